@@ -14,7 +14,8 @@
 #include "sandbox/act/action_git.h"
 #include "sandbox/act/args.h"
 
-/* What an action waits for when it does not say, and at most, in seconds. */
+/* Seconds: the time-out of an action that names none, and the largest one
+ * accepted. */
 #define TIMEOUT_DEFAULT 120
 #define TIMEOUT_MAX	1e6
 
@@ -41,7 +42,8 @@ static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const confirm_args[] = { "ask", "allow", COMMON_ARGS, NULL };
 static const char *const wrapper_keys[] = { "action", NULL };
 
-/* A line number from 0; -1 is the last.  Absent: as it is. */
+/* Reads a line number, counted from 0; -1 stands for the last line.  *ret stays
+ * as it is when the key is absent. */
 static int get_line(const struct json_at *args, const char *key, uint64_t *ret,
 		    struct err *e)
 {
@@ -85,7 +87,7 @@ static int refuse(struct action *a, const char *why)
 	return 0;
 }
 
-/* Takes blanks off both ends, in place. */
+/* Removes blanks from both ends, in place. */
 static void strip(char *text)
 {
 	size_t first = strspn(text, BLANKS), len = strlen(text);
@@ -96,7 +98,7 @@ static void strip(char *text)
 	text[len - first] = '\0';
 }
 
-/* Makes newlines of carriage returns with a newline behind them, in place. */
+/* Turns each \r\n into \n, in place. */
 static void take_newlines(char *text)
 {
 	char *to = strchr(text, '\r');
@@ -127,9 +129,10 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 	return 0;
 }
 
-/* --- what the editor gets --------------------------------------------------- */
+/* --- arguments of the editor ------------------------------------------------- */
 
-/* Longer lists are no ranges, whatever they hold. */
+/* The text of a view_range is cut after this many bytes: the editor refuses so
+ * long a list anyway. */
 #define RANGE_MAX 256
 
 static bool is_whole(double number)
@@ -142,7 +145,8 @@ static char *number_text(double number)
 	return is_whole(number) ? text_format("%.0f", number) : text_format("%.17g", number);
 }
 
-/* As Python prints it in a list; of what has no place in a range, that much. */
+/* The item as Python prints it in a list.  A string is cut to 64 bytes, and a
+ * list or an object is abbreviated: neither is valid in a range. */
 static char *item_text(const struct json_at *item)
 {
 	double number = 0;
@@ -151,13 +155,13 @@ static char *item_text(const struct json_at *item)
 
 	switch (json_type(item)) {
 	case JSON_NUMBER:
-		(void)json_number(item, &number, NULL); /* it is one */
+		(void)json_number(item, &number, NULL); /* cannot fail */
 		return number_text(number);
 	case JSON_STRING:
-		(void)json_string(item, &text, NULL); /* it is one */
+		(void)json_string(item, &text, NULL); /* cannot fail */
 		return text_format("'%.64s'", text);
 	case JSON_BOOL:
-		(void)json_bool(item, &is_true, NULL); /* it is one */
+		(void)json_bool(item, &is_true, NULL); /* cannot fail */
 		return text_copy(is_true ? "True" : "False");
 	case JSON_NULL:
 		return text_copy("None");
@@ -168,7 +172,7 @@ static char *item_text(const struct json_at *item)
 	return text_copy(json_type(item) == JSON_ARRAY ? "[...]" : "{...}");
 }
 
-/* An empty list is none. */
+/* An empty list counts as absent. */
 static int get_range(const struct json_at *args, char **ret, struct err *e)
 {
 	struct json_at list, item = { 0 };
@@ -188,7 +192,7 @@ static int get_range(const struct json_at *args, char **ret, struct err *e)
 	return 0;
 }
 
-/* A number, or a text that may be one. */
+/* insert_line may be a number, or a text that the editor reads as one. */
 static int get_insert_line(const struct json_at *args, char **ret, struct err *e)
 {
 	struct json_at item;
@@ -209,7 +213,7 @@ static size_t length(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* All of it is one message to the executor, beside some paths. */
+/* All texts travel to the executor in one message, together with some paths. */
 static int check_lengths(const struct action *a, struct err *e)
 {
 	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
@@ -296,7 +300,8 @@ static int get_set(const struct json_at *args, struct list *ret, struct err *e)
 	if (json_expect(&object, JSON_OBJECT, e) < 0)
 		return -1;
 	while (json_step_key(&object, &item, &name)) {
-		/* Before '=' is put behind it: it may have one of its own. */
+		/* The name is checked before '=' is appended to it, since it
+		 * may itself hold a '='. */
 		if (!variable_is_name(name))
 			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable: "
 						     VARIABLE_NAME_RULE, name);
@@ -328,7 +333,7 @@ static int get_names(const struct json_at *args, const char *key, struct list *r
 	return 0;
 }
 
-/* Names, or true: all that are set. */
+/* args.secret is a list of names, or true: all names in args.set. */
 static int get_secret(const struct json_at *args, struct action *a, struct err *e)
 {
 	struct json_at item;
@@ -338,7 +343,7 @@ static int get_secret(const struct json_at *args, struct action *a, struct err *
 		return 0;
 	if (json_type(&item) != JSON_BOOL)
 		return get_names(args, "secret", &a->secret, e);
-	(void)json_bool(&item, &are_all, NULL); /* it is one */
+	(void)json_bool(&item, &are_all, NULL); /* cannot fail */
 	for (size_t i = 0; are_all && i < a->set.count; i++)
 		list_addf(&a->secret, "%.*s", (int)strcspn(a->set.items[i], "="), a->set.items[i]);
 	return 0;
@@ -349,7 +354,7 @@ static int decode_env(const struct json_at *args, struct action *a, struct err *
 	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0 ||
 	    get_secret(args, a, e) < 0)
 		return -1;
-	if (a->set.count + a->unset.count > VARIABLES_MAX) /* and so it fits a message */
+	if (a->set.count + a->unset.count > VARIABLES_MAX) /* to fit one message */
 		return err_set(e, ERR_USAGE, "args: more than %d variables", VARIABLES_MAX);
 	return 0;
 }
@@ -435,7 +440,7 @@ static int decode_args(const struct json_at *root, const struct verb *v, struct 
 	return v->decode(&args, a, e);
 }
 
-/* An id of -1 is the reference's "none". */
+/* An id of -1 is OpenHands' "none". */
 static int get_id(const struct json_at *root, struct action *a, struct err *e)
 {
 	struct json_at id;
@@ -469,7 +474,7 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 	if (!json_member(root, "timeout", &item)) {
 		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
 			return err_set(e, ERR_USAGE, "Blocking command with no timeout set");
-		if (a->timeout_s == 0) /* it has one of its own */
+		if (a->timeout_s == 0) /* the decoder of the kind may have set one */
 			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
 	}
@@ -481,7 +486,7 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 	return 0;
 }
 
-/* {"action": {...}}, as it travels by HTTP, is unwrapped. */
+/* Unwraps {"action": {...}}, the form in which actions travel over HTTP. */
 static int unwrap(struct json_at *root, struct err *e)
 {
 	struct json_at inner;

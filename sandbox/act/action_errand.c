@@ -9,7 +9,8 @@
 #include "sandbox/act/action.h"
 #include "sandbox/act/args.h"
 
-/* How much is told, unless the action says otherwise: what a model can read. */
+/* Entries in an answer where the action sets no limit: as much as a model can
+ * read. */
 #define LIST_LIMIT 1000
 #define GLOB_LIMIT 100
 #define GREP_LIMIT 250
@@ -34,7 +35,7 @@ static int get_flag(const struct json_at *args, const char *key, enum errand_fla
 	return 0;
 }
 
-/* Where one may be absent, it is the working directory. */
+/* An absent path stands for the working directory. */
 static int get_folder(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (args_text(args, "path", &a->path, e) < 0)

@@ -1,11 +1,12 @@
-/* action_errand -- what an errand (base/action.h) is asked for with, for action.c. */
+/* action_errand -- decodes the arguments of errands (base/action.h), for
+ * action.c. */
 #pragma once
 
 struct action;
 struct err;
 struct json_at;
 
-/* The keys that each may have, NULL-terminated. */
+/* The keys that each kind accepts in args, NULL-terminated. */
 extern const char *const action_list_args[];
 extern const char *const action_glob_args[];
 extern const char *const action_grep_args[];
@@ -17,7 +18,7 @@ extern const char *const action_mkdir_args[];
 int action_decode_list(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_glob(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_grep(const struct json_at *args, struct action *a, struct err *e);
-/* stat, mkdir */
+/* For stat and mkdir. */
 int action_decode_path(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_move(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_remove(const struct json_at *args, struct action *a, struct err *e);

@@ -13,19 +13,22 @@
 #include "sandbox/act/args.h"
 
 #define CHANGES_LIMIT  1000
-#define SCRIPT_TIMEOUT 600 /* seconds, as the reference has it */
+#define SCRIPT_TIMEOUT 600 /* seconds, as in OpenHands */
 
-/* Longer ones are none of those that servers give; both together fit a message. */
+/* Servers give no longer URLs and tokens than these; both together fit one
+ * message. */
 #define URL_MAX	  2000
 #define TOKEN_MAX 2000
 #define USER_MAX  255
-#define WORD_MAX 255 /* of a branch, a commit, a user */
+#define WORD_MAX 255 /* bytes of a branch, a commit, a user's name or address */
 
-/* Of a host and a port: none that ends a key of a configuration. */
+/* Bytes allowed in a host and its port.  None of them can end a key of git's
+ * configuration. */
 #define HOST_SIGNS                                                                  \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]"
 
-/* What servers take whose tokens stand for the user, too. */
+/* The user name that servers expect beside a token that identifies the user
+ * alone. */
 #define DEFAULT_USER "x-access-token"
 
 const char *const action_clone_args[] = { "url",   "path", "branch",	"depth",
@@ -41,7 +44,7 @@ const char *const action_script_args[] = { "path", COMMON_ARGS, NULL };
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* Absent is "". */
+/* An absent text becomes "". */
 static int get_text(const struct json_at *args, const char *key, char **ret,
 		    struct err *e)
 {
@@ -60,7 +63,8 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* The name of a branch or commit; what is wrong with it else, git will say. */
+/* Checks the name of a branch or commit.  git reports every other fault of the
+ * name. */
 static int check_name(const char *text, const char *key, struct err *e)
 {
 	if (*text == '-' || strlen(text) > WORD_MAX || strpbrk(text, "\n\r\t "))
@@ -71,7 +75,7 @@ static int check_name(const char *text, const char *key, struct err *e)
 	return 0;
 }
 
-/* One line of a configuration. */
+/* The text must be a single line: it becomes a line of git's configuration. */
 static int check_line(const char *text, const char *key, struct err *e)
 {
 	if (strlen(text) <= WORD_MAX && !strpbrk(text, "\n\r"))
@@ -82,8 +86,8 @@ static int check_line(const char *text, const char *key, struct err *e)
 
 /* --- URL and token ---------------------------------------------------------------- */
 
-/* Where its host begins, behind user and @; NULL: it has no scheme.  *ret_len: with the
- * port. */
+/* Returns where the host of the URL begins, after USER@; NULL: the URL has no
+ * scheme. *ret_len counts the port too. */
 static const char *host_of(const char *url, size_t *ret_len)
 {
 	const char *at = strstr(url, "://");
@@ -111,7 +115,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* A transport of git's that is a program, as `ext::`, is none of these. */
+/* A transport of git's that runs a program, such as `ext::`, is none of these. */
 static bool is_known_url(const char *url)
 {
 	static const char *const schemes[] = { "https://", "http://", "ssh://", "git://",
@@ -121,7 +125,7 @@ static bool is_known_url(const char *url)
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
 		if (begins(url, schemes[i]))
 			return url[strlen(schemes[i])];
-	/* A path, or HOST:PATH of ssh. */
+	/* A path, or HOST:PATH for ssh. */
 	return *url == '/' || (colon > 0 && url[colon] == ':' && url[colon + 1] != ':' &&
 			       !strstr(url, "://"));
 }
@@ -155,7 +159,8 @@ static bool is_here(const char *host, size_t len)
 	return false;
 }
 
-/* The server stands in a key of a configuration, which nothing in it may end. */
+/* Checks that the token is sent safely.  The host becomes part of a key of
+ * git's configuration, so no byte of it may end that key. */
 static int check_server(const char *url, struct err *e)
 {
 	size_t len = 0;
@@ -200,7 +205,8 @@ char *action_git_secret(const struct action *a)
 			   *a->user ? a->user : DEFAULT_USER, a->token);
 }
 
-/* --- what is asked for -------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------
+ */
 
 static int get_folder(const struct json_at *args, struct action *a, struct err *e)
 {
@@ -211,7 +217,7 @@ static int get_folder(const struct json_at *args, struct action *a, struct err *
 	return args_path(a->path, "path", e);
 }
 
-/* The last part of the URL, as git itself does it. */
+/* The default path is the last part of the URL, as in git clone. */
 static int default_path(struct action *a, struct err *e)
 {
 	size_t len = strlen(a->other);
@@ -313,7 +319,7 @@ int action_decode_microagents(const struct json_at *args, struct action *a, stru
 
 /* --- shells ------------------------------------------------------------------------- */
 
-/* As one word. */
+/* The text as one word for a shell; allocated. */
 static char *quoted(const char *text)
 {
 	char *word = mem_new(4 * strlen(text) + 3), *to = word;
@@ -326,7 +332,8 @@ static char *quoted(const char *text)
 	return word;
 }
 
-/* What it sets stays in the session, and so it is read by its shell. */
+/* The session's shell itself reads the script, so that variables which the
+ * script sets stay in the session. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (get_folder(args, a, e) < 0)

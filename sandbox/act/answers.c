@@ -11,12 +11,12 @@
 struct entry {
 	char *client, *timestamp; /* owned */
 	uint64_t id;
-	uint64_t print[2]; /* of the line that asked */
-	char *line;	   /* owned; the answer, NULL while it is under way */
+	uint64_t print[2]; /* fingerprint of the line that asked */
+	char *line;	   /* owned; the answer, NULL while the action is under way */
 	size_t len;
 };
 
-/* The largest id, and the latest timestamp, that was let go of. */
+/* The largest id and the latest timestamp among a client's dropped answers. */
 struct client {
 	char *name; /* owned */
 	bool has_lost;
@@ -25,9 +25,9 @@ struct client {
 };
 
 struct answers {
-	struct entry *entries; /* owned; in the order in which they were asked */
+	struct entry *entries; /* owned; in the order of the requests */
 	size_t count, room;
-	size_t kept, bytes; /* of those that have an answer */
+	size_t kept, bytes; /* of the entries that have an answer */
 	struct client clients[ANSWERS_CLIENTS];
 	size_t client_count;
 };
@@ -59,8 +59,9 @@ void answers_free(struct answers *a)
 	free(a);
 }
 
-/* FNV-1a, from two starts: 128 bits that a repeat has and another line has not,
- * unless it was made to, by a client that then fools itself. */
+/* FNV-1a from two starting values: 128 bits.  Two different lines have the same
+ * print only if a client constructs them so, and that client deceives only
+ * itself. */
 static void fingerprint(const char *line, size_t len, uint64_t ret[2])
 {
 	ret[0] = 0xcbf29ce484222325;
@@ -94,8 +95,8 @@ static struct client *find_client(struct answers *a, const char *name)
 	return c;
 }
 
-/* Times of one client sort as texts (RFC 3339, ISO 8601).  A clock may go back, and
- * a client may count from the start again, but hardly both at once. */
+/* Timestamps of one client compare as texts (RFC 3339, ISO 8601).  A clock may
+ * go back, and a client may restart its ids, but hardly both at once. */
 static bool is_too_old(const struct client *c, const struct action *x)
 {
 	return c->has_lost && x->id <= c->id && strcmp(x->timestamp, c->timestamp) <= 0;

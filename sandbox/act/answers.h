@@ -1,10 +1,11 @@
 /* answers -- an action is done once, however often it is sent.
  *
- * An action with an id is known by (client, id, timestamp).  Sent again while it
- * runs, it is answered when it has ended; sent again later, it gets the kept
- * answer.  Kept are the last 64 answers or 8 MiB of them.  What has
- * neither a later timestamp nor a larger id than all that was let go of is refused,
- * since whether it was done can no longer be told: so nothing is done twice. */
+ * An action with an id is identified by (client, id, timestamp).  A repeat that
+ * comes while the action runs is answered when the action ends; a later repeat
+ * gets the kept answer.  The last 64 answers are kept, or 8 MiB of them.  An
+ * action whose id and timestamp are both no larger than those of dropped
+ * answers is refused, since hutch can no longer tell whether it was done: no
+ * action is done twice. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +19,11 @@ struct action;
 
 enum answer_state {
 	ANSWER_NEW,	    /* to be done */
-	ANSWER_UNDER_WAY,   /* to be answered when it has ended */
+	ANSWER_UNDER_WAY,   /* to be answered when the action ends */
 	ANSWER_KEPT,	    /* *ret_line is the answer */
 	ANSWER_OTHER_BODY,  /* the same key, another line */
 	ANSWER_TOO_OLD,
-	ANSWER_TOO_MANY	    /* clients */
+	ANSWER_TOO_MANY	    /* more than ANSWERS_CLIENTS clients */
 };
 
 struct answers;
@@ -30,14 +31,14 @@ struct answers;
 struct answers *answers_new(void);
 void answers_free(struct answers *a);
 
-/* What is known of the action whose line this is.  NEW ones are remembered as
- * under way from here on. */
+/* Looks up the action that this line asks for.  A NEW action counts as under
+ * way from here on. */
 enum answer_state answers_look(struct answers *a, const struct action *action,
 			       const char *line, size_t len, const char **ret_line);
 
-/* Nobody of this name will ask again: what is known of it is let go of. */
+/* The client of this name sends nothing more: drops its entries. */
 void answers_forget(struct answers *a, const char *client);
 
-/* The action has ended; its observation is copied. */
+/* The action has ended: keeps a copy of its observation. */
 void answers_keep(struct answers *a, const struct action *action, const char *line,
 		  size_t len);

@@ -1,7 +1,7 @@
-/* args -- the values in an action's `args`, checked.
+/* args -- reads and checks the values in an action's `args`.
  *
- * Absent or null: the value stays as it is.  -1: it is of another type, or out of its
- * range. */
+ * An absent or null value leaves *ret as it is.  -1: the value has another
+ * type, or is out of its range. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,20 +9,20 @@
 struct err;
 struct json_at;
 
-/* What every action may have in `args` and what makes no difference here;
- * keep_prompt and what follows are of older clients. */
+/* Keys that every action may have in `args` and that hutch ignores; keep_prompt
+ * and the keys after it come from older clients. */
 #define COMMON_ARGS                                                            \
 	"thought", "security_risk", "confirmation_state", "is_confirmed", "keep_prompt", \
 		"task_completed", "translated_ipython_code", "timestamp"
 
-/* A copy. */
+/* *ret becomes a copy; the text before is freed. */
 int args_text(const struct json_at *at, const char *key, char **ret, struct err *e);
 int args_bool(const struct json_at *at, const char *key, bool *ret, struct err *e);
-/* A whole number from 1. */
+/* A whole number from 1 to `most`. */
 int args_count(const struct json_at *args, const char *key, uint32_t most, uint32_t *ret,
 	       struct err *e);
-/* Absent is an error. */
+/* An absent value is an error. */
 int args_require(const struct json_at *args, const char *key, char **ret,
 		 struct err *e);
-/* `text` stands for a path: args.KEY. */
+/* Checks the length of `text`, the path in args.KEY. */
 int args_path(const char *text, const char *key, struct err *e);

@@ -10,11 +10,11 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Longer ones are no messages. */
+/* A longer line does not count as an error message. */
 #define LINE 1024
 
 static const struct {
-	const char *text; /* in whatever case */
+	const char *text; /* lower case; compared without case */
 	int sys;
 } phrases[] = {
 	{ "read-only file system", EROFS },
@@ -22,8 +22,8 @@ static const struct {
 	{ "operation not permitted", EPERM },
 };
 
-/* The last one has the same close as the one before: error messages of GNU's, in UTF-8
- * and in old ones. */
+/* Quotation marks that programs put around a path.  GNU programs use U+2018 and
+ * U+2019 in UTF-8 locales; old ones write `...'. */
 static const struct {
 	const char *open, *close;
 } quotes[] = { { "'", "'" }, { "\"", "\"" }, { "\u2018", "\u2019" }, { "`", "'" } };
@@ -32,7 +32,7 @@ struct found {
 	struct complaint *list;
 	size_t count;
 	const char *cwd;
-	int sys; /* of the line that is looked at */
+	int sys; /* errno of the line being searched */
 };
 
 /* --- one path --------------------------------------------------------------------- */
@@ -73,8 +73,8 @@ static void add(struct found *f, const char *word, size_t len)
 
 /* --- one line --------------------------------------------------------------------- */
 
-/* strcasestr(3), for a phrase that begins with a small letter.  musl's compares at each
- * byte by strncasecmp(3), which is a call, and this one where the letter is. */
+/* strcasestr(3) for a lower-case phrase.  musl's calls strncasecmp(3) at every
+ * byte, this one only where the first letter matches. */
 static const char *find_phrase(const char *line, const char *phrase)
 {
 	size_t len = strlen(phrase);
@@ -97,7 +97,8 @@ static const char *phrase_of(const char *line, int *ret_sys)
 	return NULL;
 }
 
-/* Where what is quoted at `at` ends, with its close; NULL: nothing is. */
+/* Returns the end of the quoted text that begins at `at`, behind its closing
+ * mark; NULL: no quoted text begins there. */
 static const char *unquote(const char *at, const char **ret_start, size_t *ret_len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(quotes); i++) {
@@ -121,14 +122,14 @@ static size_t trimmed(const char *word, size_t len)
 	return len;
 }
 
-/* "EROFS:", as Node.js begins. */
+/* An errno's name, with which Node.js begins a message: "EROFS:". */
 static bool is_errno(const char *word, size_t len)
 {
 	return *word == 'E' && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == len - 1;
 }
 
-/* A word that stands as it is has to be a path by its look; or it stands right before the
- * phrase and behind the program's name, as in "rm: x: Permission denied". */
+/* An unquoted word counts as a path if it begins with '/', or if it stands
+ * between the program's name and the phrase, as in "rm: x: Permission denied". */
 static void take_word(struct found *f, const char *line, const char *word, size_t len,
 		      const char *phrase)
 {
@@ -139,7 +140,8 @@ static void take_word(struct found *f, const char *line, const char *word, size_
 		add(f, word, trimmed(word, len));
 }
 
-/* An apostrophe in a word, "can't", opens nothing: it does not begin one. */
+/* A quotation mark counts only where a word begins: the apostrophe in "can't"
+ * opens nothing. */
 static void take_line(struct found *f, const char *line)
 {
 	const char *phrase = phrase_of(line, &f->sys), *quoted;
@@ -165,7 +167,7 @@ static bool is_break(char byte)
 	return byte == '\n' || byte == '\r' || byte == '\0';
 }
 
-/* Where the line begins that ends at `end`. */
+/* Returns the start of the line that ends at `end`. */
 static size_t line_start(const char *text, size_t end)
 {
 	while (end > 0 && !is_break(text[end - 1]))

@@ -40,7 +40,8 @@ int desk_hide(struct desk *d, const char *value, bool *ret_is_hidden, struct err
 
 	if (mask_add(&d->mask, value, ret_is_hidden, e) < 0)
 		return -1;
-	/* From now on there is something that must not get into a core file. */
+	/* From now on this process holds a secret, which must not get into a
+	 * core file. */
 	if (is_first && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
@@ -88,7 +89,7 @@ static void post(struct asker *to, struct letter *l)
 	desk_deliver(to->client);
 }
 
-/* An answer to somebody who has no task. */
+/* Answers an action that has no task. */
 static void say(const struct desk *d, struct asker *to, struct buffer *line)
 {
 	veil_line(&d->mask, line);
@@ -122,7 +123,7 @@ static void say_again(const struct desk *d, struct asker *to, const char *kept)
 	struct buffer line;
 
 	buffer_init(&line, DESK_LINE_MAX);
-	(void)buffer_append(&line, kept, strlen(kept)); /* as it did the first time */
+	(void)buffer_append(&line, kept, strlen(kept)); /* it fitted before */
 	say(d, to, &line);
 }
 
@@ -176,7 +177,7 @@ void desk_close(struct desk *d, struct session *s)
 	if (!queue_is_static(s) || s->first || s->is_opening)
 		return;
 	if (s->is_open && message_put_end(d->wire, s->id, NULL) < 0)
-		return; /* no room behind a large one: desk_start() comes again */
+		return; /* no room behind a large message; desk_start() tries again */
 	queue_leave(&d->queue, s);
 }
 
@@ -215,8 +216,8 @@ static void end_early(struct desk *d, struct task *t)
 		return desk_finish_error(d, t, "HUTCH$CANCELLED",
 					 "ERROR: The action was cancelled before it started.");
 	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
-		return; /* a file's end is near anyway */
-	(void)action_put_cancel(d->wire, t->id, NULL); /* small: there is room */
+		return; /* the executor ends a file action soon anyway */
+	(void)action_put_cancel(d->wire, t->id, NULL); /* small: always fits */
 	if (t->deadline_ms > desk_now(d) + DESK_GRACE_MS)
 		t->deadline_ms = desk_now(d) + DESK_GRACE_MS;
 }
@@ -271,7 +272,7 @@ static void await(struct task *t, struct asker *from)
 	from->id = NULL;
 }
 
-/* True when it is to be done; else it has been answered, or will be. */
+/* True: the action is to be done.  False: it has been answered, or will be. */
 static bool is_new(struct desk *d, struct asker *from, const struct action *a,
 		   const char *line, size_t len)
 {
@@ -321,7 +322,7 @@ static void enqueue(struct desk *d, struct asker *from, const struct action *a, 
 		      : a->kind != ACT_RUN ? DESK_FILE_MAX
 		      : a->is_hidden	 ? DESK_WHOLE_MAX
 					 : DESK_RUN_MAX;
-	/* It is there: has_session() made sure. */
+	/* Not NULL: has_session() made sure. */
 	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
 	await(queue_add(&d->queue, s, a, len, most), from);
@@ -337,7 +338,7 @@ static bool has_session(struct desk *d, const struct action *a)
 			    : queue_session(&d->queue, a->session) != NULL;
 }
 
-/* What was decoded; what is kept of it is taken over. */
+/* Handles a decoded action, and takes its contents over. */
 static void take_action(struct desk *d, struct asker *from, struct action *a,
 			const char *line, size_t len)
 {
@@ -348,7 +349,7 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 	if (!has_session(d, a))
 		say_error(d, from, a, "HUTCH$BAD_ACTION", DESK_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
-		; /* it has its answer, or will get it */
+		; /* the action has its answer, or will get it */
 	else if (a->kind == ACT_CANCEL)
 		cancel(d, from, a);
 	else if (a->kind == ACT_CONFIRM)
@@ -358,7 +359,8 @@ static void take_action(struct desk *d, struct asker *from, struct action *a,
 	action_done(a);
 }
 
-/* Whoever has asked for it may see it; what came of it may be shown to others. */
+/* Redacts the token: the client knows it, but the observations may be shown to
+ * others. */
 static int hide_token(struct desk *d, const struct action *a, struct err *e)
 {
 	bool is_hidden;

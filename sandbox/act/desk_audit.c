@@ -9,9 +9,11 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/audit.h"
 
-/* --- what it is ------------------------------------------------------------------- */
+/* --- the action ----------------------------------------------------------------------
+ */
 
-/* Of NAME=value the names: values may be secrets that nobody has called so. */
+/* Notes only the names of NAME=value: a value may be a secret that was never
+ * declared as one. */
 static void note_names(struct note *n, const char *key, const struct list *words)
 {
 	struct list names = { 0 };
@@ -33,7 +35,7 @@ static void note_run(struct note *n, const struct action *a)
 
 static void note_file(struct note *n, const struct action *a)
 {
-	if (a->command) /* an edit's */
+	if (a->command) /* of an edit */
 		note_text(n, "command", a->command);
 	note_text(n, "path", a->path);
 	if (a->other)
@@ -73,7 +75,8 @@ static void note_action(const struct desk *d, struct note *n, const struct task 
 		note_file(n, a);
 }
 
-/* --- before and behind it --------------------------------------------------------- */
+/* --- before and after it -------------------------------------------------------------
+ */
 
 static bool is_on(const struct desk *d)
 {
@@ -114,7 +117,8 @@ void desk_record_refusal(struct desk *d, const struct task *t, const struct verd
 		note_text(&n, "answer", t->ask ? "no" : "nobody");
 	note_text(&n, "rule", v->rule);
 	note_text(&n, "why", v->reason);
-	(void)audit_add(d->audit, "refused", &n, AUDIT_PASSING, NULL); /* counted as lost */
+	(void)audit_add(d->audit, "refused", &n, AUDIT_PASSING, NULL); /* counted as
+									* lost */
 }
 
 void desk_record_result(struct desk *d, const struct task *t)
@@ -133,7 +137,8 @@ void desk_record_result(struct desk *d, const struct task *t)
 	(void)audit_add(d->audit, "result", &n, AUDIT_PASSING, NULL); /* counted as lost */
 }
 
-/* --- what came of it ---------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------
+ */
 
 void desk_note_report(struct task *t, const struct report *r)
 {

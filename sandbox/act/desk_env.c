@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "sandbox/act/setting.h"
 
-/* That of a session which would be opened now. */
+/* The environment of a session that would be opened now. */
 static struct list environment(const struct desk *d)
 {
 	struct list env = { 0 };
@@ -25,7 +25,8 @@ static void look_at_environment(struct desk *d)
 	list_done(&env);
 }
 
-/* *ret_hidden and *ret_short: which of them are long enough to be, and which are not. */
+/* Adds the name to *ret_hidden if its value is long enough to be redacted, else
+ * to *ret_short. */
 static int hide_one(struct desk *d, const char *name, const char *value,
 		    struct list *ret_hidden, struct list *ret_short, struct err *e)
 {
@@ -39,8 +40,8 @@ static int hide_one(struct desk *d, const char *name, const char *value,
 	return 0;
 }
 
-/* Before anything is set, so that no value that is to be hidden is ever known as one
- * that is not. */
+/* Runs before anything is set, so that no value that is to be redacted is ever
+ * known without that. */
 static int hide(struct desk *d, const struct action *a, struct list *ret_hidden,
 		struct list *ret_short, struct err *e)
 {

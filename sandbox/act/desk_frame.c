@@ -32,13 +32,14 @@ static int on_started(struct desk *d, const struct frame *f, struct err *e)
 	s->is_opening = false;
 	s->is_open = true;
 	s->pid = (pid_t)pid;
-	desk_close(d, s); /* its action was cancelled meanwhile */
+	desk_close(d, s); /* its action may have been cancelled meanwhile */
 	return 0;
 }
 
-/* Whose call it was.  A process that has left its session (setsid(2)), and one that is
- * not of a session, is of the action that is under way alone, if there is one; one that
- * a command of before has left behind is of none. */
+/* Finds the task whose process made a system call.  A process that has left its
+ * session (setsid(2)), or never was in one, counts for the action that is under
+ * way alone, if there is one.  A process that an earlier command left behind
+ * counts for none. */
 static struct task *task_of(struct desk *d, pid_t session, bool is_alone)
 {
 	for (size_t i = 0; session && i < d->queue.session_count; i++) {
@@ -76,14 +77,15 @@ static void finish_not_started(struct desk *d, struct task *first, const struct 
 					   exec_stage_name(f->stage), what,
 					   err_words((int)f->sys));
 
-	/* Pid 1's word for it (executor/session.c). */
+	/* ECANCELED is how pid 1 says that it stops (executor/session.c). */
 	if (f->sys == ECANCELED)
 		desk_finish_error(d, first, "HUTCH$SANDBOX_ENDED", "ERROR: the sandbox is stopping");
 	else
 		desk_finish_error(d, first, "HUTCH$NO_SHELL", text);
 }
 
-/* No shell: what was to run in it cannot.  The next one tries again. */
+/* The session got no shell, so the command that was to run in it fails.  The
+ * next command tries again. */
 static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 {
 	struct session *s = queue_session_by_id(&d->queue, f->id);
@@ -102,8 +104,8 @@ static int on_failed(struct desk *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Commands wait for whoever does not read (desk_start()); this is for one who does not
- * read his observations either, which wait for him elsewhere. */
+/* desk_start() holds commands while their client does not read.  A client that
+ * leaves observations unread too, which wait in its outbox, loses output here. */
 static void tell_output(struct asker *to, const struct observed *o)
 {
 	struct desk_client *c = to->client;
@@ -118,7 +120,7 @@ static void tell_output(struct asker *to, const struct observed *o)
 	observe_output(c->out, o, c->is_rpc);
 }
 
-/* What is not hidden of it, to all who asked. */
+/* Sends redacted output to every client that asked for the action. */
 static void tell_all(struct task *t, const void *data, size_t len)
 {
 	const struct observed o = { .action = &t->action, .content = data, .len = len };
@@ -176,8 +178,9 @@ static int on_content(struct desk *d, struct task *t, const struct frame *f, str
 	return 0;
 }
 
-/* A command that was killed, and since the last look the kernel has killed for
- * want of memory, at this limit and not the machine's. */
+/* The memory limit if the command was killed by it, else 0: the command ended
+ * by SIGKILL, and since the last look the kernel has counted an OOM kill at
+ * this limit, not at the machine's. */
 static uint64_t oom_limit(struct desk *d, const struct report *r)
 {
 	struct usage used;
@@ -190,8 +193,8 @@ static uint64_t oom_limit(struct desk *d, const struct report *r)
 	return is_oom ? d->memory_limit : 0;
 }
 
-/* What came so far is not this command's, but of the one before, which ended while
- * nobody waited.  Once for each action. */
+/* The content so far belongs to the previous command, which ended while no
+ * action waited for it.  This can happen once for each action. */
 static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 {
 	if (t->has_previous)
@@ -202,7 +205,7 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Its name is ours but for the number (desk_label()). */
+/* Only the number in the log's name comes from inside (desk_label()). */
 static char *log_path(const struct task *t, const struct report *r)
 {
 	char label[DESK_LABEL_MAX];
@@ -273,7 +276,7 @@ static int on_done(struct desk *d, struct task *t, const struct frame *f, struct
 	return 0;
 }
 
-/* The editor says it in its text. */
+/* The editor reports an error only in its text. */
 static bool is_edit_error(const struct observed *o)
 {
 	static const char words[] = "ERROR:";

@@ -11,12 +11,12 @@
 #include "sandbox/act/desk.h"
 #include "sandbox/act/veil.h"
 
-/* Of what is asked about: a person reads it. */
+/* Bytes of the text in a question, which a person reads. */
 #define ABOUT_MAX 4096
-/* The same in an answer, which a model reads. */
+/* Bytes of the same text in an answer, which a model reads. */
 #define TOLD_MAX 200
 
-/* An editor that only shows is a reader. */
+/* An edit that only views counts as a read. */
 static const char *name_of(const struct action *a)
 {
 	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read" : action_name(a);
@@ -34,7 +34,7 @@ static uint64_t size_of(const struct action *a)
 	return size;
 }
 
-/* `same`: what does the same in a shell, or NULL. */
+/* `same`: a shell command with the same effect, or NULL. */
 static struct deed deed_of(const struct desk *d, const struct action *a, const char *same)
 {
 	return (struct deed){
@@ -50,14 +50,14 @@ static struct deed deed_of(const struct desk *d, const struct action *a, const c
 	};
 }
 
-/* Keys go to what runs already, and to wait for it is nothing new. */
+/* Keys go to a command that runs already, and to wait for it is nothing new. */
 static bool is_judged(const struct action *a)
 {
 	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
 }
 
-/* What is shown to others, without secrets, and then cut at a character; NULL stays NULL.
- * Allocated. */
+/* A copy of the text that others may see: secrets redacted, then cut at a
+ * character. Allocated; NULL stays NULL. */
 static char *shown(const struct desk *d, const char *text, size_t max)
 {
 	char *all = text ? mask_copy(&d->mask, text) : NULL;
@@ -71,13 +71,14 @@ static char *shown(const struct desk *d, const char *text, size_t max)
 	return some;
 }
 
-/* NULL: all of the action. */
+/* The parts of the action that the verdict is about; NULL: all of it. */
 static char *about_of(const struct verdict *v)
 {
 	return v->about.count ? list_join(&v->about, 0, "\n") : NULL;
 }
 
-/* --- a no ------------------------------------------------------------------------- */
+/* --- a refusal -------------------------------------------------------------------------
+ */
 
 static void refuse(struct desk *d, struct task *t, const struct verdict *v, const char *why,
 		   const char *remedy)
@@ -123,7 +124,7 @@ static void ask(struct desk *d, struct task *t, struct asker *who, const struct 
 	buffer_init(&line, DESK_LINE_MAX);
 	observe_ask(&line, &o, &q, who->client->is_rpc);
 	veil_line(&d->mask, &line);
-	/* There is room: it was looked at. */
+	/* It fits: decide() looked. */
 	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
 	buffer_done(&line);
 }
@@ -141,9 +142,10 @@ bool desk_confirm(struct desk *d, const struct desk_client *c, const struct acti
 	return false;
 }
 
-/* --- all -------------------------------------------------------------------------- */
+/* --- the verdict -----------------------------------------------------------------------
+ */
 
-/* Who was asked has said no, or has gone. */
+/* The client that was asked has said no, or has gone. */
 static enum judged end_asked(struct desk *d, struct task *t, const struct verdict *v)
 {
 	refuse(d, t, v, "it was to be confirmed, and was not", "ask for something else, or say why "
@@ -165,7 +167,7 @@ static enum judged decide(struct desk *d, struct task *t, const struct verdict *
 	if (t->ask)
 		return end_asked(d, t, v);
 	if (!who) {
-		refuse(d, t, v, "it is to be confirmed, and nobody can be asked",
+		refuse(d, t, v, "it is to be confirmed, and no client can be asked",
 		       "a client that can be asked says so: hutch act --confirm");
 		return JUDGED_DONE;
 	}
@@ -182,7 +184,7 @@ enum judged desk_judge(struct desk *d, struct task *t)
 
 	if (!d->rules || t->is_allowed || !is_judged(&t->action))
 		return JUDGED_GO;
-	/* Of a full desk no line is read, and so no answer. */
+	/* While the desk is full, no line is read, and so no answer can come. */
 	if (t->asked && !desk_is_full(d))
 		return JUDGED_WAITS;
 	t->asked = NULL;
@@ -190,7 +192,7 @@ enum judged desk_judge(struct desk *d, struct task *t)
 	t->rule = v.rule;
 	enum judged result = decide(d, t, &v);
 	verdict_done(&v);
-	if (result == JUDGED_GO) /* else it may be gone */
+	if (result == JUDGED_GO) /* otherwise the task may be gone */
 		t->is_allowed = true;
 	return result;
 }

@@ -17,7 +17,7 @@
 #define LABEL_LETTERS                                                           \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-/* Another request waits while this much has not been sent. */
+/* Another request waits while this many bytes are unsent. */
 #define WIRE_BUSY (64u << 10)
 
 static enum run_kind kind_of(const struct action *a)
@@ -29,7 +29,7 @@ static enum run_kind kind_of(const struct action *a)
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }
 
-/* A time-out that was asked for is none of 0, which would be none at all. */
+/* A time-out that was asked for becomes at least 1 ms: 0 would mean none. */
 static uint64_t whole_ms(double seconds)
 {
 	double ms = seconds * 1000;
@@ -59,7 +59,7 @@ static void put_run(struct desk *d, const struct session *s, struct task *t, str
 	};
 
 	t->deadline_ms = desk_now(d) + (int64_t)r.hard_ms + DESK_GRACE_MS;
-	(void)action_put_run(d->wire, t->id, &r, e); /* it was checked, and has room */
+	(void)action_put_run(d->wire, t->id, &r, e); /* checked; it fits */
 }
 
 static void put_file(struct desk *d, const struct session *s, struct task *t, struct err *e)
@@ -92,7 +92,7 @@ static struct bytes bytes_of(const char *text)
 
 static uint32_t edit_flags(const struct desk *d, const struct action *a)
 {
-	/* A picture is none of those that the binary rule is about. */
+	/* The rule about binary files does not apply to pictures. */
 	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
@@ -137,7 +137,7 @@ static void put_errand(struct desk *d, const struct session *s, struct task *t,
 		       struct err *e)
 {
 	const struct action *a = &t->action;
-	const int64_t left = t->deadline_ms - desk_now(d); /* where it waited for a shell */
+	const int64_t left = t->deadline_ms - desk_now(d); /* if it waited for a shell */
 	const uint64_t asked = whole_ms(a->timeout_s);
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
@@ -183,7 +183,8 @@ static void send_task(struct desk *d, struct session *s, struct task *t)
 	desk_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
-/* A text for the inside, as all paths. */
+/* The result is text for the inside, like all paths here: the host does not
+ * resolve it. */
 char *desk_cwd(const struct desk *d, const struct session *s)
 {
 	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
@@ -228,8 +229,8 @@ static void open_session(struct desk *d, struct session *s)
 					(int64_t)whole_ms(s->first->action.timeout_s);
 }
 
-/* Whether a shell is to be there first: also for a linter and for git, whose environment
- * and limits are those of the session. */
+/* Whether a shell must be there first.  A linter and git need one too: they run
+ * with the environment and limits of the session. */
 static bool needs_shell(const struct desk *d, const struct session *s)
 {
 	const struct action *a = &s->first->action;
@@ -240,7 +241,7 @@ static bool needs_shell(const struct desk *d, const struct session *s)
 	return !s->is_open && a->kind == ACT_RUN;
 }
 
-/* What may be as large as a frame can be has the wire for itself. */
+/* A message that may be as large as a frame waits until the wire is empty. */
 static bool has_room(const struct desk *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
@@ -254,7 +255,7 @@ static bool has_room(const struct desk *d, const struct session *s)
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
 
-/* Several commands on lines of their own, in the reference's words. */
+/* Refuses several commands on lines of their own, in OpenHands' words. */
 static void refuse(struct desk *d, struct task *t, const struct split *s)
 {
 	static const char why[] =
@@ -272,7 +273,8 @@ static void refuse(struct desk *d, struct task *t, const struct split *s)
 	buffer_done(&text);
 }
 
-/* True: the command is several, and has its answer.  Input is typed as it is. */
+/* True: the text holds several commands, and has its answer.  Input is typed as
+ * it is. */
 static bool refused(struct desk *d, struct task *t)
 {
 	const struct action *a = &t->action;
@@ -289,7 +291,7 @@ static bool refused(struct desk *d, struct task *t)
 	return !is_one;
 }
 
-/* False when nobody of the lobby can have a session now. */
+/* Gives the first task of the lobby a session.  False: none can be had now. */
 static bool seat_one(struct desk *d)
 {
 	struct session *lobby = &d->queue.sessions[0];
@@ -301,7 +303,7 @@ static bool seat_one(struct desk *d)
 	return queue_seat(&d->queue) != NULL;
 }
 
-/* False when the session has nothing more that could start now. */
+/* False: the session has no task that could start now. */
 static bool start_one(struct desk *d, struct session *s)
 {
 	struct task *t = s->first;
@@ -324,7 +326,7 @@ static bool start_one(struct desk *d, struct session *s)
 	if (desk_record(d, t) < 0)
 		return true;
 	if (d->look_at_clock)
-		d->look_at_clock(d->who); /* the ledger may have been waited for */
+		d->look_at_clock(d->who); /* writing the audit log may have taken time */
 	if (t->action.kind == ACT_ENV)
 		desk_set_env(d, t);
 	else if (needs_shell(d, s))
@@ -346,7 +348,8 @@ static bool has_too_much(const struct task *t)
 	return false;
 }
 
-/* What streams waits for whoever does not read, and only that. */
+/* Holds a streamed command while one of its clients has too much unread, and
+ * releases it after. */
 static void hold_or_let_go(struct desk *d, struct task *t)
 {
 	bool is_held = t && t->is_sent && t->is_streamed && has_too_much(t);
@@ -354,7 +357,7 @@ static void hold_or_let_go(struct desk *d, struct task *t)
 	if (!t || is_held == t->is_held)
 		return;
 	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
-		t->is_held = is_held; /* else when there is room */
+		t->is_held = is_held; /* otherwise tried again when there is room */
 }
 
 bool desk_start(struct desk *d)

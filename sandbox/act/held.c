@@ -32,7 +32,8 @@ void held_path(struct held *h, const struct why *w, const char *what, const char
 		return;
 	}
 	h->sentences[h->count] = sentence;
-	/* Of what is not there clients know the reference's words, and these only. */
+	/* For a path that does not exist, clients know OpenHands' words and no
+	 * others. */
 	h->refusals[h->count++] = (struct refusal){
 		.what = what, .path = path, .layer = a->layer, .rule = a->line,
 		.remedy = a->change, .sentence = sys == ENOENT ? NULL : sentence,

@@ -17,7 +17,8 @@ void lines_done(struct lines *l)
 	buffer_done(&l->in);
 }
 
-/* Where the first line ends, or all that there is of it; true: it does end. */
+/* Finds the end of the first line; *ret_len is its length so far.  True: the
+ * line is complete. */
 static bool find_end(struct lines *l, size_t *ret_len)
 {
 	const uint8_t *bytes = buffer_data(&l->in);
@@ -58,7 +59,7 @@ void lines_took(struct lines *l)
 
 uint8_t *lines_room(struct lines *l)
 {
-	return buffer_reserve(&l->in, LINES_AT_ONCE); /* the bound allows for it */
+	return buffer_reserve(&l->in, LINES_AT_ONCE); /* within the bound */
 }
 
 void lines_added(struct lines *l, size_t n)

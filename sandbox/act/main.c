@@ -1,7 +1,7 @@
-/* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch act`
- * runs it.  It is a program of its own because it serves for hours: malloc() of
- * `hutch` is made for a program as short as one command, and gives back little
- * (sandbox/cli/arena.h).  See docs/hutch-act.md. */
+/* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch
+ * act` runs it.  hutch-act is a program of its own because it serves for hours:
+ * the malloc() of `hutch` is made for a program as short as one command, and
+ * gives back little memory (sandbox/cli/arena.h).  See docs/hutch-act.md. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ static const char *reason_of(const struct stream_end *end)
 	return end->exit_code > 128 ? "signaled" : "error";
 }
 
-/* One whose end is not on record has not ended well. */
+/* If the end cannot be recorded, hutch-act fails. */
 static void record_end(struct launch *l, struct stream_end *end)
 {
 	const struct audit_end x = { .reason = reason_of(end), .exit_code = end->exit_code,
@@ -62,14 +62,14 @@ static int start(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* What could not be started. */
+/* Records that the sandbox could not be started. */
 static void record_failure(struct launch *l, struct err *why)
 {
 	const struct audit_end x = { .reason = "setup-error", .exit_code = EXIT_HUTCH,
 				     .error = why, .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* what it was is told anyway */
+		(void)audit_end(&l->audit, &x, NULL); /* the error is reported anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
@@ -83,7 +83,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 	launch_init(&l, policy);
 	l.verb = "act";
 	if (options->is_dry_run) {
-		l.plan.has_logs = true; /* launch_prepare() does it else */
+		l.plan.has_logs = true; /* otherwise launch_prepare() sets it */
 		if (launch_plan(&l, &e) < 0)
 			report_error(&e);
 		else
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		report_error(&e);
 	else {
-		/* Not before: --secret-file <(...) is one of the caller's. */
+		/* Not earlier: --secret-file <(...) is a descriptor of the caller's. */
 		launch_close_others(-1, -1);
 		code = act(&policy, &options);
 	}

@@ -57,7 +57,8 @@ const char *observe_type(uint32_t mode)
 	}
 }
 
-/* Nanoseconds count upwards, before 1970 too. */
+/* Writes the time as a decimal number.  Nanoseconds count upwards before 1970
+ * too, so a negative time borrows a second. */
 static void put_time(struct buffer *out, const struct stat_told *st)
 {
 	bool borrows = st->seconds < 0 && st->nanoseconds > 0;
@@ -118,12 +119,12 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	put_raw(out, "],");
 	if (o->stat)
 		put_stat(out, o->stat);
-	if (o->members) /* JSON that is whole */
+	if (o->members) /* complete JSON members */
 		(void)buffer_append(out, buffer_data(o->members), buffer_len(o->members));
 	put_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
 }
 
-/* As Python prints a float: with a point, and no digit too many. */
+/* The number as Python prints a float: with a point, and no digit too many. */
 static char *float_text(double seconds)
 {
 	char *text = text_format("%.12g", seconds);
@@ -176,8 +177,9 @@ static char *suffix_of(const struct action *a, const struct report *r, const str
 	}
 }
 
-/* On every report of a command but its first, until it has ended; and on one that
- * lost its first lines. */
+/* Every report of a command but its first says that the output is an earlier
+ * command's, until that command has ended.  A report without its first lines
+ * says that they are missing. */
 static char *prefix_of(const struct report *r)
 {
 	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT;
@@ -208,7 +210,7 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
-/* Where the rest of a content is that is not whole. */
+/* Says where the rest of an incomplete content is. */
 static char *log_note(const struct observed *o, const struct report *r)
 {
 	unsigned long long missing = r->unlogged;
@@ -224,7 +226,7 @@ static char *log_note(const struct observed *o, const struct report *r)
 			   missing);
 }
 
-/* Why something was refused, a line each. */
+/* Says why something was refused, one line each. */
 static char *refused_note(const struct observed *o)
 {
 	char *note = text_copy("");
@@ -239,7 +241,7 @@ static char *refused_note(const struct observed *o)
 	return note;
 }
 
-/* Of a command that failed, since it may be why. */
+/* Names refused system calls if the command failed, since they may be why. */
 static char *calls_note(const struct observed *o, const struct report *r)
 {
 	struct list names = { 0 };
@@ -252,11 +254,11 @@ static char *calls_note(const struct observed *o, const struct report *r)
 	}
 	AUTO_FREE char *all = list_join(&names, 0, ", ");
 	list_done(&names);
-	return text_format("\n[The sandbox refused system calls that nobody in it may make: "
+	return text_format("\n[The sandbox refused system calls that no process in it may make: "
 			   "%s.]", all);
 }
 
-/* What a model must know beside how its command ended. */
+/* The suffix, and all else that a model must know about how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct setting *s)
 {
@@ -305,7 +307,7 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 {
 	const struct action *a = o->action;
 	const char *idle = idle_text(a, r);
-	const char *command = idle ? "" : a->command; /* as the reference has it */
+	const char *command = idle ? "" : a->command; /* as in OpenHands */
 	int code = has_ended(r) ? (int)r->exit_code : -1;
 	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
 					      command, code);
@@ -363,7 +365,7 @@ const char *observe_mime(const char *path)
 	return NULL;
 }
 
-/* The reference's words for what went wrong with a file. */
+/* OpenHands' words for errors of files. */
 static char *file_error(const struct action *a, const struct done *d)
 {
 	bool is_write = a->kind == ACT_WRITE;
@@ -435,7 +437,8 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	observe_end(out, o, 0, false);
 }
 
-/* What only an edit has: the texts that were asked for, and the difference. */
+/* Members that only an edit has: the old and new text of the action, and the
+ * diff. */
 static void put_difference(struct buffer *out, const struct observed *o,
 			   const struct edited *x)
 {
@@ -474,7 +477,7 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 	observe_end(out, o, x->cut, false);
 }
 
-/* Of NAME=value the first part. */
+/* Writes the NAME of each NAME=value. */
 static void put_names(struct buffer *out, const struct list *words)
 {
 	put_raw(out, "[");
@@ -486,7 +489,7 @@ static void put_names(struct buffer *out, const struct list *words)
 	put_raw(out, "]");
 }
 
-/* Allocated. */
+/* Says which values are too short to be redacted; allocated. */
 static char *short_text(const struct list *not_hidden)
 {
 	char *text = text_copy("");

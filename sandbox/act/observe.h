@@ -1,8 +1,8 @@
-/* observe -- observations, in the reference's shapes, one JSON line each.
+/* observe -- writes observations in OpenHands' shapes, one JSON line each.
  *
- * The texts are those that OpenHands' clients and their models know, to the letter
- * (docs/actions.md).  What is ours is in one object, `hutch`, at the top level,
- * where clients drop what they do not know. */
+ * The texts are, to the letter, those that OpenHands' clients and their models
+ * know (docs/actions.md).  hutch's own members are in one object, `hutch`, at
+ * the top level, where clients drop keys that they do not know. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,60 +18,67 @@ struct returned;
 struct stat_told;
 
 struct observed {
-	const struct action *action; /* what was asked; its id becomes `cause` */
+	const struct action *action; /* the action that is answered; its id becomes
+				      * `cause` */
 	double took_ms;
-	const void *content; /* as it came from inside */
+	const void *content; /* as the executor sent it */
 	size_t len;
-	const void *previous; /* the rest of the command before */
+	const void *previous; /* the rest of the previous command's output */
 	size_t previous_len;
 	bool has_previous;
 	const struct stat_told *stat; /* NULL: none was asked for */
-	const struct buffer *members; /* more of `hutch` (observe_git.h); NULL: none */
-	const char *log;    /* the file inside that has all of a run's output; NULL: none */
-	uint64_t dropped;   /* bytes, instead of a content (observe_output) */
-	uint64_t oom_limit; /* bytes: it was killed at this limit; 0: it was not */
-	const struct refusal *refusals; /* what was refused of it, but for these */
+	const struct buffer *members; /* more members of `hutch` (observe_git.h); NULL:
+				       * none */
+	const char *log;    /* path inside of a run's whole output; NULL: none */
+	uint64_t dropped;   /* bytes left out, instead of a content (observe_output()) */
+	uint64_t oom_limit; /* bytes: the command was killed at this limit; 0: it was
+			     * not */
+	const struct refusal *refusals; /* refusals other than of system calls */
 	size_t refusal_count;
-	const struct refused_call *refused; /* system calls, while it was under way */
+	const struct refused_call *refused; /* system calls refused while the action was
+					     * under way */
 	size_t refused_count;
 };
 
-/* What was not done, or not let, by which layer of what protects, and what would help;
- * `path`, `rule` and `remedy` may be NULL.  `sentence`: for the model, behind the text of
- * an error, or in the suffix of a run; NULL: that says it all. */
+/* One refusal: `what` was not done or not allowed, the layer that refused it,
+ * and a remedy. `path`, `rule` and `remedy` may be NULL.  `sentence` is for the
+ * model, behind the text of an error or in the suffix of a run; NULL: the text
+ * says it all. */
 struct refusal {
 	const char *what, *path, *layer, *rule, *remedy, *sentence;
 };
 
-/* What the texts about a run need to know beside it. */
+/* Facts about the sandbox that the texts about a run need. */
 struct setting {
 	double soft_s;
 	const char *username, *hostname; /* inside */
-	bool lints; /* the rootfs' linter is asked about edits */
+	bool lints; /* the rootfs' linter checks edits */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
 		 const struct setting *s);
 void observe_read(struct buffer *out, const struct observed *o, const struct done *d);
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
-/* What the editor said: an `edit`, or a `read` that it was asked for. */
+/* The editor's answer: an `edit`, or a `read` that the editor performed. */
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
 
-/* What came of an errand: it, or an error (observe_errand.c). */
+/* The answer of an errand: its result, or an error (observe_errand.c). */
 void observe_errand(struct buffer *out, const struct observed *o,
 		    const struct returned *x);
-/* What was changed of the environment: names, never values.  Secrets: which are hidden
- * from now on, and which are too short for it. */
+/* The changes of an env action: names, never values.  `hidden` are the secrets
+ * that are redacted from now on; `not_hidden` are those whose value is too
+ * short. */
 struct list;
 void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
 		 const struct list *not_hidden);
 
-/* An action that came to nothing; `error_id` is "" or HUTCH$.... */
+/* An action that failed; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text);
 
-/* Whether an action may be done is asked: an event of hutch act, or of the control socket,
- * where `request` is the id of its request, as JSON; else NULL. */
+/* Asks whether an action may be done: an event of hutch act, or of the control
+ * socket. There `request` is the id of the action's request, as JSON; else
+ * NULL. */
 struct question {
 	uint32_t number;
 	const char *request, *action, *risk, *reason, *about; /* `about`: may be NULL */
@@ -79,12 +86,12 @@ struct question {
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc);
 
-/* A cancel or a confirm that was passed on. */
+/* The answer to a cancel or a confirm that took effect. */
 void observe_nothing(struct buffer *out, const struct observed *o);
 
-/* What is printed, as it comes: not an observation, but an event of --stream, or a
- * notification of the control socket. */
+/* A command's output as it comes: no observation, but an event of --stream, or
+ * a notification of the control socket. */
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc);
 
-/* The type in a data: URL for the file's name, or NULL where it is read as text. */
+/* The type in a data: URL, by the file's name; NULL: the file is read as text. */
 const char *observe_mime(const char *path);

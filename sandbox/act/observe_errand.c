@@ -16,9 +16,10 @@
 #include "sandbox/act/observe_parts.h"
 #include "sandbox/act/put.h"
 
-/* --- what is told of a path ------------------------------------------------------- */
+/* --- the metadata of a path ------------------------------------------------------------
+ */
 
-/* "-rwxr-xr-x", without the type. */
+/* Writes the permissions as "rwxr-xr-x", without the type. */
 static void put_mode(char to[10], uint32_t mode)
 {
 	static const char letters[] = "rwxrwxrwx";
@@ -59,9 +60,10 @@ static char *stat_text(const struct returned *x)
 			   st->uid, st->gid, when);
 }
 
-/* --- what went wrong --------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------
+ */
 
-/* Words for errors of this kind that say more than the kernel's. */
+/* Words for an error of this kind of action that say more than the kernel's. */
 static const char *kind_words(const struct action *a, uint32_t sys)
 {
 	switch (sys) {
@@ -128,11 +130,12 @@ static void say_error(struct buffer *out, const struct observed *o, const struct
 	observe_error(out, o, x->outcome == OUTCOME_CANCELLED ? "HUTCH$CANCELLED" : "", text);
 }
 
-/* --- what was done ------------------------------------------------------------------ */
+/* --- results ---------------------------------------------------------------------------
+ */
 
 /* The observation is named after the action. */
 static const struct shape {
-	const char *name, *message; /* of the path */
+	const char *name, *message; /* %s is the path */
 } shapes[ACT_KIND_COUNT] = {
 	[ACT_LIST] = { "list", "I listed the folder %s." },
 	[ACT_GLOB] = { "glob", "I looked for files in %s." },
@@ -150,7 +153,7 @@ static const struct shape {
 	[ACT_MICROAGENTS] = { "microagents", "I read the microagents of %s." },
 };
 
-/* The message, with the path in it. */
+/* The shape's message, with the path in place of %s. */
 static char *message_of(const struct shape *s, const char *path)
 {
 	const char *at = strchr(s->message, '%');

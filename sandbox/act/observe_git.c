@@ -11,7 +11,7 @@
 #include "sandbox/act/observe.h"
 #include "sandbox/act/put.h"
 
-/* What is left of a text; a line of it has no newline. */
+/* The rest of a text that is being read.  A line of it has no newline. */
 struct text {
 	const char *at;
 	size_t left;
@@ -35,7 +35,7 @@ static bool next_line(struct text *t, struct line *ret)
 	return true;
 }
 
-/* Up to 12 digits and nothing else. */
+/* Accepts 1 to 12 digits and nothing else. */
 static bool get_number(const char *at, size_t len, uint64_t *ret)
 {
 	uint64_t number = 0;
@@ -49,7 +49,7 @@ static bool get_number(const char *at, size_t len, uint64_t *ret)
 	return len > 0 && len <= 12;
 }
 
-/* Two parts with a blank between. */
+/* Splits a line at its first blank. */
 static bool split(const struct line *l, struct line *ret_first, struct line *ret_rest)
 {
 	const char *blank = l->len ? memchr(l->at, ' ', l->len) : NULL;
@@ -71,7 +71,7 @@ static const char *const text_keys[TEXTS] = { "branch", "commit", "upstream" };
 static const char *const number_keys[NUMBERS] = { "ahead", "behind" };
 
 struct state {
-	struct line texts[TEXTS]; /* NULL: there is none */
+	struct line texts[TEXTS]; /* `at` NULL: there is none */
 	uint64_t numbers[NUMBERS];
 	bool has[NUMBERS];
 };
@@ -164,7 +164,8 @@ static bool observe_state(struct text t, struct buffer *members, char **ret_cont
 
 /* --- changes ------------------------------------------------------------------------ */
 
-/* "S PATH"; a line in brackets is about the rest, and for who reads. */
+/* Reads lines of "S PATH".  A line in brackets ends them: it tells a reader
+ * about the rest. */
 static bool observe_changes(struct text t, struct buffer *members)
 {
 	struct line l;
@@ -186,7 +187,7 @@ static bool observe_changes(struct text t, struct buffer *members)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* The bytes of it, as its length says; "-": there is none. */
+/* Takes as many bytes as the number says; "-": this side does not exist. */
 static bool take_side(struct text *t, const struct line *number, struct line *ret)
 {
 	uint64_t len;
@@ -235,7 +236,7 @@ static bool observe_diff(struct text t, struct buffer *members, char **ret_conte
 
 /* --- microagents -------------------------------------------------------------------- */
 
-/* For who reads, the paths, a line each. */
+/* *ret_content: the paths, one a line, for a reader. */
 static bool observe_agents(struct text t, struct buffer *members, char **ret_content)
 {
 	struct line head, number, path, content;

@@ -1,14 +1,14 @@
-/* observe_git -- what git says, as the inside tells it (docs/protocol.md, "errand").
+/* observe_git -- reads the answers of git errands (docs/protocol.md, "errand").
  *
- * It is anybody's text: it is read as lines of known keys, lengths and numbers that fit,
- * and what is anything else makes it an error. */
+ * The text comes from inside and is untrusted: lines of known keys, lengths and
+ * numbers in range are accepted, and everything else makes the answer an error. */
 #pragma once
 #include <stdbool.h>
 
 struct buffer;
 struct observed;
 
-/* Members of `hutch`, each with a comma behind it, and in *ret_content, allocated, what
- * a model reads, where that is not the text itself; NULL: it is.  False: it is not what
- * that kind of action is answered by. */
+/* Writes members of `hutch`, each with a comma behind it.  *ret_content,
+ * allocated, is the text for a model; NULL: that is the answer's own text.
+ * False: the text is no answer to this kind of action. */
 bool observe_git(const struct observed *o, struct buffer *members, char **ret_content);

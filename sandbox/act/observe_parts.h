@@ -1,7 +1,6 @@
-/* observe_parts -- what the line of an observation is put together from.
+/* observe_parts -- the parts of an observation's line.
  *
- *	{"observation":KIND  ,"KEY":TEXT ...  ,"cause":...,"hutch":{...}}
- */
+ *	{"observation":KIND  ,"KEY":TEXT ...  ,"cause":...,"hutch":{...}} */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,12 +11,12 @@ struct stat_told;
 
 void observe_kind(struct buffer *out, const char *kind);
 
-/* A NULL text is null. */
+/* A NULL text becomes null. */
 void observe_member(struct buffer *out, const char *key, const char *text);
 
-/* What is ours, and the end of the line. */
+/* Writes `cause` and `hutch`, and ends the line. */
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted);
 
-/* "file", "folder", "link", ... of an st_mode. */
+/* The type in an st_mode: "file", "folder", "link", ... */
 const char *observe_type(uint32_t mode);

@@ -13,7 +13,7 @@ struct letter {
 };
 
 struct parcel {
-	struct letter *letter; /* held */
+	struct letter *letter; /* one reference */
 	char *id;	       /* owned, or NULL */
 	struct parcel *next;
 };
@@ -70,7 +70,7 @@ void outbox_put(struct outbox *o, struct letter *l, char *id)
 	o->last = p;
 }
 
-/* All of it or nothing. */
+/* Writes the whole line or nothing. */
 static bool write_parcel(const struct parcel *p, struct buffer *out)
 {
 	const uint8_t *line = buffer_data(&p->letter->line);
@@ -82,7 +82,7 @@ static bool write_parcel(const struct parcel *p, struct buffer *out)
 	if (!buffer_reserve(out, strlen(start) + len + 1))
 		return false;
 	(void)buffer_append(out, start, strlen(start));
-	(void)buffer_append(out, line, len - 1); /* its newline comes later */
+	(void)buffer_append(out, line, len - 1); /* its newline follows */
 	return buffer_append(out, "}\n", 2);
 }
 

@@ -1,18 +1,19 @@
-/* outbox -- finished observations on their way to somebody who asked.
+/* outbox -- finished observations on their way to the clients.
  *
- * Whoever asked for an action gets its answer; several may have.  They share its
- * bytes, and a copy is made when there is room for one, so that what is held is
- * bounded by what was observed and not by how often it was asked for. */
+ * Several clients may have asked for one action, and each gets the answer.
+ * They share its bytes, which are copied only when a client's buffer has room,
+ * so memory is bounded by the observations and not by how often they were asked
+ * for. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
 
-/* One answer, for all who wait for it. */
+/* One answer, for all clients that wait for it. */
 struct letter;
 
-/* Takes the line's bytes over.  The caller has one hold on it. */
+/* Takes the line's bytes over.  The caller has one reference. */
 struct letter *letter_new(struct buffer *line);
 void letter_release(struct letter *l);
 
@@ -25,11 +26,11 @@ struct outbox {
 
 void outbox_done(struct outbox *o);
 
-/* Takes a hold of its own.  With `id`, a JSON value that is taken over, the line
- * goes out as the result of that request (docs/control.md). */
+/* Takes a reference of its own.  With `id`, a JSON value that is taken over,
+ * the line goes out as the result of that request (docs/control.md). */
 void outbox_put(struct outbox *o, struct letter *l, char *id);
 
-/* Copies the next one to `out`.  False when there was none, or `out` has no room
+/* Copies the next line to `out`.  False: there was none, or `out` has no room
  * for it now. */
 bool outbox_deliver(struct outbox *o, struct buffer *out);
 bool outbox_is_empty(const struct outbox *o);

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 
-/* A pipe that poll(2) calls writable takes this much (PIPE_BUF, pipe(7)). */
+/* A pipe that poll(2) calls writable takes this many bytes (PIPE_BUF, pipe(7)). */
 #define WRITE_SMALL 4096
 
 void outlet_init(struct outlet *o, int fd, size_t max)
@@ -26,7 +26,7 @@ void outlet_done(struct outlet *o)
 	buffer_done(&o->out);
 }
 
-/* RWF_NOWAIT is not for everything that can be written to (pwritev2(2)). */
+/* Not every kind of file supports RWF_NOWAIT (pwritev2(2)). */
 static bool is_unknown(int error)
 {
 	return error == EOPNOTSUPP || error == EINVAL || error == ENOSYS || error == ESPIPE;

@@ -1,8 +1,10 @@
-/* outlet -- writes to a descriptor of the caller's, as it takes them.
+/* outlet -- writes observations to the caller's descriptor, as fast as it takes
+ * them.
  *
- * The descriptor is the caller's stdout, open elsewhere too, so it is not made
- * non-blocking: a pipe is asked not to block for this one write, and what does not
- * know that gets little, after poll(2). */
+ * The descriptor is the caller's stdout and open in other processes too, so it
+ * is not made non-blocking, which would affect them.  Each write asks not to
+ * block (RWF_NOWAIT) instead; a descriptor that does not support that gets
+ * small writes, after poll(2). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,12 +17,13 @@ struct outlet {
 	int fd; /* borrowed */
 	struct buffer out;
 	bool is_file; /* never blocks */
-	bool is_slow; /* cannot be asked not to */
+	bool is_slow; /* does not support RWF_NOWAIT */
 };
 
 void outlet_init(struct outlet *o, int fd, size_t max);
 void outlet_done(struct outlet *o);
 
-/* Writes what can be written without waiting; `is_ready`: poll(2) said POLLOUT.
- * -1: nobody reads any more, and what was left is dropped. */
+/* Writes as much as possible without waiting; `is_ready`: poll(2) reported
+ * POLLOUT. -1: the write failed, as when the reader has gone, and the rest was
+ * dropped. */
 int outlet_flush(struct outlet *o, bool is_ready, struct err *e);

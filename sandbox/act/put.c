@@ -35,13 +35,13 @@ void put_format(struct buffer *b, const char *fmt, ...)
 
 static void put_escaped(struct buffer *b, unsigned char byte)
 {
-	/* Each character stands before what it is written as. */
+	/* Each byte stands before the letter of its escape. */
 	const char *at = "\bb\tt\nn\ff\rr\"\"\\\\";
 
 	while (*at && (unsigned char)*at != byte)
 		at += 2;
 	if (*at)
-		add(b, (const char[]){ '\\', at[1] }, 2); /* every line has one */
+		add(b, (const char[]){ '\\', at[1] }, 2); /* the common case */
 	else
 		put_format(b, "\\u%04x", byte);
 }
@@ -51,8 +51,9 @@ static bool is_plain(unsigned char byte)
 	return byte >= ' ' && byte != '"' && byte != '\\' && byte != 0x7f;
 }
 
-/* C1 control characters (U+0080 to U+009F), which terminals obey, and U+2028 and
- * U+2029, which some readers take for the end of a line.  0: none of these. */
+/* Returns the C1 control character (U+0080 to U+009F, which terminals obey),
+ * U+2028 or U+2029 (which some readers take for the end of a line) at `at`; 0:
+ * none of these. */
 static unsigned hidden_control(const unsigned char *at, size_t len)
 {
 	if (len == 2 && at[0] == 0xc2 && at[1] < 0xa0)
@@ -62,7 +63,8 @@ static unsigned hidden_control(const unsigned char *at, size_t len)
 	return 0;
 }
 
-/* Of a character that is written as it is; 0: it is not.  Most are ASCII. */
+/* The length of a character that is written unescaped; 0: it is escaped.  Most
+ * are ASCII. */
 static size_t plain_length(const unsigned char *at, size_t left)
 {
 	if (*at < 0x80)
@@ -71,7 +73,8 @@ static size_t plain_length(const unsigned char *at, size_t left)
 	return hidden_control(at, len) ? 0 : len;
 }
 
-/* One character, or a byte that is none; returns its length. */
+/* Writes one escaped character, or U+FFFD for a byte that is not UTF-8; returns
+ * its length. */
 static size_t put_special(struct buffer *b, const unsigned char *at, size_t left)
 {
 	size_t len = utf8_length(at, left);
@@ -87,7 +90,7 @@ static size_t put_special(struct buffer *b, const unsigned char *at, size_t left
 
 void put_part(struct buffer *b, const void *bytes, size_t len)
 {
-	/* Of nothing there need be no bytes, and NULL + 0 is undefined in C. */
+	/* `bytes` may be NULL where `len` is 0, and NULL + 0 is undefined in C. */
 	const unsigned char *at = len ? bytes : (const void *)"", *end = at + len;
 
 	while (at < end) {

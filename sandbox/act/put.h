@@ -1,8 +1,8 @@
-/* put -- JSON, written into a buffer.
+/* put -- writes JSON into a buffer.
  *
- * Strings may hold any bytes: what is no UTF-8 becomes U+FFFD, control characters
- * are escaped, so that a line is always one valid line.  What does not fit into
- * the buffer's bound is left out, and put_is_whole() says so. */
+ * Strings may hold any bytes: invalid UTF-8 becomes U+FFFD, and control
+ * characters are escaped, so that a line is always one valid line.  Bytes
+ * beyond the buffer's bound are left out, and put_is_whole() says so. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@ void put_format(struct buffer *b, const char *fmt, ...)
 void put_text(struct buffer *b, const char *text);
 void put_bytes(struct buffer *b, const void *bytes, size_t len);
 
-/* The inside of a string, without quotes: for strings put together. */
+/* The inside of a string, without quotes: for strings that are written in
+ * parts. */
 void put_part(struct buffer *b, const void *bytes, size_t len);
 
 /* "key": with its colon, and a comma in front unless it is the first. */

@@ -44,7 +44,7 @@ struct session *queue_session_by_id(struct queue *q, uint32_t id)
 	return NULL;
 }
 
-/* They wrap after four thousand million actions; 0 stands for no session. */
+/* Ids wrap after 2^32 actions; 0 stands for no session. */
 uint32_t queue_new_id(struct queue *q)
 {
 	uint32_t id;
@@ -55,7 +55,8 @@ uint32_t queue_new_id(struct queue *q)
 	return id;
 }
 
-/* A place for a session, with an id; NULL: there are too many. */
+/* Takes a free place for a session and gives it an id; NULL: there are too
+ * many. */
 static struct session *take_place(struct queue *q)
 {
 	size_t at = 1;

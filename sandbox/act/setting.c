@@ -7,15 +7,15 @@
 #include "policy/policy.h"
 #include "sandbox/launch.h"
 
-/* NO_CHANGE_TIMEOUT_SECONDS, where the environment inside does not say. */
+/* Seconds, where the environment inside has no NO_CHANGE_TIMEOUT_SECONDS. */
 #define SOFT_DEFAULT 10
 
-/* A session's terminal. */
+/* The size of a session's terminal. */
 #define ROWS 1000
 #define COLS 1000
 
-/* A number and nothing else; what is none, or none that can be waited for, is as if
- * it were not there. */
+/* The variable must be a number and nothing else.  A value that is no number,
+ * or is out of range, counts as absent. */
 double setting_soft_seconds(const struct list *env)
 {
 	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");

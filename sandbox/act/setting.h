@@ -1,4 +1,4 @@
-/* setting -- what actions need to know of the sandbox that they are done in. */
+/* setting -- facts about the sandbox that its actions need. */
 #pragma once
 #include "base/message.h"
 #include "sandbox/act/observe.h"
@@ -6,12 +6,12 @@
 struct launch;
 struct list;
 
-/* The soft time-out of that environment. */
+/* The soft time-out that this environment sets, in seconds. */
 double setting_soft_seconds(const struct list *env);
 
 /* Borrows from the launch. */
 struct setting setting_of(const struct launch *l);
 
-/* How a session's shell is started: a bash that reads nothing of the caller's and
- * starts as people's do; `argv` names it. */
+/* The request that starts a session's shell: a bash that reads nothing of the
+ * caller's and starts as an ordinary user's does; `argv` names it. */
 struct exec setting_shell(const struct launch *l, const struct list *argv);

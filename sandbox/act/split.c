@@ -73,12 +73,12 @@ void split_done(struct split *s)
 
 /* --- the list -------------------------------------------------------------- */
 
-/* Without blanks at its end. */
+/* Appends the text without the blanks at its end. */
 static void append(struct buffer *out, const char *text, size_t len)
 {
 	while (len > 0 && strchr(BLANKS, text[len - 1]))
 		len--;
-	(void)buffer_append(out, text, len); /* full: the reader sees where */
+	(void)buffer_append(out, text, len); /* if full, the reader sees the cut */
 }
 
 static void append_number(struct buffer *out, size_t number)

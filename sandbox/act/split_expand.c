@@ -2,13 +2,13 @@
 
 #include "sandbox/act/split_parts.h"
 
-/* What the reference does with a word, of which only the commands in it and its
- * failures matter here.  It looks at bytes one after the other and knows of no quotes,
- * but for two: a word that begins and ends with ' is left alone, and in one that
- * begins with " no <( counts. */
+/* Expands a word as bashlex does; only the commands in the word, and bashlex's
+ * failures, matter here.  bashlex goes byte by byte and ignores quotes, with
+ * two exceptions: a word that begins and ends with ' is left alone, and in a
+ * word that begins with " no <( counts. */
 struct word {
 	struct splitter *s;
-	const char *text; /* borrowed, of the arena */
+	const char *text; /* borrowed from the arena */
 	size_t len, at;
 };
 
@@ -17,7 +17,8 @@ static int byte_at(const struct word *w, size_t at)
 	return at < w->len ? (unsigned char)w->text[at] : -1;
 }
 
-/* A text with a command that is deep in others.  Its end is in the text's terms. */
+/* Reads a text with a command, nested in others.  *ret_end counts from the
+ * start of that text. */
 static bool read_inner(struct word *w, size_t from, size_t len, enum ending ending,
 		       size_t *ret_end)
 {
@@ -26,15 +27,15 @@ static bool read_inner(struct word *w, size_t from, size_t len, enum ending endi
 	if (++w->s->depth > SPLIT_DEPTH)
 		w->s->is_lost = true;
 	else if (!grammar_read(w->s, w->text + from, len, ending, &x))
-		w->s->is_lost = true; /* none is not enough */
+		w->s->is_lost = true; /* there must be a command */
 	else
 		*ret_end = x.end;
 	w->s->depth--;
 	return !w->s->is_lost;
 }
 
-/* Behind the bracket of $( or <(.  Of more than one line the others are looked at
- * as if they were of the word. */
+/* Reads from behind the bracket of $( or <(.  If the command ends at a newline,
+ * bashlex looks at the further lines as if they were part of the word. */
 static void substitution(struct word *w, size_t from)
 {
 	size_t end;
@@ -64,7 +65,7 @@ static void braces(struct word *w)
 	if (close)
 		w->at = (size_t)(close - w->text) + 1;
 	else
-		w->s->is_lost = true; /* here the reference goes on for ever */
+		w->s->is_lost = true; /* bashlex loops for ever here */
 }
 
 static void dollar(struct word *w)
@@ -78,7 +79,7 @@ static void dollar(struct word *w)
 	} else if (c == '{') {
 		braces(w);
 	} else if (c == '[' || (c == '(' && byte_at(w, w->at + 2) == '(')) {
-		w->s->is_lost = true; /* arithmetic: the reference has no reader for it */
+		w->s->is_lost = true; /* arithmetic: bashlex has no reader for it */
 	} else if (c == '(') {
 		substitution(w, w->at + 2);
 	} else {
@@ -102,7 +103,7 @@ static void backquotes(struct word *w)
 		w->at = from + len + 1;
 }
 
-/* ~NAME: up to the next / or quote. */
+/* Skips ~NAME, up to the next / or quote. */
 static void tilde(struct word *w)
 {
 	do

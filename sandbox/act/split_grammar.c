@@ -3,15 +3,16 @@
 #include "base/own.h"
 #include "sandbox/act/split_parts.h"
 
-/* The grammar of a command as a machine: what is expected is a state, and what it is
- * expected in, such as a loop's body, is on a stack.  A state is a function that takes
- * one token; whatever it does not know is lost. */
+/* The grammar of a command as a state machine.  The state says which token is
+ * expected; a stack holds the constructs around it, such as a loop's body.
+ * Each state is a function that takes one token; a token that the state does
+ * not know makes the text unreadable (is_lost). */
 enum state {
 	AT_START,     /* of a pipeline */
 	BEHIND_BANG,
 	BEHIND_PIPE,
-	AFTER_WORD,   /* a command that is one word so far */
-	IN_SIMPLE,    /* other simple commands */
+	AFTER_WORD,   /* behind a command that is one word so far */
+	IN_SIMPLE,    /* in another simple command */
 	AFTER_COMPOUND,
 	AFTER_PIPELINE,
 	AT_OPERATOR,  /* of a redirection, behind its number */
@@ -30,7 +31,8 @@ enum state {
 	STATE_COUNT
 };
 
-/* What a list of commands is in; beyond the stack it is the text itself. */
+/* The construct that a list of commands is in; with an empty stack that is the
+ * text itself. */
 enum place {
 	IN_TEXT,
 	IN_PARENS,
@@ -46,15 +48,15 @@ struct grammar {
 	struct splitter *s;
 	struct lexer l;
 	enum ending ending;
-	size_t base; /* of the stack */
+	size_t base; /* of the stack, in this text */
 
 	enum state state;
-	enum state back;      /* when a redirection has its target */
+	enum state back;      /* the state after a redirection's target */
 	bool may_break;	      /* AT_START: newlines may come first... */
 	bool may_end;	      /* ...or the list may end */
-	enum token_kind joint; /* between the last two pipelines of the text */
-	bool strips;	      /* the here-document that is being asked for... */
-	struct heredoc asked; /* ...and when a token more has been read, it is */
+	enum token_kind joint; /* token between the last two pipelines of the text */
+	bool strips;	      /* the here-document's operator was <<- */
+	struct heredoc asked; /* a here-document that is queued at the next token */
 	bool has_asked;
 	bool has_begun, is_over;
 	size_t start, end;
@@ -92,7 +94,7 @@ static void enter(struct grammar *g, enum place p)
 static const struct turn {
 	enum place in;
 	enum token_kind token;
-	enum place next; /* IN_TEXT: it ends */
+	enum place next; /* IN_TEXT: the construct ends */
 } turns[] = {
 	{ IN_PARENS, TOKEN_CLOSE, IN_TEXT }, { IN_BRACES, TOKEN_CLOSE_BRACE, IN_TEXT },
 	{ IN_CONDITION, TOKEN_THEN, IN_THEN }, { IN_THEN, TOKEN_ELIF, IN_CONDITION },
@@ -101,7 +103,7 @@ static const struct turn {
 	{ IN_BODY, TOKEN_DONE, IN_TEXT },
 };
 
-/* The list ends here, or it is lost. */
+/* The list ends at this token, or the text cannot be read. */
 static void turn(struct grammar *g)
 {
 	enum place p = place_of(g);
@@ -118,7 +120,7 @@ static void turn(struct grammar *g)
 	lose(g);
 }
 
-/* False: the token begins none. */
+/* False: the token begins no compound command. */
 static bool took_compound(struct grammar *g)
 {
 	switch ((int)g->l.now.kind) {
@@ -147,7 +149,7 @@ static void take_word(struct grammar *g)
 	expand(g->s, g->s->arena + t->word, t->len);
 }
 
-/* False: the token begins none. */
+/* False: the token begins no redirection. */
 static bool took_redirection(struct grammar *g, enum state back)
 {
 	const struct token *t = &g->l.now;
@@ -194,8 +196,8 @@ static bool took_command(struct grammar *g)
 
 /* --- between them ---------------------------------------------------------- */
 
-/* The text's command ends with its line, or before the ) of what it is in; there the
- * reference knows of fewer ways to end. */
+/* The text's command ends with its line or, in a substitution, before the );
+ * there bashlex knows fewer ways to end. */
 static void finish(struct grammar *g)
 {
 	bool is_line = g->l.now.kind == TOKEN_NEWLINE;
@@ -208,7 +210,7 @@ static void finish(struct grammar *g)
 	g->is_over = true;
 }
 
-/* Behind a whole pipeline. */
+/* Takes the token behind a whole pipeline. */
 static void take_separator(struct grammar *g)
 {
 	enum token_kind kind = g->l.now.kind;
@@ -239,7 +241,7 @@ static void take_separator(struct grammar *g)
 		g->joint = kind;
 }
 
-/* Behind a command. */
+/* Takes the token behind a command. */
 static void take_end(struct grammar *g)
 {
 	if (g->l.now.kind == TOKEN_PIPE)
@@ -375,7 +377,7 @@ static void after_name(struct grammar *g)
 
 static void at_for(struct grammar *g)
 {
-	at_function(g); /* a word */
+	at_function(g); /* takes a word, too */
 	g->state = AFTER_FOR;
 }
 
@@ -434,8 +436,9 @@ static_assert(ARRAY_LEN(states) == STATE_COUNT, "a state has no function");
 
 /* --- a command ------------------------------------------------------------- */
 
-/* A newline just behind the word does not begin the document yet, but in the end of
- * the text's command: in a compound command the first line is read as a command. */
+/* Queues a here-document one token after its word.  A newline directly behind
+ * the word begins the document only if it ends the text's command: in a
+ * compound command the first line is read as a command, as in bashlex. */
 static void ask(struct grammar *g)
 {
 	struct lexer *l = &g->l;
@@ -459,7 +462,7 @@ static void step(struct grammar *g)
 	if (g->s->is_lost)
 		return;
 	if (t->kind == TOKEN_END && !g->has_begun) {
-		g->is_over = true; /* blanks and comments */
+		g->is_over = true; /* blanks and comments only */
 		return;
 	}
 	if (!g->has_begun && t->kind != TOKEN_NEWLINE) {

@@ -1,22 +1,25 @@
-/* split_parts -- what the parts of split share; nobody else includes this.
+/* split_parts -- declarations that the parts of split share; no other file
+ * includes this.
  *
  *	split		the commands of a text, one after the other
  *	split_grammar	one command: which token may follow which
  *	split_token	the tokens, and the here-documents between them
  *	split_word	where a word ends: quotes, ${}, $(), one in the other
- *	split_expand	what is in a word: $(), `` and <() are texts with a command
+ *	split_expand	the commands in a word: $(), `` and <() hold such a text
  *
- * A command in a word is read again, from the word without its continued lines, as
- * often as it is deep inside others.  `work` and the arena bound that. */
+ * A nested command is read again at each level of nesting, from the word with
+ * its continued lines joined.  `work` and the arena bound the cost. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words in words, and brackets in brackets.  bashlex gives up sooner. */
+/* How deep words may be in words, and brackets in brackets.  bashlex gives up
+ * sooner. */
 #define SPLIT_DEPTH    64
 #define SPLIT_NESTING  1000
-/* Bytes looked at, and of words kept, for a text of so many. */
+/* For a text of `len` bytes: how many bytes may be looked at, and how many
+ * bytes of words kept. */
 #define SPLIT_WORK(len)	 (16 * (len) + (64u << 10))
 #define SPLIT_ARENA(len) (4 * (len) + (64u << 10))
 
@@ -52,7 +55,7 @@ enum token_kind {
 	TOKEN_DO,
 	TOKEN_DONE,
 	TOKEN_FUNCTION,
-	TOKEN_HOLE, /* what the reference has no reader for: case, [[, time, ... */
+	TOKEN_HOLE, /* bashlex has no reader for these: case, [[, time, ... */
 	TOKEN_KIND_COUNT
 };
 
@@ -61,12 +64,12 @@ struct token {
 	bool leads;	   /* a reserved word may follow */
 	bool strips;	   /* <<- */
 	size_t start, end; /* in the text */
-	size_t word, len;  /* of a word: what it is, in the arena */
+	size_t word, len;  /* of a word: its bytes, in the arena */
 };
 
 /* A here-document that begins at the next line. */
 struct heredoc {
-	size_t word, len; /* what ends it, quotes and all, in the arena */
+	size_t word, len; /* the word that ends it, quotes and all, in the arena */
 	bool strips;
 };
 
@@ -74,8 +77,8 @@ struct heredoc {
 
 struct lexer {
 	const char *text; /* borrowed */
-	size_t len;	  /* with the newline that is thought behind it */
-	size_t real;	  /* without */
+	size_t len;	  /* with the newline that is assumed at the end */
+	size_t real;	  /* without that newline */
 	size_t at;
 	struct token now, last, before;
 	bool may_brace; /* f() and `function f`: a { behind it opens */
@@ -86,8 +89,8 @@ struct lexer {
 };
 
 struct splitter {
-	bool is_lost; /* it cannot be read */
-	size_t work;  /* left */
+	bool is_lost; /* the text cannot be read */
+	size_t work;  /* bytes left */
 
 	char *arena; /* owned */
 	size_t used, room;
@@ -101,14 +104,14 @@ struct splitter {
 	unsigned depth;
 };
 
-/* A text that is read up to its end, to a ) or to the end of a command in a word. */
+/* Where a text ends: at its end, or at a ) or the end of a command in a word. */
 enum ending { ENDS_ALONE, ENDS_CLOSED };
 
-/* Where the first command of a text is.  False: there is none, or, when the splitter is
- * lost, none that can be read. */
+/* Finds the first command of a text.  False: there is none, or, when the
+ * splitter is lost, none that can be read. */
 struct extent {
 	size_t start, end;
-	size_t next; /* where to go on: behind its here-documents */
+	size_t next; /* where the next command may start: behind the here-documents */
 };
 bool grammar_read(struct splitter *s, const char *text, size_t len, enum ending ending,
 		  struct extent *ret);
@@ -118,11 +121,12 @@ bool grammar_read(struct splitter *s, const char *text, size_t len, enum ending 
 void lexer_init(struct lexer *l, const char *text, size_t len);
 /* The next token is l->now. */
 void lexer_next(struct splitter *s, struct lexer *l);
-/* Reads those that were asked for. */
+/* Reads the here-documents that are queued. */
 void lexer_heredocs(struct splitter *s, struct lexer *l);
 
 #define LEXER_END (-1)
-/* The next byte.  `joins`: a backslash at the end of a line is left out, with it. */
+/* The next byte.  `joins`: a backslash at the end of a line is skipped, with
+ * the newline. */
 int lexer_get(struct splitter *s, struct lexer *l, bool joins);
 void lexer_back(struct lexer *l);
 
@@ -156,13 +160,13 @@ static inline bool is_quote(int c)
 
 /* --- split_word.c ---------------------------------------------------------- */
 
-/* SPLIT_NESTING of them; the caller frees them. */
+/* Allocates SPLIT_NESTING pairs; the caller frees them. */
 struct pair *pairs_new(void);
-/* Reads the word that begins with `first` into the arena; returns the byte that ended
- * it, which is still to come. */
+/* Reads the word that begins with `first` into the arena; returns the byte that
+ * ended the word, which is still to be read. */
 int word_read(struct splitter *s, struct lexer *l, int first);
 
 /* --- split_expand.c -------------------------------------------------------- */
 
-/* Reads the commands in a word; lost where the reference fails. */
+/* Reads the commands in a word; the splitter is lost where bashlex fails. */
 void expand(struct splitter *s, const char *word, size_t len);

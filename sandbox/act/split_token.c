@@ -29,7 +29,8 @@ int lexer_get(struct splitter *s, struct lexer *l, bool joins)
 	return LEXER_END;
 }
 
-/* At the end, too: then the last byte comes once more, as in the reference. */
+/* Steps back one byte.  At the end of the text, the last byte then comes once
+ * more, as in bashlex. */
 void lexer_back(struct lexer *l)
 {
 	if (l->at > 0)
@@ -38,7 +39,8 @@ void lexer_back(struct lexer *l)
 
 /* --- here-documents -------------------------------------------------------- */
 
-/* One line of it.  False: there is none.  *ret_ends: it is the document's end. */
+/* Reads one line of a here-document.  False: the text has ended.  *ret_ends:
+ * the line ends the document. */
 static bool read_line(struct splitter *s, struct lexer *l, const struct heredoc *h,
 		      bool *ret_ends)
 {
@@ -85,7 +87,7 @@ static const struct operator {
 	const char *text;
 	enum token_kind kind;
 	bool leads; /* a reserved word may follow */
-} operators[] = { /* the longest of those that begin alike first */
+} operators[] = { /* a longer operator stands before its own beginning */
 	{ "<<-", TOKEN_HERE, false },	 { "<<<", TOKEN_TO, false },
 	{ "<<", TOKEN_HERE, false },	 { "<&", TOKEN_DUP, false },
 	{ "<>", TOKEN_TO, false },	 { "<", TOKEN_TO, false },
@@ -99,7 +101,7 @@ static const struct operator {
 	{ "(", TOKEN_OPEN, true },	 { ")", TOKEN_CLOSE, true },
 };
 
-/* Those that are written where a command may begin, and where a word is expected
+/* Reserved words count where a command may begin, and where a word is expected
  * after `for NAME`. */
 static const struct reserved {
 	const char *text;
@@ -127,7 +129,8 @@ static const struct operator *find_operator(const char *text)
 	return NULL;
 }
 
-/* As many bytes as still make an operator; `text` begins with one. */
+/* Reads as many bytes as still make an operator; `text` begins with the first
+ * one. */
 static const struct operator *read_operator(struct splitter *s, struct lexer *l,
 					     char text[4], int *ret_next)
 {
@@ -255,11 +258,11 @@ static void read_word(struct splitter *s, struct lexer *l, int c)
 		return;
 	t->kind = TOKEN_WORD;
 	if (t->len == 0 || end == LEXER_END)
-		s->is_lost = true; /* there is no newline behind it any more */
+		s->is_lost = true; /* the word is empty, or reached the end of the text */
 	else if (is_assignment(s, t) && (l->last.leads || may_reserve(l) ||
 					 l->last.kind == TOKEN_ASSIGNMENT))
 		t->kind = TOKEN_ASSIGNMENT;
-	/* A lone brace leads, wherever it stands. */
+	/* A lone brace sets `leads`, wherever it stands. */
 	t->leads = is_text(s, t, "{") || is_text(s, t, "}");
 	if (l->last.kind == TOKEN_FUNCTION)
 		l->may_brace = true;

@@ -3,39 +3,40 @@
 #include "base/mem.h"
 #include "sandbox/act/split_parts.h"
 
-/* Where we are in ${...}: a quote ' counts behind an operator such as % only, where
- * "..." is around. */
+/* The place within ${...}.  Inside "...", a quote ' counts only behind an
+ * operator such as %. */
 enum brace { BRACE_NONE, BRACE_NAME, BRACE_OPERAND, BRACE_PATTERN };
 
-/* Something that is open in a word, until it is closed.  There are two kinds:
+/* A construct that is open in a word, until it is closed.  There are two kinds:
  *
  *   - a pair: quotes, ${ }, $[ ] and (( )), whose brackets are counted and nothing
- *     else: what is in them is no command;
+ *     else: it holds no command;
  *   - a substitution: $( ), <( ) and >( ), where a ) may also stand in a comment, in a
  *     here-document or behind a pattern of `case`.
  *
- * The reference looks for the end of a substitution without parsing it, and so does
- * this, with its mistakes: any # begins a comment there. */
+ * bashlex looks for the end of a substitution without parsing it.  So does this
+ * code, with the same faults: any # begins a comment there. */
 struct pair {
 	char open, close;
 	bool is_substitution;
 	bool escapes;	   /* $'...': a backslash counts */
-	bool is_quoted;	   /* "..." is around */
-	bool closes_first; /* no counting */
+	bool is_quoted;	   /* inside "..." */
+	bool closes_first; /* opening brackets are not counted */
 	enum brace brace;
-	bool has_dollar; /* just before */
-	bool passes;	 /* a backslash was just before */
+	bool has_dollar; /* the byte before was a $ */
+	bool passes;	 /* the byte before was a backslash */
 	size_t count;
 	size_t start; /* in the arena */
 	size_t room;  /* of the arena, before */
 
-	/* Of a substitution: */
+	/* For a substitution: */
 	bool in_comment, in_case, in_word;
 	bool may_reserve; /* `case` and the like may stand here */
-	size_t letters;	  /* of what may be one of them */
+	size_t letters;	  /* letters read so far of such a word */
 	bool wants_delim, in_document, strips;
 	bool has_first;
-	size_t first;		 /* of the word that ends the document, or of a line */
+	size_t first;		 /* start of the word that ends the document, or of a
+				  * line */
 	size_t delim, delim_len; /* that word, in the arena */
 };
 
@@ -89,7 +90,7 @@ static void push_substitution(struct splitter *s, struct lexer *l)
 				       .may_reserve = true });
 }
 
-/* What $ and a bracket open. */
+/* Opens the construct that $ and a bracket begin. */
 static void push_dollar(struct splitter *s, struct lexer *l, int c, bool is_quoted)
 {
 	if (c == '(')
@@ -117,7 +118,7 @@ static void follow_brace(const struct splitter *s, struct pair *p, int c)
 		p->brace = BRACE_PATTERN;
 }
 
-/* What opens behind a byte of a pair. */
+/* Opens the construct that byte `c` of a pair begins, if any. */
 static void open_in_pair(struct splitter *s, struct lexer *l, int c)
 {
 	struct pair *p = top(s), inner = { .open = (char)c, .close = (char)c };
@@ -130,7 +131,7 @@ static void open_in_pair(struct splitter *s, struct lexer *l, int c)
 	inner.brace = p->brace ? BRACE_NAME : BRACE_NONE;
 	if (p->open != p->close && is_quote(c)) {
 		if (has_dollar && c == '"' && s->used - p->start >= 2)
-			s->used -= 2; /* $" is left out */
+			s->used -= 2; /* $" is dropped */
 		push(s, inner);
 	} else if (p->open == '"' && c == '`') {
 		push(s, inner);
@@ -173,7 +174,7 @@ static void step_pair(struct splitter *s, struct lexer *l)
 
 /* --- a substitution -------------------------------------------------------- */
 
-/* A word without its quotes, kept at the arena's end, and how long it is. */
+/* Keeps a word without its quotes at the arena's end; returns its length. */
 static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 {
 	bool in_double = false, in_single = false;
@@ -189,7 +190,7 @@ static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 		bool is_single = c == '\'' && !in_double;
 		bool is_double = c == '"' && !in_single;
 		if (c == '\\' && in_double)
-			s->is_lost = true; /* the reference stumbles over it */
+			s->is_lost = true; /* bashlex fails on it */
 		if (c == '\\' && !in_single && i + 1 < to)
 			c = s->arena[++i];
 		in_single ^= is_single;
@@ -200,7 +201,7 @@ static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 	return len;
 }
 
-/* The line that ends here is the one that ends the document. */
+/* Whether the line that ends here is the one that ends the document. */
 static bool ends_document(struct splitter *s, struct pair *p)
 {
 	size_t at = p->first;
@@ -208,7 +209,7 @@ static bool ends_document(struct splitter *s, struct pair *p)
 	while (p->strips && at < s->used && s->arena[at] == '\t')
 		at++;
 	if (p->strips && at >= s->used)
-		s->is_lost = true; /* the reference stumbles over an empty line */
+		s->is_lost = true; /* bashlex fails on an empty line */
 	size_t len = at < s->used ? s->used - at : 0;
 	return len == p->delim_len &&
 	       memcmp(s->arena + at, s->arena + p->delim, len) == 0;
@@ -226,7 +227,8 @@ static void begin_line(struct splitter *s, struct pair *p)
 	p->has_first = true;
 }
 
-/* Before a byte is kept.  True: it is of a comment or a document, and no more. */
+/* Called before a byte is kept.  True: the byte belongs to a comment or a
+ * document only. */
 static bool is_passed_over(struct splitter *s, struct pair *p, int c)
 {
 	if (c == '\n' && p->wants_delim && p->delim_len > 0) {
@@ -248,7 +250,7 @@ static bool is_passed_over(struct splitter *s, struct pair *p, int c)
 	return true;
 }
 
-/* The word behind << begins or ends at `c`. */
+/* Notes that the word behind << begins or ends at `c`. */
 static void follow_delim(struct splitter *s, struct pair *p, int c)
 {
 	if (!p->wants_delim)
@@ -278,7 +280,8 @@ static bool is_behind(const struct splitter *s, const struct pair *p, const char
 	       memcmp(s->arena + s->used - len, word, len) == 0;
 }
 
-/* Behind a command: a separator, perhaps a double one.  False: `c` is none. */
+/* Takes a separator behind a command, perhaps a double one.  False: `c` is
+ * none. */
 static bool took_separator(struct splitter *s, struct lexer *l, struct pair *p, int c)
 {
 	if (p->may_reserve || !(is_meta(c) || c == '\n'))
@@ -322,7 +325,8 @@ static bool took_letter(struct splitter *s, struct pair *p, int c, bool starts_w
 	return false;
 }
 
-/* Behind a <: true when it is << and what belongs to it; else *c is what follows. */
+/* Called at a <.  True: it was << with its word to follow, and was taken; else
+ * *c is the byte behind the <. */
 static bool took_heredoc(struct splitter *s, struct lexer *l, struct pair *p, int *c)
 {
 	arena_put(s, *c);
@@ -346,7 +350,7 @@ static bool took_heredoc(struct splitter *s, struct lexer *l, struct pair *p, in
 	return true;
 }
 
-/* A byte that is not of a comment, a document or a reserved word. */
+/* Keeps a byte that is not part of a comment, a document or a reserved word. */
 static void keep(struct splitter *s, struct lexer *l, struct pair *p, int c)
 {
 	bool has_dollar = p->has_dollar;
@@ -415,7 +419,8 @@ static void close_all(struct splitter *s, struct lexer *l)
 	s->pair_count = 0;
 }
 
-/* What a $, a < or a > begins.  False: it is nothing but that. */
+/* Takes the construct that a $, a < or a > begins.  False: the byte begins
+ * none. */
 static bool took_dollar(struct splitter *s, struct lexer *l, int c)
 {
 	int next = lexer_get(s, l, true);
@@ -423,7 +428,7 @@ static bool took_dollar(struct splitter *s, struct lexer *l, int c)
 	bool is_string = c == '$' && is_in(next, "'\"");
 
 	if (next == LEXER_END && c == '$')
-		s->is_lost = true; /* the reference stumbles */
+		s->is_lost = true; /* bashlex fails here */
 	if (!is_open && !is_string && !(c == '$' && next == '$')) {
 		lexer_back(l);
 		return false;

@@ -24,7 +24,7 @@
 #include "sandbox/launch.h"
 #include "sandbox/result.h"
 
-/* How long a client is waited for that is to be told the end. */
+/* How long to wait for a client to read the last observations. */
 #define GOODBYE_MS 10000
 
 enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + GUEST_POLLS, WATCH_OUT, WATCH_SIGNALS,
@@ -40,13 +40,14 @@ struct server {
 	struct lines lines;
 	struct outlet outlet;
 	bool is_over;
-	bool is_signaled; /* we were sent a signal that ends us */
-	int64_t now_ms;	     /* of this step of the loop */
+	bool is_signaled; /* this process was sent a signal that ends it */
+	int64_t now_ms;	     /* time of this step of the loop */
 	int64_t deadline_ms; /* 0: none */
-	int64_t away_ms; /* when we last did not listen to the executor */
+	int64_t away_ms; /* when this process last did not read from the executor */
 };
 
-/* Before poll(2) and behind it, at each line, and when the desk begins something. */
+/* Called before and after poll(2), at each line, and when the desk begins
+ * something. */
 static void look_at_clock(void *who)
 {
 	struct server *s = who;
@@ -68,8 +69,8 @@ static void end(struct server *s, int code, const struct err *e)
 
 /* --- input and output ------------------------------------------------------ */
 
-/* Hands over whole lines, as long as what comes of them is taken away.  True: there
- * was one. */
+/* Hands whole lines to the desk, as long as the client reads the answers.
+ * True: there was one. */
 static bool take_lines(struct server *s)
 {
 	enum line_kind kind;
@@ -79,7 +80,7 @@ static bool take_lines(struct server *s)
 
 	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
-		look_at_clock(s); /* the line before may have waited for the ledger */
+		look_at_clock(s); /* the previous line may have waited for the audit log */
 		if (kind == LINE_TOO_LONG)
 			desk_long_line(&s->desk, &s->client);
 		else if (len > 0)
@@ -167,8 +168,8 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 					    .events = POLLIN };
 }
 
-/* While nobody reads from the executor it need not answer, and it has a while for
- * what it could not send. */
+/* While this process does not read from the executor, no answer is due;
+ * afterwards the executor has a grace for answers that it could not send. */
 static int64_t answer_due(const struct server *s)
 {
 	return desk_deadline_of(&s->desk, &s->client, s->away_ms);
@@ -180,8 +181,8 @@ static int64_t due(const struct server *s)
 			    clock_sooner(desk_due(&s->desk), guest_due(&s->guest)));
 }
 
-/* `now` is when poll(2) has returned.  What the executor has said behind that is not read yet,
- * and cannot be late. */
+/* `now` is when poll(2) returned.  A frame that came after that is not read
+ * yet, and cannot be late. */
 static void on_deadline(struct server *s, int64_t now)
 {
 	struct err e;
@@ -206,7 +207,8 @@ static bool is_done(const struct server *s)
 	       buffer_len(&s->outlet.out) == 0;
 }
 
-/* What waits for the wire to be empty starts when it has become so. */
+/* A request that waits for the wire to be empty starts once the wire is
+ * flushed. */
 static void send_requests(struct server *s)
 {
 	while (!guest_is_over(&s->guest) && desk_start(&s->desk))
@@ -214,8 +216,9 @@ static void send_requests(struct server *s)
 	guest_flush(&s->guest);
 }
 
-/* Everything that can be done now: what is written away makes room for more lines
- * and frames, of which poll(2) knows nothing, since they are here already. */
+/* Does everything that can be done now.  Flushed output makes room for more
+ * lines and frames that are buffered here already, so poll(2) would not report
+ * them. */
 static void work(struct server *s)
 {
 	bool has_more = true;
@@ -257,9 +260,8 @@ static void turn(struct server *s)
 		on_deadline(s, now);
 }
 
-/* Everybody who waits is told, and what was observed before is handed over, to a
- * client that reads.  One that does not is not waited for long, and not at all by
- * somebody who was sent a signal. */
+/* Answers every outstanding action, and waits until the client has read the
+ * observations: GOODBYE_MS at most, and not at all after a signal. */
 static void say_goodbye(struct server *s)
 {
 	look_at_clock(s);
@@ -313,7 +315,7 @@ static void server_init(struct server *s)
 	s->desk.setting = setting_of(l);
 	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->desk.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() has */
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() */
 	s->desk.audit = &s->stream->launch->audit;
 	s->desk.audit->mask = &s->desk.mask;
 	if (l->policy->timeout_ms)
@@ -324,7 +326,8 @@ static void server_init(struct server *s)
 	s->desk.memory_limit = l->policy->limits.memory;
 }
 
-/* First of all: commands enter it, the executor stays outside. */
+/* Sent before any request: commands enter the cgroup, the executor stays
+ * outside. */
 static void send_cgroup(struct server *s)
 {
 	int procs = s->stream->launch->cgroup.procs;

@@ -1,9 +1,10 @@
-/* stream -- lines in, observations out, and a sandbox in between.
+/* stream -- reads action lines, writes observations, and serves the sandbox
+ * between them.
  *
- * One process, one poll(2), no thread.  What waits for what: no line is read while
- * the desk is full or while what was observed is not taken away; nothing is read
- * from the executor in the latter case either.  So a client that does not read
- * stops the commands that print, and nobody's memory grows. */
+ * One process, one poll(2), no thread.  No line is read while the desk is full
+ * or the client leaves observations unread; in the latter case nothing is read
+ * from the executor either.  So a client that does not read stops the commands
+ * that print, and no process needs more and more memory. */
 #pragma once
 #include <stdbool.h>
 
@@ -15,7 +16,7 @@ struct stream {
 	struct launch *launch; /* started */
 	int in, out;	       /* borrowed */
 	bool streams;	       /* --stream: events of output too */
-	bool confirms;	       /* --confirm: it can be asked */
+	bool confirms;	       /* --confirm: the client can be asked */
 };
 
 struct stream_end {
@@ -23,5 +24,6 @@ struct stream_end {
 	struct err error; /* kind ERR_NONE: none */
 };
 
-/* Serves until the input has ended and every action is done, or the sandbox has. */
+/* Serves until the input has ended and every action is done, or until the
+ * sandbox ends. */
 void stream_serve(const struct stream *s, struct stream_end *ret);

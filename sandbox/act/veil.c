@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "sandbox/act/put.h"
 
-/* Whose values are words that programs look for. */
+/* Keys whose values are words that programs compare. */
 static const char *const plain_keys[] = {
 	"observation", "event", "error_id", "impl_source", "name", "id", "state", "status",
 	"created", "version", "network", "isolation", "confined", "reason", "limit", "time",
@@ -16,8 +16,8 @@ static const char *const plain_keys[] = {
 
 struct walk {
 	const struct mask *mask;
-	struct buffer *out, raw, masked; /* raw, masked: of one text */
-	const char *key; /* of the next text; NULL: none is known */
+	struct buffer *out, raw, masked; /* raw, masked: buffers for one text */
+	const char *key; /* key of the next text; NULL: none is known */
 	size_t key_len;
 };
 
@@ -36,7 +36,7 @@ static void copy(struct buffer *to, const void *data, size_t len)
 		to->is_cut = true;
 }
 
-/* \uXXXX; those that we write are no surrogates. */
+/* Decodes \uXXXX; the ones that hutch writes are no surrogates. */
 static size_t put_unicode(struct buffer *to, const char *digits)
 {
 	char hex[5] = { digits[0], digits[1], digits[2], digits[3], '\0' };
@@ -65,7 +65,7 @@ static size_t put_escape(struct buffer *to, const char *at, size_t left)
 	return 1;
 }
 
-/* What the inside of a string stands for. */
+/* Decodes the inside of a JSON string. */
 static void decode(struct buffer *to, const char *at, size_t len)
 {
 	for (size_t i = 0; i < len;) {
@@ -86,7 +86,7 @@ static void start_text(struct buffer *b, size_t max)
 	b->max = max;
 }
 
-/* The inside of a string; most have nothing to hide. */
+/* Copies the inside of a string, redacted; most hold no secret. */
 static void put_inside(struct walk *w, const char *at, size_t len)
 {
 	const char *raw = at;
@@ -105,7 +105,8 @@ static void put_inside(struct walk *w, const char *at, size_t len)
 		copy(w->out, at, len);
 }
 
-/* Behind the quote that begins it: how long the inside is. */
+/* The length of a string's inside, which starts at `at`, behind the opening
+ * quote. */
 static size_t inside_length(const char *at, size_t left)
 {
 	size_t n = 0;
@@ -130,7 +131,7 @@ static void walk(struct walk *w, const char *at, size_t len)
 		w->key = is_key ? at + begin : NULL;
 		w->key_len = n;
 		i = end;
-		if (i < len) /* the quote that ends it */
+		if (i < len) /* the closing quote */
 			copy(w->out, at + i++, 1);
 	}
 }

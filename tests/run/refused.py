@@ -71,7 +71,7 @@ def check_actions(path):
         return by[number]["extras"]["metadata"]["suffix"]
 
     assert refused(1) == [("unshare(CLONE_NEWUSER)", "seccomp", "the floor", 2)], by[1]
-    assert suffix(1).endswith("\n[The sandbox refused system calls that nobody in it may make: "
+    assert suffix(1).endswith("\n[The sandbox refused system calls that no process in it may make: "
                               "unshare(CLONE_NEWUSER).]"), by[1]
     assert refused(2) == [] and "refused" not in suffix(2), by[2]
     assert refused(3) == [("unshare(CLONE_NEWNET)", "seccomp", "the floor", 1)], by[3]

@@ -81,7 +81,7 @@ assert "git" not in by[3]["content"] and by[4]["extras"]["metadata"]["exit_code"
 		printf '{"action":"edit","id":3,"args":{"path":"/workspace/other","command":"view"}}\n'
 	} | act --rule "$ask" --rule '{"action":"edit","decision":"deny","reason":"r"}'
 	said '
-assert by[1]["content"] == "ERROR: This was not done: it is to be confirmed, and nobody can be asked: it is kept", by[1]
+assert by[1]["content"] == "ERROR: This was not done: it is to be confirmed, and no client can be asked: it is kept", by[1]
 assert by[1]["hutch"]["refused"][0]["path"] == "kept" and by[2]["observation"] == "write" and not asks
 assert by[3]["observation"] in ("edit", "read"), by[3]'
 	[[ $(ls -A w) == other ]]
