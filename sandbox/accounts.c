@@ -28,7 +28,8 @@ struct answer {
 	struct account account;
 };
 
-/* --- the process of its own -------------------------------------------------------- */
+/* --- the reading process --------------------------------------------------------------
+ */
 
 #ifdef __aarch64__
 #define OUR_ARCH AUDIT_ARCH_AARCH64
@@ -41,8 +42,8 @@ struct answer {
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
 
-/* As SECCOMP_MODE_STRICT, which who is under a filter already, in a container, cannot
- * enter. */
+/* Like SECCOMP_MODE_STRICT, which a process that is under a filter already, as
+ * in a container, cannot enter. */
 static int confine(void)
 {
 	const struct sock_filter insns[] = {
@@ -64,7 +65,7 @@ static int confine(void)
 	return seccomp_install(&program, NULL);
 }
 
-/* Where it cannot be confined it says nothing. */
+/* If this process cannot be confined, it gives no answer. */
 __attribute__((noreturn)) static void work(int fd, int to, const struct question *q)
 {
 	struct answer a = { 0 };
@@ -73,11 +74,12 @@ __attribute__((noreturn)) static void work(int fd, int to, const struct question
 	    confine() < 0)
 		_exit(1);
 	a.is_found = account_read(0, q->name, q->id, &a.account);
-	(void)io_write_all(1, &a, sizeof(a)); /* who asked has gone */
+	(void)io_write_all(1, &a, sizeof(a)); /* the parent may have gone */
 	_exit(0);
 }
 
-/* --- and who asks it --------------------------------------------------------------- */
+/* --- the caller -----------------------------------------------------------------------
+ */
 
 static bool is_printable(const char text[ACCOUNT_TEXT])
 {
@@ -98,7 +100,7 @@ static int check(const struct answer *a, struct account *ret, struct err *e)
 	if (a->is_found != 1 || found->id > ACCOUNT_MAX || found->group > ACCOUNT_MAX ||
 	    !is_printable(found->name) || !is_printable(found->home) ||
 	    (found->home[0] && found->home[0] != '/'))
-		return err_set(e, ERR_REFUSED, "its line has what no account has");
+		return err_set(e, ERR_REFUSED, "its line is not that of an account");
 	*ret = *found;
 	return 1;
 }

@@ -1,8 +1,9 @@
-/* accounts -- who a name is in an image: lines of its /etc/passwd and /etc/group.
+/* accounts -- looks a user or group up in an image's /etc/passwd and
+ * /etc/group.
  *
- * Strangers wrote these files.  A process of its own reads them, which can do nothing
- * but read, write and end (a filter of seccomp(2)); it says two numbers and two texts, of
- * bounded size, and those are checked.
+ * These files are untrusted.  A child process reads them, which can do nothing
+ * but read, write and exit (a seccomp(2) filter); it answers with two numbers
+ * and two texts of bounded size, and the caller's process checks those.
  *
  * SIGCHLD must not be ignored. */
 #pragma once
@@ -13,8 +14,8 @@
 
 struct err;
 
-/* Looks through `fd`, the caller's, for the line of `name` or, where that is NULL, of
- * `id`.  1: *ret; 0: there is none; -1: it could not be looked for.  It is read as
- * account_read() reads. */
+/* Searches `fd`, which stays the caller's, for the line of `name` or, if that
+ * is NULL, of `id`.  1: found, in *ret; 0: there is none; -1: the search
+ * failed.  account_read() reads the file. */
 int accounts_find(int fd, const char *name, uint32_t id, struct account *ret,
 		  struct err *e);

@@ -94,7 +94,7 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 
 /* --- entries ---------------------------------------------------------------------- */
 
-/* Members that all entries of a sandbox have come first. */
+/* The members that come first in every entry of a sandbox. */
 void audit_note(const struct audit *a, struct note *n)
 {
 	note_begin(n, a->mask, LEDGER_ENTRY_MAX);
@@ -230,8 +230,8 @@ static void note_error(struct note *n, const struct err *e)
 	note_text(n, "error", e->kind == ERR_NONE ? NULL : e->text);
 }
 
-/* After a power cut an end may be missing, as if hutch had been killed: the disk is not
- * waited for twice in a launch. */
+/* The end is not synced to disk: a launch waits for the disk only once.  After
+ * a power cut the end may be missing, as if hutch had been killed. */
 int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 {
 	struct usage used = { 0 };

@@ -10,10 +10,11 @@
 #include "sandbox/audit.h"
 #include "sandbox/caps.h"
 
-/* More than all policies that can be read. */
+/* Larger than every policy that can be read. */
 #define POLICY_TEXT_MAX (64u << 20)
 
-/* A folder of the host as it is now, so that a relative one says which; allocated. */
+/* The path of a host folder with its links resolved now, so that a relative one
+ * is clear; allocated. */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -48,7 +49,7 @@ static void note_volumes(struct note *n, const struct policy *p, const char *key
 	list_done(&l);
 }
 
-/* Names: a value may be one that nobody has called a secret. */
+/* Notes only names: a value may be a secret that was never declared as one. */
 static void note_variables(struct note *n, const struct policy *p)
 {
 	struct list names = { 0 };
@@ -113,8 +114,8 @@ static void note_ulimits(struct note *n, const struct policy *p)
 	list_done(&l);
 }
 
-/* A rule is an object as it stands in its file: what is between its words may be
- * newlines.  In a string there are none (RFC 8259). */
+/* A rule is kept as it stands in its file, where newlines may stand between
+ * tokens; they become blanks.  A JSON string holds none (RFC 8259). */
 static void note_rules(struct note *n, const struct list *rules)
 {
 	AUTO_FREE char *all = rules->count ? list_join(rules, 0, ",") : NULL;

@@ -26,9 +26,10 @@
 
 #define FAILURE_FD 3
 
-/* What crosses the pipe; less than PIPE_BUF. */
+/* The report that crosses the pipe; smaller than PIPE_BUF, so one write is
+ * atomic. */
 struct report {
-	struct err error;     /* kind ERR_NONE: `failed` says it */
+	struct err error;     /* kind ERR_NONE: see `failed` */
 	struct failed failed;
 };
 _Static_assert(sizeof(struct report) <= PIPE_BUF, "a report does not cross in one write");
@@ -43,7 +44,7 @@ void begin_failed(int failure, const struct err *e)
 {
 	const struct report r = { .error = *e };
 
-	(void)io_write_all(failure, &r, sizeof(r)); /* if it fails: silence says so */
+	(void)io_write_all(failure, &r, sizeof(r)); /* the reader may have gone */
 }
 
 /* errno says why. */
@@ -51,12 +52,12 @@ static _Noreturn void fail_at(enum exec_stage stage)
 {
 	const struct report r = { .failed = { .stage = stage, .sys = (uint32_t)errno } };
 
-	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* if it fails: silence says so */
+	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* the reader may have gone */
 	_exit(127);
 }
 
-/* Needs: the keeper as the parent.  Leaves: a session of its own, without a terminal, that
- * ends with the keeper; signals as a fresh program has them. */
+/* Needs: the keeper as the parent.  Leaves: a session of its own, without a
+ * terminal; death with the keeper; the signals of a fresh program. */
 static int stage_session(struct beginning *b, struct err *e)
 {
 	sigset_t none;
@@ -66,7 +67,7 @@ static int stage_session(struct beginning *b, struct err *e)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	(void)setsid(); /* fails for group leaders only; we are new */
 	for (int signo = 1; signo <= SIGRTMAX; signo++)
-		(void)signal(signo, SIG_DFL); /* two of them have nothing else */
+		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
 	umask(022);
@@ -87,14 +88,14 @@ static int stage_files(struct beginning *b, struct err *e)
 	return landlock_confine(g->rules, g->count, b->parts->spares, e);
 }
 
-/* Needs: what was opened is used.  Leaves: the standard three, and the pipe until
- * execve(2). */
+/* Needs: every opened descriptor has been used.  Leaves: the standard three,
+ * and the pipe until execve(2). */
 static int stage_descriptors(struct beginning *b, struct err *e)
 {
 	const int *stdio = b->parts->stdio;
 	int high[] = { stdio[0], stdio[1], stdio[2] };
 
-	/* Above the places that are about to be filled. */
+	/* Above the numbers that are about to be filled. */
 	int failure = fcntl(b->failure, F_DUPFD_CLOEXEC, 10);
 	for (int i = 0; i < 3; i++)
 		high[i] = fcntl(high[i], F_DUPFD_CLOEXEC, 10);
@@ -120,7 +121,8 @@ static int stage_limits(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Needs: nothing more to be done.  Leaves: no capability, and the filters. */
+/* Needs: no later step needs a privilege.  Leaves: no capability, and the
+ * filters. */
 static int stage_privileges(struct beginning *b, struct err *e)
 {
 	if (caps_drop(e) < 0)
@@ -131,8 +133,8 @@ static int stage_privileges(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Needs: nothing.  Leaves: the environment that the plan has, of our own program too,
- * which looks there for PATH. */
+/* Needs: nothing.  Leaves: the plan's environment, for this process too, which
+ * looks up PATH in it. */
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
@@ -141,7 +143,8 @@ static int stage_environment(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* The errors after which execvp(3) looks on; a missing interpreter is none. */
+/* Whether execvp(3) would try the next folder after this error.  A missing
+ * interpreter is no such error. */
 static bool is_elsewhere(const char *path)
 {
 	const int sys = errno;
@@ -209,8 +212,8 @@ int begin_read(int failure, struct failed *ret, struct err *e)
 	if (got == 0)
 		return 1;
 	if (got != sizeof(r))
-		return err_set(e, ERR_INTERNAL, "the command's process ended in the middle of a "
-						"word");
+		return err_set(e, ERR_INTERNAL, "the command's process ended before its "
+						"report was complete");
 	if (r.error.kind == ERR_NONE) {
 		*ret = r.failed;
 		return 0;

@@ -13,7 +13,8 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* How a helper ends whose work failed. */
+/* The exit status of a helper whose work failed: its error was written to the
+ * pipe, or not. */
 enum { HELPER_SAID = 1, HELPER_MUTE };
 
 void beside_init(struct beside *b)
@@ -40,7 +41,7 @@ static _Noreturn void run_helper(int answer, int (*work)(const void *, struct er
 int beside_begin(struct beside *b, int (*work)(const void *arg, struct err *e),
 		 const void *arg, struct err *e)
 {
-	/* With shared memory the two would share errno. */
+	/* With CLONE_VM the two processes would share errno. */
 	struct clone_args args = { .flags = CLONE_FILES, .exit_signal = SIGCHLD };
 
 	if (pipe2(b->answer, O_CLOEXEC) < 0)
@@ -57,7 +58,8 @@ int beside_begin(struct beside *b, int (*work)(const void *arg, struct err *e),
 	return 0;
 }
 
-/* Whoever says that it failed has said why: the pipe is not waited for. */
+/* Reads the cause only if the helper says that it has written it, so that the
+ * read never waits. */
 static int cause_of(const struct beside *b, int status, struct err *e)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == HELPER_SAID &&

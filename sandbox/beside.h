@@ -1,7 +1,7 @@
-/* beside -- work that need not wait for the rest of a launch.
+/* beside -- does work at the same time as the rest of a launch.
  *
- * A helper process does it at the same time, on another core.  It shares the
- * table of descriptors of its maker, so what it opens is there for both, and
+ * A helper process does it, on another core.  It shares the table of
+ * descriptors with its maker, so a file that it opens is open in both, and
  * nothing else: its memory is a copy. */
 #pragma once
 #include <sys/types.h>
@@ -10,7 +10,7 @@ struct err;
 
 struct beside {
 	pid_t helper;	/* 0: none */
-	int answer[2];	/* owned: a pipe for one struct err, where the work failed */
+	int answer[2];	/* owned: a pipe for the struct err of failed work */
 };
 
 void beside_init(struct beside *b);
@@ -19,5 +19,5 @@ void beside_init(struct beside *b);
 int beside_begin(struct beside *b, int (*work)(const void *arg, struct err *e),
 		 const void *arg, struct err *e);
 
-/* Waits for its end.  What failed in the helper has failed here. */
+/* Waits for the helper to end.  Its failure becomes this call's failure. */
 int beside_end(struct beside *b, struct err *e);

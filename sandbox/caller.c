@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
-#define PAGE 4096 /* the smallest: what begins in one may end in the next */
+#define PAGE 4096 /* the smallest; a text may run into the next page */
 
 ssize_t caller_read(const struct caller *c, uint64_t at, void *to, size_t size)
 {
@@ -17,7 +17,8 @@ ssize_t caller_read(const struct caller *c, uint64_t at, void *to, size_t size)
 		{ (void *)(uintptr_t)(at + first), size < first ? 0 : size - first },
 	};
 
-	/* What faults in the second page leaves what is in the first (process_vm_readv(2)). */
+	/* If the second page faults, the bytes of the first are still read
+	 * (process_vm_readv(2)). */
 	return process_vm_readv((pid_t)c->call->pid, &local, 1, remote, 2, 0);
 }
 

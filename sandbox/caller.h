@@ -1,8 +1,10 @@
-/* caller -- who waits in a system call at a listener (seccomp_unotify(2)), and his memory.
+/* caller -- the process that waits in a system call at a listener
+ * (seccomp_unotify(2)), and its memory.
  *
- * What is read is his by the number that the host has for him, which is only his as long
- * as the call waits: so caller_waits() is asked after something was read and before it is
- * believed.  What he has written there he can change at any time. */
+ * Memory is read by the caller's pid on the host, which is certain to be the
+ * caller's only while the call waits: caller_waits() is to be checked after a
+ * read, before its result is believed.  The caller can change its memory at any
+ * time. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,11 +20,12 @@ struct caller {
 
 #define CALLER_PATH_MAX 4096 /* with its 0, as the kernel's PATH_MAX */
 
-/* Up to `size` bytes, of two pages at most: as many as are there, or -1 with errno. */
+/* Reads up to `size` bytes, from two pages at most.  Returns how many could be
+ * read, or -1 with errno. */
 ssize_t caller_read(const struct caller *c, uint64_t at, void *to, size_t size);
 
-/* A text with its 0, in CALLER_PATH_MAX bytes.  Fails with EFAULT, ENAMETOOLONG, and as
- * process_vm_readv(2) does. */
+/* Reads a text with its 0, of at most CALLER_PATH_MAX bytes.  Fails with
+ * EFAULT, ENAMETOOLONG, and as process_vm_readv(2) does. */
 int caller_read_path(const struct caller *c, uint64_t at, char *to);
 
 bool caller_waits(const struct caller *c);

@@ -14,8 +14,8 @@
 
 #define BIT(n) (1ull << (n))
 
-/* What a root of an image may do to files and ids of its own namespace: the
- * part of docker's default set that package managers need. */
+/* The capabilities of an image's root over files and ids of its own namespace:
+ * the part of Docker's default set that package managers need. */
 static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER) |
 				 BIT(CAP_FSETID) | BIT(CAP_SETUID) | BIT(CAP_SETGID);
 
@@ -61,8 +61,9 @@ uint64_t caps_for(const struct policy *policy, uint32_t uid)
 	return (set & ~policy->cap_drop) | policy->cap_add;
 }
 
-/* Effective too: raising an ambient capability needs it permitted and
- * inheritable, and the executor gives up what it does not use itself. */
+/* Permitted capabilities become effective too: to raise an ambient capability
+ * takes it permitted and inheritable, and the executor gives up what it does
+ * not use itself. */
 static int set_sets(uint64_t permitted, uint64_t inheritable, struct err *e)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -85,8 +86,8 @@ static int raise_ambient(uint64_t kept, struct err *e)
 	return 0;
 }
 
-/* A new user namespace starts with the bounding set full; the kernel's own
- * highest number ends the loop with EINVAL. */
+/* A new user namespace starts with the bounding set full.  EINVAL at the
+ * kernel's highest number ends the loop. */
 static int reduce_bounding(uint64_t kept, struct err *e)
 {
 	for (int n = 0; n < 64; n++) {
@@ -101,17 +102,17 @@ static int reduce_bounding(uint64_t kept, struct err *e)
 
 int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 {
-	/* Root takes its bounding set over execve(2), and what is inheritable; everybody
-	 * else only what is ambient. */
+	/* Across execve(2), root keeps its bounding set and the inheritable
+	 * set; every other user keeps only the ambient set. */
 	const uint64_t inherited = is_root ? kept & ~handed_on : kept;
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct now[2];
 
 	if (syscall(SYS_capget, &header, now) < 0)
 		return err_sys(e, "read the capabilities");
-	/* Everything that the namespace's owner has, until the bounding set is
-	 * down, which takes CAP_SETPCAP; and the inheritable set before it,
-	 * which cannot be raised above the bounding set. */
+	/* All capabilities of the namespace's owner stay until the bounding set
+	 * is reduced, which takes CAP_SETPCAP.  The inheritable set is set
+	 * before that: it cannot be raised above the bounding set. */
 	uint64_t have = now[0].permitted | (uint64_t)now[1].permitted << 32;
 	if (set_sets(have, inherited, e) < 0 || raise_ambient(is_root ? 0 : kept, e) < 0 ||
 	    reduce_bounding(handed_on, e) < 0)
@@ -119,7 +120,8 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	return set_sets(kept, inherited, e);
 }
 
-/* The ambient set is a part of the permitted and inheritable ones (capabilities(7)). */
+/* This empties the ambient set too, which is a part of the permitted and
+ * inheritable ones (capabilities(7)). */
 int caps_drop(struct err *e)
 {
 	return set_sets(0, 0, e);

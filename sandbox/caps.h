@@ -1,9 +1,9 @@
-/* caps -- which capabilities commands get, and how the child comes down to
+/* caps -- which capabilities commands get, and how the child is reduced to
  * them.
  *
- * By system calls: what hutch needs of capabilities(7) is capset(2), two
- * prctl(2) and a table of names, and libcap.a would tie the launcher to the C
- * library that it was built with. */
+ * hutch makes the system calls itself: it needs only capset(2), two prctl(2)
+ * and a table of names, and libcap.a would tie the launcher to the C library
+ * that it was built with. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,22 +16,22 @@ int caps_parse(const char *name, struct err *e);
 /* "NET_BIND_SERVICE"; "?" for a number that this build has no name for. */
 const char *caps_name(int number);
 
-/* The set for commands, one bit a capability.  An agent has none.  Root has
- * CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID, all over the sandbox's own
- * user namespace only.  --cap-drop first, then --cap-add. */
+/* The set for commands, one bit a capability.  An ordinary user has none.  Root
+ * has CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID, within the sandbox's own
+ * user namespace only.  --cap-drop is applied first, then --cap-add. */
 uint64_t caps_for(const struct policy *policy, uint32_t uid);
 
-/* In the child, last before the filter: `kept` becomes the permitted set and
- * survives execve(2), by way of the inheritable and ambient sets unless this
- * process is root inside; the bounding set is reduced to `handed_on`, a part of
- * it, by which the executor tells what commands get from what is its own.
- * Everything else is gone for good. */
+/* Called in the child, as the last step before the filter.  `kept` becomes the
+ * permitted set and survives execve(2), by way of the inheritable and ambient
+ * sets unless this process is root inside.  The bounding set is reduced to
+ * `handed_on`, a part of `kept`; by it the executor tells the capabilities of
+ * commands from its own.  All other capabilities are gone for good. */
 int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e);
 
-/* For a process that goes on serving: none are left, in any set but the bounding one,
- * which no_new_privs makes useless. */
+/* For a process that goes on serving: drops the capabilities from every set but
+ * the bounding one, which no_new_privs makes useless. */
 int caps_drop(struct err *e);
-/* The same, but for these, which are lost with execve(2). */
+/* Like caps_drop(), but keeps these, until execve(2). */
 int caps_keep(uint64_t kept, struct err *e);
-/* Of those that were kept, these are in effect from here on.  Fails with errno. */
+/* Makes exactly these of the kept ones effective.  Fails with errno. */
 int caps_raise(uint64_t kept, uint64_t raised);

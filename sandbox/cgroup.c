@@ -25,10 +25,10 @@
 #define CMDS   "cmds"
 #define EXEC   "exec"
 
-/* How long killed processes may take to be gone. */
+/* How long killed processes may take to disappear. */
 #define GONE_MS 5000
 
-/* What is had for the figures in the result, where it is to be had. */
+/* Controllers that give the figures in the result, where they are available. */
 #define TELLING (CONTROLLER_MEMORY | CONTROLLER_PIDS)
 
 static const enum controller all_controllers[] = { CONTROLLER_MEMORY, CONTROLLER_PIDS,
@@ -57,8 +57,8 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e)
 	return delegate_find(&c->parent, policy, needed(&policy->limits), c->waiter, e);
 }
 
-/* A descriptor that is locked as long as it is open: who makes, removes or looks
- * for folders in the parent is alone with it. */
+/* A descriptor that holds the lock while it is open.  A process takes the lock
+ * to make, remove or look for folders in the parent. */
 static int lock_folder(int folder, struct err *e)
 {
 	AUTO_CLOSE int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -74,7 +74,7 @@ static int open_below(int folder, const char *name)
 	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The kernel says on cgroup.events, by POLLPRI, when the last process is gone. */
+/* The kernel signals POLLPRI on cgroup.events when the last process is gone. */
 static void wait_until_empty(int folder)
 {
 	AUTO_CLOSE int events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -94,7 +94,7 @@ static void remove_leaf(int folder, const char *name)
 	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 		return;
 	wait_until_empty(folder);
-	(void)unlinkat(folder, name, AT_REMOVEDIR); /* else: the next launch tries again */
+	(void)unlinkat(folder, name, AT_REMOVEDIR); /* else the next launch tries again */
 }
 
 static void remove_folder(int parent, const char *name)
@@ -106,10 +106,11 @@ static void remove_folder(int parent, const char *name)
 	(void)io_write_proc(folder, "cgroup.kill", "1", NULL); /* it may be half made */
 	remove_leaf(folder, CMDS);
 	remove_leaf(folder, EXEC);
-	(void)unlinkat(parent, name, AT_REMOVEDIR); /* the same */
+	(void)unlinkat(parent, name, AT_REMOVEDIR); /* else the next launch tries again */
 }
 
-/* With the parent locked: what nobody locks was left behind. */
+/* Removes folders that no launcher locks: they were left behind.  Needs the
+ * parent's lock. */
 static void sweep(int parent)
 {
 	int again = open_below(parent, ".");
@@ -135,7 +136,8 @@ static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
 	return io_write_proc(folder, file, number, e);
 }
 
-/* Children of a folder with processes in it get no controllers. */
+/* A cgroup with processes in it cannot give its children controllers, so hutch
+ * moves to a leaf of it. */
 static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 {
 	if (!c->parent.is_own)
@@ -150,7 +152,8 @@ static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 	return 0;
 }
 
-/* The inverse, for whoever is last: others' sandboxes keep controllers in use. */
+/* Undoes enter_leaf() after the last sandbox: those of others keep the
+ * controllers in use, and the write fails. */
 static void leave_leaf(const struct cgroup *c, pid_t companion)
 {
 	unsigned has = delegate_controllers(c->parent.fd, "cgroup.subtree_control");
@@ -168,11 +171,11 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 	if (c->waiter && getppid() == c->waiter)
 		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
-	/* A launcher that was killed is in it until it is wholly gone. */
+	/* A launcher that was killed is in the leaf until it is wholly gone. */
 	remove_leaf(c->parent.fd, LEAF);
 }
 
-/* What is not needed may fail. */
+/* Enables the wanted controllers; only those in `needs` must succeed. */
 static int enable(int folder, unsigned wanted, unsigned needs, struct err *e)
 {
 	unsigned missing = wanted & ~delegate_controllers(folder, "cgroup.subtree_control");
@@ -231,15 +234,15 @@ static int make(struct cgroup *c, const struct limits *l, pid_t companion, struc
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e)
 {
-	/* The executor counts where it lives with its command. */
+	/* The executor counts if it lives in the cgroup of its command. */
 	if (make(c, limits, companion, e) == 0 &&
 	    cgroup_limits_set(c->cmds, limits, !c->is_split, e) == 0)
 		return 0;
 	return err_in(e, "make a cgroup in %.300s", c->parent.path);
 }
 
-/* What it was made without, and the parent may have.  Others make and remove theirs in
- * there meanwhile. */
+/* Enables controllers that the cgroup was made without, if the parent has them.
+ * Other launches make and remove cgroups there meanwhile, hence the lock. */
 static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
 {
 	unsigned missing = more & ~delegate_controllers(c->parent.fd, "cgroup.controllers");
@@ -277,8 +280,8 @@ char *cgroup_commands_path(const struct cgroup *c)
 	return text_format("%s/%s/" CMDS, c->parent.path, c->name);
 }
 
-/* 0 where there is no such file or no such key; a file of one number has the key
- * "". */
+/* Returns 0 if there is no such file or key.  The key "" stands for a file of
+ * one number. */
 static uint64_t read_count(int folder, const char *file, const char *key)
 {
 	AUTO_CLOSE int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
@@ -348,7 +351,7 @@ void cgroup_remove(struct cgroup *c, pid_t companion)
 	own_close(&c->into);
 	own_close(&c->cmds);
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
-	(void)lock; /* without it, others may be removing it too, which is fine */
+	(void)lock; /* without the lock others may be removing it too, which is fine */
 	remove_folder(c->parent.fd, c->name);
 	own_close(&c->folder);
 	if (c->parent.is_own && !c->parent.is_scope)

@@ -16,7 +16,7 @@
 
 #define KIB(bytes) ((unsigned long long)(bytes) >> 10)
 
-/* 0: there is none. */
+/* A value of 0 stands for no limit. */
 static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 {
 	AUTO_FREE char *text = value ? text_format("%llu", (unsigned long long)value)
@@ -25,9 +25,10 @@ static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 	return io_write_proc(cmds, file, text, e);
 }
 
-/* --- of a new one ----------------------------------------------------------------- */
+/* --- of a new cgroup ------------------------------------------------------------------
+ */
 
-/* A kernel without swap has no file to forbid it in. */
+/* A kernel without swap has no such file, and nothing to forbid. */
 static int set_swap(int cmds, const char *text, struct err *e)
 {
 	struct err absent = { 0 };
@@ -66,7 +67,8 @@ int cgroup_limits_set(int cmds, const struct limits *l, unsigned own, struct err
 	return l->cpus ? set_cpus(cmds, l->cpus, e) : 0;
 }
 
-/* --- of one that lives ------------------------------------------------------------ */
+/* --- of a living cgroup ---------------------------------------------------------------
+ */
 
 static int memory_in_use(int cmds, uint64_t *ret, struct err *e)
 {
@@ -82,9 +84,9 @@ static int memory_in_use(int cmds, uint64_t *ret, struct err *e)
 	return 0;
 }
 
-/* memory.max below what is in use kills, and memory.high does not: the kernel gives
- * caches back and slows down who takes more (cgroup-v2).  So that is lowered first, for
- * a look at what is left. */
+/* If memory.max is set below the memory in use, the kernel kills.  If
+ * memory.high is, the kernel gives caches back and slows allocations down
+ * (cgroup-v2).  So memory.high is lowered first, to see how much stays in use. */
 static int lower_memory(int cmds, uint64_t bytes, struct err *e)
 {
 	uint64_t used = 0;
@@ -115,7 +117,8 @@ static int change_memory(int cmds, uint64_t was, uint64_t now, struct err *e)
 	return rc;
 }
 
-/* Memory last: to put that back may kill, to put the others back does not. */
+/* Memory is changed last: to put it back may kill, to put the others back does
+ * not. */
 static int change(int cmds, const struct limits *was, const struct limits *now,
 		  struct err *e)
 {
@@ -126,7 +129,7 @@ static int change(int cmds, const struct limits *was, const struct limits *now,
 	return now->memory != was->memory ? change_memory(cmds, was->memory, now->memory, e) : 0;
 }
 
-/* Before this call the kernel has taken all of these. */
+/* The kernel has accepted each of these values before. */
 static void put_back(int cmds, const struct limits *was, const struct limits *now)
 {
 	if (now->memory != was->memory)

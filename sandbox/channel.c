@@ -8,11 +8,12 @@
 #include "base/message.h"
 #include "base/pass.h"
 
-/* One frame of the largest size, and what of the next came with it. */
+/* One frame of the largest size, and the part of the next one that came with
+ * it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 #define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
-#define OUT_KEPT (256u << 10) /* of its room, when it is empty */
-#define CHUNK	8192 /* a page of a file, and what is around it */
+#define OUT_KEPT (256u << 10) /* room kept when the buffer is empty */
+#define CHUNK	8192 /* a page of a file, and its frame */
 
 void channel_init(struct channel *c, int fd)
 {
@@ -34,8 +35,8 @@ short channel_events(const struct channel *c)
 	return (short)(POLLIN | (buffer_len(&c->out) ? POLLOUT : 0));
 }
 
-/* The descriptors go with the first byte that is sent after them, so the
- * request that they belong to must be alone in the queue. */
+/* The kernel attaches the descriptors to the first byte that is sent after
+ * them, so the request that they belong to must be alone in the queue. */
 static ssize_t send_some(struct channel *c)
 {
 	return pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out), c->passing,
@@ -48,7 +49,7 @@ int channel_flush(struct channel *c, struct err *e)
 		ssize_t n = send_some(c);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A closed channel: how the sandbox ended tells why. */
+		/* The channel is closed; how the sandbox ended tells why. */
 		if (n < 0 && (errno == EAGAIN || errno == EPIPE || errno == ECONNRESET)) {
 			if (errno != EAGAIN)
 				buffer_consume(&c->out, buffer_len(&c->out));
@@ -59,7 +60,7 @@ int channel_flush(struct channel *c, struct err *e)
 		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
 	}
-	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, and has many beside it */
+	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, beside many others */
 		buffer_done(&c->out);
 		buffer_init(&c->out, OUT_MAX);
 	}
@@ -76,14 +77,15 @@ bool channel_is_free(const struct channel *c)
 	return channel_has_passed(c) && buffer_len(&c->out) == 0;
 }
 
-/* Sends the request that is in the queue. */
+/* Sends the request in the queue, with its descriptors. */
 static int pass(struct channel *c, const int *fds, unsigned count, struct err *e)
 {
 	memcpy(c->passing, fds, count * sizeof(*fds));
 	c->passing_count = count;
 	if (channel_flush(c, e) == 0)
 		return 0;
-	/* The kernel takes no descriptors now: nothing of the request is on its way. */
+	/* The kernel takes no descriptors now, and no byte of the request was
+	 * sent. */
 	if (e->sys == ETOOMANYREFS && c->passing_count) {
 		buffer_consume(&c->out, buffer_len(&c->out));
 		c->passing_count = 0;
@@ -118,7 +120,7 @@ int channel_send_cgroup(struct channel *c, int procs, struct err *e)
 	c->passing_count = 1;
 	if (channel_flush(c, e) < 0)
 		return -1;
-	/* Some bytes into a socket that nothing was written to before. */
+	/* A few bytes always fit a socket that nothing was written to before. */
 	return channel_has_passed(c) || !buffer_len(&c->out)
 		       ? 0
 		       : err_set(e, ERR_INTERNAL, "the executor's channel is full at its start");

@@ -28,7 +28,7 @@ static const char *const status_names[] = {
 };
 _Static_assert(ARRAY_LEN(status_names) == CHECK_STATUS_COUNT, "a status has no name");
 
-/* The user namespace is tried before those that need it. */
+/* The user namespace is tried before the checks that need it. */
 static const struct check_kind kinds[] = {
 	{ "kernel", probe_kernel, "hutch was never tried on it; it may fail, or bound less",
 	  false, 0 },
@@ -100,7 +100,7 @@ void trial_failed(struct trial *t)
 	trial_remedy(t, "%s", t->e.remedy);
 }
 
-/* As pid 1 of the namespaces, if they have one. */
+/* Runs as pid 1 of the new pid namespace, if there is one. */
 static _Noreturn void work_inside(struct trial *t, const struct idmap ids[2],
 				  int (*work)(struct trial *t))
 {
@@ -115,7 +115,8 @@ int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial 
 {
 	struct clone_args args = { .flags = namespaces | CLONE_NEWUSER,
 				   .exit_signal = SIGCHLD };
-	/* Of before: in a new namespace ours have no number until it is mapped. */
+	/* Taken before the clone: in the new namespace these ids have no number
+	 * until they are mapped. */
 	const struct idmap ids[2] = { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } };
 	int status;
 
@@ -132,7 +133,7 @@ int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial 
 	return err_set(&t->e, ERR_SYSTEM, "a trial was ended by signal %d", WTERMSIG(status));
 }
 
-/* What the probe starts may print: newuidmap does. */
+/* A program that a probe starts, such as newuidmap, may print. */
 static void silence(void)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -149,8 +150,9 @@ static _Noreturn void probe(struct trial *t, const struct check_kind *kind)
 	_exit(0);
 }
 
-/* The probe and what it made hold the other end, so the end of all of them is the
- * end of the pipe: no pidfd is needed, which a filter may refuse. */
+/* The probe and its children hold the other end of the pipe, so the pipe closes
+ * when the last of them ends.  A pidfd would take a system call that an outer
+ * filter may refuse. */
 static bool is_over(int alive, unsigned seconds)
 {
 	struct pollfd p = { .fd = alive, .events = POLLIN };
@@ -170,8 +172,8 @@ static void say_no_answer(struct trial *t, int status)
 		trial_found(t, CHECK_MISSING, "the trial gave no answer");
 }
 
-/* A process that hangs in the kernel does not die even of this: it is left to end
- * when it can, and dies then. */
+/* SIGKILL does not end a process that hangs in the kernel: it is left behind,
+ * and dies when it comes out. */
 static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 {
 	int status = 0;

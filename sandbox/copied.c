@@ -14,7 +14,8 @@
 
 /* --- what is copied ---------------------------------------------------------------- */
 
-/* It was looked at when the plan was made. */
+/* Opens the image's folder, and checks that it is the one that the plan has
+ * seen. */
 static int open_folder(const struct step *s, struct err *e)
 {
 	struct stat st;
@@ -28,8 +29,8 @@ static int open_folder(const struct step *s, struct err *e)
 	return fd_take(&fd);
 }
 
-/* The lowers are FOLDER/HEX/fs, all of one store: what is in their last but one name is
- * added to `hexes`. */
+/* The lowers are FOLDER/HEX/fs, all of one store.  Opens FOLDER, and adds each
+ * HEX to `hexes`. */
 static int open_layers(const struct list *lowers, struct list *hexes, struct err *e)
 {
 	AUTO_FREE char *folder = NULL;
@@ -47,7 +48,7 @@ static int open_layers(const struct list *lowers, struct list *hexes, struct err
 	return fd < 0 ? err_sys(e, "open %.300s", folder) : fd;
 }
 
-/* It would be copied into itself. */
+/* Refuses an image that contains the folder to copy it to. */
 static int check_apart(const struct step *s, struct err *e)
 {
 	AUTO_FREE char *to = realpath(s->upper, NULL);

@@ -85,7 +85,7 @@ unsigned delegate_controllers(int folder, const char *file)
 	return found;
 }
 
-/* Its files belong to whoever it was delegated to. */
+/* The files of a cgroup belong to the user that it was delegated to. */
 static bool is_ours(int folder)
 {
 	static const char *const names[] = { ".", "cgroup.procs", "cgroup.subtree_control" };
@@ -96,7 +96,8 @@ static bool is_ours(int folder)
 	return true;
 }
 
-/* How many processes live right in it that are neither we nor the companion. */
+/* Counts the processes directly in the cgroup, without this process and the
+ * companion. */
 static unsigned count_others(int folder, pid_t companion)
 {
 	AUTO_FREE char *text = read_text(folder, "cgroup.procs");
@@ -104,10 +105,10 @@ static unsigned count_others(int folder, pid_t companion)
 	unsigned others = 0;
 
 	if (!text)
-		return 1; /* at least: too many to read, or not to be read */
+		return 1; /* at least: the list is too long, or unreadable */
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		pid_t pid = (pid_t)atoi(line);
-		/* 0 is one of a pid namespace that is not ours. */
+		/* 0 stands for a process of a foreign pid namespace. */
 		others += *line && (!pid || (pid != getpid() && pid != companion));
 	}
 	return others;
@@ -135,7 +136,7 @@ bool delegate_is_marked(const char *path, const char *root)
 	return true;
 }
 
-/* A folder of cgroup2, open; -1 with errno. */
+/* Opens a folder of cgroup2; -1 with errno. */
 static int open_folder(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,7 +151,8 @@ static int open_folder(const char *path)
 	return fd_take(&fd);
 }
 
-/* In the hybrid layout version 2 is mounted below the others. */
+/* In the hybrid layout, version 2 is mounted below the hierarchies of version
+ * 1. */
 static const char *find_root(void)
 {
 	static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -163,13 +165,13 @@ static const char *find_root(void)
 	return NULL;
 }
 
-/* Where we live: the line "0::PATH" (cgroups(7)). */
+/* The folder of this process: the line "0::PATH" (cgroups(7)). */
 static char *own_folder(const char *root)
 {
 	AUTO_FREE char *text = read_text(AT_FDCWD, "/proc/self/cgroup");
 	const char *line = text ? strstr(text, "0::/") : NULL;
 
-	/* "/..": outside of what this mount shows. */
+	/* "/..": the cgroup is outside of what this mount shows. */
 	if (!line || (line != text && line[-1] != '\n') || !strncmp(line, "0::/..", 6))
 		return NULL;
 	int len = (int)strcspn(line + 3, "\n");
@@ -185,7 +187,7 @@ static void use(struct delegate *d, const char *path, int *fd, unsigned has)
 	d->has = has;
 }
 
-/* The controllers that children of it have, or could have. */
+/* The controllers that the folder's children have, or could have. */
 static unsigned hands_on(int folder, unsigned needs, pid_t companion)
 {
 	unsigned has = delegate_controllers(folder, "cgroup.subtree_control");
@@ -195,8 +197,8 @@ static unsigned hands_on(int folder, unsigned needs, pid_t companion)
 	return has;
 }
 
-/* Above us, in the unit that we live in: a folder that gives its children what is
- * needed, or can. */
+/* Finds a folder above this process's, in the same unit, that gives its
+ * children what is needed, or can. */
 static char *find_above(const struct outlook *o, unsigned needs, pid_t companion)
 {
 	AUTO_FREE char *at = text_copy(o->own);
@@ -278,7 +280,7 @@ static int use_above(struct delegate *d, const struct outlook *o, unsigned needs
 	return 0;
 }
 
-/* What the user named is the user's to give: no marks are looked for. */
+/* A cgroup that the user names is the user's to give: no marks are looked for. */
 static int find_named(struct delegate *d, const char *name, unsigned needs, pid_t waiter,
 		      struct err *e)
 {

@@ -16,8 +16,8 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* Ubuntu's, since 23.10: without a profile that has "userns," a program gets no user
- * namespace, or, since 24.04, one in which it has no rights. */
+/* Ubuntu's, since 23.10: a program without a profile that has "userns," gets no
+ * user namespace, or, since 24.04, one in which it has no rights. */
 #define APPARMOR_SYSCTL	 "kernel.apparmor_restrict_unprivileged_userns"
 #define APPARMOR_PROFILE "/etc/apparmor.d/hutch"
 #define POWERLESS "AppArmor lets this program make a user namespace but do nothing in it " \
@@ -60,7 +60,7 @@ bool diagnose_is_filtered(void)
 	return strstr(text, "\nSeccomp:\t2") != NULL;
 }
 
-/* 0, or the errno that cloning into these namespaces gives. */
+/* Returns 0, or the errno of cloning into these namespaces. */
 static int try_clone(uint64_t flags)
 {
 	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
@@ -75,7 +75,7 @@ static int try_clone(uint64_t flags)
 	return 0;
 }
 
-/* The first namespace that cannot be made on its own. */
+/* Finds the first namespace that cannot be made on its own. */
 static const struct namespace *find_refused(uint64_t wanted, int *ret_errno)
 {
 	for (size_t i = 0; i < ARRAY_LEN(namespaces_known); i++) {
@@ -94,7 +94,7 @@ static bool is_restricted_by_apparmor(void)
 	return read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
 }
 
-/* Who has the profile may run a hutch that it is not about, since it goes by paths. */
+/* An installed profile applies by path, and this hutch may be at another path. */
 static int advise_apparmor(struct err *e)
 {
 	bool is_installed = access(APPARMOR_PROFILE, F_OK) == 0;
@@ -151,14 +151,14 @@ int diagnose_try(uint64_t namespaces, struct err *e)
 		return 0;
 	if (cause == ENOSPC)
 		return explain_bound(ns, e);
-	/* ENOSYS is what docker's default filter says to clone3, EACCES what
-	 * AppArmor says. */
+	/* Docker's default filter answers clone3 with ENOSYS, AppArmor with
+	 * EACCES. */
 	if (ns->flag == CLONE_NEWUSER &&
 	    (cause == EPERM || cause == EACCES || cause == ENOSYS))
 		return explain_user(e);
 	errno = cause;
 	(void)err_sys(e, "make %s namespace", ns->name);
-	/* It took a right in the user namespace, which was made. */
+	/* The user namespace was made; making this one took a right in it. */
 	if ((cause == EPERM || cause == EACCES) && is_restricted_by_apparmor() &&
 	    !diagnose_is_filtered())
 		return explain_powerless(e);

@@ -87,7 +87,7 @@ static int check_line(const char *text, const char *key, struct err *e)
 /* --- URL and token ---------------------------------------------------------------- */
 
 /* Returns where the host of the URL begins, after USER@; NULL: the URL has no
- * scheme. *ret_len counts the port too. */
+ * scheme.  *ret_len counts the port too. */
 static const char *host_of(const char *url, size_t *ret_len)
 {
 	const char *at = strstr(url, "://");

@@ -24,7 +24,7 @@ struct complaint {
 };
 
 /* Finds the complaints at the end of a text of any bytes: the last line's
- * first, each once. Relative paths begin at `cwd`; NULL: they are left out.
+ * first, each once.  Relative paths begin at `cwd`; NULL: they are left out.
  * Returns the number found. */
 size_t complaints_find(const void *text, size_t len, const char *cwd,
 		       struct complaint ret[static COMPLAINTS_MAX]);

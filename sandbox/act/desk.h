@@ -141,7 +141,7 @@ void desk_refused(struct desk *d, const struct refused_call *c, pid_t session,
 		  bool is_alone);
 
 /* Writes the tasks that can start now to the wire, as far as they fit; false:
- * none did. To be called after the others, and again when the wire has been
+ * none did.  To be called after the others, and again when the wire has been
  * flushed. */
 bool desk_start(struct desk *d);
 

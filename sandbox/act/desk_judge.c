@@ -57,7 +57,7 @@ static bool is_judged(const struct action *a)
 }
 
 /* A copy of the text that others may see: secrets redacted, then cut at a
- * character. Allocated; NULL stays NULL. */
+ * character.  Allocated; NULL stays NULL. */
 static char *shown(const struct desk *d, const char *text, size_t max)
 {
 	char *all = text ? mask_copy(&d->mask, text) : NULL;

@@ -77,7 +77,7 @@ void observe_error(struct buffer *out, const struct observed *o, const char *err
 		   const char *text);
 
 /* Asks whether an action may be done: an event of hutch act, or of the control
- * socket. There `request` is the id of the action's request, as JSON; else
+ * socket.  There `request` is the id of the action's request, as JSON; else
  * NULL. */
 struct question {
 	uint32_t number;

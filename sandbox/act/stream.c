@@ -80,7 +80,7 @@ static bool take_lines(struct server *s)
 
 	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
-		look_at_clock(s); /* the previous line may have waited for the audit log */
+		look_at_clock(s); /* the last line may have waited for the audit log */
 		if (kind == LINE_TOO_LONG)
 			desk_long_line(&s->desk, &s->client);
 		else if (len > 0)

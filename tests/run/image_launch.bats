@@ -152,7 +152,7 @@ of the image
 	made odd base odd
 	inside --image odd -u web id
 	[ "$status" -eq 125 ]
-	[[ $stderr == *"its line has what no account has"* ]]
+	[[ $stderr == *"its line is not that of an account"* ]]
 }
 
 @test "layers lie over each other: deleted, replaced and opaque" {
