@@ -25,7 +25,7 @@
 #include "store/tree.h"
 
 #define ABOUT	  "about"
-#define ABOUT_NEW "about.new" /* not whole yet */
+#define ABOUT_NEW "about.new" /* not complete yet */
 #define SUM	  "sum"
 #define MAGIC	  "hutch-changes 1"
 #define PROBE	  "user.hutch"
@@ -34,14 +34,15 @@
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Where they outlive a boot first.  In the state folder a name without a dot is a
- * sandbox's. */
+/* The first place survives a reboot.  In the state folder, a name without a dot
+ * would be a sandbox's. */
 static const struct {
 	enum folder folder;
 	const char *name;
 } places[] = { { FOLDER_DATA, "changes" }, { FOLDER_STATE, ".changes" } };
 
-/* The folder that is hutch's own, and in it the one of all changes; allocated. */
+/* The folder of all changes in that place, and in *ret_base hutch's own folder
+ * above it; both allocated. */
 static char *place_path(size_t number, char **ret_base)
 {
 	char *base = folder_path(places[number].folder);
@@ -81,7 +82,8 @@ static struct cow_folder *add_folder(struct cow *c)
 
 /* --- what it is, as a file ----------------------------------------------- */
 
-/* Texts that end in a 0: KEY=VALUE, those of a folder behind its source. */
+/* The format: texts that end in a 0, each KEY=VALUE; a folder's follow its
+ * source. */
 static int write_about(const struct cow *c, struct err *e)
 {
 	FILE *to;
@@ -165,7 +167,8 @@ static int read_word(struct cow *c, const char *key, const char *value)
 	return 0;
 }
 
-/* We have written it, so what is wrong with it is only said to be so. */
+/* hutch has written this file itself, so the error need not say what is wrong
+ * with it. */
 static int parse_about(struct cow *c, char *text, size_t len)
 {
 	char *at = text + strlen(text) + 1;
@@ -216,7 +219,8 @@ static void read_sum(struct cow *c)
 	c->bytes = bytes;
 }
 
-/* An overlay's own folder in it is closed to everybody, and of no use any more. */
+/* Removes the overlays' work folders: overlayfs has closed them to all users,
+ * and they are of no use any more. */
 static void remove_works(struct cow *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -271,8 +275,8 @@ static int make_layers(struct cow *c, size_t number, struct err *e)
 	return 0;
 }
 
-/* It belongs to whoever looks at the folder; inside, what is shown has the modes of the
- * upper's own. */
+/* Gives the upper the mode of the folder on the host: inside, the root of the
+ * overlay has the mode of the upper. */
 static int copy_mode(struct cow *c, size_t number, const struct cow_folder *f,
 		     struct err *e)
 {
@@ -359,7 +363,7 @@ static void put_uppers(struct cow *c, struct plan *p)
 		}
 }
 
-/* The N-th is still that of the same folder. */
+/* Checks that the N-th upper still belongs to the same folder. */
 static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 {
 	bool is_same = c->count == old->count;
@@ -377,7 +381,8 @@ static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 			  old->name);
 }
 
-/* What was taken away at its end, or is of no use while it lives. */
+/* Removes the sum, which a living sandbox has not, and makes the work folders
+ * again, which were removed at its end. */
 static int open_again(struct cow *c, struct err *e)
 {
 	if (unlinkat(c->folder, SUM, 0) < 0 && errno != ENOENT)
@@ -408,7 +413,7 @@ static int go_on(struct cow *c, struct cow *old, struct err *e)
 	return 0;
 }
 
-/* 1: it goes on with what it had.  0: there is nothing. */
+/* 1: the sandbox goes on with earlier changes.  0: there are none. */
 static int take_again(struct cow *c, const struct registry_entry *entry, struct err *e)
 {
 	struct cow old;
@@ -420,7 +425,8 @@ static int take_again(struct cow *c, const struct registry_entry *entry, struct 
 	return taken;
 }
 
-/* Changes that are kept of an earlier one would be hidden by those of this one. */
+/* Gives the changes their name.  Kept changes of an earlier sandbox of that
+ * name would be hidden by these, so they are an error. */
 static int take_name(struct cow *c, const struct registry_entry *entry, const char *verb,
 		     struct err *e)
 {
@@ -469,8 +475,8 @@ int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 		return again < 0 ? -1 : 0;
 	if (take_name(c, entry, verb, e) < 0)
 		return -1;
-	/* Not the coarse clock: a file that was changed a moment before has a time of
-	 * before, whichever clock that was. */
+	/* The precise clock: a file that was changed just before then has an
+	 * earlier time, whichever clock stamped the file. */
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
 	c->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (make_somewhere(c, e) < 0)
@@ -501,7 +507,8 @@ static bool is_id(const char *name)
 	return strlen(name) == COW_ID_LEN && strspn(name, "0123456789abcdef") == COW_ID_LEN;
 }
 
-/* Whoever has the lock is its launch, or at its changes. */
+/* The lock is held by the launch of the sandbox, or by a process that works on
+ * its changes. */
 static bool is_locked(int folder)
 {
 	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
@@ -510,7 +517,8 @@ static bool is_locked(int folder)
 	return false;
 }
 
-/* One without its about was never used: left over by a launch that was killed. */
+/* A folder without its about was never used: a launch that was killed has left
+ * it, and it is removed. */
 static int open_one(int all, const char *path, const char *id, struct cow *ret)
 {
 	cow_init(ret);
@@ -577,7 +585,8 @@ void cow_list_done(struct cow_list *l)
 	*l = (struct cow_list){ 0 };
 }
 
-/* A sandbox may have been renamed since: then the registry knows. */
+/* A sandbox may have been renamed since: the registry knows its id by the new
+ * name. */
 static void find_id(const char *name, char id[COW_ID_LEN + 1])
 {
 	struct registry_item item;
@@ -622,8 +631,8 @@ int cow_lock(struct cow *c, struct err *e)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_sys(e, "lock %s", c->path);
-	return err_set(e, ERR_BUSY, "sandbox '%s' has not ended, or somebody else is at its "
-				    "changes", c->name);
+	return err_set(e, ERR_BUSY, "sandbox '%s' has not ended, or another process works "
+				    "on its changes", c->name);
 }
 
 void cow_unlock(struct cow *c)
@@ -648,7 +657,8 @@ void cow_remove(struct cow *c)
 
 	*slash = '\0';
 	AUTO_CLOSE int all = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Without it, what a kill leaves is nobody's changes. */
+	/* From here on, a removal that is killed leaves a folder that counts as
+	 * never used. */
 	(void)unlinkat(c->folder, ABOUT, 0);
 	if (all >= 0)
 		tree_remove(all, slash + 1);

@@ -1,20 +1,20 @@
-/* cow -- where the changes are that a sandbox makes to folders shown copy-on-write.
+/* cow -- keeps the changes that a sandbox makes to folders shown copy-on-write.
  *
- * Below folder_path(FOLDER_DATA), or the state folder where that has no user.*
- * attributes (there as .changes), all of it 0700 and ours:
+ * They are below folder_path(FOLDER_DATA), or in the state folder (as .changes)
+ * where that has no user.* attributes.  All of it is 0700 and hutch's own:
  *
- *	changes/ID/		of one sandbox, flock(2)ed while it lives
- *	    about		what it is, written before the sandbox starts
- *	    sum			when it has ended and something was changed: how much
+ *	changes/ID/		one sandbox's, flock(2)ed while the sandbox lives
+ *	    about		the sandbox and its folders, written before the start
+ *	    sum			how much was changed, if anything; written at the end
  *	    applied, applying	of `hutch apply`
- *	    N/upper, N/work	of its N-th folder, from 0: an overlay's
+ *	    N/upper, N/work	of the overlay of the N-th folder, from 0
  *
- * Nothing here is removed with the sandbox: that is what `hutch apply` and `hutch discard`
- * are for.  What is in the uppers was written by the inside and is walked in jails alone
- * (rootfs-tools/tell.h).
+ * Nothing here is removed with the sandbox: `hutch apply` and `hutch discard`
+ * do that.  The inside has written the contents of the uppers, so only
+ * processes in jails walk them (rootfs-tools/tell.h).
  *
- * A launch: cow_init, cow_make, ..., cow_done, which lets go of the lock.
- * Later: cow_each or cow_find, ..., cow_done. */
+ * A launch: cow_init, cow_make, ..., cow_done, which releases the lock.  Later:
+ * cow_list or cow_find, ..., cow_done. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,8 @@
 #define COW_ID_LEN   12
 #define COW_NAME_MAX 63
 
-/* Files of an apply: held by it, and left by one that was killed; what it has done. */
+/* Files of `hutch apply`: the first exists while it works, and after one that
+ * was killed; the second says what it has done. */
 #define COW_APPLYING "applying"
 #define COW_APPLIED  "applied"
 
@@ -42,41 +43,44 @@ struct cow_folder {
 };
 
 struct cow {
-	char *path; /* owned: of changes/ID; NULL: none */
-	int folder; /* owned: of that; holds the lock where the sandbox is ours */
-	char id[COW_ID_LEN + 1]; /* made unless it is set before */
-	char name[COW_NAME_MAX + 1]; /* of the sandbox, as it was made */
-	bool is_generated;	     /* it had none */
-	bool is_roots; /* set before it is made: it goes into the state folder, the only one
-			* that root's verbs about sandboxes find (identity_become_client()) */
+	char *path; /* owned: path of changes/ID; NULL: none */
+	int folder; /* owned: that folder; holds the lock of a sandbox of this process */
+	char id[COW_ID_LEN + 1]; /* generated unless set before */
+	char name[COW_NAME_MAX + 1]; /* the sandbox's, when it was made */
+	bool is_generated;	     /* the sandbox was given no name */
+	bool is_roots; /* set before cow_make(): use the state folder, the only place
+			* that root's verbs about sandboxes search
+			* (identity_become_client()) */
 	int64_t started_ns;	     /* since 1970 */
-	struct list protects; /* patterns (policy/protect.h); set before it is made */
-	char *audit; /* owned: the folder of the audit log, what is done with the changes
-		      * later is to be in; NULL: none.  Set before it is made */
+	struct list protects; /* patterns (policy/protect.h); set before cow_make() */
+	char *audit; /* owned: folder of the audit log for what is done with the changes
+		      * later; NULL: none.  Set before cow_make() */
 	struct cow_folder *folders;  /* owned */
 	size_t count;
-	bool is_live;  /* found: its sandbox has not ended */
-	bool is_gone;  /* it was removed */
-	bool has_sum;  /* found: it has ended, and this is how much was changed: */
+	bool is_live;  /* found changes: the sandbox has not ended */
+	bool is_gone;  /* the changes were removed */
+	bool has_sum;  /* found changes: the sandbox has ended, having changed this
+			* much: */
 	uint64_t changes, bytes;
 };
 
 void cow_init(struct cow *c);
 void cow_done(struct cow *c);
 
-/* Makes folders for the plan's STEP_COWs and puts them there; nothing without such a
- * step.  A sandbox that lives again goes on with those that are kept of its id, if they
- * are of the same folders of the host's (else ERR_REFUSED).  `entry` is that of a sandbox
- * with a name, or NULL: then one is generated from `verb`.  That changes of this name are
- * kept is ERR_EXISTS. */
+/* Makes folders for the plan's STEP_COWs and enters them there; does nothing
+ * without such a step.  A sandbox that is started again goes on with the
+ * changes that are kept of its id, if they belong to the same folders of the
+ * host (else ERR_REFUSED).  `entry` is that of a sandbox with a name, or NULL:
+ * then one is generated from `verb`.  ERR_EXISTS: changes of another sandbox of
+ * this name are kept. */
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);
 
-/* The same in `folder`, of upper.h, which is removed with the sandbox: nothing of it is
- * kept, has a name or can be found. */
+/* The same in `folder` (upper.h), which is removed with the sandbox: these
+ * changes are not kept, have no name and cannot be found. */
 int cow_make_dropped(struct plan *p, const char *folder, struct err *e);
 
-/* All that are kept or in use, the latest first. */
+/* All changes that are kept or in use, the latest first. */
 struct cow_list {
 	struct cow *items; /* owned */
 	size_t count;
@@ -84,19 +88,21 @@ struct cow_list {
 int cow_list(struct cow_list *ret, struct err *e);
 void cow_list_done(struct cow_list *l);
 
-/* By the sandbox's name, live or ended, or its id. */
+/* Finds changes by the sandbox's name, live or ended, or by its id. */
 int cow_find(const char *name, struct cow *ret, struct err *e);
 
-/* Holds the lock, if nobody has it: ERR_BUSY where its sandbox lives or somebody else is
- * at it. */
+/* Takes the lock.  ERR_BUSY: the sandbox lives, or another process works on the
+ * changes. */
 int cow_lock(struct cow *c, struct err *e);
 void cow_unlock(struct cow *c);
 
-/* The upper of one of its folders, to be walked in a jail.  A descriptor, or -1. */
+/* Opens the upper of one of the folders, to be walked in a jail.  A descriptor,
+ * or -1. */
 int cow_upper(const struct cow *c, size_t number, struct err *e);
 
-/* Writes down how much was changed, when it has ended.  It is locked. */
+/* Writes down how much was changed, after the sandbox's end.  Needs the lock. */
 int cow_set_sum(struct cow *c, uint64_t changes, uint64_t bytes, struct err *e);
 
-/* Removes all of it.  It is locked, and cow_done() is still to be called. */
+/* Removes all of the changes.  Needs the lock; cow_done() is still to be
+ * called. */
 void cow_remove(struct cow *c);

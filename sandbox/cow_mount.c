@@ -15,8 +15,8 @@
 #define DISK  "disk"
 #define ROOT  "root"
 
-/* A tmpfs with places to mount at, over the host's "/" and the new root there, which are
- * found through their descriptors. */
+/* Makes a tmpfs with mount points, over the host's "/".  The host's root and
+ * the new root below it are still reached through their descriptors. */
 static int make_stage(struct err *e)
 {
 	static const char *const names[] = { LOWER, DISK, ROOT };
@@ -47,7 +47,8 @@ static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 	return 0;
 }
 
-/* It may have been replaced since the host side looked at it. */
+/* Checks the folder again: it may have been replaced since the host side looked
+ * at it. */
 static int bind_lower(const struct step *s, struct err *e)
 {
 	struct stat st;
@@ -62,8 +63,8 @@ static int bind_lower(const struct step *s, struct err *e)
 				       "being made", s->source);
 }
 
-/* mount(2) with names relative to the working directory, as of the root's overlay
- * (sandbox/overlay.c). */
+/* Uses mount(2) with names relative to the working directory, as for the root's
+ * overlay (sandbox/overlay.c). */
 static int mount_overlay(const struct step *s, struct err *e)
 {
 	static const char options[] = "lowerdir=" LOWER ",upperdir=" DISK "/upper,workdir=" DISK
@@ -98,7 +99,7 @@ int cow_mount(const struct step *s, struct err *e)
 	if (base < 0)
 		return -1;
 	AUTO_CLOSE int mount = mount_staged(s, e);
-	/* What the overlay needs of it, it has of its own. */
+	/* The overlay holds its own references to the mounts in this tmpfs. */
 	if (sys_umount2(".", KERNEL_MNT_DETACH) < 0 && mount >= 0)
 		return err_sys(e, "unmount a tmpfs");
 	return fd_take(&mount);

@@ -35,7 +35,8 @@
 #define FIRST	    "first"
 #define PREFIX_NEW  ".new-"
 #define PREFIX_GONE ".gone-"
-/* The kernel ends all in a pid namespace with its pid 1, which was killed by then. */
+/* The kernel ends every process of a pid namespace with its pid 1, which was
+ * killed before; they get this long. */
 #define GONE_MS 10000
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -107,7 +108,7 @@ static int existing_place(struct err *e)
 	return folder_open(path, e);
 }
 
-/* What nobody locks was left by a hutch that was killed over it. */
+/* A folder that no process locks was left by a hutch that was killed. */
 static void sweep_one(void *arg, const char *name)
 {
 	const int place = *(const int *)arg;
@@ -183,7 +184,8 @@ static int fill(struct definition *d, const struct settings *said, struct err *e
 	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }
 
-/* 1: made and locked.  0: somebody who sweeps had the time to take it for left over. */
+/* 1: made and locked.  0: a sweeping process took the folder for a left-over
+ * and removed it before it was locked. */
 static int try_folder(struct definition *d, int place, const char *hidden, struct err *e)
 {
 	own_close(&d->folder);
@@ -192,7 +194,7 @@ static int try_folder(struct definition *d, int place, const char *hidden, struc
 	d->folder = openat(place, hidden, FOLDER);
 	if (d->folder < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder");
-	if (shelf_lock(d->folder, LOCK_EX) < 0) /* that one does not hold it for long */
+	if (shelf_lock(d->folder, LOCK_EX) < 0) /* a sweeping process soon releases it */
 		return err_sys(e, "lock a folder");
 	return shelf_is_at(place, hidden, d->folder);
 }
@@ -208,7 +210,7 @@ static int make_at(struct definition *d, int place, const char *hidden,
 		return -1;
 	if (sys_renameat2(place, hidden, place, d->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;
-	/* It may have gone by now; but it was there. */
+	/* That sandbox may be gone by now, but it was there. */
 	return errno == EEXIST ? kept_already(d->name, e) : err_sys(e, "give it its name");
 }
 
@@ -219,7 +221,7 @@ int definition_make(struct definition *d, const struct settings *said, struct er
 
 	if (place < 0)
 		return -1;
-	(void)shelf_each(place, sweep_one, &place, NULL); /* else: by the next one */
+	(void)shelf_each(place, sweep_one, &place, NULL); /* else the next one sweeps */
 	d->created = time_now();
 	if (make_at(d, place, hidden, said, e) < 0) {
 		tree_remove(place, hidden);
@@ -233,7 +235,7 @@ int definition_make(struct definition *d, const struct settings *said, struct er
 
 /* --- found ---------------------------------------------------------------------- */
 
-/* A text or null. */
+/* Reads a member that is a text or null. */
 static int take_text(const struct json_at *about, const char *key, char **ret, struct err *e)
 {
 	struct json_at at;
@@ -270,7 +272,7 @@ static int take_about(struct definition *d, const struct json_at *about, struct 
 		return -1;
 	if (!d->created || !id || strlen(id) != REGISTRY_ID_LEN ||
 	    strspn(id, "0123456789abcdef") != REGISTRY_ID_LEN)
-		return err_set(e, ERR_SYSTEM, "it says no id, or not when it was made");
+		return err_set(e, ERR_SYSTEM, "it has no id, or no time of its making");
 	memcpy(d->id, id, sizeof(d->id));
 	return 0;
 }
@@ -300,7 +302,7 @@ static int read_about(struct definition *d, struct err *e)
 	return take_about(d, &root, e);
 }
 
-/* Nobody else is to have written what is in it. */
+/* Opens a folder, which no other user may have been able to write to. */
 static int open_folder(int place, const char *name, struct err *e)
 {
 	AUTO_CLOSE int fd = openat(place, name, FOLDER);
@@ -417,8 +419,8 @@ int definition_read(struct definition *d, struct settings *ret, struct err *e)
 
 /* --- its last life ---------------------------------------------------------------- */
 
-/* Field 22 of /proc/PID/stat: when it started, in ticks since the boot.  The second one
- * may hold anything, up to the last parenthesis. */
+/* Field 22 of /proc/PID/stat: the process's start, in ticks since the boot.
+ * Field 2 may hold anything, up to the last parenthesis. */
 static bool started_at(int pid, unsigned long long *ret)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/stat", pid);
@@ -447,14 +449,16 @@ int definition_note(const struct definition *d, int pid, struct err *e)
 	AUTO_FREE char *boot = boot_id();
 	unsigned long long start = 0;
 
-	/* Where /proc hides it (hidepid) nobody could tell it from another one later. */
+	/* If /proc hides the process (hidepid), it could not be told from
+	 * another one later. */
 	if (!boot || !started_at(pid, &start))
 		return 0;
 	AUTO_FREE char *line = text_format("%.60s %d %llu", boot, pid, start);
 	return shelf_put(d->folder, FIRST, line, e);
 }
 
-/* A descriptor of who was noted down; -1: it is gone, or there is none. */
+/* A descriptor of the process that was noted down; -1: it is gone, or there is
+ * none. */
 static int open_first(const struct definition *d)
 {
 	AUTO_FREE char *line = shelf_line_of(d->folder, FIRST);
@@ -472,8 +476,8 @@ static int open_first(const struct definition *d)
 	return fd_take(&pidfd);
 }
 
-/* It dies with its supervisor (PR_SET_PDEATHSIG), but not at once, and until then its
- * mounts are there. */
+/* pid 1 dies with its supervisor (PR_SET_PDEATHSIG), but not at once, and until
+ * then its mounts are there. */
 static int wait_for_first(const struct definition *d, struct err *e)
 {
 	AUTO_CLOSE int pidfd = open_first(d);
