@@ -35,7 +35,7 @@ static const struct sock_filter deputy_filter[] = {
 
 /* --- the deputy ----------------------------------------------------------------------- */
 
-/* Where its descriptors are, and nothing else. */
+/* The numbers of the two descriptors that the deputy keeps from the start. */
 enum { SOCKET = 3, PIDFD };
 
 struct start {
@@ -56,7 +56,8 @@ static int place_descriptors(int socket, int pidfd, struct err *e)
 	return sys_close_range(PIDFD + 1, ~0u, 0) < 0 ? err_sys(e, "close_range") : 0;
 }
 
-/* The next message, and what came with it.  Ends with the supervisor. */
+/* Waits for the next message and the descriptor that came with it.  Exits with
+ * the supervisor. */
 static size_t await(void *to, size_t size, int *ret_fd)
 {
 	struct pollfd p = { .fd = SOCKET, .events = POLLIN };
@@ -77,9 +78,11 @@ static int open_host(struct deputy_work *w, struct err *e)
 	return w->proc < 0 ? err_sys(e, "open /proc") : 0;
 }
 
-/* From here on it is in the sandbox's root, and nobody outside of it is in reach.  All of its
- * namespaces: what some files of /proc show is that of who opens them (/proc/sys/net).  But
- * for the one in which it could be seen (deputy_parts.h, on what is opened of /proc). */
+/* Enters the sandbox's namespaces: from here on the deputy is in the sandbox's
+ * root and reaches no process outside.  It enters all of them, since some files
+ * of /proc show the namespaces of the process that opens them (/proc/sys/net);
+ * except the pid namespace, in which it could be seen (deputy_parts.h, on what
+ * is opened of /proc). */
 static int join(const struct plan *p, struct err *e)
 {
 	if (syscall(SYS_setns, PIDFD, (int)(p->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
@@ -87,8 +90,9 @@ static int join(const struct plan *p, struct err *e)
 	return 0;
 }
 
-/* Shown is all that the user has named of the host: what is guarded may be in a folder that
- * is not.  Of the rest some may not be there, or closed. */
+/* A mount counts as shown if the user has named a folder of the host for it: a
+ * protected path may lie in any of those.  Other mounts may be absent, or
+ * closed to the deputy. */
 static int know_mount(struct deputy_work *w, const struct step *s, struct err *e)
 {
 	const bool is_shown = s->kind == STEP_BIND && s->from;
@@ -114,7 +118,8 @@ static int know_mounts(struct deputy_work *w, const struct plan *p, struct err *
 	return 0;
 }
 
-/* What a guest could do itself, the look at guests, and the calls of the list. */
+/* Leaves the deputy the capabilities of a guest, the one to look at guests, and
+ * the system calls of its filter. */
 static int confine(const struct deputy_work *w, pid_t supervisor, struct err *e)
 {
 	const struct seccomp_program program = { .insns = deputy_filter,
@@ -122,12 +127,14 @@ static int confine(const struct deputy_work *w, pid_t supervisor, struct err *e)
 
 	if (caps_keep(w->caps | 1ull << CAP_SYS_PTRACE, e) < 0)
 		return -1;
-	/* Behind the filter pass_send() could not. */
+	/* Raises the soft limit to the hard one, which pass_send() could not do
+	 * under the filter. */
 	if (rlimits_lower(RLIMIT_NOFILE, UINT64_MAX, e) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl");
-	/* After the last change of what it is, which would clear it (prctl(2)). */
+	/* Set after the last change of the process's credentials, which would
+	 * clear it (prctl(2)). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (getppid() != supervisor)
@@ -139,7 +146,7 @@ static _Noreturn void be_opener(struct deputy_work *w, int socket, pid_t deputy)
 {
 	struct err e;
 
-	(void)close(w->proc); /* its children are inside, where that is not to be had */
+	(void)close(w->proc); /* its children are inside and must not have it */
 	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 || sys_close_range(SOCKET, PIDFD, 0) < 0 ||
 	    confine(w, deputy, &e) < 0)
 		_exit(125);
@@ -157,7 +164,7 @@ static int start_opener(struct deputy_work *w, struct err *e)
 	AUTO_CLOSE int theirs = pair[1];
 	const pid_t pid = fork();
 	if (pid == 0) {
-		(void)close(w->opener); /* its end is to tell of the deputy's */
+		(void)close(w->opener); /* so that it closes with the deputy */
 		be_opener(w, theirs, deputy);
 	}
 	(void)close(PIDFD);
@@ -184,7 +191,7 @@ static void calm_signals(void)
 	sigset_t none;
 
 	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL); /* two of them have nothing else */
+		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
@@ -199,11 +206,12 @@ static _Noreturn void serve(const struct start *s, int socket)
 
 	calm_signals();
 	for (size_t i = 0; s->parts->stdio && i < ARRAY_LEN(w.handed); i++)
-		(void)spot_look(s->parts->stdio[i], &w.handed[i]); /* or it is none */
-	/* The terminal of who started hutch is not to be in reach, nor its Ctrl-C to end this. */
-	(void)setsid(); /* it leads no group: it was just made */
+		(void)spot_look(s->parts->stdio[i], &w.handed[i]); /* else zero */
+	/* Keeps the terminal of hutch's caller out of reach, and its Ctrl-C
+	 * from ending the deputy. */
+	(void)setsid(); /* a new process leads no group */
 	if (place_descriptors(socket, s->parts->pidfd, &e) < 0 || begin(&w, s, &e) < 0) {
-		(void)io_write_all(SOCKET, &e, sizeof(e)); /* if it fails: silence says so */
+		(void)io_write_all(SOCKET, &e, sizeof(e)); /* else the end alone tells */
 		_exit(125);
 	}
 	for (;;)
@@ -271,7 +279,7 @@ void deputy_hand(struct deputy *d, const struct seccomp_notif *call)
 {
 	d->held = *call;
 	d->is_held = true;
-	deputy_flush(d); /* one that has ended is found by deputy_watch() */
+	deputy_flush(d); /* if the deputy has ended, deputy_watch() finds out */
 }
 
 struct pollfd deputy_watch(const struct deputy *d)
@@ -289,7 +297,7 @@ void deputy_explain(struct deputy *d, struct err *e)
 	const bool has_cause = recv(d->socket, &cause, sizeof(cause), MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(cause);
 	own_close(&d->socket);
-	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped; it has ended, or is about to */
+	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped; it ends, or has ended */
 	while (waitpid(d->pid, &status, 0) < 0 && errno == EINTR) {
 		/* once more */
 	}

@@ -10,11 +10,13 @@
 #include "base/own.h"
 #include "sandbox/deputy_parts.h"
 
-/* Where the kernel looks for ports that are free, and how many of a caller are tried. */
+/* The first number of the kernel's search for a free port, and how many the
+ * deputy tries. */
 #define NETLINK_FIRST 4097
 #define NETLINK_PORTS 1024
 
-/* A text in the file system: not one of another family, an abstract one or none (unix(7)). */
+/* Whether the address is a path: not of another family, abstract or unnamed
+ * (unix(7)). */
 static bool has_path(const struct sockaddr_storage *address, socklen_t len)
 {
 	const struct sockaddr_un *un = (const struct sockaddr_un *)address;
@@ -28,9 +30,10 @@ static int bind_it(int fd, const void *address, socklen_t len)
 	return bind(fd, address, len) < 0 ? -errno : 0;
 }
 
-/* netlink(7): a port of 0 asks the kernel for one, which takes the number of who binds.
- * That is he, and not the deputy, whose number on the host is nobody's business inside; as
- * the kernel does, those that are taken are passed over below zero. */
+/* netlink(7): a port of 0 asks the kernel for one, and the kernel takes the
+ * number of the binding process.  The deputy asks for the caller's number
+ * instead: its own number on the host must not be known inside.  If that is
+ * taken, it tries numbers below zero, as the kernel does. */
 static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address,
 			socklen_t len)
 {
@@ -43,7 +46,7 @@ static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address
 	}
 	if (error != -EINVAL)
 		return error;
-	address->nl_pid = 0; /* it has one already, or there is another reason */
+	address->nl_pid = 0; /* the socket has a port, or there is another reason */
 	return bind_it(fd, address, len);
 }
 
@@ -59,7 +62,7 @@ static int bind_in(int folder, int fd, const struct sockaddr_un *address, sockle
 	return fchdir(folder) < 0 ? -errno : bind_it(fd, address, len);
 }
 
-/* By its name alone. */
+/* Binds to the last name of the path alone. */
 static int bind_name(int fd, const struct spot *s)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -71,8 +74,9 @@ static int bind_name(int fd, const struct spot *s)
 	return bind_in(s->dir, fd, &name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }
 
-/* As it was asked for, since getsockname(2) tells that; nobody can make it lead elsewhere
- * meanwhile, but where it goes by a link of procfs. */
+/* Binds to the address as it was given, since getsockname(2) tells it.  No
+ * process can make the path lead elsewhere meanwhile, except through a link of
+ * procfs. */
 static int bind_spot(const struct job *j, int fd, const struct spot *s, int base,
 		     const struct sockaddr_un *address, socklen_t len)
 {

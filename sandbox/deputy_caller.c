@@ -17,7 +17,7 @@
 
 #define STATUS_MAX 8192
 
-/* A file of /proc/PID of the caller, as text. */
+/* Reads a file of the caller's /proc/PID, as text. */
 static int read_file(const struct job *j, const char *name, char *to, size_t size)
 {
 	char path[48];
@@ -31,8 +31,8 @@ static int read_file(const struct job *j, const char *name, char *to, size_t siz
 	return 0;
 }
 
-/* What is behind `key` in its line.  The first line has the name that the caller gave
- * himself, in which the kernel escapes a newline (proc(5)). */
+/* Returns the text behind `key`.  The first line of the file has the name that
+ * the caller gave itself, in which the kernel escapes a newline (proc(5)). */
 static const char *value_of(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -72,9 +72,10 @@ int job_begin(struct job *j)
 	return caller_waits(&j->caller) ? 0 : -ESRCH;
 }
 
-/* --- by the right to look at whoever is inside, which nothing else is done with -------- */
+/* --- with CAP_SYS_PTRACE over the inside, which nothing else is done with --------------
+ */
 
-/* Between these two; errno stays. */
+/* The capability is effective only between these two; errno stays. */
 static int look_begin(const struct job *j)
 {
 	const uint64_t all = j->work->caps | 1ull << CAP_SYS_PTRACE;
@@ -130,8 +131,9 @@ static int copy_of_first(const struct job *j, int fd)
 	return process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 }
 
-/* Of the thread, which may have a table of its own.  /proc/PID/fd is closed to all others
- * where nobody may trace its process (proc(5)); then it is that of the first thread. */
+/* Copies a descriptor of the calling thread, which may have a table of its own.
+ * /proc/PID/fd is closed to other processes if none may trace this one
+ * (proc(5)); then the first thread's descriptor is copied. */
 static int copy_folder(const struct job *j, int fd)
 {
 	char link[48];
@@ -143,7 +145,7 @@ static int copy_folder(const struct job *j, int fd)
 	return copy_of_first(j, fd);
 }
 
-/* A descriptor, or why there is none. */
+/* Returns a descriptor, or a negative errno. */
 static int end_look(const struct job *j, int fd)
 {
 	AUTO_CLOSE int taken = fd;
@@ -170,7 +172,8 @@ int job_copy(const struct job *j, int fd)
 	return error ? error : end_look(j, copy_of_first(j, fd));
 }
 
-/* The seventh number of /proc/PID/stat, behind the name in brackets (proc(5)). */
+/* The controlling terminal: the seventh number of /proc/PID/stat, counted from
+ * behind the name in brackets (proc(5)). */
 static unsigned terminal_of(const struct job *j)
 {
 	char text[STATUS_MAX];

@@ -24,24 +24,25 @@
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #endif
 
-/* btrfs(5): what makes a subvolume, or a copy of one, under a name. */
+/* btrfs(5): the ioctls that make a subvolume, or a snapshot of one, under a
+ * name. */
 #define BTRFS_SNAP_CREATE      0x50009401
 #define BTRFS_SUBVOL_CREATE    0x5000940e
 #define BTRFS_SNAP_CREATE_V2   0x50009417
 #define BTRFS_SUBVOL_CREATE_V2 0x50009418
 
 #define HERE (-1) /* relative to the working directory */
-#define NONE (-2) /* a path that is only a text, or is not there */
+#define NONE (-2) /* a path that is only a text, or absent */
 
 enum kind { OPEN, FOLDER, NODE, SYMLINK, LINK, RENAME, BIND };
 
-/* The numbers of arguments.  What has flags that may ask for nothing new is only told of
- * where they do. */
+/* The numbers of a call's arguments.  open(2), whose flags may ask for nothing
+ * new, is reported only if they do. */
 static const struct made_call {
 	int nr;
 	uint8_t kind;
-	int8_t dir, path;	/* of what is made: the new name */
-	int8_t from_dir, from;	/* of what it is made of */
+	int8_t dir, path;	/* of the new name */
+	int8_t from_dir, from;	/* of the file that it is made from */
 	int8_t flags, mode;
 } calls[] = {
 	{ SYS_openat, OPEN, 0, 1, NONE, NONE, 2, 3 },
@@ -52,7 +53,7 @@ static const struct made_call {
 	{ SYS_renameat2, RENAME, 2, 3, 0, 1, 4, NONE },
 	{ SYS_renameat, RENAME, 2, 3, 0, 1, NONE, NONE },
 	{ SYS_bind, BIND, NONE, NONE, NONE, NONE, NONE, NONE },
-#ifdef __x86_64__ /* which has kept those of before 2.6.16 */
+#ifdef __x86_64__ /* which has kept the calls of before 2.6.16 */
 	{ SYS_open, OPEN, HERE, 0, NONE, NONE, 1, 2 },
 	{ SYS_creat, OPEN, HERE, 0, NONE, NONE, NONE, 1 },
 	{ SYS_mkdir, FOLDER, HERE, 0, NONE, NONE, NONE, 1 },
@@ -63,13 +64,13 @@ static const struct made_call {
 #endif
 };
 
-/* What would be a way around: a call, and for ioctl(2) its command. */
+/* Calls that would be a way around the deputy; for ioctl(2), its command. */
 static const struct way_around {
 	int nr;
 	uint32_t command; /* 0: any */
 	int error;
 } ways_around[] = {
-	/* What it is asked for is in memory; programs know kernels without it. */
+	/* Its flags are in memory, and programs know kernels without it. */
 	{ SYS_openat2, 0, ENOSYS },
 	{ SYS_io_uring_setup, 0, EPERM },
 	{ SYS_chroot, 0, EPERM },
@@ -94,7 +95,7 @@ static bool may_make(const struct made_call *c, const struct seccomp_data *data)
 {
 	const uint64_t flags = c->flags == NONE ? 0 : data->args[c->flags];
 
-	/* By O_PATH, open(2) makes nothing. */
+	/* With O_PATH, open(2) makes nothing. */
 	return c->kind != OPEN || c->flags == NONE || (flags & (O_CREAT | O_PATH)) == O_CREAT;
 }
 
@@ -146,7 +147,7 @@ void deputy_program(const struct seccomp_program *program, struct seccomp_progra
 	const struct sock_filter head[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
 		IS(OUR_ARCH, 1, 0),
-		BPF_STMT(BPF_JMP | BPF_JA, 0), /* over all of it: below */
+		BPF_STMT(BPF_JMP | BPF_JA, 0), /* jumps over all rows, see below */
 		LOAD_NR,
 	};
 	size_t count = ARRAY_LEN(head);
@@ -165,7 +166,7 @@ void deputy_program(const struct seccomp_program *program, struct seccomp_progra
 
 /* --- what is made --------------------------------------------------------------------- */
 
-/* The places of one call, found. */
+/* The places that one call names. */
 struct places {
 	struct spot to, from;
 };
@@ -200,8 +201,8 @@ static int make_symlink(const struct job *j, const struct spot *s, const char *t
 	return symlinkat(text, s->dir, s->name) < 0 ? -errno : 0;
 }
 
-/* A file that has no name, or is known by a descriptor, is linked by that of the deputy
- * (open(2), O_TMPFILE). */
+/* A file that has no name, or is known by a descriptor, is linked through a
+ * descriptor of the deputy's (open(2), O_TMPFILE). */
 static int link_magic(const struct job *j, const struct spot *from, const struct spot *to)
 {
 	AUTO_CLOSE int fd = openat(from->dir, from->name, O_PATH | O_CLOEXEC);
@@ -271,7 +272,7 @@ static uint64_t arg(const struct job *j, int number)
 	return number < 0 ? 0 : j->caller.call->data.args[number];
 }
 
-/* The folder that a path begins in; -1 where none is needed. */
+/* Opens the folder that a path begins in; -1 where none is needed. */
 static int begin(const struct job *j, int dir, const char *path, int *ret_base)
 {
 	const int base = *path == '/' ? -1
@@ -319,7 +320,7 @@ static int make(struct job *j, const struct made_call *c, struct places *p, cons
 	case BIND:
 		break;
 	}
-	return -ENOSYS; /* those are do_call()'s */
+	return -ENOSYS; /* do_call() does these */
 }
 
 static int make_call(struct job *j, const struct made_call *c, const char *path)
@@ -359,7 +360,7 @@ static void answer(const struct job *j, int error, int value)
 	struct seccomp_notif_resp resp = { .id = j->caller.call->id, .error = error,
 					   .val = value };
 
-	(void)ioctl(j->caller.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* or he has gone */
+	(void)ioctl(j->caller.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* may be gone */
 }
 
 void job_answer(const struct job *j, int error)
@@ -367,14 +368,15 @@ void job_answer(const struct job *j, int error)
 	answer(j, error, 0);
 }
 
-/* Nothing of it is left here when he goes on: he may close it at once, and then find what
- * he wrote executable (ETXTBSY), unlocked (flock(2)), a FIFO at its end. */
+/* Closes the deputy's copy before the caller goes on: the caller may close its
+ * descriptor at once, and a copy would keep the file busy (ETXTBSY), locked
+ * (flock(2)), or a FIFO open. */
 void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 {
 	struct seccomp_notif_addfd add = { .id = j->caller.call->id, .srcfd = (uint32_t)fd,
 					   .newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
 	const int number = ioctl(j->caller.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	const int error = number < 0 ? -errno : 0; /* EMFILE, or he has gone */
+	const int error = number < 0 ? -errno : 0; /* EMFILE, or the caller has gone */
 
 	(void)close(fd);
 	answer(j, error, number < 0 ? 0 : number);

@@ -14,9 +14,9 @@
 #include "sandbox/caps.h"
 #include "sandbox/deputy_parts.h"
 
-/* A file to be opened; its folder comes beside it, as a descriptor. */
+/* A request to open a file; a descriptor of its folder comes beside it. */
 struct asked {
-	struct seccomp_notif call; /* of it, the number */
+	struct seccomp_notif call; /* only its id */
 	uint64_t caps;		   /* in effect */
 	int flags;
 	mode_t mode;
@@ -25,7 +25,8 @@ struct asked {
 
 /* --- the opener ----------------------------------------------------------------------- */
 
-/* A process of the sandbox's for as long as this takes. */
+/* Runs in a child of the opener: a process of the sandbox for as long as this
+ * takes. */
 static _Noreturn void open_it(const struct job *j, const struct asked *a, int dir)
 {
 	if (caps_raise(a->caps, a->caps) < 0)
@@ -38,8 +39,8 @@ static _Noreturn void open_it(const struct job *j, const struct asked *a, int di
 	_exit(0);
 }
 
-/* A process inside may stop the child, and everybody who opens something of /proc would wait
- * for it. */
+/* Waits for the child, and kills it if it is stopped: a process inside may stop
+ * it, and every caller that opens a file of /proc would wait for it. */
 static int end_of(pid_t pid)
 {
 	int status = 0;
@@ -56,7 +57,7 @@ static int end_of(pid_t pid)
 	}
 }
 
-/* A process inside may kill the child: then this one answers the call. */
+/* If a process inside kills the child, this process answers the call. */
 static void serve_one(struct deputy_work *w, const struct asked *a, int dir)
 {
 	const struct job j = { .work = w, .caller = { w->listener, &a->call } };
@@ -70,7 +71,7 @@ static void serve_one(struct deputy_work *w, const struct asked *a, int dir)
 		job_answer(&j, -EINTR);
 }
 
-/* Ends with the deputy. */
+/* Exits with the deputy. */
 _Noreturn void inside_serve(struct deputy_work *w, int socket)
 {
 	struct pollfd p = { .fd = socket, .events = POLLIN };

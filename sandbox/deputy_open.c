@@ -30,7 +30,8 @@ static bool is_over(const struct deputy_work *w, struct waiter *one)
 	return waitpid(one->pid, NULL, 0) == one->pid;
 }
 
-/* A place for one more; who has gone is waited for no longer. */
+/* Finds a free place for a waiting child; children whose caller has gone are
+ * ended. */
 static struct waiter *find_place(struct deputy_work *w)
 {
 	struct waiter *found = NULL;
@@ -55,7 +56,7 @@ static _Noreturn void wait_and_open(const struct job *j, pid_t deputy, int dir,
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != deputy)
 		_exit(1);
-	/* It is there; whatever it is by then, it is not made. */
+	/* The file is there; whatever it is by then, it is not made. */
 	int fd = openat(dir, name, o->flags & ~O_CREAT, o->mode);
 	if (fd < 0)
 		job_answer(j, -errno);
@@ -64,7 +65,7 @@ static _Noreturn void wait_and_open(const struct job *j, pid_t deputy, int dir,
 	_exit(0);
 }
 
-/* By a child of its own, which answers. */
+/* Opens the file in a child, which answers the call. */
 static int open_waiting(const struct job *j, int dir, const char *name, const struct opening *o)
 {
 	struct waiter *place = find_place(j->work);
@@ -83,7 +84,7 @@ static int open_waiting(const struct job *j, int dir, const char *name, const st
 
 /* --- what is there -------------------------------------------------------------------- */
 
-/* By a descriptor that does not wait, and then again does as it was asked to. */
+/* Opens without waiting, and then restores the mode that the caller asked for. */
 static int open_at_once(int dir, const char *name, const struct opening *o)
 {
 	struct opening now = *o;
@@ -98,8 +99,8 @@ static int open_at_once(int dir, const char *name, const struct opening *o)
 	return fd_take(&fd);
 }
 
-/* A FIFO waits for its other end, what has a lease for who holds it (fcntl(2)), and
- * /dev/tty is whoever's who opens it. */
+/* A FIFO waits for its other end, a file with a lease for the lease's holder
+ * (fcntl(2)), and /dev/tty belongs to the process that opens it. */
 static int open_there(const struct job *j, int dir, const char *name, const struct opening *o,
 		      const struct stat *st)
 {
@@ -122,15 +123,17 @@ static int open_there(const struct job *j, int dir, const char *name, const stru
 
 /* --- open(2) -------------------------------------------------------------------------- */
 
-#define FOLLOW 2 /* it is a link */
+#define FOLLOW 2 /* the name is a link */
 
-/* The host's is what the inside has for stdin, and has a rule of its own (fence.h). */
+/* The inside has the host's /dev/null as its stdin, and a rule of its own for
+ * it (fence.h). */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-/* Followed once: what the link leads to, its process can change at any time (dup2(2)). */
+/* The link is followed once: its process can change the target at any time
+ * (dup2(2)). */
 static int open_magic(const struct job *j, const struct spot *s, const struct opening *o)
 {
 	AUTO_CLOSE int fd = openat(s->dir, s->name, O_PATH | O_CLOEXEC);
@@ -153,7 +156,8 @@ static int open_new(const struct job *j, const struct spot *s, const struct open
 	return refused ? refused : open_there(j, s->dir, s->name, o, &file);
 }
 
-/* One that may not be made is not to be there again when it has gone meanwhile. */
+/* A file that may not be made is not to be made again if it is removed
+ * meanwhile. */
 static int open_old(const struct job *j, const struct spot *s, const struct opening *o,
 		    const struct stat *st)
 {
@@ -206,10 +210,11 @@ static int open_path(struct job *j, int base, const char *path, const struct ope
 
 int job_open(struct job *j, int base, const char *path, int flags, mode_t mode)
 {
-	/* The deputy is to get no terminal of its own by it. */
+	/* The deputy is to get no terminal of its own by this. */
 	const struct opening o = { flags | O_NOCTTY, mode };
 
-	/* As from Linux 6.4 on; O_TMPFILE has it in it.  Before, a file was made. */
+	/* O_CREAT with O_DIRECTORY fails as from Linux 6.4 on; before, a file
+	 * was made.  O_TMPFILE includes O_DIRECTORY. */
 	if (flags & O_DIRECTORY)
 		return -EINVAL;
 	return open_path(j, base, path, &o);

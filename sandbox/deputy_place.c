@@ -16,7 +16,8 @@
 
 /* --- links ---------------------------------------------------------------------------- */
 
-/* In a procfs "self" is whoever follows it, which is not the deputy. */
+/* In a procfs, "self" stands for the process that follows it, which must be the
+ * caller, not the deputy. */
 static bool tell_self(const struct job *j, int dir, const char *name, char *to)
 {
 	if (!way_is_proc_root(dir))
@@ -39,9 +40,10 @@ static bool is_magic(int dir, const char *name)
 	return fd < 0 && errno == ELOOP;
 }
 
-/* As the kernel has it with fs.protected_symlinks (proc(5)): where all may write, links of
- * the caller's own alone are followed.  That they are the folder's owner's cannot be told,
- * since all whose ids are not mapped look the same here. */
+/* Follows the kernel's rule with fs.protected_symlinks (proc(5)): in a folder
+ * where all may write, only the caller's own links are followed.  The kernel
+ * also follows those of the folder's owner, who cannot be told here, since all
+ * unmapped ids look the same. */
 static bool is_planted(const struct job *j, int dir, const struct stat *link)
 {
 	const mode_t open_to_all = S_ISVTX | S_IWOTH;
@@ -76,7 +78,7 @@ void own_path(int fd, char *to)
 	(void)snprintf(to, OWN_PATH_MAX, "self/fd/%d", fd); /* fits */
 }
 
-/* The path of a descriptor, in PATH_MAX bytes. */
+/* Reads the path of a descriptor, in PATH_MAX bytes. */
 static bool read_own(const struct deputy_work *w, int fd, char *to)
 {
 	char name[OWN_PATH_MAX];
@@ -101,7 +103,7 @@ static bool is_own_mount(const struct deputy_work *w, uint64_t mount)
 	return false;
 }
 
-/* Whether a path leads to a file, and not to another one of that name. */
+/* Whether the path leads to this file, and not to another one of that name. */
 static bool leads_to(const char *path, const struct statx *is)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
@@ -120,8 +122,8 @@ static bool is_handed(const struct deputy_work *w, const struct statx *is)
 	return false;
 }
 
-/* Landlock holds the caller to what lies below the root and what was handed to him (fence.h),
- * and not the deputy: it does so itself. */
+/* Landlock holds the caller to files below the root and those handed to it
+ * (fence.h), but does not hold the deputy, which therefore checks the same. */
 bool place_is_open(const struct job *j, int fd)
 {
 	const struct deputy_work *w = j->work;
@@ -132,8 +134,9 @@ bool place_is_open(const struct job *j, int fd)
 		return false;
 	if (is_own_mount(w, is.stx_mnt_id) || is_handed(w, &is))
 		return true;
-	/* A pipe, a namespace, what has no inode of its own: there is no place to be judged
-	 * (landlock(7)), and its text begins with what it is. */
+	/* A pipe, a namespace and other files without a place are not judged
+	 * (landlock(7)); the text of their link begins with their kind, not
+	 * with '/'. */
 	return read_own(w, fd, path) ? leads_to(path, &is) : *path;
 }
 
@@ -142,8 +145,8 @@ static char *join(const char *folder, const char *rest)
 	return text_format("%s%s", strcmp(folder, "/") ? folder : "", rest);
 }
 
-/* In a mount that is shown: where it is on the host.  One that was moved out of it there has
- * no place any more. */
+/* In a shown mount: the folder's place on the host.  A folder that was moved
+ * out of the mount on the host has no place any more. */
 static int find_shown(const struct deputy_work *w, const struct shown *s, const char *path,
 		      char **ret_host)
 {
@@ -154,8 +157,9 @@ static int find_shown(const struct deputy_work *w, const struct shown *s, const 
 	return rest ? 0 : -EACCES;
 }
 
-/* In a mount that came with one that is shown, and counts as a part of it; or in none that
- * is below the root, where nothing is made: by its path it would be taken for another. */
+/* In a mount that came with a shown one, and counts as a part of it.  In a
+ * mount that the root does not lead to, nothing is made: by its path it would
+ * be taken for another one. */
 static int find_within(const struct deputy_work *w, const struct statx *is, const char *path,
 		       char **ret_host)
 {
@@ -175,7 +179,8 @@ static int find_within(const struct deputy_work *w, const struct statx *is, cons
 	return found ? find_shown(w, found, path, ret_host) : 0;
 }
 
-/* Where a folder is on the host, allocated; NULL: it is the sandbox's own. */
+/* The place of a folder on the host, allocated; NULL: the folder is the
+ * sandbox's own. */
 static int find_on_host(const struct deputy_work *w, int folder, char **ret_host)
 {
 	char path[PATH_MAX];
@@ -184,7 +189,7 @@ static int find_on_host(const struct deputy_work *w, int folder, char **ret_host
 	*ret_host = NULL;
 	if (!spot_look(folder, &is) || !read_own(w, folder, path))
 		return -EACCES;
-	/* Of two at one place the later one is to be seen. */
+	/* If two are mounted at one place, the later one is visible. */
 	for (size_t i = w->shown_count; i-- > 0;)
 		if (w->shown[i].mount == is.stx_mnt_id)
 			return find_shown(w, &w->shown[i], path, ret_host);
