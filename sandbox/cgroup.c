@@ -252,7 +252,7 @@ static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
 		(void)err_set(e, ERR_UNSUPPORTED, "its cgroup was made in %.300s, which has no "
 						  "controller for it: %s",
 			      c->parent.path, names);
-		return err_remedy(e, "hutch doctor says what would give hutch cgroups that do");
+		return err_remedy(e, "hutch doctor says how hutch gets cgroups with it");
 	}
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
 	if (lock < 0)

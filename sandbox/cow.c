@@ -453,8 +453,8 @@ static int check_plan(const struct plan *p, struct err *e)
 {
 	if (!p->has_ranges)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, ":cow with --idmap ranges: what the inside's other "
-					  "ids write could not be applied by you");
+	(void)err_set(e, ERR_UNSUPPORTED, ":cow with --idmap ranges: you could not apply "
+					  "what other ids of the inside write");
 	return err_remedy(e, "leave --idmap ranges out, or show the folder with :ro or :rw");
 }
 
@@ -631,8 +631,8 @@ int cow_lock(struct cow *c, struct err *e)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_sys(e, "lock %s", c->path);
-	return err_set(e, ERR_BUSY, "sandbox '%s' has not ended, or another process works "
-				    "on its changes", c->name);
+	return err_set(e, ERR_BUSY, "sandbox '%s' has not ended, or another process "
+				    "works on its changes", c->name);
 }
 
 void cow_unlock(struct cow *c)

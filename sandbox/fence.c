@@ -12,17 +12,18 @@ void fence_add(struct fence *f, int fd)
 	if (fd < 0)
 		return;
 	if (f->other_count == FENCE_OTHERS)
-		abort(); /* there are as many as spawn.c has */
+		abort(); /* spawn.c adds no more than this */
 	f->others[f->other_count++] = fd;
 }
 
-/* All that can be done with it: a file has none of a folder's rights. */
+/* Allows everything that can be done with the file: a plain file has none of a
+ * folder's rights. */
 static int allow(int fd, struct landlock_rule *ret, struct err *e)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_sys(e, "stat what is to stay open");
+		return err_sys(e, "stat a file that is to stay open");
 	*ret = (struct landlock_rule){
 		fd, S_ISDIR(st.st_mode) ? LANDLOCK_ALL : LANDLOCK_OF_FILES,
 	};

@@ -1,18 +1,21 @@
-/* fence -- Landlock as a second wall around a sandbox that has a root of its own.
+/* fence -- Landlock as a second wall around a sandbox that has a root of its
+ * own.
  *
- * What can be named inside lies below the root, and all of that stays open.  What has
- * come inside by another way, a descriptor of a folder of the host's, a link in /proc to
- * one, a mount that is not in this tree, leads nowhere: no file can be opened, executed,
- * made, linked or renamed by it.
+ * Every file that has a name inside lies below the root, and all of them stay
+ * open.  A descriptor of a host folder, a link in /proc to one, or a mount that
+ * is not in this tree, which have come inside by another way, lead nowhere: no
+ * file can be opened, executed, made, linked or renamed through them.
  *
- * A rule is about an inode.  The kernel walks from the file that is asked for up to the
- * root of all mounts and looks for one on the way (landlock(7)), so one rule with the
- * root covers what is mounted below it too; and what is attached nowhere needs a rule
- * of its own, as each descriptor does that may be opened again (/proc/self/fd).  Pipes,
- * sockets and memfds have no path and are not looked at.
+ * A rule is about an inode.  The kernel walks from the file that is asked for
+ * up to the root of all mounts and looks for a rule on the way (landlock(7)),
+ * so one rule for the root covers mounts below it too.  A file that is attached
+ * nowhere needs a rule of its own, as does each descriptor that may be opened
+ * again (/proc/self/fd).  Pipes, sockets and memfds have no path and are not
+ * checked.
  *
- * Whoever is in a domain cannot mount, and traces only who is in the same one or below
- * it: all that run inside are in this one.  What was opened before stays as it was. */
+ * A process in a domain cannot mount, and traces only processes in the same
+ * domain or below it: all processes inside are in this one.  Files that were
+ * opened before stay usable. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,14 +26,16 @@ struct err;
 
 struct fence {
 	int root; /* borrowed, as all are; O_PATH will do */
-	int others[FENCE_OTHERS]; /* what else may be opened, and what lies below it */
+	int others[FENCE_OTHERS]; /* other files that may be opened, and files below
+				   * them */
 	size_t other_count;
 	bool hides_abstract; /* abstract sockets and signals stay inside: ABI 6 */
 };
 
-/* Adds one to the others; a negative one is none. */
+/* Adds a descriptor to the others; a negative one is ignored. */
 void fence_add(struct fence *f, int fd);
 
-/* This process, and all that it starts, from here on.  Needs no_new_privs and
- * LANDLOCK_ABI_REFER: an older domain would let nothing be moved to another folder. */
+/* Confines this process and all that it starts, from here on.  Needs
+ * no_new_privs and LANDLOCK_ABI_REFER: an older domain would let no file be
+ * moved to another folder. */
 int fence_enter(const struct fence *f, struct err *e);

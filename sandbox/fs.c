@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* One "key=value" or "key" of a comma-separated list. */
+/* Sets one "key=value" or "key" of a comma-separated list. */
 static int configure(int fs, char *option, struct err *e)
 {
 	char *value = strchr(option, '=');

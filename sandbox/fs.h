@@ -5,12 +5,12 @@
 
 struct err;
 
-/* A new file system, such as "tmpfs" with "size=1m,mode=0755", mounted nowhere
- * yet.  A descriptor of its root. */
+/* Makes a new file system, such as "tmpfs" with "size=1m,mode=0755", mounted
+ * nowhere yet.  Returns a descriptor of its root. */
 int fs_make(const char *type, const char *options, uint64_t attr, struct err *e);
 
-/* A clone of the mount at `path` below `dir`, or of `dir` itself when `path`
- * is empty; with its submounts when `is_tree`. */
+/* Clones the mount at `path` below `dir`, or of `dir` itself when `path` is
+ * empty; with its submounts when `is_tree`. */
 int fs_clone(int dir, const char *path, bool is_tree, struct err *e);
 
 /* Adds MOUNT_ATTR_* and makes propagation private. */

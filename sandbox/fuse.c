@@ -31,9 +31,9 @@
 
 #define NAME	    "fuse-overlayfs"
 #define DEVICE	    "/dev/fuse"
-#define VERSION_MAX 4096 /* bytes of what it says about itself */
+#define VERSION_MAX 4096 /* bytes of its answer */
 #define VERSION_MS  5000
-#define WORDS_MAX   65536 /* what a pipe holds */
+#define WORDS_MAX   65536 /* the capacity of a pipe */
 
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
 		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
@@ -54,7 +54,8 @@ static char *search(const char *name)
 	return NULL;
 }
 
-/* What it is when we look is what is executed (program_seal()). */
+/* Later changes of the file do not matter: program_seal() executes what is
+ * checked here. */
 static int check_owner(const char *path, const struct stat *st, struct err *e)
 {
 	if (!S_ISREG(st->st_mode))
@@ -100,7 +101,8 @@ static _Noreturn void say_version(const struct program *p, int to)
 	_exit(127);
 }
 
-/* Until its end, and not for ever. */
+/* Reads to the end of the output, but never waits longer than VERSION_MS for
+ * more. */
 static void read_version(int from, char ret[VERSION_MAX])
 {
 	struct pollfd p = { .fd = from, .events = POLLIN };
@@ -178,7 +180,7 @@ static _Noreturn void try_inside(const struct idmap ids[2], int answer)
 
 	if (idmap_write_both(&ids[0], &ids[1], &e) == 0 && mount_one(&device, &e) >= 0)
 		_exit(0);
-	(void)io_write_all(answer, &e, sizeof(e)); /* else: silence */
+	(void)io_write_all(answer, &e, sizeof(e)); /* on failure: no answer */
 	_exit(1);
 }
 
@@ -243,7 +245,7 @@ int fuse_find(struct fuse_overlayfs *ret, struct err *e)
 	return 0;
 }
 
-/* Where it is, or is going to be. */
+/* The real path of the folder, or of the part of it that exists. */
 static char *real_folder(enum folder which)
 {
 	AUTO_FREE char *path = folder_path(which);
@@ -298,7 +300,7 @@ static int reap(struct fuse *f)
 void fuse_done(struct fuse *f)
 {
 	fuse_kill(f);
-	(void)reap(f); /* how it ended is asked before */
+	(void)reap(f); /* its exit status was asked for before */
 	own_close(&f->words);
 	own_close(&f->socket);
 }
@@ -314,7 +316,7 @@ static int clone_server(const struct plan *p, const struct program *program, int
 		return err_sys(e, "open /dev/null");
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
-		own_close(&f->socket); /* the other end: with ours it would never close */
+		own_close(&f->socket); /* with two holders it would never close */
 		fuse_server_run(&(struct fuse_server){ .plan = p, .program = program,
 						       .socket = socket, .words = words,
 						       .null = null });
@@ -336,7 +338,8 @@ int fuse_start(const struct plan *p, const struct program *program, struct fuse 
 		return err_sys(e, "make a pair of sockets");
 	f.socket = pair[0];
 	AUTO_CLOSE int theirs = pair[1];
-	/* What nobody reads until its end must not stop it. */
+	/* The server's messages are read only at its end, and must not block it
+	 * until then. */
 	if (pipe2(words, O_CLOEXEC | O_NONBLOCK) < 0) {
 		fuse_done(&f);
 		return err_sys(e, "make a pipe");
@@ -355,7 +358,7 @@ int fuse_mount(int socket, struct err *e)
 {
 	int device = -1;
 	AUTO_CLOSE int mount = mount_one(&device, e);
-	AUTO_CLOSE int held = device; /* not ours when it is sent: see fuse.h */
+	AUTO_CLOSE int held = device; /* closed once it is sent: see fuse.h */
 
 	if (mount < 0)
 		return -1;
@@ -364,7 +367,7 @@ int fuse_mount(int socket, struct err *e)
 	return fd_take(&mount);
 }
 
-/* The last line of it. */
+/* The last line of the server's messages. */
 static char *last_words(int from)
 {
 	AUTO_FREE char *text = calloc(1, WORDS_MAX + 1);
@@ -394,6 +397,6 @@ bool fuse_has_failed(struct fuse *f, struct err *e)
 		(void)err_set(e, ERR_SYSTEM, "fuse-overlayfs, which serves the sandbox's root, "
 					     "ended with code %d%s%.300s",
 			      WEXITSTATUS(status), colon, words);
-	err_sanitize(e); /* words of what the inside had asked for, maybe */
+	err_sanitize(e); /* may quote names that the inside chose */
 	return true;
 }

@@ -37,13 +37,13 @@
 #define MEMORY_MAX    JAIL_MEMORY_MAX
 #define PROCESSES_MAX 16
 
-/* Behind the standard ones. */
+/* Standard error, and the first descriptor behind the standard ones. */
 #define WORDS_FD 2
 #define MOUNT_FD 3
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* Where a loader looks for what a program is linked with. */
+/* Where the dynamic loader looks for libraries. */
 static const char *const libraries[] = {
 	"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64",
 	"/usr/libx32", "/usr/local/lib", "/usr/local/lib64",
@@ -52,13 +52,13 @@ static const char *const libraries[] = {
 struct server {
 	const struct fuse_server *given;
 	const struct step *step;
-	int program; /* a mount of its own */
+	int program; /* its descriptor, on a mount of its own */
 	int mount;   /* the sandbox's root, as the server has it */
 	int words;
 };
 
-/* Needs: namespaces.  Leaves: a process that ends with its maker, and that no terminal
- * signals. */
+/* Needs: namespaces.  Leaves: a process that ends with its maker, and that no
+ * terminal signals. */
 static int stage_apart(struct server *s, struct err *e)
 {
 	sigset_t none;
@@ -81,7 +81,7 @@ static int stage_ids(struct server *s, struct err *e)
 
 /* --- its files ------------------------------------------------------------------- */
 
-/* At `name` of the working directory. */
+/* Mounts `from` at `name` in the working directory. */
 static int bind(const char *from, uint64_t attr, const char *name, struct err *e)
 {
 	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, from, true, e);
@@ -109,7 +109,7 @@ static int bind_layers(const struct step *s, struct err *e)
 {
 	const uint64_t attr = READ_ONLY | MOUNT_ATTR_NOEXEC;
 
-	/* One that is empty, below all others or alone. */
+	/* An empty layer, below all others or alone. */
 	if (mkdir(LAYERS, 0755) < 0 || mkdir(LAYERS "/none", 0755) < 0)
 		return err_sys(e, "make folders for the image");
 	if (s->source)
@@ -158,7 +158,7 @@ static int fill_root(const struct step *s, struct err *e)
 	return fs_attach(proc, AT_FDCWD, PROC, "/proc", e);
 }
 
-/* What lies over a root is its "..". */
+/* If the old root still lay over the new one, "/.." would lead to it. */
 static int leave_old(struct err *e)
 {
 	struct stat st, above;
@@ -173,7 +173,8 @@ static int leave_old(struct err *e)
 	return 0;
 }
 
-/* Needs: the host's paths.  Leaves: a root with what it needs, and the program. */
+/* Needs: the host's paths.  Leaves: a root with all that the program needs, and
+ * the program. */
 static int stage_root(struct server *s, struct err *e)
 {
 	s->program = program_seal(s->given->program, e);
@@ -183,7 +184,8 @@ static int stage_root(struct server *s, struct err *e)
 				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (root < 0)
 		return -1;
-	/* The host's "/" stays below it, where absolute paths begin. */
+	/* The host's "/" stays below the new root, and absolute paths still
+	 * begin there. */
 	if (sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    fchdir(root) < 0)
 		return err_sys(e, "mount a root");
@@ -195,7 +197,7 @@ static int stage_root(struct server *s, struct err *e)
 
 /* --- what it holds ---------------------------------------------------------------- */
 
-/* Where the sandbox's child ended before it made the mount, it has told why. */
+/* If the sandbox's child has ended before it made the mount, it has told why. */
 static int stage_mount(struct server *s, struct err *e)
 {
 	struct pollfd p = { .fd = s->given->socket, .events = POLLIN };
@@ -227,7 +229,7 @@ static int stage_descriptors(struct server *s, struct err *e)
 			return err_sys(e, "set descriptor %zu", i);
 	s->program = program;
 	s->words = WORDS_FD;
-	/* All others go with execve(2). */
+	/* All others close at execve(2). */
 	if (sys_close_range(MOUNT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
@@ -259,7 +261,7 @@ static int stage_privileges(struct server *s, struct err *e)
 
 /* --- the program ------------------------------------------------------------------ */
 
-/* The topmost first. */
+/* The topmost layer comes first. */
 static char *list_layers(const struct step *s)
 {
 	size_t count = s->source ? 1 : s->lowers->count;
@@ -275,7 +277,8 @@ static char *list_layers(const struct step *s)
 	return all;
 }
 
-/* All is the sandbox's one user's, as the other ids of an image cannot be his. */
+/* Every file is shown as the sandbox's one user's: the other ids of an image
+ * are not mapped. */
 static int stage_exec(struct server *s, struct err *e)
 {
 	const struct plan *p = s->given->plan;
@@ -305,6 +308,6 @@ void fuse_server_run(struct fuse_server *given)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](&s, &e) < 0)
 			break;
-	(void)io_write_all(s.words, e.text, strlen(e.text)); /* else: silence */
+	(void)io_write_all(s.words, e.text, strlen(e.text)); /* on failure: no message */
 	_exit(1);
 }

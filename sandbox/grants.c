@@ -16,7 +16,8 @@
 #include "sandbox/image.h"
 #include "sandbox/volumes.h"
 
-/* No sockets, since none can be made, and no device nodes. */
+/* WRITES has no right to make sockets, since none can be made, nor device
+ * nodes. */
 enum right { READS, WRITES, DEVICE, RIGHT_COUNT };
 static const uint64_t rights[RIGHT_COUNT] = {
 	[READS] = LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
@@ -39,8 +40,8 @@ static void add_rule(struct grants *g, int fd, uint64_t allowed, const char *pat
 	g->paths[g->count++] = text_copy(path);
 }
 
-/* -1 with errno set.  What is neither a folder nor a plain file is granted by its own
- * right alone. */
+/* Grants a right; -1 with errno set.  A file that is neither a folder nor a
+ * plain file is granted only as a DEVICE. */
 static int grant(struct grants *g, const char *path, enum right right)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
@@ -61,7 +62,7 @@ static int grant(struct grants *g, const char *path, enum right right)
 
 /* --- the host's -------------------------------------------------------------------- */
 
-/* /bin is /usr/bin on most hosts. */
+/* Whether a rule covers the path already: /bin is /usr/bin on most hosts. */
 static bool is_granted(const struct grants *g, const char *path)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -79,12 +80,12 @@ static int grant_host_path(struct grants *g, const char *path, struct err *e)
 		return 0;
 	if (volumes_check_apart(&of_host, real, g->own, e) < 0)
 		return -1;
-	(void)grant(g, real, READS); /* else it is not there for us */
+	(void)grant(g, real, READS); /* else this user cannot open it */
 	return 0;
 }
 
-/* Who users are is no secret among them, and programs ask; where names are looked up
- * matters only to who can ask there. */
+/* Users' names are no secret among users, and programs ask for them; the
+ * resolvers matter only to a command that has a network. */
 static void list_etc(struct list *ret, const struct policy *policy)
 {
 	static const char *const always[] = { "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
@@ -96,8 +97,9 @@ static void list_etc(struct list *ret, const struct policy *policy)
 		list_add(ret, "/etc/resolv.conf");
 }
 
-/* Of /proc what is about the machine alone.  What is about processes cannot be told apart
- * by whose they are: a rule is about one inode, and each process has its own. */
+/* Lists files of /proc that are about the machine alone.  Files about processes
+ * cannot be granted by owner: a rule is about one inode, and each process has
+ * its own. */
 static void list_proc(struct list *ret)
 {
 	static const char *const names[] = { "cpuinfo", "filesystems", "loadavg", "meminfo",
@@ -133,7 +135,7 @@ static int grant_devices(struct grants *g, struct err *e)
 
 /* --- the user's -------------------------------------------------------------------- */
 
-/* Inside, a path leads where it does outside. */
+/* Without namespaces, a path leads to the same file inside and outside. */
 static int check_place(const struct volume *v, const char *source, struct err *e)
 {
 	AUTO_FREE char *target = realpath(v->target, NULL);
@@ -166,7 +168,8 @@ static int grant_volume(struct grants *g, const struct volume *v, struct err *e)
 	return 0;
 }
 
-/* What is allowed beneath a folder adds up: below a writable one all is. */
+/* Rights beneath a folder add up: below a writable folder every file is
+ * writable. */
 static int check_nesting(const struct policy *policy, const struct volume *inner, struct err *e)
 {
 	AUTO_FREE char *path = realpath(inner->source, NULL);
@@ -176,8 +179,9 @@ static int check_nesting(const struct policy *policy, const struct volume *inner
 		AUTO_FREE char *around = realpath(outer->source, NULL);
 		if (!outer->is_writable || !around || !path_below(path, around))
 			continue;
-		(void)err_set(e, ERR_UNSUPPORTED, "mount %.200s: what lies in a writable folder is "
-						  "read-only only where there are namespaces",
+		(void)err_set(e, ERR_UNSUPPORTED, "mount %.200s: a path in a writable folder "
+						  "can be read-only only where there are "
+						  "namespaces",
 			      inner->source);
 		return err_from(e, inner->from);
 	}

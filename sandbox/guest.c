@@ -14,7 +14,7 @@
 #include "sandbox/spawn.h"
 #include "sandbox/watchdog.h"
 
-/* How long after closing its channel an executor may take to be gone. */
+/* How long an executor may go on after closing its channel. */
 #define CLOSED_MS 2000
 
 /* How long the end of a process takes that has closed its descriptors. */
@@ -43,7 +43,8 @@ static void end(struct guest *g, enum guest_cause cause, const struct err *e)
 	}
 	if (g->sandbox->pid > 0)
 		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
-	/* One that stands still would hold in the kernel whoever waits for its answer. */
+	/* A server that is stopped would hold processes that wait for its
+	 * answer in the kernel. */
 	fuse_kill(&g->sandbox->fuse);
 	if (g->state < GUEST_ENDING)
 		g->state = GUEST_ENDING;
@@ -67,7 +68,8 @@ static bool has_ended(const struct fuse *f)
 	return f->pid > 0 && poll(&p, 1, SERVER_END_MS) == 1;
 }
 
-/* What the set-up fails with when it has nobody to ask: why that is says more. */
+/* The set-up fails with these errors when the server is gone; the server's own
+ * error says more. */
 static void explain_server(struct guest *g, struct err *cause)
 {
 	bool is_about = cause->sys == ENOTCONN || cause->sys == ECONNABORTED ||
@@ -77,7 +79,7 @@ static void explain_server(struct guest *g, struct err *cause)
 		(void)fuse_has_failed(&g->sandbox->fuse, cause);
 }
 
-/* When it has not failed the mount is gone, and so is pid 1, or will be. */
+/* If the server has not failed, the mount is gone, and so is pid 1, or will be. */
 static void on_server_end(struct guest *g)
 {
 	struct err e;
@@ -88,7 +90,8 @@ static void on_server_end(struct guest *g)
 		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
 }
 
-/* The child's err, or its end of the socket closed by a successful execveat. */
+/* Reads the child's err, or the end of its socket, which a successful execveat
+ * closes. */
 static void on_failure(struct guest *g)
 {
 	struct err cause;
@@ -103,7 +106,7 @@ static void on_failure(struct guest *g)
 	own_close(&g->sandbox->failure);
 }
 
-/* What waits for it would wait for ever. */
+/* If the deputy has ended, the calls that wait for it would wait for ever. */
 static void on_deputy(struct guest *g, short events)
 {
 	struct err e;
@@ -116,7 +119,7 @@ static void on_deputy(struct guest *g, short events)
 	end(g, GUEST_LOST_DEPUTY, &e);
 }
 
-/* What was refused before pid 1 ended is told, too. */
+/* Calls that were refused before pid 1 ended are told, too. */
 static void on_refusals(struct guest *g, int64_t now)
 {
 	const struct refused_call *c;
@@ -162,8 +165,8 @@ static int take_frame(struct guest *g, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* With `are_last` also what its owner is too full for: no more than a socket
- * holds. */
+/* Hands on the frames that have come.  With `are_last` also those that their
+ * owner is too full for: no more than a socket holds. */
 static bool take_frames(struct guest *g, bool are_last)
 {
 	struct frame f;
@@ -195,8 +198,8 @@ void guest_flush(struct guest *g)
 		guest_broke_protocol(g, &e);
 }
 
-/* A channel that is closed comes a moment before the end of pid 1, which tells why;
- * or from one that means to go on without us, which it shall not. */
+/* A channel closes a moment before the end of pid 1, which tells why; or an
+ * executor means to go on without its supervisor, which it must not. */
 static int fill(struct guest *g, int64_t now)
 {
 	struct err e;
@@ -220,8 +223,8 @@ static void on_channel(struct guest *g, short events, int64_t now)
 	(void)guest_take(g);
 }
 
-/* Its last words may be in the channel still, and the child's in its socket, and poll
- * told us of the end first. */
+/* The executor's last frames may still be in the channel, and the child's err
+ * in its socket, although poll reported the end first. */
 static void on_end(struct guest *g, int64_t now)
 {
 	struct err e;
@@ -269,7 +272,8 @@ static bool is_watched(const struct guest *g)
 	return g->sentry && !g->sentry->is_lost && !guest_is_over(g);
 }
 
-/* From the hello on, and not after the end: nobody is inside then. */
+/* Ports carry data from the hello on, and not after the end, when no process is
+ * inside. */
 static bool carries(const struct guest *g)
 {
 	return g->ports && g->state == GUEST_READY;
@@ -308,7 +312,7 @@ void guest_watch(const struct guest *g, struct pollfd *w)
 
 void guest_serve(struct guest *g, const struct pollfd *w, int64_t now)
 {
-	/* First: until somebody is stopped he may write. */
+	/* First: a process inside may write until it is stopped. */
 	if (w[GUEST_HOST].revents)
 		on_host(g);
 	if (w[GUEST_FAILURE].revents)
@@ -335,7 +339,7 @@ int64_t guest_due(const struct guest *g)
 					 carries(g) ? ports_due(g->ports) : 0));
 }
 
-/* --memory with --best-effort, and no cgroup. */
+/* Enforces --memory with --best-effort, where there is no cgroup. */
 static void look_at_memory(struct guest *g, int64_t now)
 {
 	struct err e;

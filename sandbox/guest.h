@@ -1,4 +1,4 @@
-/* guest -- a sandbox that runs, as whoever supervises it sees it.
+/* guest -- a running sandbox, as its supervisor sees it.
  *
  *	guest_init
  *	in a loop: guest_watch, poll(2) until guest_due() at most, guest_serve,
@@ -12,12 +12,12 @@
  *			closed, the protocol was broken		-> ENDING
  *	any		pid 1 was reaped			-> GONE
  *
- * Frames go to `take`, as long as `is_full` does not say that nothing more can be
- * taken now; guest_take() goes on then.  When pid 1 is gone the kernel has killed
- * and reaped every process of its pid namespace (zap_pid_ns_processes()); what it
- * had said before is taken first.
+ * Frames go to `take`, unless `is_full` says that no more can be taken now;
+ * guest_take() goes on then.  When pid 1 is gone, the kernel has killed and
+ * reaped every process of its pid namespace (zap_pid_ns_processes()); frames
+ * that were sent before are taken first.
  *
- * Why it ended is decided once: what came first counts. */
+ * The cause of the end is decided once: the first one counts. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -42,10 +42,10 @@ enum guest_cause {
 	GUEST_NOT_SET_UP,    /* `error` tells which stage of spawn.c */
 	GUEST_BROKE_PROTOCOL,
 	GUEST_OUT_OF_MEMORY, /* watchdog.h */
-	GUEST_LOST_ROOT,     /* who serves it has ended (fuse.h) */
+	GUEST_LOST_ROOT,     /* the server of its root has ended (fuse.h) */
 	GUEST_UNPROTECTED,   /* sentry.h */
-	GUEST_LOST_DEPUTY,   /* who makes names for the inside has ended (deputy.h) */
-	GUEST_DIED	     /* by itself or by a signal of somebody else: `status` */
+	GUEST_LOST_DEPUTY,   /* its deputy has ended (deputy.h) */
+	GUEST_DIED	     /* by itself or by a foreign signal: see `status` */
 };
 
 enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_REFUSALS,
@@ -53,18 +53,18 @@ enum { GUEST_CHANNEL, GUEST_FAILURE, GUEST_PID, GUEST_SERVER, GUEST_HOST, GUEST_
 
 struct guest {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
-	uint64_t watched_memory; /* bytes; 0: nobody looks */
+	uint64_t watched_memory; /* bytes; 0: memory is not watched */
 
-	void *who; /* borrowed; for these */
+	void *who; /* borrowed; the argument of these: */
 	/* A frame other than "hello".  -1: it breaks the protocol. */
 	int (*take)(void *who, const struct frame *f, struct err *e);
 	bool (*is_full)(void *who); /* may be NULL: never */
 	struct ports *ports;	    /* borrowed; NULL: none can be published */
 	struct sentry *sentry;	    /* borrowed; NULL: nothing is watched */
-	/* It has noticed something; NULL: the sandbox is ended. */
+	/* The sentry has noticed a change; NULL: the sandbox is ended then. */
 	void (*unprotected)(void *who, const struct err *why);
-	/* A call was refused, in this session of the inside's (refusals_take()); may be
-	 * NULL. */
+	/* A call was refused, in this session of the inside (refusals_take());
+	 * may be NULL. */
 	void (*refused)(void *who, const struct refused_call *c, pid_t session);
 
 	struct channel channel;
@@ -72,23 +72,23 @@ struct guest {
 	enum guest_cause cause;
 	struct err error; /* of every cause but ENDED */
 	int status;	  /* GONE: as waitpid(2) has it */
-	struct rusage used; /* GONE: of pid 1 and all whom it has waited for */
+	struct rusage used; /* GONE: of pid 1 and all processes that it has waited for */
 
-	bool is_closed; /* the executor's end of the channel */
-	int64_t closed_ms, look_ms; /* when something is due; 0: nothing */
+	bool is_closed; /* the executor has closed its end of the channel */
+	int64_t closed_ms, look_ms; /* when they are due; 0: never */
 };
 
-/* After sandbox, watched_memory and the callbacks were filled in. */
+/* To be called after sandbox, watched_memory and the callbacks were filled in. */
 void guest_init(struct guest *g, int64_t now);
 void guest_done(struct guest *g);
 
-/* Fills in GUEST_POLLS places.  Who is refused a call inside waits for guest_serve(): so
- * nobody may wait for the inside in between. */
+/* Fills in GUEST_POLLS places.  A process inside whose call is refused waits
+ * for guest_serve(): so the caller must not wait for the inside in between. */
 void guest_watch(const struct guest *g, struct pollfd *w);
-/* After poll(2), with these same places. */
+/* Called after poll(2), with these same places. */
 void guest_serve(struct guest *g, const struct pollfd *w, int64_t now);
 
-/* Frames that are here already.  True: there was one. */
+/* Takes frames that are here already.  True: there was one. */
 bool guest_take(struct guest *g);
 
 /* Writes requests as far as the channel takes them. */
@@ -98,9 +98,9 @@ void guest_flush(struct guest *g);
 int64_t guest_due(const struct guest *g);
 void guest_expire(struct guest *g, int64_t now);
 
-/* Pid 1 is killed, and with it everything inside. */
+/* Kills pid 1, and with it every process inside. */
 void guest_end(struct guest *g);
-/* The same, because the executor did what it must not. */
+/* The same, because the executor broke the protocol. */
 void guest_broke_protocol(struct guest *g, struct err *e);
 
 static inline bool guest_is_over(const struct guest *g)

@@ -102,24 +102,24 @@ int identity_become(const struct identity *who, struct err *e)
 	    setresuid(who->uid, who->uid, who->uid) < 0)
 		return cannot_become(who, e);
 
-	/* The change of ids made us undumpable, which gives /proc/self to root
-	 * and the id maps with it (proc(5)).  Nothing here is secret from the
-	 * user that we are now. */
+	/* The change of ids made this process undumpable, which gives
+	 * /proc/self to root, and the id maps with it (proc(5)).  Nothing here
+	 * is secret from the new user. */
 	if (prctl(PR_SET_DUMPABLE, 1) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
 }
 
-/* Folders of ours are below these (store/folders.h), if the user that we become owns
- * them. */
+/* Variables that a client keeps.  hutch's own folders are below these
+ * (store/folders.h), if the new user owns them. */
 static const char *const kept_by_clients[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
 	LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
 };
 
-/* Where images are, and what it takes to get them: credentials are in files that these
- * name, and a proxy's password, if it has one, has to be told.  The last two are what
- * builds go by. */
+/* Variables that say where images are, and what it takes to get them: files
+ * with credentials, and a proxy, whose password can be given in no other way.
+ * SOURCE_DATE_EPOCH and the next one are for builds. */
 static const char *const kept_for_images[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "PATH",
 	"TERM", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "http_proxy",
@@ -138,7 +138,8 @@ static bool is_kept(const char *variable, const char *const *kept)
 	return false;
 }
 
-/* proc(5), environ: the strings where execve(2) has put them. */
+/* Overwrites the other strings in place, where execve(2) has put them: proc(5),
+ * environ. */
 static void forget_environment(const char *const *kept)
 {
 	char **to = environ;

@@ -1,12 +1,12 @@
-/* identity -- whom a sandbox stands for on the host.
+/* identity -- the host user that a sandbox stands for.
  *
  * An ordinary user's sandbox stands for that user.  Root's never stands for
  * root: with host id 0 mapped, the inside can open core_pattern for writing,
- * whatever its capabilities.  So root's hutch first *becomes* the ordinary
- * user that the sandbox will stand for, wholly and for good, and everything
- * after that is the same code under the same kernel checks as for anybody
- * else: mount sources that this user cannot reach stay out of reach, limits
- * per user hold, and the process that reads the sandbox's bytes is not root. */
+ * whatever its capabilities.  So root's hutch first *becomes* the ordinary user
+ * that the sandbox will stand for, wholly and for good, and everything after
+ * that is the same code under the same kernel checks as for any other user:
+ * mount sources that this user cannot reach stay out of reach, limits per user
+ * hold, and the process that reads the sandbox's bytes is not root. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,34 +18,35 @@ struct identity {
 	uid_t uid; /* on the host; never 0 */
 	gid_t gid; /* on the host; never 0 */
 	bool was_root;
-	const char *why; /* "caller", "SUDO_UID", "owner of the workspace", "nobody" */
+	const char *why; /* static, for messages: "caller", "SUDO_UID", ... */
 };
 
-/* Root: SUDO_UID and SUDO_GID, else the owner of --workspace, else nobody
- * (65534); an id of 0 is passed over.  Everybody else: the caller. */
+/* For root: SUDO_UID and SUDO_GID, else the owner of --workspace, else 65534;
+ * an id of 0 is passed over.  For every other user: the caller. */
 int identity_decide(const struct policy *policy, struct identity *ret, struct err *e);
 
-/* The name that passwd(5) has for a user, allocated; NULL: none.  A static program looks at
- * /etc/passwd alone.  The environment is not asked: anybody may have set it. */
+/* The name that passwd(5) has for a user, allocated; NULL: none.  A static
+ * program looks at /etc/passwd alone.  The environment is not asked: it may
+ * hold any name. */
 char *identity_name(uid_t uid);
 
 /* Drops root for good: supplementary groups, group, user, capabilities.  Does
  * nothing for an ordinary user. */
 int identity_become(const struct identity *who, struct err *e);
 
-/* Becomes whom root's sandboxes stand for where no workspace says otherwise, for the
- * verbs that speak with a sandbox which lives: its state folder is that user's, and
- * it speaks with nobody else.  What the environment says, but for HOME and the XDG
- * folders, is taken back, since that user's other processes may look at ours.  Does
- * nothing for an ordinary user. */
+/* Becomes the user that root's sandboxes stand for if no workspace says
+ * otherwise.  For verbs that speak with a living sandbox: its state folder is
+ * that user's, and it speaks with no other user.  The environment is erased,
+ * except for HOME, the XDG folders and the log settings, since that user's
+ * other processes may look at this one.  Does nothing for an ordinary user. */
 int identity_become_client(struct err *e);
 
-/* Calls `look` as that user, for a moment, and is root again. */
+/* Calls `look` as that user, for a moment, and becomes root again. */
 int identity_as_client(int (*look)(void *arg, struct err *e), void *arg, struct err *e);
 
-/* The same for who keeps images: what says where they are, and what it takes to get them,
- * stays in the environment. */
+/* The same for verbs that keep images: variables that say where images are, and
+ * what it takes to get them, stay in the environment. */
 int identity_become_for_images(struct err *e);
 
-/* What else is in the environment is overwritten and gone. */
+/* Erases all other variables from the environment. */
 void identity_forget_for_images(void);

@@ -34,7 +34,8 @@ static bool is_about(const char *line, size_t len, const struct subid_owner *own
 	       (owner->name && strlen(owner->name) == len && !strncmp(line, owner->name, len));
 }
 
-/* Takes "USER:START:COUNT" apart if it is about `owner` and large enough. */
+/* Parses "USER:START:COUNT".  False: the line is not about `owner`, or its
+ * range is too small. */
 static bool matches(const char *line, const struct subid_owner *owner, uint32_t *ret_start)
 {
 	const size_t len = strcspn(line, ":\n");
@@ -61,7 +62,7 @@ static int read_subids(const char *file, char **ret_text, struct err *e)
 	return io_read_file(fd, file, SUBIDS_MAX, ret_text, &len, e);
 }
 
-/* The first id from `from` on behind all that the file grants. */
+/* The first id, from `from` on, behind all ranges that the file grants. */
 static unsigned long long behind_all(const char *file, unsigned long long from)
 {
 	AUTO_FREE char *text = NULL;
@@ -78,8 +79,9 @@ static unsigned long long behind_all(const char *file, unsigned long long from)
 	return from;
 }
 
-/* A range that is somebody else's too would let each read the other's files.
- * usermod(8) takes names only; the files take numbers as well. */
+/* Advises a range that is free: a range that another user has too would let
+ * each read the other's files.  usermod(8) takes names only; the files take
+ * numbers as well. */
 static int advise_range(const char *file, const struct subid_owner *owner, struct err *e)
 {
 	unsigned long long start = behind_all(file, 100000);
@@ -110,8 +112,8 @@ static int find_range(const char *file, const struct subid_owner *owner, uint32_
 	return advise_range(file, owner, e);
 }
 
-/* 65536 granted ids: one for each id but the kept one, which is the
- * caller's own, and the one that is left over for the executor. */
+/* Lays out 65536 granted ids: one for each id inside but the kept one, which is
+ * the caller's own, and the one that is left over for the executor. */
 static size_t lay_out(struct idmap ret[IDMAP_MAX], uint32_t start, struct idmap kept)
 {
 	size_t n = 0;
@@ -193,8 +195,8 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 	return idmap_write_own("gid_map", gid, e);
 }
 
-/* A fixed PATH: the helper is setuid root, so which one is found must not depend
- * on the caller's environment. */
+/* The helper is setuid root, so it is looked for in a fixed PATH: the caller's
+ * environment must not decide which one is found. */
 static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
 
 static void run_helper(const char *program, struct list *argv)
@@ -204,12 +206,12 @@ static void run_helper(const char *program, struct list *argv)
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		char path[64];
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
-		(void)execve(path, argv->items, env); /* else: the next place */
+		(void)execve(path, argv->items, env); /* else the next place */
 	}
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Whether all ids of the machine are ids here (user_namespaces(7)). */
+/* Whether all ids of the machine are mapped here (user_namespaces(7)). */
 static bool has_every_id(void)
 {
 	unsigned inside = 1, outside = 1, count = 0;
@@ -222,8 +224,9 @@ static bool has_every_id(void)
 	       outside == 0 && count == UINT32_MAX;
 }
 
-/* What takes a setuid helper's rights away: that it has none, or a bit on this
- * process that no execve(2) undoes; or the ids that it is to map are none. */
+/* Explains why a setuid helper has no rights: its file lacks the bit, this
+ * process has a flag that no execve(2) undoes, or the ids that it is to map do
+ * not exist here. */
 static int explain_helper(const char *program, struct err *e)
 {
 	char path[64];
@@ -244,7 +247,7 @@ static int explain_helper(const char *program, struct err *e)
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
 		if (stat(path, &st) < 0)
 			continue;
-		/* Fedora's has a capability of the file's instead. */
+		/* Fedora's helper has a file capability instead. */
 		if (!(st.st_mode & S_ISUID) &&
 		    getxattr(path, "security.capability", NULL, 0) < 0)
 			return err_remedy(e, "as root: chmod u+s %s", path);

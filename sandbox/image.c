@@ -26,11 +26,12 @@
 #define NO_DEVICES   (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define RESOLV_MAX   (64u << 10)
 
-/* What of the host's /etc the programs in /usr cannot do without.  None of it
- * is about the host's users or its network, and nothing that has a place for a
- * password or the name of another host is here: not npmrc, pip.conf, gitconfig,
- * Maven's settings.xml, R's Renviron.site, ImageMagick's policy.xml.  Single files
- * of a folder with both are.  An entry that is not there costs one lstat(2). */
+/* Entries of the host's /etc that the programs in /usr cannot do without.  None
+ * of them is about the host's users or its network, and nothing that has a
+ * place for a password or the name of another host is here: not npmrc,
+ * pip.conf, gitconfig, Maven's settings.xml, R's Renviron.site, ImageMagick's
+ * policy.xml.  A folder that has such files too is listed file by file.  A
+ * missing entry costs one lstat(2). */
 static const char *const etc_entries[] = {
 	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
 	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",
@@ -50,10 +51,10 @@ static const char *const etc_entries[] = {
 /* The same, with a version, or an architecture, behind the name. */
 static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
-/* What of procfs tells of the host and is open to all.  What only root may
- * open (kcore, kmsg, timer_list, sysrq-trigger, ...) needs no mask: it belongs
- * to host id 0, which is never mapped, so that no capability of the inside
- * applies to it (capable_wrt_inode_uidgid()). */
+/* Entries of procfs that tell of the host and are open to all users.  Files
+ * that only root may open (kcore, kmsg, timer_list, sysrq-trigger, ...) need no
+ * mask: they belong to host id 0, which is never mapped, so that no capability
+ * of the inside applies to them (capable_wrt_inode_uidgid()). */
 static const char *const masked_proc[] = {
 	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
 	"kallsyms",   "key-users", "keys", "latency_stats", "sched_debug", "scsi",
@@ -77,8 +78,8 @@ static void add_file(struct plan *p, const char *target, char *content)
 	s->mode = 0644;
 }
 
-/* Shows a path of the host, read-only, at `target`: a link stays a link, and
- * what is not there, or cannot be looked at, is passed over. */
+/* Shows a path of the host, read-only, at `target`: a link stays a link, and a
+ * path that is not there, or cannot be looked at, is passed over. */
 static void add_host_path(struct plan *p, const char *source, const char *target)
 {
 	char link[4096];
@@ -142,8 +143,8 @@ static int add_host_paths(struct plan *p, struct err *e)
 	return listed;
 }
 
-/* With the host's network, the host's resolvers; without one, none.  glibc
- * then tries 127.0.0.1, where nothing listens, and fails at once. */
+/* With the host's network, the file names the host's resolvers, without one
+ * none. glibc then tries 127.0.0.1, where nothing listens, and fails at once. */
 static char *resolv_conf(const struct policy *policy)
 {
 	char *text;
@@ -251,7 +252,7 @@ static void add_scratch(struct plan *p, bool is_read_only)
 
 static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 {
-	/* Where there is a root, "/" is his, as everywhere. */
+	/* With ranges there is a root inside, and "/" is root's, as everywhere. */
 	plan_add(p, STEP_ROOT, "/")->data =
 		text_copy(p->has_ranges ? SCRATCH_SIZE ",uid=0,gid=0" : SCRATCH_SIZE);
 	if (add_host_paths(p, e) < 0)
@@ -267,8 +268,8 @@ static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 	return 0;
 }
 
-/* Shows the entries of a directory, one mount each, below a root of our own,
- * so that mount points can be made beside them. */
+/* Shows the entries of a directory, one mount each, below a root of the
+ * sandbox's own, so that mount points can be made beside them. */
 static int add_entries(struct plan *p, const char *path, struct err *e)
 {
 	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
@@ -308,7 +309,7 @@ static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_onl
 	return 0;
 }
 
-/* What is the sandbox's own in /etc, whatever the image has there. */
+/* Adds the sandbox's own files in /etc, whatever the image has there. */
 static void add_own_files(struct plan *p, const struct policy *policy)
 {
 	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
@@ -316,7 +317,7 @@ static void add_own_files(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
-/* What an image may have that is looked for. */
+/* Entries that an image may have, and that the plan depends on. */
 enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
 
 static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOOKED_FOR])
@@ -332,8 +333,9 @@ static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOO
 	lowers_look(lowers, ret, LOOKED_FOR);
 }
 
-/* Where an image has something else than a folder, a link maybe, it stays: what is
- * mounted or written there later goes where the image leads, or fails. */
+/* Adds a folder of the sandbox's own.  If the image has something else than a
+ * folder there, such as a link, that stays: later mounts and files go where the
+ * image leads, or fail. */
 static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
 {
 	AUTO_FREE char *path = text_format("/%s", entry->path);
@@ -341,12 +343,13 @@ static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
 
 	if (!is_missing && (entry->error || !S_ISDIR(entry->st.st_mode)))
 		return false;
-	/* It will be shown in place of the image's. */
+	/* This folder will be shown in place of the image's. */
 	add_dir(p, path, is_missing ? 0755 : entry->st.st_mode & 07777);
 	return true;
 }
 
-/* Without it apt goes on as a user whom one mapped id cannot become. */
+/* Without this setting, apt goes on as a user that does not exist with one
+ * mapped id. */
 static void add_apt(struct plan *p, const struct lowers_entry *found)
 {
 	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
@@ -361,8 +364,8 @@ static void give_last(struct plan *p)
 	p->steps[p->count - 1].gid = p->gid;
 }
 
-/* A layer of our own over the image's: the mount points that it has not, and files.
- * True: the files are in it. */
+/* Adds a layer of the sandbox's own over the image: the mount points that the
+ * image lacks, and files.  True: the files are in it. */
 static bool add_own_layer(struct plan *p, const struct policy *policy,
 			  const struct list *lowers)
 {
@@ -376,7 +379,8 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 		if (found[i].error == ENOENT)
 			add_dir(p, path, modes[i]);
 	}
-	/* The command is to work there; the others, with ranges, are root's. */
+	/* The command is to work there; with ranges, the other folders are
+	 * root's. */
 	if (found[WORKSPACE].error == ENOENT)
 		give_last(p);
 	if (p->has_logs && add_own_folder(p, &found[RUN])) {
@@ -396,8 +400,8 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 	return true;
 }
 
-/* The image below, what is written above it.  /dev is a tmpfs of its own,
- * since an overlay may not hold the mount points of devices for long: the
+/* Plans the image below, and what is written above it.  /dev is a tmpfs of its
+ * own, since an overlay may not hold the mount points of devices for long: the
  * image may have a /dev with anything in it. */
 static int plan_overlay(struct plan *p, const struct policy *policy,
 			const struct list *lowers, struct err *e)
@@ -445,7 +449,7 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
 
 	/* The files of another owner or group have ids that are not mapped, and
-	 * nothing can be copied up from them (EOVERFLOW): read-only. */
+	 * cannot be copied up (EOVERFLOW): such an image is read-only. */
 	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
 		       policy->idmap == IDMAP_RANGES;
 	int planned = policy->is_read_only || !is_ours
@@ -471,7 +475,7 @@ int image_plan(struct plan *p, const struct policy *policy, struct err *e)
 	return policy->image == IMAGE_HOST ? plan_host(p, policy, e) : plan_dir(p, policy, e);
 }
 
-/* A /bin that is a link to /usr/bin may be in another layer than what is there. */
+/* A /bin that is a link to /usr/bin may be in another layer than its target. */
 static bool has_bash(const struct plan *p, const struct policy *policy)
 {
 	AUTO_FREE char *path = text_format(

@@ -24,7 +24,8 @@ static bool place(int fd, int null, int at)
 __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const char *path,
 					       struct list *argv, int leash, pid_t parent)
 {
-	/* No place is taken by what is to go to another. */
+	/* Moved up first, so that it is not overwritten by a descriptor that
+	 * goes to its number. */
 	int high = fcntl(leash, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -33,7 +34,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		_exit(127);
-	/* The user that root became may have other processes, which may look at it. */
+	/* The user that root became may have other processes, which may look at
+	 * this one. */
 	if (t->was_root)
 		identity_forget_for_images();
 	if (null >= 0 && place(t->errors, null, 2) && place(t->in, null, 0) &&
@@ -44,7 +46,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const
 
 /* --- the launcher ------------------------------------------------------------------ */
 
-/* What would end us, had it not been blocked, and the child's end. */
+/* Collects the signals to wait for: those that would end this process, were
+ * they not blocked, and the child's end. */
 static void watch(sigset_t *watched, sigset_t *before)
 {
 	static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -57,7 +60,7 @@ static void watch(sigset_t *watched, sigset_t *before)
 			(void)sigaddset(watched, enders[i]);
 }
 
-/* The signal that came first, or 0. */
+/* Returns the signal that came first, or 0. */
 static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 {
 	pid_t ended;
@@ -74,7 +77,8 @@ static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 	return 0;
 }
 
-/* Until nobody holds the other end; nobody writes to it who has it from us. */
+/* Waits until no process holds the other end.  No process that has it from here
+ * writes to it. */
 static void wait_for_all(int leash)
 {
 	char said[64];
@@ -104,7 +108,7 @@ static int run(const struct image_tool *t, const char *path, struct list *argv, 
 	} else {
 		(void)err_sys(e, "fork");
 	}
-	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* what was */
+	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* as before */
 	if (pid < 0 || status == 0)
 		return pid < 0 ? -1 : 0;
 	if (number)
@@ -138,7 +142,7 @@ int image_tool_hear(struct image_tool *t, struct err *e)
 	AUTO_CLOSE int to = t->out = ends[1];
 	int rc = image_tool_run(t, e);
 	own_close(&to);
-	/* It is less than a pipe holds. */
+	/* The err is smaller than what a pipe holds. */
 	if (rc == 0 || e->kind != ERR_GONE ||
 	    io_read_full(from, &why, sizeof(why)) != sizeof(why) || why.kind == ERR_NONE)
 		return rc;

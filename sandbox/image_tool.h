@@ -1,10 +1,11 @@
-/* image_tool -- hutch-image, as a launch runs it: with descriptors that the launcher has
- * opened, and with an end when the launcher's comes.
+/* image_tool -- runs hutch-image in a launch: with descriptors that the
+ * launcher has opened, and no longer than the launcher lives.
  *
  * SIGCHLD must not be ignored.  A signal that ends a program, if it is blocked
- * (supervise_signals()), ends this one, which is an error.  What it started ends with it,
- * but a moment later: it holds a pipe's end, the leash, that those which change files for it
- * hold too, and the launcher goes on when nobody does. */
+ * (supervise_signals()), ends hutch-image, which is an error.  The processes
+ * that hutch-image started end with it, but a moment later: it holds a pipe's
+ * end, the leash, as do those processes that change files for it, and the
+ * launcher goes on when no process holds the leash any more. */
 #pragma once
 #include <stdbool.h>
 
@@ -12,20 +13,20 @@
 
 struct err;
 
-#define IMAGE_TOOL_LEASH 3 /* the descriptor, as it has it */
+#define IMAGE_TOOL_LEASH 3 /* the descriptor's number in hutch-image */
 
 struct image_tool {
-	struct list words; /* owned: its verb, and what comes behind that */
+	struct list words; /* owned: its verb and the arguments of that */
 	int in, out; /* borrowed; its standard input and output; -1: /dev/null */
-	int errors;  /* borrowed; where it speaks */
+	int errors;  /* borrowed; its standard error */
 	bool was_root; /* the environment is root's */
 	const char *doing; /* "while ..." */
 };
 
-/* 0: it has ended with exit code 0.  ERR_GONE: with another one, and whoever runs it knows
- * more. */
+/* 0: hutch-image has ended with exit code 0.  ERR_GONE: with another code,
+ * which the caller has to interpret. */
 int image_tool_run(struct image_tool *t, struct err *e);
 
-/* The same for a verb that says on its standard output what has failed, as one struct err;
- * `out` is not used. */
+/* The same for a verb that reports on its standard output what has failed, as
+ * one struct err; `out` is not used. */
 int image_tool_hear(struct image_tool *t, struct err *e);

@@ -254,8 +254,8 @@ static char *calls_note(const struct observed *o, const struct report *r)
 	}
 	AUTO_FREE char *all = list_join(&names, 0, ", ");
 	list_done(&names);
-	return text_format("\n[The sandbox refused system calls that no process in it may make: "
-			   "%s.]", all);
+	return text_format("\n[The sandbox refused system calls that no process in "
+			   "it may make: %s.]", all);
 }
 
 /* The suffix, and all else that a model must know about how its command ended. */

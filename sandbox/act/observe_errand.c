@@ -220,7 +220,7 @@ static void observe_repository(struct buffer *out, const struct observed *o,
 	if (observe_git(o, &members, &text) && put_is_whole(&members))
 		put_done(out, &mine, x, text);
 	else
-		observe_error(out, o, "", "ERROR: What git said could not be read.");
+		observe_error(out, o, "", "ERROR: The output of git could not be read.");
 	free(text);
 	buffer_done(&members);
 }

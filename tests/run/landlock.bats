@@ -158,7 +158,7 @@ left() {
 	refused 'mount .*/pipe: Invalid argument' -v "$T/pipe:$T/pipe" true
 	mkdir data/inner
 	give data
-	refused 'mount .*: what lies in a writable folder is read-only only where there are namespaces' \
+	refused 'mount .*: a path in a writable folder can be read-only only where there are namespaces' \
 		--workspace data -v "$T/data/inner:$T/data/inner:ro" true
 }
 
