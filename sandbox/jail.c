@@ -2,7 +2,7 @@
  *
  *	caller				child (new namespaces)
  *	become the folder's owner
- *	into the folder
+ *	enter the folder
  *	clone3 ------------------------> its own id maps
  *	newuidmap (ranges only) -------> waits for them
  *					 the folder as a mount of its own, pivot_root
@@ -11,11 +11,11 @@
  *					 limits, no_new_privs, no capability, seccomp
  *	wait <------------------------- the work, its result
  *
- * The folder is reached as the working directory: an unprivileged open_tree(2) of a
- * descriptor from before the clone is refused, while the working directory is moved into
- * the new mount namespace with the process.  That it is the same folder is looked at
- * again.  There is one working directory, so the folder beside it is opened by its path,
- * and compared too. */
+ * The folder is reached as the working directory: an unprivileged open_tree(2)
+ * of a descriptor from before the clone is refused, while the working directory
+ * moves into the new mount namespace with the process.  The child checks again
+ * that it is the same folder.  There is only one working directory, so the
+ * folder beside it is opened by its path, and compared too. */
 #include "sandbox/jail.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@
 #include "sandbox/rlimits.h"
 #include "sandbox/seccomp.h"
 
-/* Of its user namespace; nobody else is there. */
+/* The one id of its user namespace. */
 #define INSIDE_ID IDMAP_AGENT
 
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
@@ -60,17 +60,17 @@ static const struct sock_filter jail_program[] = {
 #include "gen/seccomp_jail.h"
 };
 
-/* What crosses the pipe. */
+/* The report that crosses the pipe. */
 struct verdict {
 	struct err error; /* kind ERR_NONE: the result follows */
 };
 
 struct prisoner {
 	const struct jail *jail;
-	bool is_apart; /* the folder */
+	bool is_apart; /* the folder is attached nowhere */
 	int result, null;
-	int maps_ready, maps_go; /* with ranges */
-	int beside; /* its mount; -1: none */
+	int maps_ready, maps_go; /* a pipe, with ranges */
+	int beside; /* mount of the folder beside; -1: none */
 	uid_t uid; /* outside */
 	gid_t gid;
 };
@@ -88,7 +88,8 @@ static int stage_ids(struct prisoner *p, struct err *e)
 	return idmap_write_both(&uid, &gid, e);
 }
 
-/* A mount of it, and of what is mounted below it: these are locked to it. */
+/* Clones the mount of the folder, and of what is mounted below it: these are
+ * locked to it. */
 static int clone_tree(const char *path, bool is_read_only, struct err *e)
 {
 	struct mount_attr attr = {
@@ -116,7 +117,7 @@ static int clone_folder(bool is_read_only, struct err *e)
 	return fd_take(&tree);
 }
 
-/* A root with nothing in it. */
+/* Makes a root with nothing in it. */
 static int make_empty(struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
@@ -153,7 +154,8 @@ static int clone_beside(int folder, struct err *e)
 	return fd_take(&tree);
 }
 
-/* pivot_root(2), "pivot_root(".", ".")": the old root lies on top, and is taken off. */
+/* pivot_root(2), "pivot_root(".", ".")": the old root lies on top, and is
+ * unmounted. */
 static int stage_root(struct prisoner *p, struct err *e)
 {
 	struct stat is, was, above;
@@ -172,7 +174,7 @@ static int stage_root(struct prisoner *p, struct err *e)
 	if (stat("/", &is) < 0 || fstat(p->is_apart ? tree : p->jail->folder, &was) < 0 ||
 	    !is_same(&is, &was))
 		return err_set(e, ERR_INTERNAL, "the folder is another one now");
-	/* What lies over a root is its "..". */
+	/* If the old root still lay over this one, "/.." would lead to it. */
 	if (stat("/..", &above) < 0 || !is_same(&above, &is))
 		return err_set(e, ERR_INTERNAL, "the old root is still in reach");
 	return 0;
@@ -192,7 +194,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 
 	if (folder < 0)
 		return err_sys(e, "open the folder");
-	/* First all above the places that they get. */
+	/* All descriptors are first moved above the numbers that they get. */
 	for (int i = 0; i < count; i++)
 		if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, JAIL_FDS)) < 0)
 			return err_sys(e, "move a descriptor");
@@ -200,7 +202,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 		if (dup2(high[i], i) < 0)
 			return err_sys(e, "set descriptor %d", i);
 	p->result = RESULT_FD;
-	folder = -1; /* goes with the others */
+	folder = -1; /* closed with the others */
 	return sys_close_range((unsigned)count, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
 }
 
@@ -210,7 +212,7 @@ static int stage_limits(struct prisoner *p, struct err *e)
 	    rlimits_lower(RLIMIT_AS, JAIL_MEMORY_MAX, e) < 0 ||
 	    rlimits_lower(RLIMIT_FSIZE, p->jail->file_max, e) < 0)
 		return -1;
-	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large: an error, no end */
+	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is only an error */
 	return 0;
 }
 
@@ -226,7 +228,7 @@ static uint64_t caps_of(const struct jail *j)
 	       (j->reads_all ? 1ull << CAP_DAC_READ_SEARCH : 0);
 }
 
-/* Setgroups is denied where one id is mapped (user_namespaces(7)). */
+/* setgroups(2) is denied where one id is mapped (user_namespaces(7)). */
 static int drop_groups(const struct jail *j, struct err *e)
 {
 	if (!j->ranges || syscall(SYS_setgroups, 0, NULL) == 0)
@@ -258,7 +260,7 @@ static _Noreturn void serve(struct prisoner *p)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (size_t i = 0; i < ARRAY_LEN(stages) && v.error.kind == ERR_NONE; i++)
 		(void)stages[i](p, &v.error);
-	/* If a write fails, silence says so. */
+	/* If a write fails, the caller sees that the result is missing. */
 	(void)io_write_all(p->result, &v, sizeof(v));
 	if (v.error.kind == ERR_NONE) {
 		p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
@@ -316,7 +318,7 @@ static int read_result(const struct jail *j, int from, void *ret, bool *ret_is_w
 	return 0;
 }
 
-/* There is nothing above it. */
+/* Whether the folder is attached nowhere: nothing is above it. */
 static bool is_apart(int folder)
 {
 	struct stat is, above;
@@ -327,13 +329,13 @@ static bool is_apart(int folder)
 
 static void reap(pid_t pid)
 {
-	(void)kill(pid, SIGKILL); /* ours: it is there until it is waited for */
+	(void)kill(pid, SIGKILL); /* ours until it is waited for */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 		/* once more */
 	}
 }
 
-/* Without its maps it has nothing to begin with. */
+/* Without its maps the child cannot begin, and is killed. */
 static int install_maps(const struct prisoner *p, pid_t pid, struct err *e)
 {
 	if (!p->jail->ranges || idmaps_install(p->jail->ranges, pid, p->maps_go, e) == 0)
@@ -356,7 +358,7 @@ static int start(const struct jail *j, struct jail_child *ret, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int ready = p.maps_ready = maps[0];
 	AUTO_CLOSE int go = p.maps_go = maps[1];
-	(void)ready, (void)go; /* closed here when it has them */
+	(void)ready, (void)go; /* closed here; the child has its own */
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return err_sys(e, "open /dev/null");

@@ -24,8 +24,8 @@
 #include "sandbox/terminal.h"
 #include "sandbox/upper.h"
 
-/* Where the janitor keeps what it holds; everything else is closed, so that it
- * keeps no pipe of the caller's open. */
+/* The numbers of the descriptors that the janitor holds; all others are closed,
+ * so that it keeps no pipe of the caller's open. */
 enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, IMAGE, HELD };
 _Static_assert(HELD < 10, "keep_only() moves what is held up to 10 first");
 
@@ -34,7 +34,7 @@ void janitor_init(struct janitor *j)
 	*j = (struct janitor){ .dismiss = -1 };
 }
 
-/* A descriptor of -1 leaves its place empty. */
+/* A descriptor of -1 leaves its number unused. */
 static void keep_only(const int held[HELD])
 {
 	int high[HELD];
@@ -48,7 +48,7 @@ static void keep_only(const int held[HELD])
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* What is written into the pipe. */
+/* The bytes that are written into the pipe. */
 #define ALL_IS_WELL '\0'
 #define DO_IT	    'w'
 
@@ -60,9 +60,10 @@ static void wait_until(struct pollfd *waits, nfds_t count)
 		;
 }
 
-/* A byte says what is to be done; the end of the pipe without one, or the end of the
- * launcher, that nothing is well.  Then the latter is waited for: of one that is killed
- * the kernel closes the pipe before other descriptors, by which sockets look alive. */
+/* A byte says what is to be done.  The end of the pipe without one, or the end
+ * of the launcher, says that something went wrong; then the janitor waits for
+ * the launcher's end: the kernel closes the pipe of a killed process before
+ * other descriptors, by which sockets still look alive. */
 static enum news hear(void)
 {
 	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
@@ -77,7 +78,7 @@ static enum news hear(void)
 	return DEAD;
 }
 
-/* Without the lock that says that the supervisor lives. */
+/* The entry without the lock that says that the supervisor lives. */
 static struct registry_entry entry_of(const struct chores *chores)
 {
 	struct registry_entry r;
@@ -89,19 +90,20 @@ static struct registry_entry entry_of(const struct chores *chores)
 	return r;
 }
 
-/* Behind a line that the supervisor may have been killed over.  The log has no other
- * writer any more. */
+/* Appends a line, behind an incomplete one that a killed supervisor may have
+ * left.  The log has no other writer any more. */
 static void put_line(int log, const char *line)
 {
 	const off_t end = lseek(log, 0, SEEK_END);
 	char last = '\n';
 
 	if (end > 0 && pread(log, &last, 1, end - 1) == 1 && last != '\n')
-		(void)io_write_all(log, "\n", 1); /* a disk that is full takes none */
+		(void)io_write_all(log, "\n", 1); /* a full disk takes none */
 	(void)io_write_all(log, line, strlen(line));
 }
 
-/* In the log of the supervisor (control/journal.h), which cannot say it. */
+/* Writes to the log of the supervisor (control/journal.h), which cannot tell of
+ * its own death. */
 static void tell_of_death(const struct registry_entry *r)
 {
 	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -142,7 +144,8 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
-	/* Last: who waits for its end, or for its name, finds all of it gone. */
+	/* Last: a process that waits for the sandbox's end, or for its name,
+	 * then finds everything gone. */
 	r.state = STATE;
 	r.folder = FOLDER;
 	r.lock = ENTRY;
@@ -156,7 +159,7 @@ static int has_nothing(const struct chores *c)
 	       !entry_of(c).name[0] && !(c->sockets && c->sockets->count);
 }
 
-/* Returns in the launcher; `held` is what the janitor holds. */
+/* Returns in the launcher; `held` are the descriptors that the janitor holds. */
 static int fork_janitor(struct janitor *j, const struct chores *chores,
 			const int held[HELD], struct err *e)
 {
@@ -173,8 +176,10 @@ static int fork_janitor(struct janitor *j, const struct chores *chores,
 	(void)close(ends[1]);
 	if (j->pid < 0)
 		return err_sys(e, "start the janitor");
-	/* Until it has closed what is not its own it passes, to who looks at the lock
-	 * of a name, for us: if we were killed, for a supervisor that lives. */
+	/* Until the janitor has closed what is not its own, it shares the
+	 * launcher's lock of the name: if the launcher were killed now, a
+	 * process that looks at the lock would take the janitor for a
+	 * supervisor that lives. */
 	if (entry_of(chores).name[0])
 		while (read(started, ends, 1) < 0 && errno == EINTR)
 			;

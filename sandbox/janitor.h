@@ -1,16 +1,17 @@
 /* janitor -- undoes what the launcher can no longer undo.
  *
- * A process, forked before anything is changed.  It holds a pidfd of the
- * launcher and a list of what to put back; when the launcher ends without
- * having dismissed it, SIGKILL included, it does what the list says.  It is in
- * a session of its own, so that no Ctrl-C and no hang-up reaches it.
+ * The janitor is a process that is forked before anything is changed.  It holds
+ * a pidfd of the launcher and a list of what to put back; when the launcher
+ * ends without having dismissed it, SIGKILL included, it does what the list
+ * says.  It is in a session of its own, so that no Ctrl-C and no hang-up
+ * reaches it.
  *
- * What can be on the list are the modes of the caller's terminal, the folder of an
- * overlay's upper layer, unix sockets of published ports, the sandbox's cgroup and, of
- * one that has a name, its entry in the registry, whose lock the janitor shares.  A
- * sandbox's processes, mounts and
- * tmpfs need no janitor: they end with its pid 1, which the kernel kills with the
- * launcher (PR_SET_PDEATHSIG).  With nothing on the list there is none. */
+ * The list can hold the modes of the caller's terminal, the folder of an
+ * overlay's upper layer, unix sockets of published ports, the sandbox's cgroup
+ * and, for a sandbox with a name, its entry in the registry, whose lock the
+ * janitor shares.  A sandbox's processes, mounts and tmpfs need no janitor:
+ * they end with its pid 1, which the kernel kills with the launcher
+ * (PR_SET_PDEATHSIG).  With an empty list there is no janitor. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -24,31 +25,36 @@ struct upper;
 
 struct janitor {
 	pid_t pid;   /* 0: none */
-	int dismiss; /* owned: a byte written here sends it home */
-	bool is_heir; /* does the removal of an upper folder in any case, for a launcher
-		       * that has confined itself */
+	int dismiss; /* owned: a byte written here dismisses the janitor */
+	bool is_heir; /* removes an upper folder in any case, for a launcher that has
+		       * confined itself */
 };
 
 void janitor_init(struct janitor *j);
 
-/* What is to be undone; the zero or initialised object is nothing. */
+/* The list of what is to be undone; zero or initialised objects stand for
+ * nothing. */
 struct chores {
-	const struct terminal *terminal; /* its modes, where it has a descriptor */
-	const struct upper *upper;	 /* removed, where it has a path */
+	const struct terminal *terminal; /* its modes are restored, if it has a
+					  * descriptor */
+	const struct upper *upper;	 /* removed, if it has a path */
 	const struct cgroup *cgroup;	 /* the same; not made yet */
-	const struct registry_entry *entry; /* ended, where it has a name; may be NULL */
+	const struct registry_entry *entry; /* ended, if it has a name; may be NULL */
 	int image; /* the lock of an image, held until all is undone; 0 or less: none */
-	/* Paths of unix sockets, of which those go that nobody listens at; may be NULL. */
+	/* Paths of unix sockets; those at which no process listens are removed.
+	 * May be NULL. */
 	const struct list *sockets;
 };
 
-/* Starts one, if there is anything on the list.  With an entry on it, it returns when
- * the janitor no longer holds the lock that says that the launcher lives. */
+/* Starts a janitor, if there is anything on the list.  With an entry on it,
+ * returns when the janitor no longer holds the lock that says that the launcher
+ * lives. */
 int janitor_start(struct janitor *j, const struct chores *chores, struct err *e);
 
-/* Sends it home and waits for it.  The caller has undone everything itself. */
+/* Dismisses the janitor and waits for it.  The caller has undone everything
+ * itself. */
 void janitor_dismiss(struct janitor *j);
 
-/* Has it do what is on its list, and waits for that.  The caller has undone nothing,
- * or some of it. */
+/* Has the janitor do what is on its list, and waits for that.  The caller has
+ * undone nothing, or some of it. */
 void janitor_work(struct janitor *j);

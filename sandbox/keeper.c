@@ -26,13 +26,13 @@
 #include "sandbox/upper.h"
 #include "sandbox/walls.h"
 
-/* Where the keeper keeps what it holds; everything else is closed, so that it keeps no
- * pipe of the caller's or of the command's open. */
+/* The numbers of the descriptors that the keeper holds; all others are closed,
+ * so that it keeps no pipe of the caller's or of the command's open. */
 enum { LINE, CHILDREN, LOCK, HELD };
 
 /* --- ending everything ------------------------------------------------------------ */
 
-/* What /proc/PID/stat says. */
+/* Facts from /proc/PID/stat. */
 struct told {
 	int parent;
 	unsigned long long started; /* in ticks since the boot */
@@ -54,8 +54,9 @@ static bool look_at(pid_t pid, struct told *ret)
 				  "%*d %*d %*d %*d %llu", &ret->parent, &ret->started) == 2;
 }
 
-/* When a process began.  A tick is 10 ms, in which many begin; of two in one tick the later
- * one has the higher pid, unless pids began anew within it. */
+/* When a process began.  Many begin within one tick, which is 10 ms; of two in
+ * the same tick the later one has the higher pid, unless pids have wrapped
+ * within it. */
 struct birth {
 	unsigned long long tick;
 	pid_t pid;
@@ -66,8 +67,9 @@ static bool is_later(const struct birth *a, const struct birth *b)
 	return a->tick != b->tick ? a->tick > b->tick : a->pid > b->pid;
 }
 
-/* The sandbox's processes began after `since`: the program that executed hutch may have had
- * children, which are hutch's now.  Returns how many were killed. */
+/* Kills the children that began after `since`.  Earlier ones are not the
+ * sandbox's: the program that executed hutch may have had children, which are
+ * hutch's now.  Returns how many were killed. */
 static unsigned kill_children(const struct birth *since)
 {
 	DIR *proc = opendir("/proc");
@@ -80,7 +82,7 @@ static unsigned kill_children(const struct birth *since)
 		if (pid <= 0 || !look_at(pid, &t) || t.parent != getpid() ||
 		    !is_later(&(struct birth){ t.started, pid }, since))
 			continue;
-		/* Where it cannot be killed (EPERM) a second try would fail like this one. */
+		/* If it cannot be killed (EPERM), a second try would fail as well. */
 		found += kill(pid, SIGKILL) == 0;
 	}
 	if (proc)
@@ -88,7 +90,8 @@ static unsigned kill_children(const struct birth *since)
 	return found;
 }
 
-/* What one of them had started becomes our child when it is dead. */
+/* Kills until there is none left: what a killed child had started becomes a
+ * child of this process. */
 static void end_children(const struct birth *since)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
@@ -100,8 +103,9 @@ static void end_children(const struct birth *since)
 	}
 }
 
-/* kill(-1) goes through all processes while none can be made (kill_something_info() holds
- * tasklist_lock), and those that are about to be made see the signal first. */
+/* While kill(-1) goes through all processes, none can be made
+ * (kill_something_info() holds tasklist_lock), and a process that is about to
+ * fork sees the signal first. */
 static void end_domain(void)
 {
 	if (kill(-1, SIGKILL) < 0 && errno != ESRCH)
@@ -110,7 +114,7 @@ static void end_domain(void)
 		;
 }
 
-/* Outside of a domain, a kill(-1) is the end of all that the user runs. */
+/* Outside of a domain, a kill(-1) would end all processes of the user. */
 static void end_all(bool has_domain)
 {
 	if (!wall_stands(WALL_KEEPER))
@@ -135,13 +139,14 @@ static int watch_children(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* Needs: one thread.  Leaves: a process that nobody's terminal or group reaches, and to
- * whom all come that lose their parent. */
+/* Needs: one thread.  Leaves: a process that no terminal and no signal to a
+ * group reaches, and that becomes the parent of every orphan of the command. */
 static int become_keeper(struct err *e)
 {
 	(void)setsid(); /* fails for group leaders only; we are new */
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
-	/* The launcher's memory has secrets, and the user has other processes. */
+	/* The launcher's memory holds secrets, and the user has other
+	 * processes. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -151,8 +156,9 @@ static int become_keeper(struct err *e)
 	return 0;
 }
 
-/* Needs: no_new_privs.  Leaves: signals stay among us and what we start, which is tried on
- * the launcher: it is there, or whoever took its place, and ours or somebody else's. */
+/* Needs: no_new_privs.  Leaves: signals reach this process's domain alone.  A
+ * signal to the parent tests that: the launcher, or the process that has
+ * adopted this one, is outside, of this user or another. */
 static int enter_domain(bool *ret_has_domain, struct err *e)
 {
 	if (landlock_abi() < LANDLOCK_ABI_SCOPES)
@@ -173,17 +179,19 @@ static void keep_only(const int held[HELD])
 		high[i] = fcntl(held[i], F_DUPFD, 10);
 	for (int i = 0; i < HELD; i++)
 		if (high[i] < 0 || dup2(high[i], i) < 0)
-			(void)close(i); /* of the caller's; ours is not there */
+			(void)close(i); /* the caller's; the one to hold is missing */
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* The launcher's orders: a signal each.  False: it wants an end, or is gone. */
+/* Takes an order of the launcher's: a signal.  False: the launcher wants an
+ * end, or is gone. */
 static bool take_order(pid_t command)
 {
 	int signo;
 	ssize_t got = recv(LINE, &signo, sizeof(signo), MSG_DONTWAIT);
 
-	/* Not reaped yet, so it is the right group, or has none of its own yet. */
+	/* The command is not reaped yet, so this is its group, or it has no
+	 * group of its own yet. */
 	if (got == sizeof(signo) && kill(-command, signo) < 0 && errno == ESRCH)
 		(void)kill(command, signo);
 	return got == sizeof(signo) || (got < 0 && (errno == EAGAIN || errno == EINTR));
@@ -207,7 +215,7 @@ static bool reap(pid_t command, int *ret_status)
 	return false;
 }
 
-/* Until the command has ended, or the launcher wants no more of it. */
+/* Waits until the command has ended, or the launcher wants its end. */
 static int watch(pid_t command)
 {
 	struct pollfd waits[] = { { .fd = LINE, .events = POLLIN },
@@ -237,10 +245,10 @@ static void tell(int status)
 	(void)getrusage(RUSAGE_CHILDREN, &used); /* valid arguments */
 	news.user_us = microseconds(&used.ru_utime);
 	news.sys_us = microseconds(&used.ru_stime);
-	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* else nobody is there */
+	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* it may be gone */
 }
 
-/* The folder is the launcher's as long as that lives. */
+/* The launcher may use the folder as long as it lives. */
 static void remove_folder(struct upper *folder)
 {
 	char byte;
@@ -295,7 +303,8 @@ int keeper_start(const struct keeper_parts *parts, struct keeper *ret, struct er
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int failed = failure[0];
 	AUTO_CLOSE int fails = failure[1];
-	/* For what is left if the keeper is killed. */
+	/* If the keeper is killed, the processes that it leaves become children
+	 * of this one. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
 	pid_t pid = fork();
@@ -344,7 +353,7 @@ void keeper_done(struct keeper *k)
 	own_close(&k->line);
 	if (k->pid <= 0)
 		return;
-	/* It can be looked at until it is waited for. */
+	/* /proc shows the keeper until it is waited for. */
 	bool is_told = look_at(k->pid, &keeper);
 	const struct birth its = { keeper.started, k->pid };
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)

@@ -49,7 +49,8 @@ int landlock_scope(struct err *e)
 
 int landlock_try(struct err *e)
 {
-	/* What is zero behind that an older kernel does not know may be there. */
+	/* A kernel accepts fields that it does not know, as long as they are
+	 * zero. */
 	static const struct landlock_scopes oldest = {
 		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK,
 	};
@@ -57,8 +58,8 @@ int landlock_try(struct err *e)
 	return landlock_abi() >= LANDLOCK_ABI_SCOPES ? landlock_scope(e) : enter(&oldest, e);
 }
 
-/* Everything that it knows: what no rule allows is refused.  Behind its end an older
- * kernel takes zeros. */
+/* Handles every right that this ABI knows: an access that no rule allows is
+ * refused.  An older kernel accepts zeros behind the end of its struct. */
 static struct landlock_scopes all_of(int abi, unsigned spares)
 {
 	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
@@ -69,13 +70,14 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
 
 	return (struct landlock_scopes){
 		.handled_access_fs = (1ull << bits) - 1,
-		/* To bind, to connect. */
+		/* to bind and to connect */
 		.handled_access_net = abi >= 4 && !(spares & LANDLOCK_SPARES_TCP) ? 3 : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPES ? scopes : 0,
 	};
 }
 
-/* EBADFD: a pipe, a socket, a memfd (landlock_add_rule(2)). */
+/* EBADFD: a pipe, a socket or a memfd, which needs no rule
+ * (landlock_add_rule(2)). */
 static int add_rule(int set, const struct landlock_path_beneath_attr *beneath)
 {
 	long added = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, beneath,

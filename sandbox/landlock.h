@@ -1,6 +1,7 @@
-/* landlock -- keeps abstract unix sockets of a shared network out of reach, and
- * everything but a few files from a process that serves, from a command that has no
- * namespaces (rung.h), or but its root from one that has (fence.h). */
+/* landlock -- confines this process with Landlock.  Abstract unix sockets of a
+ * shared network get out of reach; files too, but for a few in a process that
+ * serves or in a command without namespaces (rung.h), and but for the root in
+ * one that has them (fence.h). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +20,8 @@ int landlock_abi(void);
  * their own.  Needs no_new_privs and ABI 6. */
 int landlock_scope(struct err *e);
 
-/* What may be done with files; the kernel's own LANDLOCK_ACCESS_FS_*, of which older
- * headers have fewer. */
+/* Rights on files: the kernel's own LANDLOCK_ACCESS_FS_*, some of which older
+ * headers lack. */
 #define LANDLOCK_EXECUTE     (1ull << 0)
 #define LANDLOCK_WRITE_FILE  (1ull << 1)
 #define LANDLOCK_READ_FILE   (1ull << 2)
@@ -35,33 +36,35 @@ int landlock_scope(struct err *e);
 #define LANDLOCK_TRUNCATE    (1ull << 14) /* ABI 3, kernel 6.2 */
 #define LANDLOCK_IOCTL_DEV   (1ull << 15) /* ABI 5, kernel 6.10 */
 
-/* What can be done with a file that is no folder; whatever the kernel knows. */
+/* The rights that a file can have that is no folder, whatever the kernel knows. */
 #define LANDLOCK_OF_FILES (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 			   LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
 #define LANDLOCK_ALL	  (~0ull)
 
-/* What is allowed beneath a folder, or with one file: of that no right that is a
- * folder's. */
+/* Rights that are allowed beneath a folder, or with one file; rights that only
+ * a folder can have do not count for a file. */
 struct landlock_rule {
 	int fd; /* borrowed, O_PATH will do; -1: no rule */
 	uint64_t allowed;
 };
 
-/* What is left open. */
+/* The accesses that landlock_confine() leaves open. */
 enum landlock_spares {
 	LANDLOCK_SPARES_TCP = 1,
-	LANDLOCK_SPARES_SIGNALS = 2,  /* processes outside can be signalled */
-	LANDLOCK_SPARES_ABSTRACT = 4, /* and abstract sockets connected to */
+	LANDLOCK_SPARES_SIGNALS = 2,  /* signals to processes outside */
+	LANDLOCK_SPARES_ABSTRACT = 4, /* connections to abstract sockets outside */
 };
 
-/* Confines this process and its children to these, to no TCP (ABI 4), and to abstract
- * sockets and signals of their own (ABI 6), as far as the kernel's ABI goes.  It can
- * neither trace nor look into processes outside.  A rule for what has no path, such as a
- * pipe, is passed over: nothing keeps from opening that.  Needs no_new_privs. */
+/* Confines this process and its children to these rules, to no TCP (ABI 4), and
+ * to abstract sockets and signals of their own (ABI 6), as far as the kernel's
+ * ABI goes.  They can neither trace nor look into processes outside.  A rule
+ * for a file without a path, such as a pipe, is passed over: Landlock does not
+ * restrict those.  Needs no_new_privs. */
 int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
 		     struct err *e);
 
-/* Confines this process as far as the kernel's ABI goes, to see that it does: for
- * one that is about to end.  The errno of a failure is the kernel's: ENOSYS without
- * Landlock, EOPNOTSUPP where it was not enabled at boot.  Needs no_new_privs. */
+/* Confines this process as far as the kernel's ABI goes, to test that: for a
+ * process that is about to end.  The errno of a failure is the kernel's: ENOSYS
+ * without Landlock, EOPNOTSUPP where it was not enabled at boot.  Needs
+ * no_new_privs. */
 int landlock_try(struct err *e);

@@ -24,30 +24,34 @@
 #include "sandbox/supervise.h"
 #include "store/folders.h"
 
-/* With thousands of mounts the plan opens none at once, but each pump, pipe
- * and descriptor of the caller's counts; the soft limit is what shells set. */
+/* Mounts, even thousands, hold no descriptors, but each pump, pipe and
+ * descriptor of the caller's counts; the shell may have set a low soft limit. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
 		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else: as it was */
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else it stays as it was */
 	}
 }
 
 void launch_ready(void)
 {
 	raise_descriptor_limit();
-	/* Ignored by whoever called us, our own child could not be waited for. */
+	/* If the caller ignored SIGCHLD, this process could not wait for its
+	 * own child. */
 	(void)signal(SIGCHLD, SIG_DFL);
-	/* A reader that went away is an error of write(2), not our end. */
+	/* A reader that went away makes write(2) fail, and is not to end this
+	 * process. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* So is a file that has reached RLIMIT_FSIZE, such as the audit log. */
+	/* The same holds for a file that has reached RLIMIT_FSIZE, such as the
+	 * audit log. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* From `first` on, but for `end` and what is behind it; the next one there. */
+/* Closes the descriptors from `first` up to `end`, without that; returns the
+ * one behind `end`. */
 static unsigned close_until(unsigned first, int end)
 {
 	if (end < (int)first)
@@ -95,14 +99,15 @@ void launch_init(struct launch *l, const struct policy *policy)
 	audit_init(&l->audit);
 }
 
-/* One that has confined itself removes no upper folder, and no socket: the janitor
- * does. */
+/* A confined supervisor may no longer unlink: the janitor removes the upper
+ * folder and the sockets. */
 static void tidy_up(struct launch *l)
 {
 	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 &&
 			(l->upper.path || l->ports.has_paths);
 
-	/* First: a unix socket is removed when nobody listens at it any more. */
+	/* First: a unix socket is removed only when no process listens at it
+	 * any more. */
 	ports_done(&l->ports);
 	if (!has_heir) {
 		upper_remove(&l->upper);
@@ -140,12 +145,12 @@ static void list_caps(const struct launch *l, struct list *ret)
 {
 	uint32_t uid, gid;
 
-	/* An image of the store may have another user than root: a rule for what he may
-	 * not do anyway. */
+	/* An image of the store may have another user than root: then a rule
+	 * may allow what that user cannot do anyway. */
 	if (l->policy->image == IMAGE_STORE)
 		uid = 0;
 	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
-		return; /* policy_check() has seen to it */
+		return; /* policy_check() made sure */
 	uint64_t caps = caps_for(l->policy, uid);
 	for (int n = 0; n < 64; n++)
 		if (caps & (1ull << n))
@@ -161,7 +166,7 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 
 	if (program_find("hutch-seccomp", &compiler, e) < 0)
 		return -1;
-	/* A launch that is going to fail, or is none, makes no folder. */
+	/* A launch that is going to fail, or a dry run, makes no folder. */
 	bool has_use = cache && !l->plan.is_dry_run && access(l->policy->seccomp, R_OK) == 0;
 	const struct seccomp_request request = {
 		.profile = l->policy->seccomp, .compiler = compiler,
@@ -208,12 +213,13 @@ static int build_plan(struct launch *l, struct err *e)
 
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
-	/* For one command the executor may live and die with it. */
+	/* The executor of a single command may live and die with it. */
 	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
 	if (identity_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* As whoever called, root included: hutch may be installed, and the
-	 * terminal owned, where the user that root becomes cannot reach. */
+	/* These are opened with the rights of the caller, root included: hutch
+	 * may be installed, and the terminal owned, where the user that root
+	 * becomes has no access. */
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
 	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    ports_open(&l->ports, l->policy, false, e) < 0)
@@ -229,13 +235,14 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 
 /* --- the root --------------------------------------------------------------------- */
 
-/* What asks for an upper layer that outlives the sandbox; NULL: nothing does. */
+/* The flag that asks for an upper layer that outlives the sandbox; NULL: none
+ * does. */
 static const char *keeping_flag(const struct launch *l)
 {
 	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
 }
 
-/* Of the folders of `flag` only the caller's may be known without links. */
+/* Only the folder of --upper may have been resolved already. */
 static int keep_upper(struct launch *l, const char *flag, const char *folder, struct err *e)
 {
 	const bool is_real = l->policy->upper && l->policy->is_resolved;
@@ -256,7 +263,7 @@ static int make_upper(struct launch *l, struct err *e)
 		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
 	if (plan_has_overlay(&l->plan))
 		return keep_upper(l, flag, folder, e);
-	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to somebody else, and "
+	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to another user, and "
 				      "cannot be written over", flag, l->policy->image_path);
 	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
 }
@@ -291,7 +298,8 @@ static int prepare_upper(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* What takes an upper layer of the kernel's; `is` is what there is instead. */
+/* Refuses options that take the kernel's overlayfs; `is` names what the launch
+ * uses instead. */
 static int check_other(const struct launch *l, const char *is, const struct err *why,
 		       struct err *e)
 {
@@ -359,7 +367,7 @@ static int prepare_root(struct launch *l, struct err *e)
 
 /* --- the host --------------------------------------------------------------------- */
 
-/* What a cgroup would have held. */
+/* Notes the limits that a cgroup would have enforced. */
 static void degrade(struct launch *l)
 {
 	const struct limits *limits = &l->policy->limits;
@@ -371,7 +379,7 @@ static void degrade(struct launch *l)
 		limits_count_processes(&l->plan, limits->pids);
 }
 
-/* policy_check() has let these pass for --best-effort alone. */
+/* policy_check() has let these pass only because of --best-effort. */
 static void degrade_disk(struct launch *l)
 {
 	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
@@ -380,7 +388,8 @@ static void degrade_disk(struct launch *l)
 			l->degraded |= DEGRADED_DISK;
 }
 
-/* The one to whom nothing was delegated is not the one who reads this. */
+/* Adds for which user hutch looked: root reads this, and nothing was delegated
+ * to that user. */
 static int explain_to_root(const struct launch *l, struct err *e)
 {
 	if (!l->who.was_root)
@@ -394,7 +403,7 @@ static int explain_to_root(const struct launch *l, struct err *e)
 			     "--best-effort, for limits that are weaker", l->who.uid);
 }
 
-/* No limit asked: no cgroup, no bus. */
+/* Without a limit, no cgroup is made and no bus is asked. */
 static int place_cgroup(struct launch *l, struct err *e)
 {
 	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
@@ -415,7 +424,8 @@ static int make_cgroup(struct launch *l, struct err *e)
 	return limits_show_cgroup(&l->plan, path, e);
 }
 
-/* An observed sandbox leaves nothing: the janitor removes the folder. */
+/* An observed sandbox leaves nothing: its changes go into a folder that the janitor
+ * removes. */
 static int prepare_copies(struct launch *l, struct err *e)
 {
 	if (!l->observer)
@@ -425,8 +435,8 @@ static int prepare_copies(struct launch *l, struct err *e)
 	return cow_make_dropped(&l->plan, l->upper.path, e);
 }
 
-/* What outlives us if we are killed is known to the janitor before it is
- * changed; a folder that was made a moment before is found by its lock. */
+/* The janitor knows everything that would outlive a killed launcher before it
+ * is changed; a folder that was made a moment before is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
 	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
@@ -455,7 +465,8 @@ static int prepare_host(struct launch *l, struct err *e)
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
 
-/* Before anything is mounted: from then on the child compares, and then the sentry. */
+/* To be called before anything is mounted: from then on the child compares, and
+ * later the sentry watches. */
 static int watch_protected(struct launch *l, struct err *e)
 {
 	if (sentry_post(&l->sentry, &l->plan, e) == 0)
@@ -488,7 +499,7 @@ int launch_start(struct launch *l, struct err *e)
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
 	    watch_protected(l, e) < 0)
 		return -1;
-	/* Where one command is all there is, none is ended with its tree. */
+	/* If there is only one command, it is never ended with its tree. */
 	const struct spawn_parts parts = {
 		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
@@ -501,8 +512,8 @@ int launch_start(struct launch *l, struct err *e)
 		return -1;
 	ports_tell(&l->ports, l->words);
 	/* The user that root became may have other processes, and root's
-	 * environment is still in here (ptrace(2), access mode checking).  Secrets get
-	 * into no core file. */
+	 * environment is still in this one (ptrace(2), access mode checking).
+	 * Nor may secrets get into a core file. */
 	if ((l->who.was_root || l->policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;

@@ -4,10 +4,11 @@
  *	launch_init, launch_prepare, launch_start, supervise it, launch_done
  *	launch_init, launch_plan, plan_print, launch_done	(--dry-run)
  *
- * launch_prepare() looks at the host and changes nothing, but that it fetches an image
- * which the store has not, and for whom this process is: started by root it becomes the user that the inside stands for.
- * launch_start() changes the host, and has told the janitor first.  With --audit the
- * launch is on record before. */
+ * launch_prepare() looks at the host and changes nothing, with two exceptions:
+ * it fetches an image that the store does not have, and, started by root, it
+ * makes this process the user that the sandbox stands for.  launch_start()
+ * changes the host, and tells the janitor first.  With --audit the launch is on
+ * record before. */
 #pragma once
 #include "base/list.h"
 #include "base/message.h"
@@ -48,29 +49,30 @@ struct launch {
 	/* Borrowed, set before launch_prepare(): observes the launch, and what the sandbox
 	 * writes to folders of the host is dropped at its end; NULL: neither. */
 	const struct launch_observer *observer;
-	/* Borrowed, set before launch_start(): the folder of --keep, for what is written to
-	 * the root; NULL: --upper's, or one that goes with the sandbox. */
+	/* Borrowed, set before launch_start(): the folder of --keep, for what
+	 * is written to the root; NULL: --upper's, or one that is removed with
+	 * the sandbox. */
 	const char *files;
-	const char *verb; /* set before: what a name is made from where there is none */
-	int words; /* borrowed: where another program of ours speaks; stderr unless set
-		    * before launch_start() */
-	bool outlives; /* the executor outlives what it is asked for */
+	const char *verb; /* set before; a generated name begins with it */
+	int words; /* borrowed; for messages of hutch's other programs; stderr unless
+		    * set before launch_start() */
+	bool outlives; /* the executor outlives a single request */
 	struct identity who;
 	struct plan plan;
-	struct stock stock; /* the image of the store, where it is one */
+	struct stock stock; /* the image, if it is one of the store */
 	struct program executor;
-	struct fuse_overlayfs server; /* of the root, where there is one */
-	struct seccomp_program filter;	/* of the executor, and inherited */
+	struct fuse_overlayfs server; /* that serves the root, if one does */
+	struct seccomp_program filter;	/* of the executor, and of all that it starts */
 	struct seccomp_program profile; /* of the command alone: --seccomp, or what
 					 * plan.pretends asks for */
 	struct stdio stdio;
 	struct sandbox sandbox;
-	struct ports ports;   /* that are published */
-	struct list sockets;  /* paths of those that are unix sockets */
-	struct sentry sentry; /* of the host's files that are protected inside */
+	struct ports ports;   /* the published ones */
+	struct list sockets;  /* paths of the published unix sockets */
+	struct sentry sentry; /* watches the host's files that are protected inside */
 	struct terminal terminal;
 	struct upper upper;
-	struct cow cow; /* launch_done() leaves it, for who settles what was changed */
+	struct cow cow; /* launch_done() leaves it; the verb settles the changes */
 	struct cgroup cgroup;
 	unsigned degraded; /* enum degraded */
 	struct janitor janitor;
@@ -78,33 +80,33 @@ struct launch {
 	int signals; /* owned */
 };
 
-/* What a launch needs of the process that it is in: signals, room for descriptors. */
+/* Makes this process ready for a launch: signals, room for descriptors. */
 void launch_ready(void);
 
-/* Closes what the caller has open beyond the standard three, which is for nobody
- * here; `keep` and `also` stay open, where they are above these. */
+/* Closes the caller's descriptors beyond the standard three, which are not
+ * meant for hutch; `keep` and `also` stay open, if they are above these. */
 void launch_close_others(int keep, int also);
 
-/* For a process that stays in the background: nothing of the caller's terminal and session
- * is held.  Its folder is. */
+/* For a process that stays in the background: gives up the caller's terminal
+ * and session.  The working directory stays. */
 int launch_leave_caller(struct err *e);
 
 void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);
 
-/* With `has_stdio` the caller's stdin, stdout and stderr are made ready for a
- * command of its own, which the sandbox ends with; else the executor is to outlive
- * what it is asked for. */
+/* With `has_stdio`, the caller's stdin, stdout and stderr are made ready for a
+ * single command, with which the sandbox ends; otherwise the executor is to
+ * outlive single requests. */
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
 int launch_start(struct launch *l, struct err *e);
 
-/* The filters of the command: the built-in one, or the floor and --seccomp's.  Before root
- * is dropped. */
+/* Loads the filters of the command: the built-in one, or the floor and
+ * --seccomp's.  To be called before root is dropped. */
 int launch_load_filter(struct launch *l, struct err *e);
 
-/* The plan alone: nothing is opened or made. */
+/* Makes the plan alone: nothing is opened or made. */
 int launch_plan(struct launch *l, struct err *e);
 
-/* The policy's command as the executor is to be asked for it, without flags and
+/* The policy's command as a request to the executor, without flags and
  * terminal; borrows from the launch and the policy. */
 struct exec launch_command(const struct launch *l);
