@@ -19,7 +19,7 @@
 
 #define FROM "--learn"
 
-/* A host whose mounts would take more is shown in part. */
+/* A host that would need more mounts is shown in part. */
 #define LEARN_SHOWN 2000
 
 static int prepare(void *self, const struct identity *who, struct err *e);
@@ -34,7 +34,8 @@ void learn_init(struct learn *l, const struct policy *asked, const char *out)
 	plan_init(&l->plain);
 }
 
-/* All else is the asked one's. */
+/* Frees only the volumes: all other members belong to the policy that was asked
+ * for. */
 static void free_volumes(struct policy *p)
 {
 	struct policy mine;
@@ -78,7 +79,7 @@ int learn_check(const struct policy *p, bool is_dry_run, struct err *e)
 		{ p->isolation == ISOLATION_LANDLOCK, "--isolation landlock",
 		  "what is written can be dropped only where there are namespaces" },
 		{ p->seccomp != NULL, "--seccomp",
-		  "what a profile of your own says of a call cannot be asked again" },
+		  "the answers of your own profile to calls cannot be found out" },
 		{ p->image != IMAGE_HOST, "--image",
 		  "it shows this host's files, and an image has its own" },
 		{ p->idmap == IDMAP_RANGES, "--idmap ranges",
@@ -110,8 +111,9 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* As they were asked for, but that nothing of the host's is written to: of a file that is
- * none there is no copy, so it is shown read-only. */
+/* Copies the volumes as they were asked for, except that nothing of the host's
+ * is written to: a source that is not a folder cannot be copy-on-write, so it
+ * is shown read-only. */
 static void copy_volumes(const struct policy *from, struct policy *to, bool is_to_drop)
 {
 	for (size_t i = 0; i < from->volume_count; i++) {
@@ -126,7 +128,8 @@ static void copy_volumes(const struct policy *from, struct policy *to, bool is_t
 	}
 }
 
-/* The kernel's own, in which nothing can be shown; nor can what is the sandbox's own. */
+/* Whether the path is in one of the kernel's own file systems, over which
+ * nothing can be shown. */
 static bool is_kernels(const char *real)
 {
 	static const char *const folders[] = { "/proc", "/sys", "/dev" };
@@ -145,7 +148,8 @@ static bool has_target(const struct policy *p, const char *path)
 	return false;
 }
 
-/* Spaces, tabs, newlines and backslashes are there as "\\040" (proc_pid_mountinfo(5)). */
+/* mountinfo writes spaces, tabs, newlines and backslashes as "\\040"
+ * (proc_pid_mountinfo(5)). */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -159,7 +163,7 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* Where something is mounted, of what this process sees (proc_pid_mountinfo(5)). */
+/* Lists the mount points that this process sees (proc_pid_mountinfo(5)). */
 static void list_mounts(struct list *ret, struct list *ret_autos)
 {
 	FILE *from = fopen("/proc/self/mountinfo", "re");
@@ -219,10 +223,11 @@ static bool is_own(const struct learn *l, const char *real)
 static void show_entries(struct learn *l, const char *folder, const char *const *but,
 			 bool is_inner);
 
-/* One of the host's, at its own path: a folder as an overlay, whose sockets and FIFOs
- * are not the host's; a file read-only; nothing else.  A folder in which others are
- * mounted can be no overlay's lower one in a user namespace (they are locked to it), so
- * that its entries are shown one by one; there, links are passed over. */
+/* Shows a path of the host at its own place: a folder as an overlay, whose
+ * sockets and FIFOs are not the host's; a file read-only; nothing else.  A
+ * folder with mounts below it cannot be an overlay's lower layer in a user
+ * namespace (they are locked to it), so that its entries are shown one by one;
+ * there, links are passed over. */
 static void show(struct learn *l, const char *path, bool is_inner)
 {
 	static const char *const none[] = { NULL };
@@ -273,7 +278,8 @@ static void show_entries(struct learn *l, const char *folder, const char *const 
 	free(names);
 }
 
-/* `path` may be in what is the sandbox's own, such as /tmp, over which it is shown. */
+/* `path` may be in a folder of the sandbox's own, such as /tmp; it is shown
+ * over that. */
 static void show_also(struct learn *l, const char *path)
 {
 	AUTO_FREE char *real = path && *path == '/' ? realpath(path, NULL) : NULL;
@@ -284,9 +290,10 @@ static void show_also(struct learn *l, const char *path)
 	show(l, real, false);
 }
 
-/* What the sandbox has of its own is not shown over: neither these nor what is above one
- * of the plan's (show()).  $HOME and the working directory may be in one of them, such as
- * /tmp, and are shown for themselves. */
+/* Nothing is shown over the sandbox's own folders: neither over those listed
+ * here, nor over a folder that has one of the plan's below it (show()).  $HOME
+ * and the working directory may be in one of them, such as /tmp, and are shown
+ * by themselves. */
 static void show_host(struct learn *l)
 {
 	static const char *const at_root[] = { "proc", "sys", "dev", "run", "tmp", "boot",
@@ -335,7 +342,7 @@ static void add_wishes(const struct wishes *w, struct policy *to)
 	}
 }
 
-/* The policy that came out holds, or there is none. */
+/* Writes the policy that came out, if it holds; else no policy is written. */
 static int check_and_write(struct learn *l, const struct wishes *w, struct err *e)
 {
 	struct policy found = *l->asked;
@@ -349,7 +356,7 @@ static int check_and_write(struct learn *l, const struct wishes *w, struct err *
 	AUTO_FREE char *text = learn_write(&found, about);
 	int result = policy_check(&found, e);
 	if (result < 0)
-		(void)err_in(e, FROM ": the policy that came out is none");
+		(void)err_in(e, FROM ": the resulting policy is not valid");
 	free_volumes(&found);
 	return result < 0 ? -1 : learn_write_out(l, text, e);
 }
@@ -386,7 +393,8 @@ int learn_finish(struct learn *l, const struct refusals *refused,
 					     &secrets,	&l->autos, later };
 	struct wishes w;
 
-	/* Whoever the sandbox stands for may be another one than $HOME is about. */
+	/* The user that the sandbox stands for may be another one than $HOME is
+	 * about. */
 	add_home(getenv("HOME"), &homes, &secrets);
 	add_home(listed, &homes, &secrets);
 	learn_paths(&ground, &l->trace.seen, &w);

@@ -9,7 +9,8 @@
 #include "policy/protect.h"
 #include "policy/settings.h"
 
-/* Beside those of `agent`, which are names in a project first of all. */
+/* Names in a home, beside those of `agent`, which are mostly names in a
+ * project. */
 static const char *const of_a_home[] = {
 	".local/bin", "bin", ".vimrc", ".vim", ".config/nvim", ".emacs", ".emacs.d", ".npmrc",
 	".inputrc", ".tmux.conf", ".screenrc", ".xinitrc", ".xsession", ".xsessionrc",
@@ -35,7 +36,7 @@ static enum protected find(const struct protect *names, const char *path)
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
 
-/* The first of the plain names that is there in a folder which is shown whole. */
+/* The first of the plain names that exists in a folder which is shown whole. */
 static char *find_in(const char *folder)
 {
 	struct list patterns = { 0 };
@@ -56,7 +57,7 @@ char *learn_later(const struct protect *names, const char *path, bool is_folder)
 	AUTO_FREE char *real = realpath(path, NULL);
 	enum protected is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
 
-	is = really > is ? really : is; /* by any of its names */
+	is = really > is ? really : is; /* by either of its names */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))
 		return text_copy(path);
 	return is_folder ? find_in(path) : NULL;

@@ -1,15 +1,16 @@
-/* learn_later -- paths that a policy shows to be written to, and that run or are obeyed outside
- * of the sandbox later: a shell's .bashrc, a hook of git, a program on PATH.
+/* learn_later -- finds the paths that a policy shows writable, and that run or
+ * are obeyed outside of the sandbox later: a shell's .bashrc, a hook of git, a
+ * program on PATH.
  *
- * Names are those that the policy `agent` protects, and others that are in a home. */
+ * The names are those that the policy `agent` protects, and others in a home. */
 #pragma once
 #include <stdbool.h>
 
 struct protect;
 
-/* The names; protect_free() is for the caller. */
+/* The names; the caller frees them with protect_free(). */
 struct protect *learn_later_names(void);
 
-/* The path that runs later, of `path`, which is shown to be written to: itself, or one in that
- * folder; allocated.  NULL: none that is known. */
+/* `path` is shown writable.  Returns the path that runs later: itself, or one
+ * in that folder; allocated.  NULL: none is known. */
 char *learn_later(const struct protect *names, const char *path, bool is_folder);

@@ -29,7 +29,8 @@ static int is_there(const struct learn *l, struct err *e)
 	return err_remedy(e, "name another file, or remove it");
 }
 
-/* Who writes to its folder could put there what the person takes for ours. */
+/* A command that can write to the folder of OUT could put a file there that a
+ * person takes for hutch's. */
 static int check_apart(const struct learn *l, const char *folder, struct err *e)
 {
 	for (size_t i = 0; i < l->asked->volume_count; i++) {
@@ -37,8 +38,8 @@ static int check_apart(const struct learn *l, const char *folder, struct err *e)
 		AUTO_FREE char *source = v->source ? realpath(v->source, NULL) : NULL;
 		if (!source || !v->is_writable || v->is_cow || !path_below(folder, source))
 			continue;
-		(void)err_set(e, ERR_REFUSED, FROM " %.200s would be in a folder that what is "
-			      "learned may write to", l->out);
+		(void)err_set(e, ERR_REFUSED, FROM " %.200s would be in a folder that the "
+			      "command may write to", l->out);
 		(void)err_from(e, v->from);
 		return err_remedy(e, "name a file that is elsewhere");
 	}
@@ -69,7 +70,8 @@ int learn_open_out(struct learn *l, struct err *e)
 	return check_apart(l, real, e);
 }
 
-/* As link(2): never over what is there.  1: it cannot be done so here. */
+/* Uses link(2), which never replaces a file.  1: this file system does not
+ * support that. */
 static int give_name(const struct learn *l, struct err *e)
 {
 	AUTO_FREE char *fd = text_format("/proc/self/fd/%d", l->file);
@@ -86,8 +88,8 @@ static int write_text(int fd, const struct learn *l, const char *text, struct er
 	return 0;
 }
 
-/* Where a file system has none without a name: under another name, which a kill at this
- * moment leaves there. */
+/* For a file system without O_TMPFILE: writes under another name, which a kill
+ * at this moment leaves there. */
 static int write_aside(const struct learn *l, const char *text, struct err *e)
 {
 	AUTO_FREE char *aside = text_format(".%.200s.%d", name_of(l), getpid());
@@ -100,7 +102,7 @@ static int write_aside(const struct learn *l, const char *text, struct err *e)
 	if (result == 0 && linkat(l->folder, aside, l->folder, name_of(l), 0) < 0)
 		result = errno == EEXIST ? is_there(l, e)
 					 : err_sys(e, FROM " %.300s: give it its name", l->out);
-	(void)unlinkat(l->folder, aside, 0); /* it is ours, of a moment ago */
+	(void)unlinkat(l->folder, aside, 0); /* made here a moment ago */
 	return result;
 }
 

@@ -50,7 +50,7 @@ void learn_list_secrets(const char *home, struct list *ret)
 
 /* --- what there is already -------------------------------------------------------- */
 
-/* As path.h has it, but that all is below "/". */
+/* Like path_below() of path.h, but all is below "/". */
 static bool is_below(const char *path, const char *folder)
 {
 	return !folder[1] || path_below(path, folder);
@@ -104,7 +104,7 @@ static bool is_shown(const struct work *w, const char *path)
 	return learn_is_shown(w->ground->plain, w->ground->also, path);
 }
 
-/* As text; a link or a bind mount gives a folder more names than one. */
+/* Compares names alone; a link or a bind mount gives a folder more than one. */
 static bool is_closed_as(const struct learn_ground *g, const char *folder)
 {
 	return !folder[1] || has_below(g->homes, folder) || has_below(g->own, folder) ||
@@ -139,7 +139,7 @@ static void leave(struct work *w, enum learn_left why, const char *path)
 	list_add(l, path);
 }
 
-/* A mount is SRC:DST:MODE, in JSON. */
+/* Whether a policy can name this path: a mount is SRC:DST:MODE, in JSON. */
 static bool can_be_said(const char *path)
 {
 	const size_t len = strlen(path);
@@ -171,7 +171,8 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 	to->items[to->count++] = (struct wish){ text_copy(path), mode, is_folder };
 }
 
-/* So that a name in it can be made or taken away, where its user could. */
+/* Asks for the folder, so that a name in it can be made or taken away, if its
+ * user could. */
 static void wish_folder_of(struct work *w, const char *path)
 {
 	AUTO_FREE char *folder = text_copy(path);
@@ -191,7 +192,7 @@ static void wish_folder_of(struct work *w, const char *path)
 static void take_folder(struct work *w, const char *path, unsigned use)
 {
 	if (learn_is_above(w->ground->plain, path))
-		return; /* it is there, with what the sandbox has of it */
+		return; /* the plan has it, with files of its own */
 	if (use & TRACED_WRITE && access(path, W_OK) == 0)
 		wish(w, path, WISH_WRITE, true);
 	else if (use & TRACED_READ)
@@ -209,15 +210,15 @@ static void take_file(struct work *w, const char *path, unsigned use)
 	wish(w, path, is_written ? WISH_WRITE : WISH_READ, false);
 }
 
-/* The program that the first line of a script names, which the kernel opens itself
- * (execve(2)), allocated; NULL: it is none. */
+/* The program that the first line of a script names, which the kernel opens
+ * itself (execve(2)), allocated; NULL: the file is no script. */
 static char *interpreter_of(const char *path)
 {
 	char line[256];
 	struct stat st;
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-	/* To open another kind of file, a FIFO, can be noticed. */
+	/* Opening another kind of file, such as a FIFO, can be noticed. */
 	AUTO_CLOSE int place = open(path, O_PATH | O_CLOEXEC);
 	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
@@ -233,7 +234,7 @@ static char *interpreter_of(const char *path)
 	return *name == '/' ? text_format("%.*s", (int)strcspn(name, " \t\r\n"), name) : NULL;
 }
 
-/* As deep as the kernel goes, whose bound is 5. */
+/* The kernel itself follows no more than 5. */
 #define SCRIPTS_DEEP 5
 
 static void take_path(struct work *w, const char *path, unsigned use);
@@ -266,7 +267,8 @@ static void take_path(struct work *w, const char *path, unsigned use)
 	if (use & TRACED_PLACE || (use & TRACED_REMOVE && has_name) ||
 	    (use & TRACED_CREATE && !has_name))
 		wish_folder_of(w, path);
-	/* Where somebody else's automounter, or a link, leads nowhere, nothing is needed. */
+	/* A path of a foreign automounter, or a link, that leads nowhere needs
+	 * nothing. */
 	if (!has_name || stat(path, &st) < 0)
 		return;
 	if (use & TRACED_EXECUTE)
@@ -281,7 +283,7 @@ static void take_path(struct work *w, const char *path, unsigned use)
 
 /* --- together --------------------------------------------------------------------- */
 
-/* What is below a path comes right behind it. */
+/* Sorts paths so that those below a path come right behind it. */
 static int by_path(const void *a, const void *b)
 {
 	const char *x = ((const struct wish *)a)->path, *y = ((const struct wish *)b)->path;
@@ -325,7 +327,8 @@ static void merge_same(struct wishes *w)
 	forget_dropped(w);
 }
 
-/* What a folder above shows already, in that mode or more.  An empty one shows nothing. */
+/* Drops a path that a folder above shows already, in that mode or more.  An
+ * empty folder shows nothing. */
 static void drop_shown(struct wishes *w)
 {
 	const struct wish *readable = NULL, *writable = NULL;
@@ -344,7 +347,8 @@ static void drop_shown(struct wishes *w)
 	forget_dropped(w);
 }
 
-/* A folder with something below it is made for that. */
+/* Drops an empty folder that has something below it, since it is made for that
+ * anyway. */
 static void drop_empty_above(struct wishes *w)
 {
 	for (size_t i = 0; i + 1 < w->count; i++)
@@ -383,15 +387,16 @@ static size_t deepest_below(const struct wishes *w, size_t bound)
 	return deepest;
 }
 
-/* How long the path of its folder is. */
+/* The length of its folder's path. */
 static size_t folder_len(const struct wish *one)
 {
 	return (size_t)(strrchr(one->path, '/') - one->path);
 }
 
-/* Those from `first` to `end` that are of its folder and of that mode: more than
- * LEARN_TOGETHER become it.  It takes the place of one of them, so that there is never
- * more than there was; the others are below it then, and go. */
+/* Counts the paths from `first` to `end` that are directly in this folder and
+ * have that mode; more than LEARN_TOGETHER of them become the folder.  It takes
+ * the place of one of them, so that the list never grows; the others are then
+ * below it, and dropped. */
 static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode mode)
 {
 	struct wish *items = w->to->items, *last = NULL;
@@ -414,7 +419,7 @@ static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode m
 	return true;
 }
 
-/* The end of what is below the folder of `first`. */
+/* The end of the paths below the folder of `first`. */
 static size_t end_of_folder(const struct wishes *w, size_t first)
 {
 	const size_t len = folder_len(&w->items[first]) + 1;
@@ -425,7 +430,7 @@ static size_t end_of_folder(const struct wishes *w, size_t first)
 	return end;
 }
 
-/* The folder of the first one at this depth, and of the next ones. */
+/* Joins the paths at this depth, folder by folder. */
 static void join_depth(struct work *w, size_t depth)
 {
 	struct wishes *to = w->to;

@@ -8,11 +8,11 @@
 #include "sandbox/refusals.h"
 #include "sandbox/result.h"
 
-#define SHOWN 10 /* of each kind; of more it is told how many */
+#define SHOWN 10 /* of each kind; the others are only counted */
 
 static void line(const char *what, const char *about)
 {
-	AUTO_FREE char *safe = visible_line(what); /* names are anybody's choice */
+	AUTO_FREE char *safe = visible_line(what); /* the inside may have chosen it */
 
 	(void)fprintf(stderr, "hutch: %s%s\n", safe, about);
 }
@@ -121,7 +121,8 @@ static void tell_addresses(const struct learn *l)
 				      "kept\n", TRACED_ADDRESSES);
 }
 
-/* The policy leaves them refused: a command that got by without needs none. */
+/* The policy leaves these calls refused: a command that succeeded without them
+ * needs none. */
 static void tell_refused(const struct refusals *r, const struct result *result)
 {
 	static const char needs[] = "; the command failed: if that is why, --seccomp names another "
@@ -139,7 +140,7 @@ static void tell_refused(const struct refusals *r, const struct result *result)
 void learn_tell(const struct learn *l, const struct wishes *w,
 		const struct refusals *refused, const struct result *result)
 {
-	/* What matters most comes last, where a terminal stands. */
+	/* The most important lines come last, where a terminal shows them. */
 	tell_addresses(l);
 	tell_refused(refused, result);
 	tell_left(w);
@@ -154,6 +155,6 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 				      "to it, since there are too many; -v shows one\n",
 			      l->unshown);
 	if (result->exit_code != 0)
-		(void)fprintf(stderr, "hutch: note: the command ended with %d: what it did not get "
-				      "to is not in the policy\n", result->exit_code);
+		(void)fprintf(stderr, "hutch: note: the command ended with %d: files that it did "
+				      "not get to are not in the policy\n", result->exit_code);
 }

@@ -12,7 +12,7 @@
 #include "sandbox/caps.h"
 #include "sandbox/learn.h"
 
-/* An object, a member a line; one in it is indented by one more. */
+/* An object, one member a line; an object within it is indented by one more. */
 struct writer {
 	FILE *to;
 	int depth;
@@ -44,7 +44,7 @@ static void yes(struct writer *w, const char *name, bool value)
 	(void)fputs("true", w->to);
 }
 
-/* One that has nothing in it is left out. */
+/* An empty list is left out. */
 static void array(struct writer *w, const char *name, const struct list *l)
 {
 	if (!l->count)
@@ -74,7 +74,7 @@ static void close_object(struct writer *w)
 
 /* --- what is in it ---------------------------------------------------------------- */
 
-/* So that it says the same wherever the file is. */
+/* Makes a path absolute, so that the policy says the same wherever the file is. */
 static char *real_path(const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
@@ -85,7 +85,8 @@ static char *real_path(const char *path)
 static void add_volume(struct list *to, const struct volume *v)
 {
 	AUTO_FREE char *real = real_path(v->source);
-	/* What was learned has one name, at which it is found; it may be a link. */
+	/* A learned path keeps the name by which it was found, which may be a
+	 * link. */
 	const char *source = v->source && *v->source == '/' ? v->source : real;
 	AUTO_FREE char *word = volume_word(v, source);
 
@@ -256,6 +257,6 @@ char *learn_write(const struct policy *p, const char *about)
 	write_audit(&w, p);
 	(void)fputs("\n}\n", w.to);
 	if (fclose(w.to))
-		abort(); /* a stream in memory fails only for want of it */
+		abort(); /* a stream in memory fails only for lack of it */
 	return made;
 }
