@@ -24,7 +24,8 @@ const char *level_name(enum level level)
 	return (unsigned)level < LEVEL_COUNT ? names[level] : names[LEVEL_ERROR];
 }
 
-/* Where in `words` the variable's value is; `unset` where there is none, -1: nowhere. */
+/* The position of the variable's value in `words`; `unset` if there is no
+ * value, -1: nowhere. */
 static int find(const char *variable, const char *const *words, int count, int unset)
 {
 	const char *value = getenv(variable);

@@ -1,7 +1,8 @@
-/* level -- how much of what hutch does is told, and how a line of that looks.
+/* level -- how much of its work hutch reports, and the form of such a line.
  *
- * Said once for all programs of a launch: `hutch --log-level` and `--log-format` set the
- * variables, which they inherit; a sandbox's own never have them.  A line is a JSON object
+ * Set once for all programs of a launch: `hutch --log-level` and `--log-format`
+ * set the variables, which those programs inherit; a sandbox's own processes
+ * never have them.  A line is a JSON object
  *
  *	{"time":"...","level":"warn","sandbox":"box","component":"supervisor",
  *	 "message":"...","fields":{...}}
@@ -14,7 +15,8 @@ struct err;
 
 #define LEVEL_VARIABLE	"HUTCH_LOG_LEVEL"
 #define FORMAT_VARIABLE "HUTCH_LOG_FORMAT"
-/* Of a sandbox's log folder (sandbox/shelf.h), with NAME.1, the one before it. */
+/* The file in a sandbox's log folder (sandbox/shelf.h); NAME.1 is the one
+ * before it. */
 #define LEVEL_FILE "supervisor"
 
 enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG, LEVEL_COUNT };
@@ -22,23 +24,24 @@ enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG, LEVEL_COUNT };
 /* "error", "warn", ... */
 const char *level_name(enum level level);
 
-/* The variables: ERR_USAGE where one has a value that it does not take. */
+/* Checks the variables.  ERR_USAGE: one has a value that it does not take. */
 int level_check(struct err *e);
 
-/* What is told: those up to this one; warnings where nothing says otherwise. */
+/* Entries up to this level are reported; warnings unless the variable says
+ * otherwise. */
 enum level level_now(void);
 bool level_wants_json(void);
 
 struct level_entry {
 	enum level level;
 	const char *sandbox;   /* NULL: none */
-	const char *component; /* which process of hutch's */
+	const char *component; /* the process of hutch's that reports */
 	const char *message;   /* any bytes */
 	const char *fields;    /* members of an object, without its braces; NULL: none */
 };
 
-/* As JSON, without a newline; allocated. */
+/* The entry as JSON, without a newline; allocated. */
 char *level_line(const struct level_entry *x);
 
-/* On stderr, if it is to be told. */
+/* Prints the entry on stderr, if its level is reported. */
 void level_say(const struct level_entry *x);

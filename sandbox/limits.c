@@ -18,19 +18,21 @@
 #define SIZE	  "size="
 #define UNSIZED	  "size=25%"
 
-/* What commands print (executor/tape.h): outside the cgroup, since the executor
- * writes it, and therefore a small part of what the inside may have. */
+/* The size of the commands' output logs (executor/tape.h).  The executor writes
+ * them, so they are outside the cgroup, and therefore a small part of what the
+ * inside may have. */
 #define LOGS_SIZE  (256ull << 20)
 #define LOGS_SHARE 8
 #define LOGS_FILES 1024
 #define FILES_MAX (1u << 20)
 
-/* Bytes of a tmpfs for each file that may be in it: the smallest that a file
- * which is not empty takes. */
+/* Bytes of a tmpfs for each file that may be in it: the least that a file which
+ * is not empty takes. */
 #define BYTES_PER_FILE 4096
 #define FILES_MIN      1024
 
-/* A tmpfs with a size to choose.  That of /dev holds device nodes only. */
+/* Whether the step is a tmpfs with a size to choose.  The one at /dev holds
+ * device nodes only. */
 static bool is_tmpfs(const struct step *s)
 {
 	return (s->kind == STEP_ROOT || s->kind == STEP_OVERLAY || s->kind == STEP_TMPFS) &&
@@ -53,7 +55,7 @@ static uint64_t size_of(const struct step *s)
 	return quantity_parse_bytes(text, &bytes, NULL) < 0 ? quarter_of_machine() : bytes;
 }
 
-/* Of all options only the mode is kept. */
+/* Sets the size, and keeps the mode alone of the other options. */
 static void set_size(struct step *s, uint64_t bytes)
 {
 	const char *mode = strstr(s->data, ",mode=");
@@ -98,7 +100,7 @@ void limits_plan_logs(struct plan *p, const struct policy *policy)
 	if (policy->limits.memory && share < size)
 		size = share;
 	struct step *s = plan_add(p, STEP_LOGS, LIMITS_LOGS);
-	/* The executor's, whoever makes it. */
+	/* The logs are the executor's, whichever process makes the folder. */
 	s->data = p->has_ranges
 		? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
 			      (unsigned long long)size, LOGS_FILES, EXECUTOR_ID, EXECUTOR_ID)

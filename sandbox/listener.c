@@ -20,13 +20,14 @@
 #include "base/resolve.h"
 #include "policy/publish.h"
 
-/* Who waits to be let in; the kernel has a bound of its own (net.core.somaxconn). */
+/* Connections that wait to be accepted; the kernel has a bound of its own
+ * (net.core.somaxconn). */
 #define BACKLOG 1024
 
-/* How long accept(2) sleeps at most where somebody else made it block. */
+/* How long accept(2) sleeps at most if another process has made it block. */
 #define NAP_US 5000
 
-/* In the folder of an entry: a path a line. */
+/* A file in the folder of an entry, with one path a line. */
 #define NOTES	  "sockets"
 #define NOTES_MAX (1u << 20)
 
@@ -61,8 +62,9 @@ static socklen_t fill_in(const struct publish *p, uint16_t port, union address *
 	return sizeof(ret->four);
 }
 
-/* A listening socket; -1 with errno set.  Between bind(2) and listen(2) another may be
- * bound to the same port with SO_REUSEADDR; listen(2) then says so. */
+/* A listening socket; -1 with errno set.  Between bind(2) and listen(2) another
+ * socket may be bound to the same port with SO_REUSEADDR; listen(2) then says
+ * so. */
 static int listen_tcp(const struct publish *p, uint16_t port, bool is_named)
 {
 	const int yes = 1;
@@ -95,7 +97,7 @@ static int explain(const struct publish *p, uint16_t port, struct err *e)
 	(void)err_sys(e, "listen at %s", name);
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
-		return err_remedy(e, "`ss -ltnp sport = :%u` shows who does; -p auto:%u takes a "
+		return err_remedy(e, "`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
 				     "port that is free", port, p->guest);
 	if (sys == EACCES)
 		return err_remedy(e, "ports below 1024 are root's: take one above, or lower "
@@ -103,7 +105,8 @@ static int explain(const struct publish *p, uint16_t port, struct err *e)
 	return -1;
 }
 
-/* Somewhere in it, so that those who are at it at once do not all begin at the same. */
+/* A random start in the range, so that launches at the same time do not all
+ * begin with the same port. */
 static unsigned begin_in(unsigned count)
 {
 	unsigned number = 0;
@@ -162,7 +165,8 @@ void listener_remove(const char *path)
 	    st.st_uid != geteuid())
 		return;
 	AUTO_CLOSE int fd = new_socket(AF_UNIX);
-	/* unix(7): nobody holds the other end.  Of another type of socket it is EPROTOTYPE. */
+	/* unix(7): ECONNREFUSED: no process holds the other end.  A socket of
+	 * another type gives EPROTOTYPE. */
 	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 && errno == ECONNREFUSED)
 		(void)unlink(path);
 }
@@ -173,7 +177,8 @@ void listener_remove_all(const struct list *paths)
 		listener_remove(paths->items[i]);
 }
 
-/* Whether it is a line of what was noted.  What is behind a 0 byte nobody has noted. */
+/* Whether the line is among the notes.  hutch has not written what is behind a
+ * 0 byte. */
 static bool is_noted(const char *notes, const char *line)
 {
 	const char *at = notes;
@@ -183,7 +188,8 @@ static bool is_noted(const char *notes, const char *line)
 	return at != NULL;
 }
 
-/* Its size, where the line is not in it; 0: it is. */
+/* *ret_size: the size of the notes with this line; 0: they have the line
+ * already. */
 static int look_up(int fd, const char *line, size_t *ret_size, struct err *e)
 {
 	AUTO_FREE char *notes = NULL;
@@ -230,7 +236,8 @@ void listener_remove_listed(int folder)
 			listener_remove(line);
 }
 
-/* Nobody else may connect for a moment, either: the mode is the umask's. */
+/* Sets the mode by the umask, so that no other user can connect even for a
+ * moment. */
 static int bind_path(int fd, const union address *address)
 {
 	mode_t before = umask(0177);
@@ -247,7 +254,7 @@ static int explain_path(const struct publish *p, struct err *e)
 	(void)err_sys(e, "listen at %s", p->path);
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
-		return err_remedy(e, "something else is there, or somebody listens at it already; "
+		return err_remedy(e, "another file is there, or a process listens at it already; "
 				     "name another path");
 	if (sys == EACCES)
 		return err_remedy(e, "it takes a folder that user %u may write to, as whom it is "
@@ -255,8 +262,9 @@ static int explain_path(const struct publish *p, struct err *e)
 	return -1;
 }
 
-/* bind(2) takes no descriptor of a folder.  NULL with errno set: a link was put on the way
- * since that was looked at. */
+/* bind(2) takes no descriptor of a folder, so the path goes through /proc.
+ * NULL with errno set: a link was put on the way since the folder was looked
+ * at. */
 static char *path_to_bind(const struct publish *p, int *ret_folder)
 {
 	if (!p->folder)
@@ -318,7 +326,8 @@ static bool is_option(int fd, int option, int wanted)
 
 int listener_adopt(int fd, struct listener *ret, struct err *e)
 {
-	/* A path that fills its array has no 0 behind it (unix(7)): here it has. */
+	/* A path that fills its array has no 0 behind it (unix(7)); here `end`
+	 * is one. */
 	struct {
 		union address address;
 		char end;
@@ -335,7 +344,7 @@ int listener_adopt(int fd, struct listener *ret, struct err *e)
 					     "path");
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
 		free(host);
-		return err_sys(e, "make the socket one that does not block");
+		return err_sys(e, "make the socket non-blocking");
 	}
 	*ret = (struct listener){ .fd = fd, .host = host, .is_shared = true };
 	return 0;
@@ -343,7 +352,7 @@ int listener_adopt(int fd, struct listener *ret, struct err *e)
 
 static void on_alarm(int signo)
 {
-	(void)signo; /* accept(2) comes back, and that is all */
+	(void)signo; /* it only makes accept(2) return */
 }
 
 void listener_expect_shared(void)
@@ -357,16 +366,17 @@ void listener_expect_shared(void)
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Whoever made it has the same open file description, and may clear O_NONBLOCK at any
- * instant (open(2)); accept(2) has no such flag of its own.  Nobody else can stop our
- * timer, which comes again and again: the first may come before we sleep. */
+/* The process that made the socket has the same open file description, and may
+ * clear O_NONBLOCK at any instant (open(2)); accept(2) has no such flag of its
+ * own.  No other process can stop this one's timer, which comes again and
+ * again: the first alarm may come before accept(2) sleeps. */
 static int accept_shared(int fd)
 {
 	const struct timeval nap = { .tv_usec = NAP_US };
 	const struct itimerval on = { .it_interval = nap, .it_value = nap };
 	const struct itimerval off = { .it_value = { 0 } };
 
-	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* else it takes a nap */
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* or it naps */
 	(void)setitimer(ITIMER_REAL, &on, NULL); /* valid arguments */
 	int got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	const int sys = errno;

@@ -18,7 +18,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/stock.h"
 
-/* As many as the kernel follows (path_resolution(7)). */
+/* The kernel follows no more than these (path_resolution(7)). */
 #define LINKS_MAX 40
 
 /* --- a whole path ----------------------------------------------------------------- */
@@ -49,11 +49,11 @@ static char *read_link(const struct lookup *l, const struct found *f)
 /* A path that is being followed. */
 struct way {
 	const struct lookup *lookup;
-	struct found *here; /* what is at `at` */
-	char *at;	    /* owned: so far, without links */
-	char *left;	    /* owned: what is still to be followed */
+	struct found *here; /* the entry at `at` */
+	char *at;	    /* owned: the path so far, without links */
+	char *left;	    /* owned: the rest of the path */
 	int links;
-	bool follows; /* a link at the end */
+	bool follows; /* even a link at the end */
 };
 
 static void look_here(struct way *w)
@@ -79,7 +79,7 @@ static char *next_name(struct way *w, bool *ret_is_last)
 		return NULL;
 	*ret_is_last = !*rest;
 	char *ret = text_format("%.*s", (int)len, name);
-	/* What ends with a "/" is a folder. */
+	/* A path that ends with a "/" must be a folder. */
 	char *left = text_copy(*rest || !name[len] ? rest : ".");
 	*ret_is_last &= !*left;
 	free(w->left);
@@ -96,7 +96,7 @@ static bool go_up(struct way *w)
 	return true;
 }
 
-/* From the folder that it is in. */
+/* Follows a link, from the folder that the link is in. */
 static bool follow(struct way *w)
 {
 	AUTO_FREE char *to = read_link(w->lookup, w->here);
@@ -132,7 +132,7 @@ static bool enter(struct way *w, const char *name, bool is_last)
 	return true;
 }
 
-/* False: `here` is where the way ends. */
+/* False: the walk is over, and `here` is its end. */
 static bool walk_on(struct way *w)
 {
 	bool is_last;
@@ -173,7 +173,7 @@ void found_done(struct found *f)
 
 /* --- permissions ------------------------------------------------------------------ */
 
-/* Whose it is, of the ids inside; -1: nobody's there. */
+/* The id inside for this host id; -1: it is not mapped. */
 static int64_t inside_id(const struct idmap *maps, size_t count, uint32_t id)
 {
 	for (size_t i = 0; i < count; i++)
@@ -186,8 +186,8 @@ struct owner {
 	int64_t uid, gid;
 };
 
-/* What the launch makes is its user's; with ranges it is root's, and so are the files of an
- * image, unless a step says otherwise. */
+/* A file that the launch makes is its user's.  With ranges it is root's, and so
+ * are the files of an image, unless a step says otherwise. */
 static struct owner owner_of(const struct plan *p, const struct found *f)
 {
 	if (p->has_ranges && f->made && (f->made->uid || f->made->gid))
@@ -200,7 +200,8 @@ static struct owner owner_of(const struct plan *p, const struct found *f)
 			       inside_id(p->ids.gids, p->ids.gid_count, f->st.st_gid) };
 }
 
-/* user_namespaces(7): capabilities are about files whose owner and group are both mapped. */
+/* user_namespaces(7): a capability counts only for files whose owner and group
+ * are both mapped. */
 static bool may_override(const struct plan *p, const struct found *f, struct owner owner,
 			 int how)
 {
@@ -233,8 +234,8 @@ bool lookup_may(const struct lookup *l, const struct found *f, int how)
 
 	if (may_override(p, f, owner, how))
 		return true;
-	/* The kernel knows groups and lists of who may; a file system that is read-only is
-	 * no matter of permissions. */
+	/* The kernel also knows groups and access control lists.  A read-only
+	 * file system is no matter of permissions. */
 	if (f->host && !p->has_ranges)
 		return access(f->host, how) == 0 || errno == EROFS;
 	return has_mode(p, f, owner, how);
@@ -252,13 +253,13 @@ int lookup_open(const struct lookup *l, const struct found *f)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-/* Where a step comes to be: as the steps before it have made the tree. */
+/* The place of a step's target, in the tree that the steps before it have made. */
 static char *resolve(const struct lookup *l, const struct step *s)
 {
 	struct found f;
 	char *ret;
 
-	/* A name that is made is no link that is followed. */
+	/* A name that a step makes is not followed as a link. */
 	lookup_path(l, s->target, s->kind != STEP_SYMLINK && s->kind != STEP_FILE, &f);
 	bool is_none = (s->kind == STEP_MASK && f.kind != FOUND) ||
 		       (s->kind == STEP_CGROUP && !s->source);
@@ -267,7 +268,7 @@ static char *resolve(const struct lookup *l, const struct step *s)
 	else if (f.kind == FOUND || f.kind == FOUND_NOTHING)
 		ret = text_copy(f.path);
 	else
-		ret = text_copy(s->target); /* its folders are made */
+		ret = text_copy(s->target); /* the folders on the way are made */
 	found_done(&f);
 	return ret;
 }

@@ -1,4 +1,4 @@
-/* One name inside: by which step it is there, and what it is. */
+/* One name inside: which step provides it, and what it is. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,7 +57,7 @@ size_t lookup_cover(const struct lookup *l, const char *path, bool *ret_is_read_
 	return cover;
 }
 
-/* What is made between an overlay's folder and the overlay is in it. */
+/* Steps between an overlay's folder and the overlay make files in the overlay. */
 static size_t begin_of(const struct lookup *l, size_t cover)
 {
 	while (l->plan->steps[cover].kind == STEP_MERGE)
@@ -65,7 +65,8 @@ static size_t begin_of(const struct lookup *l, size_t cover)
 	return cover;
 }
 
-/* The step that makes it, if it is no mount point, and else one of what is below it. */
+/* The step that makes this path, unless it is a mount point; else a step that
+ * makes something below it. */
 static const struct step *maker_of(const struct lookup *l, size_t cover, const char *path,
 				   bool *ret_is_above)
 {
@@ -102,7 +103,7 @@ static void set_own(struct found *f, const struct step *s, mode_t mode)
 	f->st = (struct stat){ .st_mode = mode };
 }
 
-/* Whether a step makes it, and then what. */
+/* Whether a step makes this path; if so, *f describes it. */
 static bool look_at_made(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -139,7 +140,7 @@ static void look_at_image(const struct lookup *l, const char *rest, struct found
 	f->is_image = true;
 }
 
-/* What the image has stays, but for files that a step writes. */
+/* Entries of the image stay, except where a step writes a file. */
 static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -150,8 +151,8 @@ static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 		f->is_image = false;
 }
 
-/* Of the new procfs what this host's has that is not of a process: what it says there of
- * one is said of this one. */
+/* Looks at this host's procfs for the new one, except for processes: an answer
+ * about "self" would be about this process. */
 static void look_at_proc(const char *rest, struct found *f)
 {
 	static const char *const own[] = { "/self", "/thread-self" };
@@ -162,7 +163,8 @@ static void look_at_proc(const char *rest, struct found *f)
 	if ((rest[1] >= '0' && rest[1] <= '9') || lstat(path, &f->st) < 0)
 		return;
 	f->kind = FOUND;
-	/* Who they are is not who reads this; where the links of a process lead neither. */
+	/* The links of "self" would be this process's; inside they lead
+	 * elsewhere. */
 	if (S_ISLNK(f->st.st_mode) && f->is_own)
 		f->st.st_mode = strcmp(rest, "/self") && strcmp(rest, "/thread-self") ?
 					S_IFREG | 0700 :
@@ -199,7 +201,7 @@ static void look_below(const struct lookup *l, size_t cover, const char *path,
 	else if (s->kind == STEP_DEVPTS)
 		look_at_devpts(rest, f);
 	if (f->kind != FOUND)
-		(void)look_at_made(l, cover, path, f); /* else: it is not there */
+		(void)look_at_made(l, cover, path, f); /* else it does not exist */
 }
 
 static void look_at_mount(struct found *f)

@@ -28,7 +28,7 @@ static int open_inside(int layer, const char *path, int flags)
 	return fd;
 }
 
-/* Whether a folder on the way shows nothing of the layers below. */
+/* Whether a folder on the way hides the layers below. */
 static bool is_opaque(int layer, const char *path)
 {
 	AUTO_FREE char *at = text_copy(path);
@@ -44,7 +44,7 @@ static bool is_opaque(int layer, const char *path)
 	return false;
 }
 
-/* A whiteout: a character device 0:0. */
+/* Whether it is a whiteout: a character device 0:0. */
 static bool is_deleted(int fd)
 {
 	struct stat st;
@@ -52,7 +52,8 @@ static bool is_deleted(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0);
 }
 
-/* A descriptor; -1 with ENOENT: the layers below are to be asked; -1 with another: not. */
+/* Returns a descriptor; -1 with ENOENT: the layers below are to be asked; -1
+ * with another errno: they are not. */
 static int open_in_layer(int layer, const char *path, int flags)
 {
 	AUTO_CLOSE int fd = open_inside(layer, path, flags);
@@ -62,7 +63,8 @@ static int open_in_layer(int layer, const char *path, int flags)
 		return -1;
 	}
 	int error = errno;
-	/* A whiteout may be closed to its owner, and none can be opened but so. */
+	/* A whiteout may be closed even to its owner, so it is looked at with
+	 * O_PATH. */
 	AUTO_CLOSE int name = fd < 0 ? open_inside(layer, path, O_PATH | O_NOFOLLOW) : -1;
 	bool is_whiteout = is_deleted(fd < 0 ? name : fd);
 	errno = is_whiteout ? ENXIO : error;
@@ -74,7 +76,8 @@ static int open_layer(const char *lower)
 	return open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What is deleted, or a folder on the way to it: a device that nobody opens. */
+/* ENXIO and ENOTDIR say that the name, or a folder on the way to it, is
+ * deleted. */
 static int final_error(int error)
 {
 	return error == ENXIO || error == ENOTDIR ? ENOENT : error;
@@ -94,14 +97,15 @@ int lowers_open(const struct list *lowers, const char *path, int flags)
 	return -1;
 }
 
-/* A layer, as far as it is known while many names are looked for in it. */
+/* A layer, and what is known of it while many names are looked for. */
 struct view {
 	int fd;
-	const char *missing; /* a name in its root that is not there; NULL: none yet */
+	const char *missing; /* a name that its root does not have; NULL: none is known */
 	size_t len;
 };
 
-/* Most layers have none of the folders in which something is looked for. */
+/* Remembers a missing first name: most layers have none of the folders that are
+ * looked for. */
 static bool has_first(struct view *v, const char *path)
 {
 	size_t len = strcspn(path, "/");
@@ -117,7 +121,7 @@ static bool has_first(struct view *v, const char *path)
 	return false;
 }
 
-/* True: it has been answered. */
+/* True: this layer has answered. */
 static bool look_at(struct view *v, struct lowers_entry *entry)
 {
 	if (!has_first(v, entry->path))
@@ -130,7 +134,7 @@ static bool look_at(struct view *v, struct lowers_entry *entry)
 	return true;
 }
 
-/* A layer that is not there is told of when it is to be mounted. */
+/* A missing layer is reported when it is to be mounted. */
 void lowers_look(const struct list *lowers, struct lowers_entry *entries, size_t count)
 {
 	uint64_t open_questions = (1ull << count) - 1;
