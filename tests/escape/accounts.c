@@ -1,7 +1,8 @@
-/* What the kernel counts for each user, not for each sandbox: whoever takes
- * all of it leaves the user's own programs without.  Each probe asks for the
- * number in `value`, less than an ordinary host gives, and says what it got;
- * all of it goes back when the trial's process ends. */
+/* Resources that the kernel counts per user, not per sandbox: a sandbox that
+ * takes all of one leaves none for the user's own programs.  Each probe asks
+ * for the number in `value`, which is less than an ordinary host allows, and
+ * reports how many it got.  The kernel takes all of them back when the trial's
+ * process ends. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -20,7 +21,8 @@
 #include <sys/un.h>
 #include <time.h>
 
-/* As many descriptors as we may have: their number is not what is measured. */
+/* Raises RLIMIT_NOFILE to its hard limit, so that the number of descriptors
+ * does not end the measurement. */
 static void raise_nofile(void)
 {
 	struct rlimit limit;
@@ -30,8 +32,9 @@ static void raise_nofile(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* up to the hard one: may */
 }
 
-/* RLIMIT_NOFILE is each process's, so one that is full goes on in a child; the
- * trial's memory is shared, and the last one's word counts. */
+/* RLIMIT_NOFILE is per process, so a probe whose table is full continues in a
+ * child with an empty one.  The trial's memory is shared with the child; the
+ * last result written counts. */
 static void in_child_without_files(struct trial *t, long got,
 				   void (*go_on)(struct trial *t, long got))
 {
@@ -43,7 +46,7 @@ static void in_child_without_files(struct trial *t, long got,
 		_exit(0);
 	}
 	if (pid > 0)
-		(void)child_wait(pid); /* it says what it found */
+		(void)child_wait(pid); /* the child reports its result */
 }
 
 static void inotify_instances(struct trial *t)
@@ -56,8 +59,9 @@ static void inotify_instances(struct trial *t)
 	trial_count(t, got, t->probe->value, errno);
 }
 
-/* A watch is of an inode, so each takes a file of its own.  Returns how many
- * there were before one was refused, for the reason in errno. */
+/* The kernel keeps one watch per inode, so each watch takes a file of its own.
+ * Returns the number of watches before one was refused, for the reason in
+ * errno. */
 static long watch_files(const char *dir, long wanted)
 {
 	AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC);
@@ -81,8 +85,8 @@ static long watch_files(const char *dir, long wanted)
 	return got;
 }
 
-/* What is left to the user is what counts: half is enough.  Where the limit is
- * small it is also run into; the default of some hosts is a million. */
+/* The number left for the user decides: half is enough.  Where the limit is
+ * small the probe also runs into it; some hosts have a default of a million. */
 static void inotify_watches(struct trial *t)
 {
 	char text[32] = "";
@@ -111,7 +115,7 @@ static void timers(struct trial *t)
 	trial_count(t, got, t->probe->value, errno);
 }
 
-/* Queued to ourselves, and blocked: what SIGPENDING bounds. */
+/* Signals queued to this process and blocked, which RLIMIT_SIGPENDING bounds. */
 static void pending_signals(struct trial *t)
 {
 	union sigval value = { .sival_int = 0 };
@@ -126,7 +130,7 @@ static void pending_signals(struct trial *t)
 	trial_count(t, got, t->probe->value, errno);
 }
 
-/* One pipe made as large as an ordinary user may. */
+/* Makes one pipe as large as an ordinary user may. */
 static void pipe_size(struct trial *t)
 {
 	int ends[2];
@@ -137,8 +141,9 @@ static void pipe_size(struct trial *t)
 		trial_call(t, fcntl(ends[1], F_SETPIPE_SZ, (int)t->probe->value));
 }
 
-/* Pipes of the usual size are counted for the user too: beyond 16,384 pages of
- * them (fs.pipe-user-pages-soft) all new ones of that user get one or two. */
+/* Pipes of the default size are counted per user, too: beyond 16,384 pages of
+ * them (fs.pipe-user-pages-soft) each new pipe of that user gets one or two
+ * pages. */
 static void open_pipes(struct trial *t, long got)
 {
 	int ends[2];
@@ -164,8 +169,8 @@ static void pipe_pages(struct trial *t)
 	open_pipes(t, 0);
 }
 
-/* Descriptors in flight, in batches of 200: they are counted for the user of
- * the sender, up to its RLIMIT_NOFILE (unix(7): ETOOMANYREFS). */
+/* Sends descriptors in batches of 200.  The kernel counts descriptors in flight
+ * per sending user, up to the sender's RLIMIT_NOFILE (unix(7): ETOOMANYREFS). */
 static long send_batch(int sock)
 {
 	enum { BATCH = 200 };
@@ -196,9 +201,9 @@ static void rights_in_flight(struct trial *t)
 	trial_count(t, got, t->probe->value, error);
 }
 
-/* A receiver of datagrams, and a sender that is connected to it.  The receiver is connected
- * to nobody: only then does the sender wait when the receiver's queue is full
- * (net.unix.max_dgram_qlen). */
+/* Makes a receiver of datagrams and a sender that is connected to it.  The
+ * receiver stays unconnected: only then does a sender wait when the receiver's
+ * queue is full (net.unix.max_dgram_qlen). */
 static bool datagram_pair(int pair[2])
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -222,8 +227,8 @@ static bool is_asleep_or_over(void *who)
 	return !state || state[2] == 'S' || state[2] == 'Z';
 }
 
-/* A process that waits to send as many descriptors as fit into one message.  Returns how
- * many messages are in front of it, or -1. */
+/* Forks a process that waits to send as many descriptors as fit into one
+ * message.  Returns how many messages are in the queue before it, or -1. */
 static int start_waiter(int pair[2], pid_t *ret_pid)
 {
 	static const int stdins[SEND_MOST];
@@ -243,9 +248,10 @@ static int start_waiter(int pair[2], pid_t *ret_pid)
 	return full;
 }
 
-/* Senders of datagrams that wait together and go on together: a kernel from 6.10 on counts
- * descriptors when they are queued, and looks at the limit before the sender waits.  The
- * trial lowers its own limit, so that few senders are enough. */
+/* Senders of datagrams that wait together and go on together: a kernel from
+ * 6.10 on counts descriptors when they are queued, and checks the limit before
+ * the sender waits.  The trial lowers its own limit, so that few senders are
+ * enough. */
 static void rights_of_waiters(struct trial *t)
 {
 	enum { WAITERS = 16, LOW = SEND_MOST };

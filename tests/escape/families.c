@@ -1,4 +1,5 @@
-/* Address families that no command needs, each a piece of kernel of its own. */
+/* Address families that no command needs; each makes another part of the kernel
+ * reachable. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"

@@ -1,5 +1,5 @@
-/* What is the host's and must not be found: by absolute path, by "..", by a
- * descriptor that was left open, in the folders that everybody shares. */
+/* Host files that a sandbox must not find: by absolute path, by "..", through a
+ * descriptor that was left open, and in the folders that all users share. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-/* Enough to leave any working directory; more is harmless, since ".." of the
- * root is the root. */
+/* Enough levels to leave any working directory.  More do no harm, since ".." of
+ * the root is the root. */
 #define UP_10 "../../../../../../../../../../"
 #define UP    UP_10 UP_10 UP_10 UP_10
 
@@ -39,7 +39,7 @@ static void read_secret(struct trial *t)
 	read_one(t, t->set->secret);
 }
 
-/* Attributes of a file that cannot be opened.  place.bash gives it one. */
+/* Reads attributes of a file that cannot be opened. place.bash sets one on it. */
 static void attribute_of_host(struct trial *t)
 {
 	char value[64];
@@ -64,8 +64,8 @@ static void read_shm(struct trial *t)
 	read_one(t, t->set->shm);
 }
 
-/* System V's has no name in a file system: what of the host's it sees, its namespace
- * decides. */
+/* System V shared memory has no name in a file system: the ipc namespace alone
+ * decides which segments of the host are visible. */
 static void sysv_of_host(struct trial *t)
 {
 	int id = shmget(PROBE_SHM_KEY(t->set->tcp), 0, 0);
@@ -88,7 +88,8 @@ static void list_path(struct trial *t)
 	trial_file(t, dir ? 0 : -1);
 }
 
-/* The host's secret, by way of "..": `from` is where the walk starts. */
+/* Reads the host's secret through ".."; `from` is the folder where the walk
+ * starts. */
 static void read_upwards(struct trial *t, const char *from)
 {
 	char path[1024];
@@ -135,7 +136,8 @@ static void cwd_reachable(struct trial *t)
 		trial_says(t, "refused:inside", "%s", cwd);
 }
 
-/* The root of a second chroot does not hold who stands outside of it. */
+/* A second chroot does not confine a process whose working directory is outside
+ * the new root. */
 static void chroot_twice(struct trial *t)
 {
 	struct path jail = path_in(t->set->scratch, "probe-jail");
@@ -151,7 +153,8 @@ static void chroot_twice(struct trial *t)
 	(void)rmdir(jail.s); /* ENOENT where the chroot hides it */
 }
 
-/* Every descriptor beyond 2 leaked in: trials hold none of their own. */
+/* Every descriptor above 2 was leaked into the sandbox: a trial opens none of
+ * its own. */
 static void leaked_fds(struct trial *t)
 {
 	struct stat st;
@@ -186,13 +189,14 @@ static void list_fds(struct trial *t)
 	}
 }
 
-/* H102/H103: what is reached when the whole host is bound on purpose. */
+/* H102/H103: files that are reachable when the whole host is bound on purpose. */
 static void read_bound(struct trial *t)
 {
 	read_one(t, path_in(t->set->prefix, t->probe->text).s);
 }
 
-/* That the host is there at all, or what else is asked there says nothing. */
+/* Shows that the host is bound at all; without that the other probes of the
+ * bound host prove nothing. */
 static void read_bound_source(struct trial *t)
 {
 	read_one(t, path_in(t->set->prefix, t->set->source).s);
@@ -206,8 +210,8 @@ static void write_bound(struct trial *t)
 	trial_file(t, fd);
 }
 
-/* The host's procfs, bound with everything else, would give by ptrace rules
- * (same user) what our own /proc does not show. */
+/* The host's procfs, bound with everything else, would show by ptrace rules
+ * (same user) the processes that the sandbox's own /proc hides. */
 static void read_bound_proc(struct trial *t)
 {
 	char path[512], byte[2];
@@ -217,7 +221,7 @@ static void read_bound_proc(struct trial *t)
 	trial_file(t, file_read(path, byte, sizeof(byte)));
 }
 
-/* Opened for reading only: the control does it to the host's own disk. */
+/* Opened for reading only: the control run opens the host's own disk. */
 static void read_bound_disk(struct trial *t)
 {
 	static const char *const names[] = {

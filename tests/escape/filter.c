@@ -1,5 +1,5 @@
-/* The filter itself: it stays through execve and memfd, can be tightened but
- * not listened to. */
+/* The filter itself: it stays through execve and memfd; a command may tighten
+ * it but not add a listener. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -22,7 +22,8 @@ static long load_allow_all(unsigned int flags)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-/* What the role "status" says of the filter in the program it runs as. */
+/* Sets the result from what the role "status" reports of the filter in its
+ * program. */
 static void status_result(struct trial *t, int bits)
 {
 	if (bits < 0 || bits > 63)
@@ -62,7 +63,7 @@ static void filter_listener(struct trial *t)
 		trial_call(t, fd);
 }
 
-/* An unknown program, from memory: it may run, and runs under the filter. */
+/* An unknown program, from memory: it may run, but under the filter. */
 static void filter_in_memfd(struct trial *t)
 {
 	AUTO_CLOSE int fd = (int)syscall(SYS_memfd_create, "probe", 0);

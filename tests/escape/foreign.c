@@ -1,5 +1,5 @@
 /* Other ways into the kernel than the one that a filter was written for: the
- * 32-bit calls by int 0x80, the x32 numbers, and what only x86 has. */
+ * 32-bit calls through int 0x80, the x32 numbers, and calls that only x86 has. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -41,7 +41,7 @@ static long ia32(uint32_t number, const struct ia32_args *args)
 	return ret;
 }
 
-/* Memory that a 32-bit pointer reaches. */
+/* Returns memory that a 32-bit pointer can address. */
 static void *low_memory(void)
 {
 	void *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -72,7 +72,8 @@ static void ia32_mkdir(struct trial *t)
 	(void)rmdir(path.s); /* ENOENT: it was not made */
 }
 
-/* socket(family, SOCK_DGRAM, 0), in the one call that all sockets went by. */
+/* socket(family, SOCK_DGRAM, 0) through socketcall(2), which multiplexes all
+ * socket calls. */
 static void ia32_socket(struct trial *t)
 {
 	uint32_t *low = low_memory();
@@ -87,7 +88,7 @@ static void ia32_socket(struct trial *t)
 	trial_call(t, ia32(IA32_SOCKETCALL, &args));
 }
 
-/* msgget(IPC_PRIVATE), removed again: both through ipc(2). */
+/* msgget(IPC_PRIVATE) and the queue's removal, both through ipc(2). */
 static void ia32_ipc(struct trial *t)
 {
 	struct ia32_args get = { .b = 13, .c = 0, .d = 0600 };
@@ -136,9 +137,8 @@ const struct probe foreign_probes[] = {
 
 #else
 
-/* No foreign calls: an arm64 kernel runs 32-bit code only as whole programs,
- * and seccomp's architecture check, which these probes are about, is then the
- * business of execve. */
+/* Empty: an arm64 kernel runs 32-bit code only as whole programs, so seccomp's
+ * architecture check, which these probes test, first matters at execve. */
 const struct probe foreign_probes[] = {
 	{ 0 },
 };

@@ -1,5 +1,5 @@
-/* Taking more than one's share: processes, descriptors, disk, the scheduler's
- * favour, the out-of-memory killer's mercy; and dumps of a crash. */
+/* Taking more than a fair share: processes, descriptors, disk, scheduling
+ * priority, protection from the out-of-memory killer; and core dumps. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -69,7 +69,7 @@ static void affinity_beyond(struct trial *t)
 	trial_call(t, sched_setaffinity(0, sizeof(set), &set));
 }
 
-/* Children that only wait; the sweep after the trial ends them. */
+/* Children that only wait; trial_sweep() ends them after the trial. */
 static void processes(struct trial *t)
 {
 	long got = 0;
@@ -102,12 +102,12 @@ static void open_files(struct trial *t)
 	trial_count(t, got, t->probe->value, errno);
 }
 
-/* Room for a tebibyte, which is more than any scratch folder is to have. */
+/* Allocates a tebibyte, which is more than any scratch folder may have. */
 static void allocate_disk(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-huge");
 
-	(void)file_make(path.s, "", 0600); /* seen by the open */
+	(void)file_make(path.s, "", 0600); /* open(2) fails if this did */
 	AUTO_CLOSE int fd = open(path.s, O_RDWR | O_CLOEXEC);
 	trial_call(t, fd < 0 ? -1 : fallocate(fd, 0, 0, 1L << 40));
 	if (!strcmp(t->result, "reached:ENOSPC") ||
@@ -116,7 +116,8 @@ static void allocate_disk(struct trial *t)
 	(void)unlink(path.s); /* made above */
 }
 
-/* The bit that the kernel sets when it has dumped, to a file or a handler. */
+/* WCOREDUMP() is the bit that the kernel sets when it has dumped core, to a
+ * file or to a handler. */
 static void dump_core(struct trial *t)
 {
 	struct rlimit limit;

@@ -1,9 +1,10 @@
 /* listener -- the host's side of the socket probes.
  *
  * Listens at every address of both families on one TCP port, on an abstract
- * unix socket and on a unix socket by path; takes what comes and drops it.  At the two
- * names with PROBE_DATAGRAM behind them it answers each datagram with its stdin.
- * Prints "PORT\n" when all of them listen, and ends when its stdin does.
+ * unix socket and on a unix socket by path; accepts and closes every
+ * connection.  At the two names that end in PROBE_DATAGRAM it answers each
+ * datagram with the descriptor of its stdin.  Prints "PORT\n" when all of them
+ * listen, and ends when its stdin does.
  *
  *	listener ABSTRACT-NAME PATH */
 #include "base/own.h"
@@ -22,7 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A socket by that name, which does not listen yet. */
+/* Makes a socket with that name; it does not listen yet. */
 static int bind_unix(const char *name, const char *end, bool is_abstract, int type)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
@@ -54,14 +55,14 @@ static void answer_datagram(int sock)
 	if (recvfrom(sock, &byte, 1, MSG_DONTWAIT, (struct sockaddr *)&un, &len) < 0 ||
 	    len <= sizeof(un.sun_family))
 		return;
-	/* From a socket of its own, which has one peer. */
+	/* Answers from a new socket, since a connected socket has only one peer. */
 	AUTO_CLOSE int back = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (!connect(back, (struct sockaddr *)&un, len))
 		(void)socket_send_fd(back, 0); /* the probe sees whether it comes */
 }
 
-/* A v6 socket takes v4 as well unless it is told otherwise; where there is no
- * v6 at all, v4 alone.  Returns the descriptor. */
+/* A v6 socket accepts v4 as well unless told otherwise; where the host has no
+ * v6, this listens on v4 alone.  Returns the descriptor. */
 static int listen_tcp(int *ret_port)
 {
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
@@ -79,14 +80,15 @@ static int listen_tcp(int *ret_port)
 		if (bind(fd, (struct sockaddr *)&v4, sizeof(v4)))
 			return -1;
 	}
-	/* The port is at the same place in both kinds of address. */
+	/* The port is at the same offset in both kinds of address. */
 	if (listen(fd, 64) || getsockname(fd, (struct sockaddr *)&v6, &len))
 		return -1;
 	*ret_port = ntohs(v6.sin6_port);
 	return fd;
 }
 
-/* A segment of shared memory that all users may use, with a key that the port tells. */
+/* Makes a segment of shared memory that all users may use, under a key derived
+ * from the port. */
 static int share(int port)
 {
 	int id = shmget(PROBE_SHM_KEY(port), 64, IPC_CREAT | 0666);

@@ -1,5 +1,5 @@
-/* Writing to what is bound read-only: by every call that writes, by links from
- * a folder that may be written, by reopening what is open for reading. */
+/* Writing to read-only binds: by every call that writes, by links from a
+ * writable folder, by reopening a descriptor that is open for reading. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Opens and, where that works, writes: the control's files are a copy. */
+/* Opens the file and, if that works, writes to it.  The control's files are a
+ * copy. */
 static void write_file(struct trial *t, const char *path, int flags)
 {
 	AUTO_CLOSE int fd = open(path, flags | O_CLOEXEC);
@@ -74,7 +75,8 @@ static void lower_utimes(struct trial *t)
 	trial_file(t, utimensat(AT_FDCWD, path.s, NULL, 0));
 }
 
-/* The best descriptor of a file that there is: for writing, else reading. */
+/* Returns the best descriptor of a file that can be had: for writing, else for
+ * reading. */
 static int open_best(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -103,7 +105,7 @@ static void lower_clone(struct trial *t)
 {
 	struct path source = path_in(t->set->scratch, "probe-clone");
 
-	(void)file_make(source.s, "x", 0600); /* seen by the open */
+	(void)file_make(source.s, "x", 0600); /* open(2) fails if this did */
 	AUTO_CLOSE int from = open(source.s, O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int to = open_best(path_in(t->set->readonly, "victim").s);
 	int ret = ioctl(to, FICLONE, from);
@@ -174,8 +176,9 @@ static void rename_out(struct trial *t)
 		(void)rename(to.s, from.s); /* back where it was */
 }
 
-/* Who may read a file may make others wait for it: a lease stops the next who
- * opens it to write for up to fs.lease-break-time, a lock whoever locks. */
+/* A process that may read a file may make others wait for it: a lease stops the
+ * next process that opens the file for writing for up to fs.lease-break-time, a
+ * lock stops every other process that locks it. */
 static void lower_lease(struct trial *t)
 {
 	AUTO_CLOSE int fd = open(path_in(t->set->readonly, "marker").s,
@@ -197,8 +200,8 @@ static void single_write(struct trial *t)
 	write_file(t, t->set->single, O_WRONLY);
 }
 
-/* A magic link is not resolved by path: only the mount that the descriptor
- * was opened through stands between. */
+/* A magic link is not resolved by path, so the kernel checks only the mount
+ * through which the descriptor was opened. */
 static void single_reopen(struct trial *t)
 {
 	AUTO_CLOSE int fd = open(t->set->single, O_RDONLY | O_CLOEXEC);
@@ -232,8 +235,9 @@ static void single_map(struct trial *t)
 	map_write(t, fd);
 }
 
-/* A descriptor of the running program, taken while it is busy, and opened for
- * writing when it is not any more: how a runtime was overwritten. */
+/* Takes a descriptor of the running program while it is busy and opens it for
+ * writing when it no longer is: the way in which a container runtime was
+ * overwritten. */
 static void exe_handed(struct trial *t, const char *role, const char *argument)
 {
 	struct path program = path_in(t->set->readonly, "second");
@@ -245,7 +249,7 @@ static void exe_handed(struct trial *t, const char *role, const char *argument)
 	}
 	if (pair[0] == ROLE_SOCKET)
 		pair[0] = dup(pair[0]);
-	(void)dup2(pair[1], ROLE_SOCKET); /* seen by what follows */
+	(void)dup2(pair[1], ROLE_SOCKET); /* the role fails if this did */
 	int status = role_run(program.s, role, argument);
 	int fd = socket_take_fd(pair[0]);
 

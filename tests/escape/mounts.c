@@ -1,6 +1,7 @@
 /* Changing the mounts: the old calls, the new calls, pivot_root.  Where they
- * work (a user namespace of one's own) they are tried on mounts made for it;
- * inside, making those fails, and what is there already is attacked. */
+ * work (in a user namespace of the prober's own) each is tried on a mount made
+ * for it; inside, making that mount fails, and the probe attacks a mount that
+ * is there already. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -12,8 +13,8 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
-/* The C library's header and the kernel's disagree about some names; these
- * are only in the latter, or missing from older ones. */
+/* The C library's header and the kernel's disagree about some names; these are
+ * only in the kernel's, or missing from older ones. */
 #ifndef OPEN_TREE_CLONE
 #define OPEN_TREE_CLONE 1
 #endif
@@ -21,8 +22,8 @@
 #define AT_RECURSIVE 0x8000
 #endif
 
-/* Where mounting works, so does this: then what is changed ends with the
- * trial, and does not take /proc away from the next one. */
+/* Unshares the mount namespace where mounting works, so that every change ends
+ * with the trial and the next trial still has its /proc. */
 static void mounts_apart(void)
 {
 	(void)unshare(CLONE_NEWNS); /* EPERM is what a sandbox says */
@@ -32,7 +33,8 @@ static void mounts_apart(void)
 static void remount(struct trial *t, const char *path)
 {
 	mounts_apart();
-	/* Only where mounting is allowed is there something to undo. */
+	/* Makes a mount that can be undone; this works only where mounting is
+	 * allowed. */
 	(void)mount(path, path, NULL, MS_BIND, NULL);
 	(void)mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
 	trial_call(t, mount(NULL, path, NULL, MS_REMOUNT | MS_BIND, NULL));
@@ -48,7 +50,7 @@ static void remount_path(struct trial *t)
 	remount(t, t->probe->text);
 }
 
-/* Takes away what hides a file, or what is mounted there at all. */
+/* Unmounts the mask of a file, or whatever else is mounted there. */
 static void unmount_path(struct trial *t)
 {
 	mounts_apart();
@@ -89,8 +91,8 @@ static void mount_shared(struct trial *t)
 	trial_call(t, mount(NULL, "/", NULL, MS_SHARED | MS_REC, NULL));
 }
 
-/* Each of the new calls, with arguments that are good where they can be and
- * otherwise name no descriptor (-1): then EBADF shows that it was reached. */
+/* The new calls.  Arguments are valid where they can be and otherwise name no
+ * descriptor (-1): EBADF then shows that the call was reached. */
 static void new_open_tree(struct trial *t)
 {
 	trial_call(t, syscall(SYS_open_tree, AT_FDCWD, "/",

@@ -1,6 +1,6 @@
-/* Reaching anything beyond the sandbox by a socket: an address of the host's,
- * the world, the host's loopback, its unix sockets.  The listeners are the
- * runner's, so that outside each of these gets through. */
+/* Reaching anything beyond the sandbox by a socket: an address of the host, the
+ * internet, the host's loopback, its unix sockets.  The runner starts the
+ * listeners, so each of these connects when tried outside. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -16,11 +16,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* An address out there may never answer, which no event tells.  Nothing else is waited for
- * so long: a wall and this host's listeners answer at once. */
+/* An address on the internet may never answer, and no event reports that.  No
+ * other probe waits this long: a wall and this host's listeners answer at once. */
 #define GIVE_UP_MS 2000
 
-/* Connects without blocking for longer than GIVE_UP_MS: then it is ETIMEDOUT. */
+/* Connects, but waits for at most GIVE_UP_MS; the error is then ETIMEDOUT. */
 static int connect_soon(int fd, const struct sockaddr *address, socklen_t len)
 {
 	struct pollfd poll_one = { .fd = fd, .events = POLLOUT };
@@ -64,7 +64,7 @@ static void try_connect(struct trial *t, const struct sockaddr *address,
 				   (int)t->probe->value | SOCK_NONBLOCK,
 				   (int)t->probe->value2);
 
-	/* A datagram is sent too: connecting one only looks for a route. */
+	/* A datagram socket must also send: its connect(2) only looks up a route. */
 	int ret = fd < 0 ? -1 : connect_soon(fd, address, len);
 	if (!ret && (t->probe->value & 0xf) == SOCK_DGRAM)
 		ret = send(fd, "probe", 5, 0) < 0 ? -1 : 0;
@@ -105,7 +105,7 @@ static void to_host6(struct trial *t)
 }
 
 /* An echo request, by a datagram "ping" socket (if net.ipv4.ping_group_range
- * lets us) or a raw one (if we are root). */
+ * permits it) or by a raw one (if the probe is root). */
 static void ping_host(struct trial *t)
 {
 	static const unsigned char echo[8] = { 8 };
@@ -123,8 +123,8 @@ static void ping_host(struct trial *t)
 	net_result(t, sent < 0 ? -1 : 0);
 }
 
-/* `name` is the path, or for an abstract name what follows its NUL.  Returns the
- * length of the address, 0: it is too long. */
+/* `name` is a path, or for an abstract name the bytes after its NUL.  Returns
+ * the length of the address, or 0 if it is too long. */
 static socklen_t name_unix(struct sockaddr_un *un, const char *name, bool is_abstract)
 {
 	size_t len = strlen(name);
@@ -157,8 +157,8 @@ static void to_path(struct trial *t)
 	try_unix(t, t->set->socket, false);
 }
 
-/* The sockets by which a host is usually taken over.  The first that answers
- * in any way but with its absence is the result. */
+/* The sockets by which hosts are usually taken over.  The first that answers
+ * with any error but "absent" is the result. */
 static void to_known(struct trial *t)
 {
 	static const char *const paths[] = {
@@ -183,8 +183,9 @@ static void to_known(struct trial *t)
 	}
 }
 
-/* One of a pair of datagram sockets, which sends to any name, and so does one of
- * SOCK_RAW.  By the raw call: the kernel takes the low half of the type. */
+/* Returns one of a pair of datagram sockets, which can send to any name; one of
+ * SOCK_RAW can, too.  Uses the raw call: the kernel takes the low half of the
+ * type. */
 static int one_of_pair(const struct trial *t)
 {
 	int pair[2];
@@ -192,7 +193,8 @@ static int one_of_pair(const struct trial *t)
 	return syscall(SYS_socketpair, AF_UNIX, t->probe->value, 0, pair) ? -1 : pair[0];
 }
 
-/* A byte, and the descriptor `with` unless it is -1, to the host's datagram socket. */
+/* Sends a byte to the host's datagram socket, with the descriptor `with` unless
+ * that is -1. */
 static int send_to_host(const struct trial *t, int sock, int with)
 {
 	const bool is_abstract = t->probe->value2;
@@ -204,7 +206,8 @@ static int send_to_host(const struct trial *t, int sock, int with)
 	socklen_t len = name_unix(&un, name.s, is_abstract);
 	if (with < 0)
 		return sendto(sock, "x", 1, 0, (struct sockaddr *)&un, len) < 0 ? -1 : 0;
-	/* Named for good: socket_send_fd() takes no address. */
+	/* Connects first: socket_send_fd() takes no address.  The socket stays
+	 * connected. */
 	return connect(sock, (struct sockaddr *)&un, len) ? -1 : socket_send_fd(sock, with);
 }
 
@@ -222,8 +225,9 @@ static void pair_gives_rights(struct trial *t)
 	net_result(t, sock < 0 ? -1 : send_to_host(t, sock, 0));
 }
 
-/* The listener answers with a descriptor of its own.  It may where we have no other peer
- * any more, and a name, which the kernel chooses (unix(7), autobind). */
+/* The listener answers with a descriptor of its own.  The kernel allows that
+ * once our socket has no other peer and has a name, which the kernel chooses
+ * (unix(7), autobind). */
 static void pair_takes_rights(struct trial *t)
 {
 	static const struct sockaddr no_peer = { .sa_family = AF_UNSPEC };
@@ -241,7 +245,8 @@ static void pair_takes_rights(struct trial *t)
 	net_result(t, taken < 0 ? -1 : 0);
 }
 
-/* A name that a service of the host's may want: the first who takes it has it. */
+/* Takes a name that a service of the host may want: the first process to bind a
+ * name has it. */
 static void pair_takes_name(struct trial *t)
 {
 	struct path name;

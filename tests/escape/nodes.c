@@ -26,7 +26,8 @@ static void make_node(struct trial *t)
 	(void)unlink(path.s); /* only the control made one; never opened */
 }
 
-/* A node that the host's root put where the sandbox binds it from. */
+/* Opens a device node that the host's root put into a folder that the sandbox
+ * binds. */
 static void open_node(struct trial *t)
 {
 	AUTO_CLOSE int fd = open(path_in(t->set->readonly, "node-null").s,
@@ -35,8 +36,8 @@ static void open_node(struct trial *t)
 	trial_file(t, fd);
 }
 
-/* The effective uid that a program of the image ran with: a zombie's status
- * file still says. */
+/* Returns the effective uid with which a program of the image ran; the status
+ * file of a zombie still has it. */
 static long long uid_of_run(const char *program)
 {
 	char text[4096];
@@ -45,7 +46,7 @@ static long long uid_of_run(const char *program)
 	pid_t pid = fork();
 
 	if (!pid) {
-		(void)close(1); /* what it prints is of no interest */
+		(void)close(1); /* drop its output */
 		(void)close(2); /* as above */
 		execl(program, program, "--help", (char *)NULL);
 		_exit(126);
@@ -80,7 +81,7 @@ static void setuid_of_image(struct trial *t)
 	}
 }
 
-/* A copy of this program that the host's root made set-uid, or gave a
+/* Runs a copy of this program that the host's root made set-uid, or gave a
  * capability. */
 static void privileged_copy(struct trial *t)
 {
@@ -124,7 +125,7 @@ static void make_setuid(struct trial *t)
 		trial_error(t, "skip", errno);
 		return;
 	}
-	/* chown clears the bit, so it is set after it. */
+	/* chown(2) clears the set-uid bit, so the bit is set after it. */
 	int ret = chown(path.s, 0, 0);
 	trial_call(t, ret);
 	if (!ret)
@@ -132,8 +133,8 @@ static void make_setuid(struct trial *t)
 	(void)unlink(path.s); /* made above */
 }
 
-/* With a handle that the kernel gave us, else a guess at the usual root: type
- * 1 is inode and generation, ext4's root is inode 2. */
+/* Opens with a handle that the kernel gave us, else with a guess at the usual
+ * root: type 1 is inode and generation, and ext4's root is inode 2. */
 static void open_handle(struct trial *t)
 {
 	union {
@@ -160,7 +161,7 @@ static void set_immutable(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-flags");
 
-	(void)file_make(path.s, "", 0600); /* seen by the open */
+	(void)file_make(path.s, "", 0600); /* open(2) fails if this did */
 	AUTO_CLOSE int fd = open(path.s, O_RDONLY | O_CLOEXEC);
 	int flags = 0;
 	int ret = ioctl(fd, FS_IOC_GETFLAGS, &flags);
@@ -180,7 +181,7 @@ static void set_attribute(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-xattr");
 
-	(void)file_make(path.s, "", 0600); /* seen by setxattr */
+	(void)file_make(path.s, "", 0600); /* setxattr(2) fails if this did */
 	trial_call(t, setxattr(path.s, t->probe->text, "y", 1, 0));
 	(void)unlink(path.s); /* made above */
 }

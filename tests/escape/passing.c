@@ -1,4 +1,4 @@
-/* Descriptors over unix sockets, for the probe and for the listener. */
+/* Passing descriptors over unix sockets, for the probe and for the listener. */
 #include "tests/escape/probe.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Attacks on pid 1, the sandbox's executor, which has the uid of the commands:
- * tracing, memory, descriptors, limits, scheduling.  What is set is what was
- * read, so that an attack that works does no harm. */
+ * tracing, memory, descriptors, limits, scheduling.  Each attack writes back
+ * the value it read, so that one that works does no harm. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -17,7 +17,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-/* The same address in every copy of this program, hence in our own target. */
+/* At the same address in every copy of this program, hence also in a target
+ * that is our own child. */
 static const char known_text[16] = "hutch-probe";
 
 static void trace(struct trial *t, int pid)
@@ -41,7 +42,8 @@ static void host_trace(struct trial *t)
 	trace(t, t->set->host_pid);
 }
 
-/* B43: what one says of oneself must not change what one may do to others. */
+/* B43: a process that declares itself dumpable or traceable must not gain
+ * rights over others. */
 static void dumpable_then_trace(struct trial *t)
 {
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* refused is as good */
@@ -68,7 +70,8 @@ static void host_memory_read(struct trial *t)
 	memory_read(t, t->set->host_pid);
 }
 
-/* No process has anything at address 8, so that EFAULT is as far as it gets. */
+/* No process has anything mapped at address 8, so a write that is permitted
+ * ends in EFAULT. */
 static void target_memory_write(struct trial *t)
 {
 	char byte = 0;
@@ -123,8 +126,8 @@ static void target_prlimit_get(struct trial *t)
 	trial_file(t, prlimit(t->set->target, RLIMIT_NOFILE, NULL, &limit));
 }
 
-/* Setting needs the same rights as reading; set is what is ours, which a
- * process of the same parentage has too. */
+/* Setting a limit needs the same rights as reading one.  The probe sets its own
+ * value, which a process with the same parent has, too. */
 static void target_prlimit_set(struct trial *t)
 {
 	struct rlimit limit;
@@ -134,8 +137,8 @@ static void target_prlimit_set(struct trial *t)
 	trial_file(t, prlimit(t->set->target, RLIMIT_NOFILE, &limit, NULL));
 }
 
-/* No CPU time at all: a process that runs is killed at the next tick.  Alone,
- * since where it works on pid 1 it is the end of the sandbox. */
+/* Sets RLIMIT_CPU to 0, so that the target is killed at the next tick when it
+ * runs.  Runs alone, since it ends the sandbox where it works on pid 1. */
 static void target_prlimit_kill(struct trial *t)
 {
 	static const struct rlimit none = { 0, 0 };
@@ -180,8 +183,8 @@ static void target_affinity(struct trial *t)
 		trial_file(t, sched_setaffinity(t->set->target, sizeof(set), &set));
 }
 
-/* By process, and by group and user, which pid 1 belongs to as well.  Nice is
- * set to what we have; lowering it again would need rights. */
+/* By process, and by group and user, to which pid 1 belongs as well.  The nice
+ * value is our own; lowering it again would need rights. */
 static void target_priority(struct trial *t)
 {
 	int which = (int)t->probe->value;
@@ -202,7 +205,7 @@ static void target_ioprio(struct trial *t)
 
 #define TARGET(nm, function) { "B36", nm, .run = function }
 #define PRIORITY(nm, function, which) { "B36b", nm, .run = function, .value = which }
-/* Reaches every process of the user that its pid namespace shows. */
+/* Reaches every process of the user that the pid namespace shows. */
 #define PRIORITY_USER(nm, function, which) \
 	{ "B36b", nm, .run = function, .value = which, .flags = PROBE_ALONE }
 

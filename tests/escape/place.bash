@@ -1,6 +1,6 @@
-# place.bash -- what run.sh needs around a sandbox: an ordinary user, files to bind,
-# secrets to look for, sockets to connect to.  Sourced; make_place makes all of it
-# and clean_up takes it away.
+# place.bash -- sets up the surroundings that run.sh needs: an ordinary user,
+# files to bind, secrets to look for, sockets to connect to.  Sourced;
+# make_place makes all of it and clean_up removes it.
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with run.sh
 
@@ -11,12 +11,13 @@ find_user()
 		uid=${PROBE_USER:-${SUDO_UID:-65534}}
 		gid=$(id -g "$uid" 2>/dev/null || echo "$uid")
 		as_user=(setpriv "--reuid=$uid" "--regid=$gid" --clear-groups)
-		# Whom the inside stands for when root runs hutch.
+		# The user that the inside stands for when root runs hutch.
 		export SUDO_UID=$uid SUDO_GID=$gid
 	fi
 }
 
-# fixture DIR: what the sandbox binds read-only, and a scratch folder.
+# fixture DIR: makes the folder that the sandbox binds read-only, and a scratch
+# folder.
 fixture()
 {
 	local file
@@ -43,7 +44,7 @@ fixture()
 	mknod -m 666 "$1/ro/node-null" c 1 3
 }
 
-# A marker in a folder that all users of the host share.
+# Puts a marker into a folder that all users of the host share.
 plant()
 {
 	local dir
@@ -87,7 +88,8 @@ make_place()
 	trap 'exit 1' INT TERM HUP
 	chmod 755 "$base"
 	echo 'a secret of the host' >"$base/secret"
-	# Where the file system has such; the controls say whether it has.
+	# Fails where the file system has no such attributes; the controls then
+	# report that.
 	setfattr -n user.probe -v known "$base/secret" 2>/dev/null
 	fixture "$base/in"
 	start_listener

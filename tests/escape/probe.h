@@ -18,41 +18,42 @@
  *	reached:ERRNO	code behind the permission checks answered
  *	killed:SIG	the attempt ended the process
  *	hang		no answer within the seconds of the setting
- *	slow:ERRNO	connect(2) was let through, and nobody answered (net.c)
+ *	slow:ERRNO	connect(2) was let through, and no answer came (net.c)
  *	skip:REASON	not tried */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of the listener's System V shared memory (listener.c). */
+/* Key of the listener's System V shared memory (listener.c). */
 #define PROBE_SHM_KEY(port) (0x68750000 | (port))
 
-/* The listener's datagram sockets have the names of its others with this behind them. */
+/* Suffix that the listener adds to its other names for the datagram sockets. */
 #define PROBE_DATAGRAM "-datagram"
 
-#define TRIAL_SECONDS 5 /* where nothing else is said */
+#define TRIAL_SECONDS 5 /* default for setting.seconds */
 
-/* What the runner tells about the place.  Strings are never NULL. */
+/* The place in which the probes run, as the runner describes it.  Strings are
+ * never NULL. */
 struct setting {
 	const char *readonly; /* a folder that the sandbox binds read-only */
 	const char *single;   /* a file that the sandbox binds read-only */
 	const char *scratch;  /* a folder that may be written */
-	const char *secret;   /* a host file, in its /tmp, */
-	const char *source;   /* and one in a folder of the user's */
-	const char *shm;      /* the same in /dev/shm, */
-	const char *run;      /* and below /run */
+	const char *secret;   /* a secret file of the host, in its /tmp */
+	const char *source;   /* the same, in a folder of the user */
+	const char *shm;      /* the same, in /dev/shm */
+	const char *run;      /* the same, below /run */
 	const char *prefix;   /* where the sandbox binds the host's root */
 	const char *abstract; /* a host socket, without its leading NUL */
 	const char *socket;   /* a host socket, by path */
 	const char *address;  /* an address of the host, not a loopback one */
 	const char *address6;
-	int tcp;	      /* the port the host listens on, at all of them */
+	int tcp;	      /* the host listens on it, at all addresses */
 	int host_pid;	      /* a host process of the same user */
 	int watches;	      /* how many inotify watches the host's user has */
 	unsigned seconds;     /* how long an attempt may take; 0: for ever */
-	int target;	      /* whom the probes of pid 1 attack */
-	bool own_target;      /* that is a child made for it, not pid 1 */
+	int target;	      /* the process that the probes of pid 1 attack */
+	bool own_target;      /* target is a child made for it, not pid 1 */
 };
 
 struct probe;
@@ -71,10 +72,10 @@ enum probe_flag {
 };
 
 struct probe {
-	const char *number; /* of the checklist: "A11", "B36b" */
+	const char *number; /* in the checklist: "A11", "B36b" */
 	const char *name;
 	void (*run)(struct trial *t);
-	const char *text; /* what a function shared by several rows needs */
+	const char *text; /* argument for a function that several rows share */
 	long value;
 	long value2;
 	int flags; /* enum probe_flag */
@@ -100,30 +101,31 @@ extern const struct probe families_probes[];
 extern const struct probe accounts_probes[];
 extern const struct probe limits_probes[];
 
-/* Sets the result, and the detail from a format.  The last call counts. */
+/* Sets the result, and the detail from a format.  The last call wins. */
 void trial_says(struct trial *t, const char *result, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "KIND:ERRNO". */
+/* Sets the result to "KIND:ERRNO". */
 void trial_error(struct trial *t, const char *kind, int error);
 
 /* Sets the detail only. */
 void trial_note(struct trial *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* From a return value and errno, for an act on a thing that has a name: what
- * is not there is `absent`, and any other error that a permission check, a
- * mount flag or a mask gives is `refused`. */
+/* Sets the result from a return value and errno, for an operation on something
+ * with a name: ENOENT and its like are `absent`; any other error of a
+ * permission check, a mount flag or a mask is `refused`. */
 void trial_file(struct trial *t, long ret);
 
 /* The same for a system call whose arguments are wrong on purpose: only
  * EPERM, EACCES and ENOSYS are `refused`, all else is `reached`. */
 void trial_call(struct trial *t, long ret);
 
-/* The same for what a clone(2) returned; the child, which comes here too, ends. */
+/* The same for the return value of clone(2).  The child, which also returns
+ * into this function, exits here. */
 void trial_clone(struct trial *t, long pid);
 
-/* The same for a limited thing: `got` of `wanted`, ended by `error`. */
+/* The same for a limited resource: `got` of `wanted` were had, then `error` came. */
 void trial_count(struct trial *t, long got, long wanted, int error);
 
 /* A path, returned by value so that it can stand inside a call. */
@@ -131,51 +133,51 @@ struct path {
 	char s[512];
 };
 
-/* DIR/NAME. */
+/* Returns DIR/NAME. */
 struct path path_in(const char *dir, const char *name);
 
-/* /proc/PID/NAME. */
+/* Returns /proc/PID/NAME. */
 struct path path_of_pid(int pid, const char *name);
 
 /* Reads up to size - 1 bytes and ends them with NUL.  Returns the number, or
  * -1 with errno. */
 ssize_t file_read(const char *path, char *buf, size_t size);
 
-/* Makes or replaces a file of a few bytes.  Returns 0, or -1 with errno. */
+/* Makes or replaces a file with a few bytes.  Returns 0, or -1 with errno. */
 int file_make(const char *path, const char *text, mode_t mode);
 
-/* The number that follows `key` in /proc/self/status, in the given base; -1 if
- * there is none. */
+/* Returns the number that follows `key` in /proc/self/status, in the given
+ * base, or -1 if there is none. */
 long long status_value(const char *key, int base);
 
-/* Waits for a child; its exit status, or -1 - signal. */
+/* Waits for a child.  Returns its exit status, or -1 - signal. */
 int child_wait(pid_t pid);
 
-/* The roles that the program plays for its own probes, and one for the runner,
- * when it is run as `probe --role=NAME [ARGUMENT...]`.  One word, since a #!
- * line passes on one argument only.  Returns the exit status. */
+/* Plays a role when the program is run as `probe --role=NAME [ARGUMENT...]`:
+ * roles for its own probes, and one for the runner.  NAME is part of the option
+ * since a #! line passes only one argument.  Returns the exit status. */
 int role_play(const char *name, char **arguments);
 
-/* Runs `program` (this one or a copy of it) in a role, its argument after it,
- * and gives its exit status; -1 - signal if it was killed; 126 if it could not
- * be run. */
+/* Runs `program` (this one or a copy of it) in a role, with one argument.
+ * Returns its exit status; -1 - signal if it was killed; 126 if it could not be
+ * run. */
 int role_run(const char *program, const char *role, const char *argument);
 
-/* Makes an executable copy of this program.  0, or -1 with errno. */
+/* Makes an executable copy of this program.  Returns 0, or -1 with errno. */
 int role_copy(const char *path);
 
-/* Where the role "hand-exe" finds the socket to hand its descriptor to. */
+/* The role "hand-exe" sends its descriptor over this one. */
 #define ROLE_SOCKET 3
 
-/* Sends one descriptor over a unix socket.  0, or -1 with errno. */
+/* Sends one descriptor over a unix socket.  Returns 0, or -1 with errno. */
 int socket_send_fd(int sock, int fd);
 /* The same for several, at most SEND_MOST, in one message. */
 #define SEND_MOST 253 /* SCM_MAX_FD, unix(7) */
 int socket_send_fds(int sock, const int *fds, unsigned count);
-/* The same, and waits for room. */
+/* The same as socket_send_fds(), but waits for room. */
 int socket_wait_send_fds(int sock, const int *fds, unsigned count);
 
-/* Takes one that waits there.  The descriptor, CLOEXEC, or -1. */
+/* Takes a descriptor that is already queued.  Returns it, CLOEXEC, or -1. */
 int socket_take_fd(int sock);
 
 /* Bits of the exit status of the role "status". */

@@ -36,7 +36,7 @@ static void print_trial(const struct trial *t)
 	fflush(stdout);
 }
 
-/* How a trial's process ended, where it said nothing itself. */
+/* Derives the result from the process's end, if the trial set none itself. */
 static void trial_ended(struct trial *t, int status)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
@@ -48,25 +48,25 @@ static void trial_ended(struct trial *t, int status)
 		trial_says(t, "error:silent", "exit %d", WEXITSTATUS(status));
 }
 
-/* A process that the probes of pid 1 may attack in pid 1's place.  It lets
- * itself be traced, so that Yama's scope 1 does not pass for a sandbox. */
+/* Starts a process that the probes of pid 1 may attack in its place.  It allows
+ * tracing, so that a refusal by Yama's scope 1 is not taken for the sandbox's. */
 static pid_t target_start(void)
 {
 	pid_t pid = fork();
 
 	if (pid > 0)
-		(void)setpgid(pid, pid); /* a group that has its number */
+		(void)setpgid(pid, pid); /* the group has the target's number */
 	if (pid)
 		return pid;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* then the tail kill does it */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the death signal has killed it */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* EINVAL: no Yama */
 	for (;;)
 		pause();
 }
 
-/* What a trial left running is ended by its process group, and waited for, so
- * that it does not count against the next one's limits.  Orphans come to us
- * since we are their subreaper; one that left the group is not waited for. */
+/* Kills the process group of a trial and reaps it, so that leftovers do not
+ * count against the next trial's limits.  Orphans become our children since we
+ * are their subreaper; a process that left the group is not waited for. */
 static void trial_sweep(pid_t group, pid_t target)
 {
 	if (group > 1 && !kill(-group, SIGKILL))
@@ -106,8 +106,8 @@ static void trial_run(struct trial *t, const struct setting *set)
 	trial_sweep(pid, own.own_target ? own.target : 0);
 }
 
-/* A probe that may end everything runs in this very process: the kernel spares
- * the caller of kill(-1), so it lives to tell. */
+/* A probe that may end everything runs in this very process: kill(-1) spares
+ * its caller, so the caller can report. */
 static void trial_run_alone(struct trial *t, const struct setting *set)
 {
 	struct setting own = *set;
@@ -175,7 +175,7 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* Where an option's text goes, or NULL if it is none that has text. */
+/* Returns the field for an option's text, or NULL for an option without text. */
 static const char **setting_text(struct setting *set, int option)
 {
 	const char **const texts[] = {
@@ -190,7 +190,7 @@ static const char **setting_text(struct setting *set, int option)
 	return (size_t)option < ARRAY_LEN(texts) ? texts[option] : NULL;
 }
 
-/* 0, or -1 for an unknown option. */
+/* Returns 0, or -1 for an unknown option. */
 static int setting_take(struct setting *set, int option, const char *value)
 {
 	const char **text = setting_text(set, option);

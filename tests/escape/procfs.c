@@ -1,5 +1,5 @@
-/* Files of /proc and /sys: those that steer the whole machine must not open
- * for writing, those that tell about it must not be read, and what is hidden
+/* Files of /proc and /sys: those that control the whole machine must not open
+ * for writing, those that describe it must not be readable, and a hidden file
  * must not look empty. */
 #include "tests/escape/probe.h"
 
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* Opening is the check (sysctls and most of /proc refuse at open); where it
- * opens and `value` is set, what was read is written back. */
+/* Opening is the check (sysctls and most of /proc refuse at open).  If it opens
+ * and `value` is set, the bytes that were read are written back. */
 static void write_path(struct trial *t)
 {
 	char text[512];
@@ -31,8 +31,8 @@ static void write_path(struct trial *t)
 	trial_note(t, "wrote back what was there");
 }
 
-/* An empty file of the kernel's own is what the host has, too; an empty one
- * of another file system was put there to hide something. */
+/* An empty file of procfs or sysfs is empty on the host, too; an empty file of
+ * another file system was put there to hide something. */
 static void empty_result(struct trial *t, int fd)
 {
 	struct statfs fs;
@@ -43,7 +43,7 @@ static void empty_result(struct trial *t, int fd)
 		   t->probe->text);
 }
 
-/* A folder that opens is read: an empty one is a lie as an empty file is. */
+/* Reads a folder that opened: like an empty file, an empty folder misleads. */
 static void read_folder(struct trial *t, int fd)
 {
 	DIR *dir = fdopendir(fd);
@@ -57,7 +57,7 @@ static void read_folder(struct trial *t, int fd)
 		closedir(dir);
 }
 
-/* `value`: do no more than open, since reading takes away. */
+/* With `value` the file is only opened, since reading it would consume data. */
 static void read_path(struct trial *t)
 {
 	int fd = open(t->probe->text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -82,7 +82,7 @@ static void read_path(struct trial *t)
 	close(fd);
 }
 
-/* One sweep over everything that container runtimes are used to mask. */
+/* Checks all files that container runtimes usually mask. */
 static void masked_not_empty(struct trial *t)
 {
 	static const char *const paths[] = {
@@ -98,7 +98,8 @@ static void masked_not_empty(struct trial *t)
 	struct trial each = { .probe = &one, .set = t->set };
 	int opened = 0;
 
-	/* The control hides a file as others do, so that one is found. */
+	/* The control masks a file as other runtimes do, so that the probe
+	 * finds one. */
 	if (!unshare(CLONE_NEWNS))
 		(void)mount("/dev/null", "/proc/kallsyms", NULL, MS_BIND, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -114,7 +115,7 @@ static void masked_not_empty(struct trial *t)
 		   ARRAY_LEN(paths));
 }
 
-/* The first file that answers to the pattern DIR/ANY/NAME, for writing. */
+/* Opens for writing the first file that matches the pattern DIR/ANY/NAME. */
 static void write_below(struct trial *t)
 {
 	DIR *dir = opendir(t->probe->text);
@@ -141,7 +142,7 @@ static void write_below(struct trial *t)
 	closedir(dir);
 }
 
-/* The configuration space of a device of the bus: opened, never written. */
+/* Opens the configuration space of a PCI device; never writes it. */
 static void write_bus(struct trial *t)
 {
 	static const char *const paths[] = {
@@ -160,7 +161,7 @@ static void write_bus(struct trial *t)
 	}
 }
 
-/* A link of the target's: the root and cwd of pid 1, whose end must be ours. */
+/* Reads a link of the target: the root and cwd of pid 1 must be the same as ours. */
 static void target_link(struct trial *t)
 {
 	struct path path = path_of_pid(t->set->target, t->probe->text);
@@ -203,7 +204,7 @@ static void host_environ(struct trial *t)
 		trial_says(t, "absent", "another process of that number");
 }
 
-/* Every number in /proc must be one that we could trace: our own kind. */
+/* Every pid in /proc must be one that we could trace: a command like ourselves. */
 static void list_pids(struct trial *t)
 {
 	DIR *dir = opendir("/proc");

@@ -1,5 +1,5 @@
-/* Who we are and what we may become: capabilities, no_new_privs, the filter,
- * ids and their map, keys, the caller's environment. */
+/* The credentials we have and could gain: capabilities, no_new_privs, the
+ * filter, ids and their map, keys, the caller's environment. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -43,7 +43,7 @@ static uint32_t one_permitted(struct __user_cap_data_struct *set)
 	return set->permitted ? set->permitted & -set->permitted : 1;
 }
 
-/* An inheritable set that is not empty is kept by the next exec. */
+/* A non-empty inheritable set survives the next exec. */
 static void inherit_capability(struct trial *t)
 {
 	trial_call(t, capabilities_change(one_permitted));
@@ -51,7 +51,7 @@ static void inherit_capability(struct trial *t)
 
 static void ambient_capability(struct trial *t)
 {
-	(void)capabilities_change(one_permitted); /* what follows shows it */
+	(void)capabilities_change(one_permitted); /* the loop shows whether it worked */
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (!prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0)) {
 			trial_says(t, "allowed", "capability %d", cap);
@@ -60,8 +60,8 @@ static void ambient_capability(struct trial *t)
 	trial_error(t, "refused", errno);
 }
 
-/* Of a program run by a program: `value` is the bit that must be set, and the
- * wall is absent where it is not. */
+/* Checks the status of a program that was executed by a program: the result is
+ * "absent" unless the bit in `value` is set. */
 static void status_of_exec(struct trial *t)
 {
 	int bits = role_run("/proc/self/exe", "status", NULL);
@@ -97,8 +97,8 @@ static void set_groups(struct trial *t)
 	trial_call(t, count < 0 ? -1 : setgroups((size_t)count, groups));
 }
 
-/* A map can be written once, by the namespace's owner; so we ask for one of
- * our own first, which is refused inside. */
+/* A map can be written once, by the namespace's owner, so the probe makes a
+ * namespace of its own first.  Inside, that is refused. */
 static void write_map(struct trial *t)
 {
 	char map[64];
@@ -109,7 +109,7 @@ static void write_map(struct trial *t)
 	trial_call(t, fd < 0 ? -1 : write(fd, map, (size_t)len));
 }
 
-/* newuidmap is set-uid on the host; for a child in a namespace of its own. */
+/* newuidmap is set-uid on the host; it is tried for a child in a new namespace. */
 static void run_newuidmap(struct trial *t)
 {
 	char pid[16], uid[16];
@@ -129,12 +129,12 @@ static void run_newuidmap(struct trial *t)
 		for (;;)
 			pause();
 	}
-	(void)!read(gate[0], pid, 1); /* whatever it says: try */
+	(void)!read(gate[0], pid, 1); /* tried whatever it is */
 	snprintf(pid, sizeof(pid), "%d", child);
 	snprintf(uid, sizeof(uid), "%u", getuid());
 	pid_t helper = fork();
 	if (!helper) {
-		(void)close(2); /* its complaint is of no interest */
+		(void)close(2); /* drop its error message */
 		execl("/usr/bin/newuidmap", "newuidmap", pid, "0", uid, "1", NULL);
 		_exit(126);
 	}
@@ -142,9 +142,9 @@ static void run_newuidmap(struct trial *t)
 	trial_says(t, status ? "refused:failed" : "allowed", "exit %d", status);
 }
 
-/* H103: is host id 0 one of those that ours stand for?  A map says only what
- * its ids are in the namespace above; a file that is host root's says it all:
- * without a map its owner is the overflow id, 65534. */
+/* H103: tests whether host id 0 is mapped into the sandbox.  A map names only
+ * the ids of the namespace above, so the probe looks at a file that host root
+ * owns: without a mapping its owner is the overflow id, 65534. */
 static void map_holds_root(struct trial *t)
 {
 	struct stat st;
@@ -154,7 +154,8 @@ static void map_holds_root(struct trial *t)
 		trial_file(t, -1);
 		return;
 	}
-	(void)file_read("/proc/self/uid_map", text, sizeof(text)); /* a detail */
+	(void)file_read("/proc/self/uid_map", text, sizeof(text)); /* only for the
+								    * detail */
 	trial_says(t, st.st_uid == 65534 ? "absent" : "allowed", "owner %u, map %.*s",
 		   st.st_uid, (int)strcspn(text, "\n"), text);
 }
@@ -176,7 +177,7 @@ static void key_join(struct trial *t)
 	trial_call(t, syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL));
 }
 
-/* The key that the runner put into the session keyring it was started with. */
+/* Looks for the key that the runner put into its session keyring. */
 static void key_of_host(struct trial *t)
 {
 	trial_call(t, syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING,

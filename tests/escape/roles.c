@@ -14,8 +14,9 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-/* By the call, since the file cannot be opened everywhere.  That the kernel marks an exec as
- * one that could have raised something (AT_SECURE) is nothing raised. */
+/* Uses the system call, since the file cannot be opened everywhere.  An exec
+ * that the kernel marks with AT_SECURE (it could have raised something) is no
+ * proof of a capability. */
 static bool has_capability(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -31,7 +32,8 @@ static int play_status(char **arguments)
 	(void)arguments; /* it needs none */
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		bits |= ROLE_NNP;
-	/* Where the file can be opened, or else by a call that a filter might forbid. */
+	/* Reads the file if it can be opened, else asks by a call that a filter
+	 * might forbid. */
 	if (status_value("\nSeccomp:\t", 10) == 2 || prctl(PR_GET_SECCOMP) == 2)
 		bits |= ROLE_FILTER;
 	if (syscall(SYS_io_uring_setup, 0, NULL) < 0 &&
@@ -44,8 +46,8 @@ static int play_status(char **arguments)
 	return bits;
 }
 
-/* Gives away an O_PATH descriptor of the file that this process runs: the file
- * is busy now, but not when we have exited. */
+/* Hands out an O_PATH descriptor of the file that this process runs: the file
+ * is busy now, but no longer once this process has exited. */
 static int play_hand_exe(char **arguments)
 {
 	AUTO_CLOSE int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -62,7 +64,7 @@ static int play_exec(char **arguments)
 	return 126;
 }
 
-/* Runs a command under a new session keyring that has a key NAME in it. */
+/* Runs a command in a new session keyring that has a key NAME in it. */
 static int play_with_key(char **arguments)
 {
 	if (!arguments[0] || !arguments[1])
@@ -77,7 +79,7 @@ static int play_with_key(char **arguments)
 }
 
 /* Gives a file CAP_NET_RAW, permitted and effective: vfs_cap_data, revision 2.
- * For root, who has no setcap everywhere. */
+ * Used by root, since setcap is not installed everywhere. */
 static int play_capable(char **arguments)
 {
 	static const uint32_t data[5] = { 0x02000001, 1u << 13, 0, 0, 0 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh -- the escape tier: the probe inside a sandbox, and its controls outside.
 #
-#	run.sh check	what expect.tsv says, as TAP; exit 1 if anything differs
+#	run.sh check	compare with expect.tsv, as TAP; exit 1 if anything differs
 #	run.sh table	the same probes in hutch, in bwrap and outside, side by side
 #
 # Environment: HUTCH (default build/hutch), PROBE (build/tests/probe), LISTENER
@@ -57,7 +57,7 @@ read_table()
 	done < <("$probe" --list)
 }
 
-# names FLAG [CONTROL]: the probes of that flag and that kind of control.
+# names FLAG [CONTROL]: prints the probes with that flag and that kind of control.
 names()
 {
 	local name
@@ -67,7 +67,7 @@ names()
 	done
 }
 
-# take WHERE: reads the probe's lines into result and detail.
+# take WHERE: reads the probe's lines into the arrays result and detail.
 take()
 {
 	local num name res text
@@ -94,7 +94,7 @@ matches()
 
 # --- where the probe runs ---------------------------------------------------
 
-# Everything is started with a descriptor too many, a key in its session and
+# Starts a command with an extra descriptor, a key in its session keyring and
 # secrets in its environment.
 tainted()
 {
@@ -109,8 +109,9 @@ in_hutch()
 		echo "hutch run ${extra[*]}: exit status $?" >>"$base/ends"
 }
 
-# Without namespaces: the host's own paths, of a copy whose modes and times may change, and
-# for pid 1 another process of the user's.  What a probe writes is private.
+# Runs the probe without namespaces: on the host's own paths, of a copy whose
+# modes and times may change.  Another process of the user stands for pid 1. The
+# scratch folder is the sandbox's private TMPDIR.
 in_rung()
 {
 	local at=$base/rung
@@ -130,7 +131,8 @@ in_bwrap()
 		"${extra[@]}" -- /probe/probe "${setting[@]}" "$@"
 }
 
-# outside KIND NAME...: what is changed is a copy made for it.
+# outside KIND NAME...: runs the control outside a sandbox; it changes only a
+# copy made for it.
 outside()
 {
 	local kind=$1 dir="$base/out-$1" who=()
@@ -149,8 +151,8 @@ outside()
 		9<"$base" </dev/null 2>>"$base/errors")
 }
 
-# everywhere RUN WHERE [OPTION...]: all that may run together, then one by one
-# the rest.
+# everywhere RUN WHERE [OPTION...]: runs the probes that may run together, then
+# the others one by one.
 everywhere()
 {
 	local name extra=("${@:3}")
@@ -172,13 +174,15 @@ run_inside()
 	everywhere in_hutch as_root -u root
 }
 
-# Where an image's root finds something else than the host image's: it has no /root, and
-# calls that change owners and ids say that they did (policy/seccomp/pretend.json).
+# Results in an image that differ from those with the host's root: the image has
+# no /root, and calls that change owners and ids pretend to succeed
+# (policy/seccomp/pretend.json).
 declare -A of_image=([list-root-home]=absent [mknod-mem]=allowed [mknod-kmsg]=allowed
 	[mknod-sda]=allowed [setgroups]=allowed [raise-ambient]=refused:EPERM)
 
-# In an image that is a folder of the user's, of which its root is: there the same
-# writes must work, above the folder, and all else is as it is with the host's.
+# Runs the probe in an image that is a folder of the user, as its root.  The
+# same writes must work there, in the overlay's upper, and all other results are
+# as with the host's root.
 run_image()
 {
 	local wide extra
@@ -190,7 +194,8 @@ run_image()
 		--readonly /lower --single /lower/marker A20 A24 A30 H99)
 }
 
-# Where there is Landlock.  Nothing can show the host's root here, so the wide ones do not run.
+# Checks for Landlock.  The host's root cannot be bound in this mode, so the
+# wide probes do not run.
 has_rung()
 {
 	"$hutch" run --isolation landlock --dry-run true >/dev/null 2>&1
@@ -273,21 +278,22 @@ check_names()
 	((strange)) || say ok "every probe has a row, ${#table_names[@]} of them"
 }
 
-# What the sandboxes must have left as it was: names, contents, modes, times.
+# Prints the state that sandboxes must not have changed: names, contents, modes,
+# times.
 state_of_host()
 {
 	(cd "$base/in" && find . -type f -exec sha256sum {} + | sort
 		find . -exec stat -c '%n %a %u %g %s %Y' {} + | sort)
 }
 
-# The same where modes and times are not kept.
+# The same for files whose modes and times may change.
 content_of_rung()
 {
 	(cd "$base/rung" && find . -type f -exec sha256sum {} + | sort
 		find . -exec stat -c '%n %u %g %s' {} + | sort)
 }
 
-# What the host looks like after all that.
+# Checks that the host is unchanged after all sandboxes.
 check_host()
 {
 	local name written=0
@@ -366,7 +372,7 @@ side_by_side()
 	tally outside outside
 }
 
-# How many of the results are ones that a sandbox may give, by the table.
+# tally: counts the results that the table permits inside a sandbox.
 tally()
 {
 	local name got all=0 held=0

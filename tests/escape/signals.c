@@ -1,5 +1,5 @@
-/* Signals: forged ones to pid 1, which must not mind; to the host's processes,
- * which must not be found. */
+/* Signals: forged ones to pid 1, which must ignore them, and signals to
+ * processes of the host, which must not be found. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -12,8 +12,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* How the target took what it was sent.  Pid 1 did, or we would not be
- * here to ask; a target of our own is our parent's child, so its state says. */
+/* Tells how the target reacted to the signal.  Pid 1 has survived, or this
+ * probe would have ended with it; the state of any other target, our parent's
+ * child, is read from /proc. */
 static const char *target_state(const struct trial *t)
 {
 	char text[512];
@@ -29,8 +30,8 @@ static const char *target_state(const struct trial *t)
 	return state && state[2] == 'T' ? "stopped" : "survived";
 }
 
-/* The target dies when it next runs, and a pidfd is readable then; one that
- * does not die is given 0.3 s to do so. */
+/* Waits for a target that dies: it does so when it next runs, and its pidfd is
+ * readable then.  A target that survives costs 0.3 s. */
 static void target_settle(const struct trial *t)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, t->set->target, 0);
@@ -71,8 +72,8 @@ static void target_pidfd_signal(struct trial *t)
 						  (int)t->probe->value, NULL, 0));
 }
 
-/* SIGCHLD with a made-up story of a child's end.  The kernel lets nobody claim
- * to be the kernel (si_code >= 0) towards others: EPERM. */
+/* Sends SIGCHLD with a forged siginfo.  The kernel reserves si_code >= 0 for
+ * itself when a process signals another one: EPERM. */
 static void target_forge(struct trial *t)
 {
 	siginfo_t info = { .si_signo = SIGCHLD, .si_code = (int)t->probe->value };
@@ -83,8 +84,8 @@ static void target_forge(struct trial *t)
 				 &info));
 }
 
-/* The owner of a pipe's end gets a signal of our choice from the kernel when
- * something comes in: SIGIO's way to kill. */
+/* The kernel sends a signal of our choice to the owner of a pipe's end when
+ * bytes arrive (F_SETOWN, F_SETSIG), which could kill it. */
 static void target_own_pipe(struct trial *t)
 {
 	int pair[2];
@@ -100,8 +101,8 @@ static void target_own_pipe(struct trial *t)
 	target_result(t, ret);
 }
 
-/* A queue that fills up is charged to the user: what the host keeps of it is
- * what SIGPENDING leaves. */
+/* Queued signals are charged to the user: RLIMIT_SIGPENDING decides how many
+ * the host can still queue. */
 static void target_flood(struct trial *t)
 {
 	long sent = 0;
@@ -125,8 +126,8 @@ static void host_tgkill(struct trial *t)
 	trial_file(t, syscall(SYS_tgkill, t->set->host_pid, t->set->host_pid, 0));
 }
 
-/* Everybody but the caller and the namespace's pid 1.  The runner looks
- * whether a process of the same user on the host is still there. */
+/* Signals every process but the caller and the namespace's pid 1. The runner
+ * checks that a host process of the same user survives. */
 static void kill_all(struct trial *t)
 {
 	pid_t victim = fork();

@@ -1,5 +1,5 @@
-/* New namespaces and other people's: the way to capabilities that a kernel's
- * less used code then trusts. */
+/* Making and entering namespaces: both give capabilities, and with them access
+ * to parts of the kernel that are rarely exercised. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -23,7 +23,7 @@ static void space_unshare(struct trial *t)
 	trial_call(t, unshare((int)t->probe->value));
 }
 
-/* clone(2) with the flags of fork and one more.  The child only ends. */
+/* clone(2) with fork's flags and one more.  The child exits at once. */
 static void space_clone(struct trial *t)
 {
 	long pid = syscall(SYS_clone, (unsigned long)t->probe->value | SIGCHLD,
@@ -42,7 +42,7 @@ static void space_clone3(struct trial *t)
 	trial_clone(t, pid);
 }
 
-/* What a namespace of one's own is for: to mount. */
+/* Mounts in a new user namespace, which is the usual reason for making one. */
 static void space_mount(struct trial *t)
 {
 	int ret = unshare(CLONE_NEWUSER | CLONE_NEWNS);
@@ -52,8 +52,9 @@ static void space_mount(struct trial *t)
 	trial_call(t, ret);
 }
 
-/* Entering one's own namespace changes nothing, but needs the same rights as
- * entering another.  That of the user is left out: EINVAL for everybody. */
+/* Entering one's own namespace changes nothing but needs the same rights as
+ * entering another.  The user namespace is left out: entering one's own is
+ * always EINVAL. */
 static void space_enter(struct trial *t)
 {
 	static const char *const names[] = {
@@ -83,7 +84,8 @@ static void space_enter_pidfd(struct trial *t)
 	trial_call(t, fd < 0 ? -1 : setns(fd, CLONE_NEWUTS));
 }
 
-/* The target's namespaces, by name: a host's pid 1 or, for us, an executor. */
+/* Enters the target's namespaces by name.  The target is the host's pid 1 or,
+ * inside, the executor. */
 static void space_of_target(struct trial *t)
 {
 	char link[64];

@@ -1,6 +1,7 @@
 /* System calls that no command needs and that a filter is to refuse.  Each is
- * made with arguments that cannot work, so that root's control is harmless:
- * an error other than EPERM, EACCES or ENOSYS says that it got past. */
+ * made with arguments that cannot work, so that root's control is harmless: an
+ * error other than EPERM, EACCES or ENOSYS shows that the call got past the
+ * filter. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -28,7 +29,7 @@
 
 #define NOWHERE "/nonexistent/hutch-probe"
 
-/* Six arguments of 0, or `value2` as the first: enough for many. */
+/* Six arguments of 0, or `value2` as the first, which suits many calls. */
 static void plain_call(struct trial *t)
 {
 	trial_call(t, syscall(t->probe->value, t->probe->value2, 0, 0, 0, 0, 0));
@@ -64,7 +65,7 @@ static void bpf_bad_map(struct trial *t)
 	trial_call(t, syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)));
 }
 
-/* More segments than there may be: EINVAL before anything is looked at. */
+/* More segments than the kernel allows: EINVAL before anything else is checked. */
 static void kexec_too_many(struct trial *t)
 {
 	trial_call(t, syscall(SYS_kexec_load, 0UL, 1000UL, NULL, 0UL));
@@ -90,7 +91,7 @@ static void module_delete(struct trial *t)
 	trial_call(t, syscall(SYS_delete_module, "hutch_probe_none", O_NONBLOCK));
 }
 
-/* The wrong magic: nobody is ever rebooted by it. */
+/* The magic number is wrong, so the machine is never rebooted. */
 static void reboot_bad(struct trial *t)
 {
 	trial_call(t, syscall(SYS_reboot, 0, 0, 0, NULL));
@@ -104,13 +105,13 @@ static void quota_get(struct trial *t)
 			      room));
 }
 
-/* A session of its own has no terminal, so nobody is hung up on. */
+/* A new session has no terminal, so vhangup(2) hangs up no terminal. */
 static void hang_up(struct trial *t)
 {
 	(void)setsid(); /* EPERM: we lead a group, hence fork */
 	pid_t pid = fork();
 	if (pid) {
-		(void)child_wait(pid); /* it says what it found */
+		(void)child_wait(pid); /* the child reports its result */
 		return;
 	}
 	(void)setsid(); /* cannot fail in a child that leads nothing */
@@ -118,8 +119,8 @@ static void hang_up(struct trial *t)
 	_exit(0);
 }
 
-/* Times that are none: refused as such before rights are looked at, so that
- * EINVAL says that no filter stopped it, to an ordinary user as well. */
+/* Invalid times are refused before rights are checked, so EINVAL shows, for an
+ * ordinary user, too, that no filter stopped the call. */
 static void time_set(struct trial *t)
 {
 	static const long bad[2] = { 0, -1 };
@@ -191,7 +192,7 @@ static void map_writable_code(struct trial *t)
 }
 
 /* Numbers that no kernel has yet must answer ENOSYS: programs try new calls
- * first and fall back.  A filter that kills here breaks them tomorrow. */
+ * first and fall back.  A filter that killed here would break future programs. */
 static void unknown_numbers(struct trial *t)
 {
 	for (long n = t->probe->value; n <= t->probe->value2; n++)

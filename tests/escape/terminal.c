@@ -1,5 +1,5 @@
-/* Typing on a terminal in somebody's name: TIOCSTI, and TIOCLINUX's paste; on
- * what was inherited, and on a terminal of our own, where it is harmless. */
+/* Injecting input into a terminal: TIOCSTI, and TIOCLINUX's paste; on inherited
+ * terminals, and on a terminal of our own, where it does no harm. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -11,8 +11,8 @@
 
 #define HIGH_BITS (1UL << 32)
 
-/* The second half of a terminal that is ours, as our controlling one.  It is
- * asked for by descriptor, so that no path is needed. */
+/* Makes a terminal of our own and returns its slave end, as our controlling
+ * terminal.  Opened by descriptor, so that no path is needed. */
 static int own_terminal(void)
 {
 	int main_end = open("/dev/ptmx", O_RDWR | O_NOCTTY);
@@ -26,13 +26,14 @@ static int own_terminal(void)
 	return ioctl(fd, TIOCSCTTY, 0) ? -1 : fd;
 }
 
-/* Does this to it, in a child, since only a leader of a session can have one. */
+/* Runs `act` on it in a child, since only a session leader can have a
+ * controlling terminal. */
 static void on_own(struct trial *t, void (*act)(struct trial *t, int fd))
 {
 	pid_t pid = fork();
 
 	if (pid) {
-		(void)child_wait(pid); /* it says what it found */
+		(void)child_wait(pid); /* the child reports its result */
 		return;
 	}
 	(void)setsid(); /* a new process leads no group, so it can */
@@ -44,10 +45,10 @@ static void on_own(struct trial *t, void (*act)(struct trial *t, int fd))
 	_exit(0);
 }
 
-/* The raw call: the C library might cut the request to 32 bits. */
+/* Uses the raw call: the C library might cut the request to 32 bits. */
 static void push(struct trial *t, int fd)
 {
-	/* TIOCLINUX takes its subcode at the same place: 2 sets a selection. */
+	/* TIOCLINUX takes its subcode from the same byte: 2 sets a selection. */
 	char byte = t->probe->value2 == TIOCLINUX ? 2 : 'x';
 
 	trial_call(t, syscall(SYS_ioctl, fd, (unsigned long)t->probe->value2,
@@ -74,12 +75,12 @@ static void push_tty(struct trial *t)
 		push(t, fd);
 }
 
-/* Another line discipline (1 is SLIP) is a driver to load, and reads what was
- * typed; the console's output is the machine's. */
+/* Another line discipline (1 is SLIP) would load a driver that reads the input;
+ * redirecting the console would take the machine's output. */
 static void set(struct trial *t, int fd)
 {
-	/* The one that is always there: others may have to be loaded as modules,
-	 * which dev.tty.ldisc_autoload may forbid. */
+	/* N_TTY is always there: others may have to be loaded as modules, which
+	 * dev.tty.ldisc_autoload may forbid. */
 	static const int discipline = N_TTY;
 
 	trial_call(t, ioctl(fd, (unsigned long)t->probe->value2, &discipline));

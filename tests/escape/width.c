@@ -1,6 +1,6 @@
-/* Arguments that are wider than what the kernel reads of them: a filter that
- * compares 64 bits takes them for something else.  Each is an attack of another
- * file with one more bit set.  And calls that are newer than most filters. */
+/* Arguments that are wider than the part the kernel reads: a filter that
+ * compares 64 bits misses them.  Each probe is an attack of another file with
+ * one more bit set.  Also calls that are newer than most filters. */
 #include "tests/escape/probe.h"
 
 #include "base/own.h"
@@ -107,14 +107,14 @@ static void new_open_tree_attr(struct trial *t)
 	trial_call(t, syscall(NEW_OPEN_TREE_ATTR, AT_FDCWD, "/", 0, NULL, 0));
 }
 
-/* struct file_attr, version 0: 24 bytes that begin with the flags.  0x8 is
- * FS_XFLAG_IMMUTABLE, which the old ioctl sets by another number. */
+/* struct file_attr, version 0: 24 bytes that begin with the flags. 0x8 is
+ * FS_XFLAG_IMMUTABLE, whose number differs from the flag of the old ioctl. */
 static void new_file_setattr(struct trial *t)
 {
 	struct path path = path_in(t->set->scratch, "probe-attr");
 	uint64_t attr[3] = { 0x8, 0, 0 };
 
-	(void)file_make(path.s, "", 0600); /* seen by the call */
+	(void)file_make(path.s, "", 0600); /* the call fails if this did */
 	long ret = syscall(NEW_FILE_SETATTR, AT_FDCWD, path.s, attr, sizeof(attr),
 			   0);
 	trial_call(t, ret);
@@ -125,7 +125,7 @@ static void new_file_setattr(struct trial *t)
 	(void)unlink(path.s); /* made above */
 }
 
-/* struct xattr_args: where the value goes, its size, flags. */
+/* struct xattr_args: the value's address, its size, flags. */
 static void new_get_attribute(struct trial *t)
 {
 	char value[64];
@@ -154,8 +154,9 @@ static void new_file_flags(struct trial *t)
 			      0));
 }
 
-/* The list of mounts by number, and what is known of each: mountinfo without
- * /proc.  struct mnt_id_req: size, spare, id (all ones: the root), param. */
+/* Lists the mounts by number and asks for the details of each: the content of
+ * mountinfo without /proc. struct mnt_id_req: size, spare, id (all ones: the
+ * root), param. */
 static void new_list_mounts(struct trial *t)
 {
 	struct {
