@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What the control socket promises in seconds, where only a real clock can tell.
+# Promises of the control socket that are given in seconds, so that only a real
+# clock can test them.
 
 load ../run/helpers
 
@@ -18,9 +19,10 @@ controls() {
 	"$top/tests/run/control.py" "$HUTCH" "$@"
 }
 
-# The supervisor waits a second (OUTPUTS_STUCK_MS) for a client that does not read: whether
-# it was read within that second is up to the load of the machine, and no handshake helps.
-@test "who started a process loses nothing by being slower than it" {
+# The supervisor waits one second (OUTPUTS_STUCK_MS) for a client that does not
+# read.  Whether a client is read within that second depends on the machine's
+# load, and no handshake helps.
+@test "a client that reads more slowly than its process writes loses nothing" {
 	controls '
 size = 24 << 20
 want = b"".join(b"%d\n" % n for n in range(1, 4000000))[:size]
@@ -33,7 +35,7 @@ assert all("dropped" not in o for o in outputs(p))
 assert output(p) == want'
 }
 
-# Time has to pass while everything inside stands still.
+# Time has to pass while every process inside stands still.
 @test "in a pause no time passes for a process, nor for an action" {
 	controls '
 call("act", action={"action": "run", "id": 1, "args": {"command": "mkfifo /tmp/go /tmp/run"}})
@@ -49,8 +51,9 @@ assert wait(p)["exit_code"] == 3
 assert answer(a)["content"] == "went"'
 }
 
-# How many come in a second is a rate; that they come, and when not, is in create.bats.
-@test "--sample 100ms tells what is used ten times a second" {
+# The number of samples in a second is a rate, so it is tested here.  That
+# samples come, and when they do not, is tested in create.bats.
+@test "--sample 100ms reports the usage ten times a second" {
 	"$HUTCH" create --sample 100ms box
 	"$HUTCH" events -f --json box >events &
 	started+=($!)

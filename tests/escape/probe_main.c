@@ -58,7 +58,7 @@ static pid_t target_start(void)
 		(void)setpgid(pid, pid); /* the group has the target's number */
 	if (pid)
 		return pid;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the death signal has killed it */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* else the sweep kills it */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* EINVAL: no Yama */
 	for (;;)
 		pause();

@@ -4,9 +4,10 @@
 #
 #	FRESH_COMMANDS='demo test' FRESH_NICE=10 FRESH_LOAD=8 tests/fresh/run.sh
 #
-# FRESH_COMMANDS are the targets that are made; FRESH_NICE, 0 by default, is how nice that is, and
-# FRESH_LOAD, 0 by default, how many loops run beside.  What is tested is the commit.
-# Needs root and debootstrap.  Prints TAP; the output is kept in build-vm/fresh-TARGET.log.
+# FRESH_COMMANDS are the make targets to run; FRESH_NICE (default 0) is their
+# nice value, and FRESH_LOAD (default 0) is the number of busy loops that run
+# beside them.  The commit is tested, not the work tree.  Needs root and
+# debootstrap.  Prints TAP; the output is kept in build-vm/fresh-TARGET.log.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/vm/image.sh"
@@ -29,8 +30,9 @@ check() {
 	echo "$said $((++count)) - $name"
 }
 
-# machine COMMAND...: becomes root's command in there, with pids, mounts and /dev/shm of its own.
-# In a chroot the kernel makes no user namespace, so the root is a mount of its own, too.
+# machine COMMAND...: becomes that command as root inside the chroot, with its
+# own pids, mounts and /dev/shm.  The kernel makes no user namespace in a
+# chroot, so the root is also a mount of its own.
 machine() {
 	# shellcheck disable=SC2016 # of the inner shell
 	exec unshare --mount --pid --fork sh -euc 'cd "$1"; shift
@@ -43,14 +45,15 @@ machine() {
 	' - "$root" "$@" </dev/null
 }
 
-# login COMMAND...: the user's, who gets what a login gives: the soft limit is the kernel's.
+# login COMMAND...: runs the command as the user with the limits of a login: the
+# soft limit of descriptors is the kernel's default.
 login() {
 	# shellcheck disable=SC2016
 	machine setpriv --reuid $user --regid $user --init-groups --reset-env \
 		env TERM=dumb bash -c 'ulimit -Sn 1024 && cd ~/hutch && umask 022 && "$@"' - "$@"
 }
 
-# under_load COMMAND...: its bash is pid 1 there, with whose end the loops end.
+# under_load COMMAND...: its bash is pid 1 of the machine, so the loops end with it.
 under_load() {
 	# shellcheck disable=SC2016
 	login nice -n "${FRESH_NICE:-0}" bash -c 'for ((i = 0; i < $1; i++)); do
@@ -59,8 +62,9 @@ under_load() {
 		shift; "$@"; exit' - "${FRESH_LOAD:-0}" "$@"
 }
 
-# All processes in there end with their pid 1, which is the child of unshare(1).  It does not hear
-# of its parent's end: a process that changes its user is told of that no more (prctl(2)).
+# Every process of the machine ends with its pid 1, which is the child of
+# unshare(1).  Pid 1 is not told when its parent ends: a process that changes
+# its user loses its parent-death signal (prctl(2)).
 end_machine() {
 	[ -n "$running" ] || return 0
 	pkill -KILL -P "$running"
@@ -77,8 +81,9 @@ prepare() {
 		(machine chown -R $user: /home/$user/hutch)
 }
 
-# make_it TARGET: what it says goes into $log, and its code into $code.  A signal's trap runs
-# while wait(1) waits, and not before a program in the foreground has ended.
+# make_it TARGET: writes the output to $log, and the exit code to $code.  A trap
+# runs while wait(1) waits; with a program in the foreground it would run only
+# after that program's end.
 make_it() {
 	log=$vm/fresh-$1.log
 	mkfifo "$work/said" || exit
@@ -98,7 +103,8 @@ ends_with() {
 	tail -n 1 "$log" | grep -qE "$1"
 }
 
-# The first line is there before the first package is fetched, and before the first file is built.
+# begins_with: make must announce itself before it fetches the first package or
+# builds the first file.
 begins_with() {
 	head -n 1 "$log" | grep -qE "$1"
 }
@@ -115,7 +121,8 @@ demo() {
 	check "make demo ends with where to go on" ends_with '^README.md goes on from here'
 }
 
-# Of "not ok" and "flaky" the log has more.
+# run_tests: prints only the first lines with "not ok" and "flaky"; the log has
+# all of them.
 run_tests() {
 	make_it test
 	grep -E '^(not ok|flaky:)' "$log" | head -n 50 | sed 's/^/# /'

@@ -1,12 +1,14 @@
 #!/usr/bin/env -S python3 -SE
-"""silence.py LOG: keeps what comes in LOG, and says as a comment how long nothing came."""
+"""silence.py LOG: copies its input to LOG, and prints as comments how long no
+input came."""
 import os
 import sys
 import time
 
 
 def longest_line(text):
-    """What somebody looked at meanwhile: the last line that was whole or begun by then."""
+    """Returns the line a user looked at meanwhile: the last one that was
+    complete or begun by then."""
     lines = [line for line in text.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1][:100] if lines else "the start"
 

@@ -1,13 +1,14 @@
 #!/bin/bash
-# run.sh -- that each wall is really tested: one at a time is left out, and a test that is
-# named has to fail.
+# run.sh -- checks that each wall is tested: it leaves out one wall at a time,
+# and the test that is named with the wall must fail.
 #
 #	run.sh [--build DIR] [LAYER...]
 #
-# What is left out is in layers.tsv: a text of a source that is replaced in a copy of the
-# tree, which is then built.  The walls stand behind one another, so what is tested of one
-# is often that it is there, and not what gets through.  Prints TAP; the last line is
-# "N passed, N failed".  As root the tests run as the ordinary user hutch-test.
+# The rows of layers.tsv say which text of a source is replaced in a copy of the
+# tree, which is then built.  Walls stand behind one another, so many tests
+# check that a wall is there, and not that an attack gets through without it.
+# Prints TAP; the last line is "N passed, N failed".  As root the tests run as
+# the ordinary user hutch-test.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
@@ -23,13 +24,13 @@ if [ "$(id -u)" = 0 ]; then
 		env HOME="$(getent passwd hutch-test | cut -d: -f6)" USER=hutch-test LOGNAME=hutch-test)
 fi
 
-# What is built already is taken along, and what is older than that is not built again.
+# copy_tree: copies the build, too, so that up-to-date objects are not built again.
 copy_tree() {
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard | tar -cf - --null -T -) |
 		tar -C "$place" -xf - && cp -a "$build" "$place/build"
 }
 
-# replaced FILE OLD NEW: once, and no more.
+# replaced FILE OLD NEW: replaces OLD, which must occur exactly once.
 replaced() {
 	python3 - "$@" <<-'END'
 		import sys
@@ -45,8 +46,9 @@ built() {
 	make -s -C "$place" -j"$(nproc)" all "${@:-all}" >"$place/make.log" 2>&1 && chmod -R a+rX "$place"
 }
 
-# test_of NAME: "escape:A PART OF ITS NAME", "unit/NAME", or "run/FILE:A PART OF ITS NAME";
-# "root:..." is run as whoever runs this.
+# test_of NAME: "escape:A PART OF ITS NAME", "unit/NAME", or "run/FILE:A PART OF
+# ITS NAME"; with "root:" before it, the test runs as the user who started
+# run.sh, else as hutch-test.
 test_of() {
 	local file=${1#*/} as_user=("${as_user[@]}")
 	[[ $1 != root:* ]] || as_user=()
@@ -60,7 +62,8 @@ test_of() {
 	esac 2>&1 </dev/null
 }
 
-# Without a wall a sandbox can outlive its test: its processes have no other executor than ours.
+# Without a wall a sandbox can outlive its test.  Its processes are found by
+# their executor: no process outside of this copy of the tree runs it.
 end_what_is_left() {
 	local process
 	for process in /proc/[0-9]*; do
@@ -68,7 +71,7 @@ end_what_is_left() {
 	done
 }
 
-# The first test that fails, by its name.
+# red TEST: prints the name of the first test that fails.
 red() {
 	local target=''
 	case $1 in unit/*) target=build/tests/$1 ;; esac

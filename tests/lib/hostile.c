@@ -1,5 +1,5 @@
-/* Another end that does not keep to the protocol: this program, as the `hutch connect`
- * that hands over a connection, whose other end says what it was told to. */
+/* A peer that breaks the protocol.  This program plays the `hutch connect` that
+ * hands over a connection; the test itself is the other end of that connection. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -10,9 +10,9 @@
 #include "base/pass.h"
 #include "tests/lib/trial.h"
 
-#define PEER 40 /* where the connection is in it, and how it gets there */
+#define PEER 40 /* the number of the connection in the impostor */
 
-/* As a program begins that a shell starts: nothing blocked, nothing ignored. */
+/* True if signals are as a shell starts a program: none blocked, none ignored. */
 static bool is_fresh(void)
 {
 	struct sigaction now;
@@ -38,7 +38,7 @@ int trial_impostor(char **argv)
 	return pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
 }
 
-/* A handle whose other end will be *ret_peer. */
+/* Returns a handle that is connected to *ret_peer, which the caller closes. */
 static struct hutch *begin_hostile(int *ret_peer)
 {
 	static char self[200];
@@ -51,7 +51,7 @@ static struct hutch *begin_hostile(int *ret_peer)
 	check(len > 0);
 	self[len] = '\0';
 	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-	check(dup2(ends[0], PEER) == PEER); /* and that is not close-on-exec */
+	check(dup2(ends[0], PEER) == PEER); /* a copy that is not close-on-exec */
 	works(&e, hutch_attach("hostile", &how, &h, &e) == 0);
 	close(ends[0]);
 	close(PEER);
@@ -68,7 +68,8 @@ static struct hutch *open_hostile(int *ret_peer)
 	return h;
 }
 
-/* Where this process has no number left for it, the kernel drops what is handed over. */
+/* If this process has no free descriptor number, the kernel drops the
+ * descriptor that is handed over. */
 static void find_no_descriptor_for_a_connection(void)
 {
 	struct hutch_error e;
@@ -90,7 +91,7 @@ static void find_no_descriptor_for_a_connection(void)
 
 static const struct {
 	const char *line;
-	const char *why; /* is in the message; NULL: it is let pass */
+	const char *why; /* part of the error message; NULL: the line is accepted */
 } lines[] = {
 	{ "hello\n", "no JSON" },
 	{ "\n", "no JSON" },
@@ -172,8 +173,8 @@ static void bound_a_line(void)
 	close(peer);
 }
 
-/* Nobody takes its messages while we wait: 16 MiB are kept, and it is told how many
- * went. */
+/* Sends more than 16 MiB while no thread takes messages: the library keeps 16
+ * MiB and reports the number of dropped messages. */
 static void *flood(void *arg)
 {
 	static const char good[] = ANSWER(2, "\"result\":{}");
@@ -208,7 +209,7 @@ static void bound_what_nobody_takes(void)
 	while (hutch_next(h, 0, &m, &e) == 1) {
 		missed += m->missed;
 		taken += m->type == HUTCH_OUTPUT;
-		if (m->type == HUTCH_OUTPUT) /* the latest ones, in order */
+		if (m->type == HUTCH_OUTPUT) /* the latest messages are kept, in order */
 			check((uint64_t)atoi(m->data) == missed + taken - 1);
 		hutch_message_free(m);
 	}
@@ -219,7 +220,8 @@ static void bound_what_nobody_takes(void)
 
 #define CHATTERERS 4
 
-/* Until nobody reads it any more; each line is one write, which is not mixed. */
+/* Sends until the peer closes its end.  Each line is one write, so that lines
+ * of several threads do not mix. */
 static void *chatter(void *arg)
 {
 	const int peer = *(int *)arg;
@@ -255,7 +257,8 @@ static void keep_time_though_there_is_always_more(void)
 	close(peer);
 }
 
-/* What a program says that is none of ours. */
+/* The program that is run in place of `hutch` prints something that hutch never
+ * would. */
 static void judge_what_the_program_says(void)
 {
 	static const struct {

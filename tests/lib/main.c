@@ -9,7 +9,7 @@
 static int count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	int count = -1; /* its own */
+	int count = -1; /* do not count the folder's own descriptor */
 
 	check(dir);
 	while (readdir(dir))
@@ -39,13 +39,14 @@ struct rlimit trial_use_up_descriptors(void)
 	return old;
 }
 
-/* Which signals are not as at the start of a program, and which are blocked. */
+/* Returns the signals that are blocked or do not have their default disposition. */
 static sigset_t signals_now(void)
 {
 	struct sigaction now;
 	sigset_t other;
 
-	memset(&other, 0, sizeof(other)); /* the kernel fills less than the library has */
+	memset(&other, 0, sizeof(other)); /* the kernel fills fewer bytes than the C
+					   * library's type has */
 	sigprocmask(SIG_SETMASK, NULL, &other);
 	for (int signo = 1; signo < 32; signo++)
 		if (sigaction(signo, NULL, &now) == 0 && now.sa_handler != SIG_DFL)

@@ -1,7 +1,8 @@
-/* Where memory is out: every allocation of the library's fails once.
+/* Runs out of memory: each allocation of the library fails once.
  *
- * malloc(3) and its kin are ours (glibc, "Replacing malloc"); with sanitizers they are
- * the sanitizer's, and the case has nothing to fail. */
+ * This file replaces malloc(3) and its kin (glibc, "Replacing malloc").  In a
+ * build with sanitizers the sanitizer does so, and no allocation can be made to
+ * fail. */
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -62,8 +63,9 @@ bool trial_can_fail_memory(void)
 #endif
 }
 
-/* With the n-th allocation failing: true when that was so.  What has failed is
- * HUTCH_NO_MEMORY, and works when it is tried again. */
+/* Runs all calls with the n-th allocation failing.  Returns whether one
+ * failed.  A call in which it failed must return HUTCH_NO_MEMORY and must work
+ * when repeated. */
 static bool try_all(long n)
 {
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
@@ -107,10 +109,10 @@ static bool try_all(long n)
 	again(hutch_wait(h, call, PATIENCE_MS, &m, &e) == 0);
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
-	/* There may also be the end of a run that failed in the middle. */
+	/* The end of a process whose start failed halfway may come, too. */
 	while (code < 0) {
 		rc = hutch_next(h, PATIENCE_MS, &m, &e);
-		/* Who polls is told that there is something to be tried again. */
+		/* poll(2) reports that there is a message to be taken again. */
 		check(rc == 1 || poll(&w, 1, 0) == 1);
 		if (rc < 0)
 			works(&e, e.kind == HUTCH_NO_MEMORY &&

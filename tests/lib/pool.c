@@ -1,4 +1,5 @@
-/* Sandboxes of pools: of a real one, and of a keeper that says what it was told to. */
+/* Sandboxes from pools: from a real pool, and from a keeper that sends what the
+ * test tells it to. */
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -7,7 +8,7 @@
 #include "base/pass.h"
 #include "tests/lib/trial.h"
 
-/* library.bats has made the pool, of one. */
+/* library.bats has made the pool "pond", which holds one sandbox ready. */
 static void take_from_a_pool(void)
 {
 	struct hutch *kept = trial_take("pond"), *held = trial_take("pond"), *none;
@@ -23,7 +24,7 @@ static void take_from_a_pool(void)
 	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
 	hutch_close(kept);
-	hutch_close(held); /* which ends it */
+	hutch_close(held); /* closing a sandbox that was not released ends it */
 	trial_end(trial_attach("kept"));
 
 	const struct hutch_how how = { .size = sizeof(how), .program = trial_program() };
@@ -34,13 +35,15 @@ static void take_from_a_pool(void)
 
 /* --- straight from its keeper -------------------------------------------------- */
 
-/* A pool of root's is whose `hutch` knows. */
+/* The library connects to a keeper itself, except as root: root's pools belong
+ * to another user, and only `hutch` finds that out. */
 static bool goes_straight(void)
 {
 	return geteuid() != 0;
 }
 
-/* The same pool: nothing of hutch is started, and the one taken answers. */
+/* Takes from the same pool without starting a program of hutch; each sandbox
+ * answers. */
 static void take_without_a_program(void)
 {
 	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
@@ -49,12 +52,12 @@ static void take_without_a_program(void)
 
 	if (!goes_straight())
 		return;
-	for (int i = 0; i < 3; i++) { /* one that has to be made first, too */
+	for (int i = 0; i < 3; i++) { /* two of them have to be made first */
 		works(&e, hutch_take("pond", &how, &h, &e) == 0);
 		hutch_message_free(trial_answer(h, hutch_info(h, HUTCH_WAIT, &e)));
 		hutch_close(h);
 	}
-	/* Closed while it waits, or before anybody has looked. */
+	/* Closing is allowed while the call waits, before its result is read. */
 	works(&e, hutch_take("pond", &how, &h, &e) == 0);
 	check(hutch_fd(h, &e) >= 0);
 	hutch_close(h);
@@ -69,7 +72,7 @@ static void folder(char *path, size_t size, const char *below)
 	(void)mkdir(path, 0700); /* the first ones may be there */
 }
 
-/* Listens as the keeper of pool `mirage`. */
+/* Listens as the keeper of a pool named "mirage". */
 static int keep_mirage(struct sockaddr_un *address)
 {
 	char path[100];
@@ -96,7 +99,8 @@ static void remove_mirage(int fd, const struct sockaddr_un *address)
 	check(rmdir(path) == 0);
 }
 
-/* A handle of it, and the keeper's end. */
+/* Returns a handle that takes from "mirage", and the keeper's end of its
+ * connection. */
 static struct hutch *open_mirage(int listener, int *ret_keeper)
 {
 	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
@@ -123,7 +127,7 @@ static struct hutch *open_mirage(int listener, int *ret_keeper)
 #define NUL_BEHIND "{\"id\":1,\"result\":{}}\0hello\n"
 
 static const struct keeper {
-	const char *says; /* and then it closes */
+	const char *says; /* what the keeper sends before it closes */
 	bool hands_over;
 	int kind;
 	const char *why;
@@ -174,7 +178,7 @@ static void hold_a_keeper_to_the_protocol(void)
 	remove_mirage(listener, &address);
 }
 
-/* Byte by byte, with one connection to nowhere after the other. */
+/* Sends byte by byte, each of the first 1,000 with a descriptor to nowhere. */
 static void bound_what_a_keeper_says(void)
 {
 	struct sockaddr_un address;
@@ -198,7 +202,8 @@ static void bound_what_a_keeper_says(void)
 	remove_mirage(listener, &address);
 }
 
-/* Where this process has no number left for it, the kernel drops what was handed out. */
+/* If this process has no free descriptor number, the kernel drops the
+ * descriptor of the sandbox. */
 static void find_no_descriptor_for_a_sandbox(void)
 {
 	struct sockaddr_un address;
@@ -220,7 +225,7 @@ static void find_no_descriptor_for_a_sandbox(void)
 	remove_mirage(listener, &address);
 }
 
-/* Who has connected already; -1: nobody. */
+/* Accepts a connection that is waiting already; returns -1 if there is none. */
 static int accept_one(int listener)
 {
 	struct pollfd w = { .fd = listener, .events = POLLIN };
@@ -228,8 +233,8 @@ static int accept_one(int listener)
 	return poll(&w, 1, 0) == 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 }
 
-/* Takes from a keeper and a sandbox that answer at once, where the n-th allocation fails;
- * true: one did. */
+/* Takes from a keeper and a sandbox that answer at once, with the n-th
+ * allocation failing.  Returns true if an allocation failed. */
 static bool take_without_memory(int listener, long n)
 {
 	const struct hutch_how how = { .size = sizeof(how), .program = "/nonexistent" };
@@ -241,7 +246,8 @@ static bool take_without_memory(int listener, long n)
 	check(write(ends[0], GREETED, strlen(GREETED)) > 0);
 	trial_fail_memory(n);
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
-	const int keeper = accept_one(listener); /* it may have failed after that */
+	const int keeper = accept_one(listener); /* there is none if hutch_take() failed
+						  * early */
 	check(!is_ready || pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
 	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;
 	const bool has_failed = trial_has_failed();
@@ -282,7 +288,8 @@ static void give_up_on_a_silent_keeper(void)
 	const int listener = keep_mirage(&address);
 	struct hutch *none = open_mirage(listener, &silent);
 	struct hutch *some = open_mirage(listener, &slow);
-	check(write(slow, GREETED, strlen(GREETED)) > 0); /* and then it makes one */
+	check(write(slow, GREETED, strlen(GREETED)) > 0); /* then it stays silent, as if
+							   * it made a sandbox */
 	check(hutch_ready(none, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_TIMEOUT);
 	check(strstr(e.message, "keeper of pool 'mirage' does not answer"));
 	check(hutch_ready(some, 300, &e) == -1 && e.kind == HUTCH_TIMEOUT);

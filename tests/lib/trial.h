@@ -2,10 +2,10 @@
  *
  *	build/tests/lib/cases NAME
  *
- * runs one case, against a real hutch (HUTCH, or the one on PATH) and in a process of its
- * own.  Before and after it, descriptors, children and signal dispositions are looked at:
- * a case leaves none of them other than it found them.  tests/run/library.bats names
- * them. */
+ * runs one case against a real hutch (HUTCH, or the one on PATH), in a process
+ * of its own.  A case must leave descriptors, children and signal dispositions
+ * as it found them, which is checked after it. tests/run/library.bats names the
+ * cases. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 		}                                                               \
 	} while (0)
 
-/* ... and says what the library said. */
+/* Like check(), and prints the library's error. */
 #define works(e, claim)                                                         \
 	do {                                                                    \
 		if (!(claim)) {                                                 \
@@ -35,39 +35,43 @@
 		}                                                               \
 	} while (0)
 
-/* What a case may begin with: one that is there, and one that is made. */
+/* Returns a handle of a sandbox: of a running one, or of a new one. */
 struct hutch *trial_attach(const char *name);
 struct hutch *trial_create(const char *name);
-/* One of that pool. */
+/* Returns a handle of a sandbox taken from that pool. */
 struct hutch *trial_take(const char *pool);
-/* Ends it, and closes the handle. */
+/* Ends the sandbox, and closes the handle. */
 void trial_end(struct hutch *h);
 
-/* hutch_run() of a shell's line: its exit code; what it printed is in `out`. */
+/* hutch_run() of a shell command.  Returns its exit code; `out` receives its
+ * output. */
 int trial_sh(struct hutch *h, const char *line, char *out, size_t size);
 
-/* The answer to a call that was made with HUTCH_WAIT, its JSON; to be freed. */
+/* Waits for the answer to a call that was made with HUTCH_WAIT.  The caller
+ * frees it. */
 struct hutch_message *trial_answer(struct hutch *h, int64_t call);
 
-/* The next message of that type, and of that call if it is not 0; others are dropped. */
+/* Returns the next message of that type, and of that call if it is not 0; drops
+ * all messages before it. */
 struct hutch_message *trial_next(struct hutch *h, int type, int64_t call);
 
-/* How many descriptors an execve(2) would leave open. */
+/* The number of descriptors that would survive an execve(2). */
 int trial_lasting(void);
 
-/* There is no descriptor to be had until the limit is set to that again. */
+/* Lowers RLIMIT_NOFILE so that no descriptor can be made.  Returns the old
+ * limit, which the caller restores. */
 struct rlimit trial_use_up_descriptors(void);
 
-/* The n-th allocation of this thread from now on fails, until it is asked whether one
- * did. */
+/* Makes the n-th allocation of this thread from now on fail. trial_has_failed()
+ * ends that, and tells whether one failed. */
 void trial_fail_memory(long n);
 bool trial_has_failed(void);
 bool trial_can_fail_memory(void);
 
-/* The hutch that this program runs. */
+/* Path of the hutch that this program runs. */
 const char *trial_program(void);
 
-/* The cases of each file. */
+/* The cases of each file, ended by an empty row. */
 struct trial {
 	const char *name;
 	void (*run)(void);
@@ -75,5 +79,5 @@ struct trial {
 extern const struct trial trials_use[], trials_trouble[], trials_hostile[], trials_memory[],
 	trials_pool[];
 
-/* As `hutch connect` or `hutch create`, for trials_hostile. */
+/* Plays `hutch connect` or `hutch create` for trials_hostile. */
 int trial_impostor(char **argv);

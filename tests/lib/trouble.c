@@ -1,4 +1,4 @@
-/* What goes wrong between a program and a sandbox. */
+/* Failures between a program and its sandbox. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -82,7 +82,8 @@ static void explain_errors(void)
 	      e.kind == HUTCH_INVALID);
 	check(!hutch_json_quote("\xe9") && !hutch_json_string("{\"a\":1}", "a"));
 
-	/* In vain, and then not. */
+	/* The first wait times out; the second, after the command may go on,
+	 * gets the answer. */
 	check(trial_sh(h, "mkfifo /tmp/go", NULL, 0) == 0);
 	const int64_t call =
 		hutch_call(h,
@@ -139,7 +140,7 @@ static void be_child(struct hutch *h, int done, int lasting)
 	_exit(0);
 }
 
-/* From a thread that is forked with the lock held by another, maybe. */
+/* Calls from another thread, so that fork(2) may find the lock held. */
 static void *keep_calling(void *arg)
 {
 	struct hutch *h = arg;
@@ -170,7 +171,8 @@ static void refuse_a_child_of_fork(void)
 	close(ends[1]);
 	check(pthread_join(thread, NULL) == 0);
 	check(read(ends[0], &(char){ 0 }, 1) == 1);
-	/* Nothing was lost here; and when we close it, nobody holds the connection. */
+	/* The parent's connection has lost nothing.  Closing it must end the
+	 * connection: the child has no copy. */
 	hutch_message_free(trial_answer(h, call));
 	struct hutch *other = trial_attach("box");
 	hutch_message_free(trial_answer(other, hutch_events(other, 0, HUTCH_WAIT, &e)));
@@ -232,7 +234,8 @@ static void *wait_twice(void *arg)
 	const struct twice *twice = arg;
 	struct hutch_error e;
 
-	/* The main thread may be at it, for a millisecond. */
+	/* The main thread may also wait for this call, for a millisecond at a
+	 * time. */
 	while (hutch_wait(twice->h, twice->call, -1, NULL, &e) == -1 &&
 	       e.kind == HUTCH_INVALID)
 		;
@@ -240,8 +243,8 @@ static void *wait_twice(void *arg)
 	return NULL;
 }
 
-/* The call is not answered in time until the other thread waits for it; then it is not for
- * this thread. */
+/* True once the other thread waits for the call.  Until then this thread's wait
+ * times out; from then on it is refused. */
 static bool is_waited_for(void *who)
 {
 	const struct twice *twice = who;
@@ -279,7 +282,7 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	int64_t process = 0;
 	check(hutch_json_integer(m->json, "process", &process));
 	hutch_message_free(m);
-	/* A child that was forked in between, and holds its copies. */
+	/* A child that is forked here holds copies of the library's descriptors. */
 	int held[2], status;
 	check(pipe2(held, O_CLOEXEC) == 0);
 	const pid_t child = fork();
@@ -310,14 +313,15 @@ static void end_every_call_when_the_supervisor_is_gone(void)
 	check(hutch_next(h, -1, &m, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	check(hutch_info(h, NULL, &e) == -1 && e.kind == HUTCH_DISCONNECTED);
 	struct pollfd w = { .fd = hutch_fd(h, &e), .events = POLLIN };
-	check(poll(&w, 1, 0) == 0); /* no loop is kept busy */
+	check(poll(&w, 1, 0) == 0); /* poll(2) must not wake up again and again */
 	close(held[0]), close(held[1]);
 	check(waitpid(child, &status, 0) == child && status == 0);
 	trial_end(h);
 }
 
-/* Meanwhile nobody looks at two of another sandbox, which was greeted from one of them: it
- * has answered in time, however late that is read. */
+/* While that supervisor is stopped, two handles of another sandbox are not
+ * read: one is not greeted yet, the other is.  Its supervisor has answered both
+ * in time, however late the answers are read. */
 static void give_up_on_one_that_is_stuck(void)
 {
 	struct hutch *h = trial_create("box"), *well = trial_create("barn");
@@ -332,7 +336,8 @@ static void give_up_on_one_that_is_stuck(void)
 
 	check(kill(supervisor, SIGSTOP) == 0);
 	works(&e, hutch_attach("box", &how, &other, &e) == 0);
-	/* On a machine that stood still meanwhile the handle is given up already. */
+	/* On a machine that was itself stopped meanwhile the handle may have
+	 * failed already. */
 	check(hutch_ready(other, 100, &e) == -1 &&
 	      (strstr(e.message, "not ready within 100 ms") ||
 	       strstr(e.message, "stopped or is stuck")));
@@ -380,8 +385,8 @@ static void share_children_with_the_host(void)
 	}
 }
 
-/* It may have begun, be ending, or just be ready: hutch rm -f waits for the end of
- * any. */
+/* When the handle is closed, the sandbox may be starting, ready or ending:
+ * hutch rm -f waits for the end in each case. */
 static void leave_nothing_when_closed_early(void)
 {
 	const char *const args[] = { "box", NULL };
@@ -393,7 +398,7 @@ static void leave_nothing_when_closed_early(void)
 		works(&e, hutch_create(args, &how, &h, &e) == 0);
 		check(hutch_info(h, NULL, &e) > 0);
 		for (int turns = 0; turns < 100 * i * i; turns++)
-			sched_yield(); /* it gets as far as it does */
+			sched_yield(); /* the launch gets a different distance each time */
 		if (i == 7)
 			works(&e, hutch_ready(h, PATIENCE_MS, &e) == 0);
 		hutch_close(h);

@@ -1,4 +1,4 @@
-/* What a program does with a sandbox when all goes well. */
+/* Calls of a program when nothing fails. */
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
@@ -8,8 +8,8 @@
 
 #include "tests/lib/trial.h"
 
-/* The output of a command until its time-out is delivered.  How soon a shell writes is nobody's
- * promise, so the time-out is doubled until this one has. */
+/* Output before a time-out is delivered.  No bound holds for when a shell
+ * writes, so the time-out is doubled until the shell has written. */
 static void time_out(struct hutch *h)
 {
 	struct hutch_exec x = { .size = sizeof(x),
@@ -54,7 +54,8 @@ static void run_commands(void)
 	check(!strcmp(r.err, "told\n"));
 	hutch_result_done(&r);
 
-	/* One that reads none of it, and one that somebody keeps the pipes of. */
+	/* The first command reads no input, and a process that it leaves behind
+	 * holds its pipes. */
 	x.argv = (const char *const[]){ "sh", "-c", "sleep 1000 & printf %s \"$GREETING\"",
 					NULL };
 	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
@@ -67,7 +68,7 @@ static void run_commands(void)
 	check(trial_sh(h, "head -c 40000000 /dev/zero | wc -c", said, sizeof(said)) == 0);
 	check(atoi(said) == 40000000);
 
-	/* None of it was a message. */
+	/* None of the output came as a message. */
 	struct hutch_message *m;
 	works(&e, hutch_next(h, 0, &m, &e) == 1 && m->type == HUTCH_READY);
 	hutch_message_free(m);
@@ -75,7 +76,8 @@ static void run_commands(void)
 	trial_end(h);
 }
 
-/* What is asked before it is open goes out then, descriptors too. */
+/* Requests made before the connection is open are sent once it is, with their
+ * descriptors. */
 static void run_at_once(void)
 {
 	const char *const args[] = { "box", NULL };
@@ -115,7 +117,8 @@ static void keep_no_more_than_16_mib(void)
 	trial_end(h);
 }
 
-/* All of it from an event loop, and all calls before it is ready. */
+/* Uses an event loop for everything; every call is made before the sandbox is
+ * ready. */
 static void serve_an_event_loop(void)
 {
 	const char *const args[] = { "--hostname", "looped", "box", NULL };
@@ -166,7 +169,8 @@ static void serve_an_event_loop(void)
 		}
 	}
 	check(poll(&w, 1, 0) == 0);
-	/* What a thread that waits for its own has read is shown to who polls. */
+	/* A message that another thread's wait has read makes the descriptor
+	 * readable for poll(2). */
 	works(&e, hutch_info(h, &tags[0], &e) > 0);
 	hutch_message_free(trial_answer(h, hutch_stats(h, HUTCH_WAIT, &e)));
 	check(poll(&w, 1, 0) == 1 && hutch_next(h, 0, &m, &e) == 1 && m->tag == &tags[0]);
@@ -176,7 +180,8 @@ static void serve_an_event_loop(void)
 	trial_end(h);
 }
 
-/* One that asks for nothing is told as well that it is open, though nobody calls. */
+/* A program that makes no request and only polls is told when the sandbox is
+ * ready. */
 static void open_for_who_only_polls(void)
 {
 	struct hutch *box = trial_create("box"), *h;
@@ -207,7 +212,8 @@ static void copy_files(void)
 
 	check(pipe2(tar, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0);
 	check(trial_sh(h, "mkdir a; echo one >a/1; seq 1000 >a/2", NULL, 0) == 0);
-	/* Out and in at once, through one pipe: no byte of it passes here. */
+	/* Copies out and in at once through one pipe, so that no byte passes
+	 * through this program. */
 	const struct hutch_copy out = { .size = sizeof(out),
 					.path = "a",
 					.flags = HUTCH_FDS,
@@ -266,7 +272,8 @@ static void do_actions(void)
 			break;
 		const bool is_told = m->type == HUTCH_OUTPUT && m->stream == 0 && m->data_len > 0;
 		hutch_message_free(m);
-		if (is_told && !was_told) /* it goes on when its first line has come */
+		if (is_told && !was_told) /* the command goes on when its first line has
+					   * come */
 			check(trial_sh(h, "echo >/tmp/go", NULL, 0) == 0);
 		was_told |= is_told;
 	}
@@ -276,7 +283,7 @@ static void do_actions(void)
 	free(content);
 	hutch_message_free(m);
 
-	/* More than a socket holds. */
+	/* More than a socket's buffer holds. */
 	char *large = malloc(3000100);
 	int len = sprintf(
 		large,
@@ -356,7 +363,7 @@ static void watch_and_steer(void)
 		hutch_message_free(m);
 	}
 	free(status);
-	/* One ends it; both are told. */
+	/* One handle stops the sandbox; both get the message. */
 	hutch_message_free(trial_answer(other, hutch_stop(other, 5, HUTCH_WAIT, &e)));
 	m = trial_next(h, HUTCH_ENDED, 0);
 	check(m->error.kind == HUTCH_DISCONNECTED &&
@@ -378,10 +385,10 @@ static void end_by_kill(struct hutch *h)
 	hutch_close(h);
 }
 
-/* library.bats has made `box`, with a file, and it has ended. */
+/* library.bats has made `box` with a file in it, and the sandbox has ended. */
 static void read_what_the_supervisor_logs(void)
 {
-	check(setenv("HUTCH_LOG_LEVEL", "info", 1) == 0); /* so that there is some */
+	check(setenv("HUTCH_LOG_LEVEL", "info", 1) == 0); /* so that something is logged */
 	struct hutch *h = trial_create("box");
 	const struct hutch_request logs = { .size = sizeof(logs),
 					    .method = "logs",
@@ -425,7 +432,7 @@ static void start_again(void)
 
 #define THREADS 6
 #define ROUNDS	20
-#define CALLS	300 /* short ones, so that one often reads what is for another */
+#define CALLS	300 /* short ones, so that a thread often reads another's answer */
 
 struct hand {
 	struct hutch *h;
@@ -459,7 +466,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Takes all messages, of which none is an answer of theirs. */
+/* Takes all messages; none of them may be an answer to one of the threads. */
 static void *take(void *arg)
 {
 	const struct hand *hand = arg;
@@ -507,8 +514,8 @@ static void give_each_thread_its_answers(void)
 struct rivals {
 	struct hutch *h;
 	atomic_int taken;
-	atomic_bool is_over; /* after the next message */
-	double cpu_s;	     /* of the thread */
+	atomic_bool is_over; /* ends after the next message */
+	double cpu_s;	     /* processor time of the thread */
 };
 
 static int take_one(struct rivals *r, int timeout_ms)
@@ -530,7 +537,7 @@ static double in_seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* The processor time of this thread. */
+/* Processor time of this thread so far. */
 static double used_cpu(void)
 {
 	struct rusage used;
@@ -561,8 +568,9 @@ static void wait_without_being_busy(void)
 		while (r.taken <= i)
 			(void)take_one(&r, 0);
 	}
-	/* Nothing comes for as long as this thread has work; one that tried again and again
-	 * would have used as much as this one by then. */
+	/* No message comes while this thread is busy.  A waiting thread that
+	 * retried all the time would by then have used as much time as this
+	 * one. */
 	for (const double until = used_cpu() + 0.4; used_cpu() < until;)
 		;
 	r.is_over = true;
@@ -574,7 +582,8 @@ static void wait_without_being_busy(void)
 	trial_end(r.h);
 }
 
-/* Of a program that has called setlocale(3), with a comma where JSON has a point. */
+/* A program that has called setlocale(3) may have a decimal comma; JSON has a
+ * point. */
 static void read_fractions_in_any_locale(void)
 {
 	double number = 0;
@@ -583,8 +592,9 @@ static void read_fractions_in_any_locale(void)
 	check(!strcmp(localeconv()->decimal_point, ","));
 	check(hutch_json_number("{\"cpu\":1.75}", "cpu", &number) && number == 1.75);
 	check(hutch_json_number("{\"a\":-25.5e-1}", "a", &number) && number == -2.55);
-	check(!hutch_json_number("{\"a\":1.5e999}", "a", &number)); /* it is out of range */
-	check(!strcmp(localeconv()->decimal_point, ",")); /* the program's is as it was */
+	check(!hutch_json_number("{\"a\":1.5e999}", "a", &number)); /* out of range */
+	check(!strcmp(localeconv()->decimal_point, ",")); /* the program's locale is
+							   * unchanged */
 }
 
 const struct trial trials_use[] = {

@@ -39,7 +39,7 @@ scope/main.c: wait_for
 store/ledger.c: ledger_lock
 """
 
-# A start: of a loop, of a wait for an answer, or of a span that is measured.
+# Starts: of a loop, of a wait for an answer, or of an interval that is measured.
 STARTS = """
 executor/executor.c: executor_init
 rootfs-tools/fetch.c: fetch_layers
@@ -55,7 +55,8 @@ sandbox/rung.c: run run_all
 sandbox/supervise.c: supervise_run
 """
 
-# The date: it is written down, or a verb reads it once and hands it down.
+# Reads of the date: the date is written down, or a verb reads it once and hands
+# it down.
 STAMPS = """
 rootfs-tools/build.c: build_image
 rootfs-tools/ls.c: print
@@ -76,17 +77,17 @@ CLOCK = "base/clock.h: clock_ms clock_us"
 
 ADVICE = "take now as an argument, see base/clock.h"
 
-# A name that stands without its brackets may be called by another.
+# A name without brackets after it may be called under another name.
 READ = re.compile(r"\b(?:clock_(?:ms|us|gettime)|gettimeofday|timespec_get|ftime)\b|"
                   r"\b(?:SYS|__NR)_(?:clock_gettime|gettimeofday|time)\b|(?<![\w.>])times\s*\(|"
                   r"(?<![\w.>])time\s*\(\s*(?:NULL|0|&\s*[\w.>-]+)\s*\)")
-# What no function is called, although it stands before a bracket.
+# Attributes stand before a bracket but are no function.
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)")
 NAME = re.compile(r"(\w+)\s*\(")
 
 
 def allowed():
-    """(file, function) of all that may."""
+    """Returns the pairs (file, function) that may read a clock."""
     lines = "\n".join((LOOPS, STARTS, STAMPS, CLOCK)).strip().splitlines()
     pairs = (line.split(":") for line in lines if line)
     return {(file.strip(), function) for file, functions in pairs
@@ -94,14 +95,15 @@ def allowed():
 
 
 def without_words(text):
-    """Comments and strings become blank; lines stay."""
+    """Replaces comments and strings by blank lines, so that line numbers stay."""
     return re.sub(r"""/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*\"""",
                   lambda match: "\n" * match[0].count("\n"), text, flags=re.S)
 
 
 def reads(text):
-    """Each read: its line, and the function that it is in.  A function's body begins with a
-    bracket at the left, and its name stands on the last line before that begins there."""
+    """Yields each read: its line, and its function.  A function's body begins
+    with a bracket in column 0; its name is on the last line before that which
+    begins in column 0."""
     head = function = "no function"
     for number, line in enumerate(without_words(text).splitlines(), 1):
         if line.startswith("{"):
@@ -111,7 +113,7 @@ def reads(text):
             function = "no function"
         elif re.match(r"[A-Za-z_]", line):
             head = line
-            # A prototype names what it declares, and reads nothing.
+            # A prototype or type only names a clock function, and reads none.
             before, _, body = line.replace("=", "{").partition("{")
             name = NAME.search(ATTRIBUTE.sub("", before))
             for _ in READ.finditer(body):

@@ -32,7 +32,8 @@ def does_not_compile(name, text):
 
 
 def used_words(tree):
-    """Names that are read, and strings, which may be in __all__ or an annotation."""
+    """Yields the names that are read, and strings, which may be names in
+    __all__ or an annotation."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             yield node.id
@@ -54,7 +55,7 @@ def unused_imports(name, text):
 
 
 def unused_names(name, text):
-    """Of functions: what is assigned alone, and read nowhere in the function."""
+    """Yields the local names of functions that are only assigned, never read."""
     for function in ast.walk(tree_of(name, text)):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -77,8 +78,8 @@ def long_lines(_, text):
 
 
 def is_of_more(text):
-    """Text that is no Python by itself, since the shell puts something into it, is judged by
-    its lines."""
+    """Judges text that is no Python by itself, since the shell inserts
+    something, line by line."""
     try:
         return len(ast.parse(text).body) > 1 or \
             any(hasattr(node, "body") for node in ast.parse(text).body)
@@ -87,7 +88,7 @@ def is_of_more(text):
 
 
 def quoted(text, start, quote):
-    """From behind a quote to the one that ends it."""
+    """Returns the text from after a quote up to the one that closes it."""
     end = start
     while end < len(text) and text[end] != quote:
         end += 2 if text[end] == "\\" and quote == '"' else 1
@@ -112,7 +113,7 @@ def findings(rule, name, text):
 
 
 def pyflakes(names):
-    """FILE:LINE:COLUMN: MESSAGE, a line each."""
+    """Runs pyflakes3; yields its findings as FILE:LINE:COLUMN: MESSAGE."""
     said = subprocess.run(["pyflakes3", *names], cwd=TOP, capture_output=True, text=True)
     noted = {f"{name}:{number}" for name in names
              for number, line in enumerate(text_of(name).split("\n"), 1) if "# noqa" in line}
@@ -129,7 +130,7 @@ PYTHON_RULES = [
 
 
 def checks(python, bats):
-    """python and bats: texts by name."""
+    """Runs all checks. python and bats map names to texts."""
     broken = [f for name, text in python.items() for f in findings(does_not_compile, name, text)]
     yield "each Python file compiles", broken
     if broken:

@@ -1,4 +1,4 @@
-"""report.py: what the lints of the tests share: the files, and TAP."""
+"""report.py: shared by the lints of the tests: the list of files, and TAP."""
 import os
 import pathlib
 import subprocess
@@ -7,7 +7,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
 def files(folders, endings):
-    """Those that git knows or would add, or, without git, all there are; sorted, from TOP."""
+    """Returns the files that git tracks or would add, or, without git, all
+    files; sorted, from TOP."""
     try:
         said = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
                                "-z",
@@ -24,7 +25,8 @@ def text_of(name):
 
 
 def tell(checks):
-    """checks: pairs of a sentence and its findings.  Prints TAP; the exit code."""
+    """Prints TAP for checks, pairs of a sentence and its findings.  Returns the
+    exit code."""
     number = failed = 0
     for sentence, findings in checks:
         findings = list(findings)

@@ -22,7 +22,8 @@ def shell(text):
 
 
 def ran(suites, folder, must_work=False, places=2, **options):
-    """What a run of `suites` prints, its exit code, and what is in its flaky.txt."""
+    """Runs `suites`; returns the printed lines, the exit code, and the content
+    of flaky.txt."""
     run, out, flaky = Run(**options), io.StringIO(), folder / "flaky.txt"
     with contextlib.redirect_stdout(out):
         run.suites(suites, places)
@@ -44,7 +45,8 @@ def a_suite_that_fails_twice_fails(folder):
 
 
 def a_suite_that_passes_the_second_time_is_flaky(folder):
-    """It runs again when all others have ended, and the run passes."""
+    """A suite that failed runs again when all others have ended, and the run
+    passes if it then does."""
     first = folder / "first"
     flaky_suite = shell(f"mkdir {first} 2>/dev/null && echo not ok 1 - a || echo ok 1 - a")
     lines, code, flaky = ran([Suite("a", flaky_suite), Suite("b", PASSES)], folder)
@@ -55,7 +57,8 @@ def a_suite_that_passes_the_second_time_is_flaky(folder):
 
 
 def a_second_run_must_pass_what_failed(folder):
-    """One that skips the failed test, or ends earlier, makes the failure no flaky one."""
+    """A second try that skips the failed test, or ends earlier, is no pass: the
+    failure is not flaky."""
     for number, second in enumerate(("ok 1 - a # skip no luck; echo ok 2 - b; echo ok 3 - c",
                                      "ok 2 - b", "ok 1 - x # skip; echo ok 2 - y # skip")):
         first = folder / str(number)
@@ -86,7 +89,8 @@ def a_suite_fails_that_ends_badly_or_runs_nothing(folder):
 
 
 def a_suite_fails_that_ends_before_its_plan_does(folder):
-    """Whatever its code; of several plans, as the machines have them, the sum counts."""
+    """Too few results fail, whatever the exit code; of several plans (the
+    machines print several) the sum counts."""
     suites = [Suite(str(i), ["printf", text]) for i, text in enumerate((
         "1..3\nok 1 - x\nok 2 - y\n", "1..1\nok 1 - x\nok 1 - y\n", "ok 1 - x\nBail out!  No disk\n",
         "1..2\nok 1 - x\nok 2 - y\n1..1\nok 1 - z\n"))]
@@ -104,7 +108,7 @@ def a_suite_that_hangs_is_ended_and_shown(folder):
 
 
 def a_hung_suite_is_ended_where_it_cannot_be_shown(folder):
-    """A machine may have no ps."""
+    """A machine may lack ps."""
     for name in ("env", "sh", "sleep"):
         (folder / name).symlink_to(shutil.which(name))
     path = os.environ["PATH"]
@@ -117,7 +121,7 @@ def a_hung_suite_is_ended_where_it_cannot_be_shown(folder):
 
 
 def a_suite_that_cannot_run_fails(folder):
-    """The run does not wait for it for ever."""
+    """The run does not wait for ever for a suite that cannot be started."""
     lines, code, _ = ran([Suite("a", ["echo", "no argument has a \0"]), Suite("b", PASSES)], folder)
     assert code == 1 and lines[-1] == "1 passed, 1 failed", lines
     assert any(line.startswith("not ok 0 - a: it could not run: ") for line in lines), lines
@@ -130,8 +134,8 @@ def a_line_ends_with_lf_alone(folder):
 
 
 class Interrupted(io.StringIO):
-    """Standard output that raises KeyboardInterrupt when the suite has written a line to `fifo`
-    and the run has said that the suite is running."""
+    """Standard output that raises KeyboardInterrupt once the suite has written
+    a line to `fifo` and the run has reported the suite as running."""
 
     def __init__(self, fifo):
         super().__init__()
@@ -147,7 +151,7 @@ class Interrupted(io.StringIO):
 
 
 def interrupt(text, fifo, grace_s):
-    """The interrupted run of a suite; this returns when no process has `fifo` open."""
+    """Interrupts the run of a suite; returns when no process has `fifo` open."""
     out = Interrupted(fifo)
     with contextlib.redirect_stdout(out), contextlib.suppress(KeyboardInterrupt), \
             Run(silence_s=0.01, grace_s=grace_s) as run:
@@ -186,7 +190,7 @@ def a_skip_of_cmocka_is_none_that_failed(folder):
 
 
 def what_runs_alone_begins_when_all_others_have_ended(folder):
-    """The suite beside it ends when the test has seen both of the others."""
+    """The suite beside it ends when the test has seen both of the others run."""
     fifo = folder / "fifo"
     os.mkfifo(fifo)
     waits = shell(f"read -r word <{fifo}; echo ok 1 - $word; echo >{folder}/ended")
@@ -197,7 +201,7 @@ def what_runs_alone_begins_when_all_others_have_ended(folder):
 
 
 def a_silent_run_says_where_it_is(folder):
-    """The suite ends when the run has said that it is running."""
+    """The suite ends when the run has reported it as running."""
     fifo = folder / "fifo"
     os.mkfifo(fifo)
 

@@ -27,14 +27,15 @@ SHELL = (".bats", ".bash", ".sh")
 C = (".c", ".h")
 FOLDERS = ("tests", "sdk/python/tests")
 
-# Where a clock is what it is about, and these lints, which have samples.  The runner tells what
-# each suite has cost.
+# Exempt: folders whose subject is a clock, and these lints, which have
+# samples.  The runner reports the time of each suite.
 EXEMPT = ("tests/bench/", "tests/clock/", "tests/fuzz/corpus/", "tests/lint/", "tests/patience.",
           "tests/runner.py")
-# The first runs for a given time, and writes beside what happens when that was; the second has
-# the date in what it signs; the third tells how long a command was silent, and judges nothing.
+# Exempt from the rule of clocks: the first runs for a given time and writes it
+# beside what happened; the second has the date in what it signs; the third
+# reports how long a command was silent, and judges nothing.
 EXEMPT_CLOCKS = ("tests/endure/", "tests/run/registries.py", "tests/fresh/silence.py")
-# The one loop of its language that looks again and again, and the pace of random clients.
+# The one polling loop in each language, and the pace of random clients.
 EXEMPT_FUNCTIONS = {"tests/run/helpers.bash": r"until_true\(\) \{",
                     "tests/vm/tap.sh": r"until_true\(\) \{",
                     "tests/endure/pace.py": r"async def (?:pause|is_so)\("}
@@ -49,7 +50,7 @@ CLOCK += "tests/clock is for what must watch a clock"
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 NUMBER = r"\d+(?:_\d+)*(?:\.\d*)?|\.\d+"
 
-# A command, with blanks or, as a list of words has it, with quotes between.
+# A command, followed by blanks or, in a list of words, by quotes and a comma.
 COMMAND = re.compile(r"(?<![\w.$@{-])sleep(?:[ \t]+|[\"']\)?,[ \t]*(?:TEXT\()?)[\"'\\]*"
                      rf"(?:(?P<number>{NUMBER})(?P<unit>[smhd]?)(?![\w.]))")
 CALL = re.compile(r"(?<![\w.])(?P<name>(?:time\.|asyncio\.|libc\.)?sleep|usleep|"
@@ -62,7 +63,7 @@ NOTHING = re.compile(r"\bselect\.select\(\[\], *\[\], *\[\], *[^) ]|\bpoll\((?:N
                      r"\bppoll\((?:NULL|0), *0, *[^N) ]|\bthrd_sleep\(|"
                      r"\bp?select\(0, *NULL, *NULL, *NULL, *[^N) ]|"
                      r"\bselect[ (]+undef, *undef, *undef, *[^u ]")
-# What another name hides from CALL.
+# Imports under another name, which CALL would miss.
 ALIAS = re.compile(r"^[ \t]*(?:from (?:time|asyncio) import [^#\n]*\b(?:sleep\b[ \t]+as\b|\*)|"
                    r"import (?:time|asyncio) as|from time import [^#\n]*\bsleep\b)", re.M)
 READ_T = re.compile(r"\bread\b(?:[ \t]+-\w+)*?[ \t]+-\w*t[ \t]*[\"']?"
@@ -70,7 +71,7 @@ READ_T = re.compile(r"\bread\b(?:[ \t]+-\w+)*?[ \t]+-\w*t[ \t]*[\"']?"
 TIMEOUT = re.compile(r"(?<![\w.$@{/-])timeout(?:[ \t]+(?:-[ks][ \t]+|-{1,2}(?:kill-after|signal)[= \t])\w+|"
                      rf"[ \t]+-[\w=-]+)*[ \t]+[\"']?(?P<number>{NUMBER})(?P<unit>[smhd]?)(?![\w.])[\"']?"
                      r"[ \t]+(?!sleep (?:1000|infinity))[\"'$/\w]")
-# Arguments, each of which may be a call.
+# Arguments, each of which may itself be a call.
 ARGUMENTS = r"(?:[^()\n]|\([^()\n]*\))*?"
 PYTHON_BOUND = re.compile(
     rf"(?:\.(?:settimeout|wait|join|alarm|Timer|call_later)\((?P<number>{NUMBER})[,)]|"
@@ -101,14 +102,16 @@ def is_short_command(match):
 
 
 def is_short_variable(match):
-    """One that the file sets to a short time, a short default, or what is computed."""
+    """A variable that the file sets to a short time, a short default, or a
+    computed time."""
     if not match["name"]:
         return float(match["number"] or 0) < 100
     return re.search(rf"(?<![\w$]){match['name']}=[\"']?(?:\d{{1,2}}(?:[.s]\d*)?|\.\d+)(?![\w.])", match.string)
 
 
 def is_short_bound(match):
-    """In C those in milliseconds, too: PATIENCE_MS is the name of all that are."""
+    """C bounds are also in milliseconds; PATIENCE_MS is the only name for such
+    bounds."""
     number = float(next(text for text in match.groupdict().values() if text))
     if match.re is C_BOUND:
         return match["number"] is None or number < 100
@@ -123,13 +126,14 @@ def is_short_call(match):
     if name == "asyncio.sleep" and what == "0":
         return False
     if not re.fullmatch(NUMBER, what):
-        # Of a function's own parameter in C, `unsigned sleep(unsigned)`, or a word of prose.
+        # Not a call: a function's own parameter in C, `unsigned
+        # sleep(unsigned)`, or a word of prose.
         return "." in name or name.startswith("u") or what[:1] in "*&"
     return float(what.replace("_", "")) / (1e6 if name.startswith("u") else 1) < 100
 
 
 def is_of_time(match):
-    """And not of a processor's."""
+    """True unless the clock is one of processor time."""
     return not CPU.match(match.string, match.end())
 
 
@@ -137,7 +141,8 @@ def always(_):
     return True
 
 
-# Of each: in which files, what is seen, when it counts, and what is said.
+# Each rule: the files it holds for, the pattern, the condition under which a
+# match counts, and the message.
 RULES = [
     (ENDINGS, COMMAND, is_short_command, NAP),
     ((".py", ".c", ".h", ".bats", ".bash", ".sh", ".jsonl", ".json"), CALL, is_short_call, NAP),
@@ -162,12 +167,12 @@ SENTENCES = {NAP: "no test takes a nap", READ: "no test reads for a time of its 
 
 
 def blank(match):
-    """As many lines."""
+    """Returns as many empty lines as the match has."""
     return "\n" * match[0].count("\n")
 
 
 def code_or_blank(match):
-    """A string of C stays, whatever is in it."""
+    """Keeps a C string, whatever is in it."""
     return match[0] if match[0].startswith('"') else blank(match)
 
 
@@ -190,7 +195,7 @@ def without_exempt_functions(name, text):
 
 
 def findings(name, text):
-    """Pairs of what is to be done instead and FILE:LINE with it."""
+    """Yields pairs of the advice and the FILE:LINE that it is for."""
     if name.startswith(EXEMPT):
         return
     text = without_exempt_functions(name, without_comments(name, text))

@@ -1,12 +1,13 @@
 #!/usr/bin/env -S python3 -SE
-"""test_lints.py: each rule of the lints is red for a sample, and for nothing that is allowed."""
+"""test_lints.py: each rule of the lints refuses its samples, and nothing that
+is allowed."""
 import sys
 
 import python
 import report
 import sleeps
 
-# A file's name, and what is in it; of those below, one rule each.
+# Samples: a file's name and its content.  Those of each list break one rule.
 NAPS = [
     ("tests/run/x.bats", "sleep 0.3"),
     ("tests/run/x.bats", "\t(/bin/sleep .5; echo) &"),
@@ -137,7 +138,7 @@ NEITHER = [
     ("tests/patience.py", "time.sleep(0.001)"),
 ]
 
-# The sentence of the check that is red.
+# Samples, each with the sentence of the check that must fail.
 PYTHON = {
     "def f(:\n    pass\n": "compiles",
     "import os\n": "imports",
@@ -161,7 +162,7 @@ def red(found):
 
 
 def rows():
-    """A sentence for each sample, and whether it is so."""
+    """Yields a sentence for each sample, and whether it holds."""
     for instead, samples in ((sleeps.NAP, NAPS), (sleeps.READ, READS),
                              (sleeps.BOUND, BOUNDS), (sleeps.CLOCK, CLOCKS)):
         for name, text in samples:

@@ -4,9 +4,10 @@
 #	apparmor.sh AS...	AS runs a command as an ordinary user
 #
 # Debian's AppArmor 3 has no rule about user namespaces, and its kernel no
-# apparmor_restrict_unprivileged_userns.  So the profile is loaded without what is new in it, the
-# refusal is that of Debian's own sysctl, and a user namespace without rights is made by a
-# profile that grants none, with the sysctl of Ubuntu beside it.
+# apparmor_restrict_unprivileged_userns.  So the profile is loaded without its
+# newer rules, user namespaces are refused by Debian's own sysctl, and a user
+# namespace without rights comes from a profile that grants none, with a copy of
+# Ubuntu's sysctl beside it.
 #
 # shellcheck disable=SC2016,SC2034,SC2154 # for another shell; from tap.sh
 top=$(cd "${0%/*}/../.." && pwd)
@@ -20,7 +21,7 @@ cp "$top"/build/libexec/hutch-* "$at/libexec/hutch"
 echo 1 >"$T/sysctl/apparmor_restrict_unprivileged_userns"
 chmod -R a+rX "$T" "$at"
 
-# hutch ARG...: as the user; what it says is in $T/out, its code in $rc.
+# hutch ARG...: runs hutch as the user; its output is in $T/out, its exit code in $rc.
 hutch() {
 	"${as[@]}" "$at/bin/hutch" "$@" >"$T/out" 2>&1
 	rc=$?
@@ -29,14 +30,14 @@ hutch() {
 says() {
 	grep -qE -- "$1" "$T/out" || { echo "nothing matches $1"; return 1; }
 }
-# load FILE: in place of what was loaded of that name.
+# load FILE: replaces the loaded profile of the same name.
 load() {
 	apparmor_parser -r -T -W "$1"
 }
 unload() {
 	apparmor_parser -R "$1"
 }
-# old: what there is of the profile for AppArmor 3.
+# old: prints the part of the profile that AppArmor 3 understands.
 old() {
 	"$top/packaging/apparmor/install.sh" yes "$T" "$at" &&
 		sed -e s,abi/4.0,abi/3.0, -e '/^  userns,$/d' "$T/etc/apparmor.d/hutch" >"$T/hutch"
@@ -53,7 +54,7 @@ works_with_profile() {
 	unload "$T/hutch"
 	return $passed
 }
-# Debian's own.
+# Uses Debian's own sysctl.
 refused() {
 	sysctl -q kernel.unprivileged_userns_clone=0
 	hutch doctor
@@ -67,7 +68,8 @@ refused() {
 	sysctl -q kernel.unprivileged_userns_clone=1
 	return $passed
 }
-# All but capabilities, and so none in a namespace of its own.
+# A profile with everything but capabilities, so that a new user namespace has
+# none either.
 powerless() {
 	old && sed -e 's/flags=(unconfined)//' \
 		-e '/^}/i file, network, unix, signal, ptrace, dbus, mount, umount, remount, pivot_root,' \
@@ -86,7 +88,7 @@ powerless() {
 
 try "the kernel has AppArmor, and it is on" has_apparmor
 try "hutch works under its profile, and the inside has that too" works_with_profile
-try "where user namespaces are refused the other rung is named, and works" refused
-try "a user namespace without rights is told as AppArmor's, with what helps" powerless
+try "where user namespaces are refused --isolation landlock is named, and works" refused
+try "a user namespace without rights is reported as AppArmor's doing, with a remedy" powerless
 rm -rf "$T" "$at"
 echo "1..$count"

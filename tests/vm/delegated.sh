@@ -1,17 +1,17 @@
 #!/bin/bash
-# The limits in cgroups that are delegated as a service manager does it, without one.
-# Run by root where cgroup2 is mounted with all its controllers; T, H and HOG are
-# what tap.sh wants, and T belongs to the user, LIMITS_UID (1000).
+# The limits in cgroups that this script delegates as a service manager would.
+# Run by root where cgroup2 is mounted with all its controllers; T, H and HOG
+# are set for tap.sh, and T belongs to the user LIMITS_UID (default 1000).
 user=${LIMITS_UID:-1000} group=/sys/fs/cgroup/delegated
 
-# What a service manager does for a unit with Delegate=yes.
+# Delegates a cgroup as a service manager does for a unit with Delegate=yes.
 delegate() {
 	echo '+cpu +memory +pids' >/sys/fs/cgroup/cgroup.subtree_control
 	mkdir "$1"
 	chown $user:$user "$1" "$1"/cgroup.{procs,threads,subtree_control}
 }
 
-# as_user GROUP COMMAND...: a session of the user's, started in that group.
+# as_user GROUP COMMAND...: runs a command as the user, started in that group.
 as_user() (
 	echo 0 >"$1/cgroup.procs"
 	shift
@@ -22,7 +22,8 @@ as_user() (
 )
 
 here=${0%/*}
-# A script that does not come to its last line has told nothing of what it left out.
+# whole COMMAND...: a script that ends before its last line must fail, since it
+# does not report the tests that it left out.
 whole() {
 	"$@" 2>&1 || echo "not ok - ended with code $?: $*"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Where nothing was delegated to the user.
+# Limits where no cgroup is delegated to the user.
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
@@ -9,7 +9,8 @@ refused() {
 	[ $rc = 125 ] && is status '"setup-error"' && grep -q 'not delegated to you' "$T/err" &&
 		grep -q 'systemd-run --user --scope -p Delegate=yes hutch' "$T/err"
 }
-# It exists and is delegated, but we do not live below it: the kernel refuses.
+# The cgroup exists and is delegated, but hutch does not live below it: the
+# kernel refuses.
 elsewhere() {
 	hutch --cgroup-parent "$GROUP" --memory 64m -- true
 	[ $rc = 125 ] && grep -q 'Delegate=yes' "$T/err" && nothing_left
@@ -20,7 +21,8 @@ watched() {
 		grep -q 'when hutch looked' "$T/err"
 }
 spared() {
-	# Reserves far more than it uses, and shares what it uses with its children.
+	# The hog reserves far more than it uses, and shares its pages with its
+	# children.
 	hutch --best-effort --memory 64m -- sh -c 'ulimit -v unlimited; /hog heap 30; /hog heap 30'
 	[ $rc = 0 ] && is degraded '["memory"]'
 }
@@ -42,9 +44,9 @@ doctor() {
 }
 
 try 'a limit without a delegated cgroup is an error with its remedy' refused
-try 'so is a delegated cgroup that hutch does not live below' elsewhere
+try 'so is a limit in a delegated cgroup that hutch does not live below' elsewhere
 try '--best-effort: memory is watched' watched
-try '--best-effort: what stays under it is left alone' spared
+try '--best-effort: a command under the limit is left alone' spared
 try '--best-effort: processes are counted' counted
 try '--best-effort: files in memory are bounded' bounded_files
 try '--disk alone needs no cgroup' disk_alone

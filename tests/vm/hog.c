@@ -1,6 +1,7 @@
-/* Uses something up, inside a sandbox:  hog WHAT [MIB | N]  or  hog spin THREADS [MS]
+/* Uses up a resource inside a sandbox: hog WHAT [MIB | N] or hog spin THREADS
+ * [MS]
  *
- * The memory hogs never stop by themselves: what ends them is the limit. */
+ * The memory hogs never stop by themselves: the limit ends them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -21,14 +22,14 @@
 
 #define MIB (1u << 20)
 
-/* 0 MiB: as much as there is. */
+/* True when `done` reached `mib`; with 0 the hog takes all there is. */
 static int is_enough(long done, long mib)
 {
 	return mib && done >= mib;
 }
 
-/* All of these pages by one call (since Linux 5.14): in user-mode-linux a fault costs many
- * times what the page does. */
+/* Touches all pages by one call (since Linux 5.14): in user-mode-linux a page
+ * fault costs many times the page. */
 static void use(void *pages, size_t len)
 {
 	if (madvise(pages, len, MADV_POPULATE_WRITE) < 0)
@@ -57,7 +58,7 @@ static int fill(int fd, long mib)
 	return 0;
 }
 
-/* Says how it ended: at the end of a tmpfs there is an errno, not a signal. */
+/* Prints how the writing ended: a full tmpfs gives an errno, not a signal. */
 static int file(const char *path, long mib)
 {
 	int fd = open(path, O_CREAT | O_WRONLY, 0600), sys;
@@ -110,7 +111,7 @@ static int unix_pair(int ends[2])
 	return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 }
 
-/* What fits into each pair, until descriptors run out; then in a child. */
+/* Fills each pair's buffers until descriptors run out, then goes on in a child. */
 static int buffers(int (*make)(int ends[2]), long mib)
 {
 	static char page[4096];
@@ -135,8 +136,9 @@ static int buffers(int (*make)(int ends[2]), long mib)
 	}
 }
 
-/* Open files that take no descriptor: each map holds one of its own.  As many as a process
- * may have; then in a child, whose maps are in place of its parent's. */
+/* Files that stay open without a descriptor: each mapping holds one.  Makes as
+ * many as a process may have, then goes on in a child whose mappings replace
+ * its parent's. */
 static int maps(void)
 {
 	enum { MAPS = 60000, PAGE = 4096 };
@@ -159,7 +161,7 @@ static int maps(void)
 	}
 }
 
-/* Queues of System V, and what each takes. */
+/* Fills queues of System V. */
 static int queues(void)
 {
 	static struct {
@@ -176,8 +178,8 @@ static int queues(void)
 	}
 }
 
-/* POSIX's, which stay when we have ended.  Prints how many there were, why no more,
- * and how many KiB are in them. */
+/* Fills queues of POSIX, which survive this process.  Prints how many there
+ * were, why there were no more, and how many KiB are in them. */
 static int posix_queues(void)
 {
 	static char message[8192];
@@ -206,7 +208,8 @@ static void *forever(void *arg)
 	return arg;
 }
 
-/* So many threads until they have used so many ms of the processor; 0: for ever. */
+/* Spins that many threads until they have used that many ms of processor time;
+ * 0: for ever. */
 static int spin(long threads, long ms)
 {
 	struct timespec cpu = { 0 };
@@ -220,7 +223,7 @@ static int spin(long threads, long ms)
 	return 0;
 }
 
-/* Forks until it can't; prints how many there were and why no more. */
+/* Forks until fork(2) fails; prints the number of children and the reason. */
 static int fork_all(long max)
 {
 	long count = 0;
@@ -238,7 +241,7 @@ static int fork_all(long max)
 	return 0;
 }
 
-/* The classic: everybody forks for as long as it lasts. */
+/* A fork bomb: every process forks until it is killed. */
 __attribute__((noreturn)) static void bomb(void)
 {
 	for (;;)

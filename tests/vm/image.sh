@@ -1,11 +1,11 @@
-# image.sh -- a disk with Debian on it and what is tested beside it, for the machines
+# image.sh -- makes a disk with Debian and the tested programs, for the machines
 # of the vm tier that have systemd.
 #
-# shellcheck shell=bash disable=SC2154 # top, build: from who sources it
+# shellcheck shell=bash disable=SC2154 # top, build: from the sourcing script
 suite=bookworm vm=$top/build-vm
 
-# image_base PACKAGE,...: Debian with these in the folder $base, installed once and
-# kept by their list.
+# image_base PACKAGE,...: installs Debian with these packages into the folder
+# $base, once per list of packages.
 image_base() {
 	base=$vm/$(sha256sum <<<"$suite $1" | cut -c1-16)
 	[ ! -d "$base" ] || return 0
@@ -18,7 +18,7 @@ image_base() {
 	return 1
 }
 
-# image_root: a copy of it in $work/root with the programs under /hutch.
+# image_root: makes $work/root, a copy of $base with the programs under /hutch.
 image_root() {
 	cp -a "$base" "$work/root" && mkdir -p "$work/root/hutch/tests/run" &&
 		cp -r "$build/hutch" "$build/libexec" "$work/root/hutch" &&
@@ -31,8 +31,9 @@ image_root() {
 		chmod -R a+rX "$work/root/hutch"
 }
 
-# image_unit SCRIPT TTY: what systemd starts when it is up, and where that speaks.
-# Nobody logs in there, and nobody waits for it to be seen.
+# image_unit SCRIPT TTY: makes systemd start SCRIPT at boot, with its output on
+# TTY.  The machine has no login prompts, and the boot does not wait for the
+# serial device to appear.
 image_unit() {
 	local units=$work/root/etc/systemd/system name
 	cat >"$units/hutch-test.service" <<-UNIT
@@ -53,7 +54,7 @@ image_unit() {
 	done
 }
 
-# image_disk SIZE: the root becomes $work/disk.
+# image_disk SIZE: turns $work/root into the disk image $work/disk.
 image_disk() {
 	mke2fs -q -t ext4 -d "$work/root" "$work/disk" "$1" >/dev/null && rm -rf "$work/root"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# pid 1 of the machine in which the vm tier runs.  The root is the host's own file
-# tree: nothing is written but to file systems that are mounted here.
+# pid 1 of the machine in which the vm tier runs.  The root is the host's own
+# file tree: this script writes only to file systems that it mounts.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog
 
@@ -8,10 +8,10 @@ prepare() {
 	mount -t proc proc /proc
 	mount -t sysfs sysfs /sys
 	mount -t tmpfs tmpfs /run
-	# As systemd mounts it.
+	# systemd mounts cgroup2 with the same options.
 	mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup
 	busybox ip link set lo up
-	# Where the user may read it, whatever the host's folders say.
+	# A copy that the user may read, whatever the modes of the host's folders.
 	mkdir -p /run/hutch/tests/{run,unit} /run/home /run/runtime
 	cp -r "$HUTCH_BUILD/hutch" "$HUTCH_BUILD/libexec" /run/hutch/
 	cp -r "$HUTCH_BUILD/tests/vm" /run/hutch/tests/
@@ -24,11 +24,11 @@ prepare() {
 	chmod -R a+rX /run/hutch
 	chown 1000:1000 /run/home /run/runtime
 	chmod 700 /run/runtime
-	# Last, since the tree may be in there.
+	# Mounted last, since the tree may be in /tmp.
 	mount -t tmpfs -o mode=1777 tmpfs /tmp
 }
 
-# A disk with btrfs, if run.sh has made one.
+# Mounts the disk with btrfs, if run.sh has made one.
 mount_disk() {
 	mknod /run/disk b 98 0
 	mkdir /run/shares
@@ -37,7 +37,8 @@ mount_disk() {
 	export SHARES=/run/shares
 }
 
-# This kernel, unlike those of qemu's machines, has no overlayfs, and FUSE as a module.
+# This kernel, unlike those of qemu's machines, has no overlayfs, and has FUSE
+# as a module.
 plain() {
 	setpriv --reuid 1000 --regid 1000 --clear-groups --reset-env \
 		env PATH="$PATH" HOME=/run/home XDG_RUNTIME_DIR=/run/runtime T="$T" H="$H" \

@@ -1,12 +1,12 @@
 #!/bin/bash
-# The limits, each proven by something that uses up what is limited.  Run as an
-# ordinary user in a delegated cgroup; GROUP is its folder.
+# The limits, each tested by a program that uses up the limited resource.  Run
+# as an ordinary user in a delegated cgroup; GROUP is its folder.
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
-at=${0%/tests/vm/*} # the programs, and the tests beside them
+at=${0%/tests/vm/*} # the programs; tests/ is beside them
 
-# Where a shell of a service lives: in a leaf.
+# A service's shell lives in a leaf cgroup, too.
 mkdir "$GROUP/shell" && echo $$ >"$GROUP/shell/cgroup.procs" || exit
 
 oom_by() { # SIZE HOG...; `over`: as many bytes more the kernel may count
@@ -23,11 +23,11 @@ memfd() { oom_by 16m memfd; }
 shm() { oom_by 16m shm; }
 pipes() { oom_by 16m pipes; }
 sockets() { oom_by 16m sockets; }
-# A connection that has data already is granted a bit more than the limit.
+# A connection that has data already may exceed the limit a little.
 tcp() { over=$((1 << 20)) oom_by 32m tcp; }
 maps() { oom_by 16m maps; }
 queues() { oom_by 16m queues; }
-# RLIMIT_MSGQUEUE is a quarter of the caller's, and that counts for the sandbox.
+# The sandbox gets a quarter of the caller's RLIMIT_MSGQUEUE.
 posix_queues() {
 	hutch --memory 32m -- sh -c '/hog posix-queues; /hog posix-queues'
 	[ $rc = 0 ] && is error null && grep -qx '2 Too many open files 160 KiB' "$T/out" &&
@@ -67,15 +67,16 @@ fork_bomb() {
 	hutch --pids-limit 32 --timeout 1s -- /hog bomb
 	[ $rc = 124 ] && is status '"timeout"' && nothing_left
 }
-# limit FILE: of the commands' cgroup, as the kernel has it.
+# limit FILE: prints that file of the commands' cgroup.
 limit() {
 	cat "$GROUP"/hutch-*/cmds/"$1"
 }
 is_refused_forks() {
 	limit pids.events 2>/dev/null | grep '^max [1-9]'
 }
-# While it bombs, the user's own shell forks.  With a part of the processor: this machine has
-# one, and the shell is to get there.
+# While the bomb forks, the user's own shell must be able to fork.  The bomb
+# gets a part of the processor: this machine has only one, and the shell needs
+# the rest.
 fork_bomb_beside() {
 	"$H" run --pids-limit 16 --cpus 0.3 --timeout "${PATIENCE}s" -v "$HOG:/hog:ro" -- /hog bomb >/dev/null 2>&1 &
 	local pid=$! i
@@ -146,7 +147,7 @@ root_cgroup_files() {
 	[ $rc = 0 ] && [ ! -s "$T/out" ]
 }
 
-# Its cgroup is that of hutch itself.
+# The sandbox's cgroup is hutch's own.
 no_limit() {
 	"$H" run -- sleep 1000 >/dev/null 2>&1 &
 	local pid=$! child
@@ -190,7 +191,7 @@ killed_at_any_moment() {
 	done 2>/dev/null
 	until_true nothing_left
 }
-# The next launch tidies up.
+# The next launch removes the leftovers.
 killed_with_its_janitor() {
 	"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
 	local pid=$!
@@ -203,7 +204,8 @@ killed_with_its_janitor() {
 	[ $rc = 0 ] && nothing_left
 }
 
-# The caller's shell lives there too: it would have to be moved, and is not ours.
+# The caller's shell lives in the cgroup, too: making room would mean moving it,
+# and hutch does not move foreign processes.
 shared_group() {
 	mkdir "$GROUP/shared" || return
 	(
@@ -234,25 +236,26 @@ wrong_group() {
 	[ $rc = 125 ] && grep -q 'No such file' "$T/err"
 }
 
-# doctor tells what a launch does, in each of the three places of this tier.
+# doctor reports what a launch would do, in each of the three places of this tier.
 doctor() {
 	finds ok "$GROUP, above our own, is delegated to user $UID"
 }
 
-# The executor that outlives its commands (checklist 104).
+# An executor that outlives its commands (checklist 104).
 next_command() {
 	"$at/tests/unit/cgroup"
 }
 
-# acts OPTION... <<<LINES: observations are in $T/out.
+# acts OPTION... <<<LINES: runs hutch act; observations are in $T/out.
 acts() {
 	"$H" act -v "$HOG:/hog:ro" "$@" >"$T/out" 2>"$T/err"
 	rc=$?
 	cat "$T/out" "$T/err"
 	[ $rc = 0 ]
 }
-# The shell goes with its command (memory.oom.group), and is a new one; what outlived
-# its makers is gone, so that there is room for something again.
+# The kernel kills the shell with its command (memory.oom.group), and the
+# session gets a new shell.  Files and System V objects that outlived their
+# makers are removed, so that there is memory for the next command.
 next_action() {
 	local what
 	for what in heap memfd shm queues posix-queues sockets 'file /dev/shm/f'; do
@@ -272,7 +275,7 @@ actions_share() {
 	END
 	[ $? = 0 ] && grep -q 'Resource temporarily unavailable' "$T/out" && grep -q '"content":"20"' "$T/out"
 }
-# Its files are opened by a supervisor that is confined already.
+# A supervisor that has already confined itself opens the cgroup's files.
 confined() {
 	"$at/tests/run/confined.py" "$H" '
 print(info["confined"])
@@ -308,16 +311,16 @@ try 'E71: SysV queues too' queues
 try 'E71: POSIX queues are at their end long before' posix_queues
 try 'E71: files in memory are at their end before the limit, programs are not' files_and_heap
 try 'all private folders together stay under half of --memory' files_alone
-try 'so does the number of their files' many_files
-try 'the end for want of memory is the end of all processes' everything_dies
-try 'what stays under the limit is left alone, and its peak is told' enough_is_enough
+try 'the number of files in private folders is bounded, too' many_files
+try 'an out-of-memory kill ends all processes of the sandbox' everything_dies
+try 'a command that stays under the limit is left alone, and its peak is reported' enough_is_enough
 try 'E70: fork says EAGAIN at --pids-limit' fork_limit
 try 'E70: a fork bomb lasts until the time-out and leaves nothing' fork_bomb
 try 'E70: beside a fork bomb the shell of its user forks' fork_bomb_beside
 try 'threads count as processes' threads
 try 'E72: 64 spinning threads are stopped at --cpus, and another sandbox starts beside them' spinner
 try 'E72: with a limit that is more than the machine has they are not' unlimited_spinner
-# With limits that hold, whoever enters it, and stopped by the kernel.
+# The limits hold for every process that enters the sandbox, and the kernel pauses it.
 named() {
 	"$H" create --memory 64m --pids-limit 50 -v "$HOG:/hog:ro" "box" || return
 	"$H" exec "box" /hog heap
@@ -350,7 +353,8 @@ updated() {
 	"$H" rm -f box && nothing_left
 }
 try 'a limit of memory is raised and lowered while the sandbox lives' updated
-# Others that its own cgroup was not made with: here no process may be in the one above.
+# Adds limits of controllers that the sandbox was not made with.  Its own cgroup
+# then holds no process, as cgroups(7) demands.
 updated_with_more() {
 	echo '-cpu' >"$GROUP/cgroup.subtree_control"
 	"$H" create --memory 64m -v "$HOG:/hog:ro" box || return
@@ -368,12 +372,12 @@ updated_with_more() {
 	grep -q "\"limits\":{\"memory\":$((64 << 20)),\"cpus\":0.500,\"pids\":20," "$T/info" || return
 	id=$(sed -n 's/.*"id":"\([^"]*\)".*/\1/p' "$T/info")
 	"$H" kill box && "$H" inspect "$id" | tr -d ' \n' | tee "$T/info"
-	# Who tidies up after it is not waited for by kill.
+	# kill does not wait for the janitor.
 	grep -q '"cpus":0.500,"pids":20,' "$T/info" && until_true nothing_left
 }
-try 'and others are added, of controllers that it did not have' updated_with_more
-# Files in memory cannot be taken away, and nobody is killed for them; a limit beside that
-# one is not changed either.
+try 'limits of controllers that the sandbox did not have are added' updated_with_more
+# Files in memory cannot be reclaimed, and no process is killed for them.  When
+# the memory limit is refused, no limit of the same call is changed.
 update_below() {
 	"$H" create --pids-limit 50 -v "$HOG:/hog:ro" box || return
 	"$H" exec box sh -c 'head -c 40m /dev/zero >/tmp/a; sleep 1000 & echo $! >/tmp/pid' || return
@@ -390,9 +394,9 @@ update_below() {
 	"$H" update --memory 16m box && [ "$(limit memory.oom.group)" = 1 ] || return
 	"$H" exec box sh -c 'kill $(cat /tmp/pid)' && "$H" rm -f box && nothing_left
 }
-try 'a limit below what is in use is refused, and kills nobody' update_below
-# What was only read is no use of memory.  This machine's files are cached while they are
-# open.
+try 'a limit below the memory in use is refused, and kills no process' update_below
+# Cached files do not count as memory in use.  In this machine files are cached
+# while they are open.
 update_caches() {
 	"$H" create --memory 128m "box" || return
 	"$H" exec -d box bash -c 'for file in $(find /usr/lib -type f -size +500k | head -n 100); do
@@ -406,11 +410,11 @@ update_caches() {
 	grep -qx 'oom_kill 0' "$T/events" && "$H" exec box pgrep -x sleep || return
 	"$H" rm -f box && nothing_left
 }
-try 'caches are given back for it' update_caches
-# What was frozen goes on where it was, and a stop while it is frozen has its grace whole.
-# The shell spins: a child that it has forked and that has not executed its program yet
-# would catch the signal as the shell does, and live on.
-# (That no time passes for time-outs meanwhile is in control.bats.)
+try 'caches are reclaimed for a lower limit' update_caches
+# A frozen command goes on where it was, and a sandbox that is stopped while
+# frozen gets its whole grace period.  The shell spins rather than forks: a
+# child between fork and exec would catch the signal as the shell does, and live
+# on. (control.bats tests that time-outs do not run meanwhile.)
 goes_on() {
 	mkdir -p "$T/t" && mkfifo "$T/t/ready" && chmod 666 "$T/t/ready" || return
 	"$at/tests/run/confined.py" "$H" '
@@ -437,27 +441,27 @@ assert ended()["reason"] == "stopped"
 assert os.path.exists(os.environ["T"] + "/t/asked")' --memory 64m -v "$T/t:/t:rw" || return
 	until_true nothing_left
 }
-try 'what is frozen goes on, and has its grace when it is stopped' goes_on
+try 'a frozen command goes on, and has its grace when the sandbox is stopped' goes_on
 try 'E73: --disk is the end of what can be written, in each private folder' disk
-try 'E73: and of how many files there can be' inodes
+try 'E73: --disk bounds the number of files, too' inodes
 try '--disk with a folder of the host is an error, or degraded' disk_shown
 try 'E77: the cgroup can be read inside, and not changed' cgroup_files
-try 'E77: nor by root inside' root_cgroup_files
+try 'E77: root inside cannot change the cgroup either' root_cgroup_files
 try 'no limit, no cgroup' no_limit
-try 'with one the commands live in it, and hutch does not' limited_place
+try 'with a limit the commands live in a cgroup, and hutch does not' limited_place
 try 'a launcher that is killed leaves no cgroup' killed
-try 'at whatever moment' killed_at_any_moment
-try 'one that is killed with its janitor is tidied up after by the next' killed_with_its_janitor
+try 'a launcher that is killed at any moment leaves no cgroup' killed_at_any_moment
+try 'the next launch tidies up after one that was killed with its janitor' killed_with_its_janitor
 try 'a cgroup with others in it is not taken' shared_group
 try '--cgroup-parent is where it is made' named_group
-try 'what is no delegated cgroup is an error' wrong_group
+try 'a --cgroup-parent that is no delegated cgroup is an error' wrong_group
 try 'hutch doctor says where the cgroups are made' doctor
 try 'E104: after an out-of-memory the next command of the sandbox runs' next_command
-try 'E104: and the next action, whatever it was that used the memory up' next_action
-try 'actions share the limit of processes, and of what they left running' actions_share
+try 'E104: the next action runs, too, whatever used the memory up' next_action
+try 'actions and the processes that they left running share one limit' actions_share
 try 'a hutch act that is killed leaves no cgroup' killed_act
-try 'a supervisor that is confined leaves none either' confined
-# What it takes is no failure: this machine is slow, and may be busy.
+try 'a confined supervisor leaves no cgroup either' confined
+# A bad ratio is no failure: this machine is slow, and may be busy.
 timed() {
 	"$at/tests/bench/bench.py" --build "$at" --limits --rounds "${ROUNDS:-2}" >"$T/bench" || return
 	cat "$T/bench"
@@ -466,5 +470,5 @@ timed() {
 
 try 'a launch with limits is timed beside one without' timed
 [ ! -f "$T/bench" ] || sed 's/^/# /' "$T/bench"
-try 'nothing is left of all this' nothing_left
+try 'no cgroup is left after all tests' nothing_left
 echo "1..$count"

@@ -1,12 +1,13 @@
 #!/bin/bash
-# hutch as the only process of a delegated cgroup, as `systemd-run --scope` starts
-# it.  Run by root, who is in no such cgroup; the folder is $1, its user $2.
+# Tests hutch as the only process of a delegated cgroup, which is how
+# `systemd-run --scope` starts it.  Run by root, outside of that cgroup; $1 is
+# the cgroup's folder, $2 its user.
 #
 # shellcheck disable=SC2154 # from tap.sh
 . "${0%/*}/tap.sh"
 GROUP=$1 user=$2
 
-# alone COMMAND...: becomes it.
+# alone COMMAND...: becomes the command, in the cgroup.
 alone() {
 	echo 0 >"$GROUP/cgroup.procs"
 	as_user "$@"
@@ -20,7 +21,7 @@ as_found() {
 		[ -z "$(cat "$GROUP/cgroup.procs")" ]
 }
 
-# `hutch create` itself waits in there until the sandbox is ready.
+# `hutch create` waits in the cgroup until the sandbox is ready.
 named() {
 	(alone "$H" create --memory 64m -v "$HOG:/hog:ro" box) || return
 	[ -d "$GROUP/sup" ] && [ -z "$(cat "$GROUP/cgroup.procs")" ] || return
@@ -40,8 +41,8 @@ two() {
 	first=$!
 	until_true pgrep -x sleep || return
 	[ -d "$GROUP/sup" ] && [ -z "$(cat "$GROUP/cgroup.procs")" ] || return
-	# The cgroup itself takes no process any more, as cgroups(7) says: whoever is
-	# started beside the first one is started in a leaf.
+	# The cgroup itself accepts no further process (cgroups(7): no internal
+	# processes), so a second hutch is started in a leaf.
 	mkdir "$GROUP/leaf" && chown -R "$user" "$GROUP/leaf"
 	(GROUP=$GROUP/leaf && alone "$H" run --pids-limit 9 --memory 32m -- true)
 	second=$?
@@ -59,7 +60,8 @@ killed() {
 	wait $pid
 	until_true as_found
 }
-# What the caller is spared its commands are not: else nobody could be killed.
+# hutch's commands do not inherit its oom_score_adj of -1000: the kernel could
+# not kill them otherwise.
 spared() {
 	(
 		echo -1000 >/proc/$BASHPID/oom_score_adj
@@ -68,7 +70,7 @@ spared() {
 	)
 	[ $? = 137 ] && is status '"oom"' && as_found
 }
-# Its shell lives there too; moving that is not for us.
+# hutch's shell lives in the cgroup, too; hutch does not move foreign processes.
 shared() {
 	# shellcheck disable=SC2016
 	(alone sh -c '"$@"; exit $?' sh "$H" run --memory 64m -- true 2>"$T/err")
@@ -86,9 +88,9 @@ doctor() {
 
 try 'alone in it: a sandbox with a name' named
 try 'alone in a delegated cgroup hutch makes room, and goes back' limited
-try 'a second one finds its place beside it' two
+try 'a second hutch finds its place beside the first' two
 try 'its janitor goes back too, when it was killed' killed
-try 'a caller that is spared for want of memory does not hand that on' spared
+try 'a caller that the out-of-memory killer spares does not pass that on' spared
 try 'a cgroup with others in it is not taken' shared
-try 'hutch doctor says the same of both' doctor
+try 'hutch doctor reports the same in both cases' doctor
 echo "1..$count"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Images on a kernel that has no overlayfs: the root is a copy or, where BY is fuse, served by
-# fuse-overlayfs.  Run as an ordinary user; SHARES, where it is set, is a folder of his on a
-# file system that shares content.
+# Images on a kernel that has no overlayfs: the root is a copy or, where BY is
+# fuse, served by fuse-overlayfs.  Run as an ordinary user; SHARES, if set, is a
+# folder of the user's on a file system with reflinks.
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
@@ -32,7 +32,7 @@ none_left() {
 none_serves() {
 	! pgrep -f '^fuse-overlayfs '
 }
-# written IMAGE: what is written to it is written to a copy, which goes.
+# written IMAGE: commands write to a copy of the image, which is removed afterwards.
 written() {
 	hutch --image "$1" -- sh -c 'cat /data/file; echo x >/data/file; cat /data/file /etc/hosts
 		rm -r /data; test -e /data || echo gone; id -u'
@@ -69,7 +69,7 @@ killed() {
 	wait $pid
 	until_true none_left && until_true none_serves
 }
-# A copy of a file of 16 MiB takes no room.
+# A copy of a 16 MiB file by reflink takes no space.
 shared() {
 	local before after
 	image "$SHARES/img" && yes | head -c 16m >"$SHARES/img/data/large" || return

@@ -2,11 +2,11 @@
 # A unit of the machine in qemu: runs the tiers that QEMU_TIERS names, and turns the
 # machine off.
 #
-#	doctor		what hutch doctor says, as comments
+#	doctor		output of hutch doctor, as comments
 #	command		QEMU_COMMAND, as a user; what it prints, as comments
 #	apparmor	apparmor.sh: with AppArmor of that kernel, and where it refuses
-#	limits		limits.sh and its companions, in cgroups that are delegated here
-#	systemd		limits where a user's manager has the say
+#	limits		limits.sh and its companions, in cgroups that delegated.sh makes
+#	systemd		limits in scopes of a user's systemd
 #	escape		the escape tier, as a user	escape-root	and as root
 #	run		all of tests/run, as a user	run-root	and as root
 #	run:NAME	one file of it			run-root:NAME	and as root
@@ -20,17 +20,18 @@ stty raw <&1
 echo
 echo "vm: begin"
 useradd --create-home --uid 1000 tester && loginctl enable-linger tester
-# The manager is asked for, and its bus is there when it is up.
+# Starting the unit by hand ensures that the manager's bus is there when the
+# command returns.
 systemctl start user@1000.service
 
-# An address of the host's and a way to the world, for who must not get there: what
-# the escape tier sends comes to an end there.
+# An address of the host and a default route, which a sandbox must not reach.
+# The dummy device drops the packets of the escape tier.
 ip link add outward type dummy && ip link set outward up &&
 	ip address add 192.0.2.1/24 dev outward && ip route add default dev outward &&
 	ip address add 2001:db8::1/64 dev outward nodad &&
 	ip -6 route add default dev outward
 
-# as_tester COMMAND...: a service of that user's manager.
+# as_tester COMMAND...: runs it as a service of that user's manager.
 as_tester() {
 	setpriv --reuid 1000 --regid 1000 --init-groups --reset-env \
 		env XDG_RUNTIME_DIR=/run/user/1000 \
@@ -39,8 +40,9 @@ as_tester() {
 		--setenv=PATH=$PATH "$@"
 }
 
-# part NAME COMMAND...: what prints TAP.  One that ends badly without having said so
-# has failed, and so has one that ran nothing.
+# part NAME COMMAND...: runs a command that prints TAP.  A command that exits
+# with an error but reports no failed test counts as failed, and so does one
+# that ran no test.
 part() {
 	local name=$1 rc said=/run/said
 	shift
@@ -61,14 +63,14 @@ limits() {
 	mkdir -p /run/hutch /run/home /run/runtime
 	mount --bind /hutch /run/hutch
 	chown 1001:1001 /run/home /run/runtime
-	# Somebody who has no manager that would find another place.
+	# This user has no systemd manager, which could give hutch another cgroup.
 	LIMITS_UID=1001 T=/run/home H=/run/hutch/hutch HOG=/run/hutch/tests/vm/hog /run/hutch/tests/vm/delegated.sh
 	umount /run/hutch
 }
 escape() {
 	"$@" $tree/tests/escape/run.sh check
 }
-# run NAME AS...: a file of tests/run, or all of them.
+# run NAME AS...: runs one file of tests/run, or all of them.
 run() {
 	local file
 	for file in $tree/tests/run/${1:-*}.bats; do
@@ -76,7 +78,7 @@ run() {
 	done
 }
 
-# A part is a process of its own.
+# Each part runs in a process of its own.
 export -f as_tester
 export tree
 echo "# Linux $(uname -rv)"
@@ -96,6 +98,6 @@ for tier in $QEMU_TIERS; do
 	esac
 done
 echo "vm: end"
-# What the line still holds is sent before its settings change.
+# Pending output is sent before the line's settings change.
 stty sane <&1
 poweroff --force --force

@@ -5,9 +5,10 @@
 #
 #	tests/vm/qemu.sh [--build DIR]
 #
-# QEMU_TIERS says what runs inside (qemu-root.sh has the list), HUTCH_ONLY which of the
-# limits, QEMU_COMMAND a command of bash for the tier of that name.  Needs root, debootstrap and qemu-system-x86_64; the installed system is kept
-# in build-vm, by its list of packages.  Prints TAP.
+# QEMU_TIERS says what runs inside (qemu-root.sh has the list), HUTCH_ONLY which
+# of the limits, QEMU_COMMAND a command of bash for the tier "command".  Needs
+# root, debootstrap and qemu-system-x86_64; the installed system is kept in
+# build-vm, by its list of packages.  Prints TAP.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
@@ -33,7 +34,7 @@ missing mke2fs e2fsprogs && exit
 	exit 0
 }
 
-# The tree, for the tiers that are more than one program.
+# Copies the files of the tree that the tiers need besides the programs.
 tree() {
 	local to=$work/root/hutch/tree name
 	mkdir -p "$to/build/tests" || return
@@ -62,7 +63,8 @@ image_root && image_unit /hutch/tests/vm/qemu-root.sh ttyS1 && tree && settings 
 	exit 1
 }
 
-# What the kernel and systemd say is on the first line, results are on the second.
+# The first serial line carries the output of the kernel and systemd, the second
+# the results.
 timeout --kill-after=10 "${VM_SECONDS:-5400}" qemu-system-x86_64 \
 	-accel tcg,thread=multi -cpu max -smp 2 -m 2048 \
 	-kernel "$base"/boot/vmlinuz-* -initrd "$base"/boot/initrd.img-* \

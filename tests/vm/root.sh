@@ -1,6 +1,7 @@
 #!/bin/bash
-# Limits where root starts hutch, which then becomes the user $2, or nobody.  Run by
-# root, in the root of all cgroups; $1 is a folder that was delegated to that user.
+# Limits where root starts hutch, which then becomes the user $2, or "nobody".
+# Run by root in the root cgroup; $1 is a folder that was delegated to that
+# user.
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
@@ -9,7 +10,7 @@ by_hand=/sys/fs/cgroup/hutch-$nobody
 export XDG_RUNTIME_DIR=/run/root-runtime HOME=/run
 mkdir -p $XDG_RUNTIME_DIR
 
-# below FOLDER COMMAND...: root himself lives there.
+# below FOLDER COMMAND...: runs it as root in a leaf of that folder.
 below() {
 	mkdir "$1/leaf" || return
 	(
@@ -28,8 +29,8 @@ refused() {
 		grep -q 'hint: `hutch doctor`, as root, says how' "$T/err" &&
 		grep -q -- "systemd-run --uid=$nobody -p Delegate=yes" "$T/err"
 }
-# Folders are to be had, but a process can only be put where whoever puts it may
-# write all the way, and that is the user.
+# The user can make folders there, but the kernel moves a process only for a
+# user that may write to the common ancestor, too.
 elsewhere() {
 	SUDO_UID=$user SUDO_GID=$user hutch --cgroup-parent "$GROUP" --memory 64m -- true
 	[ $rc = 125 ] && grep -q 'must live in the same delegated cgroup' "$T/err" && nothing_left
@@ -39,7 +40,7 @@ weaker() {
 	[ $rc = 0 ] && is degraded '["memory","pids-limit"]' &&
 		grep -q '15 Resource temporarily unavailable' "$T/out"
 }
-# As `sudo hutch` in what was delegated to the user.
+# Like `sudo hutch` in a cgroup that was delegated to the user.
 oom() {
 	SUDO_UID=$user SUDO_GID=$user hutch --memory 64m --pids-limit 32 -- /hog heap
 	[ $rc = 137 ] && is status '"oom"' && is degraded '[]' && nothing_left
@@ -54,21 +55,21 @@ killed() {
 	until_true nothing_left
 }
 tidied() { below "$GROUP" killed; }
-# With one that was delegated to another user nothing is done.
+# hutch leaves a cgroup alone that was delegated to another user.
 others_group() {
 	hutch --memory 64m -- true
 	[ $rc = 125 ] && grep -q "is not delegated to you" "$T/err"
 }
 others() { below "$GROUP" others_group; }
 
-# The very command that doctor gives, in a shell of its own.
+# Runs the very command that doctor gives, in a new shell.
 told() {
 	"$H" doctor >"$T/doctor"
 	found missing "/sys/fs/cgroup.* is not delegated to user $nobody" || return
 	sed -n '/^missing *cgroup /,/^[a-z]/s/^ *remedy  *as root: //p' "$T/doctor" >"$T/remedy"
 	cat "$T/remedy"
 	(eval "$(cat "$T/remedy")") || return
-	# A service manager begins behind the command.
+	# Delegation takes effect some time after the command has started.
 	until_true finds ok || { cat "$T/doctor" && return 1; }
 	hutch --memory 64m -- /hog heap
 	[ $rc = 137 ] && is status '"oom"' || return
@@ -86,7 +87,7 @@ by_doctor() {
 	return $result
 }
 
-try 'root: a limit is an error, which says whom it is about and what to do' refused
+try 'root: a limit is an error, which names the user and the remedy' refused
 try 'root: so it is with a folder that the user has elsewhere' elsewhere
 try 'root: --best-effort takes weaker limits' weaker
 try 'root: below a folder of the user that root becomes limits hold' limited

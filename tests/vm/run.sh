@@ -4,8 +4,8 @@
 #
 #	tests/vm/run.sh [--build DIR]
 #
-# Prints TAP.  What the machine inside says ends with a line of its own; without it
-# the machine has not come to its end, which is a failure.
+# Prints TAP.  The output of the machine ends with a fixed line; if that is
+# missing, the machine stopped early, which is a failure.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
@@ -18,13 +18,13 @@ command -v linux.uml >/dev/null || {
 
 work=$(mktemp -d) && out=$work/out
 trap 'rm -rf "$work"' EXIT
-# For what content that is shared is, where it can be made.
+# A disk for the tests of reflinks, if the tool to make it is installed.
 disk=
 if mkfs=$(PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs); then
 	disk=$work/disk
 	truncate -s 512M "$disk" && "$mkfs" -q "$disk" >/dev/null 2>&1 || exit
 fi
-# The kernel hands words of its command line that it does not know to init.
+# The kernel passes unknown words of its command line on to init.
 uml "${VM_SECONDS:-3600}" root=/dev/root rootfstype=hostfs rootflags=/ \
 	init="$top/tests/vm/init.sh" HUTCH_TOP="$top" HUTCH_BUILD="$build" \
 	${HUTCH_ONLY:+HUTCH_ONLY="$HUTCH_ONLY"} ${ROUNDS:+ROUNDS="$ROUNDS"} ${disk:+ubd0="$disk" HUTCH_DISK=yes} >"$out"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# A unit of the machine with systemd: lets a user's manager start, and in it the
-# tests.
+# A unit of the machine with systemd: starts a user's manager, and the tests as
+# a service of that.
 user=tester
 exec 2>&1
 echo
 echo "vm: begin"
 useradd --create-home $user && loginctl enable-linger $user
 uid=$(id -u $user)
-# The manager is asked for, and its bus is there when it is up.
+# Starting the unit by hand ensures that the manager's bus is there when the
+# command returns.
 systemctl start "user@$uid.service"
 runtime=/run/user/$uid
 setpriv --reuid "$uid" --regid "$uid" --init-groups --reset-env \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Limits where systemd's user manager has the say.  Run by it, as a service that is
-# not delegated.
+# Limits where systemd's user manager owns the cgroups.  The manager runs this
+# script, as a service without delegation.
 #
 # shellcheck disable=SC2154 # from tap.sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -61,7 +61,7 @@ killed() {
 	wait $pid
 	until_true gone
 }
-# What another limit takes is had of the scope.
+# New limits are requested from the scope.
 updated() {
 	local cmds result=0
 	"$H" create --memory 64m box || return
@@ -73,8 +73,9 @@ updated() {
 	"$H" rm -f box
 	until_true gone && [ $result = 0 ]
 }
-# What the error of a host without a bus tells its user to do.  The user manager of
-# systemd 252 does not mark what it delegates, so that hutch may ask again.
+# Runs the command that the error on a host without a bus recommends.  The user
+# manager of systemd 252 does not mark delegated cgroups (user.delegate), so
+# hutch may ask for another scope.
 by_hand() {
 	systemd-run --user --scope -p Delegate=yes --quiet --unit=by-hand \
 		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
@@ -85,7 +86,7 @@ by_hand() {
 	wait $pid
 	until_true gone && [ $result = 0 ]
 }
-# A scope that is not delegated is the manager's alone.
+# Only the manager may change a scope that is not delegated.
 not_marked() {
 	systemd-run --user --scope --quiet --unit=plain \
 		"$H" run --memory 64m -- sleep 1000 >/dev/null 2>&1 &
@@ -100,10 +101,10 @@ not_marked() {
 try 'a limit is held in a scope that the user manager makes' limited
 try 'hutch lives in its leaf, commands in theirs' place
 try '--cpus holds there' spinner
-try 'limits are changed there, also to some that it did not have' updated
+try 'limits of the scope are changed, and limits that it did not have are added' updated
 try 'no limit: no scope, and the bus is not asked' no_limit
 try 'a launcher that is killed leaves no scope' killed
 try 'limits hold in a scope that was delegated by hand' by_hand
-try 'one that was not delegated is left alone' not_marked
+try 'a scope that was not delegated is left alone' not_marked
 rm -rf "$T"
 echo "1..$count"

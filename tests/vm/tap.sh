@@ -1,12 +1,12 @@
-# tap.sh -- what the scripts of the vm tier share.
+# tap.sh -- shared by the scripts of the vm tier.
 #
 # shellcheck shell=bash disable=SC2154 # H, HOG, GROUP, T: from init.sh
 
 count=0 said=
 . "${BASH_SOURCE[0]%/*}/../patience.bash"
 
-# try NAME FUNCTION: one test.  Functions return what decides; what they print is
-# shown when they fail.  HUTCH_ONLY=PATTERN, without a blank, leaves others out.
+# try NAME FUNCTION: runs one test.  The function's status decides; its output
+# is shown if it fails.  HUTCH_ONLY=PATTERN (no blanks) leaves other tests out.
 try() {
 	[[ $1 =~ ${HUTCH_ONLY:-} ]] || return 0
 	count=$((count + 1))
@@ -26,7 +26,7 @@ hutch() {
 	cat "$T/json" "$T/out" "$T/err"
 }
 
-# value KEY: of the result object; texts with their quotes.
+# value KEY: prints a value of the result object; strings keep their quotes.
 value() {
 	local json pattern=".*\"$1\":(\"[^\"]*\"|\\[[^]]*\\]|[^,}]*)"
 	json=$(<"$T/json")
@@ -39,7 +39,7 @@ is() { # KEY VALUE
 	[ "$found" = "$2" ] || { echo "$1 is $found, not $2"; return 1; }
 }
 
-# finds STATUS TEXT: what `hutch doctor` says of cgroups.
+# finds STATUS TEXT: checks the line of `hutch doctor` about cgroups.
 finds() {
 	"$H" doctor >"$T/doctor"
 	found "$@"
@@ -48,8 +48,8 @@ found() {
 	grep -q "^$1 *cgroup  *$2" "$T/doctor" || { cat "$T/doctor"; return 1; }
 }
 
-# until_true COMMAND...: waits for what no descriptor tells.  No other function of these
-# scripts looks again and again.
+# until_true COMMAND...: waits for a state that no descriptor reports.  It is
+# the only polling loop of these scripts.
 until_true() {
 	local deadline=$((SECONDS + PATIENCE))
 	until "$@" >/dev/null; do
@@ -61,14 +61,14 @@ until_true() {
 	done
 }
 
-# is_throttled: the kernel has stopped the commands of a sandbox in five periods or more.
-# Which part of a second they get differs on a host that is busy.
+# is_throttled: true if the kernel has stopped the commands of a sandbox in five
+# periods or more.  Their share of a second depends on how busy the host is.
 is_throttled() {
 	find "$GROUP" -path '*/cmds/cpu.stat' -exec grep -hE '^nr_throttled ([5-9]|[0-9]{2,})$' {} + |
 		grep -q .
 }
 
-# Folders of sandboxes anywhere below the delegated one.
+# left_over: prints the folders of sandboxes anywhere below the delegated one.
 left_over() {
 	find "$GROUP" -type d \( -name 'hutch-*' -o -name sup \)
 }

@@ -1,7 +1,7 @@
-# shellcheck shell=bash disable=SC2154 # build and work: from who sources it
-# user-mode-linux, as run.sh and systemd.sh have it.
+# shellcheck shell=bash disable=SC2154 # build and work: from the sourcing script
+# Starts user-mode-linux, for run.sh and systemd.sh.
 
-# uml SECONDS WORD...: a machine, for so long at most; what it says.
+# uml SECONDS WORD...: runs a machine for at most that long; prints its output.
 uml() {
 	local seconds=$1 preload=
 	shift

@@ -1,9 +1,11 @@
-/* Preloaded into user-mode-linux: ptrace(2) that sets all of the xsave area.
+/* Preloaded into user-mode-linux: a ptrace(2) that always sets the whole xsave
+ * area.
  *
- * user-mode-linux has less than 4 KiB for it.  Where the processor has AMX it is of 11 KiB;
- * PTRACE_SETREGSET takes no less (EFAULT), and the machine panics with its first process.
- * What it has no room for is set as it first was, and is nobody's: none of its processes
- * has asked for AMX (arch_prctl(2)). */
+ * user-mode-linux has less than 4 KiB for the area.  On a processor with AMX
+ * the area has 11 KiB; PTRACE_SETREGSET accepts no smaller one (EFAULT), and
+ * the machine would panic with its first process.  The bytes that
+ * user-mode-linux does not hold get their initial values, which is correct:
+ * none of its processes has asked for AMX (arch_prctl(2)). */
 #include <linux/elf.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 static uint8_t area[1 << 16] __attribute__((aligned(64)));
-static size_t size; /* of what is used; 0: not known yet */
+static size_t size; /* bytes in use; 0: not known yet */
 
 static long call(long request, pid_t pid, void *address, void *data)
 {
@@ -44,7 +46,7 @@ long ptrace(enum __ptrace_request request, ...)
 	va_end(ap);
 	if (address == (void *)NT_X86_XSTATE && request == PTRACE_SETREGSET)
 		return set(pid, data);
-	/* It returns a word where the system call writes one. */
+	/* The C library returns the word; the system call writes it to memory. */
 	if (request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER) {
 		long word = 0;
 		return call((long)request, pid, address, &word) < 0 ? -1 : word;
