@@ -84,7 +84,7 @@ int actor_open_fifo(const struct actor *a, const char *name, int flags)
 {
 	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
 
-	(void)alarm(PATIENCE_S); /* where nobody opens it */
+	(void)alarm(PATIENCE_S); /* if the other end is never opened */
 	int fd = open(path, flags | O_CLOEXEC);
 	(void)alarm(0);
 	assert_true(fd >= 0);
@@ -115,7 +115,7 @@ static void send_frame(struct actor *a, struct buffer *b)
 {
 	size_t len = buffer_len(b);
 
-	/* A large one takes some writes. */
+	/* A large request takes several writes. */
 	while (len > 0) {
 		ssize_t n = send(a->s.socket, buffer_data(b), len, MSG_NOSIGNAL);
 		assert_true(n > 0);
@@ -233,7 +233,8 @@ static bool read_more(struct actor *a)
 	return true;
 }
 
-/* What a text of that length has: a sanitizer copies it whenever it grows. */
+/* Capacity for a text of that length: a sanitizer copies a buffer whenever it
+ * grows. */
 static size_t room_of(size_t len)
 {
 	size_t room = 64;
@@ -258,7 +259,7 @@ static void keep(char to[4200], const char *text)
 	(void)snprintf(to, 4200, "%s", text);
 }
 
-/* Its texts are in the frame, which goes. */
+/* Copies the texts of the answer, since they point into the frame, which is freed. */
 static void keep_returned(struct act *x)
 {
 	struct returned *r = &x->returned;
@@ -300,7 +301,7 @@ static void decode_end(const struct frame *f, struct act *x)
 		keep_returned(x);
 }
 
-/* True when it was the end. */
+/* Adds a frame to the action.  Returns true if it was the last. */
 static bool take(const struct frame *f, struct act *x)
 {
 	struct bytes text;
@@ -312,7 +313,7 @@ static bool take(const struct frame *f, struct act *x)
 	x->id = f->id;
 	if (f->type == MSG_OUTPUT || f->type == MSG_CONTENT) {
 		assert_int_equal(action_get_text(f, &text, &e), 0);
-		/* They are cut between characters. */
+		/* The executor cuts output only between characters. */
 		assert_int_not_equal(text.data[0] & 0xc0, 0x80);
 		if (f->type == MSG_CONTENT) {
 			append(&x->content, &x->len, text);
@@ -374,7 +375,7 @@ struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
 	return x;
 }
 
-/* What is new is told without the end of the line before it. */
+/* Appends new output, without the newline that ends the text so far. */
 static void add_shown(char *shown, size_t room, const char *content)
 {
 	size_t len = strlen(shown);
@@ -383,7 +384,7 @@ static void add_shown(char *shown, size_t room, const char *content)
 		(void)snprintf(shown + len, room - len, "%s%s", len ? "\n" : "", content);
 }
 
-/* So much as to make other programs run. */
+/* Short enough that the executor makes other programs run. */
 #define SHOW_MS 10
 
 void actor_show(struct actor *a, struct run_request r, const char *content)

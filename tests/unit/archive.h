@@ -1,5 +1,5 @@
-/* archive -- tars made by hand, entry by entry, and what becomes of them below a
- * folder of the scene.  Include it behind cmocka.h. */
+/* archive -- makes tars entry by entry, and unpacks them below a folder of the
+ * scene.  Include it behind cmocka.h. */
 #pragma once
 #include <fcntl.h>
 #include <stdint.h>
@@ -22,7 +22,8 @@
 #include "store/tree.h"
 #include "tests/unit/scene.h"
 
-/* What was left out, and which links lead out. */
+/* The unpacker's report: entries that it left out, and links that lead out of
+ * the folder. */
 struct told {
 	struct list left_out, links;
 };
@@ -93,7 +94,7 @@ static inline void tar_hard_link(struct buffer *tar, const char *path, const cha
 	tar_put(tar, TAR_HARD_LINK, path, to);
 }
 
-/* A header of any type, its content behind it. */
+/* Adds a header of any type, followed by its content. */
 static inline void tar_raw(struct buffer *tar, char flag, const char *name,
 			   const void *data, size_t len)
 {
@@ -114,7 +115,7 @@ static inline void tar_finish(struct buffer *tar)
 	assert_true(buffer_append(tar, zeros, sizeof(zeros)));
 }
 
-/* A descriptor that the bytes can be read from. */
+/* Returns a descriptor from which the bytes can be read. */
 static inline int tar_open(const struct buffer *tar)
 {
 	int fd = memfd_create("tar", MFD_CLOEXEC);
@@ -125,7 +126,7 @@ static inline int tar_open(const struct buffer *tar)
 	return fd;
 }
 
-/* Unpacks into the folder `name` of the scene, which is made if it is not there. */
+/* Unpacks into the folder `name` of the scene, making it if necessary. */
 static inline int tar_unpack(void **state, const char *name, const struct buffer *tar,
 			     struct unpack *u, struct err *e)
 {
@@ -143,7 +144,7 @@ static inline int tar_unpack(void **state, const char *name, const struct buffer
 	return result;
 }
 
-/* A teardown for paths that are longer than nftw(3) takes. */
+/* A teardown for paths that are longer than nftw(3) supports. */
 static inline int tree_teardown(void **state)
 {
 	tree_remove(AT_FDCWD, *state);
@@ -153,7 +154,7 @@ static inline int tree_teardown(void **state)
 	return result;
 }
 
-/* The text of a file of the scene, allocated. */
+/* Returns the text of a file of the scene, allocated. */
 static inline char *scene_text(void **state, const char *name)
 {
 	AUTO_FREE char *path = scene_path(state, name);

@@ -1,5 +1,5 @@
-/* at_home -- what is put into the folder that is HOME inside, and what is found there.
- * For tests of files, and as in_session.h: to be included once in each. */
+/* at_home -- makes and checks files in the folder that is HOME inside.  For
+ * tests of files.  Like in_session.h, it is included once in each test. */
 #pragma once
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* bpf_run -- what a seccomp program answers, without a kernel.
+/* bpf_run -- computes what a seccomp program answers, without a kernel.
  *
  * An interpreter for the part of cBPF that seccomp filters use.  It fails the test on
  * anything the kernel's checker would refuse or that would not end. */
@@ -46,7 +46,8 @@ static inline uint32_t bpf_run_load(const struct sock_filter *f,
 static inline uint32_t bpf_run(const struct sock_filter *insns, size_t count,
 			       const struct seccomp_data *data)
 {
-	uint32_t a = 0xdeadbeef; /* the kernel's is 0; nothing may lean on that */
+	uint32_t a = 0xdeadbeef; /* the kernel starts with 0; no program may rely on
+				  * that */
 
 	for (size_t pc = 0; pc < count; pc++) {
 		const struct sock_filter *f = &insns[pc];
@@ -70,7 +71,7 @@ static inline uint32_t bpf_run(const struct sock_filter *insns, size_t count,
 	return 0;
 }
 
-/* A repeatable source of numbers (xorshift64). */
+/* A reproducible source of numbers (xorshift64). */
 static inline uint64_t bpf_run_random(uint64_t *state)
 {
 	*state ^= *state << 13;

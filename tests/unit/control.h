@@ -1,5 +1,5 @@
-/* control -- a supervisor of a test's own, without a process, a cgroup or files, whose
- * time is the test's: s.now_ms.  Include it behind cmocka.h. */
+/* control -- a supervisor that belongs to the test, without a process, a cgroup
+ * or files.  The test sets its time, s.now_ms.  Include it behind cmocka.h. */
 #pragma once
 #include <string.h>
 #include <sys/socket.h>
@@ -51,7 +51,7 @@ static inline void control_begin(struct control *x)
 	still_init(&s->still);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
-	/* These logs are written, and kept nowhere. */
+	/* The logs get entries but have no file. */
 	log_init(&s->outputs.log, -1, "output", 1 << 20);
 	s->journal = (struct journal){ .entry = &x->entry, .mask = &s->desk.mask,
 				       .now_ms = &s->now_ms };
@@ -77,14 +77,14 @@ static inline void control_end(struct control *x)
 	policy_done(&x->policy);
 }
 
-/* A client that is connected; its end goes to *ret_fd. */
+/* Adds a connected client; the client's end goes to *ret_fd. */
 static inline struct client *control_client(struct control *x, int *ret_fd)
 {
 	clients_add(&x->s, control_pair(ret_fd));
 	return x->s.clients[x->s.client_count - 1];
 }
 
-/* A process that runs.  `owner` may be NULL: its client has gone. */
+/* Adds a running process.  `owner` may be NULL: its client has gone. */
 static inline struct job *control_job(struct control *x, struct client *owner)
 {
 	struct job *j = mem_zeroed(1, sizeof(*j));

@@ -1,10 +1,10 @@
-/* cost -- the processor time that a piece of code takes: getrusage(2), to which the other
- * load of the machine adds nothing. */
+/* cost -- the processor time of a piece of code, by getrusage(2): other load on
+ * the machine does not count. */
 #pragma once
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* Of this process so far, in microseconds. */
+/* Processor time of this process so far, in microseconds. */
 static inline int64_t cost_us(void)
 {
 	struct rusage use;

@@ -1,7 +1,7 @@
-/* Patterns that ripgrep, GNU grep and we are compared with, over the texts of
- * test_grep.c.  ALL: all three find the same lines.  ASCII: GNU's letters, blanks and words
- * are those of its locale, so it does in ASCII texts only.  OURS: to GNU it is another
- * pattern, or none. */
+/* Patterns for which ripgrep, GNU grep and hutch's grep are compared, over the
+ * texts of test_grep.c. ALL: all three find the same lines.  ASCII: GNU grep
+ * takes letters, blanks and words from its locale, so it agrees on ASCII texts
+ * only.  OURS: to GNU grep it is another pattern, or none. */
 enum agreed { ALL, ASCII, OURS };
 
 static const struct grep_case {

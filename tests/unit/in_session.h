@@ -1,6 +1,7 @@
-/* in_session -- an executor, and session 1 in the folder that is HOME inside, where this
- * test is too.  To be included once in each test; inline, since one may begin or end in
- * a way of its own. */
+/* in_session -- an executor with session 1 in the folder that is HOME inside;
+ * the test's own working directory is that folder, too.  Include it once in
+ * each test; its functions are inline, since a test may replace the setup or
+ * the teardown. */
 #pragma once
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* in_store -- a store of its own for a unit test: in a scene's folder.  Include it behind
- * cmocka.h. */
+/* in_store -- an empty store for a unit test, in the folder of a scene.
+ * Include it behind cmocka.h. */
 #pragma once
 #include "store/store.h"
 #include "tests/unit/scene.h"

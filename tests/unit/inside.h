@@ -21,7 +21,8 @@ static inline bool inside_is(pid_t pid, const char *namespace)
 	return strcmp(link, namespace) == 0;
 }
 
-/* 'T', 'S', ...; 0: there is none. */
+/* Returns the state letter of a process ('T', 'S', ...), or 0 if there is no
+ * such process. */
 static inline char inside_state(pid_t pid)
 {
 	char path[64], text[512];
@@ -36,10 +37,10 @@ static inline char inside_state(pid_t pid)
 	return (char)(name_end ? name_end[2] : 0);
 }
 
-/* How many there are beside the executor, and how many of these are stopped. */
+/* Number of processes besides the executor, and how many of them are stopped. */
 struct inside {
 	unsigned count, stopped;
-	pid_t one; /* of them; 0: there is none */
+	pid_t one; /* one of them; 0: there is none */
 };
 
 static inline struct inside inside_look(const struct supervisor *s)
@@ -82,8 +83,8 @@ static inline bool inside_is_as_wished(void *wish)
 	return now.count == w->count && now.stopped == w->stopped;
 }
 
-/* Waits until there are `count`, and all or none of them stopped: nothing tells of
- * that but a look. */
+/* Waits until there are `count` processes, and all or none of them are
+ * stopped.  It polls: no event reports that. */
 static inline void inside_wait(const struct supervisor *s, unsigned count, bool is_stopped)
 {
 	struct inside_wish w = { s, count, is_stopped ? count : 0 };

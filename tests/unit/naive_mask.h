@@ -1,4 +1,5 @@
-/* The same as base/mask.h, byte by byte: for its test and its fuzzer. */
+/* Masks as base/mask.h does, but byte by byte: for the test and the fuzzer of
+ * that module. */
 #pragma once
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@ struct naive {
 	const char *const *values;
 	size_t count;
 	const char *text;
-	size_t len, *flushes, flush_count; /* where the text was handed on, rising */
+	size_t len, *flushes, flush_count; /* where the text was flushed, in rising
+					    * order */
 	bool *hidden;
 };
 
-/* Of an occurrence what was handed on before it was whole is seen. */
+/* Hides an occurrence, except for bytes that were flushed before the occurrence
+ * was complete. */
 static void naive_hide(struct naive *n, size_t from, size_t to)
 {
 	for (size_t i = 0; i < n->flush_count; i++)
@@ -57,7 +60,8 @@ static size_t naive_len(const char *at)
 	return len - blanks;
 }
 
-/* With U+FFFD in place of what is no UTF-8: of each byte, or of what begins a character. */
+/* Replaces bytes that are no UTF-8 by U+FFFD: each single byte, or each
+ * incomplete character as a whole. */
 static void naive_told(struct naive *n, const char *at, bool by_byte)
 {
 	AUTO_FREE char *told = mem_zeroed(3, strlen(at) + 1);
@@ -72,7 +76,7 @@ static void naive_told(struct naive *n, const char *at, bool by_byte)
 	naive_value(n, told);
 }
 
-/* Allocated. */
+/* Returns the masked text, allocated. */
 static char *naive_mask(struct naive *n, size_t *ret_len)
 {
 	char *out = mem_zeroed(1, n->len * sizeof(MASK_TEXT) + 1);

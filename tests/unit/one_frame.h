@@ -1,5 +1,5 @@
-/* one_frame -- the buffer that a test of encoders puts one frame into, and gets it
- * from.  Include it behind cmocka.h. */
+/* one_frame -- the buffer in which a test of encoders puts one frame and reads
+ * it back.  Include it behind cmocka.h. */
 #pragma once
 #include <stdint.h>
 
@@ -25,7 +25,7 @@ static inline int one_frame_teardown(void **state)
 	return 0;
 }
 
-/* All that is in `b`, which must be one frame, of this type and id. */
+/* Returns the frame in `b`, which must be the only one and have this type and id. */
 static inline struct frame one_frame(uint16_t type, uint32_t id)
 {
 	struct frame f;

@@ -15,7 +15,7 @@
 #include "tests/unit/bpf_run.h"
 
 #define DEFAULT_PROFILE "policy/seccomp/default.json"
-#define NUMBERS		1024 /* beyond every call's */
+#define NUMBERS		1024 /* more than any system call has */
 
 static const uint32_t audit_archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64 };
 static const uint32_t scmp_archs[] = { SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64 };
@@ -40,7 +40,7 @@ static inline struct build *build(const char *text, size_t len, enum arch arch)
 	return b;
 }
 
-/* The profile that is shipped.  Tests run from the top of the tree. */
+/* Builds the default profile.  Tests run from the top of the tree. */
 static inline struct build *build_default(enum arch arch)
 {
 	AUTO_CLOSE int fd = open(DEFAULT_PROFILE, O_RDONLY | O_CLOEXEC);

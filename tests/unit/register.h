@@ -1,5 +1,5 @@
-/* register -- a state folder of a test's own, and what stands in it.  Include it
- * behind cmocka.h. */
+/* register -- a state folder for a test, and helpers that look into it.
+ * Include it behind cmocka.h. */
 #pragma once
 #include <stdbool.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define RECORD "{\"reason\":\"exit\",\"code\":0}"
 
-/* Each case has its own time to hang in. */
+/* The alarm starts anew for each case. */
 static inline int register_setup(void **state)
 {
 	(void)alarm(PATIENCE_S);
@@ -53,12 +53,13 @@ static inline bool is_there(void **state, const char *name)
 	return lstat(path, &st) == 0;
 }
 
-/* How many names a folder of the state folder has; -1: there is none. */
+/* Returns the number of entries in a folder of the state folder, or -1 if there
+ * is no such folder. */
 static inline int count_in(void **state, const char *name)
 {
 	AUTO_FREE char *path = scene_path(state, name);
 	DIR *dir = opendir(path);
-	int count = -2; /* the dots */
+	int count = -2; /* without "." and ".." */
 
 	if (!dir)
 		return -1;
@@ -78,7 +79,7 @@ static inline void expect_absent(const char *name)
 	assert_non_null(strstr(e.remedy, "hutch ps -a"));
 }
 
-/* The record's reason of the latest ended one. */
+/* Compares the reason in the record of the sandbox that ended last. */
 static inline void expect_ended(const char *name, const char *record)
 {
 	struct registry_item item;
@@ -93,7 +94,7 @@ static inline void expect_ended(const char *name, const char *record)
 	registry_item_done(&item);
 }
 
-/* For those who tell by a pipe where they are. */
+/* Writes a byte to a pipe, with which a process tells that it has reached a point. */
 static inline void say(int fd)
 {
 	CHECK(io_write_all(fd, "+", 1) == 0);

@@ -1,8 +1,8 @@
 /* requests -- requests as bytes, for tests that break a rule with them.
  *
- * supervisor_ask() and its like ask rightly.  Here a test has the frame itself in
- * its hands: it can change it, cut it, and send it with the wrong descriptors.
- * Include it behind cmocka.h. */
+ * supervisor_ask() and its like send only valid requests.  With these builders
+ * a test has the frame itself: it can change it, cut it, and send it with the
+ * wrong descriptors.  Include it behind cmocka.h. */
 #pragma once
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static char *true_argv[] = { TEXT("/bin/true"), NULL };
 static char *sleep_argv[] = { TEXT("/bin/sleep"), TEXT("1000"), NULL };
 static char *no_env[] = { NULL };
 
-/* Builders of one frame each, about command 1. */
+/* Each builder writes one frame about command 1. */
 
 static inline void put_exec_of(struct buffer *b, uint32_t id, uint32_t flags, char **argv)
 {
@@ -52,7 +52,7 @@ static inline void put_stop(struct buffer *b)
 	assert_int_equal(message_put_stop(b, 0, &e), 0);
 }
 
-/* The header only: that is where it must end. */
+/* Sends only the header, after which the executor must end. */
 static inline void put_one_byte_too_long(struct buffer *b)
 {
 	const uint32_t len = FRAME_MAX_TO_EXECUTOR + 1;

@@ -1,9 +1,9 @@
-/* scene -- where a unit test plays: a temporary folder, a child process, new
- * namespaces.
+/* scene -- surroundings of a unit test: a temporary folder, a child process,
+ * new namespaces.
  *
  * A failed assertion of cmocka jumps back to the runner, which must not happen
- * in a child; there CHECK() is used, which says where and ends the child.
- * Include it behind cmocka.h. */
+ * in a child.  A child uses CHECK(), which prints the place and ends the
+ * child.  Include it behind cmocka.h. */
 #pragma once
 #include <dirent.h>
 #include <errno.h>
@@ -40,8 +40,8 @@ scene_child_failed(const char *file, int line, const char *claim)
 	_exit(1);
 }
 
-/* A folder below /tmp, mode 0755, as the setup and teardown of a test: *state
- * is its path. */
+/* Setup and teardown of a test that needs a folder below /tmp, mode 0755;
+ * *state is its path. */
 static inline int scene_setup(void **state)
 {
 	char *path = text_copy("/tmp/hutch-unit-XXXXXX");
@@ -57,7 +57,8 @@ static inline int scene_remove_one(const char *path, const struct stat *st, int 
 	return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-/* A test may have closed a folder to itself. */
+/* Opens up a folder, whose mode a test may have changed, so that it can be
+ * removed. */
 static inline int scene_open_up(const char *path, const struct stat *st, int type,
 				struct FTW *where)
 {
@@ -76,13 +77,13 @@ static inline int scene_teardown(void **state)
 	return result;
 }
 
-/* "FOLDER/NAME", allocated. */
+/* Returns "FOLDER/NAME", allocated. */
 static inline char *scene_path(void **state, const char *name)
 {
 	return text_format("%s/%s", (const char *)*state, name);
 }
 
-/* A folder; a file with this content; a link.  Parents must exist. */
+/* Makes a folder, a file with this content, or a link.  Parents must exist. */
 static inline void scene_dir(void **state, const char *name)
 {
 	AUTO_FREE char *path = scene_path(state, name);
@@ -137,8 +138,8 @@ static inline void scene_enter(int flags, unsigned id)
 	CHECK(idmap_write_both(&uid, &gid, &e) == 0);
 }
 
-/* The same in a new user namespace, with this id of it, and in these others
- * (CLONE_NEW*).  Skips the test where the host allows none. */
+/* The same in a new user namespace with this id, and in the other namespaces of
+ * `flags` (CLONE_NEW*). Skips the test where the host does not allow that. */
 static inline void scene_inside(int flags, unsigned id, void (*play)(void *), void *arg)
 {
 	pid_t pid = fork();
@@ -161,7 +162,7 @@ static inline void scene_inside(int flags, unsigned id, void (*play)(void *), vo
 /* A process as /proc/PID/status shows it. */
 struct scene_process {
 	char state; /* a letter of proc_pid_stat(5); 0: there is no such process */
-	unsigned long sleeps; /* how often it has gone to sleep */
+	unsigned long sleeps; /* number of times it has gone to sleep */
 };
 
 static inline struct scene_process scene_process(pid_t pid)
@@ -180,7 +181,8 @@ static inline struct scene_process scene_process(pid_t pid)
 	return p;
 }
 
-/* For patience_wait(): whether the child *who waits for something, or has ended. */
+/* For patience_wait(): true if the child *who sleeps in a system call, or has
+ * ended. */
 static inline bool scene_sleeps_or_ended(void *who)
 {
 	const char state = scene_process(*(const pid_t *)who).state;
@@ -188,8 +190,8 @@ static inline bool scene_sleeps_or_ended(void *who)
 	return state == 'S' || state == 'Z';
 }
 
-/* As root: from here on nobody, as hutch itself becomes an ordinary user.  For
- * the start of a main(). */
+/* Called as root, changes to the user "nobody" for good, as hutch itself
+ * becomes an ordinary user.  For the start of a main(). */
 static inline void scene_leave_root(void)
 {
 	if (geteuid() != 0)
@@ -199,7 +201,7 @@ static inline void scene_leave_root(void)
 		abort();
 }
 
-/* How many descriptors this process has open. */
+/* Returns the number of descriptors that this process has open. */
 static inline unsigned scene_open_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

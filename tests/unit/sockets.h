@@ -1,4 +1,4 @@
-/* sockets -- connections and pipes of a test's own.  Include it behind cmocka.h. */
+/* sockets -- connections and pipes for a test.  Include it behind cmocka.h. */
 #pragma once
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "tests/patience.h"
 
-/* Whether an event comes; nothing sleeps here. */
+/* Returns whether the event is there already, without waiting. */
 static inline bool comes(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
@@ -51,7 +51,7 @@ static inline int connect_at(uint16_t port)
 	return fd;
 }
 
-/* A connection of TCP: what ends and resets there is what ends and resets. */
+/* Makes a TCP connection, since unix sockets end and reset in other ways. */
 static inline void tcp_pair(int ret[2])
 {
 	uint16_t port;
@@ -81,7 +81,8 @@ static inline void must_read(int fd, const char *text)
 	assert_string_equal(got, text);
 }
 
-/* The peer is told: 0 an end in order, ECONNRESET a reset. */
+/* Returns how the peer ended the connection: 0 for an orderly end, ECONNRESET
+ * for a reset. */
 static inline int how_it_ends(int fd)
 {
 	char byte;
@@ -99,7 +100,8 @@ static inline bool has_nothing(int fd)
 	return poll(&p, 1, 0) == 0;
 }
 
-/* As close(2) does of a process that was killed with something unread, or with linger 0. */
+/* Resets the connection, as the kernel does for a killed process that had
+ * unread data, or for linger 0. */
 static inline void reset(int *fd)
 {
 	struct linger now = { 1, 0 };

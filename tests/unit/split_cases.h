@@ -1,7 +1,7 @@
-/* What bashlex 0.18 makes of commands, as OpenHands 0.62 asks it.  C stands in front of
- * each command; a row without is one that it cannot read, which is accepted.  The rows
- * are what was learnt from comparing tens of thousands of written, random and mutated
- * scripts with it. */
+/* The commands that bashlex 0.18 finds in a text when OpenHands 0.62 asks it.
+ * C stands before each command; a row without C is a text that bashlex cannot
+ * read, which is accepted.  The rows were learnt by comparing tens of thousands
+ * of written, random and mutated scripts with it. */
 #define C "\1"
 
 static const char *const agreed[] = {
@@ -83,7 +83,7 @@ static const char *const agreed[] = {
 	C "! ;\n" C "ls",
 	"a | ! b\nc",
 	C "a || ! b\n" C "c",
-	/* what the reference has no reader for */
+	/* commands that the reference cannot read */
 	"a=(1 2)\nls",
 	"declare -a a=(1 2)\nls",
 	C "a[0]=1\n" C "ls",
@@ -103,7 +103,7 @@ static const char *const agreed[] = {
 	"case x in x) ls;; esac\nls",
 	"echo $(case x in x) ls;; esac)\nls",
 	"{ ((i++)); }\n[[ a ]]",
-	/* what is no command */
+	/* texts that are no command */
 	"echo \"x\nls",
 	"echo `\nls",
 	"echo ${\nls",
@@ -233,9 +233,9 @@ static const char *const agreed[] = {
 	C "echo \303\251\n" C "ls",
 };
 
-/* Where the reference is wrong in a way that nobody can want: it reads a comment
- * without its #, calls a backslash a command, and stumbles over a loop whose condition
- * ends with its line. */
+/* Rows where the reference is plainly wrong: it reads a comment without its #,
+ * calls a backslash a command, and fails on a loop whose condition ends with
+ * its line. */
 static const char *const ours[] = {
 	C "ls;#x\n" C "pwd",
 	C "ls &#x\n" C "pwd",

@@ -1,8 +1,9 @@
-/* stage -- a supervisor with an executor that we play.
+/* stage -- runs a supervisor with an executor that the test plays.
  *
- * The supervisor runs in a process of its own, so that its blocked signals are
- * not ours and one that hangs can be told and ended; the executor is a child of
- * that, as a sandbox's pid 1 is.  Include it behind cmocka.h. */
+ * The supervisor runs in a process of its own, so that its blocked signals do
+ * not concern the test, and a supervisor that hangs can be noticed and ended.
+ * The executor is a child of that process, as a sandbox's pid 1 is.  Include it
+ * behind cmocka.h. */
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
@@ -28,31 +29,31 @@
 
 enum end {
 	ENDS,	     /* exits with code 0 */
-	ENDS_WITH_3, /* and with another */
+	ENDS_WITH_3, /* exits with another code */
 	IS_KILLED,   /* by SIGKILL */
-	LIVES,	     /* does nothing more, for ever */
-	CLOSES,	     /* closes its channel, and lives */
+	LIVES,	     /* lives and does nothing more */
+	CLOSES,	     /* closes its channel, and lives on */
 	FLOODS	     /* writes for ever */
 };
 
 struct stage {
 	const char *says;
 	size_t len;
-	bool is_slow; /* a byte a write */
+	bool is_slow; /* writes one byte at a time */
 	enum end end;
-	/* Instead of saying something: plays the executor; returns its end. */
+	/* Plays the executor in place of `says`; returns how it ends. */
 	enum end (*play)(int channel);
-	const char *failure; /* what is in the failure pipe */
+	const char *failure; /* content of the failure pipe */
 	size_t failure_len;
 	uint64_t timeout_ms;
 	uint32_t flags; /* of the command */
-	int out;	/* where the command's stdout goes; 0: nowhere */
+	int out;	/* destination of the command's stdout; 0: none */
 };
 
 struct stage_outcome {
 	struct result result;
 	unsigned fds_before, fds_after; /* of the supervisor */
-	bool is_gone;			/* the executor was waited for */
+	bool is_gone;			/* the supervisor has waited for the executor */
 };
 
 __attribute__((noreturn)) static inline void stage_live_on(void)
@@ -163,8 +164,8 @@ static inline void stage_supervise(const struct stage *s, int report)
 	_exit(0);
 }
 
-/* False when the supervisor hangs.  Fails the test when it leaves a process or
- * a descriptor behind. */
+/* Returns false if the supervisor hangs.  Fails the test if the supervisor
+ * leaves a process or a descriptor behind. */
 static inline bool stage_play(const struct stage *s, struct result *ret)
 {
 	struct stage_outcome outcome;

@@ -1,5 +1,5 @@
-/* subids -- somebody with a range of subordinate ids, for a unit test.  Include it behind
- * cmocka.h. */
+/* subids -- finds a user with a range of subordinate ids, for a unit test.
+ * Include it behind cmocka.h. */
 #pragma once
 #include <grp.h>
 #include <pwd.h>
@@ -18,7 +18,8 @@ static inline bool subids_of(const struct passwd *pw, struct idmaps *ret)
 	return idmaps_find(ret, &owner, pw->pw_gid, &e) == 0;
 }
 
-/* The caller; for root, the first one who has any.  Skips the test where there is none. */
+/* Takes the caller; as root, the first user who has a range.  Skips the test
+ * where there is none. */
 static inline void subids_find(struct idmaps *ret, uid_t *ret_uid, gid_t *ret_gid)
 {
 	const struct passwd *pw = getpwuid(geteuid());

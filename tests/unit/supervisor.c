@@ -28,15 +28,15 @@
 #include "executor/executor.h"
 #include "executor/tree.h"
 
-/* Where AddressSanitizer is linked in: do not keep freed memory for long, so
- * that a test can tell that memory does not grow. */
+/* With AddressSanitizer: keeps freed memory only briefly, so that a test can
+ * show that memory does not grow. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "quarantine_size_mb=1";
 }
 
-/* As the launcher makes it for one that has a name. */
+/* Makes a procfs as the launcher does for a sandbox with a name. */
 static int make_proc(void)
 {
 	AUTO_CLOSE int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
@@ -50,7 +50,7 @@ static int make_proc(void)
 	return fd_take(&proc);
 }
 
-/* We are the process that plays pid 1. */
+/* Runs in the process that plays pid 1. */
 static _Noreturn void play_init(int socket, int proc)
 {
 	struct err e = { 0 };
@@ -59,12 +59,13 @@ static _Noreturn void play_init(int socket, int proc)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* As executor_protect() does it, for whatever our caller ignores. */
+	/* Sets all signals to their defaults, as executor_protect() does,
+	 * whatever the caller of the test ignores. */
 	static const unsigned long defaults[8] = { 0 };
 	for (int signo = 1; signo < NSIG; signo++)
 		(void)syscall(SYS_rt_sigaction, signo, defaults, NULL, (NSIG - 1) / 8);
 	(void)setsid();
-	/* The kernel keeps these two from an init. */
+	/* The kernel protects a real init from these two signals. */
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGPIPE);
 	(void)sigaddset(&set, SIGCHLD);
@@ -88,7 +89,7 @@ static void write_to(const char *path, const char *text)
 		_exit(2);
 }
 
-/* Whoever makes a user namespace may map its own id (user_namespaces(7)). */
+/* A process that makes a user namespace may map its own id (user_namespaces(7)). */
 static void map_self(uid_t uid, gid_t gid)
 {
 	char map[64];
@@ -100,7 +101,7 @@ static void map_self(uid_t uid, gid_t gid)
 	write_to("/proc/self/gid_map", map);
 }
 
-/* fork(2), into these namespaces. */
+/* Forks into these namespaces. */
 static void start(struct supervisor *s, unsigned long namespaces)
 {
 	uid_t uid = getuid();
@@ -111,7 +112,7 @@ static void start(struct supervisor *s, unsigned long namespaces)
 	pid_t pid = namespaces ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0)
 			       : fork();
 	if (pid < 0 && namespaces && (errno == EPERM || errno == ENOSYS || errno == ENOSPC))
-		skip(); /* such as inside a sandbox of hutch's */
+		skip(); /* e.g. inside a sandbox of hutch */
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		(void)close(ends[0]);
@@ -151,7 +152,7 @@ int supervisor_wait(struct supervisor *s)
 {
 	int status = -1;
 
-	(void)alarm(PATIENCE_S); /* where it does not end */
+	(void)alarm(PATIENCE_S); /* if it does not end */
 	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
 	(void)alarm(0);
 	own_close(&s->socket);
@@ -357,7 +358,7 @@ static bool wait_readable(int fd)
 	return poll(&p, 1, PATIENCE_MS) == 1;
 }
 
-/* False at the end of the channel. */
+/* Reads more bytes.  Returns false at the end of the channel. */
 static bool read_more(struct supervisor *s)
 {
 	if (!wait_readable(s->socket))
@@ -409,7 +410,7 @@ bool supervisor_pass_over(struct supervisor *s, const struct frame *f)
 	return true;
 }
 
-/* False: the executor closed the channel. */
+/* Returns the next frame; false if the executor closed the channel. */
 static bool next_frame(struct supervisor *s, struct frame *ret)
 {
 	struct err e;
@@ -451,7 +452,8 @@ void supervisor_await_paused(struct supervisor *s, uint32_t number)
 	assert_int_equal(s->paused, number);
 }
 
-/* How often it has given the processor away; 0: it is not asleep. */
+/* Returns how often the process has given up the processor, or 0 if it is not
+ * asleep. */
 static unsigned long sleeps_of(pid_t pid)
 {
 	char path[64], line[256], state = 0;
@@ -557,8 +559,8 @@ void terminal_begin(struct on_terminal *t, char **argv)
 				     TEXT("PS1=$ ")) };
 	int in[2], out[2];
 
-	/* First the executor: it is a copy of us, not a program of its own, and
-	 * would keep the pipes open. */
+	/* The executor starts first: it is a fork of this process without an
+	 * exec, and would keep the pipes open. */
 	supervisor_start(&t->s);
 	make_pipe(in);
 	make_pipe(out);

@@ -12,7 +12,7 @@
 #include "base/message.h"
 #include "tests/patience.h"
 
-/* Arguments of a command, of texts that nobody writes to. */
+/* Arguments of a command, from constant texts that are never written to. */
 #define TEXT(text) ((char *)(uintptr_t)(text))
 #define ARGV(...)  ((char *[]){ __VA_ARGS__, NULL })
 #define SH(script) ARGV(TEXT("/bin/sh"), TEXT("-c"), TEXT(script))
@@ -21,7 +21,7 @@ struct supervisor {
 	pid_t pid; /* of the executor */
 	int socket;
 	struct buffer in;
-	uint32_t paused; /* the last SIGSTOP to everyone that all have got */
+	uint32_t paused; /* number of the last SIGSTOP to all that was confirmed */
 };
 
 /* One answer, decoded. */
@@ -52,30 +52,32 @@ struct ask {
 
 /* Starts the executor and takes its hello. */
 void supervisor_start(struct supervisor *s);
-/* The same as the init of a pid namespace, for what concerns everyone in it: in a
- * user namespace of our own id, unless we are root. */
+/* The same, with an executor that is the init of a pid namespace, for tests of
+ * signals to all processes.  The user namespace maps our own id, unless the
+ * test is root. */
 void supervisor_start_init(struct supervisor *s);
-/* And with a procfs of that namespace: its pids are those inside. */
+/* The same, with a procfs of that namespace: its pids are those inside. */
 void supervisor_start_seeing(struct supervisor *s);
 /* Takes over a process that serves the other end of `socket`, and its hello. */
 void supervisor_adopt(struct supervisor *s, pid_t pid, int socket);
-/* What such a process does, with its end. */
+/* Runs the executor in such a process, on its end of the socket. */
 _Noreturn void supervisor_play_init(int socket);
-/* Closes the channel and waits: returns the status of waitpid(2).  A proper
- * end is exit code 0, a broken rule 1. */
+/* Closes the channel and waits.  Returns the status of waitpid(2): exit code 0
+ * for a proper end, 1 for a broken rule. */
 int supervisor_end(struct supervisor *s);
-/* Waits for it to end by itself. */
+/* Waits for the executor to end by itself. */
 int supervisor_wait(struct supervisor *s);
-/* Waits for it to end because we broke a rule; answers before that may come. */
+/* Waits for the executor to end because the test broke a rule; answers to
+ * earlier requests may come first. */
 void supervisor_expect_violation(struct supervisor *s);
 
-/* The setup and teardown of a test: *state is a supervisor.  One that is over
- * already has been looked at by the test. */
+/* The setup and teardown of a test: *state is a supervisor.  If the executor
+ * has ended, the test has checked that. */
 int supervisor_setup(void **state);
 int supervisor_teardown(void **state);
 
-/* What the executor holds: KiB of memory that is private and touched; entries of
- * its /proc/PID/fd, which are two more than its descriptors. */
+/* The executor's private and touched memory in KiB, and the entries of its
+ * /proc/PID/fd, which are two more than its descriptors. */
 unsigned long supervisor_memory(const struct supervisor *s);
 unsigned supervisor_fds(const struct supervisor *s);
 
@@ -90,29 +92,30 @@ void supervisor_ask(struct supervisor *s, const struct ask *a);
 void supervisor_signal(struct supervisor *s, uint32_t id, int signo);
 void supervisor_end_tree(struct supervisor *s, uint32_t id);
 void supervisor_hold(struct supervisor *s, bool is_held);
-/* 0: all go on. */
+/* Number 0 lets all go on. */
 void supervisor_freeze(struct supervisor *s, uint32_t number);
 void supervisor_stop(struct supervisor *s, uint32_t grace_ms);
 void supervisor_resize(struct supervisor *s, uint32_t id, uint32_t rows, uint32_t cols);
 
 struct answer supervisor_answer(struct supervisor *s);
 
-/* MSG_PAUSED, or MSG_FROZEN of who stand, comes when it comes, and is noted. */
+/* Notes MSG_PAUSED, or MSG_FROZEN with all processes standing, which may come
+ * at any time.  Returns whether `f` was one. */
 struct frame;
 bool supervisor_pass_over(struct supervisor *s, const struct frame *f);
 void supervisor_await_paused(struct supervisor *s, uint32_t number);
 
-/* Waits until the executor has done all that there was to do, and waits itself: it was seen
- * asleep twice, and has not woken up in between. */
+/* Waits until the executor has done all its work and sleeps: it was seen asleep
+ * twice and has not woken up in between. */
 void supervisor_await_rest(const struct supervisor *s);
 /* Fails the test unless the next answer is of this type and id. */
 struct answer supervisor_expect(struct supervisor *s, uint32_t type, uint32_t id);
-/* Asks, and expects started and exited. */
+/* Asks for a command, and expects that it starts and exits. */
 struct exited supervisor_run(struct supervisor *s, const struct ask *a);
 
 /* Reads `fd` to its end as a string; the caller frees it. */
 char *read_all(int fd);
-/* Reads until `text` came; fails the test when it does not. */
+/* Reads until `text` came; fails the test if it does not come. */
 void read_until(int fd, const char *text);
 
 /* pipe2(2) with CLOEXEC. */
@@ -127,8 +130,8 @@ struct on_terminal {
 
 /* Starts an executor and in it one command on a terminal. */
 void terminal_begin(struct on_terminal *t, char **argv);
-/* Takes its end, and ends the executor. */
+/* Waits for the command's end, and ends the executor. */
 struct exited terminal_finish(struct on_terminal *t);
 void terminal_type(struct on_terminal *t, const char *text);
-/* Everything that is shown from here on, to the end. */
+/* Compares all output from here to the end. */
 void terminal_expect(struct on_terminal *t, const char *expected);

@@ -1,4 +1,4 @@
-/* Lines of an image's passwd and group, as they should be and as nobody writes them. */
+/* Lines of an image's passwd and group: valid ones, and malformed ones. */
 #include "sandbox/accounts.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static const struct {
 	{ "root:x:0:0:root:/root:/bin/sh\n", "root", 0, 1, 0, 0, "/root" },
 	{ "a:x:1:2:g:/a:/s\nb:x:3:4::/b:\n", "b", 0, 1, 3, 4, "/b" },
 	{ "a:x:1:2:g:/a:/s\nb:x:3:4::/b:\n", NULL, 3, 1, 3, 4, "/b" },
-	{ "a:x:1:2:g:/a:/s", "a", 0, 1, 1, 2, "/a" }, /* no end of its line */
+	{ "a:x:1:2:g:/a:/s", "a", 0, 1, 1, 2, "/a" }, /* its line has no newline */
 	{ "wheel:x:10:a,b\n", "wheel", 0, 1, 10, 0, "" },
 	{ "wheel:x:10\n", "wheel", 0, 1, 10, 0, "" },
 	{ "", "a", 0, 0, 0, 0, "" },
@@ -48,7 +48,7 @@ static const struct {
 	{ "a:x:-1:2:g:/a:/s\n", "a", 0, 0, 0, 0, "" },
 	{ "a:x:1 :2:g:/a:/s\n", "a", 0, 0, 0, 0, "" },
 	{ "a:x:0x1:2:g:/a:/s\n", "a", 0, 0, 0, 0, "" },
-	{ "a:x:4294967295:2:g:/a:/s\n", "a", 0, 0, 0, 0, "" }, /* no id */
+	{ "a:x:4294967295:2:g:/a:/s\n", "a", 0, 0, 0, 0, "" }, /* (uid_t)-1 is no id */
 	{ "a:x:4294967294:2:g:/a:/s\n", "a", 0, 1, 4294967294u, 2, "/a" },
 	{ "a:x:99999999999999999999:2:g:/a:/s\n", "a", 0, 0, 0, 0, "" },
 	{ "a:x:1:4294967296:g:/a:/s\n", "a", 0, 0, 0, 0, "" },
@@ -86,7 +86,8 @@ static void test_what_is_no_text_is_refused(void **state)
 	assert_int_equal(accounts_find(fd, "a", 0, &a, &e), -1);
 }
 
-/* A line that is too long, and what its end looks like, is nobody's. */
+/* A line that is too long defines no account; nor does its tail, even if that
+ * looks like a line. */
 static void test_a_long_line_is_passed_over(void **state)
 {
 	static char text[20000];
@@ -124,14 +125,14 @@ static void test_it_can_do_nothing_but_read(void **state)
 	struct err e;
 
 	(void)state;
-	/* A folder: read(2) fails, and nothing else is tried. */
+	/* read(2) fails on a folder, and no other source is tried. */
 	AUTO_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(accounts_find(fd, "a", 0, &a, &e), 0);
 	assert_int_equal(accounts_find(-1, "a", 0, &a, &e), -1);
 	assert_non_null(strstr(e.text, "ended"));
 }
 
-/* A member is compared by its whole name, as it stands (group(5)). */
+/* A member matches by its whole name only (group(5)). */
 static void test_groups_that_have_a_user(void **state)
 {
 	static const char text[] = "root:x:0:\nfirst:x:44:b,a\nown:x:1:a\nnot:x:2:ab,a \n"

@@ -1,4 +1,5 @@
-/* Lines of actions: what is taken, with which values; what is refused, and how. */
+/* Lines of actions: which are accepted, with which values; which are refused,
+ * and how. */
 #include "sandbox/act/action.h"
 
 #include <setjmp.h>
@@ -166,7 +167,8 @@ static void test_a_refused_line_keeps_its_id(void **state)
 	action_done(&a);
 }
 
-/* Between the two, `len` letters are refused and one less is not. */
+/* A text of `len` letters between `before` and `after` is refused, a text of
+ * one letter less is not. */
 static void check_bound(const char *before, const char *after, size_t len, const char *says)
 {
 	char *text = malloc(len + 1);
@@ -321,7 +323,7 @@ static void test_no_range_is_none_and_a_long_one_is_cut(void **state)
 	action_done(&a);
 }
 
-/* Together they are one message. */
+/* All texts of one edit travel in one message. */
 static void test_the_texts_of_an_edit_are_bounded_together(void **state)
 {
 	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
@@ -487,7 +489,8 @@ static void test_control_keys(void **state)
 	assert_int_equal(action_control("C-\\"), '\\');
 	assert_int_equal(action_control("CTRL+d"), 'd');
 	assert_int_equal(action_control("Ctrl-D"), 'D');
-	assert_int_equal(action_control("C-1"), '1'); /* there is none, and it is no text */
+	assert_int_equal(action_control("C-1"), '1'); /* there is no such key, and it is
+						       * no text */
 	assert_false(action_control("C-") || action_control("C-cc") || action_control("") ||
 		     action_control("CTRL+") || action_control("CTRL c") ||
 		     action_control("Up"));

@@ -1,4 +1,5 @@
-/* action: what is put can be got, and each field that is out of range is not. */
+/* action: a message that is encoded can be decoded, and a field that is out of
+ * range is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 static struct err e;
 
-/* The one frame that `put` left. */
+/* Encodes and decodes one frame, which must be the only one. */
 static struct frame only(int put, uint16_t type)
 {
 	assert_int_equal(put, 0);
@@ -221,7 +222,7 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 
 	(void)state;
 	memset(path, 'x', PATH_MAX);
-	/* With the code of what has not ended, so that this is not the reason. */
+	/* Without an exit code, so that only the state is wrong. */
 	r.exit_code = ACTION_NO_CODE;
 	r.state = REPORT_NONE;
 	refuse_report(r);
@@ -235,7 +236,7 @@ static void test_each_bad_field_of_a_report_is_refused(void **state)
 	refuse_report(r);
 	r.exit_code = ACTION_NO_CODE;
 	refuse_report(r);
-	/* And what has not ended has no code. */
+	/* An action that has not ended has no exit code. */
 	r.state = REPORT_BUSY;
 	r.exit_code = 0;
 	refuse_report(r);

@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 
-/* All of it, up to a byte 0. */
+/* Decodes a text up to its first byte 0. */
 static const char *decoded(const char *text)
 {
 	static char all[256];

@@ -1,4 +1,5 @@
-/* An action is done once: what is kept, for how long, and what is refused. */
+/* An action is done once: which answers are kept, for how long, and which
+ * requests are refused. */
 #include "sandbox/act/answers.h"
 
 #include <setjmp.h>
@@ -89,11 +90,11 @@ static void test_an_old_one_is_never_done_again(void **state)
 	assert_int_equal(look(*state, asked(36, "", ""), "x", &kept), ANSWER_KEPT);
 	assert_int_equal(look(*state, asked(35, "", ""), "x", &kept), ANSWER_TOO_OLD);
 	assert_int_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_TOO_OLD);
-	/* Another client's are its own. */
+	/* Ids of another client are independent. */
 	assert_int_equal(look(*state, asked(1, "", "b"), "x", &kept), ANSWER_NEW);
 }
 
-/* A client that counts from the start again has later times. */
+/* A client that restarts its count has later times. */
 static void test_later_times_are_new(void **state)
 {
 	const char *kept = NULL;
@@ -106,7 +107,7 @@ static void test_later_times_are_new(void **state)
 	play(*state, 1, 100, "2026-01-01T00:00:01", "ok");
 }
 
-/* The hour after summer time comes twice; ids go on. */
+/* The hour after summer time comes twice, but ids go on. */
 static void test_a_clock_may_go_back(void **state)
 {
 	play(*state, 1, 100, "2026-10-25T02:59:00", "ok");
@@ -129,7 +130,7 @@ static void test_bytes_are_bounded_too(void **state)
 	assert_int_equal(look(*state, asked(5, "", ""), "x", &kept), ANSWER_TOO_OLD);
 }
 
-/* What is under way is not let go of, however many come after it. */
+/* An action that is running is remembered, however many come after it. */
 static void test_what_runs_long_is_remembered(void **state)
 {
 	const char *kept = NULL;
@@ -141,7 +142,7 @@ static void test_what_runs_long_is_remembered(void **state)
 	assert_int_not_equal(look(*state, asked(1, "", ""), "x", &kept), ANSWER_NEW);
 }
 
-/* Whatever order they were asked in, the largest of both is what counts. */
+/* In whatever order the requests came, the largest forgotten id counts. */
 static void test_the_largest_that_was_let_go_of_counts(void **state)
 {
 	const char *kept = NULL;
@@ -200,7 +201,8 @@ static void test_who_has_gone_leaves_a_place(void **state)
 		answers_forget(*state, name);
 		keep(*state, under_way, "too late\n");
 	}
-	/* Others keep theirs, and what was let go of is counted right. */
+	/* Other clients' answers stay, and the forgotten one was subtracted
+	 * correctly. */
 	assert_int_equal(look(*state, asked(1, "", "a"), "x", &kept), ANSWER_NEW);
 	keep(*state, asked(1, "", "a"), "answer\n");
 	answers_forget(*state, "b");

@@ -1,5 +1,6 @@
-/* apply: what an upper layer says is done in a folder of the host's, whatever it says and
- * whoever is at that folder meanwhile. */
+/* apply: the changes in an upper layer are made in a folder of the host,
+ * whatever the layer says and whatever other processes do to the folder
+ * meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 #define ID	  "0123456789ab"
 #define TEMPORARY APPLY_TEMPORARY ID
-/* No file was changed behind this beginning. */
+/* No file was changed after this time. */
 #define LATEST	  INT64_MAX
 
 static int setup(void **state)
@@ -35,8 +36,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The file system's clock may tick slowly, and only what was changed behind `started` by
- * that clock counts as changed meanwhile. */
+/* The file system's clock may tick slowly, so a change counts as one made
+ * meanwhile only if that clock shows a time after `started`. */
 struct beginning {
 	int probe;
 	int64_t started_ns;
@@ -58,7 +59,7 @@ static bool has_ticked(void *who)
 	return changed_ns(b->probe) > b->started_ns;
 }
 
-/* What is made from now on was changed meanwhile. */
+/* A file that is changed after this call counts as changed meanwhile. */
 static int64_t begin(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "probe");
@@ -72,8 +73,8 @@ static int64_t begin(void **state)
 
 struct heard {
 	struct list done, refused;
-	bool asks; /* for content, file by file */
-	void (*hook)(void **state, const char *path); /* behind each that was done */
+	bool asks; /* content is fetched file by file */
+	void (*hook)(void **state, const char *path); /* called after each file */
 	void **state;
 };
 
@@ -97,7 +98,8 @@ static void heard_done(struct heard *h)
 	list_done(&h->refused);
 }
 
-/* 0 or -1 as apply_all(); a process that may make no namespaces skips. */
+/* Returns 0 or -1, as apply_all() does; skips the test if this process may make
+ * no namespaces. */
 static int apply(void **state, struct apply *a, struct heard *h)
 {
 	AUTO_FREE char *host = scene_path(state, "host"), *upper = scene_path(state, "upper");
@@ -171,7 +173,8 @@ static void test_what_changed_after_the_beginning_is_refused(void **state)
 	heard_done(&h);
 }
 
-/* Not even a temporary one is made of it; of a large one it is. */
+/* A file that is already as it shall be is not even copied to a temporary file,
+ * unless it is large. */
 static void test_what_is_there_already_as_it_shall_be_is_passed_over(void **state)
 {
 	AUTO_FREE char *folder = scene_path(state, "host");
@@ -204,8 +207,8 @@ static void fill(void **state, const char *name, int byte, size_t len)
 	assert_int_equal(io_write_all(fd, bytes, len), 0);
 }
 
-/* Small and large, new, other and the same: with content that comes along and such that
- * is asked for. */
+/* Small and large files, new, changed and equal ones: with content that comes
+ * along, and with content that is fetched. */
 static void check_contents(void **state, bool asks)
 {
 	const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 200000 };
@@ -345,7 +348,7 @@ static void test_a_judgement_finds_what_cannot_be_and_does_nothing(void **state)
 	assert_false(scene_has(state, "host/z"));
 	heard_done(&h);
 
-	/* HEAD comes before the index, and is not done. */
+	/* HEAD comes before the index in order, and is not written. */
 	h = (struct heard){ 0 };
 	struct apply b = { .started_ns = a.started_ns, .record = -1, .repositories = &broken };
 	assert_int_equal(apply(state, &b, &h), 0);
@@ -374,7 +377,7 @@ static void test_one_that_fails_is_the_last_and_the_others_are_named(void **stat
 			   .is_stopped = true };
 	assert_int_equal(apply(state, &a, &h), 0);
 	assert_int_equal(h.done.count, 0);
-	assert_int_equal(h.refused.count, 3); /* nothing is said of a, which is no change */
+	assert_int_equal(h.refused.count, 3); /* a is not mentioned: it is unchanged */
 	assert_string_equal(h.refused.items[0],
 			    "b: was not tried, since another one failed");
 	scene_check_text(state, "host/c", "old");
@@ -385,7 +388,7 @@ static void test_one_that_fails_is_the_last_and_the_others_are_named(void **stat
 
 /* --- in the middle ------------------------------------------------------------------ */
 
-/* A folder of the host's becomes a link, just before its turn. */
+/* Replaces a folder of the host by a link just before its turn. */
 static void swap(void **state, const char *path)
 {
 	AUTO_FREE char *folder = scene_path(state, "host/b"), *away = scene_path(state, "away"),
@@ -414,7 +417,7 @@ static void test_a_link_that_takes_a_folders_place_leads_nowhere(void **state)
 	heard_done(&h);
 }
 
-/* Somebody who writes to the file as soon as its new content is being written. */
+/* Another process writes to the file as soon as its new content is being written. */
 static void write_meanwhile(void **state, int ready)
 {
 	AUTO_FREE char *folder = scene_path(state, "host");
@@ -502,7 +505,7 @@ static void test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep(void *
 	scene_dir(state, "upper/d/e");
 	scene_file(state, "upper/d/e/new", "");
 	if (setxattr(opaque, "user.overlay.opaque", "y", 1, 0) < 0)
-		skip(); /* a tmpfs before 6.6 */
+		skip(); /* a tmpfs before 6.6 has no user.* attributes */
 	struct apply a = { .started_ns = begin(state), .record = -1 };
 	assert_int_equal(apply(state, &a, &h), 0);
 	assert_int_equal(h.refused.count, 0);

@@ -1,4 +1,5 @@
-/* inodes: what was added is found, by device and number, among many others. */
+/* inodes: an inode that was added is found by device and number, among many
+ * others. */
 #include "archive/inodes.h"
 
 #include <setjmp.h>
@@ -27,7 +28,7 @@ static void test_an_empty_set_has_nothing(void **state)
 	inodes_done(&s);
 }
 
-/* The device counts too, and what was said first stays. */
+/* Device and number both count, and the value that was added first stays. */
 static void test_what_was_added_is_there(void **state)
 {
 	const struct stat a = file(1, 7), b = file(2, 7), c = file(1, 8);

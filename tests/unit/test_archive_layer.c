@@ -1,5 +1,5 @@
-/* unpack, of layers: what is deleted, replaced and kept as data is as overlayfs wants it,
- * and nothing outside of the folder is ever touched. */
+/* unpack, of layers: deletions, replacements and owners are stored as overlayfs
+ * expects them, and no file outside of the folder is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,11 +31,11 @@ static void check_outside(void **state)
 	assert_false(scene_has(state, "escaped"));
 }
 
-/* Unpacks it into "in"; what was counted. */
+/* Unpacks the layer into "in"; the counts go to *u. */
 static int unpack_layer(void **state, struct buffer *tar, struct unpack *u, struct err *e)
 {
 	AUTO_FREE char *path = scene_path(state, "in");
-	static struct unpack_layer layer; /* whose address is in *u */
+	static struct unpack_layer layer; /* *u points to it */
 
 	layer = (struct unpack_layer){ .remove = tree_remove };
 	(void)mkdir(path, 0700);
@@ -75,7 +75,7 @@ static void refuse(void **state, struct buffer *tar, enum err_kind kind, const c
 		fail_msg("%s: %s", err_kind_name(e.kind), e.text);
 }
 
-/* The text of an attribute, or "-". */
+/* Returns the text of an attribute, or "-". */
 static const char *attribute(void **state, const char *name, const char *attr)
 {
 	AUTO_FREE char *path = scene_path(state, name);
@@ -100,7 +100,7 @@ static void check_opaque(void **state, const char *name, bool is_opaque)
 			    is_opaque ? "y" : "-");
 }
 
-/* An entry with all that a header may say. */
+/* Adds an entry with all fields of a header. */
 static void put(struct buffer *tar, enum tar_type type, const char *path, uint32_t mode,
 		uint64_t uid, uint64_t gid)
 {
@@ -160,7 +160,8 @@ static void test_an_opaque_root_is_told(void **state)
 	assert_true(u.layer->hides_all);
 }
 
-/* The specification: a whiteout applies to lower layers only. */
+/* The specification: a whiteout applies to lower layers only, so it does not
+ * delete an entry of its own layer. */
 static void test_what_the_layer_has_itself_is_not_deleted(void **state)
 {
 	struct buffer tar;
@@ -230,7 +231,7 @@ static void test_aufs_own_names_say_nothing(void **state)
 	tar_file(&tar, ".wh..wh..opq/below", "");
 	struct unpack u = take(state, &tar);
 	AUTO_FREE char *path = scene_path(state, "in");
-	assert_int_equal(rmdir(path), 0); /* it is empty */
+	assert_int_equal(rmdir(path), 0); /* it has no entries */
 	assert_int_equal(u.entries, 5);
 }
 
@@ -354,7 +355,7 @@ static void test_nothing_leads_out(void **state)
 	refuse(state, &tar, ERR_PROTOCOL, "has not made");
 	tar_start(&tar);
 	tar_link(&tar, "link", kept);
-	tar_hard_link(&tar, "hard", "link"); /* the link itself */
+	tar_hard_link(&tar, "hard", "link"); /* a hard link to the link itself */
 	tar_file(&tar, "hard", "mine");
 	tar_file(&tar, "link", "mine");
 	(void)take(state, &tar);
@@ -486,7 +487,7 @@ static void test_without_its_entry_the_root_is_open_to_all(void **state)
 	assert_int_equal(scene_stat(state, "in").st_mode, S_IFDIR | 0755);
 }
 
-/* A pax record with any bytes as its value. */
+/* Adds a pax record with any bytes as its value. */
 static void put_record(struct buffer *records, const char *key, const char *value, size_t len)
 {
 	size_t rest = strlen(key) + len + 3, all = rest + 1;
@@ -619,7 +620,7 @@ static void test_too_many_closed_folders_are_refused(void **state)
 	refuse(state, &tar, ERR_LIMIT, "closed to their owner");
 }
 
-/* Deeper than what is held open of the way. */
+/* Deeper than the number of folders that unpack keeps open. */
 static void test_deep_closed_folders_are_closed(void **state)
 {
 	enum { DEPTH = 200 };
@@ -637,7 +638,7 @@ static void test_deep_closed_folders_are_closed(void **state)
 	assert_int_equal(scene_stat(state, "in/d").st_mtim.tv_sec, 1000000000);
 }
 
-/* Go's archive/tar takes it, so such layers exist. */
+/* Go's archive/tar accepts a tar without an end mark, so such layers exist. */
 static void test_a_tar_may_just_end(void **state)
 {
 	struct unpack u = { 0 };
@@ -650,7 +651,8 @@ static void test_a_tar_may_just_end(void **state)
 	scene_check_text(state, "in/file", "1");
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");
-	tar.end -= TAR_BLOCK - 1; /* all but the content, as umoci insert writes it */
+	tar.end -= TAR_BLOCK - 1; /* umoci insert leaves out the padding after the last
+				   * content */
 	assert_int_equal(unpack_layer(state, &tar, &u, &e), 0);
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");

@@ -1,5 +1,5 @@
-/* pack: a tree as it is becomes a tar, also while somebody changes it, and nothing that
- * is not in the tree gets into it. */
+/* pack: a tree becomes a tar, also while another process changes the tree, and
+ * nothing from outside of the tree gets into the tar. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "tests/unit/archive.h"
 
-#define LARGE (300u << 10) /* more than a pipe holds, and than goes through a buffer */
+#define LARGE (300u << 10) /* more than fits into a pipe, and too much for one buffer */
 
 static int setup(void **state)
 {
@@ -42,7 +42,7 @@ static void scene_large(void **state, const char *name, size_t len, char with)
 	assert_int_equal(io_write_all(fd, data, len), 0);
 }
 
-/* A pack that writes to a file of its own. */
+/* Begins a pack that writes to a temporary file. */
 static void begin(struct pack *p, struct told *told)
 {
 	*told = (struct told){ 0 };
@@ -103,7 +103,7 @@ static char *describe(const struct tar_entry *entry)
 	return text_copy("something else");
 }
 
-/* What is in the tar, sorted, a line each. */
+/* Returns the entries of the tar, sorted, one a line. */
 static char *listing(int fd)
 {
 	struct list lines = { 0 };
@@ -284,7 +284,7 @@ static void closed_to_us(void *arg)
 	finish(&p, &told);
 }
 
-/* One that may only be listed is come back from, too. */
+/* The walk also returns from a folder that may only be listed. */
 static void test_what_may_not_be_read_is_left_out_and_told(void **state)
 {
 	static const struct {
@@ -294,7 +294,7 @@ static void test_what_may_not_be_read_is_left_out_and_told(void **state)
 			{ "tree/listed", 0400 } };
 
 	if (geteuid() == 0)
-		skip(); /* nothing is closed to root */
+		skip(); /* root can read everything */
 	AUTO_FREE char *file = scene_path(state, "tree/file");
 	scene_file(state, "tree/file", "x");
 	assert_int_equal(chmod(file, 0), 0);
@@ -328,7 +328,7 @@ static void test_what_was_given_must_be_there(void **state)
 	finish(&p, &told);
 }
 
-/* Files of procfs say that they are empty. */
+/* Files of procfs have a size of 0. */
 static void test_a_file_that_does_not_say_its_size_is_read(void **state)
 {
 	AUTO_CLOSE int version = open("/proc/version", O_RDONLY | O_CLOEXEC);
@@ -353,7 +353,7 @@ static void test_a_file_that_does_not_say_its_size_is_read(void **state)
 	finish(&p, &told);
 }
 
-/* sendfile(2) does not write to one that appends. */
+/* sendfile(2) does not write to a file that is opened for appending. */
 static void test_any_file_can_be_written_to(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "out.tar");
@@ -394,7 +394,7 @@ static void test_an_end_that_nobody_reads_is_an_error(void **state)
 
 /* --- deep -------------------------------------------------------------------- */
 
-/* Folders in folders; the last one is open then. */
+/* Makes nested folders; returns the deepest one, opened. */
 static int make_deep(const char *top, int depth)
 {
 	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -437,7 +437,7 @@ static void test_the_deepest_takes_few_descriptors(void **state)
 
 /* --- while somebody changes it ----------------------------------------------- */
 
-/* A child that packs "tree" as "t" into a pipe, and what it says of it. */
+/* A child that packs "tree" as "t" into a pipe, and its messages. */
 struct packing {
 	pid_t pid;
 	int out, says;
@@ -470,8 +470,8 @@ static void start_packing(void **state, struct packing *p)
 	p->says = says[0];
 }
 
-/* Reads up to the header of a file named so: its content is what now waits for room
- * in the pipe.  Returns that entry. */
+/* Reads up to the header of a file with that suffix: its content now waits for
+ * room in the pipe.  Returns that entry. */
 static void read_to(struct entries *t, const char *suffix)
 {
 	struct err e;
@@ -551,7 +551,8 @@ static void test_a_file_that_becomes_longer_is_cut(void **state)
 	assert_non_null(strstr(says, "t/large: became longer"));
 }
 
-/* The names in a folder are known when the first file is read; then others are there. */
+/* pack knows the names in a folder when it reads the first file; then other
+ * files take the place of these. */
 static void test_what_took_the_place_of_a_file_is_not_followed(void **state)
 {
 	struct packing p;
@@ -590,7 +591,7 @@ static void test_what_took_the_place_of_a_file_is_not_followed(void **state)
 
 static void swap_for_ever(const char *tree)
 {
-	/* A test that fails does not come to killing it. */
+	/* A failing test does not reach its kill. */
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK(chdir(tree) == 0);
 	for (;;) {
@@ -600,8 +601,8 @@ static void swap_for_ever(const char *tree)
 	}
 }
 
-/* A link takes the place of a file and of a folder, and a FIFO that of a file, again and
- * again, and now and then between the look and the opening, which must not wait. */
+/* A link replaces a file, a link replaces a folder, and a FIFO replaces a file,
+ * again and again, also between the check and the open, which must not block. */
 static void test_nothing_outside_gets_into_the_tar(void **state)
 {
 	AUTO_FREE char *tree = scene_path(state, "tree");
@@ -635,8 +636,8 @@ static void test_nothing_outside_gets_into_the_tar(void **state)
 	(void)scene_child_code(pid);
 }
 
-/* A folder far up, which is no longer held, is moved; ".." then leads to a place that
- * is not the tree's. */
+/* A folder far up, which pack no longer holds open, is moved; ".." then leads
+ * to a place outside of the tree. */
 static void test_a_tree_that_is_moved_is_not_left(void **state)
 {
 	AUTO_FREE char *tree = scene_path(state, "tree");
@@ -657,7 +658,7 @@ static void test_a_tree_that_is_moved_is_not_left(void **state)
 	assert_int_equal(rename(from, to), 0);
 	while ((more = entries_next(&t, &e)) > 0)
 		assert_null(strstr(t.now.path, "secret"));
-	assert_int_equal(more, -1); /* it has no end */
+	assert_int_equal(more, -1); /* the tar has no end mark */
 	entries_done(&t);
 	AUTO_FREE char *says = end_packing(&p);
 	assert_non_null(strstr(says, "was moved"));

@@ -1,5 +1,5 @@
-/* tar: headers as they are written are read again, as other programs write them too;
- * what is no header is refused. */
+/* tar: headers that are written can be read again, also those of other
+ * programs; anything that is no header is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "archive/entries.h"
 #include "tests/unit/archive.h"
 
-/* What entries_next() says about a tar of one entry. */
+/* Returns what entries_next() says about a tar of one entry. */
 static void read_back(const struct buffer *tar, struct entries *t)
 {
 	struct err e;
@@ -85,7 +85,7 @@ static void test_numbers_that_do_not_fit_are_in_records(void **state)
 		check_same(&entries[i], 3 * TAR_BLOCK);
 }
 
-/* `count` letters, with a slash at `slash`. */
+/* Returns `count` letters, with a slash at `slash`. */
 static char *letters(size_t count, size_t slash)
 {
 	char *text = memset(malloc(count + 1), 'x', count);
@@ -135,7 +135,8 @@ static void test_what_a_link_points_to_comes_back(void **state)
 		   1024 + 8704);
 }
 
-/* The length of a record counts its own digits: 99 and 100 are where that is hard. */
+/* The length of a record includes its own digits, so 99 and 100 are the hard
+ * cases. */
 static void test_records_of_every_length_say_how_long_they_are(void **state)
 {
 	(void)state;
@@ -279,7 +280,7 @@ static void test_a_folder_of_an_old_tar_ends_with_a_slash(void **state)
 	buffer_done(&tar);
 }
 
-/* A device may have any size, and nothing behind it. */
+/* A device may have any size in its header, and no content follows. */
 static void test_what_is_only_a_header_has_no_content(void **state)
 {
 	static const char flags[] = "123456";
@@ -315,11 +316,11 @@ static void test_records_say_what_they_say(void **state)
 	assert_string_equal(p.link, "c d\n");
 	assert_true(p.has_size && p.size == 123 && p.uid == 4 && p.gid == 5);
 	assert_true(p.has_mtime && p.mtime == -2 && p.mtime_ns == 750000000);
-	/* More digits than a nanosecond has, and none at all. */
+	/* More digits than nanoseconds have, and no digits. */
 	assert_int_equal(read_records("26 mtime=7.12345678912345\n", &p, &e), 0);
 	assert_int_equal(p.mtime_ns, 123456789);
 	assert_int_equal(read_records("12 mtime=7.\n", &p, &e), 0);
-	/* An empty value takes back what was said. */
+	/* An empty value removes the record's earlier value. */
 	assert_int_equal(read_records("9 path=a\n8 path=\n11 size=12\n8 size=\n", &p, &e), 0);
 	assert_null(p.path);
 	assert_false(p.has_size);
@@ -346,7 +347,7 @@ static void test_what_is_no_record_is_refused(void **state)
 	}
 }
 
-/* Who looks only up to it would take another name than we do. */
+/* A reader that stops at the zero would see another name than this one. */
 static void test_a_zero_in_a_name_is_refused(void **state)
 {
 	char name[] = "11 path=a\0b\n", other[] = "9 x=a\0bc\n";
@@ -405,7 +406,7 @@ static void test_what_extends_a_header_is_for_the_next_entry_alone(void **state)
 	assert_string_equal(t.now.path, "one");
 	assert_int_equal(entries_next(&t, &e), 1);
 	assert_string_equal(t.now.path, "plain");
-	assert_int_equal(entries_next(&t, &e), -1); /* no end */
+	assert_int_equal(entries_next(&t, &e), -1); /* no end mark */
 	assert_int_equal(e.kind, ERR_PROTOCOL);
 	close_back(&t);
 	buffer_done(&tar);
@@ -436,7 +437,7 @@ static void test_headers_that_never_end_are_refused(void **state)
 	buffer_done(&much);
 }
 
-/* Wherever it is cut, that is told, and one zero block is an end. */
+/* A tar that is cut at any place is refused; one zero block suffices as end mark. */
 static void test_a_tar_that_stops_anywhere_is_refused(void **state)
 {
 	struct buffer tar;

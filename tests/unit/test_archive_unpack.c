@@ -1,5 +1,5 @@
-/* unpack: what a tar says is made below the folder, as it says; what a hostile one says
- * is refused, and nothing outside of the folder is ever touched. */
+/* unpack: a tar's entries are made below the folder; hostile entries are
+ * refused, and no file outside of the folder is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "base/kernel.h"
 #include "tests/unit/archive.h"
 
-/* What is beside the folder that is unpacked into, and must stay as it is. */
+/* Makes files beside the folder that is unpacked into; they must stay as they are. */
 static int setup(void **state)
 {
 	if (scene_setup(state) < 0)
@@ -199,8 +199,9 @@ static void test_setuid_bits_only_where_asked_for(void **state)
 	check_looks(state, "in/folder", 01777, 1000);
 }
 
-/* The order is any, as `tar -T` writes it: a folder after what is in it, and left and
- * come back to when it may no longer be written to. */
+/* Entries may have any order, as `tar -T` writes them: a folder may come after
+ * its content, and unpack may leave it, return to it, and find it read-only by
+ * then. */
 static void test_a_folder_that_is_come_back_to_keeps_its_looks(void **state)
 {
 	struct unpack u = { 0 };
@@ -249,7 +250,7 @@ static void test_what_is_there_is_replaced_and_folders_stay(void **state)
 	assert_int_equal(scene_stat(state, "in").st_mode & 07777, 0755);
 }
 
-/* Another name of a file that is replaced keeps what it had. */
+/* When a file is replaced, a hard link to it keeps the old content. */
 static void test_a_file_with_two_names_is_not_written_through(void **state)
 {
 	AUTO_FREE char *kept = scene_path(state, "kept"), *name = scene_path(state, "in/name");
@@ -286,7 +287,7 @@ static void test_zeros_become_a_hole(void **state)
 	assert_memory_equal(got, data, sizeof(data));
 }
 
-/* Each part 255 bytes, the whole longer than PATH_MAX. */
+/* Each component has 255 bytes; the whole is longer than PATH_MAX. */
 static void test_names_are_longer_than_a_path_may_be(void **state)
 {
 	char path[40 * 256] = "", part[257];
@@ -359,7 +360,8 @@ static void test_a_name_that_leads_up_is_refused(void **state)
 	}
 }
 
-/* A link of the tar's own, or one that was there; to a folder, absolute or not. */
+/* The link is the tar's own, or was there before; it leads to a folder,
+ * absolute or not. */
 static void test_nothing_is_made_through_a_link(void **state)
 {
 	AUTO_FREE char *outside = scene_path(state, "outside");
@@ -446,7 +448,8 @@ static void test_a_hard_link_to_itself_stays(void **state)
 	assert_int_equal(scene_stat(state, "in/a").st_nlink, 2);
 }
 
-/* A file of the tar's is behind a link of the tar's: linked, then written again. */
+/* A link of the tar is hard-linked to another name, which a later file entry
+ * replaces. */
 static void test_a_link_that_is_linked_hard_is_not_followed(void **state)
 {
 	struct unpack u = { 0 };
@@ -517,7 +520,8 @@ static void test_links_that_lead_out_are_told(void **state)
 	check_links(state, NULL, "bc");
 }
 
-/* Out of what was unpacked, which is "x" alone; "x" itself is the link "a" first. */
+/* Only "x" is unpacked.  The links lead out of it, since "x" itself is the link
+ * "a" first. */
 static void test_links_that_lead_out_of_the_new_name_are_told(void **state)
 {
 	static const char *const to[] = { "b", "../b", "sub", "sub/../..", "./sub/.." };
@@ -574,7 +578,7 @@ static void test_more_bytes_than_allowed_are_not_begun(void **state)
 	assert_false(scene_has(state, "in/d"));
 }
 
-/* Long names are not free. */
+/* Long names cost bytes, too. */
 static void test_what_extends_headers_counts_as_bytes(void **state)
 {
 	AUTO_FREE char *name = memset(calloc(1, 5001), '/', 5000);
@@ -683,7 +687,7 @@ static void test_a_file_that_cannot_be_written_is_told_and_removed(void **state)
 	assert_false(scene_has(state, "in/f"));
 }
 
-/* Else its writer would die of SIGPIPE and take that for a failure. */
+/* Without that the writer would die of SIGPIPE and report a failure. */
 static void test_what_is_behind_the_end_is_read(void **state)
 {
 	static char rest[1 << 20];
@@ -713,10 +717,10 @@ static void test_what_is_behind_the_end_is_read(void **state)
 	buffer_done(&tar);
 }
 
-/* Somebody puts a link in the place of a folder, again and again. */
+/* Another process puts a link in the place of a folder, again and again. */
 static void swap_for_ever(const char *in)
 {
-	/* A test that fails does not come to killing it. */
+	/* A failing test does not reach its kill. */
 	CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	CHECK(chdir(in) == 0);
 	for (;;)
@@ -780,7 +784,7 @@ static void test_owners_are_kept_where_asked_for(void **state)
 	static const char *const names[] = { "in/f", "in/l", "in/d" };
 
 	if (geteuid() != 0)
-		skip(); /* only root gives files away */
+		skip(); /* only root can give files away */
 	scene_child(give_away, *state);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct stat st = scene_stat(state, names[i]);

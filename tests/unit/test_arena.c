@@ -1,4 +1,4 @@
-/* The launcher's memory: what malloc(3) promises, and that nothing grows. */
+/* The launcher's memory: malloc(3)'s promises, and no growth. */
 #include "sandbox/cli/arena.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void test_blocks_are_aligned_and_apart(void **state)
 		arena_release(all[i]);
 }
 
-/* From a few bytes over the arena's bound to a mapping that moves. */
+/* From a few bytes, over the arena's bound, to a mapping that moves. */
 static void test_what_grows_keeps_its_content(void **state)
 {
 	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
@@ -88,7 +88,7 @@ static void test_impossible_sizes(void **state)
 	arena_release(p);
 }
 
-/* Pages of ours (proc(5), statm). */
+/* Number of pages of this process (proc(5), statm). */
 static unsigned long pages(void)
 {
 	unsigned long total = 0;
@@ -113,12 +113,12 @@ static void play_round(void)
 		arena_release(kept[i]);
 }
 
-/* Used up, it goes on with mappings, and these are given back. */
+/* An exhausted arena uses mappings, and gives them back. */
 static void test_nothing_grows_when_the_arena_is_used_up(void **state)
 {
 	(void)state;
 	for (size_t taken = 0; taken < ARENA_SIZE; taken += ARENA_LARGE / 2)
-		assert_non_null(arena_allocate(ARENA_LARGE / 2)); /* for good */
+		assert_non_null(arena_allocate(ARENA_LARGE / 2)); /* never freed */
 	play_round();
 	unsigned long before = pages();
 	for (int i = 0; i < 100; i++)

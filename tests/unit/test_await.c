@@ -1,4 +1,4 @@
-/* One descriptor, waited for: none of these waits for a time to come. */
+/* Waits for one descriptor; none of the tests waits for time to pass. */
 #include "base/await.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void ignore(int signo)
 	(void)signo;
 }
 
-/* Signals come until the byte has, some of them while we wait. */
+/* Signals come until the byte has come, some of them during the wait. */
 static void test_a_signal_is_no_reason_to_stop_waiting(void **state)
 {
 	const struct sigaction interrupts = { .sa_handler = ignore };

@@ -65,7 +65,7 @@ static void test_what_nobody_writes_is_refused(void **state)
 	static const char *const wrong[] = {
 		"Z", "Zg", "Zg=", "Zm9vY", "=", "==", "===", "====", "Z===", "=g==", "Z=g=",
 		"Zg==Zg==", "Zm8=Zm9v",		/* padding inside */
-		"Zh==", "Zm9=",			/* bits that stand for nothing */
+		"Zh==", "Zm9=",			/* unused bits that are not 0 */
 		"Zm9\n", " Zm9v", "Zm9v\n", "Zm-v", "Zm_v", "Zm9v\xc3\xa9\xc3\xa9",
 	};
 	uint8_t got[64];
@@ -78,7 +78,7 @@ static void test_what_nobody_writes_is_refused(void **state)
 	}
 }
 
-/* All characters but the 64, at each place of a group. */
+/* Every byte that is not one of the 64 digits, at each place of a group. */
 static void test_only_digits_are_digits(void **state)
 {
 	static const char digits[] =

@@ -1,5 +1,5 @@
-/* belt: everything is handed on, each end is told to the other side, and it is known who
- * keeps whom waiting, and since when. */
+/* belt: bytes are handed on, each side learns of the other's end, and the belt
+ * knows which side waits for the other, and since when. */
 #include "sandbox/cli/belt.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 struct stage {
 	struct belt belt;
-	int writer, reader; /* owned: the sides' own ends */
+	int writer, reader; /* owned: the ends of the two sides */
 };
 
 static int setup(void **state)
@@ -49,7 +49,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What is there now, without waiting.  False: nothing was. */
+/* Runs one turn without waiting.  Returns false if there was nothing to do. */
 static bool turn(struct stage *s, int64_t now)
 {
 	struct pollfd fds[BELT_FDS];
@@ -68,7 +68,7 @@ static bool reads(struct stage *s, const char *text)
 	return read(s->reader, got, sizeof(got)) == (ssize_t)strlen(text) && !strcmp(got, text);
 }
 
-/* Until the pipe takes no more. */
+/* Writes until the pipe is full. */
 static size_t fill(int fd)
 {
 	static const char bytes[4096];
@@ -114,7 +114,7 @@ static void test_the_reader_is_waited_for_when_it_takes_nothing(void **state)
 	}
 	len += fill(s->writer);
 	assert_false(turn(s, T0 + 20));
-	own_close(&s->writer); /* that is not what is waited for */
+	own_close(&s->writer); /* an end is no progress */
 	assert_false(turn(s, T0 + 20));
 	assert_true(s->belt.moved_ms == T0 + 10);
 	size_t came = empty(s->reader);

@@ -1,4 +1,4 @@
-/* A helper at the same descriptors, and what is heard of its end. */
+/* A helper is started at the same descriptor numbers, and its end is noticed. */
 #include "sandbox/beside.h"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static int die(const void *arg, struct err *e)
 	return raise(SIGKILL);
 }
 
-/* In a sandbox of ours clone3 is ENOSYS. */
+/* In a sandbox of hutch clone3 is ENOSYS. */
 static void need_clone3(void)
 {
 	if (syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS)

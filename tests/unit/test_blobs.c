@@ -55,7 +55,7 @@ static void test_what_is_whole_stands_under_its_digest(void **state)
 	assert_string_equal(data, "abc");
 	assert_int_equal(blobs_read(&s, &abc, 2, &data, &len, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	/* There is nothing to do for the next. */
+	/* The next caller finds the blob and has nothing to do. */
 	assert_null(begin(&s, &abc));
 	assert_false(in_store_has(&s, "tmp/blob-" ABC));
 	store_done(&s);
@@ -94,14 +94,14 @@ static void test_what_another_process_writes_into_it_is_read_once(void **state)
 	assert_int_equal(blob_catch_up(b, &e), 0);
 	assert_int_equal(blob_at(b), 2);
 	assert_int_equal(blob_add(b, "c", 1, &e), 0);
-	assert_int_equal(blob_catch_up(b, &e), 0); /* nothing came */
+	assert_int_equal(blob_catch_up(b, &e), 0); /* no bytes came */
 	assert_int_equal(blob_commit(b, 3, &got, &e), 0);
 	blob_done(b);
 	assert_true(digest_equal(&got, &abc));
 	store_done(&s);
 }
 
-/* It is in the store when it is looked at, and must not count twice. */
+/* The bytes are in the store when they are checked, and must not count twice. */
 static void test_what_another_process_writes_into_it_has_to_fit(void **state)
 {
 	struct store s;
@@ -161,7 +161,7 @@ static void test_it_can_be_begun_again(void **state)
 	store_done(&s);
 }
 
-/* Just before its name. */
+/* The process was killed after the last byte and before the blob got its name. */
 static void test_a_whole_part_of_one_that_was_killed_is_taken(void **state)
 {
 	struct store s;
@@ -232,7 +232,7 @@ static void test_a_damaged_one_is_not_read(void **state)
 	store_done(&s);
 }
 
-/* In a child: as soon as the other is at it. */
+/* Runs in a child, once the other process writes the blob. */
 static void play_second(void *arg)
 {
 	int *said = arg;
@@ -272,7 +272,7 @@ static void test_two_do_not_fetch_the_same(void **state)
 	assert_int_equal(scene_child_code(pid), 0);
 }
 
-/* In a child: files may be no larger than four bytes. */
+/* Runs in a child whose files are limited to four bytes. */
 static void play_full(void *arg)
 {
 	const struct rlimit four = { 4, RLIM_INFINITY }, any = { RLIM_INFINITY, RLIM_INFINITY };

@@ -33,7 +33,7 @@ static void a_far_jump_gets_a_trampoline(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 600; i++)
-		(void)bpf_jump(b, BPF_JEQ, i, b->count, b->count); /* only distance */
+		(void)bpf_jump(b, BPF_JEQ, i, b->count, b->count); /* adds distance */
 
 	const size_t near = bpf_ret(b, 2);
 	const size_t test = bpf_jump(b, BPF_JGT, 5, far, near);
@@ -50,7 +50,7 @@ static void both_ways_may_be_far(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 250; i++)
-		(void)bpf_jump(b, BPF_JEQ, i, b->count, b->count); /* only distance */
+		(void)bpf_jump(b, BPF_JEQ, i, b->count, b->count); /* adds distance */
 	(void)bpf_load(b, 0, bpf_jump(b, BPF_JSET, 4, yes, no));
 	assert_int_equal(run(b, 4), 1);
 	assert_int_equal(run(b, 3), 2);
@@ -63,7 +63,7 @@ static void a_statement_goes_on_where_it_was_told_to(void **state)
 	const size_t test = bpf_jump(b, BPF_JEQ, 8, yes, no);
 
 	(void)state;
-	(void)bpf_ret(b, 3); /* lies between */
+	(void)bpf_ret(b, 3); /* lies between the two */
 	(void)bpf_load(b, 0, bpf_and(b, 12, test));
 	assert_int_equal(run(b, 9), 1);
 	assert_int_equal(run(b, 12), 2);
@@ -76,7 +76,7 @@ static uint32_t linear(const struct bpf_range *ranges, size_t count, uint32_t nr
 	return ranges[count - 1].target.ret;
 }
 
-/* Few different answers give many islands, many give many distant returns. */
+/* Few different answers need many islands, many answers need many distant returns. */
 static void check_search(uint64_t *seed, size_t count, unsigned answers)
 {
 	AUTO_FREE struct bpf *b = calloc(1, sizeof(*b));
@@ -110,7 +110,7 @@ static void a_program_may_outgrow_its_room(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < BPF_MAXINSNS; i++)
-		(void)bpf_ret(b, i); /* only the number of them matters */
+		(void)bpf_ret(b, i); /* only their number matters */
 	assert_true(bpf_fits(b));
 	assert_int_equal(bpf_begin(b)->k, BPF_MAXINSNS - 1);
 	(void)bpf_jump(b, BPF_JEQ, 1, bpf_ret(b, 1u << 20), 1);

@@ -1,6 +1,6 @@
-/* What a program answers is what the kernel would say: the same as an interpreter that
- * fails on all that the kernel's checker refuses, for each call, on both
- * architectures. */
+/* bpf_eval() predicts the kernel's answer: it agrees, for each call on both
+ * architectures, with an interpreter that fails on everything that the kernel's
+ * checker refuses. */
 #include "policy/bpf_eval.h"
 
 #include <linux/audit.h>
@@ -21,7 +21,8 @@
 
 static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386 };
 
-/* Small numbers and single bits, which is what programs compare with, low or high. */
+/* Small numbers and single bits, the values that programs compare with, in the
+ * low or high half. */
 static uint64_t argument(uint64_t *random)
 {
 	const uint64_t n = bpf_run_random(random);
@@ -66,7 +67,7 @@ static void test_the_programs_of_this_machine(void **state)
 	expect_same(program.insns, program.count);
 }
 
-/* As hutch is built, for both. */
+/* As hutch is built, for both architectures. */
 static void test_a_profile_for_each_architecture(void **state)
 {
 	static const char text[] =

@@ -16,7 +16,7 @@ static void test_the_zero_object_is_empty_and_holds_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(buffer_len(&b), 0);
-	assert_non_null(buffer_data(&b)); /* 0 may be added to it */
+	assert_non_null(buffer_data(&b)); /* the caller may add 0 to it */
 	assert_false(buffer_append(&b, "x", 1));
 	buffer_consume(&b, 5);
 	buffer_done(&b);
@@ -35,7 +35,7 @@ static void test_what_goes_in_comes_out_in_order(void **state)
 	assert_memory_equal(buffer_data(&b), "hello world", 11);
 	buffer_consume(&b, 6);
 	assert_memory_equal(buffer_data(&b), "world", 5);
-	buffer_consume(&b, 100); /* at most what is there */
+	buffer_consume(&b, 100); /* no more than there is */
 	assert_int_equal(buffer_len(&b), 0);
 	buffer_done(&b);
 	assert_int_equal(b.max, 0);
@@ -91,7 +91,7 @@ static void test_reserved_room_is_what_was_added(void **state)
 	buffer_done(&b);
 }
 
-/* Against a plain array, with lengths that wrap around every corner. */
+/* Compares with a plain array, with lengths that wrap around at every place. */
 static void test_it_is_a_queue_whatever_the_lengths(void **state)
 {
 	enum { MAX = 777 };
@@ -128,7 +128,7 @@ static void test_it_is_a_queue_whatever_the_lengths(void **state)
 	buffer_done(&b);
 }
 
-/* Else a queue that stays long would cost its length for every few bytes. */
+/* Otherwise a queue that stays long would be copied for every few bytes. */
 static void test_a_long_queue_is_seldom_moved(void **state)
 {
 	static const uint8_t bytes[1000] = { 0 };

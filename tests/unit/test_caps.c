@@ -69,7 +69,7 @@ static void test_what_commands_get(void **state)
 	}
 }
 
-/* The hexadecimal number behind NAME in /proc/self/status. */
+/* Returns the hexadecimal number after NAME in /proc/self/status. */
 static uint64_t status_of(const char *name)
 {
 	AUTO_CLOSE int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -100,7 +100,7 @@ static void play_reduce(void *arg)
 	CHECK(status_of("CapInh:") == (r->is_root ? 0 : r->kept));
 	CHECK(status_of("CapAmb:") == (r->is_root ? 0 : r->kept));
 	CHECK(status_of("CapBnd:") == r->handed_on);
-	/* For good. */
+	/* The reduction cannot be undone. */
 	CHECK(caps_reduce(r->kept | BIT(CAP_SYS_ADMIN), r->handed_on, r->is_root,
 			  &e) < 0);
 	CHECK(status_of("CapPrm:") == r->kept);

@@ -1,4 +1,5 @@
-/* capture: what is told of a stream at once, and what waits for a process. */
+/* capture: which bytes of a stream are reported at once, and what a process
+ * leaves waiting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -58,7 +59,7 @@ static void test_only_our_ends_do_not_block(void **state)
 	capture_free(NULL);
 }
 
-/* What is told of these bytes from the first one on; "" is nothing. */
+/* How much of these bytes is reported, from the first one on; "" is nothing. */
 static const struct {
 	const char *bytes;
 	size_t len;
@@ -71,13 +72,13 @@ static const struct {
 	{ "text\n", 5, false, 5, true },
 	{ "\xe2\x82\xac", 3, false, 3, true },
 	{ "\xe2\x82", 2, false, 0, false }, /* the rest may come */
-	{ "\xe2\x82", 2, true, 2, false },  /* it does not */
+	{ "\xe2\x82", 2, true, 2, false },  /* the rest does not come */
 	{ "ab\xe2\x82", 4, false, 2, true },
 	{ "ab\xe2\x82", 4, true, 2, true },
 	{ "a\0b", 3, false, 3, false },
 	{ "a\xff""b", 3, false, 3, false },
 	{ "a\xff\xe2", 3, false, 3, false },
-	{ "\x82\xac", 2, false, 2, false }, /* its begin is lost */
+	{ "\x82\xac", 2, false, 2, false }, /* its first byte is lost */
 	{ "\xed\xa0\x80", 3, false, 3, false }, /* a surrogate */
 };
 
@@ -102,7 +103,7 @@ static void test_a_piece_is_text_or_bytes_and_no_character_is_torn(void **state)
 	}
 }
 
-/* However a text is cut into pieces, each is one. */
+/* A long text is reported in pieces, none of which ends within a character. */
 static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 {
 	struct wire_fds fds;
@@ -127,7 +128,8 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 	capture_free(c);
 }
 
-/* Half a character of its own and the other half of who it left behind are two. */
+/* Half a character of the command and the other half from a process that it
+ * left behind stay two halves. */
 static void test_what_came_before_the_end_is_told_without_what_came_after(void **state)
 {
 	struct wire_fds fds;

@@ -44,7 +44,7 @@ struct world {
 	struct err e;
 };
 
-/* Of the tree that this program was built in. */
+/* Returns the path of a program in the tree that this test was built in. */
 static char *built(const char *name)
 {
 	char self[PATH_MAX];
@@ -138,7 +138,7 @@ static void send_exec(struct world *w, const char *script)
 	free(argv[2]);
 }
 
-/* 128+N for signal N. */
+/* Returns the exit code, or 128+N for signal N. */
 static int run(struct world *w, const char *script)
 {
 	struct pollfd fd = { .fd = w->box.channel, .events = POLLIN };
@@ -177,12 +177,12 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 	end(&w);
 }
 
-/* What outlives the killed processes: more of each than the next command leaves
- * room for, so that it dies of whatever is not removed. */
+/* Memory that outlives the killed processes: more of each kind than the next
+ * command can spare, so that it would be killed if anything were not removed. */
 static const char *const leavings[] = {
 	"/hog shm 16; /hog heap",
 	"/hog file /dev/shm/x 12; /hog heap",
-	/* In brackets, or clang takes it for two that miss a comma. */
+	/* The brackets keep clang from warning of a missing comma. */
 	("mkdir -p /dev/shm/a/b/c/d; /hog file /dev/shm/a/b/c/d/x 12; ln -s / /dev/shm/a/l; "
 	 "chmod 0 /dev/shm/a/b; /hog heap"),
 	"/hog memfd",
@@ -190,8 +190,8 @@ static const char *const leavings[] = {
 	"ipcmk -S 100 && ipcmk -Q && ipcmk -M 4096 && /hog heap",
 };
 
-/* What a process had in pipes the kernel gives back a moment after its end, and tells
- * nobody when it did. */
+/* The kernel frees the content of a process's pipes a moment after its end, and
+ * sends no event. */
 static bool is_given_back(void *who)
 {
 	const struct world *w = who;
@@ -220,7 +220,7 @@ static void test_after_an_out_of_memory_the_next_command_runs(void **state)
 	end(&w);
 }
 
-/* Somebody's own SIGKILL is no reason to take anything away. */
+/* A SIGKILL that a user sent is no reason to remove files. */
 static void test_a_killed_command_keeps_its_files(void **state)
 {
 	struct world w;

@@ -1,4 +1,5 @@
-/* changes: an upper layer, as the inside may have left it, becomes a layer of an image. */
+/* changes: an upper layer, in any state that the inside may have left it in,
+ * becomes a layer of an image. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ static void attribute(void **state, const char *name, const char *key, const cha
 		skip(); /* /tmp is a tmpfs of a kernel before 6.6 */
 }
 
-/* All that is there gets one time, so that two trees may be equal. */
+/* Gives all files one time, so that two trees can be equal. */
 static int age(const char *path, const struct stat *st, int type, struct FTW *where)
 {
 	const struct timespec times[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
@@ -51,8 +52,8 @@ static int age(const char *path, const struct stat *st, int type, struct FTW *wh
 	return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 }
 
-/* A process that may make no namespaces cannot be told from one whose jail is broken,
- * but by this. */
+/* Skips the test if this process may make no namespaces: a broken jail would
+ * look the same otherwise. */
 static int write_tar(void **state, const char *name, int out, uint64_t max,
 		     struct outcome *ret)
 {
@@ -72,7 +73,7 @@ static int write_tar(void **state, const char *name, int out, uint64_t max,
 	return result;
 }
 
-/* The tar, allocated, of `name`. */
+/* Returns the tar of the layer `name`, allocated. */
 static char *bytes_of(void **state, const char *name, size_t *ret_len, struct outcome *o)
 {
 	AUTO_CLOSE int out = memfd_create("tar", MFD_CLOEXEC);
@@ -85,7 +86,7 @@ static char *bytes_of(void **state, const char *name, size_t *ret_len, struct ou
 	return bytes;
 }
 
-/* What tar(1) says of it, a line each: an independent reader. */
+/* Lists it with tar(1), an independent reader, one line an entry. */
 static char *listing(void **state, struct outcome *o, const char *flags)
 {
 	AUTO_FREE char *path = scene_path(state, "layer.tar");
@@ -208,7 +209,8 @@ static void test_what_cannot_be_in_a_layer_is_told(void **state)
 	assert_non_null(strstr(o.first, ".wh."));
 }
 
-/* The inside may close a file to its owner, who has to have it all the same. */
+/* The inside may close a file to its owner; the file must be in the layer all
+ * the same. */
 static void test_what_its_owner_has_closed_to_himself_is_in_it(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "upper/shut/file"),
@@ -236,7 +238,7 @@ static void test_a_link_leads_nowhere(void **state)
 	assert_string_equal(text, "out\nup\n");
 }
 
-/* The same names, made in another order. */
+/* Makes the same names, in another order. */
 static void fill(void **state, const char *name, const char *const *names)
 {
 	scene_dir(state, name);
@@ -268,7 +270,7 @@ static void test_equal_trees_give_equal_bytes(void **state)
 	assert_memory_equal(one, two, len);
 }
 
-/* One below the other, `count` of them; the deepest one's descriptor. */
+/* Makes `count` nested folders; returns the deepest one, opened. */
 static int dig(void **state, const char *name, unsigned count)
 {
 	AUTO_FREE char *path = scene_path(state, name);
@@ -309,7 +311,7 @@ static void test_what_is_deeper_is_left_out_and_the_rest_is_not(void **state)
 	assert_int_equal(o.left_out, 1);
 }
 
-/* What would not fit is not written first. */
+/* An entry that would not fit is not begun. */
 static void test_a_tar_is_no_larger_than_it_may_be(void **state)
 {
 	AUTO_CLOSE int out = memfd_create("tar", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
-/* The supervisor's end of the channel: everything that comes is held in bounded
- * memory, and no descriptor comes at all. */
+/* The supervisor's end of the channel: incoming bytes are held in bounded
+ * memory, and no descriptor comes in at all. */
 #include "sandbox/channel.h"
 
 #include <setjmp.h>
@@ -135,7 +135,7 @@ static void test_a_body_of_64_kib_is_the_largest(void **state)
 	assert_int_equal(buffer_len(&p->ours.in), 0);
 }
 
-/* The header alone is enough: nothing of the body is waited for. */
+/* The header alone is enough: the body is not waited for. */
 static void test_a_larger_body_is_refused_at_once(void **state)
 {
 	static const uint32_t sizes[] = { FRAME_MAX_FROM_EXECUTOR + 1,
@@ -154,7 +154,7 @@ static void test_a_larger_body_is_refused_at_once(void **state)
 	}
 }
 
-/* Nobody takes frames, and the peer never stops. */
+/* The supervisor takes no frames, and the peer never stops. */
 static void test_a_flood_ends_in_bounded_memory(void **state)
 {
 	static const uint8_t noise[4096];
@@ -213,7 +213,7 @@ static void test_no_descriptor_comes_in(void **state)
 	}
 }
 
-/* They say who the peer is; nobody asked. */
+/* Credentials identify the peer, but the supervisor does not use them. */
 static void test_credentials_change_nothing(void **state)
 {
 	struct pair *p = *state;

@@ -1,5 +1,5 @@
-/* Requests leave as the socket takes them, and the three descriptors go once,
- * beside the first byte of what they belong to. */
+/* Requests leave as the socket has room, and their three descriptors go once,
+ * beside the first byte of the request that they belong to. */
 #include "sandbox/channel.h"
 
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 struct pair {
 	struct channel ours;
 	int theirs, null;
-	struct buffer got; /* by the peer */
-	unsigned passed;   /* descriptors that it got */
-	size_t passed_at;  /* with which byte */
+	struct buffer got; /* bytes that the peer received */
+	unsigned passed;   /* descriptors that the peer received */
+	size_t passed_at;  /* the byte that they came with */
 };
 
 static int pair_setup(void **state)
@@ -51,7 +51,7 @@ static int pair_teardown(void **state)
 	return 0;
 }
 
-/* False when there is nothing. */
+/* Returns false if there is nothing to receive. */
 static bool receive(struct pair *p)
 {
 	union {
@@ -151,7 +151,7 @@ static void test_a_large_one_goes_as_the_socket_takes_it(void **state)
 	assert_int_equal(first_frame(p).len + FRAME_HEADER, buffer_len(&p->got));
 }
 
-/* The descriptors must not be closed before they are under way. */
+/* The descriptors must not be closed before they were sent. */
 static void test_without_room_nothing_has_passed(void **state)
 {
 	struct pair *p = *state;

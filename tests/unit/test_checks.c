@@ -1,4 +1,4 @@
-/* What runs a probe: its answer, its end, and that nothing of it is left. */
+/* The runner of probes: a probe's answer, its end, and that nothing of it is left. */
 #include "sandbox/checks.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void test_the_answer_comes_as_it_was_given(void **state)
 	struct check c = try(say_ok);
 	assert_int_equal(c.status, CHECK_OK);
 	assert_string_equal(c.detail, "a test");
-	assert_string_equal(c.means, ""); /* nothing is lacking, so nothing to mend */
+	assert_string_equal(c.means, ""); /* nothing is lacking, so there is no remedy */
 	assert_string_equal(c.remedy, "");
 	c = try(say_limited);
 	assert_int_equal(c.status, CHECK_LIMITED);
@@ -102,7 +102,7 @@ static void hang(struct trial *t)
 		(void)pause();
 }
 
-/* try() sees that it is gone. */
+/* try() checks that the process is gone. */
 static void test_what_hangs_is_ended(void **state)
 {
 	(void)state;
@@ -111,7 +111,7 @@ static void test_what_hangs_is_ended(void **state)
 	assert_string_equal(c.detail, "the trial did not end within 1 s");
 }
 
-/* Whoever gave an answer before it died had one. */
+/* An answer that a probe gave before it died counts. */
 static void say_and_die(struct trial *t)
 {
 	trial_found(t, CHECK_OK, "there");

@@ -1,5 +1,6 @@
-/* The other end of a control socket may be late, another version, or broken.  Here it
- * is the other end of a socketpair, whose answers lie ready. */
+/* The other end of a control socket may be late, of another version, or
+ * broken.  Here it is the other end of a socketpair, whose answers are written
+ * beforehand. */
 #include "sandbox/cli/client.h"
 
 #include <setjmp.h>
@@ -40,17 +41,18 @@ static void open_pair(struct pair *p, const char *answers)
 	*p = (struct pair){ .peer = ends[1] };
 	say(p, answers);
 	client_over(&p->client, ends[0], "box");
-	p->client.patience_ms = 0; /* what lies ready is found even so */
+	p->client.patience_ms = 0; /* an answer that is there already is found even so */
 }
 
 static void close_pair(struct pair *p)
 {
 	client_done(&p->client);
-	client_done(&p->client); /* twice is nothing */
+	client_done(&p->client); /* a second call does nothing */
 	own_close(&p->peer);
 }
 
-/* The next line that the client sent, and the descriptors beside its first byte. */
+/* Reads the next line that the client sent, and the descriptors beside its
+ * first byte. */
 static void read_line(const struct pair *p, char *line, size_t size, int *ret_fds)
 {
 	_Alignas(struct cmsghdr) char control[256];
@@ -169,7 +171,7 @@ static void test_an_error_keeps_its_kind_words_and_exit_code(void **state)
 	}
 }
 
-/* Instead of the answer to hello, or behind it. */
+/* Sent in place of the answer to hello, or after it. */
 static const struct {
 	const char *line, *says;
 } broken[] = {
@@ -219,7 +221,7 @@ static void test_a_server_that_says_nothing_is_stuck(void **state)
 	close_pair(&p);
 }
 
-/* An answer that has come is had, however late it is read. */
+/* An answer that has arrived counts, however late it is read. */
 static void test_an_answer_is_waited_for_until_it_is_due(void **state)
 {
 	static const struct {
@@ -281,7 +283,7 @@ static void test_a_server_that_closes_has_ended(void **state)
 	}
 }
 
-/* It was refused while the client was still writing. */
+/* The server refused the request while the client was still writing. */
 static void test_what_was_said_before_the_end_is_told(void **state)
 {
 	struct pair p;

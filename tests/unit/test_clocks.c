@@ -1,4 +1,4 @@
-/* When a sandbox ends because of the time, and why. */
+/* When a sandbox ends because of time, and for which reason. */
 #include "sandbox/control/clocks.h"
 
 #include <setjmp.h>
@@ -14,23 +14,23 @@
 #define STOP_MS 2000 /* as clocks.c has it */
 #define NEVER	(-NOW)
 
-/* A sandbox that is made at NOW; moments count from then on. */
+/* A sandbox that is made at NOW; all times count from then on. */
 struct life {
 	int64_t timeout, ttl, idle;
-	int64_t taken; /* its time-out and ttl run from then on */
-	int64_t ready; /* NEVER: it does not become so */
-	int64_t used;  /* the last time; 0: not at all */
+	int64_t taken; /* its time-out and ttl run from here */
+	int64_t ready; /* NEVER: it does not become ready */
+	int64_t used;  /* the last use; 0: none */
 	int64_t stop, grace;
 	int64_t due;
 	enum clocks_end end;
 };
 
 static const struct life lives[] = {
-	/* Nothing is asked for. */
+	/* No limit is set. */
 	{ .ready = 1, .due = NEVER },
 	{ .ready = 59999, .due = NEVER },
 	{ .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
-	/* A time-out runs from when it is made, ready or not. */
+	/* A time-out runs from the making, whether the sandbox is ready or not. */
 	{ .timeout = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .timeout = 50, .ready = NEVER, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
@@ -38,15 +38,17 @@ static const struct life lives[] = {
 	{ .timeout = 51, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TTL },
 	{ .timeout = 50, .ttl = 50, .ready = 1, .due = 50, .end = CLOCKS_TIMEOUT },
 	{ .timeout = 90000, .ready = NEVER, .due = CLOCKS_START_MS, .end = CLOCKS_START },
-	/* A sandbox that waits to be handed out has its time from when it is taken. */
+	/* A sandbox that waits to be handed out has its time from when it is
+	 * taken. */
 	{ .timeout = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TIMEOUT },
 	{ .ttl = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_TTL },
 	{ .idle = 50, .ready = 1, .taken = 700, .due = 750, .end = CLOCKS_IDLE },
-	/* It is idle since it has become ready, or was used. */
+	/* A sandbox is idle since it became ready, or since its last use. */
 	{ .idle = 50, .ready = 100, .due = 150, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ready = 100, .used = 149, .due = 199, .end = CLOCKS_IDLE },
 	{ .idle = 50, .ttl = 60, .ready = 1, .used = 11, .due = 60, .end = CLOCKS_TTL },
-	/* Asked to stop: the grace is for those inside, and the rest for the executor. */
+	/* After a stop the grace belongs to the processes inside, the rest to
+	 * the executor. */
 	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
 	{ .ready = 1, .stop = 10, .grace = 5000, .due = 5010 + STOP_MS, .end = CLOCKS_STOP },
 	{ .timeout = 2500, .ready = 1, .stop = 10, .grace = 5000, .due = 2500,
@@ -98,7 +100,7 @@ static void test_each_ends_when_its_time_has_come_and_no_sooner(void **state)
 	}
 }
 
-/* After a host has slept the loop finds all of them due at once. */
+/* After a suspend of the host the loop finds all limits due at once. */
 static void test_who_comes_late_finds_what_was_due_first(void **state)
 {
 	static const struct {

@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Words with "|" between, commands with "; ". */
+/* Returns words with "|" between them, commands with "; ". */
 static char *shown(const char *text)
 {
 	struct commands c;
@@ -257,7 +257,8 @@ static void test_a_text_that_ends_in_the_middle_says_so(void **state)
 	}
 }
 
-/* Deep, many, or doubled at each level: it ends soon, and says that it is not all. */
+/* Deep nesting, many commands, or text that doubles at each level: the reader
+ * stops soon, and says that the list is incomplete. */
 static void test_what_is_too_much_is_cut(void **state)
 {
 	static const struct {
@@ -293,7 +294,8 @@ static void test_the_end_of_the_text_is_its_length(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		size_t len = strlen(samples[i]);
-		char *text = malloc(len); /* nothing is behind it */
+		char *text = malloc(len); /* exactly sized, so that a sanitizer sees a
+					   * read too far */
 		assert_non_null(text);
 		memcpy(text, samples[i], len);
 		commands_read(&c, text, len);

@@ -21,7 +21,7 @@ static uint32_t answer(const struct build *b, const char *name, uint64_t arg0,
 #define NO_SUCH_CALL (SECCOMP_RET_ERRNO | ENOSYS)
 #define REFUSED	     (SECCOMP_RET_ERRNO | EPERM)
 
-/* A profile of these blocks, whose default is ENOSYS; ' stands for ". */
+/* Writes a profile of these blocks with the default ENOSYS; ' stands for ". */
 static size_t put_text(char text[1024], const char *blocks)
 {
 	const int len = snprintf(text, 1024,
@@ -119,7 +119,7 @@ static void unknown_names_are_skipped_or_told(void **state)
 	free(b);
 }
 
-/* Three instructions and more each: 2,000 are beyond BPF_MAXINSNS. */
+/* Each needs three instructions or more: 2,000 exceed BPF_MAXINSNS. */
 static void a_profile_may_be_too_long(void **state)
 {
 	const struct profile_host host = { .arch = ARCH_X86_64 };
@@ -156,8 +156,8 @@ static bool names(const struct profile *p, const char *name)
 	return false;
 }
 
-/* Allowed, EPERM or ENOSYS, but on purpose: a new libseccomp that knows more calls
- * fails here until somebody has decided. */
+/* Each known call is allowed, EPERM or ENOSYS on purpose: a new libseccomp that
+ * knows more calls fails here until a developer has decided about them. */
 static void every_known_call_is_in_the_default_profile(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
-/* Programs against what profiles promise: every call's number, chosen and random
- * arguments; the promise in plain words, and libseccomp's opinion where it has one. */
+/* Compares programs with the promises of profiles, for every call's number and
+ * for chosen and random arguments; the promise is computed in the simplest way,
+ * and libseccomp gives a second opinion where it has one. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -7,7 +8,7 @@
 
 #include "tests/unit/profile_build.h"
 
-/* The same profile as libseccomp makes it, without our floor. */
+/* Compiles the same profile with libseccomp, without our floor. */
 static size_t libseccomp_program(const struct build *b, struct sock_filter *insns)
 {
 	static const enum scmp_compare ops[] = {
@@ -42,7 +43,8 @@ static size_t libseccomp_program(const struct build *b, struct sock_filter *insn
 		}
 		if (nr < 0 || r->action == p->default_action)
 			continue;
-		/* Wants the number that the name has here, whatever the filter's own. */
+		/* libseccomp wants the number of the name on this machine,
+		 * whatever architecture the filter has. */
 		assert_int_equal(
 			seccomp_rule_add_array(ctx, r->action,
 					       seccomp_syscall_resolve_name(r->name),
@@ -58,7 +60,7 @@ static size_t libseccomp_program(const struct build *b, struct sock_filter *insn
 	return (size_t)size / sizeof(*insns);
 }
 
-/* What the floor does to a call, in the plainest words; 0 if nothing. */
+/* Computes the floor's answer to a call in the simplest way; 0 if it has none. */
 static uint32_t floor_answer(int arch, const struct seccomp_data *data)
 {
 	size_t count;
@@ -112,7 +114,7 @@ static bool applies(const struct profile_rule *r, const struct seccomp_data *dat
 	return true;
 }
 
-/* What compile.h promises, in the plainest words.  `nrs`: the rules' numbers. */
+/* Computes compile.h's promise in the simplest way.  `nrs`: the rules' numbers. */
 static uint32_t promised(const struct build *b, const int *nrs,
 			 const struct seccomp_data *data)
 {
@@ -133,7 +135,7 @@ static uint32_t promised(const struct build *b, const int *nrs,
 	return best ? best->action : b->profile.default_action;
 }
 
-/* Small values, values of the rules, the same with a bit more or less, and any. */
+/* Returns a small value, a value of a rule, one near it, or any value. */
 static uint64_t random_arg(uint64_t *seed, const struct profile *p)
 {
 	const uint64_t r = bpf_run_random(seed);
@@ -150,7 +152,7 @@ static uint64_t random_arg(uint64_t *seed, const struct profile *p)
 	return (r >> 4) % 8 ? value : value + 1;
 }
 
-/* A second opinion, or none of it. */
+/* libseccomp's program, or none. */
 struct opinion {
 	const struct sock_filter *insns;
 	size_t count;
@@ -173,7 +175,7 @@ static void compare(const struct build *b, const int *nrs, const struct opinion 
 			 (unsigned long long)data->args[2], ours, promise, second);
 }
 
-/* How often each call is made up; the sanitized build takes several times as long. */
+/* Random arguments for each call; the sanitized build takes several times as long. */
 #ifdef __SANITIZE_ADDRESS__
 #define ROUNDS 40
 #else
@@ -245,7 +247,7 @@ static void put_rule(FILE *out, uint64_t *seed, const char *name, const char *ac
 	(void)fputs("]}", out);
 }
 
-/* For a third of all calls 1 to `rules_max` rules. */
+/* Writes 1 to `rules_max` rules for a third of all calls. */
 static void put_profile(FILE *out, uint64_t *seed, unsigned rules_max)
 {
 	static const char *const actions[] = {
@@ -297,9 +299,9 @@ static void random_profiles_mean_what_is_promised(void **state)
 	}
 }
 
-/* One rule a call.  With several, libseccomp 2.5.4 lets more pass than any of them:
- * of `a1 <= 10 && a2 == 9` or `a1 <= 20 && a2 == 5` it makes a filter that takes
- * a1 = 15, a2 = 9. */
+/* One rule a call.  With several, libseccomp 2.5.4 allows more than any of the
+ * rules does: of `a1 <= 10 && a2 == 9` or `a1 <= 20 && a2 == 5` it makes a
+ * filter that allows a1 = 15, a2 = 9. */
 static void simple_profiles_mean_what_libseccomp_says(void **state)
 {
 	uint64_t seed = 19700101;

@@ -1,4 +1,5 @@
-/* complaint: the forms in which programs say that a path was refused, and what is none. */
+/* complaint: the forms in which programs report that a path was refused, and
+ * texts that are none of them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include "base/own.h"
 #include "sandbox/act/complaint.h"
 
-/* As "sys path|sys path". */
+/* Compares the complaints found with "sys path|sys path". */
 static void claim(const char *text, size_t len, const char *expected)
 {
 	struct complaint found[COMPLAINTS_MAX];
@@ -110,7 +111,7 @@ static void test_bytes_of_any_kind_and_length(void **state)
 	memset(text, 0, sizeof(text));
 	memcpy(text + end, line, sizeof(line) - 1);
 	claim(text, sizeof(text), "13 /z");
-	/* What begins before that is not looked at, nor a line that is longer. */
+	/* A line that begins before the window, or is longer, is not read. */
 	memset(text, 'x', sizeof(text));
 	memcpy(text, line + 1, sizeof(line) - 2);
 	claim(text, sizeof(text), "");

@@ -1,4 +1,5 @@
-/* conduit: bytes both ways, each direction's own end, and what is no end in order. */
+/* conduit: bytes in both directions, each direction's own end, and ends that
+ * are no orderly ones. */
 #include "base/conduit.h"
 
 #include <setjmp.h>
@@ -14,8 +15,8 @@
 
 struct scene {
 	struct conduit c;
-	int peer;     /* at the other end of the socket */
-	int to, from; /* at the other ends of the pipes */
+	int peer;     /* the other end of the socket */
+	int to, from; /* the other ends of the pipes */
 };
 
 static int setup(void **state)
@@ -153,7 +154,7 @@ static void test_what_nobody_hears_any_more_keeps_back_no_answer(void **state)
 	struct scene *s = *state;
 
 	put(s->to, "too large");
-	own_close(&s->from); /* nobody takes the question any more */
+	own_close(&s->from); /* the question has no reader any more */
 	put(s->peer, "question");
 	assert_true(comes(s->c.socket, POLLIN));
 	assert_int_equal(conduit_run(&s->c), CONDUIT_WAITS);
@@ -164,7 +165,8 @@ static void test_what_nobody_hears_any_more_keeps_back_no_answer(void **state)
 	must_read(s->peer, "by far");
 }
 
-/* All of it, as a pipe that nobody empties stops it again and again. */
+/* Writes everything, while a pipe that is not emptied stops the conduit again
+ * and again. */
 static void test_who_does_not_read_stops_the_other_end_and_loses_nothing(void **state)
 {
 	enum { SIZE = 4096 };
@@ -179,7 +181,7 @@ static void test_who_does_not_read_stops_the_other_end_and_loses_nothing(void **
 			sent += (size_t)n, stuck = 0;
 		(void)conduit_run(&s->c);
 	}
-	/* Two queues of the kernel's and the pipe: no more was taken. */
+	/* The kernel's two queues and the pipe bound what was taken. */
 	assert_true(sent > 65536 && sent < 64u << 20);
 	assert_int_equal(conduit_run(&s->c), CONDUIT_WAITS);
 	while (read_back < sent) {

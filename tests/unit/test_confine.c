@@ -1,5 +1,5 @@
-/* Each case in a child, since what is given up is given up for ever.  What is refused
- * was possible a moment before: the same list is gone through on both sides. */
+/* Each case runs in a child, since privileges are given up for ever.  The same
+ * list of attempts is tried before and after: all of them work before. */
 #include "sandbox/control/confine.h"
 
 #include <setjmp.h>
@@ -25,8 +25,8 @@
 #include "sandbox/registry.h"
 #include "tests/unit/scene.h"
 
-/* A supervisor's place: an entry, another's, a child and a server that can be killed, and one
- * that is nobody's business. */
+/* A supervisor's surroundings: its own entry, another's, a child and a server
+ * that can be killed, and one that it must not reach. */
 struct place {
 	struct registry_entry mine, other;
 	pid_t child, stranger, server;
@@ -36,7 +36,8 @@ struct place {
 	struct peer_self self;
 };
 
-/* Whether peers can be told from guests here, and Landlock be used. */
+/* Tells whether peers can be told from guests here, and whether Landlock is
+ * available. */
 static bool can_tell(bool *ret_has_landlock, bool reads_memory)
 {
 	struct peer_self self;
@@ -70,7 +71,8 @@ static pid_t make_idle(void)
 	return pid;
 }
 
-/* In `folder`, which becomes the working folder and has the state folder in it. */
+/* Makes the surroundings in `folder`, which becomes the working directory and
+ * contains the state folder. */
 static void place_make(struct place *p, const char *folder)
 {
 	AUTO_FREE char *run = text_format("%s/run", folder);
@@ -265,7 +267,7 @@ static int execute(const struct place *p)
 	return -1;
 }
 
-/* In this order: link_secret makes what remove_here removes. */
+/* The order matters: link_secret makes the file that remove_here removes. */
 static const struct attempt {
 	const char *what;
 	int (*make)(const struct place *p);
@@ -319,7 +321,7 @@ static void play_refused(void *arg)
 	struct place *p = arg;
 
 	try_all(p, false);
-	/* What remove_here is to find. */
+	/* Makes the file for remove_here. */
 	CHECK(symlink("secret", "link") == 0);
 	CHECK(ptrace(PTRACE_DETACH, p->child, NULL, NULL) == 0 || errno == ESRCH);
 	place_enter(p);
@@ -329,7 +331,7 @@ static void play_refused(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-/* The parent ends what the confined one cannot. */
+/* The parent ends what the confined child cannot end. */
 struct scene {
 	const char *folder;
 	bool has_landlock;
@@ -380,8 +382,9 @@ static void test_so_it_is_without_landlock_but_for_files(void **state)
 
 /* --- what goes on --------------------------------------------------------------- */
 
-/* What musl asks the kernel for, which the program is linked with, and this one is not: it
- * takes a malloc's page that the kernel does not know how to open for open. */
+/* Calls of musl, with which the product is linked and this test is not: its
+ * malloc maps pages without access and opens them by mprotect(2). musl takes
+ * ENOSYS there for success, so a refusal would show only at the first write. */
 static void play_another_libc(void)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -440,7 +443,7 @@ static void test_its_own_work_goes_on_without_landlock(void **state)
 	check_kept(state);
 }
 
-/* The oldest of those that are kept go when one more ends. */
+/* When one more sandbox ends, the oldest kept record is removed. */
 static void play_pruned(void *arg)
 {
 	struct place *p = arg;
@@ -471,8 +474,9 @@ static void test_old_records_are_removed(void **state)
 	assert_int_equal(count, REGISTRY_ENDED_MAX + 2); /* "." and ".." */
 }
 
-/* The rules are a matter of paths, so that any folders will do for a delegated one
- * with our cgroup and another's in it; the kernel's own are for the vm tier. */
+/* The Landlock rules go by path, so ordinary folders can play a delegated
+ * cgroup with our own cgroup and another's in it.  The kernel's own rules are
+ * tested in the vm tier. */
 static void make_cgroups(struct place *p)
 {
 	static const char *const files[] = { "cgroup.procs", "cgroup.subtree_control",
@@ -513,8 +517,9 @@ static void test_its_own_cgroup_is_its_own_alone(void **state)
 	run(state, true, play_cgroup);
 }
 
-/* A limit that it was made without takes a controller of the folder above, wherever that
- * is; to leave it is nothing where it was never in there. */
+/* A limit that the sandbox was made without needs a controller of the folder
+ * above, wherever that folder is.  Leaving a cgroup does nothing if the process
+ * was never in it. */
 static void play_cgroup_of_others(void *arg)
 {
 	struct place *p = arg;
@@ -577,7 +582,7 @@ static void play_privileges(void *arg)
 	place_leave(&p);
 }
 
-/* As the owner of a user namespace, with all capabilities. */
+/* Runs as the owner of a user namespace, with all capabilities. */
 static void test_it_has_no_capability(void **state)
 {
 	scene_inside(0, 0, play_privileges, *state);
@@ -602,7 +607,7 @@ static void listen_at_door(struct place *p)
 	      listen(p->listener, 4) == 0);
 }
 
-/* Connects, and stays until it is let go. */
+/* Forks a process that connects and stays until it is told to go. */
 static pid_t make_peer(bool is_guest)
 {
 	const struct sockaddr_un at = door();
@@ -658,7 +663,7 @@ static void play_guest(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-/* Inside a sandbox of hutch's nobody can. */
+/* Inside a sandbox of hutch no process can make namespaces. */
 static bool can_make_namespaces(void)
 {
 	int status;
@@ -703,7 +708,7 @@ static void play_tells(void *arg)
 	CHECK(can_tell(&has_landlock, false));
 }
 
-/* A child of ours could have a map that looks like ours. */
+/* A child of ours could have an id map that looks like ours. */
 static void play_cannot_tell(void *arg)
 {
 	bool has_landlock;
@@ -719,7 +724,7 @@ static void test_an_outer_sandbox_may_look_like_an_inner_one(void **state)
 	scene_inside(0, geteuid(), play_cannot_tell, NULL);
 }
 
-/* A procfs of a pid namespace of its own, as an outer container has it. */
+/* A procfs of another pid namespace, as an outer container may have it. */
 static void play_hidden(void *arg)
 {
 	(void)arg;

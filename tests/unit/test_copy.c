@@ -1,4 +1,4 @@
-/* What a copying process makes of its words, and how it ends. */
+/* How a copying process interprets its arguments, and how it ends. */
 #include "executor/copy.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ struct ended {
 	char said[1000];
 };
 
-/* In the scene's folder, with `tar` as 0 or 1. */
+/* Copies in the scene's folder, with `tar` as descriptor 0 or 1. */
 static struct ended copy(void **state, uint32_t flags, const char *path, const char *name)
 {
 	char *argv[] = { (char *)"copy", (char *)(uintptr_t)path, (char *)(uintptr_t)name, NULL };

@@ -1,5 +1,5 @@
-/* Stories tell what happens at which time, and by when a command has to end.  No clock is read
- * and nothing waits. */
+/* Each story lists events with their times, and tells by when a command has to
+ * end.  The test reads no clock and never waits. */
 #include "sandbox/countdown.h"
 
 #include <setjmp.h>
@@ -15,18 +15,18 @@
 #define STEPS_MAX 6
 
 struct step {
-	int64_t at; /* ms; 0: there are no more steps */
-	int signo;  /* 0: none comes, time passes */
+	int64_t at; /* ms; 0: end of the story */
+	int signo;  /* 0: only time passes */
 	bool may_ask;
-	enum countdown_end end; /* at `at`, afterwards */
-	int64_t due;		/* after that; 0: never */
+	enum countdown_end end; /* at `at`, after the event */
+	int64_t due;		/* the next deadline; 0: none */
 };
 
 #define RUNS  COUNTDOWN_RUNS
 #define LATE  COUNTDOWN_TIMED_OUT
 #define GRACE COUNTDOWN_GRACE_OVER
 
-/* Each begins at 1000. */
+/* Each story begins at 1000. */
 static const struct story {
 	const char *name;
 	uint64_t timeout_ms;

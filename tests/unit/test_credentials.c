@@ -33,12 +33,12 @@ static const struct {
 	  "library/a", "me", "pass", NULL, NULL },
 	{ "{\"auths\":{\"docker.io\":{" ME "}}}", "docker.io", "library/a", "me", "pass",
 	  NULL, NULL },
-	/* Another's are never taken. */
+	/* Credentials of another registry are never taken. */
 	{ "{\"auths\":{\"docker.io.evil\":{" ME "},\"xdocker.io\":{" ME "}}}",
 	  "docker.io", "a", NULL, NULL, NULL, NULL },
 	{ "{\"auths\":{\"index.docker.io\":{" ME "}}}", "quay.io", "a", NULL, NULL, NULL,
 	  NULL },
-	/* The longest path wins, and only for what is below it. */
+	/* The longest path wins, and counts only for repositories below it. */
 	{ "{\"auths\":{\"q/a\":{" YOU "},\"q\":{" ME "}}}", "q", "a/b", "you", "word",
 	  NULL, NULL },
 	{ "{\"auths\":{\"q\":{" ME "},\"q/a\":{" YOU "}}}", "q", "a", "you", "word", NULL,
@@ -50,7 +50,7 @@ static const struct {
 	  "p:q", NULL, NULL },
 	{ "{\"auths\":{\"q\":{\"identitytoken\":\"t\"}}}", "q", "b", NULL, NULL, "t",
 	  NULL },
-	/* Helpers. */
+	/* Credential helpers. */
 	{ "{\"auths\":{\"q\":{}},\"credsStore\":\"pass\"}", "q", "b", NULL, NULL, NULL,
 	  "pass" },
 	{ "{\"auths\":{\"q\":{" ME "}},\"credsStore\":\"pass\"}", "q", "b", "me", "pass",
@@ -245,7 +245,7 @@ static void test_a_helper_that_fails_is_said_so_without_what_it_printed(void **s
 		assert_non_null(strstr(e.text, failing[i].says));
 		assert_null(strstr(e.text, "secret"));
 		assert_null(strstr(e.remedy, "secret"));
-		/* Others are not asked for what is none of theirs. */
+		/* A helper is asked only for its own registry. */
 		assert_int_equal(credentials_find("r", "b", &c, &e), 0);
 	}
 }

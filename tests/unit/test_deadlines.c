@@ -1,5 +1,5 @@
-/* What a supervisor's deadlines count from: the time of the step that sets them, and of a
- * use the end of it. */
+/* The time from which a supervisor's deadlines count: the time of the step that
+ * sets them, and for a use the time of its end. */
 #include "sandbox/control/supervisor.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "sandbox/control/rpc.h"
 #include "tests/unit/control.h"
 
-#define LONG_AGO 1    /* ms: each real time of this machine is later */
+#define LONG_AGO 1    /* ms; any real time of this machine is later */
 #define STOP_MS	 2000 /* as clocks.c has it */
 
 static struct control x;
@@ -34,11 +34,12 @@ static int teardown(void **state)
 
 /* --- idle ----------------------------------------------------------------------- */
 
-/* The sandbox of these rows is used since LONG_AGO, longer than its idle time-out. */
+/* The sandbox of these rows has been in use since LONG_AGO, longer than its
+ * idle time-out. */
 static const struct {
 	const char *what;
 	bool has_user, has_reader, has_job, has_visit;
-	enum clocks_end end; /* when the loop looks, and the use is over in the same turn */
+	enum clocks_end end; /* when the loop checks in the turn in which the use ended */
 } uses[] = {
 	{ "nobody", false, false, false, false, CLOCKS_IDLE },
 	{ "a client that only looks", false, true, false, false, CLOCKS_IDLE },
@@ -81,7 +82,8 @@ static void call(struct client *c, const char *line)
 	rpc_done(&r);
 }
 
-/* The ledger may have been waited for since the turn began, here LONG_AGO. */
+/* The supervisor may have waited for the ledger since the turn began, here at
+ * LONG_AGO. */
 static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
 {
 	int fd;
@@ -95,7 +97,7 @@ static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
 	own_close(&fd);
 }
 
-/* The line before the last one may have been slow. */
+/* Handling the previous line may have taken long. */
 static void test_each_line_has_a_time_of_its_own(void **state)
 {
 	static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nothing\"}\n";

@@ -1,4 +1,5 @@
-/* What is kept of a sandbox: whole or not at all, one at a time, and read strictly. */
+/* The definition of a sandbox is stored completely or not at all, by one
+ * process at a time, and read strictly. */
 #include "sandbox/definition.h"
 
 #include <setjmp.h>
@@ -100,7 +101,7 @@ static void test_another_name_is_one_that_nobody_has(void **state)
 	assert_int_equal(definition_check_free("three", &e), -1);
 	assert_int_equal(definition_remove(&one, &e), 0);
 	assert_int_equal(definition_check_free("three", &e), 0);
-	/* Whoever had found it before finds out. */
+	/* A process that had found it before notices. */
 	struct definition late;
 	assert_int_equal(definition_find("two", &late, &e), 0);
 	assert_int_equal(definition_remove(&two, &e), 0);
@@ -117,7 +118,7 @@ static _Noreturn void come_and_go(const char *path)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		(void)mkdir(path, 0700);
-		(void)rmdir(path); /* not while it is somebody's */
+		(void)rmdir(path); /* fails while a process holds it */
 	}
 }
 
@@ -194,7 +195,7 @@ static void test_the_first_process_of_its_last_life_is_waited_for(void **state)
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(status, 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	/* It has gone, and its number says nothing any more. */
+	/* The definition is gone, and its number is not reused. */
 	assert_int_equal(definition_take(&d, &e), 0);
 	definition_done(&d);
 }

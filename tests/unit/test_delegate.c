@@ -1,5 +1,4 @@
-/* Folders of an ordinary file system play those of a cgroup one, as far as names,
- * files and marks go. */
+/* Ordinary folders play cgroup folders, as far as names, files and attributes go. */
 #include "sandbox/delegate.h"
 
 #include <setjmp.h>
@@ -22,7 +21,7 @@
 
 static const struct {
 	const char *path; /* below the root */
-	const char *marked; /* the folder with a mark, or NULL */
+	const char *marked; /* the folder with the mark, or NULL */
 	bool is_ours;
 	const char *mark; /* NULL: "1" */
 } places[] = {
@@ -33,7 +32,8 @@ static const struct {
 	{ "u.service", "u.service", true, NULL },
 	{ "u.service/leaf", NULL, false, NULL },
 	{ "u.service/leaf", "u.service", true, NULL },
-	/* What the user manager was given is not given to us. */
+	/* Cgroups that were delegated to the user manager are not delegated to
+	 * hutch. */
 	{ "u.service/x.scope", "u.service", false, NULL },
 	{ "u.service/x.scope/y", "u.service", false, NULL },
 	{ "u.service/x.scope/y", "u.service/x.scope", true, NULL },
@@ -96,7 +96,7 @@ static void test_lists_of_controllers(void **state)
 	AUTO_FREE char *path = scene_path(state, "c");
 	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	assert_int_equal(delegate_controllers(dir, "list"), 0); /* not there */
+	assert_int_equal(delegate_controllers(dir, "list"), 0); /* missing */
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		AUTO_CLOSE int fd = openat(dir, "list", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC,
 					   0600);

@@ -1,4 +1,4 @@
-/* The desk: what an executor that does as it likes can make the host hold. */
+/* The desk: how much memory of the host a malicious executor can use up. */
 #include "sandbox/act/desk.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ __attribute__((format(printf, 2, 3))) static void ask(struct office *o, const ch
 	(void)desk_start(&o->desk);
 }
 
-/* Takes the next request off the wire; its type, or 0. */
+/* Takes the next request from the wire; returns its type, or 0. */
 static uint16_t requested(struct office *o, uint32_t *ret_id)
 {
 	struct frame f;
@@ -141,7 +141,7 @@ static void answer_started(struct office *o, uint32_t id)
 	assert_int_equal(answer(o, &e), 0);
 }
 
-/* The next observation, with its newline; allocated. */
+/* Returns the next observation, with its newline; allocated. */
 static char *observation(struct office *o)
 {
 	desk_deliver(&o->client);
@@ -171,7 +171,7 @@ static void expect_nothing(struct office *o)
 	assert_string_equal(line, "");
 }
 
-/* Runs one command, so that the session is open; its id. */
+/* Runs one command, so that the session is open; returns its id. */
 static uint32_t open_session(struct office *o, const char *name)
 {
 	uint32_t session, id;
@@ -202,7 +202,7 @@ static void test_several_commands_are_refused_and_start_no_shell(void **state)
 	assert_int_equal(requested(o, &id), MSG_OPEN);
 }
 
-/* Refused or not, an action is answered when those before it have been. */
+/* Every action, refused or not, is answered after those before it. */
 static void test_a_refusal_waits_for_its_turn(void **state)
 {
 	struct office *o = *state;
@@ -246,7 +246,7 @@ static void test_so_many_files_are_under_way_and_no_more(void **state)
 	assert_true(desk_is_idle(&o->client));
 }
 
-/* Each byte of it becomes six, and one line alone is more than may wait. */
+/* Each byte becomes six in JSON, so one line alone exceeds the bound. */
 #define LARGE (2u << 20)
 
 static void test_hostile_content_waits_until_it_is_taken(void **state)
@@ -397,7 +397,7 @@ static void test_a_cancel_reaches_what_runs_and_what_waits(void **state)
 #define FILE_MS 60000
 #define OPEN_MS 60000
 
-/* Goes on to `ms` after the beginning. */
+/* Moves the time to `ms` after the beginning. */
 static void go_to(struct office *o, int64_t ms)
 {
 	o->desk.now_us = (NOW + ms) * 1000;
@@ -441,7 +441,7 @@ static void test_each_action_has_its_time(void **state)
 {
 	static const struct {
 		const char *asked;
-		bool is_open; /* its session */
+		bool is_open; /* the session of the action */
 		int64_t due;
 	} rows[] = {
 		{ RUN("0.5"), true, 500 + DESK_GRACE_MS },
@@ -462,10 +462,10 @@ static void test_each_action_has_its_time(void **state)
 		ask(o, "%s", rows[i].asked);
 		print_message("row %zu\n", i);
 		assert_int_not_equal(requested(o, &id), 0);
-		go_to(o, 40); /* that nothing comes of */
+		go_to(o, 40); /* nothing is due then */
 		(void)desk_start(&o->desk);
 		expect_due(o, 30 + rows[i].due);
-		/* After a pause the action has that much more time. */
+		/* A pause extends the action's time by its length. */
 		desk_postpone(&o->desk, 1000);
 		desk_postpone(&o->desk, 234);
 		expect_due(o, 30 + rows[i].due + 1234);
@@ -473,7 +473,7 @@ static void test_each_action_has_its_time(void **state)
 	}
 }
 
-/* The ledger was waited for for five seconds. */
+/* The ledger takes five seconds. */
 static void take_long(void *who)
 {
 	struct office *o = who;
@@ -481,7 +481,7 @@ static void take_long(void *who)
 	o->desk.now_us += 5000 * 1000;
 }
 
-/* Two begin in one turn, each on a record that takes long. */
+/* Two actions begin in one turn, each after a record that takes long. */
 static void test_what_begins_counts_from_behind_its_record(void **state)
 {
 	struct office *o = *state;
@@ -504,7 +504,7 @@ static void test_what_begins_counts_from_behind_its_record(void **state)
 	expect_due(o, 10000 + FILE_MS);
 }
 
-/* The soonest counts, of the actions that the executor has been sent. */
+/* The earliest deadline counts, of the actions that were sent to the executor. */
 static void test_the_first_of_each_session_is_waited_for(void **state)
 {
 	struct office *o = *state;
@@ -520,18 +520,19 @@ static void test_the_first_of_each_session_is_waited_for(void **state)
 	expect_due(o, 10 + 7000 + DESK_GRACE_MS);
 }
 
-/* A grace from then on, and no more than it had. */
+/* After a cancel an action has one grace period, and no more time than it had
+ * before. */
 static void test_what_is_cancelled_is_waited_for_no_longer_than_a_grace(void **state)
 {
 	static const struct {
 		const char *asked;
-		int64_t at[2]; /* when it is cancelled */
+		int64_t at[2]; /* time of the cancel */
 		int64_t due;
 	} rows[] = {
 		{ RUN("100"), { 50, 60 }, 50 + DESK_GRACE_MS },
 		{ RUN("1"), { 9000, 9001 }, 1000 + DESK_GRACE_MS },
 		{ LIST("100"), { 50, 9000 }, 50 + DESK_GRACE_MS },
-		/* The end of a file is near. */
+		/* The file's own deadline is nearer. */
 		{ ASK("read", "\"path\":\"/f\"", ""), { 50, 60 }, FILE_MS },
 	};
 
@@ -551,8 +552,8 @@ static void test_what_is_cancelled_is_waited_for_no_longer_than_a_grace(void **s
 	}
 }
 
-/* The stream does not read from the executor while its client is behind; the executor
- * then has a while for what it could not send. */
+/* While its client is behind, the stream does not read from the executor;
+ * afterwards the executor has some time for the frames that it could not send. */
 static void test_nothing_is_due_of_one_that_is_not_listened_to(void **state)
 {
 	static const struct {
@@ -579,7 +580,7 @@ static void test_nothing_is_due_of_one_that_is_not_listened_to(void **state)
 	}
 }
 
-/* The inside can stop a shell that is being started, and git waits for that. */
+/* The inside can stop a shell that is being started, and git waits for that shell. */
 static void test_git_is_late_while_its_shell_is_not_there(void **state)
 {
 	struct office *o = *state;
@@ -591,7 +592,7 @@ static void test_git_is_late_while_its_shell_is_not_there(void **state)
 		assert_int_not_equal(id, 0);
 	assert_true(desk_due(&o->desk) == NOW + 5000);
 	go_to(o, 1000);
-	desk_postpone(&o->desk, 2000); /* it stood still */
+	desk_postpone(&o->desk, 2000); /* it was paused */
 	assert_true(desk_due(&o->desk) == NOW + 7000);
 	desk_expire(&o->desk, NOW + 6999);
 	assert_int_equal(o->client.outstanding, 1);
@@ -599,12 +600,12 @@ static void test_git_is_late_while_its_shell_is_not_there(void **state)
 	assert_true(o->client.outstanding == 0 && desk_due(&o->desk) == 0);
 	expect(o, "ERROR: /p: it was not done within 5 seconds.");
 	assert_int_equal(message_put_started(&o->frames, id, 9, &e), 0);
-	assert_int_equal(answer(o, &e), 0); /* the shell is there for the next one */
+	assert_int_equal(answer(o, &e), 0); /* the shell is there for the next request */
 	ask(o, "{\"action\":\"git_changes\",\"timeout\":5,\"args\":{\"path\":\"/p\"}}");
 	assert_int_equal(requested(o, &id), MSG_ERRAND);
 }
 
-/* What it has waited for a shell is not had twice. */
+/* The time spent waiting for a shell counts for the action. */
 static void test_git_has_what_is_left_of_its_time(void **state)
 {
 	static const struct { int64_t waited; uint64_t left; } rows[] = {
@@ -632,7 +633,7 @@ static void test_git_has_what_is_left_of_its_time(void **state)
 	}
 }
 
-/* Pid 1 starts nothing any more once it has been told to stop. */
+/* Pid 1 starts no process once it has been told to stop. */
 static void test_no_shell_is_told_from_a_sandbox_that_stops(void **state)
 {
 	static const struct { uint32_t sys; const char *error; } cases[] = {
@@ -693,13 +694,13 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 	}
 }
 
-/* Which frames may come about a command, a file, a session that opens or is open,
- * and nothing. */
+/* Tells which frames may come about a command, a file, a session that is
+ * opening or open, and about no request. */
 static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	static const struct { uint16_t type; unsigned fits; } frames[] = {
 		{ MSG_STARTED, IS_OPENING }, { MSG_FAILED, IS_OPENING },
-		{ MSG_OUTPUT, 0 }, /* no --stream */
+		{ MSG_OUTPUT, 0 }, /* without --stream */
 		{ MSG_CONTENT, IS_RUN | IS_READ | IS_EDIT | IS_ERRAND },
 		{ MSG_REPORT, IS_RUN },	     { MSG_DONE, IS_READ },
 		{ MSG_EDITED, IS_EDIT },     { MSG_EDIT, 0 },
@@ -748,8 +749,8 @@ static void answer_edited(struct office *o, uint32_t id, uint64_t text_len, int 
 	assert_int_equal(answer(o, &e), expected);
 }
 
-/* Its PATH and its limits are the session's; where none can be, it is edited all the
- * same. */
+/* A linter gets PATH and limits from the session.  If no session can be opened,
+ * the file is edited without the linter. */
 static void test_a_session_is_there_for_a_linter(void **state)
 {
 	const struct failed failed = { EXEC_STAGE_LOOKUP, 2 };
@@ -797,7 +798,7 @@ static void test_an_edit_has_a_text_and_the_rest_is_its_diff(void **state)
 	answer_edited(o, id, 10, 0);
 	expect(o, "\"content\":\"xxxxxxxxxx\",\"extras\":{\"path\":\"/f\","
 		  "\"impl_source\":\"oh_aci\"}");
-	/* More text than came. */
+	/* Claims more text than came. */
 	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
 	assert_int_equal(requested(o, &id), MSG_EDIT);
 	answer_edited(o, id, 11, -1);
@@ -831,7 +832,7 @@ static bool requested_hold(struct office *o, uint32_t want)
 	return is_held;
 }
 
-/* Streams a command of session "a" in which so much has been printed. */
+/* Streams a command of session "a" that has printed `len` bytes. */
 static uint32_t begin_stream(struct office *o, size_t len)
 {
 	uint32_t id;
@@ -852,9 +853,10 @@ static void test_what_streams_is_held_while_its_client_does_not_read(void **stat
 	assert_int_equal(requested(o, &other), 0);
 	put_output(o, id, DESK_STREAM_HIGH / 2);
 	assert_true(requested_hold(o, id));
-	put_output(o, id, ACTION_CHUNK); /* it was under way */
+	put_output(o, id, ACTION_CHUNK); /* this one was already sent */
 	assert_int_equal(requested(o, &other), 0);
-	/* Half of it is not enough, in order that it is not asked all the time. */
+	/* Half of the room is not enough to resume, so that the desk does not
+	 * toggle all the time. */
 	buffer_consume(&o->out, buffer_len(&o->out) - DESK_STREAM_HIGH / 2 - 1);
 	(void)desk_start(&o->desk);
 	assert_int_equal(requested(o, &other), 0);
@@ -890,7 +892,8 @@ static void test_what_is_not_told_is_counted(void **state)
 	expect(o, "{\"event\":\"output\",\"cause\":3,\"session\":\"a\",\"dropped\":65541}");
 	expect(o, "\"data\":\"y\"}");
 	assert_false(requested_hold(o, id));
-	/* And where nothing follows it is before the observation. */
+	/* Where no output follows, the count of dropped bytes comes before the
+	 * observation. */
 	while (!desk_is_behind(&o->client))
 		put_output(o, id, ACTION_CHUNK);
 	put_output(o, id, 7);
@@ -967,7 +970,7 @@ static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void
 	expect(o, "HUTCH$NO_SHELL");
 	assert_int_equal(requested(o, &id), 0);
 	assert_int_equal(o->desk.queue.session_count, 1);
-	/* It can be answered once. */
+	/* A request can be answered only once. */
 	assert_int_equal(message_put_failed(&o->frames, session, &f, &e), 0);
 	assert_int_equal(answer(o, &e), -1);
 }
@@ -1003,7 +1006,7 @@ static void answer_returned(struct office *o, uint32_t id, const struct returned
 	assert_int_equal(answer(o, &e), 0);
 }
 
-/* What goes wrong is a plain sentence, which says what it is about. */
+/* An error is a plain sentence that names the file. */
 static void test_what_becomes_of_an_errand_is_said(void **state)
 {
 	static const struct { const char *line; uint32_t outcome, sys; const char *expected; } rows[] = {
@@ -1039,7 +1042,7 @@ static void test_what_becomes_of_an_errand_is_said(void **state)
 	}
 }
 
-/* Of a hostile executor, too: nothing is in a stat that is no JSON. */
+/* Even from a malicious executor: a stat contains only values that are valid JSON. */
 static void test_a_stat_is_told_in_numbers(void **state)
 {
 	const struct returned x = { .path = "/p", .cwd = "/",
@@ -1055,7 +1058,7 @@ static void test_a_stat_is_told_in_numbers(void **state)
 		  "\"mtime\":-0.999999995,\"target\":\"\\\"\\n\"},");
 }
 
-/* A cancel goes to the one that is under way, whose answer is still awaited. */
+/* A cancel goes to the errand that is running, whose answer is still awaited. */
 static void test_an_errand_can_be_cancelled(void **state)
 {
 	struct office *o = *state;

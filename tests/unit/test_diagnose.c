@@ -1,4 +1,4 @@
-/* Each cause is made for real, in a child. */
+/* Each cause is produced for real, in a child. */
 #include "sandbox/diagnose.h"
 
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void test_a_bound_that_is_reached(void **state)
 	}
 }
 
-/* As a container's filter does. */
+/* Refuses clone3 as a container's filter does. */
 static void refuse_clone3(void)
 {
 	struct sock_filter code[] = {

@@ -1,4 +1,4 @@
-/* dials: a connection inside, from the request to its last word. */
+/* dials: a connection inside, from the request to its last frame. */
 #include "executor/dials.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ struct scene {
 	struct processes processes;
 	struct dials d;
 	struct buffer out;
-	int to, from; /* what the supervisor keeps of the pipes */
+	int to, from; /* the supervisor's ends of the pipes */
 	int server;
 	uint16_t port;
 };
@@ -69,7 +69,7 @@ static void start(struct scene *s, uint32_t id, uint16_t port)
 	dials_start(&s->d, &request);
 }
 
-/* The next that it says, after as many turns as that takes. */
+/* Returns the next frame of the executor, after as many turns as that takes. */
 static struct frame next(struct scene *s)
 {
 	struct frame f = { 0 };
@@ -100,7 +100,7 @@ static void must_say(struct scene *s, uint16_t type, uint32_t id, uint32_t sys)
 	buffer_consume(&s->out, FRAME_HEADER + f.len);
 }
 
-/* Runs until the server sees somebody. */
+/* Runs turns until the server has a connection to accept. */
 static int accepted(struct scene *s)
 {
 	assert_true(comes(s->server, POLLIN));
@@ -177,7 +177,7 @@ static void test_a_hangup_is_a_reset_for_the_server(void **state)
 	assert_int_equal(write(s->to, "last", 4), 4);
 	dials_hang_up(&s->d, ID);
 	must_say(s, MSG_CLOSED, ID, ECONNRESET);
-	/* What was sent before is with the server, whose read(2) may say either first. */
+	/* The data arrived before the reset; read(2) may report either first. */
 	assert_true(comes(peer, POLLIN));
 	char got[8];
 	ssize_t n = read(peer, got, sizeof(got));

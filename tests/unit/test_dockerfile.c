@@ -1,4 +1,5 @@
-/* dockerfile: what is read is what docker reads, and errors say where. */
+/* dockerfile: instructions are read as docker reads them, and errors name the
+ * place. */
 #include "rootfs-tools/dockerfile.h"
 
 #include <setjmp.h>
@@ -12,8 +13,8 @@
 #include "base/err.h"
 #include "base/own.h"
 
-/* Instructions after "FROM x\n", as "KIND[!]|--flag|word|word|<name:text>", '!' for an
- * array; or an error. */
+/* The instructions after "FROM x\n", as "KIND[!]|--flag|word|word|<name:text>",
+ * with '!' for an array; or an error. */
 struct sample {
 	const char *text;
 	const char *is;

@@ -78,7 +78,7 @@ static void test_the_verdict(void **state)
 				  "hutch run does not work here: "));
 }
 
-/* The reader refuses whatever is not strict JSON in strict UTF-8. */
+/* The reader accepts only strict JSON in strict UTF-8. */
 static void test_the_object(void **state)
 {
 	const struct diagnosis d = { found, ARRAY_LEN(found), false, false };

@@ -37,14 +37,14 @@ static const struct {
 	  DOCUMENT_MANIFEST, NULL },
 	{ INDEX(""), NULL, DOCUMENT_INDEX, NULL },
 	{ INDEX(""), DOCKER "distribution.manifest.list.v2+json", DOCUMENT_INDEX, NULL },
-	/* They do not agree. */
+	/* Media type and content disagree. */
 	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "index.v1+json", -1, "is a manifest, and" },
 	{ INDEX(""), OCI "manifest.v1+json", -1, "is an index, and" },
 	{ MANIFEST("\"mediaType\":\"" OCI "index.v1+json\"," CONFIG ",\"layers\":[]"), NULL, -1,
 	  "is a manifest, and" },
 	{ MANIFEST(CONFIG ",\"layers\":[],\"manifests\":[]"), NULL, -1, "both" },
 	{ MANIFEST("\"manifests\":[]," CONFIG), OCI "index.v1+json", -1, "both" },
-	/* Others. */
+	/* Other documents. */
 	{ "{}", NULL, -1, "no schemaVersion" },
 	{ MANIFEST("\"x\":1"), NULL, -1, "neither" },
 	{ "[]", NULL, -1, "object" },
@@ -169,7 +169,7 @@ static void test_there_are_no_more_layers_than_a_kernel_takes(void **state)
 		  ENTRY(HEX_A, "unknown", "unknown", ""))
 
 static const struct {
-	const char *text, *platform, *hex; /* NULL: an error, which says ... */
+	const char *text, *platform, *hex; /* NULL: an error */
 	const char *says;
 } choices[] = {
 	{ ALL, "linux/amd64", HEX_A, NULL },

@@ -1,4 +1,4 @@
-/* edit: what is found, changed and shown of a text, as rows. */
+/* edit: what is found, changed and shown in a text, as rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static void test_a_file_is_seen_with_newlines_only(void **state)
 		{ "a\rb\r", "a\nb\n", "\r", 0 },
 		{ "\xef\xbb\xbf" "a\n", "a\n", "\n", 3 },
 		{ "\xef\xbb\xbf\r\n", "\n", "\r\n", 3 },
-		{ "a\r\nb\n", "a\nb\n", "\n", 0 }, /* as many of each: \n */
+		{ "a\r\nb\n", "a\nb\n", "\n", 0 }, /* as many of each: \n wins */
 		{ "a\r\nb\nc\r\n", "a\nb\nc\n", "\r\n", 0 },
 		{ "a\r\r\n\n\r", "a\n\n\n\n", "\r", 0 },
 		{ "\xef\xbb", NULL, NULL, 0 },
@@ -115,7 +115,7 @@ static void test_a_text_is_found_once_or_with_its_lines(void **state)
 		{ "x\ny\nx\n", "", 2, 0, 0, "[1, 2, 3, 4]" },
 		{ "", "", 1, 0, 0, "[1]" },
 		{ "\xc3\xa9", "", 2, 0, 0, "[1]" },
-		{ "aaa", "aa", 1, 0, 0, "[1]" }, /* they do not overlap */
+		{ "aaa", "aa", 1, 0, 0, "[1]" }, /* matches do not overlap */
 		{ "aaaa", "aa", 2, 0, 0, "[1]" },
 		{ "ab ab\nab", "ab", 2, 0, 0, "[1, 2]" },
 		{ "short", "longer than it", 0, 0, 0, "[]" },
@@ -152,7 +152,7 @@ static void test_the_places_that_are_told_are_bounded(void **state)
 	buffer_done(&b);
 }
 
-/* "|" in `lines` is where the replaced part begins and ends. */
+/* "|" in `lines` marks the beginning and the end of the replaced part. */
 static void test_what_was_not_edited_stays_byte_for_byte(void **state)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void test_what_was_not_edited_stays_byte_for_byte(void **state)
 		{ "one\ntwo\n", 0, 3, "1", "1\ntwo\n" },
 		{ "one\ntwo\n", 3, 4, "", "onetwo\n" },
 		{ "", 0, 0, "x\n", "x\n" },
-		/* \r\n stays, also in what is new. */
+		/* \r\n stays, and is used for new lines. */
 		{ "a\r\nb\r\nc\r\n", 2, 3, "x\ny", "a\r\nx\r\ny\r\nc\r\n" },
 		{ "a\r\nb\r\nc\r\n", 2, 4, "", "a\r\nc\r\n" },
 		{ "a\r\nb\r\n", 2, 3, "x\r\ny", "a\r\nx\r\ny\r\n" },
@@ -171,9 +171,9 @@ static void test_what_was_not_edited_stays_byte_for_byte(void **state)
 		{ "a\rb\r", 2, 3, "x\ny", "a\rx\ry\r" },
 		{ "\xef\xbb\xbf" "a\n", 0, 1, "b", "\xef\xbb\xbf" "b\n" },
 		{ "\xef\xbb\xbf\r\nx\r\n", 0, 1, "\n", "\xef\xbb\xbf\r\nx\r\n" },
-		/* In a file of \n, a \r\n is what was asked for. */
+		/* In a file with \n, a \r\n in the request is written as it is. */
 		{ "a\nb\n", 0, 1, "x\r\ny", "x\r\ny\nb\n" },
-		/* Two ends of line that meet stay two. */
+		/* Two line ends that meet stay two. */
 		{ "a\rb\nc\n", 2, 3, "", "a\r\n\nc\n" },
 		{ "a\n\n\rb", 4, 5, "\nx", "a\n\n\r\n\nx" },
 	};
@@ -203,7 +203,7 @@ static void test_lines_are_put_between_lines(void **state)
 		{ "1\n2\n", 1, "x\ny", "1\nx\ny\n2\n" },
 		{ "1\n2\n", 2, "x", "1\n2\nx\n" },
 		{ "1\n2\n", 2, "x\n", "1\n2\nx\n\n" },
-		{ "1\n2", 2, "x", "1\n2\nx\n" }, /* and not "2x" */
+		{ "1\n2", 2, "x", "1\n2\nx\n" }, /* not "2x" */
 		{ "1\n2", 1, "x", "1\nx\n2" },
 		{ "", 0, "x", "x\n" },
 		{ "", 0, "", "\n" },
@@ -246,7 +246,7 @@ static void test_lines_are_shown_with_their_numbers(void **state)
 	}
 }
 
-/* The reference gives 32,322 characters for a file of a name of 26. */
+/* The reference shows 32,322 characters for a file whose name has 26. */
 #define HEAD "Here's the result of running `cat -n` on 12345678901234567890123456:\n"
 
 static void test_long_views_are_cut_before_they_are_numbered(void **state)
@@ -261,7 +261,7 @@ static void test_long_views_are_cut_before_they_are_numbered(void **state)
 	assert_int_equal(edit_put_numbered(&b, text(many), 1), 7 * 16000 - EDIT_CLIP);
 	assert_int_equal(buffer_len(&b), 32322 - strlen(HEAD));
 	buffer_done(&b);
-	/* Characters, not bytes. */
+	/* The bound counts characters, not bytes. */
 	for (int i = 0; i < 16001; i++)
 		memcpy(many + 2 * i, "\xc3\xa9", 3);
 	buffer_init(&b, 1 << 20);

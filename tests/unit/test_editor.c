@@ -1,5 +1,5 @@
-/* editor: what a real executor says of real files, in a folder of its own.  What the
- * texts are is rows here and, as recorded from the reference, in tests/run. */
+/* editor: the answers of a real executor about real files, in a folder of the
+ * test.  Texts are rows here and, as recorded from the reference, in tests/run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/at_home.h"
 
-/* The request, of a file below the home unless its path is absolute; text and diff apart
- * in the answer. */
+/* Sends a request about a file below the home, unless its path is absolute.
+ * The answer has text and diff apart. */
 static struct act ask(struct edit_request r)
 {
 	AUTO_FREE char *path = *r.path == '/' ? text_copy(r.path)
@@ -66,7 +66,7 @@ static struct edit_request creating(const char *path, const char *text)
 	return r;
 }
 
-/* The text; the home in it is "~". */
+/* Returns the answer's text, with "~" for the home. */
 static char *said(struct act *x)
 {
 	char *text = mem_zeroed(x->edited.text_len + 1, 1), *at;
@@ -229,7 +229,7 @@ static void test_a_path_that_is_not_absolute_gets_a_hint(void **state)
 				  "absolute path, starting with `/`. Maybe you meant ~/f?");
 }
 
-/* None of them is waited for, and each says what it is. */
+/* The editor waits for none of these, and names what each is. */
 static void test_what_is_no_text_file(void **state)
 {
 	static const struct {
@@ -293,7 +293,8 @@ static void check_bytes(const char *path, const char *expected, size_t len)
 	EDITED SHOWN "a snippet of ~/f:\n     1\t" text "\n     2\tend\nReview the " \
 	"changes and make sure they are as expected. Edit the file again if necessary."
 
-/* What was not edited stays byte for byte, and comes back by undo. */
+/* Bytes outside of the edit stay as they are, and an undo restores the file
+ * exactly. */
 static void test_every_encoding_is_kept(void **state)
 {
 	static const struct {
@@ -304,7 +305,7 @@ static void test_every_encoding_is_kept(void **state)
 		const char *says;
 	} rows[] = {
 #define RAW(text) text, sizeof(text) - 1
-		/* Western; also what windows-1252 leaves out. */
+		/* Western; also bytes that windows-1252 does not define. */
 		{ RAW("caf\xe9 \x81\r\nend"), SEEN("caf\xc3\xa9 \xc2\x81"), "caf\xc3\xa9",
 		  "\xe2\x82\xac\n", RAW("\x80\r\n \x81\r\nend"), NULL },
 		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "f\xc3\xa9", "", RAW("ca\nend"),
@@ -316,12 +317,12 @@ static void test_every_encoding_is_kept(void **state)
 		{ RAW("\xc6\xc1\xca\xcc\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
 		  "\xd1\x84", "\xd0\x96", RAW("\xf6\xc1\xca\xcc\nend"),
 		  REPLACED("\xd0\x96\xd0\xb0\xd0\xb9\xd0\xbb") },
-		/* UTF-16: the mark, the ends of line and a pair. */
+		/* UTF-16: the byte order mark, line ends and a surrogate pair. */
 		{ RAW("\xff\xfe" "a\0\r\0\n\0e\0n\0d\0"), SEEN("a"), "a", "\xf0\x9f\x98\x80\nb",
 		  RAW("\xff\xfe\x3d\xd8\x00\xde\r\0\n\0b\0\r\0\n\0e\0n\0d\0"), NULL },
 		{ RAW("\xfe\xff\0a\0\n\0e\0n\0d"), SEEN("a"), "a", "\xc3\xa9",
 		  RAW("\xfe\xff\0\xe9\0\n\0e\0n\0d"), REPLACED("\xc3\xa9") },
-		/* What it cannot say. */
+		/* A character that the file's encoding lacks. */
 		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "caf", "\xe9\xbe\x8d",
 		  RAW("caf\xe9\nend"), "ERROR:\nRan into U+9F8D, which windows-1252, the "
 		  "encoding of the file, does not have, while trying to write to ~/f" },
@@ -344,7 +345,8 @@ static void test_every_encoding_is_kept(void **state)
 	}
 }
 
-/* Its last Russian letter goes and another comes: it was not UTF-8 in between. */
+/* The edit replaces the file's last Russian letter; the file was not UTF-8 in
+ * between. */
 static void test_an_encoding_is_remembered_between_edits(void **state)
 {
 	(void)state;
@@ -354,13 +356,14 @@ static void test_an_encoding_is_remembered_between_edits(void **state)
 	begins(inserting("f", "1", "\xd1\x89"), EDITED);
 	check_file("f", "// x\n\xf9\n");
 	says(request("view", "f"), SHOWN "~/f:\n     1\t// x\n     2\t\xd1\x89\n     3\t\n");
-	put_text("f", "\xc3\xa9\n"); /* somebody made it UTF-8 */
+	put_text("f", "\xc3\xa9\n"); /* another program made it UTF-8 */
 	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xa9\n     2\t\n");
 	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
 	check_file("f", "// x\n");
 }
 
-/* The byte of this letter is what files that are no text are known by. */
+/* The byte of this letter is also one by which files that are no text are
+ * recognised. */
 static void test_an_edit_does_not_lock_itself_out(void **state)
 {
 	(void)state;
@@ -442,7 +445,7 @@ static void test_what_grows_too_large_is_not_written(void **state)
 	free(much);
 }
 
-/* Beyond what is kept, the first steps are gone. */
+/* Beyond the number that is kept, the oldest steps are gone. */
 static void test_a_hundred_edits_can_be_undone(void **state)
 {
 	char old[16], new[16];
@@ -464,13 +467,13 @@ static void test_an_undo_that_fails_can_be_repeated(void **state)
 {
 	(void)state;
 	if (getuid() == 0)
-		skip(); /* may write anyway */
+		skip(); /* root may write anyway */
 	put_text("f", "one\n");
 	begins(replacing("f", "one", "two"), EDITED);
 	assert_int_equal(chmod("f", 0400), 0);
 	says(request("undo_edit", "f"), "ERROR:\nRan into [Errno 13] Permission denied: '~/f' while "
 					"trying to write to ~/f");
-	/* What is wrong with the request comes first. */
+	/* Errors in the request come first. */
 	says(replacing("f", "none", "x"),
 	     "ERROR:\nNo replacement was performed, old_str `none` did not appear verbatim in ~/f.");
 	says(replacing("f", "two", "x"), "ERROR:\nRan into [Errno 13] Permission denied: '~/f' "
@@ -480,7 +483,7 @@ static void test_an_undo_that_fails_can_be_repeated(void **state)
 	check_file("f", "one\n");
 }
 
-/* What others wrote since is undone with it, and the diff says so. */
+/* An undo also removes what another program wrote since, and the diff shows that. */
 static void test_an_undo_tells_what_it_takes_away(void **state)
 {
 	(void)state;
@@ -533,7 +536,7 @@ static void test_a_diff_of_any_size_is_bounded(void **state)
 	put("f", much, 9 << 20);
 	struct edit_request r = replacing("f", "", "y");
 	r.old_str = (struct bytes){ (uint8_t *)much, 7 << 20 };
-	struct act x = ask(r); /* twice there: overlapping places count once */
+	struct act x = ask(r); /* the text occurs twice: overlapping places count once */
 	assert_non_null(strstr(x.content, "has been edited"));
 	assert_true(x.len - x.edited.text_len <= DIFF_MAX);
 	assert_non_null(strstr(x.content + x.len - 100, DIFF_NOTICE));
@@ -574,10 +577,10 @@ static void test_a_folder_is_shown_two_levels_deep(void **state)
 				       "~/empty, excluding hidden items:\n~/empty/");
 }
 
-/* /proc/self would be the executor, and its descriptors are nobody's business. */
+/* /proc/self would be the executor, whose descriptors must stay hidden. */
 static void test_folders_of_processes_are_named_and_not_looked_into(void **state)
 {
-	/* This one, since a /proc may hide others (hidepid). */
+	/* This process, since /proc may hide others (hidepid). */
 	AUTO_FREE char *named = text_format("\n/proc/%d/\n", (int)getpid());
 	AUTO_FREE char *looked_into = text_format("\n/proc/%d/attr", (int)getpid());
 
@@ -590,7 +593,7 @@ static void test_folders_of_processes_are_named_and_not_looked_into(void **state
 	begins(request("view", "/proc/thread-self/../.."), "ERROR:\nRan into [Errno 13]");
 }
 
-/* What the executor has open is reached by no command of the editor either. */
+/* No command of the editor reaches the files that the executor has open. */
 static void test_links_of_proc_lead_nowhere(void **state)
 {
 	AUTO_FREE char *path = text_format("/proc/self/root%s/f", a.home);

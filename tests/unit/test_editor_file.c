@@ -1,5 +1,5 @@
-/* editor_file: a file that others change while it is edited.  The executor does an edit
- * in one go, so the steps are done here one by one. */
+/* editor_file: a file that other programs change during an edit.  The executor
+ * makes an edit without a break, so the test takes its steps one by one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void test_what_somebody_wrote_to_is_left_alone(void **state)
 	check_file("f", "longer than before\n");
 }
 
-/* The clock of files may tick no sooner than in some milliseconds. */
+/* A file system's clock may tick only every few milliseconds. */
 static void wait_for_tick(struct desk *d)
 {
 	struct stat st;
@@ -124,7 +124,7 @@ static void wait_for_tick(struct desk *d)
 	} while (st.st_ctim.tv_nsec == d->file.st.st_ctim.tv_nsec);
 }
 
-/* Of the same length, and with the time put back: there is another time that tells. */
+/* Content of the same length, with mtime put back: ctime still shows the change. */
 static void test_what_somebody_wrote_over_is_left_alone(void **state)
 {
 	struct desk *d = *state;
@@ -137,7 +137,7 @@ static void test_what_somebody_wrote_over_is_left_alone(void **state)
 	check_file("f", "1ne\n");
 }
 
-/* The finished file would have the mode that was. */
+/* The finished file would otherwise get the old mode. */
 static void test_a_mode_that_somebody_changed_is_left_alone(void **state)
 {
 	struct stat st;
@@ -164,7 +164,7 @@ static void test_what_was_removed_does_not_come_back(void **state)
 	assert_int_equal(access("f", F_OK), -1);
 }
 
-/* Between the look at the path and the opening. */
+/* The file appears between the check of the path and the open. */
 static void test_what_came_meanwhile_is_not_overwritten(void **state)
 {
 	uint8_t text[] = { 'x' };
@@ -179,7 +179,7 @@ static void test_what_came_meanwhile_is_not_overwritten(void **state)
 	got = files_make("link", &c);
 	assert_int_equal(got.outcome, OUTCOME_DONE);
 	check_file("g", "x");
-	got = files_make("link", &c); /* it leads to a file by now */
+	got = files_make("link", &c); /* the link's target exists by now */
 	assert_int_equal(got.sys, EEXIST);
 	assert_int_equal(unlink("link"), 0);
 	assert_int_equal(mkfifo("link", 0600), 0);

@@ -1,4 +1,4 @@
-/* encoding: what bytes are taken for, as rows; and that none of them is lost. */
+/* encoding: which encoding bytes are taken for, as rows; and that no byte is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +14,12 @@
 
 #define BYTES(text) { (const uint8_t *)(text), sizeof(text) - 1 }
 
-/* The words are "cafe au lait", "add a file", "function", "hello world", "chapter one",
- * and "nihongo" and "alpha" in other alphabets. */
+/* The texts are "cafe au lait", "add a file", "function", "hello world",
+ * "chapter one", and "nihongo" and "alpha" in other alphabets. */
 static const struct {
 	const char *name;
 	struct bytes raw;
-	const char *text; /* NULL: it is none */
+	const char *text; /* NULL: it is no text */
 } rows[] = {
 	{ "UTF-8", BYTES(""), "" },
 	{ "UTF-8", BYTES("plain"), "plain" },
@@ -94,9 +94,9 @@ static void test_the_first_byte_that_is_no_character_is_told(void **state)
 	} bads[] = {
 		{ BYTES("\xff\xfe" "a"), 2 },
 		{ BYTES("\xff\xfe" "a\0b"), 4 },
-		{ BYTES("\xfe\xff\xd8\x3d"), 2 },	     /* half a pair */
-		{ BYTES("\xfe\xff\0a\xd8\x3d\0a"), 4 },    /* a half alone */
-		{ BYTES("\xfe\xff\xde\x00\xd8\x3d"), 2 }, /* the wrong way round */
+		{ BYTES("\xfe\xff\xd8\x3d"), 2 },	     /* half a surrogate pair */
+		{ BYTES("\xfe\xff\0a\xd8\x3d\0a"), 4 },    /* a surrogate alone */
+		{ BYTES("\xfe\xff\xde\x00\xd8\x3d"), 2 }, /* in the wrong order */
 	};
 
 	(void)state;
@@ -110,7 +110,8 @@ static void test_the_first_byte_that_is_no_character_is_told(void **state)
 	}
 }
 
-/* In every table: a letter of its own each, there and back, and places are found. */
+/* In every table each byte has a letter of its own, the conversion is
+ * reversible, and places are found. */
 static void test_no_two_bytes_are_the_same_character(void **state)
 {
 	static const struct bytes of[] = {
@@ -157,7 +158,7 @@ static void test_a_character_that_it_lacks_is_told(void **state)
 	buffer_done(&to);
 }
 
-/* The rule for what is no text would take it for that. */
+/* The rule for "no text" alone would mistake one for the other. */
 static void test_russian_is_text_and_a_blank_image_is_not(void **state)
 {
 	const struct bytes text = BYTES("\xff \xe7\xed\xe0\xfe, \xf7\xf2\xee "

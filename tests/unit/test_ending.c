@@ -15,7 +15,7 @@ static const struct {
 	struct {
 		int64_t at;
 		uint32_t grace_ms;
-	} asked[2]; /* at 0: not once more */
+	} asked[2]; /* at 0: no further request */
 	int64_t now;
 	bool is_due;
 	int64_t next;
@@ -54,16 +54,17 @@ static void test_last_words_put_the_end_off_for_so_long_and_no_longer(void **sta
 
 	(void)state;
 	assert_true(ending_waits_for_words(&n, 1000));
-	assert_true(ending_next(&n, 1000) == 0); /* to ask begins nothing */
+	assert_true(ending_next(&n, 1000) == 0); /* asking alone begins nothing */
 	ending_expect_words(&n, 1000);
 	assert_true(ending_waits_for_words(&n, 1000));
 	assert_true(ending_next(&n, 1000) == due);
-	/* More of them do not begin it again. */
+	/* Further expected words do not start the time again. */
 	ending_expect_words(&n, due - 1);
 	assert_true(ending_waits_for_words(&n, due - 1));
 	assert_false(ending_waits_for_words(&n, due));
 	assert_false(ending_waits_for_words(&n, due + 5000));
-	/* What has passed is not waited for: poll(2) would return at once, for ever. */
+	/* A time in the past is not waited for: poll(2) would return at once,
+	 * for ever. */
 	assert_true(ending_next(&n, due) == 0);
 	ending_ask(&n, 9000, due);
 	assert_true(ending_next(&n, due) == due + 9000);
@@ -79,7 +80,7 @@ static void test_the_earlier_of_both_is_next(void **state)
 	assert_true(ending_next(&n, 1200) == 1200 + ENDING_WORDS_MS);
 	ending_ask(&n, 300, 1200);
 	assert_true(ending_next(&n, 1200) == 1500);
-	/* Words do not put off the end of the grace. */
+	/* Expected words do not delay the end of the grace. */
 	assert_true(ending_waits_for_words(&n, 1500));
 	assert_true(ending_is_due(&n, 1500));
 }

@@ -1,4 +1,4 @@
-/* err: an error is a value; it is cut, never overrun, and safe to print. */
+/* err: an error is a value; a long text is cut, never overrun, and safe to print. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Errands: each is answered once, whatever becomes of its process, and nobody waits. */
+/* Errands: each is answered once, whatever happens to its process, and no other
+ * request waits for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/inside.h"
 
-/* Takes a while. */
+/* An errand that takes a while. */
 static const struct errand_request everything = { .kind = ERRAND_LIST, .path = "/",
 						  .depth = ERRAND_DEPTH_MAX, .limit = 1 };
 
@@ -107,8 +108,8 @@ static void test_paths_that_are_too_long_together_are_said(void **state)
 
 /* --- its process ------------------------------------------------------------------ */
 
-/* Session 1, where one that searches asks an rg that never ends: it opens a FIFO that nobody
- * writes to. */
+/* In session 1, a search runs an rg that never ends: it opens a FIFO that has
+ * no writer. */
 static const struct errand_request hanging = { .kind = ERRAND_GREP, .path = ".", .other = "x",
 					       .limit = 1 };
 
@@ -132,8 +133,8 @@ static void be_where_it_hangs(struct actor *a)
 	a->file_session = 1;
 }
 
-/* It is one by now.  Where procfs hides what nobody may look into, as in a sandbox, it is
- * seen no more from then on. */
+/* The child has become an errand. procfs may hide undumpable processes, as in a
+ * sandbox; then the child disappears from view at this moment. */
 static bool is_errand(pid_t pid)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/comm", (int)pid);
@@ -152,7 +153,7 @@ static bool is_child(pid_t pid)
 	return pid != shell;
 }
 
-/* The first of the executor's children of which that is true; 0: none. */
+/* Returns the first of the executor's children for which that is true, or 0. */
 static pid_t first_child(const struct actor *a, bool (*is_meant)(pid_t pid))
 {
 	AUTO_FREE char *path = text_format("/proc/%d/task/%d/children", (int)a->s.pid,
@@ -177,7 +178,7 @@ static bool is_at_it(void *actor)
 	return errand_of(actor) != 0;
 }
 
-/* One that is to end may not have come to be one. */
+/* A process that was cancelled early may never have become an errand. */
 static bool is_gone(void *actor)
 {
 	return first_child(actor, is_child) == 0;
@@ -188,7 +189,7 @@ static bool stands_or_has_ended(void *pid)
 	return strchr("TZ", inside_state(*(const pid_t *)pid));
 }
 
-/* Its process, stopped; 0: it has ended before that. */
+/* Stops the errand's process and returns it; 0: it ended before that. */
 static pid_t stop_errand(struct actor *a)
 {
 	patience_wait(is_at_it, a);
@@ -209,12 +210,12 @@ static void test_a_cancel_is_answered_at_once_and_ends_the_process(void **state)
 	uint32_t id = actor_send_errand(a, hanging);
 	actor_await_file(a, "up");
 	assert_true(stop_errand(a) > 0);
-	expect(a, none, OUTCOME_NOT_FOUND, ""); /* meanwhile */
+	expect(a, none, OUTCOME_NOT_FOUND, ""); /* meanwhile another errand is answered */
 	actor_cancel(a, id);
 	struct act x = actor_expect(a, id);
 	assert_true(x.type == MSG_RETURNED && x.outcome == OUTCOME_CANCELLED);
 	act_done(&x);
-	actor_cancel(a, id); /* they may cross */
+	actor_cancel(a, id); /* cancel and answer may cross */
 	patience_wait(is_gone, a);
 	expect(a, none, OUTCOME_NOT_FOUND, "");
 }
@@ -233,8 +234,8 @@ static void test_one_that_is_killed_is_answered_for(void **state)
 	act_done(&x);
 }
 
-/* Whoever breaks into it finds no way to the supervisor, and nobody looks into it: it is
- * not dumpable. */
+/* An attacker in that process finds no way to the supervisor, and no other
+ * process can read it: it is not dumpable. */
 static void test_its_process_has_no_descriptor_of_the_executor(void **state)
 {
 	struct actor *a = *state;
@@ -242,7 +243,7 @@ static void test_its_process_has_no_descriptor_of_the_executor(void **state)
 	struct act x;
 	pid_t pid;
 
-	while (!(pid = stop_errand(a))) { /* a quick one: another */
+	while (!(pid = stop_errand(a))) { /* it was quick: try another */
 		x = actor_expect(a, id);
 		act_done(&x);
 		id = actor_send_errand(a, everything);
@@ -256,7 +257,7 @@ static void test_its_process_has_no_descriptor_of_the_executor(void **state)
 		char to[64] = "";
 		if (readlinkat(dirfd(dir), d->d_name, to, sizeof(to) - 1) <= 0)
 			continue;
-		/* The pipe, and folders that it walks through. */
+		/* Only the pipe, and folders that it walks through. */
 		if (to[0] != '/' && (strncmp(to, "pipe:", 5) != 0 || atoi(d->d_name) > 2))
 			fail_msg("descriptor %s is %s", d->d_name, to);
 	}
@@ -315,7 +316,7 @@ static void test_nothing_is_left_of_them(void **state)
 	}
 	patience_wait(is_gone, a);
 	assert_int_equal(supervisor_fds(&a->s), fds);
-#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+#ifndef __SANITIZE_ADDRESS__ /* it keeps freed memory */
 	assert_in_range(supervisor_memory(&a->s), 0, kib + 200);
 #else
 	(void)kib;

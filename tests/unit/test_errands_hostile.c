@@ -1,5 +1,5 @@
-/* The process of an errand looks at hostile files: whatever it writes, and however long it
- * takes, the supervisor is told one good answer. */
+/* An errand's process reads hostile files: whatever it then writes, and however
+ * long it takes, the supervisor gets exactly one valid answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,14 +32,14 @@
 #include "tests/patience.h"
 
 #define ID 7u
-/* When each is started. */
+/* The time at which each errand starts. */
 #define T0 1000
 
 static const struct returned fine = { .path = "/p", .cwd = "/", .stat.target = "" };
 
 static void put(const void *bytes, size_t len)
 {
-	(void)io_write_all(1, bytes, len); /* the reader may have had enough */
+	(void)io_write_all(1, bytes, len); /* the reader may have closed the pipe */
 }
 
 static void put_frame(uint16_t type, uint32_t id, const struct returned *x)
@@ -147,13 +147,13 @@ static const struct row {
 	{ out_of_range, OUTCOME_ERROR, EINTR, 0 },
 	{ too_long_a_frame, OUTCOME_ERROR, EINTR, 0 },
 	{ half_a_frame, OUTCOME_ERROR, EINTR, 0 },
-	{ two_frames, OUTCOME_DONE, 0, SIZE_MAX }, /* the second is text */
+	{ two_frames, OUTCOME_DONE, 0, SIZE_MAX }, /* the second frame becomes text */
 	{ too_much_text, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
 	{ text_without_end, OUTCOME_DONE, 0, ERRAND_TEXT_MAX },
-	{ killed, OUTCOME_DONE, 0, 0 }, /* it was whole */
+	{ killed, OUTCOME_DONE, 0, 0 }, /* its answer was complete */
 };
 
-/* Which row it is stands in the request's limit. */
+/* The request's limit carries the number of the row. */
 static void run(const void *order)
 {
 	const struct errand_order *o = order;
@@ -172,7 +172,8 @@ static void wait_for_end(struct workers *s)
 			workers_serve(s, fds);
 			continue;
 		}
-		assert_true(workers_reaped(s, waitpid(-1, NULL, 0))); /* it has closed it */
+		assert_true(workers_reaped(s, waitpid(-1, NULL, 0))); /* it has closed
+								       * its pipe */
 	}
 }
 
@@ -276,7 +277,7 @@ static struct errand_request list_all(void)
 					.limit = ERRAND_LIMIT_MAX, .timeout_ms = 300 };
 }
 
-/* 300 ms, 2 s for last words, and then it is killed. */
+/* After 300 ms it is asked to finish, after 2 s more it is killed. */
 static void test_what_hangs_is_given_up_after_its_time_out(void **state)
 {
 	const struct errand_request r = list_all();
@@ -296,7 +297,7 @@ static void test_what_hangs_is_given_up_after_its_time_out(void **state)
 	assert_int_equal(end(&t), OUTCOME_TIMED_OUT);
 }
 
-/* It is late when it begins, and nobody gives it up. */
+/* The errand begins late, and is not given up for that. */
 static void test_what_is_late_tells_what_it_has(void **state)
 {
 	const struct errand_request r = list_all();

@@ -1,5 +1,5 @@
-/* everyone: a signal to all, and a pause, reach whoever is inside, and an agent's
- * actions are none the worse for it. */
+/* everyone: a signal to all and a pause reach every process inside, and an
+ * agent's actions do not suffer from them. */
 #include "executor/everyone.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static const struct {
 		bool is_held;
 	} holds[4];
 	int64_t now, theirs;
-	int wait; /* until 1100 of theirs */
+	int wait; /* until 1100 of their time */
 } times[] = {
 	{ "nothing has happened", { { 0 } }, 1050, 1050, 50 },
 	{ "and it is due", { { 0 } }, 1100, 1100, 0 },
@@ -73,11 +73,12 @@ static void test_time_is_what_was_not_paused(void **state)
 		if (theirs != times[i].theirs || wait != times[i].wait)
 			fail_msg("%s: %lld, %d", times[i].what, (long long)theirs, wait);
 		assert_int_equal(everyone_wait(&e, NEVER, times[i].now), -1);
-		assert_false(everyone_is_stopped(&e)); /* nobody got a signal */
+		assert_false(everyone_is_stopped(&e)); /* no process got a signal */
 	}
 }
 
-/* One `now`: whatever begins or ends in a turn of the loop, its time is one. */
+/* With one `now` a turn of the loop, a pause that begins or ends in it changes
+ * no time. */
 static void test_a_pause_that_begins_or_ends_changes_no_time(void **state)
 {
 	struct everyone e = { 0 };
@@ -137,11 +138,12 @@ static void test_it_is_refused_where_everyone_is_the_whole_machine(void **state)
 
 	(void)state;
 	supervisor_start(&s);
-	supervisor_signal(&s, 0, SIGURG); /* which harms nobody if it fails */
+	supervisor_signal(&s, 0, SIGURG); /* harmless if it is delivered */
 	supervisor_expect_violation(&s);
 }
 
-/* A session of its own and its child, their parent, one on a terminal, an orphan. */
+/* A process in its own session and its child, their parent, one on a terminal,
+ * and an orphan. */
 static void start_all_kinds(struct supervisor *s)
 {
 	static char daemon[] = "setsid sh -c 'sleep 1000 & exec sleep 1000' & exec sleep 1000";
@@ -170,7 +172,7 @@ static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
 		supervisor_signal(&s, 0, SIGCONT);
 		inside_wait(&s, 5, false);
 	}
-	/* They can be paused at once again, and signalled meanwhile. */
+	/* They can be paused again at once, and get signals meanwhile. */
 	supervisor_signal(&s, 0, SIGSTOP);
 	supervisor_signal(&s, 0, SIGSTOP);
 	supervisor_signal(&s, 0, SIGCONT);
@@ -184,7 +186,7 @@ static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
-/* Once, and not before. */
+/* The executor reports it once, and not before all are stopped. */
 static void test_it_is_said_when_all_have_got_it(void **state)
 {
 	struct supervisor s;
@@ -199,7 +201,8 @@ static void test_it_is_said_when_all_have_got_it(void **state)
 		supervisor_signal(&s, 0, SIGCONT);
 	}
 	struct ask last = { .id = 9, .argv = true_argv };
-	(void)supervisor_run(&s, &last); /* before which all else would have been said */
+	(void)supervisor_run(&s, &last); /* any other report would have come before its
+					  * answer */
 	assert_int_equal(s.paused, 10);
 	supervisor_signal(&s, 0, SIGKILL);
 	(void)supervisor_answer(&s);
@@ -221,8 +224,8 @@ static void test_a_signal_to_all_needs_no_command(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
-/* The first look may miss a child whose number it has passed already; then its parent was
- * running still. */
+/* The first look may miss a child whose number it has passed already; the
+ * child's parent was then still running. */
 static bool all_are_stopped(void *supervisor)
 {
 	struct inside one = inside_look(supervisor), now = inside_look(supervisor);
@@ -266,9 +269,10 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
 #define CROWD 1000
 #define BUSY  2
 
-/* A bash that sees its foreground job stopped gives it up.  A crowd stands between
- * the two, since kill(2) goes by the age of processes; they are nobody's children in
- * there, of whom bash would hear first. */
+/* A bash that sees its foreground job stopped gives the job up. kill(2) signals
+ * processes by age, so a crowd of processes is created between bash and its
+ * job.  Their parent has exited; if they were bash's children, bash would hear
+ * of them first. */
 static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 {
 	struct actor a;
@@ -299,7 +303,7 @@ static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
 	actor_end(&a);
 }
 
-/* Asks for a pause, or for being held. */
+/* Asks for a pause, or for a hold. */
 static void put_pause(struct buffer *to, bool is_held)
 {
 	struct err e;
@@ -316,9 +320,10 @@ static int64_t cpu_us(void)
 	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
-/* Waits until the executor has looked at its deadlines again, which a turn of its loop does
- * before it answers.  By then at least as much time has passed as this process has used of
- * the processor, `us`.  False: an answer came that a deadline caused. */
+/* Waits until the executor has checked its deadlines again, which a turn of its
+ * loop does before it answers.  At least `us` have passed by then: this process
+ * has used as much of the processor.  Returns false if a deadline caused an
+ * answer. */
 static bool a_moment_passes(struct actor *a, int64_t us)
 {
 	for (int64_t from = cpu_us(); cpu_us() < from + us;)
@@ -334,7 +339,7 @@ static void let_a_moment_pass(struct actor *a)
 
 static const struct timed {
 	bool is_errand, is_hard;
-	bool is_held; /* as when a cgroup's freezer does it: nobody gets a signal */
+	bool is_held; /* as in a cgroup's freezer: no process gets a signal */
 	uint32_t state;
 } pauses[] = {
 	{ .state = REPORT_NO_CHANGE },
@@ -364,13 +369,13 @@ static void go_on(struct actor *a, const struct timed *t)
 		supervisor_signal(&a->s, 0, SIGCONT);
 		return;
 	}
-	supervisor_hold(&a->s, true); /* twice is once */
+	supervisor_hold(&a->s, true); /* a second hold changes nothing */
 	supervisor_hold(&a->s, false);
 	supervisor_hold(&a->s, false);
 }
 
-/* The request and the pause go out in one write.  False: the time-out was over before the
- * pause began, as it may be on a busy machine. */
+/* Sends the request and the pause in one write.  Returns false if the time-out
+ * passed before the pause began, as may happen on a busy machine. */
 static bool pauses_in_time(struct actor *a, const struct timed *t, uint32_t ms)
 {
 	struct buffer both;
@@ -383,8 +388,9 @@ static bool pauses_in_time(struct actor *a, const struct timed *t, uint32_t ms)
 	return a_moment_passes(a, 2000 * (int64_t)ms);
 }
 
-/* The answer to a request whose time-out does not pass in a pause that is twice as long.
- * Where it is over before the pause, a longer one is tried. */
+/* Returns the answer to a request whose time-out must not pass in a pause that
+ * is twice as long.  If the time-out passes before the pause, a longer one is
+ * tried. */
 static struct act answer_over_a_pause(const struct timed *t)
 {
 	struct actor a;
@@ -415,8 +421,8 @@ static void test_a_time_out_does_not_pass_in_a_pause(void **state)
 	}
 }
 
-/* It stands still with everybody else, and is told about when it has had its time after
- * that. */
+/* The errand's process is paused with all others, and its time-out comes when
+ * it has had its time after the pause. */
 static void test_an_errand_has_its_time_after_a_pause(void **state)
 {
 	const struct timed errand = { .is_errand = true };
@@ -427,7 +433,7 @@ static void test_an_errand_has_its_time_after_a_pause(void **state)
 	act_done(&x);
 }
 
-/* To one that may be over. */
+/* Ends a hold that may be over already. */
 static void try_to_let_go(struct supervisor *s)
 {
 	struct buffer frame;
@@ -439,7 +445,7 @@ static void try_to_let_go(struct supervisor *s)
 	buffer_done(&frame);
 }
 
-/* A stop is the end of it, and what comes after that is nothing. */
+/* A stop ends a hold, and a release after that does nothing. */
 static void test_a_stop_ends_a_hold(void **state)
 {
 	struct supervisor s;
@@ -458,7 +464,7 @@ static void test_a_stop_ends_a_hold(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_wait(&s)), 0);
 }
 
-/* While time stands still nothing is escalated either; afterwards it is. */
+/* During a hold a cancel is not escalated either; afterwards it is. */
 static void test_an_action_is_cancelled_over_a_pause(void **state)
 {
 	struct actor a;
@@ -479,7 +485,7 @@ static void test_an_action_is_cancelled_over_a_pause(void **state)
 	actor_end(&a);
 }
 
-/* The executor itself goes on: files are read and written. */
+/* The executor itself runs during a pause: it reads and writes files. */
 static void test_files_are_there_in_a_pause(void **state)
 {
 	struct actor a;
@@ -507,7 +513,7 @@ static void pause_all(struct supervisor *s, bool is_held, bool is_paused)
 		supervisor_signal(s, 0, is_paused ? SIGSTOP : SIGCONT);
 }
 
-/* The shell in place of the one that was killed. */
+/* The shell that replaces a killed one. */
 struct next {
 	const struct supervisor *s;
 	pid_t killed;
@@ -523,8 +529,9 @@ static bool another_has_begun(void *who)
 	       now.stopped == (n->is_held ? 0 : 1);
 }
 
-/* A shell that is killed as it starts is tried once more, and that one waits; who
- * holds everyone stops it as well, and we do not. */
+/* A shell that is killed while it starts is started once more, and the new one
+ * waits.  With `is_held` the caller of the hold would stop the new shell; in
+ * this test none does. */
 static void starts_again(bool is_held)
 {
 	struct actor a;
@@ -557,7 +564,7 @@ static void test_nothing_starts_by_itself_in_a_pause(void **state)
 	starts_again(true);
 }
 
-/* Who traces all holds nobody who is new, so nobody is. */
+/* The tracer of a pause does not see new processes, so the executor starts none. */
 static void test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards(void **state)
 {
 	struct actor a;
@@ -574,14 +581,14 @@ static void test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterward
 	supervisor_await_paused(&a.s, 1);
 	assert_int_equal(inside_state(shell), 't');
 	assert_int_equal(kill(shell, SIGKILL), 0);
-	inside_wait(&a.s, 1, false); /* who traces */
+	inside_wait(&a.s, 1, false); /* the tracer */
 	let_a_moment_pass(&a);
 	assert_int_equal(inside_look(&a.s).count, 1);
 	supervisor_freeze(&a.s, 0);
 	struct act x = actor_expect(&a, id);
 	assert_string_equal(x.content, "late");
 	act_done(&x);
-	/* And again, at once after the one that has not gone yet. */
+	/* And once more, while the killed one is not reaped yet. */
 	supervisor_freeze(&a.s, 2);
 	supervisor_freeze(&a.s, 0);
 	supervisor_freeze(&a.s, 3);
@@ -670,8 +677,8 @@ static void write_map(pid_t pid, const char *file)
 	free(map);
 }
 
-/* As the launcher leaves it with --idmap ranges: an id of its own, and three
- * capabilities in its user namespace that commands do not get. */
+/* As the launcher leaves an executor with --idmap ranges: with an id of its
+ * own, and three capabilities in its user namespace that commands do not get. */
 static int become_executor(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -710,8 +717,8 @@ static void start_with_range(struct supervisor *s)
 	supervisor_adopt(s, pid, ends[0]);
 }
 
-/* Users 5, 7 and root inside, none of which the executor is; and one of them in
- * a user namespace that it made itself. */
+/* Starts processes of users 5, 7 and root inside, none of which is the
+ * executor's user; one is in a user namespace that it made itself. */
 static void start_others(struct supervisor *s)
 {
 	static const uint32_t uids[] = { 5, 7, 0 };
@@ -736,7 +743,7 @@ static void test_other_users_in_a_range_are_reached(void **state)
 
 	(void)state;
 	if (getuid() != 0)
-		skip(); /* a range of ids cannot be mapped without */
+		skip(); /* a range of ids cannot be mapped without root */
 	start_with_range(&s);
 	start_others(&s);
 	supervisor_signal(&s, 0, SIGSTOP);

@@ -1,4 +1,4 @@
-/* excerpt: what an observation shows of a text. */
+/* excerpt: the part of a text that an observation shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ static const struct {
 	{ "\n  a  \n\tb\t\n\n", "a\n\tb" },
 	{ "a \n \n b", "a\n\n b" },
 	{ "a\n\n\n", "a" },
-	/* Python's str.isspace() beyond ASCII, and what only looks like it */
+	/* Python's str.isspace() beyond ASCII, and characters that only look
+	 * like it */
 	{ "\xc2\xa0\xe1\x9a\x80\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf"
 	  "\xe2\x81\x9f\xe3\x80\x80x\xe3\x80\x80\xe2\x81\x9f\xe2\x80\xaf \xc2\xa0", "x" },
 	{ "\xe2\x80\x8b" "x\xe2\x80\x8b", "\xe2\x80\x8b" "x\xe2\x80\x8b" },
@@ -40,7 +41,8 @@ static void test_blanks_at_ends(void **state)
 	}
 }
 
-/* `count` characters of `width` bytes each, all different from their neighbour. */
+/* Returns `count` characters of `width` bytes each, each different from its
+ * neighbours. */
 static uint8_t *characters(size_t count, size_t width)
 {
 	static const char *const kinds[5][2] = { { 0 }, { "a", "b" }, { "\xc3\xa9", "\xc3\xa8" },

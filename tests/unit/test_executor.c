@@ -1,5 +1,5 @@
-/* The executor as a whole: how requests arrive, how it ends, and what holds it
- * back. */
+/* The executor as a whole: how requests arrive, how it ends, and what makes it
+ * wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,8 @@ static void test_the_largest_request_is_read_and_no_larger_one(void **state)
 	int fds[3] = { 2, 2, 2 };
 
 	(void)state;
-	/* Longer than any argument that execve takes, so it fails there. */
+	/* Longer than any argument that execve(2) accepts, so that the start
+	 * fails there. */
 	argv[1] = calloc(1, FRAME_MAX_TO_EXECUTOR);
 	assert_non_null(argv[1]);
 	buffer_init(&b, FRAME_HEADER + FRAME_MAX_TO_EXECUTOR);
@@ -173,8 +174,8 @@ static bool has_room(const struct supervisor *s)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Waits until a request can be sent; false when none can though the executor has nothing
- * to do: it has stopped reading. */
+/* Waits until a request can be sent.  Returns false if the executor is idle and
+ * yet none can be sent: it has stopped reading. */
 static bool can_send(const struct supervisor *s)
 {
 	if (has_room(s))
@@ -183,8 +184,8 @@ static bool can_send(const struct supervisor *s)
 	return has_room(s);
 }
 
-/* Answers that are not read stop the reading of requests: the socket fills up,
- * and the executor's memory does not. */
+/* If answers are not read, the executor stops reading requests: the socket
+ * fills up, and the executor's memory does not grow. */
 static void test_a_supervisor_that_does_not_read_is_not_read_either(void **state)
 {
 	struct supervisor s;

@@ -1,5 +1,6 @@
-/* The cgroup that commands enter.  A pipe plays its cgroup.procs: what is written
- * there, and by whom, is all that the executor has to do with it. */
+/* The cgroup that commands enter.  A pipe plays its cgroup.procs: the executor
+ * only writes to that file, so the test checks what it writes, and from which
+ * process. */
 #include "executor/cgroup.h"
 
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static void send_cgroup(struct supervisor *s, const int *fds, unsigned count)
 
 static void expect_violation(struct supervisor *s)
 {
-	assert_int_equal(supervisor_answer(s).type, MSG_NONE); /* not one answer */
+	assert_int_equal(supervisor_answer(s).type, MSG_NONE); /* no answer at all */
 	supervisor_expect_violation(s);
 }
 
@@ -51,7 +52,7 @@ static void test_each_command_enters_it_once(void **state)
 	for (a.id = 1; a.id <= 3; a.id++)
 		supervisor_run(&s, &a);
 	(void)supervisor_end(&s);
-	/* Commands have no descriptor of it: it is at its end with the executor. */
+	/* Commands have no descriptor of the pipe: it ends with the executor. */
 	AUTO_FREE char *written = read_all(procs[0]);
 	assert_string_equal(written, "000");
 	own_close(&procs[0]);
@@ -71,7 +72,7 @@ static void test_without_one_nothing_is_entered(void **state)
 	(void)supervisor_end(&s);
 	own_close(&out[1]);
 	AUTO_FREE char *count = read_all(out[0]);
-	assert_int_equal(atoi(count), 4); /* 0, 1, 2, and ls' own */
+	assert_int_equal(atoi(count), 4); /* 0, 1, 2, and one that ls opened */
 	own_close(&out[0]);
 }
 

@@ -1,4 +1,4 @@
-/* expand: words are what docker makes of them. */
+/* expand: words are expanded as docker does. */
 #include "rootfs-tools/expand.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* foo is bar, empty is "", big is 1 KiB of x. */
+/* Looks up a variable: foo is "bar", empty is "", big is 1 KiB of x. */
 static const char *get(const void *who, const char *name, size_t len)
 {
 	static char big[1025];
@@ -31,7 +31,7 @@ static const char *get(const void *who, const char *name, size_t len)
 
 struct sample {
 	const char *word, *is;
-	const char *says; /* part of the error, where `is` is NULL */
+	const char *says; /* part of the error, if `is` is NULL */
 };
 
 static const struct sample words[] = {

@@ -1,4 +1,4 @@
-/* What a fence lets through.  Each case in a child, since a domain is for ever. */
+/* What a fence permits.  Each case runs in a child, since a domain is for ever. */
 #include "sandbox/fence.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void play_fenced(void *arg)
 	fence_add(&f, memory);
 	fence_add(&f, place("others/folder"));
 	CHECK(f.other_count == 4);
-	/* /proc, by which descriptors are opened again. */
+	/* /proc, through which descriptors are reopened. */
 	fence_add(&f, place("/proc"));
 	CHECK(fence_enter(&f, &e) == 0);
 
@@ -67,7 +67,7 @@ static void play_fenced(void *arg)
 	CHECK(touch("others/folder/f", O_RDWR) == 0);
 	CHECK(again(file, O_RDWR | O_TRUNC) == 0 && again(memory, O_RDWR) == 0);
 	CHECK(again(ends[0], O_RDONLY | O_NONBLOCK) == 0);
-	/* Nothing but files. */
+	/* A fence restricts files only. */
 	CHECK(kill(getppid(), 0) == 0);
 
 	REFUSED(touch("theirs/f", O_RDONLY), EACCES);
@@ -107,7 +107,7 @@ static void play_closed(void *arg)
 
 	(void)arg;
 	CHECK(fence_enter(&f, &e) == -1 && e.sys == EBADF);
-	/* It is in no domain. */
+	/* This process is in no domain. */
 	CHECK(touch("/etc/passwd", O_RDONLY) == 0);
 }
 
@@ -144,7 +144,7 @@ static void test_it_needs_no_new_privs(void **state)
 {
 	need_abi(LANDLOCK_ABI_REFER);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* in a sandbox there is no way without */
+		skip(); /* a sandbox always sets no_new_privs */
 	scene_child(play_without_bit, *state);
 }
 

@@ -1,4 +1,4 @@
-/* files: what is read and written, by a real executor in a real folder. */
+/* files: reads and writes of files, by a real executor in a real folder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,7 +147,8 @@ static void check_error(struct act x, uint32_t sys)
 	act_done(&x);
 }
 
-/* Each alone is short enough; a part of it could be another file's. */
+/* Each path alone is short enough.  A truncated joint path could name another
+ * file. */
 static void test_a_path_that_gets_too_long_is_no_path(void **state)
 {
 	char path[PATH_MAX];
@@ -165,7 +166,7 @@ static void test_a_path_that_gets_too_long_is_no_path(void **state)
 	check_file("f", "x\n");
 }
 
-/* The controlling terminal of a process (proc(5)); 0: none. */
+/* Returns the controlling terminal of a process (proc(5)); 0: none. */
 static int terminal_of(pid_t pid)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/stat", pid);
@@ -201,7 +202,7 @@ static void test_a_character_at_the_sample_s_end_is_no_matter(void **state)
 	check_read("f", OUTCOME_DONE, text);
 }
 
-/* /proc/self is the executor, for the executor. */
+/* In the executor, /proc/self would be the executor. */
 static void test_files_of_processes_are_refused(void **state)
 {
 	static const char *const paths[] = { "/proc/self/environ", "/proc/self/maps",
@@ -225,8 +226,8 @@ static void test_files_of_processes_are_refused(void **state)
 	act_done(&x);
 }
 
-/* They lead to what the executor has open, which commands cannot reach: its log folder,
- * its own procfs. */
+/* Such links lead to files that the executor has open and commands cannot
+ * reach: its log folder, its own procfs. */
 static void test_links_of_proc_lead_nowhere(void **state)
 {
 	static const char *const before[] = { "/proc/self/root", "/proc/thread-self/root", "link" };
@@ -269,7 +270,7 @@ static void test_ten_mebibytes_are_read_and_no_more(void **state)
 	assert_memory_equal(x.content, much, x.len);
 	act_done(&x);
 	check_read("more", OUTCOME_TOO_LARGE, "");
-	/* Nor is room made for it. */
+	/* No memory is allocated for it either. */
 	assert_int_equal(truncate("more", (off_t)1 << 43), 0);
 	check_read("more", OUTCOME_TOO_LARGE, "");
 	x = actor_read(&a, READ_BASE64, "most", 0, LAST);
@@ -293,7 +294,7 @@ static void test_a_long_file_is_cut_between_characters(void **state)
 	free(text);
 }
 
-/* In KiB, at its most so far. */
+/* Peak memory so far, in KiB. */
 static unsigned long most_memory_of(pid_t pid)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/status", pid);
@@ -305,7 +306,7 @@ static unsigned long most_memory_of(pid_t pid)
 	return kib;
 }
 
-/* Asked for at once, they are not in memory at once. */
+/* Files that are requested at once are not in memory at once. */
 static void test_many_files_are_answered_one_after_the_other(void **state)
 {
 	enum { COUNT = 16 };
@@ -416,23 +417,23 @@ static void test_owner_mode_links_and_other_names_are_kept(void **state)
 	check_write("f", OUTCOME_DONE, "new");
 	assert_int_equal(mode_of("f"), 04751);
 	check_file("f", "new\n");
-	/* Another name sees the new content too. */
+	/* A hard link sees the new content, too. */
 	assert_int_equal(link("f", "other"), 0);
 	check_write("f", OUTCOME_DONE, "newer");
 	check_file("other", "newer\n");
 	check_write("f", OUTCOME_DONE, "less");
 	check_file("other", "less\n");
-	/* And the mode stays, which writing takes these bits from. */
+	/* The mode stays, although writing clears these bits. */
 	assert_int_equal(chmod("f", 06755), 0);
 	check_write("f", OUTCOME_DONE, "other");
 	assert_int_equal(mode_of("f"), 06755);
-	/* A link stays one. */
+	/* A link stays a link. */
 	assert_int_equal(symlink("other", "link"), 0);
 	check_write("link", OUTCOME_DONE, "newest");
 	assert_int_equal(lstat("link", &before), 0);
 	assert_true(S_ISLNK(before.st_mode));
 	check_file("f", "newest\n");
-	/* Where a file may be written and its folder not, it is, in its place. */
+	/* A writable file in a read-only folder is written in place. */
 	put_text("g", "old");
 	assert_int_equal(stat("g", &before), 0);
 	if (geteuid() == 0) {
@@ -459,7 +460,7 @@ static void test_a_group_is_kept(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* having another group takes root */
+		skip(); /* joining another group takes root */
 	put_text("f", "old");
 	assert_int_equal(chown("f", 0, 4243), 0);
 	check_write("f", OUTCOME_DONE, "new");
@@ -467,7 +468,8 @@ static void test_a_group_is_kept(void **state)
 	assert_int_equal(after.st_gid, 4243);
 }
 
-/* They are no part of a twin: an ACL may be among them. */
+/* A replacement file lacks extended attributes, among which may be an ACL, so
+ * it must get them. */
 static void test_extended_attributes_are_kept(void **state)
 {
 	const char *name = "user.x";
@@ -484,8 +486,8 @@ static void test_extended_attributes_are_kept(void **state)
 	assert_string_equal(value, "y");
 }
 
-/* A folder may let others into what is made in it, and into no file that was there
- * before. */
+/* A folder's default ACL may let users into new files; it must not do so for a
+ * file that existed before. */
 static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
 {
 	/* user::rwx, user:4242:rwx, group::r-x, mask::rwx, other::--- (acl(5)) */
@@ -504,7 +506,7 @@ static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
 	assert_int_equal(system("test \"$(echo .hutch-*)\" = '.hutch-*'"), 0);
 }
 
-/* The name that a file is written under first can be told beforehand. */
+/* The temporary name that a file is first written under is predictable. */
 static void test_what_has_the_twin_s_name_is_left_alone(void **state)
 {
 	struct stat st;
@@ -526,7 +528,7 @@ static void test_what_has_the_twin_s_name_is_left_alone(void **state)
 	}
 }
 
-/* Somebody who has the old file open sees the old one to its end. */
+/* A reader that has the old file open sees the old content to its end. */
 static void test_a_file_is_replaced_as_a_whole(void **state)
 {
 	struct stat before, after;
@@ -542,7 +544,7 @@ static void test_a_file_is_replaced_as_a_whole(void **state)
 	assert_string_equal(got, "old");
 	assert_int_equal(stat("f", &after), 0);
 	assert_int_not_equal(after.st_ino, before.st_ino);
-	/* And no other name is left. */
+	/* No temporary name is left. */
 	dir = opendir(".");
 	while (readdir(dir))
 		count++;
@@ -571,7 +573,7 @@ static void test_what_the_user_may_not_is_refused(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
-		skip(); /* root may */
+		skip(); /* root may read it */
 	put_text("secret", "x");
 	assert_int_equal(chmod("secret", 0), 0);
 	struct act x = actor_read(&a, READ_TEXT, "secret", 0, LAST);
@@ -580,11 +582,11 @@ static void test_what_the_user_may_not_is_refused(void **state)
 	act_done(&x);
 	x = actor_write(&a, "/etc/passwd", "x", 0, LAST);
 	assert_int_equal(x.outcome, OUTCOME_ERROR);
-	assert_true(x.sys == EACCES || x.sys == EROFS); /* in a sandbox of ours */
+	assert_true(x.sys == EACCES || x.sys == EROFS); /* EROFS in a sandbox of hutch */
 	act_done(&x);
 }
 
-/* With an id of its own the executor works on files as the session's user. */
+/* An executor with an id of its own reads and writes files as the session's user. */
 static void test_files_belong_to_the_session_s_user(void **state)
 {
 	struct stat st;
@@ -604,7 +606,7 @@ static void test_files_belong_to_the_session_s_user(void **state)
 	assert_int_equal(stat("theirs", &st), 0);
 	assert_int_equal(st.st_uid, 4001);
 	assert_int_equal(st.st_gid, 4001);
-	/* Exactly what a command may: it has our capabilities handed on. */
+	/* The same rights as a command: it has our capabilities handed on. */
 	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "cat root-only"));
 	bool may = x.report.exit_code == 0;
 	act_done(&x);
@@ -612,7 +614,7 @@ static void test_files_belong_to_the_session_s_user(void **state)
 	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
 	assert_int_equal(strncmp(x.content, "4001\n/dev/pts/", 14), 0);
 	act_done(&x);
-	/* And is itself again, after a write and after a read. */
+	/* The executor is itself again, after a write and after a read. */
 	a.file_session = 1;
 	check_read("root-only", OUTCOME_DONE, "x");
 	check_write("ours", OUTCOME_DONE, "x");
@@ -644,11 +646,11 @@ static void test_who_cannot_be_become_reads_nothing(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
-		skip(); /* root can become anybody */
+		skip(); /* root can become any user */
 	check_error(read_as(4001), EPERM);
 }
 
-/* In mounts of their own, and an executor that has them. */
+/* Starts an executor in a mount namespace of its own. */
 static void begin_with_mounts(void)
 {
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
@@ -705,7 +707,7 @@ static void test_a_new_file_that_does_not_fit_is_none(void **state)
 	assert_int_equal(mount("none", "small", "tmpfs", 0, "size=64k"), 0);
 	check_error(actor_write(&a, new, much, 0, LAST), ENOSPC);
 	assert_int_equal(access(new, F_OK), -1);
-	/* Nobody's link is taken away for it. */
+	/* A full disk does not remove the link. */
 	assert_int_equal(symlink("aim", link), 0);
 	check_error(actor_write(&a, link, much, 0, LAST), ENOSPC);
 	assert_int_equal(access(link, F_OK), 0);
@@ -713,7 +715,8 @@ static void test_a_new_file_that_does_not_fit_is_none(void **state)
 	free(much);
 }
 
-/* Of two names, so it is written in its place; with a hole, which takes space too. */
+/* The file has two names, so it is written in place; it has a hole, which takes
+ * up space when filled. */
 static void test_a_file_that_grows_too_much_is_as_it_was(void **state)
 {
 	static const char *const names[] = { "small/f", "small/hole" };
@@ -741,14 +744,14 @@ static void test_a_file_that_grows_too_much_is_as_it_was(void **state)
 	free(much);
 }
 
-/* One that has no capability to read everything.  The last of all tests: this
- * process never gets back what it drops. */
+/* The executor has no capability to read everything.  This test is the last,
+ * since this process never regains what it drops. */
 static void test_a_file_is_read_as_the_session_s_user(void **state)
 {
 	(void)state;
 	if (prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) < 0 ||
 	    prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH, 0, 0, 0) < 0)
-		skip(); /* that takes root */
+		skip(); /* dropping them takes root */
 	actor_end(&a);
 	actor_start(&a);
 	assert_int_equal(chdir(a.home), 0);

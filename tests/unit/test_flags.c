@@ -13,7 +13,7 @@
 
 #define WORDS_MAX 6
 
-/* What is left of the words, and what the flags became; or what the error says. */
+/* The remaining words, and the flags' values; or the error. */
 static const struct {
 	const char *words[WORDS_MAX], *operands[WORDS_MAX];
 	bool a, b;

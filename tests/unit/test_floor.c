@@ -17,7 +17,7 @@ static const uint32_t scmp_archs[] = { SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64 };
 #define HIGH	0xdead000100000000u
 #define ALLOWED SECCOMP_RET_ALLOW
 
-/* The floor under a profile that would let everything pass. */
+/* Compiles the floor under a profile that would allow everything. */
 static int set_up(void **state)
 {
 	struct bpf *both = calloc(ARCH_COUNT, sizeof(*both));
@@ -95,8 +95,8 @@ static void x32_is_absent(void **state)
 	}
 }
 
-/* The one value or each single bit that a test names, in an argument whose high half
- * is full: the kernel does not look there. */
+/* Tries the value, or each single bit, that a test of the row names, in an
+ * argument whose high half is set: the kernel ignores that half. */
 static void refuses(void **state, int arch, const struct floor_row *row,
 		    const struct floor_test *t)
 {
@@ -164,10 +164,11 @@ struct sample {
 	uint32_t ret;
 };
 
-/* What the table must mean, in the words of those who call. */
+/* Samples of the table's meaning. */
 static const struct sample samples[] = {
 	{ "ioctl", { 0, 0x5412 }, SECCOMP_RET_ERRNO | EPERM },	    /* TIOCSTI */
-	{ "ioctl", { 0, 0x100005412 }, SECCOMP_RET_ERRNO | EPERM }, /* and hidden */
+	{ "ioctl", { 0, 0x100005412 }, SECCOMP_RET_ERRNO | EPERM }, /* and with high
+								     * bits set */
 	{ "ioctl", { 0, 0x541c }, SECCOMP_RET_ERRNO | EPERM },	    /* TIOCLINUX */
 	{ "ioctl", { 0, 0x5401 }, ALLOWED },			    /* TCGETS */
 	{ "ioctl", { 0x5412, 0 }, ALLOWED },

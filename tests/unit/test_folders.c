@@ -50,7 +50,7 @@ static void test_the_variable_comes_before_home(void **state)
 
 static void test_what_is_not_ours_is_passed_over(void **state)
 {
-	/* Relative, none, a file, another's. */
+	/* Relative, empty, a file, a folder of another user. */
 	AUTO_FREE char *file = scene_path(state, "file");
 	const char *const bad[] = { "rel", "", file, geteuid() ? "/usr" : "rel" };
 	AUTO_FREE char *usual = scene_path(state, ".cache/hutch");
@@ -117,7 +117,7 @@ static void test_where_it_cannot_be_made_it_is_said_who_named_it(void **state)
 	}
 }
 
-/* Their owner could take away what is made there, or decide where it is. */
+/* The owner of such a folder could remove hutch's folder or redirect it. */
 static void test_nothing_is_made_where_somebody_else_leads(void **state)
 {
 	if (geteuid() != 0) {

@@ -1,5 +1,5 @@
-/* frame: splitting and field walking, with every length that a hostile peer
- * could claim. */
+/* frame: splitting and reading of fields, with every length that a malicious
+ * peer could claim. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "base/frame.h"
 #include "base/own.h"
 
-/* A body in memory of exactly its size, so that a sanitizer sees the first
- * byte read too far. */
+/* Copies a body to memory of exactly its size, so that a sanitizer sees the
+ * first byte read too far. */
 static struct frame body_of(const void *bytes, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -69,7 +69,8 @@ static void test_what_was_put_is_got(void **state)
 
 	(void)state;
 	buffer_init(&b, 1000);
-	for (int round = 0; round < 2; round++) { /* the second behind the first */
+	for (int round = 0; round < 2; round++) { /* the second frame is behind the
+						   * first */
 		size_t begun = frame_begin(&b, 7, 9);
 		frame_put_u32(&b, UINT32_MAX);
 		frame_put_u64(&b, UINT64_MAX);
@@ -182,11 +183,11 @@ static void test_the_frames_before_one_that_does_not_fit_are_whole(void **state)
 	size_t begun = frame_begin(&b, 6, 0);
 	frame_put_u32(&b, 1);
 	assert_int_equal(frame_end(&b, begun, &e), -1);
-	/* What is left can be sent as it is: no half frame is behind it. */
+	/* The bytes left are complete frames, which can be sent. */
 	assert_int_equal(buffer_len(&b), FRAME_HEADER);
 	assert_int_equal(frame_next(&b, 100, &f, &e), 1);
 	assert_int_equal(f.type, 5);
-	/* And there is room again for one that fits. */
+	/* There is room again for a frame that fits. */
 	assert_int_equal(frame_end(&b, frame_begin(&b, 7, 0), &e), 0);
 	assert_int_equal(buffer_len(&b), FRAME_HEADER * 2);
 	buffer_done(&b);
@@ -277,7 +278,7 @@ static void test_a_failure_sticks_and_what_follows_is_empty(void **state)
 	struct fields in = fields_of(&f);
 
 	(void)state;
-	assert_int_equal(fields_get_u32(&in), 0); /* it is a u64 */
+	assert_int_equal(fields_get_u32(&in), 0); /* the field is a u64 */
 	assert_true(fields_get_u64(&in) == 0);
 	assert_int_equal(fields_get_u32(&in), 0);
 	assert_string_equal(fields_get_text(&in), "");
@@ -288,7 +289,7 @@ static void test_a_failure_sticks_and_what_follows_is_empty(void **state)
 	free_body(&f);
 }
 
-/* A list's count can be used to allocate: it is no more than the bytes allow. */
+/* A list's count is safe to allocate by: it is bounded by the number of bytes. */
 static void test_a_list_claims_no_more_than_is_there(void **state)
 {
 	(void)state;

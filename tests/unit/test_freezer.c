@@ -1,4 +1,4 @@
-/* freezer: one answer for each start that was not released, and none is late or lost. */
+/* freezer: each start that was not released gets exactly one answer, in time. */
 #include "executor/freezer.h"
 
 #include <setjmp.h>
@@ -15,12 +15,12 @@
 #include "executor/caps.h"
 
 #define NOW 1000
-#define PID 1000000000 /* nobody's: it is above all that a kernel gives out */
+#define PID 1000000000 /* above any pid of the kernel */
 
 static struct freezer f;
-static int theirs, hold; /* what the process itself has */
+static int theirs, hold; /* the ends of the process itself */
 
-/* As after freezer_start(). */
+/* Sets the state after freezer_start(). */
 static void begun(uint32_t number)
 {
 	int said[2], held[2];
@@ -75,7 +75,8 @@ static void test_its_word_is_the_answer(void **state)
 		{ FREEZE_STANDS, FREEZE_STANDS, NOW, false, false },
 		{ FREEZE_TRACED, FREEZE_TRACED, NOW, false, false },
 		{ FREEZE_DENIED, FREEZE_DENIED, NOW, false, true },
-		/* It has said that all stand, and has died: they do not. */
+		/* The process has reported that all stand, and has died: they
+		 * do not. */
 		{ FREEZE_STANDS, FREEZE_FAILED, NOW, false, true },
 		{ FREEZE_WHY_COUNT, FREEZE_FAILED, NOW, false, false },
 		{ 0, FREEZE_LATE, NOW + 9000, true, false },
@@ -97,7 +98,7 @@ static void test_its_word_is_the_answer(void **state)
 		if (what.number != 5 || what.why != rows[i].answer)
 			fail_msg("row %zu: %u", i, what.why);
 		assert_false(freezer_serve(&f, NOW + 99999, &what));
-		/* All that stand are held from now on, or nobody is. */
+		/* From now on either all that stand are held, or none is. */
 		assert_int_equal(f.hold >= 0, rows[i].answer == FREEZE_STANDS);
 		ended();
 	}
@@ -121,8 +122,10 @@ static void test_its_death_while_all_stand_is_noticed(void **state)
 	char bytes[8];
 	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* it was heard */
 	freezer_release(&f);
-	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* and lets go, before */
-	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* the end that kills all */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* the process is told to
+							        * let go */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* then the end that
+							        * kills it comes */
 	assert_true(freezer_reaped(&f, PID, NOW));
 	assert_false(f.is_lost);
 	ended();
@@ -139,7 +142,7 @@ static void test_one_that_does_not_go_is_killed_when_that_harms_nobody(void **st
 	assert_true(freezer_serve(&f, NOW, &what));
 	freezer_release(&f);
 	assert_false(freezer_serve(&f, NOW, &what));
-	assert_int_equal(f.due, 0); /* those that it holds would end with it */
+	assert_int_equal(f.due, 0); /* a kill would end the processes that it holds */
 	freezer_release(&f);
 	freezer_watch(&f, &w);
 	assert_int_equal(w.fd, f.said);

@@ -1,4 +1,5 @@
-/* Which fuse-overlayfs is taken, which images it may serve, and how its end is told. */
+/* Which fuse-overlayfs is used, which images it may serve, and how its end is
+ * reported. */
 #include "sandbox/fuse.h"
 
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 #include "sandbox/plan.h"
 #include "tests/unit/scene.h"
 
-/* A file of that mode by its name, in the only folder of PATH. */
+/* Makes a file with that mode under the program's name, in the only folder of
+ * PATH. */
 static void install(void **state, mode_t mode)
 {
 	AUTO_FREE char *path = scene_path(state, "fuse-overlayfs");
@@ -135,7 +137,8 @@ static void test_any_image_of_the_store(void **state)
 
 /* --- its end ---------------------------------------------------------------------- */
 
-/* What has said `words` and ends with `code`, or by a signal where that is negative. */
+/* Starts a process that prints `words` and ends with `code`, or by a signal if
+ * that is negative. */
 static struct fuse one_that_ends(const char *words, int code)
 {
 	struct fuse f;
@@ -188,7 +191,7 @@ static void test_one_that_runs_is_ended(void **state)
 
 	(void)state;
 	fuse_init(&f);
-	fuse_done(&f); /* none */
+	fuse_done(&f); /* there is no process */
 	f.pid = fork();
 	if (f.pid == 0)
 		for (;;)

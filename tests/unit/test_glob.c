@@ -1,4 +1,4 @@
-/* What patterns match, as data; what bash says of the same is in tests/run/errand.bats. */
+/* What patterns match, as data; tests/run/errand.bats compares with bash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void test_folders_that_cannot_hold_one_are_known(void **state)
 	}
 }
 
-/* Whatever matches is led to, all the way. */
+/* Every match is reachable: each folder on its way is reported as leading to it. */
 static void test_every_match_is_led_to(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static char *repeat(const char *text, size_t times)
 	return all;
 }
 
-/* Brackets that are none, which all look for their end. */
+/* Unclosed brackets are literal, and each looks for its end. */
 static void test_open_brackets_are_matched(void **state)
 {
 	char *braces = repeat("{[", 1900), *brackets = repeat("[", 4000),
@@ -147,7 +147,8 @@ static void test_open_brackets_are_matched(void **state)
 	free(name);
 }
 
-/* Alternatives are bounded; what is hard for those who try again is not for us. */
+/* Alternatives are bounded.  Patterns that are slow for backtracking matchers
+ * are fast here. */
 static void test_hostile_patterns_come_to_an_end(void **state)
 {
 	char *many = repeat("{a,b}", 9), *most = repeat("{a,b}", 8), *stars = repeat("*a", 2000),
@@ -174,11 +175,11 @@ static void test_hostile_patterns_come_to_an_end(void **state)
 	free(deep);
 }
 
-/* A hundredth of a second of processor time, below which the figures are noise. */
+/* A hundredth of a second of processor time; shorter times are noise. */
 #define NOISE_US 10000
 
-/* What it costs to make and match a pattern of `times` parts: A name of as many, to which it
- * nearly leads. */
+/* Returns the cost to compile and match a pattern of `times` parts, against a
+ * name of as many that it nearly matches. */
 static int64_t cost_of(const char *part, const char *name_part, unsigned times)
 {
 	AUTO_FREE char *parts = repeat(part, times), *name = repeat(name_part, 2 * times);
@@ -195,7 +196,7 @@ static int64_t cost_of(const char *part, const char *name_part, unsigned times)
 	return cost_us() - begun;
 }
 
-/* Both lengths times four are sixteen times the cost, where it is not worse. */
+/* With both lengths times four the cost may be sixteen times as much. */
 static void test_a_match_costs_at_most_both_lengths_multiplied(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* What may be opened, as data: nobody is confined here. */
+/* Which paths may be opened, as data: no process is confined here. */
 #include "sandbox/grants.h"
 
 #include <setjmp.h>
@@ -124,7 +124,7 @@ static void test_what_the_kernel_or_hutch_keeps_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		struct grants g = { 0 };
 		if (access(refused[i], F_OK) < 0)
-			continue; /* a sandbox, in which this may run, has no /sys */
+			continue; /* the test may run in a sandbox, which has no /sys */
 		policy_init(&p);
 		(void)show(&p, VOLUME_WORKSPACE, refused[i], "/workspace");
 		assert_int_equal(grants_build(&g, &p, &e), -1);

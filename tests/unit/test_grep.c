@@ -1,5 +1,5 @@
-/* grep: the same lines whoever searches, ourselves, ripgrep or (where the dialects agree)
- * GNU's grep; and what is no text, or no file. */
+/* grep: hutch, ripgrep and (where the dialects agree) GNU grep find the same
+ * lines; also files that are no text, and paths that are no files. */
 #include "executor/grep.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@
 #define LONG  XXX XXX XXX XXX AAA XXX XXX XXX XXX
 #define LONGER LONG LONG LONG LONG ", b " LONG LONG LONG LONG "c"
 
-/* By name; a row without a text is a folder. */
+/* Texts by name; a row without a text is a folder. */
 static const struct {
 	const char *path, *text;
 } files[] = {
@@ -101,7 +101,8 @@ static void put_file(int root, const char *path, const char *text, size_t len)
 	assert_int_equal(write(fd, text, len), len);
 }
 
-/* A byte 0 at once, and one where the file has been read three times already. */
+/* One file with a byte 0 at its beginning, one with a byte 0 after three reads'
+ * worth of text. */
 static void put_binaries(int root)
 {
 	const size_t len = 400000;
@@ -172,7 +173,7 @@ static char *text_of(struct buffer *b)
 	return text;
 }
 
-/* The lines of these files, as a text. */
+/* Returns the lines of these files as one text. */
 static char *lines_of(int root, const struct prepared *p, struct grep_paths *found)
 {
 	struct telling t = { 0 };
@@ -231,8 +232,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lines "./PATH:..." in the order of their letters, without the "./", without what ends
- * a line, cut as ours are, and of those files only that are wanted. */
+/* Sorts lines "./PATH:..." by their bytes, drops the "./" and line ends, cuts
+ * lines as hutch does, and keeps only the wanted files. */
 static char *sorted(char *text, bool (*wants)(const char *line))
 {
 	static char *lines[100000];
@@ -275,7 +276,7 @@ static bool is_ascii(const char *line)
 	       strncmp(line, "latin1.txt:", 11) != 0;
 }
 
-/* What a program prints that finds its pattern in $P. */
+/* Returns the output of a program that takes its pattern from $P. */
 static char *output_of(const struct world *w, const char *pattern, const char *command)
 {
 	AUTO_FREE char *line = text_format("cd %s && exec %s", w->path, command);
@@ -322,7 +323,7 @@ static void must_equal(const struct grep_case *c, const char *who, const char *a
 
 /* --- what is compared ------------------------------------------------------- */
 
-/* What the errand makes of it. */
+/* Compares the names of files with the errand's. */
 static void compare_files(const struct world *w, const struct grep_case *c,
 			  const char *rust, const char *ours)
 {
@@ -340,7 +341,8 @@ static void compare_files(const struct world *w, const struct grep_case *c,
 	prepared_done(&p);
 }
 
-/* What it prints; and of every eighth, which files it names. */
+/* Compares the lines with ripgrep's; for every eighth pattern also the names of
+ * files. */
 static void compare_with_ripgrep(const struct world *w, const struct grep_case *c)
 {
 	struct prepared p;
@@ -350,7 +352,8 @@ static void compare_with_ripgrep(const struct world *w, const struct grep_case *
 	AUTO_FREE char *ours = ask_ourselves(w->root, &p, 1);
 	prepared_done(&p);
 	if (!rust)
-		return assert_string_equal(ours, ""); /* only what nothing matches */
+		return assert_string_equal(ours, ""); /* only patterns that match no
+						       * text */
 	if ((c - cases) % 8 == 0)
 		compare_files(w, c, rust, ours);
 	AUTO_FREE char *a = sorted(ours, is_text);
@@ -462,8 +465,8 @@ static void what_has_a_zero_anywhere_is_no_text(void **state)
 	buffer_done(&t.text);
 }
 
-/* Longer than a buffer, across several, and told up to a bound that no character is
- * cut at. */
+/* A line longer than a buffer is found across several buffers, and shown up to
+ * a bound, at which no character is cut. */
 static void long_lines_are_found_and_cut(void **state)
 {
 	const struct world *w = *state;
@@ -529,7 +532,8 @@ static void what_is_not_wanted_or_too_late_is_not_looked_at(void **state)
 	prepared_done(&p);
 }
 
-/* More files in one folder than a portion has, so that several take part. */
+/* More files in one folder than one portion holds, so that several workers take
+ * part. */
 static void a_wide_folder_is_divided(void **state)
 {
 	const struct world *w = *state;
@@ -564,7 +568,7 @@ struct swap {
 	const char *path, *link;
 };
 
-/* Puts a link where a folder is that will be looked into. */
+/* Replaces a folder that will be entered by a link. */
 static bool swap_at_first(void *who, const char *path)
 {
 	const struct swap *x = who;
@@ -629,7 +633,8 @@ static int ask_false_one(const struct world *w, const char *script,
 	return rc;
 }
 
-/* A script, whether it is believed, and how many files it then names. */
+/* A script in rg's place, whether its output is used, and how many files it
+ * then names. */
 static const struct {
 	const char *script;
 	int rc;
@@ -645,7 +650,7 @@ static const struct {
 	{ "printf './a\\0'; printf './b'", 0, 1 },
 	{ "printf '/etc/passwd\\0\\0./\\0../x\\0./a\\nb\\0'", 0, 1 },
 	{ "head -c 300000 /dev/zero | tr '\\0' x", -1, 0 },
-	/* After the reader has closed its end, too. */
+	/* Also after the reader has closed its end. */
 	{ "n=$(ls /proc/$PPID/fd | wc -l); exec >&-; "
 	  "while [ $(ls /proc/$PPID/fd | wc -l) = $n ]; do :; done; "
 	  "echo an error >&2; exit 2", -1, 0 },
@@ -665,8 +670,8 @@ static void an_rg_that_is_something_else_is_survived(void **state)
 	}
 }
 
-/* Places that depend on where it is asked are none: the folder that is searched could be
- * one. */
+/* A relative PATH entry is not searched for rg: it could be the folder that
+ * grep searches. */
 static void an_rg_that_is_not_named_from_the_root_is_none(void **state)
 {
 	static char path[] = "PATH=.::false";
@@ -684,7 +689,7 @@ static void an_rg_that_is_not_named_from_the_root_is_none(void **state)
 	assert_int_equal(unlinkat(w->root, "rg", 0), 0);
 }
 
-/* One that lets nothing be executed. */
+/* An rg that runs under the commands' filter, which lets it execute nothing. */
 static void ripgrep_is_under_the_filter_of_commands(void **state)
 {
 	struct sock_filter steps[] = {
@@ -710,7 +715,7 @@ static void ripgrep_is_under_the_filter_of_commands(void **state)
 	grep_paths_done(&found);
 }
 
-/* Names without end: up to the bound. */
+/* Names without end are read up to the bound. */
 static void an_rg_that_never_ends_is_ended(void **state)
 {
 	struct grep_paths found = { 0 };

@@ -1,4 +1,4 @@
-/* When a guest is looked at, and when one that has closed its channel is ended. */
+/* When a guest is checked, and when a guest that has closed its channel is ended. */
 #include "sandbox/guest.h"
 
 #include <setjmp.h>
@@ -17,11 +17,11 @@
 #include "sandbox/watchdog.h"
 
 #define NOW 1000000
-/* As guest.c has it. */
+/* The constant of guest.c. */
 #define CLOSED_MS 2000
 
 struct scene {
-	struct sandbox box; /* it has no process that could be killed */
+	struct sandbox box; /* it has no process to kill */
 	struct guest guest;
 	int executor; /* the other end of the channel */
 };
@@ -48,7 +48,7 @@ static void close_scene(void)
 	own_close(&s.executor);
 }
 
-/* A turn of a loop whose poll(2) has returned at `now`. */
+/* A turn of a loop whose poll(2) returned at `now`. */
 static void turn(int64_t now)
 {
 	struct pollfd w[GUEST_POLLS];
@@ -70,8 +70,8 @@ static void test_without_anything_to_wait_for_nothing_is_due(void **state)
 	close_scene();
 }
 
-/* The executor's own end comes a moment after that of its channel, which the guest waits
- * for, and no longer. */
+/* The executor ends a moment after its channel closes; the guest waits for that
+ * for a bounded time. */
 static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **state)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **
 		int64_t due;
 	} rows[] = {
 		{ 0, GUEST_RUNS, CLOSED_MS },
-		{ 1, GUEST_RUNS, CLOSED_MS }, /* a later turn lengthens nothing */
+		{ 1, GUEST_RUNS, CLOSED_MS }, /* a later turn does not extend it */
 		{ CLOSED_MS - 1, GUEST_RUNS, CLOSED_MS },
 		{ CLOSED_MS, GUEST_BROKE_PROTOCOL, -NOW },
 		{ CLOSED_MS + 1, GUEST_BROKE_PROTOCOL, -NOW },
@@ -108,7 +108,8 @@ static void test_memory_is_looked_at_at_an_interval(void **state)
 		{ WATCHDOG_MS - 1, WATCHDOG_MS },
 		{ WATCHDOG_MS, 2 * WATCHDOG_MS },
 		{ 2 * WATCHDOG_MS - 1, 2 * WATCHDOG_MS },
-		/* After the host has slept: once, not five times. */
+		/* After a suspend of the host the check is made once, not five
+		 * times. */
 		{ 7 * WATCHDOG_MS, 8 * WATCHDOG_MS },
 	};
 
@@ -124,8 +125,8 @@ static void test_memory_is_looked_at_at_an_interval(void **state)
 	close_scene();
 }
 
-/* The memory of a guest that is being killed is not measured; a guest that is gone has
- * nothing due. */
+/* The memory of a guest that is being killed is not measured; a guest that is
+ * gone has no deadline. */
 static void test_after_the_end_nothing_is_due(void **state)
 {
 	(void)state;

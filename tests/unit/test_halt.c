@@ -1,5 +1,5 @@
-/* halt: a copy or a worker that the inside keeps stopped is continued, and a copy that was
- * stopped too often is ended and says so. */
+/* halt: a copy or a worker that the inside keeps stopped is continued; a copy
+ * that was stopped too often is ended and says so. */
 #include "executor/halt.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static const struct {
 	{ { 1500, 0 }, false, 1500, HALT_GOES_ON, { 2000, 0 } },
 	{ { 1500, 0 }, true, 1500, HALT_IS_CONTINUED, { 2000, 1 } },
 	{ { 1500, 0 }, true, 9999, HALT_IS_CONTINUED, { 9999 + HALT_EVERY_MS, 1 } },
-	/* Looks that found it running take nothing back. */
+	/* A look that finds it running does not reset the count. */
 	{ { 1500, 7 }, false, 1500, HALT_GOES_ON, { 2000, 7 } },
 	{ { 1500, HALT_MOST - 2 }, true, 1500, HALT_IS_CONTINUED, { 2000, HALT_MOST - 1 } },
 	{ { 1500, HALT_MOST - 1 }, false, 1500, HALT_GOES_ON, { 2000, HALT_MOST - 1 } },
@@ -60,7 +60,8 @@ static void test_looks_that_find_it_stopped_are_counted(void **state)
 
 /* --- a process ------------------------------------------------------------------- */
 
-/* The state is there when kill(2) has returned only if the process was not running. */
+/* If the process was running, its new state may appear only after kill(2) has
+ * returned. */
 static void stop(pid_t pid)
 {
 	siginfo_t info;
@@ -83,7 +84,8 @@ static void test_a_child_that_is_stopped_is_seen_and_continued(void **state)
 	}
 	assert_false(halt_has(pid));
 	stop(pid);
-	assert_true(halt_has(pid) && halt_has(pid)); /* a look takes nothing */
+	assert_true(halt_has(pid) && halt_has(pid)); /* asking does not consume the
+						      * state */
 	halt_end(pid);
 	assert_false(halt_has(pid));
 	stop(pid);
@@ -99,10 +101,10 @@ struct stage {
 	struct processes processes;
 	struct user user;
 	struct command *copy;
-	int tar; /* owned: the end that nothing is written to */
+	int tar; /* owned: an end that is never written to */
 };
 
-/* One that unpacks, and waits for its tar. */
+/* Starts a copy that unpacks and waits for its tar. */
 static void stage_init(struct stage *s)
 {
 	char *argv[] = { (char *)"copy.in", (char *)"/dev", (char *)"x", NULL };
@@ -130,7 +132,7 @@ static void stage_done(struct stage *s)
 	processes_done(&s->processes);
 }
 
-/* Its last message. */
+/* Returns the copy's last message. */
 static struct exited ended(struct stage *s)
 {
 	struct exited x = { 0 };
@@ -183,7 +185,7 @@ static void test_a_copy_that_is_stopped_once_goes_on(void **state)
 	stop(s.copy->pid);
 	processes_look(&s.processes, false, T0);
 	assert_true(processes_look_due(&s.processes) == T0 + HALT_EVERY_MS);
-	own_close(&s.tar); /* it reads on, and finds the end of what is no tar */
+	own_close(&s.tar); /* it reads on, and finds an invalid tar */
 	const struct exited x = ended(&s);
 	assert_true(!x.is_signaled && x.status == COPY_INVALID);
 	stage_done(&s);
@@ -201,7 +203,7 @@ static void test_nobody_is_looked_at_while_everyone_is_paused(void **state)
 	assert_true(processes_look_due(&s.processes) == T0 + HALT_EVERY_MS);
 	assert_int_equal(kill(s.copy->pid, SIGKILL), 0);
 	const struct exited x = ended(&s);
-	assert_true(x.is_signaled && x.status == SIGKILL); /* by somebody else */
+	assert_true(x.is_signaled && x.status == SIGKILL); /* another process killed it */
 	stage_done(&s);
 }
 

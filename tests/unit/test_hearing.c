@@ -1,4 +1,4 @@
-/* What the inside says of a copy, which may be anything. */
+/* Messages of a copy inside, which may contain anything. */
 #include "sandbox/cli/hearing.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "tests/unit/scene.h"
 
-/* Hears this, and catches what is told of it. */
+/* Hears this text, and captures what is reported of it. */
 static char *hear(const char *text, size_t len, bool has_failed, char **ret_last)
 {
 	struct hearing h;
@@ -62,7 +62,7 @@ static void test_each_line_is_a_note_but_the_last_of_a_failure(void **state)
 	check("", true, "", NULL);
 	check("a\nb\n", false, NOTE "a\n" NOTE "b\n", NULL);
 	check("a\nb\n", true, NOTE "a\n", "b");
-	check("a\nhalf", true, "", "a"); /* not said to its end */
+	check("a\nhalf", true, "", "a"); /* the last line is incomplete */
 	check("\n", true, "", NULL);
 }
 

@@ -1,4 +1,4 @@
-/* history: what can be undone, and what all of it may take. */
+/* history: which edits can be undone, and how much memory all of them may take. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void add(struct history *h, const char *path, const char *old)
 	history_add(h, path, (struct bytes){ (const uint8_t *)old, strlen(old) }, NULL);
 }
 
-/* The last step is this text; taken back when it was looked at. */
+/* Undoes the last step, which must have this text. */
 static void undo(struct history *h, const char *path, const char *old)
 {
 	struct bytes got;
@@ -120,7 +120,7 @@ static void test_16_mib_of_a_file_are_kept(void **state)
 	history_add(&h, "/a", (struct bytes){ much, 1 }, NULL);
 	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES }, NULL);
 	assert_int_equal(count_steps(&h, "/a"), 1);
-	/* What cannot be kept must not leave an older one in its place. */
+	/* A text that is too large to keep must remove the older ones. */
 	add(&h, "/a", "older");
 	history_add(&h, "/a", (struct bytes){ much, HISTORY_FILE_BYTES + 1 }, NULL);
 	none(&h, "/a");

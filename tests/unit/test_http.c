@@ -25,17 +25,17 @@
 #define HEARD_MAX 8192
 #define LINE	  32
 
-/* A server that says one thing for each path, and writes down what it heard. */
+/* A server with one answer for each path, which records the requests. */
 struct said {
 	const char *path, *answer;
-	size_t flood; /* so many bytes of lines behind it */
-	bool stalls;  /* then goes on without a word */
+	size_t flood; /* number of bytes of header lines after it */
+	bool stalls;  /* then it sends nothing more */
 };
 
 struct server {
 	pid_t pid;
 	unsigned port;
-	char *heard; /* shared with its process: HEARD_MAX bytes */
+	char *heard; /* shared with the server's process: HEARD_MAX bytes */
 };
 
 static void flood(int fd, size_t left)
@@ -131,7 +131,7 @@ static void ask(struct asked *x, const struct http_rules *rules, struct http_req
 	http_free(h);
 }
 
-/* ... of PATH at that server. */
+/* The same for PATH at that server. */
 static void ask_path(struct asked *x, const struct server *s, const char *path,
 		     const char *authorization)
 {
@@ -272,7 +272,7 @@ static void test_an_authorization_stays_with_the_one_it_is_for(void **state)
 	assert_non_null(strstr(other->heard, "GET /ok"));
 	assert_null(strcasestr(other->heard, "authorization"));
 	http_answer_done(&x.answer);
-	/* ... on the same host and port it goes along. */
+	/* On the same host and port the authorization goes along. */
 	other->heard[0] = '\0';
 	ask_path(&x, other, "/here", "Bearer secret");
 	assert_int_equal(x.answer.status, 200);
@@ -422,7 +422,7 @@ int main(void)
 		cmocka_unit_test(test_who_is_insecure_is_so_with_any_port_or_with_one),
 	};
 
-	/* Those of whoever runs this. */
+	/* Proxy settings of the user who runs the tests. */
 	(void)unsetenv("http_proxy");
 	(void)unsetenv("https_proxy");
 	(void)unsetenv("HTTPS_PROXY");

@@ -1,4 +1,4 @@
-/* Root becomes somebody else, so most of this runs as root only; each case in a
+/* Root becomes another user, so most of this runs as root only; each case in a
  * child, since there is no way back. */
 #include "sandbox/identity.h"
 
@@ -36,7 +36,7 @@ static void test_an_ordinary_caller_stays(void **state)
 	policy_init(&p);
 	if (geteuid() == 0)
 		skip();
-	assert_int_equal(setenv("SUDO_UID", "1", 1), 0); /* anybody can say so */
+	assert_int_equal(setenv("SUDO_UID", "1", 1), 0); /* any caller can set it */
 	assert_int_equal(identity_decide(&p, &who, &e), 0);
 	assert_int_equal(who.uid, getuid());
 	assert_int_equal(who.gid, getgid());
@@ -48,7 +48,7 @@ static void test_an_ordinary_caller_stays(void **state)
 
 static const struct {
 	const char *sudo_uid, *sudo_gid;
-	int owner, group; /* of the workspace; -1: none */
+	int owner, group; /* of the workspace; -1: no workspace */
 	uid_t uid;
 	gid_t gid;
 	const char *why;
@@ -115,10 +115,11 @@ static void play_become(void *arg)
 	for (int i = 0; i < 3; i++)
 		CHECK(u[i] == 1234 && g[i] == 1235);
 	CHECK(getgroups(0, NULL) == 0);
-	/* Ours again, and with it /proc/self and the id maps. */
+	/* The process is dumpable, so /proc/self and the id maps belong to its
+	 * user. */
 	CHECK(prctl(PR_GET_DUMPABLE) == 1);
 	CHECK(stat("/proc/self/environ", &st) == 0 && st.st_uid == 1234);
-	/* For good. */
+	/* The change cannot be undone. */
 	CHECK(setuid(0) < 0 && setgid(0) < 0 && setgroups(1, groups) < 0);
 	CHECK(open("/proc/1/environ", O_RDONLY) < 0);
 	CHECK(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, 21, 0, 0) == 0);

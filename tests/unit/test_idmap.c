@@ -14,7 +14,7 @@
 
 static const struct {
 	const char *line;
-	uint32_t start; /* 0: grants nothing */
+	uint32_t start; /* 0: the line grants nothing */
 } lines[] = {
 	{ "anna:100000:65536\n", 100000 },
 	{ "anna:100000:65536", 100000 },
@@ -65,7 +65,7 @@ static void test_which_lines_grant_ids(void **state)
 	}
 }
 
-/* Every id inside once, every id outside once, all 65537 of them. */
+/* Each of the 65537 ids inside and outside occurs exactly once. */
 static void check_cover(const struct idmap *maps, size_t count, uint32_t start)
 {
 	static unsigned char inside[65537], outside[65536];
@@ -174,7 +174,7 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 	assert_non_null(strstr(e.remedy, "usermod --add-subuids "));
 }
 
-/* Who made a tree is in its name, and what is not one of these is no name. */
+/* The name of a tree tells which maps made it; any other text is no name. */
 static void test_maps_are_told_in_a_word(void **state)
 {
 	static const char *const wrong[] = {

@@ -1,4 +1,4 @@
-/* ignore: .dockerignore leaves out what docker's does. */
+/* ignore: .dockerignore leaves out the same files as docker does. */
 #include "rootfs-tools/ignore.h"
 
 #include <setjmp.h>

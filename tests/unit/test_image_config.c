@@ -1,5 +1,5 @@
-/* image_config: a build reads an image's configuration as a launch does, and what it prints
- * is read the same again. */
+/* image_config: a build reads an image's configuration as a launch does, and
+ * its output reads the same again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static const char *const documents[] = {
 	"{\"config\":{\"WorkingDir\":\"app\"}}",
 	"{\"config\":{\"WorkingDir\":\"/app\"}}",
 	"{\"config\":{\"Labels\":{\"a\":\"b\"},\"Volumes\":{\"/v\":{}},\"Shell\":[\"/bin/sh\"]}}",
-	/* What neither takes. */
+	/* Texts that both refuse. */
 	"{",
 	"[]",
 	"{\"os\":\"windows\"}",

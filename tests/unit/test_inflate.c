@@ -1,4 +1,4 @@
-/* inflate: each compressor is found out, whatever the text is cut into. */
+/* inflate: each compression is recognised, however the text is cut into reads. */
 #include "rootfs-tools/inflate.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 static char folder[] = "/tmp/hutch-test.XXXXXX";
 
-/* In the folder, where "text" is a MiB of what can be made smaller. */
+/* Runs a shell command in the folder, where "text" is a MiB of compressible text. */
 static void shell(const char *command)
 {
 	AUTO_FREE char *line = text_format("cd %s && { %s; }", folder, command);
@@ -62,7 +62,7 @@ static int inflate(struct err *e)
 	return inflate_begin(in, e) < 0 ? -1 : inflate_all(in, out, e);
 }
 
-/* What `make` leaves in "in" is, unpacked, what `expect` prints. */
+/* `make` writes the file "in"; unpacked it must equal the output of `expect`. */
 static void gives(const char *make, const char *expect)
 {
 	AUTO_FREE char *compare = text_format("{ %s; } | cmp - out", expect);
@@ -85,8 +85,8 @@ static void fails(const char *make, const char *says)
 		fail_msg("%s: %s", make, e.text);
 }
 
-/* First, as long as the other library is not there.  What was gzip's and is not any more
- * is no reason to call it. */
+/* Runs first, while the other library is not loaded.  A broken gzip stream is
+ * no reason to load it. */
 static void test_gzip_waits_for_no_other_library(void **state)
 {
 	AUTO_CLOSE int out = file("out", O_WRONLY | O_CREAT | O_TRUNC);
@@ -102,7 +102,7 @@ static void test_gzip_waits_for_no_other_library(void **state)
 	assert_int_equal(e.kind, ERR_BUSY);
 }
 
-/* Where the beginning can be read only once. */
+/* A pipe's beginning can be read only once. */
 static void test_it_is_found_out_in_a_pipe(void **state)
 {
 	int ends[2];
@@ -144,7 +144,7 @@ static void test_gzip_is_done_by_its_own(void **state)
 	assert_false(gunzip_takes(gzip, 1));
 }
 
-/* Wherever the one ends in the pieces that are read. */
+/* Members may end at any place of the pieces that are read. */
 static void test_members_in_a_row_are_one_text(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What each rung takes. */
+/* Which options each kind of isolation accepts. */
 #include "policy/isolation.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Work in the jail that tries what it must not be able to do. */
+/* Code in the jail tries operations that must fail there. */
 #include "sandbox/jail.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 #include "tests/unit/scene.h"
 #include "tests/unit/subids.h"
 
-/* What the jail says: the first claim that did not hold. */
+/* The jail's report: the first claim that did not hold. */
 struct report {
 	int sys;
 	char claim[200];
@@ -48,7 +48,7 @@ struct world {
 	const struct idmaps *ranges; /* NULL: one id */
 	enum jail_role role;
 	bool reads_all;
-	bool is_apart; /* it is a mount that is attached nowhere */
+	bool is_apart; /* the folder is a detached mount */
 	uid_t uid;
 	gid_t gid;
 	uint64_t file_max;
@@ -57,7 +57,7 @@ struct world {
 	struct err e;
 };
 
-/* As who has a mount namespace of its own does it. */
+/* Clones the mount, as a caller with a mount namespace of its own does. */
 static int clone_apart(const char *path)
 {
 	struct idmap uid, gid;
@@ -71,7 +71,7 @@ static int clone_apart(const char *path)
 	return sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 }
 
-/* In a child: who calls is not what it was. */
+/* Runs in a child, since the caller's process changes its credentials. */
 static void play(void *arg)
 {
 	struct world *w = arg;
@@ -226,7 +226,7 @@ static void test_nothing_but_the_folder_can_be_reached(void **state)
 	assert_int_equal(run(&w), 0);
 }
 
-/* Its copies too: no path leads from it to where it is on the host. */
+/* Copies are refused, too: no path leads from them to the host's tree. */
 static void look_beside(const void *arg, int folder, int in, void *result)
 {
 	const int beside = JAIL_BESIDE;
@@ -342,7 +342,7 @@ static void wait_to_be_looked_at(const void *arg, int folder, int in, void *resu
 	(void)read(in, &byte, 1);
 }
 
-/* What it has in memory is no business of a core handler of the host's. */
+/* The jail's memory must not reach a core handler of the host. */
 static _Noreturn void look_at_limits(struct world *w)
 {
 	struct jail_child child;
@@ -357,7 +357,7 @@ static _Noreturn void look_at_limits(struct world *w)
 	};
 	if (jail_start(&j, &child, &w->e) < 0)
 		_exit(w->e.kind == ERR_REFUSED ? SCENE_NO_NAMESPACES : 2);
-	/* When it begins with the work it says so. */
+	/* The jail says when the work begins. */
 	struct pollfd begins = { .fd = child.from, .events = POLLIN };
 	CHECK(poll(&begins, 1, -1) == 1);
 	AUTO_FREE char *path = text_format("/proc/%d/limits", child.pid);
@@ -389,7 +389,8 @@ static void test_it_leaves_no_core(void **state)
 	assert_int_equal(code, 0);
 }
 
-/* A capability over its own namespace would open files that are closed to it. */
+/* A capability over its own namespace would open files that are closed to their
+ * owner. */
 static void open_a_closed_file(const void *arg, int folder, int in, void *result)
 {
 	struct report *r = result;
@@ -444,7 +445,7 @@ static int give(int folder, const char *name, uid_t uid, gid_t gid)
 	return fchownat(folder, name, uid, gid, BY_FD);
 }
 
-/* Three files and a folder, which the tests look at from outside. */
+/* Makes three files and a folder, which the tests check from outside. */
 static void give_away(const void *arg, int folder, int in, void *result)
 {
 	struct report *r = result;
@@ -458,7 +459,7 @@ static void give_away(const void *arg, int folder, int in, void *result)
 	CLAIM(r, give(closed, "", 65535, 65535) == 0);
 	CLAIM(r, linkat(folder, "closed", folder, "twin", 0) == 0);
 	CLAIM(r, mkdirat(folder, "sealed", 0700) == 0 && give(folder, "sealed", 5, 5) == 0);
-	/* And no more. */
+	/* Ids beyond the range are refused. */
 	CLAIM(r, give(folder, "link", 65537, 0) < 0 && errno == EINVAL);
 	CLAIM(r, give(folder, "link", 1u << 31, 0) < 0 && errno == EINVAL);
 	NONE(r, syscall(SYS_fchownat, folder, "link", 0, 0, 0));
@@ -496,7 +497,7 @@ static void test_with_ranges_files_are_given_to_others(void **state)
 	assert_int_equal(lstat(link, &st), 0);
 	assert_int_equal(st.st_uid, first);
 	assert_int_equal(stat(twin, &st), 0);
-	assert_int_equal(st.st_uid, first + 65534); /* 1000 is not one of the range */
+	assert_int_equal(st.st_uid, first + 65534); /* 1000 is not in the range */
 	assert_int_equal(st.st_nlink, 2);
 	assert_int_equal(rmdir(sealed), 0);
 }
@@ -536,7 +537,8 @@ static void read_sealed(const void *arg, int folder, int in, void *result)
 	CLAIM(r, unlinkat(folder, "sealed/x", 0) < 0 && errno == EACCES);
 }
 
-/* Only who removes may write to their folders, only who reads all may look into them. */
+/* Only the role that removes may write to all folders, and only the role that
+ * reads may read all of them. */
 static void test_with_ranges_each_role_does_what_it_is_for(void **state)
 {
 	AUTO_FREE char *sealed = scene_path(state, "sealed");
@@ -571,7 +573,7 @@ static void test_with_ranges_nothing_else_is_in_reach_either(void **state)
 	}
 }
 
-/* What it says is the error; and nobody is left to be waited for. */
+/* The error is the work's own, and no process is left to be waited for. */
 static void ask_for_others(void *arg)
 {
 	struct in_ranges *r = arg;

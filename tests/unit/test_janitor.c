@@ -1,5 +1,5 @@
-/* The launcher is a child of ours that plays it; we are a subreaper, so that the
- * janitor it leaves behind can be waited for. */
+/* A child of the test plays the launcher.  The test is a subreaper, so that it
+ * can wait for the janitor that the launcher leaves behind. */
 #include "sandbox/janitor.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 
-static const struct cgroup no_cgroup; /* as a zero object is */
+static const struct cgroup no_cgroup; /* the same as a zero object */
 
 enum launcher_end { DISMISSES, IS_KILLED, EXITS, LEAVES_WORK };
 
@@ -99,7 +99,7 @@ struct launcher {
 	struct terminal t;
 	struct upper none;
 	struct janitor j;
-	int ours; /* the terminal's other end */
+	int ours; /* the other end of the terminal */
 };
 
 static void launcher_begin(struct launcher *l)
@@ -122,8 +122,8 @@ static void launcher_start_janitor(struct launcher *l)
 	      0);
 }
 
-/* A Ctrl-C goes to the whole foreground of a terminal, a hang-up too.  The
- * launcher has blocked them before it starts a janitor. */
+/* Ctrl-C and a hang-up go to a terminal's whole foreground group.  The launcher
+ * has blocked both signals before it starts a janitor. */
 static void play_signals(void *arg)
 {
 	struct launcher l;
@@ -147,7 +147,8 @@ static void test_signals_of_the_terminal_do_not_reach_it(void **state)
 	scene_child(play_signals, NULL);
 }
 
-/* Whoever reads what the caller writes must see its end in time. */
+/* A reader of the caller's output must see its end in time, so the janitor may
+ * hold no end of such a pipe. */
 static void play_pipes(void *arg)
 {
 	struct launcher l;
@@ -200,8 +201,8 @@ static bool sleeps_again_or_ended(void *who)
 	return now.state == 'Z' || (now.state == 'S' && now.sleeps > s->before);
 }
 
-/* The kernel closes the descriptors of who is killed one by one: the pipe's end comes before
- * that of a socket, which looks alive until then. */
+/* The kernel closes a killed process's descriptors one by one: the pipe's end
+ * comes before the socket's, so the socket still looks alive for a moment. */
 static void play_socket(void *arg)
 {
 	struct launcher l;
@@ -254,7 +255,7 @@ static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
 	free(u.path);
 }
 
-/* By a launcher that has confined itself and may not. */
+/* A launcher that has confined itself leaves this work, which it may no longer do. */
 static void test_it_does_what_it_is_left(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "upper-1");

@@ -1,4 +1,4 @@
-/* Jobs, with an executor that may say anything at any time. */
+/* Jobs, with an executor that may send anything at any time. */
 #include "sandbox/control/jobs.h"
 
 #include <setjmp.h>
@@ -29,14 +29,14 @@ struct scene {
 	struct sandbox box;
 	struct guest guest;
 	struct jobs jobs;
-	int executor; /* the other end */
-	struct buffer said; /* what the executor says next */
+	int executor; /* the executor's end of the channel */
+	struct buffer said; /* the executor's next frames */
 	unsigned started, failed, ended, waited, looked_up;
-	bool is_nobody; /* the user that is looked up */
-	uint32_t sys; /* of the last that failed */
+	bool is_nobody; /* true while the user that is looked up does not exist */
+	uint32_t sys; /* errno of the last failure */
 };
 
-/* Clients are told apart by their address alone. */
+/* Clients are told apart by address alone. */
 static char clients[2];
 
 static struct client *client(int i)
@@ -146,7 +146,7 @@ static struct job *add(struct scene *s, uint32_t id, struct client *owner)
 	return add_as(s, id, owner, NULL);
 }
 
-/* What jobs_frame() says to the one frame in `said`. */
+/* Passes the one frame in `said` to jobs_frame(), and returns its result. */
 static int frame(struct scene *s)
 {
 	struct frame f;
@@ -243,7 +243,8 @@ static void what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	struct scene *s = *state;
 
-	assert_int_equal(say_started(s, 1), 0); /* of nobody here: a session's, maybe */
+	assert_int_equal(say_started(s, 1), 0); /* about no job of this test: maybe a
+						 * session's */
 	run(s, 1, client(0));
 	assert_int_equal(say_started(s, 1), -1);
 	assert_int_equal(say_failed(s, 1), -1);
@@ -258,15 +259,15 @@ static void what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 	assert_int_equal(s->failed, 0);
 }
 
-/* An executor that answers before it was asked would have the descriptors closed, and
- * what is opened next in their place sent to it. */
+/* If an executor's early answer made the supervisor close the descriptors, a
+ * file that is opened next under the same number would be sent to the executor. */
 static void descriptors_stay_open_until_they_have_gone(void **state)
 {
 	struct scene *s = *state;
 	char much[65536] = { 0 };
 	uint32_t id = 1;
 
-	/* Until the channel takes no more. */
+	/* Fills the channel. */
 	while (send(s->box.channel, much, sizeof(much), MSG_DONTWAIT) > 0)
 		;
 	struct job *j = add(s, id, client(0));
@@ -346,7 +347,7 @@ static void a_user_is_looked_up_before_it_is_started(void **state)
 	assert_int_equal(s->looked_up, 1);
 }
 
-/* The job is forgotten, and its place is free. */
+/* The job is removed, and its slot is free. */
 static void of_one_that_is_not_found_nothing_is_left(void **state)
 {
 	struct scene *s = *state;
@@ -391,9 +392,9 @@ static void so_many_are_remembered(void **state)
 	assert_non_null(jobs_find(&s->jobs, JOBS_REMEMBERED + 1));
 }
 
-#define THE_END 1000 /* with the tree */
+#define THE_END 1000 /* means the whole tree */
 
-/* The signals that the executor was sent, as numbers. */
+/* Returns the signals that were sent to the executor, as numbers. */
 static size_t signals(struct scene *s, uint32_t *ret, size_t max)
 {
 	struct buffer in;
@@ -430,7 +431,7 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 	assert_int_equal(jobs_wait(&s->jobs, 3, client(0), text_copy("2"), &e), 0);
 	assert_non_null(add(s, 4, client(0)));
 	jobs_leave(&s->jobs, client(0), NOW);
-	assert_null(jobs_find(&s->jobs, 4)); /* it was not even asked for */
+	assert_null(jobs_find(&s->jobs, 4)); /* the executor was not even asked for it */
 	assert_int_equal(signals(s, got, 8), 1);
 	assert_int_equal(got[0], SIGHUP);
 	assert_int_equal(say_exited(s, 3), 1);
@@ -439,12 +440,13 @@ static void a_client_that_goes_takes_what_is_its_own(void **state)
 
 /* --- time ----------------------------------------------------------------- */
 
-/* A process with this time-out, asked for at NOW, of a client that goes at `gone`; -1: it
- * stays.  The sandbox is paused from `pause` to `resume`; 0: it is not. */
+/* A process with this time-out, asked for at NOW, whose client leaves at
+ * `gone`; -1: it stays.  The sandbox is paused from `pause` to `resume`; 0: it
+ * is not. */
 struct life {
 	uint64_t timeout_ms;
 	int64_t gone, pause, resume;
-	int64_t end; /* when it is ended; 0: never */
+	int64_t end; /* time of its end; 0: never */
 	bool is_late;
 };
 
@@ -455,7 +457,7 @@ static const struct life lives[] = {
 	{ .timeout_ms = 1, .gone = -1, .end = 1, .is_late = true },
 	{ .timeout_ms = 60000, .gone = -1, .end = 60000, .is_late = true },
 	{ .gone = 7, .end = 7 + GRACE_MS },
-	/* The earlier one ends it. */
+	/* The earlier of the two ends it. */
 	{ .timeout_ms = 60000, .gone = 7, .end = 7 + GRACE_MS },
 	{ .timeout_ms = 5000, .gone = 7, .end = 5000, .is_late = true },
 	/* No time passes in a pause. */
@@ -464,13 +466,13 @@ static const struct life lives[] = {
 	{ .timeout_ms = 60000, .gone = -1, .pause = 1, .resume = 2, .end = 60001,
 	  .is_late = true },
 	{ .gone = 7, .pause = 8, .resume = 50008, .end = 7 + GRACE_MS + 50000 },
-	/* Its client goes in the pause: the grace is whole after it. */
+	/* Its client leaves during the pause: after the pause the grace is whole. */
 	{ .gone = 30000, .pause = 8, .resume = 50008, .end = 50008 + GRACE_MS },
 	{ .timeout_ms = 60000, .gone = 30000, .pause = 8, .resume = 50008,
 	  .end = 50008 + GRACE_MS },
 };
 
-/* Does what is to be done at this moment.  True: the end was sent. */
+/* Does the work of this moment.  Returns true if the end was sent. */
 static bool step(struct scene *s, const struct life *l, int64_t at)
 {
 	uint32_t got[8];
@@ -488,7 +490,7 @@ static bool step(struct scene *s, const struct life *l, int64_t at)
 	return has_ended;
 }
 
-/* The next moment in its life, or just before jobs_due(), or then. */
+/* Returns the next event of its life, the moment before jobs_due(), or jobs_due(). */
 static int64_t next_moment(const struct scene *s, const struct life *l, int64_t at)
 {
 	const int64_t due = jobs_due(&s->jobs);
@@ -519,12 +521,12 @@ static void a_process_is_ended_when_its_time_has_come(void **state)
 		if (end != l->end || j->has_timed_out != l->is_late)
 			fail_msg("row %zu: ended at %lld, %s", i, (long long)end,
 				 j->has_timed_out ? "late" : "not late");
-		assert_int_equal(jobs_due(&s->jobs), 0); /* once */
+		assert_int_equal(jobs_due(&s->jobs), 0); /* only once */
 		assert_int_equal(teardown(state) + setup(state), 0);
 	}
 }
 
-/* The soonest of all. */
+/* The earliest deadline of all jobs counts. */
 static void the_next_is_due_first(void **state)
 {
 	static const uint64_t timeouts[] = { 300, 0, 100, 200 };
@@ -546,7 +548,7 @@ static void the_next_is_due_first(void **state)
 	assert_int_equal(jobs_due(&s->jobs), 0);
 }
 
-/* The executor would call that untimely. */
+/* The executor would call such a request untimely. */
 static void nothing_is_started_in_a_pause_or_a_stop(void **state)
 {
 	struct scene *s = *state;

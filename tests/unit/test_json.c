@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/own.h"
 
-/* A text and its length, which may hold NUL. */
+/* A text that may hold NUL, and its length. */
 #define TEXT(s) (s), sizeof(s) - 1
 
 struct sample {
@@ -114,7 +114,8 @@ static void what_is_json_is_read(void **state)
 	}
 }
 
-/* Each text is copied to its exact size, so that a sanitizer sees a read behind. */
+/* Each text is copied to its exact size, so that a sanitizer sees a read beyond
+ * it. */
 static void what_is_not_json_is_refused_with_its_place(void **state)
 {
 	(void)state;
@@ -154,7 +155,7 @@ static void depth_is_bounded(void **state)
 	assert_null(json_parse(abyss, strlen(abyss), &e));
 }
 
-/* "[1,1,...,1]"; the array itself is a value as well. */
+/* Makes "[1,1,...,1]"; the array itself counts as a value, too. */
 static char *ones(size_t count)
 {
 	char *text = malloc(2 * count + 2);
@@ -194,7 +195,7 @@ static void readers_know_where_they_are(void **state)
 	json_root(doc, "file", &root);
 	assert_false(json_member(&root, "none", &item));
 	assert_null(item.value);
-	assert_false(json_member(&item, "none", &list)); /* of no value */
+	assert_false(json_member(&item, "none", &list)); /* it leaves the value empty */
 	assert_false(json_member(&root, "LIST", &item));
 	assert_true(json_member(&root, "list", &list));
 	assert_string_equal(list.place, "file.list");
@@ -229,7 +230,7 @@ static void members_are_stepped_through_in_order(void **state)
 
 	(void)state;
 	json_root(doc, "x", &root);
-	assert_false(json_step(&root, &item)); /* no array */
+	assert_false(json_step(&root, &item)); /* it is no array */
 	assert_true(json_step_key(&root, &item, &key));
 	assert_string_equal(key, "b");
 	assert_true(json_step_key(&root, &item, &key));

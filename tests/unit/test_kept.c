@@ -1,4 +1,4 @@
-/* kept: the last of a stream, and the count of what is lost. */
+/* kept: the last bytes of a stream, and the count of lost ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "sandbox/control/kept.h"
 
-/* What byte number `n` of the stream is: no period that a room has. */
+/* Byte number `n` of the stream; its period differs from every ring size. */
 static uint8_t byte_at(uint64_t n)
 {
 	return (uint8_t)(n % 251);
@@ -27,7 +27,7 @@ static void add(struct kept *k, size_t len, size_t more)
 	free(bytes);
 }
 
-/* All that is kept is what was added, wherever one begins to read. */
+/* The kept bytes are those that were added, wherever the reader begins. */
 static void check(const struct kept *k, uint64_t at)
 {
 	size_t want = (size_t)(k->end - at);
@@ -54,7 +54,7 @@ static void test_the_zero_object_keeps_nothing_and_has_no_memory(void **state)
 	kept_done(&k);
 }
 
-/* Without memory everything that comes is lost, and counted. */
+/* Without memory all bytes are lost, and counted. */
 static void test_nothing_granted_is_all_lost(void **state)
 {
 	struct kept k = { 0 };
@@ -101,7 +101,8 @@ static void test_what_is_not_granted_makes_the_oldest_go(void **state)
 	add(&k, 1, 0);
 	assert_int_equal(k.begin, 101);
 	check(&k, k.begin);
-	/* What was kept around the ring's end is so in a larger one. */
+	/* Bytes that wrapped around in the old ring are contiguous in a larger
+	 * one. */
 	add(&k, 5000, kept_wants(&k, 5000));
 	assert_int_equal(k.begin, 101);
 	check(&k, k.begin);
@@ -132,7 +133,7 @@ static void test_a_part_is_read_to_the_byte(void **state)
 	uint8_t got[8];
 
 	(void)state;
-	add(&k, KEPT_MIN + 3, KEPT_MIN); /* goes around after one byte more than 3 */
+	add(&k, KEPT_MIN + 3, KEPT_MIN); /* it wraps around after one byte more than 3 */
 	for (uint64_t at = k.begin; at + 4 <= k.end; at++) {
 		memset(got, 0xee, sizeof(got));
 		assert_int_equal(kept_copy(&k, at, got, 4), 4);

@@ -1,4 +1,4 @@
-/* keys: each name has its bytes, and what is nearly a name has none. */
+/* keys: each name has its bytes, and similar texts have none. */
 #include "base/keys.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static const struct {
 	{ "PgUp", "\x1b[5~" }, { "F1", "\x1bOP" },     { "C-c", "\x03" },
 };
 
-/* Texts that somebody may want to type. */
+/* Texts that a user may want to type. */
 static const char *const unknown[] = {
 	"",	"c",	 "C",	  "C-",	   "C-cc",   "C c",   "C-c ",	"-c",	  "up",
 	"tab",	"enter", "esc",	  "home",  "delete", "Upp",   "F0",	"F13",	  "f1",
@@ -78,7 +78,7 @@ static void each_name_has_its_bytes(void **state)
 		if (len != strlen(known[i].bytes) || memcmp(bytes, known[i].bytes, len) != 0)
 			fail_msg("%s has other bytes", known[i].name);
 	}
-	/* Whose byte is 0: */
+	/* The key whose byte is 0. */
 	assert_int_equal(key_find(bytes_of("C-@"), bytes), 1);
 	assert_int_equal(bytes[0], 0);
 	assert_int_equal(key_find(bytes_of("C-Space"), bytes), 1);

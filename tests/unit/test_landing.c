@@ -1,4 +1,4 @@
-/* Where a copy comes down, and what is left of one that did not. */
+/* The destination of a copy, and the leftovers of a failed copy. */
 #include "sandbox/cli/landing.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include "tests/unit/scene.h"
 
-/* Root changes its ids for good. */
+/* Runs `play` in a child, since root changes its ids for good. */
 static void in_folder(void **state, void (*play)(void *))
 {
 	scene_child(play, *state);
@@ -49,7 +49,7 @@ static void play_new_name(void *arg)
 	CHECK(!l.wants_content && !strcmp(l.rename, "x") && count("to") == 1);
 	CHECK(fstatat(l.folder, ".", &st, 0) == 0 && (st.st_mode & 07777) == 0700);
 	put(l.folder, "x", "new");
-	CHECK(access("to/x", F_OK) < 0); /* not before it is whole */
+	CHECK(access("to/x", F_OK) < 0); /* not before the copy is complete */
 	CHECK(landing_settle(&l, &e) == 0 && access("to/x", F_OK) == 0);
 	landing_done(&l);
 	CHECK(count("to") == 1);
@@ -68,7 +68,8 @@ static void play_below(void *arg)
 	CHECK(chdir(arg) == 0 && mkdir("to", 0755) == 0);
 	landing_init(&l);
 	CHECK(landing_open(&l, "to", "name", false, &e) == 0 && !strcmp(l.rename, "name"));
-	CHECK(mkdirat(l.folder, "name", 0555) == 0); /* a closed one can't be moved as it is */
+	CHECK(mkdirat(l.folder, "name", 0555) == 0); /* a closed folder cannot be moved
+						      * as it is */
 	CHECK(landing_settle(&l, &e) == 0);
 	landing_done(&l);
 	struct stat st;
@@ -91,7 +92,7 @@ static void play_left(void *arg)
 	CHECK(mkdirat(l.folder, "x", 0755) == 0 && mkdirat(l.folder, "x/y", 0500) == 0);
 	landing_done(&l);
 	CHECK(count(".") == 0);
-	landing_done(&l); /* and again: nothing */
+	landing_done(&l); /* a second call does nothing */
 }
 
 static void test_what_is_not_settled_is_removed(void **state)
@@ -139,7 +140,8 @@ static void test_a_folder_that_is_there_gets_the_content(void **state)
 	in_folder(state, play_merge);
 }
 
-/* A link to a folder is no folder here: it is replaced, and not followed. */
+/* A link to a folder does not count as a folder: the copy replaces it and does
+ * not follow it. */
 static void play_link(void *arg)
 {
 	struct landing l;

@@ -1,4 +1,4 @@
-/* Each case in a child, since a domain is for ever. */
+/* Each case runs in a child, since a domain is for ever. */
 #include "sandbox/landlock.h"
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void play_try(void *arg)
 	CHECK(landlock_try(&e) == 0);
 	if (landlock_abi() >= LANDLOCK_ABI_SCOPES)
 		CHECK(kill(getppid(), 0) == -1 && errno == EPERM);
-	/* Domains nest; this one denied what no test needs. */
+	/* Domains nest; this one denies nothing that a test needs. */
 	CHECK(landlock_try(&e) == 0);
 }
 
@@ -84,7 +84,7 @@ static void play_confined(void *arg)
 	REFUSED(unlink("theirs/f"), EACCES);
 	REFUSED(execl("/bin/true", "true", NULL), EACCES);
 	REFUSED(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL), EPERM);
-	/* Nobody listens at port 1. */
+	/* Port 1 has no listener. */
 	REFUSED(connect_to(1), landlock_abi() >= 4 ? EACCES : ECONNREFUSED);
 }
 
@@ -101,7 +101,7 @@ static void test_it_needs_no_new_privs(void **state)
 	(void)state;
 	need_landlock();
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* in a sandbox there is no way without */
+		skip(); /* a sandbox always sets no_new_privs */
 	scene_child(play_without_bit, NULL);
 }
 

@@ -1,5 +1,5 @@
-/* layers: what is whole and what was expected stands in the store, unpacked, and nothing
- * else does. */
+/* layers: a complete layer with the expected digest gets into the store,
+ * unpacked; no other does. */
 #include "rootfs-tools/layers.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/archive.h"
 #include "tests/unit/in_store.h"
 
-/* A layer of a folder with a file, and its diff_id. */
+/* Makes a layer of a folder with a file, and its diff_id. */
 static int small_layer(struct digest *ret, const char *text)
 {
 	struct buffer tar;
@@ -38,7 +38,7 @@ static int small_layer(struct digest *ret, const char *text)
 	return fd;
 }
 
-/* In a sandbox nobody has a jail. */
+/* In a sandbox of hutch no jail can be made. */
 static void skip_without_namespaces(void)
 {
 	pid_t pid = fork();
@@ -56,7 +56,7 @@ static void check_nothing(const struct store *s, const struct digest *d)
 	AUTO_FREE char *tmp = text_format("%s/tmp", s->path);
 
 	assert_false(layers_has(s, d, NULL));
-	assert_int_equal(rmdir(layers), 0); /* they are empty */
+	assert_int_equal(rmdir(layers), 0); /* both are empty */
 	assert_int_equal(rmdir(tmp), 0);
 	assert_int_equal(mkdir(layers, 0700), 0);
 	assert_int_equal(mkdir(tmp, 0700), 0);
@@ -89,7 +89,7 @@ static void check_small(const struct store *s, const struct digest *d, const cha
 	assert_string_equal(is, text);
 }
 
-/* Member by member: bytes that pad the struct may differ. */
+/* Compares member by member: padding of the struct may differ. */
 static void assert_same(const struct layer_about *a, const struct layer_about *b)
 {
 	assert_int_equal(a->entries, b->entries);
@@ -121,10 +121,10 @@ static void test_a_layer_is_unpacked_once(void **state)
 	assert_true(layers_has(&s, &d, &again));
 	assert_same(&about, &again);
 	check_small(&s, &d, "text");
-	/* The blob is not even looked at. */
+	/* The blob is not even read. */
 	unpack(&s, null, &d, &again);
 	assert_same(&about, &again);
-	/* Nobody knew that it is there. */
+	/* Without its diff_id, the layer is found only by unpacking. */
 	unpack(&s, blob, NULL, &again);
 	assert_same(&about, &again);
 	assert_int_equal(scene_open_fds(), before);
@@ -153,8 +153,8 @@ static void test_what_has_another_digest_is_refused_and_removed(void **state)
 	store_done(&s);
 }
 
-/* What the tar says is only believed when it is the right one; but that it is none is
- * said better than that it has another digest. */
+/* A tar is used only if its digest is right.  If the blob is no tar, the error
+ * says that rather than that the digest differs. */
 static void test_what_is_no_tar_is_refused_and_removed(void **state)
 {
 	static const struct {
@@ -187,7 +187,7 @@ static void test_what_is_no_tar_is_refused_and_removed(void **state)
 	store_done(&s);
 }
 
-/* What is behind the tar's end is a part of what has the digest. */
+/* Bytes after the tar's end are part of the digest. */
 static void test_what_is_behind_the_end_is_hashed(void **state)
 {
 	const size_t more = 100 << 20;
@@ -281,9 +281,10 @@ static void test_several_at_once_agree(void **state)
 
 #define PAGE 4096
 
-/* Kills a process that unpacks, when no more than PAGE of the first `len` bytes of a layer
- * are still to be read: a pipe of one page tells.  Its jailed process dies with it, and has
- * the lock of what it left until then: as a subreaper this process waits for both. */
+/* Kills a process that unpacks, when no more than PAGE of the first `len` bytes
+ * of a layer are unread: the pipe holds one page.  Its jailed process dies with
+ * it, and holds the lock of the unfinished layer until then: this process is a
+ * subreaper and waits for both. */
 static void kill_over(const struct store *s, const struct digest *d, const void *bytes,
 		      size_t len)
 {
@@ -306,7 +307,7 @@ static void kill_over(const struct store *s, const struct digest *d, const void 
 	assert_int_equal(errno, ECHILD);
 }
 
-/* Who is killed over it leaves what the next one removes. */
+/* A killed process leaves a partial layer, which the next one removes. */
 static void test_what_a_kill_leaves_is_in_nobodys_way(void **state)
 {
 	struct buffer tar;

@@ -1,4 +1,5 @@
-/* What was used, in a folder of the test's, and what is to be shown for it. */
+/* Paths that were used, in a folder of the test, and the volumes that a policy
+ * needs for them. */
 #include "sandbox/learn_paths.h"
 
 #include <setjmp.h>
@@ -20,7 +21,7 @@
 #include "tests/unit/scene.h"
 
 struct world {
-	const char *top; /* borrowed: the test's folder, which is a home, too */
+	const char *top; /* borrowed: the test's folder, which is also a home */
 	struct plan plain;
 	struct list also, homes, own, secrets, autos;
 	struct protect *later;
@@ -56,7 +57,8 @@ static void end(struct world *w)
 	protect_free(w->later);
 }
 
-/* A file of the host's, with the folders above it; a folder where it ends in '/'. */
+/* Makes a file of the host, with the folders above it; a folder if the name
+ * ends in '/'. */
 static void make(const struct world *w, const char *name)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->top, name);
@@ -79,7 +81,8 @@ static void use(struct world *w, const char *name, unsigned how)
 	traced_add(&w->seen, path, how);
 }
 
-/* All that is to be shown: "NAME r", "NAME w", "NAME e", a folder's with '/'. */
+/* Compares all volumes of the policy: "NAME r", "NAME w", "NAME e", with '/'
+ * for folders. */
 static void expect(struct world *w, const char *all)
 {
 	const struct learn_ground ground = { &w->plain, &w->also, &w->homes, &w->own,
@@ -247,13 +250,13 @@ static void test_what_is_made_in_a_home_is_told_by_its_name(void **state)
 	end(&w);
 }
 
-/* A link, as /home is on some hosts, or a bind mount. */
+/* The home is a link, as /home is on some hosts, or a bind mount. */
 static void test_a_home_is_one_by_any_of_its_names(void **state)
 {
 	struct world w;
 
 	begin(&w, *state);
-	list_done(&w.homes); /* its own folder is none here */
+	list_done(&w.homes); /* its own folder is no home here */
 	list_addf(&w.homes, "%s/var/u", w.top);
 	list_addf(&w.secrets, "%s/var/u/.ssh", w.top);
 	make(&w, "var/u/.ssh/id");
@@ -284,7 +287,7 @@ static void test_what_an_automounter_has_is_not_looked_at(void **state)
 	end(&w);
 }
 
-/* To open a FIFO is something that its other end notices. */
+/* Opening a FIFO would be noticed at its other end. */
 static void test_a_fifo_that_was_executed_is_not_opened(void **state)
 {
 	struct world w;
@@ -313,7 +316,7 @@ static void test_what_may_not_be_read_is_not_shown(void **state)
 	struct world w;
 
 	if (geteuid() == 0)
-		skip(); /* who may read all */
+		skip(); /* a user who may read everything */
 	begin(&w, *state);
 	make(&w, "d/closed");
 	make(&w, "d/open");
@@ -436,7 +439,7 @@ static void test_the_kernels_own_is_told_once_and_not_shown(void **state)
 	struct world w;
 
 	begin(&w, *state);
-	const bool has_sys = access("/sys", F_OK) == 0; /* none in a sandbox */
+	const bool has_sys = access("/sys", F_OK) == 0; /* a sandbox has none */
 	use(&w, "/proc", TRACED_LOOK);
 	use(&w, "/proc/self/status", TRACED_READ);
 	use(&w, "/sys/kernel", TRACED_READ);

@@ -1,6 +1,6 @@
-/* A sandbox that ends with one connection: who may ask for what before it is taken, and
- * whose leaving ends it.  All of the supervisor's that clients talk to, and a process in
- * the place of pid 1. */
+/* A sandbox that ends with one connection: which client may ask for what before
+ * the sandbox is taken, and whose leaving ends it.  The test runs the parts of
+ * the supervisor that clients talk to; another process stands for pid 1. */
 #include "sandbox/control/lease.h"
 
 #include <setjmp.h>
@@ -32,9 +32,9 @@ static struct {
 	struct registry_entry entry;
 	struct launch launch;
 	struct policy policy;
-	int holder;    /* our end of the lease */
-	int channel;   /* of what is no executor */
-	unsigned open; /* descriptors, before */
+	int holder;    /* the test's end of the lease */
+	int channel;   /* the other end of the channel; there is no executor */
+	unsigned open; /* descriptors before the test */
 	char answer[ANSWER_MAX];
 } x;
 
@@ -64,7 +64,7 @@ static pid_t start_process(void)
 	return pid;
 }
 
-/* As supervisor_run() does it, but that it confines itself to nothing. */
+/* Starts the supervisor as supervisor_run() does, but unconfined. */
 static void start_supervisor(int lease)
 {
 	struct supervisor *s = &x.s;
@@ -104,7 +104,8 @@ static int start(void **state, bool has_lease)
 	x.open = scene_open_fds();
 	policy_init(&x.policy);
 	launch_init(&x.launch, &x.policy);
-	x.launch.sandbox.pid = start_process(); /* first: it has no end of a connection */
+	x.launch.sandbox.pid = start_process(); /* started first: it holds no end of a
+						 * connection */
 	x.launch.sandbox.channel = make_pair(&x.channel);
 	if ((has_lease ? registry_create_waiting("box", &x.entry, &e) :
 			 registry_create("box", &x.entry, &e)) < 0)
@@ -138,7 +139,7 @@ static void end_supervisor(struct supervisor *s)
 	own_free(&s->created);
 }
 
-/* Whatever a test does, nothing is left. */
+/* Cleans up whatever state a test left. */
 static int teardown(void **state)
 {
 	if (x.launch.sandbox.pid > 0) {
@@ -160,7 +161,7 @@ static int teardown(void **state)
 
 /* --- those who talk to it ----------------------------------------------------- */
 
-/* What the supervisor does about clients in a turn of its loop. */
+/* Does what a turn of the supervisor's loop does for clients. */
 static void turn(void)
 {
 	struct pollfd w[CLIENTS_MAX];
@@ -206,7 +207,7 @@ static void expect(int fd, const char *request, const char *part)
 		fail_msg("'%s' was expected, and came: %.300s", part, x.answer);
 }
 
-/* One that has said hello. */
+/* Connects and says hello. */
 static int join_and_greet(void)
 {
 	const int fd = join();
@@ -240,7 +241,7 @@ static void expect_alive(void)
 	assert_int_equal(waitpid(x.launch.sandbox.pid, NULL, WNOHANG), 0);
 }
 
-/* By the lease; and pid 1 was killed. */
+/* The sandbox has ended because of the lease, and pid 1 was killed. */
 static void expect_end(void)
 {
 	int status = 0;
@@ -264,7 +265,7 @@ static void test_what_waits_has_its_holder_as_a_client_from_the_start(void **sta
 	(void)state;
 	assert_int_equal(x.s.client_count, 1);
 	assert_ptr_equal(x.s.lease.holder, x.s.clients[0]);
-	assert_true(x.s.lease.fd <= 0); /* the client's now */
+	assert_true(x.s.lease.fd <= 0); /* the client owns it now */
 	assert_string_equal(lease_state(&x.s.lease), "\"waiting\"");
 	assert_int_equal(lease_check(&x.s, x.s.clients[0], NULL), 0);
 	assert_true(shows_as_waiting());
@@ -286,7 +287,7 @@ static void test_what_waits_can_be_looked_at_and_is_not_taken_by_that(void **sta
 	}
 	expect(other, INFO, "\"lease\":\"waiting\"");
 	assert_true(shows_as_waiting());
-	assert_int_equal(x.s.clocks.ttl_due, 0); /* --ttl has not begun */
+	assert_int_equal(x.s.clocks.ttl_due, 0); /* --ttl does not run yet */
 	expect_alive();
 }
 
@@ -319,7 +320,7 @@ static void test_what_waits_can_be_ended_by_anybody(void **state)
 	AUTO_CLOSE int other = join_and_greet();
 
 	assert_string_equal(ask(other, "\"method\":\"kill\""),
-			    ""); /* when it has ended */
+			    ""); /* after the end */
 	assert_string_equal(x.s.ending.reason, "killed");
 	assert_null(x.s.ending.limit);
 	assert_true(guest_is_over(&x.s.guest));
@@ -343,7 +344,7 @@ static void test_what_waits_ends_when_its_holder_leaves(void **state)
 	expect_alive();
 	leave(&x.holder);
 	expect_end();
-	assert_null(x.s.lease.holder); /* which is gone */
+	assert_null(x.s.lease.holder); /* the holder has left */
 }
 
 /* --- held ------------------------------------------------------------------------ */
@@ -424,8 +425,9 @@ static void test_it_is_held_as_long_as_anybody_has_the_descriptor(void **state)
 	expect_end();
 }
 
-/* What it sent before is answered, and its connection stays open until all is over,
- * whatever others ask for meanwhile. */
+/* Requests that the holder sent before its end of file are answered, and its
+ * connection stays open until the sandbox has ended, whatever other clients ask
+ * for meanwhile. */
 static void test_a_holder_that_says_nothing_more_sees_the_end(void **state)
 {
 	char more;
@@ -441,7 +443,7 @@ static void test_a_holder_that_says_nothing_more_sees_the_end(void **state)
 	assert_int_equal(recv(x.holder, &more, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
 	expect_end();
-	x.s.has_ended = true; /* as supervisor_run() has it then */
+	x.s.has_ended = true; /* as supervisor_run() sets it */
 	turn();
 	assert_int_equal(recv(x.holder, &more, 1, MSG_DONTWAIT), 0);
 }
@@ -510,7 +512,7 @@ static void test_released_it_has_the_name_that_was_asked_for(void **state)
 	expect_absent("box");
 }
 
-/* What cannot be had leaves the lease as it is. */
+/* A name that cannot be had leaves the lease unchanged. */
 static void test_it_is_held_as_before_where_the_name_is_not_to_be_had(void **state)
 {
 	struct registry_entry house;
@@ -528,8 +530,8 @@ static void test_it_is_held_as_before_where_the_name_is_not_to_be_had(void **sta
 	expect_end();
 }
 
-/* Of libhutch's handle that is closed before the answer came, or of a supervisor that was
- * too slow for who asked. */
+/* Either a handle of libhutch was closed before the answer came, or the
+ * supervisor was too slow for its client. */
 static void test_it_is_not_released_for_a_holder_that_has_gone(void **state)
 {
 	(void)state;
@@ -539,7 +541,7 @@ static void test_it_is_not_released_for_a_holder_that_has_gone(void **state)
 	expect_end();
 }
 
-/* It still reads: the answer tells it whose the sandbox is. */
+/* The holder still reads: the answer tells it who owns the sandbox. */
 static void test_it_is_released_for_a_holder_that_says_nothing_more(void **state)
 {
 	(void)state;

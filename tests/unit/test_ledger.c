@@ -1,5 +1,5 @@
-/* ledger: entries are chained, over files and writers; what a killed writer leaves is told;
- * whatever else is changed is found. */
+/* ledger: entries form a chain across files and writers; a killed writer's
+ * partial entry is reported; every other change is found. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static void add(struct ledger *l, unsigned n)
 	assert_int_equal(ledger_add(l, "test", members, false, &e), 0);
 }
 
-/* Whether all of it is whole; *e says what is not. */
+/* Checks the whole ledger.  Returns -1 with *e if it is broken. */
 static int check(const struct place *p, struct ledger_check *c, struct err *e)
 {
 	struct ledger_walk w;
@@ -114,7 +114,7 @@ static void claim_broken(const struct place *p, const char *where)
 		fail_msg("'%s', not '%s'", e.text, where);
 }
 
-/* All of a file, with a 0 behind it. */
+/* Returns a whole file, with a 0 after it. */
 static char *text_of(const struct place *p, unsigned number, size_t *ret_len)
 {
 	char name[LEDGER_NAME_MAX], *text;
@@ -159,8 +159,8 @@ static void test_entries_follow_from_one_another(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-/* Each byte of each line but the last, whose hash nobody has, and the newline that makes
- * it one of its own. */
+/* Each byte of each line but the last, whose hash no later line has, and the
+ * newline that ends a line. */
 static void test_a_changed_byte_is_found(void **state)
 {
 	struct place *p = *state;
@@ -183,7 +183,7 @@ static void test_a_changed_byte_is_found(void **state)
 	claim_whole(p, 4);
 }
 
-/* The lines of the first file, in another order: '0' is the first of them. */
+/* Writes the lines of the first file in another order: '0' is the first of them. */
 static void reorder(const struct place *p, const char *order)
 {
 	AUTO_FREE char *text = text_of(p, 1, NULL);
@@ -264,14 +264,14 @@ static void test_the_chain_goes_on_in_the_next_file(void **state)
 		add(&p->l, n);
 	assert_true(p->l.number > 5);
 	claim_whole(p, 60);
-	/* Another process, which has nothing in memory. */
+	/* Another process has no state in memory. */
 	ledger_init(&other);
 	other.file_max = 1000;
 	assert_int_equal(ledger_open(&other, p->path, &e), 0);
 	assert_int_equal(other.number, p->l.number);
 	for (unsigned n = 0; n < 20; n++)
 		add(&other, n);
-	add(&p->l, 60); /* and the first goes on behind it */
+	add(&p->l, 60); /* the first one goes on after the other's entries */
 	assert_int_equal(p->l.number, other.number);
 	ledger_done(&other);
 	claim_whole(p, 81);
@@ -294,7 +294,7 @@ static void test_files_that_were_taken_away_are_missed(void **state)
 	assert_int_equal(unlinkat(p->l.folder, "log.2", 0), 0);
 	claim_broken(p, "log.3:1: it does not follow");
 	put_text(p, 2, second, strlen(second));
-	/* The oldest may have been moved elsewhere, by somebody who knows its hash. */
+	/* The owner may have moved the oldest file elsewhere. */
 	assert_int_equal(unlinkat(p->l.folder, "log.1", 0), 0);
 	claim_broken(p, "log.2:1: the log begins with entry");
 	struct ledger_entry x;
@@ -328,7 +328,7 @@ static void test_a_part_of_a_line_is_ended_and_told(void **state)
 		assert_int_equal(c.torn_len, 0);
 		assert_int_equal(c.torn_count, i < 4 ? i + 1 : i);
 	}
-	/* It is covered by the chain, as all else is. */
+	/* The chain covers the report, too. */
 	size_t len;
 	AUTO_FREE char *text = text_of(p, 1, &len);
 	char *at = strstr(text, "x\ny<torn>");
@@ -347,7 +347,7 @@ static void test_an_entry_without_its_newline_is_no_entry(void **state)
 	add(&p->l, 1);
 	AUTO_FREE char *text = text_of(p, 1, &len);
 	put_text(p, 1, text, len - 1);
-	add(&p->l, 2); /* the number that the torn one had is free */
+	add(&p->l, 2); /* the torn entry's number is free */
 	struct ledger_check c;
 	struct err e;
 	assert_int_equal(check(p, &c, &e), 0);
@@ -364,14 +364,15 @@ static void test_the_first_line_of_a_file_may_be_torn(void **state)
 	claim_whole(p, 2);
 	p->l.file_max = 100;
 	assert_int_equal(io_write_all(p->l.file, "{\"v\"", 4), 0);
-	add(&p->l, 1); /* ended where it is, though the file is full */
+	add(&p->l, 1); /* the torn line is ended in place, though the file is full */
 	assert_int_equal(p->l.number, 1);
 	add(&p->l, 2);
 	assert_int_equal(p->l.number, 2);
 	claim_whole(p, 5);
 }
 
-/* What no killed writer leaves is not ended, and not told away. */
+/* A whole line that is no entry was not left by a killed writer, so it is
+ * neither ended nor reported as torn. */
 static void test_a_whole_line_that_is_no_entry_refuses_the_next(void **state)
 {
 	static const char *const lines[] = { "junk\n", "{}\n", "\n" };
@@ -388,7 +389,7 @@ static void test_a_whole_line_that_is_no_entry_refuses_the_next(void **state)
 		claim_broken(p, "log.1:2: it is no entry");
 		put_text(p, 1, text, len);
 	}
-	/* Nor is more than an entry can be. */
+	/* Nor is one that is longer than an entry can be. */
 	AUTO_FREE char *much = calloc(1, 3 * LEDGER_ENTRY_MAX);
 	assert_int_equal(io_write_all(p->l.file, much, 3 * LEDGER_ENTRY_MAX), 0);
 	assert_int_equal(ledger_add(&p->l, "test", "", false, &e), -1);
@@ -436,7 +437,7 @@ static void test_an_entry_is_bounded(void **state)
 	memset(much, 'x', LEDGER_ENTRY_MAX);
 	assert_int_equal(ledger_add(&p->l, "test", much, false, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	/* The largest that there is can be gone on from. */
+	/* The ledger goes on after the longest possible entry. */
 	memcpy(much, "\"x\":\"", 5);
 	strcpy(much + LEDGER_ENTRY_MAX - 514, "\"");
 	for (int i = 0; i < 4; i++) {
@@ -458,7 +459,7 @@ static void write_each(const char *path)
 
 	ledger_init(&l);
 	l.file_max = 20000;
-	l.wait_ms = PATIENCE_MS; /* nobody's turn is promised to come soon */
+	l.wait_ms = PATIENCE_MS; /* a turn may take long to come */
 	if (ledger_open(&l, path, &e) < 0)
 		_exit(1);
 	for (int n = 0; n < EACH; n++)
@@ -486,7 +487,7 @@ static void test_writers_side_by_side_make_one_chain(void **state)
 	claim_whole(p, WRITERS * EACH);
 }
 
-/* A child that holds the lock until the other end of its socket is closed. */
+/* Starts a child that holds the lock until the other end of its socket is closed. */
 static pid_t hold_lock(const char *path, int operation, int *ret_release)
 {
 	int ends[2];
@@ -517,7 +518,7 @@ static void release(pid_t pid, int *release)
 	assert_int_equal(status, 0);
 }
 
-/* With no time to wait there is one try, so what holds the lock decides alone. */
+/* With a waiting time of 0 there is exactly one try, so the lock alone decides. */
 static void test_a_lock_that_is_held_for_too_long_is_told(void **state)
 {
 	static const struct {
@@ -562,7 +563,7 @@ static void test_a_lock_that_is_let_go_of_in_time_is_had(void **state)
 	pid_t waiter = fork();
 	assert_true(waiter >= 0);
 	if (waiter == 0) {
-		own_close(&holder); /* or the holder would not see its end */
+		own_close(&holder); /* the holder would not see its end otherwise */
 		_exit(ledger_add(&p->l, "test", "", false, &e) == 0 ? 0 : 1);
 	}
 	release(pid, &holder);
@@ -585,7 +586,7 @@ static void test_a_folder_that_others_may_write_to_is_refused(void **state)
 	assert_int_equal(chmod(p->path, 0700), 0);
 }
 
-/* A link in the place of a file would have entries written elsewhere. */
+/* A link in the place of a file would redirect entries elsewhere. */
 static void test_a_link_is_not_followed(void **state)
 {
 	struct place *p = *state;

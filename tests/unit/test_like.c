@@ -34,7 +34,7 @@ static void test_stars_and_question_marks(void **state)
 			fail_msg("'%s' and '%s'", samples[i].pattern, samples[i].name);
 }
 
-/* No stars make it go back for each other. */
+/* Several stars do not multiply the backtracking. */
 static void test_the_time_is_the_product_of_the_lengths_at_most(void **state)
 {
 	char pattern[200], *name = malloc(100000);

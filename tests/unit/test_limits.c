@@ -1,4 +1,4 @@
-/* What --memory and --disk make of the sizes in a plan. */
+/* The sizes that --memory and --disk give to a plan. */
 #include "sandbox/limits.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct sizes {
 	const char *root, *shm, *dev, *sized;
 };
 
-/* Three that have to share; /dev holds no files. */
+/* Three tmpfs that share the limit; /dev holds no files. */
 static const struct sizes all_sizes[] = {
 	{ { .disk = 8 * MIB },
 	  "size=8388608,nr_inodes=3072", "size=8388608,nr_inodes=3072,mode=1777",
@@ -73,7 +73,7 @@ static void test_logs_are_an_eighth_of_memory_at_most(void **state)
 		plan_init(&p);
 		p.has_ranges = rows[i].has_ranges;
 		limits_plan_logs(&p, &policy);
-		limits_plan(&p, &policy); /* which leaves it alone */
+		limits_plan(&p, &policy); /* the step stays unchanged */
 		assert_int_equal(p.steps[0].kind, STEP_LOGS);
 		assert_string_equal(p.steps[0].target, "/run/hutch/log");
 		assert_string_equal(p.steps[0].data, rows[i].data);
@@ -102,7 +102,8 @@ static void test_each_tmpfs_gets_its_share(void **state)
 	}
 }
 
-/* More than a quarter of any machine: then that stays the bound. */
+/* The limit is more than four times any machine's memory, so the default bound
+ * stays. */
 static void test_a_large_limit_takes_nothing_away(void **state)
 {
 	struct policy policy;
@@ -146,7 +147,7 @@ static void test_a_place_for_the_cgroup(void **state)
 	policy_init(&policy);
 	policy.limits.disk = 8 * MIB;
 	build(&p, &policy);
-	assert_int_equal(p.count, 5); /* no cgroup, no place */
+	assert_int_equal(p.count, 5); /* no cgroup is planned */
 	plan_done(&p);
 
 	policy.limits.pids = 5;

@@ -12,7 +12,7 @@
 #include "base/list.h"
 #include "tests/unit/scene.h"
 
-/* Of a folder with the folders a and a/b, and links in it. */
+/* Links in a folder that has the folders a and a/b. */
 static const struct {
 	const char *name, *to;
 } links[] = {
@@ -43,7 +43,7 @@ static const struct {
 	{ "odd/y", "odd none", "a/none/y" },
 };
 
-/* `path` in the scene, and "..", as many as it has, taken out of it. */
+/* Returns `path` in the scene, with each ".." resolved. */
 static char *wanted_path(const char *scene, const char *path)
 {
 	if (path[0] == '/')

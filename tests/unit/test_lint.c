@@ -1,5 +1,6 @@
-/* lint: what a linter says of an edit, asked by a real executor; the linters are scripts
- * of the test's own where their words matter, and the machine's where theirs do. */
+/* lint: a linter's findings about an edit, asked for by a real executor.  Where
+ * the wording matters the linters are scripts of the test, elsewhere the
+ * machine's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
-/* An executor, and a session that looks for programs in bin/ first. */
+/* Starts an executor, and a session that searches for programs in bin/ first. */
 static int setup_programs(void **state)
 {
 	(void)state;
@@ -70,7 +71,7 @@ static struct edit_request replacing(const char *path, const char *old, const ch
 				      .old_str = bytes_of(old), .new_str = bytes_of(new) };
 }
 
-/* What stands between the snippet and what follows it. */
+/* Returns the text between the snippet and the advice after it. */
 static char *words_of(const struct act *x)
 {
 	const char *end = strstr(x->content, "Review the changes and make sure");
@@ -103,7 +104,7 @@ static void lints(struct edit_request r, const char *expected, size_t row)
 #define FOUND(text) "\nLinting issues found in the changes:\n" text "\n\n"
 #define NOTHING	    "\nNo linting issues found in the changes.\n"
 
-/* A linter that does not like capitals. */
+/* A linter that reports capital letters. */
 #define PICKY "awk '{ at = match($0, /[A-Z]/) } at { print \"stdin:\" NR \":\" at \": capital \" " \
 	      "substr($0, at, 1) }'"
 
@@ -115,13 +116,14 @@ static void test_what_is_new_is_told(void **state)
 		{ "a\nb\nc\n", "b", "x", NOTHING },
 		{ "a\nb\nc\n", "b", " B", FOUND("- Line 2, Column 2: capital B") },
 		{ "a\nB\nc\n", "B", "b", NOTHING },
-		/* What was there before is not, wherever it is by now... */
+		/* Findings that existed before the edit are not shown, even if
+		 * their lines moved... */
 		{ "A\nb\nC\n", "b", "x", NOTHING },
 		{ "A\nb\nC\n", "b", "x\ny\nz", NOTHING },
 		{ "A\nb\nc\nd\nE\n", "b\nc\n", "", NOTHING },
 		{ "b\nC", "b\n", "", NOTHING },
 		{ "b\nC", "b", "x\nb", NOTHING },
-		/* ...but in a line that was changed. */
+		/* ...unless the edit changed their line. */
 		{ "A\nB\nC\n", "B", "B!", FOUND("- Line 2, Column 1: capital B") },
 		{ "A\nB\nC\n", "B", "B\nB", FOUND("- Line 3, Column 1: capital B") },
 		{ "a\nb\n", "a\nb", "X\n Y", FOUND("- Line 1, Column 1: capital X\n"
@@ -135,7 +137,7 @@ static void test_what_is_new_is_told(void **state)
 		put("f.py", rows[i].file, 0600);
 		lints(replacing("f.py", rows[i].old, rows[i].new), rows[i].says, i);
 	}
-	/* And of an insert. */
+	/* The same for an insert. */
 	put("f.py", "A\nb\n", 0600);
 	struct edit_request r = replacing("f.py", "", "C");
 	r.command = "insert";
@@ -144,7 +146,7 @@ static void test_what_is_new_is_told(void **state)
 	lints(r, FOUND("- Line 3, Column 1: capital C"), 99);
 }
 
-/* Those of the machine. */
+/* The machine's linters. */
 static void test_who_is_asked(void **state)
 {
 	static const struct {
@@ -170,13 +172,13 @@ static void test_who_is_asked(void **state)
 	}
 }
 
-/* Of programs that do not work, do not come to an end, or say what nobody can read. */
+/* Linters that fail, do not end, or print unreadable output. */
 static void test_a_linter_that_does_not_work(void **state)
 {
 	static const struct {
 		const char *script, *says;
 	} rows[] = {
-		/* The next one is asked. */
+		/* The next linter is asked. */
 		{ "exit 3", FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "echo stdin:1:1: x; kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
@@ -184,7 +186,7 @@ static void test_a_linter_that_does_not_work(void **state)
 		{ "echo other:1:1: x; echo stdin:x:1: y; echo stdin:; echo; exit 0", NOTHING },
 		{ "echo stdin:1:1: x; exit 1", FOUND("- Line 1, Column 1: x") },
 		{ "echo stdin:1: x", FOUND("- Line 1, Column 1: x") },
-		{ "echo stdin:7: x", NOTHING }, /* behind the end, as before */
+		{ "echo stdin:7: x", NOTHING }, /* beyond the end, as before the edit */
 		{ "echo stdin:0:0: x", FOUND("- Line 1, Column 1: x") },
 		{ "printf 'stdin:1:9: z\\nstdin:1:1: b\\nstdin:1:1: a'",
 		  FOUND("- Line 1, Column 1: b\n- Line 1, Column 1: a\n"
@@ -218,10 +220,10 @@ static void test_a_flood_of_findings_is_bounded(void **state)
 	assert_int_equal(lines, 100);
 }
 
-/* It says so, and by which process. */
+/* Prints its pid to a file, and tells through the FIFO that it runs. */
 #define HANG "cd ${PATH%%/bin:*}; sleep 1000 & echo $! >pid; echo >fifo; wait"
 
-/* Its process group is ended, and nobody waits for it meanwhile. */
+/* Its process group is killed, and the executor does not block meanwhile. */
 static void hang(uint32_t *ret_id)
 {
 	AUTO_FREE char *path = text_format("%s/f.py", a.home);
@@ -250,7 +252,7 @@ static void test_a_linter_that_hangs_is_ended_by_a_cancel(void **state)
 	check_gone();
 }
 
-/* When it is asked. */
+/* The time when the linter is started. */
 #define T0 1000
 
 static pid_t pid_in(const char *path)
@@ -264,11 +266,11 @@ static pid_t pid_in(const char *path)
 
 static bool has_ended(void *pid)
 {
-	(void)waitpid(*(pid_t *)pid, NULL, WNOHANG); /* it may have become ours */
+	(void)waitpid(*(pid_t *)pid, NULL, WNOHANG); /* it may have become our child */
 	return kill(*(pid_t *)pid, 0) < 0;
 }
 
-/* The executor's part is ours, so that we say what time it is. */
+/* The test plays the executor's part, and so sets the time. */
 static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 {
 	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);
@@ -321,7 +323,7 @@ static void test_nobody_is_asked_where_nobody_wants_it(void **state)
 	a.file_session = 0; /* without a session there is no PATH */
 	lints(r, "", 1);
 	a.file_session = 1;
-	/* What failed, and a create, say what they always say. */
+	/* A failed edit and a create have their usual answers. */
 	AUTO_FREE char *path = text_format("%s/f.py", a.home);
 	x = actor_edit(&a, replacing(path, "none", "x"));
 	assert_non_null(strstr(x.content, "did not appear verbatim"));

@@ -1,4 +1,5 @@
-/* listener: sockets on the host, named and found, and what is left of them. */
+/* listener: sockets on the host, made and found by name, and the removal of
+ * leftovers. */
 #include "sandbox/listener.h"
 
 #include <setjmp.h>
@@ -52,13 +53,13 @@ static void test_a_port_that_is_named(void **state)
 	assert_int_equal(open_word(word, &again, &e), -1);
 	AUTO_CLOSE int c = connect_at(port);
 	listener_done(&l);
-	/* Though the connection of a moment ago lingers. */
+	/* It works although the connection of a moment ago lingers. */
 	assert_int_equal(open_word(word, &l, &e), 0);
 	listener_done(&l);
 	listener_done(&l);
 }
 
-/* Each of the range once, and then none. */
+/* Each port of the range is used once, then none is left. */
 static void test_a_range_is_used_up(void **state)
 {
 	struct listener all[8], more;
@@ -117,12 +118,12 @@ static void test_a_unix_socket_is_its_owners(void **state)
 	assert_string_equal(l.host, f.socket);
 	assert_int_equal(stat(f.socket, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	/* Somebody listens: neither taken nor removed. */
+	/* The socket has a listener: it is neither reused nor removed. */
 	assert_int_equal(open_word(f.word, &again, &e), -1);
 	listener_remove(f.socket);
 	assert_int_equal(stat(f.socket, &st), 0);
 	listener_done(&l);
-	/* Nobody does. */
+	/* Now it has none. */
 	assert_int_equal(open_word(f.word, &again, &e), 0);
 	listener_done(&again);
 	listener_remove(f.socket);
@@ -151,7 +152,7 @@ static void test_where_its_folder_is_known_no_link_is_followed(void **state)
 	assert_int_equal(listener_open(&p, &l, &e), 0);
 	assert_string_equal(l.host, f.socket);
 	listener_done(&l);
-	/* It is dead now, and replaced. */
+	/* The socket is dead now, and is replaced. */
 	assert_int_equal(listener_open(&p, &l, &e), 0);
 	assert_int_equal(stat(f.socket, &st), 0);
 	listener_done(&l);
@@ -209,7 +210,7 @@ static void test_what_was_noted_is_removed_when_it_is_dead(void **state)
 	(void)rmdir(f.path);
 }
 
-/* That a path is published again and again takes no room; there is a bound for all. */
+/* Publishing the same path again takes no room; the number of paths is bounded. */
 static void test_what_was_noted_is_noted_once(void **state)
 {
 	struct folder f = new_folder();
@@ -274,7 +275,8 @@ static _Noreturn void block_for_ever(int fd)
 	_exit(1);
 }
 
-/* Until it happened between a look at O_NONBLOCK and accept(2), which has slept then. */
+/* Repeats until the flag was cleared between the check of O_NONBLOCK and
+ * accept(2), which then slept. */
 static void test_who_shares_it_makes_no_accept_sleep_for_long(void **state)
 {
 	struct listener l;

@@ -1,5 +1,5 @@
-/* log: entries are whole, the oldest go with their file, and a disk without room stops
- * it for a while. */
+/* log: entries are complete, the oldest are dropped with their file, and a full
+ * disk suspends the log for a while. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Entry number n, of `len` bytes with its newline. */
+/* Adds entry number n, of `len` bytes with its newline. */
 static void add(struct log *l, unsigned n, size_t len)
 {
 	char *line = malloc(len + 16);
@@ -67,7 +67,7 @@ static void add(struct log *l, unsigned n, size_t len)
 	free(line);
 }
 
-/* The number of the entry that begins there. */
+/* Returns the number of the entry that begins at this offset. */
 static int entry_at(const struct log *l, uint64_t at)
 {
 	char text[16] = "";
@@ -132,12 +132,12 @@ static void test_two_files_are_kept_and_an_entry_is_in_one(void **state)
 	assert_int_equal(l->middle, 3 * fit * len);
 	assert_int_equal(size_of(l, "output"), (off_t)(5 * len));
 	assert_int_equal(size_of(l, "output.next"), -1);
-	/* The tail goes on in the older file. */
+	/* The tail begins in the older file. */
 	assert_int_equal(entry_at(l, log_tail(l, 5)), n - 5);
 	assert_int_equal(entry_at(l, log_tail(l, 6)), n - 6);
 	assert_int_equal(log_tail(l, fit + 5), l->begin);
 	assert_int_equal(log_tail(l, fit + 6), l->begin);
-	/* Nothing is read across the two. */
+	/* A read never spans the two files. */
 	char *bytes = malloc(2 * len);
 	assert_non_null(bytes);
 	assert_int_equal(log_read(l, l->middle - len, bytes, 2 * len), len);
@@ -157,7 +157,7 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 {
 	static const struct {
 		int64_t at;
-		rlim_t room; /* of a file */
+		rlim_t room; /* size limit of a file */
 		enum log_outcome outcome;
 		off_t size;
 		uint64_t lost;
@@ -165,7 +165,8 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 		{ 0, 103, LOG_STOPPED, 100, 7 }, /* a part of it fits */
 		{ 0, RLIM_INFINITY, LOG_SILENT, 100, 14 },
 		{ LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 21 },
-		/* A try in vain says no more, and the next comes as much later. */
+		/* A failed retry is silent, and the next comes after the same
+		 * time. */
 		{ LOG_RETRY_MS, 103, LOG_SILENT, 100, 28 },
 		{ 2 * LOG_RETRY_MS - 1, RLIM_INFINITY, LOG_SILENT, 100, 35 },
 		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_RESUMED, 107, 35 },
@@ -190,7 +191,7 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 	assert_int_equal(log_tail(l, 1), 107);
 }
 
-/* The files are their owner's, who may have cut them short. */
+/* The files belong to their owner, who may have truncated them. */
 static void test_what_is_not_there_any_more_is_nothing(void **state)
 {
 	struct log *l = &((struct place *)*state)->log;

@@ -1,4 +1,4 @@
-/* Names in an image's layers, as the overlay will show them. */
+/* Lookup of names in an image's layers, as the overlay will show them. */
 #include "sandbox/lowers.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static int drop_layers(void **state)
 	return scene_teardown(state);
 }
 
-/* ENOENT, another error, or 'l', 'h': the first byte of what is in the file. */
+/* Returns -ENOENT, another error, or 'l' or 'h': the file's first byte. */
 static int content(const char *path)
 {
 	char first = 0;
@@ -111,7 +111,7 @@ static void test_an_opaque_folder_hides_what_is_below(void **state)
 	AUTO_FREE char *dir = scene_path(state, "high/etc");
 
 	if (setxattr(dir, "user.overlay.opaque", "y", 1, 0) < 0)
-		skip(); /* no user.* attributes here */
+		skip(); /* this file system has no user.* attributes */
 	assert_int_equal(content("etc/file"), -ENOENT);
 	assert_int_equal(content("etc/both"), 'h');
 	assert_int_equal(look("etc/file", false), ENOENT);

@@ -1,5 +1,5 @@
-/* A sandbox that is being made for a pool: what is started for it, and what it says.  What
- * stands for hutch-supervise here is a shell. */
+/* A sandbox that is being made for a pool: the program that is started for it,
+ * and that program's messages.  A shell plays hutch-supervise. */
 #include "sandbox/pool/maker.h"
 
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void test_what_it_says_is_how_it_went(void **state)
 	}
 }
 
-/* The shell that stands for it: its first words are ours, and then come these. */
+/* The script of that shell: first a fixed prologue, then the test's commands. */
 static char path[] = "/tmp/hutch-maker.XXXXXX";
 
 static void begin(struct maker *m, const char *script)
@@ -119,7 +119,8 @@ static void test_it_is_given_its_descriptors_its_words_and_its_name(void **state
 		  "echo x >&3; echo '{" NONE "' >&4");
 	assert_int_equal(maker_judge(&m, &e), 0);
 	assert_int_equal(strlen(m.name), strlen("p-12345678"));
-	assert_int_equal(read(m.lease, &byte, 1), 1); /* the other end of it */
+	assert_int_equal(read(m.lease, &byte, 1), 1); /* reads the other end of the
+						       * lease */
 	maker_done(&m);
 	maker_done(&m);
 	assert_int_equal(m.says, -1);
@@ -151,7 +152,7 @@ static void test_that_it_has_read_its_words_shows_while_it_goes_on(void **state)
 	maker_go_on(&m);
 	assert_int_equal(m.reads, -1);
 	assert_int_equal(m.due_ms, 0);
-	maker_kill(&m); /* not now */
+	maker_kill(&m); /* not ready yet */
 	assert_int_equal(write(m.lease, "\n", 1), 1);
 	await(&m);
 	assert_int_equal(maker_judge(&m, &e), 0);
@@ -168,13 +169,13 @@ static void test_one_that_still_reads_its_words_can_be_killed(void **state)
 	maker_kill(&m);
 	await(&m);
 	assert_int_equal(maker_judge(&m, &e), -1);
-	maker_kill(&m); /* nobody */
+	maker_kill(&m); /* there is no process */
 	maker_done(&m);
 	assert_int_equal(m.reads, -1);
 }
 
-/* Signals are as a program finds them that anybody starts; what our own caller has ignored
- * stays so, and two of the C library's cannot be set otherwise. */
+/* The signals of a new program are as usual.  Signals that the test's own
+ * caller ignored stay ignored, and two of the C library's cannot be set. */
 static void test_it_inherits_no_signal_of_the_keeper(void **state)
 {
 	struct maker m;

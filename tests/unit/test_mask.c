@@ -1,4 +1,4 @@
-/* mask: secrets are hidden wherever they are, and nothing else is. */
+/* mask: secrets are hidden wherever they occur, and no other text is. */
 #include "base/mask.h"
 
 #include <setjmp.h>
@@ -146,7 +146,7 @@ static void feed(const struct mask *m, struct mask_stream *s, const char *text,
 	assert_string_equal(got, want);
 }
 
-/* NULL hands on what is held. */
+/* NULL flushes the held bytes. */
 static void test_what_comes_in_pieces(void **state)
 {
 	static const struct {
@@ -197,7 +197,7 @@ static size_t below(size_t n)
 	return (size_t)rand_r(&seed) % n;
 }
 
-/* Of few letters, so that much of it is equal. */
+/* Returns a text of few letters, so that many parts of it are equal. */
 static char *random_text(size_t max, const char *letters)
 {
 	size_t len = below(max + 1);
@@ -256,12 +256,14 @@ static void test_it_does_what_the_naive_way_does(void **state)
 		try_once(i % 2);
 }
 
-/* 4 MiB of what is nearly a value all the time: with memcmp at each place that would be
- * 2^38 steps for the long value, and 2^24 for the short one. */
+/* 4 MiB of text that almost matches at each place: comparing with memcmp at
+ * each place would take 2^38 steps for the long value, and 2^24 for the short
+ * one. */
 #define HOSTILE_LEN	  (4u << 20)
 #define HOSTILE_VALUE_LEN 100000u
 
-/* What it costs to look for value[0..len[, letters a with a b at the end, in letters a. */
+/* The cost of searching text, all letters a, for value[0..len[, letters a with
+ * a b at the end. */
 static int64_t cost_of_masking(char *value, size_t value_len, const char *text)
 {
 	struct mask m = { 0 };

@@ -1,4 +1,4 @@
-/* matcher: the lines that a pattern is in, whatever the text, in linear time. */
+/* matcher: finds the lines that match a pattern, in linear time for any text. */
 #include "executor/matcher.h"
 
 #include <malloc.h>
@@ -41,7 +41,7 @@ static void machine_done(struct machine *m)
 	prepared_done(&m->prepared);
 }
 
-/* A copy with nothing behind it, for a sanitizer to see what is read too far. */
+/* Searches a copy of exact size, so that a sanitizer sees a read too far. */
 static bool finds(struct machine *m, const char *text, struct line *ret)
 {
 	size_t len = strlen(text);
@@ -55,8 +55,8 @@ static bool finds(struct machine *m, const char *text, struct line *ret)
 	return true;
 }
 
-/* A pattern; lines that have it; lines that do not.  Lines are divided by a /, and the
- * same holds when all stand in one text. */
+/* A pattern; lines that match; lines that do not.  A / divides lines, and the
+ * results must be the same if all lines are in one text. */
 static const struct {
 	const char *pattern, *with, *without;
 	bool ignores_case;
@@ -121,7 +121,7 @@ static const struct {
 	{ "([0-9]{1,3}\\.){3}[0-9]{1,3}", "is 10.0.0.1!", "10.0.1/1.2.3.", false },
 };
 
-/* The next of them; false behind the last.  A "-" is none at all. */
+/* Gets the next line of a list; false after the last.  A "-" stands for no lines. */
 static bool next_line(const char **list, char line[64])
 {
 	if (!*list || !strcmp(*list, "-"))
@@ -140,7 +140,8 @@ static void check_lines(struct machine *m, const char *list, bool is_match,
 	struct line found;
 
 	while (next_line(&list, line)) {
-		/* At the end without a newline; an empty one there is none. */
+		/* The last line may lack its newline; an empty one then does
+		 * not exist. */
 		strcpy(open, line);
 		if (*open && finds(m, open, &found) != is_match)
 			fail_msg("%s: '%s' at the end", of, line);
@@ -164,7 +165,7 @@ static void lines_match_or_do_not(void **state)
 	}
 }
 
-/* All lines of a row in one text: those with, and no others, are found in it. */
+/* All lines of a row in one text: exactly the matching ones are found. */
 static void check_text(struct machine *m, const char *with, const char *without,
 		       const char *of)
 {
@@ -216,7 +217,7 @@ static void an_empty_text_has_no_line(void **state)
 	machine_done(&m);
 }
 
-/* A literal and what must be searched for it. */
+/* A pattern, and the literal that must be searched for before it. */
 static const struct {
 	const char *pattern, *needle;
 	bool ignores_case, is_all;
@@ -250,7 +251,7 @@ static void the_longest_and_rarest_literal_is_looked_for(void **state)
 	}
 }
 
-/* At every place of texts of every length, so of every part of a vector. */
+/* At each place of texts of each length, so in each part of a vector. */
 static void a_needle_is_found_wherever_it_is(void **state)
 {
 	struct machine m;
@@ -291,13 +292,14 @@ static int64_t cost_of(const char *pattern, const char *unit, size_t count)
 	return cost;
 }
 
-/* What takes others for ever, and what has more states than are kept. */
+/* Patterns that take backtracking matchers for ever, and patterns with more
+ * states than are kept. */
 static const char *const slow[] = {
 	"(a*)*$b", "(a|a)*$b", "(a+)+$b", "^(a|aa)+$b", "(.*)(.*)(.*)(.*)(.*)$b",
 	"(a|b)*a(a|b){9}$c", "(a|ab|b)*a(a|b){16}c",
 };
 
-/* Below it the figures are noise. */
+/* Shorter times are noise. */
 #define NOISE_US 20000
 
 static void any_pattern_takes_linear_time(void **state)
@@ -321,7 +323,7 @@ static size_t allocated(void)
 	return now.uordblks + now.hblkhd;
 }
 
-/* More states than there is room for: what is forgotten is made again. */
+/* With more states than there is room for, dropped ones are computed again. */
 static void what_is_forgotten_is_made_again(void **state)
 {
 	size_t before = allocated();

@@ -1,4 +1,5 @@
-/* memmove(3) and memcpy(3) of base/memmove.c, which are this program's. */
+/* The memmove(3) and memcpy(3) of base/memmove.c, which this program is linked
+ * with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +10,9 @@
 #include <cmocka.h>
 
 #define ROOM 2048
-#define MOST 700 /* beyond where it goes another way */
+#define MOST 700 /* beyond the size where another method is used */
 
-/* So that the compiler asks for them. */
+/* Volatile, so that the compiler cannot inline the calls. */
 static void *(*volatile move)(void *, const void *, size_t) = memmove;
 static void *(*volatile copy)(void *, const void *, size_t) = memcpy;
 

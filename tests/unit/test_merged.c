@@ -1,5 +1,5 @@
-/* merged: layers are seen as overlayfs shows them, and no link leads out of them; what is
- * placed over them goes where they lead. */
+/* merged: layers look as overlayfs shows them, and no link leads out of them;
+ * files that are placed over them go where the links lead. */
 #include "rootfs-tools/merged.h"
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void whiteout(const char *path)
 	assert_int_equal(mknod(path, S_IFCHR, makedev(0, 0)), 0);
 }
 
-/* Three layers: "c" is the uppermost. */
+/* Makes three layers; "c" is the uppermost. */
 static int make_layers(void **state)
 {
 	struct list hexes = { 0 };

@@ -1,4 +1,4 @@
-/* message: what one end encodes the other decodes; everything else is refused. */
+/* message: each message decodes to what was encoded; everything else is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,8 @@ static void test_exec(void **state)
 	assert_string_equal(got.env[0], "A=b");
 	assert_null(got.env[1]);
 	assert_int_equal(got.rlimit_count, EXEC_MAX_RLIMITS);
-	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++) { /* not what pads the struct */
+	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++) { /* the struct's padding may
+							   * differ */
 		assert_int_equal(got.rlimits[i].resource, x.rlimits[i].resource);
 		assert_int_equal(got.rlimits[i].soft, x.rlimits[i].soft);
 		assert_int_equal(got.rlimits[i].hard, x.rlimits[i].hard);
@@ -154,7 +155,7 @@ static void test_end_and_hold(void **state)
 	}
 }
 
-/* Two numbers of a message, of which one may be out of its range. */
+/* Two numbers of a message, one of which may be out of range. */
 struct pair {
 	uint32_t one, two;
 	bool is_good;
@@ -300,11 +301,11 @@ static void test_values_out_of_range_are_refused(void **state)
 	}
 }
 
-/* An exec message field by field, so that each can be wrong. */
+/* An exec message field by field, so that each can be made wrong. */
 struct raw_exec {
 	uint32_t flags, rows, cols, count, resource, filter_len, groups;
 	bool has_no_argv;
-	int words; /* of argv, behind the first */
+	int words; /* of argv, after the first */
 };
 
 static int decode_raw(const struct raw_exec *r)

@@ -58,13 +58,13 @@ static int put_action(uint32_t type)
 	return action_put_done(&b, 1, &done, &e);
 }
 
-/* 9 is nobody's. */
+/* Type 9 is unassigned. */
 static bool is_type(uint32_t type)
 {
 	return type != MSG_STOP + 1;
 }
 
-/* One frame of every type. */
+/* Encodes one frame of the type. */
 static void put_any(uint32_t type)
 {
 	char *argv[] = { (char *)"argv", NULL }, *env[] = { (char *)"E=n", NULL };
@@ -262,7 +262,7 @@ static void test_every_byte_can_be_anything(void **state)
 		for (size_t i = 0; i < f.len; i++) {
 			for (unsigned value = 0; value < 256; value++) {
 				body[i] = (uint8_t)value;
-				(void)get_any(&changed); /* whatever: no crash */
+				(void)get_any(&changed); /* must not crash */
 			}
 			body[i] = f.body[i];
 		}

@@ -1,5 +1,4 @@
-/* Steps are executed in new namespaces, and what came of them is looked at from
- * inside. */
+/* Steps are executed in new namespaces, and the result is checked from inside. */
 #include "sandbox/mounts.h"
 
 #include <setjmp.h>
@@ -18,11 +17,11 @@
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* A plan and the host's side of it, for a child. */
+/* A plan and its host side, for a child. */
 struct world {
 	struct plan plan;
 	char *host; /* the folder of the test */
-	void (*look)(const struct world *w); /* from inside; NULL: it must fail */
+	void (*look)(const struct world *w); /* run inside; NULL: the plan must fail */
 	const char *says;
 };
 
@@ -59,7 +58,7 @@ static void begin(struct world *w, void **state)
 	add(w, STEP_ROOT, "/", 0, "size=1m");
 }
 
-/* As the last run gave it. */
+/* The result of the last run. */
 static struct mounted mounted;
 
 static void run_steps(const struct world *w)
@@ -77,7 +76,7 @@ static void run_steps(const struct world *w)
 	_exit(1);
 }
 
-/* As pid 1, which a fresh procfs wants. */
+/* Runs as pid 1, which a fresh procfs requires. */
 static void play(void *arg)
 {
 	int status;
@@ -112,14 +111,14 @@ static void look_at_root(const struct world *w)
 	CHECK(stat("/etc/name", &st) == 0 && (st.st_mode & 07777) == 0640);
 	CHECK(stat("/dir/deep", &st) == 0 && (st.st_mode & 07777) == 01777);
 	CHECK(readlink("/link", link, sizeof(link) - 1) == 4 && !strcmp(link, "/dir"));
-	/* Sealed, but for the folders that are not. */
+	/* The root is sealed, except for the writable folders. */
 	CHECK(mkdir("/x", 0755) < 0 && errno == EROFS);
 	CHECK(open("/etc/name", O_WRONLY) < 0 && errno == EROFS);
 	CHECK(mkdir("/scratch/x", 0755) == 0 && mkdir("/tmpfs/x", 0755) == 0);
 	struct statvfs fs;
 	CHECK(statvfs("/tmpfs", &fs) == 0 && fs.f_blocks * fs.f_frsize == 65536);
 	CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV);
-	/* Nothing of the host is left to be named. */
+	/* No path leads to the host any more. */
 	CHECK(access(w->host, F_OK) < 0 && access("/usr", F_OK) < 0);
 	CHECK(chdir("..") == 0 && access("usr", F_OK) < 0);
 	CHECK(scene_open_fds() == 0); /* no /proc */
@@ -199,7 +198,7 @@ static void look_at_cover(const struct world *w)
 	CHECK(holds("/d/after", "x") && access("/d/link", F_OK) < 0);
 }
 
-/* What was looked up last lies under what was mounted since. */
+/* The mount point that was looked up last lies below one that was mounted since. */
 static void test_a_mount_covers_what_was_made_before(void **state)
 {
 	struct world w;
@@ -213,7 +212,7 @@ static void test_a_mount_covers_what_was_made_before(void **state)
 	add(&w, STEP_FILE, "/b/c/before", 0644, "x");
 	add(&w, STEP_TMPFS, "/b", 0, "size=64k,mode=0755");
 	add(&w, STEP_FILE, "/b/c/after", 0644, "x");
-	/* A link back: the mount covers the very folder that is remembered. */
+	/* The link leads back: the mount covers the very folder that is cached. */
 	add(&w, STEP_SYMLINK, "/d/link", 0, "/d");
 	add(&w, STEP_TMPFS, "/d/link", 0, "size=64k,mode=0755");
 	add(&w, STEP_FILE, "/d/after", 0644, "x");
@@ -221,7 +220,7 @@ static void test_a_mount_covers_what_was_made_before(void **state)
 	run(&w);
 }
 
-/* Below a folder of the host that is shown, links are the guest's to make. */
+/* Below a bound folder of the host, the guest may have made any links. */
 static void look_at_links(const struct world *w)
 {
 	struct statvfs fs;
@@ -330,7 +329,8 @@ static void test_masks_hide_what_they_cover(void **state)
 	add(&w, STEP_PROC, "/proc", 0, NULL);
 	add(&w, STEP_MASK, "/proc/version", 0, NULL);
 	add(&w, STEP_MASK, "/proc/irq", 0, NULL);
-	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* not every kernel has all */
+	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* not every kernel has all of
+						        * them */
 	add(&w, STEP_MASK, "/secret", 0, NULL);
 	add(&w, STEP_READONLY, "/proc/sys", 0, NULL);
 	add(&w, STEP_DIR, "/dev/pts", 0755, NULL);
@@ -351,7 +351,7 @@ static void look_at_overlay(const struct world *w)
 	CHECK(rmdir("/d") == 0 && mkdir("/d", 0755) == 0 && rmdir("/e") == 0);
 }
 
-/* A root over the folder "lower" of the scene, which is made. */
+/* Adds a root over the folder "lower" of the scene, which is made. */
 static struct step *add_overlay(struct world *w, void **state)
 {
 	AUTO_FREE char *dir = scene_path(state, "lower");
@@ -388,7 +388,8 @@ static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
 	assert_int_equal(access(kept, F_OK), 0);
 }
 
-/* An overlay whose upper layer is in the folder `dir`, as the host side saw that. */
+/* Adds an overlay whose upper layer is in the folder `dir`, with the identity
+ * that the host side saw. */
 static void add_disk(struct world *w, void **state, const char *dir)
 {
 	struct step *s = add_overlay(w, state);
@@ -432,7 +433,7 @@ static void test_a_disk_that_was_replaced_is_refused(void **state)
 	run(&w);
 }
 
-/* Both lead elsewhere: an overlay has its two on one mount, or none at all. */
+/* Both are links: an overlay needs its two folders on one mount, or fails. */
 static void test_the_folders_of_a_disk_are_no_links(void **state)
 {
 	AUTO_FREE char *disk = scene_path(state, "disk");
@@ -451,7 +452,7 @@ static void test_the_folders_of_a_disk_are_no_links(void **state)
 	run(&w);
 }
 
-/* Each has a scene of its own. */
+/* Each test has a scene of its own. */
 #define OVERLAY(f) cmocka_unit_test_setup_teardown(f, scene_setup, scene_teardown)
 
 int main(void)

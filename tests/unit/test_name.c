@@ -1,4 +1,5 @@
-/* What a name is told as, as data; that bash reads it so is in tests/run/errand.bats. */
+/* How a file name is displayed, as data; tests/run/errand.bats checks that bash
+ * reads it back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +74,7 @@ static void test_the_first_ones_are_kept_whenever_they_come(void **state)
 	finds_done(&f);
 }
 
-/* Ten thousand paths of a MiB would be all the memory there is. */
+/* Ten thousand paths of a MiB each would take all memory. */
 static void test_long_paths_are_not_all_kept(void **state)
 {
 	struct finds f = { .compare = by_path, .limit = 10000 };

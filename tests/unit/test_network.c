@@ -1,5 +1,5 @@
-/* The namespace with nothing but loopback, and the two walls between a shared
- * network and the host's abstract sockets. */
+/* The namespace with only loopback, and the two walls between a shared network
+ * and the host's abstract sockets. */
 #include "sandbox/network.h"
 
 #include <setjmp.h>
@@ -115,7 +115,7 @@ static void play_unprivileged(void *arg)
 static void test_without_a_user_namespace_it_is_refused(void **state)
 {
 	(void)state;
-	/* In a sandbox of ours clone3 is ENOSYS. */
+	/* In a sandbox of hutch clone3 is ENOSYS. */
 	if (syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS)
 		skip();
 	scene_child(play_unprivileged, NULL);
@@ -129,7 +129,7 @@ static socklen_t abstract(struct sockaddr_un *ret, pid_t pid)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-/* `arg` is the process that listens: the host. */
+/* `arg` is the process that listens on the host's side. */
 static void play_scoped(void *arg)
 {
 	pid_t host = *(pid_t *)arg;
@@ -143,7 +143,7 @@ static void play_scoped(void *arg)
 	CHECK(connect_to(AF_UNIX, (void *)&to, len) == EPERM);
 	CHECK(kill(host, 0) < 0 && errno == EPERM);
 	CHECK(kill(getpid(), 0) == 0);
-	/* One's own are in reach. */
+	/* The domain's own sockets are reachable. */
 	AUTO_CLOSE int own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	len = abstract(&to, getpid());
 	CHECK(bind(own, (void *)&to, len) == 0 && listen(own, 1) == 0);
@@ -202,7 +202,7 @@ static void test_neither_is_silently_missing(void **state)
 {
 	(void)state;
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		skip(); /* in a sandbox there is no way without */
+		skip(); /* a sandbox always sets no_new_privs */
 	scene_child(play_without_no_new_privs, NULL);
 }
 

@@ -1,5 +1,5 @@
-/* note: members are one line of JSON, secrets are hidden before anything is cut, and what
- * is cut has its digest. */
+/* note: members are one line of JSON, secrets are masked before anything is
+ * cut, and a cut text has its digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -87,7 +87,7 @@ static void test_what_is_cut_ends_with_a_whole_character(void **state)
 	assert_string_equal(got + strlen(got) - strlen(tail), tail);
 }
 
-/* However many words there are. */
+/* The bound is for all words together. */
 static void test_words_are_cut_together(void **state)
 {
 	static char *words[3000];

@@ -1,5 +1,5 @@
-/* What git said, as the inside tells it: what is well formed becomes JSON, and of anything
- * else nothing does. */
+/* The output of git, as the inside reports it: well-formed output becomes JSON,
+ * and anything else is refused. */
 #include "sandbox/act/observe_git.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* A command on a terminal: what it is to it, its size, its signals, its jobs. */
+/* A command on a terminal: how it sees the terminal, its size, its signals, its
+ * jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "tests/unit/scene.h"
 #include "tests/unit/supervisor.h"
 
-/* Takes words as they come, without any file of the user's. */
+/* Reads commands as they come, without any file of the user's. */
 #define BARE_BASH                                                               \
 	ARGV(TEXT("/bin/bash"), TEXT("--norc"), TEXT("--noprofile"),            \
 	     TEXT("--noediting"), TEXT("-i"))
@@ -95,8 +96,8 @@ static void test_signals_reach_a_command_on_a_terminal(void **state)
 	assert_int_equal(terminal_finish(&t).status, 9);
 }
 
-/* Another command runs from its beginning to its end meanwhile, so that the executor has
- * looked at the terminal that nobody of the first one has open. */
+/* Another command runs from beginning to end meanwhile, so that the executor
+ * has checked the terminal while the first command has no end of it open. */
 static void test_a_terminal_that_all_closed_can_be_opened_again(void **state)
 {
 	AUTO_FREE char *closed = scene_path(state, "closed");

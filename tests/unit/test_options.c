@@ -45,7 +45,7 @@ static void done(struct run *r)
 	free(r);
 }
 
-/* What a flag with this value changes. */
+/* Checks of the field that a flag with this value changes. */
 static bool is_image_host(const struct run *r) { return r->policy.image == IMAGE_HOST; }
 static bool is_image_dir(const struct run *r)
 {

@@ -1,4 +1,4 @@
-/* Observations on their way: shared, in order, all of one or nothing. */
+/* Observations that wait to be sent: shared, in order, each whole or not at all. */
 #include "sandbox/act/outbox.h"
 
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static void what_does_not_fit_waits_as_a_whole(void **state)
 	struct buffer out;
 
 	(void)state;
-	/* For every room below what is needed: nothing, not a part. */
+	/* With any room below the needed size nothing is sent, not a part. */
 	for (size_t room = 0; room < 44; room++) {
 		buffer_init(&out, room);
 		outbox_put(&o, l, text_copy("1"));

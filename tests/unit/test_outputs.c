@@ -1,4 +1,5 @@
-/* How long the end of what was printed is held back, and how long a client is waited for. */
+/* How long the end of the output is held back, and how long a client is waited
+ * for. */
 #include "sandbox/control/outputs.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 
 #include "tests/unit/control.h"
 
-#define SHOWN_MS 200 /* as outputs.c has it */
+#define SHOWN_MS 200 /* the value in outputs.c */
 
 static struct control x;
 
@@ -29,7 +30,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A process whose output is kept; its end of stdout goes to *ret_fd. */
+/* Starts a process whose output is kept; its end of stdout goes to *ret_fd. */
 static struct job *start(struct client *owner, int *ret_fd)
 {
 	struct job *j = control_job(&x, owner);
@@ -44,7 +45,7 @@ static struct job *start(struct client *owner, int *ret_fd)
 	return j;
 }
 
-/* A turn at `now`: what poll(2) tells at once is served. */
+/* A turn at `now` that serves the descriptors that are ready. */
 static void turn(int64_t now)
 {
 	struct pollfd w[2 * CAPTURE_STREAMS];
@@ -64,7 +65,7 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 	static const struct {
 		int64_t at;
 		const char *printed;
-		const char *shown; /* in all */
+		const char *shown; /* in total */
 		int64_t due; /* when the rest is; 0: nothing is held */
 	} rows[] = {
 		{ 0, "sesame-0", "", SHOWN_MS },
@@ -107,13 +108,14 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 
 /* --- a client that takes nothing --------------------------------------------------- */
 
-/* The supervisor does not read what the client's own process prints, but not for longer. */
+/* The supervisor stops reading the output of the client's own process, but only
+ * for a bounded time. */
 static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 {
 	static const struct {
-		int64_t stuck; /* since when; -1: it is not */
+		int64_t stuck; /* since when the client is stuck; -1: it is not */
 		int64_t at;
-		bool is_read; /* what its process prints */
+		bool is_read; /* the output of its process */
 		int64_t look;
 	} rows[] = {
 		{ -1, 0, true, 0 },
@@ -121,7 +123,10 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 		{ 0, OUTPUTS_STUCK_MS - 1, false, OUTPUTS_STUCK_MS },
 		{ 0, OUTPUTS_STUCK_MS, true, 0 },
 		{ 0, OUTPUTS_STUCK_MS + 1, true, 0 },
-		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* it has read */
+		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* the
+									       * client
+									       * has
+									       * read */
 	};
 	int fd, ours;
 	struct client *c = control_client(&x, &ours);
@@ -146,7 +151,8 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 	own_close(&ours);
 }
 
-/* From the first byte that is not taken, and once more from each that is. */
+/* The time counts from the first byte that is not taken, and again from each
+ * byte that is. */
 static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **state)
 {
 	static const char piece[4096];
@@ -160,17 +166,17 @@ static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **
 	x.s.now_ms = NOW;
 	(void)clients_work(&x.s);
 	assert_int_equal(c->stuck_ms, 0);
-	do { /* until its socket takes no more */
+	do { /* until its socket is full */
 		assert_true(buffer_append(out, piece, sizeof(piece)));
 		(void)clients_work(&x.s);
 	} while (buffer_len(out) == 0);
 	assert_int_equal(c->stuck_ms, NOW);
-	for (int i = 0; i < 64; i++) /* much more than a socket takes */
+	for (int i = 0; i < 64; i++) /* much more than a socket holds */
 		assert_true(buffer_append(out, taken, sizeof(taken)));
 	x.s.now_ms = NOW + 500;
 	(void)clients_work(&x.s);
 	assert_int_equal(c->stuck_ms, NOW);
-	/* The client reads, and its socket has room for some of the rest. */
+	/* The client reads, and its socket has room for a part of the rest. */
 	x.s.now_ms = NOW + 600;
 	const size_t waits = buffer_len(out);
 	while (buffer_len(out) == waits) {

@@ -1,5 +1,5 @@
-/* Stories tell what happens to a pool at which time, and when its next sandbox is due after
- * each step.  No clock is read and nothing waits. */
+/* Each story lists the events of a pool with their times, and the time when its
+ * next sandbox is due after each.  The test reads no clock and never waits. */
 #include "sandbox/pool/pace.h"
 
 #include <setjmp.h>
@@ -18,9 +18,9 @@ enum event { END, FAILS, DIES, IS_MADE, TAKEN_OF_MANY, TAKEN_OF_FEW, NOTHING };
 struct step {
 	enum event event;
 	int64_t at;    /* ms */
-	int64_t since; /* DIES: when that one began to wait */
-	int64_t due;   /* afterwards; 0: at once */
-	bool is_due;   /* at `at`, afterwards */
+	int64_t since; /* DIES: when that sandbox began to wait */
+	int64_t due;   /* after the event; 0: at once */
+	bool is_due;   /* at `at`, after the event */
 };
 
 static const struct story {

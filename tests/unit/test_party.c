@@ -1,4 +1,4 @@
-/* Processes that work at one side of a copy. */
+/* The processes that do one side of a copy. */
 #include "sandbox/cli/party.h"
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void test_it_keeps_what_it_was_told_to_and_tells_its_outcome(void **state
 	assert_int_equal(party_start(&p, &w, &e), 0);
 	party_collect(&p);
 	assert_int_equal(p.outcome.error.kind, ERR_NONE);
-	assert_int_equal(p.outcome.entries, 3); /* and the one for its outcome */
+	assert_int_equal(p.outcome.entries, 3); /* plus one for its outcome */
 	assert_int_equal(p.pid, 0);
 	assert_int_equal(p.result, -1);
 	party_done(&p);
@@ -81,13 +81,13 @@ static void test_one_that_dies_is_an_error(void **state)
 	party_done(&p);
 }
 
-/* With a child of its own, which ends when it does. */
+/* Forks a child, which must end when this process does. */
 static void wait_for_ever(void *arg, int leash, struct outcome *o)
 {
 	(void)arg, (void)o;
 	if (fork() == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		CHECK(write(leash, "", 1) == 1); /* from now on */
+		CHECK(write(leash, "", 1) == 1); /* the child runs now */
 	}
 	for (;;)
 		(void)pause();
@@ -105,7 +105,7 @@ static void test_it_is_ended_with_all_who_work_for_it(void **state)
 	char byte;
 	assert_int_equal(read(leash, &byte, 1), 1);
 	party_done(&p);
-	assert_int_equal(read(leash, &byte, 1), 0); /* nobody holds the other end */
+	assert_int_equal(read(leash, &byte, 1), 0); /* no process holds the other end */
 	(void)close(leash);
 	party_done(&p);
 }

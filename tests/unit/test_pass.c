@@ -101,8 +101,8 @@ static void test_one_that_there_is_no_number_for_is_lost_and_that_is_told(void *
 	close_pair(&p);
 }
 
-/* What is under way of this user, those that run beside this included, is more than the
- * soft limit. */
+/* The user's descriptors in flight, including those of tests that run beside
+ * this, exceed the soft limit. */
 static void send_beyond_soft(void *arg)
 {
 	const struct rlimit low = { 5, 4096 };

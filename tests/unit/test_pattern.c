@@ -1,4 +1,5 @@
-/* pattern: what is a pattern, what is none and why, and how ripgrep is told it. */
+/* pattern: which texts are patterns, the errors of those that are not, and the
+ * form that ripgrep gets. */
 #include "executor/pattern.h"
 
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 #include "base/own.h"
 #include "executor/program.h"
 
-/* A pattern, and where it is wrong and why. */
+/* A text that is no pattern, and the place and reason of its error. */
 static const char *const wrong[][2] = {
 	{ "(a", "character 1, `(a`: it is not closed by a )" },
 	{ "a(b(c)", "character 2, `(b(c)`: it is not closed by a )" },
@@ -81,7 +82,7 @@ static void what_is_no_pattern_says_where_and_why(void **state)
 	}
 }
 
-/* What Rust is told. */
+/* The pattern in Rust's syntax. */
 static const struct {
 	const char *text, *rust;
 	bool ignores_case;
@@ -174,7 +175,7 @@ static void groups_are_in_one_another_a_hundred_deep(void **state)
 	assert_non_null(strstr(e.text, "more than 100 groups in one another"));
 }
 
-/* Whether its program has room; in any case soon. */
+/* Tells whether the pattern's program has room; it must end soon either way. */
 static int program_of(const char *text, struct err *e)
 {
 	struct pattern *p = NULL;

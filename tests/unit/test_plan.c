@@ -1,4 +1,4 @@
-/* The plan of a launch, as data: what must hold of it whatever the host has. */
+/* The plan of a launch, as data: properties that hold whatever the host has. */
 #include "sandbox/plan.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static bool is_below(const char *path, const char *dir)
 	return !strncmp(path, dir, strlen(dir)) && strchr("/", path[strlen(dir)]);
 }
 
-/* Devices are the one thing that can be written to. */
+/* Only devices are writable. */
 static void check_bind(const struct step *s)
 {
 	static const char *const shown[] = { "/usr",   "/bin",	 "/sbin",   "/lib",
@@ -99,8 +99,8 @@ static void test_what_of_etc_is_secret_stays_out(void **state)
 	world_done(&w);
 }
 
-/* The order is the safety: a root first, its seal last, procfs before what is
- * masked in it, a mount point before the mount. */
+/* Safety depends on the order: a root first, its seal last, procfs before the
+ * masks in it, a mount point before its mount. */
 static void test_the_order_of_steps(void **state)
 {
 	struct world w;
@@ -158,8 +158,8 @@ static void test_the_defaults(void **state)
 	world_done(&w);
 }
 
-/* Abstract sockets of the host are in reach with its network: one of the two
- * walls stands. */
+/* With the host's network its abstract sockets would be reachable: one of the
+ * two walls must stand. */
 static void test_with_the_hosts_network_a_wall_is_added(void **state)
 {
 	struct world w;
@@ -280,7 +280,7 @@ static void test_the_time_zone(void **state)
 	assert_int_equal(unsetenv("TZ"), 0);
 }
 
-/* Names in it are somebody's choice. */
+/* A user chooses the names in a plan. */
 static void test_a_printed_plan_is_safe_and_whole(void **state)
 {
 	AUTO_FREE char *text = NULL;

@@ -18,7 +18,7 @@ static void start(struct policy *p)
 }
 
 static const struct {
-	const char *target, *says; /* says NULL: may be mounted there */
+	const char *target, *says; /* says NULL: mounting there is allowed */
 } targets[] = {
 	{ "/data", NULL },	    { "/procs", NULL },
 	{ "/system", NULL },	    { "/dev/null", NULL },
@@ -240,7 +240,7 @@ static void test_what_needs_a_cgroup(void **state)
 
 	(void)state;
 	start(&p);
-	p.limits.disk = 1 << 20; /* held by the size of a tmpfs */
+	p.limits.disk = 1 << 20; /* bounded by the size of a tmpfs */
 	p.is_best_effort = true;
 	assert_false(policy_wants_cgroup(&p));
 	p.limits.memory = 1;

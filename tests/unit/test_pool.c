@@ -1,5 +1,5 @@
-/* What a pool's keeper has, and when it makes more; without any sandbox: what waits here is
- * one end of a socket. */
+/* The stock of a pool's keeper, and when it makes more.  There are no
+ * sandboxes: one end of a socket stands for each. */
 #include "sandbox/pool/pool.h"
 
 #include <setjmp.h>
@@ -18,12 +18,12 @@
 #include "base/own.h"
 
 #define STOCK 16
-#define NOW	  1000000 /* ms; what waits began to */
+#define NOW	  1000000 /* ms; all in stock began to wait then */
 
 struct scene {
 	struct pool pool;
 	int sandboxes[STOCK];
-	int told; /* what whoever waits for the first one reads */
+	int told; /* the output for the process that waits for the first sandbox */
 };
 
 static void put(struct scene *s, size_t i)
@@ -124,7 +124,7 @@ static void what_dies_of_old_age_is_no_failure(void **state)
 	assert_int_equal(s->pool.trouble.kind, ERR_NONE);
 }
 
-/* Half a stock is left for a burst; below that the next is made at once. */
+/* Half a stock is kept for a burst; below that the next sandbox is made at once. */
 static void making_rests_while_there_is_enough(void **state)
 {
 	struct scene *s = *state;
@@ -138,7 +138,7 @@ static void making_rests_while_there_is_enough(void **state)
 
 /* --- what is too late ------------------------------------------------------------ */
 
-/* A sandbox that is being made; no process is behind it, so that none is killed. */
+/* Begins a sandbox; it has no process, so none is killed. */
 static struct maker *begin(struct scene *s, size_t i, int64_t due)
 {
 	struct maker *m = &s->pool.makers[i];
@@ -156,7 +156,7 @@ static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
 {
 	struct scene *s = *state;
 
-	own_close(&s->pool.ready); /* the first one was made */
+	own_close(&s->pool.ready); /* the first sandbox was made */
 	s->pool.ready = -1;
 	struct maker *early = begin(s, 0, NOW + MAKER_READS_MS);
 	struct maker *late = begin(s, 1, NOW + MAKER_READS_MS + 7);
@@ -173,7 +173,7 @@ static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
 	assert_int_equal(pool_due(&s->pool), NOW + MAKER_READS_MS + 7);
 	pool_expire(&s->pool, NOW + 10 * MAKER_READS_MS);
 	assert_int_equal(late->says, -1);
-	assert_int_not_equal(has_read->says, -1); /* an image is pulled for as long as it takes */
+	assert_int_not_equal(has_read->says, -1); /* pulling an image has no time limit */
 	assert_int_equal(s->pool.making, 1);
 	assert_false(s->pool.is_ending);
 	maker_done(has_read);
@@ -189,7 +189,8 @@ static void a_pool_whose_first_one_is_given_up_ends(void **state)
 	assert_non_null(strstr(s->pool.why.text, "still reading its options"));
 }
 
-/* There is no listener here, so that accept(2) fails, as it does without a descriptor. */
+/* The listener is missing, so that accept(2) fails, as it does without a free
+ * descriptor. */
 static void who_cannot_be_let_in_is_tried_again_after_100_ms(void **state)
 {
 	struct scene *s = *state;
@@ -207,7 +208,7 @@ static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
 	static const struct {
 		bool is_stopped;
 		size_t waiting, making;
-		int64_t after; /* the stop */
+		int64_t after; /* ms after the stop */
 		bool is_over;
 	} cases[] = {
 		{ false, 0, 0, 1000000, false },   { true, 0, 0, 0, true },
@@ -224,7 +225,7 @@ static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
 		assert_int_equal(pool_is_over(&p, NOW + cases[i].after), cases[i].is_over);
 	}
 	pool_stop(&s->pool, NOW);
-	pool_stop(&s->pool, NOW + 5000); /* a second word puts nothing off */
+	pool_stop(&s->pool, NOW + 5000); /* a second stop delays nothing */
 	assert_int_equal(pool_due(&s->pool), NOW + 10000);
 	pool_expire(&s->pool, NOW + 10000);
 	assert_true(pool_is_over(&s->pool, NOW + 10000));
@@ -243,7 +244,7 @@ static void the_end_says_so_to_what_waits_and_hears_of_theirs(void **state)
 	assert_int_equal(s->pool.waiting_count, STOCK);
 	own_close(&s->sandboxes[0]);
 	assert_string_equal(pool_oldest(&s->pool, NOW)->name, "p-1");
-	assert_int_equal(s->pool.lost, 0); /* as it was asked to */
+	assert_int_equal(s->pool.lost, 0); /* it ended on request */
 }
 
 static void who_waits_for_the_first_is_told_that_there_will_be_none(void **state)

@@ -1,4 +1,5 @@
-/* Where pools are: who has a name, how a keeper is reached, and what is left of one. */
+/* The folder of pools: which keeper has a name, how it is reached, and the
+ * leftovers of one. */
 #include "sandbox/pools.h"
 
 #include <setjmp.h>
@@ -74,7 +75,7 @@ static void test_a_pool_is_listed_and_reached_until_it_is_removed(void **state)
 	check_listed("b");
 	check_absent("a");
 	pools_remove(&b);
-	pools_remove(&b); /* as if it had not been made */
+	pools_remove(&b); /* as if the pool had not been made */
 	check_listed("");
 }
 
@@ -93,7 +94,8 @@ static void test_a_name_that_a_pool_has_is_refused_until_it_is_free(void **state
 	pools_remove(&p);
 }
 
-/* Of a keeper that was killed: whoever comes across it removes it. */
+/* A keeper that was killed leaves its folder; the next process that finds it
+ * removes it. */
 static void test_what_nobody_locks_is_none_and_goes(void **state)
 {
 	struct pools_place p;
@@ -117,14 +119,15 @@ static void test_what_nobody_locks_is_none_and_goes(void **state)
 	}
 }
 
-/* As long as it stays nobody can have the name, which is told and not tried for ever. */
+/* As long as the folder stays the name cannot be used; that is reported, and
+ * not retried for ever. */
 static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **state)
 {
 	struct pools_place p;
 	struct err e;
 
 	if (geteuid() == 0)
-		skip(); /* nothing of that kind keeps root from removing it */
+		skip(); /* root could remove it anyway */
 	AUTO_FREE char *pools = scene_path(state, "hutch/.pools");
 	make("p", &p);
 	pools_done(&p); /* as if it had been killed */
@@ -143,7 +146,7 @@ static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **st
 	pools_remove(&p);
 }
 
-/* Its folder and its lock are the last to go. */
+/* The folder and the lock are removed last. */
 static void test_a_keeper_that_is_ending_is_as_good_as_gone(void **state)
 {
 	struct pools_place p;
@@ -179,7 +182,8 @@ static void test_names_leave_room_for_those_of_sandboxes(void **state)
 	}
 }
 
-/* Nothing is followed out of the state folder, and nothing that is open to others is ours. */
+/* No link leads out of the state folder, and a folder that other users may
+ * enter is refused. */
 static void test_what_is_no_folder_of_ours_is_refused(void **state)
 {
 	struct pools_place p;

@@ -1,4 +1,5 @@
-/* ports: who comes, and what the inside may say of him.  The test is the executor. */
+/* ports: clients that connect, and what the inside may report of them.  The
+ * test plays the executor. */
 #include "sandbox/ports.h"
 
 #include <setjmp.h>
@@ -17,15 +18,15 @@
 #include "tests/unit/sockets.h"
 
 #define NOW 1000000
-/* As ports.c has it. */
+/* The value in ports.c. */
 #define DEAF_MS 100
 
 struct scene {
 	struct ports p;
 	struct channel channel;
 	int inside;	 /* the executor's end of the channel */
-	struct buffer got; /* by it */
-	int in, out;	 /* its ends of the last pipes */
+	struct buffer got; /* received by the executor */
+	int in, out;	 /* the executor's ends of the last pipes */
 	int kept[2 * DIALS_MAX + 8], kept_count; /* and of those before */
 	uint16_t port;
 	struct err e;
@@ -89,7 +90,7 @@ static void work_when(struct scene *s)
 	assert_int_equal(work(s), 0);
 }
 
-/* What it gets, and the descriptors beside it. */
+/* Receives frames at the executor's end, with their descriptors. */
 static void receive(struct scene *s)
 {
 	union {
@@ -114,7 +115,7 @@ static void receive(struct scene *s)
 	memcpy(&s->out, CMSG_DATA(head) + sizeof(int), sizeof(int));
 }
 
-/* The id of the next that it is told. */
+/* Returns the id in the next frame to the executor. */
 static uint32_t told(struct scene *s, uint16_t type)
 {
 	struct frame f;
@@ -140,7 +141,7 @@ static bool is_told_nothing(struct scene *s)
 	return buffer_len(&s->got) == 0;
 }
 
-/* It says something about a connection. */
+/* Sends a frame of the executor about a connection. */
 static int says(struct scene *s, uint16_t type, uint32_t id, uint32_t sys)
 {
 	struct buffer b;
@@ -156,7 +157,7 @@ static int says(struct scene *s, uint16_t type, uint32_t id, uint32_t sys)
 	return got;
 }
 
-/* A client that is let in. */
+/* Connects a client and lets it in. */
 static int client(struct scene *s, uint32_t *ret_id)
 {
 	int fd = connect_at(s->port);
@@ -208,7 +209,7 @@ static void test_a_part_is_never_taken_for_the_whole(void **state)
 	AUTO_CLOSE int c = client(s, &id);
 
 	assert_int_equal(write(s->out, "half", 4), 4);
-	own_close(&s->out); /* as a process that is killed does */
+	own_close(&s->out); /* as a killed process does */
 	work_when(s);
 	must_read(c, "half");
 	assert_true(has_nothing(c));
@@ -230,7 +231,8 @@ static void test_what_was_finished_before_the_end_is_handed_over(void **state)
 	assert_int_equal(how_it_ends(c), 0);
 }
 
-/* The executor has ended before that is seen: nobody reads what the client says. */
+/* The executor has ended, but ports do not know yet: the client's bytes have no
+ * reader. */
 static void test_nobody_hears_any_more_and_what_was_finished_is_handed_over(void **state)
 {
 	struct scene *s = *state;
@@ -249,7 +251,8 @@ static void test_nobody_hears_any_more_and_what_was_finished_is_handed_over(void
 	must_read(c, "all of it");
 }
 
-/* As much as goes in while the client takes nothing; how much that was. */
+/* Writes as much as fits while the client reads nothing; returns the number of
+ * bytes. */
 static size_t fill(struct scene *s)
 {
 	static const char piece[4096];
@@ -267,7 +270,8 @@ static size_t fill(struct scene *s)
 	return whole;
 }
 
-/* Reads what is there, and waits for it where there is nothing.  Bytes; 0: the end; -1. */
+/* Reads available bytes, waiting if there are none.  Returns their number; 0:
+ * the end; -1. */
 static ssize_t read_some(int fd)
 {
 	static char piece[65536];
@@ -276,7 +280,8 @@ static ssize_t read_some(int fd)
 	return read(fd, piece, sizeof(piece));
 }
 
-/* As long as the time stands still, however often the client is looked at. */
+/* While the time stands still, the connection stays, however often the client
+ * is checked. */
 static void test_the_end_waits_for_a_client_that_is_behind(void **state)
 {
 	struct scene *s = *state;
@@ -314,7 +319,7 @@ static void test_the_end_does_not_wait_for_ever(void **state)
 				 rows[i].is_over);
 	assert_int_equal(s->p.visit_count, 0);
 	while (read_some(c) > 0)
-		errno = 0; /* of what the client had not read before */
+		errno = 0; /* there was data that the client had not read */
 	assert_int_equal(errno, ECONNRESET);
 }
 
@@ -333,7 +338,7 @@ static void test_a_client_that_resets_is_told_inside_and_waited_for(void **state
 	assert_true(is_told_nothing(s));
 }
 
-/* Each breaks the protocol. */
+/* Each of these frames breaks the protocol. */
 static void test_words_at_the_wrong_time(void **state)
 {
 	static const struct {
@@ -344,7 +349,7 @@ static void test_words_at_the_wrong_time(void **state)
 		{ MSG_NONE, MSG_FINISHED, true },    /* an id that was not given out */
 		{ MSG_NONE, MSG_CLOSED, true },
 		{ MSG_FINISHED, MSG_FINISHED, false },
-		{ MSG_FINISHED, MSG_CLOSED, false }, /* we have not finished */
+		{ MSG_FINISHED, MSG_CLOSED, false }, /* the supervisor has not finished */
 	};
 	struct scene *s = *state;
 
@@ -371,7 +376,7 @@ static void test_nothing_is_said_after_the_last_word(void **state)
 	assert_int_equal(says(s, MSG_CLOSED, id, ECONNRESET), -1);
 }
 
-/* A visit takes its client and five descriptors. */
+/* A connection takes its client's descriptor and five more. */
 static void skip_where_not_all_fit(void)
 {
 	struct rlimit limit;
@@ -381,7 +386,8 @@ static void skip_where_not_all_fit(void)
 		skip();
 }
 
-/* So many; the next one waits until one of them has had its last word. */
+/* The number of connections is bounded; the next client waits until one of them
+ * has ended. */
 static void test_there_is_a_bound(void **state)
 {
 	struct scene *s = *state;
@@ -404,7 +410,7 @@ static void test_there_is_a_bound(void **state)
 		own_close(&clients[i]);
 }
 
-/* Nobody is let in while a request waits for the executor. */
+/* No client is let in while a request waits for the executor. */
 static void test_a_channel_that_is_full_leaves_them_in_the_queue(void **state)
 {
 	struct scene *s = *state;
@@ -457,7 +463,7 @@ static void test_closed_ports_let_nobody_in(void **state)
 	assert_int_equal(s->p.visit_count, 0);
 }
 
-/* Who made it has it still, and may do that. */
+/* The maker of the socket still has it, and may shut it down. */
 static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
 {
 	struct scene *s = *state;
@@ -470,20 +476,20 @@ static void test_a_socket_that_listens_no_more_keeps_nobody_out(void **state)
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
-/* There is something left to forget when there is nothing left to do. */
+/* A flag may be left over when there is nothing to do any more. */
 static void test_without_ports_nothing_is_due(void **state)
 {
 	struct scene *s = *state;
 	AUTO_FREE char *host = text_copy(s->p.all[0].at.host);
 
 	assert_int_equal(ports_remove(&s->p, host, &s->e), 0);
-	s->p.deaf_ms = NOW; /* there was no descriptor left */
-	s->p.has_more = true;	   /* of a visit that is gone */
+	s->p.deaf_ms = NOW; /* there was no free descriptor */
+	s->p.has_more = true;	   /* of a connection that is gone */
 	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_equal(ports_due(&s->p), 0);
 }
 
-/* Its maker has the same open file description. */
+/* The maker of the socket shares the open file description. */
 static void test_a_socket_that_blocks_again_keeps_nobody_out(void **state)
 {
 	struct scene *s = *state;
@@ -527,7 +533,7 @@ static void test_what_is_not_for_visits_is_left(void **state)
 	assert_int_equal(ports_visit_fds(&s->p), 6);
 }
 
-/* The lowest number that no descriptor has. */
+/* Returns the lowest free descriptor number. */
 static int free_number(void)
 {
 	AUTO_CLOSE int fd = dup(0);
@@ -536,7 +542,7 @@ static int free_number(void)
 	return fd;
 }
 
-/* Works at `now`, with as many descriptors more as a process may have. */
+/* Works at `now`, with a limit that permits `more` further descriptors. */
 static void work_with(struct scene *s, int64_t now, int more)
 {
 	struct rlimit was, less;
@@ -550,13 +556,13 @@ static void work_with(struct scene *s, int64_t now, int more)
 	assert_int_equal(done, 0);
 }
 
-/* No descriptor is left for a client that comes, or none for its pipes: the ports let no
- * client in for a while, since poll(2) would tell of the queue at once. */
+/* No descriptor is left for a client, or none for its pipes: ports let no
+ * client in for a while, since poll(2) would report the queue again at once. */
 static void test_without_descriptors_nobody_is_let_in_for_a_while(void **state)
 {
 	static const struct {
 		int more; /* descriptors */
-		int ended; /* how it has ended for a client that was let in then */
+		int ended; /* how the connection ends for a client that was let in */
 	} rows[] = { { 0, 0 }, { 1, ECONNRESET }, { 3, ECONNRESET } };
 	struct scene *s = *state;
 
@@ -608,8 +614,9 @@ static void test_ports_let_somebody_in_by_turns(void **state)
 		own_close(&clients[i]);
 }
 
-/* Clients, visits and what is passed inside are of one process here, which are more descriptors
- * than the 1024 that a login gives; up to its hard limit each process may have them. */
+/* Clients, connections and passed descriptors all belong to this process and
+ * exceed the 1024 descriptors of a login; a process may raise its limit up to
+ * the hard one. */
 static int raise_descriptors(void **state)
 {
 	struct rlimit files;

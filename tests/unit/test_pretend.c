@@ -1,4 +1,5 @@
-/* The calls that pretend: what is told of them is 0, and of nothing else. */
+/* The calls that pretend to succeed: the filter answers 0 to them, and to no
+ * other call. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -68,7 +69,8 @@ static void test_devices_pretend_and_other_nodes_do_not(void **state)
 #endif
 }
 
-/* Of two filters' errors the last one's is told: one of ours would hide the other. */
+/* If two filters return errors, the last filter's counts: a pretending one of
+ * ours would hide the other's refusal. */
 static void test_no_refusal_is_hidden(void **state)
 {
 	struct seccomp_program pretend, below[2];
@@ -84,7 +86,7 @@ static void test_no_refusal_is_hidden(void **state)
 						 SECCOMP_RET_ALLOW);
 }
 
-/* Whatever the arguments: pid 1's protection is in both. */
+/* For any arguments: the protection of pid 1 is in both programs. */
 static void test_the_floor_is_in_it(void **state)
 {
 	size_t count;

@@ -1,5 +1,5 @@
 /* processes under load: many at once, many orphans, many in a row, and one that
- * does not get on. */
+ * hangs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "executor/processes.h"
 #include "tests/unit/supervisor.h"
 
-/* Prints how many processes are children of the executor and dead. */
+/* Returns how many dead children of the executor are not reaped. */
 static unsigned count_zombies(pid_t executor)
 {
 	char path[64], line[512];
@@ -45,7 +45,7 @@ static unsigned count_zombies(pid_t executor)
 static void test_five_thousand_orphans_are_reaped_while_others_are_served(void **state)
 {
 	struct supervisor *s = *state;
-	/* Each subshell leaves a child behind that ends as an orphan. */
+	/* Each subshell leaves a child that ends as an orphan. */
 	struct ask orphans = { .id = 1, .argv = SH("i=0; while [ $i -lt 5000 ]; do "
 						   "(: &); i=$((i+1)); done") };
 	struct ask ping = { .id = 2, .argv = ARGV(TEXT("/bin/true")) };
@@ -65,8 +65,8 @@ static void test_five_thousand_orphans_are_reaped_while_others_are_served(void *
 		served++;
 	}
 	assert_true(served > 10);
-	/* Everything that died before this one was asked for was reaped by the
-	 * turns until it was answered, 64 a turn. */
+	/* Each turn reaps up to 64 processes; the turns until this answer have
+	 * reaped all that died before the request. */
 	for (int i = 0; i < 100; i++)
 		supervisor_run(s, &ping);
 	assert_int_equal(count_zombies(s->pid), 0);
@@ -96,7 +96,7 @@ static void test_many_commands_run_at_once(void **state)
 
 	make_pipe(in);
 	a.fds[0] = in[0];
-	/* One by one: descriptors on their way are counted by the user. */
+	/* One by one: descriptors in flight are counted per user. */
 	for (a.id = 1; a.id <= MANY; a.id++) {
 		supervisor_ask(s, &a);
 		supervisor_expect(s, MSG_STARTED, a.id);
@@ -129,7 +129,7 @@ static void test_more_commands_than_the_table_holds_are_refused(void **state)
 		if (got.type == MSG_FAILED)
 			assert_int_equal(got.failed.stage, EXEC_STAGE_FORK);
 	}
-	/* Fewer where the user may not have so many processes or descriptors. */
+	/* Fewer if the user may not have as many processes or descriptors. */
 	assert_true(started <= PROCESSES_MAX && started > 100);
 	assert_int_equal(started + failed, PROCESSES_MAX + 5);
 	(void)close(in[0]);
@@ -165,13 +165,13 @@ static void test_a_thousand_commands_leave_no_descriptor_and_no_memory(void **st
 	for (int i = 0; i < 250; i++)
 		run_all_kinds(s);
 	assert_int_equal(supervisor_fds(s), fds);
-	/* A sanitizer keeps what was freed for a while. */
+	/* A sanitizer keeps freed memory for a while. */
 	assert_true(supervisor_memory(s) < kib + 4096);
 }
 
-/* A program file that cannot be opened yet: a lease on it makes execve wait
- * (fcntl(2)), which is how a command could look that is stopped before its
- * execve by another command. */
+/* A program file that cannot be opened yet: a lease on it makes execve(2) wait
+ * (fcntl(2)).  A command would look the same if another command stopped it
+ * before its execve. */
 static void test_a_child_that_hangs_before_its_execve_holds_up_nobody(void **state)
 {
 	char path[] = "/tmp/test_processes.XXXXXX";

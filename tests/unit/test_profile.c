@@ -14,7 +14,7 @@
 #include "base/own.h"
 #include "policy/profile_fit.h"
 
-/* A profile of one block, which begins where the text goes on. */
+/* A profile of one block, which the text continues. */
 #define BLOCK "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[{"
 #define ALLOW BLOCK "\"names\":[\"read\"],\"action\":\"SCMP_ACT_ALLOW\""
 #define ARG   ALLOW ",\"args\":[{"
@@ -165,7 +165,7 @@ static void every_action_has_its_value(void **state)
 	}
 }
 
-/* As Docker and containers-common write their files. */
+/* In the form of Docker's and containers-common's files. */
 static void dockers_own_keys_are_understood(void **state)
 {
 	static const char text[] =
@@ -203,7 +203,7 @@ static void dockers_own_keys_are_understood(void **state)
 }
 
 struct condition {
-	const char *text; /* the object behind "includes" or "excludes" */
+	const char *text; /* the object after "includes" or "excludes" */
 	bool included, excluded;
 };
 

@@ -1,5 +1,5 @@
-/* hutch's own programs: found beside itself, and executed from something that
- * nobody inside can write to. */
+/* hutch's own programs: found beside hutch, and executed from a file that no
+ * process inside can write to. */
 #include "sandbox/program.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include "sandbox/mounts.h"
 #include "tests/unit/scene.h"
 
-#define FIND "--find" /* makes this program look for one and print where */
+#define FIND "--find" /* makes this program search for one and print its path */
 
 static int find_and_print(const char *name)
 {
@@ -28,7 +28,7 @@ static int find_and_print(const char *name)
 	return path ? 0 : 1;
 }
 
-/* A copy of this program in the folder of the test. */
+/* Copies this program into the folder of the test. */
 static void copy_self(void **state, const char *name)
 {
 	AUTO_FREE char *path = scene_path(state, name);
@@ -80,7 +80,7 @@ static void test_it_is_found_beside_this_program(void **state)
 	make_program(state, "bin/libexec/tool");
 	assert_int_equal(ask(state, "bin/self", got), 0);
 	assert_string_equal(got, built);
-	/* What cannot be executed is none. */
+	/* A file that cannot be executed does not count. */
 	assert_int_equal(chmod(built, 0644), 0);
 	assert_int_equal(ask(state, "bin/self", got), 0);
 	assert_string_equal(got, installed);
@@ -98,7 +98,7 @@ static struct program open_tool(const char *path)
 	return p;
 }
 
-/* Whoever opens it again, as through /proc/1/exe, gets no way to write. */
+/* A process that reopens it, as through /proc/1/exe, must not get write access. */
 static void check_not_writable(int fd)
 {
 	char path[64], got[8] = { 0 };
@@ -119,7 +119,7 @@ static void play_seal(void *arg)
 
 	CHECK(fd >= 0);
 	check_not_writable(fd);
-	CHECK(fcntl(fd, F_GET_SEALS) < 0); /* a mount and no copy */
+	CHECK(fcntl(fd, F_GET_SEALS) < 0); /* a mount, not a copy */
 }
 
 static void test_it_is_sealed_by_a_mount(void **state)
@@ -169,7 +169,8 @@ static void play_copy(void *arg)
 	CHECK((fcntl(fd, F_GET_SEALS) & all) == all);
 }
 
-/* Installed where the user that root becomes cannot go. */
+/* The program is installed in a folder that the user whom root becomes may not
+ * enter. */
 static void test_where_it_cannot_be_reached_it_is_a_sealed_copy(void **state)
 {
 	if (geteuid() != 0) {

@@ -1,4 +1,4 @@
-/* publish: the words of -p, and what they may not be said beside. */
+/* publish: the argument of -p, and the options that exclude it. */
 #include "policy/publish.h"
 
 #include <setjmp.h>

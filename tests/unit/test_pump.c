@@ -1,5 +1,5 @@
-/* A pump never blocks and never spins: each test runs one only when poll(2) says
- * so, as the supervisor does, and an alarm ends a test that hangs. */
+/* A pump never blocks and never spins: each test runs one only when poll(2)
+ * permits, as the supervisor does, and an alarm ends a test that hangs. */
 #include "sandbox/pump.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 
-#define TURNS_MAX 100000 /* more is spinning */
+#define TURNS_MAX 100000 /* a pump that takes more turns spins */
 
 static void make_pipe(int *ret_read, int *ret_write)
 {
@@ -29,7 +29,7 @@ static void make_pipe(int *ret_read, int *ret_write)
 	*ret_write = ends[1];
 }
 
-/* Runs it until it has nothing to do at once; how many steps it took. */
+/* Runs it until it has to wait; returns the number of steps. */
 static int turn(struct pump *p)
 {
 	for (int turns = 0; turns < TURNS_MAX; turns++) {
@@ -78,7 +78,7 @@ static void test_bytes_and_the_end_pass(void **state)
 		turn(&p);
 		assert_false(pump_is_open(&p));
 		assert_int_equal(pump_poll(&p).fd, -1);
-		pump_run(&p); /* after its end: nothing */
+		pump_run(&p); /* after its end it does nothing */
 		assert_int_equal(read_now(out, got, sizeof(got)), 4);
 		assert_int_equal(read(out, got, 1), 0);
 		(void)close(out);
@@ -103,8 +103,8 @@ static void test_a_reader_that_is_gone_ends_it(void **state)
 	}
 }
 
-/* The reader takes nothing: the pump stops, waits for room alone, and goes on
- * when there is some.  Nothing is lost and little is held. */
+/* The reader takes nothing: the pump stops, waits only for room, and goes on
+ * when there is some.  Nothing is lost, and little is buffered. */
 static void test_a_writer_that_is_blocked_waits_for_room(void **state)
 {
 	(void)state;
@@ -171,7 +171,7 @@ static void test_a_file_as_a_source(void **state)
 	(void)close(out);
 }
 
-/* As a parent that reads its child's output through a socket does. */
+/* A parent that reads its child's output through a socket has such a socket. */
 static void test_a_socket_that_takes_no_more(void **state)
 {
 	struct pump p;
@@ -209,7 +209,8 @@ static void test_done_twice_and_a_half_pump(void **state)
 	(void)close(in);
 }
 
-/* Pieces as they are read; nothing of them may be obeyed, however it is cut. */
+/* Pieces as they are read; a terminal must obey none of them, however the text
+ * is cut. */
 static const struct {
 	const char *pieces[4];
 	const char *shown;
@@ -258,7 +259,7 @@ static void test_what_is_shown_does_not_depend_on_the_cuts(void **state)
 static void test_why_a_write_failed_is_remembered(void **state)
 {
 	static const struct {
-		const char *path; /* NULL: a pipe that nobody reads */
+		const char *path; /* NULL: a pipe without a reader */
 		int failed;
 	} rows[] = { { "/dev/full", ENOSPC }, { "/dev/null", 0 }, { NULL, 0 } };
 

@@ -1,4 +1,4 @@
-/* JSON that is written is valid, whatever the bytes. */
+/* JSON output is valid, whatever the bytes. */
 #include "sandbox/act/put.h"
 
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static void test_strings(void **state)
 	}
 }
 
-/* Each pair of bytes, read back by the strict reader. */
+/* Writes each pair of bytes, and reads it back with the strict reader. */
 static void test_every_pair_of_bytes_is_a_valid_string(void **state)
 {
 	(void)state;
@@ -56,7 +56,7 @@ static void test_every_pair_of_bytes_is_a_valid_string(void **state)
 		struct buffer b;
 		struct err e;
 		if (!pair[0] || !pair[1])
-			continue; /* \u0000 is what that reader refuses */
+			continue; /* that reader refuses \u0000 */
 		buffer_init(&b, 100);
 		put_bytes(&b, pair, 2);
 		AUTO_JSON struct json *doc =

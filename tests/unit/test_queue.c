@@ -1,4 +1,4 @@
-/* Actions in a row for each session. */
+/* Queues of actions, one for each session. */
 #include "sandbox/act/queue.h"
 
 #include <setjmp.h>
@@ -148,7 +148,7 @@ static void a_place_that_was_given_back_is_anybodys(void **state)
 		assert_non_null(queue_session(&queue, name));
 	}
 	assert_null(queue_session(&queue, "one more"));
-	assert_true(queue_has_place(&queue)); /* when that one has ended */
+	assert_true(queue_has_place(&queue)); /* after that one has ended */
 	queue_remove(&queue, s->first);
 	queue_leave(&queue, s);
 	assert_ptr_equal(queue_session(&queue, "one more"), s);
@@ -168,7 +168,7 @@ static void ids_go_round_and_leave_out_those_of_sessions(void **state)
 	assert_int_equal(queue_new_id(&queue), 2); /* neither 0 nor the session's */
 }
 
-/* A sanitizer tells what is not given back. */
+/* A sanitizer reports memory that is not freed. */
 static void a_session_that_leaves_takes_along_what_it_held_of_a_secret(void **state)
 {
 	struct mask mask = { 0 };
