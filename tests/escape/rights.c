@@ -154,8 +154,7 @@ static void map_holds_root(struct trial *t)
 		trial_file(t, -1);
 		return;
 	}
-	(void)file_read("/proc/self/uid_map", text, sizeof(text)); /* used for the
-								    * detail */
+	(void)file_read("/proc/self/uid_map", text, sizeof(text)); /* detail only */
 	trial_says(t, st.st_uid == 65534 ? "absent" : "allowed", "owner %u, map %.*s",
 		   st.st_uid, (int)strcspn(text, "\n"), text);
 }

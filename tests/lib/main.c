@@ -45,8 +45,7 @@ static sigset_t signals_now(void)
 	struct sigaction now;
 	sigset_t other;
 
-	memset(&other, 0, sizeof(other)); /* the kernel fills fewer bytes than the C
-					   * library's type has */
+	memset(&other, 0, sizeof(other)); /* the kernel's type is shorter */
 	sigprocmask(SIG_SETMASK, NULL, &other);
 	for (int signo = 1; signo < 32; signo++)
 		if (sigaction(signo, NULL, &now) == 0 && now.sa_handler != SIG_DFL)

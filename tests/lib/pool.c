@@ -246,8 +246,7 @@ static bool take_without_memory(int listener, long n)
 	check(write(ends[0], GREETED, strlen(GREETED)) > 0);
 	trial_fail_memory(n);
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
-	const int keeper = accept_one(listener); /* there is none if hutch_take() failed
-						  * early */
+	const int keeper = accept_one(listener); /* -1 if it failed early */
 	check(!is_ready || pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
 	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;
 	const bool has_failed = trial_has_failed();
@@ -288,8 +287,7 @@ static void give_up_on_a_silent_keeper(void)
 	const int listener = keep_mirage(&address);
 	struct hutch *none = open_mirage(listener, &silent);
 	struct hutch *some = open_mirage(listener, &slow);
-	check(write(slow, GREETED, strlen(GREETED)) > 0); /* then it stays silent, as if
-							   * it made a sandbox */
+	check(write(slow, GREETED, strlen(GREETED)) > 0); /* then it stays silent */
 	check(hutch_ready(none, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_TIMEOUT);
 	check(strstr(e.message, "keeper of pool 'mirage' does not answer"));
 	check(hutch_ready(some, 300, &e) == -1 && e.kind == HUTCH_TIMEOUT);

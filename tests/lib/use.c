@@ -272,8 +272,7 @@ static void do_actions(void)
 			break;
 		const bool is_told = m->type == HUTCH_OUTPUT && m->stream == 0 && m->data_len > 0;
 		hutch_message_free(m);
-		if (is_told && !was_told) /* the command goes on when its first line has
-					   * come */
+		if (is_told && !was_told) /* go on after its first line */
 			check(trial_sh(h, "echo >/tmp/go", NULL, 0) == 0);
 		was_told |= is_told;
 	}
@@ -593,8 +592,7 @@ static void read_fractions_in_any_locale(void)
 	check(hutch_json_number("{\"cpu\":1.75}", "cpu", &number) && number == 1.75);
 	check(hutch_json_number("{\"a\":-25.5e-1}", "a", &number) && number == -2.55);
 	check(!hutch_json_number("{\"a\":1.5e999}", "a", &number)); /* out of range */
-	check(!strcmp(localeconv()->decimal_point, ",")); /* the program's locale is
-							   * unchanged */
+	check(!strcmp(localeconv()->decimal_point, ",")); /* the locale is unchanged */
 }
 
 const struct trial trials_use[] = {

@@ -3,8 +3,9 @@
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py; with what looks at a command that goes on.  A soft
-# time-out is such a look, and nothing depends on what has been done by then.
+# acts CODE [OPTION...]: see act.py.  Adds helpers that look at a running
+# command.  A soft time-out is one such look, and no test depends on how far the
+# command is by then.
 acts() {
 	"$here/act.py" "$HUTCH" '
 import sys
@@ -12,7 +13,8 @@ sys.path.append(sys.path[0] + "/..")
 from patience import PATIENCE, wait_until
 squeezed = lambda text: "".join(text.split())
 def until(o, holds):
-    """Looks at what goes on until that holds of all that it has shown since, or it is over."""
+    """Looks at a running command until holds() is true of all that it has shown
+    since, or until the command has ended."""
     parts = [o.content]
     def has_come():
         nonlocal o
@@ -28,7 +30,8 @@ def shown(o, text):
 def finished(o):
     return until(o, lambda seen: False)
 def at_once(command, last):
-    """The observation that has all of it, up to those words: it gets more time until it has."""
+    """Returns the observation whose content goes up to those words: the command
+    gets more time until it has shown them."""
     seconds = 0.5
     def whole():
         nonlocal seconds
@@ -112,11 +115,11 @@ assert o.content == refusal + "(1) # first\n(2) touch /tmp/x\n(3) touch /tmp/y #
 assert run("ls /tmp/x /tmp/y").meta["exit_code"] != 0
 o = run("# where?\n# here:\npwd")
 assert (o.content, o.extras["command"]) == ("/workspace", "# where?\n# here:\npwd")
-# It is looked at before the session is.
+# The id is checked before the session is.
 run("sleep 1000", timeout=0.1)
 assert run("ls\npwd").content == refusal + "(1) ls\n(2) pwd"
 assert run("C-c").meta["exit_code"] == 130
-# What cannot be read is accepted, and bash does all of it.
+# Text that bashlex cannot read is accepted, and bash runs all of it.
 assert run("a=(1 2)\necho ${a[1]}\n[[ x == x ]]\necho $((1+2))").content == "2\n3"
 assert run("case x in\nx) echo a;;\nesac\necho b").content == "a\nb"
 run("cat", timeout=0.1)
@@ -174,7 +177,7 @@ assert shown(o, "a").content == "a"
 run("echo >/tmp/go", session="b")
 o = finished(run(""))
 assert o.content == "b" and o.meta["exit_code"] == 0
-# It began before what the second is over for.
+# The first began before the events that end the second.
 send({"action":"run","id":900,"timeout":1000,"args":{"command":"read x </tmp/go; echo c","blocking":True}})
 assert "has no new output" in run("read x </tmp/never", session="b").meta["suffix"]
 send({"action":"run","id":901,"session":"c","args":{"command":"echo >/tmp/go"}})
@@ -188,8 +191,8 @@ assert "no timeout set" in run("echo", blocking=True).content' -e NO_CHANGE_TIME
 	acts '
 run("mkfifo /tmp/go")
 def left(command):
-    """What comes after a command that printed its last while nobody waited; nothing where it
-    was not over by then."""
+    """Shows the output that comes after a command printed its last line while
+    no action waited; shows nothing if the command had not ended by then."""
     shown(run("echo one; read x; read y </tmp/go; " + command, timeout=0.1), "one")
     run("word", is_input=True, timeout=0.1)
     run("echo >/tmp/go", session="b")
@@ -390,7 +393,7 @@ if have("less"):
     assert finished(run("q", is_input=True)).meta["exit_code"] == 0'
 }
 
-# LINES of them, twice.
+# LINES random lines, sent twice.
 @test "random lines, half of them malformed, neither stop it nor grow it" {
 	needs_static
 	acts '
@@ -412,11 +415,13 @@ def random_line(i):
         return bytes(text).replace(b"\n", b" ") + b"\n"
     return json.dumps(line).encode() + b"\n"
 def memory():
-    # Dirty pages alone: clean ones become private when the last other process that maps the program ends.
+    # Counts dirty pages only: clean ones become private when the last other
+    # process that maps the program ends.
     pids = [act.pid] + [int(p) for p in open("/proc/%d/task/%d/children" % (act.pid, act.pid)).read().split()]
     return sum(int(l.split()[1]) for p in pids for l in open("/proc/%d/smaps_rollup" % p) if l.startswith("Private_Dirty"))
 def play(count):
-    # The same number waits at most each time, so that buffers reach their size in the first.
+    # At most 32 actions wait in each round, so that buffers reach their size in
+    # the first.
     for first in range(0, count, 32):
         send(b"".join(random_line(i) for i in range(first, first + 32)))
         for _ in range(32):
@@ -428,7 +433,7 @@ play(count)
 grown = memory() - before
 a.id = 1000000
 assert grown < 128, "grown by %d KiB" % grown
-# One of them may well have started an editor.
+# One of the random lines may have started an editor.
 assert run("echo alive", session="fresh").content == "alive"
 assert end() == (0, [])'
 }

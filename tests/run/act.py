@@ -11,8 +11,8 @@ The code has these names:
 	end()			closes stdin; gives the exit code and all that came out still
 	act			the process, with act.stderr as a file
 
-An observation's keys are attributes, `meta` is extras.metadata.  Whatever is not true
-in an assert is told with the last observation.
+An observation's keys are attributes, `meta` is extras.metadata.  A failed
+assert is printed with the last observation.
 """
 import json
 import os

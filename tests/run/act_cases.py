@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""act_cases.py CASE FOLDER: whether the observations in the file `out` tell what the walls
-refused, for act.bats, which has given FOLDER as $T."""
+"""act_cases.py CASE FOLDER: checks the observations in the file `out`, which
+report the refusals of the walls, for act.bats, whose $T is FOLDER."""
 import json
 import sys
 
@@ -37,7 +37,7 @@ def file_actions(folder):
             "/etc/passwd is read-only (--image host)")
     refused(11, "/etc/shadow", "--image host", "-v /etc/shadow:/etc/shadow:ro", None)
     refused(13, "/r/sub", read_only, None, f"/r/sub is read-only ({read_only})")
-    # Nobody is to paste what the inside has made up.
+    # A user must not paste a command that the inside has made up.
     assert by[16]["hutch"]["refused"][0]["remedy"] is None, by[16]
     for number in 12, 14, 15:
         assert by[number]["hutch"]["refused"] == [], by[number]

@@ -1,5 +1,5 @@
-/* alone: a program that runs in a root directory with nothing else in it, and says
- * what it finds there: its pid, its ids, its working directory, the entries of /. */
+/* alone: a program that runs in an empty root directory, and prints its pid,
+ * its ids, its working directory and the entries of /. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>

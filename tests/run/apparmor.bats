@@ -1,21 +1,21 @@
 #!/usr/bin/env bats
-# The AppArmor profile: where `make install` puts it, and that AppArmor takes it.  What hutch
-# says where AppArmor is in its way is in doctor.bats.
+# The AppArmor profile: where `make install` puts it, and whether AppArmor
+# accepts it. doctor.bats tests the messages of hutch where AppArmor refuses.
 
 load helpers
 
-# profile_for ARG...: install.sh of the profile.
+# profile_for ARG...: runs install.sh of the profile.
 profile_for() {
 	catch "$top/packaging/apparmor/install.sh" "$@"
 }
 
-# knows VERSION: a host whose AppArmor has the rules of that version.
+# knows VERSION: makes a host whose AppArmor has the rules of that version.
 knows() {
 	mkdir -p "host/etc/apparmor.d/abi"
 	touch "host/etc/apparmor.d/abi/$1"
 }
 
-# parses FILE: AppArmor's compiler takes it; nothing is loaded or kept.
+# parses FILE: AppArmor compiles it; nothing is loaded or kept.
 parses() {
 	catch apparmor_parser --skip-kernel-load --skip-cache --skip-read-cache --quiet "$1"
 	[ "$status" -eq 0 ]
@@ -29,7 +29,7 @@ parses() {
 	grep -qxF 'profile hutch /opt/hutch-1.0/{bin/hutch,libexec/hutch/hutch-{act,image,supervise}} flags=(unconfined) {' \
 		host/etc/apparmor.d/hutch
 	[ "$(stat -c %a host/etc/apparmor.d/hutch)" = 644 ]
-	# Again, and for another prefix: it is replaced.
+	# A second installation for another prefix replaces the first.
 	profile_for auto host /usr
 	grep -qF 'profile hutch /usr/{bin/hutch,' host/etc/apparmor.d/hutch
 	never grep -q @PREFIX@ host/etc/apparmor.d/hutch
@@ -79,7 +79,8 @@ parses() {
 		parses host/etc/apparmor.d/hutch
 		return
 	fi
-	# This one is older: it takes all but what it does not know, and not the whole.
+	# This AppArmor is older: it accepts the part with the rules it knows,
+	# but not the whole profile.
 	never parses host/etc/apparmor.d/hutch
 	sed -e s,abi/4.0,abi/3.0, -e '/^  userns,$/d' host/etc/apparmor.d/hutch >old
 	[ "$(diff host/etc/apparmor.d/hutch old | grep -c '^[<>]')" -eq 3 ]

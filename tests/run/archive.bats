@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What hutch packs and unpacks, set beside other programs that know tar.  The program
-# archive does it as hutch cp does, without a sandbox.
+# Tars of hutch, compared with those of other programs.  The program `archive`
+# packs and unpacks as hutch cp does, but without a sandbox.
 
 load helpers
 
@@ -35,7 +35,8 @@ teardown() {
 	end
 }
 
-# Everything that a tar keeps; times to the second or, with %T@, as they are.
+# looks TREE FORMAT: prints everything that a tar keeps; FORMAT gives times in
+# seconds or, with %T@, as they are.
 looks() {
 	(cd "$1" && find . -mindepth 1 -printf "%P %y %m ${2:-%T@} %n %l\n" |
 		LC_ALL=C sed -E "${3:-}" | LC_ALL=C sort)
@@ -44,7 +45,7 @@ same() {
 	diff -r --no-dereference tree "$1"
 	diff <(looks tree "${2:-%T@}" "${3:-}") <(looks "$1" "${2:-%T@}" "${3:-}")
 }
-# For those who know whole seconds only.
+# For programs that keep whole seconds only.
 seconds='s/(^.* [fdl] [0-7]+ -?[0-9]+)\.[0-9]+/\1/'
 
 has() {
@@ -66,7 +67,7 @@ has() {
 	has tar
 	"$A" pack tree tree >tree.tar
 	tar -df tree.tar
-	# And it would find one.
+	# The comparison must notice a changed file.
 	echo other >tree/file
 	never tar -df tree.tar
 }
@@ -111,7 +112,7 @@ has() {
 	has python3
 	"$A" pack tree tree >tree.tar
 	"$here/archive.py" unpack
-	# It sets no times of links.
+	# This program sets no times of links.
 	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
 }
 
@@ -139,10 +140,11 @@ has() {
 
 @test "what is packed here is the same when busybox unpacks it, and the other way round" {
 	has busybox
-	# It knows no times before 1970, and none in far years.
+	# This program knows no times before 1970, and none in far years.
 	touch -d @5 tree/folder/nothing tree/folder/large
 	"$A" pack tree tree | busybox tar -C out -xpf -
-	# It sets no times of links, and those of folders before it fills them.
+	# This program sets no times of links, and sets those of folders before
+	# it fills them.
 	same out/tree %Ts 's/^(.* (l|d) [0-7]+) [0-9]+/\1/'
 	chmod 700 out/tree/shut
 	rm -rf out/tree
@@ -158,7 +160,8 @@ has() {
 	(($(stat -c %b out/disk) < 10000))
 }
 
-# More than the digits of a header can say; the head of it is enough to know.
+# The size needs more digits than a header has; reading the beginning of the tar
+# is enough.
 @test "a file of 9 GiB says its size to GNU tar, and GNU tar's to us" {
 	has tar
 	local form

@@ -1,10 +1,11 @@
-/* archive -- packs and unpacks as hutch cp does, without a sandbox, so that other
- * programs that know tar can be set beside it.
+/* archive -- packs and unpacks as hutch cp does, without a sandbox, so that
+ * tests can compare it with other programs.
  *
  *	archive pack [-L] AS PATH [AS PATH]...	a tar to stdout
  *	archive unpack [-n NAME] [-b BYTES] [-e ENTRIES] [-o] DIR	from stdin
  *
- * What is left out goes to stderr, "left out: NAME: WHY"; -o keeps the owners. */
+ * Entries that are left out are listed on stderr as "left out: NAME: WHY"; -o
+ * keeps the owners. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

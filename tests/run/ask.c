@@ -1,10 +1,11 @@
-/* Does what hutch why was asked about, to see what comes of it.
+/* Does the operation that hutch why was asked about, to compare the result.
  *
  *	ask < QUESTIONS
  *
- * A question a line: what the words behind `hutch why` would be, but that a system call has
- * its number in front of its name.  Prints for each "yes", or "no" and the name of the errno.
- * What is done leaves nothing behind, and nobody is started. */
+ * Each line is a question as in the arguments of `hutch why`, except that a
+ * system call has its number before its name.  Prints for each "yes", or "no"
+ * and the name of the errno.  The operations leave nothing behind and start no
+ * program. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 
 #include "tests/patience.h"
 
-/* 0, or an errno. */
+/* Closes it.  Returns 0 or an errno. */
 static int close_it(int fd)
 {
 	if (fd < 0)
@@ -74,14 +75,14 @@ static int write_it(const char *path)
 	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | (is_there ? 0 : O_CREAT),
 		      0600);
 	if (fd < 0 && errno == ENXIO && is_there && S_ISFIFO(st.st_mode))
-		return 0; /* nobody reads from it */
+		return 0; /* the FIFO has no reader */
 	char name[PATH_MAX];
 	if (fd >= 0 && !is_there && realpath(path, name))
 		(void)unlink(name);
 	return close_it(fd);
 }
 
-/* A traced program is stopped before its first instruction. */
+/* Starts the program under trace, so that it stops before its first instruction. */
 static int exec_it(const char *path)
 {
 	int told[2], error = 0, status;
@@ -108,7 +109,7 @@ static int exec_it(const char *path)
 	return error;
 }
 
-/* As execvp(3), but that what is no program is not given to a shell. */
+/* As execvp(3), but a file that is no program is not given to a shell. */
 static int exec_name(const char *name)
 {
 	char path[PATH_MAX];
@@ -136,7 +137,8 @@ static int connect_unix(const char *path)
 	socklen_t len =
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 
-	/* The kernel says the same of it as of a socket at which nobody listens. */
+	/* The kernel gives the same error for any other file as for a socket
+	 * without a listener. */
 	if (stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return ENOTSOCK;
 	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -149,11 +151,11 @@ static int connect_unix(const char *path)
 		len++;
 	int error = connect(s, (struct sockaddr *)&to, len) < 0 ? errno : 0;
 	(void)close(s);
-	/* Nobody listens at a socket that can be reached. */
+	/* A reachable socket without a listener counts as reached. */
 	return error == ECONNREFUSED && *path != '@' ? 0 : error;
 }
 
-/* Addresses only: names are another matter. */
+/* Connects to addresses only, not to names. */
 static int connect_it(const char *where)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
@@ -175,7 +177,7 @@ static int connect_it(const char *where)
 	return error == ECONNREFUSED || error == EINPROGRESS ? 0 : error;
 }
 
-/* In a process of its own, which may do what it likes. */
+/* Makes the call in a separate process, which may be harmed by it. */
 static int call_it(char *words)
 {
 	unsigned long n[7] = { 0 };
@@ -199,7 +201,7 @@ static int call_it(char *words)
 	}
 	(void)close(told[1]);
 	if (read(told[0], &error, sizeof(error)) != sizeof(error))
-		error = ECHILD; /* it did not come back */
+		error = ECHILD; /* the child did not return */
 	(void)close(told[0]);
 	(void)waitpid(pid, NULL, 0);
 	return error;

@@ -1,8 +1,9 @@
 """at_rest.py: whether processes have come to rest, all at once.
 
-A command that waits for input says nowhere that it has printed all it had to print.  But
-when it, its shell and hutch's own processes all sleep at one moment, each has done all that
-it had to do, and nothing more comes until somebody sends something or a timer is due.
+A command that waits for input does not tell that it has printed everything.
+But when it, its shell and hutch's own processes all sleep at one moment, each
+has finished its work, and no output comes until a client sends something or a
+timer is due.
 """
 import os
 import re
@@ -11,8 +12,8 @@ WAITS = "STtZIX"
 
 
 def look(*tops):
-    """Of each thread of these processes and of all below them: its state, and how often it
-    was switched to another."""
+    """Returns for each thread of these processes and of all below them: its
+    state, and how often it was switched to another."""
     seen, todo = {}, [str(top) for top in tops]
     while todo:
         pid = todo.pop()
@@ -31,7 +32,7 @@ def look(*tops):
 
 
 def is_at_rest(*tops):
-    """Who slept at both looks, and was not switched between them, has slept throughout: so
-    there is a moment, between the looks, at which all slept."""
+    """A thread that slept at both looks, and was not switched in between, has
+    slept throughout: so there is a moment between the looks at which all slept."""
     first = look(*tops)
     return all(one and one[0] in WAITS for one in first.values()) and look(*tops) == first

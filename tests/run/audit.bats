@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What is put on record, that it cannot be left out, and that a change of it is found.
+# The audit log: which actions are recorded, that no record can be left out, and
+# that a changed entry is found.
 
 load helpers
 
@@ -13,31 +14,31 @@ teardown() {
 	end
 }
 
-# whole [N]: the log is, and has N entries.
+# whole [N]: the log verifies, and has N entries.
 whole() {
 	hutch audit verify
 	[[ $status == 0 && -z $stderr && $output == "whole: ${1:-}"* ]]
 }
 
-# broken PATTERN: it is not, and the sentence says where.
+# broken PATTERN: the log does not verify, and the message names the place.
 broken() {
 	hutch audit verify "${@:2}"
 	[[ $status == 1 && -z $output ]] && one_sentence "broken: $1"
 }
 
-# events: the kinds of the entries, in order.
+# events: prints the kinds of the entries, in order.
 events() {
 	hutch audit show --json
 	[[ $status == 0 && -z $stderr ]]
 	output=$(grep -oE '"event":"[a-z]+"' <<<"$output" | cut -d'"' -f4 | xargs)
 }
 
-# entry EVENT KEY...: the values of the first such entry, as JSON.
+# entry EVENT KEY...: prints values of the first such entry, as JSON.
 entry() {
 	"$HUTCH" audit show --json | "$here/audit.py" entry "$@"
 }
 
-# edit COMMAND: of sed, on the log, in the same file.
+# edit COMMAND: runs sed on the log, in the same file.
 edit() {
 	sed "$1" "$log" >copy
 	cat copy >"$log"
@@ -49,7 +50,7 @@ three_runs() {
 	done
 }
 
-# recorded OPTION...: actions, as act.py has them on stdin, to their end.
+# recorded OPTION...: runs the actions on stdin, by act.py, to their end.
 recorded() {
 	acts "$(cat)"$'\nend()' --audit on "$@"
 }
@@ -274,7 +275,7 @@ recorded() {
 
 # --- what cannot be put on record is not done --------------------------------------------
 
-# full COMMAND...: with files of at most 4 KiB.
+# full COMMAND...: runs it with files limited to 4 KiB.
 full() {
 	(ulimit -f 4; "$@")
 }
@@ -309,7 +310,7 @@ full() {
 }
 
 @test "what came of an action and could not be written is counted by the next entry" {
-	# Its limits are for the user to set whom root's hutch has become.
+	# The user that root becomes in hutch must be able to set the limit.
 	export AS=''
 	! is_root || AS="setpriv --reuid $who --regid $who --clear-groups"
 	recorded <<-'EOF'
@@ -318,7 +319,7 @@ full() {
 		    assert os.system(f"{os.environ['AS']} prlimit --pid {act.pid} --fsize={size}:") == 0
 		run("true " + 900 * "x")
 		lines = open(log).read().splitlines()
-		# The action has room once more, and its result has not.
+		# The action has room in the log once more, but its result has not.
 		limit(os.stat(log).st_size + len(lines[-2]) + 50)
 		assert run("true " + 900 * "x").meta["exit_code"] == 0
 		limit("unlimited")
@@ -421,7 +422,7 @@ full() {
 	broken 'log.1:6: it is no entry'
 }
 
-# ROUNDS of it, each at another step of what a launch does to the log.
+# ROUNDS launches, each killed at another step of writing the log.
 @test "launches that are killed leave a log that is whole" {
 	local i
 	for ((i = 0; i < ${ROUNDS:-12}; i++)); do
@@ -465,7 +466,8 @@ nearly_full() {
 	[ "$(stat -c %a long/log.2)" = 600 ]
 	hutch audit verify ./long
 	[[ $status == 0 && $output == "whole: "* ]]
-	# The first file may be moved elsewhere, by who knows its last hash.
+	# The owner may move the first file elsewhere if the hash of its last
+	# line is kept.
 	last=$(tail -n 1 long/log.1 | sha256sum | cut -d' ' -f1)
 	mv long/log.1 .
 	broken 'log.2:1: the log begins with entry' ./long

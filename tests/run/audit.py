@@ -6,7 +6,7 @@ import sys
 
 
 def entry(event, *keys):
-    """The values of the first such entry of those on stdin, as JSON."""
+    """Prints the values of the first such entry among those on stdin, as JSON."""
     for line in sys.stdin:
         one = json.loads(line)
         if one["event"] == event:
@@ -15,7 +15,7 @@ def entry(event, *keys):
 
 
 def nearly_full(path):
-    """A log that is 300 bytes short of full, as hutch could have written it."""
+    """Makes a log that is 300 bytes short of full, as hutch could have written it."""
     last, size, full, number = "0" * 64, 0, (64 << 20) - 300, 0
     with open(path, "wb") as out:
         while size < full:

@@ -1,12 +1,12 @@
-# busybox.bash -- a store of the test's own with a small image in it, bb:1.
+# busybox.bash -- makes a store for the test with a small image in it, bb:1.
 
-# Root's images are those of the user whom it stands for.
+# When root runs hutch, its images are those of the user that the sandbox stands for.
 own_store() {
 	export XDG_DATA_HOME=$T/home/data
 	room home/data
 }
 
-# busybox, two users, and a /lib that is a link.
+# Makes the image: busybox, two users, and a /lib that is a link.
 busybox_image() {
 	local tool
 	command -v busybox >/dev/null || skip "this host has no busybox"

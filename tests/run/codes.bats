@@ -11,7 +11,8 @@ teardown() {
 	end
 }
 
-# A bash that runs `wait` loses a signal that comes just before that, until its child ends.
+# While bash runs `wait`, it can lose a signal that comes just before that,
+# until its child ends.
 catches='use POSIX; $| = 1;
 	my ($name, $word, $end) = @ARGV;
 	my $all = POSIX::SigSet->new;
@@ -21,14 +22,15 @@ catches='use POSIX; $| = 1;
 	print "ready\n";
 	sigsuspend(POSIX::SigSet->new) while 1'
 
-# starts_to_catch SIGNAL WORD [CODE [ARG...]]: a command that says WORD at each of these, and
-# ends with that CODE at the first.
+# starts_to_catch SIGNAL WORD [CODE [ARG...]]: starts a command that prints WORD
+# at each of these signals, and ends with CODE at the first.
 starts_to_catch() {
 	start perl -e "$catches" "$@"
 	said ready
 }
 
-# By ptrace(2) with PTRACE_TRACEME: pid 1 is the tracer of a command then, and stops are no ends.
+# PTRACE_TRACEME makes pid 1 the tracer of a command; its stops must not count
+# as ends.
 @test "a command that asks to be traced has its signals, its program and its exit code" {
 	traceme='use POSIX; syscall((uname)[4] eq "x86_64" ? 101 : 117, 0, 0, 0, 0) == 0 or exit 99;'
 	inside perl -e "$traceme"' $| = 1; $SIG{USR1} = sub { print "usr\n" }; kill "USR1", $$; exit 3'
@@ -136,7 +138,7 @@ starts_to_catch() {
 
 # --- signals ----------------------------------------------------------------
 
-# The command says when it is ready and which signal came.
+# The command prints when it is ready and which signal came.
 report='for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s; exit 7" $s; done
 	echo ready; while :; do sleep 1000 & wait; done'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What bash offers behind `hutch`.
+# The words that bash offers after `hutch`.
 
 load helpers
 
@@ -13,8 +13,8 @@ setup() {
 	touch source/file profile.json
 }
 
-# complete_words WORD...: what is offered for the last word.  ':' and '=' are words
-# of their own, as readline makes them.
+# complete_words WORD...: prints the words offered for the last one.  As in
+# readline, ":" and "=" are separate words.
 complete_words() {
 	COMP_WORDS=() COMPREPLY=()
 	local word part

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What the supervisor of a sandbox with a name gives up before it serves
-# (sandbox/control/confine.h), and that it works on without.
+# The privileges that the supervisor of a named sandbox gives up before it
+# serves (sandbox/control/confine.h), and its work without them.
 
 load helpers
 
@@ -18,7 +18,7 @@ controls() {
 	timeout "$PATIENCE" "$here/confined.py" "$HUTCH" "$@"
 }
 
-# Everything that a client can ask for, then END.
+# Asks for everything that a client can ask for, then runs END.
 work() {
 	echo '
 assert wait(start("sh", "-c", "exit 3")) == 3
@@ -48,7 +48,7 @@ assert {status("Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}'
 	controls 'assert info["confined"] in ("landlock+seccomp", "seccomp"), info'
 }
 
-# It looks into the processes inside, which a Landlock domain may not.
+# To measure memory it looks at the processes inside, which a Landlock domain may not.
 @test "where it has to watch the memory inside itself, that is without Landlock" {
 	controls 'assert info["confined"] == "seccomp", info
 assert wait(start("true")) == 0' --memory 512m --best-effort
@@ -59,8 +59,8 @@ assert wait(start("true")) == 0' --memory 512m --best-effort
 import collections, re
 paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
 kinds = collections.Counter(re.sub(r"(socket|pipe):.*", r"\1", path) for path in paths)
-# the listener, the channel, this client; the janitor; the folder, its lock, its logs; who is
-# told of refused calls
+# the listener, the channel, this client; the janitor; the folder, its lock, its
+# logs; the listener for refused calls
 assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]": 1,
                  "anon_inode:[pidfd]": 1, "anon_inode:seccomp notify": 1, state: 1, state + "/box": 2, state + "/box/lock": 1,
                  state + "/box/log": 2}, paths'
@@ -73,7 +73,7 @@ assert ended()["reason"] == "stopped"'
 	[ -z "$(ls "$XDG_RUNTIME_DIR/hutch")" ]
 }
 
-# In the second that it lives a client may not have come.
+# A client may not have connected within the second that the sandbox lives.
 timed_out() {
 	rm -rf "$XDG_RUNTIME_DIR/hutch/.ended"
 	controls 'assert ended()["reason"] == "timeout"' --timeout 1s
@@ -99,7 +99,7 @@ assert ended()["reason"] == "stopped"' --image "dir:$T/root" -v /usr:/usr:ro
 	[ ! -e "$T/root/data/new" ]
 }
 
-# A call that the list lacks is "not implemented", and may go unnoticed.
+# A call that is missing in the list returns ENOSYS, which may go unnoticed.
 @test "nothing that it does is missing from the list of its calls" {
 	strace -o /dev/null true 2>/dev/null || skip "strace is not allowed here"
 	UNDER="strace -f -Z -o $T/trace" controls "$(work)"'

@@ -27,7 +27,7 @@ def connect(name):
     client.connect(f"{state}/{name}/control.sock")
     lines = client.makefile("rwb")
     call("hello", protocol=1)
-    # SO_PEERCRED: who listens
+    # SO_PEERCRED names the process that listens
     return int.from_bytes(client.getsockopt(socket.SOL_SOCKET, 17, 12)[:4], "little")
 
 

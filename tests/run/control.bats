@@ -86,7 +86,7 @@ d = connect()
 d.call("exec.attach", process=p)
 d.wait(p)
 d.until(lambda: d.output(p) == b"early\nlate\n")
-# Whoever prints on and on does not either.
+# A process that prints for ever does not stop it either.
 d.close()
 p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
 until(lambda: len(outputs(p)) > 10)
@@ -102,7 +102,7 @@ assert [o.get("base64") for o in outputs(p)] == ["Yf9i", "ww=="]
 p = start("sh", "-c", "printf \"a\\0b\"")
 wait(p)
 assert [o.get("base64") for o in outputs(p)] == ["YQBi"]
-# A euro sign, byte by byte, with somebody looking on at each.
+# A euro sign, one byte at a time, while a client watches after each.
 p = start("sh", "-c", "for b in 342 202 254; do read x; printf \"\\\\$b\"; echo >&2; done", stdin=True)
 for i in range(3):
     call("exec.write", process=p, data="\n")
@@ -110,7 +110,7 @@ for i in range(3):
     assert output(p) == (b"" if i < 2 else "€".encode()), i
 wait(p)
 assert [o["data"] for o in outputs(p) if o["stream"] == "stdout"] == ["€"]
-# Many of them, wherever the pieces end.
+# Many of them; pieces may end anywhere.
 p = start("sh", "-c", "printf x; yes € | head -n 100000 | tr -d \"\\n\"")
 wait(p)
 assert all("data" in o for o in outputs(p))
@@ -165,7 +165,7 @@ size = 24 << 20
 p = start("sh", "-c", "read x; seq 1 20000000 | head -c %d" % size, stdin=True)
 d.call("exec.attach", process=p)
 call("exec.write", process=p, data="\n")
-# c takes its own, d nothing.
+# c takes its output, d takes none.
 assert wait(p)["exit_code"] == 0
 assert len(output(p)) == size
 assert memory() < 16000, memory()
@@ -174,7 +174,7 @@ dropped = sum(o.get("dropped", 0) for o in d.outputs(p))
 assert dropped > 0
 assert dropped + len(d.output(p)) == size
 assert output(p).endswith(d.output(p)[-1000000:])
-# One that started it and does not read is not waited for either.
+# A client that started a process and does not read is not waited for either.
 q = d.start("sh", "-c", "seq 1 20000000 | head -c %d; echo done >&2" % size)
 call("exec.attach", process=q)
 wait(q)
@@ -186,7 +186,7 @@ assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size
 @test "a flood is bounded in memory and on disk, and keeps nobody waiting" {
 	controls '
 d = connect()
-# They begin together: before that there would be most of the work.
+# The floods begin together: before that most of the work would be starting them.
 floods = [d.start("sh", "-c", "read x; exec yes %d" % n, stdin=True, detach=True) for n in range(24)]
 for p in floods:
     d.call("exec.write", process=p, data="\n")
@@ -200,12 +200,13 @@ for i in range(10):
     p = start("echo", "hi")
     wait(p)
     assert output(p) == b"hi\n"
-# How much of each comes while one is served, which no load of the machine changes.
+# Counts how much of each flood is read during one request, which does not
+# depend on the load of the machine.
 turns = [(flooded(p) - b) / 10 for p, b in zip(floods, begun)]
 assert 0 < min(turns) and max(turns) < 1 << 19, turns
 assert memory() < 64000, memory()
 assert sum(os.path.getsize(f"{folder}/log/{f}") for f in os.listdir(folder + "/log")) <= 16 << 20
-# Of one that leaves a flood behind, too, the end is told.
+# The end of a process that leaves a flood behind is reported, too.
 p = start("sh", "-c", "for i in 1 2 3; do yes & done; read x", stdin=True, detach=True)
 until(lambda: outputs(p))
 call("exec.write", process=p, data="\n")
@@ -228,7 +229,7 @@ assert d.call("exec.attach", process=p)["lost"] == {"stdout": 0, "stderr": 0}
 assert d.call("exec.attach", process=p - 38)["lost"] == {"stdout": 1 << 20, "stderr": 1 << 20}
 d.wait(p)
 assert len(d.output(p)) == 1 << 20
-# Those that run keep less, and what they print is in the log all the same.
+# The jobs that run keep less of their output, and the log has all of it.
 for i in range(50):
     p = start("sh", "-c", "seq 1 300000 | head -c 1048576; seq 1 300000 | head -c 1048576 >&2; read x; echo end", stdin=True)
     came = sum(len(bytes_of(o)) for o in outputs(p))
@@ -315,7 +316,7 @@ except Refused as e:
     assert e.kind == "disconnected"
 wait(q)
 refused("exec.write", "disconnected", process=q, data="x")
-# Somebody who was left behind and holds it open makes no difference.
+# A left-over process that holds stdin open makes no difference.
 q = start("sh", "-c", "exec 3<&0; setsid sleep 1000 & echo ready; read x </tmp/go", stdin=True)
 until(lambda: output(q))
 ids = [send("exec.write", process=q, data="x" * (1 << 20)) for i in range(2)]
@@ -345,7 +346,7 @@ wait(p)
 assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
 }
 
-# Of a description that it shares a client can take O_NONBLOCK away.
+# A client shares the open file description, and can clear its O_NONBLOCK.
 @test "a terminal whose output is not read holds up nobody else, whatever its client does" {
 	controls '
 null = os.open("/dev/null", os.O_RDWR)
@@ -362,7 +363,7 @@ ends = [s.detach() for s in socket.socketpair()]
 carry(*ends)
 r, w = os.pipe()
 carry(r, w)
-# Nor is anything done to it.
+# The supervisor does nothing to the descriptor either.
 r, w = os.pipe()
 p = start("cat", tty=True, fds=[r, null, null])
 assert os.get_blocking(r)
@@ -376,7 +377,7 @@ d = connect()
 p = start("yes", detach=True)
 d.call("exec.attach", process=p)
 d.until(lambda: len(d.outputs(p)) > 400)
-# Nobody has read from c meanwhile.
+# No client has read from c meanwhile.
 id = send("kill")
 while d.receive() is not None:
     pass
@@ -388,12 +389,12 @@ assert len(output(p)) > 1 << 19'
 	controls '
 for i in range(200):
     wait(start("true"))
-# Nobody reads what is more than the 4 MiB that are kept for a client, and what is behind
-# that has to wait.
+# At most 4 MiB are kept for a client that does not read; further answers have
+# to wait.
 lists = [send("exec.list") for i in range(200)]
 for i in range(20):
     connect().call("info")
-# It does not read them before c has read.
+# The supervisor reads no request of d before c has read.
 behind = [send("exec.start", argv=["true"]), send("act", action={"action": "run", "args": {"command": "true"}}),
           send("rename", name="other"), send("stop"), send("kill")]
 assert connect().call("kill") == {}
@@ -424,8 +425,8 @@ assert answer(gone) == {}'
 
 # --- trees, and time -----------------------------------------------------------
 
-# Each of a tree has the pipe that is its stdout and says a dot there: who reads its end
-# knows that all have gone.
+# Each process of a tree holds the pipe that is its stdout, and prints a dot to
+# it: the end of the pipe shows that all have gone.
 trees='
 import select, sys
 sys.path.append(sys.path[0] + "/..")
@@ -441,12 +442,12 @@ class Tree:
         self.p = c.start(*argv, fds=[null, w, null], **params)
         os.close(w)
     def up(self):
-        """Waits until all of it are there."""
+        """Waits until all processes of the tree exist."""
         for i in range(self.count):
             assert os.read(self.pipe, 1) == b".", (self.argv, i)
         return self
     def said(self):
-        """What it says until nobody has the pipe."""
+        """Returns the output up to the end of the pipe."""
         text = b""
         while True:
             assert select.select([self.pipe], [], [], PATIENCE)[0], "somebody is left"
@@ -455,7 +456,7 @@ class Tree:
                 return text
             text += more
     def lives(self):
-        """Whether somebody has the pipe, who says nothing any more."""
+        """Returns whether a process holds the pipe and prints no more."""
         return not select.select([self.pipe], [], [], 0)[0]
 def quoted(s):
     return "\x27" + s.replace("\x27", "\x27\\\x27\x27") + "\x27"
@@ -463,7 +464,8 @@ def sh(s):
     return "sh -c " + quoted(s)
 '
 
-# A tree that had not grown when its time was over is made again, with twice the time.
+# A tree that was not complete when its time was over is made again, with twice
+# the time.
 @test "a time-out ends the whole tree, whatever sessions and groups it has made, and nobody else" {
 	controls "$trees"'
 beside = Tree(2, "sh", "-c", "setsid " + sh(stay) + " & " + stay, timeout=100000).up()
@@ -474,7 +476,7 @@ kinds = [
     (3, "bash", "-mc", "(%s) & (%s) | (%s) & %s wait" % (stay, stay, stay, say)),
     (2, "sh", "-c", "trap : TERM; setsid " + sh("trap \"\" TERM HUP INT; " + stay) + " & " + say + "while :; do wait; done"),
     (2, "sh", "-c", "setsid " + sh("while :; do " + sh(stay) + "; done") + " & " + say + "wait"),
-    # Whom the /proc inside hides from pid 1.
+    # Processes that the /proc inside hides from pid 1.
     (2, "python3", "-c", inside, "hidden"),
     (200, "python3", "-c", inside, "many")]
 nested = "unshare -Urpf "
@@ -510,7 +512,7 @@ def left():
     return None if end["timed_out"] else t
 while not (t := left()): # it was slower than its time
     pass
-# What began after it is over before the other would be.
+# A process that began later ends before the other would.
 assert wait(start("sleep", "1000", timeout=1))["timed_out"]
 assert t.up().lives()'
 }
@@ -594,10 +596,10 @@ assert text.endswith(d.output(p)[-1000000:])'
 
 # --- what runs short -----------------------------------------------------------
 
-# on_small_disk CODE: as controls, where the state folder has 1 MiB.
+# on_small_disk CODE: as controls, with a state folder of 1 MiB.
 on_small_disk() {
-	# Without the rights that mounting took: who has more than the supervisor is hidden
-	# from it, and refused.
+	# Without the capabilities that mounting needed: a client with more than
+	# the supervisor has is hidden from it, and refused.
 	cat >"$T/full" <<-'END'
 		mount -t tmpfs -o size=1m,mode=700 tmpfs "$XDG_RUNTIME_DIR" &&
 			exec setpriv --ambient-caps -all --inh-caps -all "$@"
@@ -618,7 +620,7 @@ until(lambda: events("log"))
 (said,) = events("log")
 assert said["state"] == "stopped" and "No space left" in said["message"], said
 call("logs")
-# In whole entries, as far as it went.
+# The log has complete entries up to the limit.
 size = os.path.getsize(folder + "/log/output")
 got = b"".join(bytes_of(json.loads(l)) for l in open(folder + "/log/output"))
 assert 100000 < len(got) < len(text) and text.startswith(got)
@@ -698,7 +700,7 @@ while True:
         assert e.kind == "limit" and "ulimit -n" in e.data["remedy"], e
         break
 assert len(ps) > 15 and open_files() < 128, (len(ps), open_files())
-# Others are served still.
+# Other clients are still served.
 d = connect()
 d.call("exec.attach", process=ps[0])
 call("exec.write", process=ps[0], data="hi\n")
@@ -706,7 +708,7 @@ d.until(lambda: d.output(ps[0]) == b"hi\n")
 for p in ps:
     call("exec.write", process=p, eof=True)
     assert wait(p)["exit_code"] == 0
-# What is left behind holds a pipe until somebody needs it.
+# A process that was left behind holds a pipe until its place is needed.
 before = open_files()
 left = 100
 while left:

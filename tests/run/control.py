@@ -9,7 +9,7 @@ The code has these names, and os, json, time, socket, threading:
 	call(METHOD, **PARAMS)	of c; so are send, answer, receive, refused, start, wait, output
 	pid			of the supervisor
 	folder			STATE/box
-	memory()		of the supervisor, resident, in KiB; 0 where a sanitizer has most of it
+	memory()		of the supervisor, resident, in KiB; 0 in a sanitized build
 
 It is a module too: `from control import Client, Refused`.
 """
@@ -38,7 +38,7 @@ def state():
 
 
 class Refused(Exception):
-    """An error that was answered."""
+    """An error answer."""
 
     def __init__(self, error):
         super().__init__(json.dumps(error))
@@ -66,7 +66,8 @@ class Client:
             self.socket.sendall(data[sent:])
 
     def receive(self):
-        """The next message, whatever it is; None when the connection has ended."""
+        """Returns the next message of any kind; None when the connection has
+        ended."""
         while not self.lines:
             try:
                 more = self.socket.recv(1 << 18)
@@ -86,7 +87,7 @@ class Client:
         return self.id
 
     def take(self):
-        """Takes one message and keeps it where it belongs."""
+        """Takes one message and stores it by its kind."""
         message = self.receive()
         if message is None:
             raise EOFError("the connection has ended")
@@ -108,7 +109,7 @@ class Client:
         return self.answer(self.send(method, fds, **params))
 
     def refused(self, method, kind, fds=(), **params):
-        """The call must be refused with this kind; gives the Refused."""
+        """Makes a call that must be refused with this kind; returns the Refused."""
         try:
             result = self.call(method, fds, **params)
         except Refused as e:
@@ -125,12 +126,12 @@ class Client:
         return self.call("exec.wait", process=process)
 
     def outputs(self, process=None):
-        """The output notifications that have come, their params."""
+        """Returns the params of all output notifications so far."""
         return [n["params"] for n in self.notes if n["method"] == "output" and
                 process in (None, n["params"].get("process"))]
 
     def output(self, process, stream="stdout"):
-        """The bytes that have come so far."""
+        """Returns the bytes that have come so far."""
         return b"".join(bytes_of(o) for o in self.outputs(process) if o["stream"] == stream)
 
     def events(self, name=None):
@@ -138,7 +139,7 @@ class Client:
                 name in (None, n["params"]["event"])]
 
     def until(self, holds):
-        """Takes messages until holds() does."""
+        """Takes messages until holds() is true."""
         while not (got := holds()):
             self.take()
         return got
@@ -154,7 +155,7 @@ def bytes_of(params):
 
 
 class Sandbox:
-    """One that hutch-supervise makes; `hutch` is the path of the program hutch."""
+    """A sandbox made by hutch-supervise; `hutch` is the path of the program hutch."""
 
     def __init__(self, hutch, options=(), name="box"):
         self.name, self.folder = name, f"{state()}/{name}"
@@ -163,7 +164,7 @@ class Sandbox:
             made = subprocess.run([supervise, *options, name], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=PATIENCE)
-            # tests beside this one have them under way
+            # tests beside this one have descriptors in flight
             if b"Too many references" not in made.stderr:
                 break
         if made.returncode:

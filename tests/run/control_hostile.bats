@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Clients of the control socket that mean no good: each gets an error of the contract's
-# form, nobody else notices, and the supervisor holds afterwards what it held before.
+# Hostile clients of the control socket: each gets an error of the documented
+# form, other clients notice nothing, and the supervisor ends with as much
+# memory and as many descriptors as it began with.
 
 load helpers
 load supervised

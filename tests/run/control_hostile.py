@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -SE
-"""control_hostile.py CASE SOCKET: one client, or many, that mean no good.
+"""control_hostile.py CASE SOCKET: one hostile client, or many.
 
-CASE is a function below.  Each ends with look(): a client that behaves is answered, its
-process runs, and the supervisor holds about as much memory, and as many descriptors,
-as before.  Exit code 0, or an assertion on stderr.  ROUNDS (40) says how many clients are
-killed while they ask.
+CASE is a function below.  Each ends with look(): a well-behaved client is
+answered, its process runs, and the supervisor holds about as much memory, and
+as many descriptors, as before.  The exit code is 0, or an assertion fails on
+stderr.  ROUNDS (40) is the number of clients that are killed during a request.
 """
 import array
 import contextlib
@@ -116,7 +116,7 @@ def request(number, method, params=None):
 
 
 def check(message):
-    """The form of docs/control.md, whatever it says."""
+    """Checks that an error has the form of docs/control.md."""
     assert message["jsonrpc"] == "2.0", message
     if "method" in message:
         assert set(message) == {"jsonrpc", "method", "params"}, message
@@ -151,7 +151,7 @@ def is_sanitized():
 
 
 def busy_seconds(pid=None):
-    """Of a processor's time, whatever else the machine does."""
+    """Processor time of a process, which other load does not change."""
     with open(f"/proc/{pid or PID}/schedstat") as f:
         return int(f.read().split()[0]) / 1e9
 
@@ -168,7 +168,8 @@ def place_of(fd):
 
 
 def open_files():
-    """But for the supervisor's log, which begins with the first it has to tell."""
+    """Counts descriptors, except for the supervisor's log, which is opened at
+    its first message."""
     folder = f"/proc/{PID}/fd"
     try:
         return sum("/log" not in place for place in map(place_of, os.scandir(folder)))
@@ -177,7 +178,7 @@ def open_files():
 
 
 class Before:
-    """How the supervisor was, to be compared with how it is."""
+    """State of the supervisor before a case, to compare with afterwards."""
 
     def __init__(self):
         warm_up()
@@ -200,7 +201,7 @@ class Before:
 
 
 def warm_up():
-    """What is kept is full, 1024 events, 256 processes; and the log is open."""
+    """Fills the stores of 1024 events and 256 processes, and opens the log."""
     client = Client()
     client.wait(client.run("cat", "/etc/hosts"))
     for _ in range(6):
@@ -310,7 +311,7 @@ def half_a_line():
 
 
 def long_line():
-    """1 GB, dropped as it comes."""
+    """Sends 1 GB, which is dropped as it comes."""
     before = Before()
     other = Client()
     client = Client()
@@ -330,7 +331,8 @@ def long_line():
 
 
 def large_requests():
-    """As large as they may be: refused or done, and what follows is answered."""
+    """Requests of the largest size are refused or done, and the next one is
+    answered."""
     before = Before()
     client = Client()
     large = "x" * (31 * MIB)
@@ -377,7 +379,7 @@ def thousand_at_once():
         assert message["id"] not in answers, message
         answers[message["id"]] = message
     os.waitpid(feeder, 0)
-    # How many of them run at once, and need descriptors, is the scheduler's.
+    # The scheduler decides how many of them run at once and need descriptors.
     for number, answer in answers.items():
         if number % 3 == 0 and "error" in answer:
             expect(answer, -32000, "limit")
@@ -400,14 +402,15 @@ def does_not_read():
                 client.ok_until_full += client.socket.send(lines)
         except BlockingIOError:
             pass
-    # Another is answered after a turn or two, in which each of them has its 2 ms, however
-    # much they have asked for.  A second or more of work waits here.
+    # Another client is answered after a turn or two, in which each of them has
+    # its 2 ms, however much they have asked for.  A second or more of work
+    # waits here.
     other = Client(hello=False)
     for i in range(50):
         busy = busy_seconds()
         other.ok("info" if i else "hello", None if i else {"protocol": 1})
         assert busy_seconds() - busy < (1 if is_sanitized() else 0.3), (i, busy_seconds() - busy)
-    # They took what they may, and no more.
+    # The clients took what they may, and no more.
     wait_until(is_at_rest, PID)
     is_below("VmHWM", peak + 10 * 12 * MIB)
     for client in clients + [other]:
@@ -434,14 +437,14 @@ def does_not_read_files():
 
 
 def full_desk():
-    """Actions of others keep nobody from what is no action."""
+    """Waiting actions do not delay other requests."""
     before = Before()
     clients = [Client() for _ in range(5)]
     for n, client in enumerate(clients):
         for i in range(256):
             client.send("act", {"action": {"action": "run", "session": f"full{n}", "timeout": 2000,
                                            "args": {"command": "sleep 1000", "blocking": True}}})
-    # What they sent is there, and is taken in turns.
+    # Their requests have arrived, and are served in turns.
     other = Client()
     for _ in range(1000):
         answer = other.act(action="run", session="other", args={"command": "true"})
@@ -450,7 +453,7 @@ def full_desk():
     expect(answer, -32000, "limit")
     assert other.ok("info")["state"] == "ready"
     assert other.wait(other.run("/bin/true"))["exit_code"] == 0
-    # They leave; what they asked for goes on.  Each that is ended lets the next begin.
+    # The clients leave; their actions go on.  Each that is ended lets the next begin.
     for client in clients:
         client.close()
     wait_until(has_room_where_sleepers_end, other)
@@ -497,7 +500,7 @@ def connect_and_leave():
 
 
 def hundred_clients_act():
-    """One after the other, each with the same id."""
+    """Actions one after the other, each with the same id."""
     before = Before()
     for _ in range(100):
         client = Client()
@@ -521,7 +524,7 @@ def descriptors_everywhere():
             expect(answer, -32601 if method == "nothing" else -32602, None)
     for count in (1, 2, 4, 100):
         client.fails(-32602, None, "exec.start", {"argv": ["/bin/true"]}, fds=[0] * count)
-    # Beside another byte, and twice.
+    # Descriptors beside a later byte, and beside two bytes.
     line = request(4000, "exec.start", {"argv": ["/bin/true"]})
     client.raw(line[:5])
     client.raw(line[5:], fds=[0, 0, 0])
@@ -534,7 +537,7 @@ def descriptors_everywhere():
 
 
 def descriptors_with_their_request():
-    """Of many requests at once each gets its own."""
+    """Of many requests at once, each gets its own descriptors."""
     before = Before()
     client = Client()
     ends = []
@@ -552,7 +555,7 @@ def descriptors_with_their_request():
 
 
 def descriptors_with_hello():
-    """They are for the request behind it, and for no other."""
+    """Descriptors belong to the request after them, and to no other."""
     before = Before()
     r, w = os.pipe()
     start = request(2, "exec.start", {"argv": ["echo", "hi"]})
@@ -573,7 +576,8 @@ def descriptors_with_hello():
     twice.raw(start, fds=[w, w, w])
     expect(twice.answer(2), -32602, None)
 
-    # A hello after the other; and one that asks for nothing, and goes.
+    # A second hello; and a client that sends descriptors without a request, and
+    # leaves.
     thrice = Client(hello=False)
     for number in (1, 2, 3):
         thrice.raw(request(number, "hello"), fds=[w])
@@ -586,7 +590,7 @@ def descriptors_with_hello():
 
 
 def other_descriptors():
-    """Sockets, folders, its own connection, the supervisor's."""
+    """Sockets, folders, the client's own connection, the supervisor's."""
     before = Before()
     client = Client()
     a, b = socket.socketpair()
@@ -595,7 +599,7 @@ def other_descriptors():
         answer = client.call("exec.start", {"argv": ["/bin/true"]}, fds=fds)
         if "result" in answer:
             client.wait(answer["result"]["process"])
-    # Descriptors in descriptors.
+    # Descriptors within passed descriptors.
     a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [b.fileno()]))])
     client.call("info", {}, fds=[b.fileno()])
     os.close(folder)
@@ -606,7 +610,8 @@ def other_descriptors():
 
 
 def no_descriptor_left():
-    """Whoever comes then waits, and so does the supervisor; it does not try all the time."""
+    """Without free descriptors a new client waits, and the supervisor sleeps;
+    it does not retry all the time."""
     before = Before()
     client = Client()
     limits = resource.prlimit(PID, resource.RLIMIT_NOFILE)
@@ -618,7 +623,7 @@ def no_descriptor_left():
     begun = busy_seconds()
     for _ in range(20):
         client.ok("info")  # the others are served
-        # One that tries all the time never sleeps.
+        # A supervisor that retried all the time would never sleep.
         wait_until(is_at_rest, PID)
     used = busy_seconds() - begun
     assert used < 0.5, f"{used} s for 20 answers"
@@ -666,7 +671,7 @@ def killed_client():
     waits = [other.send("exec.wait", {"process": process}) for process in (stubborn, plain)]
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    # In the order of their ends: SIGHUP was all that the first one needed.
+    # In the order of their ends: SIGHUP alone ends the first one.
     ends = [other.line() for _ in waits]
     assert [end["id"] for end in ends] == waits[::-1], ends
     signals = [end["result"]["signal"] for end in ends]
@@ -680,7 +685,8 @@ def killed_client():
 
 
 def asked_and_gone():
-    """What is not detached is not started for a client that has gone meanwhile."""
+    """A process that is not detached is not started for a client that has left
+    meanwhile."""
     before = Before()
     other = Client()
     os.kill(PID, signal.SIGSTOP)
@@ -702,7 +708,7 @@ def none_runs(client):
 
 
 def ask_and_tell(told):
-    """A byte behind each two requests."""
+    """Sends a byte after each two requests."""
     client = Client()
     for _ in range(50):
         r, w = pipe()
@@ -712,7 +718,7 @@ def ask_and_tell(told):
 
 
 def killed_while_it_asks():
-    """After 0 to 19 of what it asks for, and somewhere in what follows."""
+    """Kills a client after 0 to 19 requests, in the middle of the next."""
     before = Before()
     for i in range(ROUNDS):
         hears, tells = os.pipe()
@@ -744,7 +750,7 @@ def too_many_processes():
             if "error" in answer:
                 expect(answer, -32000, "limit")
                 limit += 1
-    # With a low hard limit on open files the descriptors are used up before.
+    # With a low hard limit on open files the descriptors are used up earlier.
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 4096:
         assert limit == 600 - 512, limit
     assert 600 - 512 <= limit < 600, limit
@@ -789,7 +795,8 @@ def two_in_one_session():
         for client in (a, b):
             answer = client.answer(client.number)
             assert answer["result"]["content"].strip() == str(i + 1), answer
-    # The same action from both is two; from both in one client's name it is one.
+    # The same action from both clients is two actions; in the name of one
+    # client it is one.
     for client in (a, b):
         client.act(action="run", id=1, session="shared", args={"command": "echo x >>/tmp/twice"})
     for client in (a, b):
@@ -847,7 +854,7 @@ def stream_of_long_lines():
 # --- the sandbox itself ---------------------------------------------------------
 
 def rename_races():
-    """Many names at once: each answer is the contract's, and one name holds."""
+    """Renames to many names at once: each answer is valid, and one name holds."""
     before = Before()
     folder = os.path.dirname(os.path.dirname(SOCKET))
     own = os.path.basename(os.path.dirname(SOCKET))
@@ -869,7 +876,7 @@ def rename_races():
 
 
 def stop_while_it_runs():
-    """Everybody who waits is answered."""
+    """All clients that wait are answered."""
     a, b, c = Client(), Client(), Client()
     process = a.run("sh", "-c", "trap '' TERM; while :; do sleep 1000; done")  # for a second
     a.send("exec.wait", {"process": process})
@@ -897,7 +904,7 @@ def kill_while_it_runs():
 
 
 def foreign():
-    """Started as somebody else, or in a user namespace: refused, and told so."""
+    """A client of another user, or in a user namespace, is refused with an error."""
     client = Client(hello=False)
     expect(client.line(), -32000, "refused")
     assert client.is_closed()

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""control_inside.py CASE: trees of processes that control.bats has inside.  Each of a tree
-prints a dot and stays."""
+"""control_inside.py CASE: trees of processes inside, for control.bats.  Each
+process of a tree prints a dot and stays."""
 import ctypes
 import os
 import signal
@@ -16,7 +16,7 @@ def say():
 
 
 def hidden():
-    """Two whose /proc entries are closed to their own user."""
+    """Makes two processes whose /proc entries are closed to their own user."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
     if os.fork() == 0:
         os.setsid()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Folders shown copy-on-write: the host's stays as it is, and what was changed is listed,
-# applied or thrown away.
+# Copy-on-write folders: the folder of the host stays as it is; changes are
+# listed, applied or discarded.
 
 load helpers
 
@@ -25,7 +25,8 @@ teardown() {
 	end
 }
 
-# work COMMAND...: in a copy of the project; $name is what its changes are kept as.
+# work COMMAND...: runs it in a copy of the project; $name is the name of the
+# kept changes.
 work() {
 	"$HUTCH" run --workspace project:cow -- "$@" 2>err || return
 	say_name
@@ -35,13 +36,13 @@ say_name() {
 	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
 }
 
-# work_python CASE: the same, of cow.py.
+# work_python CASE: the same with a function of cow.py.
 work_python() {
 	"$HUTCH" run -i --workspace project:cow -- python3 -SE - "$1" <"$here/cow.py" 2>err || return
 	say_name
 }
 
-# What is on the host, as far as a person sees it.
+# Prints the tree on the host as a user sees it.
 tree_of() {
 	(cd "$1" && find . -printf '%p %y %m %l\n' | sort && find . -type f -exec cksum {} + | sort -k3)
 }
@@ -82,7 +83,7 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 }
 
 @test "if nothing was changed nothing is said, and nothing is kept" {
-	# Root's says it of whatever was touched, and looks closer later.
+	# As root every touched file is listed, and compared later.
 	is_root || work sh -c 'cat a >/dev/null; touch a; echo hello >a; chmod 600 a; chmod 644 a; >b; rm b'
 	work sh -c 'cat a >/dev/null; >b; rm b'
 	[[ ! -s err ]]
@@ -172,7 +173,7 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 
 # --- what is protected --------------------------------------------------------------
 
-# guarded COMMAND: as work, in a project with a repository of git in it.
+# guarded COMMAND: as work, in a project with a git repository.
 guarded() {
 	mkdir -p project/.git/hooks project/.git/refs
 	echo '[core]' >project/.git/config
@@ -183,7 +184,7 @@ guarded() {
 	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
 }
 
-# not_applied PATH WHY
+# not_applied PATH WHY: apply refuses PATH with that reason.
 not_applied() {
 	grep -qF "hutch: not applied: /workspace/$1: $2" <<<"$stderr"
 }
@@ -201,13 +202,13 @@ not_applied() {
 	not_applied p/b/.git/hooks "is protected (.git/hooks)"
 	not_applied .git/modules/m/config "is protected (.git/modules/**/config)"
 	[[ ! -e project/a.txt ]]
-	# What is forced is another thing.
+	# With --force it is applied.
 	hutch apply --force --partial "$name"
 	[[ $status == 125 && $(cat project/a.txt) == mine && ! -e project/.mcp.json && ! -e project/p/b/.git/hooks ]]
 	not_applied .git "config in it is protected (.git/config); a repository is applied whole or not at all"
 	not_applied p/b/.git "hooks in it is protected (.git/hooks); a repository is applied whole or not at all"
 	[[ $(cat project/.git/HEAD) == ref && $(cat project/.git/config) == '[core]' && -z $(find project/.git/hooks project/sub -type f) ]]
-	# What is asked for by its own name is.
+	# A path that is named explicitly is applied.
 	hutch apply "$name" .git/HEAD
 	[[ $status == 0 && $(cat project/.git/HEAD) == c ]]
 	hutch apply --include-protected "$name"
@@ -268,8 +269,8 @@ not_applied() {
 	not_applied .GIT/Config "is protected (.git/config)"
 }
 
-# led HOST INSIDE: what HOST makes in the project, and what INSIDE does with it; the hook that
-# git would run is not made.
+# led HOST INSIDE: HOST sets up the project, and INSIDE tries to get a hook of
+# git made; no hook is made.
 led() {
 	rm -rf project && mkdir project && (cd project && eval "$1")
 	give project
@@ -337,7 +338,7 @@ guarded_work() {
 	nothing_is_kept
 }
 
-# repository: a project with a repository of git in it, in which one commit is.
+# repository: a project with a git repository that has one commit.
 repository() {
 	export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 	printf '[user]\n\tname = a\n\temail = a@b\n[commit]\n\tgpgsign = false\n' >home/.gitconfig
@@ -352,7 +353,7 @@ repository() {
 	"$HUTCH" run -v "$PWD/home/.gitconfig:/root/.gitconfig:ro" -e HOME=/root --workspace project:cow -- \
 		sh -c 'echo work >>a; echo x >b; git add .; git commit -qm two' 2>err
 	say_name
-	# The host's index is written anew: that is a change of the host's.
+	# git rewrites the index of the host: that counts as a change on the host.
 	touch -d 2001-01-01 project/src/main.c
 	git -C project status >/dev/null
 	before=$(tree_of project)
@@ -531,13 +532,15 @@ repository() {
 	done
 }
 
-# theirs COMMAND...: in the project, as a user of this host's who is neither its owner nor root.
+# theirs COMMAND...: runs it in the project as a user of this host who is
+# neither its owner nor root.
 theirs() {
 	has_theirs=1
 	"$HUTCH" run --idmap ranges -u 5:5 -v "$T/project:/p" -w /p -- "$@"
 }
 
-# not_theirs COMMAND...: the same, of all that belongs to that user, as root of a sandbox.
+# not_theirs COMMAND...: runs it as root inside a sandbox; the files of that
+# user must be refused.
 not_theirs() {
 	"$HUTCH" run --idmap ranges -u root -v "$T/project:/p" -w /p -- "$@"
 }
@@ -559,7 +562,7 @@ not_theirs() {
 	[[ $status == 125 && $(sort <<<"$output") == $'A /workspace/new\nM /workspace/a' ]]
 	[[ -f project/old/sub/theirs/f && -f project/old/x && -f project/src/main.c ]]
 	[ -z "$(find project -name '.hutch-*')" ]
-	# An empty folder goes with the folder that it is in.
+	# An empty folder goes with its parent folder.
 	not_theirs sh -c 'rm old/sub/theirs/f src/theirs/f'
 	hutch apply --force "$name"
 	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
@@ -597,7 +600,7 @@ not_theirs() {
 
 @test "what nobody may change is found beforehand" {
 	work sh -c 'echo mine >>a; rm -r old; echo more >>src/main.c; rm n30; echo new >src/new'
-	# Root alone may set it, and not on every file system.
+	# Only root can set the flag, and not on every file system.
 	is_root && chattr +i project/old/x project/n30 2>/dev/null && chattr +a project/src || return 0
 	before=$(tree_of project)
 	hutch apply --force "$name"
@@ -660,7 +663,7 @@ not_theirs() {
 
 @test "a tree that is very deep is listed and applied as far as folders go" {
 	work_python deep
-	# 16 MB of it.
+	# The output has 16 MB.
 	"$HUTCH" diff "$name" >told 2>why
 	(($(wc -l <told) > 4000))
 	grep -q '1 is not shown, such as d/d.*is too deep' why
@@ -678,7 +681,7 @@ not_theirs() {
 
 # --- killed -------------------------------------------------------------------------
 
-# ROUNDS of it, each at another change of the folder.
+# ROUNDS times, each at another change of the folder.
 @test "a kill in the middle of an apply leaves each file old or new, and a second one goes on" {
 	mkdir project/many
 	for i in {1..60}; do echo "old $i" >"project/many/$i"; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""cow.py CASE: changes that are made inside, and what is told of changes, for cow.bats."""
+"""cow.py CASE: makes changes inside, and checks how they are listed, for cow.bats."""
 import json
 import os
 import socket
@@ -26,7 +26,7 @@ def deep():
 
 
 def diff():
-    """Of `hutch diff --json`, on stdin."""
+    """Reads `hutch diff --json` on stdin."""
     x = json.load(sys.stdin)
     assert [set(o) for o in x] == [{"kind", "type", "path", "size", "mode", "link"}] * 12, x
     assert x[0] == {"kind": "M", "type": "file", "path": "/workspace/a", "size": 11,
@@ -35,7 +35,7 @@ def diff():
 
 
 def kept():
-    """Of `hutch ps -a --json`, on stdin."""
+    """Reads `hutch ps -a --json` on stdin."""
     x = json.load(sys.stdin)
     assert len(x) == 2, x
     assert {o["state"] for o in x} == {"ended"}, x

@@ -16,7 +16,7 @@ teardown() {
 	end
 }
 
-# make NAME [OPTION...]
+# make NAME [OPTION...]: creates a sandbox.
 make() {
 	catch "$HUTCH" create "${@:2}" "$1"
 	[[ $status == 0 ]]
@@ -26,13 +26,13 @@ cp_() {
 	catch "$HUTCH" cp "$@"
 }
 
-# copies ARG...: and says nothing.
+# copies ARG...: hutch cp works, and prints nothing.
 copies() {
 	cp_ "$@"
 	[[ $status == 0 && -z $output$stderr ]]
 }
 
-# cp_fails PATTERN ARG...
+# cp_fails PATTERN ARG...: hutch cp fails with a message that matches.
 cp_fails() {
 	local pattern=$1
 	shift
@@ -329,7 +329,7 @@ nothing_staged() {
 
 # --- ends ---------------------------------------------------------------------------
 
-# begin_slow: hutch cp in the background as $pid, that will take long.
+# begin_slow: starts a hutch cp in the background as $pid that will take long.
 begin_slow() {
 	inside_ truncate -s 200G /tmp/slow
 	env --default-signal "$HUTCH" cp --max-size 300g box:/tmp/slow "$@" >/dev/null 2>"$T/err" 3>&- &
@@ -389,7 +389,7 @@ copy_is_over() {
 
 # --- who reads a tar from inside ------------------------------------------------------
 
-# unpack KIND: a hostile tar into `here`, which has a file.
+# unpack KIND: unpacks a hostile tar into the folder `here`, which contains a file.
 unpack() {
 	mkdir -p here
 	echo victim >victim
@@ -448,14 +448,14 @@ unpack() {
 	[[ $status == 125 ]]
 }
 
-# MANY of them.
+# MANY files.
 @test "many thousand files are unpacked" {
 	export MANY=${MANY:-5000}
 	unpack many
 	[[ $status == 0 && $(find here -type f | wc -l) == $((MANY + 1)) ]]
 }
 
-# jailed: while a tar is being read: what the process that reads it has.
+# jailed: runs a case while a tar is being read, about the process that reads it.
 @test "whoever reads a tar has the folder and nothing else" {
 	mkfifo slow
 	mkdir here
@@ -503,7 +503,7 @@ is_jailed() {
 	copies box:a ours
 	[[ $(find theirs/a theirs/new -printf '%U:%G ') == "1234:1235 1234:1235 1234:1235 1234:1235 " ]]
 	[[ $(find ours -printf '%U:%G ') == "0:0 0:0 0:0 " ]]
-	# And it looks at that folder as this user: a folder of root's is closed to it.
+	# That process has the rights of this user: a folder of root is closed to it.
 	mkdir theirs/closed
 	chmod 700 theirs/closed
 	ln -s closed theirs/link
@@ -514,7 +514,7 @@ is_jailed() {
 
 # --- the process inside ---------------------------------------------------------------
 
-# stalled: a copy out of box, whose tar nobody reads, in the background.
+# stalled: starts a copy out of box in the background, and does not read its tar.
 stalled() {
 	inside_ sh -c 'head -c 4M /dev/urandom >large'
 	mkfifo to
@@ -529,7 +529,8 @@ packs() {
 	[[ -n $(packer) ]]
 }
 
-# Its pid outside: of a sandbox of this test, by its supervisor.
+# packer: the pid, outside, of the process that packs in a sandbox of this test;
+# found by its supervisor.
 packer() {
 	ps -e -o pid=,ppid=,comm= | awk '$3 == "hutch-copy" { print $1 }' | while read -r one; do
 		descendants "$("$HUTCH" inspect box | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["pid"])')" |
@@ -600,7 +601,7 @@ assert sorted(names(path="/tmp/to", follow=True)) == ["to", "to/f", "to/x"]
 p = call("copy.out", path="/tmp/a")["process"]
 wait(p)
 assert [x["program"] for x in call("exec.list") if x["process"] == p] == ["copy.out"]
-# Only what is no tar is logged.
+# Only output other than the tar is logged.
 wait(start("echo", "logged"))
 log = open(folder + "/log/output").read()
 assert "logged" in log and len(log) < 1000, log[:1000]
@@ -684,7 +685,8 @@ os.close(w)
 assert b"ustar" in os.read(r, 512)
 os.close(r)
 assert wait(p)["error"] == "disconnected"
-# Who has waited since before the sandbox stops is told of the end by what stays in it till then.
+# A process that stays until the sandbox stops: a client that waited since
+# before is told of the end.
 stays = start("sh", "-c", "trap \"\" TERM HUP; echo trapped; sleep 1000")
 while output(stays) != b"trapped\n":
     c.take()

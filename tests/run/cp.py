@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -SE
-"""What the cases about `hutch cp` are played with.
+"""Makes the trees and tars for the tests of `hutch cp`.
 
-	cp.py tree DIR		makes a folder with everything that a copy has to bear
-	cp.py describe DIR	all that a copy has to keep, a line a file
-	cp.py tar KIND		writes a tar that somebody hostile made, see below
+	cp.py tree DIR		makes a folder with all kinds of files
+	cp.py describe DIR	prints all that a copy must keep, a line a file
+	cp.py tar KIND		writes a hostile tar, see below
 """
 import hashlib
 import io
@@ -22,7 +22,7 @@ def write(name, content=b"", mode=0o644):
 
 
 def make_deep(top):
-    """A path of 5,000 bytes, which no system call takes at once."""
+    """Makes a path of 5,000 bytes, which is too long for any single system call."""
     at = os.open(top, os.O_RDONLY)
     for _ in range(20):
         os.mkdir(LONG, dir_fd=at)
@@ -93,7 +93,7 @@ def entry(name, kind=tarfile.REGTYPE, link="", content=b"", mode=0o644):
 
 
 def raw(name, size, content=b""):
-    """A header that says more than there is."""
+    """A header that claims more bytes than there are."""
     info = tarfile.TarInfo(name)
     info.size = size
     return info.tobuf(tarfile.GNU_FORMAT) + content

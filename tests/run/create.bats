@@ -13,7 +13,8 @@ make() {
 	[[ $status == 0 ]]
 }
 
-# reason NAME REASON CODE [LIMIT]: how it has ended, once it has.
+# reason NAME REASON CODE [LIMIT]: waits for the end of the sandbox, and checks
+# how it ended.
 reason() {
 	hutch wait "$1"
 	[ "$output" = "$3" ]
@@ -39,7 +40,7 @@ reason() {
 	hutch create --json=9 box 9>"$T/object"
 	[ "$status" -eq 125 ]
 	grep -qE '^\{"version":1,"name":"box","error":\{"kind":"exists","message":"[^"]+","remedy":.*\}\}$' "$T/object"
-	# The supervisor lives on; a pipe has ended all the same.
+	# The supervisor lives on; the pipe of the caller has ended all the same.
 	[ "$({ "$HUTCH" create --json=9 other 9>&3 >/dev/null; } 3>&1 | cut -c1-28)" = '{"version":1,"name":"other",' ]
 	hutch create --json --no-such-flag box
 	[[ ${stderr_lines[-1]} == '{"version":1,"name":null,"error":{"kind":"usage",'* ]]
@@ -77,7 +78,7 @@ reason() {
 	reason three idle 0 idle-timeout
 }
 
-# used_in_time: box is made, and used before it was idle for its second.
+# used_in_time: box is made, and used before it was idle for one second.
 used_in_time() {
 	make --idle-timeout 1s -v "$T/w:/w" box
 	"$HUTCH" exec -d box sh -c 'read x </w/go' && return
@@ -91,7 +92,7 @@ used_in_time() {
 	mkfifo w/go
 	give w
 	until_true used_in_time
-	# The second of one that was made later is over before that of box would be.
+	# A sandbox that was made later reaches its idle second before box does.
 	make --idle-timeout 1s later
 	reason later idle 0 idle-timeout
 	[ "$("$HUTCH" ps -q)" = box ]
@@ -112,7 +113,7 @@ used_in_time() {
 	reason box idle 0 idle-timeout
 }
 
-# events_until_its_end: into the file `events`, in the background.
+# events_until_its_end: records events into the file `events`, in the background.
 events_until_its_end() {
 	"$HUTCH" events -f --json box >events &
 	started+=($!)
@@ -146,7 +147,7 @@ has_samples() {
 	make -v "$T/w:/w" box
 	events_until_its_end
 	"$HUTCH" exec -d box sh -c 'cat /w/go; :'
-	# One that is made later has its samples meanwhile.
+	# A sandbox with samples shows that time has passed: it gets some meanwhile.
 	make --sample 100ms -v "$T/w:/w" other
 	"$HUTCH" events -f --json other >other_events &
 	started+=($!)
@@ -203,7 +204,7 @@ has_samples() {
 	one_sentence "hutch act takes no command, but got 'box'" && grep -q 'hutch act NAME' <<<"$stderr"
 }
 
-# Whoever reads a FIFO hears its end when nobody holds it for writing any more.
+# The reader of a FIFO sees its end once no process holds it for writing.
 @test "a descriptor of the caller's is held neither by a supervisor nor by hutch act" {
 	mkfifo leak words
 	timeout "$PATIENCE" cat leak &

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A day's work, action by action, and every observation of it (day.py, golden/day.jsonl).
+# A day of work, action by action, with every observation compared (day.py,
+# golden/day.jsonl).
 
 load helpers
 
@@ -17,7 +18,7 @@ teardown() {
 }
 
 @test "a day in which one observation is another is no longer the same" {
-	# What is wrong is found at once, and the second try finds it too.
+	# A wrong row is found at once, and found again by the second try.
 	sed -n '1,3s/agent/agnet/p' "$here/golden/day.jsonl" >short
 	run "$here/day.py" "$HUTCH" short
 	[ "$status" -eq 1 ]

@@ -1,24 +1,30 @@
 #!/usr/bin/env -S python3 -SE
-"""day.py HUTCH FILE: plays a day's work through `hutch act` and compares what came.
+"""day.py HUTCH FILE: plays a day's work through `hutch act` and compares the
+observations.
 
-FILE has a row a line: {"do": an action, "see": what its observation is}.  Rows are done in
-order, each when the one before it is answered; with "later": true nobody waits, and the
-answer may come at any time.  An action's id is the number of its row, unless it has one.
+Each line of FILE is a row: {"do": an action, "see": its observation}. The
+player does the rows in order, each when the one before it is answered; after a
+row with "later": true it goes on at once, and the answer may come at any time.
+An action's id is the number of its row, unless it has one.
 
-A row says only what does not follow from the action and from the rules of docs/actions.md:
-`content`, `exit_code` if it is not 0, `working_dir` and `pid` if they changed, and for a
-command that goes on which text tells so (`told`: hard, soft, busy).  Whatever else is in an
-observation is compared too, under the name of its key, with what follows.  Long texts are
-there with their ends and a hash; {"like": REGEX} is for what no two runs have in common.
-{"times": [[TEXT, N], ...]} in an action is a text too long to be written down.
+A row has only values that do not follow from the action and from the rules of
+docs/actions.md: `content`, `exit_code` if it is not 0, `working_dir` and `pid`
+if they changed, and for a command that goes on which text tells so (`told`:
+hard, soft, busy).  Any other key of an observation is compared, too, with the
+value that follows from the rules.  A long text is given by its ends and a hash;
+{"like": REGEX} matches a text that differs from run to run. {"times": [[TEXT,
+N], ...]} in an action is a text too long to be written down.
 
-A time-out is told when it has passed, and on a busy machine something may not have been printed
-by then.  So where another content came than the row says, and the command goes on, the player
-waits until the sandbox is at rest (at_rest.py) and asks for the rest by an empty command; the
-row is about both together.  After a command that goes on the next row begins at rest, too.
-The soft time-out is too long to pass, however slow the machine is; session.py has its rows.
+A time-out is reported when it has passed, and on a busy machine some output may
+not have been printed by then.  So if the content differs from the row's, and
+the command goes on, the player waits until the sandbox is at rest (at_rest.py)
+and asks for the rest with an empty command; the row is about both contents
+together.  After a command that goes on the next row begins at rest, too.  The
+soft time-out is too long to pass, however slow the machine is; session.py has
+its rows.
 
-With a third argument, FILE is written anew to it with what came.  Read it then.
+With a third argument, the player writes FILE anew to it with the observations
+that came; a developer has to read the result.
 """
 import hashlib
 import json
@@ -41,7 +47,7 @@ LONG = 1000
 # --- what varies
 
 def plain(text):
-    """Without process ids that the shell tells, and without times of day."""
+    """Replaces process ids that the shell prints, and times of day."""
     text = re.sub(r"^(\[\d+\]) \d+$", r"\1 PID", text, flags=re.M)
     return re.sub(r"\[\d\d/\w{3}/\d{4} \d\d:\d\d:\d\d\]", "[TIME]", text)
 
@@ -56,7 +62,7 @@ def brief(value):
 
 
 def flat(o):
-    """All keys of an observation on one level."""
+    """Returns all keys of an observation on one level."""
     out = dict(o)
     extras = out.pop("extras", {})
     meta = extras.pop("metadata", {})
@@ -164,7 +170,7 @@ def told_by(has):
 
 
 def said(row, has, place):
-    """The row that would have said what came."""
+    """Returns the row that would have matched the observation."""
     see = told_by(has)
     if has["observation"] != row["do"]["action"]:
         see["observation"] = has["observation"]
@@ -182,14 +188,16 @@ def said(row, has, place):
     return see
 
 
-# How often the rest of a row is asked for; a screen may be painted in as many parts.
+# How often the player asks for the rest of a row; a screen may be painted in as
+# many parts.
 TRIES = 10
-# At rest nothing comes any more, so this is how long hutch waits for nothing, in seconds.
+# At rest no output comes any more, so hutch waits in vain for this long, in seconds.
 REST = 0.2
 
 
 def joins(text, more):
-    """More lines, or, of a program that has the whole screen, a part of it painted anew."""
+    """Joins two contents: lines are appended, or, of a program that uses the
+    whole screen, a repainted part replaces the old one."""
     old, new = text.split("\n"), more.split("\n")
     return ["\n".join(filter(None, [text, more])), "\n".join(old[:len(old) - len(new)] + new)]
 
@@ -226,9 +234,9 @@ class Day:
         return line
 
     def hear(self):
-        """Compares one observation with its row, which it gives back."""
+        """Compares one observation with its row, and returns the row."""
         answer = json.loads(self.line())
-        # A line that could not be read has no id: it is the last one.
+        # A line that could not be parsed has no id: it belongs to the last row.
         row = self.open.pop(answer.get("cause", max(self.open)))
         if not self.learn:
             self.complete(row, answer)
@@ -248,14 +256,16 @@ class Day:
         return row
 
     def complete(self, row, answer):
-        """Adds what the command prints before it rests, or as far as that is the row's."""
+        """Adds what the command prints before it rests, or as much as the row
+        expects."""
         want = brief(row["see"].get("content", ""))
         texts = [answer.get("content")]
         for _ in range(TRIES):
             if not rules.goes_on(answer) or equal(want, brief(texts[-1])) or self.open:
                 break
             wait_until(is_at_rest, self.process.pid)
-            # Without an id: hutch would answer the same line again, and refuse smaller ids later.
+            # Sent without an id: hutch would answer a repeated id from memory,
+            # and refuse smaller ids later.
             self.write({"timeout": REST, **{k: v for k, v in row["do"].items() if k != "id"},
                         "args": {"command": ""}})
             more = json.loads(self.line())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a command finds around it when nothing was asked for.
+# The environment of a command when no option is given.
 
 load helpers
 
@@ -11,7 +11,7 @@ teardown() {
 	end
 }
 
-# inside_python CASE: of defaults.py.
+# inside_python CASE: runs a function of defaults.py.
 inside_python() {
 	inside -i /usr/bin/python3 -SE - "$1" <"$here/defaults.py"
 }
@@ -151,7 +151,7 @@ inside_python() {
 	[ "$output" = "[0, 1, 2]" ]
 }
 
-# An /etc of a host on which everything has been installed.
+# etc_of_everything: the /etc of a host on which everything has been installed.
 etc_of_everything() {
 	local name
 	for name in "$@"; do

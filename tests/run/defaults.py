@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""defaults.py CASE: what a process finds around it, or brings along, for defaults.bats."""
+"""defaults.py CASE: checks the environment of a process inside, or starts one
+with a special environment, for defaults.bats."""
 import errno
 import os
 import signal
@@ -39,7 +40,7 @@ def descriptors():
 
 
 def deaf(*command):
-    """The command, where SIGCHLD is ignored and every signal is blocked."""
+    """Runs the command with SIGCHLD ignored and every signal blocked."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     os.execv(command[0], command)

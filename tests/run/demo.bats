@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What `make demo` runs, with the limit of descriptors that a login gives.  tests/fresh has the
-# whole of it, on a machine of its own.
+# The commands of `make demo`, with the limit of descriptors that a login gives.
+# tests/fresh runs all of it, on a machine of its own.
 
 load helpers
 bats_require_minimum_version 1.5.0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# What makes names for the inside (--protect-missing) gives it nothing that it has not, and
-# nothing that the kernel would not have given.  TRIES says how often some of it is tried.
+# The deputy, which makes names for the inside (--protect-missing), must give it
+# nothing that it does not have, and nothing that the kernel would not have
+# given.  TRIES is the number of attempts in some tests.
 
 load helpers
 
@@ -50,7 +51,7 @@ teardown() {
 @test "what is read of /proc with O_CREAT is what is read without, and process numbers are the sandbox's" {
 	inside "${guarded[@]}" -i -- python3 -SE - proc <"$here/deputy.py"
 	[[ $status == 0 && $output == 'True True' ]]
-	# The host's null device, which stdin is.
+	# stdin is the null device of the host.
 	inside "${guarded[@]}" -- sh -c ': >/dev/stdin && : >>/proc/self/fd/0 && echo opened'
 	[[ $status == 0 && $output == opened ]]
 }

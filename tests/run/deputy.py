@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""deputy.py CASE: what is asked of a deputy from inside, for deputy.bats."""
+"""deputy.py CASE: requests to a deputy from inside, for deputy.bats."""
 import ctypes
 import os
 import signal
@@ -11,7 +11,7 @@ SHARED = 0o1600  # IPC_CREAT, and for the user alone
 
 
 def read(path, flags):
-    """What is in a file, or the number of the error."""
+    """Returns the content of a file, or the number of the error."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     except OSError as e:
@@ -34,14 +34,16 @@ def files_of_proc():
     yield from ("/dev/null", "/proc/self/fd/8", "/proc/self/fd/9")
 
 
-# They count open files, that of the process which opens for another one too.
+# These files count open files, including those of a process that opens for
+# another one.
 COUNTS = {f"/proc/sys/fs/{name}" for name in ("file-nr", "inode-nr", "inode-state", "dentry-state")}
-# Other programs change what the kernel counts, also for the moment of one read.
+# Other programs change the kernel's counts, even during one read.
 TRIES = 20
 
 
 def is_the_same(path):
-    """Whether a file that does not change meanwhile reads the same with O_CREAT and without."""
+    """Returns whether a file that does not change meanwhile reads the same with
+    O_CREAT and without."""
     for _ in range(TRIES):
         plain, guarded = read(path, 0), read(path, os.O_CREAT)
         if plain == guarded:
@@ -74,7 +76,8 @@ def netlink():
 
 
 def stopped():
-    """Whoever opens a file for this process is stopped, as often as can be, from a thread."""
+    """A thread stops the process that opens files for this one, as often as
+    possible."""
     libc, is_over = ctypes.CDLL(None), threading.Event()
 
     def stop():

@@ -1,5 +1,5 @@
-/* deputy_ask: opens with O_CREAT, as what is made for the inside by somebody else, and looks
- * at what it gets (tests/run/deputy.bats).
+/* deputy_ask: opens files with O_CREAT, which the deputy does for it, and
+ * checks the result (tests/run/deputy.bats).
  *
  *	deputy_ask terminal N	whether what a link of /proc leads to can be changed behind the
  *				look, in N tries, so that a terminal comes out that is not the
@@ -11,7 +11,7 @@
  *	deputy_ask thread	whether a thread with descriptors of its own, whose first one has
  *				ended, makes a file in the folder that it means
  *
- * It says what it found, and exits with 0 where that is as the kernel does it. */
+ * Prints the result, and exits with 0 if it is the same as the kernel's own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ static int said(const char *what, int count)
 
 static atomic_bool is_over;
 
-/* In turn /dev/null and /dev/tty, of neither of which anything is opened. */
+/* Changes between /dev/null and /dev/tty; opening either must not open the other. */
 static void *change(void *ends)
 {
 	const int *fds = ends;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The pages about `hutch run` and `hutch doctor` say what the program does: flags, exit
-# codes, and every example that is marked with <!-- run -->.
+# The pages about `hutch run` and `hutch doctor` agree with the program: flags,
+# exit codes, and every example that is marked with <!-- run -->.
 
 load helpers
 
@@ -11,13 +11,13 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# A flag's description has its names as a heading.
+# The description of a flag has its names as a heading.
 flags_of_page() {
 	grep -E '^### -' "$page" | grep -oE -- '(^### |, )--?[A-Za-z-]+' |
 		grep -oE -- '--?[A-Za-z-]+$' | sort
 }
 
-# The argument behind each long flag: "volume SRC:DST[:ro|rw]".
+# Prints the argument of each long flag: "volume SRC:DST[:ro|rw]".
 arguments() {
 	grep -oE -- '--[a-z-]+( [A-Z]+[^ ,]*| inherit|\[=FD\])?' | sort -u
 }
@@ -32,7 +32,7 @@ arguments() {
 		<(grep -E '^### -' "$page" | arguments)
 }
 
-# section VERB: what the page about sandboxes says of it.
+# section VERB: prints the part of the page about sandboxes that describes it.
 section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-sandboxes.md"
 }
@@ -42,7 +42,8 @@ named='start exec shell act connect ps inspect logs events stats wait pause unpa
 @test "each verb about sandboxes has a section with its flags, and the help says them so" {
 	for verb in $named; do
 		[ -n "$(section "$verb")" ]
-		# `act` has two forms; its flags for a fresh sandbox have a page of their own.
+		# `act` has two forms; its flags for a fresh sandbox are on a
+		# page of their own.
 		[ "$verb" = act ] && continue
 		diff <(flags_of_help "$verb" | grep -vx -e -h -e --help) <(section "$verb" |
 			grep -E '^### -' | grep -oE -- '(^### |, )--?[a-z-]+' |
@@ -53,7 +54,7 @@ named='start exec shell act connect ps inspect logs events stats wait pause unpa
 	done
 }
 
-# The same of the page about images.
+# The same for the page about images.
 image_section() {
 	sed -n "/^## $1\$/,/^## /p" "$top/docs/hutch-image.md"
 }
@@ -73,7 +74,7 @@ image_section() {
 	done
 }
 
-# page_of VERB...: the manual page that its help ends with.
+# page_of VERB...: prints the manual page that the help names at its end.
 page_of() {
 	"$HUTCH" "$@" --help | sed -n 's/.*More: man //p'
 }
@@ -123,7 +124,8 @@ page_of() {
 	done
 }
 
-# The same of the page about the audit log, whose members are those of its entries.
+# The same for the page about the audit log, which also describes the members of
+# entries.
 @test "the page of hutch audit has the flags of its verbs, and its exit codes" {
 	page=$top/docs/hutch-audit.md
 	for verb in verify show; do
@@ -151,14 +153,14 @@ page_of() {
 	done
 }
 
-# ends_with CODE ARGUMENT...
+# ends_with CODE ARGUMENT...: hutch run exits with that code.
 ends_with() {
 	local code=0
 	"$HUTCH" run "${@:2}" || code=$?
 	[ "$code" -eq "$1" ]
 }
 
-# Each row of the table of exit codes that starts with a number.
+# Checks each row of the table of exit codes that starts with a number.
 @test "the table of exit codes is the one that the program has" {
 	codes=$(sed -n '/^## Exit codes/,/^## /p' "$page" | grep -oE '^\| [0-9]+ ' | tr -dc '0-9\n')
 	[ "$codes" = $'124\n125\n126\n127' ]
@@ -185,7 +187,7 @@ ends_with() {
 			grep -E '^\| [A-Z]' | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | sort)
 }
 
-# names_of HEADING: the first cells of the table behind it.
+# names_of HEADING: prints the first cells of the table after it.
 names_of() {
 	sed -n "/^## $1/,/^## /p" "$top/docs/hutch-doctor.md" | grep -E '^\| [a-z0-9]' |
 		cut -d'|' -f2 | tr -d ' '
@@ -202,7 +204,8 @@ names_of() {
 	[ "$(names_of Status | grep -vx status | xargs)" = "ok limited missing" ]
 }
 
-# "$ COMMAND" and what it prints, up to the next command or the end of the block.
+# examples: prints each "$ COMMAND" and its output, up to the next command or
+# the end of the block.
 examples() {
 	awk '/^<!-- run -->/ { marked = 1; next }
 	     marked && /^```/ { inside = !inside; if (!inside) marked = 0; next }
@@ -248,7 +251,7 @@ examples() {
 	done
 }
 
-# `set -e` does not look at what stands before && or after !, unless it comes last.
+# `set -e` ignores a failed command before && or after !, unless it is the last one.
 @test "no test claims what its shell passes over" {
 	claim='(\[\[ .* \]\]|\[ .* \]|(says|one_sentence|never) .*[^&])'
 	passed_over="^\\t+($claim && $claim|! [^|]*[^|\x27])\$"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# hutch doctor: what it says is true.  Each check is seen in both states where this
-# machine can be made to have both; what is missing is made so for doctor alone, in
-# namespaces or behind a filter of its own.
+# hutch doctor: its report is true.  Each check is tested in both states where
+# this machine can have both; a missing feature is made missing for doctor
+# alone, by namespaces or by a filter.
 
 load helpers
 
 setup() {
 	begin
-	# As root, for a user who has a range of ids.
+	# As root, the sandbox stands for a user who has a range of ids.
 	if is_root; then
 		export SUDO_UID SUDO_GID
 		SUDO_UID=$(id -u "$(cut -d: -f1 /etc/subuid | head -1)")
@@ -21,17 +21,17 @@ teardown() {
 	end
 }
 
-# doctor COMMAND...: hutch doctor, started by that command.
+# doctor COMMAND...: runs hutch doctor through that command.
 doctor() {
 	catch "$@" "$HUTCH" doctor
 }
 
-# says STATUS NAME PATTERN: the line of that check.
+# says STATUS NAME PATTERN: compares the line of that check.
 says() {
 	has "^$1 +$2 +$3"
 }
 
-# says_overlayfs: it works, as far as this kernel's tmpfs lets it.
+# says_overlayfs: overlayfs works, as far as the tmpfs of this kernel permits.
 says_overlayfs() {
 	if python3 -c 'import os; os.setxattr(os.memfd_create("x"), "user.x", b"1")'; then
 		says ok overlayfs
@@ -40,7 +40,7 @@ says_overlayfs() {
 	fi
 }
 
-# without_runtime COMMAND...: where there is no /run/user/UID to go to.
+# without_runtime COMMAND...: runs it where /run/user/UID does not exist.
 without_runtime() {
 	if [ -d "/run/user/$who" ]; then
 		outer sh -c 'mount -t tmpfs none /run/user && exec "$@"' - "$@"
@@ -49,7 +49,7 @@ without_runtime() {
 	fi
 }
 
-# below NAME WORD PATTERN: the line WORD (means, remedy) of that check.
+# below NAME WORD PATTERN: compares the line WORD (means, remedy) of that check.
 below() {
 	awk -v name="$1" -v word="$2" '
 		/^[a-z]/ { at = $2 }
@@ -59,7 +59,7 @@ below() {
 	}
 }
 
-# works, works_not: the last line and the exit code.
+# works, works_not: compare the last line and the exit code.
 works() {
 	[ "$status" -eq 0 ]
 	[[ ${lines[-1]} == 'hutch run works here'* ]]
@@ -72,8 +72,8 @@ works_not() {
 	[ -z "$stderr" ]
 }
 
-# sysctl_of NAME VALUE COMMAND...: where /proc/sys/kernel has that file, and where no
-# user namespace can be made.
+# sysctl_of NAME VALUE COMMAND...: runs it where /proc/sys/kernel has that file,
+# and where no user namespace can be made.
 sysctl_of() {
 	local name=$1 value=$2
 	shift 2
@@ -174,7 +174,8 @@ sysctl_of() {
 	names_other_rung
 }
 
-# names_other_rung: the hint of a launch has the other rung, all of its price.
+# names_other_rung: the hint of a launch names --isolation landlock, with
+# everything that it lacks.
 names_other_rung() {
 	"$HUTCH" run --isolation landlock true 2>/dev/null || return 0
 	[[ ${stderr_lines[1]} == *'; or --isolation landlock, where '*'bounded by your own limits alone' ]]
@@ -314,7 +315,7 @@ names_other_rung() {
 	doctor setpriv --no-new-privs
 	works
 	says missing id-ranges 'no_new_privs is set'
-	# As a user of the machine: in a user namespace no helper has rights.
+	# As an ordinary user: in a user namespace no helper has privileges.
 	doctor outer
 	says missing id-ranges 'hutch is in a user namespace already'
 	doctor outer sh -c \
@@ -373,7 +374,7 @@ names_other_rung() {
 
 @test "in a sandbox of hutch no user namespace can be made, and doctor says so" {
 	inside -v "$BUILD:/b:ro" /b/hutch doctor
-	# What the hutch around it says of that.
+	# Drops the messages of the outer hutch about that.
 	stderr=$(grep -v '^hutch: \(seccomp\|unshare\|clone\|mount\|hint: .hutch why syscall\)' <<<"$stderr" || true)
 	works_not
 	says missing user-namespaces '.*seccomp filter'
@@ -505,13 +506,14 @@ names_other_rung() {
 }
 
 @test "nothing is left: its processes are gone when it ends" {
-	# Alone with it in a pid namespace: what /proc shows is all there is.
+	# Alone in a pid namespace, so that /proc shows only the processes of
+	# this test.
 	catch outer unshare -pf --mount-proc sh -c \
 		'"$@" >/dev/null; for p in /proc/[0-9]*; do echo "$p"; done' - "$HUTCH" doctor
 	[ "$output" = /proc/1 ]
 }
 
-# stuck: doctor where a check hangs: nobody ever writes to that /etc/subuid.
+# stuck: runs doctor where a check hangs: /etc/subuid is a FIFO without a writer.
 stuck() {
 	mkfifo "$T/subuid"
 	chmod 644 "$T/subuid"
@@ -533,11 +535,12 @@ stuck() {
 
 @test "killed, it leaves no process" {
 	stuck
-	# Opens when the check has opened it too, which then waits for what never comes.
+	# This open returns when the check has opened the FIFO, too; the check
+	# then waits for data that never comes.
 	exec 8>"$T/subuid"
 	all=$(marked)
 	[ "$(wc -l <<<"$all")" -eq 2 ]
-	# The one whose parent is the other; that must go with it.
+	# Finds the process whose parent is the other one; both must end.
 	for one in $all; do
 		parent=$(ps -o ppid= -p "$one" | tr -d ' ')
 		! grep -qx "$parent" <<<"$all" || break

@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -SE
-"""doctor.py CASE: what `hutch doctor --json` says, on stdin, for doctor.bats."""
+"""doctor.py CASE: reads `hutch doctor --json` on stdin, for doctor.bats."""
 import json
 import sys
 
 
 def checks():
-    """Prints the status and the name of each."""
+    """Prints the status and the name of each check."""
     said = json.load(sys.stdin)
     assert list(said) == ["version", "works", "checks"], said
     assert said["version"] == 1 and said["works"] is True, said

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -SE
-"""early.py HUTCH: makes sandboxes until a client was there early enough, three times: it has
-said hello and asked for a pause before the sandbox was ready.  It is refused, and whoever
-makes the sandbox is told of it."""
+"""early.py HUTCH: makes sandboxes until three times a client was early enough:
+it has said hello and asked for a pause before the sandbox was ready.  The pause
+is refused, and the maker of the sandbox is told."""
 import subprocess
 import sys
 
@@ -11,7 +11,8 @@ ROUNDS, WANTED, early = 1000, 3, 0
 
 
 def pause(maker):
-    """Whether it was refused: else it was ready, or nobody was to be reached until it was."""
+    """Returns whether the pause was refused: otherwise the sandbox was ready,
+    or could not be reached before."""
     while maker.poll() is None:
         try:
             client = Client("early", hello=False)

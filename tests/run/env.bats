@@ -16,7 +16,7 @@ def env(session=None, **args):
 $1" "${@:2}"
 }
 
-# The reference's test_env_vars.py, and what it leaves out.
+# The test_env_vars.py of the reference, and cases that it leaves out.
 @test "what is set is there, whatever bytes it has" {
 	acts '
 for value in ("bar", "", "it'\''s", "\"quoted\"", "$HOME `id` $(id)", "a\nb\n", "\\", "*", "{\"json\": \"x\"}",

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# -e, --env-file, -w, --hostname, and what of the caller's environment stays out.
+# -e, --env-file, -w, --hostname, and which part of the environment of the
+# caller stays out.
 
 load helpers
 

@@ -3,7 +3,8 @@
 
 load helpers
 
-# acts CODE [OPTION...]: see act.py; with an action for each, and `failed(OBSERVATION, WORDS)`.
+# acts CODE [OPTION...]: see act.py.  Adds a function for each action, and
+# `failed(OBSERVATION, WORDS)`.
 acts() {
 	"$here/act.py" "$HUTCH" '
 do = lambda kind: lambda path=None, **more: a.action(kind, **({} if path is None else {"path": path}), **more)
@@ -65,7 +66,7 @@ assert "cpuinfo" in lines(ls("/proc"))
 o = ls("/proc", depth=3, limit=10000)
 assert not any(x.split("/")[0].isdigit() and x.count("/") > 1 for x in lines(o)), o.content
 assert "could not be looked into: Permission denied" in o.content
-# By another way it is whoever asks, and no other.
+# /proc/self is the process of the errand, and no other.
 assert lines(ls("/proc/self/root/workspace")) == [] and lines(ls("/proc/self/cwd")) == lines(ls("/"))'
 }
 
@@ -78,7 +79,7 @@ o = ls()
 assert len(lines(o)) == len(names) + 3, o.content
 assert {"$\x27two\\nlines\x27", "a b", "$\x27tab\\t\x27", "\x27quoted\x27 \\ $x", "$\x27$\\\x27own\\\x27\x27", "$\x27esc\\033]0;x\\007\x27", "\u00e9\u4e2d",
         "$\x27caf\\351\x27", "$\x27\\377\\376\x27", "$\x27d\\ne\x27/"} <= set(lines(o)), o.content
-# What is told so is that file, for bash.
+# bash reads each printed name back as that file.
 for n in lines(o):
     if n.startswith("$"):
         assert run("[ -e " + n + " ]").meta["exit_code"] == 0, n
@@ -152,7 +153,8 @@ assert failed(move("full", to="full/x/y"), "/workspace/full: a folder cannot be 
 assert move("link", to="/workspace/full/link").observation == "move" and stat("full/link").hutch["stat"]["target"] == "none"
 assert move("g", to="g2", overwrite=False).observation == "move" and failed(move("g2", to="/usr/bin/g2"), "/workspace/g2: ")
 assert move("g2", to="g2", overwrite=True).observation == "move" and run("cat g2").content == "one"
-# What it failed at is told, and that is not always the first path.
+# The error names the path at which the action failed, which is not always the
+# first one.
 assert failed(move("full", to="g2", overwrite=True), "/workspace/g2: Not a directory.") and failed(move("g2", to="p/q/x"), "/workspace/p/q.")
 assert failed(move("full", to="g2/x"), "/workspace/g2: Not a directory.") and failed(move("g2/x", to="y"), "File not found: /workspace/g2/x.")
 assert failed(move("g2", to="x" * 256), "/workspace/" + "x" * 256 + ": File name too long.") and failed(move("full/..", to="y"), "/workspace/full/..: it is a mount, or no name.")
@@ -188,7 +190,7 @@ if run("id -u").content != "0":
 	acts '
 run("p=$(printf \"d/%.0s\" $(seq 1000)); mkdir -p $p; touch $p/bottom; mkdir w; cd w; seq 20000 | xargs touch; seq -f s%g 3000 | xargs mkdir; cd ..", blocking=True, timeout=1000)
 o = ls(depth=4096, limit=10000)
-# A MiB of text and no more; the names of all that is not in it are counted.
+# The text is at most one MiB; the names that are left out are counted.
 last = lines(o)[-1].split()
 assert last[1:] == "more are not shown.]".split() and int(last[0][1:]) == 24002 - (len(lines(o)) - 1), (len(lines(o)), lines(o)[-2:])
 assert (1 << 20) - 8192 < len(o.content) <= 1 << 20 and o.hutch["truncated_chars"] > 0
@@ -196,7 +198,7 @@ assert lines(glob("**/bottom")) == ["d/" * 1000 + "bottom"]
 assert lines(glob("w/s29[0-3]?/"))[-1] == "w/s2939/" or len(lines(glob("w/s29[0-3]?/"))) == 40
 assert remove("d", recursive=True).observation == "remove" and remove("w", recursive=True).observation == "remove"
 assert ls().content == ""
-# Deeper than anybody goes: it is said, and nothing is waited for.
+# The tree is deeper than the limit: the result says so, and the action does not hang.
 run("perl -e \x27mkdir(\"e\"), chdir(\"e\") for 1..4200\x27", blocking=True, timeout=1000)
 o = glob("**/none", timeout=1000)
 assert o.content.startswith("[1 folder could not be looked into: ") and "too long" in o.content, o.content
@@ -239,7 +241,7 @@ assert mkdir("ro").observation == "mkdir"'
 run("head -c 4M /dev/zero >/x/full 2>/dev/null")
 assert failed(mkdir("/ro/x"), "/ro/x: Read-only file system.") and failed(remove("/ro/f"), "/ro/f: Read-only file system.")
 assert failed(move("/ro/f", to="/ro/g"), "Read-only file system") and failed(remove("/ro", recursive=True), "Read-only file system")
-# A mount is not removed, and nothing in it, wherever it was found.
+# A mount is not removed, nor anything in it, wherever it is.
 run("mkdir -p m/a; touch m/a/x")
 assert failed(remove("/workspace/m/in", recursive=True), "/workspace/m/in: it is a mount")
 assert failed(remove("m", recursive=True), "/workspace/m/in: it is a mount") and ls("m/in").content == "keep"
@@ -264,8 +266,8 @@ assert ls(thought="hm", security_risk=1).observation == "list" and run("echo sti
 
 @test "an errand that hangs keeps no other action waiting; cancel and its time-out end it" {
 	acts '
-# A command of the same user stops it: who cannot be seen there is an errand, or a shell
-# that is just being started.
+# A command of the same user stops the process.  One that it cannot see is an
+# errand, or a shell that is just being started.
 run("true", session="three")
 run("(base=$BASHPID; while :; do for ((p = base; p < base + 500; p++)); do [[ -e /proc/$p ]] || kill -STOP $p 2>/dev/null; done; done) & sub=$!", session="w")
 send({"action": "list", "args": {"path": "/", "depth": 4096}, "id": 1001, "session": "one"})
@@ -292,7 +294,7 @@ assert ls().observation == "list" and run("echo still here").content == "still h
 @test "what was found until the time-out is told" {
 	acts '
 def until_found(look, seconds=0.02):
-    """It gets more time, until it has begun by then."""
+    """Repeats with more time, until the search has begun in time."""
     o = look(seconds)
     return until_found(look, 2 * seconds) if "it was not done within" in o.content else o
 o = until_found(lambda t: ls("/", depth=4096, timeout=t))

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -SE
-"""examples.py HUTCH PAGE: does what the examples marked <!-- act --> say.
+"""examples.py HUTCH PAGE: runs the examples marked <!-- act -->.
 
-Each example is a fresh `hutch act`.  A line "> JSON" is sent; the lines "< KEY: VALUE"
-behind it are what the observation has: `content` with outer blanks cut, a key of
-extras, or of its metadata.  Newlines and tabs in it are written as \\n and \\t.
+Each example is a fresh `hutch act`.  A line "> JSON" is sent; the lines "< KEY:
+VALUE" after it are values of the observation: `content` with outer blanks cut,
+a key of extras, or of its metadata.  Newlines and tabs in it are written as \\n
+and \\t.
 """
 import json
 import pathlib

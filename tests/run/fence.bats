@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# The second wall: with Landlock nothing but the sandbox's root can be opened, whatever
-# leads elsewhere; and what the root has is as it was (sandbox/fence.h).
+# The second wall: with Landlock only files in the root of the sandbox can be
+# opened, whatever leads elsewhere; within the root nothing changes
+# (sandbox/fence.h).
 
 load helpers
 
@@ -20,7 +21,7 @@ needs_fence() {
 		skip "this host has no Landlock of ABI 2"
 }
 
-# A folder that is handed over, with something beside it that is not.
+# make_given: a folder that is handed over, beside a file that is not.
 make_given() {
 	room place/given/under place/other
 	echo given >place/given/under/file
@@ -29,7 +30,7 @@ make_given() {
 	chmod -R a+rwX place
 }
 
-# given COMMAND...: with that folder as stdin.
+# given COMMAND...: runs it with that folder as stdin.
 given() {
 	catch "$HUTCH" run ${flags:-} --stdio inherit "$@" <place/given
 }
@@ -77,7 +78,8 @@ given() {
 	[[ $status == 0 && $output == given ]]
 }
 
-# inherit COMMAND...: a shell's, as whom the inside stands for: what root has opened he may not.
+# inherit COMMAND...: runs it with --stdio inherit as the user that the inside
+# stands for, who may not use descriptors that root opened.
 inherit() {
 	as_who "$HUTCH" run --stdio inherit sh -c "$@"
 }

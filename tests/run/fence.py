@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""fence.py CASE: what is tried inside, for fence.bats."""
+"""fence.py CASE: attempts from inside, for fence.bats."""
 import ctypes
 import errno
 import fcntl
@@ -11,12 +11,12 @@ import subprocess
 import sys
 import termios
 
-# landlock(7): the numbers are the same on every machine.
+# landlock(7): the numbers are the same on all architectures.
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 
 
 def above():
-    """Each way to change what is above the folder that descriptor 9 is of."""
+    """Tries each way to change files above the folder that descriptor 9 refers to."""
     up = "/proc/self/fd/9/../"
     tries = {
         "write": lambda: os.open(up + "secret", os.O_WRONLY),
@@ -108,7 +108,7 @@ def ipc():
 
 
 def confine():
-    """How often a domain can be made within the last one."""
+    """Counts how often a domain can be made within the last one."""
     call = ctypes.CDLL(None, use_errno=True).syscall
     attr = struct.pack("Q", 1 << 12)
     count = 0

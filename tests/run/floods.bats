@@ -13,7 +13,8 @@ teardown() {
 	end
 }
 
-# floods CODE: see act.py; with forty sessions that print for ever, each in one of four ways.
+# floods CODE: see act.py.  Starts forty sessions that print for ever, each in
+# one of four ways.
 floods() {
 	"$HUTCH" create floods >floods
 	"$here/act.py" "$HUTCH" '

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# hutch's own folders are never inside (checklist 102), and what root's sandbox may not
-# (103).
+# The inside never sees folders of hutch itself (checklist 102); and paths that
+# a sandbox of root must not use (103).
 
 load helpers
 
@@ -13,7 +13,7 @@ teardown() {
 	end
 }
 
-# look FLAG...: the folders as seen below /h, with these flags.
+# look FLAG...: lists the folders as seen below /h, with these flags.
 look() {
 	inside "$@" sh -c 'for f in /h/.local/share/hutch /h/.cache/hutch /h/.config/hutch; do
 		ls "$f" >/dev/null 2>&1 && echo "listed $f"
@@ -182,7 +182,7 @@ look() {
 	[ -z "$output" ]
 }
 
-# mode_of PATH...
+# modes_of PATH...: prints the modes.
 modes_of() {
 	stat -c %a "$@" | xargs
 }
@@ -199,7 +199,7 @@ modes_of() {
 	give allow.json
 	inside --seccomp "$T/allow.json" true
 	[ "$status" -eq 0 ]
-	# Root compiles as root, who makes nothing in a folder of the user's.
+	# Root compiles as root, and makes nothing in a folder of the user.
 	is_root || [ "$(modes_of new/c new/c/cache new/c/cache/hutch)" = '700 700 700' ]
 	[ ! -e home/.local ]
 }
@@ -212,7 +212,7 @@ modes_of() {
 	XDG_DATA_HOME=/proc/nonesuch catch "$HUTCH" run --audit on true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'make /proc/nonesuch'*XDG_DATA_HOME* ]]
-	# Only what puts something there needs it.
+	# Only a launch that stores something there needs the folder.
 	XDG_RUNTIME_DIR=/proc/nonesuch XDG_DATA_HOME=/proc/nonesuch inside echo ran
 	[[ $status == 0 && $output == ran ]]
 }

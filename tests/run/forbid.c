@@ -2,8 +2,8 @@
  *
  *	forbid MODE COMMAND [ARG...]
  *
- * What the modes refuse:
- *	container	what docker's default profile does to somebody without
+ * The modes refuse:
+ *	container	as docker's default profile does without
  *			CAP_SYS_ADMIN: clone3 is ENOSYS, clone with namespaces, unshare,
  *			setns and the mount calls are EPERM
  *	eperm		clone3, clone with namespaces, unshare: EPERM
@@ -14,7 +14,7 @@
  *	oldoverlay	the same with EPERM, as where user namespaces have none
  *	xattr		user attributes: EOPNOTSUPP
  *	rename		renameat(2): EPERM, as in an overlay that does not work
- *	rights		chroot(2): EPERM, as by who takes capabilities away again
+ *	rights		chroot(2): EPERM, as for a process without capabilities
  *	landlock	Landlock: EOPNOTSUPP, as where it was not enabled at boot
  *	seccomp		seccomp(2): EPERM
  *	listener	nothing, but it has the one listener that there can be
@@ -93,7 +93,8 @@ static const struct {
 	{ "seccomp", SYS_seccomp, EPERM },
 };
 
-/* By its flags, since a filter reads no texts; what changes a mount has one of these. */
+/* Decides by flags, since a filter cannot read texts; every change of a mount
+ * has one of these flags. */
 static void refuse_new(struct code *c, int error)
 {
 	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 3));
@@ -130,14 +131,14 @@ static int fill(struct code *c, const char *mode)
 		refuse_new(c, *mode == 'o' && mode[1] == 'v' ? ENODEV : EPERM);
 	else if (strcmp(mode, "eperm") && refuse_single(c, mode) < 0)
 		return -1;
-	/* Last: it ends in a load of something else. */
+	/* Last, since it ends by loading another field. */
 	if (!strcmp(mode, "container") || !strcmp(mode, "eperm"))
 		refuse_namespaces(c, *mode == 'c' ? ENOSYS : EPERM);
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	return 0;
 }
 
-/* The listener stays open, or the filter would have none. */
+/* The listener must stay open, or the filter would have none. */
 static int install(const struct sock_fprog *program, int with_listener)
 {
 	const unsigned flags = with_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;

@@ -2,13 +2,13 @@
 
 	server = Server(FOLDER, token=TOKEN)	serves its bare repositories, through git's own
 						http-backend, at server.url + NAME
-	/NAME		to everybody
-	/private/NAME	to who has the token as password
+	/NAME		to every client
+	/private/NAME	to clients with the token as password
 	/moved/NAME	is at `server.elsewhere` + NAME
 	/slow/NAME	never answers
 
-`server.seen` has (path, Authorization or None) of each request, and `on_private`, if it is
-set, is called while one with the token waits for its answer.
+`server.seen` has (path, Authorization or None) of each request.  `on_private`,
+if set, is called while a request with the token waits for its answer.
 """
 import base64
 import http.server
@@ -87,8 +87,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def processes_with(text, told):
-    """Paths of /proc of arguments and environments that have `text`; `told` gets the names
-    of the programs that were looked at."""
+    """Returns the files in /proc of arguments and environments that contain
+    `text`; `told` receives the names of the programs that were checked."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -103,7 +103,8 @@ def processes_with(text, told):
 
 
 def files_with(text, *folders):
-    """Files that have `text`, in whatever way git may have written it."""
+    """Returns the files that contain `text`, in any form that git may have
+    written."""
     forms = [text.encode(), base64.b64encode(text.encode()).rstrip(b"=")[:-2]]
     found = []
     for folder in folders:

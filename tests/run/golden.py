@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""golden.py HUTCH FILE: replays what the reference's editor was asked, and compares.
+"""golden.py HUTCH FILE: replays requests to the reference's editor, and
+compares.
 
 FILE is a list of sequences, each with `actions` and the `observations` that they gave.
 Each sequence is done in a sandbox of its own, once by `edit` and, where a view has a

@@ -1,11 +1,13 @@
 #!/usr/bin/env -S python3 -SE
-"""golden_session.py HUTCH FILE: replays what the reference's session was asked, and compares.
+"""golden_session.py HUTCH FILE: replays requests to the reference's session,
+and compares.
 
-FILE is a list of sequences, each with its `actions` and the `observations` that they gave,
-null where the reference tells nothing of it.  Each sequence has a sandbox of its own, and
-several go side by side: most of their time is a soft time-out.  Only numbers of processes
-may differ; the recording has none of what the reference does wrong.  Late output
-is joined to what came in time, and a row begins when the sandbox is at rest: see session.py.
+FILE is a list of sequences, each with its `actions` and the `observations` that
+they gave, null where the reference does not report it.  Each sequence has a
+sandbox of its own, and several go side by side: most of their time is a soft
+time-out.  Only numbers of processes may differ; the recording has none of the
+reference's errors.  Late output is joined to the output that came in time, and
+a row begins when the sandbox is at rest: see session.py.
 """
 import json
 import re
@@ -17,7 +19,7 @@ from session import Act, Observation, goes_on  # noqa: E402
 
 
 def plain(key, value):
-    """Without the process ids that the shell tells of its jobs."""
+    """Replaces the process ids that the shell prints for its jobs."""
     if key != "content" or value is None:
         return value
     return re.sub(r"^(\[\d+\]) \d+$", r"\1 PID", value, flags=re.M)
@@ -37,7 +39,7 @@ def is_content_of(want):
 
 
 def play(hutch, sequence):
-    """What differs, a line each."""
+    """Returns the differences, a line each."""
     act = Act(hutch, ["-e", f"NO_CHANGE_TIMEOUT_SECONDS={sequence['no_change_timeout']}"])
     wrong = []
     try:

@@ -11,8 +11,8 @@ teardown() {
 	end
 }
 
-# acts CODE [OPTION...]: see act.py; with grep(), and `failed(OBSERVATION, WORDS)`.
-# $WITHOUT: a PATH that has no rg.
+# acts CODE [OPTION...]: see act.py.  Adds grep(), and `failed(OBSERVATION,
+# WORDS)`. $WITHOUT is a PATH without rg.
 WITHOUT='PATH=/workspace/bin:/nowhere'
 acts() {
 	"$here/act.py" "$HUTCH" '
@@ -21,7 +21,7 @@ failed = lambda o, words: (o.observation, o.extras) == ("error", {"error_id": ""
 lines = lambda o: o.content.split("\n") if o.content else []
 run("export PATH=/usr/bin:/bin")   # the shell'"'"'s; what it was started with is what counts
 def rg(script):
-    """What is rg from now on, for the PATH that looks there first."""
+    """Installs this script as rg, for the PATH that has its folder first."""
     run("mkdir -p /workspace/bin; cat > /workspace/bin/rg <<\"EOF\"\n#!/bin/sh\nPATH=/usr/bin:/bin\n" + script + "\nEOF\nchmod +x /workspace/bin/rg")
 '"$1" "${@:2}"
 }
@@ -99,7 +99,7 @@ o = grep("int", path="t", timeout=0.3)
 assert "[The search took too long" in o.content, o.content
 rg("printf \"./src/m.c\\0\"; exec sleep 1000 >&- 2>&-")
 def until_found(seconds=0.3):
-    """It gets more time, until it has found something by then."""
+    """Repeats with more time, until the search has found something in time."""
     o = grep("int", path="t", timeout=seconds)
     assert "[The search took too long" in o.content, o.content
     return o if "m.c" in lines(o)[0] else until_found(2 * seconds)

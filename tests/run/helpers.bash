@@ -1,12 +1,11 @@
-# helpers.bash -- what the files of the run tier share.  `load helpers` in each.  Where
-# setup() and teardown() are to do more than `begin` and `end`, a file has its own, with
-# these in them.  (The two about texts, completion.bats and docs.bats, have the folder
-# that bats gives.)
+# helpers.bash -- shared by the files of the run tier; each has `load helpers`.
+# A file whose setup() and teardown() must do more than `begin` and `end` has
+# its own, which call these. (The two about texts, completion.bats and
+# docs.bats, have the folder that bats gives.)
 #
-# Every test has a folder of its own, $T, with a home and runtime folder of its own
-# in it, so that nothing depends on, or touches, those of the user.  Root's hutch
-# stands for somebody else ($who), to whom `room` gives what the inside is to write.
-#
+# Every test has a folder of its own, $T, with a home and runtime folder of its
+# own in it, so that nothing depends on, or touches, those of the user.  Root's
+# hutch stands for another user ($who), who owns the folders that `room` makes.
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that load it
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -14,8 +13,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # shellcheck source=tests/patience.bash
 source "${BASH_SOURCE[0]%/*}/../patience.bash"
 
-# Not from the environment: end() removes the one and kills what is in the other, even
-# where nothing has begun.
+# Set here, not from the environment: end() removes the folder and kills the
+# processes, even if begin() never ran.
 T='' started=()
 
 setup() {
@@ -27,7 +26,7 @@ teardown() {
 }
 
 begin() {
-	# With as few programs as can be: this is done some thousand times.
+	# Starts as few programs as possible: this runs some thousand times.
 	here=$BATS_TEST_DIRNAME top=${BATS_TEST_DIRNAME%/*/*}
 	HUTCH=${HUTCH:-$top/build/hutch}
 	[[ $HUTCH == /* && ! -L $HUTCH ]] || HUTCH=$(realpath "$HUTCH")
@@ -40,7 +39,7 @@ begin() {
 	give "$T/home" "$T/runtime"
 	export HOME=$T/home XDG_RUNTIME_DIR=$T/runtime
 	unset XDG_CACHE_HOME XDG_DATA_HOME XDG_CONFIG_HOME
-	# What finds the processes of this test, by their arguments.
+	# The mark in the arguments by which the processes of this test are found.
 	mark=mark.${T##*.}.$$
 	started=()
 	cd "$T" || return 1
@@ -54,7 +53,7 @@ end() {
 	[[ -z ${T:-} ]] || rm -rf "$T"
 }
 
-# Before `end`, where sandboxes live on.
+# remove_boxes: called before `end` where sandboxes live on.
 remove_boxes() {
 	local name
 	for name in $("$HUTCH" ps -q 2>/dev/null); do
@@ -66,7 +65,7 @@ is_root() {
 	((EUID == 0))
 }
 
-# room NAME...: a folder below $T that the inside may write to.
+# room NAME...: makes a folder below $T that the inside may write to.
 room() {
 	local name
 	for name in "$@"; do
@@ -75,12 +74,13 @@ room() {
 	done
 }
 
-# give PATH...: to whom the inside stands for.
+# give PATH...: gives files to the user that the inside stands for.
 give() {
 	! is_root || chown -hR "$who:$who" "$@"
 }
 
-# Whom root's sandbox stands for needs a range too (idmap.bats).
+# needs_range: skips the test unless the user that the sandbox stands for has a
+# range of ids (idmap.bats).
 needs_range() {
 	local name
 	name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r name; do
@@ -93,7 +93,7 @@ needs_range() {
 	give home runtime
 }
 
-# as_who COMMAND...: as whom the inside stands for.
+# as_who COMMAND...: runs it as the user that the inside stands for.
 as_who() {
 	if is_root; then
 		setpriv --reuid "$who" --regid "$who" --clear-groups "$@"
@@ -102,15 +102,15 @@ as_who() {
 	fi
 }
 
-# outer COMMAND...: as that user, with all capabilities over a user namespace and
-# mounts of its own: an outer container.
+# outer COMMAND...: runs it as that user, with all capabilities in a user
+# namespace and mounts of its own, like an outer container.
 outer() {
 	as_who unshare -Uc --keep-caps -m "$@"
 }
 
-# masked COMMAND...: in an outer container whose /proc has a mask.  So has any other
-# procfs that this host has mounted, in a chroot maybe: one that is whole would do for
-# the kernel.
+# masked COMMAND...: runs it in an outer container whose /proc has a mask.
+# Every other procfs that this host has mounted, perhaps in a chroot, is masked
+# as well: the kernel accepts any complete one.
 masked() {
 	outer unshare -mpf --mount-proc sh -c '
 		while read -r _ _ _ _ at rest; do
@@ -121,7 +121,7 @@ masked() {
 		exec "$@"' - "$@"
 }
 
-# A program that was built for these tests.
+# tool NAME: prints the path of a program that was built for these tests.
 tool() {
 	[[ -x $BUILD/tests/run/$1 ]] || {
 		echo "$BUILD/tests/run/$1 is not there: make tests" >&2
@@ -130,8 +130,8 @@ tool() {
 	echo "$BUILD/tests/run/$1"
 }
 
-# The standard library is enough; what a host's site-packages load first may take longer
-# than all that the tests do.
+# Runs Python with the standard library only; importing the site-packages of a
+# host may take longer than the tests themselves.
 python3() {
 	command python3 -SE "$@"
 }
@@ -140,14 +140,14 @@ box() {
 	"$HUTCH" run "$@"
 }
 
-# supervisor_of [NAME]: its process id.
+# supervisor_of [NAME]: prints its process id.
 supervisor_of() {
 	awk '/^PPid:/ { print $2 }' \
 		"/proc/$("$HUTCH" inspect "${1:-box}" | sed -n 's/.*"pid": \([0-9]*\).*/\1/p')/status"
 }
 
-# catch COMMAND...: sets status, output, lines, stderr and stderr_lines, and shows
-# them where the test fails.
+# catch COMMAND...: sets status, output, lines, stderr and stderr_lines, and
+# prints them if the test fails.
 catch() {
 	local caught=$BATS_TEST_TMPDIR/caught
 	status=0
@@ -161,7 +161,7 @@ catch() {
 	printf 'status %s\nstdout: %s\nstderr: %s\n' "$status" "$output" "$stderr"
 }
 
-# hutch VERB ARG...: any verb, caught.
+# hutch VERB ARG...: runs any verb by catch.
 hutch() {
 	catch "$HUTCH" "$@"
 }
@@ -171,13 +171,13 @@ acts() {
 	"$here/act.py" "$HUTCH" "$@"
 }
 
-# inside ARG...: what comes out of the sandbox.
+# inside ARG...: prints the output of the sandbox.
 inside() {
 	catch box "$@"
 }
 
-# python_inside FILE [FLAG...] -- CASE [ARG...]: a function of a Python file of this folder,
-# in a sandbox, which reads the file on its stdin.
+# python_inside FILE [FLAG...] -- CASE [ARG...]: runs a function of a Python
+# file of this folder in a sandbox, which reads the file on its stdin.
 python_inside() {
 	local file=$here/$1 flags=()
 	shift
@@ -188,8 +188,8 @@ python_inside() {
 	inside -i "${flags[@]}" /usr/bin/python3 -SE - "${@:2}" <"$file"
 }
 
-# fails CODE PATTERN ARG...: hutch run ends with that code, prints nothing, and says
-# one sentence that matches, at most with a line about what would help.
+# fails CODE PATTERN ARG...: hutch run ends with that code, prints nothing, and
+# gives one sentence that matches, at most with one line of hint.
 fails() {
 	local code=$1 pattern=$2
 	shift 2
@@ -197,8 +197,9 @@ fails() {
 	[[ $status == "$code" ]] && [[ -z $output ]] && one_sentence "$pattern"
 }
 
-# never COMMAND...: it fails.  (After `!`, and before the last `&&`, `set -e` passes over
-# what a command says, so neither is how a test claims something.)
+# never COMMAND...: the command must fail. (After `!`, and before the last `&&`,
+# `set -e` ignores the status of a command, so a test must not claim anything in
+# that way.)
 never() {
 	! "$@"
 }
@@ -213,13 +214,13 @@ refuses() {
 	fails 125 "$@"
 }
 
-# flags_of_help VERB: the flags that its help has a line for, short and long.
+# flags_of_help VERB: prints the flags that its help lists, short and long.
 flags_of_help() {
 	"$HUTCH" "$1" --help | grep -oE '^ +(-[A-Za-z] )?--[a-z-]+' |
 		grep -oE -- '--?[A-Za-z-]+' | sort
 }
 
-# has PATTERN: the last output has a line of it, as an extended expression.
+# has PATTERN: the last output has a line that matches the extended expression.
 has() {
 	grep -qE -- "$1" <<<"$output" || {
 		printf 'no line of the output matches %s:\n%s\n' "$1" "$output"
@@ -231,8 +232,8 @@ has_not() {
 	! grep -E -- "$1" <<<"$output"
 }
 
-# until_true COMMAND...: waits for what no file descriptor tells, such as a state in /proc.
-# No other function of these tests looks again and again.
+# until_true COMMAND...: waits for a state that no file descriptor reports, such
+# as one in /proc.  It is the only polling loop of these tests.
 until_true() {
 	local deadline=$((SECONDS + PATIENCE))
 	until "$@"; do
@@ -244,10 +245,10 @@ until_true() {
 	done
 }
 
-# start ARG...: hutch in the background as $pid, its output on descriptor 7 and its
-# errors in $T/err.  With the signals of a foreground program, since a shell gives
-# a background one SIGINT and SIGQUIT ignored.  Until it has said something it may not
-# be hutch yet.
+# start ARG...: runs hutch in the background as $pid, with its output on
+# descriptor 7 and its errors in $T/err.  It has the signals of a foreground
+# program, since a shell starts a background one with SIGINT and SIGQUIT
+# ignored.  Until it has printed something it may not be hutch yet.
 start() {
 	mkfifo "$T/out"
 	env --default-signal "$HUTCH" run "$@" >"$T/out" 2>"$T/err" 3>&- </dev/null &
@@ -257,7 +258,7 @@ start() {
 	rm "$T/out"
 }
 
-# said WORD: the next line that the command in the background prints.
+# said WORD: compares the next line that the command in the background prints.
 said() {
 	local line
 	read -r -t "$PATIENCE" line <&7 || {
@@ -270,7 +271,7 @@ said() {
 	}
 }
 
-# ended CODE: waits for hutch in the background.
+# ended CODE: waits for hutch in the background, and compares its code.
 ended() {
 	local rc=0
 	wait "$pid" || rc=$?
@@ -281,7 +282,8 @@ ended() {
 	}
 }
 
-# marked [MARK]: the processes of this machine with the mark in their arguments.
+# marked [MARK]: prints the processes of this machine with the mark in their
+# arguments.
 marked() {
 	pgrep -f -- "${1:-$mark}" || true
 }
@@ -290,7 +292,7 @@ none_marked() {
 	[[ -z $(marked "$@") ]]
 }
 
-# descendants PID: all below it, as far as the parents are alive.
+# descendants PID: prints all processes below it, as far as the parents are alive.
 descendants() {
 	ps -e -o pid=,ppid= | awk -v top="$1" '
 		{ parent[$1] = $2 }
@@ -306,36 +308,37 @@ descendants() {
 all_gone() {
 	local one
 	for one in "$@"; do
-		# A zombie is gone; whoever is to reap it may be another.
+		# A zombie counts as gone; another process may have to reap it.
 		[[ $(ps -o state= -p "$one") =~ ^(Z|)$ ]] || return 1
 	done
 }
 
-# state_of DIR...: all that is in these, to compare before and after.
+# state_of DIR...: prints the content of these folders, to compare before and after.
 state_of() {
 	find "$@" -printf '%p %y %m %u %g %l %s\n' | sort
 	find "$@" -type f -exec sha256sum {} + | sort
 }
 
-# A program with sanitizers is dynamic: it runs only where its libraries are, and
-# where the calls are allowed that the sanitizer itself needs.
+# needs_static: skips the test for a program with sanitizers, which is dynamic:
+# it runs only where its libraries are, and where the calls that the sanitizer
+# needs are permitted.
 needs_static() {
 	! is_sanitized || skip "this build of hutch is not static"
 }
 
-# Refused calls are told (refusals.h).
+# needs_listener: skips the test unless refused calls are reported (refusals.h).
 needs_listener() {
 	inside --json sh -c 'unshare -U true; exit 3'
 	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"
 }
 
-# It takes several times as long for the same.
+# is_sanitized: a sanitized build takes several times as long.
 is_sanitized() {
 	readelf -d "$BUILD/libexec/hutch-executor" 2>/dev/null | grep -q NEEDED
 }
 
-# image NAME: a folder that is a root once the host's /usr is mounted in it, with a
-# file and a folder that writes can be tried on.
+# image NAME: makes a folder that is a root once the host's /usr is mounted in
+# it, with a file and a folder for tests of writing.
 image() {
 	mkdir -p "$T/$1"/{usr,etc,data}
 	ln -s usr/bin usr/sbin usr/lib usr/lib64 "$T/$1"
@@ -344,7 +347,7 @@ image() {
 	give "$T/$1"
 }
 
-# imaged NAME ARG...: hutch run in it.
+# imaged NAME ARG...: runs hutch run in it.
 imaged() {
 	box --image "dir:$T/$1" -v /usr:/usr:ro "${@:2}"
 }

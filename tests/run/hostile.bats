@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Images and folders that were prepared to mislead, and attacks on hutch's own files:
-# checklist 7 to 10, 19, 20, 23.
+# Images and folders that were prepared to mislead hutch, and attacks on files
+# of hutch itself: checklist 7 to 10, 19, 20, 23.
 
 load helpers
 
@@ -44,7 +44,7 @@ teardown() {
 	[ "$(ls victim)" = file ]
 }
 
-# As with every image of one's own: what is written inside is written above it.
+# As with every folder image, writes go to the layer above it.
 @test "8: an image whose /dev, /proc, /sys or /tmp are links does not lead hutch outside" {
 	room victim
 	for name in dev proc sys tmp run workspace etc; do
@@ -104,8 +104,7 @@ teardown() {
 	[ -z "$(ls img/run)" ]
 }
 
-# The other process swaps as fast as it can for as long as the launches go on, which are
-# ROUNDS of them.
+# The other process swaps as fast as it can during all ROUNDS launches.
 @test "10: a target that is swapped with a link during the launch does not lead outside" {
 	room victim w
 	mkdir w/spot
@@ -140,7 +139,8 @@ teardown() {
 	until_true test -e w/begun
 	for ((n = 0; n < ${ROUNDS:-40}; n++)); do
 		catch box -v "$T/w/source:/x:ro" cat /x/f >/dev/null
-		# Either state of the host at one instant, never a mixture that fails late.
+		# The launch saw either state of the host at one instant, never
+		# a mixture that fails late.
 		[ "$status" -eq 125 ] || [ "$output" = meant ] || [ "$output" = secret ]
 	done
 	touch w/stop

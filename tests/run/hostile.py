@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""hostile.py CASE ARG...: what attacks hutch beside it and inside, for hostile.bats."""
+"""hostile.py CASE ARG...: attacks on hutch from outside and from inside, for
+hostile.bats."""
 import ctypes
 import os
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# -u, --cap-add, --cap-drop, and whom a sandbox stands for.
+# -u, --cap-add, --cap-drop, and the user that a sandbox stands for.
 
 load helpers
 

@@ -5,7 +5,7 @@ load helpers
 
 setup() {
 	begin
-	# Whoever the sandbox stands for needs a range in /etc/subuid.
+	# The user that the sandbox stands for needs a range in /etc/subuid.
 	if is_root; then
 		local name
 		name=$(cut -d: -f1 /etc/subuid 2>/dev/null | while read -r n; do
@@ -63,7 +63,8 @@ ranges() {
 	[ "${lines[*]}" = "33:33 5" ]
 }
 
-# sets OPTIONS...: who a command of a sandbox is, and its five sets of capabilities but the bounding one.
+# sets OPTIONS...: prints the ids of a command in a sandbox, and its sets of
+# capabilities except the bounding one.
 sets() {
 	hutch exec "$@" sh -c 'echo "$(id -u):$(id -g) $(sed -n "s/^Cap\(Inh\|Prm\|Eff\|Amb\):\t0*//p" /proc/self/status | sed "s/^$/-/" | xargs)"'
 }
@@ -90,7 +91,8 @@ sets() {
 			root*) [ "$output" = '0:5 - db db -' ] ;;
 			esac
 		done
-		# What root may is done, and what others may not is not.
+		# An action of root succeeds, one that other users may not do is
+		# refused.
 		hutch exec -u root $name sh -c 'echo x >/workspace/f && chown 33:33 /workspace/f && chmod 600 /workspace/f'
 		[ "$status" -eq 0 ]
 		hutch exec -u 34 $name cat /workspace/f
@@ -189,7 +191,8 @@ sets() {
 	[[ $status == 0 && $output == "$plain" ]]
 }
 
-# with_subids LINE...: whose files have these lines alone, in a mount namespace.
+# with_subids LINE...: runs hutch in a mount namespace whose subid files have
+# only these lines.
 with_subids() {
 	printf '%s\n' "$@" >subids
 	catch outer sh -c 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"' - \
@@ -201,13 +204,14 @@ with_subids() {
 	with_subids somebody:100000:65536
 	one_sentence '--idmap ranges: /etc/subuid grants no range'
 	[[ ${stderr_lines[1]} == *"usermod --add-subuids"*" $(id -un "$who")" ]]
-	# A number will do; then the next thing is wrong, that it is in a user namespace.
+	# An entry by number suffices; then the next error comes: hutch is in a
+	# user namespace.
 	with_subids "$who:100000:65536"
 	[[ $stderr == *'hutch is in a user namespace already'* ]]
 }
 
 @test "what takes the helpers' rights away is told" {
-	# newuidmap says something of its own before.
+	# newuidmap prints an error of its own before.
 	catch setpriv --no-new-privs "$HUTCH" run --idmap ranges true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *'hutch: --idmap ranges: no_new_privs is set on this process'* ]]
@@ -221,7 +225,7 @@ with_subids() {
 	refuses '--idmap takes single or ranges' --idmap all true
 }
 
-# The executor is another user here, with capabilities that commands do not get.
+# The executor has another user id here, with capabilities that commands do not get.
 @test "who looks for files and makes folders is whom commands are" {
 	local id
 	for id in 1000 1234 0; do

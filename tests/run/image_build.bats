@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch image build: what a Dockerfile says becomes an image that runs.
+# hutch image build: a Dockerfile becomes an image that runs.
 
 load helpers
 load busybox
@@ -16,25 +16,25 @@ teardown() {
 	end
 }
 
-# build [FLAG...]: of ctx with the Dockerfile that is on stdin, as t:1.
+# build [FLAG...]: builds ctx with the Dockerfile on stdin, as t:1.
 build() {
 	cat >ctx/Dockerfile
 	give ctx
 	catch "$HUTCH" image build -t t:1 "$@" ctx
 }
 
-# built: the same, and it has to succeed; the digest alone is on stdout.
+# built: the same, and it must succeed; only the digest is on stdout.
 built() {
 	build "$@"
 	[[ $status == 0 && ${#lines[@]} == 1 && $output =~ ^sha256:[0-9a-f]{64}$ ]]
 }
 
-# in_image COMMAND...: what it prints in t:1.
+# in_image COMMAND...: prints the output of a command in t:1.
 in_image() {
 	inside --image t:1 -- "$@"
 }
 
-# says PATTERN: a line of the last stderr.
+# says PATTERN: a line of the last stderr matches.
 says() {
 	grep -qE -- "$1" <<<"$stderr" || {
 		printf 'no line of stderr matches %s\n' "$1"
@@ -42,7 +42,7 @@ says() {
 	}
 }
 
-# refused PATTERN: it failed, and the sentence that says why matches.
+# refused PATTERN: the build failed with a sentence that matches.
 refused() {
 	[[ $status == 125 && -z $output ]] && says "^hutch: $1" &&
 		[[ $(grep -v '^hutch: hint:' <<<"$stderr" | tail -1) == hutch:* ]]

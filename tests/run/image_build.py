@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""image_build.py CASE: archives for a context, and what an image says, for
-image_build.bats."""
+"""image_build.py CASE: makes archives for a context, and reads the
+configuration of an image, for image_build.bats."""
 import bz2
 import io
 import json
@@ -40,7 +40,7 @@ def config():
 
 
 def tag():
-    """Of the only image in an index."""
+    """Reads the only image in an index."""
     (manifest,) = json.load(sys.stdin)["manifests"]
     print(manifest["annotations"]["org.opencontainers.image.ref.name"])
 

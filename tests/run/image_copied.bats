@@ -122,15 +122,15 @@ x" ]
 	kill -KILL "$pid"
 	wait "$pid" || true
 	until_gone left
-	# As one that nobody locks: the next launch removes it.
+	# Leftovers without a lock, which the next launch removes.
 	as_who mkdir -p home/.local/share/hutch/.upper-abcdef/upper/data
 	inside --image dir:img true
 	[ "$status" -eq 0 ]
 	[ -z "$(left)" ]
 }
 
-# ended_halfway: a launch gets SIGTERM while its image is copied, which a copy that was
-# quicker than this test does not notice.
+# ended_halfway: a launch gets SIGTERM while its image is copied; if the copy
+# was quicker than this test, the test passes all the same.
 ended_halfway() {
 	start --image dir:img true
 	until_true begun_or_over
@@ -150,7 +150,8 @@ begun_or_over() {
 	[ -z "$(left)" ]
 }
 
-# It has ended and so has who was to tell of it; one that it started has not yet.
+# The copying process has ended, and so has the one that would report it; a
+# process that it started has not yet.
 @test "a copy that failed is removed when nobody writes to it any more" {
 	base img
 	mkdir -p moved/libexec
@@ -175,7 +176,7 @@ begun_or_over() {
 	echo >&8
 	ended 125
 	grep -q 'the image could not be copied' "$T/err"
-	# The copy was there as long as there was one that could write to it.
+	# The copy existed as long as a process could write to it.
 	[ -s home/late ]
 	[ -z "$(left)" ]
 }

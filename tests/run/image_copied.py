@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""image_copied.py CASE: what an image has, for image_copied.bats."""
+"""image_copied.py CASE: checks the files of an image, for image_copied.bats."""
 import os
 import socket
 import sys

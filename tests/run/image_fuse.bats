@@ -12,7 +12,7 @@ setup() {
 	without overlay
 }
 
-# The janitor can remove what rm cannot: a folder that its owner may not write to.
+# The janitor can remove folders that their owner may not write to, which rm cannot.
 teardown() {
 	remove_boxes
 	((${#started[@]} == 0)) || kill -KILL "${started[@]}" 2>/dev/null || true
@@ -22,7 +22,8 @@ teardown() {
 
 note='hutch: note: the root is served by /usr/bin/fuse-overlayfs, since there is no overlayfs here'
 
-# server_of PID: who serves the root of the sandbox that this hutch has launched.
+# server_of PID: prints the process that serves the root of the sandbox that
+# this hutch has launched.
 server_of() {
 	local child
 	for child in $(pgrep -P "$1"); do
@@ -30,17 +31,17 @@ server_of() {
 	done
 }
 
-# pid_of_one: that of pid 1, of what inspect has said.
+# pid_of_one: prints pid 1 of the sandbox, from the output of inspect.
 pid_of_one() {
 	grep -oE '"pid": ?[0-9]+' <<<"$output" | grep -oE '[0-9]+$'
 }
 
-# interrupt PID: its number, unless it has ended.
+# interrupt PID: sends SIGINT; prints the pid unless the process has ended.
 interrupt() {
 	! kill -INT "$1" 2>/dev/null || lives "$1"
 }
 
-# lives PID: its number, unless it has ended.
+# lives PID: prints the pid unless the process has ended.
 lives() {
 	[ ! -e "/proc/$1/stat" ] || echo "$1"
 }
@@ -146,7 +147,7 @@ x
 	}
 	has_status NoNewPrivs 1
 	has_status Seccomp 2
-	# Upon what it has of the outer one.
+	# One filter more than the outer sandbox has.
 	has_status Seccomp_filters $(($(sed -n 's/^Seccomp_filters:\t//p' "/proc/$pid/status") + 1))
 	# CHOWN, DAC_OVERRIDE, FOWNER, FSETID of its own user namespace.
 	for set in CapPrm CapEff CapBnd; do
@@ -158,7 +159,7 @@ x
 			[ "$(readlink "/proc/$server/ns/$ns")" != "$(readlink "/proc/$other/ns/$ns")" ]
 		done
 	done
-	# The device is on a mount that is not there any more.
+	# The device is on a mount that does not exist any more.
 	readlink "/proc/$server"/fd/{0,1,2,3} | tr '\n' ' ' | grep -qE '^/dev/null /dev/null pipe:\[[0-9]+\] (/dev)?/fuse $'
 	for fd in "/proc/$server/fd"/*; do
 		((${fd##*/} < 4)) || readlink "$fd"
@@ -167,7 +168,7 @@ x
 	grep -qE '^Max address space +1073741824 +1073741824 ' "/proc/$server/limits"
 	[ -z "$(tr -d '\0' <"/proc/$server/environ")" ]
 	ls "/proc/$server/root/" | grep -vE '^(disk|etc|layers|lib(x?32|64)?|proc|usr)$' && return 1
-	# Nothing but the disk, and a proc, is writable.
+	# Only the disk and a proc are writable.
 	awk '$6 ~ /^rw/ && $5 !~ "^/(disk|proc)$"' "/proc/$server/mountinfo" | grep . && return 1
 	[ "$(ps -o sid= -p "$server" | tr -d ' ')" = "$server" ]
 }
@@ -205,7 +206,8 @@ x
 	said there
 	server=$(server_of "$pid")
 	kill -STOP "$server"
-	# The inside cannot react to the first two; several at once can be one.
+	# The inside cannot react to the first two signals; several at once may
+	# become one.
 	until_gone interrupt "$pid"
 	rc=0
 	wait "$pid" || rc=$?
@@ -214,7 +216,7 @@ x
 	until_gone left
 }
 
-# One that takes a call and never answers it.
+# deaf: a server that takes a request and never answers it.
 deaf() {
 	cc -x c -o "$1" - <<'C'
 #include <linux/fuse.h>
@@ -311,7 +313,8 @@ C
 	[[ $stderr == *'the root is a copy of the image'* ]]
 }
 
-# Where masks are mounted, a name that fuse-overlayfs gives up would take them off.
+# When fuse-overlayfs drops a name on which a mask is mounted, the mask would go
+# with it.
 @test "an image with a folder of hutch's own in it is not served" {
 	base home
 	refuses 'the image .*home has hutch.s own folders in it' --image "dir:$HOME" true
@@ -361,7 +364,7 @@ C
 	hutch cp box:/data/new -
 	[ "$status" -eq 0 ]
 	[ -n "$(left)" ]
-	# The supervisor, confined, does not wait for one that stands still.
+	# The confined supervisor does not wait for a server that is stopped.
 	hutch inspect box
 	server=$(server_of "$(ps -o ppid= -p "$(pid_of_one)" | tr -d ' ')")
 	kill -STOP "$server"
@@ -395,7 +398,7 @@ new" ]
 	one=$(pid_of_one)
 	supervisor=$(ps -o ppid= -p "$one" | tr -d ' ')
 	server=$(server_of "$supervisor")
-	# Confined, it can still end it.
+	# A confined supervisor can still kill it.
 	kill -KILL "$server"
 	until_gone lives "$one"
 	until_gone left

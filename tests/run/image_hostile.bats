@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Layers that strangers made to get out of the folder that they are unpacked into, or to
-# use up what is not theirs: nothing outside of it changes, and what is refused is gone.
-# The program layer unpacks one as hutch image does; layers.py makes them.  The numbers
-# are those of the list of known escapes, its part on images.
+# Hostile layers that try to write outside of their folder, or to use up
+# resources: nothing outside changes, and a refused layer is removed.  The
+# program `layer` unpacks one as hutch image does; layers.py makes them.  The
+# numbers are those of the list of known escapes, in its part on images.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -37,7 +37,8 @@ make_layer() {
 	python3 "$here/layers.py" "$1" "$T/outside" >"$1.tar"
 }
 
-# layer CASE [ARG...]: unpacked; $fs is where, $left_out how much was.
+# layer CASE [ARG...]: unpacks one; $fs is the folder, $left_out the number of
+# entries left out.
 layer() {
 	local name=$1
 	shift
@@ -50,7 +51,7 @@ layer() {
 	nothing_half
 }
 
-# refused CASE KIND TEXT [ARG...]: nothing of it is there.
+# refused CASE KIND TEXT [ARG...]: the layer is refused, and no part of it is left.
 refused() {
 	local name=$1 kind=$2 text=$3
 	shift 3
@@ -195,7 +196,7 @@ nothing_half() {
 	[[ $output == "limit: "*"deeper than 4096"* ]]
 	nothing_half
 	[ "$(ls "$store/layers")" = "$refused_after" ]
-	# Too deep for find(1) and rm(1) of some.
+	# The tree is too deep for some versions of find(1) and rm(1).
 	rm -rf "$store/layers/"*
 }
 

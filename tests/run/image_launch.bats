@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# --image REF: an image of the store as the root, and what its configuration says.
+# --image REF: an image of the store as the root, and the settings of its
+# configuration.
 
 load helpers
 
@@ -14,7 +15,7 @@ teardown() {
 	end
 }
 
-# layer NAME: a folder that will be one, with a shell where it is the first.
+# layer NAME: makes a folder that becomes a layer; the first one has a shell.
 layer() {
 	mkdir -p "$1"
 	[[ $1 != base ]] || base
@@ -39,7 +40,7 @@ made() {
 	"$here/store.py" "$@" >/dev/null && give home
 }
 
-# from_image ARG...: what comes out of it.
+# from_image ARG...: prints the output of a command in it.
 from_image() {
 	inside --image img "$@"
 }
@@ -341,12 +342,12 @@ tar" ]
 	[[ $output == *'"image": "img"'* ]] || [[ $output == *'"image":"img"'* ]]
 	supervisor=$(pgrep -f "hutch-supervise.*$name\$" | head -1)
 	hutch rm -f "$name"
-	# The supervisor's end lets it go, which may come a moment after its last answer.
+	# The lock is released when the supervisor ends, which may be a moment
+	# after its last answer.
 	as_who flock -w "$PATIENCE" -x "$held" true
 }
 
-# What a sandbox has read of the image, another one has in memory: the file of the store
-# is what all of them read.
+# All sandboxes read the same files in the store, so they share the page cache.
 @test "sandboxes of one image share its pages" {
 	layer base
 	head -c 32M /dev/urandom >base/data/large
@@ -354,7 +355,8 @@ tar" ]
 	made img base
 	large=$(find "$HOME" -name large -path '*/layers/*')
 	pages_of() { fincore -nbo PAGES "$large" | tr -d ' '; }
-	# A kernel that is short of memory lets go of some again: they are read once more.
+	# A kernel that is short of memory may drop some pages: they are read
+	# once more.
 	all_there() {
 		(($(pages_of) == 32 << 20 >> 12)) && return
 		from_image -- sh -c 'cat /data/large | wc -c'
@@ -366,13 +368,13 @@ tar" ]
 	for n in 1 2 3; do
 		from_image -- sh -c 'cat /data/large | wc -c'
 		[ "$output" = $((32 << 20)) ]
-		# A copy would be somewhere else.
+		# The pages of a copy would not be counted.
 		until_true all_there
 	done
 }
 
-# The kernel divides each page that several map by their number (proc(5), Pss): of the
-# program's text, which nobody writes to, there is one for all.
+# The kernel divides each shared page by the number of processes that map it
+# (proc(5), Pss): the program text, which is never written, exists once for all.
 @test "sandboxes that live at once share the pages of what they run" {
 	local count=${SHARERS:-20} seconds=$((1000000 + $$)) n
 	layer base
@@ -381,7 +383,8 @@ tar" ]
 		"$HUTCH" create --image img "share$n" >/dev/null
 		"$HUTCH" exec -d "share$n" -- sleep "$seconds" >/dev/null
 	done
-	# How many have it mapped; KiB of all, and of all what is the share of each.
+	# The number of processes that map it; KiB of all their mappings, and of
+	# all their shares.
 	read -r holders mapped shares < <(for n in $(pgrep -fx "sleep $seconds"); do
 		cat "/proc/$n/smaps"
 	done | awk '

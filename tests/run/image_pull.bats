@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# hutch image pull, against Debian's docker-registry on loopback, behind a proxy that does
-# to its answers what the network, or somebody in it, may do (registries.py).  The images
-# are umoci's, of busybox and noise.
+# hutch image pull, against the docker-registry of Debian on loopback, behind a
+# proxy that alters its answers as a network or an attacker in it could
+# (registries.py). umoci makes the images, of busybox and noise.
 
 load helpers
 
-# Not in any output, ever; registries.py has it, too.
+# Must never occur in any output; registries.py has it, too.
 SECRET='a secret password'
 
 setup_file() {
@@ -26,7 +26,7 @@ teardown_file() {
 	rm -rf "$R"
 }
 
-# layer FILE: the next layer of the image that is being made, with it below /data.
+# layer FILE: adds a layer with the file below /data to the image that is being made.
 layer() {
 	umoci unpack --rootless --image "$R/layout:made" "$R/bundle" >/dev/null
 	mkdir -p "$R/bundle/rootfs/data" "$R/bundle/rootfs/bin"
@@ -36,7 +36,7 @@ layer() {
 	rm -rf "$R/bundle"
 }
 
-# push NAME
+# push NAME: pushes the image.
 push() {
 	skopeo copy -q --dest-tls-verify=false "oci:$R/layout:made" "docker://127.0.0.1:$direct/$1"
 }
@@ -64,7 +64,7 @@ fill() {
 	index
 }
 
-# Of both: made by hand, since skopeo makes none.
+# Makes an index of both by hand, since skopeo makes none.
 index() {
 	manifest_of public/arm:1 >"$R/arm"
 	"$BATS_TEST_DIRNAME/image_pull.py" index "$R" >"$R/index"
@@ -93,7 +93,7 @@ configure() {
 	give home
 }
 
-# log_in JSON: what docker's file says.
+# log_in JSON: writes the configuration file of docker.
 log_in() {
 	echo "$1" >"$T/home/.docker/config.json"
 	give home
@@ -114,13 +114,14 @@ pull() {
 	[[ $output$stderr != *Bearer* && $output$stderr != *eyJ* ]]
 }
 
-# pulls ARG...: a reference is printed, pinned, and nothing else.
+# pulls ARG...: prints one pinned reference, and nothing else.
 pulls() {
 	pull "$@"
 	[[ $status == 0 && -z $stderr && ${#lines[@]} == 1 && $output == *@sha256:* ]]
 }
 
-# refuses_to_pull PATTERN REF...: one sentence, and nothing of it is to be seen.
+# refuses_to_pull PATTERN REF...: fails with one sentence, and no part of the
+# image is visible.
 refuses_to_pull() {
 	pull "${@:2}"
 	[[ $status == 125 && -z $output ]] && one_sentence "$1" && nothing_visible
@@ -215,7 +216,7 @@ heard() {
 		"127.0.0.1:$basic/private/tool:1"
 	log_in "{\"auths\":{\"127.0.0.1:$basic\":{\"auth\":\"$(auth "me:$SECRET")\"}}}"
 	pulls "127.0.0.1:$basic/private/tool:1"
-	# Others do not hear of it.
+	# Other registries do not get the credentials.
 	pulls "127.0.0.1:$open/public/tool:1"
 	[ "$(heard "^open .* Basic")" = 0 ] && [ "$(heard "^basic .* Basic")" -ge 1 ]
 }
@@ -405,7 +406,7 @@ END
 	pulls "127.0.0.1:$open/public/arm:1" --platform linux/arm64
 	[ "$(heard '^cdn')" -ge 1 ]
 	[ "$(heard '^open')" = 0 ]
-	# One that lies is passed over.
+	# A mirror with wrong content is skipped.
 	rm -rf "$store"
 	faults '[{"on":"blobs","do":"flip","at":9,"times":1}]'
 	pulls "127.0.0.1:$open/public/tool:1"
@@ -477,13 +478,14 @@ raw() {
 
 # --- killed ----------------------------------------------------------------------
 
-# ROUNDS of it, at any step of a pull that begins, goes on or unpacks; then the store is
-# as good as new.
+# ROUNDS kills, at any step of a pull that begins, goes on or unpacks;
+# afterwards the store works as a new one does.
 @test "a store in which pulls were killed at any step works" {
 	for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 		"$here/killed_amid.py" "$T/home" $((RANDOM % 150 + 1)) \
 			"$HUTCH" image pull -q "127.0.0.1:$open/public/tool:1" >/dev/null 2>&1 3>&- || true
-		# As good as never begun, now and then.
+		# Now and then the image is removed, so that the next pull
+		# begins from nothing.
 		((RANDOM % 4)) || "$HUTCH" image rm "127.0.0.1:$open/public/tool:1" >/dev/null 2>&1 || true
 		((RANDOM % 8)) || "$HUTCH" image gc >/dev/null
 	done

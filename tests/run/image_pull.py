@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""image_pull.py CASE FOLDER: of the manifests that image_pull.bats has in that folder."""
+"""image_pull.py CASE FOLDER: reads or makes manifests in that folder, for
+image_pull.bats."""
 import hashlib
 import json
 import sys
@@ -11,7 +12,7 @@ def read(folder, name):
 
 
 def digests(folder):
-    """Of the manifest, and of its layers, the largest first."""
+    """Prints the digests of the manifest and of its layers, the largest first."""
     text = read(folder, "manifest")
     layers = sorted(json.loads(text)["layers"], key=lambda one: -one["size"])
     print(hashlib.sha256(text).hexdigest(), *[one["digest"][7:] for one in layers])
@@ -30,7 +31,7 @@ def index(folder):
 
 
 def quoted():
-    """stdin as a string of JSON."""
+    """Prints stdin as a JSON string."""
     print(json.dumps(sys.stdin.read()))
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Images of the store with --idmap ranges: files belong to whom they belonged.
+# Images of the store with --idmap ranges: files have the owners that the image
+# gives them.
 
 load helpers
 
@@ -23,7 +24,7 @@ setup() {
 	store=$HOME/.local/share/hutch/store
 }
 
-# What belongs to subordinate ids goes first, when nobody makes more of it.
+# Files of subordinate ids are removed first, once no process makes more of them.
 teardown() {
 	for pid in "${started[@]}"; do
 		kill -KILL "$pid" 2>/dev/null
@@ -36,7 +37,7 @@ teardown() {
 	end
 }
 
-# imported [ARCHIVE]
+# imported [ARCHIVE]: imports the image.
 imported() {
 	"$HUTCH" image import "$made/${1:-owners}.tar" --name owners:1 >/dev/null
 }
@@ -45,18 +46,18 @@ ranges() {
 	inside --image owners:1 --idmap ranges "$@"
 }
 
-# copies: of layers, whole ones.
+# copies: counts the complete copies of layers.
 copies() {
 	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '[0-9a-f]*' 2>/dev/null | wc -l
 }
 
-# What is not whole, or is being removed.
+# left: counts the copies that are incomplete, or being removed.
 left() {
 	find "$store/ranged" -mindepth 2 -maxdepth 2 -name '.*' 2>/dev/null | sort
 }
 
-# begin_ranges: a launch in the background, until it has begun to prepare.  It is begun anew
-# where that was over before it was seen.
+# begin_ranges: starts a launch in the background, and waits until it prepares a
+# copy.  If the launch was over before that was seen, another one is started.
 begin_ranges() {
 	until_true ranges_begun
 }
@@ -74,13 +75,13 @@ begun_or_over() {
 	has_begun || all_gone "$pid"
 }
 
-# What others have left over says nothing.
+# Leftovers of other processes do not count.
 has_begun() {
 	[ -n "$(comm -13 <(echo "$before") <(left))" ]
 }
 
-# halfway COMMAND...: begin_ranges, and then this, which is to come before all is copied.  A
-# copy that was quicker is made anew.
+# halfway COMMAND...: runs begin_ranges and then the command, before all is
+# copied.  If the copy was quicker, it is made anew.
 halfway() {
 	until_true comes_halfway "$@"
 }
@@ -209,7 +210,7 @@ mine" ]
 	ranges true
 	ranges -u 33:33 true
 	[ "$before" = "$(stat -c '%n %i %z' "$store"/ranged/*/*)" ]
-	# Nor does an image that has layers of it, of those.
+	# Nor is another image copied that has the same layers.
 	"$HUTCH" image import "$made/many.tar" --name many:1 >/dev/null
 	inside --image many:1 --idmap ranges stat -c %u /many/77
 	[ "$output" = 77 ]
@@ -239,7 +240,7 @@ killed() {
 	ended 137
 }
 
-# Only hutch-image, and whoever it has in a jail with it.
+# Kills only hutch-image and its process in the jail.
 helper_killed() {
 	kill -KILL "$(pgrep -P "$pid" -x hutch-image)"
 	ended 125
@@ -295,7 +296,7 @@ told_to_end() {
 	killed
 	hutch image rm owners:1
 	[ "$status" -eq 0 ]
-	# Who copied ends a moment after who had asked for it.
+	# The copying process ends a moment after the process that asked for it.
 	nothing_left() {
 		"$HUTCH" image gc >/dev/null && [ -z "$(find "$store/ranged" -mindepth 2)" ]
 	}
@@ -400,7 +401,8 @@ told_to_end() {
 	[ "$("$HUTCH" cp box:/srv/page - | tar -xO)" = new ]
 }
 
-# account [OPTIONS] NAME: of a command there: its ids, its further groups, HOME, USER and LOGNAME.
+# account [OPTIONS] NAME: prints the ids of a command, its further groups, HOME,
+# USER and LOGNAME.
 account() {
 	hutch exec "$@" sh -c 'while read -r key rest; do
 			[ "$key" != Groups: ] || groups=$rest
@@ -408,7 +410,7 @@ account() {
 		echo "$(id -u):$(id -g) [$groups] $HOME $USER $LOGNAME"'
 }
 
-# is WHAT [OPTIONS] NAME
+# is WHAT [OPTIONS] NAME: compares the account.
 is() {
 	local wanted=$1
 	shift
@@ -417,7 +419,8 @@ is() {
 	[ "$output" = "$wanted" ]
 }
 
-# nobody_called WORDS [OPTIONS] NAME: an error that says this and tells what to do.
+# nobody_called WORDS [OPTIONS] NAME: fails with an error that has these words
+# and a remedy.
 nobody_called() {
 	local words=$1
 	shift
@@ -484,10 +487,10 @@ nobody_called() {
 		[ "$status" -eq 125 ]
 		[[ $stderr == *"-u takes USER or USER:GROUP, not '$user'"* ]]
 	done
-	# It goes on, and so do the others.
+	# The sandbox goes on, and so do the others.
 	is '33:33 [] /srv www-data www-data' -u www-data box
 	"$HUTCH" create --image owners:1 -u www-data one
-	# With one id the caller's own groups cannot be dropped.
+	# With one id the groups of the caller cannot be dropped.
 	for user in www-data www-data:www-data 33:www-data 33; do
 		account -u $user one
 		[[ $status == 0 && $output == '33:33 ['*'] /srv www-data www-data' ]]
@@ -534,7 +537,7 @@ home/agent/mine 1000:1000 644
 secret
 new
 gone" ]
-	# With one id they are its own.
+	# With one id all files belong to the user.
 	inside --image localhost/box:1 sh -c "$look"
 	[ "$status" -eq 0 ]
 	has '^srv/shut/x 0:0 600$'

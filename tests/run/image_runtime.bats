@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch image runtime-build: as little as its three tags allow.
+# hutch image runtime-build: it does as little work as its three tags permit.
 
 load helpers
 load busybox
@@ -21,18 +21,18 @@ teardown() {
 	end
 }
 
-# runtime [FLAG...]: built with commands that need no network; they leave what they did.
+# runtime [FLAG...]: builds with commands that need no network and record their runs.
 runtime() {
 	catch "$HUTCH" image runtime-build --base bb:1 --setup 'echo setup >>/did' \
 		--install 'echo install $(cat /openhands/code/poetry.lock) >>/did' "$@" project
 }
 
-# did: what was ever done to the image that was built last.
+# did: prints the commands that ever ran for the image that was built last.
 did() {
 	inside --image "${lines[-1]}" -- sh -c 'cat /did; cat /openhands/code/openhands/sub/code.py'
 }
 
-# exists TAG: in the store.
+# exists TAG: the store has an image with that tag.
 exists() {
 	"$HUTCH" image exists "$repo:$1"
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
-# Images come into the store from folders and archives that other tools made, are listed,
-# named, looked at and removed, and come out again.
+# Images are imported from folders and archives of other tools, listed, named,
+# inspected, removed and exported.
 
 bats_require_minimum_version 1.5.0
 load helpers
 
-# Made once: a root file system, an OCI layout of umoci's and an archive of skopeo's.
+# Makes a root file system, an OCI layout of umoci and an archive of skopeo,
+# once for all tests.
 setup_file() {
 	made=$(mktemp -d /tmp/hutch-made.XXXXXX) || return 1
 	export made
@@ -44,12 +45,12 @@ image() {
 	"$HUTCH" image "$@"
 }
 
-# field REF KEY: of what inspect says.
+# field REF KEY: prints a value of inspect.
 field() {
 	image inspect "$1" | "$here/image_store.py" field "$2"
 }
 
-# What is not foreign and not done: nothing is left of it.
+# nothing_is_left: a refused or failed import leaves nothing.
 nothing_is_left() {
 	[ -z "$(ls "$store/tmp")" ]
 }
@@ -67,7 +68,7 @@ nothing_is_left() {
 		[ "$(readlink "$store/layers/$layer/fs/bin/sh")" = busybox ]
 		[ -d "$store/layers/$layer/fs/home/me" ]
 	done
-	# Unpacked once for all tars, which have the same bytes.
+	# The tars have the same bytes, so they are unpacked only once.
 	[ "$(find "$store/layers" -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]
 	nothing_is_left
 }
@@ -86,7 +87,7 @@ nothing_is_left() {
 	done
 	[ "$(sort -u said | wc -l)" = 1 ]
 	grep -qF '["A=b"] ["/bin/sh"] /home' said
-	# Its own digest, where it has a manifest.
+	# An image with a manifest keeps its digest.
 	[ "$(field x digest)" != '' ]
 }
 
@@ -227,7 +228,7 @@ nothing_is_left() {
 	run -0 image inspect x
 }
 
-# lock FILE...: until $release is closed.
+# hold_shared FILE...: locks them until $release is closed.
 hold_shared() {
 	exec {release}<"$1"
 	flock -s "$release"
@@ -259,7 +260,7 @@ hold_shared() {
 	has '1 images, 1 layers'
 }
 
-# verify, which finds one line that matches each of these.
+# finds PATTERN...: verify prints one line that matches each pattern.
 finds() {
 	run -1 image verify
 	for wanted in "$@"; do
@@ -313,7 +314,7 @@ finds() {
 	has ' 0 images, 0 names: all right$'
 }
 
-# ROUNDS=200 by hand.
+# ROUNDS=200 for a run by hand.
 @test "whoever is killed leaves a store that works" {
 	gzip -k <"$made/root.tar" >gz.tgz
 	run -0 python3 "$here/killer_store.py" "$HUTCH" "${ROUNDS:-12}" "$made/layout:two" \
@@ -376,7 +377,7 @@ finds() {
 	has 'no more room in the store, which may have 1.0MiB'
 	[ -z "$(ls "$store/tmp" | grep -v ^blob-)" ]
 	run -1 image exists x
-	# Room for what is compressed, and none for what is unpacked of it.
+	# The quota has room for the compressed layer, and none for the unpacked one.
 	image quota 2m
 	run -125 image import "$made/layout:two" --name x
 	has 'no more room in the store, which may have 2.0MiB'

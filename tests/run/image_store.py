@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""image_store.py CASE ARG...: what `hutch image` says, on stdin, and a layout that lies, for
-image_store.bats."""
+"""image_store.py CASE ARG...: reads the output of `hutch image` on stdin, and
+makes an invalid layout, for image_store.bats."""
 import hashlib
 import json
 import sys
@@ -36,8 +36,8 @@ def put(document):
 
 
 def mismatch():
-    """In the layout `bad`: one has a manifest without layers, two a configuration with its
-    layers the other way round."""
+    """Changes the layout `bad`: image "one" has a manifest without layers,
+    "two" a configuration with its layers in reverse order."""
     index = load("bad/index.json")
     for entry in index["manifests"]:
         manifest = load(blob(entry["digest"]))

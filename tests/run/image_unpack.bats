@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Layers that are well: what hutch unpacks is what others do, and what the kernel's overlay
-# makes of several is what umoci puts into one folder.
+# Valid layers: hutch unpacks them as others do, and the overlay of several
+# layers equals the folder that umoci makes of them.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -18,7 +18,8 @@ teardown() {
 	end
 }
 
-# merged OVERLAY CMD...: as one who may mount, with the layers as lowers of an overlay.
+# merged OVERLAY CMD...: runs it as a user who may mount, with the layers as
+# lowers of an overlay.
 merged() {
 	local lowers=$1
 	shift
@@ -42,7 +43,7 @@ merged() {
 	done <blobs
 	run -0 merged "$lowers" python3 "$here/trees.py" compare merged umoci
 	[ "$output" = "42 compared" ]
-	# Without the lowest one it is another tree.
+	# Without the lowest layer the tree differs.
 	run -1 merged "${lowers%:*}" python3 "$here/trees.py" compare merged umoci
 	[[ $output == *"'usr/noted': only umoci has it"* ]]
 }

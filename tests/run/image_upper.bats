@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --upper DIR: what is written over an image is kept.
+# --upper DIR: the files written over an image are kept.
 
 load helpers
 
@@ -14,7 +14,7 @@ teardown() {
 	end
 }
 
-# Of a user on this file system.
+# needs_attributes: skips the test if this file system has no user.* attributes.
 needs_attributes() {
 	setfattr -n user.probe up 2>/dev/null || python3 -c 'import os; os.setxattr("up", "user.probe", b"1")' ||
 		skip "$T has no user.* attributes"

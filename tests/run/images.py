@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""images.py CASE: ways to write to an image, inside, for images.bats."""
+"""images.py CASE: ways to write to an image, from inside, for images.bats."""
 import fcntl
 import mmap
 import os

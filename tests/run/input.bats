@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Wrong input: exit code 125, one sentence that says what and where from, at most one
-# line about what would help, nothing run and nothing left behind.
+# Wrong input: exit code 125, one sentence with the error and its place, at most
+# one line of hint; nothing is run and nothing left behind.
 
 load helpers
 
@@ -16,8 +16,8 @@ teardown() {
 	end
 }
 
-# Arguments, as a shell reads them, and what the sentence must match.  $T is the
-# test's folder; w/file is a file in it, w a folder.
+# Arguments, as a shell reads them, and a pattern for the sentence. $T is the
+# folder of the test; w/file is a file in it, w a folder.
 cases() {
 	cat <<'END'
 --nonsense true | unknown flag --nonsense
@@ -117,7 +117,7 @@ cases() {
 END
 }
 
-# refused_so ARGUMENTS PATTERN: all there is to say about one case.
+# refused_so ARGUMENTS PATTERN: checks one case completely.
 refused_so() {
 	local -a args
 	eval "args=($1)"

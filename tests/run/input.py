@@ -1,11 +1,13 @@
 #!/usr/bin/env -S python3 -SE
-"""input.py CASE HUTCH: starts hutch with what a shell cannot give it, for input.bats."""
+"""input.py CASE HUTCH: starts hutch with input that a shell cannot give it, for
+input.bats."""
 import os
 import sys
 
 
 def much(hutch):
-    """5.5 MB of arguments; 77 where the kernel does not start hutch itself with so much."""
+    """Starts hutch with 5.5 MB of arguments; exits with 77 if the kernel does
+    not permit as much."""
     try:
         os.execv(hutch, [hutch, "run", "--", "sh", "-c", "echo $#", "sh"] + ["x" * 100000] * 55)
     except OSError:

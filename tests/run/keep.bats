@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --keep and hutch start: a sandbox that ends and goes on with its files.
+# --keep and hutch start: a sandbox that ends, and later goes on with its files.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -24,7 +24,7 @@ needs_data_attributes() {
 		skip "$T has no user.* attributes"
 }
 
-# kept [OPTION...]: box, of a folder.
+# kept [OPTION...]: makes box of a folder with --keep.
 kept() {
 	hutch create --keep --image "dir:$T/img" -v /usr:/usr:ro "$@" box
 	[ "$status" -eq 0 ]
@@ -46,7 +46,7 @@ ended_box() {
 	[ "$status" -eq 0 ]
 }
 
-# says CODE PATTERN VERB ARG...: one sentence, and no more.
+# says CODE PATTERN VERB ARG...: prints one sentence, and no more.
 says() {
 	local code=$1 pattern=$2
 	shift 2
@@ -215,8 +215,9 @@ says() {
 	says 125 '.*kept/box/places: open it' start box
 }
 
-# What another sandbox can do that is shown the folder above, and lives: swapped A B...: each
-# name of a pair is the other's again and again, until the test ends.
+# swapped A B...: exchanges the two names of each pair again and again, until
+# the test ends.  A living sandbox that is shown the folder above could do the
+# same.
 swapped() {
 	mkfifo up
 	"$here/keep.py" swap "$@" 3>&- &
@@ -224,8 +225,8 @@ swapped() {
 	read -r <up
 }
 
-# started_often COMMAND: what it prints in each that could be started is nothing, in ROUNDS of
-# them and until one was refused.
+# started_often COMMAND: starts the box ROUNDS times, and until one start was
+# refused; the command must print nothing in each that started.
 started_often() {
 	local refused=0 n
 	for ((n = 0; n < ${ROUNDS:-15} || refused == 0; n++)); do
@@ -268,14 +269,14 @@ started_often() {
 	[ ! -e ws/d/box.sock ]
 }
 
-# is_settled: hutch has paused the box for what was replaced, or nobody looks at that.
+# is_settled: hutch has paused the box for a replaced file, or hutch does not watch.
 is_settled() {
 	local told
 	told=$("$HUTCH" inspect box)
 	[[ $told == *'"unprotected": "'* || $told == *'"protect"'* ]]
 }
 
-# With the option, what was replaced while it started is noticed by nobody else.
+# With the option, only hutch notices a file that is replaced during the start.
 @test "nor one in the place of what is protected" {
 	room ws ws/sub other
 	echo theirs >other/theirs
@@ -290,7 +291,8 @@ is_settled() {
 		hutch start box
 		[ "$status" -eq 0 ] || continue
 		started=$((started + 1))
-		# Once it was forced on, hutch pauses it no more; where nobody looks, it never does.
+		# After unpause --force hutch does not pause it again; where
+		# hutch does not watch, it never does.
 		until_true is_settled
 		hutch unpause --force box
 		[ "$status" -eq 0 ] || [[ $stderr == *'is not paused'* ]]
@@ -337,7 +339,7 @@ is_settled() {
 	[ "$(stat -c %a ws/up/work/work)" -eq 700 ]
 }
 
-# The janitor, who does that, has gone.
+# released: the janitor, which releases the lock, has gone.
 released() {
 	flock -n ws/up true
 }

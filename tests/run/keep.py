@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""keep.py CASE ARG...: what goes on beside a sandbox that starts, for keep.bats."""
+"""keep.py CASE ARG...: runs beside a sandbox that starts, for keep.bats."""
 import ctypes
 import sys
 
@@ -7,7 +7,8 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 def swap(*names):
-    """Each name of a pair is the other's again and again, once `up` has been read."""
+    """Exchanges the two names of each pair again and again, after `up` has been
+    read."""
     exchange = ctypes.CDLL(None).renameat2
     encoded = [name.encode() for name in names]
     pairs = list(zip(encoded[::2], encoded[1::2]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Killed at any instant, and launched many times: nothing is left.
-# ROUNDS and LAUNCHES say how often.
+# Kills at any instant, and many launches: nothing is left behind.  ROUNDS and
+# LAUNCHES are the numbers of both.
 
 load helpers
 
@@ -14,7 +14,7 @@ teardown() {
 	end
 }
 
-# Fewer of a build that is slow; make soak has as many as it says.
+# A slow build gets fewer rounds; make soak gets as many as it asks for.
 setup_file() {
 	HUTCH=${HUTCH:-build/hutch} BUILD=$(dirname "${HUTCH:-build/hutch}")
 	! is_sanitized || export ROUNDS=${ROUNDS:-25} LAUNCHES=${LAUNCHES:-100}
@@ -40,7 +40,8 @@ setup_file() {
 	[ ! -s err ]
 }
 
-# Its end is not its own doing: one that is stopped reads no end of a channel.
+# The executor does not end by itself: a stopped process does not notice the end
+# of its channel.
 @test "an executor that does not run ends with its hutch" {
 	start sh -c 'echo there; exec sleep 1000'
 	said there

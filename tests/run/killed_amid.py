@@ -2,9 +2,9 @@
 """killed_amid.py FOLDER CHANGES COMMAND...: runs the command and kills it once that many
 changes were seen in the folder and below; with 0 changes never.
 
-Prints how many changes it has seen.  The exit code is the command's, or 137.  So a test
-kills at a random step of what is done, and not at a random time, which on a busy machine
-may be over before anything has begun.
+Prints how many changes it has seen.  The exit code is the command's, or 137.
+In this way a test kills at a random step of the work.  A random time could be
+over, on a busy machine, before any work has begun.
 """
 import ctypes
 import os
@@ -40,7 +40,7 @@ class Watch:
                 self.add(path)
 
     def changes(self):
-        """Takes what there is, and says how many."""
+        """Reads all pending events; returns their number."""
         data, at, count = os.read(self.fd, 1 << 16), 0, 0
         while at < len(data):
             number, mask, _, length = struct.unpack_from("iIII", data, at)

@@ -1,12 +1,13 @@
 #!/usr/bin/env -S python3 -SE
 """killer.py HUTCH FOLDER: starts hutch and kills it at a random instant, again and again.
 
-ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several kinds of
-sandbox and sends one of four signals after 0 to 600 looks at it, or to 3000 in every fourth
-round: a busy machine slows both, and the same instants are met.  After each: no process of
-it is left and the terminal is as it was.  At the end: mounts, and the entries of /dev/shm, of
-the state folders and of FOLDER, are as they were.  FOLDER holds w, a workspace, and img, an
-image that needs -v /usr:/usr:ro.
+ROUNDS (50) rounds, SEED for the same ones again.  Each starts one of several
+kinds of sandbox and sends one of four signals after 0 to 600 looks at it (0 to
+3000 in every fourth round): a busy machine slows the looks and the sandbox
+alike, so the same instants are met.  After each: no process of it is left and
+the terminal is as it was.  At the end: mounts, and the entries of /dev/shm, of
+the state folders and of FOLDER, are as they were.  FOLDER holds w, a workspace,
+and img, an image that needs -v /usr:/usr:ro.
 """
 import json
 import os
@@ -49,7 +50,7 @@ def processes_with(mark):
 
 
 def below(top):
-    """All descendants, while their parents are alive."""
+    """Returns all descendants whose parents are alive."""
     children = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -75,7 +76,8 @@ def is_gone(pid):
 
 
 def insist(what, claim, *args):
-    """Waits until the claim is true, and exits with `what`, also a function, if it never is."""
+    """Waits until the claim is true, and exits with `what` (a text or a
+    function) if it never is."""
     try:
         wait_until(claim, *args)
     except AssertionError as e:
@@ -83,7 +85,7 @@ def insist(what, claim, *args):
 
 
 def look_on(pid, looks):
-    """Until some instant of its life: a look takes about 10 us."""
+    """Waits until some instant of the process's life: a look takes about 10 us."""
     for _ in range(looks):
         is_gone(pid)
 
@@ -96,7 +98,7 @@ def entries(folder):
 
 
 def state_of_host():
-    # Whom the sandbox of root stands for, when nothing says otherwise.
+    # The user that root's sandbox stands for by default.
     who = os.getuid() or 65534
     folders = ["/dev/shm", f"/tmp/hutch-{who}", f"/run/user/{who}/hutch"]
     with open("/proc/self/mountinfo") as f:
@@ -116,13 +118,14 @@ def be_command(slave):
     if slave is not None:
         import fcntl
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-    # Whoever started us may have had these ignored.
+    # The caller may have had these signals ignored.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 def actions(mark):
-    """A shell that waits for a command and has another in the background; a file."""
+    """A shell that waits for a command and has another one in the background; a
+    file."""
     run = {"action": "run", "args": {"command": f"sleep {mark} & sleep {mark}"}}
     write = {"action": "write", "session": "b", "args": {"path": "/tmp/f", "content": "x"}}
     return "".join(json.dumps(x) + "\n" for x in (write, run)).encode()
@@ -133,8 +136,8 @@ def play(number, chance):
     number_sent = chance.choice(SIGNALS)
     looks = chance.randrange(3000 if number % 4 == 0 else 600)
     mark = f"1000.{os.getpid():07}{number:05}"
-    # A shell may lose a signal that comes while it starts another program (dash does),
-    # so there is one only where nothing inside is to hear of the end.
+    # A shell may lose a signal while it starts another program (dash does), so
+    # a case has a shell only if nothing inside must receive the signal.
     words = ["sleep", mark]
     if number_sent == signal.SIGKILL:
         words = ["sh", "-c", f"sleep {mark} & sleep {mark}"]
@@ -173,13 +176,13 @@ def play(number, chance):
 
 def main():
     chance = random.Random(SEED)
-    # The state folder stays once it is there, which what is written over an image makes
-    # where that has to be on disk (kernels before 6.6).
+    # The state folder stays once it exists.  Writes over an image make it if
+    # they have to be on disk (kernels before 6.6).
     subprocess.run([HUTCH, "run", *KINDS["image"], "true"], stdin=subprocess.DEVNULL, check=True)
     before = state_of_host()
     for number in range(ROUNDS):
         play(number, chance)
-    # A janitor may be at work for a moment longer than its launcher.
+    # A janitor may work for a moment longer than its launcher.
     insist(lambda: f"SEED={SEED}: something is left: {difference(before, state_of_host())}",
            lambda: state_of_host() == before)
     print(f"{ROUNDS} rounds, nothing left")

@@ -1,10 +1,13 @@
 #!/usr/bin/env -S python3 -SE
-"""killer_kept.py HUTCH IMAGE: a sandbox that is kept, and somebody killed at a random instant.
+"""killer_kept.py HUTCH IMAGE: a sandbox that is kept, and kills at random
+instants.
 
-ROUNDS (25) rounds, SEED for the same ones again.  Each starts the sandbox (makes it in the
-first, and where a kill came before it was made), and kills `hutch start`, or whoever it has
-begun, or the supervisor of the one that lives, or both it and its janitor.  After each it
-is alive or it is kept, and whichever: what was written before is there when it lives again.
+ROUNDS (25) rounds, SEED for the same ones again.  Each round starts the sandbox
+(the first makes it, as does a round after a kill that prevented that).  Then it
+kills `hutch start`, or a process that this has started, or the supervisor of
+the living sandbox, or both the supervisor and its janitor.  After each round
+the sandbox is alive or kept, and in either case files that were written before
+are there when it lives again.
 """
 import os
 import random
@@ -39,7 +42,7 @@ def children(pid):
 
 
 def kill(*pids):
-    """It is not done at once: who looks before sees one that lives."""
+    """The processes do not end at once: a look before that sees a living sandbox."""
     for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -58,7 +61,8 @@ def supervisor():
 
 
 def begin_and_kill(words, looks, who):
-    """Kills the one that was begun, and with `who` what it has begun, at that instant."""
+    """Starts a command and kills it at that instant, and with `who` the
+    processes that it has started."""
     p = subprocess.Popen([HUTCH, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
     look_on(p.pid, looks)
@@ -73,8 +77,8 @@ def end_living(who):
 
 
 def write_one(what, was_made):
-    """Appends a line once the sandbox lives; the answer says how many there are.  One whose
-    maker was killed may be there for a moment yet, and end then: None."""
+    """Appends a line once the sandbox lives; returns the number of lines.  If
+    its maker was killed, the sandbox may exist for a moment and then end: None."""
     answer = hutch("start", NAME)
     if answer.returncode != 0 and "no sandbox named" in answer.stderr and not was_made:
         answer = hutch(*MAKE)

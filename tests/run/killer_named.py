@@ -1,10 +1,12 @@
 #!/usr/bin/env -S python3 -SE
-"""killer_named.py HUTCH FOLDER: sandboxes with a name, and somebody killed at a random instant.
+"""killer_named.py HUTCH FOLDER: sandboxes with a name, and kills at random
+instants.
 
-ROUNDS (100) rounds, SEED for the same ones again.  Each makes the same sandbox, lets a
-client start processes and actions in it, and then kills one of those that see to it, or
-asks for the end.  After each: no process of it is left, nor its folder or cgroup, the name
-can be used again at once, and .ended has a record of it whose reason is right.
+ROUNDS (100) rounds, SEED for the same ones again.  Each makes the same sandbox,
+lets a client start processes and actions in it, and then kills one of the
+processes that manage it, or requests its end.  After each round no process,
+folder or cgroup of it is left, the name can be used again at once, and .ended
+has a record of it with the right reason.
 """
 import glob
 import json
@@ -24,7 +26,7 @@ STATE = os.environ["XDG_RUNTIME_DIR"] + "/hutch"
 NAME = f"box{os.getpid()}"
 BOX = STATE + "/" + NAME
 
-# Who is killed, and the reasons that may be left of it.
+# The process that is killed, and the reasons that may be recorded.
 ENDS = {
     "supervisor": {"killed"},
     "supervisor and janitor": {"killed", "host_gone"},
@@ -83,7 +85,7 @@ def kill(pid, number=signal.SIGKILL):
 
 
 def work(mark, chance):
-    """A client's: until it is killed, or the sandbox ends."""
+    """Requests of a client, until it is killed or the sandbox ends."""
     client = Client()
     while True:
         kind = chance.randrange(4)
@@ -125,7 +127,8 @@ def create(what):
 
 
 def look_for(what, reasons, before):
-    """One record more, of these reasons.  Who asks for the list tidies up what nobody did."""
+    """There is one more record, with one of these reasons.  A request for the
+    list also tidies up leftovers."""
     insist(f"{what}: the folder is left, or there is no record",
            lambda: not os.path.exists(BOX) and len(records() - before) >= 1)
     new = records() - before
@@ -141,7 +144,8 @@ def end(target, client, family, supervisor, executor, worker):
     if target == "supervisor":
         kill(supervisor)
     elif target == "supervisor and janitor":
-        # Both at once, or the janitor would be quicker.
+        # The supervisor is stopped first, so that both die together: the
+        # janitor would otherwise act in between.
         kill(supervisor, signal.SIGSTOP)
         for pid in family:
             if parent_of_or_none(pid) == supervisor and pid != executor:
@@ -168,7 +172,8 @@ def parent_of_or_none(pid):
 
 
 def tidy(target):
-    """What is left by a supervisor and a janitor is found by who looks next."""
+    """The leftovers of a killed supervisor and janitor are found by the next
+    process that looks."""
     if target == "supervisor and janitor":
         create("after both were killed")
         client = Client()
@@ -201,7 +206,8 @@ def play_ready(what, target, mark, chance):
 
 
 def play_making(what, chance):
-    """Killed while it is made: the one who waits, or the supervisor."""
+    """Kills the process that waits for the sandbox, or the supervisor, while
+    the sandbox is made."""
     before = records()
     made = supervise(stderr=subprocess.DEVNULL)
     look_on(made.pid, chance.randrange(800))
@@ -212,13 +218,14 @@ def play_making(what, chance):
     kill(made.pid, signal.SIGCONT)
     made.wait(PATIENCE)
     if victim == made.pid:
-        # The sandbox is there, or not.  If so, it is as good as any.
+        # The sandbox exists or not.  If it does, it works like any other.
         insist(what + ": neither ready nor gone", lambda: all(map(is_gone, family)) or is_ready())
     end_if_ready()
     insist(what + ": processes are left",
            lambda: all(map(is_gone, family)) and not processes_with(NAME))
     insist(what + ": it is not tidied up", lambda: not is_locked())
-    # What nobody tidies up, before there is a janitor, is found by who wants the name.
+    # Leftovers from before there is a janitor are found by the next process
+    # that wants the name.
     create(what)
     Client().call("kill")
     insist(what + ": the folder is left", lambda: not os.path.exists(BOX))
@@ -227,7 +234,7 @@ def play_making(what, chance):
 
 
 def end_if_ready():
-    """One that nobody waits for any more may be about to end by itself."""
+    """A sandbox whose maker has gone may be about to end by itself."""
     try:
         if is_ready():
             Client().call("kill")

@@ -1,11 +1,12 @@
 #!/usr/bin/env -S python3 -SE
-"""killer_pool.py HUTCH FOLDER: a pool and who takes from it, and somebody killed at a random
-instant.
+"""killer_pool.py HUTCH FOLDER: a pool with its takers, and kills at random
+instants.
 
-ROUNDS (24) rounds, SEED for the same ones again.  In each a pool is made, takers of all
-kinds come at once, and then one of those in ENDS ends.  Whatever it was: no sandbox is
-handed out twice, what was taken lives, a taker that has nothing says why, and afterwards
-there is no process, sandbox, pool or file of it, and the name is free.
+ROUNDS (24) rounds, SEED for the same ones again.  In each a pool is made,
+takers of all kinds come at once, and then one of the processes in ENDS ends.
+Whichever it was: no sandbox is handed out twice, sandboxes that were taken
+live, a taker that gets none has an error, and afterwards no process, sandbox,
+pool or file of the pool is left, and the name is free.
 """
 import json
 import os
@@ -23,7 +24,7 @@ NAME = f"pool{os.getpid()}"
 MAKE = ["pool", "create", NAME, "--size", "3"]
 TAKERS = 5
 
-# Who is killed, and whether every taker gets one nevertheless.
+# The process that is killed, and whether every taker still gets a sandbox.
 ENDS = {"creator": False, "keeper": False, "maker": True, "waiting": True, "taker": True,
         "taken": True,
         "rm": False, "nobody": True}
@@ -72,7 +73,8 @@ def parent_of(pid):
 
 
 def supervisors():
-    """Those of sandboxes that are made or wait, their makers and their children among them."""
+    """The processes of sandboxes that are being made or wait, including makers
+    and their children."""
     return [pid for pid in processes_with(NAME) if words_of(pid)[0].endswith(b"hutch-supervise")]
 
 
@@ -94,7 +96,8 @@ def choose(target, takers):
     if target == "taker":
         return chance.choice(takers).pid
     top = keeper()
-    # A maker is the keeper's child; the supervisor that it has made is somebody else's, in the end.
+    # A maker is the keeper's child; the supervisor that it has made gets
+    # another parent in the end.
     there = [pid for pid in supervisors() if (parent_of(pid) == top) == (target == "maker")]
     return chance.choice(there) if there else 0
 
@@ -115,8 +118,9 @@ def check_taker(what, got, all_get_one):
 
 
 def has_got_the_dead(taker, got):
-    """The chosen one may be handed out before it is killed: exec then ends as its command
-    did, and take says that what it was given has ended, if need be behind its name."""
+    """The chosen sandbox may be handed out before it is killed: exec then ends
+    like its command, and take reports that the sandbox it was given has ended,
+    perhaps after printing its name."""
     code, _, err = got
     if "exec" in taker.args:
         return True
@@ -136,7 +140,7 @@ def play(what, target):
     if victim:
         kill(victim)
     got = [(taker, end(taker)) for taker in takers]
-    # also of one that was killed then
+    # including a taker that was killed then
     names = [out for _, (_, out, _) in got if out not in ("", "done")]
     for taker, answer in got:
         if taker.pid != victim and not (target == "waiting" and has_got_the_dead(taker, answer)):
@@ -147,7 +151,7 @@ def play(what, target):
         pid = json.loads(hutch("inspect", names[0])[1])[0]["pid"]
         kill(parent_of(pid))
         hutch("wait", names.pop(0))
-    # told, and perhaps not let go of
+    # reported, and perhaps not released
     killed = {out for taker, (_, out, _) in got if taker.pid == victim}
     for name in names:
         if target != "waiting" and name not in killed and hutch("exec", name, "--", "/bin/echo",
@@ -162,7 +166,8 @@ def play(what, target):
 
 
 def play_making(what):
-    """Killed while the pool is made: the one who waits, or what it has begun."""
+    """Kills, while the pool is made, the process that waits for it or one that
+    it has started."""
     made = begin(*MAKE)
     look_on(made.pid, chance.randrange(3000))
     kill(chance.choice([made.pid, *below(made.pid)]))
@@ -172,7 +177,7 @@ def play_making(what):
 
 
 def look_after(what):
-    """Nothing is left, but for a pool that lives, which ends when it is told to."""
+    """Nothing is left except a living pool, which ends when asked."""
     hutch("pool", "rm", NAME)
     insist(lambda: f"{what}: left are {alive()}", lambda: not processes_with(NAME))
     insist(lambda: f"{what}: left are {alive()}", lambda: not alive())

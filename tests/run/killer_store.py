@@ -1,10 +1,12 @@
 #!/usr/bin/env -S python3 -SE
-"""killer_store.py HUTCH ROUNDS ARCHIVE... -- kills whoever works with the store.
+"""killer_store.py HUTCH ROUNDS ARCHIVE... -- kills processes that work with the
+store.
 
-In each round several of import, tag, rm and gc run side by side and are killed, all of one
-process group, after a random number of looks at the first; two of three rounds.  After each
-round `hutch image verify` must accept the store, and what has a name must be whole.  At the
-end the next tries succeed, and when all names have gone nothing is left.
+In each round several of import, tag, rm and gc run side by side.  In two of
+three rounds they are killed, all of one process group, after a random number of
+looks at the first.  After each round `hutch image verify` must accept the
+store, and every named image must be complete.  At the end the next tries
+succeed, and when all names are removed nothing is left.
 """
 
 import os
@@ -52,7 +54,8 @@ def end(child):
 
 
 def look_on(child, looks):
-    """Until some instant of its life, or its end: a look takes about 10 us."""
+    """Waits until some instant of the process's life, or its end: a look takes
+    about 10 us."""
     for _ in range(looks):
         with open(f"/proc/{child.pid}/stat", encoding="ascii") as f:
             if ") Z" in f.read():
@@ -60,7 +63,8 @@ def look_on(child, looks):
 
 
 def verify(when):
-    # Whoever was killed has jailed ones that end with it; its lock goes with the last.
+    # A killed process has jailed ones that end with it; its lock goes with the
+    # last of them.
     out = subprocess.run(image("verify"), capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit("%s, seed %d: %s%s" % (when, seed, out.stdout, out.stderr))

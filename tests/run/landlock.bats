@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# --isolation landlock: what it does, what it refuses, and what it leaves: nothing.
+# --isolation landlock: what it permits and refuses, and that it leaves nothing
+# behind.
 
 load helpers
 
@@ -8,7 +9,7 @@ setup() {
 	needs_landlock
 }
 
-# What a test has failed to see ended.
+# Kills processes whose end a failed test did not wait for.
 teardown() {
 	local one
 	for one in $(marked); do
@@ -23,14 +24,14 @@ needs_landlock() {
 	return 0
 }
 
-# abi N: whether the kernel's is that or newer.
+# abi N: true if the Landlock ABI of the kernel is at least N.
 abi() {
 	local have
 	have=$("$HUTCH" run --isolation landlock --dry-run true | sed -n 's/^isolation landlock, ABI //p')
 	((have >= $1))
 }
 
-# Signals by number pass from ABI 6 on.
+# From ABI 6 on hutch can permit signals to other processes by number.
 needs_signals() {
 	abi 6 || skip "this host has no Landlock ABI 6"
 }
@@ -39,12 +40,12 @@ rung() {
 	catch "$HUTCH" run --isolation landlock "$@"
 }
 
-# tries CASE [ARG...]: of landlock.py, inside.
+# tries CASE [ARG...]: runs a case of landlock.py inside.
 tries() {
 	tries_with -- "$@"
 }
 
-# tries_with FLAG... -- CASE [ARG...]
+# tries_with FLAG... -- CASE [ARG...]: the same with flags.
 tries_with() {
 	local flags=()
 	while [[ $1 != -- ]]; do
@@ -54,7 +55,7 @@ tries_with() {
 	rung -i "${flags[@]}" python3 -SE - "${@:2}" <"$here/landlock.py"
 }
 
-# What it says when all is well is one note.
+# noted: without an error the only output of hutch is one note.
 noted() {
 	[[ ${#stderr_lines[@]} == 1 && $stderr == 'hutch: note: --isolation landlock is weaker than namespaces: '* ]]
 }
@@ -66,7 +67,7 @@ refused() {
 	[[ $status == 125 && -z $output ]] && one_sentence "$pattern"
 }
 
-# left: what is there of sandboxes, below our own folders.
+# left: lists leftovers of sandboxes below the folders of hutch.
 left() {
 	find "$T/home" "$T/runtime" "/tmp/hutch-$who" -name '.upper-*' 2>/dev/null
 }
@@ -91,7 +92,7 @@ left() {
 	give script
 	rung -v "$T/script:$T/script:ro" "$T/script"
 	[[ $status == 126 && $stderr == *interpreter* ]]
-	# What may not be executed is as if it could not.
+	# A program that may not be executed fails like one without an execute bit.
 	cp /bin/true "$T/true"
 	rung "$T/true"
 	[[ $status == 126 ]]
@@ -152,7 +153,7 @@ left() {
 	[[ $output == z ]]
 	refused 'mount data at /data: another path than its own needs namespaces \(from -v data:/data\)' -v data:/data true
 	refused 'mount .*/none: no such folder on the host' -v "$T/none:$T/none" true
-	# What a device or a pipe leads to is no file.
+	# A path that leads to a device or a pipe is no file.
 	refused 'mount /dev/null: Invalid argument' -v /dev/null:/dev/null true
 	mkfifo pipe
 	refused 'mount .*/pipe: Invalid argument' -v "$T/pipe:$T/pipe" true
@@ -216,7 +217,7 @@ left() {
 }
 
 @test "no privilege is there, and none can be gained" {
-	# Its own status cannot be opened.
+	# setpriv cannot open its own status.
 	rung setpriv -d
 	[[ $status == 0 || $stderr == *'ermission denied'* ]]
 	tries privileges
@@ -233,7 +234,7 @@ left() {
 	[[ $output == 50 ]]
 }
 
-# sleeps: a process of the user's, $sleeper.
+# sleeps: starts a process of the user, $sleeper.
 sleeps() {
 	as_who env SECRET=1 bash -c "exec -a $mark sleep 1000" 3>&- &
 	started+=($!)
@@ -273,7 +274,7 @@ sleeps() {
 	[[ $output == True ]]
 }
 
-# listens: datagram sockets of the user's outside, at ./there/socket and @$mark.
+# listens: makes datagram sockets of the user outside, at ./there/socket and @$mark.
 listens() {
 	room there
 	mkfifo hold heard
@@ -319,7 +320,8 @@ listens() {
 
 @test "what forks as fast as it can is ended with it" {
 	needs_signals
-	# All of the user's tasks count, of other tests too, and not for this shell.
+	# All tasks of the user count, including those of other tests, but not
+	# those of this shell.
 	start --isolation landlock --ulimit nproc=$(($(ps -L -U "$who" -o lwp= | wc -l) + 300)) \
 		-v "$here/landlock.py:$here/landlock.py:ro" \
 		python3 -SE "$here/landlock.py" fork_without_end "$mark"
@@ -332,7 +334,7 @@ listens() {
 
 @test "--timeout ends everything, and hutch exits with 124" {
 	room work
-	# Twice as long and more on a machine that is too busy to leave a file by then.
+	# The time is doubled while the machine is too busy to leave a file by then.
 	local ms
 	for ms in 300 1000 3000 10000 30000 100000; do
 		rung --timeout "${ms}ms" --workspace work \
@@ -362,7 +364,7 @@ listens() {
 	ended 4
 }
 
-# asleep COUNT: so many processes are called by the mark.
+# asleep COUNT: that many processes have the mark in their arguments.
 asleep() {
 	[[ $(pgrep -cf "^$mark 1000\$") == "$1" ]]
 }
@@ -405,7 +407,8 @@ asleep() {
 }
 
 @test "children that hutch had before are nobody's to end" {
-	# The shell becomes hutch, so that what it has started is a child of hutch's.
+	# The shell becomes hutch, so that a process that it has started is a
+	# child of hutch.
 	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside; exec "$@"' - \
 		"$HUTCH" run --isolation landlock true
 	started+=("$(cat beside)")

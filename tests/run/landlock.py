@@ -1,5 +1,6 @@
-"""landlock.py CASE [ARG...]: what landlock.bats tries with --isolation landlock, mostly inside,
-where this comes on stdin.  Each case prints what it should not have been able to do."""
+"""landlock.py CASE [ARG...]: the attempts of landlock.bats with --isolation
+landlock, mostly inside, where the file comes on stdin.  Each case prints the
+operations that should have been refused."""
 import ctypes
 import os
 import platform
@@ -10,7 +11,7 @@ import sys
 
 
 def is_done(call):
-    """Whether the call was not refused."""
+    """Returns whether the call was permitted."""
     try:
         call()
     except OSError:
@@ -43,8 +44,8 @@ def owners_and_attributes(path):
 
 
 def new_attributes(path):
-    """What kernels from 6.13 on have, with sizes that each of them takes for an error: a call
-    that comes so far was not refused."""
+    """Calls that kernels have from 6.13 on, with sizes that each of them
+    rejects: a call that gets as far as that was not refused."""
     libc = ctypes.CDLL(None, use_errno=True)
     for number in 463, 464, 465, 466, 468, 469, 457, 458:
         libc.syscall(number, -100, path.encode(), 0, 0, 1, 1)
@@ -75,14 +76,15 @@ def limits_of(pid):
         "user": lambda: os.setpriority(os.PRIO_USER, os.getuid(), 1),
     })
     os.sched_setaffinity(0, os.sched_getaffinity(0))
-    # The whole run may be under nice(1), and an ordinary user may only become nicer.
+    # The whole run may be under nice(1), and an ordinary user may only raise
+    # the nice value.
     own = os.getpriority(os.PRIO_PROCESS, 0)
     os.setpriority(os.PRIO_PROCESS, 0, min(own + 1, 19))
     print("done")
 
 
 def privileges():
-    """PR_GET_NO_NEW_PRIVS, and PR_CAPBSET_READ of CAP_SYS_ADMIN."""
+    """Prints PR_GET_NO_NEW_PRIVS, and PR_CAPBSET_READ of CAP_SYS_ADMIN."""
     libc = ctypes.CDLL(None)
     print(libc.prctl(39, 0, 0, 0, 0), libc.prctl(23, 21))
 
@@ -98,7 +100,8 @@ def no_sockets():
 
 
 def datagrams(path, abstract):
-    """To a socket of the host's by path, its descriptors and ours, and to an abstract one."""
+    """Sends to a socket of the host by path, with its descriptors and ours, and
+    to an abstract one."""
     for kind in socket.SOCK_DGRAM, socket.SOCK_RAW:
         try:
             sender, _ = socket.socketpair(socket.AF_UNIX, kind)
@@ -112,12 +115,13 @@ def datagrams(path, abstract):
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     socket.send_fds(a, [b"x"], [0])
     print(len(socket.recv_fds(b, 1, 1)[1]))
-    # A name in the host's namespace, which a service of the user's may want.
+    # A name in the host's namespace, which a service of the user may want.
     tell_done({"name": lambda: a.bind("\0" + abstract + "-mine")})
 
 
 def listen(path, abstract):
-    """On the host: two datagram sockets, until its stdin ends; it prints how much has come."""
+    """On the host: makes two datagram sockets, until stdin ends; prints how
+    much has come."""
     ours = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
     ours[0].bind(path)
     os.chmod(path, 0o666)
@@ -130,7 +134,7 @@ def listen(path, abstract):
 
 
 def greet():
-    """On the host: a server for one visitor, until its stdin ends."""
+    """On the host: a server for one client, until stdin ends."""
     server = socket.create_server(("127.0.0.1", 0))
     print(server.getsockname()[1], flush=True)
     server.accept()[0].send(b"hello")
@@ -167,8 +171,8 @@ def shared_things():
 
 
 def leave_running(mark):
-    """Twenty orphans in sessions of their own, deaf to SIGTERM, each with a pipe that its
-    execve() closes: at the end of the pipe all of them sleep."""
+    """Makes twenty orphans in sessions of their own that ignore SIGTERM.  Each
+    has a pipe that its execve() closes: when the pipe ends all of them sleep."""
     reads, writes = os.pipe()
     for _ in range(20):
         if os.fork() == 0:
@@ -183,7 +187,7 @@ def leave_running(mark):
 
 
 def fork_without_end(_mark):
-    """Says so at the first fork that is refused, and goes on."""
+    """Prints a line at the first fork that is refused, and goes on."""
     is_full = False
     while True:
         try:

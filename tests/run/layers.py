@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -SE
-"""layers.py CASE [TARGET] -- a layer made by hand, as a tar on stdout.
+"""layers.py CASE [TARGET] -- makes a layer by hand, as a tar on stdout.
 
-Those that are hostile try to change TARGET, a folder outside of where they are unpacked,
-in which there is a file called "kept".
+Hostile layers try to change TARGET, a folder outside of the one that they are
+unpacked into; it contains a file called "kept".
 """
 import io
 import struct
@@ -15,7 +15,7 @@ MTIME = 1234567890
 
 
 class Tar:
-    """Blocks as they are asked for, right or wrong."""
+    """Writes blocks as requested, valid or not."""
 
     def __init__(self):
         self.out = io.BytesIO()
@@ -30,7 +30,7 @@ class Tar:
         info.devmajor, info.devminor = dev
         info.pax_headers = pax or {}
         data = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-        # A name's end is what it is: tarfile puts a slash behind a folder's.
+        # Keeps the end of a name: tarfile would add a slash to a folder's name.
         self.out.write(data)
         self.out.write(text + b"\0" * (-len(text) % 512))
         return self
@@ -45,7 +45,7 @@ class Tar:
         return self.add(name, "1", link=to)
 
     def raw(self, block, text=b""):
-        """A header whose sum is put right."""
+        """Returns a header with the right checksum."""
         block = bytearray(block.ljust(512, b"\0"))
         block[148:156] = b" " * 8
         block[148:155] = b"%06o\0" % sum(block)
@@ -146,13 +146,14 @@ CASES = {
 
 
 def head(size):
-    """A file of that many bytes, which are to follow; GNU's form of large numbers."""
+    """A file with a header for that many bytes, which are to follow; GNU's form
+    of large numbers."""
     return Tar().raw(header(b"zeros", b"0", b"\x80\0\0\0" + struct.pack(">Q", size))).out.getvalue()
 
 
 def gzip_bomb(size, said):
-    """So many zeros behind the header of a file that has, it says, `said` bytes.  What they
-    are made of is squeezed once and repeated."""
+    """A header for a file of `said` bytes, followed by that many zeros.  The
+    zeros are compressed once and repeated."""
     first = zlib.compressobj(9, zlib.DEFLATED, -15)
     begin = first.compress(head(said)) + first.flush(zlib.Z_FULL_FLUSH)
     again = zlib.compressobj(9, zlib.DEFLATED, -15)

@@ -1,15 +1,16 @@
 #!/bin/bash
-# leak.bash HUTCH: LAUNCHES (500) launches, and whether the host is as it was: mounts,
-# processes, folders of hutch, descriptors and files of the kernel, its memory for
-# them.  Other programs of the machine, which other tests start, change these as well; so
-# the bounds are less than one file, or an eighth of a process, a launch.
+# leak.bash HUTCH: makes LAUNCHES (500) launches, and checks that the host is as
+# before: mounts, processes, folders of hutch, descriptors and files of the
+# kernel, its memory for them.  Other programs of the machine, which other tests
+# start, change these as well; so the bounds are less than one file, or an
+# eighth of a process, for each launch.
 set -u
 source "${BASH_SOURCE[0]%/*}/helpers.bash"
 hutch=$1
 launches=${LAUNCHES:-500}
 at_once=8
 
-# What must not change at all.
+# Values that must not change at all.
 exact() {
 	cat /proc/self/mountinfo
 	for folder in "${XDG_RUNTIME_DIR:-/nonexistent}" "/tmp/hutch-$(id -u)" "$HOME/.cache/hutch" \
@@ -19,8 +20,8 @@ exact() {
 	pgrep -f "$mark"
 }
 
-# What may change by what others do: open files of the machine, processes, and the
-# kernel's memory that is not reclaimed, in KiB.
+# Values that other programs change, too: open files of the machine, processes,
+# and the kernel's memory that is not reclaimed, in KiB.
 about() {
 	read -r files _ </proc/sys/fs/file-nr
 	local all=(/proc/[0-9]*)
@@ -38,7 +39,7 @@ launch_all() {
 	done
 }
 
-# Namespaces are freed by work that the kernel does later.
+# The kernel frees namespaces later, in work queues.
 is_settled() {
 	about
 	((files <= files_before + launches * 4 / 5 && tasks <= tasks_before + launches / 8 &&
@@ -48,7 +49,7 @@ is_settled() {
 mark=leak.$$
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
-# What the first ones bring into caches is not a leak.
+# The first launches fill caches, which is no leak.
 launch_all 64
 before=$(exact)
 about

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# hutch run --learn: what comes out lets the same command through, and what runs so
-# changes and reaches nothing.
+# hutch run --learn: the resulting policy lets the same command through, and a
+# command that is learned from changes and reaches nothing.
 
 load helpers
 
 setup() {
 	begin
 	room out work
-	# A program of the host's that no sandbox shows.
+	# A program of the host that no sandbox shows by default.
 	tools=/opt/hutch-learn.${T##*.}
 	if is_root; then
 		mkdir -m 755 "$tools"
@@ -31,12 +31,12 @@ teardown() {
 	end
 }
 
-# learns ARG...: into $T/out/p.json.
+# learns ARG...: learns into $T/out/p.json.
 learns() {
 	inside --learn "$T/out/p.json" "$@"
 }
 
-# applied ARG...: with what came out.
+# applied ARG...: runs with the resulting policy.
 applied() {
 	inside --policy "$T/out/p.json" "$@"
 }
@@ -45,7 +45,7 @@ mounts() {
 	python3 "$here/learn.py" mounts "$T/out/p.json"
 }
 
-# tells PATTERN: the summary has a line of it.
+# tells PATTERN: the summary has a line that matches.
 tells() {
 	grep -qE -- "$1" <<<"$stderr"
 }
@@ -250,7 +250,7 @@ upper_is_gone() {
 	[ "$status" -eq 125 ]
 }
 
-# Where the host's /sys cannot be seen, nothing in it can be told.
+# Where the /sys of the host cannot be seen, its files cannot be listed.
 @test "a command that only looked at the kernel's folders is learned from" {
 	learns bash -c 'for at in /sys /sys/fs/cgroup /dev/shm/x /proc/sys; do [[ ! -e $at ]] || :; done; : <"$1/read"' - "$HOME"
 	[[ $status == 0 && $(mounts) == "$HOME/read:$HOME/read:ro" ]]

@@ -1,5 +1,5 @@
-"""learn.py CASE [ARG...]: what learn.bats asks on the host, and does inside, where this is shown
-by -v."""
+"""learn.py CASE [ARG...]: checks on the host, and operations inside (where this
+file is shown by -v), for learn.bats."""
 import json
 import os
 import select
@@ -14,7 +14,7 @@ def mounts(path):
 
 
 def check_flags(folder):
-    """The policy of the test about flags, without what it says of itself."""
+    """The policy of the test about flags, without its comments."""
     with open(folder + "/out/p.json") as file:
         policy = json.load(file)
     del policy["about"]
@@ -26,7 +26,7 @@ def check_flags(folder):
 
 
 def listen(path):
-    """Until there is a visitor, or stdin ends."""
+    """Waits for a client, or the end of stdin."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()
@@ -36,7 +36,7 @@ def listen(path):
 
 
 def reach(path, fifo):
-    """Exits with 3 or 4 where there is somebody at the other end."""
+    """Exits with 3 or 4 if there is a listener at the other end."""
     try:
         socket.socket(socket.AF_UNIX).connect(path)
         sys.exit(3)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# libhutch, as a program has it: its cases (tests/lib), its example, and what is seen of it
-# from outside.
+# libhutch in a program: its test cases (tests/lib), its example, and its names
+# as seen from outside.
 
 load helpers
 
@@ -18,7 +18,8 @@ teardown() {
 	end
 }
 
-# done_by CASE...: each in a process of its own; what one says is why it failed.
+# done_by CASE...: runs each in a separate process; the output of a case is the
+# reason of its failure.
 done_by() {
 	local name
 	for name in "$@"; do
@@ -88,7 +89,7 @@ none_is_left() {
 	done_by give_each_thread_its_answers wait_without_being_busy
 }
 
-# A race is told where it is found, and the program then ends with 66.
+# A race is reported when it is found, and the program then ends with 66.
 @test "ThreadSanitizer finds no race" {
 	is_sanitized && skip "two sanitizers do not go together"
 	cases=$BUILD/tests/lib/threads
@@ -136,7 +137,7 @@ none_is_left() {
 
 # --- the library as a file -------------------------------------------------------
 
-# declared: the functions of the header.
+# declared: prints the functions of the header.
 declared() {
 	grep -A1 '^HUTCH_API' "$top/include/hutch.h" | grep -oE '\bhutch_[a-z_]+\(' | tr -d '(' | sort -u
 }
@@ -148,7 +149,7 @@ declared() {
 	diff <(declared | sed 's/$/@@HUTCH_0.1/') \
 		<(nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | sort)
 	readelf -d "$lib" | grep -q 'SONAME.*\[libhutch.so.0\]'
-	# Nothing but these is a name in somebody's program.
+	# The library defines no other name in a program.
 	diff <(declared) <(nm -g --defined-only "$BUILD/lib/libhutch.a" | awk 'NF == 3 { print $3 }' | sort)
 }
 
@@ -156,7 +157,7 @@ declared() {
 	is_sanitized && skip "the sanitizer's own are in it"
 	lib=$BUILD/lib/libhutch.so.0
 	never grep -qE ' (abort|exit|__assert_fail|signal|sigaction|fork)(@|$)' <(nm -D --undefined-only "$lib")
-	# What the compiler's start-up files have is theirs.
+	# The data of the start-up files of the compiler does not count.
 	[ -z "$(objdump -t "$lib" | grep -E '\.(data|bss)	' | grep -vE ' (completed\.0|__dso_handle|__TMC_END__|\.data|\.bss)$')" ]
 }
 

@@ -16,8 +16,8 @@ does() {
 	python_inside limits.py "$@"
 }
 
-# timed_out SCRIPT: ends by its --timeout, after it has made /w/begun: a machine that is too
-# busy for that gives it more.
+# timed_out SCRIPT: the script ends by --timeout, after it has made /w/begun: a
+# machine that is too busy for that gets a longer time.
 timed_out() {
 	local ms
 	[[ -d w ]] || room w
@@ -100,7 +100,8 @@ timed_out() {
 	[ "$output" = before ]
 }
 
-# Where there is one to be had, tests/vm looks at what it does.
+# no_cgroup: skips the test where a cgroup can be had; tests/vm tests limits in
+# cgroups.
 no_cgroup() {
 	inside --pids-limit 9 true
 	[ "$status" -eq 125 ] || skip "here limits are held by a cgroup"
@@ -119,15 +120,15 @@ no_cgroup() {
 
 @test "a bus that nobody answers on is none, and a false one is told" {
 	no_cgroup
-	# Bound, and nobody listens.
+	# The socket is bound, but has no listener.
 	as_who /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
 		"$T/runtime/bus"
 	inside --json --memory 64m true
 	[ "$status" -eq 125 ]
 	grep -q 'limits need a cgroup' <<<"$stderr"
 	rm "$T/runtime/bus"
-	# It takes connections and closes them.  The helper that asks it has nothing of the
-	# caller's environment.
+	# A bus that accepts connections and closes them.  The helper that asks
+	# it has no part of the environment of the caller.
 	coproc BUS { exec 3>&-; as_who python3 "$here/limits.py" hang_up "$T/runtime/bus"; }
 	read -r _ <&"${BUS[0]}"
 	LD_PRELOAD=/nonesuch.so inside --json --memory 64m true
@@ -143,7 +144,7 @@ no_cgroup() {
 	[ "$status" -eq 0 ]
 	has ' 10$'
 	grep -q '"degraded":\["memory","cpus","pids-limit"\]' <<<"$stderr"
-	# Reserved is not used: an address space may be of any size.
+	# Reserved memory is not used memory: an address space may have any size.
 	inside --best-effort --memory 64m /usr/bin/python3 -c 'import mmap; mmap.mmap(-1, 1 << 36, flags=0x4022)'
 	[ "$status" -eq 0 ]
 }
@@ -167,7 +168,7 @@ no_cgroup() {
 	refuses '--disk cannot bound what is written to /t' --disk 4m -v "$T/home:/t" true
 }
 
-# under_few VERB ARG...: hutch where it may have 64 descriptors.
+# under_few VERB ARG...: runs hutch with a limit of 64 descriptors.
 under_few() {
 	catch bash -c 'ulimit -n 64; exec "$@"' - "$HUTCH" "$@"
 }
@@ -177,7 +178,7 @@ held_up() {
 		$stderr == *$'\nhutch: hint: '*'under way over unix sockets'* ]]
 }
 
-# As few as can be: they count for tests beside this one.
+# As few descriptors as possible: they count for tests beside this one.
 @test "where the user has too many descriptors under way, run, create and exec say what helps" {
 	"$HUTCH" create box
 	as_who prlimit --pid "$(supervisor_of box)" --nofile=64:64

@@ -1,4 +1,5 @@
-"""limits.py CASE [ARG...]: what limits.bats does, mostly inside, where this comes on stdin."""
+"""limits.py CASE [ARG...]: the operations of limits.bats, mostly inside, where
+this file comes on stdin."""
 import array
 import os
 import signal
@@ -25,7 +26,7 @@ def fill_memory(size):
 
 
 def hold():
-    """On the host: descriptors that are under way while stdin is open, more than 64."""
+    """On the host: keeps more than 64 descriptors in flight while stdin is open."""
     ours = socket.socketpair()
     for count in 60, 10:
         fds = array.array("i", [0] * count)
@@ -35,7 +36,7 @@ def hold():
 
 
 def hang_up(path):
-    """On the host: a socket that takes connections and closes them."""
+    """On the host: a socket that accepts connections and closes them."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --log-level and --log-format: what a supervisor tells of itself.
+# --log-level and --log-format: the messages of a supervisor about itself.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -9,7 +9,7 @@ teardown() {
 	end
 }
 
-# told LEVEL [OPTION...]: box, which tells so much.
+# told LEVEL [OPTION...]: makes box with that level.
 told() {
 	hutch --log-level "$1" create "${@:2}" box
 	[ "$status" -eq 0 ]

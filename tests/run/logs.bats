@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What a command prints is kept in a file inside where its observation does not have all
-# of it (docs/actions.md, "The log").
+# A file inside keeps the output of a command whose observation does not have
+# all of it (docs/actions.md, "The log").
 
 load helpers
 
@@ -19,7 +19,8 @@ assert o.hutch["log"] == "/run/hutch/log/main-1" and o.hutch["truncated_chars"] 
 assert o.meta["suffix"] == "\n[The command completed with exit code 0.]\n[The whole output is in /run/hutch/log/main-1.]"
 assert "\n[... Observation truncated due to length ...]\n" in o.content and len(o.content) == 30047
 assert run("seq 1 8000 | cmp - <(tr -d \"\\r\" </run/hutch/log/main-1)").meta["exit_code"] == 0
-# Longer than what is held, and nothing of it is cut: it is there, and needs no word.
+# The output is longer than the part held in memory, but nothing is cut: the log
+# has it, and the observation need not say so.
 o = run("for i in {1..30}; do printf \"%4000s\\r\" x; done", hidden=True)
 assert o.hutch["log"] == "/run/hutch/log/main-2" and "whole output" not in o.meta["suffix"]
 assert run("wc -c </run/hutch/log/main-2").content == "120030"'
@@ -62,7 +63,7 @@ assert o.meta["exit_code"] == 0 and o.hutch["log"] == "/run/hutch/log/main-1"
 missing = size - (64 << 20)
 assert o.meta["suffix"].endswith(f"\n[The output is in /run/hutch/log/main-1, but for {missing} bytes in its middle.]"), o.meta
 assert run("stat -c %s /run/hutch/log/main-1; head -n 1 /run/hutch/log/main-1 | cut -c1-8; tail -n 1 /run/hutch/log/main-1 | cut -c1-8").content == f"{64 << 20}\n00000000\n00089999"
-# In order on both sides of the gap.
+# The output is in order on both sides of the gap.
 o = run("grep -aoE \"^0[0-9]{7} \" /run/hutch/log/main-1 | sort -c && echo sorted")
 assert o.content == "sorted", o.content
 for pid in processes():

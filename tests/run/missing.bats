@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# --protect-missing: names that are protected and not there are not made in what is shown
-# :rw, and all else is as it is without.
+# --protect-missing: protected names that do not exist cannot be made in a :rw
+# folder, and everything else works as without the option.
 
 load helpers
 
@@ -21,18 +21,19 @@ does() {
 	python_inside missing_inside.py "$@"
 }
 
-# asked NAME...: by each call.
+# asked NAME...: tries to make each by each call.
 asked() {
 	inside "${guarded[@]}" -v "$here:/t:ro" -- /usr/bin/python3 /t/missing.py "$@"
 	[ "$status" -eq 0 ] || { echo "$output" "$stderr"; return 1; }
 }
 
-# all_are OUTCOME: of each call.
+# all_are OUTCOME: each call had this outcome.
 all_are() {
 	never grep -v " $1\$" <<<"$output"
 }
 
-# deputy_of PID: its child that is in no other pid namespace, and not in this user namespace.
+# deputy_of PID: prints its child that is in the same pid namespace as the
+# supervisor, and in another user namespace.
 deputy_of() {
 	local one
 	pgrep -P "$1" | while read -r one; do
@@ -48,7 +49,7 @@ is_paused() {
 @test "no call makes a name that is protected, however it is written" {
 	asked .bashrc sub/.bashrc ./sub/../.bashrc sub//.bashrc .BASHRC $'.bashrc\xe2\x80\x8b' '.bashrc. '
 	[ "$(wc -l <<<"$output")" -eq $((7 * 19)) ]
-	# To exchange two names takes both.
+	# An exchange of two names needs both.
 	all_are '\(EROFS\|exchange .* ENOENT\)'
 	[ "$(find w -iname '*bashrc*')" = '' ]
 }
@@ -128,7 +129,7 @@ is_paused() {
 		sh -c 'exec 3<&0 </dev/null python3 -SE /p make_by_descriptor' <other
 	[ "$output" = $'EACCES\nEACCES' ]
 	[ "$(ls other)" = '' ]
-	# What was handed over itself can be opened again.
+	# A file that was handed over can be opened again.
 	: >out
 	give out
 	"$HUTCH" run --stdio inherit "${guarded[@]}" -- sh -c 'echo a >/dev/stdout; echo b >>/dev/fd/1' >out
@@ -154,14 +155,16 @@ is_paused() {
 	start "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
-	# CAP_SYS_PTRACE, over the sandbox.
+	# CAP_SYS_PTRACE, in the user namespace of the sandbox.
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
-	# And who opens files of /proc: neither is one of the sandbox's processes.
+	# The opener, which opens files of /proc, is checked too: neither is one
+	# of the processes of the sandbox.
 	opener=$(pgrep -P "$(deputy_of "$pid")")
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$opener/status" | xargs >is
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
 	[ "$(grep '^NSpid:' "/proc/$opener/status" | wc -w)" -eq 2 ]
-	# Both are closed to others of the same user, and so are the opener's children.
+	# Both are closed to other processes of the same user, and so are the
+	# children of the opener.
 	[ "$(stat -c %U "/proc/$(deputy_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
 }
 
@@ -209,7 +212,7 @@ is_paused() {
 @test "killed, hutch leaves none of it behind" {
 	start "${guarded[@]}" -- sh -c 'mkfifo f; echo ready; echo x >f'
 	said ready
-	# And who opens files of /proc for the inside.
+	# And the process that opens files of /proc for the inside.
 	mapfile -t all < <(pgrep -P "$pid" && pgrep -P "$(deputy_of "$pid")")
 	kill -KILL "$pid"
 	gone() { ! kill -0 "${all[@]}" 2>/dev/null; }

@@ -1,9 +1,9 @@
-"""Gives names inside, by each call that can, and says what came of it.
+"""Makes names inside, by each call that can, and prints the results.
 
     missing.py NAME...
 
-One line for each call and name, "CALL NAME ERRNO", with "done" where it was; what was
-made is taken away again.
+Prints a line for each call and name, "CALL NAME ERRNO", with "done" for
+success; removes the files that it made.
 """
 import ctypes
 import errno
@@ -28,7 +28,7 @@ def descriptor():
 
 
 def below(name):
-    """The folder by a descriptor, and the name in it."""
+    """Returns the folder as a descriptor, and the name in it."""
     folder, _, last = name.rpartition("/")
     return os.open(folder or ".", os.O_RDONLY), last
 

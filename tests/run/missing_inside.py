@@ -1,5 +1,5 @@
-"""missing_inside.py CASE [ARG...]: what missing.bats does inside, where this comes on stdin or
-by -v."""
+"""missing_inside.py CASE [ARG...]: the operations of missing.bats inside, where
+this file comes on stdin or by -v."""
 import ctypes
 import errno
 import os
@@ -54,7 +54,8 @@ def threads():
 
 
 def signals(count):
-    """One a call, at any point of it: of more a slow machine would begin it anew for ever."""
+    """At most one signal for each call, at any point of it: with more, a slow
+    machine would restart the call for ever."""
     hits = []
     signal.signal(signal.SIGALRM, lambda *_: hits.append(1))
     signal.siginterrupt(signal.SIGALRM, False)
@@ -66,7 +67,7 @@ def signals(count):
 
 
 def make_by_descriptor():
-    """Below the folder that is descriptor 3."""
+    """Makes names below the folder that is descriptor 3."""
     for make in os.mkdir, os.mkfifo:
         try:
             make("x", dir_fd=3)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Sandboxes that have a name: what the verbs do with the real supervisor.
+# Sandboxes that have a name: the verbs, with the real supervisor.
 
 load helpers
 
@@ -8,7 +8,7 @@ teardown() {
 	end
 }
 
-# make NAME [OPTION...]
+# make NAME [OPTION...]: creates one.
 make() {
 	catch "$HUTCH" create "${@:2}" "$1"
 	[[ $status == 0 && $output == "$1" ]]
@@ -23,7 +23,7 @@ fails_with() {
 	one_sentence "$pattern"
 }
 
-# value KEY: of the JSON in $output, by Python's path.
+# value KEY: prints a value of the JSON in $output, by a path in Python syntax.
 value() {
 	python3 "$here/named.py" value "$output" "$1"
 }
@@ -58,7 +58,7 @@ value() {
 
 @test "all output arrives before the end, however slowly it is read" {
 	make box
-	# After the first line its reader does something else.
+	# The reader does something else after the first line.
 	"$HUTCH" exec box seq 300000 | {
 		read -r first
 		"$HUTCH" exec box true
@@ -75,7 +75,7 @@ value() {
 }
 
 @test "a client that runs last hears all that came at once" {
-	# On one processor, which the client gets when nobody else has anything to do.
+	# On one processor, which the client gets only when no other process can run.
 	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 	taskset -c "$cpu" "$HUTCH" create box
 	for i in 1 2 3 4 5; do
@@ -213,7 +213,7 @@ drive() {
 	grep -q "^hutch: sandbox 'box'" err
 }
 
-# handed NAME: what `connect --descriptor` says, and what comes of the descriptor.
+# handed NAME: prints the output of `connect --descriptor`, and checks the descriptor.
 handed() {
 	python3 "$here/named.py" handed "$HUTCH" "$1"
 }
@@ -327,7 +327,7 @@ handed() {
 	until_true grep -q ' third exited ' out
 	"$HUTCH" rm -f third
 	until_true grep -q ' ended ' out
-	# Nothing is told twice, and it goes on when all have ended.
+	# No event comes twice, and the stream goes on after all have ended.
 	"$HUTCH" rm -f first
 	"$HUTCH" create second
 	until_true eval '[[ $(grep -c " second status status=.ready." out) == 2 ]]'
@@ -371,7 +371,7 @@ handed() {
 	fails_with 125 "'-rf' is no name" rename one -- -rf
 }
 
-# Which a confined supervisor may not look into, let alone tidy up.
+# A confined supervisor may not look into the leftovers, so another process tidies up.
 @test "rename takes the name of one that was killed with its janitor" {
 	make one
 	make two
@@ -388,8 +388,8 @@ handed() {
 }
 
 @test "stop waits for those who end by themselves, several at once" {
-	# Each tells that it was asked to end, and ends when it is told to.  SIGHUP, which comes
-	# too, would end it before.
+	# Each process reports when it was asked to end, and ends on request.
+	# SIGHUP, which comes too, would end it earlier.
 	room w
 	make one -v "$T/w:/w"
 	make two -v "$T/w:/w"
@@ -518,7 +518,8 @@ handed() {
 	done
 }
 
-# Whatever is printed on stdout, such as the empty array of inspect.
+# fails_with_any: as fails_with, for any output on stdout, such as the empty
+# array of inspect.
 fails_with_any() {
 	hutch "${@:2}" </dev/null
 	[[ $status == 125 && ${stderr_lines[0]} == "hutch: "*"$1"* ]]
@@ -560,7 +561,7 @@ fails_with_any() {
 
 @test "logs of one whose supervisor was killed while it wrote are its whole entries" {
 	make box
-	# An entry each: the next one is printed when the one before has been read.
+	# One entry each: the next one is printed after the one before was read.
 	for word in one two three; do
 		"$HUTCH" exec -d box echo "$word"
 		until_true logged "$word"

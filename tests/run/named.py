@@ -1,4 +1,4 @@
-"""named.py CASE ARG...: what named.bats asks in Python."""
+"""named.py CASE ARG...: checks of named.bats in Python."""
 import json
 import socket
 import subprocess
@@ -6,12 +6,12 @@ import sys
 
 
 def value(text, path):
-    """Of the JSON, by Python's path."""
+    """Prints a value of the JSON, by a path in Python syntax."""
     print(json.dumps(eval("x" + path, {"x": json.loads(text)})))
 
 
 def handed(hutch, name):
-    """What `connect --descriptor` says, and what comes of the descriptor."""
+    """Prints the output of `connect --descriptor`, and uses the descriptor."""
     ours, theirs = socket.socketpair()
     code = subprocess.run([hutch, "connect", "-d", name], stdin=subprocess.DEVNULL, stdout=theirs,
                           stderr=subprocess.DEVNULL, check=False).returncode

@@ -11,7 +11,8 @@ teardown() {
 	end
 }
 
-# serve KIND: something on the host that answers "reached", its address in $address.
+# serve KIND: starts a server on the host that answers "reached"; $address is
+# its address.
 serve() {
 	mkfifo ready
 	/usr/bin/python3 -SE "$here/network.py" "serve_$1" "$mark" 3>&- >ready &
@@ -20,7 +21,7 @@ serve() {
 	rm ready
 }
 
-# reach [FLAG...] -- CASE [ARG...]: of network.py, inside.
+# reach [FLAG...] -- CASE [ARG...]: runs a case of network.py inside.
 reach() {
 	local flags=()
 	while [[ $1 != -- ]]; do

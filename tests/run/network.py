@@ -1,5 +1,5 @@
-"""network.py CASE [ARG...]: what network.bats does on the host, and inside, where this comes on
-stdin."""
+"""network.py CASE [ARG...]: the operations of network.bats on the host, and
+inside, where this file comes on stdin."""
 import fcntl
 import os
 import socket

@@ -1,5 +1,5 @@
-# no_overlay.bash -- images where there is no overlayfs, which an outer filter refuses here.
-# (tests/vm/plain.sh has a kernel without.)
+# no_overlay.bash -- images without overlayfs, which an outer filter refuses
+# here. (tests/vm/plain.sh has a kernel without it.)
 
 # needs_filter: from here on $REAL is hutch, and `without` puts it behind the filter.
 needs_filter() {
@@ -9,8 +9,9 @@ needs_filter() {
 	REAL=$HUTCH
 }
 
-# without MODE [FOLDER]: from now on hutch is behind that filter.  FOLDER comes first in PATH;
-# `only`, by which fuse-overlayfs is not found: it is all of it.
+# without MODE [FOLDER]: from now on hutch is behind that filter.  FOLDER comes
+# first in PATH; `only` makes it all of PATH, so that fuse-overlayfs is not
+# found.
 without() {
 	local path="${2:-/nowhere}:$PATH"
 	[ "${2-}" != only ] || path=/nowhere
@@ -20,7 +21,8 @@ without() {
 	HUTCH=$T/hutch
 }
 
-# base FOLDER: busybox, and in /data a file with two names, a link and folders.
+# base FOLDER: makes a root with busybox, and in /data a file with two names, a
+# link and folders.
 base() {
 	local name
 	mkdir -p "$1"/{bin,etc,data/sub/deep}
@@ -37,17 +39,17 @@ base() {
 	give "$1"
 }
 
-# says_so WHY: $note with that on stderr, once, and nothing else.
+# says_so WHY: stderr has $note with that reason, once, and nothing else.
 says_so() {
 	[[ $stderr == "$note (mount an overlay: $1); "* ]] && ((${#stderr_lines[@]} == 1))
 }
 
-# left: what is left of roots.
+# left: lists leftovers of roots.
 left() {
 	find home runtime -name '.upper-*'
 }
 
-# until_gone COMMAND...: until it prints nothing.
+# until_gone COMMAND...: waits until it prints nothing.
 until_gone() {
 	until_true prints_nothing "$@"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# docs/from-openhands.md: its worked example does what it says, and what it names is there.
+# docs/from-openhands.md: its worked example works as described, and the files
+# and options that it names exist.
 
 load helpers
 
@@ -13,7 +14,7 @@ teardown() {
 	end
 }
 
-# block MARK: what stands in the blocks of the page below <!-- MARK -->.
+# block MARK: prints the content of the blocks of the page below <!-- MARK -->.
 block() {
 	awk -v mark="<!-- $1 -->" '
 		$0 == mark { marked = 1; next }
@@ -46,7 +47,7 @@ block() {
 		"$HUTCH" image "$verb" --help
 	done >>helps
 	grep -oE -- '--[a-z][a-z-]+' helps | sort -u >flags
-	# Between backticks, but those that are git's.
+	# Checks words in backticks, except those of git.
 	grep -oE '`[^`]+`' "$page" | grep -v '^`git ' | grep -oE -- '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' |
 		sort -u >named
 	[ "$(wc -l <named)" -gt 20 ]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""owners.py ARCHIVE [NUMBER] -- an image as docker save writes one, with files of several
-owners in three layers: busybox, setuid bits, hard links, whiteouts, an opaque folder.  NUMBER
-makes so many more files in a layer of their own."""
+"""owners.py ARCHIVE [NUMBER] -- makes an image as docker save writes one, with
+files of several owners in three layers: busybox, setuid bits, hard links,
+whiteouts, an opaque folder.  NUMBER makes that many more files in a separate
+layer."""
 import hashlib
 import io
 import json

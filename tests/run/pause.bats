@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A sandbox that is said to be paused stands still, whatever its processes have done to be
-# woken: waker.c says what they try.
+# A sandbox that is reported as paused stands still, whatever its processes do
+# to be woken: waker.c lists their attempts.
 
 load helpers
 
@@ -16,7 +16,7 @@ teardown() {
 	end
 }
 
-# wakes MODE [OPTION...]: a sandbox that runs waker, which has begun to count.
+# wakes MODE [OPTION...]: starts a sandbox that runs waker, and waits until it counts.
 wakes() {
 	local mode=$1
 	shift
@@ -33,7 +33,8 @@ counts() {
 	tail -n +1 w/one w/two w/three w/four w/child w/parent w/told 2>/dev/null || true
 }
 
-# The threads of the sandbox's processes but pid 1 and who traces, as their folders in /proc.
+# threads: lists the threads of the processes of the sandbox, except pid 1 and
+# the tracer, as their folders in /proc.
 threads() {
 	local one init
 	init=$("$HUTCH" inspect box | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -n 1)
@@ -42,7 +43,7 @@ threads() {
 	done
 }
 
-# can_run FOLDER: whether a thread may execute an instruction.
+# can_run FOLDER: true if the thread may execute an instruction.
 can_run() {
 	local state
 	state=$(sed -n 's/^State:\t\(.\).*/\1/p' "$1/status")
@@ -65,7 +66,7 @@ none_can_run() {
 	((count > 0))
 }
 
-# What a timer has sent waits for who stands still.
+# is_woken: a signal of a timer is pending for the stopped process.
 is_woken() {
 	local one pending
 	for one in $(threads); do
@@ -75,7 +76,7 @@ is_woken() {
 	return 1
 }
 
-# stands: nothing is counted any more, though SIGCONT came.
+# stands: no counter moves any more, though SIGCONT came.
 stands() {
 	local before
 	before=$(counts)
@@ -89,7 +90,7 @@ went_on() {
 	[[ $(counts) != "$before" ]]
 }
 
-# holds MODE: it is paused while it counts, and goes on afterwards.
+# holds MODE: the sandbox is paused while it counts, and goes on afterwards.
 holds() {
 	wakes "$1"
 	hutch pause box
@@ -102,7 +103,7 @@ holds() {
 
 @test "a timer with SIGCONT wakes nobody who is paused" {
 	holds alone
-	# And once more.
+	# And a second time.
 	"$HUTCH" pause box
 	stands
 	"$HUTCH" rm -f box
@@ -167,7 +168,7 @@ holds() {
 	"$HUTCH" inspect box | grep -q '"degraded": *\[\]'
 }
 
-# The kernel then asks for the rights over whom the file belongs to (would_dump()).
+# The kernel then checks rights over the owner of the file (would_dump()).
 @test "so is a program that its user may not read" {
 	is_root || skip "the file is to be of another user's"
 	wakes alone
@@ -183,8 +184,9 @@ holds() {
 	until_true went_on
 }
 
-# An execve(2) of a process with threads waits for those that have ended to be reaped by who
-# traces them, and who would trace the process waits for the execve.
+# An execve(2) of a process with threads waits until the tracer reaps the
+# threads that have ended, and a tracer that wants to trace the process waits
+# for the execve.
 @test "one that is in execve with many threads all the time is paused" {
 	wakes execs
 	for _ in {1..10}; do
@@ -221,8 +223,8 @@ holds() {
 
 # --- what was protected ---------------------------------------------------------
 
-# loses MODE [OPTION...]: what is protected in the folder is replaced on the host, while waker
-# runs.
+# loses MODE [OPTION...]: a protected file in the folder is replaced on the
+# host, while waker runs.
 loses() {
 	mkdir -p w/.git/hooks
 	give w
@@ -234,7 +236,8 @@ is_in_state() { # STATE
 	"$HUTCH" ps -a | awk -v state="$1" '$1 == "box" { found = $4 == state } END { exit !found }'
 }
 
-# Its descriptors are closed before the processes of its namespace are killed.
+# The kernel closes the descriptors of pid 1 before it kills the processes of
+# its namespace.
 @test "the death of pid 1 gives nobody who is paused a moment" {
 	local n
 	for ((n = 0; n < 8; n++)); do

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Policies in files: read as flags are, and refused in one sentence with its place.
+# Policies in files: they mean the same as flags, and an error is one sentence
+# with its place.
 
 load helpers
 
@@ -12,21 +13,21 @@ teardown() {
 	end
 }
 
-# policy NAME TEXT: that file, with "version": 1 in front.
+# policy NAME TEXT: writes that file, with "version": 1 before the text.
 policy() {
 	mkdir -p "$(dirname "$1")"
 	printf '{"version":1,%s}\n' "$2" >"$1"
 	give "$1"
 }
 
-# wrong TEXT PATTERN: a file with that text is refused so.
+# wrong TEXT PATTERN: a file with that text is refused with that error.
 wrong() {
 	printf '%s' "$1" >p.json
 	hutch policy check ./p.json
 	[[ $status == 125 && -z $output ]] && one_sentence "./p.json: $2"
 }
 
-# wrong_key TEXT PATTERN: the same behind "version": 1.
+# wrong_key TEXT PATTERN: the same with "version": 1 before the text.
 wrong_key() {
 	wrong "{\"version\":1,$1}" "$2"
 }
@@ -54,7 +55,8 @@ wrong_key() {
 	policy q.json '"hostname":"later"'
 	inside --policy p.json --policy=q.json sh -c 'hostname; echo $A'
 	[[ $output == $'later\npolicy' ]]
-	# All that is named is one policy, and switches and folders of it are replaced, too.
+	# All files that are named form one policy; later ones also replace
+	# switches and folders.
 	policy one.json '"read_only":true,"workspace":"a","limits":{"ulimits":{"nofile":"100"}}'
 	policy two.json '"read_only":false,"workspace":"b","limits":{"ulimits":{"nofile":"90"}}'
 	inside --policy one.json --policy two.json sh -c 'touch /tmp/x && cat f; ulimit -n'
@@ -236,7 +238,7 @@ wrong_key() {
 	[[ $status == 0 && $output == after && $(cat f) == before ]] || skip "${stderr_lines[0]}"
 	[[ $stderr == *"changes are kept as"* ]]
 	"$HUTCH" discard "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
-	# ... and what is run outside not even then.
+	# ... and even then names that the host would execute are not.
 	inside --policy agent sh -c 'mkdir .vscode; echo x >.vscode/tasks.json; echo x >p.code-workspace; echo x >x'
 	hutch apply --partial "$(grep -o 'run-[0-9a-f]*' <<<"$stderr" | head -1)"
 	[[ $status == 125 && $(ls -A) == $'f\nx' && $stderr == *".vscode: is protected"*"p.code-workspace: is protected"* ]]
@@ -252,8 +254,8 @@ wrong_key() {
 	[[ $status == 0 && -z $stderr ]]
 }
 
-# The schema, the table of the manual page and the code have the same keys, and so have the
-# flags: all but those about how one command is talked to.
+# The schema, the table of the manual page and the code have the same keys, and
+# so have the flags, except those that concern how one command is run.
 @test "schema, manual page, flags and code say the same" {
 	top=$BATS_TEST_DIRNAME/../..
 	python3 "$here/policy.py" "$top" >keys

@@ -1,5 +1,5 @@
-"""policy.py TOP: the keys of policies are the same in the code, the schema and the manual page of
-the tree at TOP; prints the flags that they stand for."""
+"""policy.py TOP: checks that code, schema and manual page of the tree at TOP
+have the same policy keys; prints the flags that the keys stand for."""
 import json
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hutch pool: sandboxes that were made ahead (docs/hutch-pool.md).
+# hutch pool: sandboxes that are made in advance (docs/hutch-pool.md).
 
 load helpers
 
@@ -19,7 +19,8 @@ pool() {
 	until_true full "$1"
 }
 
-# of NAME KEY: from `hutch pool ls --json`, without a process, since this is asked often.
+# of NAME KEY: prints a value of `hutch pool ls --json`; starts no process to
+# parse it, since it runs often.
 of() {
 	[[ $("$HUTCH" pool ls --json) =~ \"name\":\"$1\"[^}]*\"$2\":\"?([^,\"}]*) ]] &&
 		echo "${BASH_REMATCH[1]}"
@@ -65,7 +66,7 @@ asks() {
 	done
 }
 
-# Which the sandbox that gets it, confined as it is, could not.
+# The sandbox that gets the name is confined and could not tidy up itself.
 @test "take --name tidies up what a dead sandbox left by that name" {
 	pool p --size 1
 	"$HUTCH" create box >/dev/null
@@ -182,7 +183,8 @@ asks() {
 @test "what dies while it waits is replaced, and never handed out" {
 	pool p --size 2
 	dead=$("$HUTCH" ps -aq | head -n 1)
-	# Both its supervisor and its janitor have the name, which nobody else has.
+	# Both its supervisor and its janitor have the name in their arguments,
+	# and no other process has.
 	kill -KILL $(pgrep -u "$who" -f "^hutch-supervise .* $dead\$")
 	until_true lost_one
 	until_true full p
@@ -220,8 +222,9 @@ taken_one_more() {
 	[ "$("$HUTCH" exec other echo lives 2>/dev/null)" = lives ] || "$HUTCH" pool take --name other p
 }
 
-# starves POOL: makes one, of whose sandboxes none but the first can read its options: nobody
-# writes to a FIFO among them.  $maker is the process that tries to.
+# starves POOL: makes a pool whose sandboxes, except the first, cannot read
+# their options: one option file is a FIFO without a writer. $maker is the
+# process that tries to read it.
 starves() {
 	rm -f env
 	echo A=1 >env
@@ -249,7 +252,7 @@ has_ended() { # PID, of which nothing is left but its number
 	has_ended "$maker"
 	"$HUTCH" pool ls | grep -q 'still reading its options'
 	[[ $(of p failed) == 1 && $(of p ready) == 0 ]]
-	# It goes on: the next one waits for the same.
+	# The pool goes on: the next sandbox waits for the same FIFO.
 	timeout "$PATIENCE" sh -c 'echo A=2 >env'
 	hutch pool take --name other --timeout "$PATIENCE" p
 	[ "$status" = 0 ]
@@ -281,7 +284,7 @@ has_ended() { # PID, of which nothing is left but its number
 @test "times count from when a sandbox is taken" {
 	pool p --size 1 --ttl 1500ms --idle-timeout 20
 	pool q --size 1 --idle-timeout 1
-	# Those that are made later, and are no pool's, end by the same times.
+	# Sandboxes that are made later without a pool end at the same times.
 	"$HUTCH" create --ttl 1500ms old
 	"$HUTCH" create --idle-timeout 1 idle
 	hutch wait old idle
@@ -364,7 +367,7 @@ has_ended() { # PID, of which nothing is left but its number
 		words_are_refused "hutch pool create takes one name and no command, but got also 'true'" p $words
 		hint_is 'hutch pool exec p true runs it, when the pool is there'
 	done
-	# What stands behind an option may be its value: the maker knows.
+	# A word after an option may be its value: only the maker knows.
 	words_are_refused "hutch create takes one name, but got 'true' and 'p-" p --memory 64m true
 	words_are_refused '--keep makes no sense for a pool' p --keep
 	hint_is 'hutch snapshot keeps what was written in a sandbox that was taken'

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -SE
-"""pool.py CODE: asks the socket of the pool `p` (docs/control.md, "Pools") as no verb would."""
+"""pool.py CODE: sends requests to the socket of the pool `p` (docs/control.md,
+"Pools") that no verb sends."""
 import array
 import contextlib
 import json
@@ -33,7 +34,7 @@ class Client:
         self.socket.sendall(json.dumps(line).encode() + b"\n")
 
     def receive(self):
-        """The next line; None at the end."""
+        """Returns the next line; None at the end."""
         while b"\n" not in self.rest:
             try:
                 more, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(4))
@@ -65,7 +66,7 @@ def connect(hello=True, name="p"):
 
 
 def take(c, **params):
-    """The name, and a connection that holds the lease."""
+    """Takes a sandbox; returns its name, and a connection that holds the lease."""
     answer = c.call("take", **params)
     assert len(c.fds) == 1, answer
     return answer["result"]["sandbox"], Client(socket.socket(fileno=c.fds.pop()))
@@ -106,7 +107,8 @@ def takers(count):
 
 
 def patience():
-    # The sandbox is stopped here, and with it whoever makes the next: the makers have its name.
+    # The processes named after the pool are stopped: the sandbox, and the
+    # makers of the next one.
     c = connect()
     name, box = take(c)
     pid = c.call("info")["result"]["pid"]
@@ -115,14 +117,14 @@ def patience():
         answer = connect().call("take", timeout=0)
     assert kind(answer) == "timeout" and "being made" in answer["error"]["message"], answer
     assert answer["error"]["data"]["remedy"], answer
-    # Of two that wait the first is served first; both are.
+    # Two takes wait: the first is served first, and both are served.
     first, second = connect(), connect()
     first.send("take")
     assert c.call("info")["result"]["waiting"] in (0, 1)
     second.send("take")
     for waits in first, second:
         assert "sandbox" in waits.receive()["result"]
-    # Neither a day and a second, nor less than nothing, nor a word.
+    # A day and a second, a negative number, and a word are all refused.
     for wrong in 86401, -1, "soon":
         assert c.call("take", timeout=wrong)["error"]["code"] == -32602
     os.kill(pid, 0)
@@ -130,7 +132,8 @@ def patience():
 
 
 def pipelined():
-    # More than one turn of the keeper takes, to whom nobody else says anything meanwhile.
+    # More requests than one turn of the keeper handles, while no other client
+    # sends anything.
     c = connect()
     asked = 1000
     c.socket.sendall(b'{"jsonrpc":"2.0","id":2,"method":"info"}\n' * asked)
@@ -139,7 +142,7 @@ def pipelined():
 
 
 def leased():
-    """To a socket, and to a pipe."""
+    """Passes a descriptor of a socket, and one of a pipe."""
     for theirs, ours in [s.detach() for s in socket.socketpair()], os.pipe():
         words = [HUTCH, "pool", "create", "p", "--size", "2", "--lease", str(theirs)]
         subprocess.run(words, check=True, pass_fds=[theirs], stdout=subprocess.DEVNULL)
@@ -149,7 +152,7 @@ def leased():
         assert box.call("hello")["result"]["name"] == name
         os.close(ours)
         wait_until(lambda: not pools())
-        # those that have ended go by id
+        # those that have ended are listed by id
         wait_until(lambda: [n for n in live() if n.startswith("p-")] == [name])
         assert box.call("info")["result"]["lease"] == "held"
         box.close()
@@ -178,7 +181,7 @@ def hostile():
             c.socket.send(b"x" * 65536)
     except OSError:
         pass
-    # Descriptors are none of a pool's business.
+    # A pool refuses descriptors.
     c = connect()
     c.socket.sendmsg([b'{"jsonrpc":"2.0","id":2,"method":"info"}\n'],
                      [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
@@ -191,7 +194,7 @@ def hostile():
         slow.socket.sendall(bytes([byte]))
         assert connect().call("info")["result"]["name"] == "p"
     assert slow.receive()["result"]["protocol"] == 1
-    # One that asks and reads nothing keeps nobody from anything.
+    # A client that asks and never reads delays no other.
     deaf = connect()
     deaf.socket.setblocking(False)
     try:
@@ -200,7 +203,7 @@ def hostile():
     except BlockingIOError:
         pass
     assert connect().call("info")["result"]["name"] == "p"
-    # No more than 256 at a time; the rest is told so.
+    # At most 256 clients at a time; the others get an error.
     crowd = []
     answer = None
     while answer is None or "result" in answer:
@@ -222,7 +225,7 @@ def lease():
         theirs.close()
         return Client(ours)
 
-    # Closed while it waits: nothing is left, no record either.
+    # Closed while it waits: nothing is left, not even a record.
     make("a").close()
     wait_until(lambda: live() == [])
     # Held, and closed.
@@ -238,12 +241,12 @@ def lease():
     wait_until(lambda: other.receive() is None)
     wait_until(lambda: b'"limit": "lease"' in subprocess.run([HUTCH, "inspect", "b"],
                                                              stdout=subprocess.PIPE).stdout)
-    # Half closed: its end is told when it is over.
+    # Half closed: the end is reported when the sandbox is over.
     c = make("c")
     c.socket.shutdown(socket.SHUT_WR)
     assert c.receive() is None
     assert "c" not in live()
-    # A name that is taken leaves the lease as it is; released, it lives on.
+    # A name that is taken leaves the lease unchanged; a released sandbox lives on.
     c, d = make("c"), make("d")
     c.call("hello")
     assert kind(c.call("release", name="d")) == "exists"
@@ -257,7 +260,8 @@ def lease():
         r = subprocess.run([HUTCH, "create", "--lease", wrong, "e"], stderr=subprocess.PIPE,
                            close_fds=False)
         assert r.returncode == 125 and b"--lease" in r.stderr, (wrong, r)
-    # One descriptor for both would be closed when the one has been used, and be another then.
+    # With one descriptor for both purposes, the first use would close it, and
+    # its number could then be another file.
     for verb in ["create"], ["pool", "create"]:
         ours, theirs = socket.socketpair()
         words = [HUTCH, *verb, f"--lease={theirs.fileno()}", f"--json={theirs.fileno()}", "e"]
@@ -266,7 +270,7 @@ def lease():
 
 
 def wide():
-    """More answers than are put out at once, to a socket that takes all that is."""
+    """More answers than are sent at once, to a socket with room for all of them."""
     SO_SNDBUFFORCE = 32
     ours, theirs = socket.socketpair()
     theirs.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 32 << 20)
@@ -278,7 +282,7 @@ def wide():
     command = "head -c 4500000 /dev/zero | tr '\\0' x >file"
     answer = c.call("act", action={"action": "run", "args": {"command": command}})
     assert answer["result"]["observation"] == "run"
-    # One action, asked for thrice while it is under way: three answers at one moment.
+    # One action, requested three times while it runs: three answers at one moment.
     read = {"action": "read", "id": 7, "timestamp": "now", "args": {"path": "file"}}
     request = '{"jsonrpc":"2.0","id":%d,"method":"act","params":{"action":%s}}\n'
     ours.sendall("".join(request % (n, json.dumps(read)) for n in (11, 12, 13)).encode())
@@ -293,13 +297,14 @@ def wide():
 def unread():
     c = connect()
     c.send("take")
-    # it is in our queue, and is not read
+    # it is queued, and not read
     wait_until(lambda: select.select([c.socket], [], [], 0)[0])
     c.close()
 
 
 def untold():
-    """A taker is killed while it waits for room to tell the name that it has given."""
+    """A taker is killed while it waits for room to print the name that it has
+    taken."""
     reads, writes = os.pipe()
     os.set_blocking(writes, False)
     with contextlib.suppress(BlockingIOError):
@@ -314,7 +319,7 @@ def untold():
 
 
 def deaf_stdouts():
-    """Sockets that no descriptor can be handed over through."""
+    """Sockets that cannot pass a descriptor."""
     listener = socket.create_server(("127.0.0.1", 0))
     for stdout in socket.create_connection(listener.getsockname()), socket.socket(socket.AF_UNIX):
         r = subprocess.run([HUTCH, "pool", "take", "-d", "p"], stdout=stdout,
@@ -327,8 +332,8 @@ def deaf_stdouts():
 
 
 def frozen():
-    """The keeper is stopped when a take waits already, which is of a pool that has none left, or
-    before it is asked."""
+    """The keeper is stopped while a take waits at a pool that has none left, or
+    before the take."""
     keeper = connect()
     pid = keeper.call("info")["result"]["pid"]
     _, box = take(keeper)
@@ -353,7 +358,8 @@ def frozen():
 
 
 def pulls():
-    """What the keeper sees of a maker (sandbox/pool/maker.h), of an image that never comes."""
+    """Checks what the keeper sees of a maker (sandbox/pool/maker.h) whose image
+    never arrives."""
     registry = socket.create_server(("127.0.0.1", 0))
     registry.settimeout(PATIENCE)
     ours, theirs = socket.socketpair()

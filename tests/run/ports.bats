@@ -14,12 +14,13 @@ teardown() {
 	end
 }
 
-# A port that nobody listens at now, from those that `auto` and clients do not take.
+# free_port: prints a port without a listener, from those that `auto` and
+# clients do not use.
 free_port() {
 	more free_port
 }
 
-# serves ARG...: hutch run with the server at port 8000 inside.
+# serves ARG...: runs hutch run with the server at port 8000 inside.
 serves() {
 	start -v "$T/ports.py:/ports.py" "$@" -- python3 -SE /ports.py serve 8000
 	said ready
@@ -29,17 +30,17 @@ client() {
 	python3 "$here/ports.py" "$@"
 }
 
-# more CASE [ARG...]: of ports_more.py.
+# more CASE [ARG...]: runs a case of ports_more.py.
 more() {
 	python3 "$here/ports_more.py" "$@"
 }
 
-# The port that was found, from what hutch said of it.
+# found: prints the port that hutch chose, from its output.
 found() {
 	sed -n 's/.*note: 127\.0\.0\.1:\([0-9]*\) leads to port.*/\1/p' "$1"
 }
 
-# make ARG...: a sandbox that lives, with the server in it.
+# make ARG...: creates a sandbox with the server in it.
 make() {
 	"$HUTCH" create -v "$T/ports.py:/ports.py" "$@" box 2>"$T/err"
 	"$HUTCH" exec -d box python3 -SE /ports.py serve 8000
@@ -50,7 +51,7 @@ serves_in_box() {
 	"$HUTCH" logs box | grep -q ready
 }
 
-# host HOST...: the ports of the box, one a line, sorted.
+# hosts HOST...: prints the ports of the box, one a line, sorted.
 hosts() {
 	"$HUTCH" port ls --json box | more hosts | sort
 }
@@ -149,7 +150,8 @@ hosts() {
 	[ ! -s wrong ]
 }
 
-# says_and_ends COUNT LENGTH: lets so many in, says so much to each when it may, and ends.
+# says_and_ends COUNT LENGTH: accepts that many clients, sends that many bytes
+# to each on a signal, and ends.
 says_and_ends() {
 	port=$(free_port)
 	mkdir -m 755 go
@@ -160,8 +162,8 @@ says_and_ends() {
 	said ready
 }
 
-# More connections than the executor looks at in a turn, which it finds together with the
-# end of the command, since it stands still meanwhile.
+# More connections than the executor serves in a turn.  It is stopped meanwhile,
+# so it finds them together with the end of the command.
 @test "-p: what a server said before it ended arrives, on each of a hundred connections" {
 	says_and_ends 100 50000
 	client goodbyes "$port" 100 50000 &
@@ -180,7 +182,7 @@ has_zombie() {
 	grep -q 'State:.Z' "/proc/$(pgrep -P "$1")/status"
 }
 
-# More than pipes hold: sockets still have it when the server has ended.
+# More than pipes hold: the sockets still have it when the server has ended.
 @test "-p: what was said before the end arrives whole, and who takes none of it holds up nobody" {
 	says_and_ends 4 2000000
 	mkfifo "$T/gone"
@@ -201,13 +203,14 @@ has_zombie() {
 	port=$(found "$T/err")
 	((port >= 50000 && port <= 59999))
 	client echo "$port"
-	# As proc(5) has it: state 0A listens, and 127.0.0.1 is a number of a little-endian machine.
+	# In /proc/net/tcp (proc(5)) state 0A is a listener, and 127.0.0.1 is a
+	# little-endian number.
 	printf -v hex %04X "$port"
 	[ "$(awk -v port=":$hex" '$4 == "0A" && index($2, port) { print $2 }' /proc/net/tcp{,6})" = "0100007F:$hex" ]
 }
 
 @test "-p auto: as many as begin at once all have ports of their own, and the range can be used up" {
-	# One that nobody else has connections from.
+	# An address from which no other process has connections.
 	local at=127.$((RANDOM % 200 + 10)).$((RANDOM % 250)).7
 	for n in {1..30}; do
 		env --default-signal "$HUTCH" run -p "$at:50100-50119:80" -- sleep 1000 2>"err.$n" 3>&- </dev/null &
@@ -215,7 +218,8 @@ has_zombie() {
 	done
 	until_true all_told
 	sed -n 's/.*:\([0-9]*\) leads to port 80 inside$/\1/p' err.* | sort >ports
-	# Each of the twenty once; and who got none says so.
+	# Each of the twenty is used once; a sandbox that gets none fails with
+	# an error.
 	diff ports <(seq 50100 50119)
 	[ "$(cat err.* | grep -cxF "hutch: no port from 50100 to 50119 is free at $at (from -p $at:50100-50119:80)")" = 10 ]
 }
@@ -402,10 +406,10 @@ no_sockets() {
 	until_true no_sockets
 }
 
-# The parent of its pid 1.
+# supervisor_of prints the parent of pid 1.
 @test "a connection is use of a sandbox that ends when idle, and a server is none" {
 	port=$(free_port)
-	# Longer on a machine that is too busy to make use of it within that time.
+	# Longer on a machine that is too busy to use the sandbox within that time.
 	local idle=2
 	until serves_until_told "$idle"; do
 		((idle *= 2, idle < PATIENCE))
@@ -425,8 +429,8 @@ no_sockets() {
 	"$HUTCH" wait box
 }
 
-# serves_until_told IDLE: the box with a server in it, and a command that runs until
-# descriptor 8 is closed; or it was idle for too long before.
+# serves_until_told IDLE: creates the box with a server, and a command that runs
+# until descriptor 8 is closed; fails if the box was idle for too long before.
 serves_until_told() {
 	rm -f hold there
 	mkfifo hold
@@ -493,7 +497,7 @@ none_open() {
 	[ -z "$("$HUTCH" port ls --json box | grep -E '"connections":[1-9]')" ]
 }
 
-# Of the supervisor.
+# descriptors: counts those of the supervisor.
 descriptors() {
 	find "/proc/$(supervisor_of box)/fd" -mindepth 1 | wc -l
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """ports.py ROLE: both ends of connections through published ports (ports.bats).
 
-serve PORT [FAMILY]	inside: what each connection's first byte asks for
+serve PORT [FAMILY]	inside: does what each connection's first byte asks for
 echo|up|down|both|half|reset|reset_me|refused|slow|crowd|killed|goodbyes|unread WHERE ...
 			outside: WHERE is a port of 127.0.0.1, IP:PORT, or a path; each fails
-			with what was wrong
+			with the error
 """
 import hashlib
 import pathlib
@@ -21,7 +21,7 @@ if sys.argv[1] != "serve":  # inside there is no other file of the tests
 
 
 def pieces(total, seed=b"hutch"):
-    """The same bytes on both sides, of which no two pieces are alike."""
+    """The same bytes on both sides; no two pieces are alike."""
     block = hashlib.sha256(seed).digest() * (PIECE // 32)
     for n in range(0, total, PIECE):
         yield struct.pack("!Q", n) + block[8:min(PIECE, total - n)]
@@ -33,7 +33,7 @@ def reset(connection):
 
 
 def digest_of(connection):
-    """All until the end, and how much it was."""
+    """Reads to the end; returns the hash of the bytes and their number."""
     digest, size = hashlib.sha256(), 0
     while True:
         data = connection.recv(PIECE)
@@ -58,7 +58,7 @@ def send_all(connection, total):
 
 
 def answer(connection):
-    """One letter, and for some a number of bytes and a newline."""
+    """Reads one letter, and for some a number of bytes and a newline."""
     verb = connection.recv(1)
     if verb == b"e":  # echo until the client has finished
         while data := connection.recv(PIECE):
@@ -159,7 +159,7 @@ def down(where, size):
 
 
 def both(where, size):
-    """Both directions at once, in one connection."""
+    """Sends in both directions at once through one connection."""
     connection = ask(where, b"e")
     sender = threading.Thread(target=lambda: (send_all(connection, int(size)),
                                               connection.shutdown(socket.SHUT_WR)))
@@ -206,8 +206,9 @@ def refused(where):
 
 
 def full(where, verb=b"n"):
-    """Sends until nothing more is taken, of three tries, between which others are answered: by
-    then all that carries the bytes has had its turn."""
+    """Sends until no byte is accepted any more, in three tries.  Between the
+    tries other connections are answered, so every process that carries the
+    bytes has had its turn."""
     connection = ask(where, verb)
     connection.setblocking(False)
     sent = tries = 0
@@ -224,7 +225,8 @@ def full(where, verb=b"n"):
 
 
 def slow(where):
-    """One does not read, inside; one does not, outside; others do not notice."""
+    """One server does not read, inside; one client does not, outside; other
+    connections do not suffer."""
     inside = full(where)
     outside = ask(where, b"d%d\n" % (1 << 30))
     for _ in range(20):
@@ -235,7 +237,7 @@ def slow(where):
 
 
 def crowd(where, count, size):
-    """All at once, each with bytes of its own."""
+    """Many at once, each with different bytes."""
     wrong = []
 
     def one(n):
@@ -266,7 +268,7 @@ def crowd(where, count, size):
 
 
 def killed(where):
-    """Somebody ends the sandbox meanwhile: what came is no whole."""
+    """The sandbox is ended meanwhile: a partial answer must not look complete."""
     connection = ask(where, b"d%d\n" % (1 << 40))
     connection.recv(PIECE)
     print("begun", flush=True)
@@ -279,14 +281,15 @@ def killed(where):
 
 
 def goodbyes(where, count, length):
-    """What is said last is said to each."""
+    """Every client receives the server's last bytes."""
     for n, connection in enumerate([connect(where) for _ in range(int(count))]):
         _, size = digest_of(connection)
         assert size == int(length), (n, size)
 
 
 def unread(where, others, length):
-    """One takes nothing until the sandbox has ended, and gets no part for the whole."""
+    """One client reads nothing until the sandbox has ended; a partial answer
+    must not look complete."""
     silent = connect(where)
     goodbyes(where, others, length)
     sys.stdin.read()
@@ -298,13 +301,13 @@ def unread(where, others, length):
 
 
 def many(where, count):
-    """One after the other, each for one question."""
+    """Connections one after the other, each for one question."""
     for _ in range(int(count)):
         echo(where, "x")
 
 
 def hold(where, count):
-    """That many connections at once that say nothing, until there is nobody to hold them for."""
+    """Holds that many silent connections, until the supervisor has ended."""
     held = [connect(where) for _ in range(int(count))]
     sys.stdin.read()
     for connection in held:

@@ -1,4 +1,4 @@
-"""ports_more.py CASE [ARG...]: what ports.bats asks beside ports.py."""
+"""ports_more.py CASE [ARG...]: further checks of ports.bats."""
 import array
 import fcntl
 import json
@@ -11,7 +11,8 @@ import threading
 
 
 def free_port():
-    """One that nobody listens at now, from those that `auto` and clients do not take."""
+    """Returns a port without a listener, from those that `auto` and clients do
+    not use."""
     while True:
         port = random.randrange(20000, 30000)
         try:
@@ -23,13 +24,14 @@ def free_port():
 
 
 def hosts():
-    """From `hutch port ls --json` on stdin."""
+    """Reads `hutch port ls --json` on stdin."""
     for port in json.load(sys.stdin):
         print(port["host"], port["guest"])
 
 
 def hold_many(port, count, patience):
-    """So many at once, of whom the first ones end, so that the last ones get in."""
+    """Makes that many connections at once; the first ones end, so that the last
+    ones get in."""
     held = []
     for _ in range(int(count)):
         connection = socket.create_connection(("127.0.0.1", int(port)), int(patience))
@@ -41,7 +43,7 @@ def hold_many(port, count, patience):
 
 
 def stay(port):
-    """A connection that says something, and something else when stdin has a line."""
+    """A connection that sends something, and something else when stdin has a line."""
     connection = socket.create_connection(("127.0.0.1", int(port)))
     for said in b"e1", b"2":
         connection.sendall(said)
@@ -51,7 +53,8 @@ def stay(port):
 
 
 def say_and_end(count, length):
-    """Inside: lets so many in, says so much to each when /go says so, and ends."""
+    """Inside: accepts that many clients, sends that many bytes to each when /go
+    exists, and ends."""
     server = socket.create_server(("127.0.0.1", 8000), backlog=128)
     print("ready", flush=True)
     connections = [server.accept()[0] for _ in range(int(count))]
@@ -66,7 +69,7 @@ def say_and_end(count, length):
 
 
 def host_is_out_of_reach(port):
-    """Inside: no socket is known here, and nobody listens."""
+    """Inside: /proc/net lists no socket, and nothing listens."""
     with open("/proc/net/tcp") as sockets:
         for line in sockets.readlines()[1:]:
             print(line)
@@ -93,7 +96,8 @@ class Control:
 
 
 def add_sockets(path):
-    """port.add takes a socket that listens and nothing else; prints the port of one."""
+    """port.add accepts a listening socket and nothing else; prints the port of
+    one."""
     def call(*args):
         return Control(path).call(*args)
 
@@ -129,8 +133,8 @@ def add_sockets(path):
 
 
 def block_again(path, visits, patience):
-    """A client makes its listener block again, at any instant.  It shares the open file
-    description with the supervisor, and with it O_NONBLOCK."""
+    """A client makes its listener blocking again, at any instant.  It shares
+    the open file description with the supervisor, and with it O_NONBLOCK."""
     control = Control(path)
     control.socket.settimeout(int(patience))
     listener = socket.create_server(("127.0.0.1", 0))

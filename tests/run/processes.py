@@ -1,4 +1,5 @@
-"""processes.py CASE [ARG...]: what processes.bats does inside, where this comes on stdin."""
+"""processes.py CASE [ARG...]: the operations of processes.bats inside, where
+this file comes on stdin."""
 import os
 import resource
 import sys

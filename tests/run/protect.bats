@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What is protected in a folder that is shown :rw, while somebody on the host changes it.  What
-# it is for the inside alone is in volumes.bats.
+# Protected files in a :rw folder, while another process on the host changes
+# them. volumes.bats tests the protection against the inside.
 
 load helpers
 
@@ -19,11 +19,12 @@ teardown() {
 
 protects=(--protect .git/hooks --protect .git/config)
 
-# As the inside tries, until what it has written is there.
+# Writes from inside until the written text is found.
 greedy='trap "" TERM HUP; until grep -q evil .git/config .git/hooks/evil; do echo evil >>.git/config; echo evil >.git/hooks/evil; done 2>/dev/null'
 patient='echo ready; read x <go'
 
-# loses SENTENCE COMMAND...: hutch run ends with it when that is done on the host.
+# loses SENTENCE COMMAND...: hutch run ends with that sentence when the command
+# is run on the host.
 loses() {
 	local sentence=$1
 	shift
@@ -36,7 +37,7 @@ loses() {
 	[[ ${stderr_lines[1]} == *':cow'* ]]
 }
 
-# again: what setup() has made.
+# again: makes the files of setup() again.
 again() {
 	rm -rf w/.git
 	mkdir -p w/.git/hooks
@@ -118,7 +119,7 @@ is_in_state() { # NAME STATE
 		END { exit !found }'
 }
 
-# box_that_lost: one with a name, which tries to write all the time, and was paused.
+# box_that_lost: a named sandbox that tries to write all the time, and was paused.
 box_that_lost() {
 	as_who cp w/.git/config w/.git/config.lock
 	"$HUTCH" create --workspace "$T/w" "${protects[@]}" box
@@ -152,7 +153,7 @@ box_that_lost() {
 	until_true grep -q evil w/.git/config
 	as_who sh -c 'cp w/.git/config w/c && mv w/c w/.git/config'
 	"$HUTCH" exec box true
-	# The other one still is.
+	# The other file is still protected.
 	as_who mv w/.git/hooks w/gone
 	until_true is_in_state box paused
 	hutch inspect box

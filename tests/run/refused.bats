@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
-# Calls that the filter refuses are told, and are refused as ever.
+# Calls that the filter refuses are reported, and refused as ever.
 
 load helpers
 
 setup() {
 	begin
-	# refused.py inside: what shows it, what begins it, and both.
+	# refused.py inside: the options that show it, the command that starts
+	# it, and both.
 	shown=(-v "$here/refused.py:/refused.py:ro") python=(/usr/bin/python3 -SE /refused.py)
 	tried=("${shown[@]}" -- "${python[@]}")
 }
@@ -15,7 +16,7 @@ teardown() {
 	end
 }
 
-# told: what --json says was refused, one a line.
+# told: prints the refusals that --json reports, one a line.
 told() {
 	python3 "$here/refused.py" told "$stderr"
 }
@@ -24,7 +25,7 @@ told() {
 	needs_listener
 	inside "${tried[@]}" calls
 	with=$output
-	# Whoever has the other listener keeps it.
+	# The process that has the other listener keeps it.
 	catch "$(tool forbid)" listener sh -c '"$@"; exit $?' - "$HUTCH" run --json "${tried[@]}" calls
 	[ "$status" -eq 0 ]
 	[[ $stderr == *'"refused":[]'* ]]
@@ -46,7 +47,7 @@ told() {
 	grep -qx 'socket(AF_PACKET)|1|the default profile' told
 	grep -qx 'ioctl(TIOCSTI)|1|the floor' told
 	never grep -Eq 'clone3|io_uring|ptrace|1000' told
-	# It has not failed: nobody reads about it.
+	# The command has not failed: stderr has no message.
 	never grep -q 'was refused' <<<"$stderr"
 }
 
@@ -61,8 +62,8 @@ told() {
 	[[ $output == *"the floor: unshare"* ]]
 }
 
-# As many are answered as there are tokens for, however many are made, so that what they cost
-# is bounded.
+# As many calls are answered as there are tokens, however many are made, so
+# their cost is bounded.
 @test "a storm of refused calls waits: no more are answered in a second than that" {
 	needs_listener
 	python3 "$here/refused.py" check_rate "$HUTCH" run --json "${shown[@]}" sh -c \
@@ -128,7 +129,8 @@ told() {
 		echo '{"action":"run","id":3,"args":{"command":"setsid -w unshare -n true; true"}}'
 	} | "$HUTCH" act >out
 	{
-		# Beside an action of another session, whose it could be.
+		# Beside an action of another session, to which a refusal could
+		# also belong.
 		echo '{"action":"run","id":4,"session":"a","args":{"command":"for i in 1 2 3; do unshare -U true; done; touch /tmp/done"}}'
 		echo '{"action":"run","id":5,"session":"b","args":{"command":"until [ -e /tmp/done ]; do :; done"}}'
 	} | "$HUTCH" act >>out

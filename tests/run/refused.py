@@ -1,5 +1,5 @@
-"""refused.py CASE [ARG...]: what refused.bats does inside, where this comes on stdin or by -v, and
-what it asks of what came out."""
+"""refused.py CASE [ARG...]: the operations of refused.bats inside, where this
+file comes on stdin or by -v, and checks of its output."""
 import ctypes
 import errno
 import json
@@ -11,7 +11,7 @@ x86 = platform.machine() == "x86_64"
 
 
 def calls():
-    """What each of these calls answers."""
+    """Returns the answers of these calls."""
     libc = ctypes.CDLL(None, use_errno=True)
     for name, nr, *args in [
             ("mount", 165 if x86 else 40, 0, 0, 0, 0, 0), ("umount2", 166 if x86 else 39, 0, 0),
@@ -33,7 +33,7 @@ def calls():
 
 
 def storm(count, _mark=None):
-    """mount(2), so often; for ever where the count is negative."""
+    """Calls mount(2) that often; for ever if the count is negative."""
     libc = ctypes.CDLL(None)
     left = int(count)
     while left:
@@ -42,7 +42,7 @@ def storm(count, _mark=None):
 
 
 def told(text):
-    """What --json says was refused, one a line."""
+    """Prints the refusals that --json reports, one a line."""
     for r in json.loads(text.splitlines()[-1])["refused"]:
         assert list(r) == ["what", "path", "layer", "rule", "remedy", "count"], r
         assert r["path"] is None and r["layer"] == "seccomp", r

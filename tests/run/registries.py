@@ -3,13 +3,14 @@
 
     registries.py FOLDER
 
-starts Debian's docker-registry three times over one storage in FOLDER, each on a port that
-the kernel chose: `open` for everybody, `basic` for one user with a password, `token` for
-who has a token of the server that is here, too.  In front of each is a proxy that does
-what FOLDER/faults says, and writes what it heard to FOLDER/heard.  `tls` is `open` with a
-certificate that only FOLDER/cert.pem vouches for, `cdn` where blobs may be redirected to,
-`direct` what fills them.  Prints a line of NAME=PORT once all answer, and ends with who
-started it, everything that it started with it.
+starts Debian's docker-registry three times over one storage in FOLDER, each on
+a port that the kernel chose: `open` for all users, `basic` for one user with a
+password, `token` for users with a token of a server that this program runs,
+too.  In front of each is a proxy that applies FOLDER/faults, and logs the
+requests to FOLDER/heard.  `tls` is `open` with a certificate that only
+FOLDER/cert.pem vouches for, `cdn` a target of redirected blobs, `direct` the
+registry without a proxy, for pushing.  Prints a line of NAME=PORT once all
+answer.  It ends with its parent, and so does every process that it started.
 
 FOLDER/faults is a JSON list of {"on": EXPRESSION over "METHOD PATH", "do": WHAT,
 "at": BYTES, "times": N}; the first that fits and is not used up counts.
@@ -29,7 +30,7 @@ import threading
 import urllib.parse
 
 USER, PASSWORD, IDENTITY = "me", "a secret password", "an-identity-token"
-# bcrypt of the password, of the least cost.
+# bcrypt of the password, with the lowest cost.
 HTPASSWD = "me:$2b$04$abcdefghijklmnopqrstuu5x/8yBAitiMFpfcTC.R3ejqM2VJnVIW\n"
 LEEWAY = 60  # seconds that docker-registry lets a token live on
 
@@ -186,7 +187,7 @@ def sign(claims):
 
 
 class Tokens(Handler):
-    """Everybody gets what is below public/, and one user gets all."""
+    """Every user gets repositories below public/, and one user gets all."""
 
     def give(self, query, is_known):
         fault = faults.find(f"TOKEN {self.path}")
@@ -198,7 +199,7 @@ class Tokens(Handler):
         now = int(datetime.datetime.now().timestamp())  # the registry has the same calendar
         claims = {"iss": "tests", "sub": USER if is_known else "", "aud": "registry",
                   "nbf": now - 120, "iat": now - 120, "jti": str(now),
-                  # Expired already, but for the registry's leeway.
+                  # Expired already, except for the registry's leeway.
                   "exp": now - LEEWAY + 20,
                   "access": [{"type": kind, "name": name, "actions": actions.split(",")}]
                   if may else []}
@@ -246,7 +247,7 @@ def end_with_parent():
 
 
 def registry(name, auth):
-    """Starts one, and waits until it says where it listens."""
+    """Starts one, and waits until it prints its address."""
     with open(f"{folder}/{name}.yml", "w") as f:
         f.write("version: 0.1\nlog: {level: info, accesslog: {disabled: true}}\n"
                 f"storage: {{filesystem: {{rootdirectory: {folder}/storage}}}}\n"

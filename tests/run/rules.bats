@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Actions are judged by the rules of a policy before they are done (docs/hutch-policy.md).
+# The rules of a policy judge actions before they are done (docs/hutch-policy.md).
 
 load helpers
 
@@ -15,7 +15,7 @@ teardown() {
 	end
 }
 
-# run_of ID COMMAND, write_of ID PATH, answer_of ASK true|false: a line each.
+# run_of ID COMMAND, write_of ID PATH, answer_of ASK true|false: print a line each.
 run_of() {
 	printf '{"action":"run","id":%d,"args":{"command":"%s"}}\n' "$1" "$2"
 }
@@ -28,12 +28,14 @@ answer_of() {
 	printf '{"action":"confirm","args":{"ask":%d,"allow":%s}}\n' "$1" "$2"
 }
 
-# said PYTHON: of the lines in `out`, as `lines`; those with an id are `by[ID]`.
+# said PYTHON: evaluates it for the lines in `out`, as `lines`; those with an id
+# are `by[ID]`.
 said() {
 	python3 "$here/rules.py" said out "$1"
 }
 
-# talk PYTHON ARG...: with `hutch act ARG...`; send(line), next(), ended().
+# talk PYTHON ARG...: runs it with `hutch act ARG...`; it has send(line),
+# next(), ended().
 talk() {
 	python3 "$here/rules.py" talk "$1" "$HUTCH" act "${@:2}"
 }
@@ -193,7 +195,7 @@ assert [next()["observation"], next()["observation"]] == ["null", "write"]
 ended()' box --confirm
 	write_of 1 kept | "$HUTCH" act box >out
 	said 'assert by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and not asks'
-	# What a person does is not judged.
+	# Commands that a user runs by a verb are not judged.
 	"$HUTCH" exec -w /workspace box sh -c 'echo by hand >kept'
 	[[ $(cat w/kept) == "by hand" ]]
 }
@@ -229,8 +231,8 @@ assert by[3]["observation"] == "run"'
 	[[ $status == 125 ]] && one_sentence '--rule \{"decision":"deny"\}: rule: there is no .reason.'
 }
 
-# judged ARG...: each text of golden/judged.jsonl (or every so many-th: EVERY) as an action of its own, with a file for "@";
-# prints how many of the files were made.
+# judged ARG...: sends each text of golden/judged.jsonl (or every EVERY-th) as
+# an action, with a file for "@"; prints how many of the files were made.
 judged() {
 	rm -rf w/* && python3 "$here/rules.py" judged "$here/golden/judged.jsonl" "${EVERY:-3}" >in
 	timeout "$PATIENCE" "$HUTCH" act --workspace "$T/w" "$@" <in >out 2>/dev/null
@@ -243,6 +245,6 @@ judged() {
 	local least=$(($(wc -l <in) - 1))
 	((least * ${EVERY:-3} > 250))
 	said "assert len(by) > $least and "'all(o["extras"]["error_id"] == "HUTCH$REFUSED" for o in by.values()), by'
-	# ... and these are what bash does run, which is not to be seen twice.
+	# ... and bash does run these; this run need not be traced as well.
 	[[ $BUILD == */asan ]] || (($(judged) > least - 3))
 }

@@ -6,7 +6,8 @@ import sys
 
 
 def said(path, code):
-    """CODE about the lines of a file: `lines`, those with an id, `by`[ID], and `asks`."""
+    """Evaluates CODE about the lines of a file: `lines`, those with an id,
+    `by`[ID], and `asks`."""
     with open(path) as file:
         lines = [json.loads(line) for line in file]
     by = {line["cause"]: line for line in lines if "cause" in line and "observation" in line}
@@ -15,7 +16,8 @@ def said(path, code):
 
 
 def talk(code, *command):
-    """CODE that talks to a command: send(ACTION, ID, **ARGS), next(), ended()."""
+    """Runs CODE that talks to a command: send(ACTION, ID, **ARGS), next(),
+    ended()."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           bufsize=1) as process:
         def send(action, number=None, timeout=9, **args):
@@ -73,7 +75,8 @@ def answer(ask, allow):
 
 
 def ask_at_the_socket(path, patience):
-    """It is a notification, and only who was asked can answer."""
+    """The question is a notification, and only the client that was asked can
+    answer."""
     a, b = Peer(path, int(patience)), Peer(path, int(patience))
     a.send(2, "act", asked_about("kept"))
     note = a.next()
@@ -86,14 +89,15 @@ def ask_at_the_socket(path, patience):
     a.send(3, "act", answer(1, True))
     got = {m["id"]: m["result"]["observation"] for m in (a.next(), a.next())}
     assert got == {2: "write", 3: "null"}, got
-    # The client that was asked goes: that is a no, and the next in the session has its turn.
+    # The client that was asked leaves: that counts as no, and the next action
+    # of the session has its turn.
     a.send(4, "act", {"action": write("kept")})
     assert a.next()["params"]["ask"] == 2
     b.send(6, "act", {"action": {"action": "run", "args": {"command": "echo next"}}})
     a.close()
     assert b.next()["result"]["content"] == "next"
-    # So it is when it ends what it says, and when it has said so much before its answer that
-    # no more of it is read.
+    # The same holds when the client ends its side, and when it has sent so much
+    # before its answer that the supervisor stops reading.
     c = Peer(path, int(patience))
     c.send(2, "act", asked_about("kept"))
     c.send(3, "act", asked_about("kept"))
@@ -111,7 +115,7 @@ def ask_at_the_socket(path, patience):
 
 
 def judged(path, share):
-    """Every `share`th text of the file as an action of its own, with a file for "@"."""
+    """Sends every `share`th text of the file as an action, with a file for "@"."""
     with open(path) as file:
         texts = list(file)
     for n, line in enumerate(texts):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# The Python SDK (sdk/python), by its own tests, on the oldest Python from 3.9 on and the
-# newest that this host has.  Whatever others have put into site-packages is not there.
+# The Python SDK (sdk/python): its own tests, with the oldest Python from 3.9 on
+# and the newest that this host has.  The site-packages of the host are not
+# used.
 
 load helpers
 
@@ -16,7 +17,7 @@ teardown() {
 	end
 }
 
-# Those on PATH, and those that pyenv has for this user; by version.
+# pythons: lists those on PATH, and those of this user in pyenv, by version.
 pythons() {
 	local home python
 	home=$(getent passwd "$EUID" | cut -d: -f6)

@@ -1,4 +1,4 @@
-"""For any Python: prints its version and place where the SDK supports it."""
+"""For any Python: prints its version and path if the SDK supports it."""
 import os
 import sys
 

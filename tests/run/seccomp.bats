@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# --seccomp FILE: a profile in OCI's or docker's JSON, on top of the floor.
+# --seccomp FILE: a profile in the JSON of OCI or docker, on top of the floor.
 
 load helpers
 
 setup() {
 	begin
 	if is_root; then
-		# The cache is looked for before root becomes somebody else.
+		# hutch looks for the cache before root becomes another user.
 		chown 0:0 home
 	fi
 	export XDG_CACHE_HOME=$T/home/cache

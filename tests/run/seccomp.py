@@ -1,4 +1,5 @@
-"""What the floor refuses under any profile; prints what got through, and "tried"."""
+"""Calls that the floor refuses under any profile; prints those that were
+permitted, and "tried"."""
 import ctypes
 import errno
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# What a session answers, row by row (session.py; docs/actions.md).
+# The answers of a session, row by row (session.py; docs/actions.md).
 
 load helpers
 
-# plays NAME [OPTION...]
+# plays NAME [OPTION...]: plays that sequence.
 plays() {
 	"$here/session.py" "$HUTCH" "$@"
 }
@@ -85,6 +85,6 @@ plays() {
 	give env
 	plays "one second" --env-file "$T/env"
 	NO_CHANGE_TIMEOUT_SECONDS=1 plays "one second" -e NO_CHANGE_TIMEOUT_SECONDS
-	# The last word counts.
+	# The last setting counts.
 	plays "one second" --env-file "$T/env" -e NO_CHANGE_TIMEOUT_SECONDS=30 -e NO_CHANGE_TIMEOUT_SECONDS=1
 }

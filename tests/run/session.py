@@ -1,17 +1,19 @@
 #!/usr/bin/env -S python3 -SE
-"""session.py HUTCH NAME [OPTION...]: plays the sequence of that name through a new
-`hutch act OPTION...` and compares each observation with what the row says.
+"""session.py HUTCH NAME [OPTION...]: plays the sequence of that name through a
+new `hutch act OPTION...` and compares each observation with its row.
 
-A row is an action and what is expected of its observation: a key of the observation, of
-extras, or of its metadata.  A value that is a function is asked.  What a completed or a
-running command has in common need not be said: see the functions.
+A row is an action and expected values: of a key of the observation, of extras,
+or of its metadata.  A value that is a function is called.  Values that all
+completed or all running commands have in common are supplied by the functions
+below.
 
-A time-out is told when it has passed, whatever the command has printed by then, which on a
-busy machine may be nothing.  So where less came than the row says, the player waits until
-the sandbox is at rest and asks for the rest by an empty command; both contents together are
-what the row is about.  So it is where a command goes on that the row says has ended.  And while
-a command goes on, the next row begins when the sandbox is at rest: the command waits for its
-input then.  No soft time-out passes where the options do not say when.
+A time-out is reported when it has passed, and on a busy machine the command may
+have printed nothing by then.  So if less came than the row expects, the player
+waits until the sandbox is at rest and asks for the rest with an empty command;
+the row is about both contents together.  The player does the same if a command
+goes on that should have ended according to the row.  While a command goes on,
+the next row begins when the sandbox is at rest: the command then waits for its
+input.  A soft time-out passes only if the options set one.
 """
 import json
 import os
@@ -113,8 +115,9 @@ def restless(action, want):
     return action, want, "restless"
 
 
-# A command of the session main that waits for a line, prints "rest" and ends with 3, while
-# nobody waits for it.  The session b lets it go on; at rest its shell waits for the next one.
+# A command of the session main that waits for a line, prints "rest" and ends
+# with 3, while no action waits for it.  Session b lets it go on; at rest its
+# shell waits for the next one.
 ENDS_UNSEEN = [
     (do("mkfifo /tmp/go"), ended("")),
     (do("bash -c 'read x; read x </tmp/go; echo rest; exit 3'", timeout=0.2),
@@ -126,13 +129,14 @@ ENDS_UNSEEN = [
 
 
 def key_reader(count):
-    """Reads the bytes of one key as they come, and shows them and whether there are more."""
+    """Reads the bytes of one key as they come, and prints them and whether
+    there are more."""
     return (f"stty -icanon -echo; echo ready; IFS= read -rsN{count} k; read -t 0 && echo more; "
             "stty icanon echo; printf '<%q>' \"$k\"")
 
 
 def count_of(quoted):
-    """How many bytes bash shows so."""
+    """The number of bytes that bash prints in this form."""
     text = re.fullmatch(r"\$'(.*)'|\\(.)", quoted)
     return len(re.sub(r"\\(E|t|[0-7]{3})", "x", text[1] or text[2]))
 
@@ -195,7 +199,7 @@ SEQUENCES = {
         (do(""), quiet("0.5", "", BELOW)),
         (type_("y"), quiet("0.5", "two", BELOW)),
         (type_("y"), ended("")),
-        # The one that is blocking began first, and outlasts a time-out that began later.
+        # The blocking action began first, and outlasts a time-out that began later.
         (do("mkfifo /tmp/go"), ended("")),
         later(do("read x </tmp/go; echo $x", blocking=True, timeout=1000), ended("on")),
         (do("read x", session="b"), quiet("0.5", "")),
@@ -212,7 +216,7 @@ SEQUENCES = {
         (do("", timeout=0.5), quiet("0.5", "", BELOW)),
         (type_("y"), ended("")),
     ],
-    # Output, which puts off the soft time-out, does not put off the hard one.
+    # Output puts off the soft time-out, but not the hard one.
     "output without an end": [
         restless(do("while ! read -t 0; do echo .; done; read x", timeout=0.3),
                  lambda o: o.suffix.startswith(timed_out("0.3", "")["suffix"])),
@@ -244,11 +248,12 @@ SEQUENCES = {
         (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
         (type_("C-z"), lambda o: o.suffix == ended("", 148, " CTRL+Z was sent.")["suffix"] and
             "Stopped" in o.content and "sleep 1000" in o.content),
-        # The shell tells of the job's end when it likes, but once: jobs has it told.
+        # The shell reports the end of a job at any time, but once: `jobs` makes
+        # it report.
         (do("kill -9 %1; while [ -n \"$(jobs -s)\" ]; do :; done; jobs"),
          lambda o: o.exit_code == 0),
         (do("true"), lambda o: o.exit_code == 0),
-        # Who does not want to end goes on.
+        # A command that ignores the signal goes on.
         (do("trap 'echo no' INT; read x; trap - INT", timeout=0.2),
          lambda o: o.exit_code == -1),
         (do("C-c", timeout=0.3), lambda o: o.exit_code == -1 and "no" in o.content),
@@ -270,11 +275,11 @@ SEQUENCES = {
         (do("Enter"), ended("<>")),
         (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("ENTER"), ended("<>")),
-        # What is no key's name is typed, with Enter.
+        # A text that is no name of a key is typed, with Enter.
         (do("read x; echo \"<$x>\"", timeout=0.2), timed_out("0.2", "")),
         (type_("up"), lambda o: o.exit_code == 0 and o.content.endswith("<up>")),
     ],
-    # less, vim and others ask for them (DECCKM), until they end.
+    # less, vim and others request this mode (DECCKM), until they end.
     "application keys": [row for name, bytes_, mode in (
         ("Up", r"$'\EOA'", "h"), ("Left", r"$'\EOD'", "h"), ("Home", r"$'\E[1~'", "h"),
         ("Up", r"$'\E[A'", "h\\e[?1l"), ("Up", r"$'\E[A'", "h\\e[!p"), ("Up", r"$'\E[A'", "h\\ec"),
@@ -362,8 +367,8 @@ class Act:
         wait_until(is_at_rest, self.process.pid)
 
     def whole(self, number, action, want, wants):
-        """The answer, with all that its command prints before it rests or, where it is to
-        end, ends; or as far as wants(content) says that it is what is wanted."""
+        """Returns the answer with all that its command prints before it rests
+        or, if it is to end, ends; or as much as wants(content) asks for."""
         answer = self.answer(number)
         again = {**action, "args": {"command": ""}}
         is_end = " completed with exit code " in str((want or {}).get("suffix"))
@@ -385,7 +390,7 @@ class Act:
 
 
 def goes_on(answer):
-    """It tells a time-out."""
+    """Returns whether the answer reports a time-out."""
     metadata = answer.get("extras", {}).get("metadata", {})
     return re.match(r"\n\[The command (timed out|has no new output) after ",
                     metadata.get("suffix", "")) is not None

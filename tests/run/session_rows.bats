@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
-# What a session, the editor and file actions answer, row by row (session_rows.py): each
-# rule of OpenHands' that clients depend on, and each of its defects, absent.
+# The answers of a session, the editor and file actions, row by row
+# (session_rows.py): each rule of OpenHands that clients depend on, and none of
+# its known defects.
 
 load helpers
 
-# plays NAME [OPTION...]
+# plays NAME [OPTION...]: plays that sequence.
 plays() {
 	"$here/session_rows.py" "$HUTCH" "$@"
 }

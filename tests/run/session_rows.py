@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -SE
-"""session_rows.py HUTCH NAME [OPTION...]: as session.py, with more sequences: what commands
-and edits answer, what the reference is known to do wrong, and what its own tests ask.
+"""session_rows.py HUTCH NAME [OPTION...]: as session.py, with more sequences:
+answers of commands and edits, known defects of the reference, and the cases of
+its own tests.
 """
 import sys
 
@@ -15,7 +16,7 @@ CLIP = "\n[... Observation truncated due to length ...]\n"
 
 
 def has(*texts, code=0, **more):
-    """Completed with that code, and all these in the content."""
+    """Completed with that code, and the content has all of these."""
     want = ended("", code)
     want.update(content=lambda c: all(t in c for t in texts), **more)
     return want
@@ -28,7 +29,7 @@ def still(seconds, *texts, prefix=""):
 # --- a shell that a command begins
 
 SHELLS = [
-    # With a prompt of its own, of two lines, and one that is switched off.
+    # A prompt of its own, of two lines, and one that is switched off.
     (do("PS1='a\nb> ' bash --norc"), ended("")),
     (do("echo $$ >pid; PS1='x> '; PROMPT_COMMAND='echo y'; echo in"), ended("in")),
     (do("echo on"), ended("on")),
@@ -40,7 +41,7 @@ SHELLS = [
     (do("kill -9 $$"), lambda o: o.exit_code == 137 and o.content.endswith("Killed") and
      not o.hutch["restarted"]),
     (do("echo $?"), ended("137")),
-    # What it knows of the environment is its own.
+    # Its environment is its own.
     (do("bash"), ended("")),
     (act("env", set={"NAME": "value"}), {"observation": "env"}),
     (do("echo $NAME"), ended("value")),
@@ -52,7 +53,7 @@ SHELLS = [
                                                   message=lambda m: True)),
     (do("sleep 1000", timeout=0.2), timed_out("0.2", "")),
     (do("C-c"), ended("^C", 130, " CTRL+C was sent.")),
-    # It asks by a line editor of its own, and nothing is typed to that.
+    # It uses a line editor of its own, to which nothing is typed.
     (do("read -e x; echo $x", timeout=0.2), timed_out("0.2", "")),
     (type_("y"), lambda o: o.exit_code == 0 and o.content.endswith("y")),
     (do("echo 'read -e x; echo got $x' >ask; bash ask", timeout=0.2), timed_out("0.2", "")),
@@ -63,21 +64,21 @@ SHELLS = [
     (do("exit 5"), ended("exit", 5)),
     (do("cd /tmp; exec bash"), ended("")),
     (do("pwd; exit 6"), ended("/tmp\nexit", 6, working_dir=W)),
-    # One that replaces it comes while the process lives that held the descriptors for it.
+    # The replacement comes while the process still lives that held the descriptors.
     (do("""echo "PS0='\\$(pkill -STOP -f -- \\"--norc -c read\\")'" >rc"""), ended("")),
     (do("bash --rcfile rc"), ended("")),
     (do("exec bash --norc"), ended("")),
-    # The second one's may not have ended yet.
+    # The second process may not have ended yet.
     (do("pgrep -fc -- '--norc -c read'; pkill -CONT -f -- '--norc -c read'"),
      lambda o: o.exit_code == 0 and int(o.content) >= 1),
     (do("exit"), ended("exit")),
-    # The session's own, replaced, is started again where it was.
+    # If the session's own shell is replaced, a new one starts in the same directory.
     (do("cd /tmp; exec bash"), ended("")),
     (do("exit 2"), ended("exit", 2)),
     (do("pwd"), has("/tmp", suffix=lambda s: "The shell had ended" in s)),
     (do("sh", timeout=0.2), timed_out("0.2", "$")),
     (type_("exit 9"), ended("", 9)),
-    # As deep as it goes, and back.
+    # As many nested shells as are supported, and back.
     *[(do("bash --norc"), ended(""))] * 16,
     (do("bash --norc", timeout=1), still("1.0", "$")),
     (do("echo no"), lambda o: "is NOT executed" in o.suffix),
@@ -89,7 +90,7 @@ SHELLS = [
 
 # --- what commands print
 
-# Where the content lacks something.
+# The suffix if the content is incomplete.
 IN_LOG = ended("")["suffix"] + "\n[The whole output is in /run/hutch/log/main-{}.]"
 
 
@@ -125,13 +126,13 @@ OUTPUT = [
     (do("alias git"), ended("alias git='git --no-pager'")),
     (do("printf 'a  \\nb\\t\\n\\n\\n'"), ended("a\nb")),
     (do("printf '\\n\\n  a'"), ended("a")),
-    # In another session, where no job is in the background.
+    # In another session, which has no job in the background.
     (do("sleep 1000", timeout=0.2, session="z"), timed_out("0.2", "")),
     (type_("C-z", session="z"),
      ended("^Z\n[1]+  Stopped                 sleep 1000", 148, " CTRL+Z was sent.")),
 ]
 
-# Which commands are several.  The first piece of each row is what is sent.
+# Texts that are several commands.  The player sends the first piece of each row.
 SEVERAL = [
     ("ls\npwd", "ls", "pwd"),
     ("# comment\nls\npwd", "# comment", "ls", "pwd"),
@@ -148,7 +149,7 @@ ONE = [
     ("printf 'x\\ny\\n' |\ngrep x", "x"), ("true &&\npwd", W),
     ("cat <<E\nx\ny\nE", "x\ny"), ("cat <<E\nx\nE\n", "x"), ("echo a \\\nb", "a b"),
     ("echo 'a\nb'", "a\nb"), ("bash -c 'echo a\npwd'", "a\n" + W),
-    # What bashlex cannot read is one command, whose code is the last one's.
+    # A text that bashlex cannot read is one command, whose code is the last one's.
     ("a=(1 2)\necho ${a[1]}", "2"), ("[[ -f x ]]\necho $?", "1"), ("echo $((1+2))\necho y", "3\ny"),
     ("time true >/dev/null\npwd", lambda c: c.endswith("\n" + W)),
     ("for ((i = 0; i < 2; i++)); do echo $i; done\necho y", "0\n1\ny"),
@@ -226,7 +227,8 @@ DEFECTS = {
 
 # --- what the reference's own tests ask
 
-# With one description of the FIFO: who opens it anew may find that of a writer who leaves.
+# All writers use one open description of the FIFO: a new open may find the one
+# of a writer that is leaving.
 LOOP = "exec 9<>/tmp/go; for i in 1 2 3 4 5; do read x <&9; echo $i; done; exec 9>&-"
 
 
@@ -313,7 +315,8 @@ CLIENTS = {
             "awk '{print}'; true", blocking=True, timeout=1000), has("")),
         (do(ASKS, timeout=0.2), timed_out("0.2", "Do you want to continue? [Y/n]")),
         (type_("Y"), ended("")),
-        # One program: bash takes a C-c that comes just when one of a loop's ends for that one's.
+        # One program: when a program of a loop ends just then, bash takes a C-c
+        # for that program's.
         (do("perl -e '$| = 1; print \"*\" x 1000, \"\\n\" for 1 .. 20; sleep 1000'", timeout=0.5),
          still("0.5", "*" * 1000)),
         (do("ls"), lambda o: o.exit_code == -1 and
@@ -321,12 +324,14 @@ CLIENTS = {
         (type_("C-c"), lambda o: o.exit_code == 130),
         (do("ls"), ended("")),
     )],
-    # The loop's programs end by themselves all the time, and a C-c may come just then.
+    # The loop's programs end by themselves all the time, and a C-c may come
+    # just then.
     "C-c in a flood": [row for flood in
                        ["yes", "cat /dev/zero | base64", "while :; do find /etc; done 2>/dev/null",
                         *["while true; do date; done"] * 12] for row in (
         restless(do(flood, timeout=0.2), lambda o: o.exit_code == -1),
-        # Where much was printed behind the key, it is in what was left out.
+        # If much was printed after the key, the echo is in the part that was
+        # left out.
         (do("C-c"), lambda o: o.exit_code == 130 and ("^C" in o.content or CLIP in o.content)),
         (do("echo ok"), ended("ok")),
     )],
@@ -396,7 +401,7 @@ CLIENTS = {
         (type_("Alice"), quiet("1", "Enter your age:", BELOW)),
         (type_("25"), ended("Hello Alice, you will be 26")),
     ],
-    # The reference's test has it by sudo; there are two ids all the same.
+    # The reference's test uses sudo; here two ids exist without it.
     "two owners": [
         (do("chown -R agent:root ."), ended("", username="root")),
         (do("ls -alh . | grep ' \\.$'"), has("agent", "root", username="root")),
@@ -478,7 +483,7 @@ EDITOR = [
     edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\t2\n     3\tthree\n     "
                                     f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-two\n+2", old_str="two", new_str="2"),
-    # Not there as it is, but without the blanks around it.
+    # The text does not occur as given, but without the blanks around it.
     edit("str_replace", F, EDITED + f"{F}:\n     1\tone\n     2\ttwo\n     3\tthree\n     "
                                     f"4\t\n{CHECK}.{AGAIN}",
          DIFF + "@@ -2 +2 @@\n-2\n+two", old_str="  2 ", new_str=" two "),
@@ -577,7 +582,7 @@ FILES = [
     writes("a", "all", W + "/d/a"), reads("a", "all\n"),
     (do("stat -c %a a"), ended("640")),
     writes("new/er/f", "", W + "/d/new/er/f"), reads("new/er/f", "\n"),
-    # Another session is elsewhere.
+    # Another session has another working directory.
     (act("read", path="a", session="b"),
      error(f"File not found: {W}/a. Your current working directory is {W}.")),
     (act("read", path="none"),
@@ -594,7 +599,7 @@ FILES = [
     *((act("read", path=f), error("ERROR_BINARY_FILE")) for f in ("nul", "ff", "low")),
     (act("read", path=W + "/d/nul", impl_source="oh_aci"), error("ERROR_BINARY_FILE")),
     reads("empty", ""), reads("utf", "caf\u00e9\n"), reads("l", "all\n"),
-    # Images are told by their names, by an absolute path too.
+    # The kind of an image follows from its name, for an absolute path, too.
     *(row for end, kind in (("png", "image/png"), ("jpg", "image/jpeg"), ("jpeg", "image/jpeg"),
                             ("bmp", "image/bmp"), ("gif", "image/gif"), ("pdf", "application/pdf"),
                             ("mp4", "video/mp4"), ("webm", "video/webm"), ("ogg", None))

@@ -1,5 +1,5 @@
-"""shadows -- whether a process was built with sanitizers, which take memory of their own:
-shadows of all there could be, and what was freed, kept for a while.
+"""shadows -- tells whether a process was built with sanitizers, which use
+memory of their own: shadow memory, and freed memory that is kept for a while.
 """
 
 

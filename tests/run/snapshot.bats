@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What a sandbox with a name has written to the root of its image: listed, kept as an
-# image, branched from.
+# The files that a named sandbox has written to the root of its image: listed,
+# kept as an image, and branched from.
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -18,12 +18,12 @@ teardown() {
 	end
 }
 
-# made NAME [OPTION...]: a sandbox of the image.
+# made NAME [OPTION...]: creates a sandbox of the image.
 made() {
 	"$HUTCH" create --image bb:1 "${@:2}" "$1" >/dev/null
 }
 
-# in_box NAME SCRIPT
+# in_box NAME SCRIPT: runs a script in it.
 in_box() {
 	"$HUTCH" exec "$1" -- sh -c "$2"
 }
@@ -60,7 +60,7 @@ A 2 /a/b/c
 M 8 /etc/passwd" ]]
 	diff <(lines_of box /) - <<<"$changes"
 	[[ $("$HUTCH" diff --json box /new) == '[{"kind":"A","type":"file","path":"/new","size":4,"mode":"0644","link":null}]' ]]
-	# As git has it, and as patch(1) takes it.
+	# The diff has the form of git, which patch(1) accepts.
 	command -v patch >/dev/null || skip "this host has no patch"
 	cp -r bb mine
 	"$HUTCH" diff -p box /etc/passwd /new >p
@@ -72,7 +72,7 @@ M 8 /etc/passwd" ]]
 	room work
 	made box --workspace work -v "$T/work:/data/deep:rw"
 	in_box box 'cp /etc/passwd /p; mv /p /etc/passwd; echo z >/bin/gone; rm /bin/gone; echo x >/workspace/f; echo y >/data/deep/g'
-	# A place for a mount stays.
+	# The mount point stays.
 	changes=$(lines_of box)
 	echo "$changes"
 	[[ $changes == $'A - /data/\nA - /data/deep/' ]]
@@ -97,7 +97,7 @@ M 8 /etc/passwd" ]]
 	works box
 	hutch snapshot box
 	[[ $output == localhost/box:1 ]]
-	# No reference to what comes after.
+	# The diff does not refer to later changes.
 	in_box box 'echo later >/new; rm -r /a'
 	hutch fork localhost/box:1 two
 	[[ $output == two && -z $stderr ]]
@@ -154,7 +154,7 @@ M 8 /etc/passwd" ]]
 	hutch snapshot box
 	hutch commit localhost/box:1 me/tool:2
 	[[ $output == me/tool:2 ]]
-	# For others, and in again.
+	# Taken to another user, and back in.
 	room work
 	"$HUTCH" image export me/tool:2 >work/out.tar
 	"$HUTCH" image rm me/tool:1 me/tool:2 localhost/box:1 >/dev/null
@@ -173,8 +173,8 @@ M 8 /etc/passwd" ]]
 	[[ $(in_box two 'cat f /x; echo $COLOUR$INSIDE; cat /etc/hostname') == $'of-host\nx\nred\nhere' ]]
 }
 
-# One that renames files all the time, the second always behind the first.  There is much
-# between the two in the order in which they are read.
+# A process renames files all the time, the second always after the first.  In
+# reading order there is much between the two.
 @test "everything stands still while a snapshot is taken" {
 	made box
 	in_box box 'mkdir /a /m /z; i=0; while [ $i -lt '"${FILES:-400}"' ]; do i=$((i+1)); echo $i >/m/$i; done
@@ -189,13 +189,13 @@ M 8 /etc/passwd" ]]
 		one=${lines[0]} two=${lines[1]}
 		((one == two || one == two + 1))
 	done
-	# And it goes on.
+	# The sandbox goes on.
 	one=$(in_box box 'cat /a/one')
 	goes_on() { (($(in_box box 'cat /a/one') > one)); }
 	until_true goes_on
 }
 
-# waker.c does not stand still for a SIGSTOP.
+# A SIGSTOP does not hold waker.c.
 @test "a timer with SIGCONT wakes nobody while a snapshot is read" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '
@@ -273,7 +273,7 @@ except Refused as r:
     assert r.kind == "busy", r
 d.socket.close()
 until("ready")
-# It can be read, and not be written to, and there is nothing above it.
+# The snapshot can be read but not written, and there is nothing above it.
 wait(start("sh", "-c", "echo hello >/seen"))
 assert open(os.open("seen", os.O_RDONLY, dir_fd=fds[0])).read() == "hello\n"
 for path in "seen", "fresh":
@@ -284,7 +284,7 @@ for path in "seen", "fresh":
         assert x.errno == 30, x
 above = os.stat("..", dir_fd=fds[0])
 assert (above.st_dev, above.st_ino) == (os.fstat(fds[0]).st_dev, os.fstat(fds[0]).st_ino)
-# A pause of somebody else, before it and within it.
+# Another client pauses the sandbox before it and during it.
 call("pause")
 d = connect()
 ask(d, "snapshot")
@@ -298,7 +298,7 @@ d.socket.close()
 assert state() == "paused"
 call("unpause")
 assert state() == "ready"
-# Somebody ends it early.
+# Another client ends it early.
 d = connect()
 ask(d, "snapshot")
 call("unpause")
@@ -306,7 +306,7 @@ assert state() == "ready"
 ask(d, "snapshot")
 d.socket.close()
 until("ready")
-# What is no request for it.
+# Requests that are not permitted during it.
 for method in "diff", "snapshot":
     assert refused(method, "invalid").code == -32602
     assert refused(method, "invalid", x=1).code == -32602
@@ -389,7 +389,7 @@ while not os.path.exists("/proc/self/fd/%d/went" % folder) or look() == then:
 	[[ $status == 125 && $stderr == *"--image is no flag of hutch fork"* ]]
 	hutch fork shut
 	[[ $status == 125 && $stderr == *"takes two names"* ]]
-	# Not one of them was made for nothing.
+	# None of the images was made for nothing.
 	[[ $("$HUTCH" image ls -q | wc -l) == 1 ]]
 	hutch ps -q
 	[[ $(sort <<<"$output") == $'folder\nhost\nshut' ]]
@@ -403,7 +403,7 @@ bytes_used() {
 	made box
 	in_box box 'head -c 2000000 /dev/zero >/large'
 	used=$(bytes_used)
-	# The tar fits, and what is unpacked of it does not.
+	# The tar fits, the unpacked layer does not.
 	"$HUTCH" image quota $((used + 3000000))
 	hutch snapshot box
 	[[ $status == 125 && $stderr == *"no more room in the store"*"hutch image gc or rm"* ]]
@@ -441,7 +441,7 @@ deep
 2:2
 /h/hole64M" ]]
 	run -0 "$HUTCH" image verify
-	# Folders that are shut, too.
+	# Folders without permissions, too.
 	"$HUTCH" rm -f box >/dev/null
 	"$HUTCH" image rm hostile:1 >/dev/null
 }
@@ -457,7 +457,7 @@ deep
 		"$HUTCH" snapshot two >>"$T/out1" 2>>"$T/err1" &
 	done
 	wait
-	# One that came while another one read was told so.
+	# A request that came while another one was running got an error.
 	(($(wc -l <out1) >= 2 && $(wc -l <out1) + $(wc -l <err1) == 8))
 	never grep -v "another client takes a snapshot" err1
 	(($(sort -u out1 | wc -l) == $(wc -l <out1)))

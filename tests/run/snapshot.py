@@ -1,5 +1,6 @@
-"""In a sandbox of snapshot.bats: a process whose parent is in vfork(2) until its child has gone,
-and a child that is in open(2) until somebody opens /w/go."""
+"""Runs in a sandbox of snapshot.bats: a process that is in vfork(2) until its
+child has gone, and the child, which is in open(2) until another process opens
+/w/go."""
 import ctypes
 
 libc = ctypes.CDLL(None)

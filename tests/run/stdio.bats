@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# stdin, stdout and stderr: what goes in, and what the inside can do to it.
+# stdin, stdout and stderr: which files go in, and the effects of the inside on them.
 
 load helpers
 
@@ -13,7 +13,7 @@ teardown() {
 	end
 }
 
-# stdio.py inside: what shows it, and what begins it.
+# stdio.py inside: the options that show it, and the command that starts it.
 python=(/usr/bin/python3 -SE /stdio.py)
 
 @test "without -i stdin is /dev/null, whatever the caller's is" {
@@ -58,7 +58,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	catch bash -c 'yes | "$0" run -i head -1' "$HUTCH"
 	[ "$output" = y ]
 	[ "$status" -eq 0 ]
-	# A writer that stays, and says nothing.
+	# A writer that stays, and writes nothing.
 	mkfifo never
 	exec 8<>never
 	catch box -i true <&8
@@ -124,7 +124,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	refuses 'stdin is a folder' -i true </etc
 	catch bash -c '"$0" run true 1</etc' "$HUTCH"
 	[ "$status" -eq 125 ]
-	# Without -i it does not matter what stdin is.
+	# Without -i any file may be stdin.
 	catch box ls -A . </etc
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
@@ -166,7 +166,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	echo for-the-sandbox >&8
 	box -i sh -c 'read x; echo evil >/proc/self/fd/0; echo evil >&0; true' <&8 2>/dev/null
 	echo end >&8
-	# What the pump had taken is the sandbox's; what comes now is not.
+	# Bytes that the pump had read belong to the sandbox; later bytes do not.
 	read -r line <&8
 	exec 8<&-
 	[ "$line" = end ]
@@ -176,7 +176,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 	mkfifo pipe
 	exec 8<>pipe
 	echo secret >&8
-	# Without a wait for what does not come, by either way.
+	# Neither way waits for bytes that do not come.
 	box sh -c 'dd if=/proc/self/fd/1 iflag=nonblock of=/tmp/got; dd iflag=nonblock <&1 >>/tmp/got; cat /tmp/got >&2' \
 		>&8 2>got || true
 	exec 8<&-
@@ -246,7 +246,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 			one_sentence 'hand std(in|out) over \(--stdio inherit\): it is a datagram socket'
 		done
 	done
-	# By a pipe of hutch's it is no way out.
+	# Through a pipe of hutch there is no way out.
 	box true
 	/usr/bin/python3 -SE "$here/stdio.py" begin_with_datagrams 1 "$HUTCH" run true
 }
@@ -314,7 +314,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 
 # --- what cannot be written ---------------------------------------------------------
 
-# full WORD...: hutch, onto a disk that is full.
+# onto_full WORD...: runs hutch with a full disk as stdout.
 onto_full() {
 	"$HUTCH" "$@" >/dev/full </dev/null
 }
@@ -322,7 +322,7 @@ full() {
 	catch onto_full "$@"
 }
 
-# told: it says so in one sentence, and ends with 125.
+# told: hutch reports that in one sentence, and ends with 125.
 told() {
 	[[ $status == 125 && $stderr == 'hutch: write to stdout: '* && ${#stderr_lines[@]} == 1 ]]
 }
@@ -368,7 +368,8 @@ told() {
 	done
 }
 
-# all_told WORDS...: each of them, onto a full disk, ends with one sentence, the same one, with the reason.
+# all_told WORDS...: each of them, onto a full disk, ends with the same
+# sentence, which has the reason.
 all_told() {
 	local words
 	for words; do

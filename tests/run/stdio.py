@@ -1,5 +1,5 @@
-"""stdio.py CASE [ARG...]: what stdio.bats begins hutch with, and what it tries inside, where this
-is shown by -v."""
+"""stdio.py CASE [ARG...]: starts hutch in special ways for stdio.bats, and
+makes attempts inside, where this file is shown by -v."""
 import fcntl
 import mmap
 import os
@@ -9,7 +9,7 @@ import sys
 
 
 def try_all(calls):
-    """What is refused is passed over."""
+    """Makes the calls; refused ones are ignored."""
     for n, call in enumerate(calls):
         try:
             call()
@@ -62,13 +62,13 @@ def set_flags(_what):
 # --- outside ----------------------------------------------------------------------
 
 def with_path(place, *command):
-    """An O_PATH descriptor at the place."""
+    """Makes an O_PATH descriptor at that number."""
     os.dup2(os.open("/etc", os.O_PATH | os.O_DIRECTORY), int(place))
     os.execv(command[0], command)
 
 
 def with_pair(*command):
-    """A socket as stdin and stdout."""
+    """Uses a socket as stdin and stdout."""
     mine, theirs = socket.socketpair()
     with subprocess.Popen(command, stdin=theirs, stdout=theirs):
         theirs.close()
@@ -81,7 +81,7 @@ def with_pair(*command):
 
 
 def with_network(*command):
-    """A connected socket of the host's network as stdin and stdout."""
+    """Uses a connected socket of the host's network as stdin and stdout."""
     server = socket.create_server(("127.0.0.1", 0))
     client = socket.create_connection(server.getsockname())
     peer, _ = server.accept()
@@ -91,7 +91,8 @@ def with_network(*command):
 
 
 def with_own_flags(what, *command):
-    """Nothing that the command does to its descriptors is seen in those of the caller."""
+    """Changes of descriptor flags inside must not show in the caller's
+    descriptors."""
     reads, writes = os.pipe()
     file = os.open("file", os.O_RDWR | os.O_CREAT)
     subprocess.run(command, stdin=reads if what == "pipe" else file, stdout=writes, stderr=file,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# A command has the user id of the processes that copy files and look for them in its
-# sandbox, and can stop each of them.  Whoever waits for one gets an answer all the same.
+# A command has the same uid as the processes that copy and search files in its
+# sandbox, and can stop each of them.  A client that waits for one still gets an
+# answer.
 
 load helpers
 
@@ -16,13 +17,13 @@ teardown() {
 	end
 }
 
-# make NAME: a sandbox with a file that no copy comes to the end of.
+# make NAME: creates a sandbox with a file that no copy reaches the end of.
 make() {
 	"$HUTCH" create "$1" >/dev/null
 	"$HUTCH" exec "$1" truncate -s 7t /tmp/endless
 }
 
-# stop_all NAME: from here on everything in it is stopped again and again.
+# stop_all NAME: from here on all processes in it are stopped again and again.
 stop_all() {
 	local line loop
 	exec {loop}< <("$HUTCH" exec "$1" bash -c 'echo on; while :; do kill -STOP -1; done 2>/dev/null')
@@ -30,7 +31,7 @@ stop_all() {
 	[[ $line == on ]]
 }
 
-# copies_late SRC DST: hutch cp ends, and says why.
+# copies_late SRC DST: hutch cp ends, and gives the reason.
 copies_late() {
 	local code=0
 	timeout "$PATIENCE" "$HUTCH" cp --max-size 16t "$1" "$2" 2>"$3" >/dev/null || code=$?
@@ -51,7 +52,8 @@ copies_late() {
 	wait "$out" && wait "$in" && wait "$over"
 }
 
-# copies_idle PATTERN SRC DST FILE: hutch cp gives up by itself, and says which sandbox it is.
+# copies_idle PATTERN SRC DST FILE: hutch cp gives up by itself, and names the
+# sandbox.
 copies_idle() {
 	local code=0
 	timeout "$PATIENCE" "$HUTCH" cp --idle-timeout 100ms --max-size 16t "$2" "$3" 2>"$4" >/dev/null || code=$?
@@ -68,7 +70,7 @@ copies_idle() {
 	copies_idle "'box' has sent" box:/tmp/endless - out
 	copies_idle "'box' has sent" box:/tmp/endless folder folder.err
 	copies_idle "'box' has taken" endless box:/tmp/in in
-	# On a busy machine the other one is late, too.
+	# On a busy machine the other sandbox is late, too.
 	copies_idle "'(box|other)' has (sent|taken)" box:/tmp/endless other:/tmp/over from
 	copies_idle "'(box|other)' has (sent|taken)" other:/tmp/endless box:/tmp/over over
 	[[ -z $(ls -A folder) ]]

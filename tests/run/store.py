@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -SE
 """store.py REFERENCE [LAYER...] [KEY=VALUE...]
 
-An image in the store, by the layout of store/store.h, of folders that are layers
-already: the lowest first.  KEY is one of a recipe's (store/recipe.h).  Prints the digest.
+Makes an image in the store, with the layout of store/store.h, from folders that
+are layers already: the lowest first.  KEY is a key of a recipe
+(store/recipe.h).  Prints the digest.
 """
 
 import hashlib

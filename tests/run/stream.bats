@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A client that asks for output as it comes and does not read it (stream.py).
+# A client that asks for streamed output and does not read it (stream.py).
 
 load helpers
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env -S python3 -SE
-"""stream.py HUTCH HOW: a client that asks for output as it comes, and does not read it.
+"""stream.py HUTCH HOW: a client that asks for streamed output, and does not
+read it.
 
-HOW is how it is connected:
+HOW is the kind of connection:
 
 	act		stdin and stdout of `hutch act --stream`
 	named		the same with the name of a sandbox
 	socket		act.stream of the control socket
 	many		one that does not read beside one that does, on the control socket
 
-A command prints TOTAL numbered lines.  First nothing is read: the command must stand still
-when a bounded part of it was printed, with bounded memory on both sides.  Then all is read: every
-byte must come, in order, and the observation behind it.
+A command prints TOTAL numbered lines.  First nothing is read: the command must
+block after printing a bounded part, with bounded memory on both sides.  Then
+all is read: every byte must come, in order, and then the observation.
 """
 import json
 import os
@@ -55,13 +56,14 @@ def kind(pid):
 
 
 def printed(pid):
-    """What the shell has written, in bytes."""
+    """Returns the bytes that the shell has written."""
     shells = [p for p in below(pid) if kind(p) == "bash"]
     return sum(value(p, "io", "wchar") for p in shells)
 
 
 def stands_still(who):
-    """The shell has printed something, and sleeps, as do all that carry what it prints."""
+    """The shell has printed something and sleeps, as do all processes that
+    carry its output."""
     return printed(who.pid) > 100000 and is_at_rest(*who.carriers)
 
 
@@ -106,7 +108,7 @@ class Socket:
 
 
 def event(line):
-    """The output that a line tells of, or None."""
+    """Returns the output in a line, or None."""
     o = line.get("params", line)
     assert "dropped" not in o, o
     return o.get("data")
@@ -148,7 +150,7 @@ def supervisor(hutch):
 
 
 def many(pid):
-    """Others are not held up, whatever one does not read."""
+    """One client that does not read delays no other."""
     lazy, busy = Socket(pid), Socket(pid)
     lazy.send(ACTION)
     wait_until(stands_still, lazy)

@@ -1,18 +1,17 @@
-# supervised.bash -- a sandbox for clients of its control socket, $control, whose pid 1 is
-# $inner.  `load supervised` behind `load helpers`.
-#
+# supervised.bash -- starts a sandbox for clients of its control socket,
+# $control; its pid 1 is $inner.  `load supervised` comes after `load helpers`.
 # shellcheck shell=bash disable=SC2034,SC2154 # shared with the files that load it
 
 setup() {
 	begin
-	# In a runtime folder, since the path of a socket is short.
+	# In a runtime folder, since the path of a socket must be short.
 	"$BUILD/libexec/hutch-supervise" box >out 3>&-
 	control=$(find_control)
 	inner=$(grep -o '"pid":[0-9]*' "${control%/*}/info" | cut -d: -f2)
 }
 
-# Root's sandbox is that of whom it stands for, in whose state folder it is.  The user may have
-# another "box" in there.
+# Root's sandbox belongs to the user that it stands for, and is in that user's
+# state folder, which may have another "box".
 find_control() {
 	local folder
 	for folder in "$XDG_RUNTIME_DIR/hutch" "/run/user/$who/hutch" "/tmp/hutch-$who"; do
@@ -20,7 +19,7 @@ find_control() {
 	done
 }
 
-# With its pid 1 it ends, also one that does not listen.
+# The sandbox ends with its pid 1, even if it does not react to requests.
 teardown() {
 	if [[ -S $control ]]; then
 		kill -KILL "$inner"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# -t: a terminal of the sandbox's own, and the caller's as it was afterwards.
+# -t: a terminal of the sandbox, and the terminal of the caller, which is restored.
 
 load helpers
 
@@ -14,13 +14,13 @@ teardown() {
 
 inside=(-v "$BATS_TEST_DIRNAME/terminal_inside.py:/terminal.py:ro")
 
-# drive STEP...: terminal.py with hutch and the arguments in $command.
+# drive STEP...: runs terminal.py with hutch and the arguments in $command.
 drive() {
 	printf '%s\n' "$@" >steps
 	"$here/terminal.py" steps "${command[@]}"
 }
 
-# An interactive shell inside, with a prompt that is told from its echo.
+# An interactive shell inside, whose prompt differs from the echo of the command.
 shell=(-it -e 'PS1=<''$?''> ' bash --norc --noprofile)
 
 @test "with -t there is a terminal, /dev/pts/0, and /dev/tty is the same" {

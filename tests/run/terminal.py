@@ -1,17 +1,18 @@
 #!/usr/bin/env -S python3 -SE
 """terminal.py STEPS COMMAND...: drives a command on a terminal of its own.
 
-STEPS is a file, one step a line; what does not come before the command's end, or comes out
-otherwise, is told with all that the terminal showed, and exit code 1.
+STEPS is a file, one step a line.  A step that does not come true before the
+command's end is printed, with all that the terminal showed, and the exit code
+is 1.
 
-	expect REGEX		the text that comes next has it (behind the last match)
+	expect REGEX		the text after the last match has it
 	never REGEX		nothing that was shown so far has it
 	send TEXT		types TEXT (\\n, \\x03, ... as in Python)
 	resize ROWS COLS	the terminal changes its size
 	signal NAME		a signal to the command
-	exit CODE		the command ends so; -9 means by signal 9
+	exit CODE		the command ends with it; -9 means by signal 9
 	modes same|raw		the terminal's modes are those from the start, or raw
-	nonblocking yes|no	whether the description we gave the command is so
+	nonblocking yes|no	O_NONBLOCK of the description that the command got
 	kill-child NAME		SIGKILL to the command's child of that name
 	hangup			the terminal is gone
 	gone			the command has ended, however
@@ -63,12 +64,14 @@ class Terminal:
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, size)
 
     def is_readable(self):
-        """The kernel has put all there by then that the command wrote before its end: poll(2)
-        of a terminal that has nothing yet waits for what is under way (n_tty_poll)."""
+        """When the command has ended, the kernel has all its output in the
+        terminal: poll(2) of a terminal without data waits for output that is
+        being processed (n_tty_poll)."""
         return bool(select.select([self.master], [], [], 0)[0])
 
     def read(self):
-        """Adds what is shown next; False when the command has ended and all was shown."""
+        """Adds the next output; returns False if the command has ended and all
+        output was read."""
         if not select.select([self.master, self.end], [], [], PATIENCE)[0]:
             raise Failed("nothing is shown")
         if not self.is_readable():
@@ -91,7 +94,7 @@ class Terminal:
             raise Failed(f"ended with {self.code}")
 
     def wait_for_end(self):
-        """Without a terminal to read from."""
+        """Waits without a terminal to read from."""
         if not select.select([self.end], [], [], PATIENCE)[0]:
             raise Failed("did not end")
         self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

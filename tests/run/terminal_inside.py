@@ -1,4 +1,5 @@
-"""terminal_inside.py CASE: what terminal.bats and seccomp.bats do on a terminal inside."""
+"""terminal_inside.py CASE: operations on a terminal inside, for terminal.bats
+and seccomp.bats."""
 import fcntl
 import os
 import pty
@@ -7,7 +8,7 @@ import sys
 
 
 def sizes():
-    """Waits for SIGWINCH itself: bash may trip over one in $()."""
+    """Waits for SIGWINCH in Python: bash may fail to handle one in $()."""
     changed = {signal.SIGWINCH}
     signal.pthread_sigmask(signal.SIG_BLOCK, changed)
     print("ready", flush=True)
@@ -27,7 +28,7 @@ def type_for_others():
     except OSError:
         pass
     for fd in 0, 1, 2, 3:
-        # TIOCSTI, TIOCLINUX, and a bit that the kernel does not look at.
+        # TIOCSTI, TIOCLINUX, and a bit that the kernel ignores.
         for request in 0x5412, 0x541C, 0x5412 + (1 << 31):
             try:
                 fcntl.ioctl(fd, request, b"#")

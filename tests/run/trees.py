@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -SE
-"""What hutch unpacks, set beside umoci.
+"""Compares trees that hutch unpacks with those of umoci.
 
-trees.py layers FOLDER          three layers as tars: FOLDER/1.tar, 2.tar, 3.tar
-trees.py blobs LAYOUT TAG       the paths of an image's layers, the lowest one first
-trees.py compare OURS UMOCIS    two unpacked trees, file by file; what differs is printed
+trees.py layers FOLDER three layers as tars: FOLDER/1.tar, 2.tar, 3.tar trees.py
+blobs LAYOUT TAG the paths of an image's layers, the lowest one first trees.py
+compare OURS UMOCIS two unpacked trees, file by file; differences are printed
 """
 import hashlib
 import io
@@ -130,7 +130,7 @@ def blobs(layout, tag):
 
 
 def varints(data):
-    """The fields of a protobuf message that are numbers."""
+    """Returns the number fields of a protobuf message."""
     fields, at = {}, 0
     while at < len(data):
         key, value, shift = data[at] >> 3, 0, 0
@@ -145,13 +145,14 @@ def varints(data):
 
 
 def owner(path, names):
-    """(uid, gid, bits), as either of the two keeps them; bits only where ours has any."""
+    """Returns (uid, gid, bits), in the form of either program; bits only if
+    hutch's tree has any."""
     if "user.hutch.stat" in names:
         uid, gid, mode = os.getxattr(path, "user.hutch.stat", follow_symlinks=False).split()
         return int(uid), int(gid), int(mode, 8)
     if "user.rootlesscontainers" in names:
         fields = varints(os.getxattr(path, "user.rootlesscontainers", follow_symlinks=False))
-        # The last id is "as it would be", which is root's.
+        # The last id means the default, which is root's.
         return *(fields.get(i, 0) if fields.get(i, 0) != 0xFFFFFFFF else 0 for i in (1, 2)), None
     return 0, 0, None
 
@@ -185,7 +186,7 @@ def look(root, path):
 
 def walk(root):
     found = {".": look(root, ".")}
-    # An overlay's root is the highest layer's, which need not say anything of it.
+    # An overlay's root is the highest layer's, which need not have an entry for it.
     del found["."]["time"]
     for folder, folders, files in os.walk(root):
         for name in folders + files:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Limits of a sandbox that lives.  That they hold, and what it takes to change them, is for
-# the vm tier (tests/vm/limits.sh), whose kernels have cgroups to give.
+# Limits of a living sandbox. tests/vm/limits.sh tests that they hold and how
+# they change: the kernels of the vm tier have cgroups to delegate.
 
 load helpers
 
@@ -9,7 +9,7 @@ teardown() {
 	end
 }
 
-# refuses PATTERN REMEDY WORD...: of `hutch update`, in two lines.
+# refuses PATTERN REMEDY WORD...: hutch update fails, with two lines.
 refuses() {
 	hutch update "${@:3}"
 	[[ $status == 125 && -z $output && ${#stderr_lines[@]} == 2 ]]

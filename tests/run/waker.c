@@ -1,6 +1,6 @@
-/* waker: a program that will not stand still.  Each of its runners counts in a file of its
- * own in FOLDER, and a timer sends SIGCONT to it all the time, with a handler, so that a
- * SIGSTOP holds it for a moment only.
+/* waker: a program that resists being stopped.  Each of its runners counts in a
+ * file of its own in FOLDER, and a timer sends SIGCONT to it all the time, with
+ * a handler, so that a SIGSTOP holds it for a moment only.
  *
  *	waker MODE FOLDER
  *
@@ -10,8 +10,9 @@
  *	vfork	a parent that waits in vfork(2) for its child, until FOLDER/go is there
  *	forks	a process that goes on as its own child all the time, in a session of its own
  *	execs	a process with threads of which one executes the same program, all the time
- *	traced	one that traces its child
- *	job	one that has stopped its child, which is to stay so, and counts what it is told */
+ *	traced	a process that traces its child
+ *	job	a process that has stopped its child, which must stay stopped, and counts its
+ * reports */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +32,7 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* For this process, whichever of its threads takes it. */
+/* Wakes this process, by whichever thread takes the signal. */
 static void wake(void)
 {
 	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } };
@@ -90,7 +91,7 @@ static void run_threads(void)
 	(void)run((void *)(size_t)names[0]);
 }
 
-/* The child counts in memory that is its parent's. */
+/* The child counts in memory that it shares with its parent. */
 static void run_vfork(void)
 {
 	int fd = open_count("child");
@@ -108,7 +109,7 @@ static void run_vfork(void)
 	(void)run((void *)(size_t)"parent");
 }
 
-/* A timer is nobody's heirloom: each has its own. */
+/* A timer is not inherited by a child: each process makes its own. */
 static void run_forks(void)
 {
 	int fd = open_count("one");
@@ -136,7 +137,7 @@ static void *execute(void *none)
 	return none;
 }
 
-/* It goes on from what it has counted before. */
+/* It continues from its earlier count. */
 static void run_execs(void)
 {
 	char text[16] = { 0 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Each wall of --isolation landlock is held by a test that fails without it: those of
-# landlock.bats, run with a hutch that leaves the wall out (tests/walls.c).  So is the
-# second one of namespaces, by fence.bats.
+# Each wall of --isolation landlock has a test that fails without it: a test of
+# landlock.bats, run with a hutch that leaves the wall out (tests/walls.c).
+# fence.bats does the same for the second wall of namespaces.
 
 load helpers
 
@@ -17,7 +17,7 @@ setup() {
 	return 0
 }
 
-# with WALL TEST...: how those tests of $file end with a hutch without it.
+# with WALL TEST...: runs those tests of $file with a hutch without the wall.
 with() {
 	local wall=$1 pattern
 	shift

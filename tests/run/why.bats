@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# hutch why says what would be allowed, and that is what then happens (docs/hutch-why.md).
+# hutch why tells whether an operation would be permitted, and the operation
+# then behaves like that (docs/hutch-why.md).
 
 load helpers
 
@@ -14,8 +15,8 @@ teardown() {
 	end
 }
 
-# agree FLAGS...: of each question on stdin, a line each, what is said and what happens are
-# the same.
+# agree FLAGS...: for each question on stdin, one a line, the answer and the
+# result agree.
 agree() {
 	local said
 	said=$(HUTCH=$HUTCH ASK=$ask python3 "$here/why_agrees.py" "$@")
@@ -23,7 +24,7 @@ agree() {
 	[[ $said =~ ^[0-9]+" agree"$ ]]
 }
 
-# base DIR: a root for it.
+# base DIR: makes a root for it.
 base() {
 	mkdir -p "$1/bin" "$1/etc" "$1/data"
 	cp "$(command -v busybox)" "$1/bin/busybox"
@@ -32,7 +33,7 @@ base() {
 	echo x >"$1/data/file"
 }
 
-# A folder with all kinds of things in it, "$1".
+# things DIR: makes a folder with all kinds of files in it.
 things() {
 	room "$1"
 	(
@@ -53,7 +54,7 @@ things() {
 	give "$1"
 }
 
-# ask_all VERB DIR: of all that is in it.
+# ask_all VERB DIR: prints a question for each file in it.
 ask_all() {
 	local name
 	for name in file sub/file sub/deep/file closed/file shut/file unlisted/file none mode000 script lost far \
@@ -117,7 +118,7 @@ ask_all() {
   layer   mounts
   line    --protect .git/hooks
   change  show $T/w with :cow, or leave that out" ]]
-	# Hutch's own folders.
+	# The own folders of hutch.
 	mkdir -p home/.local/share/hutch home/.cache/hutch
 	give home
 	printf '%s /h/.local/share%s\n' read '' write '' read /hutch write /hutch read /hutch/x write /hutch/x write /new | agree -v "$T/home:/h:rw"

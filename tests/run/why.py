@@ -1,4 +1,4 @@
-"""why.py CASE ARG...: sockets for why.bats, and what it asks of an answer."""
+"""why.py CASE ARG...: makes sockets for why.bats, and checks answers."""
 import json
 import socket
 import sys

@@ -2,7 +2,7 @@
 
     why_agrees.py FLAG... < QUESTIONS
 
-Prints "N agree", or each question of which the answer is not what happens.
+Prints "N agree", or each question whose answer differs from the result.
 """
 import json
 import os
@@ -13,12 +13,12 @@ import sys
 HUTCH, ASK = os.environ["HUTCH"], os.environ["ASK"]
 FLAGS = ["-v", ASK + ":/ask:ro"] + sys.argv[1:]
 
-# What older headers have not has one number everywhere.
+# Calls that older headers lack have the same number on all architectures.
 numbers = {"__NR_cachestat": "451"}
 
 
 def number(name):
-    """A system call's, as the headers of this machine have it."""
+    """Returns the number of a system call in the headers of this machine."""
     if len(numbers) == 1:
         text = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-"],
                               input="", capture_output=True, text=True, check=True).stdout
@@ -28,7 +28,7 @@ def number(name):
 
 
 def said(question):
-    """(yes or no, the object)."""
+    """Returns (yes or no, the object)."""
     why = subprocess.run([HUTCH, "why", "--json", *FLAGS, "--", *shlex.split(question)],
                          capture_output=True, text=True)
     if why.returncode not in (0, 1):
@@ -46,7 +46,8 @@ def to_ask(question):
 
 
 def agrees(question, answer, happened):
-    """What a filter answers is named; what the kernel says to the rest is its own affair."""
+    """If a filter answers, the reason must name it; the kernel's own answers
+    are not checked."""
     yes, what = answer
     if not question.startswith("syscall"):
         return happened.split()[0] == yes

@@ -32,8 +32,7 @@ struct act {
 	struct report report;
 	char cwd[4200], interpreter[4200], path[4200];
 	uint32_t outcome, sys, pid;
-	struct returned returned; /* without its texts: path, cwd and interpreter (for a
-				   * link: its target) */
+	struct returned returned; /* but its texts path, cwd and interpreter */
 	struct edited edited; /* the diff follows the text */
 	struct failed failed;
 };

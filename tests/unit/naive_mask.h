@@ -15,8 +15,7 @@ struct naive {
 	const char *const *values;
 	size_t count;
 	const char *text;
-	size_t len, *flushes, flush_count; /* where the text was flushed, in rising
-					    * order */
+	size_t len, *flushes, flush_count; /* places of flushes, rising */
 	bool *hidden;
 };
 

@@ -190,8 +190,8 @@ static inline bool scene_sleeps_or_ended(void *who)
 	return state == 'S' || state == 'Z';
 }
 
-/* Called as root, changes to the user "nobody" for good, as hutch itself
- * becomes an ordinary user.  For the start of a main(). */
+/* Called as root, becomes user 65534 for good, as hutch itself becomes an
+ * ordinary user.  For the start of a main(). */
 static inline void scene_leave_root(void)
 {
 	if (geteuid() != 0)

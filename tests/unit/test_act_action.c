@@ -489,8 +489,7 @@ static void test_control_keys(void **state)
 	assert_int_equal(action_control("C-\\"), '\\');
 	assert_int_equal(action_control("CTRL+d"), 'd');
 	assert_int_equal(action_control("Ctrl-D"), 'D');
-	assert_int_equal(action_control("C-1"), '1'); /* there is no such key, and it is
-						       * no text */
+	assert_int_equal(action_control("C-1"), '1'); /* no key and no text */
 	assert_false(action_control("C-") || action_control("C-cc") || action_control("") ||
 		     action_control("CTRL+") || action_control("CTRL c") ||
 		     action_control("Up"));

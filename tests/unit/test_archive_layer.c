@@ -651,8 +651,7 @@ static void test_a_tar_may_just_end(void **state)
 	scene_check_text(state, "in/file", "1");
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");
-	tar.end -= TAR_BLOCK - 1; /* umoci insert leaves out the padding after the last
-				   * content */
+	tar.end -= TAR_BLOCK - 1; /* umoci insert omits the last padding */
 	assert_int_equal(unpack_layer(state, &tar, &u, &e), 0);
 	tar_start(&tar);
 	tar_file(&tar, "file", "1");

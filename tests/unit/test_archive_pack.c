@@ -435,7 +435,7 @@ static void test_the_deepest_takes_few_descriptors(void **state)
 	scene_child(pack_deep, *state);
 }
 
-/* --- while somebody changes it ----------------------------------------------- */
+/* --- while another process changes it ---------------------------------------- */
 
 /* A child that packs "tree" as "t" into a pipe, and its messages. */
 struct packing {

@@ -294,8 +294,7 @@ static void test_the_end_of_the_text_is_its_length(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		size_t len = strlen(samples[i]);
-		char *text = malloc(len); /* exactly sized, so that a sanitizer sees a
-					   * read too far */
+		char *text = malloc(len); /* exact size, for the sanitizer */
 		assert_non_null(text);
 		memcpy(text, samples[i], len);
 		commands_read(&c, text, len);

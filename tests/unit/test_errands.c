@@ -323,7 +323,7 @@ static void test_nothing_is_left_of_them(void **state)
 #endif
 }
 
-/* --- for whom ---------------------------------------------------------------------- */
+/* --- user and directory ------------------------------------------------------------ */
 
 static void test_it_is_done_as_the_sessions_user_in_its_directory(void **state)
 {

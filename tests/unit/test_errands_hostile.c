@@ -172,8 +172,7 @@ static void wait_for_end(struct workers *s)
 			workers_serve(s, fds);
 			continue;
 		}
-		assert_true(workers_reaped(s, waitpid(-1, NULL, 0))); /* it has closed
-								       * its pipe */
+		assert_true(workers_reaped(s, waitpid(-1, NULL, 0))); /* pipe is closed */
 	}
 }
 

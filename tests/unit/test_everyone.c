@@ -201,8 +201,7 @@ static void test_it_is_said_when_all_have_got_it(void **state)
 		supervisor_signal(&s, 0, SIGCONT);
 	}
 	struct ask last = { .id = 9, .argv = true_argv };
-	(void)supervisor_run(&s, &last); /* any other report would have come before its
-					  * answer */
+	(void)supervisor_run(&s, &last); /* other reports would have come by now */
 	assert_int_equal(s.paused, 10);
 	supervisor_signal(&s, 0, SIGKILL);
 	(void)supervisor_answer(&s);

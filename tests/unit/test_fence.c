@@ -1,4 +1,5 @@
-/* What a fence permits.  Each case runs in a child, since a domain is for ever. */
+/* A fence: the operations that it permits.  Each case runs in a child, since a
+ * domain is for ever. */
 #include "sandbox/fence.h"
 
 #include <setjmp.h>

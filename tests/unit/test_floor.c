@@ -167,8 +167,7 @@ struct sample {
 /* Samples of the table's meaning. */
 static const struct sample samples[] = {
 	{ "ioctl", { 0, 0x5412 }, SECCOMP_RET_ERRNO | EPERM },	    /* TIOCSTI */
-	{ "ioctl", { 0, 0x100005412 }, SECCOMP_RET_ERRNO | EPERM }, /* and with high
-								     * bits set */
+	{ "ioctl", { 0, 0x100005412 }, SECCOMP_RET_ERRNO | EPERM }, /* high bits set */
 	{ "ioctl", { 0, 0x541c }, SECCOMP_RET_ERRNO | EPERM },	    /* TIOCLINUX */
 	{ "ioctl", { 0, 0x5401 }, ALLOWED },			    /* TCGETS */
 	{ "ioctl", { 0x5412, 0 }, ALLOWED },

@@ -69,8 +69,7 @@ static void test_what_was_put_is_got(void **state)
 
 	(void)state;
 	buffer_init(&b, 1000);
-	for (int round = 0; round < 2; round++) { /* the second frame is behind the
-						   * first */
+	for (int round = 0; round < 2; round++) { /* the second follows the first */
 		size_t begun = frame_begin(&b, 7, 9);
 		frame_put_u32(&b, UINT32_MAX);
 		frame_put_u64(&b, UINT64_MAX);

@@ -122,10 +122,8 @@ static void test_its_death_while_all_stand_is_noticed(void **state)
 	char bytes[8];
 	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* it was heard */
 	freezer_release(&f);
-	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* the process is told to
-							        * let go */
-	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* then the end that
-							        * kills it comes */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 1); /* told to let go, */
+	assert_int_equal(read(hold, bytes, sizeof(bytes)), 0); /* then to end by a kill */
 	assert_true(freezer_reaped(&f, PID, NOW));
 	assert_false(f.is_lost);
 	ended();

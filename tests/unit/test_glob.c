@@ -1,4 +1,5 @@
-/* What patterns match, as data; tests/run/errand.bats compares with bash. */
+/* Patterns and the names that they match, as data; tests/run/errand.bats
+ * compares with bash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

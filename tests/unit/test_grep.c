@@ -352,8 +352,7 @@ static void compare_with_ripgrep(const struct world *w, const struct grep_case *
 	AUTO_FREE char *ours = ask_ourselves(w->root, &p, 1);
 	prepared_done(&p);
 	if (!rust)
-		return assert_string_equal(ours, ""); /* only patterns that match no
-						       * text */
+		return assert_string_equal(ours, ""); /* no text matches */
 	if ((c - cases) % 8 == 0)
 		compare_files(w, c, rust, ours);
 	AUTO_FREE char *a = sorted(ours, is_text);

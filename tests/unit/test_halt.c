@@ -84,8 +84,7 @@ static void test_a_child_that_is_stopped_is_seen_and_continued(void **state)
 	}
 	assert_false(halt_has(pid));
 	stop(pid);
-	assert_true(halt_has(pid) && halt_has(pid)); /* asking does not consume the
-						      * state */
+	assert_true(halt_has(pid) && halt_has(pid)); /* asking consumes nothing */
 	halt_end(pid);
 	assert_false(halt_has(pid));
 	stop(pid);

@@ -243,8 +243,7 @@ static void what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	struct scene *s = *state;
 
-	assert_int_equal(say_started(s, 1), 0); /* about no job of this test: maybe a
-						 * session's */
+	assert_int_equal(say_started(s, 1), 0); /* unknown here: maybe a session's */
 	run(s, 1, client(0));
 	assert_int_equal(say_started(s, 1), -1);
 	assert_int_equal(say_failed(s, 1), -1);

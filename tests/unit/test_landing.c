@@ -68,8 +68,7 @@ static void play_below(void *arg)
 	CHECK(chdir(arg) == 0 && mkdir("to", 0755) == 0);
 	landing_init(&l);
 	CHECK(landing_open(&l, "to", "name", false, &e) == 0 && !strcmp(l.rename, "name"));
-	CHECK(mkdirat(l.folder, "name", 0555) == 0); /* a closed folder cannot be moved
-						      * as it is */
+	CHECK(mkdirat(l.folder, "name", 0555) == 0); /* unmovable while closed */
 	CHECK(landing_settle(&l, &e) == 0);
 	landing_done(&l);
 	struct stat st;

@@ -104,8 +104,7 @@ static int start(void **state, bool has_lease)
 	x.open = scene_open_fds();
 	policy_init(&x.policy);
 	launch_init(&x.launch, &x.policy);
-	x.launch.sandbox.pid = start_process(); /* started first: it holds no end of a
-						 * connection */
+	x.launch.sandbox.pid = start_process(); /* first: it inherits no connection */
 	x.launch.sandbox.channel = make_pair(&x.channel);
 	if ((has_lease ? registry_create_waiting("box", &x.entry, &e) :
 			 registry_create("box", &x.entry, &e)) < 0)

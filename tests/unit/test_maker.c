@@ -119,8 +119,7 @@ static void test_it_is_given_its_descriptors_its_words_and_its_name(void **state
 		  "echo x >&3; echo '{" NONE "' >&4");
 	assert_int_equal(maker_judge(&m, &e), 0);
 	assert_int_equal(strlen(m.name), strlen("p-12345678"));
-	assert_int_equal(read(m.lease, &byte, 1), 1); /* reads the other end of the
-						       * lease */
+	assert_int_equal(read(m.lease, &byte, 1), 1); /* the other end of it */
 	maker_done(&m);
 	maker_done(&m);
 	assert_int_equal(m.says, -1);

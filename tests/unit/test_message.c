@@ -64,8 +64,7 @@ static void test_exec(void **state)
 	assert_string_equal(got.env[0], "A=b");
 	assert_null(got.env[1]);
 	assert_int_equal(got.rlimit_count, EXEC_MAX_RLIMITS);
-	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++) { /* the struct's padding may
-							   * differ */
+	for (uint32_t i = 0; i < EXEC_MAX_RLIMITS; i++) { /* padding may differ */
 		assert_int_equal(got.rlimits[i].resource, x.rlimits[i].resource);
 		assert_int_equal(got.rlimits[i].soft, x.rlimits[i].soft);
 		assert_int_equal(got.rlimits[i].hard, x.rlimits[i].hard);

@@ -329,8 +329,7 @@ static void test_masks_hide_what_they_cover(void **state)
 	add(&w, STEP_PROC, "/proc", 0, NULL);
 	add(&w, STEP_MASK, "/proc/version", 0, NULL);
 	add(&w, STEP_MASK, "/proc/irq", 0, NULL);
-	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* not every kernel has all of
-						        * them */
+	add(&w, STEP_MASK, "/proc/nonesuch", 0, NULL); /* absent in some kernels */
 	add(&w, STEP_MASK, "/secret", 0, NULL);
 	add(&w, STEP_READONLY, "/proc/sys", 0, NULL);
 	add(&w, STEP_DIR, "/dev/pts", 0755, NULL);

@@ -123,10 +123,7 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 		{ 0, OUTPUTS_STUCK_MS - 1, false, OUTPUTS_STUCK_MS },
 		{ 0, OUTPUTS_STUCK_MS, true, 0 },
 		{ 0, OUTPUTS_STUCK_MS + 1, true, 0 },
-		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* the
-									       * client
-									       * has
-									       * read */
+		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* it has read */
 	};
 	int fd, ours;
 	struct client *c = control_client(&x, &ours);

@@ -169,8 +169,7 @@ static void play_copy(void *arg)
 	CHECK((fcntl(fd, F_GET_SEALS) & all) == all);
 }
 
-/* The program is installed in a folder that the user whom root becomes may not
- * enter. */
+/* The program is in a folder that the user that root becomes may not enter. */
 static void test_where_it_cannot_be_reached_it_is_a_sealed_copy(void **state)
 {
 	if (geteuid() != 0) {

@@ -110,8 +110,7 @@ static void test_the_line_is_drawn_ten_times_a_second_and_at_the_end(void **stat
 	size_t lines = 0;
 	for (const char *at = told; (at = strchr(at, '\r')); at++)
 		lines++;
-	assert_int_equal(lines, 5); /* at the beginning, three times, and when it is
-				     * erased */
+	assert_int_equal(lines, 5); /* at the start, three times, and at the end */
 	assert_non_null(strstr(told, "2 of 2 layers"));
 	assert_false(p.is_drawn);
 }

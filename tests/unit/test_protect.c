@@ -83,7 +83,7 @@ static void test_wildcards_stand_for_characters_and_for_names(void **state)
 		{ "a?c", "a/c", PROTECTED_NOT },
 		{ "a/*/c", "a/b/c", PROTECTED_YES },
 		{ "a/*/c", "a/b", PROTECTED_ABOVE },
-		{ "a/* below it there may be a c */
+		{ "a/*/c", "a/c", PROTECTED_ABOVE }, /* below it there may be a c */
 		{ ".git/modules/**/hooks", ".git/modules/hooks", PROTECTED_YES },
 		{ ".git/modules/**/hooks", ".git/modules/a/b/hooks/x", PROTECTED_YES },
 		{ ".git/modules/**/hooks", ".git/modules", PROTECTED_ABOVE },

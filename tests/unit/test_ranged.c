@@ -1,5 +1,5 @@
-/* ranged: the copies of layers have their owners, are made once, whole or not at all, and
- * can be removed again. */
+/* ranged: copies of layers have their owners, are made once, completely or not
+ * at all, and can be removed again. */
 #include "rootfs-tools/ranged.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 static struct idmaps maps;
 static bool has_maps;
 
-/* A store with layer A; its `fs` is the working directory. */
+/* A store with layer A; its folder `fs` is the working directory. */
 struct shop {
 	struct store s;
 	struct list hexes;
@@ -82,7 +82,8 @@ static unsigned entries_of(const char *path)
 	return dir ? count - 2 : 0;
 }
 
-/* Whose it is outside, and that no setuid bit is missing. */
+/* Returns the status of a file in the copy, and checks that no setuid bit is
+ * missing. */
 static struct stat copy_of(const struct shop *w, const char *path)
 {
 	AUTO_FREE char *at = text_format("%s/" HEX_A "/fs/%s", w->copies, path);
@@ -123,8 +124,8 @@ static uint32_t outside(const struct idmap *m, uint32_t id)
 	return id < 1000 ? m[0].outside + id : id == 1000 ? m[1].outside : m[2].outside + id - 1001;
 }
 
-/* An attribute that says nothing, or something else than three numbers, is none: as where
- * an image is looked at (merged.h). */
+/* An attribute that does not have exactly three numbers is ignored, as in the
+ * lookup of an image (merged.h). */
 static void test_files_belong_to_whom_the_layer_says(void **state)
 {
 	static const struct {
@@ -236,7 +237,7 @@ static void test_what_is_there_is_not_made_again(void **state)
 	ino_t first = copy_of(&w, "").st_ino;
 	layer(&w.s, HEX_B);
 	list_add(&w.hexes, HEX_B);
-	list_add(&w.hexes, HEX_A); /* an image may have one twice */
+	list_add(&w.hexes, HEX_A); /* an image may list a layer twice */
 	assert_int_equal(ranged_make(&w.s, &maps, &w.hexes, on_begin, &w.e), 0);
 	assert_int_equal(times_begun, 2);
 	assert_int_equal(todo.layers, 1);
@@ -245,7 +246,7 @@ static void test_what_is_there_is_not_made_again(void **state)
 	done(&w);
 }
 
-/* What somebody was killed over, and what fails now. */
+/* Neither a killed process nor a failure leaves a partial copy. */
 static void test_nothing_half_is_left(void **state)
 {
 	struct shop w;
@@ -260,7 +261,7 @@ static void test_nothing_half_is_left(void **state)
 	assert_int_equal(make(&w), 0);
 	assert_int_equal(entries_of(w.copies), 1);
 	(void)copy_of(&w, "more");
-	list_add(&w.hexes, HEX_B); /* which is not there */
+	list_add(&w.hexes, HEX_B); /* layer B does not exist */
 	assert_int_equal(make(&w), -1);
 	assert_int_equal(w.e.kind, ERR_NOT_FOUND);
 	assert_int_equal(entries_of(w.copies), 1);
@@ -351,7 +352,7 @@ static void test_what_has_changed_is_seen(void **state)
 	done(&w);
 }
 
-/* Root becomes somebody who has a range. */
+/* Root becomes a user who has a range. */
 static void become(void)
 {
 	const struct passwd *pw = getpwuid(geteuid());

@@ -97,7 +97,7 @@ static void test_one_that_is_used_is_not_removed(void **state)
 	store_done(&s);
 }
 
-/* With a 0 at its end, as the compiler puts it. */
+/* Ends with a 0, which the compiler adds. */
 #define TEXT(t) MAGIC t, sizeof(MAGIC t)
 
 static void test_what_is_not_understood_is_refused(void **state)
@@ -136,7 +136,7 @@ static void test_what_is_not_understood_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct recipe r = { .size = 77 };
 		struct err e = { 0 };
-		/* Copied to the byte, so that a read beyond it is seen. */
+		/* An exact copy, so that a sanitizer sees a read beyond it. */
 		AUTO_FREE char *text = malloc(bad[i].len + !bad[i].len);
 		memcpy(text, bad[i].text, bad[i].len);
 		if (recipe_parse(text, bad[i].len, &r, &e) == 0)

@@ -97,7 +97,8 @@ static void test_what_is_none_is_refused(void **state)
 	}
 }
 
-/* As the name of a file, with three bytes for a slash, it has 255 bytes at most. */
+/* As a file name, in which a slash takes three bytes, a reference has 255 bytes
+ * at most. */
 static void test_the_longest_has_room(void **state)
 {
 	const char *fits = "docker.io/a/" A50 A50 A50 A50 A10 A10 A10 ":x";

@@ -1,4 +1,4 @@
-/* A child under the filter, whose listener is served here. */
+/* A child runs under the filter; the test serves the filter's listener. */
 #include "sandbox/refusals.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static void test_refusals_are_told_and_nothing_else_is_changed(void **state)
 	expect_telling(&p);
 }
 
-/* What both answer, of which the kernel takes the stricter (seccomp(2)). */
+/* Combines two filters' answers: the kernel takes the stricter (seccomp(2)). */
 static uint32_t both(uint32_t top, uint32_t below)
 {
 	const int32_t a = (int32_t)(top & SECCOMP_RET_ACTION_FULL);
@@ -94,14 +94,15 @@ static void test_what_pretends_hides_no_refusal_from_the_listener(void **state)
 
 		const uint32_t was = bpf_run(pretend.insns, pretend.count, &data);
 
-		/* The same without a listener; with one it is the one below that tells. */
+		/* Without a listener the answer is the same; with one the lower
+		 * filter reports. */
 		assert_int_equal(both(is, low), both(was, low));
 		assert_true(!seccomp_is_told(low) || is == SECCOMP_RET_ALLOW);
 	}
 	seccomp_done(&above);
 }
 
-/* Whatever is refused, there is a row for it. */
+/* Each kind of refusal has a row. */
 static void test_there_is_a_row_for_each_kind(void **state)
 {
 	struct syscall_kind kinds[4 * REFUSALS_MAX];
@@ -147,11 +148,11 @@ static void test_tokens_come_back_with_time_and_no_faster(void **state)
 	r.listener = 0;
 	r.tokens = 0;
 	r.refilled_ms = 1000;
-	refusals_refill(&r, 1001); /* half a one */
+	refusals_refill(&r, 1001); /* half a token */
 	assert_int_equal(r.tokens, 0);
 	refusals_refill(&r, 1002);
 	assert_int_equal(r.tokens, 1);
-	for (int64_t ms = 1003; ms <= 1500; ms++) /* often: nothing is lost, or won */
+	for (int64_t ms = 1003; ms <= 1500; ms++) /* small steps add up exactly */
 		refusals_refill(&r, ms);
 	assert_int_equal(r.tokens, REFUSALS_PER_S / 2);
 	refusals_refill(&r, 1000000);
@@ -193,11 +194,11 @@ static void test_without_a_token_nobody_looks_until_some_are_due(void **state)
 struct world {
 	struct refusals refusals;
 	struct seccomp_program filter;
-	pid_t pid, session; /* what is to be told of its calls */
+	pid_t pid, session; /* the process whose calls are reported */
 	int64_t now;
 };
 
-/* A child under the telling filter, that does `play`. */
+/* Starts a child under the reporting filter; the child runs `play`. */
 static void begin(struct world *w, int (*play)(void))
 {
 	struct err e = { 0 };
@@ -235,8 +236,9 @@ static void begin(struct world *w, int (*play)(void))
 	skip();
 }
 
-/* Serves until nobody is left; the exit code.  The time is the test's: it goes on only
- * where there is nothing to do before it has, and then to when there is. */
+/* Serves until the child has gone; returns its exit code.  The test sets the
+ * time: while there is nothing to do, the time jumps to the next moment at
+ * which there is. */
 static int serve(struct world *w)
 {
 	int status;
@@ -316,8 +318,8 @@ static int storm(void)
 	return 0;
 }
 
-/* Half a second's tokens more than there are, which are waited for: no call is answered
- * without one. */
+/* The child makes half a second's tokens more calls than there are tokens.  No
+ * call is answered without a token, so these calls wait. */
 static void test_a_storm_waits_for_tokens_and_each_call_is_counted_once(void **state)
 {
 	struct world w;
@@ -325,7 +327,7 @@ static void test_a_storm_waits_for_tokens_and_each_call_is_counted_once(void **s
 	(void)state;
 	begin(&w, storm);
 	assert_int_equal(serve(&w), 0);
-	/* After one pause more the listener tells that the child has gone. */
+	/* After one more pause the listener reports that the child has gone. */
 	assert_int_equal(w.now, BEGUN_MS + 1000 * (STORM - REFUSALS_BURST) / REFUSALS_PER_S +
 					REFUSALS_PAUSE_MS);
 	assert_int_equal(w.refusals.count, 1);
@@ -350,7 +352,7 @@ static void test_nobody_is_let_through_when_nobody_listens(void **state)
 	assert_int_equal(WEXITSTATUS(status), 9);
 }
 
-/* What the kernel has counted and is gone again is not waited for. */
+/* A call that the kernel has counted, and whose caller is gone, is not waited for. */
 static void test_a_caller_that_is_killed_holds_nobody(void **state)
 {
 	struct world w;

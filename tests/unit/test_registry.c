@@ -1,5 +1,5 @@
-/* The registry of sandboxes: who has a name, what is told of it, and what may stand in
- * its way. */
+/* The registry of sandboxes: which sandbox has a name, what is stored about it,
+ * and files that are in the way. */
 #include "sandbox/registry.h"
 
 #include <setjmp.h>
@@ -130,7 +130,7 @@ static void test_texts_are_bounded_and_one_line(void **state)
 	assert_int_equal(registry_look("one", &item, &e), 0);
 	assert_string_equal(item.info, "{}");
 	registry_item_done(&item);
-	/* It has ended all the same. */
+	/* The sandbox has ended all the same. */
 	assert_int_equal(registry_end(&r, huge, REGISTRY_KEEP, &e), -1);
 	registry_done(&r);
 	expect_absent("one");
@@ -232,7 +232,7 @@ static void test_its_socket_is_reached_by_name(void **state)
 
 	create("one", &r);
 	assert_int_equal(registry_connect("one", &e), -1);
-	assert_int_equal(e.kind, ERR_SYSTEM); /* it lives, and has none yet */
+	assert_int_equal(e.kind, ERR_SYSTEM); /* it lives, but has no socket yet */
 	AUTO_CLOSE int server = registry_listen(&r, &e);
 	if (server < 0)
 		fail_msg("%s", e.text);
@@ -249,7 +249,7 @@ static void test_its_socket_is_reached_by_name(void **state)
 	assert_int_equal(fcntl(client, F_GETFL) & O_NONBLOCK, 0);
 	own_close(&server);
 	assert_int_equal(registry_connect("one", &e), -1);
-	assert_int_equal(e.kind, ERR_SYSTEM); /* nobody listens */
+	assert_int_equal(e.kind, ERR_SYSTEM); /* the socket has no listener */
 	end(&r, REGISTRY_KEEP);
 	assert_int_equal(registry_connect("one", &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
@@ -352,7 +352,7 @@ static void test_a_hundred_ended_ones_are_kept(void **state)
 	expect_ended("n104", RECORD);
 }
 
-/* A process may hold fewer descriptors than that: they are 4 owners. */
+/* A process may hold fewer than 1000 descriptors: they suffice for 4 owners. */
 #define MANY 1000
 
 __attribute__((noreturn)) static void own_many(int from, int done, int hold)
@@ -366,7 +366,7 @@ __attribute__((noreturn)) static void own_many(int from, int done, int hold)
 		AUTO_FREE char *name = text_format("n%d", i);
 		CHECK(registry_create(name, &r, &e) == 0);
 		CHECK(registry_set_info(&r, "{\"name\":\"n\",\"image\":\"host\"}", &e) == 0);
-		own_close(&r.state); /* what it can do without */
+		own_close(&r.state); /* the entry works without it */
 		own_close(&r.folder);
 	}
 	say(done);
@@ -374,7 +374,7 @@ __attribute__((noreturn)) static void own_many(int from, int done, int hold)
 	_exit(0);
 }
 
-/* Of the processor: others may be at work on this machine. */
+/* Processor time, since other processes may use this machine. */
 static int64_t cpu_us(void)
 {
 	struct timespec now;
@@ -439,7 +439,7 @@ static void test_what_is_no_folder_of_ours_is_left_alone(void **state)
 	scene_link(state, "hutch/self", "one");
 	scene_link(state, "hutch/nowhere", "/nonexistent");
 	scene_file(state, "hutch/file", "x");
-	scene_dir(state, "hutch/open"); /* 0755 */
+	scene_dir(state, "hutch/open"); /* mode 0755 */
 	static const char *const names[] = { "link", "self", "nowhere", "file", "open" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct registry_entry other;
@@ -548,7 +548,7 @@ static bool has_rest(const char *folder)
 	       count_in(&state, "hutch/.ended") > 0;
 }
 
-/* No room for a page, and then for one inode less than is needed each time. */
+/* First without room for a page, then each time with one inode less than needed. */
 static void play_full_disk(void *folder)
 {
 	struct registry_entry r;
@@ -586,7 +586,7 @@ static void play_full_at_the_end(void *folder)
 	CHECK(registry_end(&r, RECORD, REGISTRY_KEEP, &e) == 0);
 	registry_done(&r);
 	CHECK(registry_find_ended("one", &item, &e) == 0 && !strcmp(item.record, RECORD));
-	/* A record that has no room is replaced by one that has. */
+	/* A record without room is replaced by one that fits. */
 	use_tmpfs(folder, "size=64k");
 	CHECK(registry_create("one", &r, &e) == 0);
 	fill_disk(folder);

@@ -1,6 +1,6 @@
-/* How sandboxes with names end, who learns of it, and who has the name then.  Owners
- * that are killed are children; we are a subreaper, so that their janitors can be
- * waited for. */
+/* How sandboxes with names end, which processes learn of that, and which one
+ * gets the name then.  Killed owners are children of the test.  The test is a
+ * subreaper, so that it can wait for their janitors. */
 #include "sandbox/registry_end.h"
 
 #include <setjmp.h>
@@ -26,10 +26,10 @@
 struct owner {
 	const char *name, *renamed;
 	bool has_janitor;
-	bool writes_record; /* and is killed before it has ended the rest */
+	bool writes_record; /* and is killed before it has undone the rest */
 };
 
-/* Owns the name until it is killed; its stdout tells that it does. */
+/* Owns the name until it is killed; its stdout tells when it does. */
 __attribute__((noreturn)) static void own(const struct owner *o)
 {
 	static const struct terminal no_terminal = { .fd = -1 };
@@ -74,7 +74,7 @@ static pid_t start_owner(const struct owner *o)
 	return pid;
 }
 
-/* Blocked in the kernel: in flock(2) of a lock. */
+/* True while the process is blocked in flock(2). */
 static bool is_blocked(void *who)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/stat", (int)*(const pid_t *)who);
@@ -128,7 +128,7 @@ static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state
 	assert_int_equal(count_in(state, "hutch"), 2);
 }
 
-/* Whatever is done first with one left over. */
+/* The first operation on a sandbox whose owner was killed. */
 static void look_by_open(void)
 {
 	expect_absent("one");
@@ -176,7 +176,7 @@ static void test_one_left_over_is_ended_by_whoever_comes_across_it(void **state)
 	}
 }
 
-/* A janitor at work holds the lock and not the folder's. */
+/* A janitor at work holds the lock of the name, and not that of the folder. */
 static void test_one_that_is_tidied_up_is_waited_for_and_not_taken(void **state)
 {
 	struct registry_entry old, r;
@@ -230,7 +230,7 @@ static void test_what_was_being_made_or_removed_is_swept(void **state)
 #define RACERS 8
 #define ROUNDS 200
 
-/* Waits for the end of `go`, and takes the name; keeps it until `hold` ends. */
+/* Waits until `go` ends, takes the name, and keeps it until `hold` ends. */
 __attribute__((noreturn)) static void race(int go, int done, int hold)
 {
 	struct registry_entry r;
@@ -243,7 +243,7 @@ __attribute__((noreturn)) static void race(int go, int done, int hold)
 	CHECK(has_won || e.kind == ERR_EXISTS);
 	say(done);
 	CHECK(read(hold, &byte, 1) == 0);
-	_exit(has_won ? 7 : 0); /* as if it were killed: the next round finds it left over */
+	_exit(has_won ? 7 : 0); /* like a killed one: next round finds it */
 }
 
 static int run_race(void)
@@ -282,15 +282,15 @@ static void test_of_many_creators_exactly_one_wins(void **state)
 
 	for (int i = 0; i < ROUNDS; i++)
 		assert_int_equal(run_race(), 1);
-	/* Nobody was ended twice, nobody was lost. */
+	/* No sandbox was ended twice, and none was lost. */
 	assert_int_equal(registry_list(true, &list, NULL), 0);
 	assert_int_equal(list.count, REGISTRY_ENDED_MAX);
 	registry_list_done(&list);
 	assert_int_equal(count_in(state, "hutch/.tmp"), 0);
 }
 
-/* Creators that end what they made, removers that kill, lists: all at once.  Who
- * has made a name has it until it ends it itself. */
+/* Processes that create and end, that remove and kill, and that list, all at
+ * once.  A creator has its name until it ends the sandbox itself. */
 __attribute__((noreturn)) static void churn(int seed)
 {
 	struct registry_entry r;
@@ -308,7 +308,7 @@ __attribute__((noreturn)) static void churn(int seed)
 		}
 		CHECK(registry_look("one", &item, &e) == 0 && !strcmp(item.id, r.id));
 		registry_item_done(&item);
-		if ((i + seed) % 3) /* else it is as if it were killed */
+		if ((i + seed) % 3) /* otherwise it is as if it were killed */
 			CHECK(registry_end(&r, RECORD, i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
 					   &e) == 0);
 		registry_done(&r);
@@ -335,7 +335,7 @@ static void test_who_has_a_name_keeps_it_whatever_others_do(void **state)
 
 /* --- waiting --------------------------------------------------------------- */
 
-/* Waits for the end of "one" in a child, which prints the record. */
+/* Forks a child that waits for the end of "one" and prints the record. */
 static pid_t start_waiter(int *ret_out)
 {
 	int ends[2];
@@ -385,7 +385,7 @@ static void test_who_waits_gets_the_record_whatever_becomes_of_the_folder(void *
 			await_blocked(pids[w]);
 			assert_false(scene_readable(outs[w], 0));
 		}
-		/* The lock is let go of, although others have it open. */
+		/* The lock is released although other processes have it open. */
 		assert_int_equal(registry_end(&r, RECORD, rests[i], NULL), 0);
 		for (int w = 0; w < 3; w++)
 			expect_record(&outs[w], RECORD);
@@ -414,7 +414,7 @@ static void test_who_waits_learns_of_a_kill(void **state)
 			expect_record(&outs[w], cases[i].record);
 		wait_for_all();
 	}
-	/* It has ended: at once. */
+	/* It has ended, so the wait returns at once. */
 	assert_int_equal(registry_wait("one", &record, NULL), 0);
 	assert_non_null(strstr(record, "host_gone"));
 	free(record);
@@ -423,7 +423,7 @@ static void test_who_waits_learns_of_a_kill(void **state)
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 }
 
-/* The folder is taken away under its owner, by hand. */
+/* The folder is removed by hand under its owner. */
 static void test_who_waits_is_told_even_if_the_folder_is_gone(void **state)
 {
 	struct registry_entry r;

@@ -1,4 +1,4 @@
-/* Sandboxes are told of when they can be asked, and not before. */
+/* The watch reports a sandbox once it can be asked, and not before. */
 #include "sandbox/registry_watch.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/register.h"
 
 struct told {
-	char names[256]; /* each with a blank behind it */
+	char names[256]; /* each followed by a blank */
 };
 
 static void take(void *who, const char *name)
@@ -52,7 +52,7 @@ static void test_one_is_told_of_when_it_listens(void **state)
 	expect(&w, "");
 	create("a", &a);
 	create("b", &b);
-	expect(&w, ""); /* their folders are there by now */
+	expect(&w, ""); /* their folders exist by now */
 	assert_int_equal(registry_set_info(&a, "{}", &e), 0);
 	expect(&w, "");
 	listen_now(&b);
@@ -108,7 +108,8 @@ static void test_those_that_are_there_are_listed_and_then_waited_for(void **stat
 	end(&b, REGISTRY_REMOVE);
 }
 
-/* More than the kernel keeps: fs.inotify.max_queued_events, 16,384 by default. */
+/* More events than the kernel keeps: fs.inotify.max_queued_events, 16,384 by
+ * default. */
 static void test_what_the_kernel_dropped_is_looked_for(void **state)
 {
 	struct registry_watch w;

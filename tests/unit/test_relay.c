@@ -1,5 +1,5 @@
-/* relay and terminal: what goes between a command's terminal and the
- * supervisor's pipes, both by the module alone and through the executor. */
+/* relay and terminal: the bytes between a command's terminal and the
+ * supervisor's pipes, by the module alone and through the executor. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void test_the_end_of_input_ends_a_reader(void **state)
 	} rows[] = {
 		{ "", "" },
 		{ "abc\n", "abc\r\nabc\r\n" },
-		{ "abc", "abcabc" }, /* an open line needs a second ^D */
+		{ "abc", "abcabc" }, /* an incomplete line needs a second ^D */
 	};
 
 	(void)state;
@@ -56,7 +56,7 @@ static void test_the_end_of_input_is_no_end_without_a_character_for_it(void **st
 	assert_int_equal(terminal_finish(&t).status, SIGKILL);
 }
 
-/* The order of the two ends matters: first all output, then *exited*. */
+/* The order of the two ends matters: all output first, then *exited*. */
 static void test_nothing_is_lost_in_six_thousand_short_commands(void **state)
 {
 	enum { COMMANDS = 6000 };
@@ -151,7 +151,7 @@ static void test_output_that_waits_holds_this_command_and_no_other(void **state)
 		supervisor_run(&t.s, &ping);
 	supervisor_signal(&t.s, 1, SIGKILL);
 	for (int i = 0; i < 10; i++)
-		supervisor_run(&t.s, &ping); /* and *exited* about 1 waits too */
+		supervisor_run(&t.s, &ping); /* *exited* about 1 waits as well */
 	AUTO_FREE char *got = read_all(t.out);
 	assert_true(strlen(got) > 60000 && strlen(got) < 400000);
 	assert_int_equal(terminal_finish(&t).status, SIGKILL);
@@ -163,12 +163,12 @@ static void test_who_writes_on_after_the_end_delays_it_not(void **state)
 
 	(void)state;
 	terminal_begin(&t, SH("trap '' HUP; yes & echo begun; exit 4"));
-	AUTO_FREE char *got = read_all(t.out); /* ends: the terminal is closed */
+	AUTO_FREE char *got = read_all(t.out); /* ends, since the terminal is closed */
 	assert_non_null(strstr(got, "begun\r\n"));
 	assert_int_equal(terminal_finish(&t).status, 4);
 }
 
-/* As full as pages that are written in parts can be expected to make it. */
+/* As full as a pipe gets when its pages are filled in parts. */
 static bool is_pipe_full(void *terminal)
 {
 	const struct on_terminal *t = terminal;
@@ -191,8 +191,8 @@ static bool is_sleeping(void *terminal)
 	return strcmp(name, "sleep\n") == 0;
 }
 
-/* A full pipe, an ended input, a closed terminal: none may make poll(2) return
- * again and again.  The executor comes to rest in each. */
+/* A full pipe, an ended input and a closed terminal must not make poll(2)
+ * return again and again: the executor comes to rest in each case. */
 static void test_waiting_costs_no_processor_time(void **state)
 {
 	static const struct {
@@ -212,7 +212,7 @@ static void test_waiting_costs_no_processor_time(void **state)
 		terminal_begin(&t, SH(rows[i].script));
 		own_close(&t.in);
 		patience_wait(rows[i].has_come_so_far, &t);
-		supervisor_run(&t.s, &second); /* it has seen all of that */
+		supervisor_run(&t.s, &second); /* it has handled all of that by now */
 		supervisor_await_rest(&t.s);
 		supervisor_signal(&t.s, 1, SIGKILL);
 		free(read_all(t.out));
@@ -235,8 +235,8 @@ static void test_a_full_queue_stops_the_reading(void **state)
 	assert_int_equal(terminal_open(&terminal, 24, 80), 0);
 	relay_init(&r, &terminal, in[0], out[1]);
 	assert_int_equal(fcntl(in[1], F_SETFL, O_NONBLOCK), 0);
-	/* Nobody reads on the slave: it takes its fill, the queue takes 64 KiB,
-	 * the pipe takes 64 KiB, and that is where it ends. */
+	/* The slave has no reader: its buffer fills, the queue takes 64 KiB and
+	 * the pipe 64 KiB, and then writing stops. */
 	size_t sent = 0;
 	for (int i = 0; i < 1000; i++) {
 		ssize_t n = write(in[1], block, sizeof(block));

@@ -1,5 +1,5 @@
-/* replica: the copy of an image is what overlayfs would show of it, and nothing that the
- * image has in it leads out of the two folders. */
+/* replica: the copy of an image has what overlayfs would show of it, and
+ * nothing in the image leads out of the two folders. */
 #include "rootfs-tools/replica.h"
 
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 
 #include "tests/unit/scene.h"
 
-/* Run in the folder of the test, which has layers `a` and `b`, or the folder `f`, and `to`
- * to copy to. */
+/* Runs in the folder of the test, which has the layers `a` and `b`, or the
+ * folder `f`; the copy goes to `to`. */
 struct copy {
 	const char *from;
 	bool has_layers;
@@ -45,7 +45,7 @@ static int leave(void **state)
 	return chdir("/") == 0 ? scene_teardown(state) : -1;
 }
 
-/* In a child: who calls has changed its directory. */
+/* Runs in a child, since the caller changes its working directory. */
 static int copy(struct copy *c)
 {
 	struct list hexes = { 0 };
@@ -82,7 +82,7 @@ static struct stat look(const char *path)
 {
 	struct stat st = { 0 };
 
-	(void)lstat(path, &st); /* what is not there is all zeros */
+	(void)lstat(path, &st); /* a missing file is all zeros */
 	return st;
 }
 
@@ -150,7 +150,7 @@ static void test_looks_are_kept(void **state)
 		assert_int_equal(look(path).st_mtim.tv_sec, 2000);
 		assert_int_equal(look(path).st_mtim.tv_nsec, 2);
 	}
-	/* No setuid and setgid. */
+	/* Setuid and setgid bits are dropped. */
 	assert_int_equal(look("to/x").st_mode, S_IFREG | 0751);
 	assert_int_equal(look("to/closed").st_mode, S_IFREG);
 	assert_int_equal(look("to/pipe").st_mode, S_IFIFO | 0620);
@@ -183,8 +183,8 @@ static void test_content_is_kept_and_holes_stay_holes(void **state)
 	assert_int_equal(system("cmp f/holes to/holes"), 0);
 }
 
-/* A folder where a link was, a link where a folder was, and links to the host: none is
- * gone through. */
+/* A folder where a link was, a link where a folder was, and links to the host:
+ * the copy follows none. */
 static void test_no_link_leads_out(void **state)
 {
 	const char *const made[] = { "l", "l/a", "l/a/fs", "l/b", "l/b/fs", "l/a/fs/up",

@@ -1,5 +1,5 @@
-/* What is read out of a line of JSON is what stands there, and nothing is read that
- * does not. */
+/* A value read from a line of JSON is exactly the text in that line, and no
+ * other value is found. */
 #include "sandbox/cli/reply.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static struct reply scan(const char *line)
 	return r;
 }
 
-/* A member's text as it stands in the line; NULL: there is none. */
+/* A member's text as it is in the line; NULL: there is no such member. */
 static const struct {
 	const char *line, *path, *raw;
 } members[] = {
@@ -190,12 +190,12 @@ static void test_an_escaped_quote_ends_no_string(void **state)
 		count++;
 	}
 	assert_int_equal(count, ARRAY_LEN(items));
-	/* What was never scanned, and ends in the middle. */
+	/* Lines that were never scanned and end early. */
 	assert_int_equal(reply_get((struct reply){ "{\"a\\", 4 }, "a").len, 0);
 	assert_int_equal(reply_get((struct reply){ "{\"\\\"", 4 }, "a").len, 0);
 }
 
-/* Each byte is looked at a few times, and not once for each escape before it. */
+/* Each byte is read a few times, and not once for each escape before it. */
 static void test_many_escapes_cost_what_they_are(void **state)
 {
 	enum { MANY = 8 << 20 };
@@ -264,7 +264,7 @@ static void test_what_is_no_json_is_refused(void **state)
 	}
 }
 
-/* 60 deep, and a hundred thousand wide. */
+/* 60 levels deep, and a hundred thousand members wide. */
 static void test_depth_and_width_cost_no_stack(void **state)
 {
 	enum { DEEP = 60, WIDE = 100000 };

@@ -13,7 +13,7 @@
 #include "sandbox/result.h"
 #include "tests/unit/scene.h"
 
-/* What comes out on descriptor 2 of a child. */
+/* The output of a child on descriptor 2. */
 struct shown {
 	void (*show)(void);
 	const char *wanted;

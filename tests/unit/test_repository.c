@@ -1,4 +1,5 @@
-/* repository: what is in a folder of git's is found by any path, and broken once. */
+/* repository: files in a .git folder are found by any path, and a repository is
+ * broken only once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ static void test_what_is_in_a_broken_one_finds_it_and_why(void **state)
 	assert_null(repository_find(&r, "a/.git"));
 }
 
-/* In any order; a path that begins as another one does is another one. */
+/* Paths in any order; a path that only shares its beginning with another is a
+ * different one. */
 static void test_many_are_each_found(void **state)
 {
 	struct repositories r = { 0 };

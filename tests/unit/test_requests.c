@@ -1,5 +1,5 @@
-/* requests: every rule of docs/protocol.md that the supervisor could break ends
- * the executor; what it may do does not. */
+/* requests: each rule of docs/protocol.md that a supervisor can break ends the
+ * executor; permitted requests do not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 static char *bash_argv[] = { TEXT("bash"), NULL };
 
-/* As those of requests.h, but none of these is ever right. */
+/* Builders like those of requests.h, but none of these frames is ever valid. */
 
 static void put_exec_about_nothing(struct buffer *b)
 {
@@ -365,7 +365,7 @@ static void test_what_is_never_permitted_ends_it_when_ready(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
 		struct supervisor s;
 		supervisor_start(&s);
-		/* With the right descriptors, so that these are not the reason. */
+		/* With the right descriptors, so that they are not the reason. */
 		send_one(&s, in_every_state[i], 3);
 		supervisor_expect_violation(&s);
 	}
@@ -382,7 +382,7 @@ static void test_what_is_never_permitted_ends_it_when_busy(void **state)
 		pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 9).pid;
 		send_one(&s, in_every_state[i], 3);
 		supervisor_expect_violation(&s);
-		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace does it */
+		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace kills it */
 	}
 }
 
@@ -400,7 +400,7 @@ static void test_what_is_about_a_command_is_untimely_before_any(void **state)
 	}
 }
 
-/* With session 1 in it. */
+/* Starts an executor and session 1 in it. */
 static void start_with_session(struct supervisor *s)
 {
 	supervisor_start(s);
@@ -426,7 +426,7 @@ static void test_nothing_is_begun_beside_the_last_command(void **state)
 		pid_t pid = (pid_t)supervisor_expect(&s, MSG_STARTED, 9).pid;
 		send_one(&s, rows[i].put, rows[i].fds);
 		supervisor_expect_violation(&s);
-		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace does it */
+		assert_int_equal(kill(pid, SIGKILL), 0); /* no namespace kills it */
 	}
 }
 
@@ -446,7 +446,7 @@ static void test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own(void **
 		send_one(&s, bad[i], 0);
 		supervisor_expect_violation(&s);
 	}
-	/* An action's is in use, too. */
+	/* The id of an action is in use, too. */
 	struct supervisor s;
 	start_with_session(&s);
 	send_one(&s, put_sleep, 0);
@@ -468,11 +468,11 @@ static void test_a_session_ends_and_its_id_is_free(void **state)
 		supervisor_run(&s, &(struct ask){ .id = 7, .argv = true_argv });
 		assert_true(supervisor_fds(&s) < fds);
 	}
-	supervisor_end_tree(&s, 1); /* it is no more: nothing */
+	supervisor_end_tree(&s, 1); /* it has ended: nothing happens */
 	assert_int_equal(WEXITSTATUS(supervisor_end(&s)), 1);
 }
 
-/* Together, or it may be there in between. */
+/* In one write, or the process may exist in between. */
 static void put_open_and_end(struct buffer *b)
 {
 	put_open_1(b);
@@ -558,7 +558,7 @@ static void test_descriptors_with_another_request_end_it(void **state)
 			supervisor_expect_violation(&s);
 			continue;
 		}
-		/* It ends either way. */
+		/* The executor ends either way. */
 		assert_int_equal(supervisor_answer(&s).type, MSG_NONE);
 		(void)supervisor_wait(&s);
 	}

@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "policy/json.h"
 
-/* The reader refuses whatever is not strict JSON in strict UTF-8. */
+/* The reader accepts only strict JSON in strict UTF-8. */
 static struct json *parse(const char *text)
 {
 	struct err e = { 0 };
@@ -86,7 +86,7 @@ static void test_every_end_has_its_code(void **state)
 				  "\"remedy\":\"yes\"}"));
 }
 
-/* Names that somebody chose stand in messages. */
+/* Messages contain names that a user chose. */
 static const struct {
 	const char *text, *json;
 } hostile[] = {

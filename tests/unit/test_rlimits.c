@@ -24,13 +24,13 @@ static const struct exec_rlimit *find(const struct plan *p, int resource)
 	for (uint32_t i = 0; i < p->rlimit_count; i++) {
 		if (p->rlimits[i].resource != (uint32_t)resource)
 			continue;
-		CHECK(!found); /* once each */
+		CHECK(!found); /* each limit only once */
 		found = &p->rlimits[i];
 	}
 	return found;
 }
 
-/* The caller's soft and hard limit, and what a command gets. */
+/* The caller's soft and hard limit, and the command's. */
 static const struct share {
 	int resource;
 	uint64_t soft, hard, wanted;
@@ -54,7 +54,7 @@ static const struct share {
 	{ RLIMIT_RTPRIO, 0, 0, 0 },
 };
 
-/* Of a limit that the kernel itself does not look at. */
+/* Uses a limit that the kernel itself does not check. */
 static void play_lower(void *arg)
 {
 	const struct rlimit first = { 100, 4096 };
@@ -93,7 +93,7 @@ static void play_share(void *arg)
 	plan_init(&p);
 	CHECK(getrlimit(s->resource, &first) == 0);
 	if (first.rlim_max < s->hard)
-		return; /* not ours to raise */
+		return; /* raising it is not permitted */
 	CHECK(setrlimit(s->resource, &own) == 0);
 	CHECK(plan_rlimits(&p, &policy, &e) == 0);
 	const struct exec_rlimit *r = find(&p, s->resource);

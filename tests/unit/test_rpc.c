@@ -1,4 +1,5 @@
-/* A line of the control socket is a request, or an error that says why not. */
+/* A line of the control socket is either a request, or an error that gives the
+ * reason. */
 #include "sandbox/control/rpc.h"
 
 #include <setjmp.h>
@@ -100,7 +101,7 @@ static void each_line_is_a_request_or_says_why_not(void **state)
 		else if (!e.text[0] || !strstr(e.text, s->says))
 			fail_msg("%s: '%s'", s->text, e.text);
 		rpc_done(&r);
-		rpc_done(&r); /* what is done has nothing */
+		rpc_done(&r); /* a second call does nothing */
 	}
 }
 
@@ -129,7 +130,7 @@ static void more_values_than_allowed_are_refused(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	/* The array is a value too. */
+	/* The array counts as a value, too. */
 	for (size_t i = 0; i < len; i++)
 		text[i] = i % 2 ? '0' : ',';
 	text[0] = '[';

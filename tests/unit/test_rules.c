@@ -15,7 +15,7 @@
 
 static const char *const names[] = { "allow", "ask", "deny" };
 
-/* Rules, each on a line. */
+/* Reads rules, one a line. */
 static struct rules *rules_of(const char *lines)
 {
 	struct list texts = { 0 };

@@ -1,4 +1,4 @@
-/* The filters of the rung without namespaces, run in a machine of our own. */
+/* The filters for --isolation landlock, run in an interpreter. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 #define PASSES 0
 
-/* The errno, or PASSES. */
+/* Returns the errno, or PASSES. */
 static int answer(enum seccomp_rung which, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
 	const struct seccomp_data data = { .nr = (int)nr, .arch = OUR_ARCH, .args = { a, b, c } };
@@ -52,7 +52,7 @@ static void test_others_are_out_of_reach(void **state)
 		assert_int_equal(answer(SECCOMP_RUNG, second[i], 0, 0, 0), PASSES);
 		assert_int_equal(answer(SECCOMP_RUNG, second[i], 0, 4242, 0), EPERM);
 	}
-	/* Our own group's priority, and that of all of a user. */
+	/* The priority of our own process group, and of all processes of a user. */
 	assert_int_equal(answer(SECCOMP_RUNG, SYS_setpriority, 1, 0, 0), PASSES);
 	assert_int_equal(answer(SECCOMP_RUNG, SYS_setpriority, 2, 0, 0), EPERM);
 }
@@ -73,7 +73,7 @@ static void test_what_landlock_does_not_see_is_refused(void **state)
 	assert_int_equal(answer(SECCOMP_RUNG, SYS_openat, 0, 0, 0), PASSES);
 }
 
-/* Linux 6.8 to 6.17 has these; the numbers are the same on both architectures. */
+/* Calls of Linux 6.8 to 6.17; the numbers are the same on both architectures. */
 enum { SETXATTRAT = 463, GETXATTRAT, LISTXATTRAT, REMOVEXATTRAT,
        STATMOUNT = 457, LISTMOUNT, FILE_GETATTR = 468, FILE_SETATTR };
 
@@ -91,8 +91,8 @@ static void test_attributes_by_path_are_refused(void **state)
 	assert_int_equal(answer(SECCOMP_RUNG, LISTMOUNT, 0, 0, 0), EPERM);
 }
 
-/* A pair of stream or of packet sockets is connected for good; a datagram socket, and
- * SOCK_RAW makes one too, sends to any name. */
+/* A pair of stream or packet sockets stays connected.  A datagram socket sends
+ * to any name, and so does one that SOCK_RAW makes. */
 static void test_pairs_reach_nobody_else(void **state)
 {
 	enum { UNIX = 1, STREAM = 1, SEQPACKET = 5 };

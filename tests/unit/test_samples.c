@@ -1,4 +1,4 @@
-/* When what a sandbox uses is told. */
+/* When samples of a sandbox's usage are sent. */
 #include "sandbox/control/samples.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* How many samples wait for the client. */
+/* Returns the number of samples that wait for the client. */
 static unsigned count_told(const struct client *c)
 {
 	static const char word[] = "\"event\":\"sample\"";
@@ -50,14 +50,14 @@ static void test_one_is_told_at_each_interval(void **state)
 	static const struct {
 		int64_t at;
 		unsigned count;
-		int64_t due; /* the next one */
+		int64_t due; /* time of the next sample */
 	} rows[] = {
 		{ 0, 1, EVERY_MS }, /* the first at once */
 		{ 1, 1, EVERY_MS },
 		{ EVERY_MS - 1, 1, EVERY_MS },
 		{ EVERY_MS, 2, 2 * EVERY_MS },
 		{ 2 * EVERY_MS + 7, 3, 3 * EVERY_MS + 7 },
-		{ 9 * EVERY_MS, 4, 10 * EVERY_MS }, /* none is made up for */
+		{ 9 * EVERY_MS, 4, 10 * EVERY_MS }, /* missed ones are not made up for */
 	};
 	int fd;
 	struct client *c = control_client(&x, &fd);

@@ -14,8 +14,8 @@
 #include "base/own.h"
 #include "tests/unit/scene.h"
 
-/* A bus of the machine's own is in no way of this: XDG_RUNTIME_DIR comes first, and
- * /run/user/UID is not there for whoever has no session. */
+/* A bus of the machine does not disturb the test: XDG_RUNTIME_DIR comes first,
+ * and /run/user/UID exists only for a user with a session. */
 static void test_a_bus_is_a_socket_that_is_ours(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -31,16 +31,17 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	assert_int_equal(unlink(address.sun_path), 0);
 	AUTO_CLOSE int bus = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(bus, (void *)&address, sizeof(address)), 0);
-	assert_false(scope_has_bus()); /* nobody answers */
+	assert_false(scope_has_bus()); /* nothing listens */
 	assert_int_equal(listen(bus, 1), 0);
 	assert_true(scope_has_bus());
-	/* A path that means another folder elsewhere is none. */
+	/* A relative path could mean another folder elsewhere, so it does not
+	 * count. */
 	assert_int_equal(chdir(runtime), 0);
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", ".", 1), 0);
 	assert_false(scope_has_bus());
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
 	assert_int_equal(chdir("/"), 0);
-	if (geteuid() == 0) { /* somebody else's */
+	if (geteuid() == 0) { /* a socket of another user */
 		assert_int_equal(chown(address.sun_path, 4001, 4001), 0);
 		assert_false(scope_has_bus());
 	}

@@ -1,5 +1,5 @@
-/* screen: what was printed, as a person sees it.  Each row in pieces of each size, so
- * that no sequence and no character may be cut anywhere. */
+/* screen: output as a person sees it.  Each row is fed in pieces of each size,
+ * so that sequences and characters are cut everywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@ struct row_case {
 	const char *in, *out;
 };
 
-/* On the session's own size. */
+/* On a screen of the session's own size. */
 static const struct row_case large[] = {
-	/* openhands.md, 3.3, as the terminal's kernel side prints it */
+	/* openhands.md, 3.3, as the kernel's terminal prints it */
 	{ "hi\r\n", "hi" },
 	{ "   x\r\n\ty\r\n", "x\n        y" },
 	{ "^C", "^C" },
@@ -86,7 +86,8 @@ static const struct row_case large[] = {
 	{ "a\r\nb\r\nc\r\nd" C "2;3r" C "3;1H\nX" C "r", "a\nc\nX\nd" },
 	{ "a\r\nb\r\nc\r\nd" C "2;3r" C "2;1H" E "MX" C "r", "a\nX\nb\nd" },
 	{ "a\r\nb\r\nc" C "2;3r" C "?6h" C "1;1HX" C "?6l", "a\nX\nc" },
-	/* clearing: what was there went up, unless that is forgotten, too */
+	/* clearing: the old text goes to the scrollback, unless that is
+	 * cleared, too */
 	{ "old\r\n" C "H" C "2Jnew", "old\nnew" },
 	{ "old\r\n" C "H" C "Jnew", "old\nnew" },
 	{ "old\r\n" C "H" C "J" C "3Jnew", "new" },
@@ -115,7 +116,7 @@ static const struct row_case large[] = {
 	{ "a\xc2\x85\xc2\x9b" "31mb", "a31mb" },
 	{ E "(0lqk" E "(B x", "\xe2\x94\x8c\xe2\x94\x80\xe2\x94\x90 x" },
 	{ E ")0\x0eqq\x0f-q", "\xe2\x94\x80\xe2\x94\x80-q" },
-	/* strings, and what is no sequence */
+	/* strings, and bytes that form no sequence */
 	{ E "]0;title\aa" E "]8;;http://x" E "\\b", "ab" },
 	{ E "]0;never ended\nnext", "next" },
 	{ E "Pq#0" E "\\a" E "^x" E "\\b" E "_y" E "\\c", "abc" },
@@ -129,7 +130,7 @@ static const struct row_case large[] = {
 	{ "a" C "1\rCb", "ab" },
 	{ "a" C "\xc3\xa9", "a\xc3\xa9" },
 	{ C "1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18;19;20Hx", "x" },
-	/* the alternate screen: seen while it is there, and not afterwards */
+	/* the alternate screen: shown while it is active, and not afterwards */
 	{ "shell\r\n" C "?1049h" C "Hfull" C "5;2Hscreen", "full\n\n\n\n screen" },
 	{ "shell\r\n" C "?1049h" C "Hfull" C "?1049lback", "shell\nback" },
 	{ "shell\r\n" C "?47h" C "2Jfull" C "?47l", "shell" },
@@ -138,7 +139,7 @@ static const struct row_case large[] = {
 
 /* On few rows and columns. */
 static const struct row_case small[] = {
-	{ "abcdefghij", "abcdefghij" }, /* the margin is no end of a line */
+	{ "abcdefghij", "abcdefghij" }, /* the margin ends no line */
 	{ "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz" },
 	{ "abcde\r\nfgh", "abcde\nfgh" },
 	{ "abcde\rX", "Xbcde" },
@@ -148,12 +149,12 @@ static const struct row_case small[] = {
 	{ "abcdef" C "1;3H" C "K" C "2;2H!", "ab\nf!" },
 	{ "abcd\xe6\xbc\xa2x", "abcd\xe6\xbc\xa2x" },
 	{ "abc\xe6\xbc\xa2x", "abc\xe6\xbc\xa2x" },
-	{ "abcde\xcc\x81" "fg", "abcdefg" }, /* too late, for libvterm */
-	{ "ab\tc\td", "ab  cd" }, /* the last column is the last stop */
+	{ "abcde\xcc\x81" "fg", "abcdefg" }, /* libvterm gets the accent too late */
+	{ "ab\tc\td", "ab  cd" }, /* the last column is the last tab stop */
 	{ "1\r\n2\r\n3\r\n4\r\n5\r\n6", "1\n2\n3\n4\n5\n6" },
 	{ "1\r\n2\r\n3\r\n" C "Htop", "1\ntop\n3" },
 	{ "1\r\n2\r\n3\r\n" C "HX\r\n\r\n\r\n\r\nY", "1\nX\n3\n\n\nY" },
-	{ C "1;2r1\r\n2\r\n3" C "r", "1\n2\n3" }, /* rows leave by the top */
+	{ C "1;2r1\r\n2\r\n3" C "r", "1\n2\n3" }, /* rows leave at the top */
 	{ C "2;3r1\r\n2\r\n3\r\n4" C "r", "1\n3\n4" },
 	{ "1\r\n2\r\n3" C "H" C "M" C "3;1Hx", "2\n3\nx" },
 	{ C "?7labcdefg", "abcdg" },
@@ -267,7 +268,7 @@ static void test_a_report_has_what_is_new(void **state)
 	}
 }
 
-/* The same where what was reported has left by the top meanwhile. */
+/* The same when the reported text has meanwhile left at the top. */
 static const struct step
 	scrolled[] = { { "1\r\n2\r\n", "1\n2" }, { "3\r\n4\r\n5\r\n", "3\n4\n5" },
 		       { "6", "6" } },
@@ -321,7 +322,7 @@ static bool has(const struct screen_text *t, const char *text)
 	return memmem(t->bytes, t->len, text, strlen(text));
 }
 
-/* 3.7: a reader of the head half wants line 40000 in it. */
+/* 3.7: a reader of the first half looks for line 40000 in it. */
 static void test_the_window_of_fifty_thousand_lines(void **state)
 {
 	(void)state;
@@ -440,7 +441,8 @@ static unsigned column_after(const char *begin, const char *text, size_t len)
 	return col;
 }
 
-/* HTS in the first column changes nothing but who draws. */
+/* HTS in the first column changes nothing, except that the emulator draws the
+ * rest. */
 static void test_whoever_draws_a_character_it_has_the_same_width(void **state)
 {
 	(void)state;
@@ -454,7 +456,7 @@ static void test_whoever_draws_a_character_it_has_the_same_width(void **state)
 	}
 }
 
-/* What needs no emulator. */
+/* Output that needs no emulator. */
 static const char *const bits[] = {
 	"a", "b", " ", "xyz", "\xd0\xb8", "\xd1\x91", "\xc2\xab", "\xe2\x80\x94",
 	"\xe6\xbc\xa2", "\xe3\x81\x8b", "\xe3\x80\x82", "\xed\x95\x9c", "\xef\xbc\xa1",

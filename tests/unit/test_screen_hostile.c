@@ -1,4 +1,4 @@
-/* screen: whatever a program prints, memory and time have a bound. */
+/* screen: for any output, memory and time are bounded. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,10 +21,10 @@
 #define DEEP  C "1000;1Hx" C "H"
 #define BROAD C "1;1000H\xc3\xa9" C "H"
 
-/* What the header says. */
+/* The bound that the header promises. */
 #define BOUND (DISPLAY_CELLS + SCROLLBACK_ROOM + (64u << 10))
 
-/* What malloc(3) holds back of what it got back. */
+/* Freed memory that malloc(3) keeps. */
 #define CACHED 16384
 
 static size_t in_use(void)
@@ -34,14 +34,15 @@ static size_t in_use(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* A long flood; the sanitized build, which takes several times as long, has a shorter one. */
+/* The length of a long flood; a shorter one in the sanitized build, which takes
+ * several times as long. */
 #ifdef __SANITIZE_ADDRESS__
 #define LONG (8u << 20)
 #else
 #define LONG (64u << 20)
 #endif
 
-/* Each is printed again and again, until it is so many bytes; `first` once before. */
+/* Each text is repeated up to so many bytes, after `first`. */
 static const struct flood {
 	const char *text;
 	size_t bytes;
@@ -75,7 +76,7 @@ static const struct flood {
 	{ C "6n" C "c", 256u << 10, "" },
 	{ C "1000;1H\xc3\xa9\r\n", 256u << 10, "" },
 	{ E "7" E "8" E "D" E "E" E "H" C "3g", 256u << 10, "" },
-	/* All rows are there, and the cursor is in the first one. */
+	/* All rows have text, and the cursor is in the first one. */
 	{ C "2J", 256u << 10, DEEP },
 	{ C "J", 256u << 10, DEEP },
 	{ C "1J", 256u << 10, DEEP },
@@ -88,7 +89,7 @@ static const struct flood {
 	{ C "S", 16u << 10, DEEP C "2;1000r" },
 	{ "\n", 16u << 10, DEEP C "1;999r" C "999H" },
 	{ "\n", 16u << 10, DEEP C "2;1000r" C "1000H" },
-	/* A row of characters that are no ASCII has all its cells. */
+	/* A row with characters outside of ASCII stores all its cells. */
 	{ C "@", 16u << 10, BROAD },
 	{ "x\r", 16u << 10, BROAD C "4h" },
 	{ C "999X", 16u << 10, BROAD },
@@ -137,15 +138,16 @@ static void check_same_text(struct screen *a, struct screen *b)
 	free(y.bytes);
 }
 
-/* How many times the processor time of a byte of plain text one byte may cost: the most is a
- * scrolling of all rows. */
+/* The bound for the processor time of one byte, in multiples of a byte of plain
+ * text: the most expensive byte scrolls all rows. */
 #define HOSTILE_TIMES 10000
-/* The same for a unit of the work that is counted: most are cheaper than those of plain text. */
+/* The same for a counted unit of work: most units are cheaper than those of
+ * plain text. */
 #define HOSTILE_UNIT_TIMES 20
 
 static void test_floods_have_a_bound(void **state)
 {
-	double plain = 0, plain_unit = 0; /* microseconds a byte, and a unit of work */
+	double plain = 0, plain_unit = 0; /* microseconds a byte and a unit of work */
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
@@ -176,12 +178,12 @@ static void test_floods_have_a_bound(void **state)
 	}
 }
 
-/* The most that one sequence does: it puts away a thousand rows. */
+/* The most work of one sequence: it moves a thousand rows to the scrollback. */
 #define STEP_WORK (SCREEN_ROWS * 16)
 #define TURN_WORK 4096
 
-/* However much its bytes are to cost, a part of them has its bound, and nothing gets lost between
- * two parts.  The work is counted, and no time measured. */
+/* However expensive its bytes are, each part of the work is bounded, and no
+ * byte is lost between two parts.  The test counts work and measures no time. */
 static void test_work_ends_where_it_is_told_to(void **state)
 {
 	(void)state;
@@ -230,7 +232,8 @@ static uint64_t work_of(const char *first, const char *text, int times)
 	return did;
 }
 
-/* Clearing a screen costs what is on it: once a thousand rows, then nothing. */
+/* Clearing costs as much as there is on the screen: a thousand rows once, then
+ * nothing. */
 static void test_a_clear_screen_is_cleared_for_nothing(void **state)
 {
 	static const char *const clears[] = { C "2J", C "J", C "1J", E "c" };
@@ -243,7 +246,7 @@ static void test_a_clear_screen_is_cleared_for_nothing(void **state)
 	}
 }
 
-/* A reset looks at cells that are blank, a million of them, once. */
+/* A reset visits a million blank cells once. */
 static void test_blank_cells_are_looked_at_once(void **state)
 {
 	struct screen s;
@@ -260,7 +263,8 @@ static void test_blank_cells_are_looked_at_once(void **state)
 	screen_clear(&s);
 }
 
-/* The library would keep each of them, and look at all of them for each. */
+/* libvterm would keep each combining character, and visit all of them for each
+ * new one. */
 static void test_combining_characters_are_not_piled_up(void **state)
 {
 	static const struct flood piles[] = {
@@ -280,7 +284,7 @@ static void test_combining_characters_are_not_piled_up(void **state)
 	}
 }
 
-/* Nothing follows the beginning of a string but what is in it. */
+/* After the beginning of a string all bytes belong to it. */
 static void test_strings_of_any_length_are_passed_over(void **state)
 {
 	static const char *const begins[] = { E "]0;", E "P", E "_", E "^", E "X", C };
@@ -304,7 +308,8 @@ static void test_strings_of_any_length_are_passed_over(void **state)
 	}
 }
 
-/* An idle one has nothing, and what was printed is not kept when it is over. */
+/* An idle screen has no memory, and printed text is freed when the command is
+ * over. */
 static void test_memory_follows_the_text(void **state)
 {
 	struct screen s;

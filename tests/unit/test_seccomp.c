@@ -25,7 +25,7 @@
 	"[\"chroot\"],\"action\":\"SCMP_ACT_ERRNO\",\"excludes\":{\"caps\":" \
 	"[\"CAP_SYS_CHROOT\"],\"minKernel\":\"99.0\"}}]}"
 
-/* A folder of the test's own: a profile, a compiler, and below it a cache. */
+/* A folder of the test: a profile, a compiler, and a cache folder. */
 struct place {
 	char dir[64], profile[96], cache[96], compiler[96];
 	struct seccomp_request request;
@@ -91,7 +91,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Gets the program and gives its length. */
+/* Gets the program and returns its length. */
 static size_t obtain(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
@@ -118,8 +118,8 @@ static void fails_with(const struct place *p, const char *says)
 	assert_int_equal(program.count, 7);
 }
 
-/* Without an execute bit, which the key does not hold, nobody runs the compiler, root
- * included: only the cache can answer. */
+/* Takes away the compiler's execute bits, which the key does not contain, so
+ * that even root cannot run it: only the cache can answer. */
 static bool is_cached(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
@@ -131,7 +131,7 @@ static bool is_cached(const struct place *p)
 	return found;
 }
 
-/* The path of the cache's only file. */
+/* Gives the path of the cache's only file. */
 static void entry_path(const struct place *p, char ret[192])
 {
 	DIR *dir = opendir(p->cache);
@@ -214,11 +214,11 @@ static void without_a_cache_it_compiles(void **state)
 	assert_true(obtain(p) > 0);
 	p->request.cache_dir = "/proc/no/such/folder";
 	assert_true(obtain(p) > 0);
-	p->request.cache_dir = p->profile; /* no folder */
+	p->request.cache_dir = p->profile; /* not a folder */
 	assert_true(obtain(p) > 0);
 }
 
-/* Each byte of an entry in turn: not one may be changed unnoticed. */
+/* Changes each byte of an entry in turn: every change must be noticed. */
 static void an_altered_entry_is_no_entry(void **state)
 {
 	const struct place *p = *state;
@@ -260,7 +260,7 @@ static void an_entry_of_another_length_is_no_entry(void **state)
 	assert_true(is_cached(p));
 }
 
-/* What a collision of hashes would do: the other profile's entry under our name. */
+/* As a collision of hashes would: the other profile's entry has our name. */
 static void another_keys_entry_is_no_entry(void **state)
 {
 	const struct place *p = *state;
@@ -294,9 +294,9 @@ static void an_entry_that_others_may_write_is_no_entry(void **state)
 	assert_int_equal(rename(path, aside), 0);
 	assert_int_equal(symlink(aside, path), 0);
 	assert_false(is_cached(p));
-	(void)obtain(p); /* replaces the link, not what it leads to */
+	(void)obtain(p); /* replaces the link, not its target */
 	assert_true(is_cached(p));
-	if (chown(path, 1, 1) == 0) /* root alone can give a file away */
+	if (chown(path, 1, 1) == 0) /* only root can give a file away */
 		assert_false(is_cached(p));
 }
 
@@ -331,7 +331,7 @@ static void what_a_killed_launch_left_is_in_nobodys_way(void **state)
 	assert_int_equal(truncate(temp, 10), 0);
 	(void)obtain(p);
 	assert_true(is_cached(p));
-	entry_path(p, path); /* and is gone */
+	entry_path(p, path); /* and is removed */
 }
 
 static void what_is_no_file_is_no_profile(void **state)
@@ -382,7 +382,7 @@ static const struct impostor impostors[] = {
 	{ "exec <&-; echo no >&2; exit 1", "profile.json: no" },
 };
 
-/* A profile as large as may be: it does not fit into a pipe. */
+/* The largest permitted profile, which does not fit into a pipe. */
 static void a_compiler_that_misbehaves_is_an_error(void **state)
 {
 	const struct place *p = *state;

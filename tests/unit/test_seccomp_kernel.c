@@ -1,6 +1,6 @@
-/* The built-in program in this kernel: each probe is made twice, in a child without
- * the filter and in one under it.  A refusal that the kernel would have given anyway
- * proves nothing, so that the two outcomes must differ. */
+/* The built-in program in this kernel: each probe runs twice, in a child
+ * without the filter and in one with it.  A refusal that the kernel would have
+ * given anyway proves nothing, so the two results must differ. */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
@@ -23,15 +23,16 @@
 #include "sandbox/seccomp.h"
 
 #define HIGH   0x100000000l
-#define BAD    1l /* an address that is never there */
+#define BAD    1l /* an address that is never mapped */
 #define NO_UID 4000000000l
 
-/* Calls that do nothing outside either: their other arguments are wrong. */
+/* Calls that do nothing even without the filter: their other arguments are
+ * invalid. */
 struct probe {
 	const char *what;
 	long nr;
 	long args[4];
-	int refusal;	/* errno under the filter; 0: the same with and without */
+	int refusal;	/* errno under the filter; 0: the same with and without it */
 	bool is_absent; /* the kernel itself may answer `refusal` */
 };
 
@@ -110,7 +111,7 @@ static void confine(void)
 		_exit(255);
 }
 
-/* The exit status of a child that makes the probe: its errno. */
+/* Returns the exit status of a child that makes the probe: the call's errno. */
 static int outcome(const struct probe *p, bool confined)
 {
 	int status;
@@ -130,8 +131,8 @@ static int outcome(const struct probe *p, bool confined)
 	return WEXITSTATUS(status);
 }
 
-/* Where another filter, a container's or hutch's own, refuses first, ours is not seen
- * at work. */
+/* If another filter, of a container or of hutch, refuses first, ours cannot be
+ * observed. */
 static void complain_if_blind(size_t blind)
 {
 	const char *must = getenv("MUST_WORK");
@@ -162,7 +163,7 @@ static void each_probe_is_answered_as_planned(void **state)
 }
 
 #ifdef __x86_64__
-/* mkdir(2) of i386 is 39; the path lies below 4 GiB. */
+/* mkdir(2) has number 39 on i386; the path is below 4 GiB. */
 static long mkdir_of_i386(const char *path)
 {
 	long ret = 39;
@@ -175,7 +176,8 @@ static long mkdir_of_i386(const char *path)
 }
 #endif
 
-/* What a child's mkdir of i386 answers, or -1 where the kernel has no such door. */
+/* Returns the result of a child's mkdir by i386's number, or -1 if the kernel
+ * has no such entry. */
 static int i386_outcome(bool confined)
 {
 #ifdef __x86_64__
@@ -199,7 +201,7 @@ static void the_old_door_of_i386_is_closed(void **state)
 {
 	(void)state;
 	if (i386_outcome(false) != EFAULT)
-		skip(); /* no ia32 emulation here */
+		skip(); /* the kernel has no ia32 emulation */
 	assert_int_equal(i386_outcome(true), ENOSYS);
 }
 
@@ -235,7 +237,7 @@ static void without_no_new_privs_it_says_why(void **state)
 		const int rc = seccomp_install(&program, &e);
 		const bool is_told =
 			strstr(e.text, "install the seccomp filter of") != NULL;
-		_exit(rc == 0 || is_told ? 0 : 1); /* root may without */
+		_exit(rc == 0 || is_told ? 0 : 1); /* root may without no_new_privs */
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -285,8 +287,8 @@ static const struct work works[] = {
 	{ "perl", "perl -e 'fork or exit; wait; socket(my $s, 1, 1, 0) or die'" },
 };
 
-/* What does not work here without the filter either, most often for not being
- * installed, is left out; sh must work. */
+/* A program that does not work here without the filter either, usually because
+ * it is not installed, is left out; sh must work. */
 static void ordinary_work_goes_on(void **state)
 {
 	(void)state;

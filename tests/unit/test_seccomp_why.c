@@ -1,5 +1,5 @@
-/* What hutch why says of a call is what the program does, for every call of both
- * architectures, with arguments that decide and others. */
+/* hutch why gives the program's own answer, for every call of both
+ * architectures, with arguments that matter and with others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "policy/seccomp_why.h"
 #include "tests/unit/profile_build.h"
 
-/* One of what some rule compares with, or nearly. */
+/* Returns a value that a rule compares with, or one near it. */
 static uint64_t some_argument(const struct build *b, uint64_t *seed)
 {
 	const struct profile_rule *rule =

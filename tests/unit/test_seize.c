@@ -1,5 +1,6 @@
-/* seize: who may not be traced is told apart by what the kernel says of it.  That all are
- * stopped is in tests/run/pause.bats: here the tracer would find the whole machine. */
+/* seize: the status file tells which processes may not be traced.
+ * tests/run/pause.bats checks that all are stopped: here the tracer would find
+ * all processes of the machine. */
 #include "executor/seize.h"
 
 #include <setjmp.h>
@@ -30,7 +31,8 @@ static void test_who_may_not_be_seized_is_told_apart(void **state)
 		{ HEAD "State:\tR (running)\nPPid:\t0\nTracerPid:\t0\n", SEIZE_IS_GUEST },
 		{ HEAD "State:\tR (running)\nPPid:\t1\nTracerPid:\t0\n", SEIZE_IS_DENIED },
 		{ HEAD "State:\tR (running)\n", SEIZE_IS_DENIED },
-		/* A name has its newlines escaped, and is all that it can write there. */
+		/* A process's name has its newlines escaped, so it can forge no
+		 * other line. */
 		{ "Name:\tTracerPid:\t40\nState:\tR (running)\nPPid:\t1\nTracerPid:\t0\n",
 		  SEIZE_IS_DENIED },
 		{ "Name:\tState:\tZ\\n\nState:\tR (running)\nPPid:\t1\nTracerPid:\t9\n",

@@ -1,4 +1,4 @@
-/* What the sentry notices of files, and what it passes over. */
+/* Which changes of files the sentry notices, and which it ignores. */
 #include "sandbox/sentry.h"
 
 #include <setjmp.h>
@@ -39,7 +39,8 @@ static void mark(struct plan *p, const char *path)
 	s->is_watched = true;
 }
 
-/* FOLDER, FOLDER/config and FOLDER/hooks, which are watched, and FOLDER/lock, which is not. */
+/* Makes FOLDER, FOLDER/config and FOLDER/hooks, which are watched, and
+ * FOLDER/lock, which is not. */
 static void begin(void **state, struct place *p)
 {
 	static int number;
@@ -70,7 +71,7 @@ static void finish(struct place *p)
 	free(p->other);
 }
 
-/* Until nothing is left to read. */
+/* Reads all events; returns whether a change of `path` was noticed. */
 static bool notices(struct place *p, const char *path)
 {
 	struct pollfd ready = { .fd = p->sentry.fd, .events = POLLIN };
@@ -102,7 +103,7 @@ static void test_each_way_to_lose_a_name(void **state)
 	assert_true(notices(&p, p.file));
 	finish(&p);
 
-	/* Its mount moved away and back, but who knows. */
+	/* The folder is moved away and back, which may have hidden a change. */
 	begin(state, &p);
 	AUTO_FREE char *aside = text_format("%s/aside", p.top);
 	assert_int_equal(rename(p.file, aside) | rename(aside, p.file), 0);
@@ -131,14 +132,15 @@ static void test_what_is_no_loss(void **state)
 	write_file(near, "");
 	assert_int_equal(rename(p.other, plain) | unlink(plain) | unlink(odd) | unlink(near), 0);
 	assert_false(notices(&p, p.file));
-	/* ... and a hard link is one, once something makes it look. */
+	/* ... and a hard link is one, once another event makes the sentry look. */
 	AUTO_FREE char *link_path = text_format("%s/link~", p.folder);
 	assert_int_equal(link(p.file, link_path), 0);
 	assert_true(notices(&p, p.file));
 	finish(&p);
 }
 
-/* More events than are kept: the files themselves are looked at. */
+/* Makes more events than are kept, so that the sentry looks at the files
+ * themselves. */
 static void overflow(struct place *p)
 {
 	AUTO_FREE char *a = text_format("%s/a", p->folder);
@@ -168,7 +170,7 @@ static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state
 	assert_false(notices(&p, absent));
 	assert_int_equal(rename(into, absent), 0);
 	assert_true(notices(&p, absent));
-	/* ... also when it has gone again. */
+	/* ... also if it has disappeared again. */
 	sentry_done(&p.sentry);
 	assert_int_equal(unlink(absent), 0);
 	assert_int_equal(sentry_post(&p.sentry, &p.plan, NULL), 0);
@@ -193,7 +195,7 @@ static void test_lost_events_mean_to_look(void **state)
 	assert_true(notices(&p, p.file));
 	finish(&p);
 
-	/* The number may be the same again, and the birth is another. */
+	/* The inode number may be the same again, but the birth time differs. */
 	begin(state, &p);
 	overflow(&p);
 	assert_int_equal(unlink(p.file), 0);

@@ -1,5 +1,5 @@
-/* session, shell: what an agent's commands do in a real bash, and what they
- * cannot do to whoever asked for them. */
+/* session, shell: an agent's commands in a real bash, and their attempts
+ * against the client that asked for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static struct run_request request(uint32_t kind, const char *text, uint64_t soft
 				     .hard_ms = hard, .text = bytes_of(text) };
 }
 
-/* Does it, and looks at state and content, and the exit code where it ended. */
+/* Sends the request; compares state, content and, if it ended, the exit code. */
 static void expect(struct run_request r, uint32_t state, const char *content,
 		   uint32_t exit_code)
 {
@@ -37,13 +37,13 @@ static void expect(struct run_request r, uint32_t state, const char *content,
 	act_done(&x);
 }
 
-/* It goes on, and shows this, however long that takes. */
+/* The command runs on, and shows this, however long that takes. */
 static void shows(uint32_t kind, const char *text, const char *content)
 {
 	actor_show(&a, request(kind, text, 0, 0), content);
 }
 
-/* In the foreground when it says so, and a program that a SIGINT ends. */
+/* A program that SIGINT ends; it prints "up" once it is in the foreground. */
 #define UP_AND_STAY "sh -c 'echo up; exec sleep 1000'"
 
 struct row {
@@ -91,7 +91,7 @@ static void test_what_a_command_changes_lasts(void **state)
 static void test_text_runs_exactly_as_given(void **state)
 {
 	static const struct row rows[] = {
-		/* One + for what is typed, one for the eval that it comes by. */
+		/* One + for the command, one for the eval that runs it. */
 		{ "set -x", "", 0 },
 		{ "echo traced", "++ echo traced\ntraced", 0 },
 		{ "set +x", "++ set +x", 0 },
@@ -115,7 +115,7 @@ static void test_text_runs_exactly_as_given(void **state)
 		{ "trap 'echo ERR' ERR; trap 'echo bye' RETURN", "", 0 },
 		{ "true", "", 0 },
 		{ "trap - ERR RETURN", "", 0 },
-		/* Behind this, bash forgets a token of the next line. */
+		/* After this error bash forgets a token of the next line. */
 		{ "echo 'open", "bash: unexpected EOF while looking for matching `''", 2 },
 		{ "echo alive", "alive", 0 },
 		{ "echo alive", "alive", 0 },
@@ -166,7 +166,8 @@ static void test_break_and_return_do_what_they_do_at_a_prompt(void **state)
 	actor_check(&a, "echo same $$ | tr -d 0-9", "same", 0);
 }
 
-/* The exit code, a new shell that says so, and where the old one was. */
+/* Checks the exit code of a command that ends its shell, the new shell's
+ * notice, and the working directory. */
 static void check_death(const char *command, uint32_t code)
 {
 	actor_check(&a, "cd /usr; gone=1", "", 0);
@@ -254,7 +255,7 @@ static void test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(vo
 static void test_a_stopped_job_is_a_completed_command(void **state)
 {
 	(void)state;
-	/* The shell itself ignores C-z: what is stopped must run. */
+	/* The shell itself ignores C-z, so a program must run for C-z to stop it. */
 	shows(RUN_COMMAND, UP_AND_STAY, "up");
 	struct act x = actor_do(&a, request(RUN_KEY, "C-z", 0, 0), REPORT_COMPLETED);
 	assert_int_equal(x.report.exit_code, 148);
@@ -274,7 +275,7 @@ static void test_nothing_runs_that_could_be_waited_for(void **state)
 	actor_check(&a, "echo x", "x", 0);
 }
 
-/* A shell waits for its next lines when it has made its report (proc(5), wchan). */
+/* True when the shell has reported and waits for its next lines (proc(5), wchan). */
 static bool has_reported(void *shell)
 {
 	AUTO_FREE char *path = text_format("/proc/%s/wchan", (const char *)shell);
@@ -285,7 +286,8 @@ static bool has_reported(void *shell)
 	return strstr(at, "pipe_read");
 }
 
-/* Leaves a command that has ended with nobody waiting, its end unread. */
+/* Leaves a command that has ended with no action waiting for it, so that its
+ * end is unread. */
 static void end_unwaited(const char *word)
 {
 	AUTO_FREE char *command = text_format("cat fifo; rm fifo; echo %s; (exit 5)", word);
@@ -427,7 +429,8 @@ static void test_the_shell_s_own_input_cannot_be_taken_away(void **state)
 	check_rows(rows, ARRAY_LEN(rows));
 }
 
-/* Ends with the command's code, says why, and reads no line from the terminal. */
+/* The command ends with its code, reports the loss, and reads no line from the
+ * terminal. */
 static void check_lost(const char *command, uint32_t code)
 {
 	actor_check(&a, "gone=1", "", 0);
@@ -447,16 +450,18 @@ static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
 	check_lost("ulimit -n 10; (exit 7)", 7);
 	check_lost("ulimit -n 62", 0);
 	check_lost("set -e; ulimit -n 30", 0);
-	/* A process that has the report pipe still, and a job that holds `exit` up. */
+	/* A process that still holds the report pipe, and a job that holds up
+	 * `exit`. */
 	actor_make_fifo(&a, "never");
 	check_lost("(read x <never; exit) & echo $! >holder; ulimit -n 30", 0);
 	actor_check(&a, "kill -9 $(<holder)", "", 0);
-	/* Who is stopped and loses the shell above gets a SIGHUP. */
+	/* A stopped job that loses its shell gets a SIGHUP. */
 	check_lost("sleep 1000 & kill -STOP $!; until jobs | grep -q Stopped; do :; done; "
 		   "ulimit -n 30", 0);
 	check_lost("for f in /proc/$$/fd/*; do f=${f##*/}; ((f < 3)) || eval \"exec $f>&-\"; "
 		   "done; true", 0);
-	/* The last of them: its redirection is undone as the last but one. */
+	/* The last descriptor of the terminal: the shell undoes its redirection
+	 * last but one. */
 	check_lost("for f in /proc/$$/fd/*; do [[ $(readlink $f) == /dev/pts/* ]] && "
 		   "((${f##*/} > 2 && ${f##*/} < 60)) && eval \"exec ${f##*/}>&-\"; done; "
 		   "true", 0);
@@ -478,7 +483,7 @@ static void test_what_was_typed_and_not_read_is_run_by_nobody(void **state)
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
 	assert_string_equal(x.content, "");
 	act_done(&x);
-	/* Nor is it left for the next that reads. */
+	/* The next reader does not get it either. */
 	actor_check(&a, "ls; read -t 0 x; echo $?", "1", 0);
 }
 
@@ -501,7 +506,7 @@ static void test_more_is_typed_than_anybody_reads(void **state)
 	assert_int_equal(x.report.state, REPORT_CANCELLED);
 	act_done(&x);
 	actor_check(&a, "echo after", "after", 0);
-	/* And to one that reads, all of it. */
+	/* A command that reads gets all of it. */
 	expect(request(RUN_COMMAND, "head -c 1048570 | wc -c", 1, 0), REPORT_NO_CHANGE, "",
 	       ACTION_NO_CODE);
 	expect(request(RUN_INPUT, much, 0, 0), REPORT_COMPLETED, "1048570", 0);
@@ -518,19 +523,19 @@ static void test_of_ten_megabytes_the_last_lines_are_told(void **state)
 	free(first);
 	assert_string_equal(x.content + x.len - 16, "\n1399999\n1400000");
 	assert_int_equal(x.len, 30047);
-	/* The last newline is no part of it. */
+	/* The last newline does not count. */
 	assert_int_equal(x.report.cut, 10088896 - 1 - 30000);
 	act_done(&x);
 }
 
-/* In KiB.  AddressSanitizer keeps what was freed for a while. */
+/* In KiB.  AddressSanitizer keeps freed memory for a while. */
 #ifdef __SANITIZE_ADDRESS__
 #define STREAM_ROOM 2000
 #else
 #define STREAM_ROOM 400
 #endif
 
-/* The channel has taken what it takes, so that the executor waits for us. */
+/* The channel is full, so that the executor waits for the test. */
 static bool is_full(void *socket)
 {
 	int waiting = 0;
@@ -548,12 +553,13 @@ static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 	r.flags = RUN_STREAM;
 	unsigned long kib = supervisor_memory(&a.s);
 	uint32_t id = actor_send(&a, r);
-	/* Nobody reads for a while: the command must stand still, not we. */
+	/* While the test does not read, the command must stop, not the executor. */
 	patience_wait(is_full, &a.s.socket);
 	supervisor_await_rest(&a.s);
 	assert_in_range(supervisor_memory(&a.s), 0, kib + STREAM_ROOM);
 	struct act x = actor_expect(&a, id);
-	/* Raw: a CR for each line, and U+FFFD for the half of a character. */
+	/* Raw output: each line has a CR, and U+FFFD stands for the half of a
+	 * character. */
 	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
 	assert_string_equal(x.output + x.output_len - 13, "300000\r\n\303\251\357\277\275");
 	assert_true(x.outputs > 100);
@@ -605,7 +611,7 @@ static void test_a_shell_killed_by_another_session_is_a_new_one(void **state)
 	assert_string_equal(x.content, "again");
 	assert_true(x.report.flags & REPORT_RESTARTED);
 	act_done(&x);
-	/* The same while nobody waits. */
+	/* The same while no action waits. */
 	x = actor_run(&a, "echo $$");
 	command = text_format("kill -9 %s", x.content);
 	act_done(&x);
@@ -632,7 +638,7 @@ static void test_a_forged_report_ends_an_action_early_and_no_more(void **state)
 	};
 
 	(void)state;
-	/* Where bash keeps it while a command runs. */
+	/* The descriptor under which bash keeps it while a command runs. */
 	actor_check(&a, "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
 			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
 	for (size_t i = 0; i < ARRAY_LEN(junk); i++) {
@@ -645,7 +651,7 @@ static void test_a_forged_report_ends_an_action_early_and_no_more(void **state)
 	assert_int_equal(x.report.exit_code, 7);
 	assert_string_equal(x.cwd, "/nowhere");
 	act_done(&x);
-	/* It runs still; the next waits in the shell's pipe for it. */
+	/* The command still runs; the next one waits in the shell's pipe. */
 	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND, "echo next");
 	actor_sync(&a);
 	(void)close(actor_open_fifo(&a, "fifo", O_WRONLY));
@@ -665,7 +671,7 @@ static void test_a_cancelled_action_ends_at_once(void **state)
 	assert_int_equal(x.report.state, REPORT_CANCELLED);
 	assert_int_equal(x.report.exit_code, 130);
 	act_done(&x);
-	actor_cancel(&a, id); /* they may cross */
+	actor_cancel(&a, id); /* cancel and report may cross */
 	actor_check(&a, "echo after", "after", 0);
 }
 
@@ -682,15 +688,16 @@ static void test_what_was_printed_before_an_interruption_is_there(void **state)
 	act_done(&x);
 }
 
-/* At any moment of it, also while bash reads its lines: so many turns of the executor's loop
- * after its beginning.  SIGINT ends it, or SIGKILL where the machine let a SIGINT find no bash
- * that could have taken it; no part of it is done, and the session goes on. */
+/* A cancel at any moment of a command, also while bash reads its lines: the
+ * test cancels after so many turns of the executor's loop.  SIGINT ends the
+ * command, or SIGKILL if SIGINT came before bash could take it.  No part of the
+ * command runs, and the session goes on. */
 static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 {
 	AUTO_FREE char *long_one = malloc(200100);
 
 	(void)state;
-	/* A part of it would make a file. */
+	/* A part of the text would create a file. */
 	memset(long_one, ' ', 200000);
 	memcpy(long_one, "touch part", 10);
 	strcpy(long_one + 200000, "-c; while :; do :; done");
@@ -713,7 +720,7 @@ static void test_what_ignores_sigint_is_killed(void **state)
 {
 	(void)state;
 	actor_check(&a, "v=kept", "", 0);
-	/* A program of its own: the shell lives on. */
+	/* A separate program is interrupted: the shell survives. */
 	shows(RUN_COMMAND, "sh -c 'trap \"\" INT; echo up; exec sleep 1000'", "up");
 	uint32_t id = actor_send_run(&a, 1, RUN_WAIT, "");
 	actor_cancel(&a, id);
@@ -722,7 +729,7 @@ static void test_what_ignores_sigint_is_killed(void **state)
 	assert_int_equal(x.report.exit_code, 137);
 	act_done(&x);
 	actor_check(&a, "echo $v", "kept", 0);
-	/* The shell itself. */
+	/* The shell itself ignores SIGINT. */
 	shows(RUN_COMMAND, "trap '' INT; echo up; while :; do sleep 1000; done", "up");
 	id = actor_send_run(&a, 1, RUN_WAIT, "");
 	actor_cancel(&a, id);
@@ -736,7 +743,7 @@ static void test_what_ignores_sigint_is_killed(void **state)
 	act_done(&x);
 }
 
-/* ~/.bashrc, and what of it a session must survive. */
+/* ~/.bashrc, and settings in it that a session must survive. */
 static void test_a_bashrc_is_read_and_cannot_disturb(void **state)
 {
 	static const char *const files[] = {
@@ -781,7 +788,7 @@ static void test_a_session_that_cannot_start_says_why(void **state)
 	actor_check(&a, "echo still", "still", 0);
 }
 
-/* What the supervisor must not ask; each ends the sandbox. */
+/* Requests that a supervisor must not make; each ends the sandbox. */
 static void ask_badly(int what)
 {
 	char *argv[] = { TEXT("bash"), NULL };
@@ -879,7 +886,7 @@ static void test_a_time_out_of_ages_is_none(void **state)
 	uint32_t id = actor_send(&a, request(RUN_COMMAND, "cat fifo; echo x", UINT64_MAX,
 					     UINT64_MAX));
 	AUTO_CLOSE int held = actor_open_fifo(&a, "fifo", O_WRONLY);
-	actor_sync(&a); /* before which it would have been told */
+	actor_sync(&a); /* a notice would have come before this */
 	own_close(&held);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
@@ -887,7 +894,7 @@ static void test_a_time_out_of_ages_is_none(void **state)
 	act_done(&x);
 }
 
-/* A folder's name may be no longer than what a report takes. */
+/* A folder whose name is longer than a report can carry. */
 static void test_a_folder_with_too_long_a_name_has_none(void **state)
 {
 	(void)state;
@@ -900,7 +907,8 @@ static void test_a_folder_with_too_long_a_name_has_none(void **state)
 	act_done(&x);
 }
 
-/* A command can write to whatever the shell holds: that must not stop us. */
+/* A command can write to all descriptors of the shell: that must not block the
+ * executor. */
 static void test_pipes_that_a_command_has_filled_stop_nobody(void **state)
 {
 	(void)state;
@@ -917,7 +925,7 @@ static void test_pipes_that_a_command_has_filled_stop_nobody(void **state)
 	actor_check(&a, "echo after", "after", 0);
 }
 
-/* What runs `rest` for each path by which a command can open its own text. */
+/* Runs `rest` for each path by which a command can open its own text. */
 #define EACH_TEXT(rest)							       \
 	"for P in /proc/$$/fd/*; do case $(readlink $P) in "		       \
 	"*memfd:hutch-command*) " rest ";; esac; done"
@@ -947,13 +955,13 @@ static void test_a_forged_report_without_an_end_hides_no_other(void **state)
 			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
 	actor_check(&a, "{ printf '\\0\\0n'; yes | head -c 300000; } >$P", "", 0);
 	actor_check(&a, "echo fine", "fine", 0);
-	/* Nor one of this very command, with a status that is none. */
+	/* Nor does one for this very command, with an invalid status. */
 	actor_make_fifo(&a, "fifo");
 	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
 				     "printf '\\0\\0n4\\0s999\\0f\\0b\\0d/\\0p\\0' >$P; "
 				     "cat fifo");
 	AUTO_CLOSE int held = actor_open_fifo(&a, "fifo", O_WRONLY);
-	actor_sync(&a); /* it was read, and is no end */
+	actor_sync(&a); /* the executor has read it, and it is no end */
 	own_close(&held);
 	struct act x = actor_expect(&a, id);
 	assert_int_equal(x.report.exit_code, 0);
@@ -975,7 +983,7 @@ static void test_what_nobody_reads_is_not_kept_without_end(void **state)
 	for (int i = 0; i < 32; i++)
 		expect(request(RUN_INPUT, much, 1, 0), REPORT_NO_CHANGE, "",
 		       ACTION_NO_CODE);
-	/* Twice what is kept, and a request. */
+	/* Twice the kept output, and a request. */
 	assert_in_range(supervisor_memory(&a.s), 0, kib + 20 * 1024);
 	free(much);
 }

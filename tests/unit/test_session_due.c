@@ -1,5 +1,5 @@
-/* session_action: what is due in a session, and when.  There is no bash, and no test
- * waits: each row says what time it is. */
+/* session_action: the deadlines of a session.  There is no bash, and no test
+ * waits: each row gives the time. */
 #include "executor/session_action.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@
 #include "executor/user.h"
 #include "tests/patience.h"
 
-/* When each begins. */
+/* The time at which each action begins. */
 #define T0    INT64_C(1000)
 #define NEVER INT64_MAX
 
@@ -38,7 +38,7 @@ struct stage {
 	struct session session;
 };
 
-/* A command was given to the shell at T0, and runs. */
+/* The shell got a command at T0, which runs. */
 static int setup(void **state)
 {
 	static struct stage st;
@@ -122,7 +122,7 @@ static void test_a_time_out_passes_when_its_time_has_come(void **state)
 	}
 }
 
-/* The only answer, decoded; it is gone then. */
+/* Takes the only answer, decoded, out of the queue. */
 static struct report take_report(struct stage *st)
 {
 	struct report r = { 0 };
@@ -134,7 +134,7 @@ static struct report take_report(struct stage *st)
 	assert_int_equal(frame_next(&st->replies.first->end, REPLIES_END_MAX, &f, &e), 1);
 	assert_int_equal(f.id, 7);
 	assert_int_equal(action_get_report(&f, &r, &e), 0);
-	r.cwd = r.interpreter = NULL; /* they were in the frame */
+	r.cwd = r.interpreter = NULL; /* they pointed into the frame */
 	replies_done(&st->replies);
 	return r;
 }
@@ -165,7 +165,7 @@ static void test_a_time_out_ends_the_action_and_not_the_command(void **state)
 		assert_int_equal(s->action.id, 0);
 		assert_int_equal(s->state, SESSION_RUNNING);
 		assert_true(session_due(s) == NEVER);
-		session_heard(s, 1200); /* nobody waits for that */
+		session_heard(s, 1200); /* no action waits for that */
 		session_expire(s, NEVER - 1);
 		assert_null(st->replies.first);
 	}
@@ -173,7 +173,7 @@ static void test_a_time_out_ends_the_action_and_not_the_command(void **state)
 
 static const struct {
 	uint32_t flags;
-	int64_t held, heard, freed; /* 0: it was not */
+	int64_t held, heard, freed; /* 0: it did not happen */
 	int64_t now;
 	unsigned overdue;
 } holds[] = {
@@ -203,7 +203,7 @@ static void test_who_does_not_read_a_stream_stops_the_soft_time_out(void **state
 	}
 }
 
-/* By the terminal itself. */
+/* The terminal itself prints. */
 static void test_what_the_terminal_prints_puts_the_soft_time_out_off(void **state)
 {
 	struct stage *st = *state;
@@ -259,8 +259,8 @@ static void test_a_shell_that_begins_has_its_time_and_no_other(void **state)
 	}
 }
 
-/* A shell that a command began is looked at while the command runs; a bash that begins has
- * nothing in it. */
+/* A shell that a command started is checked while the command runs; a bash that
+ * is starting has no shell in it. */
 static void test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come(void **state)
 {
 	struct stage *st = *state;
@@ -287,7 +287,7 @@ static void test_a_lost_key_is_looked_after_while_its_command_runs(void **state)
 	assert_int_equal(session_overdue(s, 1500), 0);
 }
 
-/* Its death, of which the session hears as of any, is what starts it again. */
+/* The session learns of the shell's death as of any other, and starts it again. */
 static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 {
 	static const enum session_state begins[] = { SESSION_STARTING, SESSION_SETTING };
@@ -307,15 +307,15 @@ static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 		session_expire(s, 1499);
 		assert_true(session_due(s) == 1500);
 		session_expire(s, 1500);
-		assert_true(session_due(s) == NEVER); /* once */
+		assert_true(session_due(s) == NEVER); /* only once */
 		assert_int_equal(waitid(P_PID, (id_t)s->shell.pid, &info, WEXITED), 0);
 		assert_true(info.si_code == CLD_KILLED && info.si_status == SIGKILL);
 		s->shell.pid = 0;
 	}
 }
 
-/* As one that the inside stops as soon as it is there: nothing is heard of it.  The host waits
- * for a shell for 60 s, and ends a sandbox that says nothing. */
+/* A shell that the inside stops as soon as it exists reports nothing.  The host
+ * waits 60 s for a shell, and ends a sandbox that does not answer. */
 static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 {
 	char **argv = mem_zeroed(3, sizeof(*argv)), **env = mem_zeroed(1, sizeof(*env));
@@ -360,7 +360,7 @@ static void test_an_action_has_its_time_while_a_shell_begins(void **state)
 
 	s->state = SESSION_STARTING;
 	s->start_due = 1500;
-	s->is_pending = true; /* so there is something to wait for */
+	s->is_pending = true; /* so that there is something to wait for */
 	begin(s, 0, 100, 0);
 	assert_true(session_due(s) == 1100);
 	assert_int_equal(session_overdue(s, 1100), OVERDUE_HARD);
@@ -378,7 +378,7 @@ static const struct {
 	{ 10, 1050, 1050 },
 	{ 10, 2000, 2000 },
 	{ 8192, 1000, 1052 },
-	{ 1 << 20, 1000, 1306 }, /* bash parses that for longer */
+	{ 1 << 20, 1000, 1306 }, /* bash parses such a text for longer */
 };
 
 static void test_a_key_that_is_a_signal_waits_until_the_command_has_begun(void **state)
@@ -401,7 +401,7 @@ static void test_a_key_that_is_a_signal_waits_until_the_command_has_begun(void *
 		session_expire(s, keys[i].typed);
 		if (!s->is_interrupted || session_due(s) != NEVER)
 			fail_msg("row %zu: next at %lld", i, (long long)session_due(s));
-		assert_int_equal(buffer_len(&s->shell.typed), 1); /* once */
+		assert_int_equal(buffer_len(&s->shell.typed), 1); /* only once */
 		assert_int_equal(*buffer_data(&s->shell.typed), 3);
 		buffer_consume(&s->shell.typed, 1);
 	}
@@ -424,7 +424,7 @@ static const struct {
 	{ 2349, KILL_WAITS, 2350 },
 	{ 2350, KILL_ENDS_SHELL, NEVER },
 	{ NEVER - 1, KILL_WAITS, NEVER },
-}, late_ladder[] = { /* each step has its time, whenever the one before it came */
+}, late_ladder[] = { /* each step has its time, however late the one before came */
 	{ 5000, KILL_INTERRUPTS, 6000 },
 	{ 9000, KILL_INTERRUPTS, 9100 },
 	{ 20000, KILL_ENDS_FOREGROUND, 20200 },
@@ -442,7 +442,7 @@ static void test_a_cancellation_goes_on_step_by_step(void **state)
 	assert_int_equal(s->action.kills, 0);
 	session_cancel(s, T0);
 	for (size_t i = 0; i < ARRAY_LEN(ladder); i++) {
-		/* Its time-outs have passed long ago, and are none any more. */
+		/* Its time-outs passed long ago, and do not count any more. */
 		bool is_due = ladder[i].step != KILL_WAITS;
 		assert_int_equal(session_overdue(s, ladder[i].now), is_due ? OVERDUE_KILL : 0);
 		enum kill_step step = session_kill_step(&s->action, ladder[i].now);

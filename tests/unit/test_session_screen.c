@@ -1,5 +1,5 @@
-/* session and screen: what an agent gets to see of what real programs do with a real
- * terminal.  tests/unit/test_screen.c has the rest, by the byte. */
+/* session and screen: the view that an agent gets of real programs on a real
+ * terminal. tests/unit/test_screen.c tests the rest byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static struct run_request request(uint32_t kind, const char *text)
 	return (struct run_request){ .session = 1, .kind = kind, .text = bytes_of(text) };
 }
 
-/* A command goes on when it has shown that, or has come to an end. */
+/* Waits until a command has shown that, or has ended. */
 static void expect(uint32_t kind, const char *text, uint32_t state, const char *content)
 {
 	if (state == REPORT_NO_CHANGE) {
@@ -48,7 +48,7 @@ static const struct {
 	  "before\nafter" },
 	{ "printf '%01200d\\n' 7 | tee long; cut -c1191- long; rm long", NULL },
 	{ "tput cols; tput lines", "1000\n1000" },
-	/* Nothing of one command is left for the next. */
+	/* No mode that one command sets stays for the next. */
 	{ "printf '\\033[?1049h\\033[5;9r\\033[?6h\\033[4h\\033[?7l\\033(0'", "" },
 	{ "printf '1234\\rX\\nqqq\\n'", "X234\nqqq" },
 	{ "stty -icanon; printf 'ab\\033[6n'; read -d R x; echo \"<${x#*[}>\"",
@@ -88,11 +88,11 @@ static void test_each_report_has_what_is_new(void **state)
 	expect(RUN_KEY, "C-d", REPORT_COMPLETED, "");
 }
 
-/* 3.3: keys that are signals show, and in their place; where they are none, not. */
+/* 3.3: keys that send a signal show; if the terminal sends no signals they do not. */
 static void test_keys_that_are_signals_show(void **state)
 {
 	(void)state;
-	/* In the foreground when it says so. */
+	/* It prints "up" once it is in the foreground. */
 	expect(RUN_COMMAND, "sh -c 'echo up; exec sleep 1000'", REPORT_NO_CHANGE, "up");
 	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "^C");
 	expect(RUN_COMMAND, "sh -c 'echo up; exec sleep 1000'", REPORT_NO_CHANGE, "up");
@@ -109,7 +109,7 @@ static void test_keys_that_are_signals_show(void **state)
 	expect(RUN_KEY, "C-c", REPORT_COMPLETED, "03");
 }
 
-/* Readline shows what it reads unless the terminal was told not to, as ours is. */
+/* Readline echoes its input unless the terminal has echo off, as ours has. */
 static void test_what_is_typed_to_readline_is_not_told(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void test_what_is_typed_to_readline_is_not_told(void **state)
 	expect(RUN_INPUT, "echo $((1 + 1))", REPORT_NO_CHANGE, "2\n>");
 	expect(RUN_INPUT, "printf 'x\\ny'; echo", REPORT_NO_CHANGE, "x\ny\n>");
 	expect(RUN_INPUT, "eval echo eval", REPORT_NO_CHANGE, "eval\n>");
-	expect(RUN_INPUT, "exit", REPORT_COMPLETED, "exit"); /* bash says that itself */
+	expect(RUN_INPUT, "exit", REPORT_COMPLETED, "exit"); /* bash prints that itself */
 }
 
 static void test_a_full_screen_program_is_seen_while_it_runs(void **state)
@@ -158,7 +158,8 @@ static void test_of_fifty_thousand_lines_there_is_a_window(void **state)
 	act_done(&x);
 }
 
-/* Asked without end by who never reads: bounded, and nobody runs the answers. */
+/* A program asks without end and never reads the answers: they are bounded, and
+ * none is run as a command. */
 static void test_answers_that_nobody_reads(void **state)
 {
 	(void)state;
@@ -169,7 +170,7 @@ static void test_answers_that_nobody_reads(void **state)
 }
 
 #ifndef __SANITIZE_ADDRESS__
-/* What was printed is not kept; in KiB, of the executor as it is in these tests. */
+/* Old output is freed; in KiB, of the executor as it is in these tests. */
 static void test_an_idle_session_has_forgotten_all(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* sessions: what a turn of the loop draws of all that terminals print is bounded by work, which
- * is counted here: rows and cells, no time.  There is no bash; terminals are pipes. */
+/* sessions: the drawing work in a turn of the loop is bounded.  The test counts
+ * rows and cells, not time.  There is no bash; terminals are pipes. */
 #include "executor/sessions.h"
 
 #include <setjmp.h>
@@ -32,10 +32,10 @@
 #define NEVER INT64_MAX
 #define NOW INT64_C(1000)
 
-/* Each newline behind this scrolls 999 rows. */
+/* Each newline after this scrolls 999 rows. */
 #define SCROLLS C "1000;1Hx" C "1;999r" C "999;1H"
 #define NEWLINES 4096
-/* The most that one sequence does (test_screen_hostile.c). */
+/* The most work of one sequence (test_screen_hostile.c). */
 #define STEP_WORK (SCREEN_ROWS * 16)
 #define MANY 40
 
@@ -45,8 +45,8 @@ struct stage {
 	struct processes processes;
 	struct everyone everyone;
 	struct cgroup cgroup;
-	int into[MANY + 1];    /* owned; where session I prints */
-	int reports[MANY + 1]; /* owned; and where it reports; 0: none */
+	int into[MANY + 1];    /* owned; session I's output */
+	int reports[MANY + 1]; /* owned; session I's reports; 0: none */
 	struct pollfd fds[(MANY + 1) * SESSION_POLLS + 1];
 };
 
@@ -87,7 +87,8 @@ static int make_pipe(int *ret_write)
 	return ends[0];
 }
 
-/* A process of ours that has ended and is not reaped, so that no other process has its number. */
+/* Returns a process that has ended and is not reaped, so that no other process
+ * gets its number. */
 static pid_t make_pid(void)
 {
 	pid_t pid = fork();
@@ -98,7 +99,7 @@ static pid_t make_pid(void)
 	return pid;
 }
 
-/* Session `at` + 1, whose command runs and is waited for. */
+/* Adds session `at` + 1, whose command runs and is waited for. */
 static struct session *add(struct stage *st, size_t at)
 {
 	const struct run_request r = { .session = (uint32_t)at + 1, .kind = RUN_WAIT };
@@ -149,7 +150,7 @@ static uint64_t work_of_all(const struct stage *st)
 	return work;
 }
 
-/* False: nothing is left to do. */
+/* Runs one turn.  Returns false if no work is left. */
 static bool turn(struct stage *st)
 {
 	uint64_t before = work_of_all(st);
@@ -184,13 +185,14 @@ static void test_a_session_has_its_share_of_a_turn_and_loses_nothing(void **stat
 		before = s->screen.display.work;
 	}
 	assert_in_range(turns, NEWLINES * 999 / (SESSION_WORK + STEP_WORK), NEWLINES);
-	assert_null(s->ahead.bytes); /* which takes no memory any more */
+	assert_null(s->ahead.bytes); /* which uses no memory any more */
 	struct screen_text t = text_of(s);
 	assert_non_null(memmem(t.bytes, t.len, "the end", 7));
 	free(t.bytes);
 }
 
-/* A bound in bytes is none: one part of what a terminal holds would be a thousand turns. */
+/* A bound in bytes would not do: one part of a terminal's buffer could take as
+ * long as a thousand turns. */
 static void test_forty_floods_share_a_turn(void **state)
 {
 	struct stage *st = *state;
@@ -201,7 +203,7 @@ static void test_forty_floods_share_a_turn(void **state)
 		flood(st, i);
 	}
 	for (int i = 0; i < MANY; i++)
-		assert_true(turn(st)); /* which looks at the turn's work */
+		assert_true(turn(st)); /* it looks at the turn's work */
 	for (size_t i = 0; i < MANY; i++) {
 		uint64_t work = st->sessions.all[i]->screen.display.work;
 		least = work < least ? work : least;
@@ -211,7 +213,7 @@ static void test_forty_floods_share_a_turn(void **state)
 	assert_true(least > SESSION_WORK);
 }
 
-/* A line that is printed beside them is read after a round of all the others at the latest. */
+/* A line in a quiet session is read after at most one round of all the others. */
 static void test_a_quiet_session_has_its_turn(void **state)
 {
 	const size_t round = MANY * SESSION_WORK / SESSIONS_WORK + 2;
@@ -232,7 +234,7 @@ static void test_a_quiet_session_has_its_turn(void **state)
 	}
 }
 
-/* A stream that its client does not read waits, with the bytes that were read and not drawn. */
+/* A held stream waits, with bytes that were read and not drawn. */
 static void test_a_held_stream_makes_no_turns(void **state)
 {
 	struct stage *st = *state;
@@ -262,7 +264,8 @@ static void report(struct stage *st, size_t at)
 	assert_int_equal(write(st->reports[at], text, sizeof(text) - 1), sizeof(text) - 1);
 }
 
-/* It comes when all that was printed before is read, in as many turns as that takes. */
+/* The report of the end comes after all output before it was read, in as many
+ * turns as that takes. */
 static void test_an_end_waits_for_what_was_printed(void **state)
 {
 	struct stage *st = *state;
@@ -284,7 +287,8 @@ static void test_an_end_waits_for_what_was_printed(void **state)
 	assert_false(replies_is_empty(&st->replies));
 }
 
-/* The shell's death, too; a command that comes meanwhile is for the next shell. */
+/* The shell's death waits, too; a command that comes meanwhile is for the next
+ * shell. */
 static void test_a_death_waits_for_what_was_printed(void **state)
 {
 	const int exited_with_3 = 3 << 8;
@@ -308,7 +312,7 @@ static void test_a_death_waits_for_what_was_printed(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Reported, and then dead: the report counts. */
+/* The shell reports and then dies: the report counts. */
 static void test_a_report_before_a_death_counts(void **state)
 {
 	struct stage *st = *state;
@@ -329,7 +333,8 @@ static void test_a_report_before_a_death_counts(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Reports cost what is on a screen: where many are due at once, they are made in several turns. */
+/* A report costs as much as there is on the screen: if many are due at once,
+ * several turns make them. */
 static void test_reports_that_are_due_share_turns(void **state)
 {
 	struct stage *st = *state;

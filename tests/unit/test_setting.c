@@ -1,4 +1,4 @@
-/* setting: what the environment inside says of a session. */
+/* setting: the settings of a session that the inside's environment gives. */
 #include "sandbox/act/setting.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* sha256: the examples of FIPS 180-4 and NIST's, and pieces of any size give the same. */
+/* sha256: the examples of FIPS 180-4 and NIST; pieces of any size give the same
+ * result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,7 @@ static void test_a_million_letters(void **state)
 			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Where blocks end must not matter, whatever the length. */
+/* The places where blocks end must not matter, for any length. */
 static void test_pieces_give_the_same_as_the_whole(void **state)
 {
 	uint8_t bytes[300];

@@ -1,4 +1,4 @@
-/* What names in .ended say, and where a folder is. */
+/* The names in .ended, and where a folder is. */
 #include "sandbox/shelf.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void test_a_folder_is_found_by_the_name_it_has_now(void **state)
 	assert_int_equal(renameat(base, "one", base, "two"), 0);
 	assert_true(shelf_find_name(base, folder, name));
 	assert_string_equal(name, "two");
-	/* The same name somewhere else is another folder. */
+	/* The same name in another place is another folder. */
 	assert_int_equal(renameat(base, "two", aside, "two"), 0);
 	assert_false(shelf_find_name(base, folder, name));
 	scene_dir(state, "two");

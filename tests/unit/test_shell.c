@@ -1,5 +1,6 @@
-/* shell: what reaches bash, and what of it bash may run.  What commands do in it is
- * test_session.c's; here a shell is driven by hand. */
+/* shell: the text that reaches bash, and which of it bash may run.
+ * test_session.c tests commands in a session; here the test drives a shell
+ * directly. */
 #include "executor/shell.h"
 
 #include <setjmp.h>
@@ -76,7 +77,7 @@ static int teardown(void **state)
 
 	end(&st->shell);
 	shell_done(&st->shell);
-	return rmdir(st->home); /* nothing was made in it */
+	return rmdir(st->home); /* no file was made in it */
 }
 
 static struct bytes bytes_of(const char *text)
@@ -104,7 +105,7 @@ static void test_a_command_is_run_and_reported(void **state)
 	assert_string_equal(r.cwd, "/usr");
 }
 
-/* As after a signal in the middle: `read` gives what it has, and fails.
+/* As after a signal in the middle: `read` returns the bytes it has, and fails.
  * Here it finds the end of the memfd instead of the 0 byte. */
 static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 {
@@ -125,14 +126,14 @@ static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 	struct shell_report r = next_report(sh);
 	assert_false(r.has_begun);
 	assert_int_equal(r.status, 130);
-	/* And the next is whole again. */
+	/* The next text is complete again. */
 	assert_int_equal(shell_run(sh, bytes_of("[[ ! -e made ]]")), 0);
 	r = next_report(sh);
 	assert_true(r.has_begun);
 	assert_int_equal(r.status, 0);
 }
 
-/* SIGINT makes bash forget the beginning of a line. */
+/* SIGINT makes bash drop the beginning of a line. */
 static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
 {
 	struct stage *st = *state;
@@ -143,7 +144,7 @@ static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
 	assert_int_equal(next_report(&st->shell).status, 7);
 }
 
-/* A shell that is killed while it waits for its lines may take them yet. */
+/* A shell that is killed while it waits for lines may still take them. */
 static void test_a_shell_that_only_took_the_lines_has_not_begun(void **state)
 {
 	struct stage *st = *state;

@@ -1,5 +1,5 @@
-/* shell_inner: which arguments are those of a bash that waits at a prompt.  How it is driven
- * is tests/run/session_rows.py's. */
+/* shell_inner: which arguments are those of a bash that waits at a prompt.
+ * tests/run/session_rows.py tests how such a shell is driven. */
 #include "executor/shell_inner.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "base/own.h"
 
-/* A newline stands for the NUL behind each argument. */
+/* A newline stands for the NUL after each argument. */
 static const struct {
 	const char *arguments;
 	bool is_at_prompt;
@@ -28,7 +28,7 @@ static const struct {
 	{ "bash\n-s\na\nb\n", true },
 	{ "bash\n-\n", true },
 	{ "bash\n--\n", true },
-	{ "sh\n", true }, /* whether it is bash says another file */
+	{ "sh\n", true }, /* another file tells whether it is bash */
 	{ "bash\nscript\n", false },
 	{ "bash\n-l\nscript\n", false },
 	{ "bash\n-o\nvi\nscript\n", false },
@@ -41,7 +41,7 @@ static const struct {
 	{ "bash\n-n\n", false },
 	{ "bash\n--version\n", false },
 	{ "/bin/bash\n--noediting\n--rcfile\n/proc/self/fd/63\n-i\n", false },
-	{ "bash", false }, /* there was more */
+	{ "bash", false }, /* there were more bytes */
 	{ "bash\n-o", false },
 	{ "", false },
 };

@@ -1,4 +1,4 @@
-/* source_hash, runtime_tags: the names are those that OpenHands' own code gives. */
+/* source_hash, runtime_tags: the names are those of OpenHands' own code. */
 #include "rootfs-tools/source_hash.h"
 
 #include <setjmp.h>
@@ -29,8 +29,8 @@ static void put(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* What the numbers below were got from, by python's dirhash 0.5.0 and runtime_build.py's
- * functions. */
+/* Makes the project from which python's dirhash 0.5.0 and runtime_build.py's
+ * functions computed the hashes below. */
 static int make_project(void **state)
 {
 	static const char *const folders[] = { "openhands", "openhands/sub",

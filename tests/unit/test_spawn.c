@@ -1,5 +1,6 @@
-/* From a plan to pid 1 of a sandbox.  This program is the executor: started as
- * such it looks around and says on the channel what is not as it must be. */
+/* From a plan to pid 1 of a sandbox.  This program is also the executor:
+ * started as such, it checks its surroundings, and reports on the channel
+ * everything that is wrong. */
 #include "sandbox/spawn.h"
 
 #include <setjmp.h>
@@ -26,13 +27,13 @@
 #include "tests/unit/scene.h"
 
 #define EXECUTOR "hutch-executor"
-/* Its one argument, which says what other users than root get. */
+/* Its one argument: the capabilities of users other than root. */
 #define OTHER_CAPS "15"
 #define CHANNEL	 3
 #define PROC	 4
-#define LOOKED	 42 /* exit code of an executor that has looked */
+#define LOOKED	 42 /* exit code of an executor that has finished its checks */
 
-/* What CHECK() is outside, with the channel as the only way to say it. */
+/* CHECK() for the executor, whose only way to report is the channel. */
 #define INSIDE(claim) ((claim) ? (void)0 : complain(#claim))
 
 __attribute__((noreturn)) static void complain(const char *claim)
@@ -41,7 +42,8 @@ __attribute__((noreturn)) static void complain(const char *claim)
 	_exit(1);
 }
 
-/* Of this pid namespace, with all of its processes and nothing else. */
+/* The procfs is that of this pid namespace, with all its processes and nothing
+ * else. */
 static void look_at_own_proc(void)
 {
 	struct statfs fs;
@@ -63,7 +65,7 @@ static void look_at_descriptors(void)
 		INSIDE(st.st_rdev == makedev(1, 3));
 	}
 	INSIDE(fstat(CHANNEL, &st) == 0 && S_ISSOCK(st.st_mode));
-	/* . and .., four of ours or five, one to list them with. */
+	/* "." and "..", four of ours or five, and one that lists them. */
 	INSIDE(scene_open_fds() == 2u + 4 + 1 + (fstat(PROC, &st) == 0));
 	if (fstat(PROC, &st) == 0)
 		look_at_own_proc();
@@ -81,7 +83,7 @@ static bool says(const char *file, const char *line)
 
 static void look_at_rights(void)
 {
-	/* CAP_SYS_PTRACE, and nobody inherits it: */
+	/* CAP_SYS_PTRACE, which commands do not inherit. */
 	const bool traces = faccessat(PROC, "1/stat", F_OK, 0) == 0;
 	const char *own = traces ? "\nCapPrm:\t0000000000080000\n"
 				 : "\nCapPrm:\t0000000000000000\n";
@@ -184,7 +186,7 @@ static void spawn(struct world *w)
 	skip();
 }
 
-/* What it says next, but for what it hands out. */
+/* Returns the next message, except about descriptors that it hands out. */
 static enum spawn_news hear(struct world *w)
 {
 	enum spawn_news news;
@@ -196,7 +198,8 @@ static enum spawn_news hear(struct world *w)
 	return news;
 }
 
-/* Answers the calls that are refused to it (guest.h), until it has ended. */
+/* Answers the calls that the filter refuses (guest.h), until the executor has
+ * ended. */
 static void serve(struct world *w)
 {
 	pid_t pid;
@@ -210,7 +213,7 @@ static void serve(struct world *w)
 	} while (!scene_readable(w->box.pidfd, 0));
 }
 
-/* Its exit code; what it complained about is said. */
+/* Returns the exit code, and prints the executor's complaints. */
 static int finish(struct world *w)
 {
 	char claim[256] = { 0 };
@@ -231,7 +234,7 @@ static void test_what_the_executor_finds(void **state)
 	unsigned before = scene_open_fds();
 	sigset_t usr1;
 
-	/* What a caller may have left behind does not go in. */
+	/* A descriptor that a caller may have left open must not get in. */
 	AUTO_CLOSE int secret = open("/", O_RDONLY | O_DIRECTORY);
 	assert_true(secret >= 0);
 	assert_int_equal(sigemptyset(&usr1) | sigaddset(&usr1, SIGUSR1), 0);

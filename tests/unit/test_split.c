@@ -1,4 +1,4 @@
-/* split: it finds the commands that the reference finds, and stays linear. */
+/* split: finds the commands that the reference finds, in linear time. */
 #include "sandbox/act/split.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/cost.h"
 #include "tests/unit/split_cases.h"
 
-/* The row without its marks, and where they stood. */
+/* Removes the marks from a row, and returns their places. */
 static size_t unmark(const char *row, char *text, size_t starts[16])
 {
 	size_t count = 0, len = 0;
@@ -125,7 +125,7 @@ static void many_are_counted_and_a_thousand_are_kept(void **state)
 
 /* --- hostile texts --------------------------------------------------------- */
 
-/* What could make it slow or deep: 1 MiB of each. */
+/* Texts that could make it slow or deep: 1 MiB of each. */
 static const struct flood {
 	const char *before, *unit, *after;
 } floods[] = {
@@ -184,7 +184,7 @@ static void any_text_takes_linear_time(void **state)
 
 /* --- words in words -------------------------------------------------------- */
 
-/* "echo $(a $(a ... x...x ))", a line. */
+/* Writes "echo $(a $(a ... x...x ))", one line. */
 static char *put_deep(char *at, int depth, size_t fill)
 {
 	at = stpcpy(at, "echo ");
@@ -197,7 +197,7 @@ static char *put_deep(char *at, int depth, size_t fill)
 	return stpcpy(at, "\n");
 }
 
-/* How many commands are in `lines` of those. */
+/* Returns the number of commands in `lines` such lines. */
 static size_t count_deep(size_t lines, int depth, size_t fill)
 {
 	AUTO_FREE char *text = mem_new(lines * (5 * (size_t)depth + fill + 10));
@@ -226,7 +226,7 @@ static void deep_words_take_no_more_time_and_memory_than_others(void **state)
 	(void)state;
 	assert_int_equal(count_deep(2, 1, 1u << 20), 2);
 	assert_int_equal(count_deep(1000, 10, 10), 1000);
-	/* The longer they are, the fewer copies; the more there are, the fewer looks. */
+	/* Longer words permit fewer copies; more words permit fewer looks. */
 	assert_int_equal(count_deep(2, 20, 1u << 20), 0);
 	assert_int_equal(count_deep(10000, 60, 1), 0);
 }

@@ -1,5 +1,5 @@
-/* still: an executor may say so much of a pause, a reader waits for it so long, and no time
- * passes in it. */
+/* still: the messages that an executor may send about a pause, how long a
+ * reader waits for a pause, and that no time passes in it. */
 #include "sandbox/control/still.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "sandbox/result.h"
 #include "tests/unit/control.h"
 
-#define STAND_MS 10000 /* as still.c has it */
+#define STAND_MS 10000 /* the value in still.c */
 
 static struct control x;
 
@@ -70,7 +70,7 @@ static void test_frozen_comes_for_what_was_asked_and_once(void **state)
 	x.s.still.freezes = 3;
 	assert_int_equal(answers(1, FREEZE_STANDS), 0);
 	assert_int_equal(answers(1, FREEZE_STANDS), -1);
-	/* All were let go on before the second came to anything. */
+	/* All were released before the second pause took effect. */
 	assert_int_equal(answers(3, FREEZE_LATE), 0);
 	assert_int_equal(answers(2, FREEZE_STANDS), -1);
 	assert_int_equal(answers(4, FREEZE_STANDS), -1);
@@ -85,7 +85,7 @@ static void test_paused_comes_for_what_was_asked_and_once(void **state)
 	assert_int_equal(says(1), 0);
 	assert_int_equal(says(1), -1);
 	assert_int_equal(x.s.still.stopped, 1);
-	/* The second was continued before all had stopped. */
+	/* The second pause was released before all had stopped. */
 	assert_int_equal(says(3), 0);
 	assert_int_equal(says(2), -1);
 	assert_int_equal(says(4), -1);
@@ -103,12 +103,12 @@ static bool is_answered(const struct client *c, const char *part)
 		      part, strlen(part)) != NULL;
 }
 
-/* A reader waits until all stand still, and no longer than STAND_MS. */
+/* A reader waits until all processes stand still, at most STAND_MS. */
 static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 {
 	static const struct {
-		int64_t stand; /* when all stand; 0: they do not */
-		int64_t end;   /* when it is answered */
+		int64_t stand; /* when all stand; 0: never */
+		int64_t end;   /* when the reader is answered */
 		const char *answer;
 	} rows[] = {
 		{ 1, 1, "\"result\":" },
@@ -137,7 +137,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 				fail_msg("row %zu at %lld", i, (long long)moments[n]);
 		}
 		assert_int_equal(t->due_ms, 0);
-		/* It reads, or all go on. */
+		/* The reader gets bytes, or all processes go on. */
 		assert_int_equal(x.s.status, rows[i].stand ? REGISTRY_PAUSED : REGISTRY_READY);
 		own_close(&fd);
 		own_close(&ours);
@@ -203,7 +203,7 @@ static void stop(void)
 	still_end(&x.s);
 }
 
-/* Processes and actions have that much more time. */
+/* Deadlines of processes and actions move by the length of the pause. */
 static void test_in_a_pause_no_time_passes(void **state)
 {
 	static const struct {
@@ -234,7 +234,7 @@ static void test_in_a_pause_no_time_passes(void **state)
 	}
 }
 
-/* --- where nobody can be stopped ---------------------------------------------------- */
+/* --- where no process can be stopped ------------------------------------------------ */
 
 static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 {
@@ -256,7 +256,7 @@ static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 		ask_for_pause(c);
 		still_look(&x.s);
 		assert_int_equal(x.s.status, REGISTRY_READY);
-		assert_true(still_is(&x.s)); /* nothing is begun inside meanwhile */
+		assert_true(still_is(&x.s)); /* no request is started inside meanwhile */
 		assert_int_equal(buffer_len(&c->wire.out), 0);
 		assert_int_equal(answers(1, rows[i].why), 0);
 		still_look(&x.s);
@@ -286,13 +286,13 @@ static void test_by_signals_only_with_best_effort_and_not_for_what_was_lost(void
 	assert_true(is_answered(c, "\"result\":{\"by\":\"signals\"}"));
 	assert_int_equal(x.s.status, REGISTRY_PAUSED);
 	assert_int_equal(x.launch.degraded, DEGRADED_PAUSE);
-	/* Then that is no wall for what is lost, */
+	/* A pause is then no protection for what is lost, */
 	(void)err_set(&lost, ERR_REFUSED, "/work/.git was replaced");
 	still_unprotected(&x.s, &lost);
 	assert_string_equal(x.s.ending.reason, "error");
 	own_close(&fd);
 	assert_int_equal(teardown(state) + setup(state), 0);
-	/* and where it is the first to ask, none is tried. */
+	/* and none is tried if the lost protection is the first to need one. */
 	x.policy.is_best_effort = true;
 	still_unprotected(&x.s, &lost);
 	assert_null(x.s.ending.reason);

@@ -1,5 +1,5 @@
-/* stop: who ends when asked is waited for and no longer, and who does not is ended
- * when the grace has passed. */
+/* stop: a process that ends when asked is waited for, but no longer than the
+ * grace; one that does not end is killed when the grace has passed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #define SHORT_MS 400
 #define IGNORING "trap '' TERM HUP; echo up; while :; do sleep 1000; done"
 
-/* It ends properly, and nobody is left. */
+/* The executor ends properly, and no process is left. */
 static void expect_end(struct supervisor *s)
 {
 	struct answer a = supervisor_answer(s);
@@ -51,7 +51,8 @@ static void start_one(struct supervisor *s, uint32_t id, uint32_t flags, char **
 	supervisor_expect(s, MSG_STARTED, id);
 }
 
-/* A command that says "up" when its traps are set, and the test's ends of its pipes. */
+/* A command that prints "up" when its traps are set, and the test's ends of its
+ * pipes. */
 struct talk {
 	int in, out;
 };
@@ -84,13 +85,14 @@ static void start_trapping(struct supervisor *s, uint32_t id, const char *script
 	stop_talking(&t);
 }
 
-/* A named pipe by which a session's command says that it has begun. */
+/* Makes a FIFO by which a session's command tells that it has begun. */
 static int make_fifo(const struct actor *a, const char *name)
 {
 	AUTO_FREE char *path = text_format("%s/%s", a->home, name);
 
 	assert_int_equal(mkfifo(path, 0600), 0);
-	/* Also for writing, so that there is no end of it before the first writer. */
+	/* Opened for writing, too, so that it does not end before the first
+	 * writer comes. */
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	return fd;
@@ -136,8 +138,9 @@ static void test_daemons_and_orphans_are_asked_too(void **state)
 	expect_end(&s);
 }
 
-/* As long as the test likes, which lets it go on when it has said that it was asked.  It
- * starts no process after "up": one that is just being forked would miss the signal. */
+/* The command takes as long as the test wants: the test lets it go on when it
+ * has said that it was asked.  It starts no process after "up": one that is
+ * just being forked would miss the signal. */
 static void test_one_that_needs_a_moment_gets_it(void **state)
 {
 	struct supervisor s;
@@ -150,14 +153,14 @@ static void test_one_that_needs_a_moment_gets_it(void **state)
 	start_one(&s, 2, 0, sleep_argv);
 	supervisor_stop(&s, LONG_MS);
 	read_until(t.out, "asked");
-	expect_signaled(&s, 2, SIGTERM); /* another one is no reason to end */
+	expect_signaled(&s, 2, SIGTERM); /* the end of another one is no reason to end */
 	assert_int_equal(write(t.in, "go\n", 3), 3);
 	assert_int_equal(supervisor_expect(&s, MSG_EXITED, 1).exited.status, 7);
 	expect_end(&s);
 	stop_talking(&t);
 }
 
-/* It answers in the grace, so it is there; and is not when that is over. */
+/* The command answers during the grace, so it lives; after the grace it is gone. */
 static void test_who_ignores_it_is_ended_after_the_grace(void **state)
 {
 	struct supervisor s;
@@ -260,7 +263,7 @@ static void test_a_session_ends_idle_or_busy(void **state)
 	}
 }
 
-/* A shell that died in starting is started once more, else. */
+/* Otherwise a shell that died while starting is started once more. */
 static void test_no_session_starts_again(void **state)
 {
 	struct actor a;
@@ -324,7 +327,7 @@ static void put_write_9(struct buffer *b)
 	assert_int_equal(action_put_write(b, 9, &r, &e), 0);
 }
 
-/* A sandbox that will not end for a long time, asked to. */
+/* Begins the end of a sandbox that will take long. */
 static void begin_ending(struct actor *a)
 {
 	actor_start_init(a);

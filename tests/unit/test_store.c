@@ -31,7 +31,7 @@ static void test_none_is_said_and_one_is_made(void **state)
 	store_done(&s);
 }
 
-/* Whoever was killed while making it is finished by the next. */
+/* A store that a killed process left half made is finished by the next process. */
 static void test_a_half_made_one_is_none(void **state)
 {
 	struct store s;
@@ -123,7 +123,7 @@ static void test_what_nobody_works_on_is_swept_away(void **state)
 	AUTO_CLOSE int second = store_stage(&s, &two, &e);
 	assert_true(second >= 0);
 	assert_string_not_equal(one, two);
-	/* The one that is worked on, and the part of a blob, stay. */
+	/* An entry that is in work, and a partial blob, stay. */
 	assert_true(lock_is_at(tmp, one, first) && lock_is_at(tmp, two, second));
 	assert_true(in_store_has(&s, "tmp/blob-" HEX_A));
 	assert_false(in_store_has(&s, "tmp/new-1"));

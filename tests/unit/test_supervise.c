@@ -1,5 +1,5 @@
-/* The executor is on the inside, so whatever it says, in whatever order, the
- * host must come to an end of it with a verdict that says what happened. */
+/* The executor is inside, so whatever it sends, in any order, the supervisor
+ * must end with a verdict that tells what happened. */
 #include "sandbox/supervise.h"
 
 #include <setjmp.h>
@@ -19,15 +19,15 @@
 
 struct story {
 	const char *name;
-	const char *says; /* what it sends, in one write */
+	const char *says; /* sent in one write */
 	size_t len;
-	enum end end; /* and then */
+	enum end end; /* how it ends after that */
 	enum run_status status;
 	int exit_code, signal;
 	const char *message; /* part of the error */
 };
 
-/* What an honest one does. */
+/* Executors that follow the protocol. */
 static const struct story honest[] = {
 	{ "exit code 0", SAY(UP WORD_EXITED("\0", "\0")), ENDS, RUN_EXITED, 0, 0, NULL },
 	{ "exit code 255", SAY(UP WORD_EXITED("\0", "\xff")), ENDS, RUN_EXITED, 255, 0,
@@ -44,7 +44,7 @@ static const struct story honest[] = {
 	  RUN_SETUP_ERROR, 125, 0, "/folder: No such file" },
 };
 
-/* What a hostile one may do instead of ending after its word. */
+/* Hostile executors that live on after reporting the end. */
 static const struct story lives_on[] = {
 	{ "says exited and lives on", SAY(UP WORD_EXITED("\0", "\3")), LIVES, RUN_EXITED,
 	  3, 0, NULL },
@@ -60,7 +60,7 @@ static const struct story lives_on[] = {
 	  RUN_SETUP_ERROR, 125, 0, "channel" },
 };
 
-/* What ends without a word about the command. */
+/* Executors that end without a report about the command. */
 static const struct story silent[] = {
 	{ "ends at once", SAY(""), ENDS, RUN_SETUP_ERROR, 125, 0, "ended with code 0" },
 	{ "ends with a code", SAY(WORD_HELLO), ENDS_WITH_3, RUN_SETUP_ERROR, 125, 0,
@@ -75,7 +75,7 @@ static const struct story silent[] = {
 	{ "is killed while it runs", SAY(UP), IS_KILLED, RUN_SIGNALED, 137, 9, NULL },
 };
 
-/* What breaks a rule; all live on and must be killed. */
+/* Executors that break a rule; all live on and must be killed. */
 static const struct story broken[] = {
 	{ "text", SAY("HTTP/1.0 400 Bad Request\r\n\r\n"), LIVES, .message = BROKE },
 	{ "zeros", SAY("\0\0\0\0\0\0\0\0\0\0\0\0"), LIVES, .message = "type 0" },
@@ -224,7 +224,7 @@ static void test_words_may_come_byte_by_byte(void **state)
 	}
 }
 
-/* A prefix of the truth is never taken for the whole of it. */
+/* No prefix of a valid exchange is taken for the whole. */
 static void test_every_truncation_is_an_error(void **state)
 {
 	static const char truth[] = UP WORD_EXITED("\0", "\0");

@@ -1,5 +1,5 @@
-/* What happens around the executor's words: deadlines, signals, output, the
- * child's last word, and descriptors that somebody sends. */
+/* Events besides the executor's messages: deadlines, signals, output, the
+ * child's last error, and descriptors that come from inside. */
 #include "sandbox/supervise.h"
 
 #include <setjmp.h>
@@ -21,8 +21,7 @@ static void say(int channel, const char *text, size_t len)
 	CHECK(send(channel, text, len, MSG_NOSIGNAL) == (ssize_t)len);
 }
 
-/* Takes the exec request and its descriptors, all but the first two of which
- * are closed again. */
+/* Takes the exec request and its descriptors; closes all but the first two. */
 static void take_exec(int channel, int fds[3])
 {
 	union {
@@ -42,7 +41,7 @@ static void take_exec(int channel, int fds[3])
 	memcpy(fds, CMSG_DATA(head), 3 * sizeof(int));
 }
 
-/* The next request, which must be of this type; its first field. */
+/* Takes the next request, which must be of this type; returns its first field. */
 static uint32_t take_request(int channel, uint8_t type)
 {
 	uint8_t head[FRAME_HEADER], body[64];
@@ -129,7 +128,7 @@ static void test_garbage_as_a_last_word_is_made_safe(void **state)
 	assert_int_equal(strlen(r.error.text), ERR_TEXT_MAX - 1);
 	assert_null(strchr(r.error.text, 0x1b));
 	assert_null(strchr(r.error.remedy, 0x1b));
-	/* A kind of "none" would print as no error at all. */
+	/* An error of kind 0 would print as no error at all. */
 	memset(&e, 0, sizeof(e));
 	r = play_failure(&e, sizeof(e), LIVES);
 	assert_int_equal(r.error.kind, ERR_INTERNAL);
@@ -161,8 +160,8 @@ static enum end write_much(int channel)
 	return ENDS;
 }
 
-/* Reads a page at a time, so that most of it is still under way when the executor
- * is long gone. */
+/* Reads a page at a time, so that most of the output is still in the pipe long
+ * after the executor's end. */
 static void count_slowly(int out)
 {
 	char page[4096];
@@ -179,7 +178,8 @@ static void test_all_output_is_delivered_before_the_end(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	/* In a sandbox of ours it may not be made smaller than its usual 64 KiB. */
+	/* In a sandbox of hutch the pipe cannot be made smaller than its
+	 * default 64 KiB. */
 	(void)fcntl(ends[1], F_SETPIPE_SZ, 4096);
 	pid_t reader = fork();
 	assert_true(reader >= 0);
@@ -247,7 +247,7 @@ static void test_the_third_interrupt_ends_it(void **state)
 static enum end terminate_early(int channel)
 {
 	(void)channel;
-	CHECK(kill(getppid(), SIGUSR1) == 0); /* says nothing to nobody */
+	CHECK(kill(getppid(), SIGUSR1) == 0); /* SIGUSR1 must have no effect */
 	CHECK(kill(getppid(), SIGTERM) == 0);
 	return LIVES;
 }
@@ -340,6 +340,6 @@ int main(void)
 		cmocka_unit_test(test_descriptors_from_inside_are_dropped),
 	};
 
-	(void)signal(SIGINT, SIG_DFL); /* a shell in the background ignores it */
+	(void)signal(SIGINT, SIG_DFL); /* a background shell ignores it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Stories over `now` tell how a supervised command ends in each state, without a process and
- * without waiting.  The module itself is part of this file, since nobody else may call what
- * a turn does. */
+/* Stories over `now` tell how a supervised command ends in each state, without
+ * a process and without waiting.  The test includes the module's source, since
+ * the functions of a turn are static. */
 #include "sandbox/supervise.c"
 
 #include <setjmp.h>
@@ -12,18 +12,18 @@
 #include <sys/socket.h>
 
 #define STEPS_MAX 5
-#define NONE	  RUN_EXITED /* no verdict yet, as the zero object has it */
+#define NONE	  RUN_EXITED /* no verdict yet; the zero object has this value */
 
 struct step {
-	int64_t at; /* ms; 0: there are no more steps */
-	int signo;  /* 0: none comes, time passes */
-	enum state state; /* afterwards, as what follows */
+	int64_t at; /* ms; 0: end of the story */
+	int signo;  /* 0: only time passes */
+	enum state state; /* after the step, like the next fields */
 	enum run_status status;
 	int signal;
 	int64_t due;
 };
 
-/* Each begins at 1000. */
+/* Each story begins at 1000. */
 static const struct story {
 	const char *name;
 	enum state state;
@@ -75,7 +75,7 @@ struct scene {
 	struct run run;
 	struct result result;
 	struct supervisor s;
-	int executor; /* the other end of the channel; nobody reads it */
+	int executor; /* the other end of the channel, which is never read */
 };
 
 static void open_scene(struct scene *x, const struct story *story)
@@ -112,7 +112,7 @@ static void check(const struct scene *x, const struct story *story, const struct
 		fail_msg("'%s', at %lld: state %d, status %d, signal %d, due at %lld", story->name,
 			 (long long)step->at, (int)s->state, (int)x->result.status,
 			 x->result.signal, (long long)due(s));
-	/* A verdict there is in the very states that need one. */
+	/* A verdict exists in exactly the states that need one. */
 	assert_int_equal(s->has_verdict, step->status != NONE);
 }
 

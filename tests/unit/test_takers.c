@@ -1,4 +1,5 @@
-/* Who asks a pool's keeper, without any sandbox: what waits here is one end of a socket. */
+/* Clients of a pool's keeper, without any sandbox: one end of a socket stands
+ * for each. */
 #include "sandbox/pool/pool.h"
 
 #include <setjmp.h>
@@ -30,12 +31,12 @@
 
 struct scene {
 	struct pool pool;
-	int64_t now; /* ms; it stands still but for the case that moves it */
+	int64_t now; /* ms; only one case changes it */
 	int clients[CLIENTS];
-	int sandboxes[STOCK]; /* their ends of what waits */
+	int sandboxes[STOCK]; /* the sandboxes' ends of the waiting sockets */
 	size_t stocked;
 	char heard[1 << 20];
-	int fds[STOCK]; /* what came with it */
+	int fds[STOCK]; /* descriptors that came with it */
 	size_t got;
 };
 
@@ -110,7 +111,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* As the keeper's.  False: it would sleep. */
+/* Runs a turn of the keeper.  Returns false if the keeper would sleep. */
 static bool turn(struct scene *s)
 {
 	struct pollfd w[CLIENTS];
@@ -138,7 +139,7 @@ static void listen_to(struct scene *s, size_t client)
 	s->heard[len] = '\0';
 }
 
-/* What is said until the keeper would sleep. */
+/* Returns the bytes that come before the keeper would sleep. */
 static const char *hear(struct scene *s, size_t client)
 {
 	s->heard[0] = '\0';
@@ -191,12 +192,13 @@ static void what_is_behind_a_take_is_answered_when_that_was_too_late(void **stat
 	assert_non_null(strstr(heard, "\"i\""));
 }
 
-/* Each take ends at its own time, whatever their order; a take without a time-out waits on. */
+/* Each take times out at its own time, in any order; a take without a time-out
+ * keeps waiting. */
 static void takes_are_too_late_each_at_its_own_time(void **state)
 {
 	static const struct {
 		const char *take;
-		int64_t late; /* ms after it was asked; 0: never */
+		int64_t late; /* ms after the request; 0: never */
 	} cases[CLIENTS] = { { TAKE_WITHIN("86400"), 86400000 },
 			     { TAKE_WITHIN("1.5"), 1500 }, { TAKE, 0 } };
 	struct scene *s = *state;
@@ -222,7 +224,7 @@ static void takes_are_too_late_each_at_its_own_time(void **state)
 	assert_non_null(strstr(hear(s, 2), "\"p-0\""));
 }
 
-/* A take of 0 s is too late in the very turn in which it was asked. */
+/* A take with 0 s times out in the very turn in which it was asked. */
 static void one_that_does_not_wait_is_answered_at_once(void **state)
 {
 	struct scene *s = *state;
@@ -284,7 +286,8 @@ static void what_has_died_is_not_handed_out(void **state)
 	assert_int_equal(s->pool.lost, 1);
 }
 
-/* Neither is one that has been told to end, and says so with its half. */
+/* A sandbox that was told to end, and has closed its half, is not handed out
+ * either. */
 static void what_is_ending_is_not_handed_out(void **state)
 {
 	struct scene *s = *state;
@@ -302,7 +305,7 @@ static void a_taker_that_leaves_its_answer_ends_what_was_on_its_way(void **state
 	add_sandbox(s);
 	say(s, 0, TAKE);
 	while (turn(s)) {
-		/* It is in the socket then, and nobody reads it. */
+		/* The message then waits in the socket, unread. */
 	}
 	assert_int_equal(s->pool.taken, 1);
 	assert_int_equal(is_gone(s->sandboxes[0]), false);
@@ -318,7 +321,7 @@ static void a_taker_that_left_before_its_turn_gets_none(void **state)
 	(void)hear(s, 0);
 	own_close(&s->clients[0]);
 	while (turn(s)) {
-		/* It is noticed. */
+		/* The keeper notices it. */
 	}
 	add_sandbox(s);
 	takers_work(&s->pool, s->now);
@@ -326,7 +329,7 @@ static void a_taker_that_left_before_its_turn_gets_none(void **state)
 	assert_int_equal(s->pool.taker_count, CLIENTS - 1);
 }
 
-/* Its socket is full: it is let go, and what waits is the next one's. */
+/* The taker's socket is full: it is dropped, and the next taker gets the sandbox. */
 static void who_does_not_read_gets_no_sandbox(void **state)
 {
 	struct scene *s = *state;
@@ -336,7 +339,7 @@ static void who_does_not_read_gets_no_sandbox(void **state)
 		(void)turn(s);
 	(void)send(s->clients[0], "\n" TAKE, strlen("\n" TAKE), MSG_NOSIGNAL);
 	while (turn(s)) {
-		/* Nothing goes out any more. */
+		/* Nothing can be sent any more. */
 	}
 	add_sandbox(s);
 	say(s, 1, TAKE);

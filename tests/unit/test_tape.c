@@ -1,4 +1,4 @@
-/* tape: what is printed is in a file, within its bounds, and in order. */
+/* tape: output is stored in a file, within its bounds and in order. */
 #include "executor/tape.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* For the whole folder; a quarter is for one command. */
+/* For the whole folder; one command gets a quarter. */
 #define MAX  (4u << 20)
 #define MOST (MAX / 4)
 #define HALF (MOST / 2)
@@ -47,7 +47,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What a byte of the stream is, of which each eight say where they are. */
+/* Byte `at` of the stream; each eight bytes encode their offset. */
 static uint8_t byte_at(uint64_t at)
 {
 	uint64_t word = at / 8;
@@ -64,7 +64,7 @@ static void print(struct tape *t, uint64_t from, size_t len)
 	tape_write(t, data, len);
 }
 
-/* In pieces of many sizes. */
+/* Prints in pieces of many sizes. */
 static void print_up_to(struct tape *t, uint64_t len)
 {
 	for (size_t n = 1; t->len < len; n = n * 7 % 16381 + 1)
@@ -83,7 +83,7 @@ static bool is_there(const char *label, uint32_t number)
 	return access(path, F_OK) == 0;
 }
 
-/* The file has the stream up to `first`, and then what is behind `missing` more. */
+/* The file has the stream up to `first`, then the part after `missing` lost bytes. */
 static void check_file(const char *label, uint32_t number, uint64_t len, uint64_t missing)
 {
 	AUTO_FREE char *path = path_of(label, number);
@@ -108,7 +108,7 @@ static void test_what_is_short_has_no_file_unless_it_is_wanted(void **state)
 
 	(void)state;
 	tape_init(&t, &tapes, "main");
-	assert_int_equal(tape_tell(&t, true).number, 0); /* nothing at all */
+	assert_int_equal(tape_tell(&t, true).number, 0); /* nothing was printed */
 	print_up_to(&t, TAPE_HELD);
 	assert_int_equal(tape_tell(&t, false).number, 0);
 	assert_int_equal(tapes.count, 0);
@@ -180,19 +180,19 @@ static void test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last
 		record_whole(&t);
 		tape_end(&t);
 	}
-	assert_true(is_there("s", 1)); /* it is recorded still */
+	assert_true(is_there("s", 1)); /* it is still being recorded */
 	assert_false(is_there("s", 2));
 	assert_false(is_there("s", 3));
 	assert_true(is_there("s", 7));
 	assert_true(tapes.used <= MAX);
-	/* Nobody has ended: the oldest goes, and is told so. */
+	/* None has ended: the oldest file is removed, and its command learns that. */
 	for (int i = 0; i < 4; i++)
 		record_whole(&all[i]);
 	assert_false(is_there("s", 1));
 	struct tape_told told = tape_tell(&first, true);
 	assert_int_equal(told.number, 0);
 	assert_int_equal(told.missing, MOST + 100);
-	print_up_to(&first, MOST + 200); /* which is nowhere */
+	print_up_to(&first, MOST + 200); /* this goes nowhere */
 	assert_int_equal(tape_tell(&first, true).missing, MOST + 200);
 	tape_end(&first);
 	for (int i = 0; i < 4; i++)
@@ -237,7 +237,7 @@ static void test_without_a_folder_or_a_proper_label_nothing_is_recorded(void **s
 	assert_int_equal(tape_tell(&t, true).number, 0);
 	tape_end(&t);
 	tapes_done(&none);
-	/* Too small for anything. */
+	/* Too small for any output. */
 	tapes_init_sized(&none, open(folder, O_PATH | O_CLOEXEC), 4096);
 	tape_init(&t, &none, "s");
 	print(&t, 0, TAPE_HELD + 1);

@@ -1,5 +1,5 @@
-/* Mount points are made below a root that somebody else wrote.  Beside it lies
- * what must never be reached. */
+/* Mount points are made below a root that another user wrote.  Beside it are
+ * files that must never be reached. */
 #include "sandbox/target.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "tests/unit/scene.h"
 
-/* What was made or found, opened. */
+/* Returns the mount point that was made or found, opened. */
 static int make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 		struct err *e)
 {
@@ -74,7 +74,7 @@ static unsigned entries_of_host(void **state)
 	return count;
 }
 
-/* A link in the image, and where a target below it must end up: a place of the
+/* A link in the image, and where a target below it must end up: a place in the
  * image, or nowhere. */
 static const struct {
 	const char *link, *to; /* to: %s stands for the folder of the test */
@@ -178,7 +178,7 @@ static void test_what_is_missing_is_made_with_its_modes(void **state)
 	AUTO_CLOSE int file = make(&t, "/a/file", false, 0644, &e);
 	assert_int_equal(fstat(file, &st), 0);
 	assert_true(S_ISREG(st.st_mode) && st.st_size == 0);
-	/* What is there already is taken as it is. */
+	/* An existing folder is used as it is. */
 	AUTO_CLOSE int again = make(&t, "/a/b/c", true, 0700, &e);
 	assert_int_equal(fstat(again, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 01777);
@@ -225,7 +225,7 @@ static void test_a_path_may_be_deep_but_not_endless(void **state)
 	targets_done(&t);
 }
 
-/* The last folder is remembered, and forgotten when something covers it. */
+/* The last folder is cached, and dropped from the cache when a mount covers it. */
 static void test_the_remembered_folder(void **state)
 {
 	AUTO_CLOSE int root = open_root(state);
@@ -241,14 +241,14 @@ static void test_the_remembered_folder(void **state)
 	ino_t was = inode_of(first);
 	assert_int_equal(target_parent(&t, "/a/y", &name, &e), first);
 	assert_string_equal(name, "y");
-	/* Another folder comes to stand there, as a mount would. */
+	/* Another folder takes its place, as a mount would. */
 	assert_int_equal(rename(old, aside), 0);
 	scene_dir(state, "root/a");
 	assert_int_equal(inode_of(target_parent(&t, "/a/z", &name, &e)), was);
 	target_forget(&t);
 	assert_int_equal(inode_of(target_parent(&t, "/a/z", &name, &e)),
 			 inode(state, "root/a"));
-	/* The same text, not a prefix. */
+	/* The whole text must match, not a prefix. */
 	was = inode_of(target_parent(&t, "/ab/z", &name, &e));
 	assert_int_equal(was, inode(state, "root/ab"));
 	assert_int_equal(inode_of(target_parent(&t, "/z", &name, &e)),

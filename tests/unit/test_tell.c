@@ -1,5 +1,6 @@
-/* tell: whoever tells of changes is not believed: a path that is not one part below the
- * folder that was told last, or a number out of its range, ends it. */
+/* tell: the sender of changes is not trusted: a path that is not one component
+ * below the folder that was sent last, or a number out of range, ends the
+ * exchange. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static void say(int to, const struct told *t)
 	assert_int_equal(io_write_all(to, link, strlen(link)), 0);
 }
 
-/* How many came before it was broken; -1: it was not. */
+/* Returns how many entries came before the error; -1: there was no error. */
 static int hear(const struct told *all)
 {
 	struct tell t;
@@ -164,7 +165,7 @@ static void test_a_piece_that_is_too_long_is_not(void **state)
 	tell_done(&t);
 }
 
-/* What a file's content is made of, each behind its length, and its end. */
+/* Sends a file's content: pieces, each after its length, and the end. */
 static void say_content(int to, const char *text, uint8_t verdict)
 {
 	const uint32_t len = (uint32_t)strlen(text), none = 0;
@@ -175,7 +176,7 @@ static void say_content(int to, const char *text, uint8_t verdict)
 	assert_int_equal(io_write_all(to, &verdict, 1), 0);
 }
 
-/* Four files, of which the last one's does not come along. */
+/* Sends four files; the last one's content does not come along. */
 static void say_files(int to)
 {
 	static const struct tell_head end = { .kind = TELL_ALL },

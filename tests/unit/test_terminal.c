@@ -80,7 +80,7 @@ static void test_what_is_no_terminal(void **state)
 	terminal_restore(&t);
 }
 
-/* A job in the background of its own terminal: tcsetattr(3) would stop it. */
+/* A background job of its terminal, which tcsetattr(3) would stop. */
 static void play_background(void *arg)
 {
 	int ours, theirs;

@@ -1,4 +1,4 @@
-/* text and utf8: characters in what is printed. */
+/* text and utf8: characters in printed text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* A child under the filter of what is learned from, whose listener is served here. */
+/* A child under the filter of `hutch learn`; the test serves the filter's
+ * listener. */
 #include "sandbox/trace.h"
 
 #include <arpa/inet.h>
@@ -74,7 +75,7 @@ struct world {
 	pid_t pid;
 };
 
-/* A child under `plain`, whose listener is told of the table's calls too. */
+/* Starts a child under `plain`, whose listener gets the table's calls, too. */
 static void begin(struct world *w, const struct seccomp_program *plain, int (*play)(void))
 {
 	struct err e = { 0 };
@@ -113,7 +114,7 @@ static void begin(struct world *w, const struct seccomp_program *plain, int (*pl
 	skip();
 }
 
-/* Serves until nobody is left; the exit code. */
+/* Serves until the child has gone; returns its exit code. */
 static int serve(struct world *w)
 {
 	int status;
@@ -121,7 +122,7 @@ static int serve(struct world *w)
 
 	while (w->refusals.listener >= 0) {
 		struct pollfd p = refusals_watch(&w->refusals);
-		assert_int_equal(refusals_due(&w->refusals), 0); /* a trace takes no tokens */
+		assert_int_equal(refusals_due(&w->refusals), 0); /* needs no tokens */
 		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 		(void)refusals_take(&w->refusals, &pid, 1);
 	}
@@ -136,7 +137,7 @@ static void end(struct world *w)
 	seccomp_done(&w->tracing);
 }
 
-/* The uses of a path; 0: it was not noted. */
+/* Returns the recorded uses of a path; 0: it was not recorded. */
 static unsigned use_of(const struct world *w, const char *path)
 {
 	for (size_t i = 0; i < w->trace.seen.count; i++)
@@ -145,7 +146,7 @@ static unsigned use_of(const struct world *w, const char *path)
 	return 0;
 }
 
-/* 0: it can be opened; else the errno. */
+/* Returns 0 if it can be opened, else the errno. */
 static int open_root(void)
 {
 	return syscall(SYS_openat, AT_FDCWD, "/", O_RDONLY, 0) >= 0 ? 0 : errno;
@@ -186,7 +187,7 @@ static void test_without_a_trace_nothing_goes_on(void **state)
 	end(&w);
 }
 
-/* The same answer as without a listener, whatever the table has. */
+/* The answer is the same as without a listener, whatever the table says. */
 static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void **state)
 {
 	const struct sock_filter insns[] = {
@@ -205,7 +206,8 @@ static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void
 	end(&w);
 }
 
-/* What is no refusal to tell of is none the less no leave: ENOSYS, an errno of 0, a signal. */
+/* An answer that is not reported (ENOSYS, an errno of 0, a signal) still does
+ * not let the call continue. */
 static void test_only_what_the_filter_allows_goes_on(void **state)
 {
 	static const uint32_t actions[] = { SECCOMP_RET_ERRNO | ENOSYS, SECCOMP_RET_ERRNO,
@@ -229,8 +231,8 @@ static void test_only_what_the_filter_allows_goes_on(void **state)
 	}
 }
 
-/* One that is told of, is in no table and is not refused: it cannot come, and would get
- * no further. */
+/* A call that is reported, is in no table and is not refused: it cannot occur,
+ * and would not be let through. */
 static int ask_parent(void)
 {
 	return syscall(SYS_getppid) == -1 ? errno : 0;
@@ -249,7 +251,7 @@ static void test_what_is_in_no_table_does_not_go_on(void **state)
 
 	(void)state;
 	begin(&w, &plain, ask_parent);
-	w.plain = (struct seccomp_program){ .insns = refuses + 3, .count = 1 }; /* allows it */
+	w.plain = (struct seccomp_program){ .insns = refuses + 3, .count = 1 }; /* allows */
 	assert_int_equal(serve(&w), ENOSYS);
 	end(&w);
 }
@@ -303,7 +305,7 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 	end(&w);
 }
 
-/* Two pages, of which nobody can read the second. */
+/* Returns the end of a readable page that is followed by an unreadable one. */
 static char *make_edge(void)
 {
 	char *two = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -333,7 +335,7 @@ static int lie_about_paths(void)
 		       fails_with(ENAMETOOLONG, syscall(SYS_openat, AT_FDCWD, huge, 0, 0)) &&
 		       fails_with(EFAULT, syscall(SYS_openat2, AT_FDCWD, "/q", edge, 24));
 
-	/* The last bytes that can be read are a path like any other. */
+	/* A path in the last readable bytes is a path like any other. */
 	strcpy(edge - 8, "/no/end");
 	(void)syscall(SYS_openat, AT_FDCWD, edge - 8, O_RDONLY, 0);
 	return is_same ? 0 : 1;

@@ -1,4 +1,4 @@
-/* tree: whatever a command has started ends with it, and nobody else does. */
+/* tree: all processes that a command has started end with it, and no others do. */
 #include "executor/tree.h"
 
 #include <setjmp.h>
@@ -67,8 +67,8 @@ static void test_only_a_procfs_of_ones_own_is_looked_at(void **state)
 
 /* --- whole trees ------------------------------------------------------------- */
 
-/* A command whose stdout everybody whom it starts has, too: at its end all are gone.
- * `ready` processes say so there, a byte each. */
+/* A command whose stdout is also held by all processes that it starts: when
+ * that pipe ends, all are gone.  `ready` processes write a byte each to it. */
 struct grove {
 	struct supervisor s;
 	int out;
@@ -93,7 +93,7 @@ static void plant(struct grove *g, struct ask *a, unsigned ready)
 	}
 }
 
-/* The command is told as killed, and nobody holds the pipe any more. */
+/* The command is reported as killed, and no process holds the pipe any more. */
 static void fell(struct grove *g, uint32_t id)
 {
 	supervisor_end_tree(&g->s, id);
@@ -151,7 +151,7 @@ static void test_a_tree_ends_whole(void **state)
 	}
 }
 
-/* Its init has to be a child of the one that made the namespaces. */
+/* Its init has to be a child of the process that made the namespaces. */
 static void test_namespaces_of_its_own_do_not_help_it(void **state)
 {
 	struct ask a = { .id = 1, .argv = SH("unshare -Urpf sh -c 'setsid sh -c \"" STAY
@@ -160,14 +160,14 @@ static void test_namespaces_of_its_own_do_not_help_it(void **state)
 
 	(void)state;
 	if (system("unshare -Urpf true 2>/dev/null") != 0)
-		skip(); /* not here */
+		skip(); /* not permitted here */
 	supervisor_start_seeing(&g.s);
 	plant(&g, &a, 3);
 	fell(&g, 1);
 	(void)supervisor_end(&g.s);
 }
 
-/* On a terminal there is a relay, and the shell is interactive. */
+/* A command on a terminal has a relay, and its shell is interactive. */
 static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
 {
 	static char line[] = "sleep 1000 & setsid sleep 1000 | cat &\n";
@@ -182,7 +182,7 @@ static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
 	a.fds[0] = in[0];
 	plant(&g, &a, 0);
 	assert_int_equal(write(in[1], line, strlen(line)), strlen(line));
-	inside_wait(&g.s, 4, false); /* the shell, two who sleep, and cat */
+	inside_wait(&g.s, 4, false); /* the shell, two sleeps, and cat */
 	supervisor_end_tree(&g.s, 1);
 	assert_int_equal(supervisor_expect(&g.s, MSG_EXITED, 1).exited.status, SIGKILL);
 	inside_wait(&g.s, 0, false);
@@ -192,7 +192,7 @@ static void test_a_shell_on_a_terminal_ends_with_its_jobs(void **state)
 	(void)supervisor_end(&g.s);
 }
 
-/* All that goes on of others goes on. */
+/* Everything that other commands started goes on. */
 static void test_others_are_left_alone(void **state)
 {
 	static char work[] = "exec 3<&0; setsid sh -c 'printf .; read x <&3; echo one' & "
@@ -228,14 +228,15 @@ static void test_others_are_left_alone(void **state)
 
 /* --- races ------------------------------------------------------------------- */
 
-/* Programs that fork as fast as they can; `count` is the most that there may be. */
+/* Programs that fork as fast as they can; `count` is the largest number of
+ * processes. */
 static const struct {
 	const char *what, *body;
 } bombs[] = {
 	{ "each stays", "def go():\n while room(): os.fork()\n time.sleep(1000)\n" },
 	{ "each in a session of its own", "def go():\n while room():\n  if os.fork() == 0:\n"
 					  "   os.setsid()\n time.sleep(1000)\n" },
-	/* The next when the one before has become what it is to be. */
+	/* Each process starts the next when it has reached its final state. */
 	{ "one that never stops", "def go():\n r, w = os.pipe()\n if os.fork() == 0:\n"
 				  "  os.setsid()\n"
 				  "  while True:\n   if os.fork() == 0: break\n"
@@ -259,7 +260,7 @@ static void test_a_fork_bomb_ends(void **state)
 			" if n == %d: os.write(1, b'.')\n"
 			" return n < %d * 2\n"
 			"%sgo()\n", BOMB, BOMB, bombs[i].body);
-		struct ask a = { .id = 1, /* and nobody whom orphans would come to */
+		struct ask a = { .id = 1, /* and no subreaper */
 				 .argv = ARGV(TEXT("/usr/bin/python3"), TEXT("-c"), program) };
 		supervisor_start_seeing(&g.s);
 		plant(&g, &a, 1);
@@ -269,8 +270,8 @@ static void test_a_fork_bomb_ends(void **state)
 	}
 }
 
-/* Whoever is born starts the next and dies: a number is hardly read when it is
- * nobody's. */
+/* Each process starts the next and dies, so a pid is out of date as soon as it
+ * is read. */
 static void test_a_chain_that_never_stays_ends(void **state)
 {
 	struct grove g;
@@ -310,7 +311,7 @@ static void test_one_that_has_ended_is_forgotten(void **state)
 	assert_int_equal(WEXITSTATUS(supervisor_end(&g.s)), 1);
 }
 
-/* As one that has just been asked for. */
+/* The process has only just been asked for. */
 static void test_one_that_has_hardly_begun_ends(void **state)
 {
 	struct supervisor s;
@@ -357,7 +358,7 @@ static void test_who_minds_a_signal_catches_or_ignores_it(void **state)
 		assert_false(tree_minds_signal(proc, getpid(), SIGUSR1));
 	}
 	assert_true(signal(SIGUSR2, SIG_DFL) != SIG_ERR);
-	assert_false(tree_minds_signal(proc, 0x7ffffff0, SIGUSR2)); /* nobody has it */
+	assert_false(tree_minds_signal(proc, 0x7ffffff0, SIGUSR2)); /* no such pid */
 }
 
 static void add_process(int proc, const char *pid, const char *arguments, size_t len)

@@ -1,4 +1,4 @@
-/* Trees that are removed while somebody moves what is in them. */
+/* Trees that are removed while another process moves parts of them. */
 #include "store/tree.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "tests/unit/scene.h"
 
-/* Of trees that are there when their removal begins. */
+/* Only trees that exist when their removal begins count. */
 #define ROUNDS 50
 
 static int open_scene(void **state)
@@ -44,12 +44,12 @@ static void test_everything_goes_links_are_not_followed(void **state)
 	tree_remove(at, "tree");
 	assert_false(is_there(at, "tree"));
 	assert_true(is_there(at, "kept/file"));
-	tree_remove(at, "tree"); /* is not there */
+	tree_remove(at, "tree"); /* it does not exist */
 	tree_remove(at, "kept/file");
-	assert_true(is_there(at, "kept/file")); /* no folder */
+	assert_true(is_there(at, "kept/file")); /* it is no folder */
 }
 
-/* Puts a full folder into the tree, and takes it out again, as fast as it can. */
+/* Moves a full folder into the tree and out again, as fast as it can. */
 static _Noreturn void move_about(int at)
 {
 	char name[32];

@@ -1,4 +1,5 @@
-/* A table over `now` tells until when a call of libhutch waits for its answer. */
+/* A table over `now` gives the time until which a call of libhutch waits for
+ * its answer. */
 #include "lib/turn.h"
 
 #include <limits.h>
@@ -15,10 +16,10 @@
 
 static const struct {
 	int timeout_ms;
-	int64_t after; /* ms since it began */
+	int64_t after; /* ms since the call began */
 	bool has_read; /* this turn read something */
 	bool is_late;
-	int wait_ms; /* poll(2) may take */
+	int wait_ms; /* for poll(2) */
 } cases[] = {
 	{ -1, 0, false, false, -1 },	     { -1, INT64_MAX / 2, false, false, -1 },
 	{ 0, 0, false, true, 0 },	     { 0, 0, true, false, 0 },

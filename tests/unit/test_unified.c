@@ -1,4 +1,4 @@
-/* unified: what is shown of two texts makes the second out of the first. */
+/* unified: the diff that is shown of two texts turns the first into the second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@ static const struct {
 	{ "a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n" },
 	{ "1\n2\n3\n4\n5\n6\n7\n8\n", "1\n2\n3\n4\nx\n5\n6\n7\n8\n",
 	  "@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+x\n 5\n 6\n 7\n" },
-	/* Six lines between two changes are shown in one, seven are not. */
+	/* Changes with six lines between them share a hunk, with seven they do
+	 * not. */
 	{ "a\n1\n2\n3\n4\n5\n6\nb\n", "A\n1\n2\n3\n4\n5\n6\nB\n",
 	  "@@ -1,8 +1,8 @@\n-a\n+A\n 1\n 2\n 3\n 4\n 5\n 6\n-b\n+B\n" },
 	{ "a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n",
@@ -37,7 +38,7 @@ static void test_known_ones_are_shown_as_diff_does(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		size_t len;
-		/* A file without bytes is read to no address. */
+		/* An empty file is read at NULL. */
 		const char *old = *rows[i].old ? rows[i].old : NULL;
 		AUTO_FREE char *text = unified(old, strlen(rows[i].old), rows[i].new,
 					       strlen(rows[i].new), &len);
@@ -78,7 +79,7 @@ static const char *skip_lines(const char *at, const char *end, size_t count)
 	return at;
 }
 
-/* What patch(1) does, and as strictly: what is said to be there must be. */
+/* Applies hunks as strictly as patch(1): context and removed lines must match. */
 static struct text patched(const char *old, size_t old_len, const char *hunks)
 {
 	struct text t = { 0 };

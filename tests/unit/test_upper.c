@@ -1,5 +1,5 @@
-/* The folder that an overlay's upper layer is in: what a guest left there goes, and
- * nothing else does. */
+/* The folder of an overlay's upper layer: removal takes everything a guest left
+ * in it, and nothing else. */
 #include "sandbox/upper.h"
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void test_it_is_ours_alone_and_locked(void **state)
 	upper_remove(NULL);
 }
 
-/* The data folder comes first, where images are; either will do. */
+/* The data folder, where images are, comes first; either folder works. */
 static void test_a_whole_root_is_where_images_are(void **state)
 {
 	AUTO_FREE char *data = scene_path(state, "data");
@@ -79,7 +79,7 @@ static void test_a_whole_root_is_where_images_are(void **state)
 	(void)unsetenv("XDG_DATA_HOME");
 }
 
-/* Folders in folders, deeper than a path can name or a process has descriptors. */
+/* Makes nested folders, deeper than a path can name or a process has descriptors. */
 static void make_deep(const char *top)
 {
 	int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,7 +121,7 @@ static void test_whatever_a_guest_made_is_removed(void **state)
 	upper_remove(&u);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(access(kept, F_OK), 0);
-	assert_true(scene_open_fds() < before); /* the lock is gone too */
+	assert_true(scene_open_fds() < before); /* the lock is closed, too */
 }
 
 static void test_the_next_one_sweeps_what_nobody_locks(void **state)

@@ -1,6 +1,6 @@
-/* user and caps: what a command is after the executor has made it somebody
- * else, as the kernel tells it.  Turning into others takes root: a range of ids
- * cannot be mapped without. */
+/* user and caps: the credentials of a command after the executor has changed
+ * its user, as the kernel reports them.  Changing to other users takes root: a
+ * range of ids cannot be mapped without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,40 +31,41 @@
 #define CHOWN	 BIT(CAP_CHOWN)
 #define OTHER	 4001
 
-/* How the launcher leaves the executor, and what a command must be. */
+/* The state in which the launcher leaves the executor, and the command's
+ * expected state. */
 struct row {
 	uint32_t uid;		      /* of the executor */
-	uint64_t permitted, bounding; /* as it is started */
+	uint64_t permitted, bounding; /* when the executor starts */
 	uint32_t command_uid;
 	uint64_t expected;  /* the command's permitted and effective set */
 	uint64_t effective; /* the executor's own */
-	uint64_t withheld;  /* what others than root do not get of what is handed on */
+	uint64_t withheld;  /* caps handed on to root's commands only */
 };
 
-/* Not as root they must be inheritable and ambient to outlive an execve; as
- * root the bounding set is what a process gets (capabilities(7)). */
+/* Without root, capabilities must be inheritable and ambient to survive an
+ * execve(2); with root the process gets the bounding set (capabilities(7)). */
 static uint64_t inherited(uint32_t uid, uint64_t caps)
 {
 	return uid == 0 ? 0 : caps;
 }
 
 static const struct row rows[] = {
-	/* One id mapped, nothing handed on: the default. */
+	/* One id is mapped, nothing is handed on: the default. */
 	{ 1000, 0, 0, 1000, 0, 0, 0 },
-	/* One id mapped, it is root, with some. */
+	/* One id is mapped, which is root, with some capabilities. */
 	{ 0, CHOWN, CHOWN, 0, CHOWN, 0, 0 },
 	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, 0, CHOWN | TOOLS, TOOLS, 0 },
 	{ 0, CHOWN | TOOLS, CHOWN | TOOLS, OTHER, CHOWN | TOOLS, TOOLS, 0 },
-	/* A range mapped: an id of its own, tools of its own. */
+	/* A range is mapped: the executor has an id and capabilities of its own. */
 	{ 65536, TOOLS, 0, OTHER, 0, TOOLS, 0 },
 	{ 65536, TOOLS, 0, 0, 0, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, CHOWN, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, 65536, CHOWN, TOOLS, 0 },
-	/* And one that is handed on is no tool less. */
+	/* A capability that is handed on stays available to the executor. */
 	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER,
 	  CHOWN | BIT(CAP_SETUID), TOOLS, 0 },
-	/* Others than root get less. */
+	/* Users other than root get less. */
 	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, 0, TOOLS, CHOWN },
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, CHOWN },
 	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN, TOOLS, BIT(CAP_SETUID) },
@@ -94,16 +95,16 @@ static int set_inheritable(uint64_t caps)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-/* What the launcher does before it executes the executor, and what that
- * execve makes of it. */
+/* Does what the launcher does before it executes the executor, and what that
+ * execve(2) does to the capabilities. */
 static int become_executor(const struct row *row)
 {
 	static const gid_t groups[] = { 4242 };
 	uint64_t through_execve = inherited(row->uid, row->permitted);
 	int failed = setgroups(1, groups);
 
-	/* First, since what has left the bounding set cannot be made
-	 * inheritable any more. */
+	/* First, since a capability that has left the bounding set cannot be
+	 * made inheritable any more. */
 	failed |= set_inheritable(through_execve);
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		if (!(row->bounding & BIT(cap)))
@@ -120,7 +121,7 @@ static int become_executor(const struct row *row)
 	return failed;
 }
 
-/* Prints the lines that matter of what `pid` is. */
+/* Prints the relevant lines of the process's status. */
 static void print_status(void)
 {
 	char line[256];
@@ -139,7 +140,7 @@ static uint32_t group_count(const struct row *row)
 	return row->command_uid == OTHER ? 2 : 0;
 }
 
-/* We are a child that plays the executor, and then its child. */
+/* A child of the test that plays the executor, and then the executor's child. */
 static _Noreturn void play(const struct row *row, int out)
 {
 	char *argv[] = { (char *)"grep", (char *)"-E", (char *)"^(Cap|[UG]id|Groups)",
@@ -215,7 +216,7 @@ static void expect_row(const struct row *row)
 	assert_string_equal(at, "");
 }
 
-/* Root, and not of a user namespace that has only few ids. */
+/* True for root, except in a user namespace with few ids. */
 static bool can_be_others(void)
 {
 	int status = -1;
@@ -252,11 +253,12 @@ static void test_without_capabilities_nothing_is_done(void **state)
 	assert_true(caps_are_plain(&user.caps));
 	assert_int_equal(user_become(&user, &self), 0);
 	assert_int_equal(user_become(&user, &other), -1);
-	/* EINVAL where that id is not mapped. */
+	/* EINVAL if that id is not mapped. */
 	assert_true(errno == EPERM || errno == EINVAL);
 }
 
-/* We are a child that plays the executor; the number tells what is wrong. */
+/* A child of the test that plays the executor; its exit code is the number of
+ * the check that failed. */
 static int open_for_other(void)
 {
 	static const struct row row = { 65536, TOOLS, 0, OTHER, 0, 0, 0 };

@@ -1,4 +1,4 @@
-/* variables: what is let in, and what comes of an environment. */
+/* variables: which are accepted, and the result of an environment. */
 #include "base/variables.h"
 
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static void test_all_or_nothing(void **state)
 	variables_done(&v);
 }
 
-/* NAME=value and its 0 are what execve(2) takes of one. */
+/* execve(2) bounds the length of NAME=value with its 0. */
 static void test_the_longest_value_that_a_program_can_be_started_with(void **state)
 {
 	struct variables v = { 0 };

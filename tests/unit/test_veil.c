@@ -1,4 +1,4 @@
-/* veil: lines stay JSON, and say all but secrets. */
+/* veil: redacted lines stay JSON, and keep all but the secrets. */
 #include "sandbox/act/veil.h"
 
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static void test_without_secrets_a_line_is_not_touched(void **state)
 	free(text);
 }
 
-/* What it writes reads as it was, with the secret hidden, whatever the text is. */
+/* The output reads as the text was, with the secret hidden, for any text. */
 static void test_random_texts_survive(void **state)
 {
 	static const char letters[] = "ab\"\\\n\x01\x7f\x85u01\xc3\xa9{}:,";

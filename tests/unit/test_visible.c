@@ -16,7 +16,7 @@
 static const struct {
 	const char *raw;
 	size_t len;
-	const char *block, *line; /* line: NULL where it holds a NUL */
+	const char *block, *line; /* line: NULL if it holds a NUL */
 } forms[] = {
 	{ TEXT(""), "", "" },
 	{ TEXT("plain ~"), "plain ~", "plain ~" },
@@ -59,7 +59,7 @@ static void test_control_characters_are_shown(void **state)
 	}
 }
 
-/* Whatever the byte, none that a terminal obeys comes out. */
+/* For any byte, the output has no character that a terminal obeys. */
 static void test_no_single_byte_comes_out_as_a_control(void **state)
 {
 	(void)state;

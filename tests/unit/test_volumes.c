@@ -1,4 +1,4 @@
-/* What the user mounts, and what of hutch's own in it must not be seen. */
+/* The user's mounts, and hutch's own folders in them, which must not be visible. */
 #include "sandbox/volumes.h"
 
 #include <setjmp.h>
@@ -129,8 +129,8 @@ static void test_what_cannot_be_mounted_is_named(void **state)
 	world_done(&w);
 }
 
-/* Mounting the home shows hutch's folders; each is masked, made first where it
- * was missing, and the way to it pinned. */
+/* Mounting the home would show hutch's folders; each is masked, made first if
+ * it was missing, and the folders above it are pinned. */
 static void test_own_folders_are_masked_and_pinned(void **state)
 {
 	static const char *const masks[] = { "/h/.local/share/hutch", "/h/.cache/hutch",
@@ -198,7 +198,8 @@ static void test_own_folders_are_never_mounted(void **state)
 	world_done(&w);
 }
 
-/* A link on the way to a folder of hutch's: what is masked is where it leads. */
+/* A link on the way to one of hutch's folders: the mask covers the place where
+ * the link leads. */
 static void test_a_link_to_own_folders_is_looked_through(void **state)
 {
 	struct world w;

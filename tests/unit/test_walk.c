@@ -24,10 +24,10 @@ struct told {
 	struct walk w;
 	struct list names; /* "d:path" of folders, "f:path" of others, "<path" when left */
 	char folder[64];
-	int at;		    /* of it */
-	const char *past;   /* a folder that is not looked into */
-	const char *end;    /* where it is to end */
-	const char *change; /* a command that is run at the folder `at_name` */
+	int at;		    /* of the folder */
+	const char *past;   /* a folder that is skipped */
+	const char *end;    /* where the walk must stop */
+	const char *change; /* a command that runs at the folder `at_name` */
 	const char *at_name;
 	unsigned calls;
 };
@@ -136,7 +136,7 @@ static void test_every_name_is_told_once_and_no_link_is_followed(void **state)
 	assert_true(t->w.names == 14 && t->w.closed == 0 && !t->w.is_cut);
 }
 
-/* The name of a folder, then what is in it, then its end. */
+/* The walk reports a folder, then its content, then its end. */
 static void test_a_folder_is_told_before_and_left_after_what_is_in_it(void **state)
 {
 	struct told *t = *state;
@@ -176,7 +176,7 @@ static void test_a_thousand_folders_deep_is_no_matter(void **state)
 	assert_true(run(t));
 	assert_int_equal(t->names.count, 1001);
 	assert_int_equal(strlen(t->names.items[1000]), 2 + 2000 + strlen("bottom"));
-	int after = dup(0); /* all it opened is closed again */
+	int after = dup(0); /* all descriptors of the walk are closed again */
 	assert_int_equal(before + 1, after);
 	(void)close(before);
 	(void)close(after);
@@ -221,7 +221,7 @@ static void test_what_vanishes_while_we_look_is_passed_by(void **state)
 	assert_int_equal(t->w.closed, 0);
 }
 
-/* From so deep that the way back is by "..". */
+/* From so deep that the walk returns by "..". */
 static void test_a_tree_that_is_moved_about_leads_nowhere_else(void **state)
 {
 	struct told *t = *state;

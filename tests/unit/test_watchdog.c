@@ -1,5 +1,5 @@
-/* A child with a child of its own plays the sandbox: it says when it has what it
- * was told to take, and lives until it is killed. */
+/* A child with a child of its own plays the sandbox: it reports when it has
+ * taken its memory, and lives until it is killed. */
 #include "sandbox/watchdog.h"
 
 #include <setjmp.h>
@@ -20,17 +20,18 @@
 #define MIB 1048576u
 
 /* Takes `own` MiB, makes a child that takes `childs`, and with `is_shared` both
- * have the first mapped. */
+ * map the first. */
 static void play(int ready, size_t own, size_t childs, int is_shared, int is_hidden)
 {
 	int flags = MAP_ANONYMOUS | (is_shared ? MAP_SHARED : MAP_PRIVATE);
 	char *mine = mmap(NULL, own * MIB, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	memset(mine, 1, own * MIB);
-	/* Of what hides what it has mapped, resident pages can be seen still. */
+	/* An undumpable process hides its mappings, but not its number of
+	 * resident pages. */
 	if (is_hidden)
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	/* The one between has next to nothing, and could not be looked through. */
+	/* The process in between has almost no memory, and must be walked through. */
 	if (fork() == 0 && fork() == 0) {
 		char *more = mmap(NULL, childs * MIB + 1, PROT_READ | PROT_WRITE,
 				  MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
@@ -76,9 +77,9 @@ static void test_what_hides_counts(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
-		skip(); /* from root nobody hides */
+		skip(); /* a process cannot hide from root */
 	if (access("/proc/1", F_OK) < 0)
-		skip(); /* hidepid: who is undumpable is not even to be seen */
+		skip(); /* hidepid: an undumpable process is invisible */
 	uint64_t used = measure_one(40, 1, 1, 1, 1);
 	assert_true(used >= 78);
 }
@@ -97,7 +98,8 @@ static void test_what_is_shared_counts_once(void **state)
 	assert_true(used >= 38 && used < 55);
 }
 
-/* Far below the limit a rough look is enough, which counts it twice. */
+/* Far below the limit a rough measurement suffices, which counts shared pages
+ * twice. */
 static void test_a_rough_look_is_no_less(void **state)
 {
 	(void)state;

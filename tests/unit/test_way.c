@@ -24,7 +24,8 @@ static int read_link(void *who, int dir, const char *name, char *to)
 	return way_read_link(dir, name, to);
 }
 
-/* FOLDER/{file,real/deep,link -> real,out -> /,loop -> loop,far -> link/deep/none}. */
+/* Makes FOLDER/{file,real/deep,link -> real,out -> /,loop -> loop,far ->
+ * link/deep/none}. */
 static int make_scene(const char *top)
 {
 	int folder = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -188,7 +189,7 @@ static void test_by_hand_it_is_what_the_kernel_does(void **state)
 		refuse_openat2();
 		for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
 			const struct outcome own = look(folder, i);
-			/* What is "self" is not the same process. */
+			/* "self" is another process. */
 			bool is_same = own.error == kernel[i].error &&
 				       (own.ino == kernel[i].ino || *asked[i].path == '/');
 			if (!is_same)

@@ -1,4 +1,4 @@
-/* Lines with descriptors beside them, of a peer who may be anybody. */
+/* Lines with descriptors beside them, from a peer that may be any process. */
 #include "sandbox/control/wire.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 struct scene {
 	struct wire wire;
 	int peer;
-	int nothing; /* what is passed */
+	int nothing; /* a descriptor to pass */
 	size_t open; /* descriptors of this process */
 };
 
@@ -50,7 +50,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Whatever a test does, nothing is left open. */
+/* Closes everything that a test may have left open. */
 static int teardown(void **state)
 {
 	struct scene *s = *state;
@@ -100,14 +100,14 @@ static bool is_waiting(const struct scene *s)
 	return recv(s->wire.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
-/* All that has come, as far as there is room for it; a closed connection once. */
+/* Reads all that has come, as far as there is room; a closed connection only once. */
 static void hear(struct scene *s)
 {
 	while (is_waiting(s) && wire_may_read(&s->wire))
 		assert_true(wire_read(&s->wire));
 }
 
-/* The next line, whose descriptors are closed. */
+/* Takes the next line; closes its descriptors. */
 static struct wire_fds line(struct scene *s, const char *expected)
 {
 	struct wire_fds fds;
@@ -169,7 +169,7 @@ static void descriptors_come_with_their_line(void **state)
 	}
 }
 
-/* The kernel gives the bytes before them in the same read. */
+/* The kernel returns the bytes before them in the same read. */
 static void lines_before_do_not_get_them(void **state)
 {
 	struct scene *s = *state;
@@ -234,7 +234,7 @@ static void more_than_three_are_wrong(void **state)
 	}
 }
 
-/* Or the connection would wait for an end of the line that it does not read. */
+/* Otherwise the connection would wait for the end of a line that it does not read. */
 static void many_in_one_line_do_not_stop_it(void **state)
 {
 	struct scene *s = *state;
@@ -350,7 +350,7 @@ static void a_kernel_without_descriptors_left_is_told_of(void **state)
 	say_text(s, "a\n", 3);
 	while (count < 4096 && (some[count] = dup(s->nothing)) >= 0)
 		count++;
-	if (count < 4096) /* else this limit is too high to be reached */
+	if (count < 4096) /* otherwise this limit is too high to be reached */
 		hear(s);
 	while (count > 0)
 		(void)close(some[--count]);

@@ -1,5 +1,5 @@
-/* workers: whatever becomes of a process, its kind is told of it once, and nothing of it
- * is left. */
+/* workers: whatever happens to a process, its owner is told once, and nothing
+ * of it is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,11 +28,11 @@
 #define GOT_MAX 100
 #define MOST	3
 
-/* When each is started, in their time. */
+/* The time at which each worker starts. */
 #define T0	 1000
 #define WORDS_MS 60
 
-/* What the kinds were told; it outlives what they were told of. */
+/* The calls of the kinds' functions; outlives the workers. */
 static struct {
 	unsigned told, freed;
 	enum worker_end how;
@@ -70,7 +70,7 @@ static const struct worker_kind strict = {
 
 static void say(const char *text)
 {
-	(void)io_write_all(1, text, strlen(text)); /* the reader may have had enough */
+	(void)io_write_all(1, text, strlen(text)); /* the reader may be gone */
 }
 
 static void speak(const void *what)
@@ -79,18 +79,18 @@ static void speak(const void *what)
 	_exit(0);
 }
 
-/* Also when nobody listens any more. */
+/* Writes on even if the pipe has no reader any more. */
 static void speak_without_end(const void *what)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* in case the test fails */
 	for (;;)
 		say(what);
 }
 
 static void stay(const void *what)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* where the test fails */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* in case the test fails */
 	say(what);
 	for (;;)
 		(void)pause();
@@ -119,7 +119,7 @@ static void stay_with_a_child(const void *what)
 {
 	if (fork() > 0)
 		stay(what);
-	(void)alarm(PATIENCE_S); /* where the test fails */
+	(void)alarm(PATIENCE_S); /* in case the test fails */
 	(void)pause();
 	_exit(0);
 }
@@ -166,7 +166,7 @@ static int start(struct stage *s, const struct worker_kind *kind, uint32_t id,
 	return -1;
 }
 
-/* A child's end ends the wait.  No time passes meanwhile. */
+/* Waits for output or a child's end.  No time passes meanwhile. */
 static void wait_for_more(struct stage *s)
 {
 	struct pollfd fds[WORKERS_MAX];
@@ -185,7 +185,7 @@ static void turn(struct stage *s)
 		assert_true(workers_reaped(&s->workers, pid));
 }
 
-/* It has said something, so it is at it; then its time comes. */
+/* The worker has written something, so it runs; then its time passes. */
 static void let_time_pass(struct stage *s)
 {
 	const int64_t due = workers_due(&s->workers);
@@ -211,7 +211,7 @@ static const struct row {
 	void (*run)(const void *what);
 	uint64_t timeout_ms;
 	int64_t due;
-	unsigned late; /* how often its time comes */
+	unsigned late; /* how often its time passes */
 	enum worker_end how;
 	const char *got; /* NULL: as much as it may write */
 } rows[] = {
@@ -257,7 +257,7 @@ static void test_one_that_is_cancelled_takes_its_group_along(void **state)
 	stage_init(&s);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	assert_int_equal(start(&s, &strict, 7, &task), 0);
-	while (buffer_len(&s.workers.all[0]->got) == 0) /* then there are both */
+	while (buffer_len(&s.workers.all[0]->got) == 0) /* then both exist */
 		wait_for_more(&s);
 	assert_false(workers_cancel(&s.workers, 8, T0));
 	assert_true(workers_cancel(&s.workers, 7, T0));
@@ -268,7 +268,7 @@ static void test_one_that_is_cancelled_takes_its_group_along(void **state)
 	unsigned ours = 0;
 	for (pid_t pid; (pid = waitpid(-1, NULL, 0)) > 0;)
 		ours += workers_reaped(&s.workers, pid);
-	assert_int_equal(ours, 1); /* and the other has gone, too */
+	assert_int_equal(ours, 1); /* and the other one has gone, too */
 	assert_true(seen.told == 1 && seen.freed == 1);
 	stage_done(&s);
 }
@@ -284,9 +284,9 @@ static void test_there_are_so_many_of_a_kind_and_no_more(void **state)
 		assert_int_equal(start(&s, &strict, 1 + i, &task), 0);
 	errno = 0;
 	assert_true(start(&s, &strict, 10, &task) < 0 && errno == EAGAIN);
-	assert_int_equal(start(&s, &patient, 11, &task), 0); /* its places are its own */
+	assert_int_equal(start(&s, &patient, 11, &task), 0); /* places are per kind */
 	assert_true(workers_cancel(&s.workers, 2, T0));
-	assert_int_equal(start(&s, &strict, 10, &task), -1); /* it is there still */
+	assert_int_equal(start(&s, &strict, 10, &task), -1); /* it still exists */
 	while (s.workers.count > MOST)
 		turn(&s);
 	assert_int_equal(start(&s, &strict, 10, &task), 0);
@@ -317,7 +317,7 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 	assert_true(seen.told == 0 && everyone_wait(&s.everyone, due, T0 + 119999) == 1);
 	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 120000));
 	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
-	assert_true(workers_due(&s.workers) == INT64_MAX); /* it has had its end */
+	assert_true(workers_due(&s.workers) == INT64_MAX); /* it was ended */
 	until_gone(&s);
 	stage_done(&s);
 }
@@ -339,12 +339,12 @@ static const struct {
 	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1159, WORKER_GOES_ON },
 	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1160, WORKER_IS_GIVEN_UP },
 	{ { .kind = &patient, .due = 1160, .is_told = true }, false, 9999, WORKER_GOES_ON },
-	/* Stopped by the inside, it would say nothing. */
+	/* If the inside stopped it, it would say nothing. */
 	{ { .kind = &patient, .due = 1100 }, true, 1099, WORKER_GOES_ON },
 	{ { .kind = &patient, .due = 1100 }, true, 1100, WORKER_IS_GIVEN_UP },
 	{ { .kind = &patient, .due = 1160, .was_asked = true }, true, 1101, WORKER_IS_GIVEN_UP },
 	{ { .kind = &patient, .due = 1160, .is_told = true }, true, 9999, WORKER_GOES_ON },
-	/* But what takes back what it has begun has all the time that there is for that. */
+	/* A worker that undoes its work gets the whole time for that. */
 	{ { .kind = &patient, .due = 1100, .takes_back = true }, true, 1100, WORKER_IS_ASKED },
 	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true }, true, 1159,
 	  WORKER_GOES_ON },
@@ -360,8 +360,8 @@ static void test_who_is_late_is_asked_for_last_words_and_given_up(void **state)
 			fail_msg("row %zu", i);
 }
 
-/* Stopped before its time, it is continued; stopped when its time comes, it is given up
- * without last words. */
+/* A worker that is stopped before its time is continued; one that is stopped
+ * when its time comes is given up without last words. */
 static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **state)
 {
 	const struct worker_task task = { .run = wait_for_alarm, .what = "words",
@@ -392,7 +392,7 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 	stage_done(&s);
 }
 
-/* One that takes back what it has begun has time for that, once. */
+/* A worker that undoes its work has time for that, once. */
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
 	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
@@ -400,7 +400,7 @@ static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 	struct workers s = { .all = { &w }, .count = 1, .everyone = &everyone };
 
 	(void)state;
-	w.pid = fork(); /* to whom the signal goes */
+	w.pid = fork(); /* the process that gets the signal */
 	assert_true(w.pid >= 0);
 	if (w.pid == 0)
 		ignore_alarm("");
@@ -414,7 +414,7 @@ static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 
 static void on_child(int signo)
 {
-	(void)signo; /* ppoll(2) returns */
+	(void)signo; /* only to interrupt ppoll(2) */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* words -- what an executor may say, as bytes of docs/protocol.md, and what it
- * may not.  Written down by hand, so that an encoder and a decoder that are
- * wrong together do not agree here. */
+/* words -- messages of an executor, valid and invalid, as bytes of
+ * docs/protocol.md.  They are written by hand, so that an encoder and a decoder
+ * with the same error do not agree here. */
 #pragma once
 
 #define U32(a) "u" a "\0\0\0"
