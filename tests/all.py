@@ -1,17 +1,19 @@
 #!/usr/bin/env -S python3 -SE
 """all.py [--build DIR] [--checked DIR] TIER...: runs tiers of tests and adds up what they print.
 
---build has gcc's build and --checked clang's with sanitizers, both below the top of the tree.
-TIERS below names the tiers; `ci` and `nightly` are lists of them.  Each test runs once in `ci`,
-in the form that sees most: unit tests with sanitizers, behaviour as an ordinary user, and as
-root what concerns root.
+--build has gcc's build and --checked clang's with sanitizers, both below the
+top of the tree.  TIERS below names the tiers; `ci` and `nightly` are lists of
+them.  Each test runs once in `ci`, in the form that finds most: unit tests with
+sanitizers, behaviour as an ordinary user, and the tests that concern root as
+root.
 
-Prints TAP.  The last line is "N passed, N failed", with ", N skipped" where something was.  A
-skip says why, and with MUST_WORK=1 (CI sets it) a skip is a failure, unless "this host has no"
-what it needs.  Lines `flaky: NAME` come before it, and stand in build/flaky.txt (runner.py).
+Prints TAP.  The last line is "N passed, N failed", with ", N skipped" if there
+were skips.  A skip has a reason, and with MUST_WORK=1 (CI sets it) a skip is a
+failure, unless its reason has "this host has no".  Lines `flaky: NAME`
+come before it, and stand in build/flaky.txt (runner.py).
 
-Started by root, tests run as the ordinary user hutch-test, whom this program adds, from a copy
-of the tree that this user may read.
+Started by root, tests run as the ordinary user hutch-test, which this program
+adds, from a copy of the tree that this user may read.
 """
 import argparse
 import contextlib
@@ -31,31 +33,32 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 USER = "hutch-test"
 CORES = len(os.sched_getaffinity(0))
 
-# Sanitizers see nothing new in these: they compare texts, or kill programs.
+# Sanitizers find nothing more in these: they compare texts, or kill programs.
 NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk walls why".split())
-# How a client talks to the inside, what is done to a tree of files, and how often something is
-# killed is the same whether root made the sandbox or another user.
+# These test how a client talks to the inside, what is done to a tree of files,
+# or random kills, which do not depend on whether root or another user made the
+# sandbox.
 NOT_AS_ROOT = set("""act completion control control_hostile cp day docs edit errand git grep
     hostile image_hostile image_pull image_ranges image_store killed learn library log logs policy
     ports processes rules sdk session session_rows stream terminal walls why window""".split())
-# ... but for these cases, by a part of their names, which only root can run.
+# ... except for these cases, by a part of their names, which only root can run.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is"}
-# The other unit tests compute the same for every user.
+# The other unit tests do the same for every user.
 UNITS_AS_ROOT = set("""apply archive_layer archive_pack archive_unpack beside caps changes channel
     checks confine copy everyone fence files folders fuse identity idmap jail janitor landing
     landlock lease ledger listener mounts network party plan pools processes program registry
     registry_end replica rlimits rung scope seccomp_kernel sentry shell spawn store supervise
     supervise_run target trace tree_removal upper user volumes walk watchdog workers""".split())
-# These need what a sandbox does not have, or take long and find nothing there.
+# These need something that a sandbox lacks, or take long and find nothing there.
 NOT_INSIDE = set("""archive_pack archive_unpack cgroup changes compile_rules everyone executor
     processes_many relay screen_hostile session split walk""".split())
-# The machines of the vm tiers have cgroup controllers, which this test needs.
+# This test needs cgroup controllers, which the machines of the vm tiers have.
 UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
 LONG = """act cow image_build landlock named session_rows day control control_hostile edit cp
     session errand learn pool image_store image_pull sdk library killed escape""".split()
-# How often, or how much, at night, where `make test` has less: kills at random instants, launches,
-# and sizes at which a cost that grows too fast shows.
+# Numbers and sizes at night, which are smaller in `make test`: kills at random
+# instants, launches, and sizes at which a cost that grows too fast shows.
 NIGHTLY = {
     "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "control_hostile": {"ROUNDS": 200},
     "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "deputy": {"TRIES": 5000},
@@ -69,7 +72,8 @@ NIGHTLY = {
 
 
 class Place:
-    """Where tests run, and as whom: the tree, or a copy of it that the ordinary user may read."""
+    """Where tests run, and as which user: the tree, or a copy of it that the
+    ordinary user may read."""
 
     def __init__(self, build, checked, stage):
         self.top, self.stage, self.is_root = stage or TOP, stage, os.getuid() == 0
@@ -83,20 +87,22 @@ class Place:
             self.as_user = ["setpriv", "--reuid", user.pw_uid, "--regid", user.pw_gid,
                             "--init-groups", "--reset-env", "env", f"HOME={user.pw_dir}",
                             f"USER={USER}", f"LOGNAME={USER}", *keep]
-            # The ordinary user has the disk's /tmp and root one in memory, so that tests see
-            # two file systems.
+            # The ordinary user has the disk's /tmp and root one in memory, so
+            # that the tests use two file systems.
             if tmpfs_has_attributes():
                 self.in_memory = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o mode=1777 "
                                   'tmpfs /tmp && exec "$@"', "-"]
 
     def tests(self, pattern):
-        """The names of files below tests/, as in run/*.bats, the longest suites first."""
+        """Returns the names of files below tests/, as in run/*.bats, the
+        longest suites first."""
         names = [path.stem for path in sorted((self.top / "tests").glob(pattern))]
         return sorted(names, key=lambda name: LONG.index(name) if name in LONG else len(LONG))
 
 
 def tmpfs_has_attributes():
-    """Whether tmpfs can keep what layers of images need (Linux 6.6)."""
+    """Returns whether tmpfs has the attributes that layers of images need
+    (Linux 6.6)."""
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as file, contextlib.suppress(OSError):
         os.setxattr(file.name, "user.hutch", b"1")
         return True
@@ -126,7 +132,7 @@ def unit_gcc(place):
 
 
 def inside(place):
-    """Unit tests in a sandbox: all that they need must be there too."""
+    """Runs unit tests in a sandbox, which must have everything that they need."""
     for suite in units(place, place.build, "unit (inside)", []):
         *_, path = suite.argv
         if os.path.basename(path) not in NOT_INSIDE:
@@ -136,7 +142,8 @@ def inside(place):
 
 
 def bats(place, build, label, before, names, counts=None, folder="run", parts=None):
-    """counts: variables of a suite by its name; parts: a part of the names of its cases."""
+    """counts: variables of a suite by its name; parts: a part of the names of
+    its cases."""
     for name in names:
         variables = (counts or {}).get(name, {})
         only = ["--filter", parts[name]] if parts else []
@@ -167,12 +174,12 @@ def run_sanitized(place):
 
 
 def run_many(place):
-    """All behaviour as the ordinary user, with the counts of NIGHTLY."""
+    """Runs all of the run tier as the ordinary user, with the counts of NIGHTLY."""
     yield from bats(place, place.build, "run", place.as_user, place.tests("run/*.bats"), NIGHTLY)
 
 
 def clock(place):
-    """What must watch a real clock."""
+    """Runs the suites that must watch a real clock."""
     yield from bats(place, place.build, "clock", place.as_user, place.tests("clock/*.bats"),
                     folder="clock")
 
@@ -207,7 +214,8 @@ def fuzz_long(place):
 
 
 def endure_for(place, label, build, seconds, before):
-    """Random clients with a pause between what each does, so that other suites go on beside."""
+    """Runs random clients with a pause between their actions, so that other
+    suites can run at the same time."""
     yield Suite(label, [*before, "env", "PYTHONDONTWRITEBYTECODE=1", f"ENDURE_SECONDS={seconds}",
                         "ENDURE_PACE=0.7", "python3", place.top / "tests/endure/soak.py",
                         build / "hutch"], bound=seconds + 1800)
@@ -248,7 +256,8 @@ def packages(place):
 
 
 def fresh(_place):
-    """The README's two commands, as a new user has them; it builds both trees, and runs `ci`."""
+    """Runs the README's two commands, as a new user does; it builds both trees,
+    and runs `ci`."""
     yield Suite("fresh", [TOP / "tests/fresh/run.sh"], alone=True, bound=7200)
 
 
@@ -258,7 +267,7 @@ def layers(place):
 
 
 def lint(_place):
-    """Checks of the sources, where git knows which files these are."""
+    """Runs the checks of the sources, in a tree where git knows the files."""
     for path in sorted((TOP / "tests/lint").glob("*.py")):
         if os.access(path, os.X_OK):
             yield Suite(f"lint {path.stem}", [path])
@@ -290,7 +299,8 @@ def add_user():
 
 
 def copy_tree(stage, builds):
-    """The tree as git has it and what the builds are for, without objects and their archives."""
+    """Copies the tree as git has it, and the programs of the builds, without
+    objects and archives."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], cwd=TOP, capture_output=True, check=True)
     files = {pathlib.Path(os.fsdecode(name)) for name in listed.stdout.split(b"\0") if name}
@@ -338,7 +348,7 @@ def main():
         tiers = [tier for tier in tiers if tier not in OF_ROOT]
     if not tiers:
         sys.exit("no tier is left")
-    # Of an earlier run, if this one does not come to its end.
+    # Removes the file of an earlier run, in case this one stops early.
     flaky = TOP / given.build / "flaky.txt"
     flaky.unlink(missing_ok=True)
     builds = [given.build, *([given.checked] if given.checked else [])]

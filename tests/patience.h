@@ -13,16 +13,16 @@
 #define PATIENCE_S 120
 #define PATIENCE_MS (PATIENCE_S * 1000)
 
-/* Waits for what no descriptor tells, such as a state in /proc: looks whether
- * is_true(who) holds, once a millisecond.  A claim that does not come true ends the test
- * program by abort(3), and stderr says which one it was. */
+/* Waits for a state that no descriptor reports, such as one in /proc: checks
+ * once a millisecond whether is_true(who) holds.  A claim that does not come
+ * true ends the test program by abort(3), and stderr names the claim. */
 #define patience_wait(is_true, who) patience_wait_for(is_true, who, #is_true)
 
 static inline void patience_wait_for(bool (*is_true)(void *), void *who, const char *claim)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
-	/* Naps are counted and no clock is read: a suspended machine costs none. */
+	/* Naps are counted and no clock is read: a suspended machine uses up none. */
 	for (int naps = 0; !is_true(who); naps++) {
 		if (naps == PATIENCE_MS) {
 			(void)fprintf(stderr, "%s: not true after %d s\n", claim, PATIENCE_S);

@@ -1,5 +1,5 @@
-"""The one constant that bounds deadlocks in tests, in seconds (see patience.h), and the
-one loop of Python tests that looks again and again at what no descriptor tells."""
+"""The one constant that bounds deadlocks in tests, in seconds (see patience.h),
+and the one polling loop of Python tests, for states that no descriptor reports."""
 
 import pathlib
 import re

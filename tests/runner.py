@@ -1,7 +1,9 @@
-"""runner -- runs suites, which are programs that print TAP, and adds up what they print.
+"""runner -- runs suites, which are programs that print TAP, and adds up their
+results.
 
-A suite that failed runs once more, alone, when all others have ended.  If it passes then, the
-run passes and says `flaky: NAME`: a bug of the code or of the test, to be mended.
+A suite that failed runs once more, alone, when all others have ended.  If it
+passes then, the run passes and prints `flaky: NAME`: a bug of the code or of
+the test, which has to be fixed.
 """
 import contextlib
 import fcntl
@@ -16,20 +18,24 @@ import tempfile
 import threading
 import time
 
-# The terminal, or whoever reads CI's output, learns at least this often that tests go on.
+# The terminal, or the reader of CI's output, sees at least this often that
+# tests go on.
 SILENCE_S = 8
-# A suite that has not ended by then has hung.
+# A suite that takes longer has hung.
 SUITE_S = 3600
-# So long suites may clean up after Ctrl-C: CI kills a job soon after it has asked it to end.
+# The time that long suites have to clean up after Ctrl-C: CI kills a job soon
+# after it has asked it to end.
 GRACE_S = 5
-# If more suites than these failed, something is broken that a second run would only show again.
+# If more suites than these failed, something is broken that a second run would
+# only show again.
 AGAIN_MAX = 10
 LONGEST = 15
 
 
 class Suite:
-    """A program that prints TAP.  `alone`: it watches a real clock, or takes the whole machine.
-    `bound`: how many seconds it may take before it counts as hung."""
+    """A program that prints TAP.  `alone`: it watches a real clock, or uses the
+    whole machine.  `bound`: the number of seconds after which it counts as
+    hung."""
 
     def __init__(self, name, argv, alone=False, bound=SUITE_S):
         self.name, self.argv = name, [str(word) for word in argv]
@@ -37,7 +43,7 @@ class Suite:
 
 
 class Ended:
-    """How one run of a suite ended: its lines, its code, and what it cost."""
+    """The end of one run of a suite: its lines, its code, and its cost."""
 
     def __init__(self, suite, lines, code, seconds, cpu):
         self.suite, self.seconds, self.cpu = suite, seconds, cpu
@@ -46,8 +52,9 @@ class Ended:
             self.lines += [f"not ok - {suite.name}: {wrong}" for wrong in self._wrong(code)]
 
     def _wrong(self, code):
-        """What is wrong with a run in which no test failed.  A program that ends in the middle,
-        with whatever code, has told in its plan, 1..N, how many tests it has."""
+        """Returns the error of a run in which no test failed.  A program that
+        ends in the middle, with any code, has printed its number of tests in
+        its plan, 1..N."""
         told = [line for line in self.lines if re.match(r"(not )?ok \d", line)]
         plans = [int(line[3:].split("#")[0]) for line in self.lines
                  if re.fullmatch(r"1\.\.\d+ *(#.*)?", line)]
@@ -75,15 +82,16 @@ class Ended:
         return [line for line in self.lines if line.startswith("ok ") and _skips(line)]
 
     def proves(self, first):
-        """Whether this run passed what failed at first.  Not all programs call a test the same
-        when it fails, so the rest is a matter of numbers."""
+        """Returns whether this run passed the tests that failed at first.  Not
+        all programs give a failed test the same name, so numbers decide about
+        the rest."""
         failed = {_key(line) for line in first.failed()}
         did_fail = any(re.match(r"not ok [1-9]", line) for line in first.failed())
         return len(self.passed()) >= len(first.passed()) + did_fail and \
             not any(_key(line) in failed for line in self.skipped())
 
     def failures_in_full(self):
-        """Each failed test with the first lines of what it said."""
+        """Returns each failed test with the first lines of its output."""
         shown, left = [], 0
         for line in self.lines:
             left = 30 if line.startswith("not ok") else 0 if re.match(r"ok |1\.\.", line) else left
@@ -98,19 +106,21 @@ def _skips(line):
 
 
 def run_suite(suite, begins=lambda _suite, process: None, ends=lambda _process: None):
-    """Hands what it starts to begins(), and to ends() while its number is still its own."""
+    """Passes each started process to begins(), and to ends() while its pid is
+    still its own."""
     begun = time.monotonic()
     with tempfile.TemporaryFile() as out:
-        # What _end_hung writes stays, whatever the suite writes behind it.
+        # Text that _end_hung writes stays, whatever the suite writes after it.
         fcntl.fcntl(out, fcntl.F_SETFL, os.O_APPEND)
-        # In a shell's background SIGINT may be ignored; no test of Ctrl-C would work.
+        # A background job of a shell may have SIGINT ignored; then no test of
+        # Ctrl-C would work.
         process = subprocess.Popen(["env", "--default-signal", *suite.argv], stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    start_new_session=True)
         begins(suite, process.pid)
         bound = threading.Timer(suite.bound, _end_hung, (process.pid, out, suite.bound))
         bound.start()
-        # The process stays a zombie until nothing signals it any more.
+        # The process stays a zombie until no thread signals it any more.
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         bound.cancel()
         bound.join()
@@ -118,7 +128,7 @@ def run_suite(suite, begins=lambda _suite, process: None, ends=lambda _process: 
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        # Of all that ends a line for str.splitlines(), TAP knows one; machines send CR LF.
+        # str.splitlines() knows many line ends, TAP only one; machines send CR LF.
         lines = [line.rstrip("\r") for line in
                  out.read().decode(errors="backslashreplace").removesuffix("\n").split("\n")]
     return Ended(suite, lines, process.returncode, time.monotonic() - begun,
@@ -126,7 +136,7 @@ def run_suite(suite, begins=lambda _suite, process: None, ends=lambda _process: 
 
 
 def _end_hung(session, out, seconds):
-    """Writes which processes a suite that hangs has, and ends them."""
+    """Writes which processes a suite that hangs has, and kills them."""
     text = f"\nnot ok 0 - it did not end in {seconds} s\n"
     with contextlib.suppress(OSError):
         listed = subprocess.run(["ps", "-ww", "-o", "pid,ppid,sid,stat,wchan:20,etime,args",
@@ -139,8 +149,9 @@ def _end_hung(session, out, seconds):
 
 
 def processes_of(session):
-    """The session, those that left it by setsid(2), and their descendants.  A daemon whose
-    parents have ended in a session of its own is not found."""
+    """Returns the session, the processes that left it by setsid(2), and their
+    descendants.  A daemon in its own session whose parents have ended is not
+    found."""
     parents, found = {}, set()
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -154,7 +165,8 @@ def processes_of(session):
 
 
 def end_processes(session):
-    """Stops them all first: what forks would leave a child that is in no list."""
+    """Stops them all first: a process that forks would otherwise leave a child
+    that is in no list."""
     stopped = set()
     while more := processes_of(session) - stopped:
         _signal(more, signal.SIGSTOP)
@@ -169,7 +181,8 @@ def _signal(pids, number):
 
 
 class Run:
-    """Runs suites and keeps how each ended.  Leaving `with Run()` ends those that still run."""
+    """Runs suites and keeps the end of each.  Leaving `with Run()` ends those
+    that still run."""
 
     def __init__(self, silence_s=SILENCE_S, grace_s=GRACE_S):
         self.ends, self.flaky, self.silence_s, self.grace_s = [], [], silence_s, grace_s
@@ -181,8 +194,9 @@ class Run:
         return self
 
     def __exit__(self, *_):
-        """Suites are in sessions of their own, where no Ctrl-C of the terminal's reaches them.
-        They get it from here, so that they clean up, and soon after that an end by force."""
+        """Suites are in sessions of their own, which a terminal's Ctrl-C does
+        not reach.  They get it from here, so that they clean up, and are killed
+        soon after that."""
         with self.changed:
             self.is_over = True
             for session in self.running:
@@ -195,12 +209,13 @@ class Run:
                     end_processes(session)
 
     def suites(self, suites, places):
-        """`places` at a time; those that run alone come after all others."""
+        """Runs `places` suites at a time; those that run alone come after all
+        others."""
         self._batch([suite for suite in suites if not suite.alone], places)
         self._batch([suite for suite in suites if suite.alone], 1)
 
     def again(self):
-        """What failed, once more; a suite that passes now is flaky."""
+        """Runs the failed suites once more; a suite that passes now is flaky."""
         failed = [end for end in self.ends if end.failed()]
         if len(failed) > AGAIN_MAX:
             _say(f"# {len(failed)} suites failed; none of them runs again")
@@ -266,12 +281,13 @@ class Run:
     # --- the sum ----------------------------------------------------------------------
 
     def skips(self):
-        """The tests that no pass ran: one pass may skip what another, as root, does."""
+        """Returns the tests that no pass ran: a test that one pass skips may
+        run in another, as root."""
         did = {_key(line) for end in self.ends for line in end.passed()}
         return [line for end in self.ends for line in end.skipped() if _key(line) not in did]
 
     def sum_up(self, must_work, flaky_file):
-        """Prints the sum, the count in the last line; returns the exit code."""
+        """Prints the sum, with the count in the last line; returns the exit code."""
         skips, failed = self.skips(), [line for end in self.ends for line in end.failed()]
         passed = sum(len(end.passed()) for end in self.ends)
         avoidable = [line for line in skips if "this host has no" not in line] if must_work else []
@@ -301,7 +317,8 @@ class Run:
 
 
 def _key(line):
-    """What a test is called in each pass: as root, sanitized, or inside a sandbox."""
+    """Returns the name of a test that is the same in each pass: as root,
+    sanitized, or inside a sandbox."""
     line = re.sub(r"^(?:not )?ok \d* ?- | # skip.*", "", line, flags=re.IGNORECASE)
     return re.sub(r" \((root|sanitized|inside|gcc)[^)]*\)", "", line)
 

@@ -1,4 +1,4 @@
-/* tar_sum -- for tests that make headers of tars by hand. */
+/* tar_sum -- for tests that make tar headers by hand. */
 #pragma once
 #include <stdint.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "archive/tar.h"
 
-/* The sum of a header that was changed. */
+/* Corrects the checksum of a changed header. */
 static inline void tar_sum(uint8_t *block)
 {
 	unsigned sum = 0;

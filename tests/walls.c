@@ -1,5 +1,5 @@
-/* In place of sandbox/walls.c in build/hutch-lame, which tests/run/walls.bats alone uses:
- * the wall that HUTCH_WITHOUT names is left out. */
+/* Replaces sandbox/walls.c in build/hutch-lame, which only tests/run/walls.bats
+ * uses: it leaves out the wall that HUTCH_WITHOUT names. */
 #include "sandbox/walls.h"
 
 #include <stdlib.h>

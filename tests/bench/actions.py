@@ -1,8 +1,9 @@
-"""actions -- what an action costs through `hutch act`, by a client's own clock.
+"""actions -- the cost of an action through `hutch act`, by a client's own
+clock.
 
-The client sends one line, waits for the whole answer, and sends the next.  Beside it,
-what a bare exchange of lines with a process costs on this machine (`cat`), which no
-action can be faster than.
+The client sends one line, waits for the whole answer, and sends the next.  For
+comparison: the cost of a bare exchange of lines with a process on this machine
+(`cat`), which is a lower bound for any action.
 """
 
 import json
@@ -28,7 +29,7 @@ class Client:
         self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
 
     def ask(self, text):
-        """The answer, and the microseconds that it took."""
+        """Returns the answer, and the microseconds that it took."""
         start = time.perf_counter_ns()
         os.write(self.into, text)
         answer = b""
@@ -40,7 +41,7 @@ class Client:
         return answer, (time.perf_counter_ns() - start) / 1e3
 
     def ask_all(self, command):
-        """Runs a command, reads past what --stream tells meanwhile; the observation."""
+        """Runs a command, skipping the streamed output; returns the observation."""
         os.write(self.into, line("run", command=command.decode()))
         rest = b""
         while True:
@@ -78,7 +79,7 @@ def repeat(client, text, expected, count):
 
 
 def private_memory(client):
-    """The supervisor's and the executor's, in KiB; not the shell's."""
+    """Memory of the supervisor and the executor in KiB, without the shell's."""
     pids = [client.process.pid] + measure.children_of(client.process.pid)
     return sum(measure.private_kib(pid) for pid in pids)
 

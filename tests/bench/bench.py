@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""bench -- what hutch costs, beside its peers, in one run on one machine.
+"""bench -- the costs of hutch and of its peers, in one run on one machine.
 
     bench.py [--build DIR] [--rounds N] [--user NAME] [--as-root] [--json FILE] [--check]
              [--limits]
 
-As root it becomes an ordinary user first (--user, else `hutch-test` if there is one, else
-`nobody`) and, with --as-root, does everything once more as root.  A time is never a
-failure, except with --check, which exits 1 where the goals of a launch are missed.
-Always one are: no bwrap, since there would be nothing to compare with; a floor that does
-not do what hutch does; mounts or folders that launches left behind.
-With --limits only the launch with limits is measured, as the caller, and printed on one
-line; a command that failed is a failure.
-README.md beside this file says what each figure means.
+As root it becomes an ordinary user first (--user, else `hutch-test` if there is
+one, else `nobody`) and, with --as-root, does everything once more as root.  A
+time is never a failure, except with --check, which exits 1 where the goals of a
+launch are missed.  Always failures are: no bwrap, since there would be nothing
+to compare with; a floor that does not do the same as hutch; mounts or folders
+that launches left behind.  With --limits the bench measures only the launch
+with limits, as the calling user, and prints one line; a command that fails is a
+failure.  README.md beside this file says what each figure means.
 """
 
 import argparse
@@ -49,7 +49,7 @@ PR_SET_DUMPABLE = 4
 USERS = ("hutch-test", "nobody")
 UNIFIED = "/sys/fs/cgroup/unified"
 
-# Mounts beside the usual ones, and how often: bwrap needs a second for the last.
+# Additional mounts, and the number of rounds: bwrap needs a second for the last.
 VOLUMES = {10: 40, 100: 20, 1000: 5}
 IN_A_ROW = 500
 AT_ONCE = (100, 200)
@@ -86,7 +86,7 @@ def measure_rows(bench, result, rows_wanted):
 
 
 def measure_volumes(bench, result):
-    """A launch with N mounts more, less one with none, both in the same run."""
+    """A launch with N more mounts, less one without them, both in the same run."""
     result["volumes"] = {}
     for count, rounds in VOLUMES.items():
         pairs = bench.volumes(count)
@@ -101,8 +101,9 @@ def measure_volumes(bench, result):
 
 
 def measure_series(bench, result):
-    """Many in a row.  Both looks at the host come right after launches, so that what
-    the kernel takes down in the background is under way in both."""
+    """Many launches in a row.  The host is examined right after a launch both
+    times, so that both times the kernel is still taking down something in the
+    background."""
     row = bench.rows.hutch().probe()
     if row.why_not:
         result["series"] = {"why_not": row.why_not}
@@ -117,8 +118,8 @@ def measure_series(bench, result):
 
 
 def cpu_of_one(bench, row):
-    """One launch, by its own account and by the whole machine's: the kernel takes
-    namespaces down in threads of its own, on nobody's account."""
+    """One launch, by its own account and by the whole machine's: the kernel
+    takes down namespaces in threads of its own, which count for no process."""
     before = measure.machine_cpu()
     cost = bench.timer.turns(ONE_BY_ONE, [row])[0]
     # turns() runs one more round than it counts.
@@ -132,7 +133,7 @@ def start_once(bench, row, count):
 
 
 def start_together(bench, row, count, one, one_machine):
-    """The middle one of three."""
+    """Returns the middle one of three tries."""
     tries = [start_once(bench, row, count) for _ in range(3)]
     cost, machine = sorted(tries, key=lambda found: found[0].slowest)[1]
     shared = count / os.cpu_count()
@@ -212,8 +213,9 @@ def measure_ports(bench, result):
 
 @contextlib.contextmanager
 def folders():
-    """For scratch, and for XDG_RUNTIME_DIR: that is in memory where a login makes it, so
-    it is here too, if there is a tmpfs for everybody."""
+    """A folder for scratch files and XDG_RUNTIME_DIR.  A login makes the latter
+    in memory, so this one is in memory, too, if there is a tmpfs that every
+    user may write to."""
     shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="hutch-bench-") as work, \
             tempfile.TemporaryDirectory(prefix="hutch-bench-", dir=shared) as runtime:
@@ -221,7 +223,7 @@ def folders():
 
 
 class Bench:
-    """What the measurements share: programs, scratch folders, the timer."""
+    """Shared by the measurements: programs, scratch folders, the timer."""
 
     def __init__(self, options, work, runtime):
         self.rounds = options.rounds
@@ -271,8 +273,8 @@ def call(libc, name, *arguments):
 
 
 def show_unified_cgroups():
-    """crun refuses a hybrid hierarchy even where it is to use no cgroup.  In a mount
-    namespace of the bench's own the unified part alone is seen, by every row."""
+    """crun refuses a hybrid hierarchy even if it is to use no cgroup.  In the
+    bench's own mount namespace every row sees only the unified part."""
     if os.getuid() != 0 or not os.path.isdir(UNIFIED):
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -293,7 +295,7 @@ def become(name):
 
 def measure_all(options):
     with folders() as (work, runtime):
-        # As root the launches become another user, who has to get at the table.
+        # As root the launches become another user, who has to read the table.
         os.chmod(work, 0o755)
         try:
             return Bench(options, work, runtime).run()
@@ -302,7 +304,8 @@ def measure_all(options):
 
 
 def run_as(name, options):
-    """One pass in a process of its own, since there is no way back from setuid(2)."""
+    """Runs one pass in a separate process, since there is no way back from
+    setuid(2)."""
     ends = os.pipe()
     child = os.fork()
     if child == 0:

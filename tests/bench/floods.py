@@ -1,8 +1,10 @@
-"""floods -- a process beside forty terminals that are flooded with what is dear to draw.
+"""floods -- a process beside forty terminals that are flooded with output that
+is expensive to draw.
 
-On the host a reader takes what comes and looks at none of it; in a sandbox the terminals are
-those of sessions, which are drawn.  Each time is that of a process from its start to its end:
-`true` on the host beside the one, `hutch exec NAME true` beside the other, in turns.
+On the host a reader takes the output and ignores it; in a sandbox the terminals
+belong to sessions, which draw them.  Each time is that of a process from its
+start to its end: `true` beside the reader on the host, `hutch exec NAME true`
+beside the sandbox, in turns.
 """
 
 import json
@@ -27,7 +29,7 @@ KINDS = {"clears": AGAIN.format(r"\e[2J"),
 
 
 def read_all(masters):
-    """Until it is killed."""
+    """Reads until it is killed."""
     poll, into = select.epoll(), bytearray(1 << 16)
     for master in masters:
         poll.register(master, select.EPOLLIN)

@@ -1,19 +1,20 @@
-/* floor -- what the kernel itself charges for a launch.
+/* floor -- the kernel's own cost of a launch.
  *
  *	floor [--beside] TABLE CMD [ARG...]
  *
- * Makes the namespaces, mounts and files of `hutch run`, loads its default filter and
- * does as many execs (itself, an executor, the command), in the plainest order, and
- * nothing else: it parses nothing, checks nothing about the host, moves no data,
- * limits nothing, reports nothing.  The launcher's time divided by this program's is
- * what the launcher adds to the kernel.
+ * Makes the namespaces, mounts and files of `hutch run`, loads its default
+ * filter and does as many execs (itself, an executor, the command), in the
+ * plainest order, and nothing else: it parses nothing, checks nothing about the
+ * host, moves no data, limits nothing, reports nothing.  The launcher's time
+ * divided by this program's shows what the launcher adds to the kernel.
  *
- * TABLE is what `hutch run --dry-run` said, made binary by plan.py: a header, the
- * steps, and behind them the text that these point at.  It is taken with one read(2).
+ * TABLE is the output of `hutch run --dry-run`, made binary by plan.py: a
+ * header, the steps, and then the text that the steps point at.  It is taken
+ * with one read(2).
  *
- * All namespaces come from one clone3(2).  --beside makes the network namespace in a
- * process of its own beside the mounts, as hutch does: the difference of the two is
- * what that is worth.
+ * All namespaces come from one clone3(2). --beside makes the network namespace
+ * in a separate process beside the mounts, as hutch does: the difference of the
+ * two shows what that saves.
  *
  * Three processes, as in hutch: the launcher; pid 1, which sets up and then becomes
  * the executor (this same file under another name, through a read-only mount of its
@@ -50,8 +51,8 @@
 enum kind {
 	FOLDER,	  /* mode */
 	NODE,	  /* an empty file to mount upon */
-	LINK,	  /* data: where it leads */
-	CONTENT,  /* a file; data: what is in it */
+	LINK,	  /* data: its target */
+	CONTENT,  /* a file; data: its content */
 	BIND,	  /* source of the host, with its submounts, with attr */
 	CLONE,	  /* source below the new root, with attr if not 0 */
 	INSTANCE, /* source: the type; data: pairs of option and value */
@@ -59,7 +60,7 @@ enum kind {
 	KIND_COUNT
 };
 
-/* Text is an offset into the table. */
+/* Texts are offsets into the table. */
 struct step {
 	uint32_t kind, attr, mode;
 	uint32_t source, target, data;
@@ -69,7 +70,7 @@ struct table {
 	uint32_t magic, count;
 	uint64_t namespaces;
 	uint32_t inside_uid, inside_gid, outside_uid, outside_gid;
-	uint32_t becomes;  /* whoever called is not the outside id yet */
+	uint32_t becomes;  /* the calling id is not the outside id yet */
 	uint32_t executor; /* path of this program */
 	uint32_t is_fenced; /* a Landlock domain around the root */
 	struct step steps[];
@@ -84,7 +85,7 @@ static const char *text(const struct table *t, uint32_t at)
 	return (const char *)t + at;
 }
 
-/* A refusal ends the program: there is nothing to measure then. */
+/* Ends the program if a call fails: there is nothing to measure then. */
 static int must(long result, const char *what, const char *on)
 {
 	if (result < 0)
@@ -100,7 +101,7 @@ static void set_attr(int mount, uint64_t set, unsigned flags, const char *of)
 	     of);
 }
 
-/* Takes `mount`. */
+/* Attaches and closes `mount`. */
 static void attach(int mount, int root, const char *target)
 {
 	must(sys_move_mount(mount, "", root, target, MOVE_MOUNT_F_EMPTY_PATH), "mount at",
@@ -186,9 +187,9 @@ static void (*const actions[])(int, const struct table *, const struct step *) =
 };
 _Static_assert(ARRAY_LEN(actions) == KIND_COUNT, "a kind has no action");
 
-/* The first step is the root itself.  It goes on top of the old one: "/" still means
- * that, since a lookup that starts at the root does not step onto what is mounted
- * there. */
+/* The first step is the root itself.  It is mounted over the old one: "/" still
+ * means the old one, since a lookup that starts at the root does not step onto
+ * a mount there. */
 static void build_tree(const struct table *t)
 {
 	AUTO_CLOSE int root = make_instance(t, &t->steps[0]);
@@ -211,8 +212,8 @@ static void write_proc(const char *path, const char *line)
 	must(write(fd, line, strlen(line)), "write", path);
 }
 
-/* user_namespaces(7): a process may map its own id by itself, and then one write
- * each and no exchange with the parent is needed. */
+/* user_namespaces(7): a process may map its own id itself.  That takes one
+ * write for each map and no exchange with the parent. */
 static void map_own_id(const struct table *t)
 {
 	char line[64];
@@ -224,7 +225,7 @@ static void map_own_id(const struct table *t)
 	write_proc("/proc/self/gid_map", line);
 }
 
-/* Returns the socket that it took. */
+/* Returns the socket that it used. */
 static int raise_loopback(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -242,8 +243,8 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A network namespace in the making: it comes to stand at `place`, since the two
- * processes share their descriptors. */
+/* A network namespace that another process is making: its descriptor gets the
+ * number `place`, since the two processes share their descriptors. */
 struct beside {
 	int place;
 	pid_t helper;
@@ -271,7 +272,7 @@ static void end_network(const struct beside *b)
 	must(setns(b->place, CLONE_NEWNET), "enter", "the network namespace");
 }
 
-/* What Landlock has had since ABI 2, all of it, and of a file what a file has. */
+/* All rights that Landlock has had since ABI 2, and those of them that a file has. */
 #define FENCE_ALL  0x3fffu
 #define FENCE_FILE 0x7u
 
@@ -304,7 +305,7 @@ static void load_filter(void)
 	     "the filter");
 }
 
-/* As pid 1 of the new namespaces.  argv[0] is the caller's and is replaced. */
+/* Runs as pid 1 of the new namespaces. argv[0] is the caller's and is replaced. */
 static void set_up(const struct table *t, char **argv, int is_beside)
 {
 	const uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;

@@ -1,4 +1,5 @@
-"""goals -- what DESIGN section 8 asks of a launch, held against what was measured."""
+"""goals -- compares the measurements with the goals for a launch in DESIGN
+section 8."""
 
 HUTCH, BWRAP, FLOOR = "hutch run", "bwrap --unshare-all", "floor"
 LIMITED = "  with limits"
@@ -14,7 +15,8 @@ MAX_PRIVATE_KIB = 1536
 MAX_RUN_P50_MS, MAX_RUN_P99_MS, MAX_READ_P50_MS = 0.3, 2, 0.1
 MAX_OF_FLOODED = 3
 MAX_OF_SPAWN, MIN_A_SECOND, MAX_PS_MS = 2, 300, 50
-# Of what is held against them, the bare ways' share of hutch's: 1 / 0.8, 1 / 0.5.
+# The largest permitted ratio of hutch's time to a plain pipe or terminal: 1 /
+# 0.8 and 1 / 0.5.
 MAX_PIPE_OF_EXEC, MAX_TERMINAL_OF_SESSION = 1.25, 2
 # 100 MiB at 1 GB/s.
 MAX_COPY_MS = 104.9
@@ -24,12 +26,12 @@ MAX_JUDGE_US = 20
 MAX_OF_TAR, MAX_OF_UMOCI, MAX_OF_SKOPEO = 1, 0.5, 1.2
 MAX_SNAPSHOT_MS, MAX_FORK_OF_PLAIN = 50, 1.2
 MAX_OF_LOOPBACK, MAX_ADDED_MS = 2, 0.2
-# A page or two may be touched for the first time late.
+# A page or two may be touched late for the first time.
 MAX_GROWTH_KIB = 64
 
 
 def number(result, *keys):
-    """A figure by its place in the result, or None where it was not measured."""
+    """Returns a figure by its keys in the result, or None if it was not measured."""
     for key in keys:
         if not isinstance(result, dict) or key not in result:
             return None
@@ -48,7 +50,7 @@ def limits_ms(result):
 
 
 def search_ratio(result, row, other):
-    """The worst of all patterns."""
+    """Returns the worst of all patterns."""
     known = number(result, "search", "patterns")
     return max(times[row] / times[other] for times in known.values()) if known else None
 
@@ -67,23 +69,23 @@ def memory_total(result):
     processes = number(result, "memory", HUTCH, "processes")
     if processes is None:
         return None
-    # The command's own memory is not the sandbox's.
+    # The command's own memory does not count for the sandbox.
     ours = [process.get("private_kib") for process in processes
             if process["role"] != "command"]
     return None if None in ours else sum(ours)
 
 
 def left_behind(result):
-    """What 500 launches must not change at all; the rest of what is shown is that of
-    the whole machine, and others use it too."""
+    """Values that 500 launches must not change at all.  The other values that
+    are shown belong to the whole machine, which others use, too."""
     growth = number(result, "series", "growth") or {}
     return {what: growth[what] for what in ("mounts", "state folder entries")
             if growth.get(what, 0) > 0}
 
 
 def judge(result):
-    """A list of goals: what, the bound, the value (None: not measured), whether it is
-    one that --check insists on."""
+    """Returns a list of goals: description, bound, value (None: not measured),
+    and whether --check fails on it."""
     hutch = number(result, "launch", HUTCH, "p50")
     found = [
         ("hutch / bwrap, median", MAX_OF_BWRAP,
@@ -181,7 +183,8 @@ def judge(result):
 
 
 def unsuccessful(result):
-    """Commands that did not exit with 0, of rows that a figure is quoted of."""
+    """Returns the commands that did not exit with 0, of rows whose figures are
+    quoted."""
     places = {f"{name}, in turn": number(result, "launch", name)
               for name in (FLOOR, HUTCH, LIMITED, BWRAP)}
     places["hutch, in a row"] = result["series"]

@@ -1,10 +1,10 @@
-/* judge -- what it costs to judge a command by many rules (policy/rules.h).
+/* judge -- the cost of judging a command by many rules (policy/rules.h).
  *
  *	judge
  *
- * Prints one line: how many rules there are, and the time for one command and for a line of
- * four, in microseconds, each the middle of many.  A quarter of the rules may be about any
- * program, the others each name one; none is met. */
+ * Prints one line: how many rules there are, and the time for one command and
+ * for a line of four, in microseconds, each the middle of many.  A quarter of
+ * the rules may match any program, the others each name one; no rule matches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -6,7 +6,7 @@ import subprocess
 
 
 class Figures:
-    """What a list of starts cost.  Milliseconds, and KiB."""
+    """The cost of a list of starts, in milliseconds and KiB."""
 
     def __init__(self, samples):
         walls = sorted(sample["wall"] for sample in samples)
@@ -47,7 +47,8 @@ class Timer:
         return read_samples(done.stdout)
 
     def turns(self, rounds, rows):
-        """A list of Figures, one a row.  One round more is run first, not counted."""
+        """Returns a list of Figures, one for each row.  One more round is run
+        first and not counted."""
         argv = []
         for row in rows:
             argv += ["::", *row.argv]
@@ -56,8 +57,9 @@ class Timer:
         return [Figures(samples[index]) for index in range(len(rows))]
 
     def lanes(self, count, rounds, commands):
-        """The commands in turn, so many times in each of so many lanes at once: how
-        many turns these were, the time that all took and the CPU time of all, in ms."""
+        """Runs the commands in turn, so many times in each of so many parallel
+        lanes.  Returns the number of turns, the wall time and the CPU time of
+        all, in ms."""
         argv = [word for command in commands for word in ("::", *command)]
         one, = self.run("lanes", str(count), str(rounds), *argv[1:])[0]
         if one["status"] != 0:
@@ -65,7 +67,8 @@ class Timer:
         return {"count": count * rounds, "wall": one["wall"], "cpu": one["cpu"]}
 
     def together(self, count, row):
-        """All started before any is waited for; `slowest` is when all were done."""
+        """Starts all before it waits for any; `slowest` is the time when all
+        were done."""
         samples = self.run("together", str(count), *row.argv)
         figures = Figures(samples[0])
         figures.cpu_total += sum(orphan["cpu"] for orphan in samples.get(-1, []))
@@ -73,8 +76,9 @@ class Timer:
 
 
 def machine_cpu():
-    """CPU time that the whole machine has used since it started, in ms, the kernel's
-    own threads included: /proc/stat of proc(5), without idle, iowait and steal."""
+    """CPU time that the whole machine has used since its start, in ms,
+    including the kernel's own threads: /proc/stat of proc(5), without idle,
+    iowait and steal."""
     with open("/proc/stat", encoding="utf-8") as file:
         user, nice, system, _idle, _wait, irq, softirq = map(
             int, file.readline().split()[1:8])
@@ -83,7 +87,7 @@ def machine_cpu():
 
 
 def host_state(state_folder):
-    """What a launch could leave behind on the host, as numbers."""
+    """Returns counts of everything that a launch could leave behind on the host."""
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         mounts = len(file.readlines())
     with open("/proc/sys/fs/file-nr", encoding="utf-8") as file:
@@ -102,7 +106,8 @@ def host_state(state_folder):
 
 
 def children_of(pid):
-    """The host's view of a process' children, whatever pid namespace they are in."""
+    """Returns a process's children as the host sees them, whatever pid
+    namespace they are in."""
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as file:
@@ -123,7 +128,8 @@ def name_of(pid):
 
 
 def look_at(pid, depth):
-    """hutch has its pid 1 as a child, and the command below that; so has bwrap."""
+    """In hutch pid 1 is a child of the launcher, and the command is below pid
+    1; the same holds for bwrap."""
     roles = ("launcher", "pid 1", "command")
     entry = {"name": name_of(pid), "role": roles[min(depth, 2)]}
     try:
@@ -134,8 +140,9 @@ def look_at(pid, depth):
 
 
 def memory_of(argv):
-    """Private memory of a launcher and everything below it while a command sleeps.
-    The command says when it runs, so that nothing is guessed about when to look."""
+    """Private memory of a launcher and all processes below it while a command
+    sleeps.  The command reports when it runs, so the time of the measurement is
+    not a guess."""
     script = "echo ready; exec sleep 1000"
     process = subprocess.Popen([*argv, "sh", "-c", script], text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)

@@ -1,7 +1,7 @@
-"""named -- what sandboxes with a name cost: a process in one that lives, a thousand at
-once, and how many a second come and go.
+"""named -- the cost of sandboxes with a name: a process in a living one, a
+thousand at once, and how many a second can be made and removed.
 
-All through the command line, as a person or a script uses it, its own start included.
+All by the command line, as a user or a script runs it, including its own start.
 """
 
 import os
@@ -17,7 +17,7 @@ LOOKS = 20
 
 
 class Command:
-    """What the timer wants of a row."""
+    """A row as the timer needs it."""
 
     def __init__(self, argv):
         self.argv = argv
@@ -28,7 +28,7 @@ def call(*argv):
 
 
 def side_by_side(work, things, at_once=os.cpu_count()):
-    """So many at a time; the seconds that all took."""
+    """Runs so many at a time; returns the seconds that all took."""
     start = time.perf_counter()
     with ThreadPoolExecutor(at_once) as pool:
         for _ in pool.map(work, things):
@@ -55,14 +55,15 @@ def rate(timer, *cycle):
 
 
 def measure_rate(timer, hutch, bwrap):
-    """Beside bwrap, which starts one process and is gone with it."""
+    """For comparison with bwrap, which starts one process and ends with it."""
     known = rate(timer, [hutch, "create", "%"], [hutch, "rm", "-f", "%"])
     known["bwrap"] = None if bwrap.why_not else rate(timer, bwrap.argv)["per_second"]
     return known
 
 
 def supervisors():
-    """Those of this user, by their words: pid 1 and the janitor are children."""
+    """Finds the supervisors of this user by their arguments: pid 1 and the
+    janitor are their children."""
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -80,7 +81,8 @@ def supervisors():
 
 
 def memory_of_all():
-    """KiB of all supervisors and their children, and how many supervisors."""
+    """Returns the KiB of all supervisors and their children, and the number of
+    supervisors."""
     pids = supervisors()
     return sum(measure.private_kib(p) for one in pids
                for p in [one, *measure.children_of(one)]), len(pids)
@@ -105,6 +107,6 @@ def measure_many(hutch):
 
 
 def measure_named(timer, hutch, bwrap, rounds):
-    """`bwrap` is the row of it, which was tried once."""
+    """`bwrap` is its row, which has been tried once."""
     return {"exec": measure_exec(timer, hutch, rounds), "rate": measure_rate(timer, hutch, bwrap),
             "many": measure_many(hutch)}

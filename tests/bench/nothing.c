@@ -1,5 +1,5 @@
 /* nothing -- the command of every row: a static program that exits with 0, so
- * that what is measured is the tool around it. */
+ * that the time is that of the tool around it. */
 int main(void)
 {
 	return 0;

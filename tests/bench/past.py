@@ -1,8 +1,9 @@
-"""past -- what it costs to keep what a sandbox has written, and to go on from there.
+"""past -- the cost of keeping the files that a sandbox has written, and of
+continuing from them.
 
-A snapshot of 1,000 files of 4 KiB that were written since the last one, with the store on
-the disk, where it is made sure that they are (fsync(2)), and in memory; a fork of it, in turns
-with a sandbox that is made of the same image without it.
+A snapshot of 1,000 files of 4 KiB that were written since the last one, with
+the store on the disk, where fsync(2) is called, and in memory; a fork of it, in
+turns with a sandbox that is made of the same image without it.
 """
 
 import contextlib
@@ -70,7 +71,7 @@ def measure_forks(hutch):
 
 @contextlib.contextmanager
 def store_in(place):
-    """Another one, for a time; None: as it is."""
+    """Uses another data folder for a while; None: the present one."""
     before = os.environ["XDG_DATA_HOME"]
     with tempfile.TemporaryDirectory(prefix="hutch-bench-store-", dir=place) as folder:
         if place:

@@ -1,9 +1,10 @@
-"""plan -- floor's table, made from what `hutch run --dry-run` says.
+"""plan -- makes floor's table from the output of `hutch run --dry-run`.
 
-The floor must do what hutch does and no more, so its steps are not written down a
-second time: they are read from the plan when the bench starts.  A line that is not
-understood is an error, and so is a difference between what the two made: their mounts
-as the kernel lists them, in order, their namespaces and their filters.
+The floor must do the same as hutch and no more, so its steps are not written
+down a second time: they are read from the plan when the bench starts.  An
+unknown line is an error, and so is a difference between the results of the two:
+their mounts as the kernel lists them, in order, their namespaces and their
+filters.
 """
 
 import os
@@ -25,12 +26,12 @@ NAMESPACES = {"user": 0x10000000, "mount": 0x20000, "pid": 0x20000000,
               "net": 0x40000000, "ipc": 0x8000000, "uts": 0x4000000,
               "cgroup": 0x2000000}
 
-# What the plan has no word for, since hutch gives no choice of it.
+# Options that are not in the plan, since hutch has no choice of them.
 DEVPTS = {"mode": "0620", "ptmxmode": "0666", "max": "128"}
 PROC = {"hidepid": "ptraceable"}
 CLOSED_FOLDER = "/proc/tty/driver"
 
-# Lines about the command or about limits: not the floor's.
+# Lines about the command or about limits, which floor ignores.
 OTHERS = ("network", "hostname", "limit", "sysctl", "caps", "user", "env", "run")
 
 REPORT = ("/usr/bin/cat /proc/self/mountinfo; echo; "
@@ -40,11 +41,11 @@ REPORT = ("/usr/bin/cat /proc/self/mountinfo; echo; "
 
 
 class NotUnderstood(Exception):
-    """The plan has something that floor does not do."""
+    """The plan has a step that floor does not know."""
 
 
 class Table:
-    """Steps and their text, on the way to be one file."""
+    """Collects steps and their text, which become one file."""
 
     def __init__(self, executor):
         self.steps = []
@@ -65,7 +66,7 @@ class Table:
         return self.keep("".join(f"{key}\0{value}\0" for key, value in pairs.items()))
 
     def add(self, kind, target, source=0, data=0, attr=0, mode=0):
-        # Below the root's own descriptor.
+        # Relative to the root's own descriptor.
         target = self.keep(target.lstrip("/") or ".")
         self.steps.append([KINDS.index(kind), attr, mode, source, target, data])
 
@@ -156,7 +157,7 @@ def take_proc(table, found):
 
 
 def take_mask(table, found):
-    """The new /proc is the same kernel's as the one that we see."""
+    """The new /proc belongs to the same kernel as the one that we see."""
     target = found["target"]
     if not os.path.lexists(target):
         return
@@ -220,7 +221,8 @@ def take_line(table, line):
 
 
 def write_table(hutch, floor, path):
-    """`hutch` is a whole command line; raises NotUnderstood where floor cannot follow."""
+    """`hutch` is a whole command line; raises NotUnderstood for a step that
+    floor does not know."""
     argv = [*hutch[:2], "--dry-run", *hutch[2:]]
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode != 0:
@@ -232,7 +234,8 @@ def write_table(hutch, floor, path):
 
 
 def mounts_of(text):
-    """mountinfo without the numbers, which no two mounts share (proc(5))."""
+    """Returns mountinfo without the numbers, which differ for all mounts
+    (proc(5))."""
     for line in text.splitlines():
         words = line.split()
         split = words.index("-")
@@ -240,7 +243,7 @@ def mounts_of(text):
 
 
 def world_of(argv):
-    """What a process sees that is started so."""
+    """Returns the report of a process that is started in this way."""
     done = subprocess.run([*argv, "/bin/sh", "-c", REPORT], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
     if done.returncode != 0:
@@ -254,7 +257,8 @@ def world_of(argv):
 
 
 def differences(hutch, floor):
-    """Lines that say where the two worlds differ; none where they are the same."""
+    """Returns the differences between the two worlds, a line each; none if they
+    are equal."""
     ours, theirs = world_of(hutch), world_of(floor)
     found = []
     for what, mine in ours.items():

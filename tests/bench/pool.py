@@ -35,7 +35,7 @@ def hutch(*words):
 
 
 def ask(s, text):
-    """The two answers, and the descriptor that came with them."""
+    """Returns the two answers, and the descriptor that came with them."""
     s.send(text)
     data, fd = b"", None
     while data.count(b"\n") < 2:
@@ -88,7 +88,7 @@ def by_library(times):
 
 
 def wait_full():
-    """Until nothing is made."""
+    """Waits until no sandbox is being made."""
     with connect() as s:
         s.send(HELLO)
         s.recv(4096)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ports -- what a connection through a published port costs, beside plain loopback.
+"""ports -- the cost of a connection through a published port, beside plain
+loopback.
 
 The same server on the host and in a sandbox (`hutch run -p`), the same client, in turns:
 2 GiB in each direction through one connection, and echoes of one byte.
@@ -18,7 +19,7 @@ TOTAL = 2 << 30
 PIECE = 1 << 20
 ECHOES = 3000
 
-# One letter says what is wanted: (e)cho, (u)pload, (d)ownload.
+# The first letter is the request: (e)cho, (u)pload, (d)ownload.
 SERVER = f"""
 import socket, threading
 server = socket.create_server(("127.0.0.1", PORT))
@@ -50,7 +51,7 @@ def free_port():
 
 
 def start(port, before):
-    # `before`: where it runs.
+    # `before` puts the command into a sandbox, or is empty.
     argv = [*before, "/usr/bin/python3", "-SEc", SERVER.replace("PORT", str(port), 1)]
     server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     if server.stdout.readline() != b"ready\n":
@@ -116,7 +117,7 @@ def measure_ports(hutch):
             server.wait()
     result = {name: {kind: round(middle(samples[name, kind]), 4)
                      for kind in ("down", "up", "echo")} for name in ("plain", "port")}
-    # In pairs: the machine is as busy in the one as in the other.
+    # In pairs, so that the machine is equally busy for both.
     result["ratio"] = {kind: round(middle([a / b for a, b in zip(samples["plain", kind],
                                                                  samples["port", kind])]), 3)
                        for kind in ("down", "up")}

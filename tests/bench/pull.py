@@ -1,5 +1,6 @@
-"""pull -- the image of unpack.py out of a registry on loopback, Debian's docker-registry, and
-unpacked: by hutch, and by skopeo with umoci behind it, in turns.
+"""pull -- fetches the image of unpack.py from a registry on loopback, Debian's
+docker-registry, and unpacks it: by hutch, and by skopeo and then umoci, in
+turns.
 
 Each begins with nothing and checks digests.  hutch unpacks while it fetches.
 """
@@ -23,7 +24,7 @@ umoci unpack --rootless --image "$2/oci:t" "$2/bundle"
 
 @contextlib.contextmanager
 def registry(work):
-    """Its HOST:PORT, of a port that the kernel chose."""
+    """Starts a registry; returns its HOST:PORT, with a port that the kernel chose."""
     config = os.path.join(work, "registry.yml")
     with open(config, "w", encoding="utf-8") as file:
         file.write("version: 0.1\nlog: {level: info, accesslog: {disabled: true}}\n"

@@ -1,4 +1,5 @@
-"""rows -- how each tool is asked to run one command, with what is comparable.
+"""rows -- the command lines by which the tools run one command in comparable
+surroundings.
 
 Every tool gets the namespaces user, mount, pid, net, ipc, uts and cgroup, a /proc and,
 unless it has none of its own to offer, a /dev and a /tmp; the command is bound at
@@ -26,7 +27,7 @@ BWRAP = ["bwrap", "--unshare-all", "--proc", "/proc", "--dev", "/dev",
 
 
 class Row:
-    """A named argv; `why_not` is None, or why there is nothing to measure."""
+    """A named argv; `why_not` is None, or the reason why it cannot be measured."""
 
     def __init__(self, name, argv, why_not=None):
         self.name = name
@@ -41,7 +42,8 @@ class Row:
         if program is None:
             self.why_not = f"{self.argv[0]} is not here"
             return self
-        # posix_spawn searches PATH on every start; the others would pay for it.
+        # posix_spawn would search PATH at every start, which the others do not
+        # have to.
         self.argv[0] = program
         done = subprocess.run(self.argv, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -67,16 +69,17 @@ class Rows:
         return Row("bare exec", [self.nothing])
 
     def floor(self, *how):
-        """`--beside`: the network namespace as hutch makes it."""
+        """With `--beside` the network namespace is made as hutch makes it."""
         name = "floor, as hutch" if how else "floor"
         return Row(name, [self.floor_path, *how, self.table, COMMAND])
 
     def write_table(self):
-        """floor does what the plan of the hutch row says."""
+        """Makes floor's table from the plan of the hutch row."""
         plan.write_table(self.hutch().argv, self.floor_path, self.table)
 
     def differences(self):
-        """Where the world inside floor is not the one inside hutch."""
+        """Returns the differences between the worlds inside floor and inside
+        hutch."""
         hutch, floor = self.hutch().argv[:-1], self.floor().argv[:-1]
         beside = self.floor("--beside").argv[:-1]
         return plan.differences(hutch, floor) + plan.differences(hutch, beside)
@@ -95,8 +98,8 @@ class Rows:
         return row
 
     def image(self, layers):
-        """One of the store, which is there after the first time: each layer has a file
-        of its own."""
+        """An image of the store, which exists after the first call: each layer
+        has a file of its own."""
         row = self.hutch()
         row.name = goals.IMAGE.format(layers)
         name = f"bench-{layers}"
@@ -119,8 +122,8 @@ class Rows:
         os.environ["XDG_DATA_HOME"] = os.path.join(home, ".local/share")
 
     def why_no_limits(self):
-        """None inside a delegated subtree.  A scope of the user manager's is made by
-        systemd, whose time is not what this is about."""
+        """None inside a delegated subtree. systemd makes a scope of the user
+        manager, and its time is not measured here."""
         done = subprocess.run([self.hutch_path, "doctor", "--json"], text=True,
                               stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         check = next(check for check in json.loads(done.stdout)["checks"]
@@ -139,8 +142,8 @@ class Rows:
         return Row("unshare -Urpfmnui", argv)
 
     def runtime(self, name, *options):
-        """An OCI runtime, rootless by specification for root too, so that its
-        namespaces are the same in both passes."""
+        """An OCI runtime, with a rootless specification for root, too, so that
+        its namespaces are the same in both passes."""
         bundle = os.path.join(self.work, name)
         row = Row(f"{name} run", [name, "--root", os.path.join(bundle, "state"),
                                   *options, "run", "--bundle", bundle, "bench"])

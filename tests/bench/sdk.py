@@ -1,10 +1,12 @@
 #!/usr/bin/env -S python3 -SE
-"""sdk.py HUTCH [ROUNDS]: what an action costs through the Python SDK (sdk/python), beside the
-same over a bare control socket in the same process, and over a `hutch act NAME` that stays.
+"""sdk.py HUTCH [ROUNDS]: the cost of an action through the Python SDK
+(sdk/python), over a bare control socket in the same process, and over a `hutch
+act NAME` that stays.
 
-All are measured by one process, one after the other in each round, so that what else the
-machine does hits them alike.  What counts is the median of each, and the median of the
-differences within a round.  For an ordinary user: root's SDK goes through `hutch connect`.
+One process measures all of them, one after the other in each round, so that
+other load of the machine affects them alike.  The figures are the median of
+each, and the median of the differences within a round.  Run it as an ordinary
+user: root's SDK goes through `hutch connect`.
 """
 import asyncio
 import json

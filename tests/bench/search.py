@@ -1,10 +1,11 @@
-"""search -- what a grep of a large tree costs through `hutch act`, beside ripgrep and
-`grep -r` on the host, over the same files in the same turns.
+"""search -- the cost of a grep of a large tree through `hutch act`, beside
+ripgrep and `grep -r` on the host, over the same files in the same turns.
 
-The sandbox sees the tree as its workspace, so no other file system lies between.  Of the
-two kinds of session one has a PATH with rg on it and the other has none.  Each row is
-asked once before anything is counted, so all read from the page cache.  The words are
-those that code is made of; every pattern is found in some files and not in most.
+The sandbox sees the tree as its workspace, so no other file system lies
+between.  One kind of session has a PATH with rg, the other one without.  Each
+row is asked once before anything is counted, so all read from the page cache.
+The files have words of source code; every pattern is found in some files and
+not in most.
 """
 
 import os
@@ -26,7 +27,7 @@ PATTERNS = {"a word": ("needle_in_hay", r"needle_in_hay"),
 
 
 def make_tree(top):
-    """3 KiB a file in the middle; one in a thousand has each of the texts."""
+    """Makes files of 3 KiB on average; one in a thousand has each of the texts."""
     draw = random.Random(1)
     lines = ["\t" * draw.randrange(3) + " ".join(draw.choices(WORDS, k=draw.randrange(1, 12)))
              for _ in range(5000)]
@@ -43,7 +44,7 @@ def make_tree(top):
 
 
 class Session:
-    """A session with this PATH; it has a shell before it is asked."""
+    """A session with this PATH; its shell runs before the first request."""
 
     def __init__(self, hutch, tree, *options):
         self.client = actions.Client([hutch, "act", "--workspace", tree + ":ro", *options])
@@ -55,7 +56,8 @@ class Session:
 
 
 def program(*argv):
-    """Its output goes to a pipe: into /dev/null grep tells the first line only."""
+    """Sends the output to a pipe: if it went to /dev/null, grep would stop at
+    the first match."""
     def ask(pattern):
         start = time.perf_counter()
         done = subprocess.run([*argv, "-e", pattern, "."], stdout=subprocess.PIPE, check=True)
@@ -64,7 +66,8 @@ def program(*argv):
 
 
 def turns(rows, pattern):
-    """The median of each, in ms; all must find as much."""
+    """Returns the median of each row, in ms; all must find the same number of
+    lines."""
     samples = {name: [] for name in rows}
     counts = set()
     for _ in range(ROUNDS + 1):

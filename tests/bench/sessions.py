@@ -1,9 +1,9 @@
-"""sessions -- how fast output and files get out of a sandbox, files in, and what many
-sessions cost.
+"""sessions -- the speed of output and files out of a sandbox and of files into
+it, and the cost of many sessions.
 
-Output is a file of lines that is bound into the sandbox.  Each way out is timed by the same
-reader, in turn with what it is held against: `cat` through a pipe, and `cat` on a
-terminal that nobody but the reader is at.
+Output is a file of lines that is bound into the sandbox.  The same reader times
+each way out, in turn with the ones it is compared with: `cat` through a pipe,
+and `cat` on a terminal that only the reader uses.
 """
 
 import filecmp
@@ -28,7 +28,7 @@ AT_ONCE = 1 << 18
 
 
 def drain(fd):
-    """Reads to the end; a terminal's is an error."""
+    """Reads to the end; at the end of a terminal read(2) fails."""
     into = bytearray(AT_ONCE)
     count = 0
     while True:
@@ -110,8 +110,8 @@ def bytes_of(way):
 
 
 def measure_copy(hutch, work):
-    """ms for one file by `hutch cp`, its start included, into memory inside and to a
-    folder outside.  Each copy makes the file anew."""
+    """Returns the ms for one file by `hutch cp`, including its start, into
+    memory inside and to a folder outside.  Each copy makes the file anew."""
     there, here = os.path.join(work, "there"), os.path.join(work, "here")
     with open(there, "wb") as file:
         for _ in range(COPIED >> 20):
@@ -156,8 +156,8 @@ def line_of(session):
 
 
 def run_each_second(client):
-    """One command after the other, evenly; the share of a core that all processes of
-    the sandbox take, hutch act with them."""
+    """Sends commands one after the other, evenly spaced; returns the share of a
+    core that all processes of the sandbox use, including hutch act."""
     pids = below(client.process.pid)
     before, start = busy_ns(pids), time.perf_counter()
     for number in range(SESSIONS * SECONDS):

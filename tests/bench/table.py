@@ -4,7 +4,8 @@ import goals
 
 
 def lines_of(rows):
-    """Columns as wide as their widest cell; the first to the left, others right."""
+    """Returns columns as wide as their widest cell; the first aligned left, the
+    others right."""
     widths = [max(len(row[i]) for row in rows if i < len(row))
               for i in range(max(map(len, rows)))]
     for row in rows:
@@ -47,7 +48,7 @@ def launches(result):
 
 
 def limits(result):
-    """One line, for a run that measured nothing else."""
+    """Returns one line, for a run that measured nothing else."""
     limited, plain = (result["launch"][name] for name in (goals.LIMITED, goals.HUTCH))
     if "why_not" in limited:
         return f"limits: not run: {limited['why_not']}"

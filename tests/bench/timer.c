@@ -1,4 +1,4 @@
-/* timer -- starts commands and says what each start cost.
+/* timer -- starts commands and prints the cost of each start.
  *
  *	timer turns ROUNDS CMD [ARG...] [:: CMD [ARG...]]...
  *	timer together COUNT CMD [ARG...]
@@ -22,8 +22,8 @@
  * the end of the last; a command that fails ends its lane, and the status is 1.
  *
  * Commands get /dev/null as stdin and stdout.  They are started by
- * posix_spawn(3), which shares our memory until the exec: what a start costs
- * does not depend on how large we are. */
+ * posix_spawn(3), which shares the timer's memory until the exec, so the cost
+ * of a start does not depend on the timer's size. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static pid_t spawn(char **argv, const posix_spawn_file_actions_t *actions)
 	return pid;
 }
 
-/* Collects any one child.  Returns its pid, or 0 when there is none left. */
+/* Reaps any one child.  Returns its pid, or 0 if there is none left. */
 static pid_t collect(struct sample *s, int options)
 {
 	struct rusage used;
@@ -101,7 +101,8 @@ static void print_sample(const struct sample *s)
 	       s->wall_us, s->user_us, s->system_us, s->maxrss_kb, s->status);
 }
 
-/* One start; what outlives the command is collected too, but not timed. */
+/* Measures one start; processes that outlive the command are reaped, too, but
+ * not timed. */
 static void measure(struct sample *s, char **argv,
 		    const posix_spawn_file_actions_t *actions)
 {
@@ -120,7 +121,7 @@ static void measure(struct sample *s, char **argv,
 	s->system_us += orphan.system_us;
 }
 
-/* Splits the arguments at "::" in place.  Returns how many commands there are. */
+/* Splits the arguments at "::" in place.  Returns the number of commands. */
 static int split_commands(char **args, char ***ret_commands)
 {
 	int count = 0;
@@ -194,7 +195,7 @@ static void run_together(int count, char **argv,
 	free(all);
 }
 
-/* One of the lanes. */
+/* Runs one of the lanes. */
 _Noreturn static void run_lane(int lane, int rounds, char ***commands, int count,
 			       const posix_spawn_file_actions_t *actions)
 {
@@ -232,7 +233,8 @@ static void run_lanes(int lanes, int rounds, char **args,
 		if (pid == 0)
 			run_lane(lane, rounds, commands, count, actions);
 	}
-	/* Orphans among them: what a command leaves behind is part of what it costs. */
+	/* Orphans count, too: processes that a command leaves behind are part
+	 * of its cost. */
 	while (collect(&all, 0) != 0) {
 		end = all.wall_us;
 		if (all.status > worst)

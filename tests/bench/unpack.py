@@ -1,9 +1,10 @@
 """unpack -- a layer of 300 MB, compressed by gzip, unpacked by hutch, by tar and by umoci
 into folders of the same file system, in the same turns.
 
-hutch's and umoci's check digests, tar's does not.  On a disk the file system's share is
-the same for all three, and may be most of it; in memory it is what each of them does.  The
-layer is of the host's own files, so its figures are those of one machine.
+hutch's and umoci's check digests, tar's does not.  On a disk the file system's
+share is the same for all three, and may be most of the time; in memory the time
+is that of the programs.  The layer consists of the host's own files, so figures
+of different machines differ.
 """
 
 import hashlib
@@ -19,7 +20,8 @@ SOURCES = ("/usr/lib/python3", "/usr/lib/git-core", "/usr/share", "/usr/lib")
 
 
 def draw_files():
-    """Paths of files, until they are enough; folders are in it where files need them."""
+    """Returns paths of files up to the wanted size, with the folders that they
+    need."""
     total, seen = 0, set()
     for source in SOURCES:
         for folder, _, files in os.walk(source):
@@ -35,7 +37,8 @@ def draw_files():
 
 
 def make_image(work):
-    """An OCI layout with that layer; the paths of the layer and its digest as a tar."""
+    """Makes an OCI layout with that layer; returns the paths of the layer and
+    of its tar's digest."""
     names, tar, layout = (os.path.join(work, name) for name in ("names", "layer.tar", "oci"))
     with open(names, "w", encoding="utf-8") as file:
         file.write("\n".join(draw_files()))
@@ -53,7 +56,7 @@ def make_image(work):
 
 
 def take(argv, folder, **more):
-    """How long it took, in s; what it made is removed."""
+    """Returns the seconds that a run took; removes its result."""
     os.makedirs(folder, mode=0o700)
     start = time.perf_counter()
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)

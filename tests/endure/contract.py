@@ -1,6 +1,7 @@
-"""What docs/control.md, docs/actions.md and docs/hutch-sandboxes.md say that answers look like.
+"""Checks that answers have the form of docs/control.md, docs/actions.md and
+docs/hutch-sandboxes.md.
 
-Each check gives None, or a sentence about what is wrong.
+Each check returns None, or a sentence about the error.
 """
 import base64
 import re
@@ -94,14 +95,15 @@ def session_output(value):
 
 
 def bytes_of(value):
-    """What was printed, or how much of it is missing."""
+    """The output, or the number of bytes that are missing."""
     if "dropped" in value:
         return value["dropped"]
     return base64.b64decode(value["base64"]) if "base64" in value else value["data"].encode()
 
 
 def said(text):
-    """What hutch says on stderr: sentences with its name before them, a hint behind."""
+    """hutch's messages on stderr: sentences with its name before them, and a
+    hint after them."""
     lines = text.splitlines()
     if not all(line.startswith("hutch: ") for line in lines):
         return f"stderr is {text[:500]!r}"

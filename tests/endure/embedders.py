@@ -1,4 +1,5 @@
-"""What programs do that have sandboxes in them: ports that lead inside, and the SDK for Python."""
+"""Actions of programs that embed sandboxes: ports that lead inside, and the SDK
+for Python."""
 import asyncio
 import contextlib
 import os
@@ -10,7 +11,7 @@ from peers import Peer
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sdk/python"))
 import hutch  # noqa: E402
 
-# Says what it was told, twice, to so many clients.
+# Sends back what a client said, twice, for so many clients.
 SERVER = """
 import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=32)
@@ -29,7 +30,7 @@ for _ in range(int(sys.argv[2])):
 
 
 async def through_port(v):
-    """Each client has what it said said back to it, whole, or a reset."""
+    """Each client gets its bytes back completely, or a reset."""
     guest, clients = v.dice.randrange(2000, 60000), v.dice.randrange(1, 5)
     async with await Peer.connect(v.box) as peer:
         server = await peer.start(["/usr/bin/python3", "-SEc", SERVER, str(guest), str(clients)])
@@ -48,7 +49,8 @@ async def through_port(v):
 
 
 async def unpublish(v, host):
-    """Whatever it is called by then; one that ends takes its ports along."""
+    """The sandbox may have been renamed meanwhile; if it ends, its ports end
+    with it."""
     while not v.look.may("ending", "gone"):
         removed = await v.hutch("port", "rm", v.box.name, host)
         if removed.code == 0:
@@ -76,7 +78,8 @@ async def converse(v, host):
         return
     finally:
         writer.transport.abort()
-    # Whoever is killed inside has his connections ended by his kernel, in order.
+    # When a process inside is killed, its kernel ends its connections in an
+    # orderly way.
     if got != said * 2 and not v.look.may("ending", "gone"):
         v.broken(f"{host} said {len(got)} bytes to {len(said)}")
 
@@ -90,7 +93,7 @@ def program(soak):
 
 @contextlib.contextmanager
 def excused(v):
-    """What a call may be told for what others do to the sandbox."""
+    """Catches errors of a call that other clients' actions can explain."""
     try:
         yield
     except hutch.HutchError as e:
@@ -131,7 +134,7 @@ async def ask(v, box):
 
 
 async def by_threads(v):
-    """A sandbox of its own, made, used and ended by somebody who blocks."""
+    """Makes, uses and ends a sandbox by the blocking SDK."""
     with excused(v):
         seen = await v.soak.patiently(asyncio.to_thread(whole_life, v.soak, v.tag), "a life by the SDK", v.box)
         if seen != [v.tag, v.tag.encode(), 3, "stopped"]:

@@ -1,4 +1,4 @@
-"""How sandboxes are made, renamed and ended, and who watches their ends."""
+"""Makes, renames and ends sandboxes, and watches their ends."""
 import asyncio
 import contextlib
 import os
@@ -11,7 +11,7 @@ import pace
 import visits
 from peers import Gone, Peer, Refused
 
-# What a sandbox is made with, and what that may end it by, after how many seconds.
+# The options of a sandbox, the limit that may end it, and the seconds until then.
 KINDS = {
     "plain": lambda soak, dice: ([], None),
     "image": lambda soak, dice: (["--image", f"dir:{soak.folder}/img", "-v", "/usr:/usr:ro"], None),
@@ -21,19 +21,20 @@ KINDS = {
     "idle": lambda soak, dice: (["--idle-timeout", "{0}s"], ("idle", round(dice.uniform(1.5, 2.5), 2))),
     "memory": lambda soak, dice: (["--memory", "192M", "--best-effort"], None),
 }
-# What a supervisor may use more at the end than at the beginning.
+# Growth of a supervisor's memory that is permitted between begin and end.
 GROWTH_KIB = 8192
 WEIGHTS = {"plain": 8, "image": 2, "workspace": 2, "ttl": 2, "timeout": 1, "idle": 3, "memory": 1}
 
 
 class Process:
-    """One that is somebody's child, and ours when that has ended.  Its number alone may become another's."""
+    """A process that is another's child, and becomes ours when its parent has
+    ended.  Its pid alone may be reused."""
 
     def __init__(self, pid):
         self.pid, self.fd = pid, os.pidfd_open(pid)
 
     async def end(self):
-        """Its status, or None where it was another's child.  Once."""
+        """Returns its status, or None if another process reaped it.  Only once."""
         loop, ended = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
         loop.add_reader(self.fd, lambda: ended.done() or ended.set_result(None))
         try:
@@ -119,7 +120,8 @@ class Slot:
             await self.account(box)
 
     async def account(self, box):
-        """For one that has ended by itself, on a busy machine, before anybody knew its processes."""
+        """For a sandbox that ended by itself, on a busy machine, before its
+        processes were known."""
         if not box.id:
             return  # nor anything else of it
         self.soak.boxes.append(box)
@@ -146,7 +148,7 @@ class Slot:
         box.mourner = soak.background(mourn(box))
 
     async def come_early(self, box):
-        """Somebody who asks for things before it is ready."""
+        """A client that makes requests before the sandbox is ready."""
         path = f"{self.soak.state}/{box.name}/control.sock"
         await self.soak.until(lambda: box.id or box.may_end or os.path.exists(path), f"{box.name} to be there", box)
         early = model.Box(self.soak, box.name, box.kind)  # of its own: the one before may be there still
@@ -177,7 +179,8 @@ class Slot:
             pass
 
     async def make_and_be_killed(self):
-        """Whoever makes it, or its supervisor, is killed meanwhile.  It is there then, or not."""
+        """Kills the maker or its supervisor meanwhile.  Afterwards the sandbox
+        exists or not."""
         soak, name = self.soak, self.base
         soak.names.add(name)
         maker = await soak.spawn("create", name)
@@ -205,7 +208,7 @@ class Slot:
             except OSError:
                 return False
         await soak.until(is_settled, f"{name}, whose maker was killed, to be ready or gone")
-        # Not rm, which takes the records of all that had the name.
+        # Not by rm, which removes the records of all sandboxes of that name.
         ended = await soak.hutch("kill", name)
         if ended.code and not visits.is_absence(ended.err):
             soak.broken(f"what is left of a killed maker: {ended}")
@@ -239,7 +242,8 @@ class Slot:
                     box.name = new
                     box.names.add(new)
                 elif look.may("ending"):
-                    # Told or not, it may have got its new name before it ended.
+                    # It may have got its new name before it ended, whether that
+                    # was reported or not.
                     return
                 else:
                     soak.broken(f"{box}: {result}", box)
@@ -250,7 +254,7 @@ class Slot:
                         soak.broken(f"{old}, which was renamed, is not free: {made}; {gone}", box)
 
     async def be_wrong(self):
-        """What must be refused as long as it lives."""
+        """Requests that must be refused while it lives."""
         box, soak = self.box, self.soak
         async with box.steering:
             with box.look() as look:
@@ -280,7 +284,7 @@ class Slot:
             janitor.kill()
 
     async def wait_for(self):
-        """hutch wait, until it has ended."""
+        """Runs hutch wait until the sandbox has ended."""
         if not self.lasts and not hasattr(self.box, "waiter"):
             self.box.waiter = self.soak.background(self.wait_in_background(self.box))
 
@@ -309,7 +313,7 @@ class Slot:
             works = [soak.background({**WAYS, "memory": use_memory}[way](box, dice, len(ways) == 1))
                      for way in ways]
             await soak.patiently(asyncio.shield(box.gone), f"{box} to end", box)
-            # Whoever came too late would end the next of this name.
+            # A request that came too late would end the next sandbox of this name.
             if len(ways) > 1 or not set(ways) <= {"SIGTERM", "supervisor killed", "executor killed"}:
                 await soak.patiently(asyncio.gather(*works), f"those who end {box}", box)
             if hasattr(box, "waiter"):
@@ -418,7 +422,8 @@ WAYS = {
 
 
 async def witness(box):
-    """Is told of everything, and has questions that are answered at its end."""
+    """A client that receives all events, and has requests that are answered at
+    the sandbox's end."""
     soak, events = box.soak, []
     try:
         peer = await Peer.connect(box)
@@ -473,7 +478,8 @@ async def mourn(box):
     for process in [*box.janitors, box.executor]:
         await soak.patiently(process.end(), f"process {process.pid} of {box} to end", box)
     if "supervisor and janitor killed" in box.causes and not box.is_forgotten:
-        # Who looks writes it; another who did may have been killed over that.
+        # A process that looks writes the record; another one that looked may
+        # have been killed while doing so.
         for _ in range(20):
             await soak.hutch("ps", "-q")
             if box.find_record():
@@ -506,7 +512,8 @@ def judge_told(box):
 
 
 def private_kib(box):
-    """None: a sanitizer has most of it, and terabytes of addresses for its shadows."""
+    """None with a sanitizer, which has most of the memory, and terabytes of
+    addresses for its shadows."""
     with open(f"/proc/{box.supervisor.pid}/statm") as statm:
         if int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") > 1 << 40:
             return None
@@ -515,7 +522,8 @@ def private_kib(box):
 
 
 def descriptors(box):
-    """What they lead to, without the numbers in it; of the log it opens what it needs."""
+    """Returns the targets of its descriptors, without the numbers in them.  The
+    log's files are left out: it opens them as needed."""
     folder, found = f"/proc/{box.supervisor.pid}/fd", []
     for fd in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):  # closed just now
@@ -524,7 +532,7 @@ def descriptors(box):
 
 
 async def publish_once(box):
-    """What its ports are watched with stays."""
+    """The descriptors that watch its ports stay open."""
     added = await box.soak.hutch("port", "add", box.name, "auto:9")
     removed = await box.soak.hutch("port", "rm", box.name, added.out.decode().strip())
     if added.code or removed.code:
@@ -532,12 +540,13 @@ async def publish_once(box):
 
 
 async def measure(box):
-    """What it uses when nothing runs in it, and nothing is remembered but what is small."""
+    """Measures the supervisor while no process runs and its stores hold only
+    small entries."""
     await publish_once(box)
     async with await Peer.connect(box) as peer:
         sweep = await peer.start(["sh", "-c", "kill -9 -1"])
         await peer.exited(sweep)
-        # As many as are remembered, and as many events as are kept.
+        # As many processes as are remembered, and as many events as are kept.
         for _ in range(9):
             processes = await asyncio.gather(*(peer.start(["true"]) for _ in range(64)))
             for process in processes:
@@ -551,7 +560,7 @@ async def measure(box):
 
 
 async def abandoned_end(box):
-    """Whose clients have gone end too, some of them after a grace."""
+    """Processes whose clients have left end, too, some of them after a grace."""
     async with await Peer.connect(box) as peer:
         async def have_ended():
             return not any(item["state"] == "running" and not item["detached"] for item in await peer.call("exec.list"))
@@ -563,9 +572,9 @@ async def compare(box, before):
     await abandoned_end(box)
     kib, fds = await measure(box)
     print(f"# {box}: {before[0]} KiB of its own and {len(before[1])} descriptors before, {kib} and {len(fds)} after")
-    # The last who asked may have left just now.
+    # The last client may have left just now.
     await soak.until(lambda: len(descriptors(box)) <= len(before[1]),
                      f"{box} has {fds} open, before {before[1]}", box)
-    # What was freed lies between what is used: some 3 MiB after five minutes.
+    # Freed memory lies between used blocks: some 3 MiB after five minutes.
     if kib is not None and kib > before[0] + GROWTH_KIB:
         soak.broken(f"{box} has {kib} KiB of its own, before {before[0]}", box)

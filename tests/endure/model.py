@@ -1,8 +1,10 @@
-"""A sandbox as the soak knows it: what may be true of it, and how it may end.
+"""A sandbox as the soak knows it: the states that are possible, and the ways it
+may end.
 
-Whoever asks a sandbox for something opens a Look.  What may hold while that is open
-(`ending`, `gone`, `paused`, `renaming`) is noted in it, so that an answer can be judged by what was possible
-between its question and itself, whoever did something to the sandbox in the meantime.
+A client that sends a request opens a Look.  States that are possible while it
+is open (`ending`, `gone`, `paused`, `renaming`) are noted in it, so that an
+answer can be judged by the states between its request and itself, whichever
+client changed the sandbox in the meantime.
 """
 import asyncio
 import collections
@@ -14,7 +16,7 @@ import time
 
 import contract
 
-# How it may end for what was done to it: reason, exit code, limit.
+# The end that a cause may lead to: reason, exit code, limit.
 STOPPED, KILLED, HOST_GONE = ("stopped", 0, None), ("killed", 137, None), ("host_gone", 125, None)
 ENDS = {
     "stop": {STOPPED},
@@ -29,7 +31,7 @@ ENDS = {
     "idle": {("idle", 0, "idle-timeout")},
     "memory": {("oom", 137, "memory")},
 }
-# Nobody is left to tell clients something.
+# After these causes no supervisor is left to report anything to clients.
 SUDDEN = {"supervisor killed", "supervisor and janitor killed"}
 
 
@@ -74,7 +76,7 @@ class Box:
     def note(self, text):
         self.past.append(f"{time.monotonic() - self.soak.begun:8.3f} {text}")
 
-    # what holds
+    # possible states
 
     def begin(self, condition):
         self.held[condition] += 1
@@ -109,13 +111,14 @@ class Box:
                 look.is_paused = False
 
     def cause(self, what):
-        """Something that may end it from now on."""
+        """Notes a cause that may end the sandbox from now on."""
         self.note(f"-- {what}")
         self.causes.setdefault(what, time.monotonic())
         self.begin("ending")
 
     def look_at_clock(self):
-        """Whether the time has come that it was made with.  We may be told of its end before a timer of ours runs."""
+        """Returns whether the sandbox's own time limit has passed.  Its end may
+        be reported before a timer of ours runs."""
         if self.limit and time.monotonic() >= self.due and self.limit not in self.causes:
             self.cause(self.limit)
 
@@ -130,7 +133,8 @@ class Box:
         return set().union(*(ENDS[cause] for cause in self.causes))
 
     def find_record(self):
-        # Of one whose folder was moved by somebody who was killed then it has the name of the lock.
+        # If the process that was moving the folder was killed, the folder still
+        # has the name of the lock.
         found = glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/end") or \
             glob.glob(f"{self.soak.state}/.ended/*-{self.id}-*/lock")
         if len(found) > 1:
@@ -142,7 +146,7 @@ class Box:
             return None
 
     def judge_record(self):
-        """Its supervisor and its janitor have ended."""
+        """Waits until its supervisor and its janitor have ended."""
         record = self.record = self.find_record()
         if record is None and not self.is_forgotten:
             return f"{self} ended without a record; done to it: {list(self.causes)}"

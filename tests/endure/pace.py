@@ -1,23 +1,25 @@
-"""How fast clients, programs and the soak itself go: the only file of this folder that sleeps.
+"""The speed of clients, programs and the soak itself: the only file of this
+folder that sleeps.
 
-A pause here is the pace of somebody, and no order: nothing is asserted because one was long enough.
+A pause here sets a pace and no order: no check relies on a pause that was long
+enough.
 """
 import asyncio
 import inspect
 
 
 async def pause(seconds):
-    """Between what a client does, or what the soak looks at."""
+    """Pauses between a client's actions, or between the soak's looks."""
     await asyncio.sleep(seconds)
 
 
 def pause_in_sandbox(seconds):
-    """The same for a program in a sandbox: a command of its shell."""
+    """Returns the same pause for a program in a sandbox: a command of its shell."""
     return f"sleep {seconds}"
 
 
 async def is_so(claim):
-    """Looks again and again until `claim()`, or what it gives to be awaited, is true.  The caller bounds it."""
+    """Polls until `claim()`, or what it awaits, is true.  The caller bounds the time."""
     while True:
         result = claim()
         if inspect.isawaitable(result):

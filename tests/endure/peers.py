@@ -1,7 +1,8 @@
-"""A client of the control socket that takes nothing on trust.
+"""A client of the control socket that trusts no answer.
 
-Whatever comes is held to the contract; each request gets one answer; what a process printed is put together,
-in order, with what was told as dropped.
+It compares every message with the documented protocol; each request must get
+one answer; the output of a process is put together in order, with the parts
+that were reported as dropped.
 """
 import asyncio
 import collections
@@ -29,7 +30,7 @@ class Refused(Exception):
 
 
 class Peer:
-    """Made by connect().  `box` is checked to be the one that answers."""
+    """Made by connect(), which checks that `box` is the sandbox that answers."""
 
     def __init__(self, box):
         self.box, self.soak = box, box.soak
@@ -68,7 +69,8 @@ class Peer:
         return self
 
     async def open_socket(self):
-        """Not asyncio's streams: what was sent before a connection was reset they throw away."""
+        """Does not use asyncio's streams: these throw away data that was sent
+        before a connection was reset."""
         loop, s = asyncio.get_running_loop(), socket.socket(socket.AF_UNIX)
         s.setblocking(False)
         try:
@@ -81,7 +83,8 @@ class Peer:
         self.writer_task = self.soak.background(self.write_all())
 
     async def write_all(self):
-        """Whoever is gone reads no more; what it said before that is still to be read."""
+        """A sandbox that has gone reads no more; its earlier answers still have
+        to be read."""
         with contextlib.suppress(OSError):
             while True:
                 await asyncio.get_running_loop().sock_sendall(self.socket, await self.out.get())
@@ -93,7 +96,7 @@ class Peer:
         self.soak.background(self.connect_program.stderr.read())
 
     def leave(self):
-        """Without a word, whatever is under way."""
+        """Leaves without a message, whatever requests are running."""
         self.has_left = True
         self.close()
         if self.connect_program and self.connect_program.returncode is None:
@@ -107,7 +110,7 @@ class Peer:
         if self.connect_program:
             self.connect_program.stdin.close()
         elif self.socket.fileno() >= 0:
-            # Before it is closed: its number may be another's at once.
+            # Before it is closed: its number may be reused at once.
             asyncio.get_running_loop().remove_reader(self.socket)
             asyncio.get_running_loop().remove_writer(self.socket)
             self.writer_task.cancel()
@@ -144,7 +147,8 @@ class Peer:
         if not self.has_left:
             lost = [(method, number) for number, (method, _, _) in self.waiting.items()
                     if number < self.last_answered]
-            # Nobody is waited for at the end who does not read for two seconds.
+            # At the end the supervisor does not wait for a client that has not
+            # read for two seconds.
             is_late = self.is_slow or time.monotonic() < self.soak.lag + 3
             if lost and not is_late:
                 self.box.unanswered.append(f"{lost} of {self.last_answered}; closed {self.how_closed}")
@@ -207,7 +211,7 @@ class Peer:
             answer.set_result(message["result"])
 
     def used(self, method, when):
-        """Not by a question that came when the sandbox had ended."""
+        """A request that came after the sandbox's end gets no answer."""
         if method not in LOOKS:
             self.box.last_asked = max(self.box.last_asked, when)
 
@@ -235,7 +239,7 @@ class Peer:
             self.on_event(params)
 
     def keep_printed(self, process):
-        """All has been told before the end is: what comes later is too late."""
+        """All output must be reported before the end of the process."""
         for stream in ("stdout", "stderr"):
             self.at_end[process, stream] = list(self.outputs[process, stream])
 
@@ -246,7 +250,7 @@ class Peer:
     # what is asked
 
     def send(self, method, **params):
-        """The future of the answer."""
+        """Returns the future of the answer."""
         self.number += 1
         answer = asyncio.get_running_loop().create_future()
         if self.closed.done():
@@ -280,7 +284,7 @@ class Peer:
                                          f"the end of process {process} of {self.box}", self.box)
 
     def printed(self, process, stream, text, start=0, is_whole=True):
-        """None, or what is wrong with what has come of it."""
+        """Returns None, or the error in the received output."""
         parts = self.at_end.get((process, stream)) if is_whole else None
         return programs.covers(self.outputs[process, stream] if parts is None else parts, text, start, is_whole)
 

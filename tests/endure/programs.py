@@ -1,4 +1,4 @@
-"""Commands of which it is known what they print and how they end."""
+"""Commands whose output and exit code are known."""
 import shlex
 
 import pace
@@ -46,7 +46,7 @@ def binary(dice, tag):
 
 
 def letters(dice, tag):
-    """Characters of several bytes, of which the last is torn."""
+    """Characters of several bytes, the last of which is incomplete."""
     word, count = "ä€𝄞\n".encode(), dice.choice([1, 2, 5, 4099, 150001])
     return sh(f"yes {shlex.quote(word.decode().strip())} | head -c {count}",
               out=(word * (count // len(word) + 1))[:count])
@@ -68,7 +68,8 @@ def any_program(dice, tag):
 
 
 def covers(parts, text, start=0, is_whole=True):
-    """Whether these parts, of which numbers are gaps, are the text from `start` on.  None, or what is wrong."""
+    """Checks that these parts, in which numbers are gaps, are the text from
+    `start` on.  Returns None, or the error."""
     at = start
     for part in parts:
         if isinstance(part, int):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """soak.py HUTCH: a dozen sandboxes, random clients at all of them at once, and each end accounted for.
 
-ENDURE_SECONDS (300) long, SEED for the same plan again; what meets what is up to the machine.  Prints TAP.  What
-is wrong is told when it is seen, with the last that was done to that sandbox, and ends it.
+Runs for ENDURE_SECONDS (300); SEED repeats a plan, but the order of events
+depends on the machine.  Prints TAP.  An error is printed when it is seen, with
+the last actions on that sandbox, and ends the soak.
 
-model.py knows what may be true of a sandbox, peers.py is a client of the control socket, visits.py and
-embedders.py are what clients do, keepers.py how sandboxes are made and ended, contract.py what answers look like.
+model.py knows the possible states of a sandbox, peers.py is a client of the
+control socket, visits.py and embedders.py have the actions of clients,
+keepers.py makes and ends sandboxes, contract.py checks the form of answers.
 """
 import asyncio
 import collections
@@ -37,7 +39,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Broken(Exception):
-    """Something is wrong; it was told."""
+    """An error was found and printed."""
 
 
 class Result:
@@ -78,7 +80,7 @@ class Soak:
                                          *(f"   {line}" for line in past)]))
 
     def look_into(self, box):
-        """What is there at this moment, for who has to find out why."""
+        """Prints the present state, for a developer who has to find the reason."""
         if not box.supervisor:
             return
         for pid in [box.supervisor.pid, *model.below(box.supervisor.pid)]:
@@ -116,11 +118,11 @@ class Soak:
             self.broken(f"waited in vain for {name}", box)
 
     async def until(self, is_so, what, box=None):
-        """For what nothing tells of."""
+        """Waits for a state that no event reports."""
         await self.patiently(pace.is_so(is_so), what, box)
 
     async def watch_lag(self):
-        """Whoever reads late may be told of what was dropped."""
+        """A client that reads late may be told of dropped events."""
         while True:
             before = time.monotonic()
             await pace.pause(0.05)
@@ -128,7 +130,8 @@ class Soak:
                 self.lag = time.monotonic()
 
     async def reap_adopted(self):
-        """Whose parent has gone is ours (a subreaper's).  Whom somebody here waits for is gone by the second look."""
+        """Orphans become our children (we are a subreaper).  A process that
+        this program waits for is gone by the second look."""
         before = set()
         while True:
             await pace.pause(5)
@@ -163,7 +166,8 @@ class Soak:
             _, tasks = await asyncio.wait(tasks, timeout=1)
 
     def reap_all(self):
-        """When nothing of the command line runs.  True: there is no child any more."""
+        """After all commands have ended: returns True if there is no child any
+        more."""
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -178,7 +182,8 @@ def mounts():
 
 
 def room():
-    """In memory, if there is all that a disk has: others may fill that."""
+    """Uses memory if it has the attributes that a disk has: other programs may
+    fill the disk."""
     with contextlib.suppress(OSError):
         folder = tempfile.mkdtemp(prefix="hutch-endure.", dir="/dev/shm")
         try:
@@ -212,7 +217,7 @@ def make_folder():
 
 
 async def ends(soak):
-    """All that live are removed; nothing but what is remembered of others is left."""
+    """Removes all living sandboxes; only the records of others may be left."""
     live = json.loads((await soak.hutch("ps", "--json")).out)
     expected = {box.name: box.id for box in soak.boxes if not box.gone.done()}
     found = {item["name"]: item["id"] for item in live}
@@ -295,7 +300,8 @@ PARTS = [
 
 
 async def tell(soak):
-    """True: all parts are well.  Behind one that is not, the others say nothing."""
+    """Returns True if all parts are well.  After a failed part the others prove
+    nothing."""
     for number, (text, part) in enumerate(PARTS, 1):
         try:
             await part(soak)
@@ -307,13 +313,13 @@ async def tell(soak):
 
 
 def handle(loop, context):
-    """A program may end before it has read what it was given, and nobody asks for more."""
+    """A program may end before it has read its input; that is no error."""
     if not isinstance(context.get("exception"), BrokenPipeError | ConnectionResetError):
         loop.default_exception_handler(context)
 
 
 def is_alone(soak):
-    """What is wrong may have left some, which are killed."""
+    """A failed run may have left processes, which are killed."""
     if soak.reap_all():
         return True
     for child in model.children_of(os.getpid()):

@@ -1,4 +1,5 @@
-"""What clients do in sandboxes that others use, pause, rename and end meanwhile."""
+"""Actions of clients in sandboxes that others use, pause, rename and end
+meanwhile."""
 import asyncio
 import base64
 import contextlib
@@ -24,7 +25,8 @@ def is_absence(text):
 
 
 class Visit:
-    """One client at one sandbox: dice, a tag that nobody else prints, and how to judge."""
+    """One client at one sandbox: dice, a tag that no other client prints, and
+    the judgement of answers."""
 
     def __init__(self, soak, box, look, dice):
         self.soak, self.box, self.look, self.dice = soak, box, look, dice
@@ -45,7 +47,7 @@ class Visit:
         return self.look.may("ending", "gone", "renaming")
 
     def excuses(self, text):
-        """Whether what was refused or failed with this text can be so."""
+        """Returns whether a refusal or failure with this text can be explained."""
         if is_absence(text) and self.may_be_other:
             return True
         if "is paused" in text and (self.look.may("paused") or self.may_be_other):
@@ -53,23 +55,23 @@ class Visit:
         return "is stopping" in text and self.look.may("ending")
 
     def judge(self, result, is_right, while_paused=True):
-        """A command line's result: right, or one that has an excuse."""
+        """Judges a command's result: it is right, or there is an explanation."""
         if wrong := contract.said(result.err):
             self.broken(f"{wrong}: {result}")
         if is_right and self.look.is_paused and not while_paused:
             self.broken(f"was done in a paused sandbox: {result}")
-        # SIGTERM and SIGKILL are how it ends for what runs in it.
+        # SIGTERM and SIGKILL end processes when the sandbox ends.
         was_ended = self.look.may("ending", "gone") and result.code in (129, 137, 143)
         if not is_right and not was_ended and not (result.code in (125, 137, 124) and self.excuses(result.err)):
             self.broken(f"cannot be: {result}")
         return is_right
 
     def was_late(self):
-        """We ourselves have not read for a while."""
+        """This program itself has not read for a while."""
         return self.soak.lag >= self.look.begun
 
     def printed(self, got, wanted, what):
-        """All of it, or its beginning where the sandbox may have ended."""
+        """Accepts all of it, or only its beginning if the sandbox may have ended."""
         if got == wanted or (self.look.may("ending", "gone") and wanted.startswith(got)):
             return
         at = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b), min(len(got), len(wanted)))
@@ -84,7 +86,7 @@ async def exec_(v):
     p = programs.any_program(v.dice, v.tag)
     result = await v.hutch("exec", v.box.name, "--", *p.argv)
     if result.code == 125 or (result.code == 137 and p.code != 137):
-        # Its own words come behind those of the command.
+        # hutch's own messages come after those of the command.
         at = result.err.rfind("hutch: sandbox")
         if not p.err.startswith(result.err[:max(at, 0)].encode()):
             v.broken(f"stderr is not that of the command: {result}")
@@ -126,7 +128,7 @@ async def exec_tty(v):
 
 
 async def exec_detached(v):
-    """Its number, and what it prints, are known to the others from then on."""
+    """Other clients know its number and its output from then on."""
     p = programs.any_program(v.dice, v.tag)
     result = await v.hutch("exec", "-d", v.box.name, "--", *p.argv)
     if v.judge(result, result.code == 0, while_paused=False) and not v.may_be_other:
@@ -135,7 +137,7 @@ async def exec_detached(v):
 
 
 async def exec_signalled(v):
-    """What hutch gets, the command gets."""
+    """A signal that hutch gets is passed on to the command."""
     program = await v.soak.spawn("exec", v.box.name, "sh", "-c",
                                  "trap 'exit 42' TERM; trap 'exit 43' INT; echo ready; sleep 1000 & wait; wait")
     ready = await v.soak.patiently(program.stdout.read(6), "exec to run", v.box)
@@ -149,7 +151,7 @@ async def exec_signalled(v):
 
 
 async def exec_killed(v):
-    """Nobody is told of anything."""
+    """Kills hutch, so that nothing is told to the sandbox."""
     program = await v.soak.spawn("exec", v.box.name, "sh", "-c", v.dice.choice(["yes", "sleep 1000", "seq 100000"]))
     await pace.pause(v.dice.uniform(0, 0.05))
     if program.returncode is None:
@@ -267,7 +269,7 @@ async def events(v):
 
 
 async def follow(v):
-    """Until the sandbox ends, or somebody has enough of it."""
+    """Follows until the sandbox ends, or until this client stops."""
     verb = v.dice.choice(["logs", "events"])
     program = await v.soak.spawn(verb, "-f", *(["--json"] if verb == "events" else []), v.box.name)
     work = asyncio.ensure_future(program.communicate())
@@ -277,7 +279,8 @@ async def follow(v):
             program.kill()
         await v.soak.patiently(work, f"{verb} -f that was killed", v.box)
         return
-    # It may have asked for the name after the end, and found the next of that name.
+    # It may have asked for the name after the end, and found the next sandbox
+    # of that name.
     await asyncio.wait({work}, timeout=5)
     if not work.done():
         program.kill()
@@ -286,7 +289,7 @@ async def follow(v):
 
 async def logs(v):
     result = await v.hutch("logs", *v.dice.choice([[], ["-n", "3"]]), v.box.name)
-    # Its stderr is that of the processes.
+    # stderr is that of the processes.
     if result.code and not v.excuses(result.err):
         v.broken(f"cannot be: {result}")
 
@@ -303,7 +306,8 @@ async def wrong_name(v):
 
 
 async def pause(v):
-    """One at a time steers; whoever asks for what is so already is told so."""
+    """One client at a time pauses and resumes; a request that changes nothing
+    gets an error."""
     box, dice = v.box, v.dice
     async with box.steering:
         if box.may_end or box.gone.done():
@@ -363,13 +367,14 @@ async def connect(v):
 
 
 def refusal(v, e):
-    """Of something that would be right if nobody did anything to the sandbox."""
+    """Accepts an error of a request that would succeed if no other client
+    changed the sandbox."""
     if not v.excuses(e.message) and not (e.kind == "disconnected" and v.look.may("ending", "gone")):
         v.broken(f"is told {e.kind}: {e}")
 
 
 async def run(v, peer, p, is_patient=True, **params):
-    """One program, from its start to its end, whole."""
+    """Runs one program from start to end, and checks all of its output."""
     process = await peer.start(p.argv, **params)
     if v.look.is_paused:
         v.broken(f"process {process} was started in a paused sandbox")
@@ -406,7 +411,7 @@ async def exec_at_socket(v):
 
 
 async def burst(v):
-    """Many requests at once; answers come in any order."""
+    """Sends many requests at once; answers come in any order."""
     async with await connect(v) as peer:
         asked = []
         for _ in range(v.dice.randrange(5, 120)):
@@ -445,7 +450,7 @@ async def judge_burst(v, method, params, answer):
 
 
 async def attach(v):
-    """To processes that others have started, some of which have ended."""
+    """Sends requests about processes of other clients, some of which have ended."""
     async with await connect(v) as peer:
         if v.dice.random() < 0.5:
             p = programs.any_program(v.dice, v.tag)
@@ -467,7 +472,7 @@ async def attach(v):
 
 
 async def judge_forgotten(v, peer, process):
-    """That 256 others have ended since, for which there is one number each."""
+    """256 others have ended since, and as many records are kept."""
     v.box.processes.pop(process, None)
     newest = await peer.start(["true"])
     if newest - process <= 256:
@@ -475,7 +480,7 @@ async def judge_forgotten(v, peer, process):
 
 
 async def write_flood(v):
-    """Writes beside each other: each is taken as a whole, or told not to be."""
+    """Writes side by side: each is done as a whole, or refused."""
     async with await connect(v) as peer:
         process = await peer.start(["cat"], stdin=True)
         taken, asked = b"", []
@@ -528,7 +533,7 @@ async def terminal_at_socket(v):
 
 
 async def act_at_socket(v):
-    """Several sessions beside each other."""
+    """Uses several sessions at once."""
     async with await connect(v) as peer:
         asked = []
         for _ in range(v.dice.randrange(1, 6)):
@@ -544,7 +549,7 @@ async def act_at_socket(v):
 
 
 async def act_and_cancel(v):
-    """A session that nobody else uses meanwhile."""
+    """Uses a session that no other client uses meanwhile."""
     session = f"u{v.dice.randrange(3)}"
     async with v.box.sessions[session]:
         async with await connect(v) as peer:
@@ -555,7 +560,8 @@ async def act_and_cancel(v):
                 return
             cancelled = peer.send("cancel", id=5)
             try:
-                # It may be over: what somebody left there runs, or it was refused.
+                # The command may have ended already, since another client left
+                # input there, or it was refused.
                 with contextlib.suppress(Refused):
                     await v.soak.patiently(cancelled, "the answer to cancel", v.box)
                 seen = await v.soak.patiently(answer, "the observation of what was cancelled", v.box)
@@ -568,7 +574,7 @@ async def act_and_cancel(v):
 
 
 async def flood_and_leave(v):
-    """In the middle of it, with or without a line that is whole."""
+    """Leaves in the middle of a message, after a complete line or not."""
     async with await connect(v) as peer:
         await peer.start(["sh", "-c", v.dice.choice(["yes", "sleep 1000", "seq 200000"])])
         if v.dice.random() < 0.5:
@@ -581,7 +587,7 @@ async def flood_and_leave(v):
 
 
 async def nonsense(v):
-    """Of its own connection: what it is told has no id."""
+    """Sends invalid lines on a separate connection: their errors have no id."""
     line, code = v.dice.choice([
         (b"nonsense", -32700), (b"{" * 70, -32700), (b'{"a":1,"a":2}', -32700), (b"[]", -32600), (b"{}", -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"info","params":{}}', -32600), (b'"' + b"x" * (33 << 20), -32600),
@@ -610,7 +616,7 @@ async def nonsense(v):
 
 
 async def read_log(v):
-    """What detached processes have printed, so far."""
+    """Reads the output of detached processes so far."""
     async with await connect(v) as peer:
         known = dict(v.box.processes)
         await peer.call("logs")
@@ -619,7 +625,7 @@ async def read_log(v):
 
 
 def judge_log(box, known, log):
-    """What is kept of each process is some of what it prints, without a gap."""
+    """The log keeps a part of the output of each process, without a gap."""
     for (process, stream), parts in log.items():
         p = known.get(process)
         if not p:
@@ -631,7 +637,7 @@ def judge_log(box, known, log):
 
 
 def check_log(box):
-    """The one that is left of a sandbox that has ended."""
+    """Reads the log that a sandbox has left after its end."""
     log, found = {}, glob.glob(f"{box.soak.state}/.ended/*-{box.id}-*/log")
     for name in ("output.1", "output"):
         try:
@@ -640,7 +646,7 @@ def check_log(box):
         except (IndexError, FileNotFoundError):  # there is none, or it is being removed
             continue
         for line in lines:
-            # Whose supervisor is killed while it writes leaves a part of a line.
+            # A supervisor that is killed while it writes leaves an incomplete line.
             if not line.endswith("\n") and name == "output" and model.SUDDEN & set(box.causes):
                 continue
             entry = json.loads(line)
@@ -665,7 +671,7 @@ ONE_AT_A_TIME = {pause}
 async def visitor(soak, slots, number):
     dice = soak.dice(f"visitor {number}")
     while not soak.is_over.is_set():
-        # What is planned does not depend on what is there.
+        # The plan does not depend on the sandboxes that exist.
         slot, what = dice.choice(slots), dice.choices(list(VISITS), VISITS.values())[0]
         own = random.Random(dice.random())
         await pace.pause(dice.expovariate(1 / soak.pace))

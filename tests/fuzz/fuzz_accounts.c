@@ -1,5 +1,5 @@
-/* An image's passwd or group, behind a first line with the name that is looked for: what
- * is found is what a line says. */
+/* An image's passwd or group, after a first line with the name to look up: an
+ * account that is found is one that a line defines. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Lines of actions are anybody's bytes.  What is taken is in its range, what is
- * refused says why, and whatever comes, the desk answers in whole lines.  Each line
- * of the input is one. */
+/* Lines of actions are arbitrary bytes.  An accepted action has its values in
+ * range, a refused one has a reason, and the desk answers in whole lines in any
+ * case.  Each line of the input is one action. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What an errand is asked for with is what the executor takes. */
+/* An errand that the desk sends is one that the executor accepts. */
 static bool is_errand(const struct action *a)
 {
 	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
@@ -55,7 +55,7 @@ static void check(const char *line, size_t len)
 	action_done(&a);
 }
 
-/* Each line that was written is whole, and none is empty. */
+/* Each line that was written is complete, and none is empty. */
 static void check_output(struct buffer *out)
 {
 	size_t len = buffer_len(out);

@@ -1,8 +1,9 @@
-/* What a pool's keeper answers to hutch_take(): any bytes, in pieces, with descriptors
- * beside them, and then what the sandbox says that it may have handed out.  Whatever it is,
- * the handle comes to be open or over, says why in words, and no descriptor is left.
+/* Answers of a pool's keeper to hutch_take(): any bytes, in pieces, with
+ * descriptors beside them, and then answers of the sandbox that it may have
+ * handed out.  In any case the handle becomes open or ends, gives its reason in
+ * words, and leaves no descriptor open.
  *
- * Pieces end with a byte of 1, and begin with one that says what is about them. */
+ * A piece ends with a byte of 1, and begins with one that describes it. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,20 +18,20 @@
 #include "lib/handle.h"
 #include "lib/opening.h"
 
-#define FDS(head)  ((head)&3u)	      /* so many descriptors come with it */
-#define KIND(head) ((head) >> 2 & 3u) /* and what they are: enum kind */
-#define WAITS	   16u		      /* the next piece comes at once */
-#define IS_SAID	   32u		      /* by the sandbox */
+#define FDS(head)  ((head)&3u)	      /* number of descriptors with the piece */
+#define KIND(head) ((head) >> 2 & 3u) /* kind of the descriptors: enum kind */
+#define WAITS	   16u		      /* the next piece follows at once */
+#define IS_SAID	   32u		      /* sent by the sandbox */
 
-#define SAID_MAX (16u << 10) /* as in lib/asking.c */
+#define SAID_MAX (16u << 10) /* the value in lib/asking.c */
 #define FD_MAX	 64
 
 enum kind { SANDBOX, FILE_OF_NONE, PIPE, NOT_CONNECTED, KIND_COUNT };
 
 struct scene {
-	int keeper, sandbox; /* the ends that speak */
+	int keeper, sandbox; /* the ends that send */
 	int passed[KIND_COUNT];
-	bool has_said; /* the sandbox, something */
+	bool has_said; /* the sandbox has sent something */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -62,7 +63,7 @@ static int make_pair(int *ret_ours)
 	return ends[1];
 }
 
-/* The connection to the keeper. */
+/* Makes the connection to the keeper. */
 static int open_scene(struct scene *x)
 {
 	int ends[2];
@@ -92,7 +93,7 @@ static void say(struct scene *x, unsigned head, const uint8_t *data, size_t size
 
 	for (size_t i = 0; i < FDS(head); i++)
 		fds[i] = x->passed[KIND(head)];
-	/* It may be over, or full. */
+	/* The other end may have ended, or be full. */
 	const ssize_t n = pass_send(is_sandbox ? x->sandbox : x->keeper, data, size, fds,
 				    FDS(head));
 	x->has_said = x->has_said || (is_sandbox && n > 0);
@@ -115,7 +116,7 @@ static bool is_held_well(int fd)
 
 static void check(const struct scene *x, const struct hutch *h)
 {
-	claim(h->stage >= ASKING); /* nothing was started */
+	claim(h->stage >= ASKING); /* no program was started */
 	claim(registry_is_name(h->name));
 	claim(is_held_well(h->socket) && is_held_well(h->handed));
 	claim(h->stage == ASKING || h->handed < 0);
@@ -127,7 +128,7 @@ static void check(const struct scene *x, const struct hutch *h)
 		claim(h->socket >= 0);
 }
 
-/* Takes what is here.  -1: the handle is over. */
+/* Takes all messages.  Returns -1 if the handle has ended. */
 static int take_all(const struct scene *x, struct hutch *h)
 {
 	struct hutch_error e;
@@ -158,7 +159,7 @@ static void talk(struct scene *x, struct hutch *h, const uint8_t *data, size_t s
 	(void)take_all(x, h);
 }
 
-/* A call that was made at once is answered, or ended with why. */
+/* A call that was made at once is answered, or ends with a reason. */
 static void end_call(struct hutch *h, int64_t call)
 {
 	struct hutch_error e;
@@ -186,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	talk(&x, h, data, size);
 	close_scene(&x);
 	for (int turns = 0; take_all(&x, h) == 0; turns++)
-		claim(turns < 4); /* the keeper has ended, and so has the sandbox */
+		claim(turns < 4); /* the keeper and the sandbox have ended */
 	claim(hutch_ready(h, 0, &e) == -1);
 	check_words(&e);
 	end_call(h, call);

@@ -1,5 +1,6 @@
-/* Reads arbitrary text as base64: what is taken must be exactly what the writer writes
- * for those bytes.  And arbitrary bytes must come back from what is written for them. */
+/* Reads arbitrary text as base64: accepted text must be exactly what the writer
+ * makes of the decoded bytes.  And arbitrary bytes must survive writing and
+ * reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In memory of exactly the size that the header promises. */
+/* Decodes into memory of exactly the size that the header promises. */
 static void read_it(const uint8_t *data, size_t size)
 {
 	AUTO_FREE char *text = malloc(size + !size);

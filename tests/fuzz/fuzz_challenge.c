@@ -1,5 +1,5 @@
-/* A WWW-Authenticate header: whatever it is, what is read of it fits, ends, has no
- * control character in it, and is none at all where it is refused. */
+/* A WWW-Authenticate header with any bytes: a challenge that is read fits its
+ * buffers, ends, and has no control character; a refused one leaves nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* The executor is on the inside: arbitrary bytes come from it, cut anywhere.  They
- * go through a real socket into the supervisor's channel and are decoded by type
- * as it does.  The first byte of the input says how long the pieces are. */
+/* The executor is inside, so arbitrary bytes come from it, cut anywhere.  They
+ * go through a real socket into the supervisor's channel and are decoded by
+ * type, as the supervisor does.  The first byte of the input gives the length
+ * of the pieces. */
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A report's texts end, and its code is one, or none. */
+/* A report's texts end, and its exit code is valid or absent. */
 static int decode_report(const struct frame *f, struct err *e)
 {
 	struct report r;
@@ -93,12 +94,12 @@ static int decode_text(const struct frame *f, struct err *e)
 	if (text.len == 0 || text.len > ACTION_CHUNK)
 		abort();
 	for (size_t i = 0; i < text.len; i++)
-		sum += text.data[i]; /* each byte can be read */
+		sum += text.data[i]; /* reads each byte */
 	(void)sum;
 	return 0;
 }
 
-/* Every value that is let through is one that the supervisor can use. */
+/* Every accepted value is one that the supervisor can use. */
 static int decode(const struct frame *f, struct err *e)
 {
 	struct hello hello;
@@ -143,7 +144,7 @@ static int decode(const struct frame *f, struct err *e)
 	}
 }
 
-/* False when the supervisor would have ended it. */
+/* Returns false if the supervisor would have ended the sandbox. */
 static int take(struct channel *c)
 {
 	struct err e = { 0 };
@@ -162,7 +163,7 @@ static int take(struct channel *c)
 		open = -1;
 	}
 	if (open < 0 && (e.kind != ERR_PROTOCOL || !e.text[0]))
-		abort(); /* ended, and nobody would know why */
+		abort(); /* it ended without a reason */
 	return open == CHANNEL_READ;
 }
 
@@ -186,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)close(pair[1]);
 	while (take(&c))
-		; /* what is left, to its end */
+		; /* reads the rest, to its end */
 	channel_done(&c);
 	(void)close(pair[0]);
 	return 0;

@@ -1,5 +1,5 @@
-/* Outputs of commands, of any bytes: what is found in them is a few absolute paths, each in
- * one line, with an errno that has a phrase. */
+/* Outputs of commands, of any bytes: the complaints found are a few absolute
+ * paths, each within one line, with an errno that has a phrase. */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* docker's config.json, and a helper's and a token server's answers.  What is read is a
- * whole pair or a token or nothing, and nothing is left where it is refused. */
+/* docker's config.json, and the answers of a helper and of a token server.  The
+ * result is a complete pair, a token or nothing; a refused text leaves nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

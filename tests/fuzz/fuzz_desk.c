@@ -1,6 +1,6 @@
-/* Frames of an executor that is the enemy.  It may end the sandbox by breaking the
- * protocol, and nothing else: what is observed is whole lines, and what is held is
- * bounded. */
+/* Frames of a hostile executor.  It may end the sandbox by breaking the
+ * protocol, and can do nothing else: observations are whole lines, and the
+ * memory in use is bounded. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Two sessions; the second is opening, and so is the first until it is told that it
- * has started.  Ids on the wire count from 1. */
+/* Two sessions; the second is being opened, and so is the first until its start
+ * is reported.  Ids on the wire count from 1. */
 static const char *const lines[] = {
 	"{\"action\":\"run\",\"args\":{\"command\":\"a\"},\"session\":\"a\",\"id\":1}",
 	"{\"action\":\"run\",\"args\":{\"command\":\"C-c\",\"is_input\":true},\"session\":\"a\"}",

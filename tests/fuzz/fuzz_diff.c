@@ -1,7 +1,7 @@
-/* Diffs of arbitrary texts.  Whatever way they were found, at the lines that a hunk names
- * there is in the old text what it takes away, and with what it puts there the old text
- * is the new one, but for white space at the lines' ends.  The first byte says how much
- * work may be done; then come both texts, with a byte 0 between them. */
+/* Diffs of arbitrary texts.  However a diff was found, the old text has the
+ * removed lines of each hunk at the place that the hunk names, and applying the
+ * hunks gives the new text, except for white space at line ends.  The first
+ * byte bounds the work; then come both texts, with a byte 0 between them. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static void must(bool is_so)
 		abort();
 }
 
-/* What is left of a text, line by line; of an empty one there is one line. */
+/* The rest of a text, as lines; an empty text has one line. */
 struct lines {
 	const char *at, *end;
 	bool is_over;
@@ -46,7 +46,8 @@ static struct bytes next_line(struct lines *l)
 			       (size_t)((stop ? stop : l->end) - start) };
 }
 
-/* What Python's str.rstrip takes off, as far as it is ASCII: texts here have no other. */
+/* Removes the characters of Python's str.rstrip, as far as they are ASCII:
+ * texts here have no others. */
 static struct bytes stripped(struct bytes line)
 {
 	while (line.len > 0 && (isspace(line.data[line.len - 1]) ||
@@ -73,7 +74,7 @@ static unsigned number(const char **at)
 	return n;
 }
 
-/* "A" or "A,N": N lines from the A-th, or behind it where there is none of them. */
+/* Reads "A" or "A,N": N lines from line A, or the place after it if N is 0. */
 static unsigned range(const char **at, unsigned *ret_count)
 {
 	unsigned first = number(at);

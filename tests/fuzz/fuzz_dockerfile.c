@@ -1,5 +1,6 @@
-/* A Dockerfile is anybody's bytes, and so are its words and .dockerignore.  Whatever is
- * read has words where its kind has them, and what is expanded has its bound. */
+/* A Dockerfile, its words and .dockerignore are arbitrary bytes.  An
+ * instruction that is read has words if its kind requires them, and an expanded
+ * text is bounded. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* The documents of an image, as a stranger's registry or archive gives them.  The first
- * byte says as what the rest is read.  Whatever it is, it is refused with a sentence or is
- * within bounds; and a configuration that is taken becomes a recipe that can be read
- * again, or is too much for one.  The text is copied to the byte, so that one read beyond
- * it is seen. */
+/* The documents of an image, from an untrusted registry or archive.  The first
+ * byte selects the kind of document.  The document is refused with a sentence,
+ * or its values are within bounds; and an accepted configuration becomes a
+ * recipe that can be read again, or is too large for one.  The text is copied
+ * to its exact size, so that a read beyond it is noticed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void read_kind(const char *text, size_t len, struct err *e)
 	struct manifest m = { 0 };
 
 	int rc = document_kind(text, len, NULL, &kind, e);
-	/* Nobody takes for a manifest what is none. */
+	/* A document that is no manifest is not accepted as one. */
 	if (manifest_parse(text, len, &m, NULL) == 0)
 		claim(rc == 0 && kind == DOCUMENT_MANIFEST);
 	manifest_done(&m);

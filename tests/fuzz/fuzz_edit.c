@@ -1,6 +1,6 @@
-/* Edits of arbitrary files: what was put in is there afterwards, everything else is as
- * it was, and what is shown and told of it fits its bounds.  The input is a file, what
- * is looked for, and what is put in, with a byte 0 between them. */
+/* Edits of arbitrary files: afterwards the file has the inserted text,
+ * everything else is unchanged, and the output is bounded.  The input is a
+ * file, the text to find, and the text to insert, with a byte 0 between them. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void must(bool is_so)
 		abort();
 }
 
-/* Up to the next 0. */
+/* Takes the bytes up to the next 0. */
 static struct bytes take(const uint8_t **data, size_t *size)
 {
 	const uint8_t *end = *size ? memchr(*data, 0, *size) : NULL;
@@ -45,8 +45,8 @@ static bool begins_as(struct bytes whole, struct bytes begin)
 	       (begin.len == 0 || !memcmp(whole.data, begin.data, begin.len));
 }
 
-/* The file that was made, seen again: head, what was put in, tail.  One that begins
- * with a mark now, which is what was put in, is not looked at. */
+/* Compares the new file: head, inserted text, tail.  A file that now begins
+ * with a byte order mark, which was inserted, is not compared. */
 static void check_lines(const struct encoding *x, const struct buffer *made,
 			struct bytes head, struct bytes new, struct bytes tail)
 {
@@ -65,7 +65,7 @@ static void check_lines(const struct encoding *x, const struct buffer *made,
 	edit_text_done(&t);
 }
 
-/* What is put in is a linter's words, too: of both texts. */
+/* The inserted text also plays a linter's output about both texts. */
 static void lint(struct bytes old, struct bytes new)
 {
 	const struct lint_order o = { "f.py", old, new, NULL };
@@ -80,7 +80,7 @@ static void lint(struct bytes old, struct bytes new)
 	buffer_done(&b);
 }
 
-/* As text and in its encoding again it is the file. */
+/* Decoding and encoding again gives the same file. */
 static void check_there_and_back(const struct edit_text *t)
 {
 	struct buffer back;

@@ -1,6 +1,7 @@
 /* Splits frames off arbitrary bytes and decodes them as every message, in both
- * directions.  What decodes is encoded again and must give the same body: there
- * is one encoding of a message, so nothing can hide in a second one. */
+ * directions.  A decoded message is encoded again and must give the same body:
+ * each message has exactly one encoding, so nothing can be hidden in a second
+ * one. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* `again` holds a message that was encoded from what `f` decoded to. */
+/* `again` holds the encoding of the message that `f` was decoded to. */
 static void must_equal(const struct frame *f, struct buffer *again, int encoded)
 {
 	struct frame g;
@@ -364,9 +365,9 @@ static void (*const tries[])(const struct frame *f, struct buffer *again) = {
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 
-/* As every message and not only as its own type: the bodies are alike enough
- * for that to find more.  In memory of its own, so that a byte read too far is
- * seen. */
+/* Decodes the body as every message, not only as its own type: the bodies are
+ * similar enough for that to find more.  Uses a copy of exact size, so that a
+ * read beyond it is noticed. */
 static void try_all(const struct frame *f)
 {
 	AUTO_FREE uint8_t *body = malloc(f->len + !f->len);

@@ -1,5 +1,5 @@
-/* Whatever the inside says that git said: it is refused, or JSON that is whole.  The first
- * byte is the kind of action. */
+/* The report of the inside about git's output, with any bytes: it is refused,
+ * or becomes valid JSON.  The first byte is the kind of action. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static void check_members(struct buffer *members)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A byte 0 becomes \u0000, which our own reader, stricter than JSON, refuses. */
+	/* A byte 0 becomes \u0000, which our own reader, stricter than JSON,
+	 * refuses. */
 	if (size == 0 || size > 4096 || memchr(data, 0, size))
 		return 0;
 	unsigned kinds = ACT_MICROAGENTS - ACT_GIT_CLONE + 1;

@@ -1,5 +1,6 @@
-/* Patterns and paths, each of them anybody's: a line of the input is the pattern, the rest
- * the path.  What matches is led to by each folder on its way. */
+/* Arbitrary patterns and paths: a line of the input is the pattern, the rest
+ * the path.  If a path matches, each folder on its way is reported as leading
+ * to it. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static void check(const struct glob *g, char *path)
 	}
 }
 
-/* As a path below a folder is: parts with a slash between, none of them empty. */
+/* Makes a path relative to a folder: parts with slashes between them, none of
+ * them empty. */
 static void tidy(char *path)
 {
 	char *to = path;

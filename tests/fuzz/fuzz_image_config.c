@@ -1,5 +1,5 @@
-/* The configuration of a base image is anybody's.  What is read of it and printed is read
- * again, and is the same. */
+/* The configuration of a base image is arbitrary bytes.  A configuration that
+ * is read and printed can be read again, and is the same. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (image_config_parse((const char *)data, size, &first, &e) == 0) {
 		list_done(&first.diff_ids);
-		list_done(&first.history); /* it goes with the layers */
+		list_done(&first.history); /* it belongs to the layers */
 		image_config_label(&first, "l", "v");
 		image_config_touch(&first, 0);
 		image_config_told(&first, "RUN x", false);

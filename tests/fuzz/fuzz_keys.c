@@ -1,4 +1,5 @@
-/* A key's name is anybody's text.  Its bytes fit, and with Control it is one byte. */
+/* The name of a key is arbitrary text.  Its bytes fit, and with Control it is
+ * one byte. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (key_is_signal(bytes, len) && len != 1)
 		abort();
-	/* Only the arrows are others, and of no other length. */
+	/* Only arrows have several bytes, and always the same number. */
 	char first = bytes[0], last = len ? bytes[len - 1] : 0;
 	key_for_application(bytes, len);
 	if (len && (bytes[0] != first || bytes[len - 1] != last))

@@ -1,7 +1,8 @@
-/* A layer is a stranger's tar.  Whatever it says, nothing is made or changed outside of
- * the folder, no more than the limits allow; no device but whiteouts, no attribute that
- * overlayfs or we believe but as we write it, no setuid bit.  Checksums are put right
- * where a block is marked as a header. */
+/* A layer is a tar from an untrusted source.  Whatever it contains, nothing is
+ * made or changed outside of the folder, and no more than the limits permit;
+ * there is no device except whiteouts, no attribute that overlayfs or hutch
+ * interprets unless hutch wrote it, and no setuid bit.  Blocks that are marked
+ * as headers get a correct checksum. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -71,7 +72,7 @@ static unsigned check_one(const char *folder, const char *name)
 
 	(void)sprintf(path, "%s/%s", folder, name);
 	if (lstat(path, &st) < 0)
-		return 0; /* longer than a path may be: what is above was looked at */
+		return 0; /* longer than a path may be: the folders above were checked */
 	check_kind(&st);
 	check_attributes(path);
 	if (S_ISDIR(st.st_mode))
@@ -107,7 +108,7 @@ static void check_outside(int top)
 	while (readdir(dir))
 		count++;
 	(void)closedir(dir);
-	must(count == 3); /* ".", ".." and what is beside */
+	must(count == 3); /* ".", ".." and "beside" */
 	must(fstatat(top, "beside", &beside, AT_SYMLINK_NOFOLLOW) == 0 &&
 	     beside.st_nlink == 2 && beside.st_mode == (S_IFDIR | 0755));
 	must(unlinkat(top, "beside", AT_REMOVEDIR) == 0 && mkdirat(top, "beside", 0755) == 0);

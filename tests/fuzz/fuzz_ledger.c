@@ -1,7 +1,7 @@
-/* The files of an audit log, as whoever can write them likes.  They are read to their end;
- * what an entry tells lies inside of its line; lines that are whole have the seal of each
- * other, so that a change of the first one is seen.  Where nothing is broken an entry can
- * be added, and it is whole behind that. */
+/* The files of an audit log, with any bytes, since their owner can write them.
+ * They are read to their end; an entry's values lie inside its line; complete
+ * lines carry each other's hashes, so that a change of the first one is found.
+ * If nothing is broken an entry can be added, and the log is intact after that. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ static void put(int dir, const char *name, const uint8_t *data, size_t size)
 	claim(fd >= 0 && io_write_all(fd, data, size) == 0);
 }
 
-/* Copied to the byte, so that one read beyond it is seen. */
+/* Copied to its exact size, so that a read beyond it is noticed. */
 static void check_entry(const struct ledger_line *line)
 {
 	char *copy = malloc(line->len);
@@ -67,7 +67,7 @@ static void check_entry(const struct ledger_line *line)
 	free(copy);
 }
 
-/* 0: whole. */
+/* Returns 0 if the log is intact. */
 static int walk(size_t size, struct ledger_check *c)
 {
 	const struct list none = { 0 };
@@ -90,7 +90,7 @@ static int walk(size_t size, struct ledger_check *c)
 	return result == 0 ? ledger_check_end(c, &e) : result;
 }
 
-/* Half of it in each of two files. */
+/* Half of the input goes into each of two files. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_CLOSE int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

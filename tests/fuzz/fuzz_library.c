@@ -1,7 +1,7 @@
-/* What comes to a handle of libhutch from the other end of its socket: any bytes, in two
- * pieces.  Whatever they are, calls that are under way are answered or ended, messages
- * can be read to their last byte, and nothing else happens.  The first byte says where
- * the pieces part. */
+/* Bytes that a handle of libhutch receives from its socket: any bytes, in two
+ * pieces.  In any case pending calls are answered or end, messages can be read
+ * to their last byte, and nothing else happens.  The first byte tells where the
+ * input is divided. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void check(const struct hutch_message *m)
 	(void)sum(m->data, m->data_len);
 }
 
-/* -1: the handle is over. */
+/* Takes all messages.  Returns -1 if the handle has ended. */
 static int take_all(struct hutch *h)
 {
 	struct hutch_message *m;
@@ -66,7 +66,7 @@ static void say(int fd, const uint8_t *data, size_t size)
 	while (size > 0) {
 		const ssize_t n = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n <= 0)
-			return; /* it is over, or full */
+			return; /* the socket is closed or full */
 		data += n;
 		size -= (size_t)n;
 	}

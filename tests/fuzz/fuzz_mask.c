@@ -1,6 +1,7 @@
-/* What is printed inside is anybody's bytes.  The first line of the input is how it is
- * cut, the next ones, up to an empty one, are values; what is left is the text.  It
- * comes out as the naive way would have it, in whatever pieces it comes. */
+/* Output from inside is arbitrary bytes.  The first line of the input tells how
+ * it is cut, the next lines, up to an empty one, are secret values; the rest is
+ * the text.  The result must equal that of the naive masker, however the text
+ * is cut. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct input {
 	size_t cut_count, count, len;
 };
 
-/* A line, ended by a 0 in place; what is left is from *at on. */
+/* Takes a line and ends it with a 0 in place; *at is moved to the rest. */
 static char *line(char **at)
 {
 	char *begin = *at, *stop = strchr(begin, '\n');
@@ -32,7 +33,7 @@ static char *line(char **at)
 	return begin;
 }
 
-/* A value's own lines are divided by \1. */
+/* \1 stands for a newline within a value. */
 static void read_input(struct input *in, const uint8_t *data, size_t size)
 {
 	char *at = in->all = mem_zeroed(1, size + 1);

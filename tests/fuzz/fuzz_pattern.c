@@ -1,7 +1,8 @@
-/* Arbitrary patterns over arbitrary texts: nothing is read beyond the text, a line that
- * is found is a line, and the same lines are found in the whole text as in each line
- * alone.  What libc's regcomp(3) understands as we do finds the same.  The input is a
- * byte of options, the pattern, a byte 0, and the text. */
+/* Arbitrary patterns over arbitrary texts: nothing is read beyond the text, a
+ * found line is a line of the text, and the same lines are found in the whole
+ * text as in each line alone.  Patterns that libc's regcomp(3) interprets in
+ * the same way find the same lines there.  The input is a byte of options, the
+ * pattern, a byte 0, and the text. */
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ static void must(bool is_so)
 		abort();
 }
 
-/* glibc's counts take memory without end, and its locale here is that of bytes.  Of
- * what is left both have the same idea. */
+/* glibc's repetition counts use unbounded memory, and its locale here is that
+ * of bytes.  The two agree on the remaining patterns. */
 static bool is_common(const char *pattern)
 {
 	for (const char *c = pattern; *c; c++)
@@ -54,7 +55,8 @@ static bool is_plain(const uint8_t *at, size_t len)
 	return true;
 }
 
-/* One line, without a newline: `is_found` says what became of it in the whole text. */
+/* Checks one line, without its newline: `is_found` tells whether it was found
+ * in the whole text. */
 static void check_line(struct matcher *m, struct line line, bool is_found)
 {
 	size_t len = (size_t)(line.end - line.start);
@@ -114,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pattern_free(p);
 	if (rc < 0)
 		return 0;
-	/* The cost of a byte is that of the program. */
+	/* The cost of a byte grows with the program. */
 	size_t most = made.program.count > 4096 ? 64 : TEXT_MAX;
 	struct matcher *m = matcher_new(&made);
 	check_text(m, text, len < most ? len : most, pattern, ignores_case);

@@ -1,8 +1,8 @@
-/* Lines of a pool's socket are anybody's bytes of the owner's.  Whatever comes is answered
- * in lines of the contract's form, what is held is bounded, and no sandbox is handed out
- * twice or lost: each is with the pool, or with the client, or has been let go.
- * The first byte says how much is said at once, which of it comes with a descriptor, and how
- * many sandboxes wait. */
+/* Lines to a pool's socket are arbitrary bytes of the same user.  Every line is
+ * answered in the documented form, memory is bounded, and no sandbox is handed
+ * out twice or lost: each is with the pool, with the client, or released.  The
+ * first byte tells how much is sent at once, which parts come with a
+ * descriptor, and how many sandboxes wait. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct scene {
 	struct pool pool;
-	int64_t now; /* ms; as the bytes have it */
-	int sandboxes[STOCK]; /* the other ends of what waits */
+	int64_t now; /* ms; set by the input */
+	int sandboxes[STOCK]; /* the other ends of the waiting sandboxes */
 	size_t stocked, got;
 	int client, nothing;
 	struct buffer in;
@@ -91,14 +91,14 @@ static void close_scene(struct scene *x)
 		own_close(&x->pool.waiting[i].lease);
 	own_close(&x->client);
 	for (size_t i = 0; i < x->stocked; i++) {
-		must(!is_open(x->sandboxes[i])); /* nobody has kept it by mistake */
+		must(!is_open(x->sandboxes[i])); /* no process has kept it by mistake */
 		own_close(&x->sandboxes[i]);
 	}
 	own_close(&x->nothing);
 	buffer_done(&x->in);
 }
 
-/* An answer, as a whole; true: with a sandbox. */
+/* Checks a whole answer.  Returns true if it hands out a sandbox. */
 static bool check_line(const char *line, size_t len)
 {
 	static const char *const keys[] = { "jsonrpc", "id", "result", "error", NULL };
@@ -109,7 +109,7 @@ static bool check_line(const char *line, size_t len)
 	must(doc != NULL);
 	json_root(doc, "line", &root);
 	must(json_only(&root, keys, &e) == 0);
-	(void)json_member(&root, "id", &id); /* null, where there was none */
+	(void)json_member(&root, "id", &id); /* null if the request had none */
 	const bool has_result = json_member(&root, "result", &result);
 	const bool has_error = json_member(&root, "error", &error);
 	must(has_result != has_error);
@@ -152,7 +152,7 @@ static void hear(struct scene *x)
 	check_answers(x, &fds);
 }
 
-/* As the keeper's.  False: it would sleep. */
+/* Runs a turn of the keeper.  Returns false if it would sleep. */
 static bool turn(struct scene *x)
 {
 	struct pollfd w[1];
@@ -170,7 +170,7 @@ static bool turn(struct scene *x)
 
 static void say(struct scene *x, const void *bytes, size_t len, bool has_fd)
 {
-	(void)pass_send(x->client, bytes, len, &x->nothing, has_fd); /* it may have been let go */
+	(void)pass_send(x->client, bytes, len, &x->nothing, has_fd); /* it may be closed */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -191,9 +191,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)shutdown(x->client, SHUT_WR);
 	while (turn(x)) {
-		/* It goes to sleep once, */
+		/* The keeper goes to sleep once, */
 	}
-	if (x->pool.taker_count == 1) /* and then for one reason alone */
+	if (x->pool.taker_count == 1) /* and then for exactly one reason */
 		must(x->pool.takers[0]->asks != NULL);
 	close_scene(x);
 	free(x);

@@ -1,5 +1,5 @@
-/* A seccomp profile is a file that somebody wrote: anything may be in it.  Whatever
- * it is, it is refused with a sentence or becomes a program that the kernel takes. */
+/* A seccomp profile is an arbitrary file.  It is refused with a sentence, or
+ * becomes a program that the kernel accepts. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The kernel's checker: no jump beyond the end, and a return there. */
+/* The conditions of the kernel's checker: no jump beyond the end, and a return
+ * there. */
 static void check(const struct bpf *b)
 {
 	const struct sock_filter *insns = bpf_begin(b);

@@ -1,6 +1,7 @@
-/* Names that the inside gives to its files, against patterns of a policy: the first line of
- * the input is the pattern, the rest the path.  What is below something protected is so
- * too, each folder on the way to it leads to it, and capitals change nothing. */
+/* Names that the inside gives to its files, against patterns of a policy: the
+ * first line of the input is the pattern, the rest the path.  A file below a
+ * protected one is protected, each folder above it is reported as leading to
+ * it, and upper case makes no difference. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +20,9 @@ static void capitals(char *text)
 			*text -= 'a' - 'A';
 }
 
-/* At the top of the folder, by a name.  One that begins with "**" says nothing of what
- * leads to it, nor does one that may be anywhere; what is not ASCII may fold to that. */
+/* True for a pattern with a name at the top of the folder.  A pattern that
+ * begins with "**", or may match anywhere, gives no folders above it; a name
+ * that is not ASCII may fold to such a one. */
 static bool says_what_leads(const char *pattern)
 {
 	const char *first = pattern + strspn(pattern, "/");
@@ -31,7 +33,7 @@ static bool says_what_leads(const char *pattern)
 	return first > pattern && strncmp(first, "**", 2) != 0;
 }
 
-/* One that no file system passes over. */
+/* True for a path with a name that file systems keep. */
 static bool has_name(const char *path)
 {
 	return strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") < strlen(path);

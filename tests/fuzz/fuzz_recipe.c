@@ -1,6 +1,7 @@
-/* A recipe from the store, whose values are a stranger's; and a reference, which a person
- * or a Dockerfile says.  What is taken is the same when it is written and read again, and
- * a reference has nothing in it that means something to a shell, a terminal or a path. */
+/* A recipe from the store, with untrusted values; and a reference from a user
+ * or a Dockerfile.  An accepted text is the same when it is written and read
+ * again, and a reference has no character with a meaning for a shell, a
+ * terminal or a path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void read_recipe(const char *text, size_t len)
 	}
 	buffer_init(&b, RECIPE_MAX);
 	buffer_init(&b2, RECIPE_MAX);
-	/* What fitted may not, with what it did not say. */
+	/* An accepted recipe may be too long once its defaults are written out. */
 	if (recipe_print(&r, &b, &e) == 0) {
 		claim(recipe_parse((const char *)buffer_data(&b), buffer_len(&b), &again, &e) == 0);
 		claim(recipe_print(&again, &b2, &e) == 0 && buffer_len(&b) == buffer_len(&b2) &&
@@ -60,7 +61,7 @@ static void read_reference(const char *text, size_t len)
 		claim(reference_parse(brief, &r2, &e) == 0);
 		reference_print(&r2, again);
 		claim(!strcmp(whole, again) && whole[0] != '/');
-		/* A tag may have dots in a row; it is the end of a name. */
+		/* A tag may have several dots in a row; it is the end of a name. */
 		claim(!strstr(r.registry, "..") && !strstr(r.repository, ".."));
 		claim(!whole[strspn(whole, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					   "0123456789._-/:@[]")]);

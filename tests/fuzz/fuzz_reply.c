@@ -1,7 +1,8 @@
-/* A line from the control socket.  What the scanner takes, the reader agrees with: the
- * same values, in pieces that lie inside the line, and strings that are text.  What it
- * refuses is walked too, since staying inside must not depend on it.  The line is
- * copied to the byte, so that one read beyond it is seen. */
+/* A line from the control socket.  If the scanner accepts it, the reader
+ * agrees: it finds the same values, in pieces that lie inside the line, and
+ * strings that are text.  Refused lines are read, too, since staying inside the
+ * line must not depend on the scan.  The line is copied to its exact size, so
+ * that a read beyond it is noticed. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,7 @@ static void claim_inside(struct reply line, struct reply v)
 	      (size_t)(v.text - line.text) <= line.len - v.len);
 }
 
-/* A piece of a line that was scanned is a value by itself. */
+/* A piece of a scanned line is a value by itself. */
 static void check_scalar(struct reply line, struct reply v, bool is_scanned)
 {
 	struct reply again;
@@ -48,7 +49,7 @@ static void check_scalar(struct reply line, struct reply v, bool is_scanned)
 	free(text);
 }
 
-/* Each key leads to its value, unless it stands twice. */
+/* Each key leads to its value, unless the key occurs twice. */
 static void check_key(struct reply container, const struct reply_place *place)
 {
 	char *key = place->key.text ? reply_string(place->key) : NULL;

@@ -1,7 +1,7 @@
-/* Lines of the control socket are anybody's bytes.  Whatever comes is answered in lines
- * of the contract's form, and what is held is bounded: the whole way of a request, with
- * an executor that takes what it is sent and says nothing.  The first byte says how
- * much is said at once, and which of it comes with descriptors. */
+/* Lines of the control socket are arbitrary bytes.  Every line is answered in
+ * the documented form, and memory is bounded: the whole path of a request, with
+ * an executor that accepts requests and answers nothing.  The first byte tells
+ * how much is sent at once, and which parts come with descriptors. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void must(int is_so)
 		abort();
 }
 
-/* The registry's files of this sandbox are in a folder of its own. */
+/* Puts the registry's files of this sandbox into a separate folder. */
 static void make_entry(struct scene *x)
 {
 	registry_init(&x->entry);
@@ -86,7 +86,7 @@ static void open_scene(struct scene *x)
 	guest_init(&s->guest, s->now_ms);
 	desk_init(&s->desk);
 	methods_init_jobs(s);
-	/* It is written, and kept nowhere. */
+	/* The journal is written, but stored nowhere. */
 	s->journal = (struct journal){ .level = LEVEL_DEBUG, .entry = &x->entry,
 				       .mask = &s->desk.mask, .now_ms = &s->now_ms };
 	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
@@ -120,7 +120,7 @@ static void close_scene(struct scene *x)
 	policy_done(&x->policy);
 }
 
-/* An answer or a notification, as a whole. */
+/* Checks a whole answer or notification. */
 static void check_line(const char *line, size_t len)
 {
 	static const char *const keys[] = { "jsonrpc", "id", "method", "params", "result",
@@ -142,7 +142,7 @@ static void check_line(const char *line, size_t len)
 		must(json_member(&root, "result", &b) && json_member(&root, "id", &b));
 }
 
-/* One who has asked for act.stream gets observations, which fuzz_action looks at. */
+/* A client that used act.stream gets observations, which fuzz_action checks. */
 static void check_answers(struct buffer *in, bool is_stream)
 {
 	const char *end;
@@ -156,7 +156,7 @@ static void check_answers(struct buffer *in, bool is_stream)
 	}
 }
 
-/* What the other ends have been sent. */
+/* Reads everything that was sent to the other ends. */
 static void hear(struct scene *x, struct buffer *in, bool is_stream)
 {
 	char dropped[4096];
@@ -209,7 +209,7 @@ static void say(struct scene *x, const void *bytes, size_t len, unsigned count)
 		for (unsigned i = 0; i < count; i++)
 			memcpy(CMSG_DATA(c) + i * sizeof(int), &x->nothing, sizeof(int));
 	}
-	(void)sendmsg(x->client, &m, MSG_NOSIGNAL); /* it may have been let go */
+	(void)sendmsg(x->client, &m, MSG_NOSIGNAL); /* it may have been closed */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

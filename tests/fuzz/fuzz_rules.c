@@ -1,6 +1,7 @@
-/* Commands that an agent sends, against rules: the first line of the input is a rule, the
- * rest the command.  Every command that is found has words and they end; what is denied
- * alone is denied in a list, in $( ) and as a text for a shell. */
+/* Commands that an agent sends, against rules: the first line of the input is a
+ * rule, the rest the command.  Every command that is found has words, and the
+ * words end; a command that is denied alone is also denied in a list, in $( )
+ * and as a text for a shell. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +46,7 @@ static void check_judged(const struct rules *r, char *text)
 {
 	enum decision alone = judge(r, text);
 
-	/* Where it ends a line it ends anywhere. */
+	/* A text that ends its line could end the surrounding text, too. */
 	if (strpbrk(text, "\"'`\\$#<\n(){}") || strlen(text) > 512)
 		return;
 	char *list = text_format("true; %s\nfalse", text), *inner = text_format("echo \"$(%s)\"", text),

@@ -1,7 +1,7 @@
-/* What a program prints.  The first two bytes say how large the screen is and how
- * often it is read; the rest is printed.  Whatever it is: the cursor stays on the
- * screen, the store within its bounds, a part of the work ends, and what is read is text
- * of the length that was promised. */
+/* Output of a program.  The first two bytes give the size of the screen and how
+ * often it is read; the rest is printed.  In any case the cursor stays on the
+ * screen, the store within its bounds, each part of the work ends, and a read
+ * gives text of the promised length. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void check_text(struct screen *s, unsigned wishes)
 		claim(t.bytes[i] >= ' ' || t.bytes[i] == '\n');
 	claim(t.len == 0 || (t.bytes[0] > ' ' && t.bytes[t.len - 1] > ' '));
 	free(t.bytes);
-	/* Nothing is new in what was just read. */
+	/* A second read right after the first has nothing new. */
 	t = screen_take(s, wishes);
 	claim(t.len == 0);
 }
@@ -60,7 +60,7 @@ static void check_answers(struct screen *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-/* In parts of a little work each. */
+/* Feeds it in parts of a little work each. */
 static void feed(struct screen *s, const uint8_t *data, size_t len)
 {
 	for (size_t used; len > 0; data += used, len -= used) {

@@ -1,5 +1,5 @@
-/* A policy file: whatever it is, it becomes settings that the flags judge, or is refused
- * with a sentence. */
+/* A policy file: it becomes settings that the flags judge, or is refused with a
+ * sentence. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct settings s = { 0 };
 	struct err e = { 0 };
 
-	/* It would read whatever files the input names. */
+	/* Such a key would read any file that the input names. */
 	if (memmem(data, size, "_files", 6) || memmem(data, size, "\\u", 2))
 		return 0;
 	AUTO_CLOSE int fd = memfd_create("policy", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
-/* A command is anybody's bytes.  However it is split, its pieces follow one another up
- * to its end, and each alone is one command. */
+/* A command is arbitrary bytes.  However it is split, its pieces follow one
+ * another up to its end, and each alone is one command. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-/* A tar is anybody's bytes.  What its headers say is in range and is said again by a
- * header of ours; unpacked, whatever it says, nothing is made outside of the folder and
- * no more than the limits allow.  Checksums are put right, so that what is behind them is
- * reached, where a block is marked as a header. */
+/* A tar is arbitrary bytes.  The values of its headers are in range and are the
+ * same in a header that hutch writes; when it is unpacked, nothing is made
+ * outside of the folder, and no more than the limits permit.  Blocks that are
+ * marked as headers get a correct checksum, so that the code after the check is
+ * reached. */
 #include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As it is written again by us, it must be read the same. */
+/* An entry that is written again must read the same. */
 static void check_again(const struct tar_entry *entry)
 {
 	struct entries t;
@@ -48,7 +49,7 @@ static void check_entry(const struct tar_entry *entry)
 	must(entry->type < TAR_LABEL && entry->mode <= 07777 &&
 	     entry->size <= INT64_MAX && entry->mtime_ns < 1000000000);
 	must(strlen(entry->path) <= TAR_HEADER_MAX && strlen(entry->link) <= TAR_HEADER_MAX);
-	/* Times as far back as a header of ours says them. */
+	/* hutch's headers can express times only as far back as this. */
 	if (entry->type <= TAR_LINK && entry->mtime > INT64_MIN / 2)
 		check_again(entry);
 }
@@ -83,7 +84,7 @@ static unsigned count_names(const char *path)
 	return count - 2; /* "." and ".." */
 }
 
-/* In the folder "in" of one of our own, with another beside it. */
+/* Unpacks into the folder "in" of a new folder, with another folder beside it. */
 static void unpack_it(int fd, int top, const char *rename)
 {
 	struct unpack u = { .in = fd, .rename = rename, .entries_max = ENTRIES_MAX,

@@ -1,4 +1,5 @@
-/* Whatever tells of changes: what is taken of it is a tree, part by part. */
+/* A sender of changes, with any bytes: the accepted part is a tree, component
+ * by component. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,11 +10,11 @@
 #include "base/err.h"
 #include "rootfs-tools/tell.h"
 
-#define INPUT_MAX (64u << 10) /* what a socket holds without a reader */
+#define INPUT_MAX (64u << 10) /* bytes that a socket holds without a reader */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* No part of it leads up, nowhere, or to the root. */
+/* No component is empty, leads up, or leads to the root. */
 static void check(const struct tell_item *i)
 {
 	const char *at = i->path;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh FUZZER CORPUS RUNS SECONDS: the fuzzer, from its committed corpus, in a folder that is
-# removed afterwards.  RUNS -1 and SECONDS 0 are no limit; the corpus runs in any case.
+# run.sh FUZZER CORPUS RUNS SECONDS: runs the fuzzer, from its committed corpus,
+# in a folder that is removed afterwards.  RUNS -1 and SECONDS 0 mean no limit;
+# the corpus runs in any case.
 set -eu
 fuzzer=$1 corpus=$2
 work=$(mktemp -d)

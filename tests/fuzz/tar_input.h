@@ -1,5 +1,5 @@
-/* tar_input.h -- what the fuzz targets that unpack share: an input whose checksums are
- * put right, and a folder of our own to unpack in.  One file includes it. */
+/* tar_input.h -- shared by the fuzz targets that unpack: an input whose
+ * checksums are corrected, and a folder to unpack in.  One file includes it. */
 #pragma once
 #include <fcntl.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "store/tree.h"
 #include "tests/tar_sum.h"
 
-/* What one may make. */
+/* The limits of an unpack. */
 #define ENTRIES_MAX 64
 #define BYTES_MAX   (1u << 20)
 
@@ -28,7 +28,8 @@ static void must(bool claim)
 		abort();
 }
 
-/* A file with the input in it; a block that is marked as a header has its right sum. */
+/* Makes a file of the input; a block that is marked as a header gets its
+ * correct sum. */
 static int make_input(const uint8_t *data, size_t size)
 {
 	AUTO_FREE uint8_t *mine = mem_copy(data, size);
@@ -41,7 +42,7 @@ static int make_input(const uint8_t *data, size_t size)
 	return fd;
 }
 
-/* In memory where there is such a place: a disk would have most of the time. */
+/* In memory if possible: a disk would take most of the time. */
 static char top_path[] = "/dev/shm/hutch-fuzz-XXXXXX";
 
 static void leave(void)
@@ -49,7 +50,7 @@ static void leave(void)
 	tree_remove(AT_FDCWD, top_path);
 }
 
-/* Of this process, with the folder "beside" in it. */
+/* Makes the folder of this process, with the folder "beside" in it. */
 static int open_top(void)
 {
 	static int top = -1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Package managers in an image with one id: Debian, as debootstrap makes it, of which
-# $DEBIAN is a tar.  `make image-test` runs it.
+# Package managers in an image with one id: Debian from debootstrap; $DEBIAN is
+# a tar of it.  `make image-test` runs it.
 
 load ../run/helpers
 
@@ -20,7 +20,8 @@ teardown() {
 	end
 }
 
-# repository DIR: a package that makes a user when it is installed, and gives him files.
+# repository DIR: makes a package that adds a user when it is installed, and
+# gives files to that user.
 repository() {
 	local at=$1/tree file
 	mkdir -p "$at/DEBIAN" "$at/usr/share/hutch-probe"
@@ -54,7 +55,7 @@ repository() {
 	echo "deb [trusted=yes] file:/repository ./" >"$1/sources.list"
 }
 
-# debian COMMAND: in the image, with that repository and no other, and no network.
+# debian COMMAND: runs it in the image, with only that repository, and no network.
 debian() {
 	inside --image debian -v "$BATS_FILE_TMPDIR/repository:/repository:ro" \
 		-v "$BATS_FILE_TMPDIR/repository/sources.list:/etc/apt/sources.list:ro" -- sh -ec "$1"

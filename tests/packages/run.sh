@@ -1,7 +1,8 @@
 #!/bin/bash
-# run.sh BUILD STAGE COMMAND...: package managers in an image of Debian's, which debootstrap
-# installs once, as root; its list of packages names it in the cache.  STAGE has the tests where
-# the ordinary user can read them, and COMMAND... runs a program as that user.
+# run.sh BUILD STAGE COMMAND...: tests package managers in an image of Debian,
+# which debootstrap installs once, as root; the cache names it by its list of
+# packages.  STAGE has the tests where the ordinary user can read them, and
+# COMMAND... runs a program as that user.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1 stage=$2

@@ -266,8 +266,8 @@ assert ls(thought="hm", security_risk=1).observation == "list" and run("echo sti
 
 @test "an errand that hangs keeps no other action waiting; cancel and its time-out end it" {
 	acts '
-# A command of the same user stops the process.  One that it cannot see is an
-# errand, or a shell that is just being started.
+# A command of the same user stops the process.  A process that the command
+# cannot see is an errand, or a shell that is just being started.
 run("true", session="three")
 run("(base=$BASHPID; while :; do for ((p = base; p < base + 500; p++)); do [[ -e /proc/$p ]] || kill -STOP $p 2>/dev/null; done; done) & sub=$!", session="w")
 send({"action": "list", "args": {"path": "/", "depth": 4096}, "id": 1001, "session": "one"})

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Limits where root starts hutch, which then becomes the user $2, or "nobody".
-# Run by root in the root cgroup; $1 is a folder that was delegated to that
-# user.
+# Limits where root starts hutch, which then becomes user $2 or, without
+# SUDO_UID, user 65534.  Run by root in the root cgroup; $1 is a folder that was
+# delegated to user $2.
 #
 # shellcheck disable=SC2154 # from tap.sh and init.sh
 . "${0%/*}/tap.sh"
