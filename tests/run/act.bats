@@ -60,7 +60,7 @@ assert end() == (0, [])
 assert said() == ""'
 }
 
-@test "what its clients know to be off says so in their words" {
+@test "features that are off say so in the words that clients know" {
 	acts '
 assert ask({"action":"browse","args":{"url":"http://x"}}).content == "Browser functionality is not supported or disabled."
 assert ask({"action":"browse_interactive"}).content == "Browser functionality is not supported or disabled."
@@ -187,7 +187,7 @@ a.id = 901
 assert "no timeout set" in run("echo", blocking=True).content' -e NO_CHANGE_TIMEOUT_SECONDS=1
 }
 
-@test "what a command printed while nobody waited is not lost" {
+@test "output that a command prints while no action waits is not lost" {
 	acts '
 run("mkfifo /tmp/go")
 def left(command):
@@ -211,7 +211,7 @@ assert finished(run("go", is_input=True)).content == "late"
 assert run("true").hutch["previous"] is None'
 }
 
-@test "what a command leaves unread is not run by the shell" {
+@test "input that a command leaves unread is not run by the shell" {
 	acts '
 run("mkfifo /tmp/go")
 run("read x </tmp/go", timeout=0.1)
@@ -352,7 +352,7 @@ o = run("printf \"\\033[31mred\\033[0m\\r\\n\\x80\"")
 assert o.content == "red\n\ufffd", repr(o.content)'
 }
 
-@test "what a terminal shows is what an agent reads" {
+@test "an agent reads the text that a terminal shows" {
 	acts '
 assert run("printf \"10%%\\r20%%\\n\"").content == "20%"
 assert run("printf \"   x\\n\\ty\\n\"").content == "x\n        y"
@@ -463,7 +463,7 @@ assert [receive().cause for i in range(3000)] == list(range(3000))
 assert end() == (0, [])'
 }
 
-@test "what is weaker than asked for, and the shared network, are told on stderr" {
+@test "limits weaker than asked for, and the shared network, are reported on stderr" {
 	[ ! -e /sys/fs/cgroup/cgroup.controllers ] || skip "this host has no lack of cgroups"
 	acts '
 assert run("echo hi").content == "hi"
@@ -542,7 +542,7 @@ assert ask({"action":"write","args":{"path":"/tmp/x","content":"y"}}).observatio
 	"$here/examples.py" "$HUTCH" "$top/docs/actions.md"
 }
 
-@test "--idmap ranges: actions are done as whom -u names, and files are theirs" {
+@test "--idmap ranges: actions are done as the user that -u names, and files belong to that user" {
 	needs_range
 	acts '
 run("cd /tmp")
@@ -556,7 +556,7 @@ assert write("/etc/x", "z").observation == "error"
 assert run("chown 8 made").meta["exit_code"] == 1' --idmap ranges -u 5:7
 }
 
-@test "--idmap ranges: the editor is whom -u names, too" {
+@test "--idmap ranges: the editor also runs as the user that -u names" {
 	needs_range
 	acts '
 edit = lambda command, path, **more: a.action("edit", command=command, path=path, **more)
@@ -607,7 +607,7 @@ assert act.wait(PATIENCE) == 125
 assert said().count("out of memory") == 1' --best-effort --memory 64m --tmpfs /x
 }
 
-@test "what a file action could not do because of the walls says so, with the flag and a remedy" {
+@test "a file action that a wall refuses says so, with the flag and a remedy" {
 	room w r r/sub
 	echo x >r/file && give r
 	{
@@ -627,7 +627,7 @@ assert said().count("out of memory") == 1' --best-effort --memory 64m --tmpfs /x
 	"$here/act_cases.py" file_actions "$T"
 }
 
-@test "what a command says that it was refused is told with the flag, when it failed" {
+@test "a refusal that a failed command prints is reported with the flag" {
 	mkdir -p r w && echo x >r/file && give r w
 	say() { # ID COMMAND
 		printf '{"action":"run","id":%d,"args":{"command":"%s"}}\n' "$1" "$2"

@@ -52,12 +52,12 @@ has() {
 	command -v "$1" >/dev/null || skip "this host has no $1"
 }
 
-@test "what is packed here is the same when it is unpacked here" {
+@test "a tree that hutch packs is the same when hutch unpacks it" {
 	"$A" pack tree tree | "$A" unpack out
 	same out/tree
 }
 
-@test "what is packed here is the same when GNU tar unpacks it" {
+@test "a tree that hutch packs is the same when GNU tar unpacks it" {
 	has tar
 	"$A" pack tree tree | tar -C out -xpf -
 	same out/tree
@@ -72,7 +72,7 @@ has() {
 	never tar -df tree.tar
 }
 
-@test "what GNU tar packs in any of its forms is the same when it is unpacked here" {
+@test "a tree that GNU tar packs in any of its forms is the same when hutch unpacks it" {
 	has tar
 	local form
 	for form in gnu posix; do
@@ -108,7 +108,7 @@ has() {
 	done
 }
 
-@test "what is packed here is the same when Python unpacks it" {
+@test "a tree that hutch packs is the same when Python unpacks it" {
 	has python3
 	"$A" pack tree tree >tree.tar
 	"$here/archive.py" unpack
@@ -116,7 +116,7 @@ has() {
 	same out/tree %Ts 's/^(.* l 777) [0-9]+/\1/'
 }
 
-@test "what Python packs in any of its forms is the same when it is unpacked here" {
+@test "a tree that Python packs in any of its forms is the same when hutch unpacks it" {
 	has python3
 	local form
 	for form in GNU PAX; do
@@ -128,7 +128,7 @@ has() {
 	done
 }
 
-@test "what is packed here is the same when bsdtar unpacks it, and the other way round" {
+@test "a tree that hutch packs is the same when bsdtar unpacks it, and the other way round" {
 	has bsdtar
 	"$A" pack tree tree | bsdtar -C out -xpf -
 	same out/tree
@@ -138,7 +138,7 @@ has() {
 	same out/tree
 }
 
-@test "what is packed here is the same when busybox unpacks it, and the other way round" {
+@test "a tree that hutch packs is the same when busybox unpacks it, and the other way round" {
 	has busybox
 	# This program knows no times before 1970, and none in far years.
 	touch -d @5 tree/folder/nothing tree/folder/large
@@ -152,7 +152,7 @@ has() {
 	same out/tree %T@ "$seconds"
 }
 
-@test "what is a hole comes back as one" {
+@test "a hole in a file comes back as a hole" {
 	truncate -s 300M tree/disk
 	echo end >>tree/disk
 	"$A" pack disk tree/disk | "$A" unpack out

@@ -114,7 +114,7 @@ recorded() {
 	whole '10 entries '
 }
 
-@test "what rules refuse and what is confirmed is on record with the rule" {
+@test "refused and confirmed actions are on record with the rule" {
 	recorded --confirm --rule '{"command":"no **","decision":"deny","reason":"never"}' \
 		--rule '{"command":"true","decision":"ask","reason":"sure?"}' <<-'EOF'
 		def command(text):
@@ -136,7 +136,7 @@ recorded() {
 	has 'refused kind="run" session="main" command="true" verdict="ask" answer="no"'
 }
 
-@test "of a sandbox with a name all that clients do is on record" {
+@test "everything that clients do with a named sandbox is on record" {
 	hutch create --audit on box
 	[[ $status == 0 ]]
 	"$HUTCH" exec box sh -c 'exit 4' || [ $? = 4 ]
@@ -159,14 +159,14 @@ recorded() {
 	whole '12 entries '
 }
 
-@test "one that a client could not be told of is on record too" {
+@test "a named sandbox that could not be made is on record, too" {
 	hutch create --audit on -v /nowhere:/x box
 	[[ $status == 125 ]]
 	events
 	[ "$output" = refused ]
 }
 
-@test "what is done on the host with its changes is on record, later too" {
+@test "operations on the host with its changes are on record, later too" {
 	room work
 	inside --audit on --workspace work:cow -- sh -c 'echo a >a; echo b >b'
 	name=$("$HUTCH" ps -aq | head -1)
@@ -213,7 +213,7 @@ recorded() {
 	whole
 }
 
-@test "what would steer a terminal is shown and not obeyed" {
+@test "bytes that would steer a terminal are shown and not obeyed" {
 	box --audit on -- true $'\e]0;title\a\x9b1m' $'a\nb' $'\xc2\x9b2J'
 	hutch audit show
 	[[ $output != *$'\e'* && $output != *$'\a'* && $output != *$'\xc2\x9b'* && $output == *'\u001b]0;title\u0007'* ]]
@@ -221,7 +221,7 @@ recorded() {
 	whole '2 entries '
 }
 
-@test "what is long is cut, and its digest is there" {
+@test "a long value is cut, and its digest is recorded" {
 	text=$(head -c 100000 /dev/zero | tr '\0' x)
 	recorded <<-EOF
 		run(": $text")
@@ -236,7 +236,7 @@ recorded() {
 
 # --- inside ---------------------------------------------------------------------------
 
-@test "nobody inside can reach the log, wherever it is" {
+@test "no process inside can reach the log, wherever it is" {
 	room work work/audit
 	inside --audit work/audit -v "$T/work:/work" -- sh -c 'cat /work/audit/log.1 || echo "$?"; echo x >/work/audit/log.1 || mv /work/audit /work/other || rmdir /work/audit || echo safe'
 	[[ $status == 0 && $output == $'1\nsafe' ]]
@@ -248,7 +248,7 @@ recorded() {
 	whole '2 entries '
 }
 
-@test "a folder that is somebody else's, or no folder, is refused" {
+@test "a folder of another user, or a file, is refused as the log's folder" {
 	mkdir -m 777 open
 	give open
 	chmod 777 open
@@ -309,7 +309,7 @@ full() {
 	whole
 }
 
-@test "what came of an action and could not be written is counted by the next entry" {
+@test "a result of an action that could not be written is counted by the next entry" {
 	# The user that root becomes in hutch must be able to set the limit.
 	export AS=''
 	! is_root || AS="setpriv --reuid $who --regid $who --clear-groups"
@@ -345,7 +345,7 @@ full() {
 	whole
 }
 
-@test "a log whose lock somebody keeps is waited for, and then the launch is refused" {
+@test "a launch waits for a locked log, and is refused if the lock stays" {
 	box --audit on -- true
 	flock --no-fork "${log%/*}" sleep 1000 3>&- &
 	started+=($!)
@@ -395,7 +395,7 @@ full() {
 	[[ $status == 125 ]]
 }
 
-@test "what the page says of checking it without hutch is so" {
+@test "the log can be checked without hutch as the page says" {
 	three_runs
 	printf '{"v":1,"pre' >>"$log"
 	box --audit on -- true

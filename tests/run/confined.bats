@@ -54,7 +54,7 @@ assert {status("Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}'
 assert wait(start("true")) == 0' --memory 512m --best-effort
 }
 
-@test "what it has open is what it serves with" {
+@test "the supervisor has only the descriptors open that it serves with" {
 	controls '
 import collections, re
 paths = [os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")]
@@ -66,7 +66,7 @@ assert kinds == {"/dev/null": 3, "socket": 3, "pipe": 1, "anon_inode:[signalfd]"
                  state + "/box/log": 2}, paths'
 }
 
-@test "what can be asked for is answered, and a stop leaves its record" {
+@test "every request is answered, and a stop leaves its record" {
 	controls "$(work)"'
 send("stop")
 assert ended()["reason"] == "stopped"'
@@ -90,7 +90,7 @@ assert record["reason"] == "killed" and "signal 9" in record["message"], record'
 	[ -z "$(ls "$XDG_RUNTIME_DIR/hutch")" ]
 }
 
-@test "what is written over an image is gone with it" {
+@test "files written over an image are gone with the sandbox" {
 	image root
 	controls 'assert wait(start("sh", "-c", "echo x >/data/new; chmod 0 /data")) == 0
 send("stop")

@@ -17,7 +17,7 @@ controls() {
 	"$here/control.py" "$HUTCH" "$@"
 }
 
-@test "what is asked for gets its answer, and what is not known an error" {
+@test "a request gets its answer, and an unknown one an error" {
 	controls '
 assert call("info")["name"] == "box"
 assert refused("nix", "invalid").code == -32601
@@ -28,7 +28,7 @@ assert wait(p)["exit_code"] == 3'
 
 # --- what processes print ------------------------------------------------------
 
-@test "what a process prints comes to who started it, each stream by itself" {
+@test "the output of a process goes to the client that started it, each stream by itself" {
 	controls '
 p = start("sh", "-c", "echo out; echo err >&2")
 wait(p)
@@ -60,7 +60,7 @@ for i in range(30):
     assert seen["stderr"] == b"last\n"'
 }
 
-@test "who started a process is told of its end without asking for events" {
+@test "the client that started a process is told of its end without asking for events" {
 	controls '
 p = start("sh", "-c", "echo hi; exit 4")
 until(lambda: events("exited"))
@@ -158,7 +158,7 @@ assert d.output(p) == all[lost:]
 assert d.output(p, "stderr") == all[1:1048577]'
 }
 
-@test "a client that does not read is told how much was dropped, and nobody waits for it" {
+@test "a client that does not read is told how much was dropped, and delays no other" {
 	controls '
 d = connect()
 size = 24 << 20
@@ -183,7 +183,7 @@ d.wait(q)
 assert sum(o.get("dropped", 0) for o in d.outputs(q)) + len(d.output(q)) == size'
 }
 
-@test "a flood is bounded in memory and on disk, and keeps nobody waiting" {
+@test "a flood is bounded in memory and on disk, and delays no client" {
 	controls '
 d = connect()
 # The floods begin together: before that most of the work would be starting them.
@@ -217,7 +217,7 @@ for p in floods:
     assert wait(p)["exit_code"] == 137'
 }
 
-@test "what is kept of all processes together is bounded, and the last have theirs" {
+@test "the kept output of all processes together is bounded, and the last ones have theirs" {
 	controls '
 d = connect()
 for i in range(40):
@@ -248,7 +248,7 @@ assert kept["kept"]["stdout"] == 128 << 10 and kept["lost"]["stdout"] == (1 << 2
 
 # --- input ---------------------------------------------------------------------
 
-@test "what is written to a process arrives, byte for byte, and eof ends it" {
+@test "input written to a process arrives, byte for byte, and eof ends it" {
 	controls '
 p = start("cat", stdin=True)
 call("exec.write", process=p, data="text €\n")
@@ -271,7 +271,7 @@ r, w = os.pipe()
 refused("exec.start", "invalid", fds=[r, w, w], argv=["cat"], stdin=True)'
 }
 
-@test "what waits for a process is bounded: a write waits for room, and a second one is told so" {
+@test "input that waits for a process is bounded: a write waits for room, and a second one fails" {
 	controls '
 size, total = 1 << 20, 0
 wait(start("mkfifo", "/tmp/go"))
@@ -296,7 +296,7 @@ wait(p)
 assert output(p) == b"%d\n" % total'
 }
 
-@test "who writes to a process that reads no more is told so" {
+@test "a write to a process that reads no more gets an error" {
 	controls '
 wait(start("mkfifo", "/tmp/go"))
 p = start("sh", "-c", "exec <&-; echo closed; read x </tmp/go", stdin=True)
@@ -347,7 +347,7 @@ assert output(p) == b"".join(b"%d\r\n" % n for n in range(1, 30001))'
 }
 
 # A client shares the open file description, and can clear its O_NONBLOCK.
-@test "a terminal whose output is not read holds up nobody else, whatever its client does" {
+@test "a terminal whose output is not read delays no other, whatever its client does" {
 	controls '
 null = os.open("/dev/null", os.O_RDWR)
 def carry(r, w):
@@ -371,7 +371,7 @@ os.close(w)
 assert wait(p)["exit_code"] == 0'
 }
 
-@test "who asks for the end is answered, however much waits for it before that" {
+@test "a client that asks for the end is answered, however much output waits before that" {
 	controls '
 d = connect()
 p = start("yes", detach=True)
@@ -385,7 +385,7 @@ assert answer(id) == {}
 assert len(output(p)) > 1 << 19'
 }
 
-@test "what is asked behind the end is told so, and none of it is left without an answer" {
+@test "requests after the end get an error, and none is left without an answer" {
 	controls '
 for i in range(200):
     wait(start("true"))
@@ -408,7 +408,7 @@ assert [kind_of(id) for id in lists[-1:] + behind[:3]] == ["disconnected"] * 4
 assert [answer(id) for id in behind[3:]] == [{}, {}]'
 }
 
-@test "who is still told what a process printed when the sandbox ends gets one answer to its wait" {
+@test "a client that still gets output when the sandbox ends gets one answer to its wait" {
 	controls '
 p = start("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2; exit 3", detach=True)
 wait(p)
@@ -466,7 +466,7 @@ def sh(s):
 
 # A tree that was not complete when its time was over is made again, with twice
 # the time.
-@test "a time-out ends the whole tree, whatever sessions and groups it has made, and nobody else" {
+@test "a time-out ends the whole tree, whatever sessions and groups it has made, and no other process" {
 	controls "$trees"'
 beside = Tree(2, "sh", "-c", "setsid " + sh(stay) + " & " + stay, timeout=100000).up()
 kinds = [
@@ -494,7 +494,7 @@ assert beside.lives()
 assert [p["process"] for p in call("exec.list") if p["state"] == "running"] == [beside.p]'
 }
 
-@test "whose client has gone is told so, and ended with its tree a grace later" {
+@test "a process whose client has gone gets a SIGHUP, and is ended with its tree after the grace" {
 	controls "$trees"'
 d = connect()
 t = Tree(3, "sh", "-c", "trap \"printf h\" HUP; setsid " + sh(stay) + " & (" + sh(stay) + " &); " + say + "while :; do wait; done", c=d).up()
@@ -504,7 +504,7 @@ end = wait(t.p)
 assert (end["timed_out"], end["signal"]) == (False, 9), end'
 }
 
-@test "what a process has left behind when it ended by itself stays" {
+@test "processes that a process leaves behind when it ends by itself stay" {
 	controls "$trees"'
 def left():
     t = Tree(1, "sh", "-c", "(setsid " + sh(stay) + " &)", timeout=1)
@@ -527,7 +527,7 @@ assert a["observation"] == "error" and a["content"].endswith("\n(1) ls\n(2) pwd"
 
 # --- the log -------------------------------------------------------------------
 
-@test "the log has what was printed, when and by whom, and its end where asked" {
+@test "the log has all output with its time and process, and only the end if asked for that" {
 	controls '
 p = start("sh", "-c", "echo out; echo err >&2; printf \"\\377\"")
 wait(p)
@@ -551,7 +551,7 @@ call("logs")
 assert outputs() == entries'
 }
 
-@test "who follows the log gets what comes, and an answer when the sandbox ends" {
+@test "a client that follows the log gets new output, and an answer when the sandbox ends" {
 	controls '
 wait(start("echo", "before"))
 d = connect()
@@ -572,7 +572,7 @@ lines = [json.loads(l) for l in open(f"{ended}/{one}/log/output")]
 assert [bytes_of(l) for l in lines] == [b"before\n", b"after\n", b"last"]'
 }
 
-@test "of the log 16 MiB are kept, in whole entries, and a reader that is late is told" {
+@test "the log keeps 16 MiB, in whole entries, and a reader that is late is told" {
 	controls '
 d = connect()
 id = d.send("logs", follow=True)

@@ -14,7 +14,7 @@ hostile() {
 	hostile garbage
 }
 
-@test "what comes before hello, and another protocol, is refused" {
+@test "a request before hello, and another protocol, is refused" {
 	hostile before_hello
 }
 
@@ -34,19 +34,19 @@ hostile() {
 	hostile thousand_at_once
 }
 
-@test "who does not read is not read, and keeps nobody waiting" {
+@test "a client that does not read is not read from, and delays no other" {
 	hostile does_not_read
 }
 
-@test "who does not read files either" {
+@test "a client that does not read file contents is not read from either" {
 	hostile does_not_read_files
 }
 
-@test "actions of others that wait keep nobody from what is no action" {
+@test "waiting actions of other clients delay no other request" {
 	hostile full_desk
 }
 
-@test "of 200 connections 128 are served, and 72 are told" {
+@test "of 200 connections 128 are served, and 72 get an error" {
 	hostile two_hundred_connections
 }
 
@@ -62,7 +62,7 @@ hostile() {
 	hostile descriptors_everywhere
 }
 
-@test "of many requests at once each has its own descriptors" {
+@test "each of many requests at once has its own descriptors" {
 	hostile descriptors_with_their_request
 }
 
@@ -78,12 +78,12 @@ hostile() {
 	hostile killed_client
 }
 
-@test "without a descriptor left nobody is let in, and nothing spins" {
+@test "without a free descriptor no client is let in, and nothing spins" {
 	[[ $(id -u) != 0 ]] || skip "root may not look into a supervisor that is nobody's"
 	hostile no_descriptor_left
 }
 
-@test "what a client asked for that has gone meanwhile is not started" {
+@test "a process is not started for a client that has gone meanwhile" {
 	hostile asked_and_gone
 }
 
@@ -103,7 +103,7 @@ hostile() {
 	hostile two_in_one_session
 }
 
-@test "an action of somebody else is not cancelled" {
+@test "an action of another client is not cancelled" {
 	hostile cancel_of_others
 }
 
@@ -115,12 +115,12 @@ hostile() {
 	hostile rename_races
 }
 
-@test "at a stop everybody who waits is answered" {
+@test "at a stop every waiting client is answered" {
 	hostile stop_while_it_runs
 	[[ ! -e $control ]]
 }
 
-@test "at a kill everybody who waits is answered" {
+@test "at a kill every waiting client is answered" {
 	hostile kill_while_it_runs
 	[[ ! -e $control ]]
 }

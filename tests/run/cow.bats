@@ -75,7 +75,7 @@ D 5 /workspace/src/main.c'
 script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 	mkdir -p new.d/e; echo f >new.d/e/f; rm -r old; mkdir old; echo z >old/z; rm src/main.c'
 
-@test "what is changed inside is listed, and the host's folder stays as it is" {
+@test "changes made inside are listed, and the folder of the host stays as it is" {
 	before=$(tree_of project)
 	work sh -c "$script; cat a; ls"
 	[[ $(tree_of project) == "$before" ]]
@@ -115,7 +115,7 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 	[[ $status == 125 && $stderr == *"no changes are kept"* ]]
 }
 
-@test "what cannot be applied stays kept, and is not lost with the rest" {
+@test "changes that cannot be applied stay kept, and are not lost with the rest" {
 	work_python socket_beside
 	hutch apply "$name"
 	[[ $status == 0 && $output == 'M /workspace/a' && ! -e project/s ]]
@@ -189,7 +189,7 @@ not_applied() {
 	grep -qF "hutch: not applied: /workspace/$1: $2" <<<"$stderr"
 }
 
-@test "what is protected is not applied, wherever it is, and the rest is" {
+@test "changes of protected files are not applied, wherever they are, and the rest is" {
 	guarded 'echo x >.git/hooks/pre-commit; echo x >>.git/config; echo {} >.mcp.json; echo c >.git/HEAD
 		mkdir -p p/b/.git/hooks sub .git/modules/m; echo x >p/b/.git/hooks/h; echo {} >sub/.mcp.json
 		echo o >p/b/.git/HEAD; echo x >.git/modules/m/config; echo h >.git/modules/m/HEAD; echo mine >>a.txt'
@@ -300,14 +300,14 @@ guarded_work() {
 	name=$(sed -n 's/.*changes are kept as \([a-z0-9-]*\);.*/\1/p' err)
 }
 
-@test "who may write to what leads to something protected stays as it is" {
+@test "permissions of folders above a protected file stay as they are" {
 	guarded 'chmod 777 .git; chmod 700 src; echo c >.git/HEAD'
 	hutch apply --partial "$name"
 	[[ $status == 125 && $(stat -c %a project/.git project/src) == $'755\n700' && $(cat project/.git/HEAD) == ref ]]
 	not_applied .git "is above a protected path (.git/hooks)"
 }
 
-@test "what was written and is as it was is no change of what is protected" {
+@test "a protected file written with the same content is no change" {
 	guarded 'cp .git/config x; cat x >.git/config; rm x; touch .git/config; echo n >n'
 	hutch apply "$name"
 	[[ $status == 0 && $output == 'A /workspace/n' && -z $stderr ]]
@@ -315,7 +315,7 @@ guarded_work() {
 
 # --- what changed underneath --------------------------------------------------------
 
-@test "what was changed on the host meanwhile is not touched, and by default nothing is" {
+@test "files changed on the host meanwhile are not touched, and by default nothing is" {
 	work sh -c "echo mine >>a; echo mine >>n30; rm src/main.c; rm -r old; echo new >new"
 	echo host >>project/a
 	echo host >project/src/main.c
@@ -369,7 +369,7 @@ repository() {
 	[[ $(git -C project log --format=%s) == $'two\none' && -z $(git -C project status --porcelain -- a b) ]]
 }
 
-@test "what can be seen before is judged before: rights, kinds and names, in new folders too" {
+@test "visible obstacles are found beforehand: rights, kinds and names, in new folders too" {
 	work sh -c 'echo mine >a; mkdir -p m/n; mkfifo m/n/p; echo z >z'
 	before=$(tree_of project)
 	hutch apply "$name"
@@ -568,7 +568,7 @@ not_theirs() {
 	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
 }
 
-@test "what another user has in a folder with the sticky bit is judged beforehand, too" {
+@test "files of another user in a folder with the sticky bit are found beforehand, too" {
 	needs_range
 	give project
 	chmod 777 project
@@ -598,7 +598,7 @@ not_theirs() {
 	[[ $status == 0 && ! -e project/old && $(cat project/src) == file ]]
 }
 
-@test "what nobody may change is found beforehand" {
+@test "files that no user may change are found beforehand" {
 	work sh -c 'echo mine >>a; rm -r old; echo more >>src/main.c; rm n30; echo new >src/new'
 	# Only root can set the flag, and not on every file system.
 	is_root && chattr +i project/old/x project/n30 2>/dev/null && chattr +a project/src || return 0
@@ -633,7 +633,7 @@ not_theirs() {
 	[[ $(cat project/$'n\nl') == 1 && $(cat project/.wh.a) == 3 && -e project/a && -d project/.wh..wh..opq ]]
 }
 
-@test "a FIFO where a file was is listed and not made, and nobody waits for it" {
+@test "a FIFO in the place of a file is listed and not made, and apply does not hang" {
 	work sh -c 'rm a; mkfifo a; rm -r old; mkfifo old'
 	hutch diff "$name"
 	[[ $output == $'M            - /workspace/a\nM            - /workspace/old' ]]
@@ -672,7 +672,7 @@ not_theirs() {
 	"$HUTCH" discard "$name"
 }
 
-@test "what is shown copy-on-write and cannot be so is an error that says why" {
+@test "a folder that cannot be shown copy-on-write is an error that says why" {
 	hutch run -v /etc/passwd:/x:cow true
 	[[ $status == 125 && $stderr == *"/etc/passwd is not a folder"* ]]
 	hutch run --disk 1m --workspace project:cow true

@@ -108,7 +108,7 @@ nothing_staged() {
 	nothing_staged
 }
 
-@test "what is in a folder that is there already stays, and what is copied is added" {
+@test "files in a folder that exists already stay, and copied ones are added" {
 	make box
 	mkdir -p a/sub b/a/sub
 	echo new >a/sub/f
@@ -232,7 +232,7 @@ nothing_staged() {
 	[[ $stderr == *"hutch: note: sandbox 'box': left out a/closed: "* ]]
 }
 
-@test "what the inside says is made safe for a terminal, and bounded" {
+@test "messages of the inside are made safe for a terminal, and bounded" {
 	make box
 	inside_ sh -c 'mkdir a; for i in $(seq 100); do mkfifo "a/$i$(printf "\033]0;x\007")"; done'
 	cp_ box:a b
@@ -259,7 +259,7 @@ nothing_staged() {
 
 # --- errors -----------------------------------------------------------------------
 
-@test "what is not there is told, at either end, and nothing is made" {
+@test "a missing file is reported, at either end, and nothing is made" {
 	make box
 	cp_fails 'copy nowhere: No such file' nowhere box:/tmp
 	cp_fails "sandbox 'box': /tmp/nowhere: No such file" box:/tmp/nowhere here
@@ -456,7 +456,7 @@ unpack() {
 }
 
 # jailed: runs a case while a tar is being read, about the process that reads it.
-@test "whoever reads a tar has the folder and nothing else" {
+@test "the process that reads a tar can reach the folder and nothing else" {
 	mkfifo slow
 	mkdir here
 	env --default-signal "$HUTCH" cp - here <slow >/dev/null 2>&1 3>&- &
@@ -490,7 +490,7 @@ is_jailed() {
 	[[ -n $(jailed_pid) ]]
 }
 
-@test "as root, what comes out belongs to the user whose folder it comes into" {
+@test "as root, copies belong to the user that owns the target folder" {
 	is_root || skip "takes root"
 	unset SUDO_UID
 	make box

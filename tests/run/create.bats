@@ -23,7 +23,7 @@ reason() {
 	[ -z "${4:-}" ] || grep -q "\"limit\": \"$4\"" <<<"$output"
 }
 
-@test "create prints the name when the sandbox is ready, and nobody waits for it" {
+@test "create prints the name when the sandbox is ready, and then ends" {
 	make box
 	[ "$output" = box ]
 	[ -z "$stderr" ]
@@ -31,7 +31,7 @@ reason() {
 	[ "$output" = hi ]
 }
 
-@test "--json writes an object when it is ready or could not be made, and nobody holds it open" {
+@test "--json writes an object when the sandbox is ready or failed, and closes the descriptor" {
 	exec 8>"$T/object"
 	make --json=8 box
 	exec 8>&-
@@ -46,11 +46,11 @@ reason() {
 	[[ ${stderr_lines[-1]} == '{"version":1,"name":null,"error":{"kind":"usage",'* ]]
 }
 
-@test "whoever comes before it is ready cannot pause it" {
+@test "a client that comes before the sandbox is ready cannot pause it" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 "$here/early.py" "$HUTCH"
 }
 
-@test "it outlives the terminal and the session that it was made in" {
+@test "a sandbox outlives the terminal and the session that it was made in" {
 	script -qec "'$HUTCH' create box; kill -HUP 0" /dev/null </dev/null >/dev/null || true
 	hutch exec box echo hi
 	[ "$output" = hi ]
@@ -87,7 +87,7 @@ used_in_time() {
 	return 1
 }
 
-@test "one that is used is not idle" {
+@test "a sandbox that is used is not idle" {
 	room w
 	mkfifo w/go
 	give w
@@ -100,12 +100,12 @@ used_in_time() {
 	reason box idle 0 idle-timeout
 }
 
-@test "it is not idle before it is there" {
+@test "a sandbox is not idle before it is ready" {
 	make --idle-timeout 1ms box
 	reason box idle 0 idle-timeout
 }
 
-@test "who only looks does not keep it from being idle" {
+@test "a client that only reads the state does not keep the sandbox from being idle" {
 	make --idle-timeout 500ms box
 	while "$HUTCH" stats box >/dev/null 2>&1 && "$HUTCH" ps | grep -q '^box'; do
 		((++looks < 1000))
@@ -123,7 +123,7 @@ has_samples() {
 	[ "$(grep -c '"event":"sample"' events)" -ge 5 ]
 }
 
-@test "--sample tells what is used while somebody runs, and only then" {
+@test "--sample reports the usage while a command runs, and only then" {
 	room w
 	mkfifo w/go
 	give w
@@ -167,7 +167,7 @@ has_samples() {
 	done
 }
 
-@test "what cannot be made leaves no name and no record" {
+@test "a sandbox that cannot be made leaves no name and no record" {
 	hutch create --workspace /nowhere box
 	[ "$status" -eq 125 ]
 	one_sentence 'mount /nowhere: no such folder on the host'

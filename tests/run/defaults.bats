@@ -162,7 +162,7 @@ etc_of_everything() {
 	chmod -R a+rX etc
 }
 
-@test "what programs have in the /etc of the host is inside, and what may hold secrets is not" {
+@test "entries of programs in the /etc of the host are inside, and those that may hold secrets are not" {
 	local shown=(chromium.d/default-flags matplotlibrc R/ldpaths R/Renviron maven/m2.conf texmf/web2c/texmf.cnf
 		OpenCL/vendors/x.icd vulkan/icd.d/x.json glvnd/egl_vendor.d/x.json gtk-3.0/settings.ini vim/vimrc xml/catalog
 		ImageMagick-6/delegates.xml X11/app-defaults/XTerm dpkg/origins/default timezone locale.alias mailcap java-99/x)

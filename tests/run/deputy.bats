@@ -22,7 +22,7 @@ teardown() {
 	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- ./ask terminal "${TRIES:-1000}"
 }
 
-@test "Ctrl-C on the terminal reaches the inside, and does not end who makes its names" {
+@test "Ctrl-C on the terminal reaches the inside, and does not end the deputy" {
 	printf '%s\n' 'expect ready' 'send \x03' 'expect kept 1' 'exit 7' >steps
 	# A shell can lose a trap just before its wait; sigsuspend(2) loses none.
 	"$here/terminal.py" steps "$HUTCH" run "${guarded[@]}" -- perl -MPOSIX -e '
@@ -36,7 +36,7 @@ teardown() {
 	[[ $output == $'busy: 0\nheld: 0\nbusy: 0\nheld: 0' ]]
 }
 
-@test "what of /proc is whoever's who opens it is the sandbox's, not the host's" {
+@test "files of /proc that depend on their opener show the sandbox, not the host" {
 	id=$(ipcmk -M 4096 | grep -o '[0-9]*$')
 	inside "${guarded[@]}" -- ./ask read /proc/sysvipc/shm
 	ipcrm -m "$id"
@@ -56,7 +56,7 @@ teardown() {
 	[[ $status == 0 && $output == opened ]]
 }
 
-@test "many of /proc are opened, in threads, and who opens them for the inside is seen nowhere" {
+@test "many files of /proc are opened, in threads, and the deputy is visible nowhere" {
 	inside --timeout "${PATIENCE}s" "${guarded[@]}" -- bash -c '
 		for i in 1 2 3 4; do (for j in {1..200}; do echo 7 >/proc/self/oom_score_adj || exit 1; done) & pids+=($!); done
 		for pid in "${pids[@]}"; do wait "$pid" || exit 1; done; ls /proc | grep -c "^[0-9]"'
@@ -64,7 +64,7 @@ teardown() {
 	[[ $status == 0 && $output == 3 ]]
 }
 
-@test "whoever opens a file of /proc for the inside cannot be stopped in it" {
+@test "the process that opens files of /proc for the inside cannot be stopped in it" {
 	inside --timeout "${PATIENCE}s" "${guarded[@]}" -i -- python3 -SE - stopped <"$here/deputy.py"
 	[[ $status == 0 && $output == answered ]]
 }

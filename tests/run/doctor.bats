@@ -92,7 +92,7 @@ sysctl_of() {
 	[ "$("$HUTCH" run echo ran)" = ran ]
 }
 
-@test "what is optional is there on this machine too" {
+@test "this machine has the optional features, too" {
 	doctor env
 	says ok kernel "Linux $(uname -r)"
 	says ok seccomp-notify
@@ -299,7 +299,7 @@ names_other_rung() {
 	says ok seccomp-notify
 }
 
-@test "a range of ids, and none: the command gives one that is nobody's" {
+@test "a range of ids, and none: the recommended command gives an unused one" {
 	doctor env
 	says ok id-ranges '65536 ids from [0-9]+ on'
 	USER=no-such-user SUDO_USER=no-such-user doctor env
@@ -430,7 +430,7 @@ names_other_rung() {
 	[[ $output == *"$esc[32mok"* ]]
 }
 
-@test "names that somebody chose cannot steer the terminal" {
+@test "names that a user chose cannot steer the terminal" {
 	room new
 	doctor env "XDG_RUNTIME_DIR=$T/new/"$'\e]0;title\a'
 	[[ $output != *$'\e'* ]]
@@ -468,7 +468,7 @@ names_other_rung() {
 	has '--json'
 }
 
-@test "what cannot be printed is an error" {
+@test "a report that cannot be printed is an error" {
 	[ -e /dev/full ]
 	catch sh -c "'$HUTCH' doctor >/dev/full"
 	[ "$status" -eq 125 ]

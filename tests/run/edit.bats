@@ -130,7 +130,7 @@ o = view("/workspace/f", view_range=[1, 1])
 assert o.observation == "read" and failed(o) and "[1, 0]" not in o.content and "empty" in o.content'
 }
 
-@test "what is no text is refused in the editor's form, and nothing is waited for" {
+@test "a file that is no text is refused in the form of the editor, without waiting" {
 	acts '
 run("mkfifo fifo; head -c 11M /dev/zero | tr \"\\0\" x >large; printf \"a\\0b\" >nul; printf \"\\377\\376a\" >odd; mkdir d; ln -s loop loop; (umask 777; >secret); cp nul nul.png; cp nul nul.pdf; head -c 11M /dev/zero >zeros")
 words = {"fifo": "not a regular file", "large": "File is too large (11.0MB). Maximum allowed size is 10MB.",
@@ -195,7 +195,7 @@ assert run("[ \"$sum\" = \"$(md5sum </x/f)\" ] && echo same").content == "same"
 assert failed(edit("undo_edit", "/x/f"))' --tmpfs /x:size=2m
 }
 
-@test "what may not be written says so, and where nothing is wrong with the request only then" {
+@test "a file that may not be written says so, after any error in the request itself" {
 	acts '
 assert "[Errno 30] Read-only file system" in edit("create", "/usr/x", file_text="x").content or "Permission denied" in edit("create", "/usr/x", file_text="x").content
 o = edit("str_replace", "/etc/passwd", old_str="no such user", new_str="x")

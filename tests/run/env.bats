@@ -17,7 +17,7 @@ $1" "${@:2}"
 }
 
 # The test_env_vars.py of the reference, and cases that it leaves out.
-@test "what is set is there, whatever bytes it has" {
+@test "a variable that is set is there, whatever bytes it has" {
 	acts '
 for value in ("bar", "", "it'\''s", "\"quoted\"", "$HOME `id` $(id)", "a\nb\n", "\\", "*", "{\"json\": \"x\"}",
               "h\u00e9\u4e2d\U0001f407", "!!", "-n", "x" * 100000):
@@ -84,7 +84,7 @@ assert run("echo $R").content == "1"
 assert run("echo $R", session="new").content == "2"'
 }
 
-@test "what is wrong or too much is refused, and nothing is changed" {
+@test "a wrong or too large request is refused, and nothing is changed" {
 	acts '
 env(set={"V": "1"})
 for args, word in (({"set": {"A-B": ""}}, "A-B"), ({"set": {"": ""}}, "name"), ({"set": {"9": ""}}, "9"),
@@ -108,7 +108,7 @@ env(set=dict(("Y%d" % i, "x" * 130000) for i in range(7)))
 assert run("sh -c \"echo \\${#Y6}\"").content == "130000"'
 }
 
-@test "in a sandbox with a name, processes have it too, whoever starts them" {
+@test "in a named sandbox, processes of every client have the variables, too" {
 	"$HUTCH" create -e V=first -e W=w box >"$T/made"
 	catch "$HUTCH" exec box sh -c 'echo $V'
 	[[ $output == first ]]

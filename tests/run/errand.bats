@@ -235,7 +235,7 @@ if run("id -u").content != "0":
 assert mkdir("ro").observation == "mkdir"'
 }
 
-@test "what is full can be emptied, and what is read-only says so" {
+@test "a full file system can be emptied, and a read-only one says so" {
 	mkdir "$T/ro" "$T/rw" && touch "$T/ro/f" "$T/rw/keep" && give "$T/ro" "$T/rw"
 	acts '
 run("head -c 4M /dev/zero >/x/full 2>/dev/null")
@@ -291,7 +291,7 @@ run("kill $sub; wait $sub 2>/dev/null", session="w")
 assert ls().observation == "list" and run("echo still here").content == "still here"'
 }
 
-@test "what was found until the time-out is told" {
+@test "entries found before the time-out are returned" {
 	acts '
 def until_found(look, seconds=0.02):
     """Repeats with more time, until the search has begun in time."""

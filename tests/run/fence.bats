@@ -141,7 +141,7 @@ inherit() {
 	[[ $status == 0 && $output == *sleep* ]]
 }
 
-@test "whoever confines himself inside still can, fifteen times" {
+@test "a process inside can still confine itself with Landlock, fifteen times" {
 	needs_fence
 	catch "$HUTCH" run -i "$python" -SE - confine <"$here/fence.py"
 	[[ $status == 0 && $output == 15 ]]

@@ -136,7 +136,7 @@ assert failed(clone(url=server.url + "p.git", token=token, path="q"), "wants a t
 assert not any(given for _, given in other.seen), other.seen' --network host
 }
 
-@test "what is no URL, would give a token away, or is none of its values, is refused" {
+@test "a value that is no URL, would give a token away, or is invalid, is refused" {
 	acts '
 bad = lambda kind, **args: a.action(kind, **args).extras == {"error_id": "HUTCH$BAD_ACTION"}
 for url in ("", "-x", "ext::sh -c id", "ext::id", "x", "p/q", "file://host/x", "http:", "https://", "ftp://h/x", "https://h/ x", "https://u:secret@h/x", "https://h/\nx", "../x", "https://h/" + "x" * 2000):

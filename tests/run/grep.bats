@@ -113,7 +113,7 @@ from patience import wait_until
 wait_until(lambda: run("pgrep -x sleep; pgrep rg").content == "")   # none is left' -e "$WITHOUT"
 }
 
-@test "grep: ripgrep is a command as any other, and ends with who asked" {
+@test "grep: ripgrep is a command as any other, and ends with its errand" {
 	acts "$TREE"'
 what = "grep -E \"^(Uid|Gid|Groups|NoNewPrivs|Seccomp|Seccomp_filters|Cap)\" /proc/self/status; cat /proc/self/limits; ls -l /proc/self/fd | grep -c ^l; env | grep -v ^_= | sort | grep -E \"^(HOME|USER)\""
 rg("{ " + what + "; } > /workspace/seen 2>&1; pwd > /workspace/where")

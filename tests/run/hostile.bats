@@ -62,7 +62,7 @@ teardown() {
 	done
 }
 
-@test "8: the same read-only, and with an image that belongs to somebody else" {
+@test "8: the same read-only, and with an image of another user" {
 	room victim
 	for name in dev proc sys tmp run workspace; do
 		rm -rf "img/$name"

@@ -104,7 +104,7 @@ executor_is_there() {
 	[ "$(stat -c %u:%g w/file)" = 4321:4322 ]
 }
 
-@test "root's sandbox stands for nobody otherwise, and never for root" {
+@test "the sandbox of root stands for user 65534 by default, and never for root" {
 	is_root || skip "needs root"
 	mkdir w
 	for uid in '' 0 -1 x 4294967295 4294967296; do

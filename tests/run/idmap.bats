@@ -181,7 +181,7 @@ sets() {
 	none_marked
 }
 
-@test "whose ranges they are, the environment does not say" {
+@test "the environment does not decide which user's ranges are used" {
 	local known=()
 	! is_root || known=("SUDO_UID=$SUDO_UID" "SUDO_GID=$SUDO_GID")
 	catch env -i "${known[@]}" "$HUTCH" run --idmap ranges cat /proc/self/uid_map
@@ -200,7 +200,7 @@ with_subids() {
 	[ "$status" -eq 125 ]
 }
 
-@test "nobody without a range is told which command gives one" {
+@test "a user without a range is told which command gives one" {
 	with_subids somebody:100000:65536
 	one_sentence '--idmap ranges: /etc/subuid grants no range'
 	[[ ${stderr_lines[1]} == *"usermod --add-subuids"*" $(id -un "$who")" ]]
@@ -210,7 +210,7 @@ with_subids() {
 	[[ $stderr == *'hutch is in a user namespace already'* ]]
 }
 
-@test "what takes the helpers' rights away is told" {
+@test "the reason that takes the rights of the helpers away is reported" {
 	# newuidmap prints an error of its own before.
 	catch setpriv --no-new-privs "$HUTCH" run --idmap ranges true
 	[ "$status" -eq 125 ]
@@ -226,7 +226,7 @@ with_subids() {
 }
 
 # The executor has another user id here, with capabilities that commands do not get.
-@test "who looks for files and makes folders is whom commands are" {
+@test "files are searched and folders made as the user of the commands" {
 	local id
 	for id in 1000 1234 0; do
 		"$here/act.py" "$HUTCH" '

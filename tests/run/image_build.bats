@@ -48,7 +48,7 @@ refused() {
 		[[ $(grep -v '^hutch: hint:' <<<"$stderr" | tail -1) == hutch:* ]]
 }
 
-@test "what is run, copied and set is in the image" {
+@test "results of RUN, COPY and settings are in the image" {
 	echo content >ctx/f
 	built <<-'E'
 		FROM bb:1
@@ -69,7 +69,7 @@ refused() {
 	[ "$output" = $'/w/y\nb\n755 0:0\n644 0:0\n755 0:0' ]
 }
 
-@test "what a command prints is seen, and with -q it is not" {
+@test "the output of a command is shown, and with -q it is not" {
 	echo 'FROM bb:1
 RUN echo out; echo err >&2' >ctx/Dockerfile
 	catch "$HUTCH" image build ctx
@@ -92,7 +92,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	never says CACHED
 }
 
-@test "what follows from something that changed is made anew, and what is before it is not" {
+@test "steps after a change are made anew, and steps before it are not" {
 	local file=$'FROM bb:1\nRUN echo x >/x\nCOPY f /f\nRUN cat /f >/g'
 	echo 1 >ctx/f
 	built <<<"$file"
@@ -169,7 +169,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	[ "$output" = $'one\ntwo\nthree 3\nfour $HOME' ]
 }
 
-@test "stages: one begins with another, copies from it, and what nobody needs is not built" {
+@test "stages: one begins with another or copies from it, and an unused one is not built" {
 	built <<-'E'
 		FROM bb:1 AS base
 		RUN echo base >/base
@@ -260,7 +260,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	refused "Dockerfile:2: COPY: '../bb' is not in the context"
 }
 
-@test "what is copied over a link of the image goes where it leads within the image" {
+@test "a copy over a link of the image goes where the link leads within the image" {
 	mkdir -p ctx/root/lib ctx/root/out ctx/etc
 	echo x | tee ctx/root/lib/so ctx/root/out/o >ctx/f
 	built <<-'E'
@@ -430,7 +430,7 @@ RUN echo out; echo err >&2' >ctx/Dockerfile
 	until_true none_marked "$T/home/data"
 }
 
-@test "what was built is an image to others" {
+@test "a built image is valid for other tools" {
 	command -v umoci >/dev/null && command -v skopeo >/dev/null || skip "this host has no umoci and skopeo"
 	echo x >ctx/f
 	built <<-'E'

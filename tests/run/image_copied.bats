@@ -81,7 +81,7 @@ x" ]
 	[ -z "$(left)$stderr" ]
 }
 
-@test "what takes an upper layer is refused, in a sentence with what would help" {
+@test "an option that needs an upper layer is refused, in a sentence with a remedy" {
 	base img
 	room up
 	refuses '--upper takes overlayfs, which is not here: mount an overlay: No such device' \
@@ -152,7 +152,7 @@ begun_or_over() {
 
 # The copying process has ended, and so has the one that would report it; a
 # process that it started has not yet.
-@test "a copy that failed is removed when nobody writes to it any more" {
+@test "a copy that failed is removed when no process writes to it any more" {
 	base img
 	mkdir -p moved/libexec
 	cp "$REAL" moved/hutch
@@ -197,7 +197,7 @@ begun_or_over() {
 	[ -z "$(left)" ]
 }
 
-@test "what of an image cannot be copied is counted, and the rest is there" {
+@test "files of an image that cannot be copied are counted, and the rest is there" {
 	base img
 	as_who "$here/image_copied.py" odd
 	inside --image dir:img sh -c 'ls /data; cat /data/closed'

@@ -136,7 +136,7 @@ x
 	[ -z "$(left)" ]
 }
 
-@test "who serves it is confined, and holds nothing but what it takes" {
+@test "the server of the root is confined, and has only the descriptors that it needs" {
 	base img
 	start --image dir:img sh -c 'echo there; exec sleep 1000'
 	said there
@@ -173,7 +173,7 @@ x
 	[ "$(ps -o sid= -p "$server" | tr -d ' ')" = "$server" ]
 }
 
-@test "its mount is in the sandbox alone, and the inside sees nobody who serves it" {
+@test "its mount is in the sandbox alone, and the inside does not see the server" {
 	base img
 	start --image dir:img sh -c 'echo there; exec sleep 1000'
 	said there
@@ -200,7 +200,7 @@ x
 	done
 }
 
-@test "one that stands still holds nobody who wants to end the sandbox" {
+@test "a server that is stopped does not keep the sandbox from ending" {
 	base img
 	start --image dir:img sh -c 'echo there; while :; do ls -R / >/dev/null; done'
 	said there
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 C
 }
 
-@test "one that never answers holds nobody either: a call that it has taken cannot be killed" {
+@test "nor does a server that never answers: a call that it has taken cannot be killed" {
 	base img
 	mkdir bin
 	deaf bin/fuse-overlayfs
@@ -270,7 +270,7 @@ C
 	done
 }
 
-@test "one that cannot serve is told in its own words, and nothing is left" {
+@test "the error of a server that cannot serve is printed, and nothing is left" {
 	base img
 	mkdir bin
 	cc -x c -o bin/fuse-overlayfs - <<'C'
@@ -293,7 +293,7 @@ C
 	[ -z "$(left)" ]
 }
 
-@test "one that others can write, or of another version, is not used: a copy is" {
+@test "a fuse-overlayfs that others can write, or of another version, is not used: a copy is" {
 	base img
 	mkdir bin
 	for version in 1.7.1 2.0 ''; do
@@ -325,7 +325,7 @@ C
 	[ -z "$(left)" ]
 }
 
-@test "where there is overlayfs nobody serves anything, filter or not" {
+@test "with overlayfs no server is started, filter or not" {
 	base img
 	without none
 	inside --image dir:img --json=3 true 3>json
@@ -335,7 +335,7 @@ C
 	[ ! -e home/.local ]
 }
 
-@test "what takes an upper layer is refused, in a sentence with what would help" {
+@test "an option that needs an upper layer is refused, in a sentence with a remedy" {
 	base img
 	room up
 	refuses '--upper takes overlayfs, which is not here: mount an overlay: No such device' \
@@ -390,7 +390,7 @@ new" ]
 	done
 }
 
-@test "a sandbox with a name whose root is served no more ends, and its record says why" {
+@test "a named sandbox whose server has gone ends, and its record gives the reason" {
 	base img
 	hutch create --image "dir:$T/img" box
 	[ "$status" -eq 0 ]

@@ -255,7 +255,7 @@ nothing_half() {
 	[ "$(getfattr -n user.overlay.opaque --only-values "$fs/a")" = y ]
 }
 
-@test "95 owners are data, and who is nobody's is counted" {
+@test "95 owners are data, and owners out of range are counted" {
 	layer owners
 	[ "$(stat -c %u "$fs"/* | sort -u)" = "$(id -u)" ]
 	[ "$(getfattr -n user.hutch.stat --only-values "$fs/agent")" = "1000 1000 0640" ]

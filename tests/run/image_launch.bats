@@ -75,7 +75,7 @@ of the image" ]
 	refuses 'no command given, and the image img names none' --image img --entrypoint ''
 }
 
-@test "what hutch image import made of a tar runs, and one id is enough for it" {
+@test "an image imported from a tar runs, and one id is enough for it" {
 	layer base
 	tar -C base --owner=34 --group=65534 --mode=u+rwX -cf base.tar .
 	hutch image import base.tar --name imported
@@ -105,7 +105,7 @@ of the image
 	[ "$output" = /workspace ]
 }
 
-@test "User is who the command is, by name, number, and with a group" {
+@test "User sets the ids of the command, by name, number, and with a group" {
 	layer base
 	made img base user=web
 	from_image -- sh -c 'id; echo "$HOME $USER $LOGNAME"'
@@ -176,7 +176,7 @@ new
 above" ]
 }
 
-@test "what is written goes over the image, and the next sandbox does not find it" {
+@test "writes go over the image, and the next sandbox does not find them" {
 	layer base
 	made img base
 	from_image -- sh -c 'rm -r /data && mkdir /data && echo x >/data/x && mv /data /moved && rm -r /moved && mkdir /data && rmdir /data && echo done'
@@ -270,7 +270,7 @@ pipe
 tar" ]
 }
 
-@test "nobody else is told so: another user of an image, the host's image, a profile" {
+@test "no other launch is told so: another user of an image, the host's image, a profile" {
 	layer base
 	made img base
 	from_image -u web -- sh -c 'chown 5:6 /data/file'
@@ -294,7 +294,7 @@ tar" ]
 	one_sentence '--image none: there is no such image in the store'
 }
 
-@test "what is not in the store is fetched, unless --pull never" {
+@test "an image that is not in the store is fetched, unless --pull never" {
 	layer base
 	made img base
 	refuses '--image none: there is no such image in the store, and --pull never' \

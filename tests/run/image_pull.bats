@@ -157,7 +157,7 @@ heard() {
 	[[ $status == 0 && $output == pinned ]]
 }
 
-@test "what is there is not got again, and what is pinned asks nobody" {
+@test "a layer that is present is not fetched again, and a pinned image asks no registry" {
 	pulls "127.0.0.1:$open/public/tool:1"
 	[ "$(heard blobs)" = 4 ]
 	: >"$R/heard"
@@ -171,7 +171,7 @@ heard() {
 	[ "$(heard blobs)" = 0 ]
 }
 
-@test "of an index the image for this machine, or for another where that is said" {
+@test "an index gives the image for this machine, or for another if that is named" {
 	[[ $(uname -m) == x86_64 ]] || skip "the index is of amd64 and arm64"
 	pulls "127.0.0.1:$open/public/tool:both"
 	[[ $output == *"@sha256:$digest" ]]
@@ -199,7 +199,7 @@ heard() {
 
 # --- who asks --------------------------------------------------------------------
 
-@test "what is unknown is said so" {
+@test "an unknown image is reported as unknown" {
 	refuses_to_pull ".*does not have 127.0.0.1:$open/public/nothing:1" \
 		"127.0.0.1:$open/public/nothing:1"
 	refuses_to_pull ".*does not have 127.0.0.1:$open/public/tool:2" "127.0.0.1:$open/public/tool:2"
@@ -221,7 +221,7 @@ heard() {
 	[ "$(heard "^open .* Basic")" = 0 ] && [ "$(heard "^basic .* Basic")" -ge 1 ]
 }
 
-@test "a token is fetched, as anybody or as somebody" {
+@test "a token is fetched, anonymously or with credentials" {
 	pulls "127.0.0.1:$token/public/tool:1"
 	[ "$(heard '^tokens GET .*scope=repository%3Apublic%2Ftool%3Apull -')" -ge 1 ]
 	rm -rf "$store"
@@ -300,7 +300,7 @@ END
 	refuses_to_pull '.*the transfer has stalled' "127.0.0.1:$open/public/tool:1"
 }
 
-@test "what is too much for now is asked for again when it says" {
+@test "a request refused for its rate is repeated at the time that the registry says" {
 	faults '[{"on":"manifests","do":"status","status":429,"headers":{"Retry-After":"1"},"times":1},
 		{"on":"blobs","do":"status","status":500,"times":1},
 		{"on":"blobs","do":"status","status":503,"times":1}]'
@@ -416,7 +416,7 @@ END
 	[[ $status == 125 ]] && one_sentence ".*registries.json: registries: unknown key 'mirror'"
 }
 
-@test "who is not this machine is not asked without TLS" {
+@test "a registry on another machine is not asked without TLS" {
 	configure '{"mirrors":{"docker.io":["http://127.0.0.1:1"]},"patience":1}'
 	faults "[{\"on\":\"manifests\",\"do\":\"redirect\",\"to\":\"http://registry.invalid\"}]"
 	refuses_to_pull '.*registry.invalid is not asked without TLS' "127.0.0.1:$open/public/tool:1"

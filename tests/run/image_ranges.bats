@@ -152,7 +152,7 @@ none" ]
 	has '^5 blobs, 3 layers, 1 images, 1 names: all right$'
 }
 
-@test "what is the sandbox's own is root's, and the folder to work in the command's" {
+@test "files of the sandbox itself belong to root, and the working folder to the command" {
 	imported
 	for user in 0:0 33:33; do
 		ranges -u $user stat -c '%n %u:%g' / /etc /etc/hosts /proc /dev /dev/shm /run /workspace
@@ -167,7 +167,7 @@ none" ]
 	done
 }
 
-@test "a user of the image is who he is: his files are his, and no others" {
+@test "a user of the image owns that user's files in the image, and no others" {
 	imported
 	ranges -u www-data sh -c 'id -u; cat /srv/page; cat /closed; cat /home/agent/mine; echo x >/etc/hosts
 		touch /workspace/x && stat -c %u:%g /workspace/x'
@@ -251,7 +251,7 @@ told_to_end() {
 	ended 125
 }
 
-@test "who is killed over it leaves a store that works, and the next one makes it" {
+@test "a killed copy leaves a store that works, and the next launch makes the copy" {
 	imported many
 	for round in 1 2 3 4; do
 		halfway killed
@@ -311,7 +311,7 @@ told_to_end() {
 	[ ! -e "$store/ranged" ]
 }
 
-@test "who has no range is told so before anything is copied" {
+@test "a user without a range gets an error before anything is copied" {
 	imported
 	echo somebody:100000:65536 >subids
 	catch outer sh -c 'mount --bind "$0" /etc/subuid; exec "$@"' "$T/subids" \
@@ -325,7 +325,7 @@ told_to_end() {
 	[ "$(copies)$(left)" = 0 ]
 }
 
-@test "who may not remove them is told so, and may try again" {
+@test "a process that may not remove the copies gets an error, and may try again" {
 	imported
 	ranges true
 	catch setpriv --no-new-privs "$HUTCH" image rm owners:1
@@ -339,7 +339,7 @@ told_to_end() {
 	[ -z "$(find "$store/ranged" -mindepth 2)" ]
 }
 
-@test "a user whom nobody is mapped for is an error" {
+@test "a user whose id is not mapped is an error" {
 	mkdir -p one/bin
 	give one
 	"$here/store.py" big one user=70000 >/dev/null
@@ -453,7 +453,7 @@ nobody_called() {
 	[ "${lines[*]}" = $'700:701\r /srv/app\r' ]
 }
 
-@test "exec -u sees whom somebody has added since, and who was there when there is no file" {
+@test "exec -u finds users that were added since, and those of the image if the file is gone" {
 	imported
 	"$HUTCH" create --image owners:1 --idmap ranges box
 	hutch exec box sh -c 'echo "late:x:71:72::/late:/bin/sh" >>/etc/passwd; echo "team:x:73:late" >>/etc/group'
@@ -471,7 +471,7 @@ nobody_called() {
 	nobody_called '-u www-data: look in /etc/passwd and /etc/group of the sandbox: Permission denied' -u www-data box
 }
 
-@test "exec -u says who is not there, and who cannot be" {
+@test "exec -u names a user that is not there, and one that cannot be" {
 	imported
 	"$HUTCH" create --image owners:1 --idmap ranges box
 	nobody_called '-u www: unable to find user www: no matching entries in passwd file' -u www box
@@ -500,7 +500,7 @@ nobody_called() {
 	nobody_called '-u www: unable to find user www: no matching entries in passwd file' -u www one
 }
 
-@test "diff sees what others have closed, and a snapshot keeps whose it is" {
+@test "diff sees folders that other users have closed, and a snapshot keeps owners" {
 	imported
 	hutch create --image owners:1 --idmap ranges box
 	hutch exec box sh -c 'cd /srv && echo more >>page && chown 34:35 twin && mkdir -m 700 shut &&

@@ -91,7 +91,7 @@ nothing_is_left() {
 	[ "$(field x digest)" != '' ]
 }
 
-@test "what an archive says it is called is its name, where none is given" {
+@test "the name in an archive is its name, if none is given" {
 	run -0 image import "$made/saved.tar"
 	[ "$output" = me/tool:2 ]
 	run -125 image import "$made/layout:one"
@@ -100,7 +100,7 @@ nothing_is_left() {
 	has "has no name in it"
 }
 
-@test "of several images in a layout one is named" {
+@test "one of several images in a layout is selected by name" {
 	run -125 image import "$made/layout" --name x
 	has "several images: one, two"
 	run -125 image import "$made/layout:three" --name x
@@ -110,7 +110,7 @@ nothing_is_left() {
 	run -0 image import "$made/layout:one" --name x
 }
 
-@test "what is no image is refused in a sentence, and nothing is left of it" {
+@test "a file that is no image is refused in a sentence, and nothing is left of it" {
 	echo no tar >text
 	mkfifo pipe
 	head -c 100000 "$made/root.tar" >cut.tar
@@ -250,7 +250,7 @@ hold_shared() {
 	[ -z "$(find "$store"/{blobs,layers,images} -mindepth 1)" ]
 }
 
-@test "nothing goes while somebody adds, and rm does not wait for it" {
+@test "nothing is removed during an import, and rm does not wait for it" {
 	image import "$made/root.tar" --name x
 	hold_shared "$store/lock"
 	run -0 image rm x
@@ -315,14 +315,14 @@ finds() {
 }
 
 # ROUNDS=200 for a run by hand.
-@test "whoever is killed leaves a store that works" {
+@test "a killed process leaves a store that works" {
 	gzip -k <"$made/root.tar" >gz.tgz
 	run -0 python3 "$here/killer_store.py" "$HUTCH" "${ROUNDS:-12}" "$made/layout:two" \
 		"$made/saved.tar" "$made/root" gz.tgz
 	has "${ROUNDS:-12} rounds, [0-9]+ killed"
 }
 
-@test "what is exported is read by others, comes in again, and is the same every time" {
+@test "an export is read by other tools, imported again, and the same every time" {
 	room work
 	cd work
 	image import "$made/layout:two" --name me/x:2

@@ -65,7 +65,7 @@ merged() {
 	done
 }
 
-@test "what bzip2 made smaller is refused, and nothing is left of it" {
+@test "a layer compressed by bzip2 is refused, and nothing is left of it" {
 	python3 -c 'import bz2,sys; sys.stdout.buffer.write(bz2.compress(__import__("os").urandom(10240)))' >bzip2
 	run -1 "$L" bzip2
 	[[ $output == "protocol: "*"no tar"* ]]

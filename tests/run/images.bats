@@ -75,13 +75,13 @@ OF
 	[ "$(state_of img)" = "$before" ]
 }
 
-@test "what one sandbox wrote, the next one does not find" {
+@test "files that one sandbox wrote are not in the next one" {
 	imaged img sh -c 'echo x >/data/new; rm /data/file'
 	inside --image "dir:$T/img" -v /usr:/usr:ro ls /data
 	[ "${lines[*]}" = "file other" ]
 }
 
-@test "a folder of somebody else's can be read and not written to" {
+@test "a folder of another user can be read and not written to" {
 	foreign
 	chmod -R a+rX img
 	inside --image "dir:$T/img" -v /usr:/usr:ro sh -c 'cat /data/file; echo x >/data/file; rm /data/file; touch /data/x'

@@ -122,7 +122,7 @@ says() {
 	[ "$status" -eq 0 ]
 }
 
-@test "whoever is told of its end can start it again, and of two that do at once one does" {
+@test "a client that is told of the end can start it again, and of two at once one succeeds" {
 	kept
 	local round
 	for round in 1 2 3 4 5 6 7 8; do
@@ -172,7 +172,7 @@ says() {
 	[ ! -e data/hutch/kept/two ]
 }
 
-@test "what was changed in folders with :cow goes on too, until it is applied" {
+@test "changes in folders with :cow are kept, too, until they are applied" {
 	room ws
 	kept -v ws:/ws:cow
 	in_box 'echo one >/ws/new'
@@ -387,7 +387,7 @@ released() {
 	[ "$(ls -A data/hutch/kept)" = "$id" ]
 }
 
-@test "what cannot be kept is an error, and so is what was kept by another version" {
+@test "a sandbox that cannot be kept is an error, and so is one kept by another version" {
 	says 125 '--keep keeps what is written over an image' create --keep box
 	says 125 '--keep keeps what is written, and --read-only' create --keep --read-only --image "dir:$T/img" box
 	says 125 '--keep is a flag of hutch create' run --keep true
@@ -452,6 +452,6 @@ kept_of_store() {
 	[ "$status" -eq 0 ]
 }
 
-@test "whoever is killed at a random instant, it lives or is kept, and goes on" {
+@test "after a kill of any process at a random instant the sandbox lives or is kept, and goes on" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-25}" "$here/killer_kept.py" "$HUTCH" "$T/img"
 }

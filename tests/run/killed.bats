@@ -24,7 +24,7 @@ setup_file() {
 	"$here/killer.py" "$HUTCH" "$T"
 }
 
-@test "whoever is killed of a sandbox with a name, its record is left and the name is free" {
+@test "after a kill of any process of a named sandbox its record is left and the name is free" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-100}" \
 		"$here/killer_named.py" "$HUTCH" "$T"
 }

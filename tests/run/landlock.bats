@@ -163,7 +163,7 @@ left() {
 		--workspace data -v "$T/data/inner:$T/data/inner:ro" true
 }
 
-@test "what needs namespaces is an error that says so" {
+@test "an option that needs namespaces is an error that says so" {
 	room work
 	for flags in '--image dir:/' '-u root' '--hostname x' '-t' '--read-only' '--idmap ranges' \
 		'--cap-add NET_BIND_SERVICE' '--memory 64m' '--cpus 1' '--pids-limit 9' '--disk 9m' \
@@ -318,7 +318,7 @@ listens() {
 	[ -z "$(left)" ]
 }
 
-@test "what forks as fast as it can is ended with it" {
+@test "a process that forks as fast as it can is ended with the sandbox" {
 	needs_signals
 	# All tasks of the user count, including those of other tests, but not
 	# those of this shell.
@@ -406,7 +406,7 @@ asleep() {
 	ended 125
 }
 
-@test "children that hutch had before are nobody's to end" {
+@test "children that hutch had before are not ended" {
 	# The shell becomes hutch, so that a process that it has started is a
 	# child of hutch.
 	bash -c 'sleep 1000 >/dev/null 2>&1 3>&- & echo $! >beside; exec "$@"' - \

@@ -54,7 +54,7 @@ script='cat "$1/read" && echo new >"$1/written" && "$2/tool" && echo x >"$1/made
 	echo >/dev/tcp/192.0.2.1/443
 	mount -t tmpfs none /tmp || true'
 
-@test "what is learned lets the same command through, and nothing less does" {
+@test "the learned policy lets the same command through, and nothing less does" {
 	learns bash -c "$script" - "$HOME" "$tools"
 	[ "$status" -eq 0 ]
 	[ "$output" = $'read\ntool\nnew' ]
@@ -166,7 +166,7 @@ hutch_has_changes() {
 	tells 'fifo is not in the policy'
 }
 
-@test "what is there is not written over, and what the command may write to is refused" {
+@test "an existing policy file is not overwritten, and one that the command may write is refused" {
 	echo mine >out/p.json
 	refuses ".*p\.json: it is there already" --learn "$T/out/p.json" true
 	[ "$(<out/p.json)" = mine ]
@@ -191,7 +191,7 @@ hutch_has_changes() {
 	[ "$(<out/p.json)" = mine ]
 }
 
-@test "what cannot be learned from is an error that says why" {
+@test "a command that cannot be learned from is an error that says why" {
 	echo '{"defaultAction": "SCMP_ACT_ALLOW"}' >all.json
 	mkdir img
 	refuses "--learn with --dry-run" --learn "$T/out/p.json" --dry-run true

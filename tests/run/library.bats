@@ -49,7 +49,7 @@ done_by() {
 	done_by do_actions stream_actions
 }
 
-@test "it is watched and steered, and its end is told to everybody" {
+@test "a sandbox is watched and steered, and its end is told to every handle" {
 	done_by watch_and_steer read_what_the_supervisor_logs
 }
 
@@ -77,7 +77,7 @@ done_by() {
 	done_by hold_a_keeper_to_the_protocol bound_what_a_keeper_says give_up_on_a_silent_keeper
 }
 
-@test "what a keeper hands out where there is no descriptor or no memory is an error that says so" {
+@test "a take without a free descriptor or memory is an error that says so" {
 	done_by find_no_descriptor_for_a_sandbox take_where_there_is_no_memory
 }
 
@@ -85,7 +85,7 @@ none_is_left() {
 	[[ -z $("$HUTCH" ps -q) ]]
 }
 
-@test "of threads at one handle each gets its own answers" {
+@test "each of several threads at one handle gets its own answers" {
 	done_by give_each_thread_its_answers wait_without_being_busy
 }
 
@@ -123,7 +123,7 @@ none_is_left() {
 		say_that_there_is_no_memory
 }
 
-@test "what comes from the other end is bounded and held to the protocol" {
+@test "messages of the other end are bounded and checked against the protocol" {
 	done_by hold_lines_to_the_protocol bound_a_line bound_what_nobody_takes \
 		keep_time_though_there_is_always_more
 }
@@ -142,7 +142,7 @@ declared() {
 	grep -A1 '^HUTCH_API' "$top/include/hutch.h" | grep -oE '\bhutch_[a-z_]+\(' | tr -d '(' | sort -u
 }
 
-@test "what is exported is what the header declares and the map lists, with its version" {
+@test "exports are the functions that the header declares and the map lists, with their version" {
 	lib=$BUILD/lib/libhutch.so.0
 	[ "$(declared | wc -l)" -gt 30 ]
 	diff <(declared) <(grep -oE '^	hutch_[a-z_]+' "$top/lib/libhutch.map" | tr -d '\t' | sort)

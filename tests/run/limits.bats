@@ -118,7 +118,7 @@ no_cgroup() {
 	done
 }
 
-@test "a bus that nobody answers on is none, and a false one is told" {
+@test "a bus without an answer does not count, and a false one is reported" {
 	no_cgroup
 	# The socket is bound, but has no listener.
 	as_who /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \

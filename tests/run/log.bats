@@ -42,7 +42,7 @@ told() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
-@test "that its supervisor was killed is told, at any level, and is there afterwards" {
+@test "a kill of the supervisor is logged, at any level, and is there afterwards" {
 	told error
 	kill -KILL "$(supervisor_of)"
 	hutch wait box
@@ -67,7 +67,7 @@ told() {
 	has 'supervisor: exec.start of .*secret-hidden'
 }
 
-@test "who follows is told as it comes, to the end" {
+@test "a client that follows the log gets each message as it comes, to the end" {
 	told info
 	"$HUTCH" logs --supervisor -f box >followed &
 	local follower=$!
@@ -77,7 +77,7 @@ told() {
 	grep -q ' info  supervisor: ended {"record":{"reason":"killed"' followed
 }
 
-@test "what is no level or format is an error, and errors are objects where that is asked for" {
+@test "an unknown level or format is an error, and errors are objects if asked for" {
 	local words
 	for words in '--log-level loud' '--log-level=' '--log-format xml'; do
 		# shellcheck disable=SC2086 # words

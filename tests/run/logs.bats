@@ -9,7 +9,7 @@ teardown() {
 	end
 }
 
-@test "what the content has all of has no log, and what is cut has one with every byte" {
+@test "output that is shown whole has no log, and cut output has one with every byte" {
 	acts '
 o = run("seq 1 3000; ls -A /run/hutch/log")
 assert o.hutch["log"] is None and o.content.endswith("3000") and o.meta["suffix"] == "\n[The command completed with exit code 0.]"

@@ -136,13 +136,13 @@ is_paused() {
 	[ "$(cat out)" = $'a\nb' ]
 }
 
-@test "who has given up his capabilities makes no more than he could himself" {
+@test "a process that has given up its capabilities makes no more names than it could itself" {
 	does -u root "${guarded[@]}" -- give_up_capabilities
 	chmod 755 w/sub/closed
 	[[ $status == 0 && $output == refused ]]
 }
 
-@test "a link that somebody else has put where all may write is not followed" {
+@test "a link that another user has put where all may write is not followed" {
 	is_root || skip "this host has no other user for whom an ordinary one could make a link"
 	mkdir -m 1777 w/all && chmod 1777 w/all
 	ln -s ../sub/target w/all/theirs && chown -h 4321 w/all/theirs
@@ -151,7 +151,7 @@ is_paused() {
 	[[ $output == x && $stderr == *'Permission denied'* ]]
 }
 
-@test "who makes the names can do little else" {
+@test "the deputy, which makes the names, can do little else" {
 	start "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
@@ -168,7 +168,7 @@ is_paused() {
 	[ "$(stat -c %U "/proc/$(deputy_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
 }
 
-@test "what it could not hold is refused to everybody inside" {
+@test "a file that the deputy could not hold is refused to every process inside" {
 	does "${guarded[@]}" -- calls_that_go_around
 	[ "$(xargs <<<"$output")" = 'openat2 ENOSYS io_uring_setup EPERM chroot EPERM landlock_create_ruleset ENOTSUP btrfs EPERM' ]
 }
@@ -200,7 +200,7 @@ is_paused() {
 	[[ $output == *"\"unprotected\":"*"$T/w/.bashrc was made"* ]]
 }
 
-@test "when who makes the names ends, so does the sandbox, and it says why" {
+@test "when the deputy ends, so does the sandbox, and hutch says why" {
 	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	deputy=$(deputy_of "$pid")
@@ -230,7 +230,7 @@ is_paused() {
 	one_sentence '--protect-missing: the filter around this process has a listener already'
 }
 
-@test "where nothing is shown :rw nobody is asked" {
+@test "without a :rw folder no deputy is asked" {
 	inside --dry-run --workspace "$T/w:cow" --protect .bashrc --protect-missing -- true
 	never grep -q 'names are made' <<<"$output"
 	inside --dry-run "${guarded[@]}" -- true

@@ -40,7 +40,7 @@ value() {
 	[[ $status == 0 && -z $output$stderr ]]
 }
 
-@test "what one command leaves behind the next one finds" {
+@test "files that one command leaves are there for the next one" {
 	make box
 	"$HUTCH" exec box sh -c 'echo kept >/workspace/file'
 	hutch exec box cat file
@@ -84,7 +84,7 @@ value() {
 	done
 }
 
-@test "-e, --env-file, -w and -u say who and where a command is" {
+@test "-e, --env-file, -w and -u set the environment, folder and user of a command" {
 	make box
 	echo FROM=file >env
 	hutch exec -e A=b --env-file env -w /tmp box sh -c 'echo "$A $FROM $PWD $USER"'
@@ -94,7 +94,7 @@ value() {
 	fails_with 125 "sandbox 'box': .*/nowhere.*" exec -w /nowhere box true
 }
 
-@test "what cannot be run is 126 or 127, as a shell has it" {
+@test "a command that cannot be run is 126 or 127, as in a shell" {
 	make box
 	fails_with 127 "sandbox 'box': .*no-such-program.*" exec box no-such-program
 	fails_with 126 "sandbox 'box': .*/etc/passwd.*" exec box /etc/passwd
@@ -387,7 +387,7 @@ handed() {
 	[[ $(value '[1]["name"]') == '"two"' && $(value '[1]["exit"]["reason"]') == '"host_gone"' ]]
 }
 
-@test "stop waits for those who end by themselves, several at once" {
+@test "stop waits for processes that end by themselves, several at once" {
 	# Each process reports when it was asked to end, and ends on request.
 	# SIGHUP, which comes too, would end it earlier.
 	room w
@@ -466,7 +466,7 @@ handed() {
 	grep -q "^hutch: sandbox 'box' has ended (killed)" err
 }
 
-@test "so it does when the supervisor is killed by the kernel or its owner" {
+@test "a command ends with 137, too, when the kernel or the owner kills the supervisor" {
 	for n in 1 2; do
 		make "box$n"
 		inner=$(output=$("$HUTCH" inspect "box$n") && value '[0]["pid"]')
@@ -504,7 +504,7 @@ handed() {
 	[[ $(value '[0]["exit"].keys() ^ {"reason", "exit_code", "limit", "message", "remedy", "ended"} == set()') == true ]]
 }
 
-@test "a name that is none, or nobody's, is one clear sentence for each verb" {
+@test "an invalid or unknown name is one clear sentence for each verb" {
 	long=$(printf 'x%.0s' {1..4096})
 	for verb in exec shell connect inspect logs events stats wait pause unpause stop kill rm; do
 		for name in ../x $'a\nb' "$long" .hidden ''; do
@@ -526,7 +526,7 @@ fails_with_any() {
 	((${#stderr_lines[@]} <= 2))
 }
 
-@test "one that has ended is told from one that never was" {
+@test "a sandbox that has ended is told from one that never was" {
 	make box
 	"$HUTCH" kill box
 	fails_with 125 "sandbox 'box' has ended \(killed\)" exec box true
@@ -580,7 +580,7 @@ logged() {
 	"$HUTCH" logs box | grep -qx "$1"
 }
 
-@test "what is not told is an error: stdout on a full disk" {
+@test "output that cannot be written is an error: stdout on a full disk" {
 	full() { catch bash -c '"$0" "$@" >/dev/full' "$HUTCH" "$@" && [ "$status" = 125 ] && one_sentence "$sentence"; }
 	sentence="write the name of sandbox 'box', which is there: No space left" full create box
 	[[ ${stderr_lines[1]} == 'hutch: hint: hutch rm -f box'* ]]

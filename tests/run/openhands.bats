@@ -65,7 +65,7 @@ block() {
 	"$HUTCH" policy check ./box.json
 }
 
-@test "what is not there is answered as the page says" {
+@test "a feature that is missing is answered as the page says" {
 	for name in run_ipython:code browse:url browse_interactive:browser_actions; do
 		echo "{\"action\":\"${name%:*}\",\"args\":{\"${name#*:}\":\"x\"}}"
 	done | "$HUTCH" act >out

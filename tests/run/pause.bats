@@ -101,7 +101,7 @@ holds() {
 	until_true went_on
 }
 
-@test "a timer with SIGCONT wakes nobody who is paused" {
+@test "a timer with SIGCONT wakes no paused process" {
 	holds alone
 	# And a second time.
 	"$HUTCH" pause box
@@ -109,15 +109,15 @@ holds() {
 	"$HUTCH" rm -f box
 }
 
-@test "nor a thread of many" {
+@test "a timer with SIGCONT wakes no thread of many either" {
 	holds threads
 }
 
-@test "nor one that cannot be looked at" {
+@test "a timer with SIGCONT wakes no undumpable process either" {
 	holds hidden
 }
 
-@test "nor one that goes on as its own child all the time" {
+@test "a timer with SIGCONT wakes no process that goes on as its own child all the time" {
 	wakes forks
 	hutch pause box
 	[[ $status == 0 && -z $stderr ]]
@@ -128,7 +128,7 @@ holds() {
 	until_true went_on
 }
 
-@test "nor one whose parent waits for it in vfork, and that one goes on, too" {
+@test "a timer with SIGCONT wakes no child of vfork, and its parent goes on, too" {
 	holds vfork
 	[ ! -e w/parent ]
 	touch w/go
@@ -137,7 +137,7 @@ holds() {
 	until_true test -s w/one
 }
 
-@test "who was stopped before a pause is so after it, and nobody is told of either" {
+@test "a process that was stopped before a pause is so after it, and its parent is told of neither" {
 	wakes job
 	is_told() { [[ $(cat w/told) == 0000000001 ]]; }
 	until_true is_told
@@ -169,7 +169,7 @@ holds() {
 }
 
 # The kernel then checks rights over the owner of the file (would_dump()).
-@test "so is a program that its user may not read" {
+@test "a program that its user may not read is paused, too" {
 	is_root || skip "the file is to be of another user's"
 	wakes alone
 	rm w/one
@@ -187,7 +187,7 @@ holds() {
 # An execve(2) of a process with threads waits until the tracer reaps the
 # threads that have ended, and a tracer that wants to trace the process waits
 # for the execve.
-@test "one that is in execve with many threads all the time is paused" {
+@test "a process that is in execve with many threads all the time is paused" {
 	wakes execs
 	for _ in {1..10}; do
 		"$HUTCH" pause box
@@ -209,7 +209,7 @@ holds() {
 	"$HUTCH" exec box true
 }
 
-@test "a stop ends who is paused" {
+@test "a stop ends paused processes" {
 	wakes alone
 	"$HUTCH" pause box
 	hutch stop -t 0 box
@@ -238,7 +238,7 @@ is_in_state() { # STATE
 
 # The kernel closes the descriptors of pid 1 before it kills the processes of
 # its namespace.
-@test "the death of pid 1 gives nobody who is paused a moment" {
+@test "the death of pid 1 gives no paused process a moment" {
 	local n
 	for ((n = 0; n < 8; n++)); do
 		wakes threads
@@ -255,7 +255,7 @@ is_in_state() { # STATE
 	done
 }
 
-@test "a timer with SIGCONT gives nobody a moment to write to what was replaced on the host" {
+@test "a timer with SIGCONT gives no process a moment to write to a file replaced on the host" {
 	loses alone
 	until_true is_in_state paused
 	stands

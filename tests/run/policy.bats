@@ -32,7 +32,7 @@ wrong_key() {
 	wrong "{\"version\":1,$1}" "$2"
 }
 
-@test "what a policy says is what the flags say" {
+@test "a policy means the same as the flags" {
 	policy p/one.json '"env":{"A":"1","B":"two words"},"user":"root","hostname":"box","workdir":"/tmp",
 		"limits":{"ulimits":{"nofile":"100:200"},"timeout":"30s"},"tmpfs":["/var/x:size=1m"]'
 	inside --policy p/one.json sh -c 'echo $A $B; id -u; hostname; pwd; ulimit -Sn; ulimit -Hn; df -k /var/x | tail -1 | tr -s " " | cut -d" " -f2'
@@ -90,7 +90,7 @@ wrong_key() {
 	EOF
 }
 
-@test "what one command alone has is passed over by the others" {
+@test "settings for one command alone are ignored by the others" {
 	policy p.json '"limits":{"ttl":"1h","idle_timeout":"1h"},"entrypoint":"x"'
 	inside --policy p.json true
 	[[ $status == 125 && $stderr == *"--entrypoint"* ]]
@@ -120,7 +120,7 @@ wrong_key() {
 	[[ $output == project ]]
 }
 
-@test "what is wrong is one sentence, with the file and the place in it" {
+@test "an error is one sentence, with the file and the place in it" {
 	wrong '' '.*line 1, column 1'
 	wrong '{"version":1,}' '.*line 1, column 14'
 	wrong $'{"version":1,\n "hostname":tru}' '.*line 2, column'
@@ -229,7 +229,7 @@ wrong_key() {
 	[[ $status == 125 ]] && grep -q '"kind":"not_found"' json
 }
 
-@test "an agent's changes are kept apart until somebody applies them" {
+@test "the changes of an agent are kept apart until a user applies them" {
 	mkdir project
 	echo before >project/f
 	give project

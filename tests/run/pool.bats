@@ -58,7 +58,7 @@ asks() {
 	count_is 2 "$HUTCH" ps -q
 }
 
-@test "what is being made for a pool is as little shown as what waits" {
+@test "sandboxes that are being made for a pool are hidden like those that wait" {
 	local size=${ROUNDS:-8}
 	"$HUTCH" pool create p --size "$size" >/dev/null
 	for ((i = 0; i < size * 2; i++)); do
@@ -80,7 +80,7 @@ asks() {
 	[[ $status == 0 && $output == box ]]
 }
 
-@test "what waits is nobody's: it can be looked at and ended, and no more" {
+@test "a waiting sandbox has no holder: it can be inspected and ended, and no more" {
 	pool p --size 1
 	name=$("$HUTCH" ps -aq)
 	hutch exec "$name" true
@@ -108,14 +108,14 @@ asks() {
 	one_sentence '-d makes no sense'
 }
 
-@test "a sandbox whose name cannot be told is not left behind" {
+@test "a sandbox whose name cannot be printed is not left behind" {
 	pool p --size 1
 	sh -c '"$1" pool take --name box p >/dev/full' sh "$HUTCH" 2>err && false
 	grep -q "the name of sandbox 'box'" err
 	until_true count_is 0 "$HUTCH" ps -q
 }
 
-@test "a sandbox whose name nobody reads any more is not left behind" {
+@test "a sandbox whose name is not read any more is not left behind" {
 	pool p --size 1
 	mkfifo names
 	exec {reader}<>names {writer}>names {reader}<&-
@@ -130,13 +130,13 @@ asks() {
 	until_true count_is 0 "$HUTCH" ps -q
 }
 
-@test "fifty who take at once get a sandbox each, and none twice" {
+@test "fifty takers at once get a sandbox each, and none twice" {
 	pool p --size 4
 	asks 'takers(50)'
 	[ "$(of p taken)" = 50 ]
 }
 
-@test "a pool that is empty makes who takes wait, for as long as he says" {
+@test "a take waits at an empty pool, for as long as it was told" {
 	pool p --size 1 --timeout 1h
 	asks 'patience()'
 	for name in a b c d; do
@@ -148,7 +148,7 @@ asks() {
 	[[ $stderr == *'hutch pool ls'* ]]
 }
 
-@test "what cannot be handed out is not taken" {
+@test "a sandbox that cannot be handed out is not taken" {
 	pool p --size 1
 	hutch pool take -d p
 	[ "$status" = 125 ]
@@ -180,7 +180,7 @@ asks() {
 	pool p --size 1 # the name is free
 }
 
-@test "what dies while it waits is replaced, and never handed out" {
+@test "a sandbox that dies while it waits is replaced, and never handed out" {
 	pool p --size 2
 	dead=$("$HUTCH" ps -aq | head -n 1)
 	# Both its supervisor and its janitor have the name in their arguments,
@@ -199,7 +199,7 @@ lost_one() {
 	[[ $(of p lost) == 1 ]]
 }
 
-@test "a pool whose sandboxes cannot be made says why, and is none" {
+@test "a pool whose sandboxes cannot be made gives the reason, and is not made" {
 	hutch pool create p --workspace /no/such
 	[[ $status == 125 && -z $output ]]
 	one_sentence '.*/no/such'
@@ -243,7 +243,7 @@ has_ended() { # PID, of which nothing is left but its number
 	[[ -z $(tr -d '\0' 2>/dev/null <"/proc/$1/cmdline") ]]
 } 2>/dev/null
 
-@test "one that cannot even read its options is given up, and the pool says why" {
+@test "a maker that cannot even read its options is given up, and the pool gives the reason" {
 	starves p
 	catch timeout "$PATIENCE" "$HUTCH" pool take p
 	[ "$status" = 125 ]
@@ -260,7 +260,7 @@ has_ended() { # PID, of which nothing is left but its number
 	[ "$(of p error)" = null ]
 }
 
-@test "one that cannot even read its options ends with its pool, whatever that ends of" {
+@test "a maker that cannot even read its options ends with its pool, however the pool ends" {
 	starves p
 	hutch pool rm p
 	[ "$status" -eq 0 ]
@@ -277,7 +277,7 @@ has_ended() { # PID, of which nothing is left but its number
 	until_true count_is 0 "$HUTCH" pool ls -q
 }
 
-@test "that hutch create has read its options shows before it pulls an image, which may take long" {
+@test "hutch create reports that it has read its options before it pulls an image" {
 	asks 'pulls()'
 }
 
@@ -330,7 +330,7 @@ has_ended() { # PID, of which nothing is left but its number
 	[ "$status" = 0 ]
 }
 
-@test "what no pool can be is an error" {
+@test "an impossible pool is an error" {
 	words_are_refused 'the pool needs a name'
 	words_are_refused 'the name of the pool comes before .--image.' --image host p
 	words_are_refused '--size takes 1 to 512, not .0.' p --size 0
@@ -378,7 +378,7 @@ hint_is() { # TEXT
 	[[ ${stderr_lines[1]} == "hutch: hint: $1" ]]
 }
 
-@test "who takes a pool for a sandbox is told that it is a pool" {
+@test "a verb that gets the name of a pool for a sandbox says that it is a pool" {
 	pool p --size 1
 	hutch exec p true
 	[ "$status" = 125 ]
@@ -443,6 +443,6 @@ words_are_refused() { # PATTERN WORD...
 	until_true count_is 2 "$HUTCH" ps -aq
 }
 
-@test "whoever is killed at a random instant, what was taken lives, and of the pool nothing is left" {
+@test "after a kill of any process at a random instant, taken sandboxes live, and the pool leaves nothing" {
 	as_who env PYTHONDONTWRITEBYTECODE=1 ROUNDS="${ROUNDS:-8}" "$here/killer_pool.py" "$HUTCH" "$T"
 }

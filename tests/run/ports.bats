@@ -98,7 +98,7 @@ hosts() {
 	more hold_many "$port" 300 "$PATIENCE"
 }
 
-@test "-p: who does not read, on either side, keeps back nobody else" {
+@test "-p: a side that does not read delays no other connection" {
 	port=$(free_port)
 	serves -p "$port:8000"
 	client slow "$port"
@@ -183,7 +183,7 @@ has_zombie() {
 }
 
 # More than pipes hold: the sockets still have it when the server has ended.
-@test "-p: what was said before the end arrives whole, and who takes none of it holds up nobody" {
+@test "-p: data sent before the end arrives whole, and a client that reads none delays no other" {
 	says_and_ends 4 2000000
 	mkfifo "$T/gone"
 	client unread "$port" 3 2000000 <"$T/gone" &
@@ -510,7 +510,7 @@ descriptors() {
 	client echo "$(cat port)"
 }
 
-@test "port.add: a client that makes its socket block again, at any instant, holds up nobody" {
+@test "port.add: a client that makes its socket blocking again, at any instant, delays no other" {
 	make
 	as_who python3 "$here/ports_more.py" block_again "$XDG_RUNTIME_DIR/hutch/box/control.sock" \
 		"${VISITS:-100}" "$PATIENCE"

@@ -95,7 +95,7 @@ left_by_hutch() {
 	[ "$output" = "none is left" ]
 }
 
-@test "38: kill -1 inside kills the sandbox's own and nobody else" {
+@test "38: kill -1 inside kills processes of the sandbox and no others" {
 	sleep 1000 3>&- &
 	other=$!
 	started+=("$other")

@@ -140,7 +140,7 @@ box_that_lost() {
 	one_sentence "sandbox 'box': the sandbox is paused"
 }
 
-@test "it is not unpaused but by who insists, and then that name is nobody's concern any more" {
+@test "only unpause --force lets it go on, and then that name is not watched any more" {
 	box_that_lost
 	hutch unpause box
 	[ "$status" -eq 125 ]
@@ -169,7 +169,7 @@ box_that_lost() {
 	[ ! -e w/.git/hooks/evil ]
 }
 
-@test "one that was paused by somebody stays so, and is not let go by him" {
+@test "a sandbox that was paused before the loss stays paused, and a plain unpause is refused" {
 	as_who cp w/.git/config w/.git/config.lock
 	"$HUTCH" create --workspace "$T/w" "${protects[@]}" box
 	"$HUTCH" pause box 2>/dev/null
@@ -191,7 +191,7 @@ box_that_lost() {
 	done
 }
 
-@test "who may watch nothing more is told so, and who accepts it gets the sandbox" {
+@test "a user without inotify instances gets an error, or with --best-effort the sandbox" {
 	for bound in instances watches; do
 		catch outer sh -c "echo 0 >/proc/sys/user/max_inotify_$bound; exec \"\$@\"" - \
 			"$HUTCH" run --workspace "$T/w" "${protects[@]}" -- true

@@ -36,7 +36,7 @@ told() {
 	done
 }
 
-@test "what was refused is in the object, with a count, and what programs only try is not" {
+@test "refused calls are in the object, with a count, and calls that programs only try are not" {
 	needs_listener
 	inside --json "${shown[@]}" sh -c '"$@" calls; "$@" storm 20' - "${python[@]}"
 	[ "$status" -eq 0 ]

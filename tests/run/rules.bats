@@ -44,7 +44,7 @@ act() {
 	timeout "$PATIENCE" "$HUTCH" act --workspace "$T/w" "$@" >out
 }
 
-@test "what is denied is not done, with the reason, and the rest is" {
+@test "a denied action is not done, with the reason, and the rest is" {
 	{
 		run_of 1 "touch before; echo \$(git push origin); touch after"
 		run_of 2 "git status; echo fine"
@@ -89,7 +89,7 @@ assert by[3]["observation"] in ("edit", "read"), by[3]'
 	[[ $(ls -A w) == other ]]
 }
 
-@test "who can be asked is asked, and what was confirmed is done in its turn" {
+@test "a client that can be asked is asked, and a confirmed action is done in its turn" {
 	talk '
 for n, path in (1, "kept"), (2, "kept2"), (3, "a/kept"):
     send("write", n, path=path, content="x")
@@ -122,7 +122,7 @@ ended()' --workspace "$T/w" --confirm --rule "$ask"
 	said 'assert by[2]["content"] == "here" and by[1]["extras"]["error_id"] == "HUTCH$REFUSED" and len(asks) == 1'
 }
 
-@test "who has been asked and says nothing more has said no" {
+@test "a client that was asked and sends nothing more has said no" {
 	"$HUTCH" create --workspace "$T/w" --rule "$ask" box
 	local goes='
 send("write", 1, path="kept", content="x")
@@ -158,7 +158,7 @@ ended()' --confirm --rule '{"command":"echo **","decision":"ask","reason":"it sa
 		--rule '{"command":"rm **","decision":"ask","reason":"it removes","risk":"high"}'
 }
 
-@test "what was asked about can be taken back" {
+@test "an action that a client was asked about can be cancelled" {
 	{
 		write_of 1 kept
 		printf '{"action":"cancel","args":{"id":1}}\n'
@@ -183,7 +183,7 @@ ended()' --confirm --rule '{"command":"echo **","decision":"ask","reason":"it sa
 	said 'assert "<secret-hidden>" in asks[0]["about"], asks'
 }
 
-@test "a sandbox with a name has the rules that it was made with, and asks whoever sent the action" {
+@test "a named sandbox has the rules that it was made with, and asks the sender of the action" {
 	"$HUTCH" create --workspace "$T/w" --rule "$deny" --rule "$ask" box
 	talk '
 send("run", 1, command="git push")
@@ -200,7 +200,7 @@ ended()' box --confirm
 	[[ $(cat w/kept) == "by hand" ]]
 }
 
-@test "at the control socket it is a notification, and only who was asked can answer" {
+@test "at the control socket the question is a notification, and only the asked client can answer" {
 	! is_root || skip "the socket is that of the user for whom root stands"
 	"$HUTCH" create --workspace "$T/w" --rule "$ask" box
 	python3 "$here/rules.py" ask_at_the_socket "$XDG_RUNTIME_DIR/hutch/box/control.sock" "$PATIENCE"

@@ -81,7 +81,7 @@ run("printf \"%0995d%s\\n\" 0 \"$TOKEN\" >long")
 assert a.action("grep", pattern="0", path="long").content == "long:1:" + "0" * 995 + M + "[... 9 more bytes]"' --secret TOKEN
 }
 
-@test "what is streamed is hidden, in whatever pieces it comes, and nothing else waits" {
+@test "streamed secrets are hidden, in whatever pieces they come, and no other output waits" {
 	acts '
 def events():
     text, o = "", receive()
@@ -125,7 +125,7 @@ assert o.observation == "error" and "262144" in o.content
 assert run("echo ${S10-none}").content == "none"' -e P='plain value'
 }
 
-@test "what a value has in common with our own words leaves the line as it is" {
+@test "a value that occurs in keys of hutch leaves the line as it is" {
 	acts '
 o = run("echo run content observation main n123; printf \"\\n123\"; echo {}:,")
 assert o.observation == "run" and o.extras["metadata"]["exit_code"] == 0
@@ -133,7 +133,7 @@ assert o.content == "run " + M + " " + M + " " + M + " " + M + "\n\n123{}:,"' --
 		--secret C=main --secret D=n123 --secret E='"extras"' --secret F='null' --secret G='run ' --secret H=':{"'
 }
 
-@test "of a sandbox with a name nothing is told, kept or written either" {
+@test "secrets of a named sandbox are not shown, kept or written either" {
 	"$HUTCH" create --secret TOKEN box >"$T/made"
 	catch "$HUTCH" act box <<<'{"action":"run","args":{"command":"echo \"$TOKEN\""}}'
 	[[ $output == *"\"content\":\"$M\""* ]]

@@ -60,11 +60,11 @@ plays() {
 	plays "input"
 }
 
-@test "what ended while nobody waited is told to who asks" {
+@test "the end of a command while no action waits is reported to the next action that asks" {
 	plays "ended unseen, then nothing"
 }
 
-@test "what ended while nobody waited is beside a new command's own output" {
+@test "the end of a command while no action waits is shown beside the output of a new command" {
 	plays "ended unseen, then a command"
 }
 

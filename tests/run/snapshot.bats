@@ -49,7 +49,7 @@ lines_of() {
 	"$HUTCH" diff "$@" | sed -E 's/ +/ /g'
 }
 
-@test "what was written to the root is listed against the image" {
+@test "files written to the root are listed against the image" {
 	made box
 	[[ -z $(lines_of box) ]]
 	works box
@@ -68,7 +68,7 @@ M 8 /etc/passwd" ]]
 	[[ $(cat mine/etc/passwd mine/new) == $'changed\nnew' ]]
 }
 
-@test "what is as it was is no change, and what was mounted is none" {
+@test "an unchanged file is no change, nor is a mount" {
 	room work
 	made box --workspace work -v "$T/work:/data/deep:rw"
 	in_box box 'cp /etc/passwd /p; mv /p /etc/passwd; echo z >/bin/gone; rm /bin/gone; echo x >/workspace/f; echo y >/data/deep/g'
@@ -111,7 +111,7 @@ M 8 /etc/passwd" ]]
 	run -0 "$HUTCH" image verify
 }
 
-@test "of a fork there are forks, each over the one before" {
+@test "a fork can be forked, each over the one before" {
 	local i
 	made box0
 	for i in 1 2 3 4 5; do
@@ -196,7 +196,7 @@ M 8 /etc/passwd" ]]
 }
 
 # A SIGSTOP does not hold waker.c.
-@test "a timer with SIGCONT wakes nobody while a snapshot is read" {
+@test "a timer with SIGCONT wakes no process while a snapshot is read" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '
 import socket as s, sys
@@ -227,7 +227,7 @@ wait_until(is_woken)
 assert ran() == before, (ran(), before)' --image bb:1 -v "$(tool waker):/waker:ro"
 }
 
-@test "of who cannot be stopped there is no snapshot, and no fork" {
+@test "without a way to stop processes there is no snapshot, and no fork" {
 	made box -v "$(tool waker):/waker:ro"
 	"$HUTCH" exec -d box /waker traced /tmp
 	in_box box 'until [ -s /tmp/one ]; do :; done'
@@ -242,7 +242,7 @@ assert ran() == before, (ran(), before)' --image bb:1 -v "$(tool waker):/waker:r
 	done
 }
 
-@test "it goes on when whoever reads has gone, and stays paused if it was" {
+@test "a sandbox goes on when the reader has gone, and stays paused if it was" {
 	! is_root || skip "as root, the control socket is another user's"
 	"$here/control.py" "$HUTCH" '
 import socket as s
@@ -326,7 +326,7 @@ for method in "diff", "snapshot":
 wait(start("true"))' --image bb:1
 }
 
-@test "whoever reads waits until all stand still, and who was stopped in a call goes on with it" {
+@test "a reader waits until all stand still, and a process stopped in a call goes on with it" {
 	! is_root || skip "as root, the control socket is another user's"
 	room w
 	mkfifo w/go
@@ -358,7 +358,7 @@ while not os.path.exists("/proc/self/fd/%d/went" % folder) or look() == then:
     pass' --image bb:1 -v /usr:/usr:ro -v "$T/w:/w" -v "$here/snapshot.py:/slow.py:ro"
 }
 
-@test "what cannot be had says so, and what would help" {
+@test "an impossible snapshot is an error with a remedy" {
 	"$HUTCH" create host >/dev/null
 	local verb
 	for verb in "snapshot host" "commit host x:1" "fork host two" "diff host"; do
@@ -418,7 +418,7 @@ bytes_used() {
 	[[ $output == localhost/box:1 && -z $stderr ]]
 }
 
-@test "what a hostile inside has written is kept, or named as left out" {
+@test "files of a hostile inside are kept, or named as left out" {
 	made box
 	in_box box 'mkdir /h; echo s >/h/.wh.x; echo n >"/h/$(printf "new\nline \377")"; mkfifo /h/fifo
 		i=0; p=/h/d; while [ $i -lt 300 ]; do i=$((i+1)); p=$p/d; done; mkdir -p $p; echo deep >$p/f

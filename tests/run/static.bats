@@ -44,7 +44,7 @@ both = {o.cause: o.content for o in (receive(), receive())}
 assert both == {1001: "word", 1002: "said"}, both'
 }
 
-@test "what a static run has started ends when it is answered, whatever it did to stay" {
+@test "processes of a static run end when it is answered, whatever they did to stay" {
 	acts '
 LEFT = "sleep 4242"
 for how in (LEFT + " & true", LEFT + " & disown; true", "nohup " + LEFT + " >/dev/null 2>&1 & true",

@@ -76,7 +76,7 @@ python=(/usr/bin/python3 -SE /stdio.py)
 		(: </dev/tty) 2>/dev/null && echo yes || echo no'
 }
 
-@test "stdout that nobody reads any more ends the command" {
+@test "stdout without a reader ends the command" {
 	catch bash -c '"$0" run yes | head -1; echo "${PIPESTATUS[0]}"' "$HUTCH"
 	[ "${lines[0]}" = y ]
 	[ "${lines[1]}" -eq 141 ]

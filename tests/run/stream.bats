@@ -12,20 +12,20 @@ streams() {
 	"$here/stream.py" "$HUTCH" "$@"
 }
 
-@test "what nobody reads of hutch act --stream waits where it is printed, and nothing of it is lost" {
+@test "unread output of hutch act --stream waits where it is printed, and none is lost" {
 	streams act
 }
 
-@test "so it does in a sandbox that has a name" {
+@test "unread output waits in a named sandbox, too" {
 	streams named
 }
 
-@test "so it does for a client of the control socket" {
+@test "unread output waits for a client of the control socket, too" {
 	! is_root || skip "the socket is that of the user whom root stands for"
 	streams socket
 }
 
-@test "who does not read is waited for by its own command, and by nobody else's" {
+@test "a client that does not read delays its own command, and no other" {
 	! is_root || skip "the socket is that of the user whom root stands for"
 	streams many
 }

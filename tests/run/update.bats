@@ -17,7 +17,7 @@ refuses() {
 	[[ ${stderr_lines[1]} == *"$2"* ]]
 }
 
-@test "what was made without a limit has none to change" {
+@test "a sandbox made without a limit has none to change" {
 	"$HUTCH" create box
 	"$HUTCH" create other
 	hutch update --memory 64m --cpus 1.5 --pids-limit 20 box other
@@ -42,7 +42,7 @@ has_event() {
 	never has_event
 }
 
-@test "what no limit can be is an error before anybody is asked" {
+@test "an impossible limit is an error before the sandbox is asked" {
 	refuses 'needs a limit' '--pids-limit' nobody
 	refuses '--disk is the size of folders' 'another sandbox' --disk 8m nobody
 	refuses '--ulimit is given to processes as they start' 'another sandbox' --ulimit nofile=10 nobody

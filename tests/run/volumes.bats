@@ -164,7 +164,7 @@ teardown() {
 	[ "$output" = 1 ]
 }
 
-@test "what may not be read on the host may not be read inside" {
+@test "a file that may not be read on the host may not be read inside" {
 	echo x >w/closed
 	chmod 000 w/closed
 	inside -v "$T/w:/data" cat /data/closed
@@ -199,7 +199,7 @@ repository() {
 }
 protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/hooks" --protect .vscode --protect .mcp.json)
 
-@test "what is protected in a writable folder is read-only, and the rest is not" {
+@test "a protected file in a writable folder is read-only, and the rest is not" {
 	repository
 	inside --workspace "$T/w" "${protects[@]}" sh -c '
 		for f in .git/hooks/new .git/hooks/old .git/config .git/modules/m/hooks/h .vscode/tasks.json .vscode/x; do

@@ -51,7 +51,7 @@ held() {
 	held limits "limits are a share of the caller's"
 }
 
-@test "without no_new_privs, nothing can be confined, and nobody is ended for it" {
+@test "without no_new_privs, nothing can be confined, and no process is ended for it" {
 	started=("$(bash -c "exec -a $mark sleep 1000 >/dev/null 2>&1 3>&- & echo \$!")")
 	held privileges 'no privilege is there'
 	kill -0 "${started[0]}"

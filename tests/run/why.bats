@@ -97,7 +97,7 @@ ask_all() {
 	done | agree -v "$T/w/sub:/a:rw" -v "$T/w:/a/b:ro" --tmpfs /a/b/sub
 }
 
-@test "what is read-only, private, protected" {
+@test "why: read-only, private and protected files" {
 	things w
 	mkdir -p w/.git/hooks w/pkg/.vscode && echo x >w/.git/config && ln -s .git/config w/conf
 	give w
@@ -124,7 +124,7 @@ ask_all() {
 	printf '%s /h/.local/share%s\n' read '' write '' read /hutch write /hutch read /hutch/x write /hutch/x write /new | agree -v "$T/home:/h:rw"
 }
 
-@test "what is protected and not there" {
+@test "why: protected names that do not exist" {
 	needs_listener
 	things w
 	mkdir -p w/.git/info w/pkg
@@ -251,7 +251,7 @@ ask_all() {
 	[[ $status == 1 && $output == *"strict: read_only"* ]]
 }
 
-@test "what is no question, or has no answer, is one sentence" {
+@test "an invalid question, or one without an answer, is one sentence" {
 	hutch why
 	[[ $status == 125 ]]
 	one_sentence "hutch why takes a question"

@@ -42,7 +42,7 @@ for letter, least in (("y", 20), ("\u0436", 20), ("\u6f22", 10)):
     assert set(lines[0][6:]) == {letter} and len(lines[0]) <= size'
 }
 
-@test "what a session may hold is bounded, and given back with the report" {
+@test "the memory of a session is bounded, and freed with the report" {
 	[[ $BUILD != */asan ]] || skip "the sanitizers take memory of their own"
 	acts '
 pid = subprocess.run(["pgrep", "-P", str(act.pid), "hutch-executor"], capture_output=True, text=True).stdout.split()[0] \
