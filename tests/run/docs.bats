@@ -187,10 +187,10 @@ ends_with() {
 			grep -E '^\| [A-Z]' | cut -d'|' -f2 | tr -d ' ' | tr ',' '\n' | sort)
 }
 
-# names_of HEADING: prints the first cells of the table after it.
+# names_of HEADING: the first cells of the table, or the terms of the list, behind it.
 names_of() {
-	sed -n "/^## $1/,/^## /p" "$top/docs/hutch-doctor.md" | grep -E '^\| [a-z0-9]' |
-		cut -d'|' -f2 | tr -d ' '
+	sed -n "/^## $1/,/^## /p" "$top/docs/hutch-doctor.md" | grep -E '^[|-] [a-z0-9]' |
+		cut -d'|' -f2 | sed 's/^- //; s/:.*//' | tr -d ' '
 }
 
 @test "the page of hutch doctor has its flags, its checks in order, and its keys" {
