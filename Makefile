@@ -1,10 +1,10 @@
 # hutch: one Makefile, sources listed, no configure step.
 #
 #	make		build/hutch and build/libexec/*
-#	make demo	what a build needs, the build, and a minute of hutch at work
-#	make test	what tests need, the build, each test once
+#	make demo	packages for a build, the build, and a minute of hutch at work
+#	make test	packages for tests, the build, each test once
 #	make fresh-test	both of these on a fresh Debian
-#	make nightly	all of that in every form, and what takes long
+#	make nightly	all tests in every form, and the long ones
 #	make check	unit tests only
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
@@ -73,9 +73,9 @@ ROOTFS   += census collect count export inspect ls quota quota_verb rm sink snap
 ROOTFS   += gunzip inflate layers sluice
 ROOTFS   += ranged ranged_main replica replica_main
 ROOTFS   += challenge credentials crew fetch helper http mirrors progress pull remote token
-# Of rootfs-tools what the launcher has too.
+# The modules of rootfs-tools that the launcher has too.
 PAST     := apply changes delta ground guarded obstacle reader repository tell
-# What hutch image build is made of.
+# The modules of hutch image build.
 BUILDER  := base_image build build_cache build_main copy_step copying dockerfile \
             dockerfile_lines expand ignore image_config merged placing run_step \
             runtime_main runtime_tags source_hash sources stages steps
@@ -97,12 +97,12 @@ SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
 POOL_SRC     := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
                 $(call src,sandbox/control,events peer rpc wire) sandbox/cli/reply.c \
                 $(call src,sandbox/pool,$(POOL) main)
-# hutch-image: the launcher's modules but its verbs, and its own.
+# hutch-image: the launcher's modules except its verbs, and hutch-image's own.
 IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
                 sandbox/cli/doctor.c,$(HUTCH_SRC)) \
                 $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
 COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) answer seccomp_main seccomp_why)
-# libhutch, and what it is made of besides: none of that is seen from outside.
+# libhutch, and the other modules in it; their names are hidden from programs.
 LIBHUTCH := asking call draft fault handle helper inlet members opening outlet remove request run turn way
 LIBHUTCH_SRC := $(call src,lib,$(LIBHUTCH)) $(call src,base,base64 err list pass utf8) \
                 $(call src,policy,json_scan json_string) store/folders.c sandbox/registry_name.c sandbox/cli/reply.c
@@ -115,14 +115,14 @@ HARDEN := -fPIE -fstack-protector-strong -fno-common -fcf-protection
 ifneq ($(ARCH),x86_64)
 HARDEN := $(filter-out -fcf-protection,$(HARDEN))
 endif
-# What is built to be tested, or to hear what another compiler has to say, is built quicker.
+# Builds for tests, or for another compiler's warnings, use faster flags.
 OPTIMIZE ?= -O2 -g
 BASE_CFLAGS := -std=gnu11 $(OPTIMIZE) -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)"' -I. -I$(B) \
                $(WARN) $(HARDEN) $(EXTRA)
 # libseccomp is in the program, so that the program's own identity, which the
 # cache of compiled profiles goes by, covers it.
 COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic
-# The terminal's: in the executor, and in what is linked with its parts.
+# The terminal library is in the executor, and in programs linked with its parts.
 VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 # glibc's; musl has no such checks.
 FORTIFY ?= -D_FORTIFY_SOURCE=2
@@ -146,7 +146,7 @@ MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
               $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o,$^) $(MUSL_LIBS) -L$(MUSL) -lc \
               $$($(CC) -print-libgcc-file-name) $(MUSL)/crtn.o
 
-# --- what is built ---------------------------------------------------------
+# --- programs --------------------------------------------------------------
 
 PROGRAMS := $(B)/hutch $(addprefix $(B)/libexec/hutch-,act executor image pool scope seccomp supervise)
 
@@ -207,8 +207,8 @@ $(B)/libexec/hutch-pool: $(call linked,$(POOL_SRC))
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-# Of other parts of hutch the library has the functions that it calls, and no more: what
-# aborts where memory is out is in none of them (tests/run/library.bats).
+# The library has only those functions of other parts of hutch that it calls: none of
+# them aborts when memory is out (tests/run/library.bats).
 PIC_CFLAGS = -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Iinclude
 $(B)/pic/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
@@ -224,7 +224,7 @@ $(LIB).so.0: $(LIBHUTCH_OBJ) lib/libhutch.map
 $(LIB).so: $(LIB).so.0
 	$(Q)ln -sf $(<F) $@
 
-# One object, whose names are its own but for those of the header.
+# One object, in which all names except the header's are local.
 $(LIB).a: $(LIBHUTCH_OBJ)
 	@mkdir -p $(@D)
 	$(call say,AR)
@@ -259,7 +259,7 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
-# What calls are called, by their numbers, for the launcher, which links no libseccomp.
+# Names of system calls by their numbers, for the launcher, which links no libseccomp.
 GEN_SYSCALLS := $(B)/gen/syscalls.h
 $(GEN_SYSCALLS): $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
@@ -289,7 +289,7 @@ $(B)/musl/sandbox/control/confine.o $(B)/host/sandbox/control/confine.o: $(GEN_S
 $(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
 $(B)/musl/sandbox/deputy.o $(B)/host/sandbox/deputy.o: $(GEN_DEPUTY)
 
-# Or its loops would be made calls of what they are.
+# Otherwise the compiler would turn the loops of these functions into calls of themselves.
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
   $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns)
 $(B)/musl/%.o: %.c | $(B)/headers
@@ -313,8 +313,8 @@ clean:
 # --- packages --------------------------------------------------------------
 
 # Names of Debian 12: what a build and an installation need, what the demo runs besides, and
-# what only tests need.  What is installed already is not asked for again, and then neither is
-# root.
+# what only tests need.  A package that is installed is not requested again; if all
+# are, root is not needed.
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
         libseccomp-dev libsystemd-dev libvterm-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
@@ -341,7 +341,7 @@ deps demo-deps test-deps vm-deps:
 	elif command -v sudo >/dev/null; then echo "sudo: $$line"; sudo sh -c "$$line"; \
 	else echo "as root: $$line" >&2; exit 1; fi
 
-# What is missing is said at once and by its name, and not by the first of many errors.
+# Missing packages are named before the build, not by the first of many errors.
 HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h systemd/sd-bus.h vterm.h
 $(B)/headers:
 	@mkdir -p $(@D); missing=; \
@@ -410,7 +410,7 @@ EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
                    $(shell grep -lE '"(executor|tests/unit/(supervisor|actor|requests))' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
 
-# One that includes a header of hutch-image is linked with its modules and libraries, too.
+# A test that includes a header of hutch-image is linked with its modules and libraries, too.
 IMAGE_OBJ := $(sort $(call host_obj,$(filter-out rootfs-tools/main.c,$(IMAGE_SRC))))
 IMAGE_UNIT := $(patsubst tests/unit/test_%.c,%,\
                 $(shell grep -l '"rootfs-tools/' tests/unit/test_*.c))
@@ -472,15 +472,15 @@ $(B)/tests/run/%: tests/run/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
-# It is of the launcher's own parts, so it is linked as that is.
+# The program has the launcher's own parts, so it is linked like the launcher.
 $(B)/tests/run/archive: $(call $(LINK)_obj,tests/run/archive.c $(call src,archive,$(ARCHIVE)) \
                           $(call src,base,$(BASE)))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-# hutch with walls that can be left out, by whom tests/run/walls.bats finds that each is
-# noticed.  It is never installed.
+# hutch with walls that can be left out: tests/run/walls.bats leaves each out and expects a
+# test to fail.  It is never installed.
 $(B)/hutch-lame: $(filter-out %/sandbox/walls.o,$(call $(LINK)_obj,$(HUTCH_SRC))) \
   $(call $(LINK)_obj,tests/walls.c) \
   $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o,$(B)/host/tests/short_lived.o)
@@ -488,14 +488,14 @@ $(B)/hutch-lame: $(filter-out %/sandbox/walls.o,$(call $(LINK)_obj,$(HUTCH_SRC))
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-# ... and this one of hutch-image's.
+# This helper is linked with hutch-image's parts.
 $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(IMAGE_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
 
-# libhutch's cases, linked with its archive, as a program of somebody's is; and its example
-# with the shared one.
+# libhutch's cases, linked with its archive, like a program of a user; and its example,
+# linked with the shared library.
 LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent $(if $(HOST_EXTRA),,$(B)/tests/lib/threads)
 LIB_CASES := $(patsubst %.c,$(B)/pic/%.o,$(wildcard tests/lib/*.c))
 $(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/pass.o $(LIB).a
@@ -516,7 +516,7 @@ $(B)/tests/lib/agent: lib/examples/agent.c include/hutch.h $(LIBS)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 -Wall -Wextra -Wpedantic -Werror $(HOST_EXTRA) -Iinclude -o $@ $< -L$(B)/lib -lhutch
 
-# What uses things up in the machines of the vm tier.
+# The program that uses resources up in the machines of the vm tier.
 VM_BIN := $(B)/tests/vm/hog $(B)/tests/vm/xsave.so $(B)/bench/timer $(B)/bench/nothing
 $(B)/tests/vm/%.so: tests/vm/%.c
 	@mkdir -p $(@D)
@@ -537,8 +537,8 @@ units: $(UNIT_BIN)
 check: units
 	tests/all.py --build $(B) unit-gcc
 
-# Two builds: gcc's, of which the behaviour is tested, and clang's with sanitizers, for unit
-# tests and fuzzers; so both compilers see each file and must have nothing to say.  Without -g,
+# Two builds: gcc's, whose behaviour is tested, and clang's with sanitizers, for unit
+# tests and fuzzers; so both compilers see each file and must give no warning.  Without -g,
 # which changes no code, gcc is a seventh faster.
 test: test-deps
 	$(MAKE) $(JOBS) CI=1 OPTIMIZE=-O2 tests
@@ -577,7 +577,7 @@ image-test: test-deps
 	$(MAKE) $(JOBS) tests
 	tests/all.py --build $(B) packages
 
-# All behaviour as root, where root starts it; `make test` has as root what concerns root.
+# All behaviour as root, where root starts it; `make test` has only root's own cases as root.
 .PHONY: root-test
 root-test: test-deps
 	$(MAKE) $(JOBS) tests
@@ -615,7 +615,7 @@ checked:
 sanitized:
 	+$(CHECKED_MAKE) units fuzz tests
 
-# clang's opinion of the sources that are in no object of the build with sanitizers.
+# clang's warnings for the sources that are in no object of the build with sanitizers.
 CLANG_ONLY := $(filter-out $(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(LIBHUTCH_SRC),\
                 $(sort $(HUTCH_SRC) $(ACT_SRC) $(SUPERVISE_SRC) $(POOL_SRC) $(COMPILER_SRC) $(SCOPE_SRC))) \
               $(addprefix rootfs-tools/,main.c) executor/main.c
@@ -674,7 +674,7 @@ $(B)/bench/floor: $(call musl_obj,tests/bench/floor.c)
 	$(Q)$(MUSL_LINK)
 $(B)/musl/tests/bench/floor.o: $(GEN)
 
-# It is of the launcher's own parts, so it is linked as that is.
+# The program has the launcher's own parts, so it is linked like the launcher.
 $(B)/bench/judge: $(call $(LINK)_obj,tests/bench/judge.c $(call src,base,$(BASE)) \
                     $(call src,policy,ansi_c commands commands_here commands_run commands_word \
                     json json_scan json_string like protect quantity rules))

@@ -1,6 +1,6 @@
 # Makes a page of docs/ fit for go-md2man: its first heading becomes the title line,
-# sections get capitals, comments go, and a table, which no terminal is wide enough
-# for, becomes a list of terms.
+# sections get capitals, comments are dropped, and a table, for which no terminal is
+# wide enough, becomes a list of terms.
 #
 #	awk -v name=hutch-run -v version=0.1.0 -f docs/man.awk docs/hutch-run.md
 
