@@ -6,6 +6,7 @@
 #	make fresh-test	both of these on a fresh Debian
 #	make nightly	all tests in every form, and the long ones
 #	make check	unit tests only
+#	make lint	rules of this tree: rooms, words, clocks, sleeps
 #	make vm-test	in machines of their own: limits where systemd delegates, and
 #			what Debian's kernel has (vm-test-uml, vm-test-qemu)
 #	make image-test	package managers in an image of Debian's
@@ -30,82 +31,193 @@ MULTIARCH := $(ARCH)-linux-gnu
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# --- sources ---------------------------------------------------------------
+# --- rooms -----------------------------------------------------------------
+#
+# A room is a folder.  It is linked as an archive, from which a program takes what it calls.
+# FILES_x are its sources but for a program's main.c, and USES_x the rooms whose headers it
+# may include; the table goes from the lowest room up, and none uses one that stands behind
+# it (tests/lint/rooms.py).
 
-ARCHIVE  := content entries inodes layer pack pack_output place roll site tar trail unpack
-BASE     := account action action_errand await base64 buffer conduit err frame io keys list mask message pass path resolve \
-            quote utf8 variables visible way
-STORE    := digest folders ledger ledger_check ledger_walk links lock names recipe reference sha256 store tree
-POLICY   := ansi_c answer bpf_eval commands commands_here commands_run commands_word environment isolation json like policy protect quantity \
-            publish rules settings settings_print syscalls volume
-SECCOMP  := bpf compile floor json json_scan json_string profile profile_fit
-SANDBOX  := accounts audit audit_policy begin beside caller caps cgroup cgroup_limits channel checks copied countdown cow cow_mount definition delegate deputy deputy_bind deputy_caller \
-            deputy_calls deputy_inside deputy_open deputy_place diagnose fence fs fuse \
-            fuse_server grants guest identity idmap image image_tool jail janitor keeper landlock launch learn learn_later learn_out learn_paths learn_tell learn_write level limits listener lookup lookup_place lowers missing mounts network note overlay plan \
-            plan_print plan_rlimits pools ports probes probes_cgroup probes_user program protected pump refusals refusals_tell registry \
-            registry_end registry_look registry_name registry_watch result rlimits rung scope seccomp seccomp_cache \
-            seccomp_compiler sentry shelf sockets spawn stdio stock supervise target terminal trace traced \
-            upper view volumes walls watchdog why why_exec why_refused
-ACT      := action action_errand action_git answers args complaint desk desk_audit desk_env desk_frame desk_judge \
-            desk_start held lines observe observe_errand observe_git outbox outlet put queue setting split \
-            split_expand split_grammar split_token split_word stream veil
-CONTROL  := again call capture clients clocks confine events jobs journal kept lease log methods methods_exec methods_port methods_start methods_update methods_user \
-            order outputs outputs_tell peer records rpc samples still supervisor wire
-POOL     := maker pace pool takers
-CLI      := arena doctor given main option_table options party past report run
-VERBS    := apply audit audit_show belt bridge client courier cp diff each events exec flags gather hearing inspect landing logs \
-            parts past_root patch policy pool pool_client port porter ps reply rm stats steer stream table unified update why
-EXECUTOR := caps cgroup channel copy dials diff display edit editor editor_change \
-            editor_file editor_say editor_view emulator encoding ending entry errand \
-            errand_account errand_change errand_changes errand_git errand_grep errand_list errand_repository \
-            errands everyone excerpt executor \
-             files finds freezer git glob grep grep_paths grep_tree halt history lint lints listing \
-            main matcher name needle pattern pattern_bracket pattern_rust processes \
-            program relay replies requests ripgrep row runes screen screen_control \
-            screen_draw script scrollback seize sequence session session_action \
-            session_output sessions sheet shell shell_inner shell_rc spawn tape terminal text told tree \
-            user walk workers
+ROOMS := base policy/json policy/seccomp policy protocol archive store executor/wire \
+    executor/process executor/terminal executor/session executor/files executor/search \
+    executor/edit executor/fileops executor sandbox/kernel sandbox/cgroup sandbox/state \
+    sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock sandbox/learn \
+    sandbox/explain cli/common rootfs-tools/changes actions supervisor supervisor/pool \
+    rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
+    cli lib
 
-ROOTFS   := main
-ROOTFS   += apart blobs config document hash images images_make index library source
-ROOTFS   += import import_layout import_root
-ROOTFS   += census collect count export inspect ls quota quota_verb rm sink snapshot snapshot_main tag verify
-ROOTFS   += gunzip inflate layers sluice
-ROOTFS   += ranged ranged_main replica replica_main
-ROOTFS   += challenge credentials crew fetch helper http mirrors progress pull remote token
-# The modules of rootfs-tools that the launcher has too.
-PAST     := apply changes delta ground guarded obstacle reader repository tell
-# The modules of hutch image build.
-BUILDER  := base_image build build_cache build_main copy_step copying dockerfile \
-            dockerfile_lines expand ignore image_config merged placing run_step \
-            runtime_main runtime_tags source_hash sources stages steps
+FILES_base := account answer await base64 buffer err frame io keys list mask pass path quote \
+    resolve utf8 variables visible way
+USES_base :=
+
+FILES_policy/json := json json_scan json_string
+USES_policy/json := base
+
+FILES_policy/seccomp := bpf compile floor profile profile_fit seccomp_why
+USES_policy/seccomp := base policy/json
+
+FILES_policy := ansi_c bpf_eval commands commands_here commands_run commands_word environment \
+    isolation like policy protect publish quantity rules settings settings_print syscalls volume
+USES_policy := base policy/json
+
+FILES_protocol := action action_errand conduit message
+USES_protocol := base
+
+FILES_archive := content entries inodes layer pack pack_output place roll site tar trail unpack
+USES_archive := base
+
+FILES_store := digest folders ledger ledger_check ledger_walk links lock names recipe reference \
+    sha256 store tree
+USES_store := base
+
+FILES_executor/wire := channel replies
+USES_executor/wire := base protocol
+
+FILES_executor/process := caps cgroup copy everyone freezer halt processes relay seize spawn \
+    terminal tree user workers
+USES_executor/process := base protocol archive
+
+FILES_executor/terminal := display emulator excerpt row screen screen_control screen_draw \
+    scrollback sequence sheet text told
+USES_executor/terminal := base
+
+FILES_executor/session := name script session session_action session_output sessions shell \
+    shell_inner shell_rc tape
+USES_executor/session := base protocol executor/wire executor/process executor/terminal
+
+FILES_executor/files := encoding entry files finds walk
+USES_executor/files := base protocol archive executor/wire executor/process
+
+FILES_executor/search := glob grep grep_paths grep_tree matcher needle pattern pattern_bracket \
+    pattern_rust program runes
+USES_executor/search := base executor/files
+
+FILES_executor/edit := diff edit editor editor_change editor_file editor_say editor_view history \
+    lint lints listing
+USES_executor/edit := base protocol executor/wire executor/process executor/terminal \
+    executor/files
+
+FILES_executor/fileops := errand errand_account errand_change errand_changes errand_git \
+    errand_grep errand_list errand_repository errands git ripgrep
+USES_executor/fileops := base protocol executor/wire executor/process executor/session \
+    executor/files executor/search
+
+FILES_executor := dials ending executor requests
+USES_executor := base protocol executor/wire executor/process executor/session executor/files \
+    executor/edit executor/fileops
+
+FILES_sandbox/kernel := beside caller caps countdown diagnose fence fs identity idmap landlock \
+    level listener network party program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    sockets stdio target terminal walls
+USES_sandbox/kernel := base policy/seccomp policy
+
+FILES_sandbox/cgroup := cgroup cgroup_limits delegate scope watchdog
+USES_sandbox/cgroup := base policy sandbox/kernel
+
+FILES_sandbox/state := definition pools registry registry_end registry_look registry_name \
+    registry_watch shelf
+USES_sandbox/state := base policy/json policy store
+
+FILES_sandbox/plan := accounts image image_tool limits lookup lookup_place lowers missing plan \
+    plan_print plan_rlimits protected stock volumes
+USES_sandbox/plan := base policy protocol store sandbox/kernel
+
+FILES_sandbox/monitor := deputy deputy_bind deputy_caller deputy_calls deputy_inside deputy_open \
+    deputy_place refusals refusals_tell sentry trace traced
+USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
+
+FILES_sandbox/root := copied cow cow_mount fuse fuse_server jail mounts overlay upper view
+USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
+
+FILES_sandbox/launch := audit audit_policy channel guest janitor launch note ports result spawn \
+    supervise
+USES_sandbox/launch := base policy protocol store sandbox/kernel sandbox/cgroup sandbox/state \
+    sandbox/plan sandbox/monitor sandbox/root
+
+FILES_sandbox/landlock := begin grants keeper rung
+USES_sandbox/landlock := base policy protocol sandbox/kernel sandbox/plan sandbox/root \
+    sandbox/launch
+
+FILES_sandbox/learn := learn learn_later learn_out learn_paths learn_tell learn_write
+USES_sandbox/learn := base policy sandbox/kernel sandbox/plan sandbox/monitor sandbox/launch
+
+FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_exec why_refused
+USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
+    sandbox/root
+
+FILES_cli/common := client each flags given option_table options parts reply report table
+USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
+
+FILES_rootfs-tools/changes := apply changes delta ground guarded obstacle past past_root patch \
+    reader repository tell unified
+USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common
+
+FILES_actions := action action_errand action_git answers args complaint desk desk_audit desk_env \
+    desk_frame desk_judge desk_start held lines observe observe_errand observe_git outbox outlet \
+    put queue setting split split_expand split_grammar split_token split_word stream veil
+USES_actions := base policy/json policy protocol sandbox/cgroup sandbox/plan sandbox/monitor \
+    sandbox/launch sandbox/explain cli/common rootfs-tools/changes
+
+FILES_supervisor := again call capture clients clocks confine events jobs journal kept lease log \
+    methods methods_exec methods_port methods_start methods_update methods_user order outputs \
+    outputs_tell peer records rpc samples still supervisor wire
+USES_supervisor := base policy/json policy/seccomp policy protocol store sandbox/kernel \
+    sandbox/cgroup sandbox/state sandbox/plan sandbox/launch cli/common actions
+
+FILES_supervisor/pool := maker pace pool takers
+USES_supervisor/pool := base policy sandbox/kernel sandbox/state sandbox/launch cli/common \
+    supervisor
+
+FILES_rootfs-tools/layers := apart blobs count gunzip hash inflate layers library merged quota \
+    ranged replica sluice
+USES_rootfs-tools/layers := base policy archive store sandbox/kernel sandbox/root cli/common \
+    rootfs-tools/changes
+
+FILES_rootfs-tools/index := census collect config document images images_make index
+USES_rootfs-tools/index := base policy/json store rootfs-tools/layers
+
+FILES_rootfs-tools/registry := challenge credentials crew fetch helper http mirrors progress \
+    remote token
+USES_rootfs-tools/registry := base policy/json store rootfs-tools/layers rootfs-tools/index
+
+FILES_rootfs-tools/build := base_image build build_cache copy_step copying dockerfile \
+    dockerfile_lines expand ignore image_config placing run_step runtime_tags source_hash \
+    sources stages steps
+USES_rootfs-tools/build := base policy/json policy archive store sandbox/kernel sandbox/root \
+    sandbox/launch rootfs-tools/changes rootfs-tools/layers rootfs-tools/index
+
+FILES_rootfs-tools := build_main export import import_layout import_root inspect ls pull \
+    quota_verb ranged_main replica_main rm runtime_main sink snapshot snapshot_main source tag \
+    verify
+USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbox/state \
+    sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
+    rootfs-tools/index rootfs-tools/registry rootfs-tools/build
+
+FILES_cli := apply arena audit audit_show belt bridge courier cp diff doctor events exec gather \
+    hearing inspect landing logs policy pool pool_client port porter ps rm run stats steer \
+    stream update why
+USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
+    sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
+    cli/common rootfs-tools/changes
+
+FILES_lib := asking call draft fault handle helper inlet members opening outlet remove request \
+    run turn way
+USES_lib := base policy/json store sandbox/state sandbox/launch cli/common
+
+# ALL_x: a room and the rooms below that it is linked with, highest first.
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+HIGHEST_FIRST := $(call reverse,$(ROOMS))
+rooms_below = $(filter $(1) $(foreach u,$(1),$(ALL_$(u))),$(HIGHEST_FIRST))
+$(foreach r,$(ROOMS),$(eval ALL_$(r) := $(r) $(call rooms_below,$(USES_$(r)))))
 
 UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 
-src = $(addprefix $(1)/,$(addsuffix .c,$(2)))
-HUTCH_SRC    := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) $(call src,store,$(STORE)) $(call src,policy,$(POLICY)) \
-                $(call src,sandbox,$(SANDBOX)) $(call src,sandbox/cli,$(CLI) $(VERBS)) \
-                $(call src,rootfs-tools,$(PAST)) $(call src,policy,json_scan json_string)
-SCOPE_SRC    := scope/main.c
-EXECUTOR_SRC := $(call src,base,$(BASE)) $(call src,archive,$(ARCHIVE)) \
-                $(call src,executor,$(EXECUTOR))
-ACT_SRC      := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
-                sandbox/cli/doctor.c $(call src,sandbox/cli,$(VERBS)),$(HUTCH_SRC)) \
-                $(call src,sandbox/act,$(ACT) main)
-SUPERVISE_SRC := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
-                $(call src,sandbox/control,$(CONTROL) main)
-POOL_SRC     := $(filter-out sandbox/act/main.c,$(ACT_SRC)) \
-                $(call src,sandbox/control,events peer rpc wire) sandbox/cli/reply.c \
-                $(call src,sandbox/pool,$(POOL) main)
-# hutch-image: the launcher's modules except its verbs, and hutch-image's own.
-IMAGE_SRC    := $(filter-out sandbox/cli/main.c sandbox/cli/run.c sandbox/cli/arena.c \
-                sandbox/cli/doctor.c,$(HUTCH_SRC)) \
-                $(call src,rootfs-tools,$(ROOTFS) $(BUILDER))
-COMPILER_SRC := $(call src,base,$(BASE)) $(call src,policy,$(SECCOMP) answer seccomp_main seccomp_why)
-# libhutch, and the other modules in it; their names are hidden from programs.
-LIBHUTCH := asking call draft fault handle helper inlet members opening outlet remove request run turn way
-LIBHUTCH_SRC := $(call src,lib,$(LIBHUTCH)) $(call src,base,base64 err list pass utf8) \
-                $(call src,policy,json_scan json_string) store/folders.c sandbox/registry_name.c sandbox/cli/reply.c
+# libhutch: of other rooms it has the files that it calls, and no more, since what aborts where
+# memory is out is in none of them (tests/run/library.bats).
+LIBHUTCH_SRC := $(patsubst %,lib/%.c,$(FILES_lib)) \
+                $(patsubst %,base/%.c,base64 err list pass utf8) \
+                $(patsubst %,policy/json/%.c,json_scan json_string) \
+                cli/common/reply.c sandbox/state/registry_name.c store/folders.c
 
 # --- flags -----------------------------------------------------------------
 
@@ -143,7 +255,7 @@ endif
 MUSL_CFLAGS = -nostdinc -isystem /usr/include/$(ARCH)-linux-musl -isystem $(CC_INCLUDE) \
               -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
 MUSL_LINK   = $(CC) -nostdlib -static-pie $(LDHARDEN) -Wl,--gc-sections -o $@ \
-              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o,$^) $(MUSL_LIBS) -L$(MUSL) -lc \
+              $(MUSL)/rcrt1.o $(MUSL)/crti.o $(filter %.o %.a,$^) $(MUSL_LIBS) -L$(MUSL) -lc \
               $$($(CC) -print-libgcc-file-name) $(MUSL)/crtn.o
 
 # --- programs --------------------------------------------------------------
@@ -161,54 +273,63 @@ LIBS     := $(LIB).so.0 $(LIB).so $(LIB).a
 .PHONY: all
 all: $(PROGRAMS) $(LIBS)
 
-musl_obj = $(patsubst %.c,$(B)/musl/%.o,$(1))
-host_obj = $(patsubst %.c,$(B)/host/%.o,$(1))
-
 # LINK=host: with the host's C library and dynamic, for sanitizers.
 LINK ?= musl
-HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(HOST_LIBS)
+HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(HOST_LIBS)
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
-linked   = $(call $(LINK)_obj,$(1)) $(if $(filter musl,$(LINK)),$(MEMMOVE))
+MUSL_PARTS := $(if $(filter musl,$(LINK)),$(MEMMOVE))
 
-$(B)/hutch: $(call linked,$(HUTCH_SRC)) \
-  $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o,$(B)/host/tests/short_lived.o)
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(LINK_IT)
+# x.a of a room, with either C library.
+define room
+$(B)/host/$(1).a: $(FILES_$(1):%=$(B)/host/$(1)/%.o)
+$(B)/musl/$(1).a: $(FILES_$(1):%=$(B)/musl/$(1)/%.o)
+endef
+$(foreach r,$(ROOMS),$(eval $(call room,$(r))))
+# The compiler of seccomp profiles is glibc's and libseccomp's; static programs use its headers.
+HOST_ONLY := policy/seccomp
+host_rooms = $(patsubst %,$(B)/host/%.a,$(call rooms_below,$(1)))
+linked_rooms = $(patsubst %,$(B)/$(LINK)/%.a,$(filter-out $(HOST_ONLY),$(call rooms_below,$(1)))) \
+               $(MUSL_PARTS)
+
+$(B)/%.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcsTD $@ $^
+
+# Programs: their main.o, and rooms.  Those below that use HOST_LINK are dynamic, with glibc.
+ALLOCATOR := $(if $(filter musl,$(LINK)),$(B)/musl/cli/malloc.o,$(B)/host/tests/short_lived.o)
+$(B)/hutch: $(B)/$(LINK)/cli/main.o $(ALLOCATOR) $(call linked_rooms,cli)
+$(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
+$(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
+$(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
 # Debian's libvterm.a is made for glibc, whose checked functions glibc.c has; by its
 # path, since musl must find none of the other libraries that are beside it.
 $(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
-$(B)/libexec/hutch-executor: $(call linked,$(EXECUTOR_SRC)) $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o)
+$(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o \
+  $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o) $(call linked_rooms,executor)
+
+$(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
+$(B)/libexec/hutch-executor:
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-$(B)/libexec/hutch-seccomp: $(call host_obj,$(COMPILER_SRC))
+# libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/layers/library.h).
+IMAGE_LIBS := -lcrypto
+$(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS)
+$(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
+$(B)/libexec/hutch-seccomp: HOST_LIBS := $(COMPILER_LIBS)
+$(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
+$(B)/libexec/hutch-scope: HOST_LIBS := -lsystemd
+$(B)/libexec/hutch-scope: $(B)/host/sandbox/cgroup/scope_main.o
+$(B)/libexec/hutch-image $(B)/libexec/hutch-seccomp $(B)/libexec/hutch-scope:
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(HOST_LINK) $(COMPILER_LIBS)
+	$(Q)$(HOST_LINK)
 
-$(B)/libexec/hutch-act: $(call linked,$(ACT_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(LINK_IT)
-
-$(B)/libexec/hutch-supervise: $(call linked,$(SUPERVISE_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(LINK_IT)
-
-$(B)/libexec/hutch-pool: $(call linked,$(POOL_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(LINK_IT)
-
-# The library has only those functions of other parts of hutch that it calls: none of
-# them aborts when memory is out (tests/run/library.bats).
 PIC_CFLAGS = -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Iinclude
 $(B)/pic/%.o: %.c | $(B)/headers
 	@mkdir -p $(@D)
@@ -232,26 +353,20 @@ $(LIB).a: $(LIBHUTCH_OBJ)
 	$(Q)objcopy --localize-hidden $(B)/pic/libhutch.o
 	$(Q)rm -f $@ && ar rcsD $@ $(B)/pic/libhutch.o
 
-# libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/library.h).
-IMAGE_LIBS := -lcrypto
-$(B)/libexec/hutch-image: $(call host_obj,$(IMAGE_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
+# Headers that the build makes, and the objects that include each.
+needs = $(foreach f,host musl,$(B)/$(f)/$(1).o): $(patsubst %,$(B)/gen/%.h,$(2))
+$(eval $(call needs,policy/syscalls,syscalls))
+$(eval $(call needs,policy/settings,profiles))
+$(eval $(call needs,policy/seccomp/main,seccomp_texts))
+$(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend rung \
+  rung_offline rung_online rung_early)))
+$(eval $(call needs,supervisor/confine,seccomp_supervisor))
+$(eval $(call needs,sandbox/root/jail,seccomp_jail))
+$(eval $(call needs,sandbox/monitor/deputy,seccomp_deputy))
+$(eval $(call needs,tests/bench/floor,seccomp_default))
 
-$(B)/libexec/hutch-scope: $(call host_obj,$(SCOPE_SRC))
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(HOST_LINK) -lsystemd
-
-# The default filter is an array, made when hutch is built, and so are the floor
-# alone, the supervisor's own and the jail's.  The other architecture's is compiled
-# too, so that neither is broken unseen.
-GEN := $(addprefix $(B)/gen/seccomp_,default.h floor.h pretend.h rung.h rung_offline.h \
-         rung_online.h rung_early.h)
-GEN_SUPERVISOR := $(B)/gen/seccomp_supervisor.h
-GEN_JAIL := $(B)/gen/seccomp_jail.h
-GEN_DEPUTY := $(B)/gen/seccomp_deputy.h
+# A filter is an array, made when hutch is built.  The other architecture's is compiled too,
+# so that neither is broken unseen.
 $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -259,21 +374,18 @@ $(B)/gen/seccomp_%.h: policy/seccomp/%.json $(B)/libexec/hutch-seccomp
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch aarch64 < $< > /dev/null
 	$(Q)$(B)/libexec/hutch-seccomp compile --arch $(ARCH) --c-array < $< > $@
 
-# Names of system calls by their numbers, for the launcher, which links no libseccomp.
-GEN_SYSCALLS := $(B)/gen/syscalls.h
-$(GEN_SYSCALLS): $(B)/libexec/hutch-seccomp
+# The names of system calls by their numbers, for the launcher, which links no libseccomp.
+$(B)/gen/syscalls.h: $(B)/libexec/hutch-seccomp
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$< names --arch $(ARCH) > $@
-$(B)/musl/policy/syscalls.o $(B)/host/policy/syscalls.o: $(GEN_SYSCALLS)
 
 # The policies that hutch has, as C strings, in the order of their names.
-PROFILES := $(sort $(wildcard policy/profiles/*.json))
 AS_STRINGS = for p in $^; do \
 	  echo "{ \"$$(basename $$p .json)\","; \
 	  sed -e 's/[\\"]/\\&/g' -e 's/^/"/; s/$$/\\n"/' $$p; echo "},"; \
 	done > $@
-$(B)/gen/profiles.h: $(PROFILES)
+$(B)/gen/profiles.h: $(sort $(wildcard policy/profiles/*.json))
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(AS_STRINGS)
@@ -281,13 +393,6 @@ $(B)/gen/seccomp_texts.h: policy/seccomp/default.json policy/seccomp/pretend.jso
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(AS_STRINGS)
-$(B)/host/policy/seccomp_main.o: $(B)/gen/seccomp_texts.h
-$(B)/musl/policy/settings.o $(B)/host/policy/settings.o: $(B)/gen/profiles.h
-
-$(B)/musl/sandbox/seccomp.o $(B)/host/sandbox/seccomp.o: $(GEN)
-$(B)/musl/sandbox/control/confine.o $(B)/host/sandbox/control/confine.o: $(GEN_SUPERVISOR)
-$(B)/musl/sandbox/jail.o $(B)/host/sandbox/jail.o: $(GEN_JAIL)
-$(B)/musl/sandbox/deputy.o $(B)/host/sandbox/deputy.o: $(GEN_DEPUTY)
 
 # Otherwise the compiler would turn the loops of these functions into calls of themselves.
 $(B)/musl/base/memmove.o: MUSL_CFLAGS += -fno-builtin \
@@ -398,59 +503,34 @@ demo: demo-deps
 
 # --- tests -----------------------------------------------------------------
 
-# The two sides use some names twice (channel, terminal, caps), so a unit test
-# is linked with one of them: the executor's if it includes a header of it.
-SIDE_SRC := $(filter-out sandbox/cli/main.c,$(HUTCH_SRC)) \
-            $(filter-out sandbox/control/main.c,$(SUPERVISE_SRC)) \
-            $(filter-out sandbox/pool/main.c,$(POOL_SRC)) \
-            $(filter-out policy/seccomp_main.c,$(COMPILER_SRC))
-LIB_OBJ  := $(sort $(call host_obj,$(SIDE_SRC)))
-EXECUTOR_OBJ := $(call host_obj,$(filter-out executor/main.c,$(EXECUTOR_SRC)))
+# A unit test is linked with the rooms whose headers it includes, by itself or by a helper, and
+# with what these use: a wrong arrow does not link.  The helpers that play the supervisor need
+# all of the executor.
+INCLUDES := $(shell grep -oE '^.include "[a-z0-9_/-]+' tests/*.h tests/unit/*.[ch] tests/fuzz/*.[ch] | \
+              sed -E 's,\.[ch]:.include ",:,; /:tests/!s,/[^/]*$$,,' | sort -u)
+included = $(patsubst $(1):%,%,$(filter $(1):%,$(INCLUDES)))
+# The two sides use some names twice (caps, terminal, spawn), so a test of the executor has
+# nothing of the launcher, which helpers include for the tests of that.
+helped   = $(if $(filter executor%,$(1)),$(1),$(1) $(foreach h,$(filter tests/%,$(1)),$(call included,$(h))))
+rooms_of = $(filter $(ROOMS),$(call helped,$(call helped,$(call included,$(1)))))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
-                   $(shell grep -lE '"(executor|tests/unit/(supervisor|actor|requests))' tests/unit/test_*.c))
+                   $(shell grep -lE '"tests/unit/(supervisor|actor|requests|in_session)' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
+UNIT_LIBS := -lcmocka $(COMPILER_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
 
-# A test that includes a header of hutch-image is linked with its modules and libraries, too.
-IMAGE_OBJ := $(sort $(call host_obj,$(filter-out rootfs-tools/main.c,$(IMAGE_SRC))))
-IMAGE_UNIT := $(patsubst tests/unit/test_%.c,%,\
-                $(shell grep -l '"rootfs-tools/' tests/unit/test_*.c))
-
-# The linker takes from an archive only the members that a test uses.
-UNIT_LINK = $(CC) $(HOST_EXTRA) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(COMPILER_LIBS) -lutil
-$(B)/host/side.a: $(LIB_OBJ)
-$(B)/host/image.a: $(IMAGE_OBJ)
-$(B)/host/executor.a: $(EXECUTOR_OBJ)
-$(B)/%.a:
-	$(call say,AR)
-	$(Q)rm -f $@ && ar rcsTD $@ $^
-
-$(addprefix $(B)/tests/unit/,$(IMAGE_UNIT)): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(B)/host/image.a
+define unit_test
+$(B)/tests/unit/$(1): $(B)/host/tests/unit/test_$(1).o \
+  $(if $(filter $(1),$(EXECUTOR_UNIT)),$(B)/host/tests/unit/supervisor.o $(B)/host/tests/unit/actor.o) \
+  $(call host_rooms,$(call rooms_of,tests/unit/test_$(1)) \
+    $(if $(filter $(1),$(EXECUTOR_UNIT)),executor))
+endef
+$(foreach t,$(UNIT),$(eval $(call unit_test,$(t))))
+$(UNIT_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(UNIT_LINK) $(IMAGE_LIBS)
+	$(Q)$(CC) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(UNIT_LIBS)
 
-$(addprefix $(B)/tests/unit/,$(EXECUTOR_UNIT)): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(B)/host/tests/unit/supervisor.o \
-  $(B)/host/tests/unit/actor.o $(B)/host/executor.a
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(UNIT_LINK) $(VTERM_LIBS)
-
-$(addprefix $(B)/tests/unit/,$(filter-out $(EXECUTOR_UNIT) $(IMAGE_UNIT) cgroup,$(UNIT))): $(B)/tests/unit/%: \
-  $(B)/host/tests/unit/test_%.o $(B)/host/side.a
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(UNIT_LINK)
-
-# The machines of the vm tier run this one without sanitizers, and hutch-image is made of
-# the same objects.
-$(B)/tests/unit/cgroup: $(B)/host/tests/unit/test_cgroup.o $(B)/host/image.a
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(UNIT_LINK) $(IMAGE_LIBS)
-
-$(B)/tests/unit/memmove: $(if $(filter musl,$(LINK)),$(MEMMOVE))
+$(B)/tests/unit/memmove: $(MUSL_PARTS)
 
 # The probe runs in any rootfs, so it is static; with glibc, since it is also
 # built where only that is.
@@ -472,27 +552,24 @@ $(B)/tests/run/%: tests/run/%.c
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
-# The program has the launcher's own parts, so it is linked like the launcher.
-$(B)/tests/run/archive: $(call $(LINK)_obj,tests/run/archive.c $(call src,archive,$(ARCHIVE)) \
-                          $(call src,base,$(BASE)))
+# These are made of rooms, and linked as the programs that they are about.
+$(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,archive)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
+$(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS)
+$(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools/layers)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK)
 
-# hutch with walls that can be left out: tests/run/walls.bats leaves each out and expects a
-# test to fail.  It is never installed.
-$(B)/hutch-lame: $(filter-out %/sandbox/walls.o,$(call $(LINK)_obj,$(HUTCH_SRC))) \
-  $(call $(LINK)_obj,tests/walls.c) \
-  $(if $(filter musl,$(LINK)),$(B)/musl/sandbox/cli/malloc.o,$(B)/host/tests/short_lived.o)
+# hutch with walls that can be left out, so that tests/run/walls.bats finds that each is
+# noticed.  It is never installed.
+$(B)/hutch-lame: $(B)/$(LINK)/cli/main.o $(B)/$(LINK)/tests/walls.o $(ALLOCATOR) \
+  $(call linked_rooms,cli)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
-
-# This helper is linked with hutch-image's parts.
-$(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(IMAGE_OBJ)
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(HOST_LINK) $(IMAGE_LIBS)
 
 # libhutch's cases, linked with its archive, like a program of a user; and its example,
 # linked with the shared library.
@@ -536,6 +613,10 @@ units: $(UNIT_BIN)
 
 check: units
 	tests/all.py --build $(B) unit-gcc
+
+.PHONY: lint
+lint:
+	tests/all.py --build $(B) lint
 
 # Two builds: gcc's, whose behaviour is tested, and clang's with sanitizers, for unit
 # tests and fuzzers; so both compilers see each file and must give no warning.  Without -g,
@@ -615,20 +696,19 @@ checked:
 sanitized:
 	+$(CHECKED_MAKE) units fuzz tests
 
-# clang's warnings for the sources that are in no object of the build with sanitizers.
-CLANG_ONLY := $(filter-out $(SIDE_SRC) $(IMAGE_SRC) $(EXECUTOR_SRC) $(LIBHUTCH_SRC),\
-                $(sort $(HUTCH_SRC) $(ACT_SRC) $(SUPERVISE_SRC) $(POOL_SRC) $(COMPILER_SRC) $(SCOPE_SRC))) \
-              $(addprefix rootfs-tools/,main.c) executor/main.c
+# clang's warnings for the sources that are in no room, and for those that only musl has.
+MAINS := actions/main.c cli/main.c executor/main.c policy/seccomp/main.c rootfs-tools/main.c \
+         sandbox/cgroup/scope_main.c supervisor/main.c supervisor/pool/main.c
 .PHONY: clang-only
-clang-only: $(GEN) $(B)/gen/seccomp_texts.h
+clang-only: $(B)/gen/seccomp_texts.h
 	$(call say,CLANG)
-	$(Q)for f in $(CLANG_ONLY); do \
+	$(Q)for f in $(MAINS); do \
 	  clang $(BASE_CFLAGS) -fsyntax-only $$f || exit; done
 	$(Q)clang $(patsubst $(CC_INCLUDE),$(shell clang -print-resource-dir)/include,$(MUSL_CFLAGS)) \
-	  $(BASE_CFLAGS) -fsyntax-only sandbox/cli/malloc.c executor/glibc.c base/memmove.c
+	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c executor/glibc.c base/memmove.c
 
-# libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked with the
-# archives of the unit tests in the build with sanitizers.
+# libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked as unit
+# tests are.
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(addprefix $(B)/fuzz/,$(FUZZ))
 .PHONY: fuzz fuzzers
@@ -639,25 +719,15 @@ fuzzers:
 
 $(B)/host/lib/%.o $(B)/host/tests/fuzz/%.o: UNIT_FLAGS += -Iinclude
 
-fuzz_of      = $(patsubst tests/fuzz/fuzz_%.c,%,$(shell grep -l '"$(1)/' tests/fuzz/fuzz_*.c))
-LIB_FUZZ      := $(call fuzz_of,lib)
-EXECUTOR_FUZZ := $(call fuzz_of,executor)
-IMAGE_FUZZ    := $(call fuzz_of,rootfs-tools)
-SIDE_FUZZ     := $(filter-out $(LIB_FUZZ) $(EXECUTOR_FUZZ) $(IMAGE_FUZZ),$(FUZZ))
-$(B)/host/libhutch.a: $(call host_obj,$(LIBHUTCH_SRC))
-fuzz_bin      = $(addprefix $(B)/fuzz/,$(1))
-$(call fuzz_bin,$(LIB_FUZZ)): $(B)/host/libhutch.a
-$(call fuzz_bin,$(LIB_FUZZ)): FUZZ_LIBS := -pthread
-$(call fuzz_bin,$(EXECUTOR_FUZZ)): $(B)/host/executor.a
-$(call fuzz_bin,$(EXECUTOR_FUZZ)): FUZZ_LIBS := $(VTERM_LIBS)
-$(call fuzz_bin,$(IMAGE_FUZZ)): $(B)/host/image.a
-$(call fuzz_bin,$(IMAGE_FUZZ)): FUZZ_LIBS := $(IMAGE_LIBS)
-$(call fuzz_bin,$(SIDE_FUZZ)): $(B)/host/side.a
-$(call fuzz_bin,$(SIDE_FUZZ)): FUZZ_LIBS := $(COMPILER_LIBS)
-$(FUZZ_BIN): $(B)/fuzz/%: $(B)/host/tests/fuzz/fuzz_%.o
+define fuzzer
+$(B)/fuzz/$(1): $(B)/host/tests/fuzz/fuzz_$(1).o $(call host_rooms,$(call rooms_of,tests/fuzz/fuzz_$(1)))
+endef
+$(foreach t,$(FUZZ),$(eval $(call fuzzer,$(t))))
+$(FUZZ_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(FUZZ_LIBS)
+	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(VTERM_LIBS) \
+	  $(IMAGE_LIBS) -pthread
 
 # --- bench -----------------------------------------------------------------
 
@@ -668,16 +738,13 @@ BENCH := $(B)/bench/timer $(B)/bench/nothing $(B)/bench/floor $(B)/bench/judge \
 bench: all $(BENCH)
 	tests/bench/bench.py --build $(B) $(BENCH_FLAGS)
 
-$(B)/bench/floor: $(call musl_obj,tests/bench/floor.c)
+$(B)/bench/floor: $(B)/musl/tests/bench/floor.o
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(MUSL_LINK)
-$(B)/musl/tests/bench/floor.o: $(GEN)
 
-# The program has the launcher's own parts, so it is linked like the launcher.
-$(B)/bench/judge: $(call $(LINK)_obj,tests/bench/judge.c $(call src,base,$(BASE)) \
-                    $(call src,policy,ansi_c commands commands_here commands_run commands_word \
-                    json json_scan json_string like protect quantity rules))
+# It judges as the launcher does, so it is linked as that is.
+$(B)/bench/judge: $(B)/$(LINK)/tests/bench/judge.o $(call linked_rooms,policy)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)

@@ -72,7 +72,7 @@ static void grow(struct inodes *s)
 }
 
 /* All texts share one allocation, which is moved when it grows: with many small ones,
- * each would be a mapping in `hutch` (sandbox/cli/arena.h). */
+ * each would be a mapping in `hutch` (cli/arena.h). */
 static size_t keep_text(struct inodes *s, const char *text)
 {
 	size_t len = strlen(text) + 1, at = s->texts_len;

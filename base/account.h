@@ -2,8 +2,8 @@
  *
  * These files are foreign input: each line is bounded, and a line whose numbers are
  * no numbers is no account.  Two kinds of processes call this on a file of an image
- * or a sandbox: a confined helper that can do nothing else (sandbox/accounts.h), and
- * a process inside the sandbox (executor/errand_account.c). */
+ * or a sandbox: a confined helper that can do nothing else (sandbox/plan/accounts.h), and
+ * a process inside the sandbox (executor/fileops/errand_account.c). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

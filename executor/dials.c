@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/conduit.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/processes.h"
+#include "executor/process/processes.h"
+#include "protocol/conduit.h"
+#include "protocol/message.h"
 
 #define EVENTS_AT_ONCE 64
 #define FDS_OF_ONE     3 /* the socket and two pipes */

@@ -13,8 +13,8 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/errands.h"
-#include "executor/lints.h"
+#include "executor/edit/lints.h"
+#include "executor/fileops/errands.h"
 #include "executor/requests.h"
 
 /* Requests that are answered before the commands get their turn. */

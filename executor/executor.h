@@ -7,18 +7,18 @@
 #pragma once
 #include <stdbool.h>
 
-#include "executor/replies.h"
-#include "executor/channel.h"
 #include "executor/dials.h"
+#include "executor/edit/history.h"
 #include "executor/ending.h"
-#include "executor/everyone.h"
-#include "executor/freezer.h"
-#include "executor/history.h"
-#include "executor/processes.h"
-#include "executor/sessions.h"
-#include "executor/tape.h"
-#include "executor/user.h"
-#include "executor/workers.h"
+#include "executor/process/everyone.h"
+#include "executor/process/freezer.h"
+#include "executor/process/processes.h"
+#include "executor/process/user.h"
+#include "executor/process/workers.h"
+#include "executor/session/sessions.h"
+#include "executor/session/tape.h"
+#include "executor/wire/channel.h"
+#include "executor/wire/replies.h"
 
 struct err;
 

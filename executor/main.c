@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "executor/executor.h"
-#include "executor/tree.h"
+#include "executor/process/tree.h"
 
 #define CHANNEL_FD 3
 #define PROC_FD	   4

@@ -2,16 +2,16 @@
 
 #include <stddef.h>
 
-#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/editor.h"
-#include "executor/errand.h"
-#include "executor/errands.h"
+#include "executor/edit/editor.h"
 #include "executor/executor.h"
-#include "executor/files.h"
+#include "executor/fileops/errand.h"
+#include "executor/fileops/errands.h"
+#include "executor/files/files.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
 
 struct request {
 	unsigned one; /* phases in which it is permitted about one command, */

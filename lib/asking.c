@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "cli/common/client.h"
 #include "lib/fault.h"
 #include "lib/handle.h"
 #include "lib/inlet.h"
-#include "sandbox/cli/client.h"
 
 /* The room for both lines of a keeper's answer: the hello, and a name or an error. */
 #define SAID_MAX (16u << 10)

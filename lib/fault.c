@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "policy/json_string.h"
-#include "sandbox/result.h"
+#include "policy/json/json_string.h"
+#include "sandbox/launch/result.h"
 
 static const char *const names[] = {
 	[HUTCH_OK] = "ok",

@@ -4,8 +4,8 @@
  * whose kinds have the same names; a kind that control.md does not have becomes the
  * nearest one. */
 #pragma once
+#include "cli/common/reply.h"
 #include "hutch.h"
-#include "sandbox/cli/reply.h"
 
 struct err;
 

@@ -14,7 +14,7 @@
 #include "lib/fault.h"
 #include "lib/inlet.h"
 #include "lib/opening.h"
-#include "policy/json_string.h"
+#include "policy/json/json_string.h"
 
 #ifndef HUTCH_VERSION
 #define HUTCH_VERSION "0.1.0"

@@ -26,10 +26,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "hutch.h"
 #include "base/pass.h"
+#include "hutch.h"
 #include "lib/helper.h"
-#include "sandbox/registry.h"
+#include "sandbox/state/registry.h"
 
 struct reply;
 

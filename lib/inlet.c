@@ -7,11 +7,11 @@
 #include <sys/socket.h>
 
 #include "base/base64.h"
+#include "cli/common/client.h"
 #include "lib/call.h"
 #include "lib/fault.h"
 #include "lib/handle.h"
-#include "policy/json_string.h"
-#include "sandbox/cli/client.h"
+#include "policy/json/json_string.h"
 
 #define STEP	 (64u << 10)
 #define KEPT_MAX (1u << 20) /* an empty buffer larger than this is freed */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/common/reply.h"
 #include "hutch.h"
 #include "lib/draft.h"
-#include "policy/json_string.h"
-#include "sandbox/cli/reply.h"
+#include "policy/json/json_string.h"
 
 static struct reply find(const char *json, const char *path)
 {

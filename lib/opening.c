@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "cli/common/client.h"
 #include "lib/asking.h"
 #include "lib/call.h"
 #include "lib/fault.h"
 #include "lib/handle.h"
 #include "lib/way.h"
-#include "sandbox/cli/client.h"
 
 #define SAID_MAX 8192 /* room for an object with an error */
 

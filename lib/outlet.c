@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "lib/fault.h"
+#include "cli/common/client.h"
 #include "lib/call.h"
+#include "lib/fault.h"
 #include "lib/handle.h"
 #include "lib/opening.h"
-#include "sandbox/cli/client.h"
 
 static void free_chunk(struct chunk *c)
 {

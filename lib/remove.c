@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/common/reply.h"
 #include "lib/fault.h"
 #include "lib/helper.h"
-#include "sandbox/cli/reply.h"
-#include "sandbox/registry.h"
+#include "sandbox/state/registry.h"
 
 #define SAID_MAX 4096
 

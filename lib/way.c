@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "sandbox/pools.h"
-#include "sandbox/shelf.h"
+#include "sandbox/state/pools.h"
+#include "sandbox/state/shelf.h"
 #include "store/folders.h"
 
 /* Only hutch has written into a folder that is ours and closed to others. */

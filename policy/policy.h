@@ -131,6 +131,6 @@ bool policy_wants_cgroup(const struct policy *p);
 
 /* Gives the ids inside: "root" or 0, "agent" or 1000, and with ranges any number up
  * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an
- * image of the store, which has its own users (sandbox/stock.h). */
+ * image of the store, which has its own users (sandbox/plan/stock.h). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

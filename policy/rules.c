@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/commands.h"
-#include "policy/json.h"
+#include "policy/json/json.h"
 #include "policy/like.h"
 #include "policy/protect.h"
 #include "policy/quantity.h"

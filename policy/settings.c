@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/json.h"
+#include "policy/json/json.h"
 
 static const struct profile {
 	const char *name, *text;

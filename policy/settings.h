@@ -3,7 +3,7 @@
  * A policy is one JSON object (docs/policy.md, docs/policy.schema.json).  Each flag
  * of `hutch create` has a key and each key a flag, so a file is read into a list of
  * settings: each has a key, a text in the flag's form, and its origin.  The flags'
- * parser then checks them (sandbox/cli/options.h), so that only one place defines
+ * parser then checks them (cli/common/options.h), so that only one place defines
  * their meaning.
  *
  * `extends` names the policy that a file builds on, whose settings come first.  A

@@ -5,11 +5,11 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/build.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "rootfs-tools/build/build.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/flags.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "store/digest.h"
 
 static int check(struct build_order *o, struct err *e)

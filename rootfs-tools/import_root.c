@@ -10,15 +10,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/apart.h"
-#include "rootfs-tools/blobs.h"
-#include "rootfs-tools/changes.h"
-#include "rootfs-tools/images.h"
+#include "rootfs-tools/changes/changes.h"
 #include "rootfs-tools/import.h"
-#include "rootfs-tools/inflate.h"
-#include "rootfs-tools/layers.h"
-#include "sandbox/cli/party.h"
-#include "sandbox/jail.h"
+#include "rootfs-tools/index/images.h"
+#include "rootfs-tools/layers/apart.h"
+#include "rootfs-tools/layers/blobs.h"
+#include "rootfs-tools/layers/inflate.h"
+#include "rootfs-tools/layers/layers.h"
+#include "sandbox/kernel/party.h"
+#include "sandbox/root/jail.h"
 #include "store/reference.h"
 #include "store/store.h"
 #include "store/tree.h"
@@ -123,7 +123,7 @@ static void work_in_jail(const void *arg, int folder, int in, void *result)
 	(void)inflate_all(in, STDOUT_FILENO, result);
 }
 
-/* The same bounds as for layers (rootfs-tools/layers.h). */
+/* The same bounds as for layers (rootfs-tools/layers/layers.h). */
 static uint64_t inflated_max(int fd)
 {
 	struct stat st;

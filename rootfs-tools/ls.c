@@ -8,12 +8,12 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "rootfs-tools/census.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "cli/common/table.h"
+#include "rootfs-tools/index/census.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/flags.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/cli/table.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "store/store.h"
 
 #define ID_SHOWN 12

@@ -5,9 +5,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "cli/common/report.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 
 static int help_main(char **argv);
 

@@ -10,15 +10,15 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/fetch.h"
-#include "rootfs-tools/http.h"
-#include "rootfs-tools/images.h"
-#include "rootfs-tools/mirrors.h"
-#include "rootfs-tools/progress.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "rootfs-tools/index/images.h"
+#include "rootfs-tools/registry/fetch.h"
+#include "rootfs-tools/registry/http.h"
+#include "rootfs-tools/registry/mirrors.h"
+#include "rootfs-tools/registry/progress.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/flags.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "store/reference.h"
 #include "store/store.h"
 
@@ -141,7 +141,7 @@ int image_pull_main(char **argv)
 	return code;
 }
 
-/* Pulls for a launch (sandbox/stock.c), which waits for the result: the store
+/* Pulls for a launch (sandbox/plan/stock.c), which waits for the result: the store
  * has the image then, or stdout carries one struct err. */
 int image_launch_pull_main(char **argv)
 {

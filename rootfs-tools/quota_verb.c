@@ -5,13 +5,13 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "cli/common/table.h"
 #include "policy/quantity.h"
-#include "rootfs-tools/quota.h"
+#include "rootfs-tools/layers/quota.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/flags.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/cli/table.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "store/store.h"
 
 static void print(const struct store *s)

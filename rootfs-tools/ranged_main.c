@@ -1,7 +1,7 @@
 /* hutch-image launch-ranged MAPS HEX...
  *
  * A launch runs this for an image of the store with --idmap ranges.  It makes the missing
- * copies of these layers (rootfs-tools/ranged.h).  A failure is written to stdout as one
+ * copies of these layers (rootfs-tools/layers/ranged.h).  A failure is written to stdout as one
  * struct err, which becomes the launch's error. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/ranged.h"
+#include "cli/common/table.h"
+#include "rootfs-tools/layers/ranged.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/table.h"
-#include "sandbox/idmap.h"
-#include "sandbox/result.h"
+#include "sandbox/kernel/idmap.h"
+#include "sandbox/launch/result.h"
 #include "store/digest.h"
 #include "store/store.h"
 

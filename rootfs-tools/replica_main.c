@@ -3,7 +3,7 @@
  * A launch runs this where it cannot mount overlayfs.  Its standard input is the store's
  * folder of layers or, without a HEX, a folder; the copy goes to the empty folder that is
  * its standard output.  Both are passed as descriptors, since the launcher has checked
- * them.  Each process that writes to the copy holds the leash (sandbox/image_tool.h).
+ * them.  Each process that writes to the copy holds the leash (sandbox/plan/image_tool.h).
  * WHY, the reason for the copy, is quoted in a note to the user. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/visible.h"
-#include "rootfs-tools/replica.h"
+#include "cli/common/report.h"
+#include "rootfs-tools/layers/replica.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/image_tool.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/plan/image_tool.h"
 
 static int copy(const struct list *hexes, struct err *e)
 {

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/hash.h"
+#include "rootfs-tools/layers/hash.h"
 
 #define PIECE (256u << 10)
 

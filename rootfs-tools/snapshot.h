@@ -3,7 +3,7 @@
  *
  * The sandbox's processes stand still while its files are read, and no longer;
  * the image is made afterwards.  The inside wrote the folder, so a jail reads
- * it (rootfs-tools/changes.h). */
+ * it (rootfs-tools/changes/changes.h). */
 #pragma once
 #include "store/digest.h"
 

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/blobs.h"
+#include "rootfs-tools/layers/blobs.h"
 
 #define PIECE	  (256u << 10)
 #define FILES_MAX 20000

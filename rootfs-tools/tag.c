@@ -4,11 +4,11 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/census.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "rootfs-tools/index/census.h"
 #include "rootfs-tools/verbs.h"
-#include "sandbox/cli/flags.h"
-#include "sandbox/cli/report.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "store/names.h"
 #include "store/store.h"
 

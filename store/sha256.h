@@ -1,6 +1,6 @@
 /* sha256 -- the SHA-256 of bytes that come in pieces (FIPS 180-4), without a library:
  * the launcher links none.  hutch-image, which hashes gigabytes, has OpenSSL's
- * (rootfs-tools/hash.h).
+ * (rootfs-tools/layers/hash.h).
  *
  *	sha256_begin, sha256_add ..., sha256_end */
 #pragma once

@@ -151,7 +151,7 @@ int store_lock(const struct store *s, bool alone, bool waits, struct err *e)
 /* --- stages -------------------------------------------------------------------- */
 
 /* Names of files that were kept on purpose for the next attempt
- * (rootfs-tools/blobs.h). */
+ * (rootfs-tools/layers/blobs.h). */
 static bool is_kept(const char *name)
 {
 	return name[0] == '.' || !strncmp(name, STORE_PARTIAL, sizeof(STORE_PARTIAL) - 1);

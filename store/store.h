@@ -7,13 +7,13 @@
  *				configurations, compressed layers; 0400, never changed
  *	layers/HEX/fs		a layer by the digest of its tar (its diff_id), unpacked
  *				once, to be a lower of overlays
- *	layers/HEX/about	the layer's properties (rootfs-tools/layers.h)
+ *	layers/HEX/about	the layer's properties (rootfs-tools/layers/layers.h)
  *	ranged/MAPS/HEX		a copy of a layer for sandboxes with ranges, made when one
- *				needs it (rootfs-tools/ranged.h)
+ *				needs it (rootfs-tools/layers/ranged.h)
  *	images/HEX		an image by the digest of its manifest: a recipe
  *				(store/recipe.h).  Its user holds its lock
  *	names/NAME		a name of it: a link whose text is HEX (store/names.h)
- *	max-size		how large the store may become (rootfs-tools/quota.h)
+ *	max-size		how large the store may become (rootfs-tools/layers/quota.h)
  *	tmp/XXX			unfinished work, locked by its process; without a
  *				lock it is a leftover
  *	tmp/blob-HEX		a part of a blob, which the next attempt continues

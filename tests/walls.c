@@ -1,6 +1,6 @@
-/* Replaces sandbox/walls.c in build/hutch-lame, which only tests/run/walls.bats
+/* Replaces sandbox/kernel/walls.c in build/hutch-lame, which only tests/run/walls.bats
  * uses: it leaves out the wall that HUTCH_WITHOUT names. */
-#include "sandbox/walls.h"
+#include "sandbox/kernel/walls.h"
 
 #include <stdlib.h>
 #include <string.h>

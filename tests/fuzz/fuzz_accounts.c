@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "sandbox/accounts.h"
+#include "sandbox/plan/accounts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

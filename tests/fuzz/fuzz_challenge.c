@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "rootfs-tools/challenge.h"
+#include "rootfs-tools/registry/challenge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

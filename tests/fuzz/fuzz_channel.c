@@ -10,13 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "sandbox/channel.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
+#include "sandbox/launch/channel.h"
 
 #define BUFFER_MAX (2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 

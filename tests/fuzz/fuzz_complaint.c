@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/act/complaint.h"
+#include "actions/complaint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

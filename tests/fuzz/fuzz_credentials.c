@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "rootfs-tools/credentials.h"
-#include "rootfs-tools/token.h"
+#include "rootfs-tools/registry/credentials.h"
+#include "rootfs-tools/registry/token.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

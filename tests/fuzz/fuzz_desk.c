@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actions/desk.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
-#include "sandbox/act/desk.h"
+#include "protocol/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/own.h"
-#include "executor/diff.h"
+#include "executor/edit/diff.h"
 
 #define HEAD "--- /f\n+++ /f\n"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "rootfs-tools/dockerfile.h"
-#include "rootfs-tools/expand.h"
-#include "rootfs-tools/ignore.h"
+#include "rootfs-tools/build/dockerfile.h"
+#include "rootfs-tools/build/expand.h"
+#include "rootfs-tools/build/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
-#include "rootfs-tools/document.h"
+#include "rootfs-tools/index/document.h"
 #include "store/recipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/diff.h"
-#include "executor/edit.h"
-#include "executor/encoding.h"
-#include "executor/lint.h"
+#include "executor/edit/diff.h"
+#include "executor/edit/edit.h"
+#include "executor/edit/lint.h"
+#include "executor/files/encoding.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/list.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actions/action.h"
+#include "actions/observe.h"
+#include "actions/observe_git.h"
 #include "base/buffer.h"
 #include "base/own.h"
-#include "policy/json.h"
-#include "sandbox/act/action.h"
-#include "sandbox/act/observe.h"
-#include "sandbox/act/observe_git.h"
+#include "policy/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

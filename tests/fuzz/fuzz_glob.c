@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "executor/glob.h"
-#include "executor/name.h"
+#include "executor/search/glob.h"
+#include "executor/session/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

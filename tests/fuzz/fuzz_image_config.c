@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "rootfs-tools/image_config.h"
+#include "rootfs-tools/build/image_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

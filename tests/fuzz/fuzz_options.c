@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/list.h"
+#include "cli/common/options.h"
 #include "policy/policy.h"
-#include "sandbox/cli/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/matcher.h"
-#include "executor/pattern.h"
+#include "executor/search/matcher.h"
+#include "executor/search/pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

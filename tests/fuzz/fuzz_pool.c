@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/pass.h"
-#include "policy/json.h"
-#include "sandbox/pool/pool.h"
+#include "policy/json/json.h"
+#include "supervisor/pool/pool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

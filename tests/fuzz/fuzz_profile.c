@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "policy/bpf.h"
-#include "policy/compile.h"
-#include "policy/profile.h"
+#include "policy/seccomp/bpf.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
-#include "policy/json.h"
-#include "sandbox/cli/reply.h"
+#include "cli/common/reply.h"
+#include "policy/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,11 +15,11 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "policy/json.h"
+#include "policy/json/json.h"
 #include "policy/policy.h"
-#include "sandbox/control/rpc.h"
-#include "sandbox/control/supervisor.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
+#include "supervisor/rpc.h"
+#include "supervisor/supervisor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,9 +9,9 @@
 
 #include "base/buffer.h"
 #include "base/utf8.h"
-#include "executor/emulator.h"
-#include "executor/excerpt.h"
-#include "executor/screen.h"
+#include "executor/terminal/emulator.h"
+#include "executor/terminal/excerpt.h"
+#include "executor/terminal/screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "cli/common/options.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
-#include "sandbox/cli/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actions/split.h"
 #include "base/buffer.h"
-#include "sandbox/act/split.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

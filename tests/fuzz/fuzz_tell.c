@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "rootfs-tools/tell.h"
+#include "rootfs-tools/changes/tell.h"
 
 #define INPUT_MAX (64u << 10) /* bytes that a socket holds without a reader */
 

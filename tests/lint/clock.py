@@ -14,61 +14,61 @@ import sys
 sys.dont_write_bytecode = True
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("archive", "base", "executor", "include", "lib", "policy", "rootfs-tools", "sandbox",
-           "scope", "store")
+FOLDERS = ("actions", "archive", "base", "cli", "executor", "include", "lib", "policy",
+           "protocol", "rootfs-tools", "sandbox", "store", "supervisor")
 
 # FILE: functions.  A loop, or its one function that reads the clock.
 LOOPS = """
 base/await.c: await_ready
-executor/errand_grep.c: is_past
+executor/fileops/errand_grep.c: is_past
 executor/executor.c: look_at_clock
-executor/seize.c: seize_all wait_for_all
-executor/tree.c: stop_all tree_end
+executor/process/seize.c: seize_all wait_for_all
+executor/process/tree.c: stop_all tree_end
 lib/turn.c: wait_until
-rootfs-tools/crew.c: supervise tell_at
-sandbox/act/stream.c: look_at_clock
-sandbox/cli/cp.c: turn
-sandbox/cli/exec.c: turn
-sandbox/cli/gather.c: collect
-sandbox/control/supervisor.c: supervisor_look_at_clock
-sandbox/pool/pool.c: turn
-sandbox/ports.c: ports_end
-sandbox/rung.c: turn
-sandbox/supervise.c: turn
-scope/main.c: wait_for
+rootfs-tools/registry/crew.c: supervise tell_at
+actions/stream.c: look_at_clock
+cli/cp.c: turn
+cli/exec.c: turn
+cli/gather.c: collect
+supervisor/supervisor.c: supervisor_look_at_clock
+supervisor/pool/pool.c: turn
+sandbox/launch/ports.c: ports_end
+sandbox/landlock/rung.c: turn
+sandbox/launch/supervise.c: turn
+sandbox/cgroup/scope_main.c: wait_for
 store/ledger.c: ledger_lock
 """
 
 # Starts: of a loop, of a wait for an answer, or of an interval that is measured.
 STARTS = """
 executor/executor.c: executor_init
-rootfs-tools/fetch.c: fetch_layers
-rootfs-tools/helper.c: helper_get
-sandbox/cli/client.c: client_greet write_all
-sandbox/cli/cp.c: copy_one
-sandbox/cli/gather.c: gather
-sandbox/cli/pool_client.c: ask pool_take
-sandbox/cli/rm.c: end_connected
-sandbox/cli/run.c: run_launch
-sandbox/pool/pool.c: pool_run
-sandbox/rung.c: run run_all
-sandbox/supervise.c: supervise_run
+rootfs-tools/registry/fetch.c: fetch_layers
+rootfs-tools/registry/helper.c: helper_get
+cli/common/client.c: client_greet write_all
+cli/cp.c: copy_one
+cli/gather.c: gather
+cli/pool_client.c: ask pool_take
+cli/rm.c: end_connected
+cli/run.c: run_launch
+supervisor/pool/pool.c: pool_run
+sandbox/landlock/rung.c: run run_all
+sandbox/launch/supervise.c: supervise_run
 """
 
 # Reads of the date: the date is written down, or a verb reads it once and hands
 # it down.
 STAMPS = """
-rootfs-tools/build.c: build_image
+rootfs-tools/build/build.c: build_image
 rootfs-tools/ls.c: print
 rootfs-tools/snapshot.c: make_image
-sandbox/cli/audit_show.c: audit_show_main
-sandbox/cli/ps.c: print_table
-sandbox/control/events.c: events_now
-sandbox/cow.c: cow_make
-sandbox/definition.c: time_now
-sandbox/level.c: time_now
-sandbox/refusals.c: date_ms
-sandbox/registry_end.c: end_us
+cli/audit_show.c: audit_show_main
+cli/ps.c: print_table
+supervisor/events.c: events_now
+sandbox/root/cow.c: cow_make
+sandbox/state/definition.c: time_now
+sandbox/kernel/level.c: time_now
+sandbox/monitor/refusals.c: date_ms
+sandbox/state/registry_end.c: end_us
 store/ledger.c: print_time
 """
 

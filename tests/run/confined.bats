@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The privileges that the supervisor of a named sandbox gives up before it
-# serves (sandbox/control/confine.h), and its work without them.
+# serves (supervisor/confine.h), and its work without them.
 
 load helpers
 

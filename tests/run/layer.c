@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/layers.h"
+#include "rootfs-tools/layers/layers.h"
 #include "store/store.h"
 
 static int unpack(const struct store *s, char **argv, struct err *e)

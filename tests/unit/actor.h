@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/action.h"
+#include "protocol/action.h"
 #include "tests/unit/supervisor.h"
 
 #define NO_TIMEOUT 0

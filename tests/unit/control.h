@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/control/supervisor.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
+#include "supervisor/supervisor.h"
 
 #define NOW 1000000ll
 

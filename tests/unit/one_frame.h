@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
+#include "protocol/message.h"
 
 static struct buffer b;
 

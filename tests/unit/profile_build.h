@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "policy/bpf.h"
-#include "policy/compile.h"
-#include "policy/profile.h"
+#include "policy/seccomp/bpf.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/profile.h"
 #include "tests/unit/bpf_run.h"
 
 #define DEFAULT_PROFILE "policy/seccomp/default.json"

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "sandbox/registry.h"
+#include "sandbox/state/registry.h"
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 

@@ -24,7 +24,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/idmap.h"
+#include "sandbox/kernel/idmap.h"
 #include "tests/patience.h"
 
 #define SCENE_SECONDS	    PATIENCE_S

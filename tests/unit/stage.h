@@ -18,12 +18,12 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "sandbox/result.h"
-#include "sandbox/spawn.h"
-#include "sandbox/stdio.h"
-#include "sandbox/supervise.h"
+#include "protocol/message.h"
+#include "sandbox/kernel/stdio.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/launch/spawn.h"
+#include "sandbox/launch/supervise.h"
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 

@@ -4,7 +4,7 @@
 #include <grp.h>
 #include <pwd.h>
 
-#include "sandbox/idmap.h"
+#include "sandbox/kernel/idmap.h"
 #include "tests/unit/scene.h"
 
 static inline bool subids_of(const struct passwd *pw, struct idmaps *ret)

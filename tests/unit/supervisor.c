@@ -26,7 +26,7 @@
 #include "base/kernel.h"
 #include "base/own.h"
 #include "executor/executor.h"
-#include "executor/tree.h"
+#include "executor/process/tree.h"
 
 /* With AddressSanitizer: keeps freed memory only briefly, so that a test can
  * show that memory does not grow. */

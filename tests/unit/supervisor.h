@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
-#include "base/message.h"
+#include "protocol/message.h"
 #include "tests/patience.h"
 
 /* Arguments of a command, from constant texts that are never written to. */

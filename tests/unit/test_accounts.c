@@ -1,5 +1,5 @@
 /* Lines of an image's passwd and group: valid ones, and malformed ones. */
-#include "sandbox/accounts.h"
+#include "sandbox/plan/accounts.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

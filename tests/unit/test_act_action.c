@@ -1,6 +1,6 @@
 /* Lines of actions: which are accepted, with which values; which are refused,
  * and how. */
-#include "sandbox/act/action.h"
+#include "actions/action.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "base/action.h"
+#include "actions/action_git.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/act/action_git.h"
+#include "protocol/action.h"
 
 static int decode(const char *line, struct action *ret, struct err *e)
 {

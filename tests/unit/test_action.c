@@ -9,11 +9,11 @@
 #include <cmocka.h>
 #include <limits.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
 #include "tests/unit/one_frame.h"
 
 static struct err e;

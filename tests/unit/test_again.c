@@ -1,5 +1,5 @@
 /* again: a kept sandbox is shown what it was shown before. */
-#include "sandbox/control/again.h"
+#include "supervisor/again.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

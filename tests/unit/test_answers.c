@@ -1,6 +1,6 @@
 /* An action is done once: which answers are kept, for how long, and which
  * requests are refused. */
-#include "sandbox/act/answers.h"
+#include "actions/answers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/act/action.h"
+#include "actions/action.h"
 
 static int setup(void **state)
 {

@@ -15,8 +15,8 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "rootfs-tools/apply.h"
-#include "rootfs-tools/repository.h"
+#include "rootfs-tools/changes/apply.h"
+#include "rootfs-tools/changes/repository.h"
 #include "tests/patience.h"
 #include "tests/unit/archive.h"
 

@@ -1,5 +1,5 @@
 /* The launcher's memory: malloc(3)'s promises, and no growth. */
-#include "sandbox/cli/arena.h"
+#include "cli/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

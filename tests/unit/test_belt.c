@@ -1,6 +1,6 @@
 /* belt: bytes are handed on, each side learns of the other's end, and the belt
  * knows which side waits for the other, and since when. */
-#include "sandbox/cli/belt.h"
+#include "cli/belt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

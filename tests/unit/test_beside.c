@@ -1,5 +1,5 @@
 /* A helper is started at the same descriptor numbers, and its end is noticed. */
-#include "sandbox/beside.h"
+#include "sandbox/kernel/beside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "rootfs-tools/blobs.h"
+#include "rootfs-tools/layers/blobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
-#include "rootfs-tools/hash.h"
-#include "rootfs-tools/quota.h"
+#include "rootfs-tools/layers/hash.h"
+#include "rootfs-tools/layers/quota.h"
 #include "tests/unit/in_store.h"
 
 /* printf abc | sha256sum */

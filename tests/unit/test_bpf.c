@@ -1,4 +1,4 @@
-#include "policy/bpf.h"
+#include "policy/seccomp/bpf.h"
 
 #include <stdlib.h>
 

@@ -9,11 +9,11 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/bpf.h"
-#include "policy/compile.h"
-#include "policy/floor.h"
-#include "policy/profile.h"
-#include "sandbox/seccomp.h"
+#include "policy/seccomp/bpf.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/floor.h"
+#include "policy/seccomp/profile.h"
+#include "sandbox/kernel/seccomp.h"
 #include "tests/unit/bpf_run.h"
 
 #define CALLS	 600

@@ -1,4 +1,4 @@
-#include "sandbox/caps.h"
+#include "sandbox/kernel/caps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,8 +16,8 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "sandbox/control/capture.h"
-#include "sandbox/control/wire.h"
+#include "supervisor/capture.h"
+#include "supervisor/wire.h"
 
 static struct capture *make(bool has_stdin, bool has_terminal, struct wire_fds *fds)
 {

@@ -1,6 +1,6 @@
 /* A sandbox that outlives its commands, in a cgroup of its own.  Needs a delegated
  * cgroup of version 2, and a built tree around it; the vm tier has both. */
-#include "sandbox/cgroup.h"
+#include "sandbox/cgroup/cgroup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,14 +20,14 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/volume.h"
-#include "sandbox/channel.h"
-#include "sandbox/identity.h"
-#include "sandbox/limits.h"
-#include "sandbox/plan.h"
-#include "sandbox/program.h"
-#include "sandbox/seccomp.h"
-#include "sandbox/spawn.h"
-#include "sandbox/watchdog.h"
+#include "sandbox/cgroup/watchdog.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/kernel/seccomp.h"
+#include "sandbox/launch/channel.h"
+#include "sandbox/launch/spawn.h"
+#include "sandbox/plan/limits.h"
+#include "sandbox/plan/plan.h"
 #include "tests/patience.h"
 
 #define MEMORY (32u << 20)

@@ -1,4 +1,4 @@
-#include "rootfs-tools/challenge.h"
+#include "rootfs-tools/registry/challenge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

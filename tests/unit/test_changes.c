@@ -13,9 +13,9 @@
 #include <sys/xattr.h>
 
 #include "base/mem.h"
-#include "rootfs-tools/changes.h"
-#include "rootfs-tools/delta.h"
-#include "sandbox/cli/party.h"
+#include "rootfs-tools/changes/changes.h"
+#include "rootfs-tools/changes/delta.h"
+#include "sandbox/kernel/party.h"
 #include "tests/unit/archive.h"
 
 static int setup(void **state)

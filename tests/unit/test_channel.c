@@ -1,6 +1,6 @@
 /* The supervisor's end of the channel: incoming bytes are held in bounded
  * memory, and no descriptor comes in at all. */
-#include "sandbox/channel.h"
+#include "sandbox/launch/channel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/message.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/words.h"
 

@@ -1,6 +1,6 @@
 /* Requests leave as the socket has room, and their three descriptors go once,
  * beside the first byte of the request that they belong to. */
-#include "sandbox/channel.h"
+#include "sandbox/launch/channel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/message.h"
 #include "tests/unit/scene.h"
 
 struct pair {

@@ -1,5 +1,5 @@
 /* The runner of probes: a probe's answer, its end, and that nothing of it is left. */
-#include "sandbox/checks.h"
+#include "sandbox/explain/checks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <sys/mount.h>
 
 #include "base/own.h"
-#include "sandbox/identity.h"
+#include "sandbox/kernel/identity.h"
 #include "tests/unit/scene.h"
 
 static const struct identity nobody = { .uid = 65534, .gid = 65534, .why = "a test" };

@@ -1,7 +1,7 @@
 /* The other end of a control socket may be late, of another version, or
  * broken.  Here it is the other end of a socketpair, whose answers are written
  * beforehand. */
-#include "sandbox/cli/client.h"
+#include "cli/common/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* When a sandbox ends because of time, and for which reason. */
-#include "sandbox/control/clocks.h"
+#include "supervisor/clocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

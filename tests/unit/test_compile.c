@@ -1,4 +1,4 @@
-#include "policy/compile.h"
+#include "policy/seccomp/compile.h"
 
 #include <errno.h>
 #include <stdbool.h>

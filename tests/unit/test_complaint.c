@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "actions/complaint.h"
 #include "base/own.h"
-#include "sandbox/act/complaint.h"
 
 /* Compares the complaints found with "sys path|sys path". */
 static void claim(const char *text, size_t len, const char *expected)

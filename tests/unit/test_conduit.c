@@ -1,6 +1,6 @@
 /* conduit: bytes in both directions, each direction's own end, and ends that
  * are no orderly ones. */
-#include "base/conduit.h"
+#include "protocol/conduit.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Each case runs in a child, since privileges are given up for ever.  The same
  * list of attempts is tried before and after: all of them work before. */
-#include "sandbox/control/confine.h"
+#include "supervisor/confine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/control/peer.h"
-#include "sandbox/landlock.h"
-#include "sandbox/registry.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/state/registry.h"
+#include "supervisor/peer.h"
 #include "tests/unit/scene.h"
 
 /* A supervisor's surroundings: its own entry, another's, a child and a server

@@ -1,5 +1,5 @@
 /* How a copying process interprets its arguments, and how it ends. */
-#include "executor/copy.h"
+#include "executor/process/copy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/io.h"
-#include "base/message.h"
+#include "protocol/message.h"
 #include "tests/unit/scene.h"
 
 struct ended {

@@ -1,6 +1,6 @@
 /* Each story lists events with their times, and tells by when a command has to
  * end.  The test reads no clock and never waits. */
-#include "sandbox/countdown.h"
+#include "sandbox/kernel/countdown.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "rootfs-tools/credentials.h"
+#include "rootfs-tools/registry/credentials.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/helper.h"
+#include "rootfs-tools/registry/helper.h"
 
 /* me:pass and you:word */
 #define ME  "\"auth\":\"bWU6cGFzcw==\""

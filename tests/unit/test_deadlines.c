@@ -1,6 +1,6 @@
 /* The time from which a supervisor's deadlines count: the time of the step that
  * sets them, and for a use the time of its end. */
-#include "sandbox/control/supervisor.h"
+#include "supervisor/supervisor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/control/rpc.h"
+#include "supervisor/rpc.h"
 #include "tests/unit/control.h"
 
 #define LONG_AGO 1    /* ms; any real time of this machine is later */

@@ -1,6 +1,6 @@
 /* The definition of a sandbox is stored completely or not at all, by one
  * process at a time, and read strictly. */
-#include "sandbox/definition.h"
+#include "sandbox/state/definition.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Ordinary folders play cgroup folders, as far as names, files and attributes go. */
-#include "sandbox/delegate.h"
+#include "sandbox/cgroup/delegate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The desk: how much memory of the host a malicious executor can use up. */
-#include "sandbox/act/desk.h"
+#include "actions/desk.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 #include "base/frame.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/message.h"
 
 #define NOW 1000000ll /* ms */
 

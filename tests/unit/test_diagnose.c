@@ -1,5 +1,5 @@
 /* Each cause is produced for real, in a child. */
-#include "sandbox/diagnose.h"
+#include "sandbox/kernel/diagnose.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

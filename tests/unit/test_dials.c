@@ -12,8 +12,8 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
-#include "executor/processes.h"
+#include "executor/process/processes.h"
+#include "protocol/message.h"
 #include "tests/unit/sockets.h"
 
 #define ID (DIAL_ID | 7)

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/diff.h"
+#include "executor/edit/diff.h"
 
 #define HEAD "--- /f\n+++ /f\n"
 

@@ -1,6 +1,6 @@
 /* dockerfile: instructions are read as docker reads them, and errors name the
  * place. */
-#include "rootfs-tools/dockerfile.h"
+#include "rootfs-tools/build/dockerfile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The two forms of a diagnosis. */
-#include "sandbox/cli/doctor.h"
+#include "cli/doctor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/own.h"
-#include "policy/json.h"
-#include "sandbox/checks.h"
+#include "policy/json/json.h"
+#include "sandbox/explain/checks.h"
 
 static const struct check found[] = {
 	{ .name = "proc", .status = CHECK_OK, .detail = "there" },

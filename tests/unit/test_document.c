@@ -1,4 +1,4 @@
-#include "rootfs-tools/document.h"
+#include "rootfs-tools/index/document.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

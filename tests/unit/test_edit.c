@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/edit.h"
-#include "executor/encoding.h"
+#include "executor/edit/edit.h"
+#include "executor/files/encoding.h"
 
 static struct bytes text(const char *t)
 {

@@ -16,8 +16,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/diff.h"
-#include "executor/edit.h"
+#include "executor/edit/diff.h"
+#include "executor/edit/edit.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/at_home.h"
 

@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "executor/editor_parts.h"
-#include "executor/encoding.h"
-#include "executor/history.h"
+#include "executor/edit/editor_parts.h"
+#include "executor/edit/history.h"
+#include "executor/files/encoding.h"
+#include "protocol/action.h"
 
 static const struct edit_request request = { .path = "f" };
 

@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/own.h"
-#include "executor/encoding.h"
+#include "executor/files/encoding.h"
 
 #define BYTES(text) { (const uint8_t *)(text), sizeof(text) - 1 }
 

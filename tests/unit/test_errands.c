@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "executor/errands.h"
+#include "executor/fileops/errands.h"
+#include "protocol/action.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/inside.h"
 

@@ -15,20 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/errand.h"
-#include "executor/errands.h"
-#include "executor/everyone.h"
-#include "executor/processes.h"
-#include "executor/replies.h"
-#include "executor/user.h"
-#include "executor/workers.h"
+#include "executor/fileops/errand.h"
+#include "executor/fileops/errands.h"
+#include "executor/process/everyone.h"
+#include "executor/process/processes.h"
+#include "executor/process/user.h"
+#include "executor/process/workers.h"
+#include "executor/wire/replies.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
 #include "tests/patience.h"
 
 #define ID 7u

@@ -1,6 +1,6 @@
 /* everyone: a signal to all and a pause reach every process inside, and an
  * agent's actions do not suffer from them. */
-#include "executor/everyone.h"
+#include "executor/process/everyone.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/excerpt.h"
+#include "executor/terminal/excerpt.h"
 
 static const struct {
 	const char *in, *out;

@@ -1,7 +1,7 @@
 /* The cgroup that commands enter.  A pipe plays its cgroup.procs: the executor
  * only writes to that file, so the test checks what it writes, and from which
  * process. */
-#include "executor/cgroup.h"
+#include "executor/process/cgroup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

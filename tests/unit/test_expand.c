@@ -1,5 +1,5 @@
 /* expand: words are expanded as docker does. */
-#include "rootfs-tools/expand.h"
+#include "rootfs-tools/build/expand.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* A fence: the operations that it permits.  Each case runs in a child, since a
  * domain is for ever. */
-#include "sandbox/fence.h"
+#include "sandbox/kernel/fence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 
 #include "base/err.h"
-#include "sandbox/landlock.h"
+#include "sandbox/kernel/landlock.h"
 #include "tests/unit/scene.h"
 
 #define REFUSED(call, code) CHECK((call) < 0 && errno == (code))

@@ -1,4 +1,4 @@
-#include "sandbox/cli/flags.h"
+#include "cli/common/flags.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "policy/floor.h"
+#include "policy/seccomp/floor.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -7,8 +7,8 @@
 #include <seccomp.h>
 
 #include "base/own.h"
-#include "policy/compile.h"
-#include "policy/profile.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/profile.h"
 #include "tests/unit/bpf_run.h"
 
 static const uint32_t audit_archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64 };

@@ -1,5 +1,5 @@
 /* freezer: each start that was not released gets exactly one answer, in time. */
-#include "executor/freezer.h"
+#include "executor/process/freezer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "executor/caps.h"
+#include "executor/process/caps.h"
 
 #define NOW 1000
 #define PID 1000000000 /* above any pid of the kernel */

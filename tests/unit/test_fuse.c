@@ -1,6 +1,6 @@
 /* Which fuse-overlayfs is used, which images it may serve, and how its end is
  * reported. */
-#include "sandbox/fuse.h"
+#include "sandbox/root/fuse.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
 /* Makes a file with that mode under the program's name, in the only folder of

@@ -11,7 +11,7 @@
 
 #include "base/list.h"
 #include "base/own.h"
-#include "executor/glob.h"
+#include "executor/search/glob.h"
 #include "tests/patience.h"
 #include "tests/unit/cost.h"
 

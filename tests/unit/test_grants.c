@@ -1,5 +1,5 @@
 /* Which paths may be opened, as data: no process is confined here. */
-#include "sandbox/grants.h"
+#include "sandbox/landlock/grants.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

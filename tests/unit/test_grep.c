@@ -1,6 +1,6 @@
 /* grep: hutch, ripgrep and (where the dialects agree) GNU grep find the same
  * lines; also files that are no text, and paths that are no files. */
-#include "executor/grep.h"
+#include "executor/search/grep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +24,12 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/grep_tree.h"
-#include "executor/matcher.h"
-#include "executor/pattern.h"
-#include "executor/ripgrep.h"
+#include "executor/fileops/ripgrep.h"
+#include "executor/search/grep_tree.h"
+#include "executor/search/matcher.h"
+#include "executor/search/pattern.h"
+#include "protocol/message.h"
 #include "tests/unit/grep_cases.h"
 
 /* --- the texts -------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static const struct {
 	const char *path, *text;
 } files[] = {
 	{ "code.c",
-	  "#include <sys/stat.h>\n#include \"base/err.h\"\n#include \"executor/grep.h\"\n\n"
+	  "#include <sys/stat.h>\n#include \"base/err.h\"\n#include \"executor/search/grep.h\"\n\n"
 	  "/* foo ** bar */\n// comment\n\t// comment\nstruct line {\n\tint x;\n};\n\n"
 	  "static int foo_init(void)\n{\n\tif (x == 0 || y) {\n\t\treturn -1;\n\t}\n"
 	  "\twhile (next->x) {\n\t\terr_set(e, ERR_USAGE, \"no such thing: %s\", s);\n"

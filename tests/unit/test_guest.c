@@ -1,5 +1,5 @@
 /* When a guest is checked, and when a guest that has closed its channel is ended. */
-#include "sandbox/guest.h"
+#include "sandbox/launch/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/spawn.h"
-#include "sandbox/watchdog.h"
+#include "sandbox/cgroup/watchdog.h"
+#include "sandbox/launch/spawn.h"
 
 #define NOW 1000000
 /* The constant of guest.c. */

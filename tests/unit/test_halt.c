@@ -1,6 +1,6 @@
 /* halt: a copy or a worker that the inside keeps stopped is continued; a copy
  * that was stopped too often is ended and says so. */
-#include "executor/halt.h"
+#include "executor/process/halt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/processes.h"
-#include "executor/user.h"
+#include "executor/process/processes.h"
+#include "executor/process/user.h"
+#include "protocol/message.h"
 #include "tests/patience.h"
 
 #define T0 1000

@@ -1,5 +1,5 @@
 /* Messages of a copy inside, which may contain anything. */
-#include "sandbox/cli/hearing.h"
+#include "cli/hearing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/history.h"
+#include "executor/edit/history.h"
 
 #define MIB (1u << 20)
 

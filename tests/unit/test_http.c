@@ -1,4 +1,4 @@
-#include "rootfs-tools/http.h"
+#include "rootfs-tools/registry/http.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Root becomes another user, so most of this runs as root only; each case in a
  * child, since there is no way back. */
-#include "sandbox/identity.h"
+#include "sandbox/kernel/identity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

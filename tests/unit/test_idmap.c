@@ -1,4 +1,4 @@
-#include "sandbox/idmap.h"
+#include "sandbox/kernel/idmap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

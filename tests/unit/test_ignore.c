@@ -1,5 +1,5 @@
 /* ignore: .dockerignore leaves out the same files as docker does. */
-#include "rootfs-tools/ignore.h"
+#include "rootfs-tools/build/ignore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/document.h"
-#include "rootfs-tools/image_config.h"
+#include "rootfs-tools/build/image_config.h"
+#include "rootfs-tools/index/document.h"
 #include "store/recipe.h"
 
 static const char *const documents[] = {

@@ -1,5 +1,5 @@
 /* inflate: each compression is recognised, however the text is cut into reads. */
-#include "rootfs-tools/inflate.h"
+#include "rootfs-tools/layers/inflate.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/gunzip.h"
+#include "rootfs-tools/layers/gunzip.h"
 
 static char folder[] = "/tmp/hutch-test.XXXXXX";
 

@@ -1,5 +1,5 @@
 /* Code in the jail tries operations that must fail there. */
-#include "sandbox/jail.h"
+#include "sandbox/root/jail.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 
 #include "base/io.h"
 #include "base/kernel.h"
-#include "sandbox/idmap.h"
-#include "sandbox/rlimits.h"
+#include "sandbox/kernel/idmap.h"
+#include "sandbox/kernel/rlimits.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/subids.h"
 

@@ -1,6 +1,6 @@
 /* A child of the test plays the launcher.  The test is a subreaper, so that it
  * can wait for the janitor that the launcher leaves behind. */
-#include "sandbox/janitor.h"
+#include "sandbox/launch/janitor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +17,11 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "policy/publish.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/listener.h"
-#include "sandbox/supervise.h"
-#include "sandbox/terminal.h"
-#include "sandbox/upper.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/kernel/listener.h"
+#include "sandbox/kernel/terminal.h"
+#include "sandbox/launch/supervise.h"
+#include "sandbox/root/upper.h"
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 

@@ -1,5 +1,5 @@
 /* Jobs, with an executor that may send anything at any time. */
-#include "sandbox/control/jobs.h"
+#include "supervisor/jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/guest.h"
-#include "sandbox/spawn.h"
+#include "protocol/action.h"
+#include "sandbox/launch/guest.h"
+#include "sandbox/launch/spawn.h"
 
 #define NOW 1000000
 

@@ -1,4 +1,4 @@
-#include "policy/json.h"
+#include "policy/json/json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/control/kept.h"
+#include "supervisor/kept.h"
 
 /* Byte number `n` of the stream; its period differs from every ring size. */
 static uint8_t byte_at(uint64_t n)

@@ -1,5 +1,5 @@
 /* The destination of a copy, and the leftovers of a failed copy. */
-#include "sandbox/cli/landing.h"
+#include "cli/landing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Each case runs in a child, since a domain is for ever. */
-#include "sandbox/landlock.h"
+#include "sandbox/kernel/landlock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* layers: a complete layer with the expected digest gets into the store,
  * unpacked; no other does. */
-#include "rootfs-tools/layers.h"
+#include "rootfs-tools/layers/layers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/mem.h"
-#include "rootfs-tools/hash.h"
+#include "rootfs-tools/layers/hash.h"
 #include "tests/unit/archive.h"
 #include "tests/unit/in_store.h"
 

@@ -1,6 +1,6 @@
 /* Paths that were used, in a folder of the test, and the volumes that a policy
  * needs for them. */
-#include "sandbox/learn_paths.h"
+#include "sandbox/learn/learn_paths.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +15,9 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/protect.h"
-#include "sandbox/learn_later.h"
-#include "sandbox/plan.h"
-#include "sandbox/traced.h"
+#include "sandbox/learn/learn_later.h"
+#include "sandbox/monitor/traced.h"
+#include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
 struct world {

@@ -1,7 +1,7 @@
 /* A sandbox that ends with one connection: which client may ask for what before
  * the sandbox is taken, and whose leaving ends it.  The test runs the parts of
  * the supervisor that clients talk to; another process stands for pid 1. */
-#include "sandbox/control/lease.h"
+#include "supervisor/lease.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 
 #include "policy/policy.h"
-#include "sandbox/control/supervisor.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
+#include "supervisor/supervisor.h"
 #include "tests/unit/register.h"
 
 #define NOW	   1000000

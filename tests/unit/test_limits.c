@@ -1,5 +1,5 @@
 /* The sizes that --memory and --disk give to a plan. */
-#include "sandbox/limits.h"
+#include "sandbox/plan/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 
 #define MIB (1ull << 20)
 

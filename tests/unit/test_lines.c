@@ -1,5 +1,5 @@
 /* Lines of a descriptor: whole, in order, bounded. */
-#include "sandbox/act/lines.h"
+#include "actions/lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

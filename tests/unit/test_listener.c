@@ -1,6 +1,6 @@
 /* listener: sockets on the host, made and found by name, and the removal of
  * leftovers. */
-#include "sandbox/listener.h"
+#include "sandbox/kernel/listener.h"
 
 #include <setjmp.h>
 #include <signal.h>

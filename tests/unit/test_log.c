@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "sandbox/control/log.h"
+#include "supervisor/log.h"
 
 #define NOW 1000000
 

@@ -1,5 +1,5 @@
 /* Lookup of names in an image's layers, as the overlay will show them. */
-#include "sandbox/lowers.h"
+#include "sandbox/plan/lowers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* A sandbox that is being made for a pool: the program that is started for it,
  * and that program's messages.  A shell plays hutch-supervise. */
-#include "sandbox/pool/maker.h"
+#include "supervisor/pool/maker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* matcher: finds the lines that match a pattern, in linear time for any text. */
-#include "executor/matcher.h"
+#include "executor/search/matcher.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/pattern.h"
+#include "executor/search/pattern.h"
 #include "tests/unit/cost.h"
 
 struct machine {

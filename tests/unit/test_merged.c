@@ -1,6 +1,6 @@
 /* merged: layers look as overlayfs shows them, and no link leads out of them;
  * files that are placed over them go where the links lead. */
-#include "rootfs-tools/merged.h"
+#include "rootfs-tools/layers/merged.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/placing.h"
+#include "rootfs-tools/build/placing.h"
 
 static char place[] = "/tmp/hutch-test.XXXXXX";
 static struct merged tree;

@@ -12,8 +12,8 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/message.h"
 #include "tests/unit/one_frame.h"
 
 static void test_hello(void **state)

@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/list.h"
-#include "base/message.h"
 #include "base/own.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
 #include "tests/unit/one_frame.h"
 
 static int put_action(uint32_t type)

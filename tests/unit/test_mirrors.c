@@ -1,4 +1,4 @@
-#include "rootfs-tools/mirrors.h"
+#include "rootfs-tools/registry/mirrors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/http.h"
+#include "rootfs-tools/registry/http.h"
 
 static int read_text(const char *text, struct mirrors *m, struct err *e)
 {

@@ -1,4 +1,4 @@
-#include "sandbox/missing.h"
+#include "sandbox/plan/missing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/list.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 
 struct sample {
 	const char *path;

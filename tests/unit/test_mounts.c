@@ -1,5 +1,5 @@
 /* Steps are executed in new namespaces, and the result is checked from inside. */
-#include "sandbox/mounts.h"
+#include "sandbox/root/mounts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/kernel.h"
-#include "sandbox/plan.h"
-#include "sandbox/upper.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/root/upper.h"
 #include "tests/unit/scene.h"
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

@@ -12,8 +12,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/finds.h"
-#include "executor/name.h"
+#include "executor/files/finds.h"
+#include "executor/session/name.h"
 
 static void test_a_name_is_one_line_that_bash_reads(void **state)
 {

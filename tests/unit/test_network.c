@@ -1,6 +1,6 @@
 /* The namespace with only loopback, and the two walls between a shared network
  * and the host's abstract sockets. */
-#include "sandbox/network.h"
+#include "sandbox/kernel/network.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 #include <sys/un.h>
 
 #include "base/err.h"
-#include "sandbox/beside.h"
-#include "sandbox/landlock.h"
-#include "sandbox/sockets.h"
+#include "sandbox/kernel/beside.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/sockets.h"
 #include "tests/unit/scene.h"
 
 static int connect_to(int family, const struct sockaddr *to, socklen_t len)

@@ -15,8 +15,8 @@
 #include "base/mask.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/audit.h"
-#include "sandbox/note.h"
+#include "sandbox/launch/audit.h"
+#include "sandbox/launch/note.h"
 #include "store/folders.h"
 #include "store/sha256.h"
 

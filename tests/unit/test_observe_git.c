@@ -1,6 +1,6 @@
 /* The output of git, as the inside reports it: well-formed output becomes JSON,
  * and anything else is refused. */
-#include "sandbox/act/observe_git.h"
+#include "actions/observe_git.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actions/action.h"
+#include "actions/observe.h"
 #include "base/buffer.h"
 #include "base/own.h"
-#include "sandbox/act/action.h"
-#include "sandbox/act/observe.h"
 
 #define KIND(kind, text) kind, text, sizeof(text) - 1
 

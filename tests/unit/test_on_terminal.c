@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "executor/terminal.h"
+#include "executor/process/terminal.h"
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/supervisor.h"

@@ -1,4 +1,4 @@
-#include "sandbox/cli/options.h"
+#include "cli/common/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Observations that wait to be sent: shared, in order, each whole or not at all. */
-#include "sandbox/act/outbox.h"
+#include "actions/outbox.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

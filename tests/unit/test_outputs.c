@@ -1,6 +1,6 @@
 /* How long the end of the output is held back, and how long a client is waited
  * for. */
-#include "sandbox/control/outputs.h"
+#include "supervisor/outputs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

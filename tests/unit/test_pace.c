@@ -1,6 +1,6 @@
 /* Each story lists the events of a pool with their times, and the time when its
  * next sandbox is due after each.  The test reads no clock and never waits. */
-#include "sandbox/pool/pace.h"
+#include "supervisor/pool/pace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The processes that do one side of a copy. */
-#include "sandbox/cli/party.h"
+#include "sandbox/kernel/party.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

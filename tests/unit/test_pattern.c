@@ -1,6 +1,6 @@
 /* pattern: which texts are patterns, the errors of those that are not, and the
  * form that ripgrep gets. */
-#include "executor/pattern.h"
+#include "executor/search/pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/program.h"
+#include "executor/search/program.h"
 
 /* A text that is no pattern, and the place and reason of its error. */
 static const char *const wrong[][2] = {

@@ -1,5 +1,5 @@
 /* The plan of a launch, as data: properties that hold whatever the host has. */
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "base/kernel.h"
 #include "policy/policy.h"
 #include "policy/volume.h"
-#include "sandbox/identity.h"
-#include "sandbox/image.h"
-#include "sandbox/landlock.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/plan/image.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/world.h"
 

@@ -1,6 +1,6 @@
 /* The stock of a pool's keeper, and when it makes more.  There are no
  * sandboxes: one end of a socket stands for each. */
-#include "sandbox/pool/pool.h"
+#include "supervisor/pool/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The folder of pools: which keeper has a name, how it is reached, and the
  * leftovers of one. */
-#include "sandbox/pools.h"
+#include "sandbox/state/pools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* ports: clients that connect, and what the inside may report of them.  The
  * test plays the executor. */
-#include "sandbox/ports.h"
+#include "sandbox/launch/ports.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "base/message.h"
-#include "sandbox/channel.h"
+#include "protocol/message.h"
+#include "sandbox/launch/channel.h"
 #include "tests/unit/sockets.h"
 
 #define NOW 1000000

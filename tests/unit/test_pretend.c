@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/own.h"
-#include "policy/floor.h"
-#include "sandbox/seccomp.h"
+#include "policy/seccomp/floor.h"
+#include "sandbox/kernel/seccomp.h"
 #include "tests/unit/bpf_run.h"
 
 #ifdef __aarch64__

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "executor/processes.h"
+#include "executor/process/processes.h"
 #include "tests/unit/supervisor.h"
 
 /* Runs a script and compares its output. */

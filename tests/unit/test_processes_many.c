@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "executor/processes.h"
+#include "executor/process/processes.h"
 #include "tests/unit/supervisor.h"
 
 /* Returns how many dead children of the executor are not reaped. */

@@ -1,4 +1,4 @@
-#include "policy/profile.h"
+#include "policy/seccomp/profile.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "policy/profile_fit.h"
+#include "policy/seccomp/profile_fit.h"
 
 /* A profile of one block, which the text continues. */
 #define BLOCK "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":[{"

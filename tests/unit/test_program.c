@@ -1,6 +1,6 @@
 /* hutch's own programs: found beside hutch, and executed from a file that no
  * process inside can write to. */
-#include "sandbox/program.h"
+#include "sandbox/kernel/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <sys/sendfile.h>
 
 #include "base/err.h"
-#include "sandbox/mounts.h"
+#include "sandbox/root/mounts.h"
 #include "tests/unit/scene.h"
 
 #define FIND "--find" /* makes this program search for one and print its path */

@@ -1,4 +1,4 @@
-#include "rootfs-tools/progress.h"
+#include "rootfs-tools/registry/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

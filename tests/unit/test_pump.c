@@ -1,6 +1,6 @@
 /* A pump never blocks and never spins: each test runs one only when poll(2)
  * permits, as the supervisor does, and an alarm ends a test that hangs. */
-#include "sandbox/pump.h"
+#include "sandbox/kernel/pump.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* JSON output is valid, whatever the bytes. */
-#include "sandbox/act/put.h"
+#include "actions/put.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "policy/json.h"
+#include "policy/json/json.h"
 
 static void test_strings(void **state)
 {

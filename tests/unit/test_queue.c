@@ -1,5 +1,5 @@
 /* Queues of actions, one for each session. */
-#include "sandbox/act/queue.h"
+#include "actions/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

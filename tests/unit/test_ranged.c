@@ -1,6 +1,6 @@
 /* ranged: copies of layers have their owners, are made once, completely or not
  * at all, and can be removed again. */
-#include "rootfs-tools/ranged.h"
+#include "rootfs-tools/layers/ranged.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#include "rootfs-tools/layers.h"
+#include "rootfs-tools/layers/layers.h"
 #include "tests/unit/in_store.h"
 #include "tests/unit/subids.h"
 

@@ -1,5 +1,5 @@
 /* A child runs under the filter; the test serves the filter's listener. */
-#include "sandbox/refusals.h"
+#include "sandbox/monitor/refusals.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/pass.h"
-#include "policy/floor.h"
-#include "sandbox/seccomp.h"
+#include "policy/seccomp/floor.h"
+#include "sandbox/kernel/seccomp.h"
 #include "tests/patience.h"
 #include "tests/unit/bpf_run.h"
 #include "tests/unit/scene.h"

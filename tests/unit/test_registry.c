@@ -1,6 +1,6 @@
 /* The registry of sandboxes: which sandbox has a name, what is stored about it,
  * and files that are in the way. */
-#include "sandbox/registry.h"
+#include "sandbox/state/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

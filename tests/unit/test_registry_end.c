@@ -1,7 +1,7 @@
 /* How sandboxes with names end, which processes learn of that, and which one
  * gets the name then.  Killed owners are children of the test.  The test is a
  * subreaper, so that it can wait for their janitors. */
-#include "sandbox/registry_end.h"
+#include "sandbox/state/registry_end.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "sandbox/cgroup.h"
-#include "sandbox/janitor.h"
-#include "sandbox/terminal.h"
-#include "sandbox/upper.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/kernel/terminal.h"
+#include "sandbox/launch/janitor.h"
+#include "sandbox/root/upper.h"
 #include "tests/unit/register.h"
 
 /* --- who is killed --------------------------------------------------------- */

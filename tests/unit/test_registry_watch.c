@@ -1,5 +1,5 @@
 /* The watch reports a sandbox once it can be asked, and not before. */
-#include "sandbox/registry_watch.h"
+#include "sandbox/state/registry_watch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

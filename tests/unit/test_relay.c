@@ -19,7 +19,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
-#include "executor/relay.h"
+#include "executor/process/relay.h"
 #include "tests/unit/supervisor.h"
 
 static void test_the_end_of_input_ends_a_reader(void **state)

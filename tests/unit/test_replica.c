@@ -1,6 +1,6 @@
 /* replica: the copy of an image has what overlayfs would show of it, and
  * nothing in the image leads out of the two folders. */
-#include "rootfs-tools/replica.h"
+#include "rootfs-tools/layers/replica.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* A value read from a line of JSON is exactly the text in that line, and no
  * other value is found. */
-#include "sandbox/cli/reply.h"
+#include "cli/common/reply.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "sandbox/cli/report.h"
+#include "cli/common/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "policy/policy.h"
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 #include "tests/unit/scene.h"
 
 /* The output of a child on descriptor 2. */

@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/repository.h"
+#include "rootfs-tools/changes/repository.h"
 
 static void test_the_outermost_folder_of_gits_counts(void **state)
 {

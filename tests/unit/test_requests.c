@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/own.h"
+#include "protocol/action.h"
 #include "tests/unit/requests.h"
 #include "tests/unit/supervisor.h"
 

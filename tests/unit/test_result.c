@@ -1,4 +1,4 @@
-#include "sandbox/result.h"
+#include "sandbox/launch/result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/own.h"
-#include "policy/json.h"
+#include "policy/json/json.h"
 
 /* The reader accepts only strict JSON in strict UTF-8. */
 static struct json *parse(const char *text)

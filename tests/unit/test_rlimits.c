@@ -1,4 +1,4 @@
-#include "sandbox/rlimits.h"
+#include "sandbox/kernel/rlimits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "policy/quantity.h"
-#include "sandbox/plan.h"
-#include "sandbox/plan_rlimits.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/plan/plan_rlimits.h"
 #include "tests/unit/scene.h"
 
 static const struct exec_rlimit *find(const struct plan *p, int resource)

@@ -1,6 +1,6 @@
 /* A line of the control socket is either a request, or an error that gives the
  * reason. */
-#include "sandbox/control/rpc.h"
+#include "supervisor/rpc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

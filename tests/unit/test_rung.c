@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/own.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/seccomp.h"
 #include "tests/unit/bpf_run.h"
 
 #ifdef __aarch64__

@@ -1,5 +1,5 @@
 /* When samples of a sandbox's usage are sent. */
-#include "sandbox/control/samples.h"
+#include "supervisor/samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

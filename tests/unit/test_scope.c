@@ -1,4 +1,4 @@
-#include "sandbox/scope.h"
+#include "sandbox/cgroup/scope.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

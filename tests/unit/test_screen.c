@@ -12,8 +12,8 @@
 #include "base/buffer.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/excerpt.h"
-#include "executor/screen.h"
+#include "executor/terminal/excerpt.h"
+#include "executor/terminal/screen.h"
 
 #define R UTF8_REPLACEMENT
 #define E "\x1b"

@@ -11,8 +11,8 @@
 
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/excerpt.h"
-#include "executor/screen.h"
+#include "executor/terminal/excerpt.h"
+#include "executor/terminal/screen.h"
 #include "tests/unit/cost.h"
 
 #define E "\x1b"

@@ -1,4 +1,4 @@
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/seccomp.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -20,7 +20,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/seccomp.h"
 
 #define HIGH   0x100000000l
 #define BAD    1l /* an address that is never mapped */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "policy/answer.h"
-#include "policy/seccomp_why.h"
+#include "base/answer.h"
+#include "policy/seccomp/seccomp_why.h"
 #include "tests/unit/profile_build.h"
 
 /* Returns a value that a rule compares with, or one near it. */

@@ -1,7 +1,7 @@
 /* seize: the status file tells which processes may not be traced.
  * tests/run/pause.bats checks that all are stopped: here the tracer would find
  * all processes of the machine. */
-#include "executor/seize.h"
+#include "executor/process/seize.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

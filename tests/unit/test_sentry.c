@@ -1,5 +1,5 @@
 /* Which changes of files the sentry notices, and which it ignores. */
-#include "sandbox/sentry.h"
+#include "sandbox/monitor/sentry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
 struct place {

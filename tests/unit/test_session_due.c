@@ -1,6 +1,6 @@
 /* session_action: the deadlines of a session.  There is no bash, and no test
  * waits: each row gives the time. */
-#include "executor/session_action.h"
+#include "executor/session/session_action.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,19 +14,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/variables.h"
-#include "executor/everyone.h"
-#include "executor/processes.h"
-#include "executor/replies.h"
-#include "executor/session.h"
-#include "executor/session_output.h"
-#include "executor/tape.h"
-#include "executor/user.h"
+#include "executor/process/everyone.h"
+#include "executor/process/processes.h"
+#include "executor/process/user.h"
+#include "executor/session/session.h"
+#include "executor/session/session_output.h"
+#include "executor/session/tape.h"
+#include "executor/wire/replies.h"
+#include "protocol/action.h"
 #include "tests/patience.h"
 
 /* The time at which each action begins. */

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/variables.h"
-#include "executor/script.h"
+#include "executor/session/script.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 

@@ -1,6 +1,6 @@
 /* sessions: the drawing work in a turn of the loop is bounded.  The test counts
  * rows and cells, not time.  There is no bash; terminals are pipes. */
-#include "executor/sessions.h"
+#include "executor/session/sessions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/action.h"
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/cgroup.h"
-#include "executor/everyone.h"
-#include "executor/processes.h"
-#include "executor/replies.h"
-#include "executor/session.h"
-#include "executor/session_action.h"
-#include "executor/session_output.h"
+#include "executor/process/cgroup.h"
+#include "executor/process/everyone.h"
+#include "executor/process/processes.h"
+#include "executor/session/session.h"
+#include "executor/session/session_action.h"
+#include "executor/session/session_output.h"
+#include "executor/wire/replies.h"
+#include "protocol/action.h"
 #include "tests/patience.h"
 
 #define C "\x1b["

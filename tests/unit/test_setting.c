@@ -1,5 +1,5 @@
 /* setting: the settings of a session that the inside's environment gives. */
-#include "sandbox/act/setting.h"
+#include "actions/setting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "sandbox/launch.h"
+#include "sandbox/launch/launch.h"
 
 static double soft(const char *variable)
 {

@@ -1,5 +1,5 @@
 /* The names in .ended, and where a folder is. */
-#include "sandbox/shelf.h"
+#include "sandbox/state/shelf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

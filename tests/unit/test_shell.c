@@ -1,7 +1,7 @@
 /* shell: the text that reaches bash, and which of it bash may run.
  * test_session.c tests commands in a session; here the test drives a shell
  * directly. */
-#include "executor/shell.h"
+#include "executor/session/shell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 #include "base/frame.h"
 #include "base/own.h"
-#include "executor/user.h"
+#include "executor/process/user.h"
 #include "tests/unit/supervisor.h"
 
 struct stage {

@@ -1,6 +1,6 @@
 /* shell_inner: which arguments are those of a bash that waits at a prompt.
  * tests/run/session_rows.py tests how such a shell is driven. */
-#include "executor/shell_inner.h"
+#include "executor/session/shell_inner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

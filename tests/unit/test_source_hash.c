@@ -1,5 +1,5 @@
 /* source_hash, runtime_tags: the names are those of OpenHands' own code. */
-#include "rootfs-tools/source_hash.h"
+#include "rootfs-tools/build/source_hash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/runtime_tags.h"
+#include "rootfs-tools/build/runtime_tags.h"
 
 static char place[] = "/tmp/hutch-test.XXXXXX";
 

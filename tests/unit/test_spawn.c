@@ -1,7 +1,7 @@
 /* From a plan to pid 1 of a sandbox.  This program is also the executor:
  * started as such, it checks its surroundings, and reports on the channel
  * everything that is wrong. */
-#include "sandbox/spawn.h"
+#include "sandbox/launch/spawn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,10 +20,10 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/policy.h"
-#include "sandbox/identity.h"
-#include "sandbox/plan.h"
-#include "sandbox/program.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/kernel/seccomp.h"
+#include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
 #define EXECUTOR "hutch-executor"

@@ -1,5 +1,5 @@
 /* split: finds the commands that the reference finds, in linear time. */
-#include "sandbox/act/split.h"
+#include "actions/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

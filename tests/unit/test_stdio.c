@@ -1,6 +1,6 @@
 /* Which of the caller's descriptors go in: pipes of hutch and /dev/null, never
  * the caller's own.  Each case runs in a child that arranges its 0, 1 and 2. */
-#include "sandbox/stdio.h"
+#include "sandbox/kernel/stdio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* still: the messages that an executor may send about a pause, how long a
  * reader waits for a pause, and that no time passes in it. */
-#include "sandbox/control/still.h"
+#include "supervisor/still.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include "base/buffer.h"
 #include "base/frame.h"
-#include "base/message.h"
-#include "sandbox/result.h"
+#include "protocol/message.h"
+#include "sandbox/launch/result.h"
 #include "tests/unit/control.h"
 
 #define STAND_MS 10000 /* the value in still.c */

@@ -1,6 +1,6 @@
 /* The executor is inside, so whatever it sends, in any order, the supervisor
  * must end with a verdict that tells what happened. */
-#include "sandbox/supervise.h"
+#include "sandbox/launch/supervise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "sandbox/result.h"
-#include "tests/unit/words.h"
+#include "sandbox/launch/result.h"
 #include "tests/unit/stage.h"
+#include "tests/unit/words.h"
 
 #define SAY(text) .says = (text), .len = sizeof(text) - 1
 #define UP	  WORD_HELLO WORD_STARTED

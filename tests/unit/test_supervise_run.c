@@ -1,6 +1,6 @@
 /* Events besides the executor's messages: deadlines, signals, output, the
  * child's last error, and descriptors that come from inside. */
-#include "sandbox/supervise.h"
+#include "sandbox/launch/supervise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

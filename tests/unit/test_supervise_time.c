@@ -1,7 +1,7 @@
 /* Stories over `now` tell how a supervised command ends in each state, without
  * a process and without waiting.  The test includes the module's source, since
  * the functions of a turn are static. */
-#include "sandbox/supervise.c"
+#include "sandbox/launch/supervise.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

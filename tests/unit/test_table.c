@@ -1,4 +1,4 @@
-#include "sandbox/cli/table.h"
+#include "cli/common/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

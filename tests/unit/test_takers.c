@@ -1,6 +1,6 @@
 /* Clients of a pool's keeper, without any sandbox: one end of a socket stands
  * for each. */
-#include "sandbox/pool/pool.h"
+#include "supervisor/pool/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

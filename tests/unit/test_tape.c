@@ -1,5 +1,5 @@
 /* tape: output is stored in a file, within its bounds and in order. */
-#include "executor/tape.h"
+#include "executor/session/tape.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

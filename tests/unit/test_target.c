@@ -1,6 +1,6 @@
 /* Mount points are made below a root that another user wrote.  Beside it are
  * files that must never be reached. */
-#include "sandbox/target.h"
+#include "sandbox/kernel/target.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "rootfs-tools/tell.h"
+#include "rootfs-tools/changes/tell.h"
 
 struct told {
 	struct tell_head head;

@@ -1,4 +1,4 @@
-#include "sandbox/terminal.h"
+#include "sandbox/kernel/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

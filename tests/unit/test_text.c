@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "executor/text.h"
 #include "base/utf8.h"
+#include "executor/terminal/text.h"
 
 #define R UTF8_REPLACEMENT
 

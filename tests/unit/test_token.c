@@ -1,4 +1,4 @@
-#include "rootfs-tools/token.h"
+#include "rootfs-tools/registry/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/credentials.h"
+#include "rootfs-tools/registry/credentials.h"
 
 static const struct {
 	const char *answer, *token; /* NULL: refused */

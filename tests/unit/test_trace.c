@@ -1,6 +1,6 @@
 /* A child under the filter of `hutch learn`; the test serves the filter's
  * listener. */
-#include "sandbox/trace.h"
+#include "sandbox/monitor/trace.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/pass.h"
-#include "sandbox/refusals.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/seccomp.h"
+#include "sandbox/monitor/refusals.h"
 #include "tests/patience.h"
 #include "tests/unit/bpf_run.h"
 #include "tests/unit/scene.h"

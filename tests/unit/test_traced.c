@@ -1,4 +1,4 @@
-#include "sandbox/traced.h"
+#include "sandbox/monitor/traced.h"
 
 #include <stdio.h>
 #include <string.h>

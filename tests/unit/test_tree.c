@@ -1,5 +1,5 @@
 /* tree: all processes that a command has started end with it, and no others do. */
-#include "executor/tree.h"
+#include "executor/process/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

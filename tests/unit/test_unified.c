@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/cli/unified.h"
+#include "rootfs-tools/changes/unified.h"
 
 static const struct {
 	const char *old, *new, *hunks;

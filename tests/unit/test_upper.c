@@ -1,6 +1,6 @@
 /* The folder of an overlay's upper layer: removal takes everything a guest left
  * in it, and nothing else. */
-#include "sandbox/upper.h"
+#include "sandbox/root/upper.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

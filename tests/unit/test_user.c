@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/terminal.h"
-#include "executor/user.h"
+#include "executor/process/terminal.h"
+#include "executor/process/user.h"
+#include "protocol/message.h"
 #include "tests/unit/supervisor.h"
 
 #define BIT(cap) (UINT64_C(1) << (cap))

@@ -1,5 +1,5 @@
 /* veil: redacted lines stay JSON, and keep all but the secrets. */
-#include "sandbox/act/veil.h"
+#include "actions/veil.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
+#include "actions/put.h"
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "policy/json.h"
-#include "sandbox/act/put.h"
+#include "policy/json/json.h"
 
 #define M MASK_TEXT
 

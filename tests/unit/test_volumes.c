@@ -1,5 +1,5 @@
 /* The user's mounts, and hutch's own folders in them, which must not be visible. */
-#include "sandbox/volumes.h"
+#include "sandbox/plan/volumes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/kernel.h"
 #include "policy/policy.h"
 #include "policy/volume.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 #include "tests/unit/world.h"
 

@@ -17,8 +17,8 @@
 #include "archive/trail.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "executor/files/walk.h"
 #include "tests/patience.h"
-#include "executor/walk.h"
 
 struct told {
 	struct walk w;

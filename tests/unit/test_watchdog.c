@@ -1,6 +1,6 @@
 /* A child with a child of its own plays the sandbox: it reports when it has
  * taken its memory, and lives until it is killed. */
-#include "sandbox/watchdog.h"
+#include "sandbox/cgroup/watchdog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 
 #include "base/kernel.h"
 #include "base/resolve.h"
-#include "sandbox/seccomp.h"
+#include "sandbox/kernel/seccomp.h"
 #include "tests/unit/scene.h"
 
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 /* Lines with descriptors beside them, from a peer that may be any process. */
-#include "sandbox/control/wire.h"
+#include "supervisor/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

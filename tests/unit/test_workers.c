@@ -17,12 +17,12 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/message.h"
 #include "base/own.h"
-#include "executor/everyone.h"
-#include "executor/processes.h"
-#include "executor/user.h"
-#include "executor/workers.h"
+#include "executor/process/everyone.h"
+#include "executor/process/processes.h"
+#include "executor/process/user.h"
+#include "executor/process/workers.h"
+#include "protocol/message.h"
 #include "tests/patience.h"
 
 #define GOT_MAX 100

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "policy/policy.h"
-#include "sandbox/plan.h"
+#include "sandbox/plan/plan.h"
 
 struct world {
 	struct policy policy;

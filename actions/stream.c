@@ -1,0 +1,361 @@
+#include "actions/stream.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "actions/action.h"
+#include "actions/desk.h"
+#include "actions/lines.h"
+#include "actions/outlet.h"
+#include "actions/setting.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+#include "protocol/message.h"
+#include "sandbox/launch/guest.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+
+/* How long to wait for a client to read the last observations. */
+#define GOODBYE_MS 10000
+
+enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + GUEST_POLLS, WATCH_OUT, WATCH_SIGNALS,
+	     WATCH_COUNT };
+
+struct server {
+	const struct stream *stream;
+	struct stream_end *end;
+	struct guest guest;
+	struct desk desk;
+	struct desk_client client;
+	struct exec shell;
+	struct lines lines;
+	struct outlet outlet;
+	bool is_over;
+	bool is_signaled; /* this process was sent a signal that ends it */
+	int64_t now_ms;	     /* time of this step of the loop */
+	int64_t deadline_ms; /* 0: none */
+	int64_t away_ms; /* when this process last did not read from the executor */
+};
+
+/* Called before and after poll(2), at each line, and when the desk begins
+ * something. */
+static void look_at_clock(void *who)
+{
+	struct server *s = who;
+
+	s->desk.now_us = clock_us();
+	s->now_ms = desk_now(&s->desk);
+}
+
+static void end(struct server *s, int code, const struct err *e)
+{
+	if (s->is_over)
+		return;
+	s->is_over = true;
+	guest_end(&s->guest);
+	s->end->exit_code = code;
+	if (e)
+		s->end->error = *e;
+}
+
+/* --- input and output ------------------------------------------------------ */
+
+/* Hands whole lines to the desk, as long as the client reads the answers.
+ * True: there was one. */
+static bool take_lines(struct server *s)
+{
+	enum line_kind kind;
+	const char *line;
+	size_t len;
+	bool has_some = false;
+
+	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
+	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
+		look_at_clock(s); /* the last line may have waited for the audit log */
+		if (kind == LINE_TOO_LONG)
+			desk_long_line(&s->desk, &s->client);
+		else if (len > 0)
+			desk_line(&s->desk, &s->client, line, len);
+		lines_took(&s->lines);
+		has_some = true;
+	}
+	s->client.confirms &= !lines_is_over(&s->lines);
+	if (lines_is_over(&s->lines))
+		has_some |= desk_unask(&s->desk, &s->client);
+	return has_some;
+}
+
+static void on_input(struct server *s)
+{
+	struct err e;
+
+	if (lines_read(&s->lines, s->stream->in, &e) < 0)
+		end(s, EXIT_HUTCH, &e);
+}
+
+static void flush(struct server *s, bool is_ready)
+{
+	struct err e;
+
+	if (outlet_flush(&s->outlet, is_ready, &e) < 0)
+		return end(s, EXIT_HUTCH, &e);
+	desk_deliver(&s->client);
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static int take_frame(void *who, const struct frame *f, struct err *e)
+{
+	struct server *s = who;
+
+	return desk_frame(&s->desk, f, e);
+}
+
+static void on_refused(void *who, const struct refused_call *c, pid_t session)
+{
+	struct server *s = who;
+
+	desk_refused(&s->desk, c, session, true);
+	if (refused_call_is_news(c))
+		audit_refused_call(&s->stream->launch->audit, c);
+}
+
+static bool is_behind(void *who)
+{
+	const struct server *s = who;
+
+	return desk_is_behind(&s->client);
+}
+
+static void look_at_guest(struct server *s)
+{
+	if (guest_is_over(&s->guest))
+		end(s, EXIT_HUTCH, &s->guest.error);
+}
+
+static void on_signals(struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->stream->launch->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM &&
+		    info.ssi_signo != SIGHUP && info.ssi_signo != SIGQUIT)
+			continue;
+		s->is_signaled = true;
+		end(s, 128 + (int)info.ssi_signo, NULL);
+	}
+}
+
+static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
+{
+	bool has_room = !desk_is_behind(&s->client) && !desk_is_full(&s->desk);
+	bool reads = !s->lines.is_at_eof && has_room;
+
+	guest_watch(&s->guest, w + WATCH_GUEST);
+	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
+	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
+					.events = POLLOUT };
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->stream->launch->signals,
+					    .events = POLLIN };
+}
+
+/* While this process does not read from the executor, no answer is due;
+ * afterwards the executor has a grace for answers that it could not send. */
+static int64_t answer_due(const struct server *s)
+{
+	return desk_deadline_of(&s->desk, &s->client, s->away_ms);
+}
+
+static int64_t due(const struct server *s)
+{
+	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)),
+			    clock_sooner(desk_due(&s->desk), guest_due(&s->guest)));
+}
+
+/* `now` is when poll(2) returned.  A frame that came after that is not read
+ * yet, and cannot be late. */
+static void on_deadline(struct server *s, int64_t now)
+{
+	struct err e;
+
+	guest_expire(&s->guest, now);
+	if (desk_is_behind(&s->client))
+		s->away_ms = s->now_ms;
+	if (clock_is_due(answer_due(s), now)) {
+		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
+		guest_broke_protocol(&s->guest, &e);
+	}
+	look_at_guest(s);
+	if (!clock_is_due(s->deadline_ms, now))
+		return;
+	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
+	end(s, EXIT_TIMED_OUT, &e);
+}
+
+static bool is_done(const struct server *s)
+{
+	return lines_is_over(&s->lines) && desk_is_idle(&s->client) &&
+	       buffer_len(&s->outlet.out) == 0;
+}
+
+/* A request that waits for the wire to be empty starts once the wire is
+ * flushed. */
+static void send_requests(struct server *s)
+{
+	while (!guest_is_over(&s->guest) && desk_start(&s->desk))
+		guest_flush(&s->guest);
+	guest_flush(&s->guest);
+}
+
+/* Does everything that can be done now.  Flushed output makes room for more
+ * lines and frames that are buffered here already, so poll(2) would not report
+ * them. */
+static void work(struct server *s)
+{
+	bool has_more = true;
+
+	while (has_more && !s->is_over) {
+		has_more = guest_take(&s->guest);
+		has_more = take_lines(s) || has_more;
+		send_requests(s);
+		look_at_guest(s);
+		if (!s->is_over)
+			flush(s, false);
+	}
+}
+
+static void turn(struct server *s)
+{
+	struct pollfd w[WATCH_COUNT];
+
+	watch_list(s, w);
+	look_at_clock(s);
+	int ready = poll(w, WATCH_COUNT, clock_wait(due(s), s->now_ms));
+	look_at_clock(s);
+	const int64_t now = s->now_ms;
+	if (ready < 0) {
+		s->away_ms = now; /* EINTR: SIGCONT after a stop */
+		return;
+	}
+	if (w[WATCH_OUT].revents)
+		flush(s, true);
+	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
+	if (w[WATCH_IN].revents)
+		on_input(s);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(s);
+	desk_expire(&s->desk, now);
+	work(s);
+	look_at_guest(s);
+	if (!s->is_over)
+		on_deadline(s, now);
+}
+
+/* Answers every outstanding action, and waits until the client has read the
+ * observations: GOODBYE_MS at most, and not at all after a signal. */
+static void say_goodbye(struct server *s)
+{
+	look_at_clock(s);
+	const int64_t until = s->now_ms + GOODBYE_MS;
+
+	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
+							   : "the sandbox was ended");
+	while (buffer_len(&s->outlet.out) > 0 || !desk_is_idle(&s->client)) {
+		struct pollfd w[] = {
+			{ .fd = s->stream->out, .events = POLLOUT },
+			{ .fd = s->stream->launch->signals, .events = POLLIN },
+		};
+		int wait = s->is_signaled ? 0 : clock_wait(until, s->now_ms);
+		int ready = poll(w, ARRAY_LEN(w), wait);
+		look_at_clock(s);
+		if (ready < 0)
+			continue; /* EINTR: SIGCONT after a stop */
+		if (w[1].revents)
+			on_signals(s);
+		if (!(w[0].revents) && (s->is_signaled || ready == 0))
+			return;
+		if (w[0].revents)
+			flush(s, true);
+	}
+}
+
+static void server_init(struct server *s)
+{
+	const struct launch *l = s->stream->launch;
+
+	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
+				   .take = take_frame, .is_full = is_behind,
+				   .ports = &s->stream->launch->ports,
+				   .sentry = &s->stream->launch->sentry,
+				   .refused = on_refused };
+	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
+	if (l->degraded & DEGRADED_MEMORY)
+		s->guest.watched_memory = l->policy->limits.memory;
+	desk_init(&s->desk);
+	s->desk.look_at_clock = look_at_clock;
+	s->desk.who = s;
+	look_at_clock(s);
+	guest_init(&s->guest, s->now_ms);
+	lines_init(&s->lines, ACTION_LINE_MAX);
+	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
+	s->desk.wire = &s->guest.channel.out;
+	s->desk.shell = &s->shell;
+	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
+					  .streams = s->stream->streams,
+					  .confirms = s->stream->confirms };
+	s->desk.setting = setting_of(l);
+	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	s->desk.rules = rules_new(&l->policy->rules);
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() */
+	s->desk.audit = &s->stream->launch->audit;
+	s->desk.audit->mask = &s->desk.mask;
+	if (l->policy->timeout_ms)
+		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
+	if (l->cgroup.procs < 0)
+		return;
+	s->desk.cgroup = &l->cgroup;
+	s->desk.memory_limit = l->policy->limits.memory;
+}
+
+/* Sent before any request: commands enter the cgroup, the executor stays
+ * outside. */
+static void send_cgroup(struct server *s)
+{
+	int procs = s->stream->launch->cgroup.procs;
+	struct err e;
+
+	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, &e) < 0)
+		end(s, EXIT_HUTCH, &e);
+}
+
+void stream_serve(const struct stream *stream, struct stream_end *ret)
+{
+	struct server s = { .stream = stream, .end = ret };
+	struct list argv = { 0 };
+
+	*ret = (struct stream_end){ 0 };
+	server_init(&s);
+	list_add(&argv, "/bin/bash");
+	s.shell = setting_shell(stream->launch, &argv);
+	send_cgroup(&s);
+	while (!s.is_over && !is_done(&s))
+		turn(&s);
+	if (s.is_over)
+		say_goodbye(&s);
+	guest_done(&s.guest);
+	desk_leave(&s.desk, &s.client);
+	stream->launch->audit.mask = &stream->launch->audit.own;
+	desk_done(&s.desk);
+	lines_done(&s.lines);
+	outlet_done(&s.outlet);
+	list_done(&argv);
+}

@@ -1,0 +1,104 @@
+/* client -- a connection to a sandbox's control socket (docs/control.md).
+ *
+ *	client_open		connects
+ *	client_send		sends a request; client_await waits for its answer
+ *	client_done
+ *
+ * The hello goes out with the first request, in one piece, and its answer is awaited
+ * with the first other answer.
+ *
+ * A caller that waits for other events, too, calls client_greet() first, polls `fd`,
+ * calls client_fill() and takes messages one by one with client_next().
+ *
+ * The server is our own, but another version may be installed by now: all of its bytes
+ * are checked (reply.h), and a line is bounded. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/pass.h"
+#include "cli/common/reply.h"
+#include "sandbox/state/registry.h"
+
+struct err;
+
+#define CLIENT_PROTOCOL 1
+#define CLIENT_LINE_MAX (32u << 20)
+/* How long a live supervisor may take to answer hello, or to read. */
+#define CLIENT_PATIENCE_MS 5000
+
+struct message {
+	unsigned id;	     /* of the answered request; 0: a notification */
+	struct reply error;  /* of an answer; no value if the answer is a result */
+	struct reply result;
+	struct reply method, params; /* of a notification */
+};
+
+struct client_fds {
+	int fds[PASS_MAX]; /* the caller's */
+	size_t count;
+};
+
+struct client {
+	char name[REGISTRY_NAME_MAX + 1];
+	char id[REGISTRY_ID_LEN + 1]; /* the sandbox's, once greeted */
+	int fd;			      /* owned; blocking */
+	unsigned last_id;	      /* of the requests; 1 is hello */
+	bool has_said_hello, is_greeted;
+	bool is_closed;	 /* the server has closed its end */
+	bool is_bound;	 /* the end of the connection means that of the sandbox, whose
+			  * record is then waited for */
+	bool is_stuck;	 /* the server did not answer hello in time, or does not read */
+	int patience_ms;
+	int64_t due_ms;	 /* until when answers are awaited (clock.h); 0: for ever */
+	int exit_code;	 /* hutch's exit code after an error */
+	struct buffer in;
+	size_t searched; /* of `in`: up to here there is no newline */
+	size_t taken;	 /* of `in`: the line that was handed out */
+
+	/* For notifications that arrive while an answer is awaited. */
+	void *who; /* borrowed */
+	void (*take)(void *who, const struct message *m);
+};
+
+/* Connects to the sandbox NAME.  On failure there is nothing to release. */
+int client_open(struct client *c, const char *name, struct err *e);
+/* The same with an existing connection, which is taken over. */
+void client_over(struct client *c, int fd, const char *name);
+void client_done(struct client *c);
+
+/* Sends a request; `params` is a JSON object, or NULL for none.  Returns the
+ * request's id, which is not 0, or -1. */
+int client_send(struct client *c, const char *method, const char *params, struct err *e);
+/* The same with descriptors, which stay the caller's; NULL: none. */
+int client_send_fds(struct client *c, const char *method, const char *params,
+		    const struct client_fds *fds, struct err *e);
+
+/* Waits for the answer to hello, with a short time-out: so the caller can tell a stuck
+ * supervisor, or one of another version, from one that is busy with a request. */
+int client_greet(struct client *c, struct err *e);
+
+/* Waits for the answer to one request; notifications go to `take`.  If the
+ * answer is an error, the result is -1 with that error.  *ret is valid until
+ * the next call. */
+int client_await(struct client *c, int id, struct reply *ret, struct err *e);
+
+/* Sends a request and waits for its answer. */
+int client_call(struct client *c, const char *method, const char *params, struct reply *ret,
+		struct err *e);
+
+/* Reads without waiting.  1: bytes came; 0: none now, or the connection has
+ * ended, which is_closed tells; -1: an error. */
+int client_fill(struct client *c, struct err *e);
+
+/* The next complete message: 1; 0: there is none.  It is valid until the next
+ * call. */
+int client_next(struct client *c, struct message *ret, struct err *e);
+
+/* The server has closed the connection: returns -1 with an error that tells the
+ * end of the sandbox. */
+int client_ended(struct client *c, struct err *e);
+
+/* Turns an answer's error into `e`; returns -1. */
+int client_refused(struct client *c, struct reply error, struct err *e);

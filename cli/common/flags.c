@@ -1,0 +1,170 @@
+#include "cli/common/flags.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/report.h"
+
+/* the width of the column before a flag's help, as in `hutch run --help` */
+#define FLAG_WIDTH 36
+
+static void print_flag(const struct flag *f)
+{
+	AUTO_FREE char *text = text_format("  %c%c --%s%s%s", f->letter ? '-' : ' ',
+					   f->letter ? f->letter : ' ', f->name,
+					   f->argument ? " " : "", f->argument ? f->argument : "");
+
+	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
+}
+
+/* The manual page of a verb: all verbs of hutch image share one, and so do some
+ * others. */
+static const char *page_of(const char *synopsis)
+{
+	static const struct {
+		const char *begin, *page;
+	} pages[] = {
+		{ "hutch image ", "hutch-image" },	 { "hutch cp ", "hutch-cp" },
+		{ "hutch diff ", "hutch-diff" },	 { "hutch apply ", "hutch-diff" },
+		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
+		{ "hutch commit ", "hutch-snapshot" },	 { "hutch policy ", "hutch-policy" },
+		{ "hutch audit ", "hutch-audit" },	 { "hutch port ", "hutch-port" },
+		{ "hutch pool ", "hutch-pool" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+		if (!strncmp(synopsis, pages[i].begin, strlen(pages[i].begin)))
+			return pages[i].page;
+	return "hutch-sandboxes";
+}
+
+static void print_help(const struct usage *u)
+{
+	static const struct flag help = { .letter = 'h', .name = "help", .help = "this text" };
+
+	(void)printf("%s\n\n%s\n\n", u->synopsis, u->about);
+	for (size_t i = 0; i < u->count; i++)
+		if (u->flags[i].help)
+			print_flag(&u->flags[i]);
+	print_flag(&help);
+	(void)printf("\nMore: man %s\n", page_of(u->synopsis));
+}
+
+static int unknown(const struct usage *u, const char *word, struct err *e)
+{
+	(void)err_set(e, ERR_USAGE, "unknown flag %.60s", word);
+	return err_remedy(e, "%s", u->synopsis);
+}
+
+static bool is_repeated(const struct flag *f)
+{
+	size_t len = strlen(f->argument);
+
+	return len > 3 && !strcmp(f->argument + len - 3, "...");
+}
+
+/* `value`: the text after the flag in the same word, or NULL. */
+static int take(const struct flag *f, const char *value, char ***at, struct err *e)
+{
+	if (!f->argument && value)
+		return err_set(e, ERR_USAGE, "--%s takes no value", f->name);
+	if (!f->argument) {
+		*f->is_set = true;
+		return 0;
+	}
+	value = value ? value : *++*at;
+	if (!value)
+		return err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name, f->argument);
+	if (is_repeated(f))
+		list_add(f->value, value);
+	else
+		*(const char **)f->value = value;
+	return 0;
+}
+
+static int read_long(const struct usage *u, char ***at, struct err *e)
+{
+	const char *word = **at + 2;
+	const size_t len = strcspn(word, "=");
+
+	for (size_t i = 0; i < u->count; i++)
+		if (strlen(u->flags[i].name) == len && !strncmp(u->flags[i].name, word, len))
+			return take(&u->flags[i], word[len] ? word + len + 1 : NULL, at, e);
+	return unknown(u, **at, e);
+}
+
+static const struct flag *find_letter(const struct usage *u, char letter)
+{
+	for (size_t i = 0; i < u->count; i++)
+		if (u->flags[i].letter == letter)
+			return &u->flags[i];
+	return NULL;
+}
+
+/* Reads words such as "-aq", "-t 5", "-t5". */
+static int read_letters(const struct usage *u, char ***at, struct err *e)
+{
+	const char *word = **at;
+
+	for (const char *letter = word + 1; *letter; letter++) {
+		const struct flag *f = find_letter(u, *letter);
+		if (!f)
+			return unknown(u, word, e);
+		if (f->argument)
+			return take(f, letter[1] ? letter + 1 : NULL, at, e);
+		*f->is_set = true;
+	}
+	return 0;
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static int check_count(const struct usage *u, char **operands, size_t count, struct err *e)
+{
+	if (count >= u->operands_min && count <= u->operands_max)
+		return 0;
+	if (count < u->operands_min)
+		(void)err_set(e, ERR_USAGE, "a name is missing");
+	else
+		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'", operands[u->operands_max]);
+	return err_remedy(e, "%s", u->synopsis);
+}
+
+enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)
+{
+	char **operand = argv;
+	bool has_ended = false;
+
+	for (char **at = argv; *at; at++) {
+		if (has_ended || (*at)[0] != '-' || !(*at)[1]) {
+			*operand++ = *at;
+		} else if (!strcmp(*at, "--")) {
+			has_ended = true;
+		} else if (is_help(*at)) {
+			print_help(u);
+			return FLAGS_HELP;
+		} else {
+			int rc = (*at)[1] == '-' ? read_long(u, &at, e) : read_letters(u, &at, e);
+			if (rc < 0)
+				return FLAGS_FAILED;
+		}
+	}
+	*operand = NULL;
+	return check_count(u, argv, (size_t)(operand - argv), e) < 0 ? FLAGS_FAILED : FLAGS_READ;
+}
+
+enum flags_result flags_begin(char **argv, const struct usage *u)
+{
+	struct err e;
+	enum flags_result result = flags_read(argv, u, &e);
+
+	if (result == FLAGS_FAILED)
+		report_error(&e);
+	return result;
+}

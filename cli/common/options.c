@@ -1,0 +1,341 @@
+#include "cli/common/options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/option_table.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+
+/* A verb that makes a sandbox has all options, except those that own_options gives only
+ * other verbs; any other verb has only the options that own_options gives to it. */
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* make sandboxes that live on */
+#define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
+#define COMMANDS (VERB_EXEC | VERB_SHELL)
+#define VARIED	 (MAKERS | COMMANDS | VERB_START) /* take variables */
+
+static const struct {
+	const char *name;
+	unsigned verbs;
+} own_options[] = {
+	{ "env", VARIED },		{ "env-file", VARIED },
+	{ "secret", VARIED },	{ "secret-file", VARIED },
+	{ "workdir", MAKERS | COMMANDS },	{ "user", MAKERS | COMMANDS },
+	{ "timeout", MAKERS | COMMANDS },	{ "help", VARIED },
+	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
+	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
+	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY }, { "rm", VERB_RUN },
+	{ "entrypoint", VERB_RUN },		{ "learn", VERB_RUN },
+	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
+	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
+	{ "rule", VERB_ACT | BOXES | VERB_WHY }, { "dry-run", VERB_RUN | VERB_ACT },
+	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
+	{ "lint", VERB_ACT | BOXES },		{ "sample", BOXES },
+	{ "keep", BOXES },
+	{ "lease", BOXES },
+};
+
+static bool has_option(enum verb verb, const struct option *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
+		if (!strcmp(own_options[i].name, o->name))
+			return own_options[i].verbs & verb;
+	return verb & MAKERS;
+}
+
+#define COMMAND_CODES \
+	"\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch " \
+	"failed; 126 found but not run; 127 not found.  "
+
+static void print_option(const struct option *o)
+{
+	const char *value = !o->argument ? "" : *o->argument == '[' ? "[=FD]" : o->argument;
+	AUTO_FREE char *flag = text_format("  %c%c --%s%s%s", o->letter ? '-' : ' ',
+					   o->letter ? o->letter : ' ', o->name,
+					   *value && *value != '[' ? " " : "", value);
+
+	(void)printf("%-36s %s\n", flag, o->help);
+}
+
+static const struct {
+	enum verb verb;
+	const char *name, *usage, *end;
+} helps[] = {
+	{ VERB_RUN, "run",
+	  "hutch run [OPTIONS] [--] CMD [ARG...]\n\n"
+	  "Runs one command in a fresh sandbox.  Its exit code is hutch's.\n\n",
+	  COMMAND_CODES "More: man hutch-run\n" },
+	{ VERB_ACT, "act",
+	  "hutch act [OPTIONS]\nhutch act NAME [--stream]\n\nA fresh sandbox, or the one with that "
+	  "name, that does actions: JSON lines on\nstdin, one observation a line on stdout.\n\n",
+	  "\nExit codes: 0 at the end of input; 124 timed out; 125 hutch failed, or the\nsandbox "
+	  "ended; 128+N hutch was ended by signal N.  More: man hutch-act\n" },
+	{ VERB_CREATE, "create",
+	  "hutch create [OPTIONS] NAME\n\nA sandbox that lives on under this name, for hutch "
+	  "exec, shell, act, stop.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-create\n" },
+	{ VERB_FORK, "fork",
+	  "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME\n\nA sandbox that lives on under this name "
+	  "and whose root begins as that of another\none is now, or as a snapshot has it.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-snapshot\n" },
+	{ VERB_START, "start",
+	  "hutch start [OPTIONS] NAME\n\nThe sandbox of this name, which was made with --keep and has "
+	  "ended, once more: with\nthe same options, image and files.\n\n",
+	  "\nExit codes: 0 when it is ready; 125 hutch failed.  More: man hutch-sandboxes\n" },
+	{ VERB_WHY, "why",
+	  "hutch why [OPTIONS] read|write|exec PATH\nhutch why [OPTIONS] connect HOST:PORT|unix:PATH|"
+	  "unix:@NAME\nhutch why [OPTIONS] syscall NAME [ARGUMENT...]\nhutch why [OPTIONS] act "
+	  "COMMAND\n\nWhether a sandbox with these options may do that, and what decides; nothing is "
+	  "started.\n\n",
+	  "\nExit codes: 0 yes; 1 no; 125 there is no answer.  More: man hutch-why\n" },
+	{ VERB_EXEC, "exec",
+	  "hutch exec [OPTIONS] NAME [--] CMD [ARG...]\n\n"
+	  "Runs a command in a sandbox that has a name.  Its exit code is hutch's.\n\n",
+	  COMMAND_CODES "More: man hutch-sandboxes\n" },
+	{ VERB_SHELL, "shell",
+	  "hutch shell NAME [OPTIONS]\n\n"
+	  "A shell in a sandbox that has a name.  Its exit code is hutch's.\n\n",
+	  COMMAND_CODES "More: man hutch-sandboxes\n" },
+};
+
+static const char *verb_name(enum verb verb)
+{
+	size_t h = 0;
+
+	while (h + 1 < ARRAY_LEN(helps) && helps[h].verb != verb)
+		h++;
+	return helps[h].name;
+}
+
+void options_print_help(enum verb verb)
+{
+	for (size_t h = 0; h < ARRAY_LEN(helps); h++) {
+		if (helps[h].verb != verb)
+			continue;
+		(void)printf("%s", helps[h].usage);
+		for (size_t i = 0; i < option_count; i++)
+			if (has_option(verb, &option_table[i]))
+				print_option(&option_table[i]);
+		(void)printf("%s", helps[h].end);
+	}
+}
+
+/* The flag belongs to another verb. */
+static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
+{
+	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
+		return err_set(e, ERR_USAGE, "--%s is no flag of hutch fork, which has its image "
+					     "from the one that is forked", o->name);
+	if (verb == VERB_START)
+		return err_set(e, ERR_USAGE, "--%s is no flag of hutch start: a sandbox is started "
+					     "again as it was made", o->name);
+	if (verb == VERB_EXEC || verb == VERB_SHELL)
+		return err_set(e, ERR_USAGE, "--%s is no flag of hutch %s", o->name,
+			       verb_name(verb));
+	if (has_option(VERB_CREATE, o) && !has_option(VERB_RUN, o))
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %screate", o->name,
+			       has_option(VERB_ACT, o) ? "act and hutch " : "");
+	if (verb == VERB_RUN)
+		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %s", o->name,
+			       has_option(VERB_ACT, o) ? "act" : "exec");
+	if (verb & BOXES)
+		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch %s, which runs no "
+					     "command", o->name, verb_name(verb));
+	return err_set(e, ERR_USAGE, "--%s makes no sense for hutch act, whose stdin and stdout "
+				     "are actions and observations", o->name);
+}
+
+static const struct option *find_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (strlen(option_table[i].name) == len && !strncmp(option_table[i].name, name, len))
+			return &option_table[i];
+	return NULL;
+}
+
+static const struct option *find_letter(char letter)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (letter && option_table[i].letter == letter)
+			return &option_table[i];
+	return NULL;
+}
+
+/* Distinguishes flags that other verbs have, or that are planned, from typing
+ * errors. */
+static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
+{
+	static const char *const later[] = { "name", "allow" };
+
+	for (size_t i = 0; i < ARRAY_LEN(later); i++)
+		if (strlen(later[i]) == len && !strncmp(later[i], word, len))
+			return err_set(e, ERR_UNSUPPORTED, "--%s is not in this version",
+				       later[i]);
+	for (size_t i = 0; len > 2 && i < option_count; i++)
+		if (has_option(verb, &option_table[i]) &&
+		    !strncmp(option_table[i].name, word, len < 4 ? len : 4))
+			return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
+				       (int)(len < 60 ? len : 60), word, option_table[i].name);
+	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60), word);
+	return err_remedy(e, "hutch %s --help lists them; a command that starts with - goes "
+			     "behind --", verb_name(verb));
+}
+
+/* Keeps the flag as a policy setting; relative paths are made absolute. */
+static int note(const struct option *o, struct run_options *ret, const char *value,
+		struct err *e)
+{
+	AUTO_FREE char *here = getcwd(NULL, 0);
+
+	return settings_say(ret->kept, o->name, value, here ? here : ".", e);
+}
+
+static int take(const struct option *o, struct run_options *ret, const char *value,
+		struct err *e)
+{
+	if (option_is_early(o) == ret->is_late)
+		return 0;
+	if (ret->is_late && ret->notes && note(o, ret, value, e) < 0)
+		return -1;
+	return o->take(ret, value, e);
+}
+
+/* Reads "--name", "--name=value", or "--name" with the value in the next word. */
+static int parse_long(struct run_options *ret, char ***at, struct err *e)
+{
+	const char *word = **at + 2;
+	size_t len = strcspn(word, "=");
+	const char *value = word[len] ? word + len + 1 : NULL;
+	const struct option *o = find_name(word, len);
+
+	if (!o)
+		return unknown_name(ret->verb, word, len, e);
+	if (!has_option(ret->verb, o))
+		return wrong_verb(ret->verb, o, e);
+	if (value && !o->argument)
+		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
+	if (!value && o->argument && *o->argument != '[') {
+		value = *++*at;
+		if (!value)
+			return err_set(e, ERR_USAGE, "--%s needs a value: %s", o->name,
+				       o->argument);
+	}
+	return take(o, ret, value, e);
+}
+
+/* Reads "-it", "-v X", "-vX". */
+static int parse_letters(struct run_options *ret, char ***at, struct err *e)
+{
+	for (const char *letter = **at + 1; *letter; letter++) {
+		const struct option *o = find_letter(*letter);
+		if (!o) {
+			(void)err_set(e, ERR_USAGE, "unknown flag -%c", *letter);
+			return err_remedy(e, "hutch %s --help lists them",
+					  verb_name(ret->verb));
+		}
+		if (!has_option(ret->verb, o))
+			return wrong_verb(ret->verb, o, e);
+		if (!o->argument) {
+			if (take(o, ret, NULL, e) < 0)
+				return -1;
+			continue;
+		}
+		const char *value = letter[1] ? letter + 1 : *++*at;
+		if (!value)
+			return err_set(e, ERR_USAGE, "-%c needs a value: %s", o->letter,
+				       o->argument);
+		return take(o, ret, value, e);
+	}
+	return 0;
+}
+
+/* `at` is moved to the first word that is no flag. */
+static int parse_flags(struct run_options *ret, char ***at, struct err *e)
+{
+	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
+		if (!strcmp(**at, "--")) {
+			++*at;
+			break;
+		}
+		if (((**at)[1] == '-' ? parse_long(ret, at, e) : parse_letters(ret, at, e)) < 0)
+			return -1;
+		if (!**at) /* a flag has taken the last word as its value */
+			break;
+	}
+	return 0;
+}
+
+static int apply(struct run_options *ret, const struct setting *s, struct err *e)
+{
+	const struct option *o = find_name(s->kind->flag, strlen(s->kind->flag));
+	bool is_yes = s->kind->type == SETTING_YES;
+
+	if (!o)
+		return err_set(e, ERR_INTERNAL, "there is no flag --%s", s->kind->flag);
+	if (!has_option(ret->verb, o) || (is_yes && strcmp(s->value, "true") != 0))
+		return 0;
+	return o->take(ret, is_yes ? NULL : s->value, e);
+}
+
+int options_apply(struct run_options *ret, const struct settings *s, struct err *e)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (apply(ret, &s->items[i], e) == 0)
+			continue;
+		AUTO_FREE char *where = text_format("%.300s: %s", s->items[i].origin,
+						    s->items[i].kind->key);
+		return err_from(e, where);
+	}
+	return 0;
+}
+
+/* All policies that are named become one; a later one replaces settings of an
+ * earlier one. */
+static int parse_policies(char **argv, struct run_options *ret, struct err *e)
+{
+	struct settings s = { 0 };
+
+	ret->is_late = false;
+	ret->settings = &s;
+	int rc = parse_flags(ret, &argv, e);
+	if (rc == 0 && options_apply(ret, &s, e) < 0)
+		rc = err_in(e, "--policy");
+	ret->settings = NULL;
+	if (ret->kept)
+		*ret->kept = s;
+	else
+		settings_done(&s);
+	return rc;
+}
+
+/* A sandbox that lives on or takes actions needs an executor as pid 1, which
+ * the landlock rung does not have. */
+static int check_rung(const struct run_options *o, struct err *e)
+{
+	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "hutch %s needs namespaces: --isolation landlock is for "
+					  "hutch run", verb_name(o->verb));
+	return err_remedy(e, "leave it out; if user namespaces are refused here, hutch doctor says by what");
+}
+
+int options_parse(char **argv, struct run_options *ret, struct err *e)
+{
+	char **at = argv;
+
+	if (parse_policies(argv, ret, e) < 0)
+		return -1;
+	const size_t named = ret->policy->volume_count;
+	ret->is_late = true;
+	if (parse_flags(ret, &at, e) < 0)
+		return -1;
+	policy_prefer(ret->policy, named);
+	for (; *at; at++)
+		list_add(&ret->policy->argv, *at);
+	ret->policy->takes_actions = ret->verb == VERB_ACT;
+	return check_rung(ret, e);
+}

@@ -1,0 +1,255 @@
+#include "cli/common/report.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mask.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "base/visible.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "sandbox/kernel/level.h"
+#include "sandbox/launch/result.h"
+
+/* Prints the error as JSON (--log-format json). */
+static void report_line(const struct err *e)
+{
+	AUTO_FREE char *remedy = quote_json(e->remedy[0] ? e->remedy : NULL);
+	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
+					     err_kind_name(e->kind), remedy);
+	const struct level_entry x = { .level = LEVEL_ERROR, .component = "hutch",
+				       .message = e->text, .fields = fields };
+
+	level_say(&x);
+}
+
+void report_error(const struct err *e)
+{
+	if (level_wants_json()) {
+		report_line(e);
+		return;
+	}
+	/* Paths and names in the text may be chosen by strangers. */
+	AUTO_FREE char *text = visible_line(e->text);
+	AUTO_FREE char *remedy = visible_line(e->remedy);
+
+	(void)fprintf(stderr, "hutch: %s\n", text);
+	if (*remedy)
+		(void)fprintf(stderr, "hutch: hint: %s\n", remedy);
+}
+
+/* how many refused system calls are printed; the JSON object has all of them */
+#define REFUSED_LINES 4
+
+static void report_refused(const struct result *r)
+{
+	const size_t kinds = r->told.count / 2;
+
+	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++)
+		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n", r->told.items[2 * i],
+			      r->told.items[2 * i + 1]);
+	if (kinds > REFUSED_LINES)
+		(void)fprintf(stderr, "hutch: note: %zu more kinds of system calls were refused; "
+				      "--json tells all of them\n", kinds - REFUSED_LINES);
+}
+
+int report_end(int result, const struct err *e)
+{
+	if (result == 0)
+		return 0;
+	report_error(e);
+	return EXIT_HUTCH;
+}
+
+/* The errno of the first failed write to stdout, which stdio does not keep. */
+static int unwritten;
+
+int report_flush(void)
+{
+	if (fflush(stdout) != 0 && !unwritten)
+		unwritten = errno;
+	return ferror(stdout) ? -1 : 0;
+}
+
+int report_unwritten(struct err *e)
+{
+	if (unwritten)
+		errno = unwritten;
+	return errno ? err_sys(e, "write to stdout")
+		     : err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+}
+
+int report_told(int code)
+{
+	struct err e;
+
+	errno = 0;
+	if (code == EXIT_HUTCH || report_flush() == 0)
+		return code;
+	(void)report_unwritten(&e);
+	return report_end(-1, &e);
+}
+
+void report_begin(void)
+{
+	static char kept[64 << 10];
+
+	if (!isatty(1))
+		(void)setvbuf(stdout, kept, _IOFBF, sizeof(kept)); /* valid arguments */
+}
+
+static int write_object(int fd, const char *line)
+{
+	struct err e;
+
+	/* EPIPE: the reader is gone. */
+	if (io_write_all(fd, line, strlen(line)) == 0 || errno == EPIPE)
+		return 0;
+	(void)err_sys(&e, "write the object of --json to descriptor %d", fd);
+	report_error(&e);
+	return -1;
+}
+
+int report_made(int json_fd, const char *name, const struct err *e)
+{
+	if (json_fd < 0)
+		return 0;
+	AUTO_FREE char *quoted = quote_json(name);
+	AUTO_FREE char *error = result_error_json(e);
+	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted,
+					   error);
+
+	return write_object(json_fd, line);
+}
+
+int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
+{
+	if (r->error.kind != ERR_NONE)
+		report_error(&r->error);
+	else if (r->status == RUN_TIMEOUT)
+		(void)fprintf(stderr, "hutch: timed out after %.1f s; everything was ended\n",
+			      (double)timeout_ms / 1e3);
+	if (r->exit_code != 0)
+		report_refused(r);
+	if (json_fd < 0)
+		return 0;
+	AUTO_FREE char *object = result_json(r);
+	AUTO_FREE char *line = text_format("%s\n", object);
+	return write_object(json_fd, line);
+}
+
+void report_network(const struct policy *policy)
+{
+	if (policy->network == NETWORK_HOST)
+		(void)fprintf(stderr, "hutch: --network host: the sandbox shares this host's "
+				      "network, its loopback services included\n");
+}
+
+void report_secrets(const struct policy *policy)
+{
+	struct mask m = { 0 };
+
+	for (size_t i = 0; i < policy->secrets.count; i++) {
+		const char *name = policy->secrets.items[i];
+		bool is_hidden = true;
+		(void)mask_add(&m, list_get_env(&policy->env_set, name), &is_hidden, NULL);
+		if (!is_hidden)
+			(void)fprintf(stderr, "hutch: note: the value of %s is shorter than %d "
+					      "bytes, and is not hidden\n", name, MASK_MIN);
+	}
+	mask_done(&m);
+}
+
+void report_masked(const struct policy *policy, struct err *e)
+{
+	struct mask m = { 0 };
+
+	(void)environment_mask(policy, &m, NULL); /* policy_check() has done the same
+						   * without an error */
+	mask_err(&m, e);
+	mask_done(&m);
+	report_error(e);
+}
+
+void report_degraded(unsigned degraded)
+{
+	degraded &= ~(unsigned)DEGRADED_IMAGE; /* the code that copied the image has
+					        * reported it */
+	if (!degraded)
+		return;
+	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");
+	for (unsigned i = 0; i < DEGRADED_COUNT; i++)
+		if (degraded & 1u << i)
+			(void)fprintf(stderr, " --%s", result_degraded_name(i));
+	(void)fprintf(stderr, "\n");
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first executable NAME in the caller's PATH, allocated, or NULL. */
+static char *find_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	AUTO_FREE char *copy = text_copy(path ? path : "");
+	char *rest = copy;
+
+	for (char *dir; (dir = strsep(&rest, ":"));) {
+		if (*dir != '/')
+			continue;
+		char *full = text_format("%s/%s", dir, name);
+		if (is_program(full))
+			return full;
+		free(full);
+	}
+	return NULL;
+}
+
+static int explain_path(struct err *e, const char *path)
+{
+	if (!is_program(path))
+		return err_set(e, ERR_NOT_FOUND,
+			       "%.200s: command not found inside", path);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside; on this host it is there", path);
+	if (path[0] != '/')
+		return err_remedy(e, "--workspace . shows the folder that you are in");
+	AUTO_FREE char *dir = text_copy(path);
+	*strrchr(dir, '/') = '\0';
+	return err_remedy(e, "-v %.200s:%.200s:ro shows it", dir, dir);
+}
+
+static int explain_name(struct err *e, const char *name)
+{
+	AUTO_FREE char *found = find_in_path(name);
+
+	if (!found)
+		return err_set(e, ERR_NOT_FOUND,
+			       "%.200s: command not found inside, nor on this host's PATH",
+			       name);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "%.200s: command not found inside; on this host it is %.300s", name, found);
+	*strrchr(found, '/') = '\0';
+	return err_remedy(e, "-v %.100s:%.100s:ro -e PATH=%.100s:" ENVIRONMENT_PATH " shows it",
+			  found, found, found);
+}
+
+void report_explain_missing(struct err *e, const struct policy *policy)
+{
+	const char *name = policy->argv.items[0];
+
+	(void)(strchr(name, '/') ? explain_path(e, name) : explain_name(e, name));
+}

@@ -1,0 +1,101 @@
+#include "cli/common/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/own.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+
+#define GAP 3
+/* A wider cell extends beyond its column, which does not widen for it. */
+#define WIDE 48
+
+void table_add(struct table *t, char *text)
+{
+	AUTO_FREE char *mine = text;
+	AUTO_FREE char *shown = visible_line(mine ? mine : "-");
+
+	list_add(&t->cells, shown);
+}
+
+static size_t width_of(const char *text)
+{
+	return utf8_count((const uint8_t *)text, strlen(text));
+}
+
+static void measure(const struct table *t, size_t widths[TABLE_COLUMNS_MAX])
+{
+	for (size_t i = 0; i < t->cells.count; i++) {
+		size_t width = width_of(t->cells.items[i]), column = i % t->columns;
+		if (width > widths[column] && width <= WIDE)
+			widths[column] = width;
+	}
+}
+
+static size_t gap_behind(const char *text, size_t column_width)
+{
+	size_t width = width_of(text);
+
+	return width < column_width ? column_width - width + GAP : GAP;
+}
+
+void table_print(const struct table *t, FILE *to)
+{
+	size_t widths[TABLE_COLUMNS_MAX] = { 0 };
+
+	measure(t, widths);
+	for (size_t i = 0; i < t->cells.count; i++) {
+		const char *text = t->cells.items[i];
+		size_t column = i % t->columns;
+		if (column + 1 == t->columns)
+			(void)fprintf(to, "%s\n", text);
+		else
+			(void)fprintf(to, "%s%*s", text, (int)gap_behind(text, widths[column]), "");
+	}
+}
+
+void table_done(struct table *t)
+{
+	list_done(&t->cells);
+}
+
+char *table_bytes(uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
+	size_t i = 0;
+
+	for (; value >= 1024 && i + 1 < ARRAY_LEN(units); i++)
+		value /= 1024;
+	return text_format(i ? "%.1f%s" : "%.0f%s", value, units[i]);
+}
+
+static char *ago(int64_t count, const char *unit)
+{
+	return text_format("%lld %s%s ago", (long long)count, unit, count == 1 ? "" : "s");
+}
+
+char *table_age(const char *text, int64_t now)
+{
+	static const struct {
+		int64_t below, seconds;
+		const char *unit;
+	} steps[] = {
+		{ 60, 1, "second" },	  { 3600, 60, "minute" },
+		{ 2 * 86400, 3600, "hour" }, { INT64_MAX, 86400, "day" },
+	};
+	struct tm tm = { 0 };
+
+	if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+			    &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+		return NULL;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	int64_t age = now - (int64_t)timegm(&tm);
+	size_t i = 0;
+	while (age >= steps[i].below)
+		i++;
+	return ago(age < 0 ? 0 : age / steps[i].seconds, steps[i].unit);
+}

@@ -1,0 +1,255 @@
+/* hutch diff: shows a sandbox's changes in folders shown copy-on-write. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "base/visible.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "cli/verbs.h"
+#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/past_root.h"
+#include "rootfs-tools/changes/patch.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/registry.h"
+
+struct diff {
+	struct past past;
+	struct past_root root;
+	struct list of_root; /* wanted paths in its root */
+	bool is_json, is_patch;
+	const char *target; /* of the present folder */
+	uint64_t count, left_out;
+	char *first; /* owned: the first change that was left out */
+};
+
+/* --- one change ---------------------------------------------------------- */
+
+static const char *type_of(const struct meeting *m)
+{
+	static const char *const names[] = { [TELL_FOLDER] = "folder", [TELL_FILE] = "file",
+					     [TELL_LINK] = "link",     [TELL_FIFO] = "fifo" };
+
+	if (m->item && m->item->kind != TELL_GONE)
+		return names[m->item->kind];
+	switch (m->host.st_mode & S_IFMT) {
+	case S_IFDIR:
+		return "folder";
+	case S_IFREG:
+		return "file";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "fifo";
+	default:
+		return "other";
+	}
+}
+
+static char *path_of(const struct diff *d, const struct meeting *m)
+{
+	return text_format("%s/%s", strcmp(d->target, "/") ? d->target : "", m->path);
+}
+
+/* The size of a file; a removed file has the host's. */
+static bool size_of(const struct meeting *m, uint64_t *ret)
+{
+	bool is_here = m->item && m->item->kind == TELL_FILE,
+	     was_here = m->kind == 'D' && S_ISREG(m->host.st_mode);
+
+	*ret = is_here ? m->item->size : (uint64_t)m->host.st_size;
+	return is_here || was_here;
+}
+
+static void print_object(struct diff *d, const struct meeting *m)
+{
+	bool is_link = m->item && m->item->kind == TELL_LINK, is_there = m->kind != 'D';
+	AUTO_FREE char *whole = path_of(d, m), *path = quote_json(whole);
+	AUTO_FREE char *link = quote_json(is_link ? m->item->link : NULL);
+	uint64_t size;
+
+	(void)printf("%s{\"kind\":\"%c\",\"type\":\"%s\",\"path\":%s", d->count ? "," : "",
+		     m->kind, type_of(m), path);
+	if (size_of(m, &size))
+		(void)printf(",\"size\":%llu", (unsigned long long)size);
+	else
+		(void)printf(",\"size\":null");
+	if (is_there && !is_link)
+		(void)printf(",\"mode\":\"%04o\"", m->item->mode);
+	else
+		(void)printf(",\"mode\":null");
+	(void)printf(",\"link\":%s}", link);
+}
+
+static void print_line(struct diff *d, const struct meeting *m)
+{
+	AUTO_FREE char *whole = path_of(d, m), *path = visible_line(whole);
+	AUTO_FREE char *link = visible_line(m->item ? m->item->link : "");
+	bool is_folder = !strcmp(type_of(m), "folder");
+	uint64_t size;
+
+	if (size_of(m, &size))
+		(void)printf("%c %12llu %s", m->kind, (unsigned long long)size, path);
+	else
+		(void)printf("%c %12s %s%s", m->kind, "-", path, is_folder ? "/" : "");
+	(void)printf("%s%s\n", *link ? " -> " : "", link);
+}
+
+static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
+{
+	struct diff *d = who;
+
+	if (m->is_on_way)
+		return 0;
+	if (d->is_patch)
+		return patch_print(t, m, stdout, e);
+	int is_same = m->may_be_same ? ground_is_same(t, m, e) : 0;
+	if (is_same != 0)
+		return is_same < 0 ? -1 : 0;
+	if (d->is_json)
+		print_object(d, m);
+	else
+		print_line(d, m);
+	d->count++;
+	if (!ferror(stdout))
+		return 0;
+	return report_unwritten(e);
+}
+
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	struct diff *d = who;
+
+	if (!d->left_out++)
+		d->first = text_format("%s: %s", path, why);
+}
+
+/* --- all ------------------------------------------------------------ */
+
+static int diff_folder(struct diff *d, size_t number, struct err *e)
+{
+	const struct cow_folder *f = &d->past.cow.folders[number];
+	const struct list *wanted = &d->past.wanted[number];
+
+	if (d->past.is_partial && !wanted->count)
+		return 0;
+	AUTO_CLOSE int dir = past_source(f, e);
+	if (dir < 0)
+		return -1;
+	const struct ground g = { .dir = dir, .wanted = wanted, .who = d,
+				  .on_meeting = on_meeting, .on_left_out = on_left_out };
+	d->target = f->target;
+	return past_walk(&d->past, number, &g, e);
+}
+
+static int diff_root(struct diff *d, struct err *e)
+{
+	struct list wanted = { 0 };
+
+	if (d->root.upper < 0 || (d->past.is_partial && !d->of_root.count))
+		return 0;
+	for (size_t i = 0; i < d->of_root.count; i++)
+		list_add(&wanted, d->of_root.items[i] + 1);
+	const struct ground g = { .dir = d->root.below, .wanted = &wanted, .who = d,
+				  .on_meeting = on_meeting, .on_left_out = on_left_out };
+	d->target = "/";
+	const struct idmaps *ranges = d->root.has_ranges ? &d->root.ids : NULL;
+	int result = past_walk_upper(d->root.upper, ranges, &g, e);
+	list_done(&wanted);
+	return result;
+}
+
+static int diff_all(struct diff *d, struct err *e)
+{
+	int result = 0;
+
+	if (d->is_json)
+		(void)printf("[");
+	for (size_t i = 0; i < d->past.cow.count && result == 0; i++)
+		result = diff_folder(d, i, e);
+	if (result == 0)
+		result = diff_root(d, e);
+	if (d->is_json && result == 0)
+		(void)printf("]\n");
+	if (result == 0 && report_flush() < 0)
+		result = report_unwritten(e);
+	return result;
+}
+
+static void tell_left_out(const struct diff *d)
+{
+	if (!d->left_out)
+		return;
+	AUTO_FREE char *first = visible_line(d->first);
+	(void)fprintf(stderr, "hutch: note: %llu %s not shown, such as %s\n",
+		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are", first);
+}
+
+/* Opens the sandbox's root, by its name or id. */
+static int open_root(struct diff *d, const char *name, struct err *e)
+{
+	char live[REGISTRY_NAME_MAX + 1];
+
+	if (past_root_open(&d->root, name, e) == 0)
+		return 0;
+	if (e->kind != ERR_NOT_FOUND || registry_name_of(name, live) < 0)
+		return -1;
+	return past_root_open(&d->root, live, e);
+}
+
+/* Finds the kept changes of folders and, if the sandbox is live, opens its root. */
+static int find(struct diff *d, const char *name, char *const *words, struct err *e)
+{
+	struct err of_root;
+
+	if (past_open(&d->past, name, words, &d->of_root, e) < 0)
+		return -1;
+	if (open_root(d, name, &of_root) == 0)
+		return 0;
+	if (of_root.kind == ERR_NOT_FOUND && !d->past.cow.count) {
+		(void)err_set(e, ERR_NOT_FOUND, "no sandbox '%.63s' runs, and no changes are kept "
+						"of one", name);
+		return err_remedy(e, "hutch ps -a lists what runs and what is kept");
+	}
+	bool has_none = of_root.kind == ERR_NOT_FOUND || of_root.kind == ERR_UNSUPPORTED;
+	if (has_none && d->past.cow.count && !d->of_root.count)
+		return 0;
+	if (!has_none || of_root.kind == ERR_UNSUPPORTED || d->past.cow.count)
+		*e = of_root;
+	return -1;
+}
+
+int diff_main(char **argv)
+{
+	struct diff d = { 0 };
+	const struct flag flags[] = {
+		{ 0, "json", NULL, "one array on one line", &d.is_json, NULL },
+		{ 'p', "patch", NULL, "the changes in text files", &d.is_patch, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch diff [OPTIONS] NAME [PATH...]",
+		.about = "Lists what a sandbox has changed in folders shown with :cow, and, while "
+			 "it lives,\nin the image that its root is written over.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	enum flags_result got = flags_begin(argv, &usage);
+	struct err e;
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	past_root_init(&d.root);
+	bool is_done = find(&d, argv[0], argv + 1, &e) == 0 && diff_all(&d, &e) == 0;
+	tell_left_out(&d);
+	if (!is_done)
+		report_error(&e);
+	past_done(&d.past);
+	past_root_done(&d.root);
+	list_done(&d.of_root);
+	own_free(&d.first);
+	return is_done ? 0 : EXIT_HUTCH;
+}

@@ -1,0 +1,264 @@
+#include "cli/doctor.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "base/visible.h"
+#include "cli/common/report.h"
+#include "cli/run.h"
+#include "policy/policy.h"
+#include "sandbox/explain/checks.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/landlock/rung.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+
+/* Widths of the columns before the detail: "missing  network-namespace  ". */
+#define STATUS_WIDTH 9
+#define NAME_WIDTH   19
+
+struct doctor_options {
+	bool is_json, wants_help;
+};
+
+/* Makes a whole launch, like `hutch run true`.  If only the command is missing,
+ * the sandbox had been made, so this counts as a success.  False: the launch
+ * failed, and the result is in `t`. */
+static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms)
+{
+	struct result result = { 0 };
+	struct policy policy;
+
+	policy_init(&policy);
+	policy.isolation = isolation;
+	list_add(&policy.argv, "true");
+	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
+	if (isolation == ISOLATION_LANDLOCK) {
+		policy.workdir = text_copy("/usr");
+		rung_try(&policy, &result);
+	} else {
+		run_launch(&policy, NULL, false, &result);
+	}
+	policy_done(&policy);
+	result_done(&result);
+	*ret_ms = result.wall_s * 1e3;
+	if (result.status == RUN_EXITED || result.exit_code == EXIT_NOT_FOUND)
+		return true;
+	if (result.error.kind != ERR_NONE) {
+		t->e = result.error;
+		trial_failed(t);
+	} else {
+		trial_found(t, CHECK_MISSING, "a sandbox was made, and its command ended with "
+					      "code %d", result.exit_code);
+	}
+	return false;
+}
+
+static void probe_launch(struct trial *t)
+{
+	double ms;
+
+	if (try_launch(t, ISOLATION_NAMESPACES, &ms))
+		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms", ms);
+}
+
+static void probe_rung(struct trial *t)
+{
+	int abi = landlock_abi();
+	double ms;
+
+	if (!try_launch(t, ISOLATION_LANDLOCK, &ms))
+		return;
+	trial_found(t, abi < LANDLOCK_ABI_SCOPES ? CHECK_LIMITED : CHECK_OK,
+		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s", abi, ms,
+		    rung_loses);
+	if (abi < LANDLOCK_ABI_SCOPES)
+		trial_means(t, "with --isolation landlock processes inside cannot send signals "
+			       "but to their own group");
+}
+
+static const struct check_kind launches[] = {
+	{ "landlock-launch", probe_rung,
+	  "--isolation landlock fails, which hosts without user namespaces are left with", false, 0 },
+	{ "launch", probe_launch, "hutch run fails", false, 0 },
+};
+enum { RUNG = CHECKS_HOST, LAUNCH, CHECKS };
+
+static const char *const colors[] = {
+	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
+};
+_Static_assert(ARRAY_LEN(colors) == CHECK_STATUS_COUNT, "a status has no color");
+
+/* Prints three columns; control characters in the last are made visible, since
+ * paths may be chosen by strangers. */
+static void print_row(const char *name, const char *text, FILE *to)
+{
+	AUTO_FREE char *line = visible_line(text);
+
+	(void)fprintf(to, "%-*s%s\n", NAME_WIDTH, name, line);
+}
+
+static void print_below(const char *name, const char *text, FILE *to)
+{
+	if (!*text)
+		return;
+	(void)fprintf(to, "%*s", STATUS_WIDTH, "");
+	print_row(name, text, to);
+}
+
+static void print_check(const struct check *c, bool is_colored, FILE *to)
+{
+	(void)fprintf(to, "%s%-*s%s", is_colored ? colors[c->status] : "", STATUS_WIDTH,
+		      check_status_name(c->status), is_colored ? "\33[m" : "");
+	print_row(c->name, c->detail, to);
+	print_below("  means", c->means, to);
+	print_below("  remedy", c->remedy, to);
+}
+
+static void print_verdict(const struct diagnosis *d, FILE *to)
+{
+	size_t lacking = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		lacking += d->checks[i].status != CHECK_OK;
+	if (!d->works && d->steps_down)
+		(void)fprintf(to, "hutch run --isolation landlock works here, which is weaker.\n");
+	if (!d->works)
+		(void)fprintf(to, "hutch run does not work here: mend the first thing that is "
+				  "missing, and try again.\n");
+	else if (lacking)
+		(void)fprintf(to, "hutch run works here; what is limited or missing matters "
+				  "only to what is named with it.\n");
+	else
+		(void)fprintf(to, "hutch run works here, with every flag that it has.\n");
+}
+
+void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)
+{
+	for (size_t i = 0; i < d->count; i++)
+		print_check(&d->checks[i], is_colored, to);
+	(void)fputc('\n', to);
+	print_verdict(d, to);
+}
+
+/* Prints a member; an empty text is null. */
+static void print_member(const char *key, const char *text, FILE *to)
+{
+	AUTO_FREE char *quoted = quote_json(*text ? text : NULL);
+
+	(void)fprintf(to, ",\"%s\":%s", key, quoted);
+}
+
+void doctor_print_json(const struct diagnosis *d, FILE *to)
+{
+	(void)fprintf(to, "{\"version\":1,\"works\":%s,\"checks\":[",
+		      d->works ? "true" : "false");
+	for (size_t i = 0; i < d->count; i++) {
+		const struct check *c = &d->checks[i];
+		(void)fprintf(to, "%s{\"name\":\"%s\",\"status\":\"%s\"", i ? "," : "", c->name,
+			      check_status_name(c->status));
+		print_member("detail", c->detail, to);
+		print_member("means", c->means, to);
+		print_member("remedy", c->remedy, to);
+		(void)fputc('}', to);
+	}
+	(void)fprintf(to, "]}\n");
+}
+
+static void print_help(void)
+{
+	(void)printf(
+		"hutch doctor [OPTIONS]\n\n"
+		"Tries what this host has of what hutch is made of, and says what would help.\n\n"
+		"     --json                          one object instead of lines\n"
+		"  -h --help                          this text\n"
+		"\nExit codes: 0 hutch run works here; 1 it does not; 125 hutch failed.\n"
+		"More: man hutch-doctor\n");
+}
+
+static int parse(char **argv, struct doctor_options *ret, struct err *e)
+{
+	for (; *argv; argv++) {
+		if (!strcmp(*argv, "--json")) {
+			ret->is_json = true;
+		} else if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
+			ret->wants_help = true;
+		} else {
+			(void)err_set(e, ERR_USAGE, "hutch doctor does not know '%.60s'", *argv);
+			return err_remedy(e, "hutch doctor --help lists its flags");
+		}
+	}
+	return 0;
+}
+
+/* The launches are tried first, as the calling user: they need hutch's own
+ * files, which the user that root becomes may not be able to read.  They are
+ * printed last. */
+static void examine(struct check checks[CHECKS])
+{
+	const struct policy plain = { 0 };
+	struct identity who = { 0 };
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
+		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
+	/* A failure here has made the launch fail, too, and is reported there. */
+	if (identity_decide(&plain, &who, &e) == 0)
+		(void)identity_become(&who, &e);
+	checks_host(&who, checks);
+}
+
+/* https://no-color.org */
+static bool has_colors(void)
+{
+	const char *refused = getenv("NO_COLOR");
+
+	return isatty(1) && (!refused || !*refused);
+}
+
+static int report(const struct diagnosis *d, bool is_json, struct err *e)
+{
+	if (is_json)
+		doctor_print_json(d, stdout);
+	else
+		doctor_print(d, has_colors(), stdout);
+	return report_flush() < 0 ? report_unwritten(e) : 0;
+}
+
+static int run(const struct doctor_options *o, struct err *e)
+{
+	struct check checks[CHECKS];
+	struct diagnosis d = { .checks = checks, .count = ARRAY_LEN(checks) };
+
+	launch_ready();
+	examine(checks);
+	d.works = checks[LAUNCH].status == CHECK_OK;
+	d.steps_down = checks[RUNG].status != CHECK_MISSING;
+	if (report(&d, o->is_json, e) < 0)
+		return EXIT_HUTCH;
+	return d.works ? 0 : 1;
+}
+
+int doctor_main(char **argv)
+{
+	struct doctor_options options = { 0 };
+	struct err e = { 0 };
+
+	if (parse(argv, &options, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	if (options.wants_help) {
+		print_help();
+		return 0;
+	}
+	int code = run(&options, &e);
+	if (e.kind != ERR_NONE)
+		report_error(&e);
+	return code;
+}

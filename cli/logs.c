@@ -1,0 +1,249 @@
+/* hutch logs: prints the output of processes that the supervisor keeps. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "cli/common/client.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "cli/verbs.h"
+#include "policy/quantity.h"
+#include "sandbox/kernel/level.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/registry.h"
+
+/* more than the supervisor keeps in a file (supervisor/log.h) */
+#define LOG_MAX (16u << 20)
+#define ALL	UINT64_MAX
+
+/* The wanted log and part of it. */
+struct wanted {
+	bool of_supervisor, follows;
+	uint64_t tail;
+	int (*put)(struct reply entry, struct err *e);
+};
+
+struct printer {
+	struct client client;
+	const struct wanted *wanted;
+	struct err error; /* kind ERR_NONE: all entries were written */
+};
+
+/* On a terminal, control characters are made visible. */
+static int write_out(int fd, const uint8_t *data, size_t len)
+{
+	struct buffer shown;
+
+	if (!isatty(fd))
+		return io_write_all(fd, data, len);
+	buffer_init(&shown, 4 * len + 1);
+	visible_append(&shown, data, len);
+	int rc = io_write_all(fd, buffer_data(&shown), buffer_len(&shown));
+	buffer_done(&shown);
+	return rc;
+}
+
+/* The entry's text or decoded bytes, allocated; NULL: neither. */
+static uint8_t *output_of(struct reply params, size_t *ret_len)
+{
+	char *text = reply_string(reply_get(params, "data"));
+
+	if (!text)
+		return reply_base64(reply_get(params, "base64"), ret_len);
+	*ret_len = strlen(text);
+	return (uint8_t *)text;
+}
+
+/* Writes one entry to stdout or stderr, as the process did. */
+static int put_entry(struct reply entry, struct err *e)
+{
+	const int fd = reply_is(reply_get(entry, "stream"), "stderr") ? 2 : 1;
+	size_t len = 0;
+	AUTO_FREE uint8_t *data = output_of(entry, &len);
+
+	if (!data || write_out(fd, data, len) == 0)
+		return 0;
+	return err_sys(e, "write to %s", fd == 1 ? "stdout" : "stderr");
+}
+
+/* A log entry of the supervisor: a line for people, or the JSON unchanged. */
+static char *line_of(struct reply entry)
+{
+	AUTO_FREE char *time = reply_string(reply_get(entry, "time"));
+	AUTO_FREE char *level = reply_string(reply_get(entry, "level"));
+	AUTO_FREE char *component = reply_string(reply_get(entry, "component"));
+	AUTO_FREE char *message = reply_string(reply_get(entry, "message"));
+	const struct reply fields = reply_get(entry, "fields");
+
+	if (level_wants_json() || !time || !level || !component || !message)
+		return text_format("%.*s\n", (int)entry.len, entry.text);
+	AUTO_FREE char *shown = visible_line(message);
+	if (fields.len <= 2) /* none */
+		return text_format("%s %-5s %s: %s\n", time, level, component, shown);
+	return text_format("%s %-5s %s: %s %.*s\n", time, level, component, shown,
+			   (int)fields.len, fields.text);
+}
+
+static int put_line(struct reply entry, struct err *e)
+{
+	AUTO_FREE char *line = line_of(entry);
+
+	return write_out(1, (const uint8_t *)line, strlen(line)) == 0
+		       ? 0 : err_sys(e, "write to stdout");
+}
+
+/* --- of one that lives ------------------------------------------------------ */
+
+static void take(void *who, const struct message *m)
+{
+	struct printer *p = who;
+
+	if (!reply_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
+		return;
+	if (p->wanted->put(m->params, &p->error) < 0)
+		(void)shutdown(p->client.fd, SHUT_RDWR); /* the other entries are not
+							  * needed */
+}
+
+static int print_live(struct printer *live, struct err *e)
+{
+	struct printer p = *live;
+	const struct wanted *w = p.wanted;
+	struct reply answer;
+	AUTO_FREE char *last = w->tail == ALL ? text_copy("null")
+					      : text_format("%llu", (unsigned long long)w->tail);
+	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s%s}",
+					     w->follows ? "true" : "false", last,
+					     w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
+
+	p.client.who = &p;
+	p.client.take = take;
+	int rc = client_call(&p.client, "logs", params, &answer, e);
+	client_done(&p.client);
+	if (p.error.kind != ERR_NONE) {
+		*e = p.error;
+		return -1;
+	}
+	return rc;
+}
+
+/* --- of one that has ended --------------------------------------------------- */
+
+/* The position after the first `count` newlines from the end.  A last line
+ * without a newline, left by a supervisor that was killed while it wrote, is
+ * ignored. */
+static const char *find_tail(const char *text, size_t len, uint64_t count)
+{
+	uint64_t newlines = 0;
+
+	for (size_t n = len; n-- > 0;)
+		if (text[n] == '\n' && newlines++ == count)
+			return text + n + 1;
+	return text;
+}
+
+static int print_entries(const struct wanted *w, const char *at, const char *end,
+			 struct err *e)
+{
+	for (const char *stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
+	     at = stop + 1) {
+		struct reply entry;
+		if (reply_scan(&entry, at, (size_t)(stop - at), NULL) == 0 &&
+		    w->put(entry, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_log(int folder, const char *name, char **ret, size_t *ret_len, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	*ret = NULL;
+	*ret_len = 0;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open the log");
+	return io_read_file(fd, "the log", LOG_MAX, ret, ret_len, e);
+}
+
+/* Prints the older file, then the newer one. */
+static int print_ended(const char *name, const struct wanted *w, struct err *e)
+{
+	const char *file = w->of_supervisor ? LEVEL_FILE : "output";
+	AUTO_FREE char *older = text_format("%s.1", file);
+	AUTO_CLOSE int folder = registry_log(name, e);
+	AUTO_FREE char *before = NULL, *now = NULL;
+	size_t before_len, now_len;
+
+	if (folder < 0 || read_log(folder, older, &before, &before_len, e) < 0 ||
+	    read_log(folder, file, &now, &now_len, e) < 0)
+		return -1;
+	AUTO_FREE char *all = mem_new(before_len + now_len);
+	if (before_len)
+		memcpy(all, before, before_len);
+	if (now_len)
+		memcpy(all + before_len, now, now_len);
+	const char *end = all + before_len + now_len;
+	return print_entries(w, find_tail(all, before_len + now_len, w->tail), end, e);
+}
+
+/* --- the verb ------------------------------------------------------------------ */
+
+static int print(const char *name, const struct wanted *w, struct err *e)
+{
+	struct printer p = { .wanted = w };
+
+	if (client_open(&p.client, name, e) == 0)
+		return print_live(&p, e);
+	return e->kind == ERR_NOT_FOUND ? print_ended(name, w, e) : -1;
+}
+
+static int read_tail(const char *text, uint64_t *ret, struct err *e)
+{
+	*ret = ALL;
+	if (!text)
+		return 0;
+	if (quantity_parse_number(text, ret, e) < 0)
+		return err_in(e, "--tail");
+	*ret = *ret < INT32_MAX ? *ret : INT32_MAX;
+	return 0;
+}
+
+int logs_main(char **argv)
+{
+	struct wanted w = { .put = put_entry };
+	const char *tail = NULL;
+	const struct flag flags[] = {
+		{ 'f', "follow", NULL, "new entries, too, until its end", &w.follows, NULL },
+		{ 'n', "tail", "N", "the last N entries only", NULL, &tail },
+		{ 0, "supervisor", NULL, "the supervisor's own log instead",
+		  &w.of_supervisor, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch logs [--supervisor] [-f] [--tail N] NAME",
+		.about = "Prints the kept output of detached processes.",
+		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
+	};
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (w.of_supervisor)
+		w.put = put_line;
+	if (read_tail(tail, &w.tail, &e) == 0 && print(argv[0], &w, &e) == 0)
+		return 0;
+	report_error(&e);
+	return EXIT_HUTCH;
+}

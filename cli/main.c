@@ -1,0 +1,287 @@
+/* hutch: a safe place for an agent to act. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/report.h"
+#include "cli/doctor.h"
+#include "cli/exec.h"
+#include "cli/run.h"
+#include "cli/verbs.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/level.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/launch/result.h"
+
+#ifndef HUTCH_VERSION
+#define HUTCH_VERSION "0.1.0"
+#endif
+
+static int print_version(char **argv)
+{
+	(void)argv;
+	(void)printf("hutch %s\n", HUTCH_VERSION);
+	return 0;
+}
+
+static int print_help(char **argv);
+
+/* Runs a verb that is a program of its own, because it needs a library. 
+ * `first` is its argv[0], `verb` the word after it, or NULL. */
+static int run_as(const char *program, const char *first, const char *verb, char **argv)
+{
+	AUTO_FREE char *path = NULL;
+	struct list words = { 0 };
+	struct err e;
+
+	if (program_find(program, &path, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	list_add(&words, first);
+	if (verb)
+		list_add(&words, verb);
+	for (; *argv; argv++)
+		list_add(&words, *argv);
+	(void)execv(path, words.items);
+	(void)err_sys(&e, "execute %s", path);
+	report_error(&e);
+	list_done(&words);
+	return EXIT_HUTCH;
+}
+
+static int run_program(const char *program, char **argv)
+{
+	return run_as(program, program, NULL, argv);
+}
+
+static int create_main(char **argv)
+{
+	return run_program("hutch-supervise", argv);
+}
+
+/* hutch-supervise serves this verb too, and knows it by its argv[0]. */
+static int fork_main(char **argv)
+{
+	return run_as("hutch-supervise", "hutch-fork", NULL, argv);
+}
+
+static int start_main(char **argv)
+{
+	return run_as("hutch-supervise", "hutch-start", NULL, argv);
+}
+
+/* Images belong to the user that the sandboxes stand for. */
+static int run_image(const char *verb, char **argv)
+{
+	struct err e;
+
+	if (identity_become_for_images(&e) == 0)
+		return run_as("hutch-image", "hutch-image", verb, argv);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+static int image_main(char **argv)
+{
+	return run_image(NULL, argv);
+}
+
+static int snapshot_main(char **argv)
+{
+	return run_image("snapshot", argv);
+}
+
+static int commit_main(char **argv)
+{
+	return run_image("commit", argv);
+}
+
+/* Root's sandboxes belong to another user. */
+static int as_client(int (*verb)(char **argv), char **argv)
+{
+	struct err e;
+
+	if (identity_become_client(&e) == 0)
+		return verb(argv);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+/* `act NAME`: the first word is no flag, or follows --stream. */
+static int act_main(char **argv)
+{
+	const char *first = argv[0];
+
+	if (first && !strcmp(first, "--stream"))
+		first = argv[1];
+	if (first && first[0] != '-')
+		return as_client(act_named, argv);
+	return run_program("hutch-act", argv);
+}
+
+static const struct verb {
+	const char *name, *help;
+	int (*main)(char **argv); /* argv begins after the verb; NULL: a heading */
+	bool is_client;		  /* a client of live sandboxes, which becomes their
+				   * user; exec does so itself */
+} verbs[] = {
+	{ "A sandbox that ends with its command:", NULL, NULL, false },
+	{ "run", "one command in a fresh sandbox", run_main, false },
+	{ "act", "actions as JSON lines, in a fresh sandbox or in one with a name", act_main, false },
+
+	{ "Work in a sandbox that has a name:", NULL, NULL, false },
+	{ "create", "make one that lives on under its name", create_main, false },
+	{ "start", "start it again when it has ended, if it was made with --keep", start_main, false },
+	{ "exec", "run a command in it", exec_main, false },
+	{ "shell", "a shell in it", shell_main, false },
+	{ "pool", "sandboxes made ahead, to be had at once: create, ls, take, exec, rm", pool_main, false },
+	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
+	{ "port", "ports of this host that lead into it: add, rm, ls", port_main, true },
+	{ "connect", "its control socket over stdin and stdout", connect_main, true },
+
+	{ "Watch it:", NULL, NULL, false },
+	{ "ps", "list the sandboxes", ps_main, true },
+	{ "inspect", "all that is known of one, as JSON", inspect_main, true },
+	{ "logs", "the output of its detached processes", logs_main, true },
+	{ "events", "its events", events_main, true },
+	{ "stats", "what it uses", stats_main, true },
+	{ "wait", "wait for its end, and print its exit code", wait_main, true },
+
+	{ "Steer it:", NULL, NULL, false },
+	{ "pause", "stop everything inside where it stands", pause_main, true },
+	{ "unpause", "let it go on", unpause_main, true },
+	{ "update", "change its limits", update_main, true },
+	{ "rename", "give it another name", rename_main, true },
+	{ "stop", "end it, after a time to end by itself", stop_main, true },
+	{ "kill", "end it at once", kill_main, true },
+	{ "rm", "remove the record, logs and files of an ended one", rm_main, true },
+
+	{ "Its changes, in folders shown with :cow and in its root:", NULL, NULL, false },
+	{ "diff", "list it", diff_main, true },
+	{ "apply", "of a folder: make them on this host", apply_main, true },
+	{ "discard", "of folders: throw them away", discard_main, true },
+	{ "snapshot", "of its root: keep them as an image", snapshot_main, false },
+	{ "fork", "make another sandbox of it, or of a snapshot", fork_main, false },
+	{ "commit", "give it, or a snapshot, the name of an image of yours", commit_main, false },
+
+	{ "Permissions and records:", NULL, NULL, false },
+	{ "policy", "policies: list, show, check, compare", policy_main, false },
+	{ "why", "whether one may do something, and what decides that", why_main, false },
+	{ "audit", "the audit log: verify, show", audit_main, true },
+
+	{ "Contents of sandboxes:", NULL, NULL, false },
+	{ "image", "images: pull, import, build, list, remove", image_main, false },
+
+	{ "This host and this program:", NULL, NULL, false },
+	{ "doctor", "what this host lacks, and what would change it", doctor_main, false },
+	{ "version", "print the version", print_version, false },
+	{ "help", "print this", print_help, false },
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].main && !strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* `help VERB` means `VERB --help`. */
+static int print_help(char **argv)
+{
+	char *flag[] = { (char[]){ "--help" }, NULL };
+	const struct verb *verb = argv[0] ? find_verb(argv[0]) : NULL;
+
+	if (verb && verb->main != print_help && verb->main != print_version)
+		return verb->main(flag);
+	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n");
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (verbs[i].main)
+			(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
+		else
+			(void)printf("\n%s\n", verbs[i].name);
+	(void)printf("\nhutch VERB --help lists its flags; man hutch-run and man hutch-sandboxes "
+		     "explain them.\n");
+	return 0;
+}
+
+static int unknown_verb(const char *name)
+{
+	struct err e;
+
+	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
+	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s", name);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+static const struct {
+	const char *flag, *variable;
+} log_flags[] = { { "--log-level", LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
+
+/* "--flag VALUE" or "--flag=VALUE": the number of words; 0: no such flag. */
+static int take_log_flag(char **words, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(log_flags); i++) {
+		const size_t len = strlen(log_flags[i].flag);
+		if (strncmp(*words, log_flags[i].flag, len) != 0)
+			continue;
+		const bool is_one = (*words)[len] == '=';
+		if (!is_one && (*words)[len])
+			continue;
+		const char *value = is_one ? *words + len + 1 : words[1];
+		if (!value || !*value)
+			return err_set(e, ERR_USAGE, "%s needs a value", log_flags[i].flag);
+		if (setenv(log_flags[i].variable, value, 1) < 0)
+			return err_sys(e, "%s", log_flags[i].flag);
+		return is_one ? 1 : 2;
+	}
+	return 0;
+}
+
+/* Flags before the verb, for all programs that it starts. */
+static int take_log_flags(char **words, struct err *e)
+{
+	int taken = 0, more = 1;
+
+	for (; words[taken] && more > 0; taken += more)
+		if ((more = take_log_flag(words + taken, e)) < 0)
+			return -1;
+	return level_check(e) < 0 ? -1 : taken;
+}
+
+int main(int argc, char **argv)
+{
+	struct err e;
+
+	if (io_fill_standard() < 0)
+		return EXIT_HUTCH;
+	report_begin();
+	int taken = argc < 2 ? 0 : take_log_flags(argv + 1, &e);
+	if (taken < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	argc -= taken;
+	argv += taken;
+	if (argc < 2) {
+		(void)print_help(argv + argc);
+		return EXIT_HUTCH;
+	}
+	const char *name = argv[1];
+	if (!strcmp(name, "--version"))
+		name = "version";
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	const struct verb *verb = find_verb(name);
+	if (!verb)
+		return unknown_verb(name);
+	return report_told(verb->is_client ? as_client(verb->main, argv + 2)
+					   : verb->main(argv + 2));
+}

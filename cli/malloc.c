@@ -1,0 +1,37 @@
+/* malloc(3) and related functions, over an arena (arena.h says why).  In
+ * `hutch` alone: programs that live longer, or have sanitizers, keep libc's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/arena.h"
+
+void *malloc(size_t size)
+{
+	return arena_allocate(size);
+}
+
+void free(void *p)
+{
+	int saved = errno;
+
+	arena_release(p);
+	errno = saved;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	void *p = arena_allocate(total);
+	return p ? memset(p, 0, total) : NULL;
+}
+
+void *realloc(void *p, size_t size)
+{
+	return arena_resize(p, size);
+}

@@ -1,0 +1,192 @@
+#include "cli/pool_client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/pass.h"
+#include "cli/common/client.h"
+#include "sandbox/state/pools.h"
+
+#define STEP	 4096
+#define LINE_MAX (16u << 10) /* of a keeper's answers */
+
+/* How long after a take's time-out its answer may come, which has the reason. */
+#define ANSWER_MS 2000
+
+enum { HELLO = 1, REQUEST };
+
+void pool_answer_done(struct pool_answer *a)
+{
+	own_close(&a->fd);
+	buffer_done(&a->in);
+	a->result = (struct reply){ 0 };
+}
+
+/* --- lines --------------------------------------------------------------------- */
+
+static int send_both(int fd, const char *request, const char *params, struct err *e)
+{
+	AUTO_FREE char *text = text_format(
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\",\"params\":{\"protocol\":%d}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}\n", HELLO,
+		CLIENT_PROTOCOL, REQUEST, request, params ? params : "{}");
+	const ssize_t len = (ssize_t)strlen(text);
+
+	/* The request fits into an empty socket, so the write is complete; a
+	 * refused client may find the socket closed. */
+	if (pass_send(fd, text, (size_t)len, NULL, 0) == len || errno == EPIPE)
+		return 0;
+	return err_sys(e, "write to the pool");
+}
+
+/* 1: bytes came; 0: the keeper has closed the connection, or did not answer in
+ * time (errno). */
+static int fill(struct pool_answer *a, int socket, int64_t due)
+{
+	uint8_t *room = buffer_reserve(&a->in, STEP);
+	int fd = -1;
+
+	errno = EMSGSIZE;
+	if (!room)
+		return 0;
+	const int ready = await_ready(socket, POLLIN, due);
+	errno = ETIMEDOUT;
+	if (ready == 0)
+		return 0;
+	ssize_t got = pass_receive(socket, room, STEP, &fd);
+	if (fd >= 0) {
+		own_close(&a->fd);
+		a->fd = fd;
+	}
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 1;
+	errno = got < 0 ? errno : ECONNRESET;
+	buffer_added(&a->in, got > 0 ? (size_t)got : 0);
+	return got > 0;
+}
+
+static int no_line(const char *pool, struct err *e)
+{
+	if (errno != ETIMEDOUT) {
+		(void)err_set(e, ERR_GONE, "the keeper of pool '%s' has ended", pool);
+		return err_remedy(e, "hutch pool ls lists the pools; hutch pool create makes one");
+	}
+	(void)err_set(e, ERR_SYSTEM, "the keeper of pool '%s' does not answer: it was stopped, or is "
+				     "stuck", pool);
+	return err_remedy(e, "end it, a process called hutch-pool, and what waits in it ends, too");
+}
+
+/* The next line, valid until the next call. */
+static int next_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
+		     struct reply *ret, struct err *e)
+{
+	const char *end;
+
+	buffer_consume(&a->in, a->taken);
+	a->taken = 0;
+	for (;;) {
+		const char *text = (const char *)buffer_data(&a->in);
+		const size_t len = buffer_len(&a->in);
+		end = len ? memchr(text, '\n', len) : NULL;
+		if (end) {
+			a->taken = (size_t)(end - text) + 1;
+			if (reply_scan(ret, text, a->taken - 1, NULL) == 0)
+				return 0;
+			return err_set(e, ERR_PROTOCOL, "pool '%s' sent an invalid reply",
+				       pool);
+		}
+		if (!fill(a, socket, due))
+			return no_line(pool, e);
+	}
+}
+
+/* --- answers ------------------------------------------------------------------- */
+
+static int refused(const char *pool, struct reply error, struct err *e)
+{
+	struct client c = { 0 }; /* only client_refused() needs one, for fields that an
+				  * error sets */
+
+	(void)client_refused(&c, error, e);
+	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
+	AUTO_FREE char *remedy = reply_string(reply_get(error, "data.remedy"));
+	enum err_kind kind = (enum err_kind)e->kind;
+	(void)err_set(e, kind, "pool '%s': %.600s", pool, message ? message : "an error");
+	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
+}
+
+static int take_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
+		     struct err *e)
+{
+	struct reply line;
+
+	if (next_line(a, pool, socket, due, &line, e) < 0)
+		return -1;
+	const struct reply error = reply_get(line, "error");
+	if (error.text)
+		return refused(pool, error, e);
+	a->result = reply_get(line, "result");
+	return 0;
+}
+
+/* Ends at `due`; 0: no time limit. */
+static int ask(const char *pool, const char *request, const char *params, int64_t due,
+	       struct pool_answer *ret, struct err *e)
+{
+	const int64_t now = clock_ms();
+
+	*ret = (struct pool_answer){ .fd = -1 };
+	buffer_init(&ret->in, LINE_MAX);
+	const int64_t connect_due = clock_sooner(due, now + POOLS_CONNECT_MS);
+	AUTO_CLOSE int socket = pools_connect(pool, clock_wait(connect_due, now), e);
+	if (socket < 0 || send_both(socket, request, params, e) < 0 ||
+	    take_line(ret, pool, socket, clock_sooner(due, now + CLIENT_PATIENCE_MS), e) < 0)
+		return -1;
+	return take_line(ret, pool, socket, due, e);
+}
+
+int pool_ask(const char *pool, const char *request, const char *params,
+	     struct pool_answer *ret, struct err *e)
+{
+	return ask(pool, request, params, 0, ret, e);
+}
+
+/* The time-out of the take also limits the requests to the sandbox. */
+static void hasten(struct client *c, int64_t due, int64_t now)
+{
+	const int64_t left = due - now;
+
+	if (!due)
+		return;
+	c->due_ms = due;
+	if (left < c->patience_ms)
+		c->patience_ms = left < 0 ? 0 : (int)left;
+}
+
+int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct err *e)
+{
+	const int64_t due = timeout_ms < 0 ? 0 : clock_ms() + timeout_ms + ANSWER_MS;
+	AUTO_FREE char *params = timeout_ms < 0 ? text_copy("{}")
+						: text_format("{\"timeout\":%.3f}",
+							      (double)timeout_ms / 1000);
+	struct pool_answer a;
+	int result = ask(pool, "take", params, due, &a, e);
+
+	AUTO_FREE char *name = result < 0 ? NULL : reply_string(reply_get(a.result, "sandbox"));
+	if (result == 0 && (!name || !registry_is_name(name) || a.fd < 0))
+		result = err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
+	if (result == 0) {
+		client_over(ret, fd_take(&a.fd), name);
+		hasten(ret, due, clock_ms());
+	}
+	pool_answer_done(&a);
+	return result;
+}

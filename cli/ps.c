@@ -1,0 +1,356 @@
+/* hutch ps: lists sandboxes.
+ *
+ * Names and states are read from the registry's files.  CPU and memory are
+ * asked of the supervisors, and only if there are few: waking a thousand
+ * processes takes too long for a list; `hutch stats` does it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "cli/common/flags.h"
+#include "cli/common/reply.h"
+#include "cli/common/report.h"
+#include "cli/common/table.h"
+#include "cli/gather.h"
+#include "cli/verbs.h"
+#include "rootfs-tools/changes/past.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/definition.h"
+#include "sandbox/state/registry.h"
+
+/* With more sandboxes than this no supervisor is asked; the second is their
+ * time limit. */
+#define ASKED_MAX 100
+#define ASKED_MS  200
+
+#define IMAGE_WIDTH 30
+
+struct ps_options {
+	bool has_all, is_json, is_quiet, is_whole;
+};
+
+/* A line of the list. */
+struct row {
+	const struct registry_item *item;
+	struct reply info, record; /* no value: the file does not exist */
+	const struct sample *used; /* NULL: the supervisor was not asked */
+	bool is_kept;	 /* the sandbox can be started again */
+	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
+};
+
+static struct reply scan(const char *text)
+{
+	struct reply r = { 0 };
+
+	if (text)
+		(void)reply_scan(&r, text, strlen(text), NULL); /* on failure `r` stays
+								 * without a value */
+	return r;
+}
+
+/* Leaves out the idle sandboxes of pools, which would hide the others. */
+static void leave_out_waiting(struct registry_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].is_waiting)
+			registry_item_done(&list->items[i]);
+		else
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+}
+
+/* --- for programs ---------------------------------------------------------- */
+
+/* Prints a value unchanged; null where there is none. */
+static void print_value(const char *key, struct reply v)
+{
+	if (v.text)
+		(void)printf(",\"%s\":%.*s", key, (int)v.len, v.text);
+	else
+		(void)printf(",\"%s\":null", key);
+}
+
+static void print_count(const char *key, int64_t count)
+{
+	if (count >= 0)
+		(void)printf(",\"%s\":%lld", key, (long long)count);
+	else
+		(void)printf(",\"%s\":null", key);
+}
+
+static void print_object(const struct row *r)
+{
+	const struct sample unknown = { .memory = -1, .pids = -1 };
+	const struct sample *used = r->used ? r->used : &unknown;
+	AUTO_FREE char *name = quote_json(r->item->name);
+
+	(void)printf("{\"name\":%s,\"id\":\"%s\"", name, r->item->id);
+	print_value("image", reply_get(r->info, "image"));
+	(void)printf(",\"state\":\"%s\"", registry_status_name(r->item->status));
+	print_value("created", reply_get(r->info, "created"));
+	if (used->is_known)
+		(void)printf(",\"cpu_s\":%.3f", used->cpu_s);
+	else
+		(void)printf(",\"cpu_s\":null");
+	print_count("memory_bytes", used->memory);
+	print_count("pids", used->pids);
+	print_value("isolation", reply_get(r->info, "isolation"));
+	print_value("workspace", reply_get(r->info, "workspace"));
+	print_value("exit", r->record);
+	(void)printf("}");
+}
+
+static void print_json(const struct row *rows, size_t count)
+{
+	(void)printf("[");
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			(void)printf(",");
+		print_object(&rows[i]);
+	}
+	(void)printf("]\n");
+}
+
+/* --- for people ------------------------------------------------------------ */
+
+static char *image_of(const struct row *r, bool is_whole)
+{
+	char *image = reply_string(reply_get(r->info, "image"));
+
+	if (image && !is_whole && strlen(image) > IMAGE_WIDTH)
+		memcpy(image + IMAGE_WIDTH - 3, "...", 4);
+	return image;
+}
+
+static char *state_of(const struct row *r)
+{
+	const char *state = registry_status_name(r->item->status);
+	AUTO_FREE char *reason = reply_string(reply_get(r->record, "reason"));
+
+	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept" : "";
+
+	if (r->item->is_waiting)
+		return text_format("%s (in a pool)", state);
+	return reason ? text_format("%s (%s)%s", state, reason, kept)
+		      : text_format("%s%s", state, kept);
+}
+
+static void add_row(struct table *t, const struct row *r, const struct ps_options *o,
+		    int64_t now)
+{
+	AUTO_FREE char *created = reply_string(reply_get(r->info, "created"));
+	const struct sample *used = r->used;
+
+	table_add(t, text_copy(r->item->name));
+	table_add(t, text_copy(r->item->id));
+	table_add(t, image_of(r, o->is_whole));
+	table_add(t, state_of(r));
+	table_add(t, table_age(created, now));
+	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
+	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
+	if (o->has_all)
+		table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
+}
+
+static void print_table(const struct row *rows, size_t count, const struct ps_options *o)
+{
+	static const char *const heads[] = { "NAME",	"ID",	"IMAGE", "STATE",
+					     "CREATED", "PIDS", "MEMORY", "CHANGES" };
+	struct table t = { .columns = ARRAY_LEN(heads) - !o->has_all };
+	const int64_t now = (int64_t)time(NULL);
+
+	for (size_t i = 0; i < t.columns; i++)
+		table_add(&t, text_copy(heads[i]));
+	for (size_t i = 0; i < count; i++)
+		add_row(&t, &rows[i], o, now);
+	table_print(&t, stdout);
+	table_done(&t);
+}
+
+/* Prints the words that other verbs take: a live sandbox's name, or an ended
+ * one's id, since several may have had its name. */
+static void print_names(const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)puts(rows[i].record.text ? rows[i].item->id : rows[i].item->name);
+}
+
+/* --- what is kept of changes ------------------------------------------------- */
+
+static bool is_listed(const struct registry_list *list, const char *id)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < list->count && !is; i++)
+		is = !strcmp(list->items[i].id, id);
+	return is;
+}
+
+static char *info_of(const struct cow *c)
+{
+	AUTO_FREE char *source = quote_json(c->folders[0].source);
+	time_t seconds = (time_t)(c->started_ns / 1000000000);
+	char when[40] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return text_format("{\"created\":\"%s\",\"workspace\":%s}", when, source);
+}
+
+static void add_item(struct registry_list *list, const char *name, const char *id, char *info)
+{
+	list->items = mem_resize(list->items, list->count + 1, sizeof(*list->items));
+	struct registry_item *item = &list->items[list->count++];
+	*item = (struct registry_item){ .status = REGISTRY_ENDED, .info = info };
+	(void)snprintf(item->name, sizeof(item->name), "%s", name);
+	(void)snprintf(item->id, sizeof(item->id), "%s", id);
+}
+
+/* Adds ended sandboxes of which only changes are kept. */
+static void add_kept(struct registry_list *list, const struct cow_list *kept)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct cow *c = &kept->items[i];
+		if (!c->is_live && !is_listed(list, c->id))
+			add_item(list, c->name, c->id, info_of(c));
+	}
+}
+
+/* Adds kept sandboxes without a record of their end, such as those from before
+ * a reboot. */
+static void add_definitions(struct registry_list *list, const struct definition_list *kept)
+{
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct definition *d = &kept->items[i];
+		if (is_listed(list, d->id))
+			continue;
+		AUTO_FREE char *image = quote_json(d->image);
+		AUTO_FREE char *created = quote_json(d->created);
+		add_item(list, d->name, d->id,
+			 text_format("{\"image\":%s,\"created\":%s}", image, created));
+	}
+}
+
+static bool is_definition(const struct definition_list *kept, const char *id)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < kept->count && !is; i++)
+		is = !strcmp(kept->items[i].id, id);
+	return is;
+}
+
+static int64_t changes_of(const struct cow_list *kept, const char *id)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		if (!strcmp(kept->items[i].id, id) && kept->items[i].has_sum)
+			return (int64_t)kept->items[i].bytes;
+	return -1;
+}
+
+/* --- all ------------------------------------------------------------------- */
+
+/* Live sandboxes come first in the list. */
+static size_t count_live(const struct registry_list *list)
+{
+	size_t live = 0;
+
+	while (live < list->count && list->items[live].status != REGISTRY_ENDED)
+		live++;
+	return live;
+}
+
+static struct sample *ask(const struct registry_list *list, size_t live)
+{
+	struct sample *samples = mem_zeroed(live, sizeof(*samples));
+
+	for (size_t i = 0; i < live; i++)
+		samples[i].name = list->items[i].name;
+	gather(samples, live, ASKED_MS);
+	return samples;
+}
+
+/* Files of ended sandboxes. */
+struct remains {
+	struct cow_list changes;
+	struct definition_list definitions;
+};
+
+static void print(const struct registry_list *list, const struct remains *kept,
+		  const struct ps_options *o)
+{
+	const size_t live = count_live(list);
+	const bool asks = !o->is_quiet && live <= ASKED_MAX;
+	AUTO_FREE struct sample *samples = asks ? ask(list, live) : NULL;
+	AUTO_FREE struct row *rows = mem_zeroed(list->count, sizeof(*rows));
+
+	for (size_t i = 0; i < list->count; i++)
+		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
+					.record = scan(list->items[i].record),
+					.used = asks && i < live ? &samples[i] : NULL,
+					.is_kept = is_definition(&kept->definitions,
+								 list->items[i].id),
+					.changes = changes_of(&kept->changes,
+							      list->items[i].id) };
+	if (o->is_quiet)
+		print_names(rows, list->count);
+	else if (o->is_json)
+		print_json(rows, list->count);
+	else
+		print_table(rows, list->count, o);
+}
+
+static void find_remains(struct registry_list *list, struct remains *kept)
+{
+	definition_list(&kept->definitions);
+	add_definitions(list, &kept->definitions);
+	if (cow_list(&kept->changes, NULL) < 0)
+		return; /* on failure there are none */
+	past_settle_all(&kept->changes);
+	add_kept(list, &kept->changes);
+}
+
+int ps_main(char **argv)
+{
+	struct ps_options o = { 0 };
+	const struct flag flags[] = {
+		{ 'a', "all", NULL, "also those that have ended, or wait in a pool", &o.has_all, NULL },
+		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
+		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
+		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch ps [OPTIONS]",
+		.about = "Lists the sandboxes that have a name.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+	};
+	struct registry_list list;
+	struct remains kept = { 0 };
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	if (registry_list(o.has_all, &list, &e) < 0) {
+		report_error(&e);
+		return EXIT_HUTCH;
+	}
+	if (o.has_all)
+		find_remains(&list, &kept);
+	else
+		leave_out_waiting(&list);
+	print(&list, &kept, &o);
+	definition_list_done(&kept.definitions);
+	cow_list_done(&kept.changes);
+	registry_list_done(&list);
+	return 0;
+}

@@ -1,0 +1,255 @@
+/* hutch rm and hutch wait: remove ended sandboxes, or wait for their end. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/client.h"
+#include "cli/common/each.h"
+#include "cli/common/flags.h"
+#include "cli/common/report.h"
+#include "cli/verbs.h"
+#include "rootfs-tools/changes/past.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/root/cow.h"
+#include "sandbox/state/definition.h"
+
+/* How long a supervisor may take to end its sandbox when it is told to. */
+#define END_MS 10000
+
+/* --- rm -------------------------------------------------------------------- */
+
+/* Opens a pidfd of the process that listens on the socket.  The pid was that
+ * process's own when it began to listen; if the process had ended since, the
+ * connection would have ended, too, which is checked afterwards. */
+static int supervisor_of(const struct client *c, struct err *e)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	struct pollfd w = { .fd = c->fd };
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return err_sys(e, "find the supervisor of sandbox '%s'", c->name);
+	if (who.pid <= 1 || who.uid != geteuid())
+		return err_set(e, ERR_REFUSED, "the supervisor of sandbox '%s' is a process that "
+					       "cannot be ended from here", c->name);
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+	if (pidfd < 0)
+		return err_sys(e, "open the supervisor of sandbox '%s'", c->name);
+	if (poll(&w, 1, 0) != 0 && (w.revents & (POLLHUP | POLLERR)))
+		return err_set(e, ERR_SYSTEM, "the supervisor of sandbox '%s' has ended", c->name);
+	return fd_take(&pidfd);
+}
+
+/* The kernel ends the sandbox when its supervisor dies, and the janitor tidies up. */
+static int kill_supervisor(const struct client *c, struct err *e)
+{
+	AUTO_CLOSE int pidfd = supervisor_of(c, e);
+
+	if (pidfd < 0)
+		return -1;
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		return err_sys(e, "kill the supervisor of sandbox '%s'", c->name);
+	return 0;
+}
+
+/* Asks the supervisor to end; if it does not in time, kills it. */
+static int end_connected(struct client *c, struct err *e)
+{
+	struct reply answer;
+
+	c->due_ms = clock_ms() + END_MS;
+	if (client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0 || c->is_closed)
+		return 0;
+	return c->is_stuck ? kill_supervisor(c, e) : -1;
+}
+
+static int end(const char *name, struct err *e)
+{
+	struct client c = { 0 };
+
+	if (client_open(&c, name, e) < 0)
+		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* the sandbox has ended
+							   * meanwhile */
+	int rc = end_connected(&c, e);
+	client_done(&c);
+	return rc;
+}
+
+/* Finds the kept sandbox.  If `id` is given it must match, since one sandbox's
+ * id may be another one's name. */
+static int find_kept(const char *name, const char *id, struct definition *ret, struct err *e)
+{
+	if (definition_find(name, ret, e) < 0)
+		return -1;
+	if (!id || !strcmp(ret->id, id))
+		return 0;
+	definition_done(ret);
+	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
+}
+
+/* If the supervisor was just killed, its janitor may still be at work, and the
+ * sandbox is then neither live nor recorded as ended.  `id`: only this sandbox;
+ * NULL: any with that name. */
+static int forget(const char *called, const char *id, struct err *e)
+{
+	const char *name = id ? id : called;
+	AUTO_FREE char *record = NULL;
+	struct definition kept;
+	struct err why;
+
+	(void)registry_wait(name, &record, NULL); /* fails if there is nothing to wait
+						   * for */
+	int removed = find_kept(called, id, &kept, &why);
+	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
+		*e = why;
+		return -1;
+	}
+	if (removed == 0 && definition_remove(&kept, e) < 0) {
+		definition_done(&kept);
+		return -1;
+	}
+	if (removed == 0)
+		(void)registry_forget(kept.id, NULL); /* the sandbox may have ended
+						       * under other names, too */
+	definition_done(&kept);
+	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
+}
+
+static int remove_one(const char *name, bool is_forced, struct err *e)
+{
+	struct registry_item item;
+	char id[REGISTRY_ID_LEN + 1];
+
+	if (registry_look(name, &item, e) < 0)
+		return e->kind == ERR_NOT_FOUND ? forget(name, NULL, e) : -1;
+	memcpy(id, item.id, sizeof(id));
+	registry_item_done(&item);
+	if (!is_forced) {
+		(void)err_set(e, ERR_BUSY, "sandbox '%s' has not ended", name);
+		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name, name);
+	}
+	if (end(name, e) < 0)
+		return -1;
+	each_settle(name, id);
+	/* A sandbox made with --rm leaves nothing to forget. */
+	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
+}
+
+/* The changes in folders shown with :cow are kept.  A launch that was killed
+ * has not counted them, so they are counted here. */
+static void tell_kept(const char *id)
+{
+	struct cow c;
+
+	if (cow_find(id, &c, NULL) < 0)
+		return;
+	bool is_settled = c.has_sum || c.is_live || cow_lock(&c, NULL) < 0;
+	if (is_settled || past_settle(&c, NULL) != 0)
+		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
+				      "%s\n", c.name, c.name);
+	cow_done(&c);
+}
+
+/* Finds the changes' id before the sandbox ends: a name that was given later is
+ * forgotten then. */
+static void find_changes(const char *name, char id[COW_ID_LEN + 1])
+{
+	struct cow c;
+
+	id[0] = '\0';
+	if (cow_find(name, &c, NULL) < 0)
+		return;
+	memcpy(id, c.id, COW_ID_LEN + 1);
+	cow_done(&c);
+}
+
+static int remove_and_tell(const char *name, bool is_forced, struct err *e)
+{
+	char id[COW_ID_LEN + 1];
+
+	find_changes(name, id);
+	if (remove_one(name, is_forced, e) < 0)
+		return -1;
+	(void)printf("%s\n", name);
+	(void)report_flush(); /* main() reports a failure */
+	if (id[0])
+		tell_kept(id);
+	return 0;
+}
+
+int rm_main(char **argv)
+{
+	bool is_forced = false;
+	const struct flag flags[] = {
+		{ 'f', "force", NULL, "end those that live, even stuck ones", &is_forced, NULL },
+	};
+	const struct usage usage = {
+		.synopsis = "hutch rm [-f] NAME...",
+		.about = "Removes the records, logs and files of sandboxes that have "
+			 "ended.",
+		.flags = flags, .count = ARRAY_LEN(flags),
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	int code = 0;
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	for (; *argv; argv++) {
+		if (remove_and_tell(*argv, is_forced, &e) < 0) {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		}
+	}
+	return code;
+}
+
+/* --- wait ------------------------------------------------------------------ */
+
+static int wait_one(const char *name, struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	struct reply record;
+	int64_t code = 0;
+
+	if (registry_wait(name, &text, e) < 0)
+		return -1;
+	if (reply_scan(&record, text, strlen(text), e) < 0 ||
+	    !reply_integer(reply_get(record, "exit_code"), &code))
+		return err_set(e, ERR_INTERNAL, "the record of the end of sandbox '%s' "
+						"is not valid", name);
+	(void)printf("%lld\n", (long long)code);
+	(void)report_flush(); /* main() reports a failure */
+	return 0;
+}
+
+int wait_main(char **argv)
+{
+	static const struct usage usage = {
+		.synopsis = "hutch wait NAME...",
+		.about = "Waits until sandboxes have ended, and prints their exit codes.",
+		.operands_min = 1, .operands_max = SIZE_MAX,
+	};
+	int code = 0;
+	struct err e;
+	enum flags_result got = flags_begin(argv, &usage);
+
+	if (got != FLAGS_READ)
+		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	for (; *argv; argv++)
+		if (wait_one(*argv, &e) < 0) {
+			report_error(&e);
+			code = EXIT_HUTCH;
+		}
+	return code;
+}

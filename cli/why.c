@@ -1,0 +1,305 @@
+/* hutch why: tells whether a sandbox may do something, and what decides it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/answer.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
+#include "cli/verbs.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+#include "policy/settings.h"
+#include "sandbox/explain/why.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/plan/lookup.h"
+
+struct question {
+	struct policy policy;
+	struct settings settings; /* from --policy */
+	struct list words;
+	struct launch launch;
+	bool is_json;
+};
+
+/* --- which line of which file ----------------------------------------------------- */
+
+static bool is_said_so(const struct setting *s, const char *line)
+{
+	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
+	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
+
+	if (!strcmp(s->kind->flag, "volume")) /* its setting has -v in it already */
+		return !strncmp(line, "-v ", 3) && !strcmp(line + 3, s->value);
+	return !strcmp(line, flag) ||
+	       (s->kind->type == SETTING_YES && !strcmp(line, bare));
+}
+
+/* If the line came from a policy, the answer names the policy's line. */
+static void tell_origin(const struct question *q, struct answer *a)
+{
+	for (size_t i = q->settings.count; a->line && i-- > 0;) {
+		const struct setting *s = &q->settings.items[i];
+		if (!is_said_so(s, a->line))
+			continue;
+		AUTO_FREE char *flag = a->line;
+		a->line = text_format("%s: %s (%s)", s->origin, s->kind->key, flag);
+		return;
+	}
+}
+
+/* --- questions -------------------------------------------------------------------- */
+
+static int ask_path(const struct question *q, const char *verb, const char *path,
+		    struct answer *ret)
+{
+	struct lookup *lookup = lookup_new(&q->launch.plan);
+	const struct why why = { .policy = &q->policy,
+				 .plan = &q->launch.plan,
+				 .lookup = lookup };
+	int rc = 0;
+
+	if (!strcmp(verb, "read"))
+		why_read(&why, path, ret);
+	else if (!strcmp(verb, "write"))
+		why_write(&why, path, ret);
+	else if (!strcmp(verb, "exec"))
+		why_exec(&why, path, ret);
+	else
+		rc = why_connect(&why, path, ret);
+	lookup_free(lookup);
+	return rc;
+}
+
+static int ask_file(struct question *q, struct answer *ret, struct err *e)
+{
+	const char *verb = q->words.items[0], *path = q->words.items[1];
+
+	if (launch_plan(&q->launch, e) < 0)
+		return -1;
+	if (ask_path(q, verb, path, ret) < 0) {
+		(void)err_set(e, ERR_USAGE,
+			      "connect '%.100s': it takes HOST:PORT, unix:PATH or "
+			      "unix:@NAME",
+			      path);
+		return -1;
+	}
+	if (!strcmp(verb, "exec") && !ret->is_yes && !ret->change && !strchr(path, '/')) {
+		struct err missing;
+		list_done(&q->policy.argv);
+		list_add(&q->policy.argv, path);
+		report_explain_missing(&missing, &q->policy);
+		ret->change = *missing.remedy ? text_copy(missing.remedy) : NULL;
+	}
+	return 0;
+}
+
+static int ask_rules(struct question *q, struct answer *ret, struct err *e)
+{
+	const struct deed deed = { .action = "run",
+				   .command = q->words.items[1],
+				   .cwd = q->policy.workdir ? q->policy.workdir :
+							      "/workspace" };
+	struct rules *rules = rules_new(&q->policy.rules);
+	struct verdict v = { 0 };
+
+	(void)e;
+	if (!rules) {
+		answer_set(ret, true, "rules", text_copy("there are no rules"));
+		return 0;
+	}
+	rules_judge(rules, &deed, &v);
+	AUTO_FREE char *about = list_join(&v.about, 0, "; ");
+	answer_set(
+		ret, v.decision == DECISION_ALLOW, "rules",
+		v.decision == DECISION_ALLOW ?
+			text_format("%s may be done", deed.command) :
+			text_format("%s: %s", *about ? about : deed.command, v.reason));
+	ret->line = v.rule ? text_format("--rule %s", v.rule) : NULL;
+	if (v.decision == DECISION_ASK)
+		ret->change = text_copy("a yes to the question: hutch act --confirm");
+	verdict_done(&v);
+	rules_free(rules);
+	return 0;
+}
+
+/* --- a system call: the program that knows their names answers -------------------- */
+
+static void list_caps(uint64_t caps, struct list *ret)
+{
+	for (int n = 0; n < 64; n++) {
+		if (!(caps & 1ull << n))
+			continue;
+		list_add(ret, "--cap");
+		list_addf(ret, "CAP_%s", caps_name(n));
+	}
+}
+
+static void list_words(const struct question *q, struct list *ret)
+{
+	struct utsname host;
+	unsigned major, minor;
+
+	list_add(ret, "hutch-seccomp");
+	list_add(ret, "why");
+	if (q->is_json)
+		list_add(ret, "--json");
+	if (uname(&host) == 0 && sscanf(host.release, "%4u.%4u", &major, &minor) == 2) {
+		list_add(ret, "--kernel");
+		list_addf(ret, "%u.%u", major, minor);
+	}
+	list_caps(q->launch.plan.caps, ret);
+	if (q->launch.plan.pretends)
+		list_add(ret, "--pretends");
+	if (q->policy.seccomp) {
+		struct answer line = { .line = text_format("--seccomp %s",
+							   q->policy.seccomp) };
+		tell_origin(q, &line);
+		list_add(ret, "--line");
+		list_add(ret, line.line);
+		answer_done(&line);
+	} else {
+		list_add(ret, "--default");
+	}
+	for (size_t i = 1; i < q->words.count; i++)
+		list_add(ret, q->words.items[i]);
+}
+
+static bool is_unix_socket(const struct list *words)
+{
+	return words->count > 2 && !strcmp(words->items[1], "socket") &&
+	       strtoul(words->items[2], NULL, 0) == 1;
+}
+
+/* Returns only if the answer is known already, or with an error; else executes
+ * hutch-seccomp. */
+static int ask_call(struct question *q, struct answer *ret, struct err *e)
+{
+	struct program compiler = { .fd = -1 };
+	struct list words = { 0 };
+	AUTO_CLOSE int profile = -1;
+
+	/* Opened before root is dropped. */
+	if (program_open("hutch-seccomp", &compiler, e) < 0)
+		return -1;
+	if (q->policy.seccomp)
+		profile = open(q->policy.seccomp,
+			       O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int rc = launch_plan(&q->launch, e);
+	if (rc == 0 && q->launch.plan.refuses_unix && is_unix_socket(&q->words)) {
+		rc = ask_path(q, "connect", "unix:@", ret);
+	} else if (rc == 0) {
+		list_words(q, &words);
+		if (profile >= 0)
+			(void)dup2(profile, 0); /* if it fails, stdin has no profile */
+		(void)fexecve(compiler.fd, words.items, environ);
+		rc = err_sys(e, "execute %s", compiler.path);
+	}
+	program_done(&compiler);
+	list_done(&words);
+	return rc;
+}
+
+/* --- the verb --------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	size_t min, max; /* words after it */
+	int (*ask)(struct question *, struct answer *, struct err *);
+} questions[] = {
+	{ "read", 1, 1, ask_file },    { "write", 1, 1, ask_file },
+	{ "exec", 1, 1, ask_file },    { "connect", 1, 1, ask_file },
+	{ "syscall", 1, 7, ask_call }, { "act", 1, 1, ask_rules },
+};
+
+static int ask(struct question *q, struct answer *ret, struct err *e)
+{
+	const char *name = q->words.count ? q->words.items[0] : NULL;
+
+	for (size_t i = 0; name && i < ARRAY_LEN(questions); i++) {
+		if (strcmp(questions[i].name, name))
+			continue;
+		if (q->words.count - 1 >= questions[i].min &&
+		    q->words.count - 1 <= questions[i].max)
+			return questions[i].ask(q, ret, e);
+		(void)err_set(e, ERR_USAGE, "why %s takes %zu word%s, and there are %zu",
+			      name, questions[i].max,
+			      questions[i].max == 1 ? "" : "s at most",
+			      q->words.count - 1);
+		return -1;
+	}
+	if (name)
+		(void)err_set(e, ERR_USAGE, "'%.60s' is no question of hutch why", name);
+	else
+		(void)err_set(e, ERR_USAGE, "hutch why takes a question");
+	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
+}
+
+/* No command is needed, as for a sandbox that takes actions. */
+static int read_question(char **argv, struct question *q, struct run_options *o,
+			 struct err *e)
+{
+	if (options_parse(argv, o, e) < 0)
+		return -1;
+	for (size_t i = 0; i < q->policy.argv.count; i++)
+		list_add(&q->words, q->policy.argv.items[i]);
+	list_done(&q->policy.argv);
+	q->policy.takes_actions = true;
+	q->is_json = o->json_fd >= 0;
+	return o->wants_help ? 0 : policy_check(&q->policy, e);
+}
+
+static int answer(char **argv, struct question *q, struct err *e)
+{
+	struct run_options options = { .verb = VERB_WHY,
+				       .policy = &q->policy,
+				       .json_fd = -1,
+				       .kept = &q->settings };
+	struct answer a = { 0 };
+	int code;
+
+	if (read_question(argv, q, &options, e) < 0)
+		return -1;
+	if (options.wants_help) {
+		options_print_help(VERB_WHY);
+		return 0;
+	}
+	launch_close_others(options.json_fd, -1);
+	if (options.json_fd > 2 && dup2(options.json_fd, 1) < 0)
+		return err_sys(e, "write to descriptor %d", options.json_fd);
+	if (ask(q, &a, e) < 0)
+		return -1;
+	tell_origin(q, &a);
+	answer_print(&a, q->is_json, stdout);
+	code = a.is_yes ? EXIT_YES : EXIT_NO;
+	answer_done(&a);
+	return code;
+}
+
+int why_main(char **argv)
+{
+	struct question q = { 0 };
+	struct err e;
+
+	policy_init(&q.policy);
+	launch_ready();
+	launch_init(&q.launch, &q.policy);
+	int code = answer(argv, &q, &e);
+	if (code < 0) {
+		report_masked(&q.policy, &e);
+		code = EXIT_HUTCH;
+	}
+	launch_done(&q.launch);
+	list_done(&q.words);
+	settings_done(&q.settings);
+	policy_done(&q.policy);
+	return code;
+}

@@ -1,0 +1,109 @@
+/* editor_parts -- shared by the parts of the editor.
+ *
+ *	editor.c	the request: what is checked before any command
+ *	editor_view.c	view
+ *	editor_change.c	create, str_replace, insert, undo_edit
+ *	editor_file.c	a file, opened, read and replaced
+ *	editor_say.c	the answer's text
+ *
+ * Each step gets the job, and returns false when it has written an error into the
+ * answer; then no more text may be added. */
+#pragma once
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "executor/edit/edit.h"
+#include "executor/files/files_parts.h"
+
+struct edit_request;
+struct encoding;
+struct history;
+
+/* A change for the linter to check, with EDIT_LINT; zero: there is none. */
+struct change_made {
+	uint8_t *old, *new; /* owned: the lines */
+	size_t old_len, new_len;
+	size_t at; /* the offset in `say` for the linter's text */
+};
+
+/* One request, and its answer. */
+struct job {
+	const struct edit_request *r;
+	struct history *history; /* borrowed */
+	char path[PATH_MAX];	 /* as it is shown in the texts */
+	struct buffer say, diff;
+	uint64_t cut;
+	bool is_binary; /* the file is binary, and nothing else is answered */
+	struct change_made change;
+};
+
+/* A file that is viewed, and perhaps changed. */
+struct file {
+	int fd; /* owned */
+	struct stat st;
+	struct content raw;
+	struct edit_text text;
+	int write_error; /* the errno of an open for writing; 0: it can be written */
+};
+
+/* The file's new content. */
+struct made {
+	struct buffer bytes;
+	const struct encoding *encoding;
+};
+
+/* --- commands -------------------------------------------------------------- */
+
+bool editor_view(struct job *j);
+bool editor_create(struct job *j);
+bool editor_str_replace(struct job *j);
+bool editor_insert(struct job *j);
+bool editor_undo_edit(struct job *j);
+
+/* --- files ----------------------------------------------------------------- */
+
+/* Opens and reads the file. editor_file_done() is due in any case. */
+bool editor_load(struct job *j, struct file *f, bool writes);
+void editor_file_done(struct file *f);
+
+/* Replaces the file's content by `m`, and adds the diff to the answer. *ret_text, which
+ * borrows from `m`, is the caller's to free. */
+bool editor_store(struct job *j, const struct file *f, const struct made *m,
+		  struct edit_text *ret_text);
+
+/* --- the answer's text ------------------------------------------------------- */
+
+#define EDITOR_SHOWN "Here's the result of running `cat -n` on "
+
+void editor_say_bytes(struct job *j, const void *data, size_t len);
+void editor_say(struct job *j, const char *text);
+void editor_say_format(struct job *j, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Adds a whole view, with lines numbered from `first`. */
+void editor_show(struct job *j, struct bytes lines, size_t first);
+
+/* Empties the answer and begins an error. */
+void editor_begin_error(struct job *j);
+#define EDITOR_FAIL(j, ...) \
+	(editor_begin_error(j), editor_say_format(j, __VA_ARGS__), false)
+
+/* All of these return false. */
+
+/* `doing`: "read" or "write to". */
+bool editor_fail_sys(struct job *j, int sys, const char *doing);
+/* Reports a file that could not be opened, read or made. */
+bool editor_fail_result(struct job *j, struct result got, const char *doing);
+/* Reports a fault of the path, which is inserted in place of each @. */
+bool editor_fail_path(struct job *j, const char *why);
+bool editor_fail_gone(struct job *j);
+bool editor_fail_folder(struct job *j);
+bool editor_fail_missing(struct job *j, const char *parameter);
+/* Reports a fault of the file. */
+bool editor_fail_file(struct job *j, const char *why);
+/* Reports a character that the file's encoding does not have. */
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character);
+bool editor_fail_size(struct job *j, uint64_t size);

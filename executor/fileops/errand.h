@@ -1,0 +1,99 @@
+/* errand -- one errand (MSG_ERRAND), in a worker process of its own.
+ *
+ * The process runs in a copy of the executor's memory, as the user that the errand is
+ * done for, as undumpable as the executor, and holds one pipe, as descriptors 0, 1 and
+ * 2.  It writes its result into the pipe: a whole MSG_RETURNED, and behind it the text,
+ * to the end.
+ *
+ * The files that it looks at are hostile.  It follows the paths that it was given as
+ * the kernel does, so inside the sandbox's root; everything below these it reaches by
+ * descriptor and through no link (walk.h).  It opens only files whose open cannot
+ * block; if a file system blocks all the same, the process is killed. /proc/self would
+ * be the process itself, with the executor's memory, so files that show a process are
+ * refused (files_parts.h).
+ *
+ *	errand.c	which errand it is, and how it is reported
+ *	errand_list.c	list, glob
+ *	errand_change.c	stat, move, remove, mkdir
+ *	errand_grep.c	grep
+ *	errand_git.c	git: clone, branch, setup (git.h)
+ *	errand_changes.c	git: changes, diff
+ *	errand_repository.c	git's hook, microagents
+ *	errand_account.c	a user's ids, from passwd and group */
+#pragma once
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "protocol/action.h"
+
+struct exec;
+
+/* The input of the process. */
+struct errand_order {
+	uint32_t id;
+	const struct errand_request *request; /* borrowed */
+	/* Borrowed; how commands of its session are run; NULL: the session has no shell
+	 * yet. */
+	const struct exec *as;
+};
+
+/* Does the errand and exits; `order` is a struct errand_order. */
+void errand_run(const void *order);
+
+/* --- shared by its parts -------------------------------------------------------- */
+
+struct errand {
+	const struct errand_request *ask; /* borrowed */
+	const struct exec *as;		  /* borrowed; as above */
+	char path[PATH_MAX];		  /* absolute */
+	char other[PATH_MAX];		  /* of a move: the target, absolute */
+	char shown[PATH_MAX]; /* a prefix for found names: "" or DIR/ */
+	struct buffer text;   /* holds action_errand_max() */
+	struct returned end;  /* all 0 at first: done */
+	char target[PATH_MAX]; /* a buffer that end.stat.target may point to */
+};
+
+/* The kinds of errands.  Each fills in `text` and `end`; the directory in `end`, and
+ * the path if it is still NULL, are filled in afterwards. */
+void errand_list(struct errand *x);
+void errand_glob(struct errand *x);
+void errand_stat(struct errand *x);
+void errand_move(struct errand *x);
+void errand_remove(struct errand *x);
+void errand_mkdir(struct errand *x);
+void errand_grep(struct errand *x);
+void errand_git_clone(struct errand *x);
+void errand_git_branch(struct errand *x);
+void errand_git_changes(struct errand *x);
+void errand_git_diff(struct errand *x);
+void errand_git_setup(struct errand *x);
+void errand_git_hooks(struct errand *x);
+void errand_microagents(struct errand *x);
+void errand_account(struct errand *x);
+
+/* The errand failed with this errno at `path` (NULL: at x->path), which must live as
+ * long as `x`.  Returns -1, for the caller to return. */
+int errand_fail(struct errand *x, const char *path, int sys);
+
+/* The errand is refused (OUTCOME_REFUSED) for this reason, a sentence.  Returns -1. */
+int errand_refuse(struct errand *x, const char *why);
+
+/* Opens the folder at x->path for reading. errand_fail() if there is none, or if the
+ * folder shows a process. */
+int errand_open_folder(struct errand *x);
+
+/* True once the process was asked (SIGALRM) to end with the results so far.  Costs a
+ * system call: not to be called for each byte. */
+bool errand_is_late(void);
+
+/* Adds a line "[...]" with a note for the reader at the end of the text, which always
+ * has room for notes. */
+void errand_note(struct errand *x, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds a line to the text, unless it is full; then this line, and all that follow,
+ * count as cut.  True: there is room for more. */
+bool errand_line(struct errand *x, const char *line, size_t len);

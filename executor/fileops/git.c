@@ -1,0 +1,436 @@
+#include "executor/fileops/git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "executor/fileops/errand.h"
+#include "executor/process/spawn.h"
+#include "protocol/message.h"
+
+/* The default limit of git's output, and how much of its error messages is kept. */
+#define OUT_MAX	 (64u << 10)
+#define SAID_MAX (16u << 10)
+
+/* Bytes of git's reason that are quoted in a sentence. */
+#define WHY_MAX 600
+
+/* --- finding the program ------------------------------------------------------ */
+
+/* A relative folder is left out: it would let the repository choose the program. */
+static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
+{
+	if (len == 0 || *dir != '/' || len >= PATH_MAX)
+		return false;
+	int made = snprintf(path, PATH_MAX, "%.*s/git", (int)len, dir);
+	return made < PATH_MAX && access(path, X_OK) == 0;
+}
+
+static bool find_program(const struct exec *as, char path[PATH_MAX])
+{
+	const char *dir = spawn_path(as->env);
+
+	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
+		len = strcspn(dir, ":");
+		if (is_program(dir, len, path))
+			return true;
+	}
+	return false;
+}
+
+int git_init(struct git *g, struct errand *x, const char *folder)
+{
+	char path[PATH_MAX];
+
+	*g = (struct git){ .as = x->as, .folder = folder, .most = OUT_MAX };
+	if (!x->as)
+		return errand_refuse(x,
+				     "git runs as the commands of a session do, and no "
+				     "shell could be started for this one.");
+	if (find_program(x->as, path))
+		return 0;
+	return errand_refuse(x,
+			     "there is no git on the session's PATH: use an image that "
+			     "has it, or install it there.");
+}
+
+void git_done(struct git *g)
+{
+	buffer_done(&g->out);
+	buffer_done(&g->said);
+}
+
+/* --- arguments and environment ------------------------------------------------ */
+
+/* Settings for every command.  `core.fsmonitor` is a program in old versions, and empty
+ * means none in all of them; an empty `credential.helper` resets all helpers that files
+ * name; a garbage collection would outlive the errand. */
+static const char *const settings[] = {
+	"core.fsmonitor=", "core.quotePath=false",   "credential.helper=",
+	"gc.auto=0",	   "maintenance.auto=false", "advice.detachedHead=false",
+	"color.ui=false",
+};
+
+static void add_setting(struct list *to, const char *setting)
+{
+	list_add(to, "-c");
+	list_add(to, setting);
+}
+
+static void make_args(const struct git *g, const char *path, const char *const *words,
+		      struct list *ret)
+{
+	list_add(ret, path);
+	list_add(ret, "--no-pager");
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		add_setting(ret, settings[i]);
+	if (!g->may_hook)
+		add_setting(ret, "core.hooksPath=/dev/null");
+	for (size_t i = 0; i < ARRAY_LEN(g->config) && g->config[i]; i++)
+		add_setting(ret, g->config[i]);
+	for (; *words; words++)
+		list_add(ret, *words);
+}
+
+static bool is_kept(const char *variable)
+{
+	if (!strncmp(variable, "GIT_SSL_", 8))
+		return true;
+	return strncmp(variable, "GIT_", 4) != 0 &&
+	       strncmp(variable, "SSH_ASKPASS", 11) != 0;
+}
+
+static void make_env(const struct git *g, struct list *ret)
+{
+	static const char *const ours[] = {
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=", /* set, so that no other program is asked */
+		"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
+		"GIT_OPTIONAL_LOCKS=0", /* reading must change nothing */
+		"LC_ALL=C.UTF-8",	/* its messages are parsed */
+	};
+
+	for (char *const *env = g->as->env; *env; env++)
+		if (is_kept(*env))
+			list_add(ret, *env);
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		list_set_env(ret, ours[i]);
+	if (!g->only_looks)
+		return;
+	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
+	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older ones: they try, and find no
+						   * transport */
+}
+
+/* --- the process ------------------------------------------------------------ */
+
+struct ends {
+	int out, said, secret; /* owned; secret: -1 if there is none */
+};
+
+static void ends_close(struct ends *e)
+{
+	own_close(&e->out);
+	own_close(&e->said);
+	own_close(&e->secret);
+}
+
+static void take_descriptors(const struct ends *e)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	unsigned from = 3;
+
+	/* Without /dev/null, stdin is a pipe's write end, which gives no input
+	 * either. */
+	(void)dup2(null < 0 ? e->said : null, 0); /* these fail for no valid one */
+	(void)dup2(e->out, 1);
+	(void)dup2(e->said, 2);
+	if (e->secret >= 0) {
+		(void)dup2(e->secret, GIT_SECRET_FD);
+		(void)fcntl(GIT_SECRET_FD, F_SETFD, 0);
+		(void)syscall(SYS_close_range, 3, GIT_SECRET_FD - 1, 0);
+		from = GIT_SECRET_FD + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0u, 0);
+}
+
+struct command {
+	struct list args, env; /* owned */
+};
+
+/* git ends with its parent, even if that has ended before the prctl(2). */
+static _Noreturn void become(const struct git *g, const struct command *c, pid_t parent,
+			     const struct ends *e)
+{
+	struct exec x = *g->as;
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	take_descriptors(e);
+	if (getppid() != parent || chdir(g->folder) < 0) {
+		dprintf(2, "fatal: cannot change to '%s': %s\n", g->folder,
+			strerror(errno));
+		_exit(128); /* git's own code for fatal errors */
+	}
+	x.argv = c->args.items;
+	x.env = c->env.items;
+	spawn_execute(&x);
+}
+
+/* Writes the whole secret into a pipe, whose write end is closed then. */
+static int secret_pipe(struct bytes secret, int *ret)
+{
+	int ends[2];
+
+	*ret = -1;
+	if (secret.len == 0)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	AUTO_CLOSE int from = ends[0], into = ends[1];
+	if (write(into, secret.data, secret.len) != (ssize_t)secret.len ||
+	    fcntl(from, F_SETFL, 0) < 0)
+		return -1;
+	*ret = fd_take(&from);
+	return 0;
+}
+
+/* `ours` are the read ends; `theirs` are for git. */
+static int make_ends(const struct git *g, struct ends *ours, struct ends *theirs)
+{
+	int out[2], said[2];
+
+	if (secret_pipe(g->secret, &theirs->secret) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		return -1;
+	ours->out = out[0];
+	theirs->out = out[1];
+	if (pipe2(said, O_CLOEXEC) < 0)
+		return -1;
+	ours->said = said[0];
+	theirs->said = said[1];
+	return 0;
+}
+
+static pid_t start(const struct git *g, const char *const *words, struct ends *ret)
+{
+	struct ends theirs = { -1, -1, -1 };
+	struct command c = { 0 };
+	char path[PATH_MAX];
+	pid_t self = getpid(), pid = -1;
+
+	if (find_program(g->as, path) && make_ends(g, ret, &theirs) == 0) {
+		make_args(g, path, words, &c.args);
+		make_env(g, &c.env);
+		pid = fork();
+	}
+	if (pid == 0)
+		become(g, &c, self, &theirs);
+	ends_close(&theirs);
+	list_done(&c.args);
+	list_done(&c.env);
+	return pid;
+}
+
+/* --- output ----------------------------------------------------------------- */
+
+/* Reads once.  Bytes beyond the limit are dropped, so that git can go on.  False at the
+ * end. */
+static bool hear(int *fd, struct buffer *to, bool *ret_is_cut)
+{
+	uint8_t chunk[32 << 10];
+	ssize_t n = read(*fd, chunk, sizeof(chunk));
+	size_t left = to->max - buffer_len(to);
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n <= 0) {
+		own_close(fd);
+		return false;
+	}
+	*ret_is_cut = *ret_is_cut || (size_t)n > left;
+	return buffer_append(to, chunk, (size_t)n < left ? (size_t)n : left);
+}
+
+static int late_signal(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM); /* valid arguments; it is blocked */
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Reads until git has ended or closed both pipes.  A process that git started may hold
+ * the pipes longer. */
+static void listen_to(struct git *g, struct ends *e, pid_t pid)
+{
+	AUTO_CLOSE int late = late_signal();
+	AUTO_CLOSE int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool is_cut = false, is_dropped = false;
+
+	while ((e->out >= 0 || e->said >= 0) && !g->is_late && !is_cut) {
+		struct pollfd fds[] = { { e->out, POLLIN, 0 },
+					{ e->said, POLLIN, 0 },
+					{ late, POLLIN, 0 },
+					{ process, POLLIN, 0 } };
+		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents)
+			(void)hear(&e->out, &g->out, &is_cut);
+		if (fds[1].revents)
+			(void)hear(&e->said, &g->said, &is_dropped);
+		g->is_late = fds[2].revents;
+		if (fds[3].revents && !fds[0].revents && !fds[1].revents)
+			break;
+	}
+	/* SIGTERM lets a clone remove its unfinished files. git is unreaped, so it
+	 * exists. */
+	if (g->is_late || is_cut)
+		(void)kill(pid, SIGTERM);
+}
+
+int git_run(struct git *g, const char *const *words)
+{
+	struct ends ends = { -1, -1, -1 };
+	int status = 0;
+
+	git_done(g);
+	buffer_init(&g->out, g->most);
+	buffer_init(&g->said, SAID_MAX);
+	pid_t pid = start(g, words, &ends);
+	if (pid > 0)
+		listen_to(g, &ends, pid);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	ends_close(&ends);
+	return pid > 0 && WIFEXITED(status) && !g->is_late ? WEXITSTATUS(status) : -1;
+}
+
+char *git_text(struct git *g, const char *const *words)
+{
+	if (git_run(g, words) != 0)
+		return NULL;
+	int len = (int)buffer_len(&g->out);
+	const char *text = (const char *)buffer_data(&g->out);
+
+	while (len > 0 && text[len - 1] == '\n')
+		len--;
+	return text_format("%.*s", len, len ? text : "");
+}
+
+/* --- failures --------------------------------------------------------------- */
+
+/* Advice for an error message that contains `words`; the first match counts. */
+static const struct advice {
+	const char *words, *help;
+} advices[] = {
+	{ "No space left on device", "there is no room left: a larger --disk, or remove "
+				     "what is not needed" },
+	{ "Disk quota exceeded", "there is no room left" },
+	{ "could not read Username", "the server requires a token, and was given none "
+				     "that is for it" },
+	{ "could not read Password", "the server requires a token, and was given none "
+				     "that is for it" },
+	{ "Authentication failed", "the server refused this token" },
+	{ "returned error: 403", "the token does not allow it" },
+	{ "/' not found",
+	  "there is no repository of this name, or the token may not see it" },
+	{ "returned error: 404",
+	  "there is no repository of this name, or the token may not see it" },
+	{ "returned error: 30",
+	  "the server redirects to another address, and a token is not sent there: "
+	  "use that address" },
+	{ "redirect",
+	  "the server redirects to another address, and a token is not sent there: "
+	  "use that address" },
+	{ "Could not resolve host", "the sandbox may have no network: --network host" },
+	{ "Network is unreachable", "the sandbox may have no network: --network host" },
+	{ "Failed to connect", "the sandbox may have no network: --network host" },
+	{ "Couldn't connect", "the sandbox may have no network: --network host" },
+	{ "dubious ownership", "git_setup makes the folder a safe.directory" },
+	{ "not a git repository",
+	  "git_clone or git_setup with \"init\": true makes one" },
+	{ "already exists and is not an empty",
+	  "give another \"path\", or an empty folder" },
+	{ "unable to read ",
+	  "a read-only action fetches nothing, and this clone lacks some objects" },
+	{ "could not get object info",
+	  "a read-only action fetches nothing, and this clone lacks some objects" },
+	{ "would be overwritten", "nothing was changed: commit or stash it first" },
+};
+
+static const char *advice_for(const char *said)
+{
+	for (size_t i = 0; i < ARRAY_LEN(advices); i++)
+		if (strstr(said, advices[i].words))
+			return advices[i].help;
+	return NULL;
+}
+
+/* The last line that begins with `begin`, behind that; NULL: there is none. */
+static const char *last_line(const char *text, const char *begin)
+{
+	const char *found = NULL;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, begin, strlen(begin)))
+			found = at + strlen(begin);
+	}
+	return found;
+}
+
+static const char *complaint(const char *said)
+{
+	const char *line = last_line(said, "fatal: ");
+
+	line = line ? line : last_line(said, "error: ");
+	return line ? line : said;
+}
+
+int git_fail(struct errand *x, const struct git *g, const char *what)
+{
+	if (g->is_late) {
+		x->end.outcome = OUTCOME_TIMED_OUT;
+		return -1;
+	}
+	int len = (int)buffer_len(&g->said);
+	AUTO_FREE char *said =
+		text_format("%.*s", len, len ? (const char *)buffer_data(&g->said) : "");
+	const char *line = complaint(said), *help = advice_for(said);
+	size_t most = strcspn(line, "\n");
+	most -= most > 0 && strchr(".:", line[most - 1]);
+	AUTO_FREE char *why = text_format(
+		"git cannot %s: %.*s%s%s.", what, (int)(most < WHY_MAX ? most : WHY_MAX),
+		most ? line : "it gives no reason", help ? ": " : "", help ? help : "");
+	return errand_refuse(x, why);
+}
+
+char *git_server(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	if (!host || host == url)
+		return NULL;
+	host += 3;
+	size_t len = strcspn(host, "/?#");
+	const char *name = memrchr(host, '@', len); /* behind a user's name */
+	const char *from = name ? name + 1 : host;
+	len -= (size_t)(from - host);
+	return len ? text_format("%.*s://%.*s", (int)(host - 3 - url), url, (int)len,
+				 from)
+		   : NULL;
+}

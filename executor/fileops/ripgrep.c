@@ -1,0 +1,284 @@
+#include "executor/fileops/ripgrep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/own.h"
+#include "executor/process/spawn.h"
+#include "executor/search/grep_tree.h"
+#include "protocol/message.h"
+
+/* --- finding the program ------------------------------------------------------ */
+
+static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
+{
+	/* A relative folder is left out: it would let the searched folder choose the
+	 * program. */
+	if (len == 0 || *dir != '/')
+		return false;
+	int made =
+		snprintf(path, PATH_MAX, "%.*s/rg", len < PATH_MAX ? (int)len : 0, dir);
+	return made < PATH_MAX && access(path, X_OK) == 0;
+}
+
+static bool find_program(const struct exec *as, char path[PATH_MAX])
+{
+	const char *dir = spawn_path(as->env);
+
+	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
+		len = strcspn(dir, ":");
+		if (is_program(dir, len, path))
+			return true;
+	}
+	return false;
+}
+
+bool ripgrep_is_there(const struct exec *as)
+{
+	char path[PATH_MAX];
+
+	return find_program(as, path);
+}
+
+static bool is_plain(char c)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-+*";
+
+	return c && strchr(plain, c);
+}
+
+/* The end of braces with two or more choices, none of them empty: braces without a
+ * comma are plain text for us, and rg ignores empty choices.  NULL: these are no such
+ * braces. */
+static const char *choice_end(const char *open)
+{
+	bool has_comma = false;
+
+	for (const char *at = open + 1;; at++) {
+		if (is_plain(*at))
+			continue;
+		if ((*at != ',' && *at != '}') || at[-1] == '{' || at[-1] == ',')
+			return NULL;
+		if (*at == '}')
+			return has_comma ? at : NULL;
+		has_comma = true;
+	}
+}
+
+/* `?` is left out: it is a character for us and a byte for rg. */
+bool ripgrep_knows_glob(const char *include)
+{
+	if (strstr(include, "**"))
+		return false;
+	for (; *include; include++) {
+		if (*include == '{' && !(include = choice_end(include)))
+			return false;
+		if (!is_plain(*include) && *include != ',' && *include != '}')
+			return false;
+	}
+	return true;
+}
+
+/* --- the process ------------------------------------------------------------ */
+
+/* The same rules in every sandbox, whatever the user has configured for rg: hidden and
+ * ignored files are searched, .git is not, and bytes are not decoded.  A later -g takes
+ * precedence. */
+#define ARGS_MAX 20
+
+static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
+{
+	static const char *const fixed[] = {
+		"--no-config",	 "--no-messages",   "--no-ignore",	    "--hidden",
+		"--color=never", "--encoding=none", "--files-with-matches", "--null",
+	};
+	size_t n = 0;
+
+	args[n++] = path;
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+		args[n++] = (char *)(uintptr_t)fixed[i];
+	if (r->include) {
+		args[n++] = (char *)(uintptr_t)"-g";
+		args[n++] = (char *)(uintptr_t)r->include;
+	}
+	args[n++] = (char *)(uintptr_t)"-g";
+	args[n++] = (char *)(uintptr_t)"!.git";
+	args[n++] = (char *)(uintptr_t)"-e";
+	args[n++] = (char *)(uintptr_t)r->pattern;
+	args[n++] = (char *)(uintptr_t)"--";
+	args[n++] = (char *)(uintptr_t)"./";
+	args[n] = NULL;
+}
+
+struct ends {
+	int out, said; /* rg's output, and its error messages */
+	int pid;       /* readable when rg has ended; -1: unknown */
+};
+
+/* rg ends with its parent, even if that has ended before the prctl(2). */
+static _Noreturn void become(const struct ripgrep *r, int root, char *path,
+			     pid_t parent, struct ends e)
+{
+	char *args[ARGS_MAX];
+	struct exec x = *r->as;
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
+	    dup2(e.said, 2) < 0)
+		_exit(127);
+	/* rg needs no input; a pipe's write end gives none. */
+	(void)dup2(e.said, 0);
+	(void)syscall(SYS_close_range, 3, ~0u, 0);
+	fill_args(r, path, args);
+	x.argv = args;
+	spawn_execute(&x);
+}
+
+static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
+{
+	char path[PATH_MAX];
+	int out[2], said[2];
+
+	if (!find_program(r->as, path) || pipe2(out, O_CLOEXEC) < 0)
+		return -1;
+	AUTO_CLOSE int from = out[0], into = out[1];
+	if (pipe2(said, O_CLOEXEC) < 0)
+		return -1;
+	AUTO_CLOSE int from_said = said[0], into_said = said[1];
+	pid_t self = getpid(), pid = fork();
+	if (pid == 0)
+		become(r, root, path, self, (struct ends){ into, into_said, -1 });
+	if (pid > 0)
+		*ret = (struct ends){ fd_take(&from), fd_take(&from_said),
+				      (int)syscall(SYS_pidfd_open, pid, 0) };
+	return pid;
+}
+
+/* --- output ----------------------------------------------------------------- */
+
+struct hearing {
+	struct grep_paths *found; /* borrowed */
+	struct buffer bytes;	  /* the beginning of a path */
+	bool is_wrong, is_late;
+};
+
+/* Takes complete paths, each "./PATH"; ignores anything else. */
+static void take_paths(struct hearing *h)
+{
+	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes),
+		      *zero;
+	const uint8_t *from = at;
+
+	for (; at < end && (zero = memchr(at, 0, (size_t)(end - at))); at = zero + 1) {
+		size_t len = (size_t)(zero - at);
+		if (len > 2 && at[0] == '.' && at[1] == '/')
+			(void)grep_paths_add(h->found, (const char *)at + 2,
+					     len - 2); /* is_cut */
+	}
+	buffer_consume(&h->bytes, (size_t)(at - from));
+}
+
+/* False when the search cannot go on. */
+static bool hear(struct hearing *h, int *out)
+{
+	const size_t most = 64u << 10;
+	uint8_t *room = buffer_reserve(&h->bytes, most);
+	ssize_t n = room ? read(*out, room, most) : -1;
+
+	if (n < 0 && room && errno == EINTR)
+		return true;
+	if (n < 0)
+		return !(h->is_wrong = true);
+	if (n == 0) {
+		own_close(out);
+		return true;
+	}
+	buffer_added(&h->bytes, (size_t)n);
+	take_paths(h);
+	return !h->found->is_cut;
+}
+
+/* False when rg has ended and its output was read, or when the search cannot go on.
+ * Any error message is a failure: with --no-messages rg prints only fatal errors. */
+static bool listen_once(struct hearing *h, struct ends *e, int late)
+{
+	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
+				{ .fd = e->said, .events = POLLIN },
+				{ .fd = late, .events = POLLIN },
+				{ .fd = e->out < 0 ? e->pid : -1, .events = POLLIN } };
+
+	if (e->out < 0 && e->pid < 0)
+		return false;
+	if (poll(fds, ARRAY_LEN(fds), -1) < 0)
+		return errno == EINTR || !(h->is_wrong = true);
+	if (fds[1].revents & POLLIN)
+		return !(h->is_wrong = true);
+	if (fds[2].revents & POLLIN)
+		return !(h->is_late = true);
+	if (fds[3].revents)
+		return false;
+	if (fds[1].revents) /* closed, and poll(2) would report that each time */
+		own_close(&e->said);
+	return !fds[0].revents || hear(h, &e->out);
+}
+
+/* rg's exit code: 0 a match, 1 none, 2 some files could not be read. */
+static int judge(struct hearing *h, int status)
+{
+	if (h->is_wrong)
+		return -1;
+	h->found->is_cut = h->found->is_cut || h->is_late;
+	if (h->found->is_cut)
+		return 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > 2)
+		return -1;
+	h->found->closed += WEXITSTATUS(status) == 2;
+	return 0;
+}
+
+static bool has_said_more(int said)
+{
+	struct pollfd fd = { .fd = said, .events = POLLIN };
+
+	return said >= 0 && poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN);
+}
+
+int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
+{
+	struct hearing h = { .found = ret };
+	struct ends ends = { -1, -1, -1 };
+	pid_t pid = start(r, root, &ends);
+	int status = 0;
+
+	if (pid < 0)
+		return -1;
+	buffer_init(&h.bytes, 256u << 10);
+	while (listen_once(&h, &ends, r->late))
+		;
+	own_close(&ends.out);
+	if (h.is_wrong || h.is_late || ret->is_cut)
+		(void)kill(pid, SIGKILL); /* unreaped, so it exists */
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	h.is_wrong = h.is_wrong || has_said_more(ends.said);
+	own_close(&ends.out);
+	own_close(&ends.said);
+	own_close(&ends.pid);
+	buffer_done(&h.bytes);
+	return judge(&h, status);
+}

@@ -1,0 +1,216 @@
+#include "executor/files/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "archive/trail.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "executor/files/entry.h"
+#include "executor/files/files_parts.h"
+
+/* Bytes that one getdents64(2) may return. */
+#define ENTRIES_ROOM (128u << 10)
+
+/* After this many names is_late() is asked. */
+#define LOOK_UP 256
+
+/* `waiting` holds the names of folders that are still to be read, each with a 0 behind
+ * it; the names in the current folder begin at the last mark, those in its parent at
+ * the mark before. */
+struct walker {
+	struct walk *w;
+	struct trail trail;
+	char *waiting; /* owned */
+	size_t len, room;
+	size_t *marks; /* owned; one for each step of the trail */
+	size_t marks_room;
+	char *entries; /* owned */
+	unsigned until; /* names until is_late() is asked */
+	bool is_over;
+};
+
+static bool is_itself(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/* --- waiting names -------------------------------------------------------------- */
+
+static bool put_off(struct walker *k, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	if (k->len + len > WALK_WAITING)
+		return false;
+	if (k->len + len > k->room) {
+		k->room = 2 * (k->len + len);
+		k->waiting = mem_resize(k->waiting, k->room, 1);
+	}
+	memcpy(k->waiting + k->len, name, len);
+	k->len += len;
+	return true;
+}
+
+/* The last name that was added in the current folder; NULL: there is none. */
+static const char *take_off(struct walker *k)
+{
+	if (k->len == k->marks[k->trail.depth])
+		return NULL;
+	k->len--; /* its 0 */
+	while (k->len > k->marks[k->trail.depth] && k->waiting[k->len - 1])
+		k->len--;
+	return k->waiting + k->len;
+}
+
+static void set_mark(struct walker *k)
+{
+	if (k->trail.depth >= k->marks_room) {
+		k->marks_room = 2 * k->trail.depth + 16;
+		k->marks = mem_resize(k->marks, k->marks_room, sizeof(*k->marks));
+	}
+	k->marks[k->trail.depth] = k->len;
+}
+
+/* --- reporting ------------------------------------------------------------------- */
+
+static void closed(struct walker *k, int sys)
+{
+	if (k->w->closed++ == 0)
+		k->w->sys = sys;
+}
+
+static struct walk_name name_of(struct walker *k, const char *name, unsigned char type)
+{
+	const char *path = trail_name(&k->trail, name);
+
+	return (struct walk_name){
+		.path = path,
+		.name = path + strlen(path) - strlen(name),
+		.depth = k->trail.depth,
+		.folder = trail_here(&k->trail),
+		.type = type,
+	};
+}
+
+static enum walk_step step_of(struct walker *k, enum walk_step step)
+{
+	k->is_over = k->is_over || step == WALK_END;
+	return step;
+}
+
+/* True when the walk must end. */
+static bool has_enough(struct walker *k)
+{
+	const struct walk *w = k->w;
+
+	if (k->until-- > 0)
+		return false;
+	k->until = LOOK_UP;
+	return w->names >= WALK_NAMES || (w->is_late && w->is_late(w->who));
+}
+
+static void tell_name(struct walker *k, const struct entry *d)
+{
+	const struct walk_name n =
+		name_of(k, d->name, entry_type(trail_here(&k->trail), d));
+
+	k->w->names++;
+	enum walk_step step = step_of(k, k->w->on_name(k->w->who, &n));
+	if (step == WALK_ON && n.type == DT_DIR && !put_off(k, d->name))
+		closed(k, ENOBUFS);
+	if (has_enough(k))
+		k->is_over = k->w->is_cut = true;
+}
+
+/* --- one folder ------------------------------------------------------------------ */
+
+static void read_folder(struct walker *k)
+{
+	int folder = trail_here(&k->trail);
+	long len = 0;
+
+	set_mark(k);
+	if (files_is_of_process(folder)) {
+		closed(k, EACCES);
+		return;
+	}
+	while (!k->is_over &&
+	       (len = syscall(SYS_getdents64, folder, k->entries, ENTRIES_ROOM)) > 0)
+		for (long at = 0; at < len && !k->is_over;) {
+			const struct entry *d = (const void *)(k->entries + at);
+			at += d->len;
+			if (!is_itself(d->name))
+				tell_name(k, d);
+		}
+	if (len < 0) /* EBADF: it could be opened with O_PATH only */
+		closed(k, errno == EBADF ? EACCES : errno);
+}
+
+/* --- moving through the tree
+ * ------------------------------------------------------- */
+
+/* Goes into a subfolder.  A name that has gone, or is a link by now, is passed by. */
+static void go_down(struct walker *k, const char *name)
+{
+	struct err e = { 0 };
+
+	if (trail_down(&k->trail, name, &e) == 0)
+		read_folder(k);
+	else if (e.sys != ENOENT && e.sys != ENOTDIR && e.sys != ELOOP)
+		closed(k, e.sys ? e.sys : ENAMETOOLONG);
+}
+
+/* Goes back to the parent.  -1: the tree was moved about, so the parent is unknown. */
+static int go_up(struct walker *k)
+{
+	const struct walk *w = k->w;
+	struct err e;
+	const char *path = trail_path(&k->trail), *slash = strrchr(path, '/');
+	char *name = mem_copy(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path) + 1);
+	int up = trail_up(&k->trail, &e);
+
+	if (up == 0 && w->on_left) {
+		const struct walk_name n = name_of(k, name, DT_DIR);
+		(void)step_of(k, w->on_left(w->who, &n));
+	}
+	free(name);
+	return up;
+}
+
+static void walk(struct walker *k)
+{
+	read_folder(k);
+	while (!k->is_over) {
+		const char *next = take_off(k);
+		if (next) {
+			go_down(k, next);
+			continue;
+		}
+		if (k->trail.depth == 0)
+			return;
+		if (go_up(k) < 0)
+			k->is_over = k->w->is_cut = true;
+	}
+}
+
+bool walk_run(struct walk *w, int folder)
+{
+	struct walker k = { .w = w, .entries = mem_new(ENTRIES_ROOM), .until = LOOK_UP };
+	struct err e;
+
+	if (trail_start(&k.trail, folder, "", &e) == 0)
+		walk(&k);
+	else
+		closed(&k, e.sys);
+	trail_done(&k.trail);
+	free(k.waiting);
+	free(k.marks);
+	free(k.entries);
+	return !k.is_over;
+}

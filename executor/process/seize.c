@@ -1,0 +1,470 @@
+#include "executor/process/seize.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* A process that begins to wait in vfork(2) causes no event, so it is polled for at
+ * this interval. */
+#define LOOK_MS 10
+
+/* Readings of /proc in a row that find nothing new. */
+#define READINGS 2
+
+/* A refusal by the kernel is believed after this many readings: the kernel also refuses
+ * a thread that an execve(2) is ending, and the surviving thread takes over its
+ * number. */
+#define DENIALS 20
+
+/* A PTRACE_SEIZE is interrupted after this time, or twice this time at most. */
+#define SEIZE_US 10000
+
+#define OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
+
+struct tracee {
+	pid_t tid;
+	int stop; /* waitid(2)'s status of its stop; 0: it has not stopped */
+};
+
+struct seized {
+	int proc; /* borrowed */
+	pid_t self;
+	struct tracee *all; /* owned; those before `sorted` are ordered by tid */
+	size_t count, room, sorted;
+	pid_t denied;	   /* could not be seized at the last reading; 0: none */
+	unsigned denials;  /* for how many readings that was the same thread */
+	bool is_denied;	   /* it was denied in this reading, too */
+	struct frozen why; /* the reason for a failure; FREEZE_STANDS: none so far */
+};
+
+/* --- /proc --------------------------------------------------------------------- */
+
+/* Reads `name` below the process's folder.  False: the process is gone, or the file is
+ * empty. */
+static bool read_about(const struct seized *s, pid_t tid, const char *name, char *to,
+		       size_t room)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%d/%s", (int)tid, name);
+	AUTO_CLOSE int fd = openat(s->proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, to, room - 1);
+	to[len < 0 ? 0 : len] = '\0';
+	return len > 0;
+}
+
+static long number_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+enum seize_verdict seize_judge(const char *text, int self)
+{
+	const char *state = strstr(text, "\nState:\t");
+	long tracer = number_of(text, "\nTracerPid:\t");
+
+	if (!state || state[8] == 'Z' || state[8] == 'X')
+		return SEIZE_IS_GONE;
+	if (tracer > 0)
+		return tracer == self ? SEIZE_IS_OURS : SEIZE_IS_TRACED;
+	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_GUEST : SEIZE_IS_DENIED;
+}
+
+/* The state letter ('D', 'Z' and so on); 0: the process is gone. */
+static char state_of(const struct seized *s, pid_t tid)
+{
+	char text[512];
+
+	if (!read_about(s, tid, "stat", text, sizeof(text)))
+		return 0;
+	const char *at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : 0;
+}
+
+/* The names that the kernel function has had: wait_for_vfork_done() is mostly inlined
+ * into it. */
+static bool waits_in_vfork(const struct seized *s, pid_t tid)
+{
+	char at[64];
+
+	if (state_of(s, tid) != 'D' || !read_about(s, tid, "wchan", at, sizeof(at)))
+		return false;
+	return strcmp(at, "kernel_clone") == 0 || strcmp(at, "_do_fork") == 0 ||
+	       strcmp(at, "wait_for_vfork_done") == 0;
+}
+
+/* --- the tracees -------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct tracee *one = a, *other = b;
+
+	return (one->tid > other->tid) - (one->tid < other->tid);
+}
+
+static struct tracee *find(const struct seized *s, pid_t tid)
+{
+	const struct tracee key = { .tid = tid };
+
+	return s->sorted ? bsearch(&key, s->all, s->sorted, sizeof(key), by_number) : NULL;
+}
+
+static void add(struct seized *s, pid_t tid)
+{
+	if (s->count == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->all = mem_resize(s->all, s->room, sizeof(*s->all));
+	}
+	s->all[s->count++] = (struct tracee){ .tid = tid };
+}
+
+static void sort(struct seized *s)
+{
+	if (s->count)
+		qsort(s->all, s->count, sizeof(*s->all), by_number);
+	s->sorted = s->count;
+}
+
+static void refuse(struct seized *s, uint32_t why, pid_t pid)
+{
+	if (s->why.why == FREEZE_STANDS)
+		s->why = (struct frozen){ .why = why, .pid = (uint32_t)pid };
+}
+
+/* Global, since the signal handler has no other way to find these. */
+static sigjmp_buf way_out;
+static volatile sig_atomic_t is_waiting;
+
+/* Jumps, since on a return the kernel would resume waiting (ERESTARTNOINTR).  A process
+ * inside can send this signal, too, which only makes us try a seizure again. */
+static void on_alarm(int signo)
+{
+	(void)signo;
+	if (is_waiting)
+		siglongjmp(way_out, 1);
+}
+
+static void set_alarm(bool is_set)
+{
+	const struct itimerval every = { { 0, is_set ? SEIZE_US : 0 },
+					 { 0, is_set ? SEIZE_US : 0 } };
+	const struct sigaction how = { .sa_handler = on_alarm,
+				       .sa_flags = SA_RESTART | SA_NODEFER };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM); /* valid arguments, here and below */
+	(void)sigaction(SIGALRM, &how, NULL);
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+	(void)sigprocmask(is_set ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+/* -1 with errno set; EAGAIN: the alarm interrupted it. */
+static int seize(pid_t tid)
+{
+	if (sigsetjmp(way_out, 0)) {
+		is_waiting = 0;
+		errno = EAGAIN;
+		return -1;
+	}
+	is_waiting = 1;
+	long done = ptrace(PTRACE_SEIZE, tid, NULL, OPTIONS);
+	is_waiting = 0;
+	return (int)done;
+}
+
+static void begin_stop(struct seized *s, pid_t tid)
+{
+	add(s, tid);
+	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
+}
+
+/* Counts readings in a row in which the same thread was the first that was denied. */
+static void deny(struct seized *s, pid_t tid)
+{
+	if (s->denied && s->denied != tid)
+		return;
+	s->denied = tid;
+	s->is_denied = true;
+	if (++s->denials == DENIALS)
+		refuse(s, FREEZE_DENIED, tid);
+}
+
+static void end_reading(struct seized *s)
+{
+	s->denied = s->is_denied ? s->denied : 0;
+	s->denials = s->is_denied ? s->denials : 0;
+	s->is_denied = false;
+}
+
+/* After an EPERM the thread may also have ended, be the child of a tracee and traced
+ * already, or have entered from outside.  True: it is new, or must be checked again. */
+static bool look_closer(struct seized *s, pid_t tid)
+{
+	char text[4096];
+
+	if (!read_about(s, tid, "status", text, sizeof(text)))
+		return false;
+	switch (seize_judge(text, s->self)) {
+	case SEIZE_IS_GONE:
+		return false;
+	case SEIZE_IS_OURS:
+		begin_stop(s, tid);
+		break;
+	case SEIZE_IS_TRACED:
+		refuse(s, FREEZE_TRACED, tid);
+		break;
+	case SEIZE_IS_GUEST:
+		break;
+	case SEIZE_IS_DENIED:
+		deny(s, tid);
+	}
+	return true;
+}
+
+/* True: the thread is new, or must be checked again. */
+static bool take(struct seized *s, pid_t tid)
+{
+	if (find(s, tid))
+		return false;
+	if (seize(tid) == 0) {
+		begin_stop(s, tid);
+		return true;
+	}
+	return errno == EAGAIN || (errno != ESRCH && look_closer(s, tid));
+}
+
+static DIR *open_folder(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		own_close(&fd);
+	return dir;
+}
+
+static pid_t next_number(DIR *dir)
+{
+	for (struct dirent *d; dir && (d = readdir(dir));)
+		if (*d->d_name >= '1' && *d->d_name <= '9')
+			return atoi(d->d_name);
+	return 0;
+}
+
+static bool take_threads(struct seized *s, pid_t pid)
+{
+	char name[32];
+	bool is_new = false;
+	pid_t tid;
+
+	(void)snprintf(name, sizeof(name), "%d/task", (int)pid);
+	DIR *dir = open_folder(s->proc, name);
+	while (dir && (tid = next_number(dir)) > 0)
+		is_new |= take(s, tid);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return is_new;
+}
+
+/* Reads /proc once.  True: a thread was new, or must be checked again. */
+static bool take_all(struct seized *s)
+{
+	DIR *dir = open_folder(s->proc, ".");
+	bool is_new = false;
+	pid_t pid;
+
+	if (!dir)
+		refuse(s, FREEZE_FAILED, 0);
+	set_alarm(true);
+	while (dir && (pid = next_number(dir)) > 0)
+		if (pid != 1 && pid != s->self)
+			is_new |= take_threads(s, pid);
+	set_alarm(false);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	sort(s);
+	end_reading(s);
+	return is_new;
+}
+
+/* --- their stops ---------------------------------------------------------------- */
+
+enum look { LOOK_RUNS, LOOK_STANDS, LOOK_IS_GONE };
+
+/* WNOWAIT leaves the stop to be read again: if we die, the signal that the thread has
+ * stopped for is not lost.  A stopped thread may still die if another thread of its
+ * process calls execve(2). */
+static enum look look_at(const struct seized *s, struct tracee *t)
+{
+	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
+		return LOOK_IS_GONE;
+	if (info.si_pid == 0) {
+		/* A thread-group leader that ended before its threads is reaped after
+		 * them. */
+		bool stands = waits_in_vfork(s, t->tid) || state_of(s, t->tid) == 'Z';
+		return stands ? LOOK_STANDS : LOOK_RUNS;
+	}
+	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) {
+		t->stop = info.si_status;
+		return LOOK_STANDS;
+	}
+	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaping it notifies its
+						        * parent */
+	return LOOK_IS_GONE;
+}
+
+/* Returns how many still run. *ret_lost: some have ended, and their tids may be used
+ * again. */
+static size_t look_at_all(struct seized *s, bool *ret_lost)
+{
+	size_t kept = 0, running = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		enum look seen = look_at(s, &s->all[i]);
+		if (seen == LOOK_IS_GONE)
+			continue;
+		running += seen == LOOK_RUNS;
+		s->why.pid = seen == LOOK_RUNS ? (uint32_t)s->all[i].tid : s->why.pid;
+		s->all[kept++] = s->all[i];
+	}
+	*ret_lost |= kept < s->count;
+	s->count = s->sorted = kept;
+	return running;
+}
+
+static void wait_for_stop(void)
+{
+	const struct timespec most = { .tv_nsec = LOOK_MS * 1000000L };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* valid arguments; it is blocked */
+	(void)sigtimedwait(&set, NULL, &most);
+}
+
+/* Waits until all known tracees have stopped, or `due`.  True: some have ended. */
+static bool wait_for_all(struct seized *s, int64_t due)
+{
+	bool is_lost = false;
+
+	while (s->why.why == FREEZE_STANDS && look_at_all(s, &is_lost) > 0) {
+		if (clock_is_due(due, clock_ms()))
+			refuse(s, FREEZE_LATE, (pid_t)s->why.pid);
+		else
+			wait_for_stop();
+	}
+	return is_lost;
+}
+
+/* --- interface ---------------------------------------------------------------- */
+
+static void end_with_us(const struct tracee *t)
+{
+	if (t->stop) /* else it waits for its child, and stops when the child is killed */
+		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL, OPTIONS | PTRACE_O_EXITKILL);
+}
+
+struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
+{
+	struct seized *s = mem_zeroed(1, sizeof(*s));
+
+	s->proc = proc;
+	s->self = getpid();
+	for (int quiet = 0; quiet < READINGS && s->why.why == FREEZE_STANDS;) {
+		const size_t before = s->count;
+		bool is_new = take_all(s);
+		bool is_lost = wait_for_all(s, due);
+		quiet = is_new || is_lost ? 0 : quiet + 1;
+		if (is_new && s->count == before)
+			wait_for_stop(); /* a thread must be checked again */
+		if (quiet < READINGS && clock_is_due(due, clock_ms()))
+			refuse(s, FREEZE_LATE, s->denied);
+	}
+	*ret = s->why;
+	ret->pid = ret->why == FREEZE_STANDS ? 0 : ret->pid;
+	return s;
+}
+
+/* Reaps killed tracees: only then does the kernel notify their parents. */
+static void take_stops(struct seized *s)
+{
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		struct tracee *t = find(s, tid);
+		if (t && WIFSTOPPED(status) && !t->stop) {
+			t->stop = status >> 8;
+			end_with_us(t);
+		}
+	}
+}
+
+bool seize_hold(struct seized *s, int hold)
+{
+	struct signalfd_siginfo info;
+	sigset_t set;
+
+	for (size_t i = 0; i < s->count; i++)
+		end_with_us(&s->all[i]);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD); /* valid arguments */
+	AUTO_CLOSE int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct pollfd fds[] = { { .fd = hold }, { .fd = signals, .events = POLLIN } };
+	do {
+		(void)!read(signals, &info, sizeof(info)); /* its content is not needed */
+		take_stops(s);
+	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
+	char byte;
+	if (read(hold, &byte, 1) == 1)
+		return true;
+	(void)kill(-1, SIGKILL); /* also those that wait in vfork(2) */
+	return false;
+}
+
+/* The signal to deliver when a tracee goes on: the one that it has stopped for, or 0
+ * for a ptrace event, which is in the upper bits. */
+static int signal_of(int stop)
+{
+	return stop >> 8 ? 0 : stop & 0x7f;
+}
+
+void seize_disarm(const struct seized *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i].stop)
+			(void)ptrace(PTRACE_SETOPTIONS, s->all[i].tid, NULL, OPTIONS);
+}
+
+void seize_release(struct seized *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i].stop)
+			(void)ptrace(PTRACE_DETACH, s->all[i].tid, NULL,
+				     (long)signal_of(s->all[i].stop));
+	free(s->all);
+	free(s);
+}

@@ -1,0 +1,278 @@
+#include "executor/process/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "executor/process/copy.h"
+#include "executor/process/user.h"
+#include "protocol/message.h"
+
+/* The value of PATH when the environment has none, as confstr(3) returns it. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+/* The child's end of the pipe, next to its standard three. */
+#define STATUS_FD 3
+
+/* From here to `become_command` we are the child.  It may be running on the parent's
+ * memory: it allocates nothing, changes no global, takes no lock.  Calls that libc
+ * wraps with bookkeeping for threads go to the kernel directly. */
+
+static _Noreturn void fail(enum exec_stage stage)
+{
+	struct failed report = { .stage = stage, .sys = (uint32_t)errno };
+
+	/* Less than PIPE_BUF into an empty pipe: whole, and at once. */
+	(void)!write(STATUS_FD, &report, sizeof(report));
+	/* The command's own filter may refuse even this call, and the executor would
+	 * wait for the child: no filter can keep a fault from ending a process. */
+	(void)syscall(SYS_exit_group, 127);
+	__builtin_trap();
+}
+
+/* "0" means the writing process (cgroups(7)).  The kernel checks the permissions of the
+ * supervisor, which opened the file.  Returns 0, or the errno, which can be reported
+ * only after the pipe has its number. */
+static int enter_cgroup(int procs)
+{
+	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
+}
+
+/* All descriptors are first moved above their final numbers, since each may have the
+ * final number of another. */
+static void take_more(const struct spawn *s)
+{
+	int high[SPAWN_MORE];
+
+	for (size_t i = 0; i < s->more_count; i++)
+		high[i] = fcntl(s->more[i].from, F_DUPFD_CLOEXEC,
+				SPAWN_MORE_BASE + SPAWN_MORE);
+	for (size_t i = 0; i < s->more_count; i++)
+		(void)dup2(high[i], s->more[i].to); /* fails for no valid one */
+}
+
+/* Keeps the standard three, the pipe and the descriptors that `more` names, and closes
+ * all others.  A command that stops the child in here must not hold the pipes of
+ * another command open.  The sources are above 3, since the executor's own 0 to 3 are
+ * always open. */
+static void take_descriptors(const struct spawn *s, int status)
+{
+	for (int i = 0; i < 3; i++)
+		(void)dup2(s->stdio[i], i); /* fails for no valid descriptor */
+	if (status != STATUS_FD)
+		(void)dup3(status, STATUS_FD, O_CLOEXEC);
+	take_more(s);
+	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
+	/* All are close-on-exec anyway, so a failure does no harm: a filter may refuse
+	 * this call. */
+	if (s->more_count > 0)
+		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
+	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
+}
+
+/* Begins a session of its own, so that a signal to the command's process group and a
+ * terminal's hang-up reach only the command and its children. */
+static void begin_session(const struct exec *x)
+{
+	(void)setsid(); /* fails for group leaders only; we are new */
+	if ((x->flags & EXEC_PTY) && ioctl(1, TIOCSCTTY, 0) < 0)
+		fail(EXEC_STAGE_PTY);
+}
+
+/* Makes the command the new parent of its orphaned descendants, as long as it lives.
+ * The attribute survives execve(2), and children do not inherit it. */
+static void become_subreaper(const struct exec *x)
+{
+	if (x->flags & EXEC_TREE)
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* cannot fail */
+}
+
+static void set_limits(const struct exec *x)
+{
+	for (uint32_t i = 0; i < x->rlimit_count; i++) {
+		const struct exec_rlimit *from = &x->rlimits[i];
+		struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
+		if (prlimit(0, (int)from->resource, &limit, NULL) < 0)
+			fail(EXEC_STAGE_RLIMIT);
+	}
+}
+
+const char *spawn_path(char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return DEFAULT_PATH;
+}
+
+/* Puts "DIR/NAME" into `to`.  An empty DIR is the working directory. */
+static bool join(char to[PATH_MAX], const char *dir, size_t dir_len, const char *name)
+{
+	size_t name_len = strlen(name);
+
+	if (dir_len + name_len + 2 > PATH_MAX)
+		return false;
+	memcpy(to, dir, dir_len);
+	if (dir_len > 0)
+		to[dir_len++] = '/';
+	memcpy(to + dir_len, name, name_len + 1);
+	return true;
+}
+
+/* The stage at which an execve of `path` failed.  If the file exists, ENOENT means that
+ * its interpreter is missing; a filter of the command's own may hide that. */
+static enum exec_stage failed_stage(const char *path)
+{
+	int sys = errno;
+	bool is_absent = (sys == ENOENT || sys == ENOTDIR) && access(path, F_OK) < 0;
+
+	errno = sys;
+	return is_absent ? EXEC_STAGE_LOOKUP : EXEC_STAGE_EXECVE;
+}
+
+/* Errors after which execvp(3) tries the next directory. */
+static bool is_elsewhere(const char *path)
+{
+	return errno == EACCES || errno == ENAMETOOLONG ||
+	       failed_stage(path) == EXEC_STAGE_LOOKUP;
+}
+
+static _Noreturn void execute_from_path(const struct exec *x)
+{
+	const char *name = x->argv[0], *dir = spawn_path(x->env);
+	char path[PATH_MAX];
+	bool is_refused = false;
+
+	for (; *name && dir; dir = *dir ? dir + 1 : NULL) {
+		size_t len = strcspn(dir, ":");
+		if (join(path, dir, len, name)) {
+			(void)execve(path, x->argv, x->env);
+			if (!is_elsewhere(path))
+				fail(EXEC_STAGE_EXECVE);
+			is_refused = is_refused || errno == EACCES;
+		}
+		dir += len;
+	}
+	errno = is_refused ? EACCES : ENOENT;
+	fail(EXEC_STAGE_LOOKUP);
+}
+
+static _Noreturn void execute(const struct exec *x)
+{
+	if (!strchr(x->argv[0], '/'))
+		execute_from_path(x);
+	(void)execve(x->argv[0], x->argv, x->env);
+	fail(failed_stage(x->argv[0]));
+}
+
+/* Installs the command's own filter, beside the one it inherits from us; from here on
+ * that filter may forbid any call. */
+static void enter_filter(const struct exec *x)
+{
+	struct sock_fprog program = {
+		.len = (unsigned short)(x->filter_len / EXEC_FILTER_UNIT),
+		.filter = (struct sock_filter *)(uintptr_t)x->filter,
+	};
+
+	if (program.len > 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		fail(EXEC_STAGE_FILTER);
+}
+
+void spawn_execute(const struct exec *x)
+{
+	set_limits(x);
+	enter_filter(x);
+	execute(x);
+}
+
+static bool executes(const struct spawn *s)
+{
+	return !(s->exec->flags & EXEC_COPIES) && !s->instead;
+}
+
+/* In a copy of the parent's memory; see make_child(). */
+static _Noreturn void stay(const struct spawn *s)
+{
+	if (user_stay(s->self, s->exec->uid) < 0)
+		fail(EXEC_STAGE_USER);
+	(void)close(STATUS_FD); /* the end of file reports success */
+	if (!s->instead)
+		copy_run(s->exec);
+	s->instead(s->what);
+	__builtin_trap(); /* it does not return */
+}
+
+static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
+								int status)
+{
+	int refused = enter_cgroup(s->cgroup);
+	sigset_t none;
+
+	take_descriptors(s, status);
+	if (refused) {
+		errno = refused;
+		fail(EXEC_STAGE_CGROUP);
+	}
+	begin_session(s->exec);
+	become_subreaper(s->exec);
+	set_limits(s->exec);
+	if (user_become(s->self, s->exec) < 0)
+		fail(EXEC_STAGE_USER);
+	if (chdir(s->exec->cwd) < 0)
+		fail(EXEC_STAGE_CWD);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	enter_filter(s->exec);
+	if (!executes(s))
+		stay(s);
+	execute(s->exec);
+}
+
+/* From here on we are the parent again. */
+
+/* A frame of its own for vfork, which returns into it twice. */
+static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
+{
+	pid_t pid = s->is_alone && executes(s) ? vfork() : fork();
+
+	if (pid == 0)
+		become_command(s, status);
+	return pid;
+}
+
+pid_t spawn_command(const struct spawn *s, int *ret_status)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	AUTO_CLOSE int ours = ends[0];
+	AUTO_CLOSE int theirs = ends[1];
+	pid_t pid = make_child(s, theirs);
+	if (pid > 0)
+		*ret_status = fd_take(&ours);
+	return pid;
+}
+
+enum spawn_state spawn_result(int status, struct failed *ret)
+{
+	struct failed report;
+	ssize_t n = read(status, &report, sizeof(report));
+
+	if (n < 0)
+		return SPAWN_PENDING;
+	if (n != sizeof(report))
+		return SPAWN_STARTED;
+	*ret = report;
+	return SPAWN_FAILED;
+}

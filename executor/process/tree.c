@@ -1,0 +1,328 @@
+#include "executor/process/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#define PROC_MAGIC 0x9fa0 /* statfs(2) */
+
+/* Processes, ordered by pid. */
+struct people {
+	struct tree_process *all; /* owned */
+	size_t count, room;
+};
+
+struct tree {
+	int proc; /* borrowed */
+	pid_t root;
+	struct people members; /* all of them were stopped */
+	int64_t due;	       /* in ms of clock.h; then the search is given up */
+	bool is_late;	       /* `due` had come at the last look */
+};
+
+bool tree_can_look(int proc)
+{
+	struct statfs fs;
+	char self[16] = { 0 };
+
+	if (fstatfs(proc, &fs) < 0 || fs.f_type != PROC_MAGIC)
+		return false;
+	return readlinkat(proc, "self", self, sizeof(self) - 1) > 0 && atoi(self) == getpid();
+}
+
+/* --- what /proc says ------------------------------------------------------- */
+
+/* The fields behind the name, which is the second field; proc(5). */
+enum { STAT_PARENT = 1, STAT_GROUP, STAT_SESSION, STAT_BIRTH = 19, STAT_FIELDS };
+
+/* A name may hold any byte but NUL, and nothing behind it holds a ')'. */
+bool tree_parse(const char *text, struct tree_process *ret)
+{
+	const char *at = strrchr(text, ')');
+	uint64_t fields[STAT_FIELDS] = { 0 };
+	char *end;
+
+	if (!at || at[1] != ' ' || !at[2])
+		return false;
+	const char state = at[2];
+	at += 3;
+	for (size_t i = STAT_PARENT; i < STAT_FIELDS; i++, at = end) {
+		errno = 0;
+		fields[i] = strtoull(at, &end, 10); /* some that we skip are negative */
+		if (end == at || errno)
+			return false;
+	}
+	*ret = (struct tree_process){
+		.pid = atoi(text),
+		.parent = (pid_t)fields[STAT_PARENT],
+		.group = (pid_t)fields[STAT_GROUP],
+		.session = (pid_t)fields[STAT_SESSION],
+		.birth = fields[STAT_BIRTH],
+		.is_asleep = state == 'S',
+	};
+	return true;
+}
+
+/* False: there is no such process. */
+static bool look_at(int proc, const char *pid, struct tree_process *ret)
+{
+	char name[32], text[1024]; /* room for more than the start time */
+
+	(void)snprintf(name, sizeof(name), "%.20s/stat", pid);
+	AUTO_CLOSE int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return tree_parse(text, ret);
+}
+
+bool tree_look(int proc, pid_t pid, struct tree_process *ret)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%d", (int)pid);
+	return look_at(proc, name, ret);
+}
+
+static ssize_t read_about(int proc, pid_t pid, const char *what, char *to, size_t room)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%d/%s", (int)pid, what);
+	AUTO_CLOSE int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : read(fd, to, room);
+}
+
+enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
+{
+	char one[512], other[512];
+	ssize_t len = read_about(proc, a, "cmdline", one, sizeof(one));
+	ssize_t other_len = read_about(proc, b, "cmdline", other, sizeof(other));
+
+	if (len <= 0 || other_len <= 0)
+		return TREE_HAS_ENDED;
+	return len == other_len && memcmp(one, other, (size_t)len) == 0 ? TREE_SAME_ARGUMENTS
+									: TREE_OTHER_ARGUMENTS;
+}
+
+/* The name comes first, and its newlines are escaped, so it cannot fake a line. */
+static bool has_signal(const char *status, const char *set, int signo)
+{
+	const char *at = strstr(status, set);
+
+	return at && (strtoull(at + strlen(set), NULL, 16) >> (signo - 1)) & 1;
+}
+
+bool tree_minds_signal(int proc, pid_t pid, int signo)
+{
+	char text[8192]; /* room for many supplementary groups */
+	ssize_t len = read_about(proc, pid, "status", text, sizeof(text) - 1);
+
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	return has_signal(text, "\nSigIgn:", signo) || has_signal(text, "\nSigCgt:", signo);
+}
+
+/* --- sets of processes ------------------------------------------------------- */
+
+/* The index of `pid`, or where it would be inserted. */
+static size_t place_of(const struct people *p, pid_t pid)
+{
+	size_t first = 0, end = p->count;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		if (p->all[middle].pid < pid)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+static const struct tree_process *find(const struct people *p, pid_t pid)
+{
+	size_t at = place_of(p, pid);
+
+	return at < p->count && p->all[at].pid == pid ? &p->all[at] : NULL;
+}
+
+/* Adds a process, or replaces one of the same pid. */
+static void add(struct people *p, const struct tree_process *one)
+{
+	size_t at = place_of(p, one->pid);
+
+	if (at == p->count || p->all[at].pid != one->pid) {
+		if (p->count == p->room) {
+			p->room = p->room ? p->room * 2 : 64;
+			p->all = mem_resize(p->all, p->room, sizeof(*p->all));
+		}
+		memmove(&p->all[at + 1], &p->all[at], (p->count - at) * sizeof(*p->all));
+		p->count++;
+	}
+	p->all[at] = *one;
+}
+
+/* Reads all processes that /proc shows now. */
+static void look_around(int proc, struct people *to)
+{
+	int again = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	struct tree_process one;
+	struct dirent *d;
+
+	to->count = 0;
+	while (dir && (d = readdir(dir)))
+		if (*d->d_name >= '1' && *d->d_name <= '9' && look_at(proc, d->d_name, &one))
+			add(to, &one);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	else
+		own_close(&again);
+}
+
+/* --- which processes belong -------------------------------------------------- */
+
+/* The member (parent or session leader) by which a process belongs to the tree, or
+ * NULL.  The two were seen at different times, so the answer is preliminary: stop()
+ * checks it. */
+static const struct tree_process *belongs_by(const struct tree *t,
+					     const struct tree_process *one)
+{
+	const struct tree_process *by = find(&t->members, one->parent);
+
+	return by ? by : find(&t->members, one->session);
+}
+
+static bool is_known(const struct tree *t, const struct tree_process *one)
+{
+	const struct tree_process *known = find(&t->members, one->pid);
+
+	return known && known->birth == one->birth;
+}
+
+static void signal_by(int pidfd, int signo)
+{
+	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0); /* fails only if it
+								      * has died */
+}
+
+/* Whether the pid of `by` still belongs to the process that was seen. */
+static bool still_is(const struct tree *t, const struct tree_process *by)
+{
+	struct tree_process now;
+
+	return by->pid == t->root ||
+	       (tree_look(t->proc, by->pid, &now) && now.birth == by->birth);
+}
+
+/* Must come before any signal to a single member: a process in fork(2) passes a group's
+ * signal on to its child, but not if the same signal is pending already
+ * (__send_signal_locked()). */
+static int stop_group(pid_t group)
+{
+	return group > 1 ? kill(-group, SIGSTOP) : 0;
+}
+
+/* Stops a process that seems to belong.  False: it has died, or does not belong. */
+static bool stop(struct tree *t, const struct tree_process *one)
+{
+	struct tree_process now;
+
+	AUTO_CLOSE int pidfd = sys_pidfd_open(one->pid, 0);
+	if (pidfd < 0 || !tree_look(t->proc, one->pid, &now) || now.birth != one->birth)
+		return false;
+	const struct tree_process *by = belongs_by(t, &now);
+	if (!by || !still_is(t, by))
+		return false;
+	stop_group(now.group);
+	signal_by(pidfd, SIGSTOP);
+	add(&t->members, &now);
+	return true;
+}
+
+/* Stops new members, and those that belong by them; returns how many. */
+static size_t gather(struct tree *t, const struct people *seen)
+{
+	size_t count = 0, before;
+
+	do {
+		before = count;
+		for (size_t i = 0; i < seen->count; i++) {
+			const struct tree_process *one = &seen->all[i];
+			if (!is_known(t, one) && belongs_by(t, one))
+				count += stop(t, one);
+		}
+	} while (count > before);
+	return count;
+}
+
+/* Repeats until no new member is found.  The executor waits for this loop, which
+ * therefore reads the clock itself, once each time. */
+static void stop_all(struct tree *t)
+{
+	struct people seen = { 0 };
+	size_t fresh;
+
+	do {
+		look_around(t->proc, &seen);
+		fresh = gather(t, &seen);
+		t->is_late = clock_is_due(t->due, clock_ms());
+	} while (fresh > 0 && !t->is_late);
+	free(seen.all);
+}
+
+static void kill_one(const struct tree *t, const struct tree_process *one)
+{
+	struct tree_process now;
+
+	AUTO_CLOSE int pidfd = sys_pidfd_open(one->pid, 0);
+	if (pidfd >= 0 && tree_look(t->proc, one->pid, &now) && now.birth == one->birth)
+		signal_by(pidfd, SIGKILL);
+}
+
+/* Kills all but the root, the highest pid first: a stopped group that loses the shell
+ * above it would be continued (kill_orphaned_pgrp()). */
+static void kill_all(const struct tree *t)
+{
+	for (size_t i = t->members.count; i-- > 0;)
+		if (t->members.all[i].pid != t->root)
+			kill_one(t, &t->members.all[i]);
+}
+
+void tree_end(int proc, pid_t root)
+{
+	struct tree t = { .proc = proc, .root = root, .due = clock_ms() + TREE_MS };
+	struct tree_process first;
+	size_t killed = 0;
+
+	/* Before its setsid the root has no group yet, and no children. */
+	if (stop_group(root) < 0)
+		(void)kill(root, SIGSTOP);
+	if (tree_look(proc, root, &first))
+		add(&t.members, &first);
+	/* Repeated, since other processes may have continued those that we had
+	 * stopped. */
+	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {
+		killed = t.members.count;
+		kill_all(&t);
+	}
+	kill_all(&t);
+	(void)kill(-root, SIGKILL);
+	(void)kill(root, SIGKILL);
+	free(t.members.all);
+}

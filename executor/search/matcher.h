@@ -1,0 +1,46 @@
+/* matcher -- finds the lines of a text that match a pattern.
+ *
+ * There are two engines, and neither backtracks.  A literal that every match must
+ * contain is searched first (needle.h).  Without such a literal, or for the line that
+ * has it, a deterministic automaton reads each byte once.  Its states are made from the
+ * program as they are needed, and forgotten when they take more than MATCHER_ROOM.  So
+ * the time for each byte is at most that of the program's steps, and nearly always that
+ * of one table look-up.
+ *
+ * A prepared pattern is read only and may be shared by threads; each thread has a
+ * matcher of its own. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "executor/search/needle.h"
+#include "executor/search/program.h"
+
+#define MATCHER_ROOM ((size_t)2 << 20) /* bytes; of each of its two arrays */
+
+struct err;
+
+/* A pattern that is ready for matching. */
+struct prepared {
+	struct program program; /* owned */
+	struct needle needle;
+};
+
+int prepared_init(struct prepared *p, const struct pattern *from, struct err *e);
+void prepared_done(struct prepared *p);
+
+struct matcher;
+
+struct matcher *matcher_new(const struct prepared *p);
+void matcher_free(struct matcher *m);
+
+/* A line, without its newline. */
+struct line {
+	const uint8_t *start, *end;
+};
+
+/* Finds the first line with a match.  The text must begin and end where a line does;
+ * the last newline may be missing.  An empty text has no line. */
+bool matcher_find(struct matcher *m, const uint8_t *at, const uint8_t *end,
+		  struct line *ret);

@@ -1,0 +1,43 @@
+/* pattern_parts -- shared by the parts of the reader of patterns.
+ *
+ *	pattern.c	  the grammar
+ *	pattern_bracket.c [brackets] and \escapes
+ *	pattern_rust.c	  the translation for ripgrep
+ *
+ * Each step leaves `at` behind the text that it has read, or returns -1 with the error
+ * set. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "executor/search/pattern.h"
+#include "executor/search/runes.h"
+
+struct reader {
+	const uint8_t *text, *at, *end;
+	struct pattern *made;
+	bool ignores_case;
+	unsigned depth;
+	struct err *e;
+};
+
+/* The end of many error messages. */
+#define ITSELF " the character itself has a backslash in front"
+
+/* Sets an error about the character at `where`; always -1. */
+int reader_refuse(const struct reader *r, const uint8_t *where, const char *why);
+
+/* Reads the character at `at`, of which there must be one. */
+uint32_t reader_rune(struct reader *r);
+
+/* An escape, whose backslash has been read: a set for a class, which the caller owns
+ * then, or a character. */
+struct escape {
+	struct runes set;
+	uint32_t rune;
+	bool is_set;
+};
+int reader_escape(struct reader *r, struct escape *ret);
+
+/* Reads a bracket, whose [ has been read, into an empty set. */
+int reader_bracket(struct reader *r, struct runes *set);

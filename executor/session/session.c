@@ -1,0 +1,685 @@
+#include "executor/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/variables.h"
+#include "executor/process/cgroup.h"
+#include "executor/process/everyone.h"
+#include "executor/process/processes.h"
+#include "executor/process/spawn.h"
+#include "executor/session/script.h"
+#include "executor/session/session_output.h"
+#include "executor/session/shell_inner.h"
+#include "protocol/action.h"
+
+/* Bytes that are read of one terminal in one turn, so that every session gets its
+ * share. */
+#define READ_PER_TURN (64u << 10)
+/* Bytes that are read of a terminal after the end: more than the kernel holds
+ * (relay.c). */
+#define DRAIN_MAX (128u << 10)
+
+/* A shell whose ~/.bashrc takes longer is started again without it. */
+#define START_MS 10000
+/* A bash without ~/.bashrc that takes longer is given up; a process inside may have
+ * stopped it.  Both limits end before the host stops waiting for an answer
+ * (actions/desk_start.c). */
+#define BARE_MS 30000
+/* A shell that does not set its variables in this time (a trap on DEBUG may wait) is
+ * killed. */
+#define SET_MS 5000
+
+/* The cost of a search for an inner shell in /proc, in units of display.h. */
+#define LOOK_WORK 4096
+/* The delay until a shell that has not read its terminal yet is checked again. */
+#define INNER_MS 5
+
+#define EXIT_NOT_STARTED 126
+
+/* After this many failures the command runs without the variables, and the next command
+ * tries again. */
+#define SETS_MAX 3
+
+/* --- idle sessions ---------------------------------------------------------- */
+
+/* Also called before the session's descriptors are closed: a child before its execve
+ * may have them open for a moment longer, and epoll(7) would go on reporting them. */
+static void unpark(struct session *s)
+{
+	if (s->parked < 0)
+		return;
+	(void)epoll_ctl(s->parked, EPOLL_CTL_DEL, s->shell.reports, NULL);
+	(void)epoll_ctl(s->parked, EPOLL_CTL_DEL, s->shell.terminal.master, NULL);
+	s->parked = -1;
+}
+
+/* --- the shell's life ------------------------------------------------------ */
+
+static void set_text(char **to, const char *text)
+{
+	if (*to && strcmp(*to, text) == 0)
+		return;
+	free(*to);
+	*to = mem_copy(text, strlen(text) + 1);
+}
+
+void session_drop_command(struct session *s)
+{
+	free(s->pending);
+	s->pending = NULL;
+	s->is_pending = false;
+}
+
+static void end_command(struct session *s, uint32_t status, enum session_state state)
+{
+	s->status = status;
+	s->key_due = s->hit_due = INT64_MAX;
+	session_drop_command(s);
+	if (s->action.id)
+		session_answer(s, s->action.kills ? REPORT_CANCELLED : REPORT_COMPLETED, 0);
+	else
+		s->is_unread = true;
+	s->state = state;
+}
+
+/* A session that was open before answers its waiting command with the reason. */
+static void cannot_start(struct session *s, const struct failed *why)
+{
+	char text[200];
+
+	s->shell.pid = 0;
+	shell_done(&s->shell);
+	s->state = SESSION_DEAD;
+	if (!s->is_opened) {
+		session_say_failed(s, why);
+		return;
+	}
+	session_drop_ahead(s);
+	int len = snprintf(text, sizeof(text),
+			   "hutch: the shell could not be started: %s: %s",
+			   exec_stage_name(why->stage), err_words((int)why->sys));
+	session_show(s, text, (size_t)len);
+	session_drop_command(s);
+	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
+}
+
+/* The first start uses the request's working directory, or fails; a later one tries
+ * these in order. */
+enum { PLACE_LAST, PLACE_FIRST, PLACE_ROOT, PLACES };
+
+static const char *place_of(const struct session *s)
+{
+	if (!s->is_opened || s->place == PLACE_FIRST)
+		return s->exec.cwd;
+	return s->place == PLACE_LAST && s->cwd && *s->cwd ? s->cwd
+	       : s->place == PLACE_ROOT		  ? "/"
+						  : s->exec.cwd;
+}
+
+/* Replaces the request's own environment by an owned copy, at the first change of a
+ * variable. */
+static void own_environment(struct session *s)
+{
+	if (s->exec_number)
+		return;
+	for (char *const *at = s->exec.env; *at; at++)
+		list_add(&s->env, *at);
+	list_add(&s->env, "="); /* makes `env.items` a list even if all is unset */
+	list_unset_env(&s->env, "");
+	free(s->exec.env);
+}
+
+void session_refresh(struct session *s)
+{
+	if (s->exec_number == s->variables->number)
+		return;
+	own_environment(s);
+	variables_apply(s->variables, &s->env);
+	s->exec.env = s->env.items;
+	s->exec_number = s->variables->number;
+}
+
+static struct shell_how how_of(const struct session *s)
+{
+	return (struct shell_how){ .exec = &s->exec, .cwd = place_of(s), .self = s->user,
+				   .cgroup = s->cgroup->procs, .is_bare = s->is_bare };
+}
+
+static void start(struct session *s, int64_t now)
+{
+	session_refresh(s);
+	const struct shell_how how = how_of(s);
+	struct failed why;
+
+	s->known = s->exec_number;
+	s->state = SESSION_STARTING;
+	s->is_put_off = s->everyone->is_traced;
+	if (s->is_put_off) {
+		s->start_due = now + 1; /* everyone_now() stands still until the pause
+					 * ends */
+		return;
+	}
+	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
+	if (shell_start(&s->shell, &how, &why) < 0)
+		cannot_start(s, &why);
+	else if (everyone_is_stopped(s->everyone))
+		(void)kill(s->shell.pid, SIGSTOP); /* in place of a stopped one that
+						    * died */
+}
+
+void session_start_late(struct session *s, int64_t now)
+{
+	const struct failed none = { EXEC_STAGE_EXECVE, ECANCELED };
+
+	if (s->everyone->is_ending)
+		cannot_start(s, &none);
+	else
+		start(s, now);
+}
+
+static void start_again(struct session *s, int64_t now)
+{
+	s->shell.pid = 0;
+	shell_done(&s->shell);
+	start(s, now);
+}
+
+static void begin_start(struct session *s, int64_t now)
+{
+	s->is_bare = false;
+	s->place = PLACE_LAST;
+	start(s, now);
+}
+
+/* The child reported that it failed before its execve. */
+static void start_failed(struct session *s, const struct failed *why, int64_t now)
+{
+	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
+			    s->place + 1 < PLACES && !s->everyone->is_ending;
+
+	if (!is_elsewhere) {
+		cannot_start(s, why);
+		return;
+	}
+	s->place++;
+	start_again(s, now);
+}
+
+/* --- shells that a command began --------------------------------------------- */
+
+/* Gives back the descriptors that are no longer used. */
+static void count_fds(struct session *s)
+{
+	size_t used = shell_more_fds(&s->shell);
+
+	if (s->more_fds > used)
+		processes_release(s->processes, s->more_fds - used);
+	else if (s->more_fds < used && !processes_reserve(s->processes, used - s->more_fds)) {
+		inner_drop(&s->shell);
+		return;
+	}
+	s->more_fds = used;
+}
+
+/* The command that runs may have become, or begun, a shell that waits for a line.  To
+ * drive that shell, a process must be started, so during a pause the check is put off;
+ * its clock stands still until the pause ends. */
+static void look_for_inner(struct session *s, int64_t now)
+{
+	const struct shell_how how = how_of(s);
+
+	if (everyone_is_paused(s->everyone)) {
+		s->inner_due = now + 1;
+		return;
+	}
+	if (s->state != SESSION_RUNNING || s->everyone->is_ending ||
+	    terminal_is_by_line(&s->shell.terminal))
+		return;
+	s->screen.display.work += LOOK_WORK;
+	pid_t pid = inner_find(&s->shell, s->proc, &how);
+	if (pid > 0)
+		(void)inner_adopt(&s->shell, pid, &how);
+	count_fds(s);
+}
+
+void session_type_inner(struct session *s, int64_t now)
+{
+	const struct shell_how how = how_of(s);
+
+	s->inner_due = INT64_MAX;
+	if (!s->shell.coming.pid) {
+		look_for_inner(s, now);
+		return;
+	}
+	bool again = buffer_len(&s->ahead) > 0 || /* its output is not drawn yet */
+		     inner_type(&s->shell, s->proc, &how, &s->screen);
+
+	s->inner_due = again ? now + INNER_MS : INT64_MAX;
+	count_fds(s);
+}
+
+static void look_at_status(struct session *s, int64_t now)
+{
+	struct failed why;
+
+	if (s->shell.coming.pid) {
+		session_type_inner(s, now);
+		return;
+	}
+	enum spawn_state state = spawn_result(s->shell.status, &why);
+
+	if (state == SPAWN_PENDING)
+		return;
+	own_close(&s->shell.status);
+	if (state == SPAWN_FAILED)
+		start_failed(s, &why, now);
+}
+
+static void give(struct session *s, int64_t now)
+{
+	const struct bytes command = { s->pending, s->pending_len };
+
+	s->state = SESSION_RUNNING;
+	s->begun = now;
+	if (shell_run(&s->shell, command) < 0)
+		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
+}
+
+/* Gives the shell the variables that changed since it last knew, before the command.
+ * The script holds all of those changes. */
+static void set_variables(struct session *s, int64_t now)
+{
+	struct buffer script;
+
+	buffer_init(&script, SCRIPT_MAX);
+	script_write(&script, s->variables, s->known);
+	const struct bytes commands = { buffer_data(&script), buffer_len(&script) };
+	s->state = SESSION_SETTING;
+	s->start_due = now + SET_MS;
+	s->being_set = s->variables->number;
+	if (shell_set(&s->shell, commands) < 0)
+		(void)kill(s->shell.pid, SIGKILL); /* the next one has them */
+	buffer_done(&script);
+}
+
+/* The shell is ready, so a pending command can begin. */
+static void go_on(struct session *s, int64_t now)
+{
+	s->state = SESSION_READY;
+	if (!s->is_pending)
+		return;
+	if (s->known != s->variables->number && s->sets < SETS_MAX) {
+		set_variables(s, now);
+		return;
+	}
+	s->is_pending = false; /* the text is kept for begin_again() */
+	give(s, now);
+}
+
+static void be_ready(struct session *s, int64_t now)
+{
+	size_t max = DRAIN_MAX;
+
+	(void)session_read(s, &max, now); /* Discard start-up output; the session is still
+					   * starting. */
+	if (!s->is_opened)
+		session_say_started(s);
+	go_on(s, now);
+}
+
+/* A SIGINT that bash had not handled may have hit our script: then the script runs
+ * again. */
+static void end_setting(struct session *s, const struct shell_report *r, int64_t now)
+{
+	bool is_done = r->has_begun && r->status == 0;
+
+	s->sets = is_done ? 0 : s->sets + 1;
+	if (is_done)
+		s->known = s->being_set;
+	shell_settle(&s->shell);
+	go_on(s, now);
+}
+
+/* A SIGINT that bash had not handled, meant for an earlier command, hit this command
+ * before it did anything.  Therefore the command is given again, once. */
+static bool give_again(struct session *s, int64_t now)
+{
+	if (s->is_second || s->is_interrupted || s->action.kills)
+		return false;
+	s->is_second = true;
+	give(s, now);
+	return true;
+}
+
+/* Reads all that the terminal holds, which may take several turns.  False: there is
+ * more. */
+static bool drain(struct session *s, int64_t now)
+{
+	if (!s->is_draining)
+		s->drain_left = DRAIN_MAX;
+	s->is_draining = !session_read(s, &s->drain_left, now) && s->drain_left > 0;
+	return !s->is_draining;
+}
+
+static void go_on_reported(struct session *s, int64_t now)
+{
+	if (!drain(s, now))
+		return;
+	s->is_reported = false;
+	if (!s->has_begun) {
+		session_forget(s); /* a half of our own command line */
+		if (give_again(s, now))
+			return;
+	}
+	shell_settle(&s->shell);
+	end_command(s, s->status, SESSION_READY);
+}
+
+/* The command is over once all output that it printed before the report was read. */
+static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
+{
+	s->is_reported = true;
+	s->has_begun = r->has_begun;
+	s->status = r->status;
+	s->is_draining = false;
+	go_on_reported(s, now);
+}
+
+static void take_report(struct session *s, int64_t now)
+{
+	struct shell *sh = &s->shell;
+	const size_t depth = sh->depth;
+	struct shell_report r;
+
+	if (!shell_report(sh, &r))
+		return;
+	/* Each shell knows its own environment; a new inner shell knows as much as its
+	 * parent did. */
+	if (sh->depth > depth)
+		sh->outer[depth].known = s->known;
+	else if (sh->depth < depth)
+		s->known = sh->outer[sh->depth].known;
+	count_fds(s);
+	set_text(&s->cwd, r.cwd);
+	set_text(&s->python, r.python);
+	s->background = r.background;
+	if (s->state == SESSION_STARTING)
+		be_ready(s, now);
+	else if (s->state == SESSION_SETTING)
+		end_setting(s, &r, now);
+	else if (s->state == SESSION_RUNNING)
+		end_by_report(s, &r, now);
+}
+
+static uint32_t code_of(int status)
+{
+	return (uint32_t)(WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+					      : WEXITSTATUS(status));
+}
+
+static void died_starting(struct session *s, int64_t now)
+{
+	const struct failed no_shell = { EXEC_STAGE_EXECVE,
+					 s->everyone->is_ending ? ECANCELED : ENOEXEC };
+
+	if (s->shell.status >= 0)
+		look_at_status(s, now);
+	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
+		return; /* the failure was not execve's, and was handled */
+	if (s->is_bare || s->everyone->is_ending) {
+		cannot_start(s, &no_shell);
+		return;
+	}
+	s->is_bare = true; /* perhaps ~/.bashrc ended it */
+	start_again(s, now);
+}
+
+/* A command that was given to a dying shell has done nothing yet: it runs in another
+ * shell, once. */
+static bool begin_again(struct session *s, int64_t now)
+{
+	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
+	    s->everyone->is_ending || shell_has_begun(&s->shell))
+		return false;
+	s->is_second = s->is_pending = s->is_new = true;
+	shell_done(&s->shell);
+	begin_start(s, now);
+	return true;
+}
+
+/* Called until all output of a dead shell was read.  Until then the session keeps its
+ * state, but gives the dead shell no command; a command that arrives meanwhile runs in
+ * the next shell. */
+static void go_on_ending(struct session *s, int64_t now)
+{
+	const uint32_t status = s->is_reported ? s->status : code_of(s->ending);
+
+	if (!drain(s, now))
+		return;
+	s->is_ending = s->is_reported = false;
+	session_drop_ahead(s);
+	if (begin_again(s, now))
+		return;
+	shell_done(&s->shell);
+	if (s->state == SESSION_RUNNING)
+		end_command(s, status, SESSION_DEAD);
+	s->state = SESSION_DEAD;
+	if (!s->is_pending)
+		return;
+	s->is_new = true;
+	begin_start(s, now);
+}
+
+void session_reaped(struct session *s, int status, int64_t now)
+{
+	unpark(s);
+	s->shell.pid = 0;
+	if (s->state == SESSION_STARTING) {
+		died_starting(s, now);
+		return;
+	}
+	s->is_ending = true;
+	s->is_draining = false;
+	s->ending = status;
+	go_on_ending(s, now);
+}
+
+/* --- requests -------------------------------------------------------------- */
+
+/* A size above `max`, or no size at all, means `max`. */
+static unsigned limited(uint32_t size, unsigned max)
+{
+	return size > 1 && size < max ? size : max;
+}
+
+struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
+			    const struct session_world *world, int64_t now)
+{
+	struct session *s = mem_zeroed(1, sizeof(*s));
+	s->id = id;
+	s->request = request;
+	s->exec = *exec;
+	s->replies = world->replies;
+	s->user = world->user;
+	s->cgroup = world->cgroup;
+	s->everyone = world->everyone;
+	s->variables = world->variables;
+	s->processes = world->processes;
+	s->proc = world->proc;
+	s->key_due = s->inner_due = s->hit_due = INT64_MAX;
+	s->parked = -1;
+	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
+		    limited(exec->cols, SCREEN_COLS));
+	tape_init(&s->tape, world->tapes, exec->argv[1]);
+	begin_start(s, now);
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	unpark(s);
+	session_forget(s); /* uses the label in `request` */
+	session_drop_ahead(s);
+	shell_done(&s->shell);
+	count_fds(s);
+	if (s->exec_number)
+		s->exec.env = NULL; /* `env` below owns it */
+	list_done(&s->env);
+	exec_done(&s->exec);
+	free(s->request);
+	free(s->pending);
+	free(s->cwd);
+	free(s->python);
+	free(s);
+}
+
+void session_command(struct session *s, struct bytes command, int64_t now)
+{
+	session_drop_command(s);
+	s->pending = mem_copy(command.data, command.len);
+	s->pending_len = command.len;
+	s->reports = 0;
+	s->is_second = s->is_interrupted = false;
+	s->is_pending = true;
+	s->sets = 0;
+	if (s->state == SESSION_READY && !s->is_ending)
+		go_on(s, now);
+	if (s->state != SESSION_DEAD)
+		return;
+	s->is_new = true;
+	begin_start(s, now);
+}
+
+/* --- poll ------------------------------------------------------------------ */
+
+/* Only a descriptor with events to wait for gets an entry; session_serve() relies on
+ * the order. */
+static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
+{
+	if (fd < 0 || !events)
+		return count;
+	fds[count] = (struct pollfd){ .fd = fd, .events = (short)events };
+	return count + 1;
+}
+
+/* No action waits for the session, and its shell has read all its input. */
+static bool is_idle(const struct session *s)
+{
+	const struct shell *sh = &s->shell;
+
+	return s->state == SESSION_READY && !s->action.id && !s->is_ending &&
+	       buffer_len(&s->ahead) == 0 && sh->status < 0 && sh->reports >= 0 &&
+	       sh->terminal.master >= 0 && buffer_len(&sh->typed) == 0;
+}
+
+void session_park(struct session *s, int epoll)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = s->id };
+
+	if (!is_idle(s)) {
+		unpark(s);
+		return;
+	}
+	if (s->parked >= 0 || epoll < 0)
+		return;
+	s->parked = epoll;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, s->shell.reports, &event) < 0 ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, s->shell.terminal.master, &event) < 0)
+		unpark(s);
+}
+
+void session_stir(struct session *s, int64_t now)
+{
+	size_t max = READ_PER_TURN;
+
+	unpark(s);
+	(void)session_read(s, &max, now);
+	if (s->shell.reports >= 0)
+		take_report(s, now);
+}
+
+size_t session_watch(struct session *s, struct pollfd *fds, bool is_full)
+{
+	const struct shell *sh = &s->shell;
+	s->is_waiting = (is_full || s->action.is_held) && session_is_streaming(s);
+	int reads = s->is_waiting ? 0 : POLLIN;
+	int writes = buffer_len(&sh->typed) > 0 ? POLLOUT : 0;
+
+	s->watched = 0;
+	if (s->state == SESSION_DEAD || s->parked >= 0 || s->is_ending || s->is_reported)
+		return 0;
+	s->watched = watch(fds, s->watched, sh->status, POLLIN);
+	s->watched = watch(fds, s->watched, sh->reports, POLLIN);
+	s->watched = watch(fds, s->watched, sh->terminal.master, reads | writes);
+	return s->watched;
+}
+
+static int happened(const struct session *s, const struct pollfd *fds, int fd)
+{
+	for (size_t i = 0; i < s->watched && fd >= 0; i++)
+		if (fds[i].fd == fd)
+			return fds[i].revents;
+	return 0;
+}
+
+bool session_has_more(const struct session *s)
+{
+	return s->is_ending || s->is_reported || (buffer_len(&s->ahead) > 0 && !s->is_waiting);
+}
+
+static void serve_output(struct session *s, int64_t now)
+{
+	size_t max = READ_PER_TURN;
+
+	if (s->work == 0 && s->state != SESSION_STARTING)
+		return; /* without new output no program can have printed a prompt */
+	(void)session_read(s, &max, now);
+	look_for_inner(s, now);
+}
+
+/* Goes on with an end that began when the session's work was spent.  False: there is
+ * none. */
+static bool go_on_with_end(struct session *s, int64_t now)
+{
+	if (s->is_ending)
+		go_on_ending(s, now);
+	else if (s->is_reported)
+		go_on_reported(s, now);
+	else
+		return false;
+	return true;
+}
+
+void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
+{
+	if (go_on_with_end(s, now))
+		return;
+	int status = happened(s, fds, s->shell.status);
+	int reports = happened(s, fds, s->shell.reports);
+	int master = happened(s, fds, s->shell.terminal.master);
+
+	if (status) {
+		look_at_status(s, now);
+		return; /* the shell may be another one now */
+	}
+	if (master & POLLOUT)
+		shell_type_more(&s->shell);
+	if (master & ~POLLOUT || session_has_more(s))
+		serve_output(s, now);
+	if (reports)
+		take_report(s, now);
+}

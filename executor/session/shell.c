@@ -1,0 +1,435 @@
+#include "executor/session/shell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "executor/process/spawn.h"
+#include "executor/process/user.h"
+#include "executor/session/shell_inner.h"
+#include "executor/session/shell_rc.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
+
+/* Room for the text, a prefix of ours and the 0 byte. */
+#define TEXT_ROOM (ACTION_TEXT_MAX + 256)
+/* Memory of a text beyond this is given back when the command has ended. */
+#define TEXT_KEEP (64u << 10)
+/* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
+#define REPORT_MAX (64u << 10)
+
+/* If the command was abandoned, bash undoes the redirections, too: the last one first,
+ * and no further one after one that fails (EBADF, beyond a lowered `ulimit -n`).  Then
+ * 0 still is the terminal, and bash would read its lines from there. */
+#define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
+/* The condition sets $? for the command, and no ERR trap sees it. */
+#define LINE							    \
+	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
+	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
+/* An empty line comes first: behind an unfinished quote bash 5.2 forgets the first
+ * token of the next line. */
+#define LATE_LINE								      \
+	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
+#define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
+
+/* --- start ---------------------------------------------------------------- */
+
+/* The shell's end of a pipe blocks, ours does not. */
+static int make_pipe(int ends[2], int ours)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	return fcntl(ends[ours], F_SETFL, O_NONBLOCK);
+}
+
+static void empty(struct shell *sh)
+{
+	*sh = (struct shell){ .status = -1, .terminal = { -1, -1 },
+			      .lines = -1, .text = -1, .reports = -1,
+			      .coming = { .lines = -1, .holder = -1 } };
+	buffer_init(&sh->reported, REPORT_MAX);
+	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
+}
+
+void shell_done(struct shell *sh)
+{
+	if (sh->reported.max == 0)
+		return; /* the zero object */
+	own_close(&sh->status);
+	terminal_close(&sh->terminal);
+	own_close(&sh->lines);
+	own_close(&sh->text);
+	own_close(&sh->reports);
+	inner_drop(sh);
+	while (sh->depth > 0)
+		own_close(&sh->outer[--sh->depth].lines);
+	buffer_done(&sh->reported);
+	buffer_done(&sh->typed);
+	empty(sh);
+}
+
+/* Typed input is not echoed: it is no output. */
+static int set_modes(struct shell *sh)
+{
+	if (tcgetattr(sh->terminal.slave, &sh->modes) < 0)
+		return -1;
+	sh->modes.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+	return tcsetattr(sh->terminal.slave, TCSANOW, &sh->modes);
+}
+
+struct ends {
+	int lines, reports, rc; /* owned; the shell's */
+};
+
+static int make_descriptors(struct shell *sh, struct ends *theirs, const struct exec *x,
+			    bool is_bare, const struct user *self)
+{
+	int lines[2] = { -1, -1 }, reports[2] = { -1, -1 };
+
+	if (user_open_terminal(self, x, &sh->terminal) < 0) {
+		sh->terminal = (struct terminal){ -1, -1 };
+		return -1;
+	}
+	int made = set_modes(sh) | make_pipe(lines, 1) | make_pipe(reports, 0);
+	sh->lines = lines[1];
+	sh->reports = reports[0];
+	theirs->lines = lines[0];
+	theirs->reports = reports[1];
+	sh->text = shell_rc_memfd("hutch-command", TEXT_ROOM, NULL);
+	theirs->rc = shell_rc_make(is_bare ? SHELL_RC_BARE : SHELL_RC_FIRST);
+	return made < 0 || sh->text < 0 || theirs->rc < 0 ? -1 : 0;
+}
+
+static int spawn_shell(struct shell *sh, const struct ends *theirs,
+		       const struct shell_how *how, const struct exec *x)
+{
+	const struct spawn_fd more[] = { { sh->terminal.slave, 60 },
+					 { sh->text, 61 },
+					 { theirs->reports, 62 },
+					 { theirs->rc, 63 } };
+	struct spawn s = { .exec = x,
+			   .self = how->self,
+			   .cgroup = how->cgroup,
+			   .stdio = { theirs->lines, sh->terminal.slave,
+				      sh->terminal.slave },
+			   .more = more,
+			   .more_count = ARRAY_LEN(more) };
+	pid_t pid = spawn_command(&s, &sh->status);
+
+	if (pid < 0)
+		return -1;
+	sh->pid = sh->leader = pid;
+	return 0;
+}
+
+static int fail(struct failed *ret, enum exec_stage stage)
+{
+	*ret = (struct failed){ .stage = stage, .sys = (uint32_t)(errno ? errno : EIO) };
+	return -1;
+}
+
+static int start(struct shell *sh, struct ends *theirs, const struct shell_how *how,
+		 const struct exec *x, struct failed *ret)
+{
+	if (make_descriptors(sh, theirs, x, how->is_bare, how->self) < 0)
+		return fail(ret, EXEC_STAGE_PTY);
+	if (spawn_shell(sh, theirs, how, x) < 0)
+		return fail(ret, EXEC_STAGE_FORK);
+	return 0;
+}
+
+/* The environment, with a TERM where it has none. */
+static struct list with_term(char *const *env)
+{
+	struct list all = { 0 };
+
+	for (; *env; env++)
+		list_add(&all, *env);
+	if (!list_get_env(&all, "TERM"))
+		list_addf(&all, "TERM=%s", terminal_kind());
+	return all;
+}
+
+int shell_start(struct shell *sh, const struct shell_how *how, struct failed *ret)
+{
+	char *argv[] = { how->exec->argv[0], (char *)"--noediting", (char *)"--rcfile",
+			 (char *)"/proc/self/fd/63", (char *)"-i", NULL };
+	struct exec mine = *how->exec;
+	struct ends theirs = { -1, -1, -1 };
+	struct list env = with_term(mine.env);
+
+	mine.argv = argv;
+	mine.env = env.items;
+	mine.cwd = how->cwd;
+	empty(sh);
+	errno = 0;
+	int started = start(sh, &theirs, how, &mine, ret);
+	own_close(&theirs.lines);
+	own_close(&theirs.reports);
+	own_close(&theirs.rc);
+	list_done(&env);
+	if (started < 0)
+		shell_done(sh);
+	return started;
+}
+
+/* --- a command ------------------------------------------------------------- */
+
+/* Undoes changes of the terminal by the last command, or by one in the background. */
+static int reset_terminal(struct shell *sh)
+{
+	struct termios now;
+
+	if (tcgetattr(sh->terminal.slave, &now) < 0)
+		return -1;
+	if (memcmp(&now, &sh->modes, sizeof(now)) != 0 &&
+	    tcsetattr(sh->terminal.slave, TCSANOW, &sh->modes) < 0)
+		return -1;
+	return tcflush(sh->terminal.slave, TCIFLUSH);
+}
+
+static int put_text(struct shell *sh, struct bytes command)
+{
+	char prefix[64] = "";
+	int prefix_len = sh->is_traced && !sh->is_silent ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
+						  sh->last_status)
+				       : 0;
+	const struct iovec parts[] = {
+		{ prefix, (size_t)prefix_len },
+		{ (void *)(uintptr_t)command.data, command.len },
+		{ (char *)"", 1 },
+	};
+
+	sh->prefix_len = (size_t)prefix_len;
+	sh->text_len = (size_t)prefix_len + command.len + 1;
+	if (sh->text_len > TEXT_ROOM)
+		return -1;
+	if (pwritev(sh->text, parts, ARRAY_LEN(parts), 0) != (ssize_t)sh->text_len)
+		return -1;
+	return 0;
+}
+
+static int give(struct shell *sh, struct bytes command)
+{
+	char lines[512];
+
+	if (lseek(sh->text, 0, SEEK_SET) < 0 || reset_terminal(sh) < 0 ||
+	    put_text(sh, command) < 0)
+		return -1;
+	sh->number = ++sh->issued;
+	sh->refused = 0;
+	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len; /* -1: a command of our
+								    * own */
+	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
+			   sh->number, prefix_len, sh->number, sh->number);
+	/* Less than PIPE_BUF: whole or not at all. */
+	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
+}
+
+int shell_run(struct shell *sh, struct bytes command)
+{
+	sh->is_silent = false;
+	return give(sh, command);
+}
+
+int shell_set(struct shell *sh, struct bytes script)
+{
+	sh->is_silent = true;
+	return give(sh, script);
+}
+
+/* The memfd's offset is shared by us and bash.  It shows that bash read the text; an
+ * empty pipe of lines does not, since a bash that is killed while it waits for lines
+ * still takes them: pipe_read() looks for data before signals. */
+bool shell_has_begun(const struct shell *sh)
+{
+	return sh->is_inner || lseek(sh->text, 0, SEEK_CUR) != 0;
+}
+
+void shell_ask_again(struct shell *sh)
+{
+	char line[80];
+	int len = snprintf(line, sizeof(line), LATE_LINE, sh->number);
+
+	/* A full pipe holds many of these already. */
+	(void)!write(sh->lines, line, (size_t)len);
+}
+
+bool shell_type(struct shell *sh, const void *data, size_t len)
+{
+	if (!buffer_append(&sh->typed, data, len))
+		return false;
+	shell_type_more(sh);
+	return true;
+}
+
+void shell_type_more(struct shell *sh)
+{
+	while (buffer_len(&sh->typed) > 0) {
+		ssize_t n = write(sh->terminal.master, buffer_data(&sh->typed),
+				  buffer_len(&sh->typed));
+		if (n <= 0)
+			return;
+		buffer_consume(&sh->typed, (size_t)n);
+	}
+}
+
+void shell_settle(struct shell *sh)
+{
+	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	buffer_done(&sh->typed);
+	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
+	if (sh->text_len > TEXT_KEEP)
+		(void)fallocate(sh->text, punch, 0, TEXT_ROOM); /* else: kept */
+	sh->text_len = 0;
+}
+
+/* --- reports --------------------------------------------------------------- */
+
+enum { NUMBER, STATUS, FLAGS, BACKGROUND, CWD, PYTHON, FIELDS };
+
+struct parsed {
+	const char *field[FIELDS];
+	size_t used;
+};
+
+/* 1: a whole report is at `at`.  0: the end is missing.  -1: this is no report. */
+static int parse(const char *at, size_t len, struct parsed *ret)
+{
+	static const char letters[FIELDS] = { 'n', 's', 'f', 'b', 'd', 'p' };
+	size_t used = 0;
+
+	for (int i = 0; i < FIELDS; i++) {
+		if (used == len)
+			return 0;
+		if (at[used] != letters[i])
+			return -1;
+		const char *end = memchr(at + used, 0, len - used);
+		if (!end)
+			return 0;
+		ret->field[i] = at + used + 1;
+		used = (size_t)(end - at) + 1;
+	}
+	ret->used = used;
+	return 1;
+}
+
+/* Drops the bytes in front of the next possible report. */
+static bool find_begin(struct buffer *b)
+{
+	const uint8_t *at = buffer_data(b);
+	const uint8_t *found = at ? memmem(at, buffer_len(b), "\0\0n", 3) : NULL;
+
+	if (!found) {
+		size_t len = buffer_len(b);
+		buffer_consume(b, len > 2 ? len - 2 : 0);
+		return false;
+	}
+	buffer_consume(b, (size_t)(found - at));
+	return true;
+}
+
+static bool as_number(const char *text, uint32_t max, uint32_t *ret)
+{
+	uint64_t v = 0;
+
+	for (; *text >= '0' && *text <= '9' && v <= max; text++)
+		v = v * 10 + (uint64_t)(*text - '0');
+	if (*text || v > max)
+		return false;
+	*ret = (uint32_t)v;
+	return true;
+}
+
+static const char *as_path(const char *text, size_t len)
+{
+	return len < 4096 ? text : "";
+}
+
+/* The number belongs to the running command, to an outer command that began a shell and
+ * now has ended, or to a shell that is about to be driven. */
+static bool is_awaited(struct shell *sh, uint32_t number)
+{
+	if (number == sh->number)
+		return true;
+	if (sh->coming.pid && number == sh->coming.number) {
+		inner_enter(sh);
+		return true;
+	}
+	for (size_t i = sh->depth; i-- > 0;)
+		if (number == sh->outer[i].number) {
+			inner_leave(sh, i);
+			return true;
+		}
+	return false;
+}
+
+/* True if the report is about the command that runs. */
+static bool read_report(struct shell *sh, const struct parsed *p,
+			struct shell_report *ret)
+{
+	char *python = (char *)(uintptr_t)p->field[PYTHON];
+	size_t python_len = strlen(python);
+	struct shell_report r = { .cwd = as_path(p->field[CWD], strlen(p->field[CWD])) };
+	uint32_t number;
+
+	if (!as_number(p->field[NUMBER], UINT32_MAX, &number) ||
+	    !as_number(p->field[STATUS], 255, &r.status) ||
+	    !as_number(p->field[BACKGROUND], INT32_MAX, &r.background) ||
+	    !is_awaited(sh, number))
+		return false;
+	if (python_len > 0 && python[python_len - 1] == '\n')
+		python[--python_len] = '\0';
+	r.python = as_path(python, python_len);
+	r.has_begun = !strchr(p->field[FLAGS], '!');
+	if (!sh->is_silent) {
+		sh->is_traced = strchr(p->field[FLAGS], 'x') != NULL;
+		sh->last_status = r.status;
+	}
+	*ret = r;
+	return true;
+}
+
+/* *ret borrows bytes that stay in `reported` after they were consumed. */
+static bool take_report(struct shell *sh, struct shell_report *ret)
+{
+	while (find_begin(&sh->reported)) {
+		struct parsed p;
+		int whole = parse((const char *)buffer_data(&sh->reported) + 2,
+				  buffer_len(&sh->reported) - 2, &p);
+		if (whole == 0)
+			return false;
+		bool is_it = whole > 0 && read_report(sh, &p, ret);
+		buffer_consume(&sh->reported, whole > 0 ? 2 + p.used : 2);
+		if (is_it)
+			return true;
+	}
+	return false;
+}
+
+bool shell_report(struct shell *sh, struct shell_report *ret)
+{
+	uint8_t *to = buffer_reserve(&sh->reported, 4096);
+
+	if (!to) { /* no report is that long */
+		buffer_done(&sh->reported);
+		buffer_init(&sh->reported, REPORT_MAX);
+		to = buffer_reserve(&sh->reported, 4096);
+	}
+	ssize_t n = read(sh->reports, to, 4096);
+	/* No process has the pipe open to report any more: an `exec` closed it, or the
+	 * shell died, which SIGCHLD tells us. */
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		own_close(&sh->reports);
+	if (n <= 0)
+		return false;
+	buffer_added(&sh->reported, (size_t)n);
+	return take_report(sh, ret);
+}

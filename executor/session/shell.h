@@ -1,0 +1,162 @@
+/* shell -- drives one bash on a terminal of the sandbox's own.
+ *
+ * Theory of operation.  The bash is interactive (`-i`: job control, ^C goes back to it,
+ * a syntax error does not end it), but it does not read its commands from the terminal.
+ * It inherits, beside the terminal as 1 and 2:
+ *
+ *   0	  a pipe of lines, which we write and bash itself reads
+ *   60	  the terminal once more: it becomes a command's 0
+ *   61	  a sealed memfd of fixed size: the command's text and a 0 byte
+ *   62	  a pipe for reports, which we read
+ *   63	  the start-up file (`--rcfile`), a sealed memfd
+ *
+ * A command is two lines in one write.  The first line reads the text into a variable,
+ * evaluates it, with the terminal as 0 and without 60 to 62, restores the parts of the
+ * prompt that a command may have changed, and reports.  If it was abandoned on the way
+ * (^C, `${x?}`), bash reads the second line, which then reports.  So a report comes
+ * whatever a command did to PS1, PROMPT_COMMAND, traps or the terminal's modes; typed
+ * bytes that were not read are never taken for a command; text of any length comes
+ * through no line discipline; an `exec < FILE` lasts for its own command.  There is no
+ * loop and no function around the command, so `break`, `return`, `declare` and `exit`
+ * do the same as at a prompt.
+ *
+ * A command that lowers `ulimit -n` to 62 or less takes 60 to 62 from the shell, since
+ * bash cannot put them back behind it.  Such a shell says so and exits, before it reads
+ * another line.
+ *
+ * PROMPT_COMMAND and a line typed to the terminal were rejected: a command that sets
+ * PROMPT_COMMAND and is then abandoned leaves a shell that waits for its terminal and
+ * never reports again.
+ *
+ * A report is NUL NUL and these texts, each with a letter before it and a NUL behind: n
+ * the command's number, s status, f $-, b $!, d the working directory, p the python on
+ * PATH.  Commands can find the pipe by /proc/$$/fd and write to it: a forged report
+ * ends a command early, for its reader, and has no other effect.
+ *
+ * SIGINT may come while bash reads the first line: bash forgets the part that it has
+ * read, and the rest of the line is a syntax error (an `else` without its `if`), never
+ * a command.  SIGINT may also come while bash reads the text, and then bash evaluates
+ * nothing of the text.  Either is reported by `!` in f.  SIGINT may also hit the line
+ * that reports.  Therefore the caller that sends a SIGINT adds another such line
+ * (shell_ask_again). */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <termios.h>
+
+#include "base/buffer.h"
+#include "executor/process/terminal.h"
+
+struct bytes;
+struct exec;
+struct failed;
+struct user;
+
+/* Descriptors that a shell takes: both ends of the terminal, two pipes, a memfd, and
+ * the pipe that reports its execve. */
+#define SHELL_FDS 6
+/* Entries for poll(2). */
+#define SHELL_POLL_STATUS  0
+#define SHELL_POLL_REPORTS 1
+#define SHELL_POLL_MASTER  2
+#define SHELL_POLLS	   3
+
+/* Shells nested deeper than this are treated like any other program. */
+#define SHELL_DEPTH 16
+
+/* A bash that reads our lines, or did until one of its commands became the shell that
+ * is driven. */
+struct shell_level {
+	int lines;	 /* owned */
+	pid_t pid;
+	uint32_t number; /* of its last command */
+	uint32_t last_status;
+	bool is_traced;
+	bool is_inner;	/* a command began it, not the executor */
+	uint64_t known; /* for the owner (session.c) to store and find again */
+};
+
+/* A bash that is about to be driven (shell_inner.h). */
+struct shell_coming {
+	pid_t pid;    /* 0: none */
+	int lines;    /* owned; -1: none */
+	int holder;   /* owned; -1: none.  Closing it ends the process that holds the
+		       * other descriptors */
+	pid_t holder_pid;
+	bool has_holder; /* the holder's execve has succeeded */
+	uint32_t number;
+};
+
+struct shell {
+	pid_t pid;	/* 0: there is none */
+	int status;	/* owned; until execve is decided (spawn.h) */
+	struct terminal terminal; /* owned */
+	struct termios modes;	  /* as every command finds the terminal */
+	int lines, text, reports; /* owned */
+	struct buffer reported;	  /* the beginning of a report */
+	struct buffer typed;	  /* bytes for the terminal, which it had no room for */
+	uint32_t number;	  /* of the last command; 0: starting */
+	uint32_t issued;	  /* the last number that any shell was given */
+	struct shell_level outer[SHELL_DEPTH]; /* the shells around the one that is
+					        * driven */
+	size_t depth;			       /* how many of `outer` are in use */
+	pid_t leader;		    /* the shell that is driven */
+	bool is_inner;		    /* a command began it, not the executor */
+	struct shell_coming coming;
+	pid_t refused; /* a shell that could not be driven, or not twice */
+	size_t text_len;	  /* of the last command, as it is in the memfd */
+	size_t prefix_len;	  /* of our own text in front of the command */
+	uint32_t last_status;
+	bool is_traced; /* `set -x` is on, for commands */
+	bool is_silent; /* the last command was one of our own (shell_set) */
+};
+
+/* How many descriptors the shell takes beyond SHELL_FDS. */
+size_t shell_more_fds(const struct shell *sh);
+
+struct shell_report {
+	uint32_t status, background;
+	bool has_begun; /* false: SIGINT came before the command did anything */
+	const char *cwd, *python; /* borrowed until the next call */
+};
+
+/* How a shell is started; all borrowed. */
+struct shell_how {
+	const struct exec *exec; /* of its argv only the first is used: a bash */
+	const char *cwd;
+	const struct user *self;
+	int cgroup;   /* the cgroup.procs that the shell enters, or -1 */
+	bool is_bare; /* without ~/.bashrc */
+};
+
+/* Starts the shell, which is ready when its first report comes.  -1: *ret says what
+ * failed. */
+int shell_start(struct shell *sh, const struct shell_how *how, struct failed *ret);
+/* Closes and frees all; does not end the process. */
+void shell_done(struct shell *sh);
+
+/* Runs a command; the shell must be ready.  -1: the shell cannot be driven any more. */
+int shell_run(struct shell *sh, struct bytes command);
+
+/* Runs commands of our own (script.h): `$?`, and the state of `set -x`, stay as they
+ * are. */
+int shell_set(struct shell *sh, struct bytes script);
+
+/* After the shell's death: false if it never read the last command's text. */
+bool shell_has_begun(const struct shell *sh);
+
+/* After a SIGINT: gives another line that reports, unless the command was reported
+ * already. */
+void shell_ask_again(struct shell *sh);
+
+/* Types to the running program.  False: too many typed bytes wait to be read. */
+bool shell_type(struct shell *sh, const void *data, size_t len);
+/* Writes bytes to the terminal that it had no room for before. */
+void shell_type_more(struct shell *sh);
+
+/* Reads reports.  True: the last command's report has come. */
+bool shell_report(struct shell *sh, struct shell_report *ret);
+
+/* Forgets typed bytes that were not read, and gives the memory of a large text back. */
+void shell_settle(struct shell *sh);

@@ -1,0 +1,188 @@
+#include "executor/session/shell_rc.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+/* Lost descriptors of the shell cannot be put back, and without them every later
+ * command would hang.  Therefore the shell ends, with the command's code where that is
+ * known.  The second `exit` is for stopped jobs: the first only warns of them.
+ * __hutch_lost checks the descriptors itself, since SIGINT may leave nothing of our
+ * line but this call. */
+#define LOST								      \
+	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
+	" 63 takes them; set it in a subshell instead)"
+
+/* A text is evaluated only if `read` came to its end: a part of a command can be
+ * another command.  Every word that could be an alias or a function of the user's is
+ * quoted, or read before ~/.bashrc.  Only conditions and assignments may fail, so that
+ * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text would
+ * become part of every environment.  Variables that may be readonly are assigned last,
+ * since a failing assignment would abandon the function. */
+#define RC_IN(text)							      \
+	"__hutch_in() {\n"						      \
+	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
+	" then __hutch_begun=$2; else __hutch_command=; fi\n"		      \
+	" \\builtin export -n __hutch_command\n"			      \
+	" [[ $3 == -* || -z $__hutch_command ]] || __hutch_note \"$3\"\n"	      \
+	" \\builtin return \"$1\"\n"					      \
+	"}\n"
+/* Puts a command of the agent's into `history`, as a typed line would be; `fc` is left
+ * out, since it would find itself.
+ *
+ * A command that may set a trap on DEBUG: such a trap runs before each simple command,
+ * ours as well, so it is set with a condition.  The function `trap` that does so exists
+ * only while such a command runs.  It is traced (declare -ft), or bash would put the
+ * old trap back behind it. */
+#define RC_NOTE								      \
+	"__hutch_note() {\n"						      \
+	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
+	" [[ ${#1} -gt 65536 || $1 == fc?([[:blank:]]*) ]] ||"		      \
+	" \\builtin history -s -- \"$1\" || \\builtin :\n"		      \
+	" [[ $__hutch_command != *DEBUG* ]] || __hutch_traps\n"		      \
+	"}\n"								      \
+	"__hutch_traps() {\n"						      \
+	" ! \\builtin declare -F trap >/dev/null || \\builtin return 0\n"	      \
+	" __hutch_trapped=1\n"						      \
+	" \\builtin export -n __hutch_trapped\n"			      \
+	" trap() {\n"							      \
+	"  \\builtin local IFS=' '\n"					      \
+	"  if [[ $# -lt 2 || $1 == -[lp]* || \" $* \" != *\" DEBUG \"* ]]\n"     \
+	"  then \\builtin trap \"$@\"; \\builtin return; fi\n"		      \
+	"  [[ $1 != -- ]] || \\builtin shift\n"			      \
+	"  case $1 in\n"						      \
+	"  -|'') \\builtin trap -- \"$@\" ;;\n"			      \
+	"  *)\n"							      \
+	"   \\builtin printf -v __hutch_trap %q \"$1\"\n"		      \
+	"   \\builtin export -n __hutch_trap\n"			      \
+	"   \\builtin trap -- \"case \\${FUNCNAME-}=\\$BASH_COMMAND in"	      \
+	" *__hutch_*|trap=*) ;; *) \\\\builtin eval $__hutch_trap ;; esac\""   \
+	" \"${@:2}\" ;;\n"						      \
+	"  esac\n"							      \
+	" }\n"								      \
+	" \\builtin declare -ft trap\n"				      \
+	"}\n"
+#define RC_HEAD								      \
+	"__hutch_trace() { \\builtin set -x; \\builtin return \"$1\"; }\n"     \
+	"__hutch_lost() {\n"						      \
+	" [[ -t 0 ]] || ! { :; } >&62 || \\builtin return 0\n"		      \
+	" \\builtin printf 'hutch: %s\\n' \"" LOST "\"\n"			      \
+	" \\builtin exit \"$1\" || \\builtin exit \"$1\"\n"			      \
+	"}\n"								      \
+	"__hutch_out() {\n"						      \
+	" [[ ! -t 0 ]] || __hutch_lost \"$1\"\n"			      \
+	" [[ ${__hutch_begun-} == \"$2\" ]] ||"				      \
+	" \\builtin set -- 130 \"$2\" \"!$3\"\n"			      \
+	" __hutch_done=$2 __hutch_cwd=${PWD-}\n"			      \
+	" \\builtin set +xv +o history\n"				      \
+	" [[ -z ${__hutch_trapped-} ]] || \\builtin unset -f trap\n"	      \
+	" __hutch_trapped=\n"						      \
+	" {\n"								      \
+	"  \\builtin printf '\\0\\0n%s\\0s%s\\0f%s\\0b%s\\0d%s\\0p'"	      \
+	" \"$2\" \"$1\" \"$3\" \"${!-}\" \"${__hutch_cwd:0:4095}\"\n" \
+	"  \\builtin type -P python\n"					      \
+	"  \\builtin printf '\\0'\n"					      \
+	" } >&62 || __hutch_lost \"$1\"\n"				      \
+	" __hutch_command=\n"						      \
+	" \\builtin export -n __hutch_done __hutch_begun\n"		      \
+	" \\builtin export -n __hutch_command __hutch_cwd\n"		      \
+	" \\builtin unset PROMPT_COMMAND\n"				      \
+	" PS1= PS2= PS0=\n"						      \
+	"}\n"								      \
+	"__hutch_late() {\n"						      \
+	" [[ ${__hutch_done-} != \"$2\" ]] || \\builtin return 0\n"	      \
+	" __hutch_out \"$@\"\n"						      \
+	"}\n"
+#define RC_ENV								      \
+	"__hutch_set() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\" &&\n"	      \
+	" \\builtin export \"$1=$2\"\n"					      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_unset() {\n"						      \
+	" \\builtin unset -n \"$1\" && \\builtin unset -v \"$1\"\n"	      \
+	"} 2>/dev/null\n"						      \
+	"__hutch_kept() {\n"						      \
+	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
+	" \"$1\" || \\builtin return 0\n"				      \
+	"}\n"
+/* Like the reference: git's output comes whole, and waits for no key.  The alias is
+ * defined before ~/.bashrc, which may override it. */
+#define RC_GIT "\\builtin alias git='git --no-pager'\n"
+#define RC_USER "if [[ -r ~/.bashrc ]]; then __hutch_traps; . ~/.bashrc </dev/null; fi\n"
+/* A function, so that a trap on DEBUG from ~/.bashrc sees only the call. */
+#define RC_TAIL								      \
+	"__hutch_tail() {\n"						      \
+	" \\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
+	" \\builtin set +o history +H +x +v\n"				      \
+	" \\builtin shopt -u checkwinsize\n"				      \
+	" \\command exec 63<&-\n"					      \
+	"}\n"
+#define RC_READY							      \
+	"__hutch_tail\n"						      \
+	"__hutch_begun=0\n"						      \
+	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
+
+/* For an interactive bash that a command began: a line typed at its prompt reads this
+ * file (shell_inner.h) with the pid of the holder, the report's number, how many rows
+ * above the cursor that line began, and in which column the prompt ended.  A memfd that
+ * is opened by name has an offset of its own, so the text is opened for each command.
+ *
+ * The prompt, and the line that was typed behind it, are erased row by row: a whole
+ * terminal that is erased at once would be kept as output (screen_control.c).  Text
+ * between `\001` and `\002` in a prompt has no width. */
+#define RC_INNER							      \
+	"__hutch_status=$?\n"						      \
+	"[[ -r /proc/$1/fd/60 && -w /proc/$1/fd/62 ]] || \\builtin return\n" \
+	"__hutch_erase() {\n"						      \
+	" \\builtin local p= n\n"					      \
+	" ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)) ||"	      \
+	" \\builtin eval 'p=${PS1@P}'\n"				      \
+	" while [[ $p == *$'\001'*$'\002'* ]]\n"			      \
+	" do p=${p%%$'\001'*}${p#*$'\002'}; done\n"			      \
+	" n=${p//[!$'\n']/}\n"						      \
+	" p=$((${#n} || $2 < ${#p} ? 0 : $2 - ${#p}))\n"		      \
+	" n=$(($1 + ${#n}))\n"						      \
+	" while ((n-- > 1)); do \\builtin printf '\\e[A\\r\\e[K'; done\n"	      \
+	" \\builtin printf '\\e[A\\e[%dG\\e[K' $((p + 1))\n"		      \
+	"}\n"								      \
+	"{ __hutch_erase \"$3\" \"$4\" >&0; } 2>/dev/null\n"		      \
+	"\\builtin unset -f __hutch_erase\n"				      \
+	"[[ $(HISTTIMEFORMAT= \\builtin history 1) != *\"/proc/$1/fd/63 \"* ]] ||" \
+	" \\builtin history -d -1 2>/dev/null\n"			      \
+	"\\command exec 60<&0 61</proc/$1/fd/61 62>/proc/$1/fd/62"	      \
+	" 0</proc/$1/fd/60\n"
+#define RC_INNER_READY							      \
+	"__hutch_tail\n"						      \
+	"__hutch_begun=$2\n"						      \
+	"{ __hutch_out $__hutch_status \"$2\" $-; } 2>/dev/null || __hutch_lost 1\n"
+
+int shell_rc_memfd(const char *name, size_t len, const char *content)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+	AUTO_CLOSE int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, (off_t)len) < 0)
+		return -1;
+	if (content && pwrite(fd, content, len, 0) != (ssize_t)len)
+		return -1;
+	if (fcntl(fd, F_ADD_SEALS, seals | (content ? F_SEAL_WRITE : 0)) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+#define FIRST RC_IN("-u 61") RC_NOTE RC_HEAD RC_ENV RC_TAIL RC_GIT
+
+int shell_rc_make(enum shell_rc kind)
+{
+	static const char *const texts[] = {
+		[SHELL_RC_FIRST] = FIRST RC_USER RC_READY,
+		[SHELL_RC_BARE] = FIRST RC_READY,
+		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61") RC_NOTE RC_HEAD RC_ENV RC_TAIL
+			RC_INNER_READY,
+	};
+
+	return shell_rc_memfd("hutch-shell", strlen(texts[kind]), texts[kind]);
+}

@@ -1,0 +1,84 @@
+/* display -- the content of a terminal, and the lines that scrolled out of it.
+ *
+ * There are two sheets, of which full-screen programs draw on the second (the alternate
+ * screen), and the lines that scrolled up out of the first.  Memory follows the text:
+ * nothing while the display is empty, at most DISPLAY_CELLS for the sheets and
+ * SCROLLBACK_ROOM for the lines.
+ *
+ * display_take() returns the text that is new to a reader who has read everything up to
+ * the last call: from that place on, or from the first line that has changed. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "executor/terminal/scrollback.h"
+#include "executor/terminal/sheet.h"
+#include "executor/terminal/told.h"
+
+/* 1000 columns by 1000 rows of characters that are not ASCII. */
+#define DISPLAY_CELLS (8u << 20)
+
+/* The limit of one report's text.  A report may be a row longer, and may begin within a
+ * character, which the caller removes. */
+#define DISPLAY_TEXT_MAX ((4u << 20) + 64)
+
+/* Drawing is counted as work, so that a turn of the executor's loop can end in the
+ * middle of it.  A unit is a row that is read or moved, or this many cells, which takes
+ * some nanoseconds. */
+#define DISPLAY_UNIT_CELLS 8
+
+struct display {
+	unsigned rows, cols;
+	size_t budget; /* bytes that rows may still take */
+	uint64_t work; /* units so far, since the display was made */
+	struct sheet sheets[2]; /* owned */
+	struct told told[2];	/* owned; of each sheet */
+	bool is_second;
+	struct scrollback back;
+	uint64_t told_to; /* the place in `back` up to which all was reported */
+	bool is_changed;  /* text that was reported there has changed */
+};
+
+/* Text of the display; lines that the right margin had divided are joined. */
+struct display_text {
+	uint8_t *bytes; /* the caller frees it */
+	size_t len;
+	uint64_t lost; /* bytes in front of it that were not kept, or were beyond the
+		        * limit */
+};
+
+/* The struct must not be moved afterwards. */
+void display_init(struct display *d, unsigned rows, unsigned cols);
+/* Empties the display and frees all memory; its work is counted on. */
+void display_clear(struct display *d);
+
+void display_put_ascii(struct display *d, unsigned row, unsigned col,
+		       const uint8_t *text, size_t len);
+void display_put_cells(struct display *d, unsigned row, unsigned col,
+		       const uint64_t *cells, size_t len);
+void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
+		 unsigned width);
+/* As row_char(). */
+size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4]);
+/* Whether the line continues in the next row. */
+void display_set_wrap(struct display *d, unsigned row, bool wraps);
+
+/* Erases the cells of these rows from `col` to before `end`. */
+void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
+		   unsigned end);
+/* As row_shift() and sheet_scroll(). */
+void display_shift(struct display *d, unsigned row, unsigned col, int by);
+void display_scroll(struct display *d, unsigned top, unsigned bottom, int by);
+/* The same; rows that leave the first sheet at its top are kept in `back`. */
+void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by);
+
+/* Moves the content of the first sheet to `back`, as when a program clears the
+ * screen. */
+void display_put_away(struct display *d);
+/* Drops the lines in `back`. */
+void display_forget(struct display *d);
+void display_choose(struct display *d, bool is_second);
+
+/* The new text, which then counts as reported. */
+struct display_text display_take(struct display *d);

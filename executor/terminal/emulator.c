@@ -1,0 +1,247 @@
+#include "executor/terminal/emulator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vterm.h>
+
+#include "base/mem.h"
+#include "executor/terminal/display.h"
+
+/* Limit of bytes in characters that did not move the cursor.  Most are combining
+ * characters, each of which the library keeps and draws again with all before it, even
+ * if the cursor was elsewhere meanwhile. */
+#define STILL_MAX 32
+
+/* The library's own work, in units of display.h: for each call, for each character, and
+ * for each row of a new emulator. */
+#define CALL_WORK  64
+#define GLYPH_WORK 8
+#define ROW_WORK   4
+
+struct emulator {
+	VTerm *vt;	   /* owned */
+	VTermState *state; /* owned by `vt` */
+	struct display *display; /* borrowed */
+	struct buffer answers;
+	VTermPos next;	/* where the next character goes, if it does not wrap */
+	bool keeps;	/* rows that scroll up are kept */
+	bool is_mute;	/* nothing is drawn */
+	bool is_at_margin;
+	unsigned still;
+};
+
+/* --- callbacks of the library ------------------------------------------------ */
+
+static size_t count_chars(const uint32_t *chars)
+{
+	size_t n = 0;
+
+	while (chars[n])
+		n++;
+	return n;
+}
+
+/* A character that is drawn not where it was expected, but at the left of the next row,
+ * has wrapped. */
+static void note_wrap(struct emulator *m, VTermPos pos)
+{
+	if (pos.col == 0 && m->next.col > 0 && pos.row == m->next.row + 1)
+		display_set_wrap(m->display, (unsigned)m->next.row, true);
+}
+
+static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
+{
+	struct emulator *m = user;
+	const struct display *d = m->display;
+	int end = pos.col + info->width;
+
+	m->display->work += GLYPH_WORK;
+	if (m->is_mute || pos.row < 0 || (unsigned)pos.row >= d->rows || pos.col < 0 ||
+	    end < pos.col || (unsigned)end > d->cols)
+		return 1;
+	note_wrap(m, pos);
+	m->next = (VTermPos){ .row = pos.row, .col = end };
+	m->is_at_margin = (unsigned)end == d->cols;
+	/* Width 0 is a combining character without one before it. */
+	if (info->width < 1 || info->width > 2)
+		return 1;
+	display_put(m->display, (unsigned)pos.row, (unsigned)pos.col,
+		    row_cell(info->chars, count_chars(info->chars)),
+		    (unsigned)info->width);
+	return 1;
+}
+
+static unsigned rows_of(VTermRect r)
+{
+	return r.end_row > r.start_row ? (unsigned)(r.end_row - r.start_row) : 0;
+}
+
+static bool is_inside(const struct emulator *m, VTermRect r)
+{
+	return r.start_row >= 0 && r.start_col >= 0 && r.start_row < r.end_row &&
+	       r.start_col < r.end_col && (unsigned)r.end_row <= m->display->rows &&
+	       (unsigned)r.end_col <= m->display->cols;
+}
+
+static int erase(VTermRect r, int selective, void *user)
+{
+	struct emulator *m = user;
+
+	(void)selective;
+	m->display->work += rows_of(r); /* the library has changed its entry for each
+					 * row */
+	if (!m->is_mute && is_inside(m, r))
+		display_erase(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
+			      (unsigned)r.start_col, (unsigned)r.end_col);
+	return 1;
+}
+
+/* Moves rows of full width up or down; or, in one row, moves the cells up to the right
+ * margin sideways. */
+static int scroll_rect(VTermRect r, int downward, int rightward, void *user)
+{
+	struct emulator *m = user;
+	bool is_full = r.start_col == 0 && (unsigned)r.end_col == m->display->cols;
+
+	m->display->work += rows_of(r) / 16; /* the library has moved its entries for
+					      * these rows */
+	if (m->is_mute || !is_inside(m, r))
+		return 1;
+	if (rightward != 0 && r.end_row == r.start_row + 1)
+		display_shift(m->display, (unsigned)r.start_row, (unsigned)r.start_col,
+			      -rightward);
+	else if (rightward == 0 && is_full && m->keeps)
+		display_scroll_up(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
+				  downward);
+	else if (rightward == 0 && is_full)
+		display_scroll(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
+			       downward);
+	if (rightward == 0 && m->next.row >= r.start_row && m->next.row < r.end_row)
+		m->next.row -= downward;
+	return 1;
+}
+
+static int set_property(VTermProp prop, VTermValue *value, void *user)
+{
+	struct emulator *m = user;
+
+	if (prop == VTERM_PROP_ALTSCREEN)
+		display_choose(m->display, value->boolean);
+	return 1;
+}
+
+static void say(const char *bytes, size_t len, void *user)
+{
+	struct emulator *m = user;
+
+	(void)buffer_append(&m->answers, bytes, len); /* full: the program does not
+						       * read */
+}
+
+static const VTermStateCallbacks callbacks = {
+	.putglyph = put_glyph,
+	.scrollrect = scroll_rect,
+	.erase = erase,
+	.settermprop = set_property,
+};
+
+/* --- input of the library ---------------------------------------------------- */
+
+struct emulator *emulator_new(struct display *d)
+{
+	struct emulator *m = mem_zeroed(1, sizeof(*m));
+
+	m->display = d;
+	d->work += ROW_WORK * d->rows;
+	m->vt = mem_or_abort(vterm_new((int)d->rows, (int)d->cols));
+	m->state = mem_or_abort(vterm_obtain_state(m->vt));
+	buffer_init(&m->answers, EMULATOR_ANSWERS);
+	vterm_set_utf8(m->vt, 1);
+	vterm_state_reset(m->state, 1);
+	vterm_state_set_callbacks(m->state, &callbacks, m);
+	vterm_output_set_callback(m->vt, say, m);
+	return m;
+}
+
+void emulator_free(struct emulator *m)
+{
+	if (!m)
+		return;
+	vterm_free(m->vt);
+	buffer_done(&m->answers);
+	free(m);
+}
+
+static VTermPos cursor(const struct emulator *m)
+{
+	VTermPos pos;
+
+	vterm_state_get_cursorpos(m->state, &pos);
+	return pos;
+}
+
+void emulator_control(struct emulator *m, const char *bytes, size_t len,
+		      unsigned effects)
+{
+	VTermPos before = cursor(m);
+
+	m->keeps = effects & EMULATOR_KEEPS;
+	vterm_input_write(m->vt, bytes, len);
+	VTermPos after = cursor(m);
+	/* The library searches tab stops column by column. */
+	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
+	if (effects & EMULATOR_MOVES || after.row != before.row || after.col != before.col)
+		m->is_at_margin = false;
+}
+
+/* Draws an invisible character elsewhere, so that the library combines what follows
+ * with that one. */
+static void forget_combined(struct emulator *m)
+{
+	char home[] = "\x1b[1;1Hx", back[32];
+	VTermPos pos = cursor(m);
+	int len = snprintf(back, sizeof(back), "\x1b[%d;%dH", pos.row + 1, pos.col + 1);
+
+	m->is_mute = true;
+	m->display->work += 2 * CALL_WORK;
+	vterm_input_write(m->vt, home, sizeof(home) - 1);
+	vterm_input_write(m->vt, back, (size_t)len);
+	m->is_mute = m->is_at_margin = false;
+	m->still = 0;
+}
+
+void emulator_text(struct emulator *m, const char *bytes, size_t len)
+{
+	VTermPos before = cursor(m);
+
+	if (m->still >= STILL_MAX)
+		forget_combined(m);
+	m->keeps = true;
+	m->display->work += CALL_WORK;
+	m->next = before;
+	if (m->is_at_margin)
+		m->next.col++;
+	vterm_input_write(m->vt, bytes, len);
+	VTermPos after = cursor(m);
+	bool is_still = after.row == before.row && after.col == before.col;
+	m->still = is_still ? m->still + (unsigned)len : 0;
+}
+
+void emulator_cursor(const struct emulator *m, unsigned *ret_row, unsigned *ret_col)
+{
+	VTermPos pos = cursor(m);
+
+	*ret_row = (unsigned)pos.row;
+	*ret_col = (unsigned)pos.col;
+}
+
+bool emulator_is_at_margin(const struct emulator *m)
+{
+	return m->is_at_margin;
+}
+
+struct buffer *emulator_answers(struct emulator *m)
+{
+	return &m->answers;
+}

@@ -1,0 +1,27 @@
+/* json_scan -- checks that a text is JSON which every reader understands alike.
+ *
+ * This is the part of json that looks at bytes.  policy/json/json.h lists what is refused;
+ * only equal keys are found later, by json in the tree. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+
+#define JSON_NUMBER_MAX 64 /* room for the longest number that passes, and a NUL */
+
+/* Returns 0 and the number of values, or an error that names line and column (both
+ * from 1, columns in bytes). */
+int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
+
+/* The value of a number that was accepted and ends with a NUL.  strtod(3) is not
+ * used: in a program that has called setlocale(3), such as one with libhutch, it may
+ * expect a comma for the point. */
+double json_scan_number(const char *digits);
+
+/* Whether the byte is white space between values; inline, since most bytes outside of
+ * strings are tested with it. */
+static inline bool json_is_blank(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}

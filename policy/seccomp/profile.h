@@ -1,0 +1,69 @@
+/* profile -- reads a seccomp profile: OCI's or Docker's JSON.
+ *
+ * OCI: runtime-spec, config-linux.md, "Seccomp" (the `seccomp` object itself). Docker and
+ * containers-common add archMap, includes, excludes, name, comment, errno and
+ * defaultErrno; a block whose includes and excludes do not fit `host` is left out.
+ *
+ * The reader is strict: an unknown key, action, operator or flag is an error that names
+ * its place, and so is a feature that hutch's filter does not have (SCMP_ACT_NOTIFY,
+ * SCMP_ACT_TRACE, SECCOMP_FILTER_FLAG_LOG).  null stands for an absent key. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/seccomp/floor.h"
+
+struct err;
+struct json;
+
+#define PROFILE_BYTES_MAX (4 << 20)
+#define PROFILE_ARGS	  6
+
+/* The machine for which Docker's conditions are evaluated. */
+struct profile_host {
+	enum arch arch;
+	unsigned kernel[2];	 /* major, minor; 0.0: unknown */
+	const char *const *caps; /* CAP_..., ends with NULL; may be NULL */
+};
+
+enum profile_op {
+	OP_NE,
+	OP_LT,
+	OP_LE,
+	OP_EQ,
+	OP_GE,
+	OP_GT,
+	OP_MASKED_EQ, /* (argument & mask) == value */
+	OP_COUNT
+};
+
+/* One comparison of a whole 64-bit argument, unsigned. */
+struct profile_test {
+	unsigned arg;
+	enum profile_op op;
+	uint64_t value, mask;
+};
+
+/* A rule: the call `name` gets `action`, a filter's return value (SECCOMP_RET_*, with
+ * its errno), if all tests hold; there may be none. */
+struct profile_rule {
+	const char *name;
+	size_t block; /* its index in the file's `syscalls` */
+	uint32_t action;
+	size_t test_count;
+	struct profile_test tests[PROFILE_ARGS];
+};
+
+struct profile {
+	uint32_t default_action;
+	struct profile_rule *rules; /* owned */
+	size_t count;
+	struct json *doc; /* owned: the names point into it */
+};
+
+/* Reads `len` bytes of JSON.  On failure `ret` is untouched. */
+int profile_parse(const char *text, size_t len, const struct profile_host *host,
+		  struct profile *ret, struct err *e);
+
+/* Frees what a profile owns; the zero object is allowed. */
+void profile_done(struct profile *p);

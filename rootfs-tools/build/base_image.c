@@ -1,0 +1,58 @@
+#include "rootfs-tools/build/base_image.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "store/names.h"
+#include "store/reference.h"
+
+/* Starts `hutch image pull`.  Its stdout goes to stderr: a pull's result is not
+ * the caller's. */
+static int start_pull(char *name, pid_t *ret, struct err *e)
+{
+	char verb[] = "pull", program[] = "hutch-image";
+	char *const argv[] = { program, verb, name, NULL };
+	posix_spawn_file_actions_t actions;
+
+	if (posix_spawn_file_actions_init(&actions) != 0 ||
+	    posix_spawn_file_actions_adddup2(&actions, 2, 1) != 0)
+		abort(); /* memory is out */
+	errno = posix_spawn(ret, "/proc/self/exe", &actions, NULL, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail in glibc */
+	return errno ? err_sys(e, "start hutch image pull") : 0;
+}
+
+/* Pulls in a process of its own, which reports its errors itself. */
+static int pull(char *name, struct err *e)
+{
+	int status;
+	pid_t pid;
+
+	if (start_pull(name, &pid, e) < 0)
+		return -1;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch image pull");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_set(e, ERR_NOT_FOUND,
+		       "image %.200s is not in the store and could not be pulled", name);
+}
+
+int base_image_find(const struct store *s, const struct reference *r, bool always,
+		    struct digest *ret, struct err *e)
+{
+	char name[REFERENCE_MAX];
+
+	if (!always && names_get(s, r, ret, e) == 0)
+		return 0;
+	if (!always && e->kind != ERR_NOT_FOUND)
+		return -1;
+	reference_print(r, name);
+	return pull(name, e) < 0 ? -1 : names_get(s, r, ret, e);
+}

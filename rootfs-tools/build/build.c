@@ -1,0 +1,194 @@
+#include "rootfs-tools/build/build.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "policy/quantity.h"
+#include "rootfs-tools/build/builder.h"
+#include "rootfs-tools/index/images.h"
+#include "store/names.h"
+#include "store/reference.h"
+
+#define IGNORE_MAX (1u << 20)
+
+static void note(const struct builder *b, const char *text)
+{
+	if (!b->order->is_quiet)
+		(void)fprintf(stderr, "hutch: %s: %s\n", b->file.name, text);
+}
+
+/* The build's time is `now`, in seconds since 1970, unless the caller has fixed it
+ * (reproducible-builds.org, "SOURCE_DATE_EPOCH"). */
+static int read_time(struct builder *b, int64_t now, struct err *e)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	uint64_t seconds;
+
+	b->now = now;
+	b->newest = INT64_MAX;
+	if (!epoch || !*epoch)
+		return 0;
+	if (quantity_parse_number(epoch, &seconds, e) < 0 || seconds > INT64_MAX / 2)
+		return err_set(e, ERR_USAGE,
+			       "SOURCE_DATE_EPOCH=%.60s is no time in seconds", epoch);
+	b->now = b->newest = (int64_t)seconds;
+	return 0;
+}
+
+static int read_text(const char *path, int at, const char *name, size_t max, char **ret,
+		     size_t *ret_len, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(at, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(e, "open %.300s", path);
+	return io_read_file(fd, path, max, ret, ret_len, e);
+}
+
+/* Reads FILE.dockerignore beside the Dockerfile FILE, else .dockerignore of the
+ * context. */
+static int read_ignore(struct builder *b, const char *file, struct err *e)
+{
+	AUTO_FREE char *own = text_format("%s.dockerignore", file), *text = NULL;
+	const char *name = own;
+	size_t len;
+	struct err why;
+
+	int rc = read_text(own, AT_FDCWD, own, IGNORE_MAX, &text, &len, &why);
+	if (rc < 0 && why.kind == ERR_NOT_FOUND) {
+		name = ".dockerignore";
+		rc = read_text(name, b->context, name, IGNORE_MAX, &text, &len, &why);
+	}
+	if (rc < 0 && why.kind == ERR_NOT_FOUND)
+		return 0;
+	if (rc < 0) {
+		*e = why;
+		return -1;
+	}
+	return ignore_read(text, len, name, &b->ignore, e);
+}
+
+static int parse(struct builder *b, const char *path, const char *text, size_t len,
+		 struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (dockerfile_parse(text, len, slash ? slash + 1 : path, &b->file, e) < 0)
+		return -1;
+	for (size_t i = 0; i < b->file.notes.count; i++)
+		note(b, b->file.notes.items[i]);
+	return 0;
+}
+
+static int read_file(struct builder *b, struct err *e)
+{
+	const struct build_order *o = b->order;
+	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *path = o->file ? text_copy(o->file) :
+					 text_format("%s/Dockerfile", o->context);
+	size_t len;
+
+	b->context = open(o->context, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (b->context < 0)
+		return err_sys(e, "open the context %.300s", o->context);
+	if (o->text)
+		return parse(b, path, o->text, strlen(o->text), e) < 0 ?
+			       -1 :
+			       ignore_read(o->ignored, strlen(o->ignored), path,
+					   &b->ignore, e);
+	if (read_text(path, AT_FDCWD, path, DOCKERFILE_MAX, &text, &len, e) < 0)
+		return o->file ? -1 : err_remedy(e, "-f FILE names another");
+	return parse(b, path, text, len, e) < 0 ? -1 : read_ignore(b, path, e);
+}
+
+static int check_tags(const struct build_order *o, struct err *e)
+{
+	struct reference r;
+
+	for (size_t i = 0; i < o->tags.count; i++) {
+		if (reference_parse(o->tags.items[i], &r, e) < 0)
+			return err_in(e, "-t %.100s", o->tags.items[i]);
+		if (!*r.tag)
+			return err_set(e, ERR_USAGE,
+				       "-t %.100s: a digest is no name to give",
+				       o->tags.items[i]);
+	}
+	return 0;
+}
+
+static void tell_unused(const struct builder *b)
+{
+	for (size_t i = 0; i < b->order->args.count; i++) {
+		AUTO_FREE char *name =
+			text_format("%.*s", (int)strcspn(b->order->args.items[i], "="),
+				    b->order->args.items[i]);
+		bool is_used = false;
+		for (size_t n = 0; n < b->used.count; n++)
+			is_used |= !strcmp(b->used.items[n], name);
+		AUTO_FREE char *text = text_format("no ARG takes --build-arg %s", name);
+		if (!is_used && !strcasestr(name, "_proxy"))
+			note(b, text);
+	}
+}
+
+static int name_it(struct builder *b, struct digest *ret, struct err *e)
+{
+	const struct image_config *c = &b->stages[b->target].result;
+	AUTO_FREE char *config = image_config_print(c);
+	struct reference r;
+
+	if (images_make(&b->store, config, &c->layers, &c->diff_ids, NULL, ret, e) < 0)
+		return -1;
+	for (size_t i = 0; i < b->order->tags.count; i++)
+		if (reference_parse(b->order->tags.items[i], &r, e) < 0 ||
+		    names_put(&b->store, &r, ret, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int build(struct builder *b, int64_t now, struct digest *ret, struct err *e)
+{
+	if (check_tags(b->order, e) < 0 || read_time(b, now, e) < 0 || read_file(b, e) < 0 ||
+	    stages_plan(b, e) < 0 || store_open(&b->store, true, e) < 0)
+		return -1;
+	b->lock = store_lock(&b->store, false, true, e);
+	if (b->lock < 0)
+		return -1;
+	for (size_t i = 0; i <= b->target; i++)
+		if (b->stages[i].is_needed && steps_do(b, &b->stages[i], e) < 0)
+			return -1;
+	tell_unused(b);
+	return name_it(b, ret, e);
+}
+
+int build_check_network(const char *network, struct err *e)
+{
+	if (!strcmp(network, "none") || !strcmp(network, "host"))
+		return 0;
+	return err_set(e, ERR_USAGE, "--network takes none or host, not '%.60s'",
+		       network);
+}
+
+int build_image(const struct build_order *order, struct digest *ret, struct err *e)
+{
+	struct builder b = { .order = order, .lock = -1, .context = -1 };
+
+	store_init(&b.store);
+	int rc = build(&b, (int64_t)time(NULL), ret, e);
+	stages_done(&b);
+	dockerfile_done(&b.file);
+	ignore_done(&b.ignore);
+	list_done(&b.global);
+	list_done(&b.used);
+	own_close(&b.context);
+	own_close(&b.lock);
+	store_done(&b.store);
+	return rc;
+}

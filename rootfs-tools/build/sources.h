@@ -1,0 +1,37 @@
+/* sources -- writes the sources of COPY and ADD as a tar: a file by its name, a folder's
+ * entries without the folder's name.
+ *
+ *	x/file		"file"
+ *	x/folder	"./", which says that the destination is a folder, and "a", "a/b"
+ *
+ * Names are sorted, so that equal trees give equal bytes.  Owners have no meaning yet
+ * (rootfs-tools/build/placing.h).  Named links are followed within the tree; links in a folder
+ * are written as links.  Devices, FIFOs and sockets are left out and counted. */
+#pragma once
+#include <stdbool.h>
+
+struct err;
+struct ignore;
+struct list;
+struct merged;
+struct outcome;
+
+struct sources {
+	const struct merged *tree;   /* borrowed, as the rest */
+	const struct ignore *ignore; /* of a context; else NULL */
+	const struct list *words;    /* paths */
+	bool has_patterns;	     /* the words may be patterns */
+	bool may_be_many;	     /* the destination ends with a slash */
+	bool has_no_times; /* every time is 0, so that only other changes show */
+};
+
+/* Writes the tar, with its end, to `out`.  *ret has the counts and the files
+ * left out. */
+int sources_write(const struct sources *s, int out, struct outcome *ret, struct err *e);
+
+/* The paths that the words name, with patterns expanded. */
+int sources_paths(const struct sources *s, struct list *ret, struct err *e);
+
+/* Whether a layer cannot hold a file of this name, since there it would delete
+ * another one. */
+bool sources_is_whiteout(const char *name);

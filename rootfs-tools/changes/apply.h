@@ -1,0 +1,86 @@
+/* apply -- makes the changes of a sandbox's upper layer on the host.
+ *
+ * Changes are made one at a time, each completely or not at all.  A new file is
+ * made under a temporary name in the same folder and then takes its place with
+ * one rename(2); a file to be removed is moved to the temporary name first.  A
+ * kill leaves each file as it was or as it shall be, and at most one temporary
+ * file, which the next apply removes.  A path that already is as it shall be is
+ * skipped, so a second apply continues where the first one ended.
+ *
+ * A path that was changed on the host since the sandbox began is not touched. 
+ * The path's ctime tells, which no process can set: an unchanged path has a
+ * ctime no later than the sandbox's beginning, or the one in the record that an
+ * earlier apply of the same sandbox has written.  Before a folder is removed,
+ * everything in it is checked in the same way.  A file that changes just when
+ * it is exchanged is detected afterwards, and put back.
+ *
+ * A protected path (rootfs-tools/changes/guarded.h) is not touched either, even if
+ * `is_forced`.
+ *
+ * A caller that wants all or nothing walks the changes twice: first to judge,
+ * through the same checks, then to make them.  A change that still fails in the
+ * second walk (disk full, text file busy) ends the apply, and the remaining
+ * changes are reported as not done.  The folder of a git repository
+ * (rootfs-tools/changes/repository.h) is applied completely or not at all even where a
+ * part of the changes is allowed. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "archive/inodes.h"
+#include "rootfs-tools/changes/ground.h"
+#include "rootfs-tools/changes/guarded.h"
+
+struct err;
+struct repositories;
+
+#define APPLY_TEMPORARY ".hutch-apply-"
+
+struct apply {
+	int dir;		   /* borrowed: the host's folder */
+	const struct list *wanted; /* as ground.h has it */
+	const char *id;		   /* names the sandbox's changes, and the temporary
+				    * files */
+	int64_t started_ns;
+	const struct list *protects; /* borrowed: patterns (policy/protect.h); may be NULL */
+	bool is_forced;
+	bool is_dry;	 /* nothing is done */
+	bool is_judging; /* nothing is done, and broken repositories are only found */
+	bool is_whole;	 /* after one refusal no other change is made */
+	bool is_stopped; /* is_whole, and a change was refused; the caller may set it
+			  * for a refusal elsewhere */
+	struct repositories *repositories; /* borrowed: the broken ones so far */
+	int record; /* borrowed: the list of applied files, O_APPEND; -1: none is kept */
+	void *who;
+	/* For each change that is made, or would be. */
+	void (*on_done)(void *who, const struct meeting *m);
+	/* For each change that is refused, and why. */
+	void (*on_refused)(void *who, const char *path, const char *why);
+	/* For each socket or device: an apply cannot create them.  May be NULL. */
+	void (*on_left_out)(void *who, const char *path, const char *why);
+	/* Counts so far. */
+	uint64_t done, refused, left_out;
+	uint64_t protected, changed; /* of the refused: those that the caller could
+				      * still force or permit */
+	/* Private. */
+	struct inodes applied, own;
+	struct guarded guarded;
+	struct list closed; /* folders that get a mode without owner access in the end */
+	struct list shut;   /* the folder that was refused last, or none */
+	struct list opened; /* folders, each in the one before, whose mode changes */
+	char *held;	    /* owned: content of a small file */
+	size_t held_len;
+	char temporary[sizeof(APPLY_TEMPORARY) + 32];
+};
+
+/* Reads the record of earlier applies.  Call it before apply_all(), and
+ * apply_done() even after a failure. */
+int apply_begin(struct apply *a, struct err *e);
+void apply_done(struct apply *a);
+
+/* -1: the walk ended early with an error.  Refusals alone are no error. */
+int apply_all(struct apply *a, struct tell *t, struct err *e);
+
+/* Removes only the temporary files that a killed apply has left. */
+int apply_sweep(struct apply *a, struct tell *t, struct err *e);

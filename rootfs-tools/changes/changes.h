@@ -1,0 +1,39 @@
+/* changes -- writes an upper layer as a layer of an image.
+ *
+ * The inside wrote the folder, so it is read in a jail (sandbox/root/jail.h), by a
+ * process of its own.
+ *
+ * The layer is a tar according to image-spec/layer.md (OCI 1.1).  A removed
+ * file is an empty file ".wh.NAME"; a folder that hides the lower one's content
+ * has ".wh..wh..opq"; user.* attributes, except those of overlayfs and hutch,
+ * are SCHILY.xattr records.  With one mapped id files belong to root, or to the
+ * owner in user.hutch.stat (rootfs-tools/layers/layers.h), which has setuid, setgid
+ * and sticky bits too.  FIFOs are included.  Left out are sockets; devices;
+ * files with more than 1 GiB of holes and little data, which would be zeros;
+ * and files whose name begins with ".wh.", which would mean something else in a
+ * layer.  Equal trees, times included, give equal bytes. */
+#pragma once
+#include <stdint.h>
+
+struct err;
+struct idmaps;
+struct outcome;
+
+#define CHANGES_MAX (64ull << 30) /* bytes of a tar: what layers_unpack() takes */
+
+struct changes {
+	int upper;	/* borrowed; an upper layer */
+	int out;	/* borrowed; where its tar goes */
+	uint64_t max;	/* limit of the tar's bytes if `out` is a file; at most
+			 * CHANGES_MAX; 0: CHANGES_MAX */
+	int64_t newest; /* later times become this one, in seconds since 1970; 0: no
+			 * limit */
+	/* Borrowed: the mapped ids (sandbox/kernel/idmap.h).  Files belong to their
+	 * kernel owners, translated by these, and user.hutch.stat is ignored;
+	 * NULL: one id is mapped. */
+	const struct idmaps *ranges;
+};
+
+/* *ret says how much was written, and how much was left out
+ * (sandbox/kernel/party.h).  A tar that gets too large is ERR_LIMIT, with EFBIG. */
+int changes_tar(const struct changes *c, struct outcome *ret, struct err *e);

@@ -1,0 +1,12 @@
+/* reader -- runs work that only reads layers or changes, in a jail
+ * (sandbox/root/jail.h).  The jail has the user id of the folder's owner, and may
+ * also read files whose mode forbids that to the owner. */
+#pragma once
+
+struct jail;
+struct outcome;
+
+/* The caller sets folder, in, out, leash, file_max, work and arg of `j`;
+ * reader_run() sets the rest.  The work's result is a struct outcome, `*o`; if
+ * there is none, its error says why. */
+void reader_run(struct jail *j, struct outcome *o);

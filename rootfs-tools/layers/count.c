@@ -1,0 +1,112 @@
+#include "rootfs-tools/layers/count.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "rootfs-tools/changes/delta.h"
+#include "rootfs-tools/layers/apart.h"
+#include "sandbox/root/jail.h"
+
+#define FNV_START 0xcbf29ce484222325u
+#define FNV_PRIME 0x100000001b3u
+
+static void add(struct count *c, const void *data, size_t len)
+{
+	const uint8_t *at = data;
+
+	for (size_t i = 0; i < len; i++)
+		c->sum = (c->sum ^ at[i]) * FNV_PRIME;
+}
+
+static void add_item(struct count *c, const struct delta_item *item)
+{
+	const struct stat *st = &item->st;
+	bool is_file = S_ISREG(st->st_mode);
+	/* Folders that the tar does not name, and whiteouts, get their times
+	 * when they are unpacked, so times of other kinds are not counted. */
+	bool has_time = is_file || S_ISLNK(st->st_mode);
+	const uint64_t facts[] = {
+		(uint64_t)item->kind, st->st_mode, is_file ? (uint64_t)st->st_size : 0,
+		has_time ? (uint64_t)st->st_mtim.tv_sec : 0,
+		has_time ? (uint64_t)st->st_mtim.tv_nsec : 0,
+	};
+
+	c->entries++;
+	c->bytes += is_file ? (uint64_t)st->st_size : 0;
+	add(c, item->path, strlen(item->path) + 1);
+	add(c, facts, sizeof(facts));
+}
+
+int count_tree(int folder, struct count *ret, struct err *e)
+{
+	struct delta d = { 0 };
+	struct delta_item item;
+	struct count c = { .sum = FNV_START };
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), more;
+
+	if (again < 0)
+		return err_sys(e, "open the layer's folder");
+	more = delta_begin(&d, again, e) < 0 ? -1 : 1;
+	while (more > 0 && (more = delta_next(&d, &item, e)) > 0)
+		if (item.kind != DELTA_FOLDER_END)
+			add_item(&c, &item);
+	delta_done(&d);
+	if (more == 0)
+		*ret = c;
+	return more;
+}
+
+/* --- in a jail ----------------------------------------------------------------- */
+
+struct report {
+	struct err error;
+	struct count count;
+};
+
+static void work(const void *arg, int folder, int in, void *result)
+{
+	const struct counting *c = arg;
+	struct report *r = result;
+
+	(void)in;
+	AUTO_CLOSE int at = openat(folder, c->below ? c->below : ".",
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		(void)err_sys(&r->error, "open the layer's folder");
+	else
+		(void)count_tree(at, &r->count, &r->error);
+}
+
+static int count_apart(void *arg, void *result, struct err *e)
+{
+	struct report r = { 0 };
+	const struct counting *c = arg;
+	const struct jail j = { .folder = c->folder, .in = -1, .ranges = c->ranges,
+				.reads_all = c->ranges != NULL,
+				.is_read_only = c->ranges != NULL,
+				.uid = geteuid(), .gid = getegid(),
+				.work = work, .arg = c, .result_len = sizeof(r) };
+	if (jail_run(&j, &r, e) < 0)
+		return -1;
+	if (r.error.kind != ERR_NONE) {
+		err_sanitize(&r.error);
+		*e = r.error;
+		return -1;
+	}
+	memcpy(result, &r.count, sizeof(r.count));
+	return 0;
+}
+
+int count_in_jail(const struct counting *c, struct count *ret, struct err *e)
+{
+	struct counting mine = *c;
+	struct apart a;
+
+	if (apart_start(count_apart, &mine, &a, e) < 0)
+		return -1;
+	return apart_finish(&a, ret, sizeof(*ret), e);
+}

@@ -1,0 +1,407 @@
+#include "rootfs-tools/layers/merged.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "archive/roll.h"
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "store/store.h"
+
+#define NAMES_MAX  (64u << 20) /* bytes of the names in one folder */
+#define PATH_LIMIT 65536       /* limit of a path that links have lengthened */
+
+/* Opens a path beneath a layer, by openat2(2); "" is the layer itself. */
+static int open_below(int layer, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)flags | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return sys_openat2(layer, *path ? path : ".", &how);
+}
+
+/* --- opening -------------------------------------------------------------------- */
+
+int merged_open_layers(struct merged *m, int layers, const struct list *hexes,
+		       struct err *e)
+{
+	*m = (struct merged){ .is_overlay = true, .has_owners = true };
+	if (hexes->count > MERGED_LAYERS_MAX)
+		return err_set(e, ERR_LIMIT, "more than %u layers", MERGED_LAYERS_MAX);
+	for (size_t i = hexes->count; i-- > 0;) {
+		AUTO_FREE char *path = text_format("%s/" STORE_FS, hexes->items[i]);
+		int fd = open_below(layers, path, O_PATH | O_DIRECTORY);
+		if (fd < 0)
+			return err_sys(e, "open layer %.12s", hexes->items[i]);
+		m->layers[m->count++] = fd;
+	}
+	return 0;
+}
+
+void merged_open_folder(struct merged *m, int folder)
+{
+	*m = (struct merged){ .layers = { folder }, .count = 1 };
+}
+
+void merged_open_layer(struct merged *m, int folder)
+{
+	*m = (struct merged){ .layers = { folder }, .count = 1, .has_owners = true };
+}
+
+void merged_done(struct merged *m)
+{
+	while (m->count > 0)
+		own_close(&m->layers[--m->count]);
+}
+
+void merged_at_done(struct merged_at *at)
+{
+	free(at->path);
+	free(at->live);
+	*at = (struct merged_at){ 0 };
+}
+
+/* --- looking up ----------------------------------------------------------------- */
+
+/* Reads the owner and mode that the layer keeps as data (rootfs-tools/layers/layers.h). */
+static void read_owner(int fd, struct stat *st)
+{
+	unsigned uid, gid, mode;
+	char text[64], more;
+	ssize_t len = fd < 0 ? -1 :
+			       fgetxattr(fd, "user.hutch.stat", text, sizeof(text) - 1);
+
+	st->st_uid = st->st_gid = 0;
+	if (len <= 0)
+		return;
+	text[len] = '\0';
+	if (strspn(text, "0123456789 ") != (size_t)len ||
+	    sscanf(text, "%10u %10u %6o%c", &uid, &gid, &mode, &more) != 3 ||
+	    mode > 07777)
+		return;
+	st->st_uid = uid;
+	st->st_gid = gid;
+	st->st_mode |= mode & 07000;
+}
+
+/* An image's root belongs to root, whatever a layer's attribute says. */
+int merged_root(const struct merged *m, struct merged_at *ret, struct err *e)
+{
+	*ret = (struct merged_at){ .path = text_copy(""),
+				   .live = mem_zeroed(m->count + 1, sizeof(*ret->live)) };
+	for (size_t i = 0; i < m->count; i++)
+		ret->live[ret->live_count++] = i;
+	ret->st.st_mode = S_IFDIR | 0755;
+	if (m->count > 0 && fstat(m->layers[0], &ret->st) < 0) {
+		merged_at_done(ret);
+		return err_sys(e, "look at the root");
+	}
+	ret->st.st_uid = ret->st.st_gid = 0;
+	if (m->has_owners && !m->is_overlay) {
+		AUTO_CLOSE int fd = open_below(m->layers[0], "", O_RDONLY | O_DIRECTORY);
+		read_owner(fd, &ret->st);
+	}
+	return 0;
+}
+
+static bool is_opaque(int fd)
+{
+	char value = 0;
+
+	return fd >= 0 && fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 &&
+	       value == 'y';
+}
+
+static void take(const struct merged *m, struct merged_at *at, const struct stat *st,
+		 size_t layer, int readable)
+{
+	at->st = *st;
+	at->layer = layer;
+	if (m->has_owners)
+		read_owner(readable, &at->st);
+}
+
+/* Looks up one layer's entry at the path.  1: an entry of a lower layer may be
+ * visible, too. */
+static int look_in(const struct merged *m, size_t layer, struct merged_at *at,
+		   bool *has_any, struct err *e)
+{
+	AUTO_CLOSE int fd = open_below(m->layers[layer], at->path, O_PATH);
+	struct stat st;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return 1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "look at /%.300s", at->path);
+	if (m->is_overlay && S_ISCHR(st.st_mode) && st.st_rdev == 0)
+		return 0;
+	if (*has_any && !S_ISDIR(st.st_mode))
+		return 0;
+	AUTO_CLOSE int readable = -1;
+	if (m->has_owners && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
+		readable = open_below(m->layers[layer], at->path, O_RDONLY | O_NONBLOCK);
+	if (!*has_any)
+		take(m, at, &st, layer, readable);
+	*has_any = true;
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	at->live[at->live_count++] = layer;
+	return m->is_overlay && !is_opaque(readable);
+}
+
+int merged_look(const struct merged *m, const struct merged_at *folder, const char *name,
+		struct merged_at *ret, struct err *e)
+{
+	struct merged_at at = { 0 };
+	bool has_any = false;
+	int goes_on = 1;
+
+	if (strlen(name) > NAME_MAX)
+		return 0;
+	at.path = text_format("%s%s%s", folder->path, *folder->path ? "/" : "", name);
+	at.live = mem_zeroed(folder->live_count + 1, sizeof(*at.live));
+	for (size_t i = 0; i < folder->live_count && goes_on > 0; i++)
+		goes_on = look_in(m, folder->live[i], &at, &has_any, e);
+	if (goes_on < 0 || !has_any) {
+		merged_at_done(&at);
+		return goes_on < 0 ? -1 : 0;
+	}
+	*ret = at;
+	return 1;
+}
+
+/* --- names ---------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_once(struct list *l)
+{
+	size_t kept = 0;
+
+	if (l->count == 0)
+		return;
+	qsort(l->items, l->count, sizeof(*l->items), by_bytes);
+	for (size_t i = 1; i < l->count; i++)
+		if (strcmp(l->items[kept], l->items[i]) != 0)
+			l->items[++kept] = l->items[i];
+		else
+			free(l->items[i]);
+	l->count = kept + 1;
+	l->items[l->count] = NULL;
+}
+
+static int add_names(const struct merged *m, size_t layer, const char *path,
+		     struct list *to, struct err *e)
+{
+	AUTO_CLOSE int fd = open_below(m->layers[layer], path, O_RDONLY | O_DIRECTORY);
+	struct roll roll = { 0 };
+	const char *name;
+
+	if (fd < 0 || roll_read(fd, NAMES_MAX, &roll) < 0) {
+		int rc = err_sys(e, "list /%.300s", path);
+		roll_done(&roll);
+		return rc;
+	}
+	while ((name = roll_next(&roll)))
+		list_add(to, name);
+	roll_done(&roll);
+	return 0;
+}
+
+int merged_names(const struct merged *m, const struct merged_at *folder, struct list *ret,
+		 struct err *e)
+{
+	for (size_t i = 0; i < folder->live_count; i++)
+		if (add_names(m, folder->live[i], folder->path, ret, e) < 0)
+			return -1;
+	sort_once(ret);
+	return 0;
+}
+
+/* --- paths ---------------------------------------------------------------------- */
+
+struct way {
+	const struct merged *m;
+	struct merged_at *steps; /* owned; the first one is the root */
+	size_t count, room;
+	struct list missing; /* the path's names after the last step */
+	char *todo;	     /* owned */
+	unsigned links;
+};
+
+static struct merged_at *here(struct way *w)
+{
+	return &w->steps[w->count - 1];
+}
+
+static void way_done(struct way *w)
+{
+	while (w->count > 0)
+		merged_at_done(&w->steps[--w->count]);
+	free(w->steps);
+	free(w->todo);
+	list_done(&w->missing);
+}
+
+static void push(struct way *w, const struct merged_at *at)
+{
+	if (w->count == w->room) {
+		w->room = w->room ? 2 * w->room : 16;
+		w->steps = mem_resize(w->steps, w->room, sizeof(*w->steps));
+	}
+	w->steps[w->count++] = *at;
+}
+
+static void drop_missing(struct way *w)
+{
+	free(w->missing.items[--w->missing.count]);
+	w->missing.items[w->missing.count] = NULL;
+}
+
+static void up(struct way *w)
+{
+	if (w->missing.count > 0)
+		drop_missing(w);
+	else if (w->count > 1)
+		merged_at_done(&w->steps[--w->count]);
+}
+
+/* Puts the link's text in front of the remaining path. */
+static int follow(struct way *w, const struct merged_at *link, const char *rest,
+		  struct err *e)
+{
+	AUTO_FREE char *to = NULL;
+
+	if (++w->links > MERGED_LINKS_MAX)
+		return err_set(e, ERR_USAGE, "/%.300s: too many links", link->path);
+	if (merged_read_link(w->m, link, &to, e) < 0)
+		return -1;
+	if (strlen(to) + strlen(rest) > PATH_LIMIT)
+		return err_set(e, ERR_LIMIT, "/%.300s: its links make too long a path",
+			       link->path);
+	while (*to == '/' && w->count > 1)
+		merged_at_done(&w->steps[--w->count]);
+	char *todo = text_format("%s/%s", to, rest);
+	free(w->todo);
+	w->todo = todo;
+	return 0;
+}
+
+/* Goes one name further.  `rest` is the path after that name, in w->todo. */
+static int go(struct way *w, const char *name, const char *rest, bool follows,
+	      struct err *e)
+{
+	struct merged_at at;
+	bool is_last = !rest[strspn(rest, "/")];
+
+	if (w->missing.count > 0) {
+		list_add(&w->missing, name);
+		return 0;
+	}
+	if (!S_ISDIR(here(w)->st.st_mode))
+		return err_set(e, ERR_USAGE, "/%.300s is no folder", here(w)->path);
+	int is_there = merged_look(w->m, here(w), name, &at, e);
+	if (is_there < 0)
+		return -1;
+	if (!is_there) {
+		list_add(&w->missing, name);
+		return 0;
+	}
+	if (!S_ISLNK(at.st.st_mode) || (is_last && !follows)) {
+		push(w, &at);
+		return 0;
+	}
+	int rc = follow(w, &at, rest, e);
+	merged_at_done(&at);
+	return rc;
+}
+
+static int go_all(struct way *w, bool follows, struct err *e)
+{
+	for (;;) {
+		char *at = w->todo + strspn(w->todo, "/");
+		size_t len = strcspn(at, "/");
+		if (!len)
+			return 0;
+		AUTO_FREE char *name = text_format("%.*s", (int)len, at);
+		AUTO_FREE char *rest = text_copy(at + len);
+		free(w->todo);
+		w->todo = text_copy(rest);
+		if (!strcmp(name, "..")) {
+			up(w);
+			continue;
+		}
+		if (strcmp(name, ".") != 0 && go(w, name, rest, follows, e) < 0)
+			return -1;
+	}
+}
+
+static char *joined(const struct list *names)
+{
+	struct list l = *names;
+	size_t len = 1;
+
+	for (size_t i = 0; i < l.count; i++)
+		len += strlen(l.items[i]) + 1;
+	char *text = mem_zeroed(1, len), *at = text;
+	for (size_t i = 0; i < l.count; i++)
+		at += sprintf(at, "%s%s", i ? "/" : "", l.items[i]);
+	return text;
+}
+
+int merged_resolve(const struct merged *m, const char *path, bool follows,
+		   struct merged_at *ret, char **ret_missing, struct err *e)
+{
+	struct way w = { .m = m, .todo = text_copy(path) };
+	struct merged_at root;
+
+	if (merged_root(m, &root, e) < 0) {
+		way_done(&w);
+		return -1;
+	}
+	push(&w, &root);
+	int rc = go_all(&w, follows, e);
+	if (rc == 0) {
+		*ret_missing = joined(&w.missing);
+		*ret = w.steps[--w.count];
+	}
+	way_done(&w);
+	return rc;
+}
+
+/* --- content -------------------------------------------------------------------- */
+
+int merged_open(const struct merged *m, const struct merged_at *at, struct err *e)
+{
+	int fd = open_below(m->layers[at->layer], at->path, O_RDONLY | O_NONBLOCK);
+
+	return fd < 0 ? err_sys(e, "open /%.300s", at->path) : fd;
+}
+
+int merged_read_link(const struct merged *m, const struct merged_at *at, char **ret,
+		     struct err *e)
+{
+	AUTO_CLOSE int fd = open_below(m->layers[at->layer], at->path, O_PATH);
+	char text[PATH_MAX];
+	ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", text, sizeof(text) - 1);
+
+	if (len < 0)
+		return err_sys(e, "read the link /%.300s", at->path);
+	text[len] = '\0';
+	*ret = text_copy(text);
+	return 0;
+}

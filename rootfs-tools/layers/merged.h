@@ -1,0 +1,74 @@
+/* merged -- reads a stack of layers as the one tree that overlayfs would show,
+ * without a mount.
+ *
+ * It serves to look up the destination of a copy, and to read the files of
+ * another stage.  A guest may have written the folders, so this is work for a
+ * jail (sandbox/root/jail.h).  Each name is looked up by openat2(2) beneath its
+ * layer and through no link.  Links are followed here, by their text, and
+ * cannot lead out of the tree.
+ *
+ * A folder that is no layer can be opened alone, and is read as it is; so can a
+ * single layer, whose whiteouts are then visible. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "base/list.h"
+
+struct err;
+
+#define MERGED_LAYERS_MAX 500
+#define MERGED_LINKS_MAX  40 /* that one path may lead through, as in the kernel */
+
+struct merged {
+	int layers[MERGED_LAYERS_MAX]; /* owned; the uppermost first */
+	size_t count;
+	bool is_overlay; /* whiteouts hide lower files */
+	bool has_owners; /* user.hutch.stat holds the owners */
+};
+
+/* A file or folder in the tree. */
+struct merged_at {
+	char *path;	/* owned; from the root, "" is the root itself; without links */
+	struct stat st; /* with the owner and mode from the layer's data */
+	size_t layer;	/* the uppermost layer that has it */
+	size_t *live;	/* owned; of a folder: all layers whose entries are visible in
+			 * it */
+	size_t live_count;
+};
+
+/* Opens the layers hexes[] (lowest first) in the store's folder `layers`. */
+int merged_open_layers(struct merged *m, int layers, const struct list *hexes,
+		       struct err *e);
+
+/* `folder` is taken over. */
+void merged_open_folder(struct merged *m, int folder);
+void merged_open_layer(struct merged *m, int folder);
+void merged_done(struct merged *m);
+
+int merged_root(const struct merged *m, struct merged_at *ret, struct err *e);
+void merged_at_done(struct merged_at *at);
+
+/* Looks up `name` in a folder.  0: there is none; 1: *ret is it. */
+int merged_look(const struct merged *m, const struct merged_at *folder, const char *name,
+		struct merged_at *ret, struct err *e);
+
+/* The names in a folder, sorted; some may be deleted by a layer above, which
+ * merged_look() shows. */
+int merged_names(const struct merged *m, const struct merged_at *folder, struct list *ret,
+		 struct err *e);
+
+/* Follows `path`, from the root, through links, never out of the tree.  *ret is
+ * the last existing file or folder on it, *ret_missing (allocated) the rest of
+ * the path, "" if there is none; neither has links or "..".  `follows`: a link
+ * at the end is followed, too. */
+int merged_resolve(const struct merged *m, const char *path, bool follows,
+		   struct merged_at *ret, char **ret_missing, struct err *e);
+
+/* Opens the file or folder for reading; -1 on failure. */
+int merged_open(const struct merged *m, const struct merged_at *at, struct err *e);
+
+/* Where a link points to, allocated. */
+int merged_read_link(const struct merged *m, const struct merged_at *at, char **ret,
+		     struct err *e);

@@ -1,0 +1,471 @@
+#include "rootfs-tools/layers/ranged.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "rootfs-tools/layers/apart.h"
+#include "rootfs-tools/layers/layers.h"
+#include "rootfs-tools/layers/quota.h"
+#include "rootfs-tools/layers/replica.h"
+#include "sandbox/kernel/idmap.h"
+#include "sandbox/root/jail.h"
+#include "store/digest.h"
+#include "store/lock.h"
+#include "store/store.h"
+#include "store/tree.h"
+
+#define LOCK "lock"
+
+/* The copies of one MAPS. */
+struct shop {
+	const struct store *s;
+	char *word;  /* owned: MAPS */
+	struct idmaps maps;
+	int folder;  /* owned: ranged/MAPS */
+};
+
+static void shop_done(struct shop *w)
+{
+	own_close(&w->folder);
+	own_free(&w->word);
+}
+
+static int open_folder(int parent, const char *name)
+{
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* --- the folder and its lock ------------------------------------------------------ */
+
+/* -1 with errno ENOENT: the folder does not exist, and `may_make` is false. */
+static int open_made(int parent, const char *name, bool may_make)
+{
+	int fd = open_folder(parent, name);
+
+	if (fd >= 0 || errno != ENOENT || !may_make)
+		return fd;
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return open_folder(parent, name);
+}
+
+static int lock_all(int ranged, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(ranged, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || lock_take(fd, LOCK_EX) < 0)
+		return err_sys(e, "lock the layers for --idmap ranges");
+	return fd_take(&fd);
+}
+
+/* --- removal ---------------------------------------------------------------------- */
+
+struct removal {
+	const struct shop *shop;
+	int folder;
+};
+
+static void work_remove(const void *arg, int folder, int in, void *result)
+{
+	struct stat st;
+
+	(void)arg, (void)in;
+	tree_remove(folder, STORE_FS);
+	*(bool *)result = fstatat(folder, STORE_FS, &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static int remove_apart(void *arg, void *result, struct err *e)
+{
+	const struct removal *r = arg;
+	const struct jail j = { .folder = r->folder, .in = -1,
+				.uid = geteuid(), .gid = getegid(), .ranges = &r->shop->maps,
+				.role = JAIL_REMOVES, .reads_all = true, .work = work_remove,
+				.result_len = sizeof(bool) };
+
+	return jail_run(&j, result, e);
+}
+
+static int empty_apart(const struct shop *w, int folder, struct err *e)
+{
+	struct removal r = { w, folder };
+	bool is_gone = false;
+
+	/* A process that was killed while it copied or removed may leave a
+	 * jailed child that is just ending, and that has made one more file
+	 * meanwhile: a second try finds it. */
+	for (int i = 0; i < 2 && !is_gone; i++) {
+		struct apart a;
+		if (apart_start(remove_apart, &r, &a, e) < 0 ||
+		    apart_finish(&a, &is_gone, sizeof(is_gone), e) < 0)
+			return -1;
+	}
+	return is_gone ? 0 : err_set(e, ERR_SYSTEM, "something in it cannot be removed");
+}
+
+static int cannot_remove(const struct shop *w, const char *name, struct err *e)
+{
+	(void)err_in(e, "remove a layer for --idmap ranges, whose files belong to subordinate ids");
+	if (e && e->remedy[0])
+		return -1;
+	return err_remedy(e, "as root: rm -rf %.200s/" STORE_RANGED "/%s/%.80s", w->s->path,
+			  w->word, name);
+}
+
+/* Removes the folder `name`, which begins with a dot.  Only the files in its fs
+ * belong to subordinate ids; the rest is the caller's. */
+static int remove_hidden(const struct shop *w, const char *name, struct err *e)
+{
+	AUTO_CLOSE int folder = open_folder(w->folder, name);
+	bool has_files = folder >= 0 && unlinkat(folder, STORE_FS, AT_REMOVEDIR) < 0 &&
+			 errno != ENOENT;
+
+	if (has_files && empty_apart(w, folder, e) < 0)
+		return cannot_remove(w, name, e);
+	tree_remove(w->folder, name);
+	return 0;
+}
+
+/* Renames the copy first, so that it is out of sight at once; after a kill the
+ * next sweep removes it. */
+static int drop(const struct shop *w, const char *hex, struct err *e)
+{
+	AUTO_FREE char *gone = text_format(".gone-%s", hex);
+
+	(void)remove_hidden(w, gone, NULL); /* left by a kill before */
+	if (renameat(w->folder, hex, w->folder, gone) < 0)
+		return err_sys(e, "remove layer %.12s for --idmap ranges", hex);
+	return remove_hidden(w, gone, e);
+}
+
+/* --- all that is there ------------------------------------------------------------ */
+
+static int names_in(int folder, struct list *ret, struct err *e)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+
+	if (!dir)
+		return err_sys(e, "list the layers for --idmap ranges");
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			list_add(ret, entry->d_name);
+	(void)closedir(dir); /* it was only read */
+	return 0;
+}
+
+/* -1: the visit failed; the others are visited all the same. */
+typedef int visit(void *who, const struct shop *w, const char *name, struct err *e);
+
+/* The first error is returned. */
+static int visit_one(const struct shop *w, visit *v, void *who, struct err *e)
+{
+	struct list names = { 0 };
+	struct err ignored;
+	int rc = names_in(w->folder, &names, e);
+
+	for (size_t i = 0; i < names.count; i++)
+		if (v(who, w, names.items[i], rc < 0 ? &ignored : e) < 0)
+			rc = -1;
+	list_done(&names);
+	return rc;
+}
+
+static int visit_shop(const struct store *s, int ranged, const char *word, visit *v,
+		      void *who, struct err *e)
+{
+	struct shop w = { .s = s, .word = text_copy(word), .folder = -1 };
+	int rc = 0;
+
+	if (idmaps_parse(word, &w.maps, NULL) == 0 && (w.folder = open_folder(ranged, word)) >= 0)
+		rc = visit_one(&w, v, who, e);
+	shop_done(&w);
+	return rc;
+}
+
+static int visit_all(const struct store *s, int ranged, visit *v, void *who, struct err *e)
+{
+	struct list words = { 0 };
+	struct err ignored;
+	int rc = names_in(ranged, &words, e);
+
+	for (size_t i = 0; i < words.count; i++)
+		if (visit_shop(s, ranged, words.items[i], v, who, rc < 0 ? &ignored : e) < 0)
+			rc = -1;
+	list_done(&words);
+	return rc;
+}
+
+/* Visits all copies with the lock held, if there are any. */
+static int visit_locked(const struct store *s, visit *v, void *who, struct err *e)
+{
+	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
+
+	if (ranged < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open " STORE_RANGED " in the store");
+	AUTO_CLOSE int lock = lock_all(ranged, e);
+	return lock < 0 ? -1 : visit_all(s, ranged, v, who, e);
+}
+
+static bool about_of(const struct shop *w, const char *name, struct layer_about *ret)
+{
+	AUTO_CLOSE int folder = open_folder(w->folder, name);
+
+	return folder >= 0 && layers_read_about(folder, ret);
+}
+
+/* --- making ----------------------------------------------------------------------- */
+
+static int sweep_one(void *who, const struct shop *w, const char *name, struct err *e)
+{
+	(void)who;
+	return name[0] == '.' ? remove_hidden(w, name, e) : 0;
+}
+
+static int stage(const struct shop *w, char **ret_name, struct err *e)
+{
+	unsigned long long random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return err_sys(e, "getrandom");
+	*ret_name = text_format(".stage-%016llx", random);
+	if (mkdirat(w->folder, *ret_name, 0700) < 0)
+		return err_sys(e, "make a folder in the store");
+	int fd = open_folder(w->folder, *ret_name);
+	return fd < 0 ? err_sys(e, "open a folder in the store") : fd;
+}
+
+static int copy_apart(void *arg, void *result, struct err *e)
+{
+	return replica_make(arg, result, e);
+}
+
+static int copy(const struct shop *w, const char *hex, int folder, struct layer_about *ret,
+		struct err *e)
+{
+	AUTO_FREE char *path = text_format(STORE_LAYERS "/%s/" STORE_FS, hex);
+	/* O_PATH: the folder's mode may keep its owner from reading it; the
+	 * jail reads it all the same. */
+	AUTO_CLOSE int from = openat(w->s->root, path,
+				     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int to = from < 0 ? -1 : open_made(folder, STORE_FS, true);
+	struct replica r = { .ranges = &w->maps, .from = from, .to = to };
+	struct replica_sum sum;
+	struct apart a;
+
+	if (to < 0)
+		return err_sys(e, "open layer %.12s", hex);
+	if (apart_start(copy_apart, &r, &a, e) < 0 || apart_finish(&a, &sum, sizeof(sum), e) < 0)
+		return -1;
+	*ret = (struct layer_about){ .entries = sum.entries, .bytes = sum.bytes,
+				     .left_out = sum.left_out, .there = sum.there };
+	return 0;
+}
+
+static int make_one(const struct shop *w, const char *hex, struct err *e)
+{
+	AUTO_FREE char *name = NULL;
+	struct layer_about about;
+	AUTO_CLOSE int folder = stage(w, &name, e);
+
+	if (folder >= 0 && copy(w, hex, folder, &about, e) == 0 &&
+	    layers_write_about(folder, &about, e) == 0) {
+		if (renameat(w->folder, name, w->folder, hex) == 0)
+			return 0;
+		(void)err_sys(e, "put layer %.12s into the store", hex);
+	}
+	(void)err_in(e, "prepare layer %.12s for --idmap ranges", hex);
+	if (folder >= 0)
+		(void)remove_hidden(w, name, NULL); /* if this fails, the next sweep
+						     * removes it */
+	return -1;
+}
+
+static void find_missing(const struct shop *w, const struct list *hexes, struct list *ret,
+			 struct ranged_todo *ret_todo)
+{
+	*ret_todo = (struct ranged_todo){ 0 };
+	for (size_t i = 0; i < hexes->count; i++) {
+		struct layer_about about = { 0 };
+		struct digest d;
+		if (about_of(w, hexes->items[i], &about))
+			continue;
+		memcpy(d.hex, hexes->items[i], sizeof(d.hex));
+		(void)layers_has(w->s, &d, &about); /* if this fails, the copying
+						     * reports it */
+		list_add(ret, hexes->items[i]);
+		ret_todo->layers++;
+		ret_todo->entries += about.entries;
+		ret_todo->bytes += about.bytes;
+	}
+}
+
+/* An image may have a layer twice, so each is looked up again. */
+static int make_missing(const struct shop *w, const struct list *hexes, struct err *e)
+{
+	struct layer_about about;
+
+	for (size_t i = 0; i < hexes->count; i++)
+		if (!about_of(w, hexes->items[i], &about) && make_one(w, hexes->items[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int make_all(const struct shop *w, const struct list *hexes,
+		    void (*begins)(const struct ranged_todo *), struct err *e)
+{
+	struct list missing = { 0 };
+	struct ranged_todo todo;
+	int rc = 0;
+
+	find_missing(w, hexes, &missing, &todo);
+	if (missing.count > 0)
+		(void)visit_one(w, sweep_one, NULL, NULL); /* leftovers do no harm */
+	if (missing.count > 0 && quota_room(w->s) < todo.bytes)
+		rc = quota_is_full(w->s, e);
+	else if (missing.count > 0 && begins)
+		begins(&todo);
+	if (rc == 0)
+		rc = make_missing(w, &missing, e);
+	list_done(&missing);
+	return rc;
+}
+
+int ranged_make(const struct store *s, const struct idmaps *maps, const struct list *hexes,
+		void (*begins)(const struct ranged_todo *), struct err *e)
+{
+	AUTO_CLOSE int ranged = open_made(s->root, STORE_RANGED, true);
+
+	if (ranged < 0)
+		return err_sys(e, "open " STORE_RANGED " in the store");
+	AUTO_CLOSE int lock = lock_all(ranged, e);
+	if (lock < 0)
+		return -1;
+	struct shop w = { .s = s, .word = idmaps_print(maps), .maps = *maps };
+	w.folder = open_made(ranged, w.word, true);
+	int rc = w.folder < 0 ? err_sys(e, "open " STORE_RANGED " in the store")
+			      : make_all(&w, hexes, begins, e);
+	shop_done(&w);
+	return rc;
+}
+
+/* --- what others want to know ------------------------------------------------------- */
+
+static int add_bytes(void *who, const struct shop *w, const char *name, struct err *e)
+{
+	struct layer_about about = { 0 };
+
+	(void)e;
+	if (about_of(w, name, &about))
+		*(uint64_t *)who += about.bytes;
+	return 0;
+}
+
+uint64_t ranged_bytes(const struct store *s)
+{
+	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
+	uint64_t bytes = 0;
+
+	if (ranged >= 0)
+		(void)visit_all(s, ranged, add_bytes, &bytes, NULL);
+	return bytes;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_needed(const struct list *sorted, const char *hex)
+{
+	return sorted->count &&
+	       bsearch(&hex, sorted->items, sorted->count, sizeof(*sorted->items), compare);
+}
+
+static int collect_one(void *who, const struct shop *w, const char *name, struct err *e)
+{
+	struct ranged_collecting *c = who;
+	struct layer_about about = { 0 };
+
+	if (is_needed(c->needed, name))
+		return 0;
+	(void)about_of(w, name, &about); /* on failure the size is not counted */
+	c->count += name[0] != '.';
+	c->bytes += about.bytes;
+	if (c->only_looks)
+		return 0;
+	return name[0] == '.' ? remove_hidden(w, name, e) : drop(w, name, e);
+}
+
+int ranged_collect(const struct store *s, struct ranged_collecting *c, struct err *e)
+{
+	return visit_locked(s, collect_one, c, e);
+}
+
+static int remove_one(void *who, const struct shop *w, const char *name, struct err *e)
+{
+	return strcmp(name, who) ? 0 : drop(w, name, e);
+}
+
+int ranged_remove(const struct store *s, const char *hex, struct err *e)
+{
+	return visit_locked(s, remove_one, (void *)hex, e);
+}
+
+/* 1: the copy is unchanged; 0: it is not; -1: it could not be read. */
+static int compare_with_about(const struct shop *w, const char *hex, struct err *e)
+{
+	AUTO_CLOSE int folder = open_folder(w->folder, hex);
+	AUTO_CLOSE int fs = folder < 0 ? -1 : openat(folder, STORE_FS, O_PATH | O_DIRECTORY |
+						     O_NOFOLLOW | O_CLOEXEC);
+	struct layer_about about;
+	struct count is;
+
+	if (fs < 0 || !layers_read_about(folder, &about)) {
+		(void)err_set(e, ERR_NOT_FOUND, "its folder or its record is missing");
+		return 0;
+	}
+	const struct counting c = { .folder = folder, .below = STORE_FS, .ranges = &w->maps };
+	if (count_in_jail(&c, &is, e) < 0)
+		return -1;
+	if (is.entries == about.there.entries && is.bytes == about.there.bytes &&
+	    is.sum == about.there.sum)
+		return 1;
+	(void)err_set(e, ERR_REFUSED, "names, modes, sizes or times in it have changed");
+	return 0;
+}
+
+static int verify_one(void *who, const struct shop *w, const char *name, struct err *e)
+{
+	struct ranged_verifying *v = who;
+	struct err why = { 0 };
+
+	(void)e;
+	if (!digest_is_hex(name))
+		return 0;
+	v->count++;
+	int is_right = compare_with_about(w, name, &why);
+	if (is_right <= 0)
+		v->on_wrong(v->who, w->word, name, is_right == 0, &why);
+	return 0;
+}
+
+int ranged_verify(const struct store *s, struct ranged_verifying *v, struct err *e)
+{
+	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
+
+	if (ranged < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open " STORE_RANGED " in the store");
+	return visit_all(s, ranged, verify_one, v, e);
+}

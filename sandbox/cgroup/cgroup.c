@@ -1,0 +1,360 @@
+#include "sandbox/cgroup/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/cgroup/cgroup_limits.h"
+#include "sandbox/cgroup/watchdog.h"
+
+#define PREFIX "hutch-"
+#define LEAF   "sup"
+#define CMDS   "cmds"
+#define EXEC   "exec"
+
+/* How long killed processes may take to disappear. */
+#define GONE_MS 5000
+
+/* Controllers that give the figures in the result, where they are available. */
+#define TELLING (CONTROLLER_MEMORY | CONTROLLER_PIDS)
+
+static const enum controller all_controllers[] = { CONTROLLER_MEMORY, CONTROLLER_PIDS,
+						   CONTROLLER_CPU };
+
+void cgroup_init(struct cgroup *c)
+{
+	*c = (struct cgroup){ .folder = -1, .cmds = -1, .into = -1, .procs = -1 };
+	delegate_init(&c->parent);
+}
+
+static unsigned needed(const struct limits *l)
+{
+	return (l->memory ? CONTROLLER_MEMORY : 0u) | (l->pids ? CONTROLLER_PIDS : 0u) |
+	       (l->cpus ? CONTROLLER_CPU : 0u);
+}
+
+int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return err_sys(e, "getrandom");
+	(void)snprintf(c->name, sizeof(c->name), PREFIX "%d-%016llx", (int)getpid(),
+		       (unsigned long long)random);
+	return delegate_find(&c->parent, policy, needed(&policy->limits), c->waiter, e);
+}
+
+/* A descriptor that holds the lock while it is open.  A process takes the lock
+ * to make, remove or look for folders in the parent. */
+static int lock_folder(int folder, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			own_close(&fd);
+	return fd < 0 ? err_sys(e, "lock a cgroup's folder") : fd_take(&fd);
+}
+
+static int open_below(int folder, const char *name)
+{
+	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The kernel signals POLLPRI on cgroup.events when the last process is gone. */
+static void wait_until_empty(int folder)
+{
+	AUTO_CLOSE int events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	struct pollfd change = { .fd = events, .events = POLLPRI };
+	char text[128];
+	ssize_t len;
+
+	while (events >= 0 && (len = pread(events, text, sizeof(text) - 1, 0)) > 0) {
+		text[len] = '\0';
+		if (!strstr(text, "populated 1") || poll(&change, 1, GONE_MS) == 0)
+			return;
+	}
+}
+
+static void remove_leaf(int folder, const char *name)
+{
+	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+		return;
+	wait_until_empty(folder);
+	(void)unlinkat(folder, name, AT_REMOVEDIR); /* else the next launch tries again */
+}
+
+static void remove_folder(int parent, const char *name)
+{
+	AUTO_CLOSE int folder = open_below(parent, name);
+
+	if (folder < 0)
+		return;
+	(void)io_write_proc(folder, "cgroup.kill", "1", NULL); /* it may be half made */
+	remove_leaf(folder, CMDS);
+	remove_leaf(folder, EXEC);
+	(void)unlinkat(parent, name, AT_REMOVEDIR); /* else the next launch tries again */
+}
+
+/* Removes folders that no launcher locks: they were left behind.  Needs the
+ * parent's lock. */
+static void sweep(int parent)
+{
+	int again = open_below(parent, ".");
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		AUTO_CLOSE int old = open_below(parent, entry->d_name);
+		if (old >= 0 && flock(old, LOCK_EX | LOCK_NB) == 0)
+			remove_folder(parent, entry->d_name);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+}
+
+static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
+{
+	AUTO_FREE char *file = text_format("%s/cgroup.procs", leaf);
+	AUTO_FREE char *number = text_format("%d", (int)pid);
+
+	return io_write_proc(folder, file, number, e);
+}
+
+/* A cgroup with processes in it cannot give its children controllers, so hutch
+ * moves to a leaf of it. */
+static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
+{
+	if (!c->parent.is_own)
+		return 0;
+	if (mkdirat(c->parent.fd, LEAF, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make %.300s/" LEAF, c->parent.path);
+	if (move_process(c->parent.fd, LEAF, getpid(), e) < 0 ||
+	    (companion && move_process(c->parent.fd, LEAF, companion, e) < 0) ||
+	    (c->waiter && !c->parent.is_scope &&
+	     move_process(c->parent.fd, LEAF, c->waiter, e) < 0))
+		return err_in(e, "move to %.300s/" LEAF, c->parent.path);
+	return 0;
+}
+
+/* Undoes enter_leaf() after the last sandbox: those of others keep the
+ * controllers in use, and the write fails. */
+static void leave_leaf(const struct cgroup *c, pid_t companion)
+{
+	unsigned has = delegate_controllers(c->parent.fd, "cgroup.subtree_control");
+	char word[16];
+
+	for (size_t i = 0; i < ARRAY_LEN(all_controllers); i++) {
+		if (!(has & all_controllers[i]))
+			continue;
+		delegate_word(word, '-', all_controllers[i]);
+		if (io_write_proc(c->parent.fd, "cgroup.subtree_control", word, NULL) < 0)
+			return;
+	}
+	if (companion)
+		(void)move_process(c->parent.fd, ".", companion, NULL); /* shows below */
+	if (c->waiter && getppid() == c->waiter)
+		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
+	(void)move_process(c->parent.fd, ".", getpid(), NULL);
+	/* A launcher that was killed is in the leaf until it is wholly gone. */
+	remove_leaf(c->parent.fd, LEAF);
+}
+
+/* Enables the wanted controllers; only those in `needs` must succeed. */
+static int enable(int folder, unsigned wanted, unsigned needs, struct err *e)
+{
+	unsigned missing = wanted & ~delegate_controllers(folder, "cgroup.subtree_control");
+	char word[16];
+
+	for (size_t i = 0; i < ARRAY_LEN(all_controllers); i++) {
+		if (!(missing & all_controllers[i]))
+			continue;
+		delegate_word(word, '+', all_controllers[i]);
+		if (io_write_proc(folder, "cgroup.subtree_control", word, e) < 0 &&
+		    (needs & all_controllers[i]))
+			return -1;
+	}
+	return 0;
+}
+
+static int make_leaf(int folder, const char *name, int *ret_fd, struct err *e)
+{
+	if (mkdirat(folder, name, 0755) < 0)
+		return err_sys(e, "make a cgroup");
+	*ret_fd = open_below(folder, name);
+	return *ret_fd < 0 ? err_sys(e, "open a cgroup") : 0;
+}
+
+static int make_leaves(struct cgroup *c, struct err *e)
+{
+	if (make_leaf(c->folder, CMDS, &c->cmds, e) < 0)
+		return -1;
+	if (!c->is_split) {
+		c->into = fcntl(c->cmds, F_DUPFD_CLOEXEC, 0);
+		return c->into < 0 ? err_sys(e, "duplicate a descriptor") : 0;
+	}
+	c->procs = openat(c->cmds, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (c->procs < 0)
+		return err_sys(e, "open cgroup.procs");
+	return make_leaf(c->folder, EXEC, &c->into, e);
+}
+
+static int make(struct cgroup *c, const struct limits *l, pid_t companion, struct err *e)
+{
+	unsigned needs = needed(l), wanted = needs | (c->parent.has & TELLING);
+
+	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
+	if (lock < 0)
+		return -1;
+	sweep(c->parent.fd);
+	if (enter_leaf(c, companion, e) < 0 || enable(c->parent.fd, wanted, needs, e) < 0)
+		return -1;
+	if (make_leaf(c->parent.fd, c->name, &c->folder, e) < 0)
+		return -1;
+	if (flock(c->folder, LOCK_EX | LOCK_NB) < 0)
+		return err_sys(e, "lock a cgroup's folder");
+	return enable(c->folder, wanted, needs, e) < 0 || make_leaves(c, e) < 0 ? -1 : 0;
+}
+
+int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
+		struct err *e)
+{
+	/* The executor counts if it lives in the cgroup of its command. */
+	if (make(c, limits, companion, e) == 0 &&
+	    cgroup_limits_set(c->cmds, limits, !c->is_split, e) == 0)
+		return 0;
+	return err_in(e, "make a cgroup in %.300s", c->parent.path);
+}
+
+/* Enables controllers that the cgroup was made without, if the parent has them.
+ * Other launches make and remove cgroups there meanwhile, hence the lock. */
+static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
+{
+	unsigned missing = more & ~delegate_controllers(c->parent.fd, "cgroup.controllers");
+
+	if (missing) {
+		AUTO_FREE char *names = delegate_names(missing);
+		(void)err_set(e, ERR_UNSUPPORTED, "its cgroup was made in %.300s, which has no "
+						  "controller for it: %s",
+			      c->parent.path, names);
+		return err_remedy(e, "hutch doctor says how hutch gets cgroups with it");
+	}
+	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
+	if (lock < 0)
+		return -1;
+	if (enable(c->parent.fd, more, more, e) < 0 || enable(c->folder, more, more, e) < 0)
+		return err_in(e, "give the sandbox's cgroup in %.300s more controllers",
+			      c->parent.path);
+	return 0;
+}
+
+int cgroup_update(const struct cgroup *c, const struct limits *was,
+		  const struct limits *now, struct err *e)
+{
+	unsigned has = delegate_controllers(c->folder, "cgroup.subtree_control");
+	unsigned more = needed(now) & ~has;
+
+	if ((more && enable_more(c, more, e) < 0) ||
+	    cgroup_limits_change(c->cmds, was, now, e) < 0)
+		return -1;
+	return 0;
+}
+
+char *cgroup_commands_path(const struct cgroup *c)
+{
+	return text_format("%s/%s/" CMDS, c->parent.path, c->name);
+}
+
+/* Returns 0 if there is no such file or key.  The key "" stands for a file of
+ * one number. */
+static uint64_t read_count(int folder, const char *file, const char *key)
+{
+	AUTO_CLOSE int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len, key_len = strlen(key);
+
+	if (fd < 0 || io_read_file(fd, file, 4096, &text, &len, NULL) < 0)
+		return 0;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (!strncmp(line, key, key_len) && (!key_len || line[key_len] == ' '))
+			return strtoull(line + key_len, NULL, 10);
+	return 0;
+}
+
+void cgroup_usage(const struct cgroup *c, struct usage *ret)
+{
+	*ret = (struct usage){ 0 };
+	if (c->cmds < 0)
+		return;
+	ret->memory_peak = read_count(c->cmds, "memory.peak", "");
+	ret->pids_peak = read_count(c->cmds, "pids.peak", "");
+	if (ret->pids_peak && !c->is_split)
+		ret->pids_peak--; /* the executor */
+	ret->oom_kills = read_count(c->cmds, "memory.events", "oom_kill");
+	ret->is_over_limit = read_count(c->cmds, "memory.events", "oom") > 0;
+	ret->pids_refused = read_count(c->cmds, "pids.events", "max");
+}
+
+void cgroup_consumption(const struct cgroup *c, struct consumption *ret)
+{
+	*ret = (struct consumption){
+		.memory = read_count(c->cmds, "memory.current", ""),
+		.cpu_us = read_count(c->cmds, "cpu.stat", "usage_usec"),
+		.pids = read_count(c->cmds, "pids.current", ""),
+	};
+}
+
+int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e)
+{
+	return io_write_proc(c->cmds, "cgroup.freeze", is_frozen ? "1" : "0", e);
+}
+
+int cgroup_events(const struct cgroup *c, struct err *e)
+{
+	int fd = openat(c->cmds, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open cgroup.events") : fd;
+}
+
+int cgroup_is_frozen(int events, struct err *e)
+{
+	char text[256];
+	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return err_sys(e, "read cgroup.events");
+	text[n] = '\0';
+	return strstr(text, "frozen 1") != NULL;
+}
+
+void cgroup_remove(struct cgroup *c, pid_t companion)
+{
+	if (!c || !c->parent.path)
+		return;
+	own_close(&c->procs);
+	own_close(&c->into);
+	own_close(&c->cmds);
+	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
+	(void)lock; /* without the lock others may be removing it too, which is fine */
+	remove_folder(c->parent.fd, c->name);
+	own_close(&c->folder);
+	if (c->parent.is_own && !c->parent.is_scope)
+		leave_leaf(c, companion);
+	delegate_done(&c->parent);
+}

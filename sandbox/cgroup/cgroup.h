@@ -1,0 +1,88 @@
+/* cgroup -- the cgroup of one sandbox: its limits, what it used, its end.
+ *
+ *	PARENT/				delegated to hutch (delegate.h)
+ *		sup/			hutch itself, if PARENT must hold no process
+ *		hutch-PID-RANDOM/
+ *			exec/		the executor, if it outlives a command
+ *			cmds/		commands, with the limits
+ *
+ *	cgroup_init, cgroup_place, [janitor], cgroup_make, spawn into `into`,
+ *	cgroup_usage, cgroup_remove
+ *
+ * The executor of one command (`hutch run`) is cloned right into cmds/, and the
+ * command is born there.  An executor that outlives its commands (is_split) is
+ * cloned into exec/, and each command enters cmds/ by a write to `procs`
+ * (docs/protocol.md).  After a pause that write takes the kernel 12 to 30 ms:
+ * moving a process waits for an RCU grace period, which cloning does not.
+ *
+ * A folder is locked (flock(2)) while its launcher lives.  An unlocked folder
+ * was left by a launcher that was killed together with its janitor; the next
+ * launch that makes a folder in the same place removes it. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sandbox/cgroup/delegate.h"
+
+struct err;
+struct limits;
+struct policy;
+
+struct cgroup {
+	struct delegate parent; /* path NULL: there is no cgroup */
+	char name[40];
+	bool is_split; /* set before cgroup_make */
+	pid_t waiter;  /* set before cgroup_place: a hutch process that started this one
+			* and waits in the same cgroup; it moves too.  0: none */
+	int folder;    /* owned; locked */
+	int cmds;      /* owned */
+	int into;      /* owned; the cgroup for pid 1; -1: none */
+	int procs;     /* owned; is_split: cgroup.procs, by which commands enter */
+};
+
+struct usage {
+	uint64_t memory_peak, pids_peak; /* 0: the kernel does not tell */
+	uint64_t oom_kills;    /* processes killed for lack of memory */
+	bool is_over_limit;    /* killed at this cgroup's limit, not the machine's */
+	uint64_t pids_refused; /* forks */
+};
+
+void cgroup_init(struct cgroup *c);
+
+/* Finds a place for the cgroup and gives it its name.  Changes no file, but may
+ * ask the service manager for a scope. */
+int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e);
+
+/* Makes the cgroup.  If this process lives in the parent itself, it moves to a
+ * leaf of that, and so does `companion`, the janitor (0: none). */
+int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
+		struct err *e);
+
+/* Changes the limits of a living cgroup, is_split, as cgroup_limits_change()
+ * does.  ERR_UNSUPPORTED: a controller that they take is not delegated here. */
+int cgroup_update(const struct cgroup *c, const struct limits *was,
+		  const struct limits *now, struct err *e);
+
+/* The path of the commands' folder, allocated. */
+char *cgroup_commands_path(const struct cgroup *c);
+
+void cgroup_usage(const struct cgroup *c, struct usage *ret);
+
+/* The resources that the commands use now. */
+struct consumption;
+void cgroup_consumption(const struct cgroup *c, struct consumption *ret);
+
+/* Freezes or continues every process in cmds/, which with is_split does not
+ * hold the executor. */
+int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);
+
+/* A descriptor of cgroup.events, and whether every process in cmds/ is frozen
+ * by now.  The descriptor has POLLPRI when the state may have changed since it
+ * was last asked for.  Both return -1 on failure. */
+int cgroup_events(const struct cgroup *c, struct err *e);
+int cgroup_is_frozen(int events, struct err *e);
+
+/* Kills every process in the cgroup, removes it, and moves this process back.
+ * Accepts the zero object and a cgroup that was not made. */
+void cgroup_remove(struct cgroup *c, pid_t companion);

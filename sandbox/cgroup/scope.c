@@ -1,0 +1,115 @@
+#include "sandbox/cgroup/scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/kernel/program.h"
+
+#define SENTENCE_MAX 400
+
+/* Whether `path` is a socket of this user at which a process answers.  A socket
+ * that was left behind by a session does not answer. */
+static bool is_answered(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (strlen(path) >= sizeof(at.sun_path) || stat(path, &st) < 0 ||
+	    st.st_uid != geteuid())
+		return false;
+	memcpy(at.sun_path, path, strlen(path));
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* EAGAIN: other clients wait there, too (unix(7)). */
+	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN;
+}
+
+/* A variable that was left behind by sudo names another user's bus, so a socket
+ * counts only if this user owns it. */
+static char *bus_path(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	AUTO_FREE char *usual = text_format("/run/user/%u", geteuid());
+	const char *const folders[] = { runtime && *runtime == '/' ? runtime : usual, usual };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		char *path = text_format("%s/bus", folders[i]);
+		if (is_answered(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+bool scope_has_bus(void)
+{
+	AUTO_FREE char *path = bus_path();
+
+	return path != NULL;
+}
+
+/* In the child, which keeps nothing of ours but a pipe for one sentence. */
+__attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
+{
+	AUTO_FREE char *pid = text_format("%d", (int)getppid());
+	char name[] = "hutch-scope";
+	char *argv[] = { name, pid, NULL };
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	if (dup2(says, 2) == 2)
+		(void)execve(program, argv, env);
+	_exit(127);
+}
+
+static int failed(int status, char *sentence, struct err *e)
+{
+	sentence[strcspn(sentence, "\n")] = '\0';
+	(void)err_set(e, ERR_REFUSED, "%s",
+		      *sentence ? sentence : "hutch-scope failed silently");
+	if (!WIFEXITED(status))
+		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d", WTERMSIG(status));
+	return err_in(e, "ask the systemd user manager for a scope");
+}
+
+int scope_enter(struct err *e)
+{
+	AUTO_FREE char *program = NULL;
+	AUTO_FREE char *path = bus_path();
+	char sentence[SENTENCE_MAX + 1] = "";
+	int ends[2], status;
+
+	if (!path)
+		return err_set(e, ERR_NOT_FOUND, "there is no systemd user manager to ask");
+	if (program_find("hutch-scope", &program, e) < 0)
+		return -1;
+	AUTO_FREE char *address = text_format("DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
+	char *env[] = { address, NULL };
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int listen = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		run(program, env, ends[1]);
+	own_close(&ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork for hutch-scope");
+	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* on failure: no sentence */
+	own_close(&listen); /* a program that writes more must not wait for us */
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch-scope");
+	return status == 0 ? 0 : failed(status, sentence, e);
+}

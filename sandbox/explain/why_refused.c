@@ -1,0 +1,97 @@
+/* Explains by the plan alone why a path inside was refused: the inside named
+ * the path, so nothing of the host is looked at for it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/answer.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/policy.h"
+#include "sandbox/explain/why.h"
+#include "sandbox/explain/why_parts.h"
+#include "sandbox/plan/lookup.h"
+#include "sandbox/plan/lookup_parts.h"
+#include "sandbox/plan/plan.h"
+
+#define LINKS_MAX 8 /* the plan's own links */
+
+/* The path with one link of the plan replaced by its target; NULL: no link is
+ * on the way.  Allocated. */
+static char *follow_one(const struct plan *p, const char *path)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct step *s = &p->steps[i];
+		const char *rest = s->kind == STEP_SYMLINK ? path_below(path, s->target) : NULL;
+		if (!rest)
+			continue;
+		if (*s->data == '/')
+			return text_format("%s%s", s->data, rest);
+		size_t above = (size_t)(strrchr(s->target, '/') - s->target);
+		return strstr(s->data, "..") ? NULL
+		       : text_format("%.*s/%s%s", (int)above, s->target, s->data, rest);
+	}
+	return NULL;
+}
+
+static char *follow_all(const struct plan *p, const char *path)
+{
+	char *at = text_copy(path);
+
+	for (int i = 0; i < LINKS_MAX; i++) {
+		char *next = follow_one(p, at);
+		if (!next)
+			break;
+		free(at);
+		at = next;
+	}
+	return at;
+}
+
+/* Whether the path can go into a suggested command unquoted: a user who copies
+ * the command must get no more than it. */
+static bool is_plain(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._-+@";
+
+	return !path[strspn(path, plain)];
+}
+
+/* Whether the path has parts that no path of the plan has: "", ".", "..". */
+static bool has_odd_part(const char *path)
+{
+	for (const char *at = path; at; at = strchr(at + 1, '/')) {
+		size_t len = strcspn(at + 1, "/");
+		if (len == 0 || (len <= 2 && strspn(at + 1, ".") == len))
+			return true;
+	}
+	return false;
+}
+
+bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret)
+{
+	const struct lookup as_written = { .plan = w->plan, .done = w->plan->count };
+	struct found f = { .st = { .st_mode = S_IFREG } };
+
+	if (path[0] != '/' || has_odd_part(path))
+		return false;
+	AUTO_FREE char *at = follow_all(w->plan, path);
+	f.path = at;
+	f.step = &w->plan->steps[lookup_cover(&as_written, at, &f.is_read_only)];
+	if (f.step->kind == STEP_MASK && (sys == EACCES || sys == EPERM))
+		why_say_mask(w, &f, ret);
+	else if (sys == EROFS && f.is_read_only)
+		why_say_read_only(w, &f, ret);
+	else if (sys == EROFS && why_say_missing(w, f.step, at, ret))
+		; /* why_say_missing() has answered */
+	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
+		why_say_not_shown(w, at, ret);
+	else
+		return false;
+	if (!is_plain(at))
+		own_free(&ret->change);
+	return true;
+}

@@ -1,0 +1,400 @@
+#include "sandbox/kernel/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/resolve.h"
+#include "policy/publish.h"
+
+/* Connections that wait to be accepted; the kernel has a bound of its own
+ * (net.core.somaxconn). */
+#define BACKLOG 1024
+
+/* How long accept(2) sleeps at most if another process has made it block. */
+#define NAP_US 5000
+
+/* A file in the folder of an entry, with one path a line. */
+#define NOTES	  "sockets"
+#define NOTES_MAX (1u << 20)
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+	struct sockaddr_un path;
+};
+
+static int new_socket(int family)
+{
+	return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* --- TCP -------------------------------------------------------------------------- */
+
+static socklen_t fill_in(const struct publish *p, uint16_t port, union address *ret)
+{
+	bool is_six = strchr(p->address, ':') != NULL;
+
+	*ret = (union address){ 0 };
+	if (is_six) {
+		ret->six.sin6_family = AF_INET6;
+		ret->six.sin6_port = htons(port);
+		(void)inet_pton(AF_INET6, p->address, &ret->six.sin6_addr); /* it was parsed */
+		return sizeof(ret->six);
+	}
+	ret->four.sin_family = AF_INET;
+	ret->four.sin_port = htons(port);
+	(void)inet_pton(AF_INET, p->address, &ret->four.sin_addr);
+	return sizeof(ret->four);
+}
+
+/* A listening socket; -1 with errno set.  Between bind(2) and listen(2) another
+ * socket may be bound to the same port with SO_REUSEADDR; listen(2) then says
+ * so. */
+static int listen_tcp(const struct publish *p, uint16_t port, bool is_named)
+{
+	const int yes = 1;
+	union address address;
+	socklen_t len = fill_in(p, port, &address);
+	AUTO_CLOSE int fd = new_socket(address.any.sa_family);
+
+	if (fd < 0)
+		return -1;
+	if (is_named)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (address.any.sa_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+	if (bind(fd, &address.any, len) < 0 || listen(fd, BACKLOG) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+static char *tcp_name(const char *address, uint16_t port)
+{
+	return text_format(strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, port);
+}
+
+static int explain(const struct publish *p, uint16_t port, struct err *e)
+{
+	const int sys = errno;
+	AUTO_FREE char *name = tcp_name(p->address, port);
+
+	errno = sys;
+	(void)err_sys(e, "listen at %s", name);
+	(void)err_from(e, p->from);
+	if (sys == EADDRINUSE)
+		return err_remedy(e, "`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
+				     "port that is free", port, p->guest);
+	if (sys == EACCES)
+		return err_remedy(e, "ports below 1024 are root's: take one above, or lower "
+				     "net.ipv4.ip_unprivileged_port_start");
+	return -1;
+}
+
+/* A random start in the range, so that launches at the same time do not all
+ * begin with the same port. */
+static unsigned begin_in(unsigned count)
+{
+	unsigned number = 0;
+
+	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK); /* 0 does as well */
+	return number % count;
+}
+
+static int open_range(const struct publish *p, struct listener *ret, struct err *e)
+{
+	unsigned count = (unsigned)(p->high - p->low) + 1, first = begin_in(count);
+
+	for (unsigned i = 0; i < count; i++) {
+		uint16_t port = (uint16_t)(p->low + (first + i) % count);
+		int fd = listen_tcp(p, port, false);
+		if (fd < 0 && errno == EADDRINUSE)
+			continue;
+		if (fd < 0)
+			return explain(p, port, e);
+		*ret = (struct listener){ .fd = fd, .host = tcp_name(p->address, port) };
+		return 0;
+	}
+	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low, p->high,
+		      p->address);
+	(void)err_from(e, p->from);
+	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->guest);
+}
+
+static int open_named(const struct publish *p, struct listener *ret, struct err *e)
+{
+	int fd = listen_tcp(p, p->low, true);
+
+	if (fd < 0)
+		return explain(p, p->low, e);
+	*ret = (struct listener){ .fd = fd, .host = tcp_name(p->address, p->low) };
+	return 0;
+}
+
+/* --- unix ------------------------------------------------------------------------- */
+
+static bool name_path(const char *path, union address *ret)
+{
+	*ret = (union address){ .path.sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(ret->path.sun_path))
+		return false;
+	memcpy(ret->path.sun_path, path, strlen(path) + 1);
+	return true;
+}
+
+void listener_remove(const char *path)
+{
+	union address address;
+	struct stat st;
+
+	if (!name_path(path, &address) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+	    st.st_uid != geteuid())
+		return;
+	AUTO_CLOSE int fd = new_socket(AF_UNIX);
+	/* unix(7): ECONNREFUSED: no process holds the other end.  A socket of
+	 * another type gives EPROTOTYPE. */
+	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 && errno == ECONNREFUSED)
+		(void)unlink(path);
+}
+
+void listener_remove_all(const struct list *paths)
+{
+	for (size_t i = 0; paths && i < paths->count; i++)
+		listener_remove(paths->items[i]);
+}
+
+/* Whether the line is among the notes.  hutch has not written what is behind a
+ * 0 byte. */
+static bool is_noted(const char *notes, const char *line)
+{
+	const char *at = notes;
+
+	while ((at = strstr(at, line)) && at > notes && at[-1] != '\n')
+		at++;
+	return at != NULL;
+}
+
+/* *ret_size: the size of the notes with this line; 0: they have the line
+ * already. */
+static int look_up(int fd, const char *line, size_t *ret_size, struct err *e)
+{
+	AUTO_FREE char *notes = NULL;
+	size_t len;
+
+	if (io_read_file(fd, NOTES, NOTES_MAX, &notes, &len, e) < 0)
+		return -1;
+	*ret_size = is_noted(notes, line) ? 0 : len + strlen(line);
+	return 0;
+}
+
+int listener_note(int folder, const char *path, struct err *e)
+{
+	AUTO_FREE char *line = text_format("%s\n", path);
+	size_t size = 0;
+
+	if (strchr(path, '\n'))
+		return err_set(e, ERR_USAGE, "the path of a socket has no line end in it");
+	AUTO_CLOSE int fd = openat(folder, NOTES,
+				   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, "note %s down", path);
+	if (look_up(fd, line, &size, e) < 0)
+		return -1;
+	if (size > NOTES_MAX)
+		return err_set(e, ERR_LIMIT, "note %s down: all paths that this sandbox had "
+					     "together are more than %u bytes", path, NOTES_MAX);
+	if (size > 0 && io_write_all(fd, line, strlen(line)) < 0)
+		return err_sys(e, "note %s down", path);
+	return 0;
+}
+
+void listener_remove_listed(int folder)
+{
+	AUTO_CLOSE int fd = openat(folder, NOTES, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, NOTES, NOTES_MAX, &text, &len, NULL) < 0)
+		return;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (line[0] == '/')
+			listener_remove(line);
+}
+
+/* Sets the mode by the umask, so that no other user can connect even for a
+ * moment. */
+static int bind_path(int fd, const union address *address)
+{
+	mode_t before = umask(0177);
+	int got = bind(fd, &address->any, sizeof(address->path));
+
+	(void)umask(before);
+	return got;
+}
+
+static int explain_path(const struct publish *p, struct err *e)
+{
+	const int sys = errno;
+
+	(void)err_sys(e, "listen at %s", p->path);
+	(void)err_from(e, p->from);
+	if (sys == EADDRINUSE)
+		return err_remedy(e, "another file is there, or a process listens at it already; "
+				     "name another path");
+	if (sys == EACCES)
+		return err_remedy(e, "it takes a folder that user %u may write to, as whom it is "
+				     "made", (unsigned)geteuid());
+	return -1;
+}
+
+/* bind(2) takes no descriptor of a folder, so the path goes through /proc.
+ * NULL with errno set: a link was put on the way since the folder was looked
+ * at. */
+static char *path_to_bind(const struct publish *p, int *ret_folder)
+{
+	if (!p->folder)
+		return text_copy(p->path);
+	*ret_folder = resolve_open_real(p->folder, O_PATH | O_DIRECTORY);
+	return *ret_folder < 0 ? NULL : text_format("/proc/self/fd/%d%s", *ret_folder,
+						    strrchr(p->path, '/'));
+}
+
+static int open_path(const struct publish *p, struct listener *ret, struct err *e)
+{
+	union address address;
+	AUTO_CLOSE int fd = new_socket(AF_UNIX), folder = -1;
+	AUTO_FREE char *path = path_to_bind(p, &folder);
+
+	if (!path)
+		return explain_path(p, e);
+	if (!name_path(path, &address))
+		return err_set(e, ERR_LIMIT, "the path %s is too long for a unix socket", p->path);
+	listener_remove(path);
+	if (fd < 0 || bind_path(fd, &address) < 0 || listen(fd, BACKLOG) < 0)
+		return explain_path(p, e);
+	*ret = (struct listener){ .fd = fd_take(&fd), .host = text_copy(p->path) };
+	return 0;
+}
+
+/* --- both ------------------------------------------------------------------------- */
+
+int listener_open(const struct publish *p, struct listener *ret, struct err *e)
+{
+	if (p->path)
+		return open_path(p, ret, e);
+	return p->low == p->high ? open_named(p, ret, e) : open_range(p, ret, e);
+}
+
+static char *name_of(const union address *a)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (a->any.sa_family == AF_UNIX)
+		return a->path.sun_path[0] ? text_copy(a->path.sun_path) : NULL;
+	if (a->any.sa_family == AF_INET) {
+		(void)inet_ntop(AF_INET, &a->four.sin_addr, text, sizeof(text)); /* fits */
+		return tcp_name(text, ntohs(a->four.sin_port));
+	}
+	if (a->any.sa_family != AF_INET6)
+		return NULL;
+	(void)inet_ntop(AF_INET6, &a->six.sin6_addr, text, sizeof(text));
+	return tcp_name(text, ntohs(a->six.sin6_port));
+}
+
+static bool is_option(int fd, int option, int wanted)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
+}
+
+int listener_adopt(int fd, struct listener *ret, struct err *e)
+{
+	/* A path that fills its array has no 0 behind it (unix(7)); here `end`
+	 * is one. */
+	struct {
+		union address address;
+		char end;
+	} name = { .end = 0 };
+	socklen_t len = sizeof(name.address);
+	int flags = fcntl(fd, F_GETFL);
+
+	if (!is_option(fd, SO_TYPE, SOCK_STREAM) || !is_option(fd, SO_ACCEPTCONN, 1) ||
+	    getsockname(fd, &name.address.any, &len) < 0)
+		return err_set(e, ERR_USAGE, "the descriptor is no stream socket that listens");
+	char *host = name_of(&name.address);
+	if (!host)
+		return err_set(e, ERR_USAGE, "the descriptor is no socket of TCP, and none with a "
+					     "path");
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		free(host);
+		return err_sys(e, "make the socket non-blocking");
+	}
+	*ret = (struct listener){ .fd = fd, .host = host, .is_shared = true };
+	return 0;
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo; /* it only makes accept(2) return */
+}
+
+void listener_expect_shared(void)
+{
+	const struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGALRM);
+	(void)sigaction(SIGALRM, &action, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* The process that made the socket has the same open file description, and may
+ * clear O_NONBLOCK at any instant (open(2)); accept(2) has no such flag of its
+ * own.  No other process can stop this one's timer, which comes again and
+ * again: the first alarm may come before accept(2) sleeps. */
+static int accept_shared(int fd)
+{
+	const struct timeval nap = { .tv_usec = NAP_US };
+	const struct itimerval on = { .it_interval = nap, .it_value = nap };
+	const struct itimerval off = { .it_value = { 0 } };
+
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* or it naps */
+	(void)setitimer(ITIMER_REAL, &on, NULL); /* valid arguments */
+	int got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const int sys = errno;
+	(void)setitimer(ITIMER_REAL, &off, NULL);
+	errno = sys;
+	return got;
+}
+
+int listener_accept(const struct listener *l)
+{
+	return l->is_shared ? accept_shared(l->fd)
+			    : accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+void listener_done(struct listener *l)
+{
+	if (l->host)
+		own_close(&l->fd);
+	free(l->host);
+	*l = (struct listener){ .fd = -1 };
+}

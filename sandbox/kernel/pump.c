@@ -1,0 +1,220 @@
+#include "sandbox/kernel/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/visible.h"
+
+#define STEP (64u << 10)
+
+/* When a blocking descriptor is ready to be written to, this many bytes fit
+ * (PIPE_BUF, pipe(7)). */
+#define SMALL 4096
+
+/* The visible form of one byte takes up to 4 bytes. */
+#define PENDING_MAX (4 * STEP)
+
+void pump_init(struct pump *p, int from, int to, enum pump_mode mode)
+{
+	*p = (struct pump){ .from = from, .to = to, .mode = mode };
+	buffer_init(&p->pending, PENDING_MAX);
+}
+
+void pump_done(struct pump *p)
+{
+	if (!p)
+		return;
+	own_close(&p->from);
+	own_close(&p->to);
+	buffer_done(&p->pending);
+}
+
+bool pump_is_open(const struct pump *p)
+{
+	return p->to >= 0;
+}
+
+struct pollfd pump_poll(const struct pump *p)
+{
+	if ((p->is_blocked || p->is_last) && p->to >= 0)
+		return (struct pollfd){ .fd = p->to, .events = POLLOUT };
+	return (struct pollfd){ .fd = p->from, .events = POLLIN };
+}
+
+static bool is_retry(void)
+{
+	return errno == EAGAIN || errno == EINTR;
+}
+
+/* At most `most` bytes, and no more than are left in a pipe without writers. */
+static size_t step_of(const struct pump *p, size_t most)
+{
+	return p->is_last && p->left < most ? p->left : most;
+}
+
+static void took(struct pump *p, size_t len)
+{
+	p->left -= p->left < len ? p->left : len;
+}
+
+/* EPIPE is no failure: a reader that has gone has read what it wanted. */
+static void note_failure(struct pump *p)
+{
+	if (errno != EPIPE)
+		p->failed = errno;
+}
+
+static void run_splice(struct pump *p)
+{
+	ssize_t n = splice(p->from, NULL, p->to, NULL, step_of(p, STEP),
+			   SPLICE_F_NONBLOCK);
+
+	if (n > 0) {
+		took(p, (size_t)n);
+		p->is_blocked = false;
+	} else if (n < 0 && errno == EINVAL) {
+		p->mode = PUMP_COPY; /* splice(2) does not work on `from` */
+	} else if (n < 0 && is_retry()) {
+		/* poll said that there is something to read, so the other end
+		 * has no room. */
+		p->is_blocked = !p->is_blocked;
+	} else {
+		if (n < 0)
+			note_failure(p);
+		pump_done(p);
+	}
+}
+
+/* Writes pending bytes.  False: the other end is gone. */
+static bool flush(struct pump *p)
+{
+	size_t len = buffer_len(&p->pending);
+
+	if (len == 0)
+		return true;
+	if (p->mode != PUMP_FILE && len > SMALL)
+		len = SMALL;
+	ssize_t n = write(p->to, buffer_data(&p->pending), len);
+	if (n < 0 && is_retry())
+		return true;
+	if (n < 0) {
+		note_failure(p);
+		return false;
+	}
+	buffer_consume(&p->pending, (size_t)n);
+	return true;
+}
+
+/* The last byte read may be the first half of a character or of a line's end:
+ * it is held back until the next one comes. */
+static void add_visible(struct pump *p, uint8_t *raw, size_t len)
+{
+	uint8_t last = raw[len - 1];
+	bool is_half = last == '\r' || last == 0xc2;
+
+	visible_append(&p->pending, raw, len - is_half);
+	p->held = is_half ? last : 0;
+}
+
+static bool fill_visible(struct pump *p)
+{
+	uint8_t raw[1 + STEP / 4] = { p->held };
+	size_t held = p->held ? 1 : 0;
+	ssize_t n = read(p->from, raw + held, step_of(p, sizeof(raw) - held));
+
+	if (n < 0)
+		return is_retry();
+	if (n == 0 && !held)
+		return false;
+	p->held = 0;
+	took(p, (size_t)n);
+	if (n == 0)
+		visible_append(&p->pending, raw, held);
+	else
+		add_visible(p, raw, held + (size_t)n);
+	return true;
+}
+
+static bool fill(struct pump *p)
+{
+	uint8_t *to = buffer_reserve(&p->pending, STEP); /* `pending` is empty now, so it
+							  * fits */
+	ssize_t n = read(p->from, to, step_of(p, STEP));
+
+	if (n < 0)
+		return is_retry();
+	buffer_added(&p->pending, (size_t)n);
+	took(p, (size_t)n);
+	return n > 0;
+}
+
+static void run_copy(struct pump *p)
+{
+	bool is_alive = p->is_blocked		      ? flush(p)
+			: p->mode == PUMP_VISIBLE ? fill_visible(p)
+						  : fill(p);
+
+	if (!is_alive)
+		pump_done(p);
+	else
+		p->is_blocked = buffer_len(&p->pending) > 0;
+}
+
+static bool is_through(const struct pump *p)
+{
+	return p->is_last && p->left == 0 && buffer_len(&p->pending) == 0;
+}
+
+static void step(struct pump *p)
+{
+	if (p->mode == PUMP_SPLICE)
+		run_splice(p);
+	else
+		run_copy(p);
+}
+
+/* Another process that was given a descriptor of the pipe may still read from
+ * it. */
+static void look_again(struct pump *p)
+{
+	int left = 0;
+
+	if (ioctl(p->from, FIONREAD, &left) < 0 || (size_t)left < p->left)
+		p->left = (size_t)left;
+}
+
+void pump_run(struct pump *p)
+{
+	if (p->to < 0)
+		return;
+	if (p->is_last)
+		look_again(p);
+	if (!is_through(p))
+		step(p);
+	if (p->to < 0 || !is_through(p))
+		return;
+	if (p->held) { /* half a character, and the rest will not come */
+		visible_append(&p->pending, &p->held, 1);
+		p->held = 0;
+		p->is_blocked = true;
+		return;
+	}
+	pump_done(p);
+}
+
+void pump_finish(struct pump *p)
+{
+	int left = 0;
+
+	if (p->to < 0)
+		return;
+	p->is_last = true;
+	p->left = ioctl(p->from, FIONREAD, &left) == 0 ? (size_t)left : 0;
+	if (is_through(p) && !p->held)
+		pump_done(p);
+	else if (p->left == 0)
+		p->is_blocked = true; /* so that held or pending bytes are written */
+}

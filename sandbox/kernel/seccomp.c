@@ -1,0 +1,349 @@
+#include "sandbox/kernel/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/seccomp/compile.h"
+#include "sandbox/kernel/seccomp_cache.h"
+#include "sandbox/kernel/seccomp_compiler.h"
+
+#define PROFILE_MAX (4 << 20)
+#define CAPS_MAX    64
+#define FIXED_ARGS  8
+
+#ifdef __aarch64__
+#define ARCH_NAME "aarch64"
+#else
+#define ARCH_NAME "x86_64"
+#endif
+
+static const struct sock_filter default_program[] = {
+#include "gen/seccomp_default.h"
+};
+
+static const struct sock_filter floor_program[] = {
+#include "gen/seccomp_floor.h"
+};
+
+static const struct sock_filter pretend_program[] = {
+#include "gen/seccomp_pretend.h"
+};
+
+static const struct sock_filter rung_program[] = {
+#include "gen/seccomp_rung.h"
+};
+
+static const struct sock_filter rung_offline_program[] = {
+#include "gen/seccomp_rung_offline.h"
+};
+
+static const struct sock_filter rung_online_program[] = {
+#include "gen/seccomp_rung_online.h"
+};
+
+static const struct sock_filter rung_early_program[] = {
+#include "gen/seccomp_rung_early.h"
+};
+
+/* A request, with all that the resulting program depends on. */
+struct order {
+	const struct seccomp_request *request;
+	char kernel[16]; /* "6.1" */
+	char *profile;	 /* owned */
+	size_t len;
+	struct stat compiler;
+};
+
+void seccomp_default(struct seccomp_program *ret)
+{
+	*ret = (struct seccomp_program){ .insns = default_program,
+					 .count = ARRAY_LEN(default_program) };
+}
+
+void seccomp_floor(struct seccomp_program *ret)
+{
+	*ret = (struct seccomp_program){ .insns = floor_program,
+					 .count = ARRAY_LEN(floor_program) };
+}
+
+void seccomp_pretend(struct seccomp_program *ret)
+{
+	*ret = (struct seccomp_program){ .insns = pretend_program,
+					 .count = ARRAY_LEN(pretend_program) };
+}
+
+void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret)
+{
+	static const struct seccomp_program programs[] = {
+		[SECCOMP_RUNG] = { rung_program, ARRAY_LEN(rung_program), NULL },
+		[SECCOMP_RUNG_OFFLINE] = { rung_offline_program,
+					   ARRAY_LEN(rung_offline_program), NULL },
+		[SECCOMP_RUNG_ONLINE] = { rung_online_program, ARRAY_LEN(rung_online_program),
+					  NULL },
+		[SECCOMP_RUNG_EARLY] = { rung_early_program, ARRAY_LEN(rung_early_program), NULL },
+	};
+
+	*ret = programs[which];
+}
+
+static int read_profile(struct order *o, struct err *e)
+{
+	const char *path = o->request->profile;
+	struct stat st;
+
+	/* O_NONBLOCK: a FIFO is to be an error, not a wait for its writer. */
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(e, "open seccomp profile %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_USAGE, "seccomp profile %s: not a regular file",
+			       path);
+	return io_read_file(fd, path, PROFILE_MAX, &o->profile, &o->len, e);
+}
+
+/* The kernel's version for Docker's minKernel: "6.1.0-13-amd64" is 6.1. */
+static int read_host(struct order *o, struct err *e)
+{
+	struct utsname host;
+	unsigned major, minor;
+
+	if (uname(&host) || sscanf(host.release, "%4u.%4u", &major, &minor) != 2)
+		return err_set(e, ERR_SYSTEM, "the kernel does not tell its version");
+	(void)snprintf(o->kernel, sizeof(o->kernel), "%u.%u", major, minor); /* fits */
+	if (stat(o->request->compiler, &o->compiler))
+		return err_sys(e, "find the seccomp compiler %s", o->request->compiler);
+	return 0;
+}
+
+/* The key holds all that the program depends on.  The compiler has libseccomp's
+ * tables inside, so its file stands for them. */
+static void make_key(const struct order *o, struct seccomp_key *ret)
+{
+	const struct stat *c = &o->compiler;
+	FILE *out = open_memstream(&ret->bytes, &ret->len);
+
+	if (!out)
+		abort();
+	(void)fprintf(out, "version %s\narch %s\nkernel %s\n", COMPILE_VERSION, ARCH_NAME,
+		      o->kernel);
+	(void)fprintf(out, "compiler %ju %ju %jd %jd.%09ld\n", (uintmax_t)c->st_dev,
+		      (uintmax_t)c->st_ino, (intmax_t)c->st_size,
+		      (intmax_t)c->st_mtim.tv_sec, c->st_mtim.tv_nsec);
+	for (size_t i = 0; o->request->caps && o->request->caps[i]; i++)
+		(void)fprintf(out, "cap %s\n", o->request->caps[i]);
+	(void)fprintf(out, "profile %zu\n", o->len);
+	(void)fwrite(o->profile, 1, o->len, out);
+	if (fclose(out))
+		abort(); /* a stream in memory fails only when memory is short */
+}
+
+static struct sock_filter *compile(const struct order *o, size_t *ret_count,
+				   struct err *e)
+{
+	const char *argv[FIXED_ARGS + 2 * CAPS_MAX + 1] = {
+		o->request->compiler, "compile", "--arch", ARCH_NAME,
+		"--kernel",	      o->kernel,
+	};
+	size_t n = 6;
+
+	for (size_t i = 0; o->request->caps && o->request->caps[i]; i++) {
+		if (i == CAPS_MAX) {
+			(void)err_set(e, ERR_LIMIT, "more than %d capabilities",
+				      CAPS_MAX);
+			return NULL;
+		}
+		argv[n++] = "--cap";
+		argv[n++] = o->request->caps[i];
+	}
+
+	struct sock_filter *insns = seccomp_compiler_run((char *const *)argv, o->profile,
+							 o->len, ret_count, e);
+	if (!insns)
+		(void)err_in(e, "seccomp profile %s", o->request->profile);
+	return insns;
+}
+
+static int find_or_compile(const struct order *o, const struct seccomp_key *key,
+			   struct seccomp_program *ret, struct err *e)
+{
+	const char *path = o->request->cache_dir;
+	AUTO_CLOSE int cache = path ? seccomp_cache_open(path) : -1;
+	struct sock_filter *insns = NULL;
+	size_t count = 0;
+
+	if (cache >= 0)
+		insns = seccomp_cache_get(cache, key, &count);
+	if (!insns) {
+		insns = compile(o, &count, e);
+		if (!insns)
+			return -1;
+		if (cache >= 0) /* a full disk only makes the next launch slower */
+			(void)seccomp_cache_put(cache, key, insns, count);
+	}
+	*ret = (struct seccomp_program){ .insns = insns, .count = count, .owned = insns };
+	return 0;
+}
+
+int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program *ret,
+		   struct err *e)
+{
+	struct order o = { .request = request };
+	struct seccomp_key key = { 0 };
+
+	if (!request->profile) {
+		seccomp_default(ret);
+		return 0;
+	}
+
+	int rc = read_host(&o, e) || read_profile(&o, e);
+	if (!rc) {
+		make_key(&o, &key);
+		rc = find_or_compile(&o, &key, ret, e);
+	}
+	free(key.bytes);
+	free(o.profile);
+	return rc ? -1 : 0;
+}
+
+int seccomp_install(const struct seccomp_program *program, struct err *e)
+{
+	const struct sock_fprog prog = {
+		.len = (unsigned short)program->count,
+		.filter = (struct sock_filter *)program->insns,
+	};
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
+		return err_sys(e, "install the seccomp filter of %zu instructions",
+			       program->count);
+	return 0;
+}
+
+/* --- a listener ------------------------------------------------------------------- */
+
+bool seccomp_is_told(uint32_t action)
+{
+	const uint32_t error = action & SECCOMP_RET_DATA;
+
+	return (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && error &&
+	       error != ENOSYS;
+}
+
+struct sock_filter *seccomp_replace_told(const struct seccomp_program *program, uint32_t by)
+{
+	struct sock_filter *insns = mem_copy(program->insns, program->count * sizeof(*insns));
+
+	for (size_t i = 0; i < program->count; i++)
+		if (insns[i].code == (BPF_RET | BPF_K) && seccomp_is_told(insns[i].k))
+			insns[i].k = by;
+	return insns;
+}
+
+void seccomp_pretend_above(struct seccomp_program *ret)
+{
+	seccomp_pretend(ret);
+	ret->owned = seccomp_replace_told(ret, SECCOMP_RET_ALLOW);
+	ret->insns = ret->owned;
+}
+
+/* Without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): a process that is
+ * interrupted while it waits makes the call again and is refused then, and a
+ * launcher that does not answer must not keep a process from its signals. */
+int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
+			    struct err *e)
+{
+	AUTO_FREE struct sock_filter *insns =
+		seccomp_replace_told(program, SECCOMP_RET_USER_NOTIF);
+	const struct sock_fprog prog = { .len = (unsigned short)program->count,
+					 .filter = insns };
+
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			  SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	if (fd < 0 && seccomp_install(program, e) < 0)
+		return -1;
+	*ret_listener = (int)fd;
+	return 0;
+}
+
+static int cannot_listen(struct err *e)
+{
+	int sys = errno;
+
+	(void)err_sys(e, "install a seccomp listener");
+	if (sys == EBUSY) {
+		(void)err_in(e, "the filter around this process has a listener already, and "
+				"there can be one");
+		return err_remedy(e, "start the outer container with --security-opt "
+				     "seccomp=unconfined");
+	}
+	if (sys == EINVAL)
+		return err_remedy(e, "a kernel with CONFIG_SECCOMP_FILTER, 5.0 or newer");
+	if (sys == EPERM || sys == ENOSYS)
+		return err_remedy(e, "a seccomp filter around this process refuses it: start "
+				     "the outer container with --security-opt "
+				     "seccomp=unconfined");
+	return -1;
+}
+
+static int listen_to(const struct seccomp_program *program, unsigned long flags)
+{
+	const struct sock_fprog prog = {
+		.len = (unsigned short)program->count,
+		.filter = (struct sock_filter *)program->insns,
+	};
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			    SECCOMP_FILTER_FLAG_NEW_LISTENER | flags, &prog);
+}
+
+int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
+			      struct err *e)
+{
+	const int fd = listen_to(program, 0);
+
+	if (fd < 0)
+		return cannot_listen(e);
+	*ret_listener = fd;
+	return 0;
+}
+
+/* Some C libraries' headers are older than this flag. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
+#endif
+
+int seccomp_install_asking(const struct seccomp_program *program, int *ret_listener,
+			   struct err *e)
+{
+	const int fd = listen_to(program, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	if (fd < 0)
+		return seccomp_install_listening(program, ret_listener, e);
+	*ret_listener = fd;
+	return 0;
+}
+
+int seccomp_try_listener(struct err *e)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct seccomp_program program = { .insns = &all, .count = 1 };
+	int fd;
+
+	return seccomp_install_listening(&program, &fd, e) < 0 ? -1 : fd;
+}
+
+void seccomp_done(struct seccomp_program *program)
+{
+	free(program->owned);
+	*program = (struct seccomp_program){ 0 };
+}

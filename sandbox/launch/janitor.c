@@ -1,0 +1,237 @@
+#include "sandbox/launch/janitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/kernel/level.h"
+#include "sandbox/kernel/listener.h"
+#include "sandbox/kernel/terminal.h"
+#include "sandbox/root/upper.h"
+#include "sandbox/state/registry.h"
+#include "sandbox/state/shelf.h"
+
+/* The numbers of the descriptors that the janitor holds; all others are closed,
+ * so that it keeps no pipe of the caller's open. */
+enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, IMAGE, HELD };
+_Static_assert(HELD < 10, "keep_only() moves what is held up to 10 first");
+
+void janitor_init(struct janitor *j)
+{
+	*j = (struct janitor){ .dismiss = -1 };
+}
+
+/* A descriptor of -1 leaves its number unused. */
+static void keep_only(const int held[HELD])
+{
+	int high[HELD];
+
+	for (int i = 0; i < HELD; i++)
+		high[i] = fcntl(held[i], F_DUPFD, 10);
+	(void)sys_close_range(0, 9, 0);
+	for (int i = 0; i < HELD; i++)
+		if (high[i] >= 0)
+			(void)dup2(high[i], i);
+	(void)sys_close_range(HELD, ~0u, 0);
+}
+
+/* The bytes that are written into the pipe. */
+#define ALL_IS_WELL '\0'
+#define DO_IT	    'w'
+
+enum news { DISMISSED, HEIR, DEAD };
+
+static void wait_until(struct pollfd *waits, nfds_t count)
+{
+	while (poll(waits, count, -1) < 0 && errno == EINTR)
+		;
+}
+
+/* A byte says what is to be done.  The end of the pipe without one, or the end
+ * of the launcher, says that something went wrong; then the janitor waits for
+ * the launcher's end: the kernel closes the pipe of a killed process before
+ * other descriptors, by which sockets still look alive. */
+static enum news hear(void)
+{
+	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
+				  { .fd = DISMISS, .events = POLLIN } };
+	char byte;
+
+	wait_until(waits, ARRAY_LEN(waits));
+	/* The pipe first: both may have happened. */
+	if (waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1)
+		return byte == ALL_IS_WELL ? DISMISSED : HEIR;
+	wait_until(waits, 1);
+	return DEAD;
+}
+
+/* The entry without the lock that says that the supervisor lives. */
+static struct registry_entry entry_of(const struct chores *chores)
+{
+	struct registry_entry r;
+
+	registry_init(&r);
+	if (chores->entry)
+		r = *chores->entry;
+	r.alive = -1;
+	return r;
+}
+
+/* Appends a line, behind an incomplete one that a killed supervisor may have
+ * left.  The log has no other writer any more. */
+static void put_line(int log, const char *line)
+{
+	const off_t end = lseek(log, 0, SEEK_END);
+	char last = '\n';
+
+	if (end > 0 && pread(log, &last, 1, end - 1) == 1 && last != '\n')
+		(void)io_write_all(log, "\n", 1); /* a full disk takes none */
+	(void)io_write_all(log, line, strlen(line));
+}
+
+/* Writes to the log of the supervisor (control/journal.h), which cannot tell of
+ * its own death. */
+static void tell_of_death(const struct registry_entry *r)
+{
+	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+	const struct level_entry x = { .level = LEVEL_ERROR, .sandbox = r->name,
+				       .component = "janitor",
+				       .message = "the supervisor was killed; what it left is "
+						  "tidied up" };
+
+	if (!r->name[0])
+		return;
+	AUTO_CLOSE int log = openat(FOLDER, SHELF_LOG "/" LEVEL_FILE, flags, 0600);
+	AUTO_FREE char *line = level_line(&x);
+	AUTO_FREE char *whole = text_format("%s\n", line);
+	if (log >= 0)
+		put_line(log, whole);
+}
+
+__attribute__((noreturn)) static void watch(const struct chores *chores)
+{
+	struct terminal t = *chores->terminal;
+	struct upper u = *chores->upper;
+	struct cgroup g = *chores->cgroup;
+	struct registry_entry r = entry_of(chores);
+
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "hutch-janitor");
+	const enum news news = hear();
+	if (news == DISMISSED)
+		_exit(0);
+	if (news == DEAD)
+		tell_of_death(&r);
+	t.is_raw = t.fd >= 0;
+	t.fd = TERMINAL;
+	terminal_restore(&t);
+	u.lock = LOCK;
+	upper_remove(&u);
+	listener_remove_all(chores->sockets);
+	listener_remove_listed(FOLDER);
+	g.parent.fd = CGROUP;
+	cgroup_remove(&g, 0);
+	/* Last: a process that waits for the sandbox's end, or for its name,
+	 * then finds everything gone. */
+	r.state = STATE;
+	r.folder = FOLDER;
+	r.lock = ENTRY;
+	registry_end_killed(&r);
+	_exit(0);
+}
+
+static int has_nothing(const struct chores *c)
+{
+	return c->terminal->fd < 0 && (!c->upper->path || c->upper->is_kept) && !c->cgroup->parent.path &&
+	       !entry_of(c).name[0] && !(c->sockets && c->sockets->count);
+}
+
+/* Returns in the launcher; `held` are the descriptors that the janitor holds. */
+static int fork_janitor(struct janitor *j, const struct chores *chores,
+			const int held[HELD], struct err *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int started = ends[0];
+	j->pid = fork();
+	if (j->pid == 0) {
+		keep_only(held);
+		watch(chores);
+	}
+	(void)close(ends[1]);
+	if (j->pid < 0)
+		return err_sys(e, "start the janitor");
+	/* Until the janitor has closed what is not its own, it shares the
+	 * launcher's lock of the name: if the launcher were killed now, a
+	 * process that looks at the lock would take the janitor for a
+	 * supervisor that lives. */
+	if (entry_of(chores).name[0])
+		while (read(started, ends, 1) < 0 && errno == EINTR)
+			;
+	return 0;
+}
+
+int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
+{
+	const struct registry_entry r = entry_of(chores);
+	int ends[2];
+
+	if (has_nothing(chores))
+		return 0;
+	AUTO_CLOSE int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (launcher < 0)
+		return err_sys(e, "pidfd_open");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int listen = ends[0];
+	j->dismiss = ends[1];
+	const int held[HELD] = {
+		chores->terminal->fd, launcher, listen, chores->upper->lock,
+		chores->cgroup->parent.fd, r.state, r.folder, r.lock,
+		chores->image > 0 ? chores->image : -1,
+	};
+	return fork_janitor(j, chores, held, e);
+}
+
+static void wait_for(struct janitor *j)
+{
+	while (j->pid > 0 && waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+}
+
+static void tell(const struct janitor *j, char what)
+{
+	(void)io_write_all(j->dismiss, &what, 1); /* it may have been killed */
+}
+
+void janitor_dismiss(struct janitor *j)
+{
+	if (j->pid > 0)
+		tell(j, ALL_IS_WELL);
+	own_close(&j->dismiss);
+	wait_for(j);
+}
+
+void janitor_work(struct janitor *j)
+{
+	if (j->pid > 0)
+		tell(j, DO_IT);
+	own_close(&j->dismiss);
+	wait_for(j);
+}

@@ -1,0 +1,529 @@
+#include "sandbox/launch/launch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/publish.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/launch/supervise.h"
+#include "sandbox/plan/limits.h"
+#include "sandbox/root/copied.h"
+#include "sandbox/root/overlay.h"
+#include "store/folders.h"
+
+/* Mounts, even thousands, hold no descriptors, but each pump, pipe and
+ * descriptor of the caller's counts; the shell may have set a low soft limit. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
+		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else it stays as it was */
+	}
+}
+
+void launch_ready(void)
+{
+	raise_descriptor_limit();
+	/* If the caller ignored SIGCHLD, this process could not wait for its
+	 * own child. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	/* A reader that went away makes write(2) fail, and is not to end this
+	 * process. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* The same holds for a file that has reached RLIMIT_FSIZE, such as the
+	 * audit log. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Closes the descriptors from `first` up to `end`, without that; returns the
+ * one behind `end`. */
+static unsigned close_until(unsigned first, int end)
+{
+	if (end < (int)first)
+		return first;
+	if (end > (int)first)
+		(void)sys_close_range(first, (unsigned)end - 1, 0);
+	return (unsigned)end + 1;
+}
+
+void launch_close_others(int keep, int also)
+{
+	unsigned next = close_until(3, keep < also ? keep : also);
+
+	next = close_until(next, keep < also ? also : keep);
+	(void)sys_close_range(next, ~0u, 0);
+}
+
+int launch_leave_caller(struct err *e)
+{
+	AUTO_CLOSE int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nothing < 0)
+		return err_sys(e, "open /dev/null");
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(nothing, fd) < 0)
+			return err_sys(e, "dup2");
+	return setsid() < 0 ? err_sys(e, "setsid") : 0;
+}
+
+void launch_init(struct launch *l, const struct policy *policy)
+{
+	*l = (struct launch){ .policy = policy, .executor.fd = -1, .server.program.fd = -1,
+			      .terminal.fd = -1,
+			      .words = 2, .signals = -1 };
+	plan_init(&l->plan);
+	stock_init(&l->stock);
+	stdio_init(&l->stdio);
+	sandbox_init(&l->sandbox);
+	ports_init(&l->ports);
+	sentry_init(&l->sentry);
+	upper_init(&l->upper);
+	cow_init(&l->cow);
+	cgroup_init(&l->cgroup);
+	janitor_init(&l->janitor);
+	audit_init(&l->audit);
+}
+
+/* A confined supervisor may no longer unlink: the janitor removes the upper
+ * folder and the sockets. */
+static void tidy_up(struct launch *l)
+{
+	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 &&
+			(l->upper.path || l->ports.has_paths);
+
+	/* First: a unix socket is removed only when no process listens at it
+	 * any more. */
+	ports_done(&l->ports);
+	if (!has_heir) {
+		upper_remove(&l->upper);
+		listener_remove_all(&l->sockets);
+	}
+	cgroup_remove(&l->cgroup, l->janitor.pid);
+	if (has_heir)
+		janitor_work(&l->janitor);
+	else
+		janitor_dismiss(&l->janitor);
+	own_close(&l->upper.lock);
+	own_free(&l->upper.path);
+	list_done(&l->sockets);
+}
+
+void launch_done(struct launch *l)
+{
+	sandbox_done(&l->sandbox);
+	sentry_done(&l->sentry);
+	terminal_restore(&l->terminal);
+	tidy_up(l);
+	stdio_done(&l->stdio);
+	seccomp_done(&l->profile);
+	seccomp_done(&l->filter);
+	program_done(&l->executor);
+	fuse_overlayfs_done(&l->server);
+	plan_done(&l->plan);
+	stock_done(&l->stock);
+	audit_done(&l->audit);
+	own_close(&l->signals);
+}
+
+/* Docker's profiles have rules that depend on what the sandbox may hold. */
+static void list_caps(const struct launch *l, struct list *ret)
+{
+	uint32_t uid, gid;
+
+	/* An image of the store may have another user than root: then a rule
+	 * may allow what that user cannot do anyway. */
+	if (l->policy->image == IMAGE_STORE)
+		uid = 0;
+	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
+		return; /* policy_check() made sure */
+	uint64_t caps = caps_for(l->policy, uid);
+	for (int n = 0; n < 64; n++)
+		if (caps & (1ull << n))
+			list_addf(ret, "CAP_%s", caps_name(n));
+}
+
+static int load_profile(struct launch *l, const struct list *caps, struct err *e)
+{
+	AUTO_FREE char *compiler = NULL;
+	AUTO_FREE char *folder = folder_path(FOLDER_CACHE);
+	AUTO_FREE char *cache = folder ? text_format("%s/seccomp", folder) : NULL;
+	struct err uncached;
+
+	if (program_find("hutch-seccomp", &compiler, e) < 0)
+		return -1;
+	/* A launch that is going to fail, or a dry run, makes no folder. */
+	bool has_use = cache && !l->plan.is_dry_run && access(l->policy->seccomp, R_OK) == 0;
+	const struct seccomp_request request = {
+		.profile = l->policy->seccomp, .compiler = compiler,
+		.cache_dir = has_use && folder_create(cache, &uncached) == 0 ? cache : NULL,
+		.caps = (const char *const *)caps->items,
+	};
+	return seccomp_obtain(&request, &l->profile, e);
+}
+
+int launch_load_filter(struct launch *l, struct err *e)
+{
+	struct list caps = { 0 };
+
+	if (!l->policy->seccomp) {
+		seccomp_default(&l->filter);
+		return 0;
+	}
+	seccomp_floor(&l->filter);
+	list_caps(l, &caps);
+	int result = load_profile(l, &caps, e);
+	list_done(&caps);
+	if (result == 0)
+		return 0;
+	AUTO_FREE char *from = text_format("--seccomp %.200s", l->policy->seccomp);
+	return err_from(e, from);
+}
+
+static int build_plan(struct launch *l, struct err *e)
+{
+	if (l->policy->image == IMAGE_STORE) {
+		l->stock.was_root = l->who.was_root;
+		if (stock_open(&l->stock, l->policy, l->plan.is_dry_run, e) < 0)
+			return -1;
+		l->plan.stock = &l->stock;
+	}
+	if (plan_build(&l->plan, l->policy, &l->who, e) < 0)
+		return -1;
+	if (l->plan.stock && l->plan.has_ranges)
+		stock_name_ranged(&l->stock, &l->plan.ids);
+	if (l->plan.pretends)
+		seccomp_pretend_above(&l->profile);
+	return 0;
+}
+
+int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
+{
+	/* The executor of a single command may live and die with it. */
+	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
+	if (identity_decide(l->policy, &l->who, e) < 0)
+		return -1;
+	/* These are opened with the rights of the caller, root included: hutch
+	 * may be installed, and the terminal owned, where the user that root
+	 * becomes has no access. */
+	if (program_open("hutch-executor", &l->executor, e) < 0 ||
+	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
+	    ports_open(&l->ports, l->policy, false, e) < 0)
+		return -1;
+	if (launch_load_filter(l, e) < 0)
+		return -1;
+	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
+		return -1;
+	if (l->observer && l->observer->prepare(l->observer->self, &l->who, e) < 0)
+		return -1;
+	return build_plan(l, e);
+}
+
+/* --- the root --------------------------------------------------------------------- */
+
+/* The flag that asks for an upper layer that outlives the sandbox; NULL: none
+ * does. */
+static const char *keeping_flag(const struct launch *l)
+{
+	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
+}
+
+/* Only the folder of --upper may have been resolved already. */
+static int keep_upper(struct launch *l, const char *flag, const char *folder, struct err *e)
+{
+	const bool is_real = l->policy->upper && l->policy->is_resolved;
+	AUTO_FREE char *real = is_real ? text_copy(folder) : realpath(folder, NULL);
+
+	return real ? upper_keep(&l->upper, flag, real, e)
+		    : err_sys(e, "%s %.200s", flag, folder);
+}
+
+static int make_upper(struct launch *l, struct err *e)
+{
+	const char *flag = keeping_flag(l);
+	const char *folder = l->policy->upper ? l->policy->upper : l->files;
+
+	if (!flag)
+		return upper_make(&l->upper, e);
+	if (!folder)
+		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
+	if (plan_has_overlay(&l->plan))
+		return keep_upper(l, flag, folder, e);
+	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to another user, and "
+				      "cannot be written over", flag, l->policy->image_path);
+	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
+}
+
+static int prepare_upper(struct launch *l, struct err *e)
+{
+	bool is_needed = plan_has_overlay(&l->plan) && !l->policy->is_read_only &&
+			 !upper_tmpfs_suffices();
+	struct stat st;
+
+	if (!is_needed && !keeping_flag(l))
+		return 0;
+	if (l->plan.has_ranges) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--idmap ranges with a writable image needs "
+						  "user.* attributes on tmpfs, kernel 6.6");
+		return err_remedy(e, "add --read-only");
+	}
+	if (l->policy->limits.disk && !l->policy->is_best_effort) {
+		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
+						  "image: %s a folder on disk",
+			      l->policy->upper ? "--upper names"
+			      : l->policy->keeps ? "--keep needs" : "on this kernel it needs");
+		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
+	}
+	if (l->policy->limits.disk)
+		l->degraded |= DEGRADED_DISK;
+	if (make_upper(l, e) < 0)
+		return -1;
+	if (fstat(l->upper.lock, &st) < 0)
+		return err_sys(e, "stat %s", l->upper.path);
+	plan_set_upper(&l->plan, l->upper.path, &st);
+	return 0;
+}
+
+/* Refuses options that take the kernel's overlayfs; `is` names what the launch
+ * uses instead. */
+static int check_other(const struct launch *l, const char *is, const struct err *why,
+		       struct err *e)
+{
+	const char *what = keeping_flag(l)   ? keeping_flag(l)
+			   : l->plan.has_ranges ? "--idmap ranges with an image"
+						: NULL;
+
+	if (what) {
+		(void)err_set(e, ERR_UNSUPPORTED, "%s takes overlayfs, which is not here: %s", what,
+			      why->text);
+		return err_remedy(e, "%s", why->remedy);
+	}
+	if (!l->policy->limits.disk || l->policy->is_best_effort)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written to the root: it "
+					  "is a folder on disk, %s, since there is no overlayfs "
+					  "here (%s)", is, why->text);
+	return err_remedy(e, "%s; or add --best-effort", why->remedy);
+}
+
+static int prepare_copy(struct launch *l, const struct err *why, struct err *e)
+{
+	if (check_other(l, "a copy of the image", why, e) < 0 ||
+	    upper_make_root(&l->upper, e) < 0)
+		return -1;
+	plan_set_copy(&l->plan, l->upper.path);
+	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
+	const struct copied copy = { .root = &l->plan.steps[0], .why = why,
+				     .words = l->words, .was_root = l->who.was_root };
+	return copied_fill(&copy, e);
+}
+
+static int prepare_served(struct launch *l, const struct err *why, struct err *e)
+{
+	if (check_other(l, "above the image by fuse-overlayfs", why, e) < 0 ||
+	    upper_make_root(&l->upper, e) < 0)
+		return -1;
+	plan_set_served(&l->plan, l->upper.path);
+	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
+	(void)dprintf(l->words, "hutch: note: the root is served by %s, since there is no "
+				"overlayfs here (%s); hutch diff and snapshot cannot tell what is "
+				"written to it\n", l->server.program.path, why->text);
+	return 0;
+}
+
+static int prepare_layered(struct launch *l, struct err *e)
+{
+	if (prepare_upper(l, e) < 0)
+		return -1;
+	if (!l->plan.stock || !l->plan.has_ranges)
+		return 0;
+	return stock_make_ranged(&l->stock, &l->plan.ids, l->words, e);
+}
+
+static int prepare_root(struct launch *l, struct err *e)
+{
+	struct err why, none;
+
+	if (!plan_has_overlay(&l->plan) || overlay_try(&why) == 0)
+		return prepare_layered(l, e);
+	if (fuse_suits(&l->plan) && fuse_find(&l->server, &none) == 0)
+		return prepare_served(l, &why, e);
+	return prepare_copy(l, &why, e);
+}
+
+/* --- the host --------------------------------------------------------------------- */
+
+/* Notes the limits that a cgroup would have enforced. */
+static void degrade(struct launch *l)
+{
+	const struct limits *limits = &l->policy->limits;
+
+	l->degraded |= (limits->memory ? DEGRADED_MEMORY : 0u) |
+		       (limits->cpus ? DEGRADED_CPUS : 0u) |
+		       (limits->pids ? DEGRADED_PIDS : 0u);
+	if (limits->pids)
+		limits_count_processes(&l->plan, limits->pids);
+}
+
+/* policy_check() has let these pass only because of --best-effort. */
+static void degrade_disk(struct launch *l)
+{
+	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
+		if (l->policy->volumes[i].is_writable &&
+		    l->policy->volumes[i].kind != VOLUME_TMPFS)
+			l->degraded |= DEGRADED_DISK;
+}
+
+/* Adds for which user hutch looked: root reads this, and nothing was delegated
+ * to that user. */
+static int explain_to_root(const struct launch *l, struct err *e)
+{
+	if (!l->who.was_root)
+		return -1;
+	(void)err_in(e, "as user %u, for whom root's sandboxes stand (%s)", l->who.uid,
+		     l->who.why);
+	if (e->kind != ERR_REFUSED)
+		return -1;
+	return err_remedy(e, "`hutch doctor`, as root, says how this user gets one; with systemd: "
+			     "systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
+			     "--best-effort, for limits that are weaker", l->who.uid);
+}
+
+/* Without a limit, no cgroup is made and no bus is asked. */
+static int place_cgroup(struct launch *l, struct err *e)
+{
+	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
+		return 0;
+	if (!l->policy->is_best_effort)
+		return explain_to_root(l, e);
+	degrade(l);
+	return 0;
+}
+
+static int make_cgroup(struct launch *l, struct err *e)
+{
+	if (!l->cgroup.parent.path)
+		return 0;
+	if (cgroup_make(&l->cgroup, &l->policy->limits, l->janitor.pid, e) < 0)
+		return -1;
+	AUTO_FREE char *path = cgroup_commands_path(&l->cgroup);
+	return limits_show_cgroup(&l->plan, path, e);
+}
+
+/* An observed sandbox leaves nothing: its changes go into a folder that the janitor
+ * removes. */
+static int prepare_copies(struct launch *l, struct err *e)
+{
+	if (!l->observer)
+		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e);
+	if (upper_make(&l->upper, e) < 0)
+		return -1;
+	return cow_make_dropped(&l->plan, l->upper.path, e);
+}
+
+/* The janitor knows everything that would outlive a killed launcher before it
+ * is changed; a folder that was made a moment before is found by its lock. */
+static int prepare_host(struct launch *l, struct err *e)
+{
+	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
+				       l->stock.lock, &l->sockets };
+
+	for (size_t i = 0; i < l->policy->publish_count; i++)
+		if (l->policy->publishes[i].path)
+			list_add(&l->sockets, l->policy->publishes[i].path);
+	degrade_disk(l);
+	l->cow.is_roots = l->who.was_root;
+	for (size_t i = 0; i < l->policy->protects.count; i++)
+		list_add(&l->cow.protects, l->policy->protects.items[i]);
+	if (l->audit.is_on) {
+		l->cow.audit = text_copy(l->audit.path);
+		memcpy(l->cow.id, l->audit.id, sizeof(l->cow.id));
+	}
+	if (prepare_root(l, e) < 0 || prepare_copies(l, e) < 0)
+		return -1;
+	if (place_cgroup(l, e) < 0)
+		return -1;
+	if (l->stdio.has_terminal && terminal_open(&l->terminal, 0, e) < 0)
+		return -1;
+	if (janitor_start(&l->janitor, &chores, e) < 0 || make_cgroup(l, e) < 0 ||
+	    ports_open(&l->ports, l->policy, true, e) < 0)
+		return -1;
+	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
+}
+
+/* To be called before anything is mounted: from then on the child compares, and
+ * later the sentry watches. */
+static int watch_protected(struct launch *l, struct err *e)
+{
+	if (sentry_post(&l->sentry, &l->plan, e) == 0)
+		return 0;
+	if (!l->policy->is_best_effort)
+		return err_in(e, "--protect");
+	sentry_done(&l->sentry);
+	l->degraded |= DEGRADED_PROTECT;
+	return 0;
+}
+
+struct exec launch_command(const struct launch *l)
+{
+	struct exec x = {
+		.uid = l->plan.uid, .gid = l->plan.gid,
+		.cwd = l->plan.workdir,
+		.argv = l->plan.argv.items, .env = l->plan.env.items,
+		.rlimit_count = l->plan.rlimit_count,
+		.filter = l->profile.insns,
+		.filter_len = (uint32_t)l->profile.count * EXEC_FILTER_UNIT,
+	};
+
+	memcpy(x.rlimits, l->plan.rlimits, sizeof(x.rlimits));
+	return x;
+}
+
+int launch_start(struct launch *l, struct err *e)
+{
+	l->signals = supervise_signals(e);
+	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
+	    watch_protected(l, e) < 0)
+		return -1;
+	/* If there is only one command, it is never ended with its tree. */
+	const struct spawn_parts parts = {
+		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
+		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
+		.stdio = l->policy->inherits_stdio ? l->stdio.inside : NULL,
+		.cgroup = l->cgroup.into, .has_proc = l->outlives,
+		.tells = !l->policy->seccomp,
+		.trace = l->observer ? l->observer->trace : NULL,
+	};
+	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
+		return -1;
+	ports_tell(&l->ports, l->words);
+	/* The user that root became may have other processes, and root's
+	 * environment is still in this one (ptrace(2), access mode checking).
+	 * Nor may secrets get into a core file. */
+	if ((l->who.was_root || l->policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return 0;
+}
+
+int launch_plan(struct launch *l, struct err *e)
+{
+	l->plan.is_dry_run = true;
+	if (identity_decide(l->policy, &l->who, e) < 0 || launch_load_filter(l, e) < 0 ||
+	    identity_become(&l->who, e) < 0)
+		return -1;
+	return build_plan(l, e);
+}

@@ -1,0 +1,565 @@
+#include "sandbox/launch/ports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/publish.h"
+#include "protocol/conduit.h"
+#include "protocol/message.h"
+#include "sandbox/launch/channel.h"
+
+#define EVENTS_AT_ONCE 64
+/* For this long no connection is accepted once descriptors have run out. */
+#define DEAF_MS 100
+/* The descriptors of a visit: its socket and its ends of two pipes; until the
+ * other ends have been passed inside, these too. */
+#define VISIT_FDS 3
+#define DIAL_FDS  (VISIT_FDS + 2)
+/* At the end clients have this long to take the bytes that are left for
+ * them. */
+#define WORDS_MS 1000
+/* An epoll tag with this bit is a port's number, one without it a visit's
+ * id. */
+#define IS_PORT (1ull << 32)
+
+/* A pipe that has carried more than WIDE_FROM bytes is made as large as an
+ * ordinary user may have one (pipe(7)), which doubles the throughput.  The
+ * kernel bounds all pipes of a user together, those of the user's other
+ * programs too (64 MiB, pipe-user-pages-soft), so at most WIDE_MAX are
+ * enlarged. */
+#define WIDE_FROM (1u << 20)
+#define WIDE_SIZE (1 << 20)
+#define WIDE_MAX  8
+
+struct visit {
+	uint32_t id;
+	uint32_t port; /* its number */
+	struct conduit conduit;
+	bool has_more;
+	bool is_finish_said; /* "finish" was sent */
+	bool is_finished;    /* "finished" was received */
+	bool is_closed;	     /* "closed" was received */
+	bool is_in_wide, is_out_wide;
+	bool is_parted;	     /* our ends are closed, but "closed" has not come yet */
+};
+
+void ports_init(struct ports *p)
+{
+	*p = (struct ports){ .epoll = -1, .passing = { -1, -1 }, .fds_max = SIZE_MAX };
+}
+
+static void close_passing(struct ports *p)
+{
+	own_close(&p->passing[0]);
+	own_close(&p->passing[1]);
+}
+
+void ports_done(struct ports *p)
+{
+	ports_end(p);
+	for (size_t i = 0; i < p->count; i++)
+		listener_done(&p->all[i].at);
+	free(p->all);
+	free(p->visits);
+	own_close(&p->epoll);
+	ports_init(p);
+}
+
+/* --- ports ------------------------------------------------------------------------ */
+
+static int watch(struct ports *p, const struct port *port, struct err *e)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET,
+				     .data.u64 = IS_PORT | port->number };
+
+	if (p->epoll < 0)
+		p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, port->at.fd, &event) < 0)
+		return err_sys(e, "watch %s", port->at.host);
+	return 0;
+}
+
+int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e)
+{
+	struct port port = { .guest = guest, .has_waiting = true, .number = ++p->last_number };
+
+	if (p->count == PUBLISH_MAX)
+		return err_set(e, ERR_LIMIT, "%d ports are published already, which is the most",
+			       PUBLISH_MAX);
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->all[i].at.host, at->host))
+			return err_set(e, ERR_EXISTS, "%s is published already", at->host);
+	port.at = *at;
+	if (watch(p, &port, e) < 0)
+		return -1;
+	if (!p->visits)
+		p->visits = mem_zeroed(DIALS_MAX, sizeof(struct visit *));
+	*at = (struct listener){ .fd = -1 };
+	p->has_paths = p->has_paths || port.at.host[0] == '/';
+	p->all = mem_resize(p->all, p->count + 1, sizeof(port));
+	p->all[p->count++] = port;
+	return 0;
+}
+
+/* Opens either the named ports or the ranges.  The named ones are opened first,
+ * so that no range takes them. */
+static int open_some(struct ports *p, const struct policy *policy, bool are_paths,
+		     bool are_ranges, struct err *e)
+{
+	for (size_t i = 0; i < policy->publish_count; i++) {
+		const struct publish *one = &policy->publishes[i];
+		struct listener at;
+		if ((one->path != NULL) != are_paths || (one->low != one->high) != are_ranges)
+			continue;
+		if (listener_open(one, &at, e) < 0)
+			return -1;
+		int added = ports_add(p, &at, one->guest, e);
+		listener_done(&at);
+		if (added < 0)
+			return -1;
+		p->all[p->count - 1].is_found = are_ranges;
+	}
+	return 0;
+}
+
+int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e)
+{
+	if (policy->publish_count == 0)
+		return 0;
+	return open_some(p, policy, are_paths, false, e) < 0
+		       ? -1
+		       : open_some(p, policy, are_paths, true, e);
+}
+
+void ports_tell(const struct ports *p, int to)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->all[i].is_found)
+			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
+				      p->all[i].at.host, p->all[i].guest); /* the note may
+									    * go unread */
+}
+
+static struct port *find_port(const struct ports *p, uint32_t number)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->all[i].number == number)
+			return &p->all[i];
+	return NULL;
+}
+
+void ports_begin(struct ports *p, struct channel *c)
+{
+	p->channel = c;
+}
+
+void ports_close(struct ports *p)
+{
+	p->is_closed = true;
+}
+
+/* --- visits ----------------------------------------------------------------------- */
+
+static struct visit *find_visit(const struct ports *p, uint32_t id)
+{
+	for (size_t i = 0; i < p->visit_count; i++)
+		if (p->visits[i]->id == id)
+			return p->visits[i];
+	return NULL;
+}
+
+static void forget(struct ports *p, struct visit *v)
+{
+	size_t i = 0;
+
+	while (p->visits[i] != v)
+		i++;
+	p->visits[i] = p->visits[--p->visit_count];
+	p->wide_count -= (unsigned)v->is_in_wide + v->is_out_wide;
+	conduit_done(&v->conduit);
+	free(v);
+}
+
+static int say(struct ports *p, struct visit *v, enum message_type word, struct err *e)
+{
+	return v->is_closed ? 0 : channel_send_word(p->channel, word, v->id, e);
+}
+
+static int part(struct ports *p, struct visit *v, struct err *e)
+{
+	conduit_reset(&v->conduit);
+	v->is_parted = true;
+	v->has_more = false;
+	return say(p, v, MSG_HANGUP, e);
+}
+
+static bool is_widened(struct ports *p, int pipe, uint64_t carried)
+{
+	if (pipe < 0 || carried < WIDE_FROM || p->wide_count == WIDE_MAX ||
+	    fcntl(pipe, F_SETPIPE_SZ, WIDE_SIZE) < 0)
+		return false;
+	p->wide_count++;
+	return true;
+}
+
+static void widen(struct ports *p, struct visit *v)
+{
+	const struct conduit *c = &v->conduit;
+
+	v->is_in_wide = v->is_in_wide || is_widened(p, c->in, c->in_bytes);
+	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
+}
+
+/* Moves bytes.  Frees the visit when nothing is left to send or to receive. */
+static int run(struct ports *p, struct visit *v, struct err *e)
+{
+	enum conduit_state now = v->is_parted ? CONDUIT_WAITS : conduit_run(&v->conduit);
+	int said = 0;
+
+	v->has_more = now == CONDUIT_HAS_MORE;
+	p->has_more = p->has_more || v->has_more;
+	widen(p, v);
+	if (now == CONDUIT_BROKEN) {
+		said = part(p, v, e);
+	} else if (!v->is_parted && v->conduit.out < 0 && !v->conduit.is_unheard &&
+		   !v->is_finish_said) {
+		v->is_finish_said = true;
+		said = say(p, v, MSG_FINISH, e);
+	}
+	if (v->is_closed && (v->is_parted || conduit_is_over(&v->conduit)))
+		forget(p, v);
+	return said;
+}
+
+int ports_remove(struct ports *p, const char *host, struct err *e)
+{
+	size_t i = 0;
+
+	while (i < p->count && strcmp(p->all[i].at.host, host) != 0)
+		i++;
+	if (i == p->count)
+		return err_set(e, ERR_NOT_FOUND, "%.200s is not published", host);
+	struct port gone = p->all[i];
+	for (size_t n = p->visit_count; n-- > 0;) {
+		struct visit *v = p->visits[n];
+		if (v->port != gone.number || v->is_parted)
+			continue;
+		if (part(p, v, e) < 0)
+			return -1;
+		if (v->is_closed)
+			forget(p, v);
+	}
+	/* The process that made the socket may still hold it open, which keeps
+	 * it in epoll. */
+	(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, gone.at.fd, NULL);
+	listener_done(&gone.at);
+	memmove(&p->all[i], &p->all[i + 1], (--p->count - i) * sizeof(gone));
+	return 0;
+}
+
+/* --- letting in ------------------------------------------------------------------- */
+
+/* Ids are given out in order, so that a released one is not used again for
+ * long. */
+static uint32_t new_id(struct ports *p)
+{
+	do {
+		p->last_id = (p->last_id + 1) & ~DIAL_ID;
+	} while (find_visit(p, p->last_id | DIAL_ID));
+	return p->last_id | DIAL_ID;
+}
+
+/* `ours` are the ends that stay here, `theirs` those that go in. */
+static bool make_pipes(int ours[2], int theirs[2])
+{
+	int up[2], down[2];
+
+	if (pipe2(up, O_CLOEXEC | O_NONBLOCK) < 0)
+		return false;
+	if (pipe2(down, O_CLOEXEC | O_NONBLOCK) < 0) {
+		own_close(&up[0]);
+		own_close(&up[1]);
+		return false;
+	}
+	ours[0] = down[0];
+	ours[1] = up[1];
+	theirs[0] = up[0];
+	theirs[1] = down[1];
+	return true;
+}
+
+/* Resets a connection that was accepted and cannot be carried. */
+static int refuse(struct ports *p, struct visit *v, int64_t now)
+{
+	conduit_reset(&v->conduit);
+	free(v);
+	close_passing(p);
+	p->deaf_ms = now + DEAF_MS;
+	return 0;
+}
+
+static int dial(struct ports *p, const struct port *port, int socket, int64_t now,
+		struct err *e)
+{
+	const int yes = 1;
+	struct visit *v = mem_zeroed(1, sizeof(*v));
+	int ours[2] = { -1, -1 };
+
+	v->id = new_id(p);
+	v->port = port->number;
+	/* Fails for a unix socket, which has no such option. */
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	bool has_pipes = make_pipes(ours, p->passing);
+	conduit_init(&v->conduit, socket, ours[0], ours[1]);
+	if (!has_pipes || !conduit_watch(&v->conduit, p->epoll, v->id))
+		return refuse(p, v, now);
+	if (channel_send_dial(p->channel, v->id, port->guest, p->passing, e) < 0) {
+		bool is_short = e->sys == ETOOMANYREFS;
+		(void)refuse(p, v, now);
+		return is_short ? 0 : -1;
+	}
+	p->visits[p->visit_count++] = v;
+	if (channel_has_passed(p->channel))
+		close_passing(p);
+	return 0;
+}
+
+/* Accepts one connection of the port.  1: there was one. */
+static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
+{
+	int socket = listener_accept(&port->at);
+
+	if (socket >= 0)
+		return dial(p, port, socket, now, e) < 0 ? -1 : 1;
+	/* EINVAL: the socket no longer listens.  The process that made it still
+	 * has it, and may change that. */
+	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
+		port->has_waiting = false;
+	else if (errno != ECONNABORTED)
+		p->deaf_ms = now + DEAF_MS;
+	return errno == ECONNABORTED;
+}
+
+static bool may_admit(const struct ports *p)
+{
+	return p->channel && !p->is_closed && !p->deaf_ms && p->visit_count < DIALS_MAX &&
+	       ports_visit_fds(p) + DIAL_FDS <= p->fds_max && channel_is_free(p->channel);
+}
+
+static bool has_waiting(const struct ports *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->all[i].has_waiting)
+			return true;
+	return false;
+}
+
+size_t ports_visit_fds(const struct ports *p)
+{
+	return p->visit_count * VISIT_FDS;
+}
+
+void ports_allow(struct ports *p, size_t fds)
+{
+	bool might_admit = may_admit(p);
+
+	p->fds_max = fds;
+	if (!might_admit && may_admit(p) && has_waiting(p))
+		p->has_more = true;
+}
+
+static int admit_all(struct ports *p, int64_t now, struct err *e)
+{
+	if (p->passing[0] >= 0 && channel_has_passed(p->channel))
+		close_passing(p);
+	if (clock_is_due(p->deaf_ms, now))
+		p->deaf_ms = 0;
+	/* By turns: even when few can be accepted, a busy port does not shut
+	 * out the others. */
+	for (size_t idle = 0; idle < p->count && may_admit(p);) {
+		struct port *port = &p->all[p->turn++ % p->count];
+		int got = port->has_waiting ? admit(p, port, now, e) : 0;
+		if (got < 0)
+			return -1;
+		idle = got > 0 ? 0 : idle + 1;
+	}
+	return 0;
+}
+
+/* --- the loop --------------------------------------------------------------------- */
+
+int ports_fd(const struct ports *p)
+{
+	return p->epoll;
+}
+
+size_t ports_count(const struct ports *p, const struct port *port)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->visit_count; i++)
+		count += p->visits[i]->port == port->number && !p->visits[i]->is_parted;
+	return count;
+}
+
+size_t ports_fds(const struct ports *p, int ret[PORTS_FDS])
+{
+	size_t count = 0;
+
+	ret[count++] = p->epoll;
+	for (size_t i = 0; i < p->count; i++)
+		ret[count++] = p->all[i].at.fd;
+	return count;
+}
+
+int64_t ports_due(const struct ports *p)
+{
+	return p->has_more ? PORTS_AT_ONCE : p->deaf_ms;
+}
+
+static int take_event(struct ports *p, uint64_t tag, struct err *e)
+{
+	struct port *port = tag & IS_PORT ? find_port(p, (uint32_t)tag) : NULL;
+	struct visit *v = tag & IS_PORT ? NULL : find_visit(p, (uint32_t)tag);
+
+	if (port)
+		port->has_waiting = true;
+	return v && !v->has_more ? run(p, v, e) : 0;
+}
+
+/* Continues the visits that had used up their share of the last turn. */
+static int go_on(struct ports *p, struct err *e)
+{
+	p->has_more = false;
+	for (size_t i = p->visit_count; i-- > 0;)
+		if (p->visits[i]->has_more && run(p, p->visits[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Runs without a port too, since nothing else clears the state that made it
+ * due. */
+int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+
+	if (p->has_more && go_on(p, e) < 0)
+		return -1;
+	int count = has_events ? epoll_pwait(p->epoll, events, EVENTS_AT_ONCE, 0, NULL) : 0;
+	for (int i = 0; i < count; i++)
+		if (take_event(p, events[i].data.u64, e) < 0)
+			return -1;
+	return admit_all(p, now, e);
+}
+
+/* --- words from inside ------------------------------------------------------------ */
+
+static int take_finished(struct ports *p, struct visit *v, struct err *e)
+{
+	if (v->is_finished)
+		return err_set(e, ERR_PROTOCOL, "it finished a connection twice");
+	v->is_finished = true;
+	conduit_finish(&v->conduit);
+	return run(p, v, e);
+}
+
+/* Bytes that were sent before the connection broke are handed over, as far as
+ * the client takes them now. */
+static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct err *e)
+{
+	v->is_closed = true;
+	if (sys == 0 && (!v->is_finished || !v->is_finish_said))
+		return err_set(e, ERR_PROTOCOL, "it closed a connection that has not ended");
+	if (sys == 0)
+		return run(p, v, e);
+	if (!v->is_parted)
+		(void)conduit_run(&v->conduit);
+	conduit_reset(&v->conduit);
+	forget(p, v);
+	return 0;
+}
+
+int ports_frame(struct ports *p, const struct frame *f, struct err *e)
+{
+	struct visit *v = find_visit(p, f->id);
+	uint32_t sys = 0;
+	int got = f->type == MSG_CLOSED ? message_get_closed(f, &sys, e)
+					: message_get_word(f, e);
+
+	if (got < 0)
+		return -1;
+	if (!v || v->is_closed)
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' about an unknown connection",
+			       message_name(f->type));
+	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
+}
+
+/* Hands over the rest of a visit that was finished inside.  The visit is freed
+ * when its client has taken everything, or does not want it. */
+static void hand_over(struct ports *p, struct visit *v)
+{
+	enum conduit_state now = CONDUIT_BROKEN;
+
+	if (v->is_finished && !v->is_parted)
+		now = conduit_run(&v->conduit);
+	v->has_more = now == CONDUIT_HAS_MORE;
+	p->has_more = p->has_more || v->has_more;
+	/* The kernel goes on sending what is in our socket's queue. */
+	if (now == CONDUIT_WAITS && v->conduit.in < 0)
+		conduit_done(&v->conduit);
+	else if (now != CONDUIT_BROKEN)
+		return;
+	conduit_reset(&v->conduit);
+	forget(p, v);
+}
+
+static void hand_over_all(struct ports *p)
+{
+	p->has_more = false;
+	for (size_t i = p->visit_count; i-- > 0;)
+		hand_over(p, p->visits[i]);
+}
+
+bool ports_part(struct ports *p, int64_t due, int64_t now)
+{
+	hand_over_all(p);
+	if (p->visit_count > 0 && !clock_is_due(due, now))
+		return false;
+	while (p->visit_count > 0) {
+		conduit_reset(&p->visits[0]->conduit);
+		forget(p, p->visits[0]);
+	}
+	return true;
+}
+
+/* Runs a loop of its own; the caller's loop continues when this one has
+ * ended. */
+void ports_end(struct ports *p)
+{
+	int64_t now = clock_ms();
+	const int64_t due = now + WORDS_MS;
+	struct epoll_event events[EVENTS_AT_ONCE];
+
+	close_passing(p);
+	while (!ports_part(p, due, now)) {
+		int wait = p->has_more ? 0 : clock_wait(due, now);
+		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* all visits
+									   * are tried,
+									   * whichever is
+									   * ready */
+		now = clock_ms();
+	}
+}

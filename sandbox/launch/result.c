@@ -1,0 +1,164 @@
+#include "sandbox/launch/result.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "protocol/message.h"
+#include "sandbox/monitor/refusals.h"
+
+static const char *const status_names[] = {
+	[RUN_EXITED] = "exited", [RUN_SIGNALED] = "signaled",
+	[RUN_TIMEOUT] = "timeout", [RUN_OOM] = "oom",
+	[RUN_SETUP_ERROR] = "setup-error",
+};
+_Static_assert(ARRAY_LEN(status_names) == RUN_STATUS_COUNT, "a status has no name");
+
+const char *result_status_name(enum run_status status)
+{
+	return status_names[status];
+}
+
+void result_exited(struct result *r, int code)
+{
+	r->status = RUN_EXITED;
+	r->exit_code = code;
+}
+
+void result_signaled(struct result *r, int signal)
+{
+	r->status = RUN_SIGNALED;
+	r->signal = signal;
+	r->exit_code = 128 + signal;
+}
+
+void result_timeout(struct result *r)
+{
+	r->status = RUN_TIMEOUT;
+	r->exit_code = EXIT_TIMED_OUT;
+}
+
+void result_oom(struct result *r, const struct err *error)
+{
+	result_signaled(r, SIGKILL);
+	r->status = RUN_OOM;
+	r->error = *error;
+}
+
+void result_failed(struct result *r, int code, const struct err *error)
+{
+	r->status = RUN_SETUP_ERROR;
+	r->exit_code = code;
+	r->error = *error;
+}
+
+void result_refused(struct result *r, const struct refusals *refusals)
+{
+	own_free(&r->refused);
+	list_done(&r->told);
+	r->refused = refusals_json(refusals);
+	for (size_t i = 0; i < refusals->count; i++) {
+		AUTO_FREE char *sentence = refused_call_sentence(&refusals->calls[i]);
+		AUTO_FREE char *remedy = refused_call_remedy(&refusals->calls[i]);
+		list_add(&r->told, sentence);
+		list_add(&r->told, remedy);
+	}
+}
+
+void result_done(struct result *r)
+{
+	own_free(&r->refused);
+	list_done(&r->told);
+}
+
+char *result_error_json(const struct err *error)
+{
+	if (error->kind == ERR_NONE)
+		return text_copy("null");
+	AUTO_FREE char *message = quote_json(error->text);
+	AUTO_FREE char *remedy = quote_json(error->remedy[0] ? error->remedy : NULL);
+	return text_format("{\"kind\":\"%s\",\"message\":%s,\"remedy\":%s}",
+			   err_kind_name(error->kind), message, remedy);
+}
+
+static char *json_count(uint64_t count)
+{
+	return count ? text_format("%llu", (unsigned long long)count) : text_copy("null");
+}
+
+/* 126: found but not run, 127: not found, as shells say it. */
+static int exit_code_for(const struct failed *failed)
+{
+	if (failed->stage == EXEC_STAGE_EXECVE)
+		return EXIT_CANNOT_RUN;
+	if (failed->stage != EXEC_STAGE_LOOKUP)
+		return EXIT_HUTCH;
+	return failed->sys == EACCES ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
+}
+
+void result_undelivered(struct result *r, const struct err *why)
+{
+	if (r->exit_code == 0)
+		r->exit_code = EXIT_HUTCH;
+	if (r->error.kind == ERR_NONE)
+		r->error = *why;
+}
+
+int result_not_started(const struct failed *failed, const struct exec *x, struct err *e)
+{
+	bool is_folder = failed->stage == EXEC_STAGE_CWD;
+
+	errno = (int)failed->sys;
+	(void)err_sys(e, "%s: %.200s", exec_stage_name(failed->stage),
+		      is_folder ? x->cwd : x->argv[0]);
+	if (failed->stage == EXEC_STAGE_EXECVE && failed->sys == ENOENT)
+		(void)err_remedy(e, "its interpreter, after #! or its dynamic loader, is not "
+				    "inside");
+	if (is_folder)
+		(void)err_remedy(e, "-w takes a folder that exists inside");
+	return exit_code_for(failed);
+}
+
+const char *result_degraded_name(unsigned i)
+{
+	static const char *const flags[DEGRADED_COUNT] = { "memory", "cpus", "pids-limit",
+							   "disk", "image", "isolation",
+							   "protect", "pause" };
+
+	return flags[i];
+}
+
+char *result_degraded(unsigned degraded)
+{
+	char *names = text_copy("");
+
+	for (unsigned i = 0; i < DEGRADED_COUNT; i++) {
+		if (!(degraded & 1u << i))
+			continue;
+		char *more = text_format("%s%s\"%s\"", names, *names ? "," : "",
+					 result_degraded_name(i));
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
+char *result_json(const struct result *r)
+{
+	AUTO_FREE char *error = result_error_json(&r->error);
+	AUTO_FREE char *signal = r->signal ? text_format("%d", r->signal) : text_copy("null");
+	AUTO_FREE char *memory = json_count(r->memory_peak);
+	AUTO_FREE char *pids = json_count(r->pids_peak);
+	AUTO_FREE char *degraded = result_degraded(r->degraded);
+
+	return text_format("{\"version\":1,\"status\":\"%s\",\"exit_code\":%d,\"signal\":%s,"
+			   "\"wall_s\":%.6f,\"user_s\":%.6f,\"sys_s\":%.6f,"
+			   "\"memory_peak_bytes\":%s,\"pids_peak\":%s,"
+			   "\"degraded\":[%s],\"refused\":[%s],\"error\":%s}",
+			   status_names[r->status], r->exit_code, signal, r->wall_s, r->user_s,
+			   r->sys_s, memory, pids, degraded, r->refused ? r->refused : "",
+			   error);
+}

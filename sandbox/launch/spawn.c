@@ -1,0 +1,576 @@
+/* Theory of operation.
+ *
+ *	parent				child (new namespaces)
+ *	clone3 ------------------------> wait for maps, or write them itself
+ *	newuidmap (ranges only) -------> become the executor's id (ranges only)
+ *	watch failure, channel		 start the helper: network namespace,
+ *					   sysctls of both namespaces
+ *					 open the executor on the host's paths
+ *					 mounts, pivot_root
+ *					 hostname, enter the network namespace
+ *					 descriptors: 0-2 null, 3 channel, 4 procfs,
+ *					   5 logs
+ *					 no_new_privs, Landlock, capabilities
+ *					 seccomp; its listener goes out
+ *					 execveat
+ *
+ * Up to execveat the child is our own code and nothing of the inside has run.
+ * The order is forced: mounts need CAP_SYS_ADMIN over the namespace, so the
+ * capabilities go late; the filter refuses half of the calls that come before
+ * it, so it goes last.  With one id the child writes its own maps, which an
+ * unprivileged process may (user_namespaces(7)); that saves two context
+ * switches. */
+#include "sandbox/launch/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "base/pass.h"
+#include "sandbox/kernel/beside.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/kernel/diagnose.h"
+#include "sandbox/kernel/fence.h"
+#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/network.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/kernel/rlimits.h"
+#include "sandbox/kernel/seccomp.h"
+#include "sandbox/kernel/sockets.h"
+#include "sandbox/kernel/walls.h"
+#include "sandbox/monitor/trace.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/root/mounts.h"
+
+/* The numbers at which the executor finds its socket, a procfs, and a folder
+ * (docs/protocol.md). */
+#define CHANNEL_FD 3
+#define PROC_FD	   4
+#define LOGS_FD	   5
+
+/* The child's own ends, and the descriptors that it opens on its way. */
+struct child {
+	const struct spawn_parts *parts;
+	int channel, failure, maps_ready, maps_go;
+	int executor, null, proc;
+	int handed[3]; /* copies of parts->stdio */
+	int queues;    /* the mount whose files are the message queues; -1: there is
+			* none */
+	int server; /* the socket to the process that serves the root; -1: there is
+		     * none */
+	struct mounted mounted;
+	int sysctls, network;
+	struct beside beside;
+};
+
+/* Needs: namespaces.  Does: maps this process to its ids inside.  Leaves: all
+ * capabilities over the user namespace. */
+static int stage_ids(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+
+	if (!p->has_ranges)
+		return idmap_write_both(&p->ids.uids[0], &p->ids.gids[0], e);
+	return idmaps_await(c->maps_ready, &c->maps_go, e);
+}
+
+static bool has_network(const struct child *c)
+{
+	return c->parts->plan->namespaces & CLONE_NEWNET;
+}
+
+/* Runs in the helper. */
+static int work_beside(const void *arg, struct err *e)
+{
+	const struct child *c = arg;
+
+	if (has_network(c) && network_make(c->network, e) < 0)
+		return -1;
+	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
+				     c->parts->plan->sysctl_count, e);
+}
+
+/* Needs: all capabilities over the user namespace, the host's /proc.  Does:
+ * starts a helper, which makes a network namespace and sets bounds on kernel
+ * accounts.  Leaves: the helper at work. */
+static int stage_beside(struct child *c, struct err *e)
+{
+	c->sysctls = rlimits_open_sysctls(e);
+	if (c->sysctls < 0)
+		return -1;
+	if (has_network(c) && (c->network = network_place(e)) < 0)
+		return -1;
+	return beside_begin(&c->beside, work_beside, c, e);
+}
+
+/* The child inherits its caller's protection from the OOM killer, with which a
+ * memory limit would find no process to kill (proc(5), oom_score_adj).  Any
+ * process may raise the value. */
+static int become_killable(struct err *e)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, "oom_score_adj", 64, &text, &len, e) < 0)
+		return err_sys(e, "read oom_score_adj");
+	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e) : 0;
+}
+
+/* Needs: the host's paths, and its /proc without masks of ours.  Does: opens
+ * the files that must be opened before these are gone.  Leaves: descriptors. */
+static int stage_host_paths(struct child *c, struct err *e)
+{
+	if (c->parts->cgroup > 0 && become_killable(e) < 0)
+		return -1;
+	c->executor = program_seal(c->parts->executor, e);
+	if (c->executor < 0)
+		return -1;
+	if (c->parts->has_proc && (c->proc = mounts_make_own_proc(e)) < 0)
+		return -1;
+	for (size_t i = 0; c->parts->stdio && i < ARRAY_LEN(c->handed); i++)
+		c->handed[i] = c->parts->stdio[i];
+	c->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
+}
+
+/* The only descriptors that ever come out of the sandbox; the code that sends
+ * them is still our own. */
+enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
+
+static int hand_out(int failure, enum handed what, int fd, struct err *e)
+{
+	static const char *const names[] = {
+		[HANDED_UPPER] = "the folder that the overlay writes to",
+		[HANDED_LISTENER] = "the listener of the seccomp filter",
+	};
+	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
+	const char byte = (char)what;
+
+	return pass_send(failure, &byte, 1, &fd, 1) == 1 ? 0 : err_sys(e, "hand out %s",
+								       names[what]);
+}
+
+/* A queue of mq_open(3) is a file of a mount that the ipc namespace has and
+ * that is attached nowhere (mq_overview(7)).  This makes a second mount of the
+ * same file system. */
+static int open_queues(struct child *c, struct err *e)
+{
+	struct err why;
+
+	c->queues = fs_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
+	if (c->queues >= 0 || why.sys == ENODEV) /* a kernel without queues */
+		return 0;
+	*e = why;
+	return -1;
+}
+
+/* Needs: CAP_SYS_ADMIN over all namespaces.  Leaves: only the sandbox's own
+ * paths, name and network. */
+static int stage_world(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+
+	umask(0);
+	if (mounts_run(p, c->server, &c->mounted, e) < 0)
+		return -1;
+	umask(022);
+	if (c->mounted.upper >= 0 &&
+	    hand_out(c->failure, HANDED_UPPER, c->mounted.upper, e) < 0)
+		return -1;
+	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
+		return err_sys(e, "set the hostname");
+	if (setdomainname("", 0) < 0) /* until now a copy of the host's */
+		return err_sys(e, "clear the domain name");
+	if (p->is_fenced && open_queues(c, e) < 0)
+		return -1;
+	if (beside_end(&c->beside, e) < 0)
+		return -1;
+	return has_network(c) ? network_enter(&c->network, e) : 0;
+}
+
+/* Puts `fd` at the number `at`; does nothing without one.  A close-on-exec
+ * descriptor does not reach the executor. */
+static int place(int fd, int at, const char *what, struct err *e)
+{
+	if (fd < 0 || dup2(fd, at) >= 0)
+		return 0;
+	return err_sys(e, "set %s", what);
+}
+
+/* Needs: nothing.  Does: makes 0, 1, 2 /dev/null, 3 the channel and, where
+ * there are such, 4 the procfs and 5 the folder for logs; all others end at
+ * execveat.  Leaves: no descriptor of the host but these. */
+static int stage_descriptors(struct child *c, struct err *e)
+{
+	/* They are moved above the numbers that are about to be filled, so that
+	 * none is overwritten while it is still needed. */
+	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
+			      &c->mounted.logs, &c->handed[0], &c->handed[1],
+			      &c->handed[2], &c->queues };
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		int high = *kept[i] < 0 ? -1 : fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
+		if (*kept[i] >= 0 && high < 0)
+			return err_sys(e, "move a descriptor");
+		*kept[i] = high;
+	}
+	if (sys_close_range(CHANNEL_FD, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_sys(e, "close_range");
+	for (int fd = 0; fd < CHANNEL_FD; fd++)
+		if (place(c->null, fd, "a standard descriptor", e) < 0)
+			return -1;
+	if (place(c->channel, CHANNEL_FD, "the channel", e) < 0 ||
+	    place(c->proc, PROC_FD, "the procfs", e) < 0)
+		return -1;
+	return place(c->mounted.logs, LOGS_FD, "the folder for logs", e);
+}
+
+/* Needs: ranges.  Does: changes to the executor's id, which no command has.
+ * The capabilities survive the change of id, and are reduced right after. */
+static int become_executor(struct err *e)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
+		return err_sys(e, "prctl PR_SET_KEEPCAPS");
+	if (syscall(SYS_setgroups, 0, NULL) < 0)
+		return err_sys(e, "drop supplementary groups");
+	if (setresgid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) < 0 ||
+	    setresuid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) < 0)
+		return err_sys(e, "become the executor's id");
+	return 0;
+}
+
+/* Allows, beside the root, the files that are opened though they are not below
+ * it: the executor (by execveat), its mounts that are attached nowhere, message
+ * queues, the host's /dev/null, which is a command's stdin, and the descriptors
+ * that --stdio inherit hands over. */
+static int enter_fence(const struct child *c, struct err *e)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct fence f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
+
+	if (root < 0)
+		return err_sys(e, "open the root");
+	fence_add(&f, c->executor);
+	fence_add(&f, c->proc);
+	fence_add(&f, c->mounted.logs);
+	fence_add(&f, c->null);
+	fence_add(&f, c->queues);
+	for (size_t i = 0; i < ARRAY_LEN(c->handed); i++)
+		fence_add(&f, c->handed[i]);
+	return fence_enter(&f, e);
+}
+
+/* Enters one Landlock domain for both purposes. */
+static int enter_landlock(const struct child *c, struct err *e)
+{
+	if (c->parts->plan->is_fenced && wall_stands(WALL_ROOT))
+		return enter_fence(c, e);
+	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
+}
+
+static int install_tracing(const struct seccomp_program *filter, int *ret_listener,
+			   struct err *e)
+{
+	struct seccomp_program tracing;
+
+	trace_program(filter, &tracing);
+	int result = seccomp_install_listening(&tracing, ret_listener, e);
+	seccomp_done(&tracing);
+	return result;
+}
+
+/* The listener also learns of refused calls if no filter on top refuses any. */
+static int install_asking(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+{
+	AUTO_FREE struct sock_filter *telling =
+		seccomp_replace_told(parts->filter, SECCOMP_RET_USER_NOTIF);
+	const struct seccomp_program told = { .insns = telling, .count = parts->filter->count };
+	struct seccomp_program asking;
+
+	deputy_program(parts->tells ? &told : parts->filter, &asking);
+	int result = seccomp_install_asking(&asking, ret_listener, e);
+	seccomp_done(&asking);
+	return result;
+}
+
+static int install_listening(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+{
+	if (plan_has_deputy(parts->plan))
+		return install_asking(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
+								  : 0;
+	if (parts->trace)
+		return install_tracing(parts->filter, ret_listener, e) < 0 ? err_in(e, "--learn")
+									   : 0;
+	return seccomp_install_telling(parts->filter, ret_listener, e);
+}
+
+/* Installs the filter last; it allows the calls that follow. */
+static int enter_filter(struct child *c, struct err *e)
+{
+	const struct spawn_parts *parts = c->parts;
+	int fd;
+
+	if (!parts->trace && !parts->tells && !plan_has_deputy(parts->plan))
+		return seccomp_install(parts->filter, e);
+	if (install_listening(parts, &fd, e) < 0)
+		return -1;
+	AUTO_CLOSE int listener = fd;
+	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
+}
+
+/* Needs: all mounts done.  Does: gives up all rights, for good.  Leaves: a
+ * process that can do no more than a command, but for the channel. */
+static int stage_privileges(struct child *c, struct err *e)
+{
+	const struct plan *p = c->parts->plan;
+	/* The executor pauses all commands with it where a client can ask for
+	 * that (executor/process/freezer.h). */
+	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
+
+	if (p->has_ranges && become_executor(e) < 0)
+		return -1;
+	/* Set after the last change of ids, which would clear it (prctl(2)). */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_sys(e, "prctl PR_SET_PDEATHSIG");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
+	if (enter_landlock(c, e) < 0)
+		return -1;
+	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
+		return -1;
+	if (caps_reduce(plan_executor_caps(p) | tracing, p->root_caps, geteuid() == 0, e) < 0)
+		return -1;
+	return enter_filter(c, e);
+}
+
+static int stage_exec(struct child *c, struct err *e)
+{
+	char name[] = "hutch-executor", others[24];
+
+	(void)snprintf(others, sizeof(others), "%llx",
+		       (unsigned long long)c->parts->plan->other_caps);
+	char *argv[] = { name, others, NULL }, *env[] = { NULL };
+
+	(void)syscall(SYS_execveat, c->executor, "", argv, env, AT_EMPTY_PATH);
+	return err_sys(e, "execute %s", c->parts->executor->path);
+}
+
+static int (*const stages[])(struct child *, struct err *) = {
+	stage_ids,	   stage_beside,     stage_host_paths, stage_world,
+	stage_descriptors, stage_privileges, stage_exec,
+};
+
+/* Signals that the launcher blocks for its signalfd must not be blocked inside.
+ * The executor itself resets those that the caller ignores. */
+static void unblock_signals(void)
+{
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+}
+
+__attribute__((noreturn)) static void run_child(struct child *c)
+{
+	struct err e = { 0 };
+
+	unblock_signals();
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (stages[i](c, &e) < 0)
+			break;
+	(void)io_write_all(c->failure, &e, sizeof(e)); /* if it fails, the parent sees the
+							* socket close */
+	_exit(125);
+}
+
+/* Errnos that clone(2) gives only for the cgroup. */
+static bool is_about_cgroup(int sys)
+{
+	return sys == EACCES || sys == EBUSY || sys == ENOENT || sys == EOPNOTSUPP;
+}
+
+static int cannot_clone(const struct child *c, struct err *e)
+{
+	if (c->parts->cgroup <= 0 || !is_about_cgroup(errno))
+		return diagnose_clone(c->parts->plan->namespaces, e);
+	(void)err_sys(e, "start the sandbox in its cgroup");
+	return err_remedy(e, "hutch itself must live in the same delegated cgroup: systemd-run "
+			     "--user --scope -p Delegate=yes hutch ...");
+}
+
+static int make_child(struct child *c, struct sandbox *s, struct err *e)
+{
+	struct clone_args args = {
+		/* The network namespace comes later (network.h). */
+		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&s->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	/* With CLONE_NEWCGROUP the cgroup becomes the root of the new
+	 * namespace. */
+	if (c->parts->cgroup > 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)c->parts->cgroup;
+	}
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return cannot_clone(c, e);
+	if (pid == 0)
+		run_child(c);
+	s->pid = (pid_t)pid;
+	return 0;
+}
+
+/* Makes the pipes and pairs first, then the clone.  The child's ends close on
+ * return, in the parent only. */
+static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err *e)
+{
+	int pair[2], failure[2], maps[2] = { -1, -1 };
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "make the channel");
+	s->channel = pair[0];
+	AUTO_CLOSE int child_channel = pair[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, failure) < 0)
+		return err_sys(e, "make a pair of sockets");
+	s->failure = failure[0];
+	AUTO_CLOSE int child_failure = failure[1];
+	if (parts->plan->has_ranges && pipe2(maps, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int maps_ready = maps[0];
+	AUTO_CLOSE int maps_go = maps[1];
+	if (parts->server && fuse_start(parts->plan, parts->server, &s->fuse, e) < 0)
+		return -1;
+	AUTO_CLOSE int server = fd_take(&s->fuse.socket);
+
+	struct child c = { .parts = parts, .channel = child_channel,
+			   .failure = child_failure, .maps_ready = maps_ready,
+			   .maps_go = maps_go,
+			   .executor = -1, .null = -1, .proc = -1, .server = server,
+			   .handed = { -1, -1, -1 }, .queues = -1,
+			   .mounted = { .logs = -1, .upper = -1 },
+			   .sysctls = -1, .network = -1 };
+	beside_init(&c.beside);
+	if (make_child(&c, s, e) < 0)
+		return -1;
+	const struct deputy_parts names = { .plan = parts->plan, .stdio = parts->stdio,
+					    .pidfd = s->pidfd, .cgroup = parts->cgroup };
+	if (plan_has_deputy(parts->plan) && deputy_start(&names, &s->deputy, e) < 0)
+		return -1;
+	if (!parts->plan->has_ranges)
+		return 0;
+	return idmaps_install(&parts->plan->ids, s->pid, maps_go, e);
+}
+
+void sandbox_init(struct sandbox *s)
+{
+	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
+	fuse_init(&s->fuse);
+	refusals_init(&s->refusals);
+	deputy_init(&s->deputy);
+}
+
+void sandbox_done(struct sandbox *s)
+{
+	if (!s)
+		return;
+	if (s->pid > 0) {
+		(void)kill(s->pid, SIGKILL); /* our child, not reaped yet, so the number
+					      * is right */
+		fuse_kill(&s->fuse);
+		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	deputy_done(&s->deputy);
+	fuse_done(&s->fuse);
+	own_close(&s->pidfd);
+	own_close(&s->channel);
+	own_close(&s->failure);
+	own_close(&s->upper);
+	refusals_done(&s->refusals);
+	s->pid = 0;
+}
+
+int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e)
+{
+	struct sandbox s;
+
+	sandbox_init(&s);
+	s.refusals.filter = parts->filter;
+	s.refusals.trace = parts->trace;
+	if (spawn(parts, &s, e) < 0) {
+		sandbox_done(&s);
+		return -1;
+	}
+	if (parts->trace)
+		parts->trace->init = s.pid;
+	*ret = s;
+	ret->refusals.deputy = ret->deputy.pid ? &ret->deputy : NULL;
+	return 0;
+}
+
+/* guest.h finds out that the deputy has ended. */
+static void take_listener(struct sandbox *s, int fd)
+{
+	struct err e;
+
+	if (s->deputy.pid && deputy_listen(&s->deputy, fd, &e) < 0)
+		(void)kill(s->deputy.pid, SIGKILL); /* not reaped yet, so the number is
+						     * right */
+	refusals_listen(&s->refusals, fd);
+}
+
+static void take_handed(struct sandbox *s, char what, int fd)
+{
+	if (what == HANDED_UPPER && s->upper < 0)
+		s->upper = fd;
+	else if (what == HANDED_LISTENER && s->refusals.listener < 0)
+		take_listener(s, fd);
+	else
+		own_close(&fd);
+}
+
+/* Each message is one of these; the socket's end means that the set-up has
+ * ended. */
+enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
+{
+	union {
+		char what;
+		struct err cause;
+	} said;
+	int fd;
+	ssize_t n = pass_receive(s->failure, &said, sizeof(said), &fd);
+
+	if (fd >= 0 && n == 1)
+		take_handed(s, said.what, fd_take(&fd));
+	own_close(&fd);
+	if (n == 1 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return SPAWN_GOES_ON;
+	if (n != (ssize_t)sizeof(said.cause))
+		return SPAWN_DONE;
+	err_sanitize(&said.cause);
+	diagnose_setup(&said.cause);
+	*ret_cause = said.cause;
+	return SPAWN_GAVE_UP;
+}

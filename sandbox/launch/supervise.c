@@ -1,0 +1,342 @@
+/* Theory of operation.
+ *
+ *	state		leaves it when
+ *	ASKED		"started" came			-> RUNNING
+ *			"failed" came			-> ENDING
+ *	RUNNING		"exited" came: pid 1 is killed	-> ENDING
+ *	any		deadline, fatal signal, the
+ *			guest's own end (guest.h)	-> ENDING
+ *	any		pid 1 was reaped		-> DRAINING
+ *	DRAINING	all output is delivered		   done
+ *
+ * Every verdict is set once: the first one counts.  When pid 1 is gone no
+ * process inside writes any more.  The bytes that are in its pipes then are all
+ * that is delivered: the write ends may have been passed on to other processes,
+ * so their closing is not waited for. */
+#include "sandbox/launch/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "protocol/message.h"
+#include "sandbox/kernel/countdown.h"
+#include "sandbox/kernel/stdio.h"
+#include "sandbox/kernel/terminal.h"
+#include "sandbox/launch/guest.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/launch/spawn.h"
+
+#define COMMAND_ID 1
+
+enum state { ASKED, RUNNING, ENDING, DRAINING, DONE };
+
+enum watch { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_PUMPS,
+	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
+
+struct supervisor {
+	struct run *run;
+	struct result *result;
+	struct guest guest;
+	enum state state;
+	bool has_verdict;
+	struct countdown countdown;
+};
+
+/* A signal that the caller ignores, as nohup has it do, is ignored here too. */
+static bool is_ignored(int signo)
+{
+	struct sigaction now;
+
+	return sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+int supervise_signals(struct err *e)
+{
+	static const int watched[] = { SIGINT,	SIGTERM, SIGHUP,  SIGQUIT,
+				       SIGUSR1, SIGUSR2, SIGWINCH };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
+		if (!is_ignored(watched[i]))
+			(void)sigaddset(&set, watched[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(e, "block signals");
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_sys(e, "signalfd") : fd;
+}
+
+/* Pid 1's exit status no longer matters after this. */
+static void end_sandbox(struct supervisor *s)
+{
+	guest_end(&s->guest);
+	if (s->state < ENDING)
+		s->state = ENDING;
+}
+
+static void fail(struct supervisor *s, int code, const struct err *cause)
+{
+	if (!s->has_verdict)
+		result_failed(s->result, code, cause);
+	s->has_verdict = true;
+	end_sandbox(s);
+}
+
+static void send_signal(struct supervisor *s, int signo)
+{
+	struct err e;
+
+	if (channel_send_signal(&s->guest.channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
+}
+
+static int on_started(struct supervisor *s, const struct frame *f, struct err *e)
+{
+	uint32_t pid;
+
+	if (message_get_started(f, &pid, e) < 0)
+		return -1;
+	s->state = RUNNING;
+	return 0;
+}
+
+static int on_failed(struct supervisor *s, const struct frame *f, struct err *e)
+{
+	struct failed failed;
+
+	if (message_get_failed(f, &failed, e) < 0)
+		return -1;
+	struct err cause;
+	int code = result_not_started(&failed, s->run->exec, &cause);
+	fail(s, code, &cause);
+	return 0;
+}
+
+static int on_exited(struct supervisor *s, const struct frame *f, struct err *e)
+{
+	struct exited x;
+
+	if (message_get_exited(f, &x, e) < 0)
+		return -1;
+	if (!s->has_verdict && x.is_signaled)
+		result_signaled(s->result, (int)x.status);
+	else if (!s->has_verdict)
+		result_exited(s->result, (int)x.status);
+	s->has_verdict = true;
+	/* The executor ends by itself now, or should: it is not waited for. */
+	end_sandbox(s);
+	return 0;
+}
+
+/* The messages that the executor may send, and when (docs/protocol.md). */
+static const struct answer {
+	enum state when;
+	int (*take)(struct supervisor *, const struct frame *, struct err *);
+} answers[MSG_COUNT] = {
+	[MSG_STARTED] = { ASKED, on_started },
+	[MSG_FAILED] = { ASKED, on_failed },
+	[MSG_EXITED] = { RUNNING, on_exited },
+};
+
+static int take_frame(void *who, const struct frame *f, struct err *e)
+{
+	struct supervisor *s = who;
+	const struct answer *a = &answers[f->type]; /* guest.c has checked the range */
+
+	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
+			       message_name(f->type));
+	return a->take(s, f, e);
+}
+
+static void on_resize(struct supervisor *s)
+{
+	uint32_t rows, cols;
+	struct err e;
+
+	if (!(s->run->exec->flags & EXEC_PTY) || s->state != RUNNING)
+		return;
+	terminal_size(0, &rows, &cols);
+	if (channel_send_resize(&s->guest.channel, COMMAND_ID, rows, cols, &e) < 0)
+		guest_broke_protocol(&s->guest, &e);
+}
+
+/* A signal to hutch is passed to the command.  Where that does not end the
+ * command, hutch does: a user that ends hutch does not expect the sandbox to go
+ * on. */
+static void on_signal(struct supervisor *s, int signo, int64_t now)
+{
+	if (signo == SIGWINCH)
+		return on_resize(s);
+	const bool may_ask = countdown_signal(&s->countdown, signo, now);
+	/* The command may be running while its "started" is still on its way;
+	 * the executor takes requests in order.  An executor that has not said
+	 * hello may never do so. */
+	if (s->guest.state == GUEST_READY && s->state < ENDING && may_ask)
+		return send_signal(s, signo);
+	if (signo == SIGUSR1 || signo == SIGUSR2)
+		return;
+	if (!s->has_verdict)
+		result_signaled(s->result, signo);
+	s->has_verdict = true;
+	end_sandbox(s);
+	/* Undelivered output does not keep hutch from ending. */
+	if (s->state == DRAINING)
+		s->state = DONE;
+}
+
+static void on_signals(struct supervisor *s, int64_t now)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->run->signals, &info, sizeof(info)) == sizeof(info))
+		on_signal(s, (int)info.ssi_signo, now);
+}
+
+static double seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+/* Sets the verdict if the guest ended for a reason of its own. */
+static void judge(struct supervisor *s)
+{
+	const struct guest *g = &s->guest;
+
+	if (s->has_verdict)
+		return;
+	s->has_verdict = true;
+	if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+		/* The kernel's OOM killer, or an administrator, has killed pid
+		 * 1. */
+		result_signaled(s->result, WTERMSIG(g->status));
+	else if (g->cause == GUEST_OUT_OF_MEMORY)
+		result_oom(s->result, &g->error);
+	else
+		result_failed(s->result, EXIT_HUTCH, &g->error);
+}
+
+static void on_gone(struct supervisor *s)
+{
+	s->result->user_s = seconds(&s->guest.used.ru_utime);
+	s->result->sys_s = seconds(&s->guest.used.ru_stime);
+	s->state = DRAINING;
+	stdio_handed_over(s->run->stdio);
+	pump_done(&s->run->stdio->pumps[0]);
+	pump_finish(&s->run->stdio->pumps[1]);
+	pump_finish(&s->run->stdio->pumps[2]);
+}
+
+/* Takes over the guest's changes in this turn. */
+static void look_at_guest(struct supervisor *s)
+{
+	if (channel_has_passed(&s->guest.channel))
+		stdio_handed_over(s->run->stdio);
+	if (!guest_is_over(&s->guest) || s->state >= DRAINING)
+		return;
+	judge(s);
+	if (s->state < ENDING)
+		s->state = ENDING;
+	if (s->guest.state == GUEST_GONE)
+		on_gone(s);
+}
+
+static void on_deadline(struct supervisor *s, int64_t now)
+{
+	enum countdown_end end;
+
+	while ((end = countdown_expire(&s->countdown, now)) != COUNTDOWN_RUNS) {
+		if (!s->has_verdict && end == COUNTDOWN_TIMED_OUT)
+			result_timeout(s->result);
+		else if (!s->has_verdict)
+			result_signaled(s->result, SIGKILL);
+		s->has_verdict = true;
+		end_sandbox(s);
+	}
+	guest_expire(&s->guest, now);
+}
+
+/* When on_deadline() has something to do. */
+static int64_t due(const struct supervisor *s)
+{
+	if (s->state >= DRAINING)
+		return 0;
+	return clock_sooner(countdown_due(&s->countdown), guest_due(&s->guest));
+}
+
+static void watch_list(const struct supervisor *s, struct pollfd w[WATCH_COUNT])
+{
+	guest_watch(&s->guest, w + WATCH_GUEST);
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->run->signals, .events = POLLIN };
+	for (int i = 0; i < STDIO_COUNT; i++)
+		w[WATCH_PUMPS + i] = pump_poll(&s->run->stdio->pumps[i]);
+}
+
+static bool has_output_left(const struct stdio *io)
+{
+	return pump_is_open(&io->pumps[1]) || pump_is_open(&io->pumps[2]);
+}
+
+static void serve(struct supervisor *s, const struct pollfd w[WATCH_COUNT], int64_t now)
+{
+	for (int i = 0; i < STDIO_COUNT; i++)
+		if (w[WATCH_PUMPS + i].revents)
+			pump_run(&s->run->stdio->pumps[i]);
+	guest_serve(&s->guest, w + WATCH_GUEST, now);
+	look_at_guest(s);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(s, now);
+	on_deadline(s, now);
+	look_at_guest(s);
+	if (s->state == DRAINING && !has_output_left(s->run->stdio))
+		s->state = DONE;
+}
+
+static void turn(struct supervisor *s)
+{
+	struct pollfd w[WATCH_COUNT];
+
+	watch_list(s, w);
+	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms()));
+	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+		serve(s, w, clock_ms());
+}
+
+static void start(struct supervisor *s, int64_t now)
+{
+	struct err e;
+
+	guest_init(&s->guest, now);
+	if (channel_send_exec(&s->guest.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
+			      &e) < 0)
+		fail(s, EXIT_HUTCH, &e);
+	look_at_guest(s);
+}
+
+void supervise_run(struct run *run, struct result *ret)
+{
+	struct supervisor s = { .run = run, .result = ret };
+	const int64_t now = clock_ms();
+	struct err e;
+
+	*ret = (struct result){ 0 };
+	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
+				  .watched_memory = run->watched_memory,
+				  .sentry = run->sentry, .ports = run->ports };
+	countdown_start(&s.countdown, run->timeout_ms, now);
+	start(&s, now);
+	while (s.state != DONE)
+		turn(&s);
+	guest_done(&s.guest);
+	if (stdio_check(run->stdio, &e) < 0)
+		result_undelivered(ret, &e);
+}

@@ -1,0 +1,46 @@
+/* trace -- notes down which paths and addresses the inside names in its calls,
+ * for `hutch run --learn`.
+ *
+ * The listener of the filter (refusals.h) is also asked about the calls of a
+ * table, and lets them go on, with SECCOMP_USER_NOTIF_FLAG_CONTINUE.
+ * seccomp_unotify(2) says that no decision may rest on that: another thread can
+ * change what a pointer leads to between the look and the call.  Here none
+ * does.  The filter permits the table's calls anyway, the walls are the mounts,
+ * the network and the filter as ever, and the notes are a proposal to a person;
+ * a program that lies here gets a policy that does not fit it.
+ *
+ * The trace reads the caller's memory by the caller's number on the host, which
+ * is the caller's only as long as the call waits: so
+ * SECCOMP_IOCTL_NOTIF_ID_VALID is asked after the memory was read and before
+ * anything is noted.  Texts are bounded, and none of these paths is looked up
+ * on the host.
+ *
+ * The inside can fill the notes (traced.h) and can make this process work: each
+ * call costs this process about as much as it costs the caller. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "sandbox/monitor/traced.h"
+
+struct seccomp_data;
+struct seccomp_notif;
+struct seccomp_program;
+
+struct trace {
+	struct traced seen; /* owned */
+	pid_t init; /* the executor, as the host numbers it, whose calls are hutch's
+		     * own */
+};
+
+void trace_done(struct trace *t);
+
+/* Whether a call is one of the table, which is only noted down and goes on. */
+bool trace_takes(const struct seccomp_data *data);
+
+/* The program whose listener gets the table's calls, and all that `program`
+ * refuses (seccomp_is_told()).  Owned. */
+void trace_program(const struct seccomp_program *program, struct seccomp_program *ret);
+
+/* Notes down the paths or the address of a call that waits at `listener`. */
+void trace_call(struct trace *t, int listener, const struct seccomp_notif *call);

@@ -1,0 +1,510 @@
+#include "sandbox/plan/image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "sandbox/plan/limits.h"
+#include "sandbox/plan/lowers.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/plan/stock.h"
+#include "sandbox/plan/volumes.h"
+
+/* A quarter of the machine's memory for all private writable folders together;
+ * inodes take kernel memory that `size` does not count. */
+#define SCRATCH_SIZE "size=25%,nr_inodes=1m"
+#define NO_DEVICES   (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define RESOLV_MAX   (64u << 10)
+
+/* Entries of the host's /etc that the programs in /usr cannot do without.  None
+ * of them is about the host's users or its network, and nothing that has a
+ * place for a password or the name of another host is here: not npmrc,
+ * pip.conf, gitconfig, Maven's settings.xml, R's Renviron.site, ImageMagick's
+ * policy.xml.  A folder that has such files too is listed file by file.  A
+ * missing entry costs one lstat(2). */
+static const char *const etc_entries[] = {
+	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
+	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",
+	"ghostscript", "glvnd", "groff", "gtk-2.0", "gtk-3.0", "gtk-4.0",
+	"ImageMagick-6/delegates.xml", "ImageMagick-6/type.xml",
+	"ImageMagick-6/type-ghostscript.xml", "ImageMagick-7/delegates.xml",
+	"ImageMagick-7/type.xml", "ImageMagick-7/type-ghostscript.xml", "java",
+	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "localtime",
+	"lsb-release", "mailcap", "manpath.config", "matplotlibrc", "maven/logging",
+	"maven/m2.conf", "mime.types", "octave.conf", "OpenCL", "os-release",
+	"papersize", "paperspecs", "perl", "pki", "protocols", "python3",
+	"R/ldpaths", "R/Makeconf", "R/Renviron", "redhat-release", "services", "sgml",
+	"ssl", "terminfo", "texmf", "timezone", "vim", "vulkan", "X11/app-defaults",
+	"X11/rgb.txt", "xml",
+};
+
+/* The same, with a version, or an architecture, behind the name. */
+static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
+
+/* Entries of procfs that tell of the host and are open to all users.  Files
+ * that only root may open (kcore, kmsg, timer_list, sysrq-trigger, ...) need no
+ * mask: they belong to host id 0, which is never mapped, so that no capability
+ * of the inside applies to them (capable_wrt_inode_uidgid()). */
+static const char *const masked_proc[] = {
+	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
+	"kallsyms",   "key-users", "keys", "latency_stats", "sched_debug", "scsi",
+};
+
+static void add_symlink(struct plan *p, const char *target, const char *to)
+{
+	plan_add(p, STEP_SYMLINK, target)->data = text_copy(to);
+}
+
+static void add_dir(struct plan *p, const char *target, mode_t mode)
+{
+	plan_add(p, STEP_DIR, target)->mode = mode;
+}
+
+static void add_file(struct plan *p, const char *target, char *content)
+{
+	struct step *s = plan_add(p, STEP_FILE, target);
+
+	s->data = content;
+	s->mode = 0644;
+}
+
+/* Shows a path of the host, read-only, at `target`: a link stays a link, and a
+ * path that is not there, or cannot be looked at, is passed over. */
+static void add_host_path(struct plan *p, const char *source, const char *target)
+{
+	char link[4096];
+	struct stat st;
+
+	if (lstat(source, &st) < 0)
+		return;
+	if (S_ISLNK(st.st_mode)) {
+		ssize_t len = readlink(source, link, sizeof(link) - 1);
+		if (len <= 0)
+			return;
+		link[len] = '\0';
+		add_symlink(p, target, link);
+		return;
+	}
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return;
+	struct step *s = plan_add(p, STEP_BIND, target);
+	s->source = text_copy(source);
+	s->attr = MOUNT_ATTR_RDONLY | NO_DEVICES;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->is_dir = S_ISDIR(st.st_mode);
+}
+
+static int list_etc(struct list *ret, struct err *e)
+{
+	DIR *etc = opendir("/etc");
+	struct dirent *entry;
+
+	if (!etc)
+		return errno == ENOENT ? 0 : err_sys(e, "list /etc");
+	while ((entry = readdir(etc)))
+		for (size_t i = 0; i < ARRAY_LEN(etc_prefixes); i++)
+			if (!strncmp(entry->d_name, etc_prefixes[i], strlen(etc_prefixes[i])))
+				list_addf(ret, "/etc/%s", entry->d_name);
+	(void)closedir(etc); /* it was only read */
+	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
+		list_addf(ret, "/etc/%s", etc_entries[i]);
+	return 0;
+}
+
+int image_list_host(struct list *ret, struct err *e)
+{
+	static const char *const roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32",
+					     "/lib64", "/libx32", "/nix/store" };
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+		list_add(ret, roots[i]);
+	return list_etc(ret, e);
+}
+
+static int add_host_paths(struct plan *p, struct err *e)
+{
+	struct list paths = { 0 };
+	int listed = image_list_host(&paths, e);
+
+	for (size_t i = 0; listed == 0 && i < paths.count; i++)
+		add_host_path(p, paths.items[i], paths.items[i]);
+	list_done(&paths);
+	return listed;
+}
+
+/* With the host's network, the file names the host's resolvers, without one
+ * none. glibc then tries 127.0.0.1, where nothing listens, and fails at once. */
+static char *resolv_conf(const struct policy *policy)
+{
+	char *text;
+	size_t len;
+
+	AUTO_CLOSE int fd = policy->network == NETWORK_HOST
+				    ? open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC)
+				    : -1;
+	if (fd >= 0 && io_read_file(fd, "/etc/resolv.conf", RESOLV_MAX, &text, &len,
+				    NULL) == 0)
+		return text;
+	return text_copy("# this sandbox has no network\n");
+}
+
+static char *hosts_file(const struct plan *p)
+{
+	return text_format("127.0.0.1\tlocalhost %s\n"
+			   "::1\tlocalhost ip6-localhost ip6-loopback %s\n",
+			   p->hostname, p->hostname);
+}
+
+static void add_synthesized_etc(struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *shell = image_shell(p, policy);
+
+	add_file(p, "/etc/passwd",
+		 text_format("root:x:0:0:root:/root:%s\n"
+			     "agent:x:1000:1000:agent:/home/agent:%s\n"
+			     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			     shell, shell));
+	add_file(p, "/etc/group", text_copy("root:x:0:\nagent:x:1000:\ntty:x:5:\n"
+					    "nogroup:x:65534:\n"));
+	add_file(p, "/etc/nsswitch.conf",
+		 text_copy("passwd: files\ngroup: files\nhosts: files dns\n"
+			   "protocols: files\nservices: files\n"));
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
+	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
+}
+
+/* ro is right for devices: it stops no write to a device, only chmod and the
+ * like on the host's own node. */
+static int add_device(struct plan *p, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(e, "look at %s of the host", path);
+	struct step *s = plan_add(p, STEP_BIND, path);
+	s->source = text_copy(path);
+	s->attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	return 0;
+}
+
+static int add_dev(struct plan *p, struct err *e)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty" };
+	static const char *const links[][2] = { { "/dev/fd", "/proc/self/fd" },
+						{ "/dev/stdin", "/proc/self/fd/0" },
+						{ "/dev/stdout", "/proc/self/fd/1" },
+						{ "/dev/stderr", "/proc/self/fd/2" },
+						{ "/dev/ptmx", "pts/ptmx" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+		if (add_device(p, devices[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(links); i++)
+		add_symlink(p, links[i][0], links[i][1]);
+	add_dir(p, "/dev/pts", 0755);
+	plan_add(p, STEP_DEVPTS, "/dev/pts");
+	return 0;
+}
+
+static void add_proc(struct plan *p)
+{
+	add_dir(p, "/proc", 0555);
+	plan_add(p, STEP_PROC, "/proc");
+	for (size_t i = 0; i < ARRAY_LEN(masked_proc); i++) {
+		AUTO_FREE char *path = text_format("/proc/%s", masked_proc[i]);
+		plan_add(p, STEP_MASK, path);
+	}
+	plan_add(p, STEP_READONLY, "/proc/sys");
+}
+
+/* The private writable folders.  On a read-only root they are plain folders
+ * of it, and only /dev/shm stays writable, as docker has it. */
+static void add_scratch(struct plan *p, bool is_read_only)
+{
+	const struct {
+		const char *path;
+		mode_t mode;
+	} folders[] = { { "/tmp", 01777 },
+			{ "/run", 0755 },
+			{ p->uid == 0 ? "/root" : "/home/agent", 0755 },
+			{ "/workspace", 0755 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, folders[i].path)->mode =
+			folders[i].mode;
+	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
+}
+
+static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
+{
+	/* With ranges there is a root inside, and "/" is root's, as everywhere. */
+	plan_add(p, STEP_ROOT, "/")->data =
+		text_copy(p->has_ranges ? SCRATCH_SIZE ",uid=0,gid=0" : SCRATCH_SIZE);
+	if (add_host_paths(p, e) < 0)
+		return -1;
+	add_synthesized_etc(p, policy);
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	add_scratch(p, policy->is_read_only);
+	add_symlink(p, "/var/tmp", "/tmp");
+	add_symlink(p, "/var/run", "/run");
+	add_symlink(p, "/var/lock", "/run/lock");
+	return 0;
+}
+
+/* Shows the entries of a directory, one mount each, below a root of the
+ * sandbox's own, so that mount points can be made beside them. */
+static int add_entries(struct plan *p, const char *path, struct err *e)
+{
+	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
+					    "run",  ".",   "..", "workspace" };
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (!dir)
+		return err_sys(e, "list %s", path);
+	while ((entry = readdir(dir))) {
+		bool is_ours = false;
+		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+			is_ours = is_ours || !strcmp(entry->d_name, ours[i]);
+		if (is_ours)
+			continue;
+		AUTO_FREE char *source = text_format("%s/%s", path, entry->d_name);
+		AUTO_FREE char *target = text_format("/%s", entry->d_name);
+		add_host_path(p, source, target);
+	}
+	(void)closedir(dir); /* it was only read */
+	return 0;
+}
+
+static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_only,
+			      struct err *e)
+{
+	plan_add(p, STEP_ROOT, "/")->data = text_copy(SCRATCH_SIZE);
+	if (add_entries(p, path, e) < 0)
+		return -1;
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/tmp")->mode = 01777;
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/run")->mode = 0755;
+	plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, "/workspace")->mode = 0755;
+	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
+	return 0;
+}
+
+/* Adds the sandbox's own files in /etc, whatever the image has there. */
+static void add_own_files(struct plan *p, const struct policy *policy)
+{
+	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
+	add_file(p, "/etc/hosts", hosts_file(p));
+	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
+}
+
+/* Entries that an image may have, and that the plan depends on. */
+enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
+
+static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOOKED_FOR])
+{
+	static const char *const paths[] = {
+		[PROC] = "proc", [DEV] = "dev", [TMP] = "tmp", [RUN] = "run", [SYS] = "sys",
+		[WORKSPACE] = "workspace", [ETC] = "etc", [MTAB] = "etc/mtab",
+		[APT] = "etc/apt", [APT_CONF] = "etc/apt/apt.conf.d",
+	};
+
+	for (size_t i = 0; i < LOOKED_FOR; i++)
+		ret[i] = (struct lowers_entry){ .path = paths[i] };
+	lowers_look(lowers, ret, LOOKED_FOR);
+}
+
+/* Adds a folder of the sandbox's own.  If the image has something else than a
+ * folder there, such as a link, that stays: later mounts and files go where the
+ * image leads, or fail. */
+static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
+{
+	AUTO_FREE char *path = text_format("/%s", entry->path);
+	bool is_missing = entry->error == ENOENT;
+
+	if (!is_missing && (entry->error || !S_ISDIR(entry->st.st_mode)))
+		return false;
+	/* This folder will be shown in place of the image's. */
+	add_dir(p, path, is_missing ? 0755 : entry->st.st_mode & 07777);
+	return true;
+}
+
+/* Without this setting, apt goes on as a user that does not exist with one
+ * mapped id. */
+static void add_apt(struct plan *p, const struct lowers_entry *found)
+{
+	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
+	    add_own_folder(p, &found[APT_CONF]))
+		add_file(p, "/etc/apt/apt.conf.d/zz-hutch",
+			 text_copy("APT::Sandbox::User \"root\";\n"));
+}
+
+static void give_last(struct plan *p)
+{
+	p->steps[p->count - 1].uid = p->uid;
+	p->steps[p->count - 1].gid = p->gid;
+}
+
+/* Adds a layer of the sandbox's own over the image: the mount points that the
+ * image lacks, and files.  True: the files are in it. */
+static bool add_own_layer(struct plan *p, const struct policy *policy,
+			  const struct list *lowers)
+{
+	static const mode_t modes[] = { [PROC] = 0555, [DEV] = 0755, [TMP] = 01777,
+					[RUN] = 0755, [WORKSPACE] = 0755 };
+	struct lowers_entry found[LOOKED_FOR];
+
+	look_at_image(lowers, found);
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		AUTO_FREE char *path = text_format("/%s", found[i].path);
+		if (found[i].error == ENOENT)
+			add_dir(p, path, modes[i]);
+	}
+	/* The command is to work there; with ranges, the other folders are
+	 * root's. */
+	if (found[WORKSPACE].error == ENOENT)
+		give_last(p);
+	if (p->has_logs && add_own_folder(p, &found[RUN])) {
+		add_dir(p, "/run/hutch", 0755);
+		add_dir(p, LIMITS_LOGS, 0755);
+	}
+	if (policy_wants_cgroup(policy) && add_own_folder(p, &found[SYS])) {
+		add_dir(p, "/sys/fs", 0755);
+		add_dir(p, LIMITS_CGROUP, 0755);
+	}
+	if (!add_own_folder(p, &found[ETC]))
+		return false;
+	add_own_files(p, policy);
+	if (found[MTAB].error == ENOENT)
+		add_symlink(p, "/etc/mtab", "/proc/mounts");
+	add_apt(p, found);
+	return true;
+}
+
+/* Plans the image below, and what is written above it.  /dev is a tmpfs of its
+ * own, since an overlay may not hold the mount points of devices for long: the
+ * image may have a /dev with anything in it. */
+static int plan_overlay(struct plan *p, const struct policy *policy,
+			const struct list *lowers, struct err *e)
+{
+	bool has_files = add_own_layer(p, policy, lowers);
+
+	plan_add(p, STEP_MERGE, "/");
+	if (!has_files)
+		add_own_files(p, policy);
+	plan_add(p, STEP_TMPFS, "/dev")->data = text_copy("size=64k,mode=0755");
+	if (add_dev(p, e) < 0)
+		return -1;
+	add_proc(p);
+	add_dir(p, "/dev/shm", 01777);
+	plan_add(p, STEP_TMPFS, "/dev/shm")->data = text_copy("size=25%,mode=1777");
+	return 0;
+}
+
+static int plan_dir_overlay(struct plan *p, const struct policy *policy,
+			    const char *path, const struct stat *st, struct err *e)
+{
+	struct step *root = plan_add(p, STEP_OVERLAY, "/");
+	struct list lowers = { 0 };
+
+	root->source = text_copy(path);
+	root->data = text_copy(SCRATCH_SIZE);
+	root->dev = st->st_dev;
+	root->ino = st->st_ino;
+	root->is_dir = true;
+	root->is_roots = p->has_ranges;
+	list_add(&lowers, path);
+	int planned = plan_overlay(p, policy, &lowers, e);
+	list_done(&lowers);
+	return planned;
+}
+
+static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
+{
+	struct stat st;
+
+	AUTO_FREE char *path = volumes_resolve(policy, policy->image_path, &st);
+	if (!path)
+		return err_sys(e, "open the image %.200s", policy->image_path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
+
+	/* The files of another owner or group have ids that are not mapped, and
+	 * cannot be copied up (EOVERFLOW): such an image is read-only. */
+	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
+		       policy->idmap == IDMAP_RANGES;
+	int planned = policy->is_read_only || !is_ours
+			      ? plan_dir_read_only(p, path, policy->is_read_only, e)
+			      : plan_dir_overlay(p, policy, path, &st, e);
+	return planned < 0 ? -1 : volumes_mask_image(p, policy, path, e);
+}
+
+static int plan_store(struct plan *p, const struct policy *policy, struct err *e)
+{
+	struct step *root = plan_add(p, STEP_OVERLAY, "/");
+
+	root->data = text_copy(SCRATCH_SIZE);
+	root->is_roots = p->has_ranges;
+	root->lowers = p->has_ranges ? &p->stock->ranged : &p->stock->lowers;
+	return plan_overlay(p, policy, &p->stock->lowers, e);
+}
+
+int image_plan(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (p->stock)
+		return plan_store(p, policy, e);
+	return policy->image == IMAGE_HOST ? plan_host(p, policy, e) : plan_dir(p, policy, e);
+}
+
+/* A /bin that is a link to /usr/bin may be in another layer than its target. */
+static bool has_bash(const struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *path = text_format(
+		"%s/bin/bash", policy->image == IMAGE_DIR ? policy->image_path : "");
+
+	struct lowers_entry found[] = { { .path = "bin/bash", .follows = true },
+					{ .path = "usr/bin/bash", .follows = true } };
+
+	if (!p->stock)
+		return access(path, X_OK) == 0;
+	lowers_look(&p->stock->lowers, found, ARRAY_LEN(found));
+	return !found[0].error || !found[1].error;
+}
+
+char *image_shell(const struct plan *p, const struct policy *policy)
+{
+	return text_copy(has_bash(p, policy) ? "/bin/bash" : "/bin/sh");
+}
+
+char *image_timezone(void)
+{
+	static const char mark[] = "/zoneinfo/";
+	const char *named = getenv("TZ");
+	char link[256];
+
+	if (named && *named && *named != ':' && *named != '/' && strlen(named) < 64)
+		return text_copy(named);
+	ssize_t len = readlink("/etc/localtime", link, sizeof(link) - 1);
+	link[len > 0 ? len : 0] = '\0';
+	const char *zone = strstr(link, mark);
+	return text_copy(zone ? zone + sizeof(mark) - 1 : "UTC");
+}

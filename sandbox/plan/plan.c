@@ -1,0 +1,249 @@
+#include "sandbox/plan/plan.h"
+
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/plan/image.h"
+#include "sandbox/plan/limits.h"
+#include "sandbox/plan/plan_rlimits.h"
+#include "sandbox/plan/stock.h"
+#include "sandbox/plan/volumes.h"
+
+#define ALL_NAMESPACES                                                              \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+void plan_init(struct plan *p)
+{
+	*p = (struct plan){ .namespaces = ALL_NAMESPACES };
+}
+
+void plan_done(struct plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++) {
+		free(p->steps[i].source);
+		free(p->steps[i].target);
+		free(p->steps[i].data);
+	}
+	free(p->steps);
+	free(p->hostname);
+	free(p->workdir);
+	list_done(&p->env);
+	list_done(&p->argv);
+	list_done(&p->guarded);
+	list_done(&p->absent);
+	*p = (struct plan){ 0 };
+}
+
+struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
+{
+	if (p->count == p->room) {
+		p->room = p->room ? p->room * 2 : 128;
+		p->steps = mem_resize(p->steps, p->room, sizeof(*p->steps));
+	}
+	struct step *s = &p->steps[p->count++];
+	*s = (struct step){ .kind = kind, .target = text_copy(target) };
+	return s;
+}
+
+int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
+{
+	AUTO_FREE char *name = identity_name(who->uid);
+	const struct subid_owner owner = { name, who->uid };
+
+	if (idmaps_find(&p->ids, &owner, who->gid, e) < 0)
+		return -1;
+	p->has_ranges = true;
+	return 0;
+}
+
+static int plan_ids(struct plan *p, const struct policy *policy,
+		    const struct identity *who, struct err *e)
+{
+	if (p->stock) {
+		p->uid = p->stock->uid;
+		p->gid = p->stock->gid;
+	} else if (policy_user(policy, &p->uid, &p->gid, e) < 0) {
+		return -1;
+	}
+	p->pretends = policy->image != IMAGE_HOST && policy->idmap == IDMAP_SINGLE &&
+		      p->uid == 0 && !policy->seccomp;
+	if (policy->idmap == IDMAP_RANGES)
+		return plan_ranges(p, who, e);
+	p->ids.uid_count = idmap_single(p->ids.uids, p->uid, who->uid);
+	p->ids.gid_count = idmap_single(p->ids.gids, p->gid, who->gid);
+	return 0;
+}
+
+/* A sandbox in the host's network namespace reaches the host's abstract
+ * sockets: D-Bus, X11, containerd's.  Landlock can scope them since ABI 6; on
+ * older kernels AF_UNIX as a whole is refused. */
+static void plan_network(struct plan *p, const struct policy *policy)
+{
+	if (policy->network == NETWORK_NONE)
+		return;
+	p->namespaces &= ~(uint64_t)CLONE_NEWNET;
+	p->hides_abstract = landlock_abi() >= LANDLOCK_ABI_SCOPES;
+	p->refuses_unix = !p->hides_abstract;
+}
+
+/* Unless the user asked for this second wall, a kernel without it will do. */
+static int plan_fence(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (policy->fence == FENCE_OFF)
+		return 0;
+	p->is_fenced = landlock_abi() >= LANDLOCK_ABI_REFER;
+	if (p->is_fenced || policy->fence == FENCE_AUTO)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI "
+					  "%d, or it is off", LANDLOCK_ABI_REFER);
+	return err_remedy(e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command "
+			     "line; or --landlock auto, which does without where there is none");
+}
+
+static bool has_workspace(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].kind == VOLUME_WORKSPACE)
+			return true;
+	return false;
+}
+
+/* The image's settings count where the caller gives none. */
+static void plan_place(struct plan *p, const struct policy *policy)
+{
+	const char *of_image = p->stock ? p->stock->workdir : NULL;
+	const char *workdir = policy->workdir			     ? policy->workdir
+			      : of_image && !has_workspace(policy) ? of_image
+								     : "/workspace";
+
+	p->hostname = text_copy(policy->hostname ? policy->hostname : "hutch");
+	p->workdir = text_copy(workdir);
+}
+
+/* Replaces a variable that every sandbox has, but none that the caller has
+ * set. */
+static void set_unless_said(struct plan *p, const struct policy *policy, const char *pair)
+{
+	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(pair, "="), pair);
+
+	if (!list_get_env(&policy->env_set, name))
+		list_set_env(&p->env, pair);
+}
+
+static void plan_image_environment(struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *user = text_format("USER=%s", p->stock->user);
+	AUTO_FREE char *logname = text_format("LOGNAME=%s", p->stock->user);
+	AUTO_FREE char *home = text_format("HOME=%s", p->stock->home);
+
+	set_unless_said(p, policy, user);
+	set_unless_said(p, policy, logname);
+	set_unless_said(p, policy, home);
+	for (size_t i = 0; i < p->stock->recipe.env.count; i++)
+		set_unless_said(p, policy, p->stock->recipe.env.items[i]);
+}
+
+static void plan_environment(struct plan *p, const struct policy *policy)
+{
+	AUTO_FREE char *shell = image_shell(p, policy);
+	AUTO_FREE char *zone = image_timezone();
+
+	environment_build(policy, p->uid, shell, zone, &p->env);
+	if (p->stock)
+		plan_image_environment(p, policy);
+}
+
+static void plan_command(struct plan *p, const struct policy *policy)
+{
+	const struct list *argv = p->stock ? &p->stock->argv : &policy->argv;
+
+	for (size_t i = 0; i < argv->count; i++)
+		list_add(&p->argv, argv->items[i]);
+}
+
+/* Docker, too, makes the working directory. */
+static void plan_workdir(struct plan *p)
+{
+	if (p->stock && strcmp(p->workdir, "/") != 0)
+		plan_add(p, STEP_DIR, p->workdir)->mode = 0755;
+}
+
+bool plan_has_overlay(const struct plan *p)
+{
+	return p->count && p->steps[0].kind == STEP_OVERLAY;
+}
+
+void plan_set_upper(struct plan *p, const char *path, const struct stat *st)
+{
+	p->steps[0].upper = path;
+	p->steps[0].upper_dev = st->st_dev;
+	p->steps[0].upper_ino = st->st_ino;
+}
+
+void plan_set_copy(struct plan *p, const char *path)
+{
+	p->steps[0].upper = path;
+	p->steps[0].is_copied = true;
+}
+
+void plan_set_served(struct plan *p, const char *path)
+{
+	p->steps[0].upper = path;
+	p->steps[0].is_served = true;
+}
+
+#define NOT_ROOT 1000u /* caps_for() treats every other id alike */
+
+uint64_t plan_executor_caps(const struct plan *p)
+{
+	const uint64_t tools =
+		1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_KILL;
+
+	return p->root_caps | (p->has_ranges ? tools : 0);
+}
+
+int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
+	       struct err *e)
+{
+	if (plan_ids(p, policy, who, e) < 0)
+		return -1;
+	p->caps = p->root_caps = p->other_caps = caps_for(policy, p->uid);
+	if (p->has_ranges) {
+		p->root_caps = caps_for(policy, 0);
+		p->other_caps = caps_for(policy, NOT_ROOT) & p->root_caps;
+	}
+	plan_network(p, policy);
+	if (plan_fence(p, policy, e) < 0)
+		return -1;
+	plan_place(p, policy);
+	plan_environment(p, policy);
+	plan_command(p, policy);
+	if (plan_rlimits(p, policy, e) < 0)
+		return -1;
+	if (image_plan(p, policy, e) < 0)
+		return -1;
+	/* Comes before the volumes, which may be mounted over it. */
+	if (p->has_logs)
+		limits_plan_logs(p, policy);
+	if (volumes_plan(p, policy, e) < 0)
+		return -1;
+	plan_workdir(p);
+	limits_plan(p, policy);
+	if (p->steps[0].kind == STEP_ROOT || policy->is_read_only)
+		plan_add(p, STEP_SEAL, "/");
+	return 0;
+}

@@ -1,0 +1,574 @@
+#include "sandbox/plan/volumes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/resolve.h"
+#include "policy/policy.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/plan/protected.h"
+#include "store/folders.h"
+#include "store/links.h"
+
+/* Hutch's own folders, the links on the way to them, and the protected files in
+ * the folders that are shown writable. */
+struct own {
+	const char *audit; /* borrowed: policy.h */
+	struct list folders, links, protects;
+};
+
+static char *join(const char *dir, const char *rest)
+{
+	return text_format("%s%s", strcmp(dir, "/") ? dir : "", rest);
+}
+
+static bool has(const struct list *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->items[i], text))
+			return true;
+	return false;
+}
+
+static void add_once(struct list *l, const char *text)
+{
+	if (!has(l, text))
+		list_add(l, text);
+}
+
+char *volumes_home(uid_t uid)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	struct passwd *entry = NULL;
+
+	while (users && (entry = fgetpwent(users)) && entry->pw_uid != uid)
+		;
+	char *home = entry ? text_copy(entry->pw_dir) : NULL;
+	if (users)
+		(void)fclose(users); /* nothing is lost: it was only read */
+	return home;
+}
+
+static void list_below_home(struct list *paths, const char *home)
+{
+	static const char *const below_home[] = { ".local/share/hutch", ".cache/hutch",
+						  ".config/hutch" };
+
+	for (size_t i = 0; home && *home == '/' && i < ARRAY_LEN(below_home); i++) {
+		AUTO_FREE char *path = text_format("%s/%s", home, below_home[i]);
+		add_once(paths, path);
+	}
+}
+
+/* Lists the folders that any hutch of this user may use, also one that was
+ * started with another environment. */
+static void list_candidates(struct list *paths)
+{
+	AUTO_FREE char *listed = volumes_home(geteuid());
+
+	for (int i = 0; i < FOLDER_COUNT; i++) {
+		AUTO_FREE char *path = folder_path((enum folder)i);
+		if (path)
+			add_once(paths, path);
+	}
+	list_below_home(paths, getenv("HOME"));
+	list_below_home(paths, listed);
+	AUTO_FREE char *run = text_format("/run/user/%u/hutch", geteuid());
+	AUTO_FREE char *tmp = text_format("/tmp/hutch-%u", geteuid());
+	add_once(paths, run);
+	add_once(paths, tmp);
+}
+
+/* Does nothing if a folder above is in the list, whose mask covers all that is
+ * in it. */
+static void add_own_folder(struct own *own, const char *path)
+{
+	AUTO_FREE char *real = links_resolve(path);
+
+	free(links_follow(path, &own->links));
+	for (size_t i = 0; i < own->folders.count; i++)
+		if (path_below(real, own->folders.items[i]))
+			return;
+	list_add(&own->folders, real);
+}
+
+static void list_own_folders(struct own *own)
+{
+	AUTO_FREE char *audit = folder_audit(own->audit);
+	struct list paths = { 0 };
+
+	list_candidates(&paths);
+	for (size_t i = 0; i < paths.count; i++) {
+		AUTO_FREE char *real = links_resolve(paths.items[i]);
+		add_once(&own->folders, real);
+		free(links_follow(paths.items[i], &own->links));
+	}
+	list_done(&paths);
+	if (audit)
+		add_own_folder(own, audit);
+}
+
+void volumes_list_own(const char *audit, struct list *ret)
+{
+	struct own own = { .audit = audit, .folders = *ret };
+
+	list_own_folders(&own);
+	*ret = own.folders;
+	list_done(&own.links);
+}
+
+static struct step *add_bind(struct plan *p, const struct volume *v, const char *source,
+			     const char *target, const struct stat *st)
+{
+	struct step *s = plan_add(p, v->is_cow ? STEP_COW : STEP_BIND, target);
+
+	s->source = text_copy(source);
+	s->attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+		  (v->is_writable ? 0 : MOUNT_ATTR_RDONLY);
+	s->dev = st->st_dev;
+	s->ino = st->st_ino;
+	s->is_dir = S_ISDIR(st->st_mode);
+	s->from = v->from;
+	return s;
+}
+
+/* Adds the folders on the way to `rest`, but not `rest` itself. */
+static void add_parents(struct list *pins, const char *rest)
+{
+	AUTO_FREE char *at = text_copy(rest);
+
+	for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		add_once(pins, at);
+		*slash = '/';
+	}
+}
+
+/* The paths below a source, relative to it, to be pinned, shown read-only and
+ * masked. */
+struct guards {
+	struct list pins, reads, masks;
+	struct list watched; /* those of pins and reads that the sentry watches
+			      * (sentry.h) */
+};
+
+static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "mount %.200s: %.200s %s", v->source, what, why);
+	return err_from(e, v->from);
+}
+
+/* If the guest may replace a link, it decides where the next hutch goes, and no
+ * mask on the link's present target can prevent that. */
+static int check_links(const struct volume *v, const char *source, const struct own *own,
+		       struct err *e)
+{
+	for (size_t i = 0; v->is_writable && !v->is_cow && i < own->links.count; i++) {
+		if (!path_below(own->links.items[i], source))
+			continue;
+		(void)refuse(v, own->links.items[i],
+			     "is a link on the way to a folder of hutch's own", e);
+		return err_remedy(e, "mount it :ro, or make it a folder, or set XDG_CACHE_HOME "
+				     "and its kin to places outside");
+	}
+	return 0;
+}
+
+/* Makes a folder that does not exist yet, so that it can be masked before a
+ * guest can put its own there.  1: it exists.  0: it does not, but where we may
+ * not make a folder, the guest, which runs as us, may not either. */
+static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
+{
+	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
+		return 1;
+	return e->sys == EACCES || e->sys == EPERM || e->sys == EROFS ? 0 : -1;
+}
+
+/* Guards the kernel's own files of the host.  Through the host's /proc a
+ * guest of the same user could slow the user's programs or have the OOM
+ * killer choose them, and through /sys reach a delegated cgroup: no
+ * permission prevents that. */
+static int find_kernel_folders(const struct volume *v, const char *source,
+			       struct guards *found, struct err *e)
+{
+	static const char *const folders[] = { "/proc", "/sys" };
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		if (path_below(source, folders[i]) && (i == 0 || v->is_writable))
+			return refuse(v, folders[i], i == 0 ? "shows this host's processes"
+							    : "can only be mounted :ro", e);
+		const char *rest = path_below(folders[i], source);
+		if (rest && *rest && access(folders[i], F_OK) == 0)
+			add_once(&found->masks, rest);
+	}
+	return 0;
+}
+
+static int find_own_folders(const struct plan *p, const struct volume *v,
+			    const char *source, const struct own *own,
+			    struct guards *found, struct err *e)
+{
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i], *rest = path_below(folder, source);
+		if (path_below(source, folder))
+			return refuse(v, folder, "is hutch's own and never inside", e);
+		int is_there = rest ? ensure_folder(p, folder, e) : 0;
+		if (is_there < 0)
+			return err_from(e, v->from);
+		if (!is_there)
+			continue;
+		add_parents(&found->pins, rest);
+		add_once(&found->masks, rest);
+	}
+	return check_links(v, source, own, e);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Looks at a path without links; ESTALE: a link was put on the way
+ * meanwhile. */
+static int look_at(const char *real, struct stat *ret)
+{
+	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ESTALE;
+	return fd < 0 ? -1 : fstat(fd, ret);
+}
+
+static int replaced(const char *path, const struct volume *v, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was being "
+				      "made", path);
+	return err_from(e, v->from);
+}
+
+/* Returns NULL if the source does not exist. */
+static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
+			      const char *rest)
+{
+	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
+	struct stat st;
+
+	/* free(3) keeps errno */
+	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
+}
+
+static int not_below(const struct volume *v, const char *source, const char *rest,
+		     struct err *e)
+{
+	AUTO_FREE char *path = join(source, rest);
+
+	return errno == ESTALE ? replaced(path, v, e) : err_sys(e, "look at %.600s", path);
+}
+
+/* Adds each pin once, parents first, and all pins before the masks: a mount
+ * over a folder hides the mounts that were below it before. */
+static int add_guards(struct plan *p, const struct volume *v, const char *source,
+		      const struct guards *g, struct err *e)
+{
+	/* A folder that is moved in a copy is none of the host's, so a copy
+	 * needs no pins; through them the host's folders could be written
+	 * to. */
+	const size_t pins = v->is_cow ? 0 : g->pins.count;
+
+	if (pins)
+		qsort(g->pins.items, pins, sizeof(*g->pins.items), by_text);
+	for (size_t i = 0; i < pins; i++) {
+		struct step *s = add_below(p, v, source, g->pins.items[i]);
+		if (!s && !p->is_dry_run)
+			return not_below(v, source, g->pins.items[i], e);
+		if (s)
+			s->is_watched = has(&g->watched, g->pins.items[i]);
+	}
+	for (size_t i = 0; i < g->reads.count; i++) {
+		struct step *s = add_below(p, v, source, g->reads.items[i]);
+		if (!s)
+			return not_below(v, source, g->reads.items[i], e);
+		s->attr |= MOUNT_ATTR_RDONLY;
+		s->is_watched = has(&g->watched, g->reads.items[i]);
+	}
+	for (size_t i = 0; i < g->masks.count; i++) {
+		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
+		struct step *s = plan_add(p, STEP_MASK, target);
+		s->is_dir = true;
+		s->from = v->from;
+	}
+	return 0;
+}
+
+char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret)
+{
+	AUTO_FREE char *real = policy->is_resolved ? text_copy(path) : realpath(path, NULL);
+
+	if (!real || look_at(real, ret) < 0)
+		return NULL;
+	char *result = real;
+	real = NULL;
+	return result;
+}
+
+int volumes_source_missing(const struct volume *v, struct err *e)
+{
+	if (errno == ESTALE)
+		return replaced(v->source, v, e);
+	if (errno == ENOENT)
+		(void)err_set(e, ERR_NOT_FOUND, "mount %.200s: no such folder on the host",
+			      v->source);
+	else
+		(void)err_sys(e, "mount %.200s", v->source);
+	return err_from(e, v->from);
+}
+
+/* In a copy, protection is the task of hutch apply. */
+static bool is_open_to_all(const struct volume *v)
+{
+	return v->kind != VOLUME_TMPFS && v->is_writable && !v->is_cow;
+}
+
+/* Looks in all of the folders: one that is shown twice must not have an open
+ * side. */
+static int find_protected(const struct volume *v, const char *source, const struct own *own,
+			  struct guards *found, struct err *e)
+{
+	for (size_t i = 0; is_open_to_all(v) && i < own->protects.count; i++) {
+		const char *path = own->protects.items[i], *rest = path_below(path, source);
+		if (path_below(source, path))
+			return refuse(v, path, "is protected, in a folder that is shown too", e);
+		if (!rest)
+			continue;
+		add_parents(&found->pins, rest);
+		add_once(&found->reads, rest);
+		add_parents(&found->watched, rest);
+		add_once(&found->watched, rest);
+	}
+	return 0;
+}
+
+/* A volume and its source. */
+struct shown {
+	const struct volume *v;
+	char *source; /* owned, without links; NULL: a tmpfs, or not found yet */
+	struct stat st;
+};
+
+static int list_protected(const struct shown *x, const struct list *patterns, struct own *own,
+			  struct err *e)
+{
+	struct list found = { 0 };
+
+	if (!is_open_to_all(x->v) || !patterns->count)
+		return 0;
+	int result = protected_list(x->source, patterns, &found, e);
+	for (size_t i = 0; i < found.count; i++) {
+		AUTO_FREE char *path = join(x->source, found.items[i]);
+		list_add(&own->protects, path);
+	}
+	list_done(&found);
+	return result < 0 ? err_from(e, x->v->from) : 0;
+}
+
+/* Only a name without a pattern, in a folder that exists, can be watched
+ * for. */
+static void find_absent(struct plan *p, const char *source, const struct list *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		const char *pattern = patterns->items[i];
+		AUTO_FREE char *path = text_format("%s%s%s", strcmp(source, "/") ? source : "",
+						   *pattern == '/' ? "" : "/", pattern);
+		AUTO_FREE char *above = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
+		struct stat st;
+
+		if (!strpbrk(pattern, "*?") && lstat(path, &st) < 0 && errno == ENOENT &&
+		    stat(*above ? above : "/", &st) == 0)
+			add_once(&p->absent, path);
+	}
+}
+
+/* To be called after list_protected(). */
+static void guard_missing(struct plan *p, const struct shown *x, const struct policy *policy)
+{
+	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
+		return; /* a file has no names */
+	p->protects = &policy->protects;
+	add_once(&p->guarded, x->source);
+	find_absent(p, x->source, &policy->protects);
+}
+
+static int guard_folder(struct plan *p, const struct volume *v, const char *source,
+			const struct own *own, struct err *e)
+{
+	struct guards found = { 0 };
+	int result = find_own_folders(p, v, source, own, &found, e);
+
+	if (result == 0)
+		result = find_kernel_folders(v, source, &found, e);
+	if (result == 0)
+		result = find_protected(v, source, own, &found, e);
+	if (result == 0)
+		result = add_guards(p, v, source, &found, e);
+	list_done(&found.pins);
+	list_done(&found.reads);
+	list_done(&found.masks);
+	list_done(&found.watched);
+	return result;
+}
+
+static int plan_bind(struct plan *p, const struct shown *x, struct own *own, struct err *e)
+{
+	(void)add_bind(p, x->v, x->source, x->v->target, &x->st);
+	if (own->folders.count == 0) /* done once, and only if it is needed */
+		list_own_folders(own);
+	return guard_folder(p, x->v, x->source, own, e);
+}
+
+static void plan_tmpfs(struct plan *p, const struct volume *v)
+{
+	struct step *s = plan_add(p, STEP_TMPFS, v->target);
+
+	s->data = v->size ? text_format("size=%llu,mode=1777", (unsigned long long)v->size)
+			  : text_copy("size=25%,mode=1777");
+	s->from = v->from;
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct shown *x = a, *y = b;
+
+	return strcmp(x->v->target, y->v->target);
+}
+
+/* Finds each source once, so that all later steps are about the same folder. */
+static int find_source(const struct policy *policy, struct shown *x, struct err *e)
+{
+	const struct volume *v = x->v;
+
+	if (v->kind == VOLUME_TMPFS)
+		return 0;
+	x->source = volumes_resolve(policy, v->source, &x->st);
+	if (!x->source)
+		return volumes_source_missing(v, e);
+	if ((v->kind == VOLUME_BIND && !v->is_cow) || S_ISDIR(x->st.st_mode))
+		return 0;
+	(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
+	return err_from(e, v->from);
+}
+
+static int plan_shown(struct plan *p, const struct policy *policy, const struct shown *x,
+		      struct own *own, struct err *e)
+{
+	guard_missing(p, x, policy);
+	if (x->v->kind != VOLUME_TMPFS)
+		return plan_bind(p, x, own, e);
+	plan_tmpfs(p, x->v);
+	return 0;
+}
+
+static int plan_sorted(struct plan *p, const struct policy *policy, struct shown *sorted,
+		       struct err *e)
+{
+	struct own own = { .audit = policy->audit };
+	int result = 0;
+
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = find_source(policy, &sorted[i], e);
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = list_protected(&sorted[i], &policy->protects, &own, e);
+	for (size_t i = 0; i < policy->volume_count && result == 0; i++)
+		result = plan_shown(p, policy, &sorted[i], &own, e);
+	list_done(&own.folders);
+	list_done(&own.links);
+	list_done(&own.protects);
+	return result;
+}
+
+int volumes_plan(struct plan *p, const struct policy *policy, struct err *e)
+{
+	if (policy->volume_count == 0)
+		return 0;
+	AUTO_FREE struct shown *sorted = mem_zeroed(policy->volume_count, sizeof(*sorted));
+	for (size_t i = 0; i < policy->volume_count; i++)
+		sorted[i].v = &policy->volumes[i];
+	/* A parent's path is a prefix of its child's, so the parent sorts
+	 * first. */
+	qsort(sorted, policy->volume_count, sizeof(*sorted), by_target);
+	int result = plan_sorted(p, policy, sorted, e);
+	for (size_t i = 0; i < policy->volume_count; i++)
+		free(sorted[i].source);
+	return result;
+}
+
+static int mask_image(struct plan *p, const char *path, const struct own *own,
+		      struct err *e)
+{
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i], *rest = path_below(folder, path);
+		if (path_below(path, folder))
+			return err_set(e, ERR_REFUSED,
+				       "the image %.200s: %.200s is hutch's own and never inside",
+				       path, folder);
+		if (rest && access(folder, F_OK) == 0)
+			plan_add(p, STEP_MASK, rest)->is_dir = true;
+	}
+	return 0;
+}
+
+int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
+		       struct err *e)
+{
+	struct own own = { .audit = policy->audit };
+
+	list_own_folders(&own);
+	int result = mask_image(p, path, &own, e);
+	list_done(&own.folders);
+	list_done(&own.links);
+	return result;
+}
+
+/* Folders of the host's own count only if they exist: where none is, the inside
+ * may make none. */
+static int check_apart(const struct volume *v, const char *source, const struct own *own,
+		       struct err *e)
+{
+	static const char why[] = "is in it, and can only be hidden where there are namespaces";
+	static const char *const kernels[] = { "/proc", "/sys" };
+
+	for (size_t i = 0; i < own->folders.count; i++) {
+		const char *folder = own->folders.items[i];
+		if (path_below(source, folder))
+			return refuse(v, folder, "is hutch's own and never inside", e);
+		if (path_below(folder, source) && (v->from || access(folder, F_OK) == 0))
+			return refuse(v, folder, why, e);
+	}
+	for (size_t i = 0; v->from && i < ARRAY_LEN(kernels); i++)
+		if (path_below(source, kernels[i]) || path_below(kernels[i], source))
+			return refuse(v, kernels[i], "cannot be shown without namespaces", e);
+	return check_links(v, source, own, e);
+}
+
+int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
+			struct err *e)
+{
+	struct own own = { .folders = kept[0], .links = kept[1] };
+
+	if (own.folders.count == 0) /* done once, and only if it is needed */
+		list_own_folders(&own);
+	kept[0] = own.folders;
+	kept[1] = own.links;
+	return check_apart(v, source, &own, e);
+}

@@ -1,0 +1,666 @@
+#include "sandbox/root/cow.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/quantity.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/state/registry.h"
+#include "store/folders.h"
+#include "store/tree.h"
+
+#define ABOUT	  "about"
+#define ABOUT_NEW "about.new" /* not complete yet */
+#define SUM	  "sum"
+#define MAGIC	  "hutch-changes 1"
+#define PROBE	  "user.hutch"
+#define ABOUT_MAX (1u << 20)
+#define FOLDERS_MAX 4096
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* The first place survives a reboot.  In the state folder, a name without a dot
+ * would be a sandbox's. */
+static const struct {
+	enum folder folder;
+	const char *name;
+} places[] = { { FOLDER_DATA, "changes" }, { FOLDER_STATE, ".changes" } };
+
+/* The folder of all changes in that place, and in *ret_base hutch's own folder
+ * above it; both allocated. */
+static char *place_path(size_t number, char **ret_base)
+{
+	char *base = folder_path(places[number].folder);
+	char *all = base ? text_format("%s/%s", base, places[number].name) : NULL;
+
+	*ret_base = base;
+	return all;
+}
+
+void cow_init(struct cow *c)
+{
+	*c = (struct cow){ .folder = -1 };
+}
+
+void cow_done(struct cow *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->folders[i].source);
+		free(c->folders[i].target);
+	}
+	free(c->folders);
+	list_done(&c->protects);
+	free(c->audit);
+	free(c->path);
+	own_close(&c->folder);
+	cow_init(c);
+}
+
+static struct cow_folder *add_folder(struct cow *c)
+{
+	c->folders = mem_resize(c->folders, c->count + 1, sizeof(*c->folders));
+	c->folders[c->count] = (struct cow_folder){ 0 };
+	return &c->folders[c->count++];
+}
+
+/* --- what it is, as a file ----------------------------------------------- */
+
+/* The format: texts that end in a 0, each KEY=VALUE; a folder's follow its
+ * source. */
+static int write_about(const struct cow *c, struct err *e)
+{
+	FILE *to;
+	char *text = NULL;
+	size_t len = 0;
+
+	to = mem_or_abort(open_memstream(&text, &len));
+	(void)fprintf(to, MAGIC "%cid=%s%cname=%s%cgenerated=%d%cstarted=%lld%c", 0, c->id, 0,
+		      c->name, 0, c->is_generated, 0, (long long)c->started_ns, 0);
+	if (c->audit)
+		(void)fprintf(to, "audit=%s%c", c->audit, 0);
+	for (size_t i = 0; i < c->protects.count; i++)
+		(void)fprintf(to, "protect=%s%c", c->protects.items[i], 0);
+	for (size_t i = 0; i < c->count; i++)
+		(void)fprintf(to, "source=%s%ctarget=%s%cdev=%llu%cino=%llu%c",
+			      c->folders[i].source, 0, c->folders[i].target, 0,
+			      (unsigned long long)c->folders[i].dev, 0,
+			      (unsigned long long)c->folders[i].ino, 0);
+	mem_or_abort(fclose(to) == 0 ? text : NULL);
+	AUTO_FREE char *mine = text;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(c->folder, ABOUT_NEW, flags, 0600);
+	if (fd < 0 || io_write_all(fd, mine, len) < 0 ||
+	    renameat(c->folder, ABOUT_NEW, c->folder, ABOUT) < 0)
+		return err_sys(e, "write %s/" ABOUT, c->path);
+	return 0;
+}
+
+static int read_number(const char *text, uint64_t *ret)
+{
+	return quantity_parse_number(text, ret, NULL);
+}
+
+static int read_of_folder(struct cow *c, const char *key, const char *value)
+{
+	uint64_t number = 0;
+
+	if (!strcmp(key, "source")) {
+		if (c->count == FOLDERS_MAX)
+			return -1;
+		add_folder(c)->source = text_copy(value);
+		return 0;
+	}
+	struct cow_folder *f = c->count ? &c->folders[c->count - 1] : NULL;
+	if (!f)
+		return -1;
+	if (!strcmp(key, "target")) {
+		free(f->target);
+		f->target = text_copy(value);
+		return 0;
+	}
+	if (read_number(value, &number) < 0)
+		return -1;
+	if (!strcmp(key, "dev"))
+		f->dev = (dev_t)number;
+	else if (!strcmp(key, "ino"))
+		f->ino = (ino_t)number;
+	else
+		return -1;
+	return 0;
+}
+
+static int read_word(struct cow *c, const char *key, const char *value)
+{
+	uint64_t number = 0;
+
+	if (!strcmp(key, "id"))
+		(void)snprintf(c->id, sizeof(c->id), "%s", value);
+	else if (!strcmp(key, "name"))
+		(void)snprintf(c->name, sizeof(c->name), "%s", value);
+	else if (!strcmp(key, "protect"))
+		list_add(&c->protects, value);
+	else if (!strcmp(key, "audit") && !c->audit)
+		c->audit = text_copy(value);
+	else if (!strcmp(key, "generated"))
+		c->is_generated = !strcmp(value, "1");
+	else if (!strcmp(key, "started") && read_number(value, &number) == 0)
+		c->started_ns = (int64_t)number;
+	else
+		return read_of_folder(c, key, value);
+	return 0;
+}
+
+/* hutch has written this file itself, so the error need not say what is wrong
+ * with it. */
+static int parse_about(struct cow *c, char *text, size_t len)
+{
+	char *at = text + strlen(text) + 1;
+
+	if (strcmp(text, MAGIC))
+		return -1;
+	while (at < text + len) {
+		char *value = strchr(at, '=');
+		if (!value)
+			return -1;
+		*value++ = '\0';
+		if (read_word(c, at, value) < 0)
+			return -1;
+		at = value + strlen(value) + 1;
+	}
+	for (size_t i = 0; i < c->count; i++)
+		if (!c->folders[i].target)
+			return -1;
+	return c->id[0] && c->name[0] && c->count ? 0 : -1;
+}
+
+static int read_about(struct cow *c, struct err *e)
+{
+	AUTO_CLOSE int fd = openat(c->folder, ABOUT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0)
+		return err_sys(e, "open %s/" ABOUT, c->path);
+	if (io_read_file(fd, c->path, ABOUT_MAX, &text, &len, e) < 0)
+		return -1;
+	return parse_about(c, text, len) == 0 ? 0
+	       : err_set(e, ERR_UNSUPPORTED, "%s/" ABOUT " is of another version of hutch",
+			 c->path);
+}
+
+static void read_sum(struct cow *c)
+{
+	AUTO_CLOSE int fd = openat(c->folder, SUM, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[64] = "", more;
+	unsigned long long changes, bytes;
+
+	if (fd < 0 || io_read_full(fd, text, sizeof(text) - 1) < 0 ||
+	    sscanf(text, "%20llu %20llu%c", &changes, &bytes, &more) != 3)
+		return;
+	c->has_sum = true;
+	c->changes = changes;
+	c->bytes = bytes;
+}
+
+/* Removes the overlays' work folders: overlayfs has closed them to all users,
+ * and they are of no use any more. */
+static void remove_works(struct cow *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		AUTO_FREE char *name = text_format("%zu", i);
+		AUTO_CLOSE int layers = openat(c->folder, name, FOLDER);
+		if (layers >= 0)
+			tree_remove(layers, "work");
+	}
+}
+
+int cow_set_sum(struct cow *c, uint64_t changes, uint64_t bytes, struct err *e)
+{
+	AUTO_FREE char *text = text_format("%llu %llu\n", (unsigned long long)changes,
+					   (unsigned long long)bytes);
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(c->folder, SUM ".new", flags, 0600);
+
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0 ||
+	    renameat(c->folder, SUM ".new", c->folder, SUM) < 0)
+		return err_sys(e, "write %s/" SUM, c->path);
+	remove_works(c);
+	c->has_sum = true;
+	c->changes = changes;
+	c->bytes = bytes;
+	return 0;
+}
+
+/* --- made ------------------------------------------------------------ */
+
+static int new_id(char id[COW_ID_LEN + 1], struct err *e)
+{
+	unsigned char random[COW_ID_LEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return err_sys(e, "getrandom");
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+static int make_layers(struct cow *c, size_t number, struct err *e)
+{
+	AUTO_FREE char *name = text_format("%zu", number);
+
+	if (mkdirat(c->folder, name, 0700) < 0)
+		return err_sys(e, "make a folder in %s", c->path);
+	AUTO_CLOSE int layers = openat(c->folder, name, FOLDER);
+	if (layers < 0 || fsetxattr(layers, PROBE, "1", 1, 0) < 0)
+		return err_sys(e, "set an attribute on %s/%s", c->path, name);
+	if (mkdirat(layers, "upper", 0755) < 0 || mkdirat(layers, "work", 0755) < 0)
+		return err_sys(e, "make folders in %s/%s", c->path, name);
+	return 0;
+}
+
+/* Gives the upper the mode of the folder on the host: inside, the root of the
+ * overlay has the mode of the upper. */
+static int copy_mode(struct cow *c, size_t number, const struct cow_folder *f,
+		     struct err *e)
+{
+	AUTO_CLOSE int upper = cow_upper(c, number, e);
+	struct stat st;
+
+	if (upper < 0)
+		return -1;
+	if (stat(f->source, &st) < 0 || fchmod(upper, st.st_mode & 0777) < 0)
+		return err_sys(e, "copy the mode of %.300s", f->source);
+	return 0;
+}
+
+static int make_all_layers(struct cow *c, struct err *e)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (make_layers(c, i, e) < 0 || copy_mode(c, i, &c->folders[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int fill(struct cow *c, struct err *e)
+{
+	return make_all_layers(c, e) < 0 ? -1 : write_about(c, e);
+}
+
+static int make_below(struct cow *c, const char *base, const char *all, struct err *e)
+{
+	if (folder_create(base, e) < 0 || folder_create(all, e) < 0)
+		return -1;
+	c->path = text_format("%s/%s", all, c->id);
+	if (mkdir(c->path, 0700) < 0) {
+		own_free(&c->path);
+		return err_sys(e, "make a folder in %s", all);
+	}
+	c->folder = open(c->path, FOLDER);
+	if (c->folder >= 0 && flock(c->folder, LOCK_EX | LOCK_NB) == 0 && fill(c, e) == 0)
+		return 0;
+	if (c->folder < 0)
+		(void)err_sys(e, "open %s", c->path);
+	cow_remove(c);
+	own_close(&c->folder);
+	own_free(&c->path);
+	return -1;
+}
+
+static int make_somewhere(struct cow *c, struct err *e)
+{
+	(void)err_set(e, ERR_UNSUPPORTED, "no folder of hutch's own exists");
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		AUTO_FREE char *base = NULL;
+		AUTO_FREE char *all = place_path(i, &base);
+		if (all && !(c->is_roots && places[i].folder == FOLDER_DATA) &&
+		    make_below(c, base, all, e) == 0)
+			return 0;
+	}
+	(void)err_in(e, ":cow needs a place with user.* attributes");
+	return err_remedy(e, "set XDG_DATA_HOME to a folder on ext4, xfs or btrfs");
+}
+
+static void take_folders(struct cow *c, const struct plan *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct step *s = &p->steps[i];
+		if (s->kind != STEP_COW)
+			continue;
+		struct cow_folder *f = add_folder(c);
+		f->source = text_copy(s->source);
+		f->target = text_copy(s->target);
+		f->dev = s->dev;
+		f->ino = s->ino;
+	}
+}
+
+static void put_uppers(struct cow *c, struct plan *p)
+{
+	size_t number = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->steps[i].kind == STEP_COW) {
+			free(p->steps[i].data);
+			p->steps[i].data = text_format("%s/%zu", c->path, number++);
+			p->steps[i].upper = p->steps[i].data;
+		}
+}
+
+/* Checks that the N-th upper still belongs to the same folder. */
+static int check_same(const struct cow *c, const struct cow *old, struct err *e)
+{
+	bool is_same = c->count == old->count;
+
+	for (size_t i = 0; is_same && i < c->count; i++) {
+		const struct cow_folder *a = &c->folders[i], *b = &old->folders[i];
+		is_same = !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
+			  a->dev == b->dev && a->ino == b->ino;
+	}
+	if (is_same)
+		return 0;
+	(void)err_set(e, ERR_REFUSED, "changes of sandbox '%s' are kept, and the folders that they "
+				      "are of are others now", old->name);
+	return err_remedy(e, "hutch diff %s shows them, hutch discard %s throws them away", old->name,
+			  old->name);
+}
+
+/* Removes the sum, which a living sandbox has not, and makes the work folders
+ * again, which were removed at its end. */
+static int open_again(struct cow *c, struct err *e)
+{
+	if (unlinkat(c->folder, SUM, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove %s/" SUM, c->path);
+	for (size_t i = 0; i < c->count; i++) {
+		AUTO_FREE char *work = text_format("%zu/work", i);
+		if (mkdirat(c->folder, work, 0755) < 0 && errno != EEXIST)
+			return err_sys(e, "make %s/%s", c->path, work);
+	}
+	return 0;
+}
+
+/* Takes over the folder of `old`, which is locked. */
+static int go_on(struct cow *c, struct cow *old, struct err *e)
+{
+	if (faccessat(old->folder, COW_APPLYING, F_OK, 0) == 0) {
+		(void)err_set(e, ERR_BUSY, "an apply of the changes of sandbox '%s' has not come to "
+					   "its end", old->name);
+		return err_remedy(e, "hutch apply %s", old->name);
+	}
+	if (check_same(c, old, e) < 0 || open_again(old, e) < 0)
+		return -1;
+	c->path = text_copy(old->path);
+	c->folder = fd_take(&old->folder);
+	(void)snprintf(c->id, sizeof(c->id), "%s", old->id);
+	(void)snprintf(c->name, sizeof(c->name), "%s", old->name);
+	c->started_ns = old->started_ns;
+	return 0;
+}
+
+/* 1: the sandbox goes on with earlier changes.  0: there are none. */
+static int take_again(struct cow *c, const struct registry_entry *entry, struct err *e)
+{
+	struct cow old;
+
+	if (!entry || cow_find(entry->id, &old, NULL) < 0)
+		return 0;
+	int taken = cow_lock(&old, e) < 0 || go_on(c, &old, e) < 0 ? -1 : 1;
+	cow_done(&old);
+	return taken;
+}
+
+/* Gives the changes their name.  Kept changes of an earlier sandbox of that
+ * name would be hidden by these, so they are an error. */
+static int take_name(struct cow *c, const struct registry_entry *entry, const char *verb,
+		     struct err *e)
+{
+	struct cow other;
+
+	if (entry) {
+		(void)snprintf(c->id, sizeof(c->id), "%s", entry->id);
+		(void)snprintf(c->name, sizeof(c->name), "%s", entry->name);
+	} else if (!c->id[0] && new_id(c->id, e) < 0) {
+		return -1;
+	} else {
+		c->is_generated = true;
+		(void)snprintf(c->name, sizeof(c->name), "%.20s-%.6s", verb, c->id);
+	}
+	if (cow_find(c->name, &other, NULL) < 0)
+		return 0;
+	cow_done(&other);
+	(void)err_set(e, ERR_EXISTS, "changes of an earlier sandbox '%s' are kept", c->name);
+	return err_remedy(e, "look at them with hutch diff %s; then hutch apply %s, or hutch "
+			     "discard %s, or another name", c->name, c->name, c->name);
+}
+
+static int check_plan(const struct plan *p, struct err *e)
+{
+	if (!p->has_ranges)
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, ":cow with --idmap ranges: you could not apply "
+					  "what other ids of the inside write");
+	return err_remedy(e, "leave --idmap ranges out, or show the folder with :ro or :rw");
+}
+
+int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
+	     const char *verb, struct err *e)
+{
+	struct timespec now;
+
+	take_folders(c, p);
+	if (c->count == 0)
+		return 0;
+	if (check_plan(p, e) < 0)
+		return -1;
+	int again = take_again(c, entry, e);
+	if (again > 0)
+		put_uppers(c, p);
+	if (again != 0)
+		return again < 0 ? -1 : 0;
+	if (take_name(c, entry, verb, e) < 0)
+		return -1;
+	/* The precise clock: a file that was changed just before then has an
+	 * earlier time, whichever clock stamped the file. */
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
+	c->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (make_somewhere(c, e) < 0)
+		return -1;
+	put_uppers(c, p);
+	return 0;
+}
+
+int cow_make_dropped(struct plan *p, const char *folder, struct err *e)
+{
+	struct cow c;
+
+	cow_init(&c);
+	take_folders(&c, p);
+	c.path = text_copy(folder);
+	c.folder = open(folder, FOLDER);
+	int result = c.folder < 0 ? err_sys(e, "open %s", folder) : make_all_layers(&c, e);
+	if (result == 0)
+		put_uppers(&c, p);
+	cow_done(&c);
+	return result;
+}
+
+/* --- found ------------------------------------------------------------ */
+
+static bool is_id(const char *name)
+{
+	return strlen(name) == COW_ID_LEN && strspn(name, "0123456789abcdef") == COW_ID_LEN;
+}
+
+/* The lock is held by the launch of the sandbox, or by a process that works on
+ * its changes. */
+static bool is_locked(int folder)
+{
+	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+		return true;
+	(void)flock(folder, LOCK_UN);
+	return false;
+}
+
+/* A folder without its about was never used: a launch that was killed has left
+ * it, and it is removed. */
+static int open_one(int all, const char *path, const char *id, struct cow *ret)
+{
+	cow_init(ret);
+	ret->path = text_format("%s/%s", path, id);
+	ret->folder = openat(all, id, FOLDER);
+	bool is_live = ret->folder >= 0 && is_locked(ret->folder);
+	if (ret->folder >= 0 && read_about(ret, NULL) == 0) {
+		ret->is_live = is_live;
+		read_sum(ret);
+		return 0;
+	}
+	if (ret->folder >= 0 && !is_live && faccessat(ret->folder, ABOUT, F_OK, 0) < 0 &&
+	    flock(ret->folder, LOCK_EX | LOCK_NB) == 0)
+		tree_remove(all, id);
+	cow_done(ret);
+	return -1;
+}
+
+static void list_place(const char *path, struct cow_list *l)
+{
+	AUTO_CLOSE int all = folder_open(path, NULL);
+	int again = all < 0 ? -1 : openat(all, ".", FOLDER);
+	DIR *dir = again < 0 ? NULL : fdopendir(again);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		struct cow c;
+		if (!is_id(entry->d_name) || open_one(all, path, entry->d_name, &c) < 0)
+			continue;
+		l->items = mem_resize(l->items, l->count + 1, sizeof(*l->items));
+		l->items[l->count++] = c;
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+}
+
+static int latest_first(const void *a, const void *b)
+{
+	const struct cow *x = a, *y = b;
+
+	return (x->started_ns < y->started_ns) - (x->started_ns > y->started_ns);
+}
+
+int cow_list(struct cow_list *ret, struct err *e)
+{
+	(void)e;
+	*ret = (struct cow_list){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		AUTO_FREE char *base = NULL;
+		AUTO_FREE char *all = place_path(i, &base);
+		if (all)
+			list_place(all, ret);
+	}
+	if (ret->count > 1)
+		qsort(ret->items, ret->count, sizeof(*ret->items), latest_first);
+	return 0;
+}
+
+void cow_list_done(struct cow_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		cow_done(&l->items[i]);
+	free(l->items);
+	*l = (struct cow_list){ 0 };
+}
+
+/* A sandbox may have been renamed since: the registry knows its id by the new
+ * name. */
+static void find_id(const char *name, char id[COW_ID_LEN + 1])
+{
+	struct registry_item item;
+
+	id[0] = '\0';
+	if (registry_look(name, &item, NULL) < 0 && registry_find_ended(name, &item, NULL) < 0)
+		return;
+	(void)snprintf(id, COW_ID_LEN + 1, "%s", item.id);
+	registry_item_done(&item);
+}
+
+int cow_find(const char *name, struct cow *ret, struct err *e)
+{
+	struct cow_list l;
+	char id[COW_ID_LEN + 1];
+	struct cow *found = NULL;
+
+	if (registry_check_name(name, e) < 0 || cow_list(&l, e) < 0)
+		return -1;
+	find_id(name, id);
+	for (size_t i = 0; i < l.count && !found; i++)
+		if (!strcmp(l.items[i].id, id) || !strcmp(l.items[i].id, name))
+			found = &l.items[i];
+	for (size_t i = 0; i < l.count && !found; i++)
+		if (!strcmp(l.items[i].name, name))
+			found = &l.items[i];
+	if (found) {
+		*ret = *found;
+		cow_init(found);
+	}
+	cow_list_done(&l);
+	if (found)
+		return 0;
+	(void)err_set(e, ERR_NOT_FOUND, "no changes are kept of a sandbox '%s'", name);
+	return err_remedy(e, "hutch ps -a lists what is kept; changes are those to folders shown "
+			     "with :cow");
+}
+
+int cow_lock(struct cow *c, struct err *e)
+{
+	if (flock(c->folder, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return err_sys(e, "lock %s", c->path);
+	return err_set(e, ERR_BUSY, "sandbox '%s' has not ended, or another process "
+				    "works on its changes", c->name);
+}
+
+void cow_unlock(struct cow *c)
+{
+	if (c->folder >= 0)
+		(void)flock(c->folder, LOCK_UN); /* it is open */
+}
+
+int cow_upper(const struct cow *c, size_t number, struct err *e)
+{
+	AUTO_FREE char *name = text_format("%zu", number);
+	AUTO_CLOSE int layers = openat(c->folder, name, FOLDER);
+	int upper = layers < 0 ? -1 : openat(layers, "upper", FOLDER);
+
+	return upper < 0 ? err_sys(e, "open %s/%s/upper", c->path, name) : upper;
+}
+
+void cow_remove(struct cow *c)
+{
+	AUTO_FREE char *above = text_copy(c->path);
+	char *slash = strrchr(above, '/');
+
+	*slash = '\0';
+	AUTO_CLOSE int all = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* From here on, a removal that is killed leaves a folder that counts as
+	 * never used. */
+	(void)unlinkat(c->folder, ABOUT, 0);
+	if (all >= 0)
+		tree_remove(all, slash + 1);
+	c->is_gone = true;
+}

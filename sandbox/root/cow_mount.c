@@ -1,0 +1,106 @@
+#include "sandbox/root/cow_mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/kernel/fs.h"
+#include "sandbox/plan/plan.h"
+
+#define LOWER "lower"
+#define DISK  "disk"
+#define ROOT  "root"
+
+/* Makes a tmpfs with mount points, over the host's "/".  The host's root and
+ * the new root below it are still reached through their descriptors. */
+static int make_stage(struct err *e)
+{
+	static const char *const names[] = { LOWER, DISK, ROOT };
+
+	AUTO_CLOSE int base = fs_make("tmpfs", "size=64k,mode=0755",
+				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	if (base < 0)
+		return -1;
+	if (sys_move_mount(base, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    fchdir(base) < 0)
+		return err_sys(e, "mount a tmpfs for the overlay");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (mkdir(names[i], 0755) < 0)
+			return err_sys(e, "make a folder for the overlay");
+	return fd_take(&base);
+}
+
+static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
+{
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, path, true, e);
+
+	if (mount < 0)
+		return -1;
+	if (fs_set_attr(mount, attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, path, e) < 0)
+		return -1;
+	if (sys_move_mount(mount, "", AT_FDCWD, at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount %.300s", path);
+	return 0;
+}
+
+/* Checks the folder again: it may have been replaced since the host side looked
+ * at it. */
+static int bind_lower(const struct step *s, struct err *e)
+{
+	struct stat st;
+
+	if (bind(s->source, MOUNT_ATTR_RDONLY, LOWER, e) < 0)
+		return -1;
+	if (stat(LOWER, &st) < 0)
+		return err_sys(e, "stat %.300s", s->source);
+	if (st.st_dev == s->dev && st.st_ino == s->ino)
+		return 0;
+	return err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was "
+				       "being made", s->source);
+}
+
+/* Uses mount(2) with names relative to the working directory, as for the root's
+ * overlay (sandbox/root/overlay.c). */
+static int mount_overlay(const struct step *s, struct err *e)
+{
+	static const char options[] = "lowerdir=" LOWER ",upperdir=" DISK "/upper,workdir=" DISK
+				      "/work,userxattr";
+
+	if (sys_mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV, options) == 0)
+		return 0;
+	(void)err_sys(e, "mount %.300s copy-on-write", s->source);
+	if (e->sys == ENODEV)
+		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
+				     "module; else show it with :ro");
+	if (e->sys == EPERM)
+		return err_remedy(e, "this kernel has no overlayfs for user namespaces; show it "
+				     "with :ro");
+	if (e->sys == EINVAL)
+		return err_remedy(e, "its file system can be no layer of an overlay, or others "
+				     "are mounted in it; show it with :ro");
+	return -1;
+}
+
+static int mount_staged(const struct step *s, struct err *e)
+{
+	if (bind_lower(s, e) < 0 || bind(s->upper, 0, DISK, e) < 0 || mount_overlay(s, e) < 0)
+		return -1;
+	return fs_clone(AT_FDCWD, ROOT, false, e);
+}
+
+int cow_mount(const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int base = make_stage(e);
+
+	if (base < 0)
+		return -1;
+	AUTO_CLOSE int mount = mount_staged(s, e);
+	/* The overlay holds its own references to the mounts in this tmpfs. */
+	if (sys_umount2(".", KERNEL_MNT_DETACH) < 0 && mount >= 0)
+		return err_sys(e, "unmount a tmpfs");
+	return fd_take(&mount);
+}

@@ -1,0 +1,403 @@
+/* Theory of operation.
+ *
+ *	caller				child (new namespaces)
+ *	become the folder's owner
+ *	enter the folder
+ *	clone3 ------------------------> its own id maps
+ *	newuidmap (ranges only) -------> waits for them
+ *					 the folder as a mount of its own, pivot_root
+ *					 descriptors: 0 in, 1 out, 2 null, 3 result, 4 leash,
+ *					   5 the folder, 6 the one beside it
+ *					 limits, no_new_privs, no capability, seccomp
+ *	wait <------------------------- the work, its result
+ *
+ * The folder is reached as the working directory: an unprivileged open_tree(2)
+ * of a descriptor from before the clone is refused, while the working directory
+ * moves into the new mount namespace with the process.  The child checks again
+ * that it is the same folder.  There is only one working directory, so the
+ * folder beside it is opened by its path, and compared too. */
+#include "sandbox/root/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/kernel/diagnose.h"
+#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/idmap.h"
+#include "sandbox/kernel/rlimits.h"
+#include "sandbox/kernel/seccomp.h"
+
+/* The one id of its user namespace. */
+#define INSIDE_ID IDMAP_AGENT
+
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
+		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+enum { IN_FD, OUT_FD = JAIL_OUT, ERR_FD, RESULT_FD, LEASH_FD, FOLDER_FD,
+       BESIDE_FD = JAIL_BESIDE, JAIL_FDS };
+
+static const struct sock_filter jail_program[] = {
+#include "gen/seccomp_jail.h"
+};
+
+/* The report that crosses the pipe. */
+struct verdict {
+	struct err error; /* kind ERR_NONE: the result follows */
+};
+
+struct prisoner {
+	const struct jail *jail;
+	bool is_apart; /* the folder is attached nowhere */
+	int result, null;
+	int maps_ready, maps_go; /* a pipe, with ranges */
+	int beside; /* mount of the folder beside; -1: none */
+	uid_t uid; /* outside */
+	gid_t gid;
+};
+
+/* --- the child ----------------------------------------------------------------- */
+
+static int stage_ids(struct prisoner *p, struct err *e)
+{
+	struct idmap uid, gid;
+
+	if (p->jail->ranges)
+		return idmaps_await(p->maps_ready, &p->maps_go, e);
+	(void)idmap_single(&uid, INSIDE_ID, p->uid);
+	(void)idmap_single(&gid, INSIDE_ID, p->gid);
+	return idmap_write_both(&uid, &gid, e);
+}
+
+/* Clones the mount of the folder, and of what is mounted below it: these are
+ * locked to it. */
+static int clone_tree(const char *path, bool is_read_only, struct err *e)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+			    (is_read_only ? MOUNT_ATTR_RDONLY : 0),
+	};
+	AUTO_CLOSE int tree = sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
+					    OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+
+	if (tree < 0)
+		return err_sys(e, "open_tree of the folder");
+	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr) < 0)
+		return err_sys(e, "mount_setattr of the folder");
+	return fd_take(&tree);
+}
+
+static int clone_folder(bool is_read_only, struct err *e)
+{
+	AUTO_CLOSE int tree = clone_tree(".", is_read_only, e);
+
+	if (tree < 0)
+		return -1;
+	if (sys_move_mount(tree, "", AT_FDCWD, ".", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount the folder");
+	return fd_take(&tree);
+}
+
+/* Makes a root with nothing in it. */
+static int make_empty(struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+			      MOUNT_ATTR_RDONLY;
+	AUTO_CLOSE int tree = fs_make("tmpfs", "nr_inodes=1,mode=0500", attr, e);
+
+	if (tree < 0)
+		return -1;
+	if (sys_move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount an empty root");
+	return fd_take(&tree);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static int clone_beside(int folder, struct err *e)
+{
+	AUTO_FREE char *link = text_format("/proc/self/fd/%d", folder);
+	struct stat is, was;
+	char path[PATH_MAX];
+
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return err_sys(e, "read %s", link);
+	path[len] = '\0';
+	AUTO_CLOSE int tree = clone_tree(path, true, e);
+	if (tree < 0)
+		return -1;
+	if (fstat(tree, &is) < 0 || fstat(folder, &was) < 0 || !is_same(&is, &was))
+		return err_set(e, ERR_REFUSED, "%.300s is another folder now", path);
+	return fd_take(&tree);
+}
+
+/* pivot_root(2), "pivot_root(".", ".")": the old root lies on top, and is
+ * unmounted. */
+static int stage_root(struct prisoner *p, struct err *e)
+{
+	struct stat is, was, above;
+
+	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(e, "make mounts private");
+	if (p->jail->beside && (p->beside = clone_beside(p->jail->beside, e)) < 0)
+		return -1;
+	AUTO_CLOSE int tree = p->is_apart ? make_empty(e)
+					  : clone_folder(p->jail->is_read_only, e);
+	if (tree < 0)
+		return -1;
+	if (fchdir(tree) < 0 || sys_pivot_root(".", ".") < 0 ||
+	    sys_umount2(".", KERNEL_MNT_DETACH) < 0 || chdir("/") < 0)
+		return err_sys(e, "pivot_root");
+	if (stat("/", &is) < 0 || fstat(p->is_apart ? tree : p->jail->folder, &was) < 0 ||
+	    !is_same(&is, &was))
+		return err_set(e, ERR_INTERNAL, "the folder is another one now");
+	/* If the old root still lay over this one, "/.." would lead to it. */
+	if (stat("/..", &above) < 0 || !is_same(&above, &is))
+		return err_set(e, ERR_INTERNAL, "the old root is still in reach");
+	return 0;
+}
+
+static int stage_descriptors(struct prisoner *p, struct err *e)
+{
+	const struct jail *j = p->jail;
+	AUTO_CLOSE int folder = p->is_apart
+			? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			: open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int from[JAIL_FDS] = { j->in < 0 ? p->null : j->in, j->out ? j->out : p->null,
+				     p->null, p->result, j->leash ? j->leash : p->null,
+				     folder, p->beside };
+	const int count = p->beside < 0 ? BESIDE_FD : JAIL_FDS;
+	int high[JAIL_FDS];
+
+	if (folder < 0)
+		return err_sys(e, "open the folder");
+	/* All descriptors are first moved above the numbers that they get. */
+	for (int i = 0; i < count; i++)
+		if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, JAIL_FDS)) < 0)
+			return err_sys(e, "move a descriptor");
+	for (int i = 0; i < count; i++)
+		if (dup2(high[i], i) < 0)
+			return err_sys(e, "set descriptor %d", i);
+	p->result = RESULT_FD;
+	folder = -1; /* closed with the others */
+	return sys_close_range((unsigned)count, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
+}
+
+static int stage_limits(struct prisoner *p, struct err *e)
+{
+	if (rlimits_lower(RLIMIT_CORE, RLIMITS_NO_CORE, e) < 0 ||
+	    rlimits_lower(RLIMIT_AS, JAIL_MEMORY_MAX, e) < 0 ||
+	    rlimits_lower(RLIMIT_FSIZE, p->jail->file_max, e) < 0)
+		return -1;
+	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is only an error */
+	return 0;
+}
+
+static uint64_t caps_of(const struct jail *j)
+{
+	static const uint64_t roles[] = {
+		[JAIL_READS] = 0,
+		[JAIL_GIVES] = 1ull << CAP_CHOWN | 1ull << CAP_FOWNER | 1ull << CAP_FSETID,
+		[JAIL_REMOVES] = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER,
+	};
+
+	return (j->ranges ? roles[j->role] : 0) |
+	       (j->reads_all ? 1ull << CAP_DAC_READ_SEARCH : 0);
+}
+
+/* setgroups(2) is denied where one id is mapped (user_namespaces(7)). */
+static int drop_groups(const struct jail *j, struct err *e)
+{
+	if (!j->ranges || syscall(SYS_setgroups, 0, NULL) == 0)
+		return 0;
+	return err_sys(e, "drop supplementary groups");
+}
+
+static int stage_privileges(struct prisoner *p, struct err *e)
+{
+	const struct seccomp_program program = { .insns = jail_program,
+						 .count = ARRAY_LEN(jail_program) };
+
+	if (drop_groups(p->jail, e) < 0)
+		return -1;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
+	return caps_keep(caps_of(p->jail), e) < 0 ? -1 : seccomp_install(&program, e);
+}
+
+static int (*const stages[])(struct prisoner *, struct err *) = {
+	stage_ids, stage_root, stage_descriptors, stage_limits, stage_privileges,
+};
+
+static _Noreturn void serve(struct prisoner *p)
+{
+	uint8_t result[JAIL_RESULT_MAX] = { 0 };
+	struct verdict v = { 0 };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < ARRAY_LEN(stages) && v.error.kind == ERR_NONE; i++)
+		(void)stages[i](p, &v.error);
+	/* If a write fails, the caller sees that the result is missing. */
+	(void)io_write_all(p->result, &v, sizeof(v));
+	if (v.error.kind == ERR_NONE) {
+		p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
+		(void)io_write_all(RESULT_FD, result, p->jail->result_len);
+	}
+	_exit(0);
+}
+
+/* --- the caller ------------------------------------------------------------------ */
+
+static int become_owner(const struct jail *j, struct err *e)
+{
+	const struct identity owner = { .uid = j->uid, .gid = j->gid, .was_root = true,
+					.why = "owner of the folder" };
+
+	return geteuid() == 0 ? identity_become(&owner, e) : 0;
+}
+
+static int make_child(struct prisoner *p, pid_t *ret, struct err *e)
+{
+	struct clone_args args = { .flags = NAMESPACES, .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return diagnose_clone(NAMESPACES, e);
+	if (pid == 0)
+		serve(p);
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+static int explain_end(int status, struct err *e)
+{
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_SYSTEM, "the jailed process was ended by signal %d",
+			       WTERMSIG(status));
+	return err_set(e, ERR_SYSTEM, "the jailed process ended without a result");
+}
+
+static int read_result(const struct jail *j, int from, void *ret, bool *ret_is_whole,
+		       struct err *e)
+{
+	struct verdict v;
+
+	*ret_is_whole = false;
+	if (io_read_full(from, &v, sizeof(v)) != sizeof(v))
+		return 0;
+	if (v.error.kind != ERR_NONE) {
+		err_sanitize(&v.error);
+		*e = v.error;
+		diagnose_setup(e);
+		return -1;
+	}
+	*ret_is_whole = io_read_full(from, ret, j->result_len) == (ssize_t)j->result_len;
+	return 0;
+}
+
+/* Whether the folder is attached nowhere: nothing is above it. */
+static bool is_apart(int folder)
+{
+	struct stat is, above;
+
+	return fstat(folder, &is) == 0 && fstatat(folder, "..", &above, 0) == 0 &&
+	       is_same(&is, &above);
+}
+
+static void reap(pid_t pid)
+{
+	(void)kill(pid, SIGKILL); /* ours until it is waited for */
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+		/* once more */
+	}
+}
+
+/* Without its maps the child cannot begin, and is killed. */
+static int install_maps(const struct prisoner *p, pid_t pid, struct err *e)
+{
+	if (!p->jail->ranges || idmaps_install(p->jail->ranges, pid, p->maps_go, e) == 0)
+		return 0;
+	reap(pid);
+	return -1;
+}
+
+static int start(const struct jail *j, struct jail_child *ret, struct err *e)
+{
+	struct prisoner p = { .jail = j, .beside = -1, .uid = geteuid(), .gid = getegid() };
+	int ends[2], maps[2] = { -1, -1 };
+	pid_t pid = 0;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	AUTO_CLOSE int to = ends[1];
+	if (j->ranges && pipe2(maps, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int ready = p.maps_ready = maps[0];
+	AUTO_CLOSE int go = p.maps_go = maps[1];
+	(void)ready, (void)go; /* closed here; the child has its own */
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return err_sys(e, "open /dev/null");
+	p.result = to;
+	p.null = null;
+	p.is_apart = is_apart(j->folder);
+	if (make_child(&p, &pid, e) < 0 || install_maps(&p, pid, e) < 0)
+		return -1;
+	*ret = (struct jail_child){ .pid = pid, .from = fd_take(&from) };
+	return 0;
+}
+
+int jail_start(const struct jail *j, struct jail_child *ret, struct err *e)
+{
+	if (become_owner(j, e) < 0)
+		return err_in(e, "in a jail");
+	if (fchdir(j->folder) < 0)
+		return err_sys(e, "in a jail: enter the folder");
+	return start(j, ret, e) < 0 ? err_in(e, "in a jail") : 0;
+}
+
+int jail_wait(const struct jail *j, struct jail_child *c, void *ret_result, struct err *e)
+{
+	bool is_whole = false;
+	int status = 0;
+	int rc = read_result(j, c->from, ret_result, &is_whole, e);
+
+	own_close(&c->from);
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {
+		/* once more */
+	}
+	if (rc == 0 && !is_whole)
+		rc = explain_end(status, e);
+	return rc < 0 ? err_in(e, "in a jail") : 0;
+}
+
+int jail_run(const struct jail *j, void *ret_result, struct err *e)
+{
+	struct jail_child child;
+
+	return jail_start(j, &child, e) < 0 ? -1 : jail_wait(j, &child, ret_result, e);
+}

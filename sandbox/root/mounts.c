@@ -1,0 +1,540 @@
+#include "sandbox/root/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/target.h"
+#include "sandbox/plan/plan.h"
+#include "sandbox/root/cow_mount.h"
+#include "sandbox/root/fuse.h"
+#include "sandbox/root/overlay.h"
+
+#define ROOTS_MAX 8 /* mounts that may lie over each other */
+
+/* The state that the steps share. */
+struct tree {
+	int root;    /* owned: of the new tree, attached over "/" */
+	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
+	int server;  /* borrowed: for a root that is served */
+	const struct step *overlay; /* until STEP_MERGE `root` is a layer of this overlay;
+				     * NULL: none, or a root that is copied or served */
+	int mask[2]; /* owned: attached masks to clone from, of a file and of a
+		      * folder; -1: none yet */
+	struct targets targets;
+	size_t at;  /* the step that is being done */
+	struct mounted left; /* owned */
+	int *hosts; /* owned: a clone of the host's whole tree for each step that
+		     * shows it, else -1 */
+};
+
+static int attach(struct tree *t, int mount, const struct target *at, const struct step *s,
+		  struct err *e)
+{
+	if (fs_attach(mount, at->dir, at->name, s->target, e) < 0)
+		return -1;
+	/* A mount upon a name that was just made below the remembered folder
+	 * leaves that folder as it was.  Any other mount may have covered
+	 * it. */
+	if ((s->kind != STEP_BIND || s->is_dir) && !*at->name)
+		target_forget(&t->targets);
+	return 0;
+}
+
+static int attach_fd(struct tree *t, int mount, int target, const struct step *s,
+		     struct err *e)
+{
+	return attach(t, mount, &(struct target){ .dir = target, .name = "" }, s, e);
+}
+
+static int do_root(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_FREE char *options = text_format("mode=0755,%s", s->data);
+
+	t->root = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	if (t->root < 0)
+		return -1;
+	/* Attached over "/", a path that every host has. */
+	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount the new root");
+	targets_init(&t->targets, t->root);
+	return 0;
+}
+
+static int clone_copy(const struct step *s, struct err *e)
+{
+	AUTO_FREE char *path = text_format("%s/upper", s->upper);
+
+	AUTO_CLOSE int root = fs_clone(AT_FDCWD, path, false, e);
+	if (root < 0 || fs_set_attr(root, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path,
+				    e) < 0)
+		return -1;
+	return fd_take(&root);
+}
+
+/* Mounts a served or copied root; later steps write the sandbox's own files
+ * into it. */
+static int mount_whole(struct tree *t, const struct step *s, struct err *e)
+{
+	t->root = s->is_served ? fuse_mount(t->server, e) : clone_copy(s, e);
+	if (t->root < 0)
+		return -1;
+	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount the root");
+	targets_init(&t->targets, t->root);
+	return 0;
+}
+
+static int do_overlay(struct tree *t, const struct step *s, struct err *e)
+{
+	if (s->is_copied || s->is_served)
+		return mount_whole(t, s, e);
+	t->overlay = s;
+	t->root = overlay_prepare(s, &t->base, e);
+	if (t->root < 0)
+		return -1;
+	targets_init(&t->targets, t->root);
+	t->targets.is_roots = s->is_roots;
+	return 0;
+}
+
+static int do_merge(struct tree *t, const struct step *s, struct err *e)
+{
+	(void)s; /* the overlay's own step says what is merged */
+	if (!t->overlay)
+		return 0; /* a copied or served root is complete already */
+	int root = overlay_merge(t->overlay, t->base, e);
+	if (root < 0)
+		return -1;
+	targets_done(&t->targets);
+	own_close(&t->root);
+	t->root = root;
+	targets_init(&t->targets, root);
+	t->targets.is_roots = t->overlay->is_roots;
+	t->left.upper = overlay_upper(e);
+	return t->left.upper < 0 ? -1 : 0;
+}
+
+static int do_dir(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_TARGET struct target at = { .fd = -1 };
+
+	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
+		return -1;
+	/* A directory that the image already had keeps its owner. */
+	if (!t->targets.is_roots || !*at.name || (!s->uid && !s->gid))
+		return 0;
+	if (fchownat(at.dir, at.name, s->uid, s->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "change the owner of %s", s->target);
+	return 0;
+}
+
+static int do_symlink(struct tree *t, const struct step *s, struct err *e)
+{
+	const char *name;
+	int parent = target_parent(&t->targets, s->target, &name, e);
+
+	if (parent < 0)
+		return -1;
+	if (symlinkat(s->data, parent, name) == 0)
+		return target_own(&t->targets, parent, name, e);
+	return errno == EEXIST ? 0 : err_sys(e, "make the link %s", s->target);
+}
+
+static int cannot_write(const struct step *s, struct err *e)
+{
+	(void)err_sys(e, "write %s", s->target);
+	if (e->sys != EOVERFLOW)
+		return -1;
+	(void)err_in(e, "the image has files of ids that are not mapped");
+	return err_remedy(e, "--read-only, or --idmap ranges, or give all of the image one "
+			     "owner and group");
+}
+
+/* A file or a link that the image already has at this path is replaced and
+ * never written through. */
+static int do_file(struct tree *t, const struct step *s, struct err *e)
+{
+	const char *name;
+	int parent = target_parent(&t->targets, s->target, &name, e);
+
+	if (parent < 0)
+		return -1;
+	const int flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(parent, name, flags, s->mode);
+	if (fd < 0 && errno == EEXIST && unlinkat(parent, name, 0) == 0)
+		fd = openat(parent, name, flags, s->mode);
+	if (fd < 0 || io_write_all(fd, s->data, strlen(s->data)) < 0)
+		return cannot_write(s, e);
+	return target_own(&t->targets, parent, name, e);
+}
+
+/* The plan was made from what the host side saw; another process may have
+ * replaced the source since. */
+static int check_same(int mount, const struct step *s, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(mount, &st) < 0)
+		return err_sys(e, "stat %.300s", s->source);
+	if (st.st_dev == s->dev && st.st_ino == s->ino)
+		return 0;
+	return err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was "
+				       "being made", s->source);
+}
+
+/* The new root is mounted over "/", so a clone of "/" with its submounts
+ * that is made later would include it.  Such clones are made before the
+ * first step. */
+static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
+{
+	t->hosts = mem_zeroed(p->count + 1, sizeof(*t->hosts));
+	for (size_t i = 0; i < p->count; i++)
+		t->hosts[i] = -1;
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->steps[i].kind != STEP_BIND || strcmp(p->steps[i].source, "/"))
+			continue;
+		t->hosts[i] = fs_clone(AT_FDCWD, "/", true, e);
+		if (t->hosts[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int bind_source(struct tree *t, const struct step *s, struct err *e)
+{
+	int *host = &t->hosts[t->at];
+	AUTO_CLOSE int mount =
+		*host >= 0 ? fd_take(host) : fs_clone(AT_FDCWD, s->source, true, e);
+	if (mount < 0)
+		return -1;
+	if (check_same(mount, s, e) < 0 || fs_set_attr(mount, s->attr, true, s->source, e) < 0)
+		return -1;
+	AUTO_TARGET struct target at = { .fd = -1 };
+	if (target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
+		return -1;
+	return attach(t, mount, &at, s, e);
+}
+
+static int do_bind(struct tree *t, const struct step *s, struct err *e)
+{
+	return bind_source(t, s, e) < 0 ? err_from(e, s->from) : 0;
+}
+
+static int mount_cow(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int mount = cow_mount(s, e);
+
+	if (mount < 0)
+		return -1;
+	AUTO_TARGET struct target at = { .fd = -1 };
+	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+		return -1;
+	return attach(t, mount, &at, s, e);
+}
+
+static int do_cow(struct tree *t, const struct step *s, struct err *e)
+{
+	return mount_cow(t, s, e) < 0 ? err_from(e, s->from) : 0;
+}
+
+/* A read-only image may have no mount point for the cgroup; then the step does
+ * nothing. */
+static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (!s->source || bind_source(t, s, &why) == 0 || why.sys == EROFS)
+		return 0;
+	*e = why;
+	return -1;
+}
+
+/* Mounts a folder of the root tmpfs upon itself: one superblock, and so one
+ * size, serves all writable folders, and the root's own mount can be sealed
+ * without them. */
+static int do_scratch(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_TARGET struct target at = { .fd = -1 };
+
+	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
+		return -1;
+	AUTO_CLOSE int mount = fs_clone(at.dir, at.name, false, e);
+	if (mount < 0)
+		return -1;
+	return attach(t, mount, &at, s, e);
+}
+
+static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_TARGET struct target at = { .fd = -1 };
+	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+		return err_from(e, s->from);
+	AUTO_FREE char *options = text_format("%s%s", s->data, t->targets.is_roots ?
+					      ",uid=0,gid=0" : "");
+	AUTO_CLOSE int mount =
+		fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
+		return err_from(e, s->from);
+	return 0;
+}
+
+/* Makes two mounts of one file system: the inside sees a read-only one, and the
+ * writable one is attached nowhere.  The writable one is a clone of the
+ * attached mount, which the kernel can clone since 5.2; a mount that is
+ * attached nowhere cannot be cloned before 6.15. */
+static int do_logs(struct tree *t, const struct step *s, struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	AUTO_TARGET struct target at = { .fd = -1 };
+
+	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+		return -1;
+	AUTO_CLOSE int mount = fs_make("tmpfs", s->data, attr, e);
+	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
+		return -1;
+	t->left.logs = fs_clone(mount, "", false, e);
+	if (t->left.logs < 0)
+		return -1;
+	return fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
+}
+
+/* The kernel allows a fresh procfs only where the existing one is wholly
+ * visible, which a container's /proc with masks in it is not
+ * (mount_too_revealing() in fs/namespace.c). */
+static int explain_proc(struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED,
+		      "mount a fresh /proc: Operation not permitted: parts of this host's own "
+		      "/proc are masked, as in a container");
+	return err_remedy(e, "start the outer container with an unmasked /proc: docker run "
+			     "--security-opt systempaths=unconfined; kubernetes procMount: "
+			     "Unmasked; podman --security-opt unmask=ALL");
+}
+
+static int make_proc(const char *options, struct err *e)
+{
+	int mount = fs_make("proc", options,
+			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	if (mount >= 0 || errno != EPERM)
+		return mount;
+	/* Where not even a tmpfs can be mounted, /proc is not the cause. */
+	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
+	return other < 0 ? -1 : explain_proc(e);
+}
+
+int mounts_make_proc(struct err *e)
+{
+	return make_proc("hidepid=ptraceable", e);
+}
+
+int mounts_make_own_proc(struct err *e)
+{
+	return make_proc("subset=pid", e);
+}
+
+static int do_proc(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	if (target < 0)
+		return -1;
+	AUTO_CLOSE int mount = mounts_make_proc(e);
+	if (mount < 0)
+		return -1;
+	return attach_fd(t, mount, target, s, e);
+}
+
+static int do_devpts(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	if (target < 0)
+		return -1;
+	/* max: the kernel counts ptys for the whole machine (kernel.pty.max).
+	 * 128 suffice for 64 sessions, for those whose processes are still
+	 * dying, and for some that commands open. */
+	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=128",
+				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+	if (mount < 0)
+		return -1;
+	return attach_fd(t, mount, target, s, e);
+}
+
+/* The host's /dev/null on a nodev mount: opening it fails with EACCES whatever
+ * the capabilities, while a file of mode 000 opens for CAP_DAC_OVERRIDE and
+ * reads as empty. */
+static int clone_file_mask(struct err *e)
+{
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, "/dev/null", false, e);
+
+	if (mount < 0)
+		return -1;
+	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
+		     "a mask", e) < 0)
+		return -1;
+	return fd_take(&mount);
+}
+
+/* Clones a folder that no process inside can open: procfs' tty/driver is 0500
+ * and belongs to the host's root, which no user namespace of ours maps, so that
+ * not even CAP_DAC_OVERRIDE applies (capable_wrt_inode_uidgid()). */
+static int clone_dir_mask(struct tree *t, struct err *e)
+{
+	AUTO_CLOSE int closed = target_open(&t->targets, "/proc/tty/driver", e);
+	struct stat st;
+
+	if (closed < 0)
+		return -1;
+	if (fstat(closed, &st) < 0 || (st.st_mode & 077))
+		return err_set(e, ERR_UNSUPPORTED, "/proc/tty/driver is not closed to others "
+						   "on this kernel");
+	return fs_clone(closed, "", false, e);
+}
+
+static int clone_mask(struct tree *t, bool is_dir, struct err *e)
+{
+	if (t->mask[is_dir] >= 0)
+		return fs_clone(t->mask[is_dir], "", false, e);
+	return is_dir ? clone_dir_mask(t, e) : clone_file_mask(e);
+}
+
+static int do_mask(struct tree *t, const struct step *s, struct err *e)
+{
+	struct err absent;
+	struct stat st;
+
+	AUTO_CLOSE int target = target_open(&t->targets, s->target, &absent);
+	/* A file that this kernel's procfs does not have needs no mask.  A
+	 * folder of hutch's own (s->from is set) was there a moment ago and has
+	 * to be there still. */
+	if (target < 0 && absent.sys == ENOENT && !s->from)
+		return 0;
+	if (target < 0) {
+		*e = absent;
+		return err_from(e, s->from);
+	}
+	if (fstat(target, &st) < 0)
+		return err_sys(e, "mask %.300s", s->target);
+	bool is_dir = S_ISDIR(st.st_mode);
+	AUTO_CLOSE int mount = clone_mask(t, is_dir, e);
+	if (mount < 0 || attach_fd(t, mount, target, s, e) < 0)
+		return err_in(e, "mask %.300s", s->target);
+	if (t->mask[is_dir] < 0)
+		t->mask[is_dir] = fd_take(&mount);
+	return 0;
+}
+
+static int do_readonly(struct tree *t, const struct step *s, struct err *e)
+{
+	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	if (target < 0)
+		return -1;
+	AUTO_CLOSE int mount = fs_clone(target, "", false, e);
+	if (mount < 0)
+		return -1;
+	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
+		return -1;
+	return attach_fd(t, mount, target, s, e);
+}
+
+static int do_seal(struct tree *t, const struct step *s, struct err *e)
+{
+	(void)s; /* the root is sealed by its own descriptor */
+	return fs_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
+}
+
+static int (*const actions[])(struct tree *, const struct step *, struct err *) = {
+	[STEP_ROOT] = do_root,	     [STEP_OVERLAY] = do_overlay,
+	[STEP_DIR] = do_dir,	     [STEP_SYMLINK] = do_symlink,
+	[STEP_FILE] = do_file,	     [STEP_BIND] = do_bind,
+	[STEP_COW] = do_cow,
+	[STEP_SCRATCH] = do_scratch, [STEP_TMPFS] = do_tmpfs,
+	[STEP_PROC] = do_proc,	     [STEP_DEVPTS] = do_devpts,
+	[STEP_MASK] = do_mask,	     [STEP_READONLY] = do_readonly,
+	[STEP_SEAL] = do_seal,	     [STEP_CGROUP] = do_cgroup,
+	[STEP_LOGS] = do_logs,	     [STEP_MERGE] = do_merge,
+};
+_Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
+
+/* If another mount covers the root, "/.." is the root of that mount. */
+static int is_covered(int root, struct err *e)
+{
+	struct stat own, above;
+
+	if (fstat(root, &own) < 0 || stat("/..", &above) < 0)
+		return err_sys(e, "look at the new root");
+	return own.st_dev != above.st_dev || own.st_ino != above.st_ino;
+}
+
+/* After pivot_root(".", ".") the old root lies over the new one, and over the
+ * old root lies any other mount that was over "/": the tmpfs of an overlay.
+ * umount(2) takes off the topmost mount. */
+static int uncover(int root, struct err *e)
+{
+	int covered = 1;
+
+	for (int i = 0; i < ROOTS_MAX && covered > 0; i++) {
+		if (sys_umount2(".", KERNEL_MNT_DETACH) < 0)
+			return err_sys(e, "let go of the old root");
+		covered = is_covered(root, e);
+	}
+	return covered > 0 ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : covered;
+}
+
+/* With "." as both arguments the old root ends up over the new one at the same
+ * place (pivot_root(2)), and is then taken off. */
+static int pivot(int root, struct err *e)
+{
+	if (fchdir(root) < 0)
+		return err_sys(e, "enter the new root");
+	if (sys_pivot_root(".", ".") < 0)
+		return err_sys(e, "pivot_root");
+	if (uncover(root, e) < 0)
+		return -1;
+	if (chdir("/") < 0)
+		return err_sys(e, "enter the new root");
+	return 0;
+}
+
+static void tree_done(struct tree *t, size_t count)
+{
+	for (size_t i = 0; t->hosts && i < count; i++)
+		own_close(&t->hosts[i]);
+	own_free(&t->hosts);
+	targets_done(&t->targets);
+	own_close(&t->mask[0]);
+	own_close(&t->mask[1]);
+	own_close(&t->left.logs);
+	own_close(&t->left.upper);
+	own_close(&t->root);
+	own_close(&t->base);
+}
+
+int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e)
+{
+	static const struct mounted nothing = { .logs = -1, .upper = -1 };
+	struct tree t = { .root = -1, .base = -1, .server = server, .mask = { -1, -1 },
+			  .left = nothing };
+
+	targets_init(&t.targets, -1);
+	int result = clone_hosts(&t, p, e);
+	for (t.at = 0; t.at < p->count && result == 0; t.at++)
+		result = actions[p->steps[t.at].kind](&t, &p->steps[t.at], e);
+	if (result == 0)
+		result = pivot(t.root, e);
+	if (result == 0) {
+		*ret = t.left;
+		t.left = nothing;
+	}
+	tree_done(&t, p->count);
+	return result;
+}

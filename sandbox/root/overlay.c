@@ -1,0 +1,285 @@
+#include "sandbox/root/overlay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/kernel/diagnose.h"
+#include "sandbox/kernel/fs.h"
+#include "sandbox/plan/plan.h"
+
+#define IMAGE "image"
+#define OURS  "ours"
+#define DISK  "disk"
+#define ROOT  "root"
+
+/* Both lie in DISK, since overlayfs demands that they are on one mount. */
+#define UPPER "/upper"
+#define WORK  "/work"
+
+#define OPTIONS_MAX 4096 /* one page, of the smallest size that exists */
+#define LOWERS_MAX  499	 /* overlayfs' limit (OVL_MAX_STACK), less the layer OURS */
+
+/* Mounts a tmpfs over "/" and makes it the working directory.  The process's
+ * own root directory stays below that mount, so the host's paths are still
+ * found. */
+static int enter_base(const char *options, struct err *e)
+{
+	AUTO_CLOSE int base = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+
+	if (base < 0)
+		return -1;
+	if (sys_move_mount(base, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    fchdir(base) < 0)
+		return err_sys(e, "mount a tmpfs for the overlay");
+	return fd_take(&base);
+}
+
+static int make_folders(struct err *e)
+{
+	static const char *const names[] = { IMAGE, OURS, DISK, ROOT, DISK UPPER, DISK WORK };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (mkdir(names[i], 0755) < 0)
+			return err_sys(e, "make a folder for the overlay");
+	return 0;
+}
+
+static int bind_image(const struct step *s, struct err *e)
+{
+	struct stat st;
+
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->source, true, e);
+	if (mount < 0 || fstat(mount, &st) < 0)
+		return err_in(e, "open the image");
+	if (st.st_dev != s->dev || st.st_ino != s->ino)
+		return err_set(e, ERR_REFUSED, "the image %.300s was replaced while the "
+					       "sandbox was being made", s->source);
+	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
+			s->source, e) < 0)
+		return -1;
+	if (sys_move_mount(mount, "", AT_FDCWD, IMAGE, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount the image %.300s", s->source);
+	return 0;
+}
+
+/* Mounts the folder on disk over the tmpfs' folder DISK.  Another sandbox may
+ * have been shown the folder that contains it: so it must be the folder that
+ * was locked, and neither its upper nor its work folder may be a link to
+ * elsewhere. */
+static int bind_disk(const struct step *s, struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW;
+	struct stat st;
+
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->upper, false, e);
+	if (mount < 0)
+		return -1;
+	if (fstat(mount, &st) < 0)
+		return err_sys(e, "stat %.300s", s->upper);
+	if (st.st_dev != s->upper_dev || st.st_ino != s->upper_ino)
+		return err_set(e, ERR_REFUSED, "%.300s was replaced while the sandbox was being "
+					       "made", s->upper);
+	if (fs_set_attr(mount, attr, false, s->upper, e) < 0)
+		return -1;
+	if (sys_move_mount(mount, "", AT_FDCWD, DISK, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(e, "mount %.300s", s->upper);
+	return 0;
+}
+
+/* Gives each lower layer a link with a number for its name: mount(2) takes one
+ * page of options, and the digests of sixty layers fill one. */
+static int link_lowers(const struct list *lowers, struct err *e)
+{
+	for (size_t i = 0; i < lowers->count; i++) {
+		AUTO_FREE char *name = text_format("%zu", i);
+		if (symlink(lowers->items[i], name) < 0)
+			return err_sys(e, "name layer %zu of the image", i);
+	}
+	return 0;
+}
+
+/* Lists `above` and then the layers below it, the topmost first. */
+static char *list_lowers(const char *above, const struct list *lowers)
+{
+	char *names = text_copy(above);
+
+	for (size_t i = lowers ? lowers->count : 0; i-- > 0;) {
+		char *more = text_format("%s%s%zu", names, *names ? ":" : "", i);
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
+static int too_many(struct err *e)
+{
+	return err_set(e, ERR_LIMIT, "the image has more layers than can be mounted, which is %d",
+		       LOWERS_MAX);
+}
+
+static int cannot_mount(const struct step *s, struct err *e)
+{
+	(void)err_sys(e, "mount the overlay");
+	if (e->sys == ENODEV)
+		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
+				     "module; else --image dir:PATH --read-only");
+	if (e->sys == EPERM)
+		return err_remedy(e, "this kernel has no overlayfs for user namespaces (5.11 and "
+				     "newer have); without it: --image dir:PATH --read-only");
+	if (e->sys == ENOENT && s->lowers)
+		return err_remedy(e, "a layer of the image is missing: hutch image verify");
+	return -1;
+}
+
+/* Suggests only those remedies that bring overlayfs back. */
+static int explain_none(struct err *e)
+{
+	if (e->sys == ENODEV)
+		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
+				     "module");
+	if (diagnose_is_filtered())
+		return err_remedy(e, "a seccomp filter around this process may be the cause: in "
+				     "docker, --security-opt seccomp=unconfined");
+	return err_remedy(e, "a kernel that has it for user namespaces: 5.11 or newer");
+}
+
+/* Mounts without options, so that nothing can come of it: an overlayfs that may
+ * be used answers EINVAL.  MS_SILENT keeps that out of the kernel's log.  The
+ * exit code is any other errno, or 0 where overlayfs may be used. */
+static _Noreturn void try_inside(void)
+{
+	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		_exit(0); /* no mount can be made at all */
+	if (sys_mount("overlay", "/", "overlay", MS_SILENT, NULL) == 0 || errno == EINVAL)
+		_exit(0);
+	_exit(errno == ENODEV || errno == EPERM || errno == EACCES || errno == ENOSYS ? errno
+											: 0);
+}
+
+/* Whether overlayfs is sure to work, without a trial, which takes a sixth of a
+ * launch: the kernel has it, is new enough to give it to user namespaces, and
+ * no seccomp filter is around us. */
+static bool is_there(void)
+{
+	AUTO_FREE char *list = NULL;
+	unsigned major = 0, minor = 0;
+	struct utsname name;
+	size_t len;
+
+	if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2 ||
+	    major < 5 || (major == 5 && minor < 11))
+		return false;
+	AUTO_CLOSE int fd = open("/proc/filesystems", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_file(fd, "/proc/filesystems", 65536, &list, &len, NULL) < 0)
+		return false;
+	return strstr(list, "\toverlay\n") && !diagnose_is_filtered();
+}
+
+int overlay_try(struct err *e)
+{
+	struct clone_args args = { .flags = CLONE_NEWUSER | CLONE_NEWNS,
+				   .exit_signal = SIGCHLD };
+	int status = 0;
+
+	if (is_there())
+		return 0;
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		try_inside();
+	while (pid > 0 && waitpid((pid_t)pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 0;
+	if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 0)
+		return 0;
+	errno = WEXITSTATUS(status);
+	(void)err_sys(e, "mount an overlay");
+	return explain_none(e);
+}
+
+/* Uses mount(2) with names relative to the working directory.  Below 6.8 a
+ * string of fsconfig(2) ends at 255 bytes; and since no path of the host is
+ * among the options, none can be cut or hold a ':' or ',' that would be read as
+ * syntax. */
+static int mount_overlay(const struct step *s, struct err *e)
+{
+	AUTO_FREE char *lowers = list_lowers(s->source ? OURS ":" IMAGE : OURS, s->lowers);
+	AUTO_FREE char *options = text_format("lowerdir=%s,upperdir=" DISK UPPER
+					      ",workdir=" DISK WORK ",userxattr", lowers);
+
+	if ((s->lowers && s->lowers->count > LOWERS_MAX) || strlen(options) >= OPTIONS_MAX)
+		return too_many(e);
+	if (sys_mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV, options) == 0)
+		return 0;
+	return cannot_mount(s, e);
+}
+
+int overlay_upper(struct err *e)
+{
+	const uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			      MOUNT_ATTR_NOEXEC;
+	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, DISK UPPER, false, e);
+
+	if (mount < 0 || fs_set_attr(mount, attr, false, "the upper folder", e) < 0)
+		return -1;
+	return fd_take(&mount);
+}
+
+int overlay_view(const struct list *lowers, struct err *e)
+{
+	AUTO_FREE char *names = list_lowers("", lowers);
+	AUTO_FREE char *options = text_format("lowerdir=%s,userxattr", names);
+
+	AUTO_CLOSE int base = enter_base("mode=0700", e);
+	if (base < 0 || make_folders(e) < 0 || link_lowers(lowers, e) < 0)
+		return -1;
+	if (lowers->count > LOWERS_MAX || strlen(options) >= OPTIONS_MAX)
+		return too_many(e);
+	if (lowers->count && sys_mount("overlay", ROOT, "overlay",
+				       MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+		return err_sys(e, "mount an overlay");
+	int root = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? err_sys(e, "open the overlay") : root;
+}
+
+int overlay_prepare(const struct step *s, int *ret_base, struct err *e)
+{
+	AUTO_FREE char *options = text_format("mode=0755,%s", s->data);
+
+	AUTO_CLOSE int base = enter_base(options, e);
+	if (base < 0 || make_folders(e) < 0)
+		return -1;
+	int ours = open(OURS, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (ours < 0)
+		return err_sys(e, "open a folder for the overlay");
+	*ret_base = fd_take(&base);
+	return ours;
+}
+
+int overlay_merge(const struct step *s, int base, struct err *e)
+{
+	if (fchdir(base) < 0)
+		return err_sys(e, "enter the tmpfs of the overlay");
+	/* The inside sees the owner of the upper folder as the owner of "/". */
+	if (s->is_roots && chown(DISK UPPER, 0, 0) < 0)
+		return err_sys(e, "give the root to root inside");
+	if ((s->upper && bind_disk(s, e) < 0) || (s->source && bind_image(s, e) < 0) ||
+	    (s->lowers && link_lowers(s->lowers, e) < 0) || mount_overlay(s, e) < 0)
+		return -1;
+	int root = open(ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? err_sys(e, "open the overlay") : root;
+}

@@ -1,0 +1,303 @@
+#include "sandbox/state/registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/visible.h"
+#include "sandbox/state/registry_end.h"
+#include "sandbox/state/shelf.h"
+#include "store/tree.h"
+
+/* The bytes that are quoted of an invalid name. */
+#define QUOTED_MAX 40
+
+static const char *const status_names[] = {
+	[REGISTRY_BUILDING] = "building", [REGISTRY_STARTING] = "starting",
+	[REGISTRY_STARTED] = "started",	  [REGISTRY_READY] = "ready",
+	[REGISTRY_PAUSED] = "paused",	  [REGISTRY_STOPPING] = "stopping",
+	[REGISTRY_ENDED] = "ended",	  [REGISTRY_ERROR] = "error",
+	[REGISTRY_DISCONNECTED] = "disconnected",
+};
+_Static_assert(ARRAY_LEN(status_names) == REGISTRY_STATUS_COUNT, "a status has no name");
+
+const char *registry_status_name(enum registry_status status)
+{
+	return (unsigned)status < REGISTRY_STATUS_COUNT ? status_names[status] : "error";
+}
+
+int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e)
+{
+	/* The cut is not in the middle of a UTF-8 character. */
+	size_t cut = strnlen(name, QUOTED_MAX);
+	while (name[cut] && cut && ((unsigned char)name[cut] & 0xc0) == 0x80)
+		cut--;
+	AUTO_FREE char *start = text_format("%.*s", (int)cut, name);
+	AUTO_FREE char *shown = visible_line(start);
+	return err_set(e, ERR_USAGE,
+		       "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
+		       "first a letter or a digit", shown, name[cut] ? "..." : "", of, max);
+}
+
+int registry_check_name(const char *name, struct err *e)
+{
+	return registry_is_name(name) ? 0 : registry_refuse_name(name, "sandbox",
+								 REGISTRY_NAME_MAX, e);
+}
+
+void registry_init(struct registry_entry *r)
+{
+	*r = (struct registry_entry){ .state = -1, .folder = -1, .alive = -1, .lock = -1 };
+}
+
+void registry_done(struct registry_entry *r)
+{
+	if (!r || !r->name[0])
+		return;
+	own_close(&r->alive);
+	own_close(&r->lock);
+	own_close(&r->folder);
+	own_close(&r->state);
+	registry_init(r);
+}
+
+/* --- made, out of sight ---------------------------------------------------- */
+
+struct sweep {
+	int state, tmp;
+};
+
+/* A folder in .tmp that no process locks was left by a hutch that was
+ * killed. */
+static void sweep_one(void *arg, const char *name)
+{
+	const struct sweep *s = arg;
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int old = openat(s->tmp, name, flags);
+
+	/* Between its opening and its lock the folder may have become a
+	 * sandbox. */
+	if (old >= 0 && shelf_lock(old, LOCK_EX | LOCK_NB) == 0 &&
+	    shelf_is_at(s->tmp, name, old))
+		tree_remove(s->tmp, name);
+}
+
+static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
+{
+	unsigned char random[REGISTRY_ID_LEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return err_sys(e, "getrandom");
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/* Returns 1: made and locked.  0: try again, since another process has the id,
+ * or removed the folder before it was locked. */
+static int try_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
+{
+	if (id)
+		(void)snprintf(r->id, sizeof(r->id), "%s", id);
+	else if (new_id(r->id, e) < 0)
+		return -1;
+	const bool is_made = mkdirat(tmp, r->id, 0700) == 0;
+	if (!is_made && errno != EEXIST)
+		return err_sys(e, "make a folder in the state folder");
+	if (!is_made)
+		return !id ? 0 : err_set(e, ERR_BUSY, "sandbox '%s' is being started or removed",
+					 r->name);
+	r->alive = openat(tmp, r->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->alive < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
+	if (shelf_lock(r->alive, LOCK_EX | LOCK_NB) == 0)
+		return shelf_is_at(tmp, r->id, r->alive);
+	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
+}
+
+static int make_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
+{
+	int made = 0;
+
+	while (!made) {
+		own_close(&r->alive);
+		made = try_folder(r, id, tmp, e);
+	}
+	return made < 0 ? -1 : 0;
+}
+
+static int put_waiting(const struct registry_entry *r, struct err *e)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(r->folder, SHELF_WAITING, flags, 0600);
+
+	return fd < 0 ? err_sys(e, "write " SHELF_WAITING " of a sandbox") : 0;
+}
+
+static int fill(struct registry_entry *r, struct err *e)
+{
+	/* The folder is opened a second time: the janitor gets this descriptor,
+	 * but not the other one's lock. */
+	r->folder = openat(r->alive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->folder < 0)
+		return err_sys(e, "open a sandbox's folder");
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+	r->lock = openat(r->folder, SHELF_LOCK, flags, 0600);
+	if (r->lock < 0 || io_write_all(r->lock, "\n", 1) < 0)
+		return err_sys(e, "make a sandbox's lock");
+	if (shelf_lock(r->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_sys(e, "lock a sandbox");
+	if (symlinkat(r->id, r->folder, SHELF_ID) < 0 ||
+	    mkdirat(r->folder, SHELF_LOG, 0700) < 0)
+		return err_sys(e, "make a sandbox's files");
+	return registry_set_status(r, REGISTRY_BUILDING, e);
+}
+
+/* Moves the folder to its place in the state folder. */
+static int take_name(const struct registry_entry *r, int from, const char *old,
+		     const char *name, struct err *e)
+{
+	while (sys_renameat2(from, old, r->state, name, KERNEL_RENAME_NOREPLACE) < 0) {
+		if (errno != EEXIST)
+			return err_sys(e, "put sandbox '%s' in the state folder", name);
+		if (registry_settle(r->state, name, true, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* How an entry begins. */
+struct birth {
+	const char *id; /* NULL: a new one */
+	bool is_waiting;
+};
+
+static int make(struct registry_entry *r, const char *name, const struct birth *b, struct err *e)
+{
+	r->state = shelf_state(true, e);
+	if (r->state < 0)
+		return -1;
+	/* .ended is made now, so that the end finds it even when the disk is
+	 * full. */
+	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, e);
+	AUTO_CLOSE int tmp = ended < 0 ? -1 : shelf_made(r->state, SHELF_TMP, e);
+	if (tmp < 0)
+		return -1;
+	struct sweep s = { r->state, tmp };
+	if (shelf_each(tmp, sweep_one, &s, e) < 0)
+		return -1;
+	if (make_folder(r, b->id, tmp, e) < 0)
+		return -1;
+	if (fill(r, e) == 0 && (!b->is_waiting || put_waiting(r, e) == 0) &&
+	    take_name(r, tmp, r->id, name, e) == 0)
+		return 0;
+	tree_remove(tmp, r->id);
+	return -1;
+}
+
+static int not_made(const char *name, struct err *e)
+{
+	if (!e || e->kind == ERR_EXISTS || e->kind == ERR_BUSY)
+		return -1;
+	if (e->sys == ENOSPC || e->sys == EDQUOT)
+		(void)err_remedy(e, "make room there, or set XDG_RUNTIME_DIR to a folder "
+				    "that has some");
+	return err_in(e, "make sandbox '%s'", name);
+}
+
+static int create(const char *name, const struct birth *b, struct registry_entry *r,
+		  struct err *e)
+{
+	if (registry_check_name(name, e) < 0)
+		return -1;
+	registry_init(r);
+	(void)snprintf(r->name, sizeof(r->name), "%s", name);
+	if (make(r, name, b, e) == 0)
+		return 0;
+	registry_done(r);
+	return not_made(name, e);
+}
+
+int registry_create(const char *name, struct registry_entry *r, struct err *e)
+{
+	return create(name, &(struct birth){ 0 }, r, e);
+}
+
+int registry_create_again(const char *name, const char *id, struct registry_entry *r,
+			  struct err *e)
+{
+	return create(name, &(struct birth){ .id = id }, r, e);
+}
+
+int registry_create_waiting(const char *name, struct registry_entry *r, struct err *e)
+{
+	return create(name, &(struct birth){ .is_waiting = true }, r, e);
+}
+
+/* --- changed --------------------------------------------------------------- */
+
+int registry_set_info(const struct registry_entry *r, const char *json, struct err *e)
+{
+	return shelf_put(r->folder, SHELF_INFO, json, e);
+}
+
+int registry_set_status(const struct registry_entry *r, enum registry_status status,
+			struct err *e)
+{
+	return shelf_put(r->folder, SHELF_STATUS, registry_status_name(status), e);
+}
+
+void registry_unset_waiting(const struct registry_entry *r)
+{
+	(void)unlinkat(r->folder, SHELF_WAITING, 0); /* the file is there */
+}
+
+int registry_rename(struct registry_entry *r, const char *name, struct err *e)
+{
+	if (registry_check_name(name, e) < 0)
+		return -1;
+	if (take_name(r, r->state, r->name, name, e) < 0)
+		return err_in(e, "rename sandbox '%s'", r->name);
+	(void)snprintf(r->name, sizeof(r->name), "%s", name);
+	return 0;
+}
+
+/* The socket is named through the folder's descriptor: the state folder's own
+ * path may be longer than an address can be (unix(7)). */
+static int listen_at(const struct registry_entry *r, const char *file, struct err *e)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
+		       r->folder, file);
+	/* bind(2) gives the file the mode that the socket has. */
+	if (fd < 0 || fchmod(fd, 0600) < 0 ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return err_sys(e, "make the control socket of sandbox '%s'", r->name);
+	return fd_take(&fd);
+}
+
+int registry_listen(const struct registry_entry *r, struct err *e)
+{
+	AUTO_CLOSE int fd = listen_at(r, "." SHELF_SOCKET, e);
+
+	if (fd < 0)
+		return -1;
+	if (renameat(r->folder, "." SHELF_SOCKET, r->folder, SHELF_SOCKET) < 0)
+		return err_sys(e, "make the control socket of sandbox '%s'", r->name);
+	return fd_take(&fd);
+}

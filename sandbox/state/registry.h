@@ -1,0 +1,204 @@
+/* registry -- the sandboxes that have a name.
+ *
+ * There is no daemon: the state folder is the registry, and a held lock is
+ * liveness.  Below folder_path(FOLDER_STATE), all of it 0700 and ours:
+ *
+ *	NAME/		one live sandbox
+ *	    id		a link that leads nowhere
+ *	    lock	flock(2)ed by the supervisor and, sharing its descriptor, by
+ *			the janitor.  Holds an empty line, at the end the record:
+ *			a process that waits reads it here whatever becomes of the
+ *			folder, and a full disk still has room for it
+ *	    control.sock
+ *	    info	one line of JSON, the caller's
+ *	    status	one word
+ *	    waiting	is there until a client takes the sandbox (control/lease.h)
+ *	    log/
+ *	.ended/WHEN-ID-NAME/	what an ended one leaves: info, end (the record), log/
+ *	.tmp/ID/	being made or removed; left over if no process locks it
+ *
+ * The supervisor alone also locks the folder NAME itself (which keeps
+ * systemd-tmpfiles(8) from tidying up an old one in /tmp).  So there are three
+ * cases.  Both locks are held: the sandbox is alive.  Only `lock` is held: the
+ * janitor tidies up, and a process that wants the name waits for it.  Neither
+ * is held: the supervisor was killed together with its janitor, and the next
+ * process that comes across the folder moves it to .ended with a record of its
+ * own.  A folder becomes visible as NAME with both locks held, and once
+ * released they are never taken again, so a folder that was just made is never
+ * mistaken for one that was left over.
+ *
+ * A supervisor: registry_init, registry_create, janitor_start (sandbox/launch/janitor.h),
+ *	registry_listen, registry_set_status, registry_set_info, ...
+ *	registry_end, janitor_dismiss.
+ * A client: registry_connect, registry_list, registry_look, registry_wait, ...
+ *
+ * A process that the supervisor forks and that does not exec at once must close
+ * the entry (registry_done), or the sandbox counts as alive as long as that
+ * process lives.
+ *
+ * Every function that takes a name refuses a malformed one (ERR_USAGE).  A name
+ * that no sandbox has is ERR_NOT_FOUND, a name that is taken is ERR_EXISTS.
+ * All files that are read here were written by hutch; folders are opened
+ * relative to the state folder, without following a link, and are refused
+ * (ERR_REFUSED) if they are not the user's or not 0700. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define REGISTRY_NAME_MAX  63
+#define REGISTRY_ID_LEN	   12
+#define REGISTRY_TEXT_MAX  65536 /* bytes of an info or a record */
+#define REGISTRY_ENDED_MAX 100	 /* ended sandboxes that are kept */
+
+enum registry_status {
+	REGISTRY_BUILDING, /* the status of a new entry */
+	REGISTRY_STARTING,
+	REGISTRY_STARTED,
+	REGISTRY_READY,
+	REGISTRY_PAUSED,
+	REGISTRY_STOPPING,
+	REGISTRY_ENDED,
+	REGISTRY_ERROR,
+	REGISTRY_DISCONNECTED,
+	REGISTRY_STATUS_COUNT
+};
+
+/* "building", "starting", ... */
+const char *registry_status_name(enum registry_status status);
+
+/* [A-Za-z0-9][A-Za-z0-9_.-]{0,62} */
+bool registry_is_name(const char *name);
+int registry_check_name(const char *name, struct err *e);
+/* Returns -1 with ERR_USAGE: `name` is no valid name of a thing called `of`,
+ * which may have at most `max` bytes. */
+int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e);
+
+/* --- the supervisor's side ------------------------------------------------- */
+
+/* One sandbox's place in the registry.  The descriptors are owned; -1: not
+ * open. */
+struct registry_entry {
+	char name[REGISTRY_NAME_MAX + 1]; /* "": none */
+	char id[REGISTRY_ID_LEN + 1];	  /* hexadecimal digits, random */
+	int state;			  /* the state folder */
+	int folder;			  /* NAME/ */
+	int alive;			  /* locked by the supervisor alone: NAME/ */
+	int lock;			  /* NAME/lock, its lock shared with the
+					   * janitor */
+};
+
+void registry_init(struct registry_entry *r);
+
+/* Makes NAME/, with its locks held and the status `building`.  The name of a
+ * live sandbox is an error; while a dead one of that name is being tidied up
+ * the call waits. */
+int registry_create(const char *name, struct registry_entry *r, struct err *e);
+
+/* Makes the entry of a sandbox that has ended and is started again, with its
+ * old id.  ERR_BUSY: another process starts or removes it. */
+int registry_create_again(const char *name, const char *id, struct registry_entry *r,
+			  struct err *e);
+
+/* Makes the entry of a sandbox that no client has taken yet; it is marked so
+ * from the moment it can be seen. */
+int registry_create_waiting(const char *name, struct registry_entry *r, struct err *e);
+
+/* Lets go of the entry without ending it: for a child that is not the
+ * supervisor, and for a client's entry.  A supervisor calls it after
+ * registry_end(). */
+void registry_done(struct registry_entry *r);
+
+/* Both either replace the old text at once or leave it as it is.  The text is
+ * one line, without its newline.  Set the info again after a rename if it tells
+ * the name. */
+int registry_set_info(const struct registry_entry *r, const char *json, struct err *e);
+int registry_set_status(const struct registry_entry *r, enum registry_status status,
+			struct err *e);
+
+/* A client has taken the sandbox.  Needs no room on the disk. */
+void registry_unset_waiting(const struct registry_entry *r);
+
+/* Renames the sandbox.  The janitor need not be told. */
+int registry_rename(struct registry_entry *r, const char *name, struct err *e);
+
+/* Makes a listening socket at NAME/control.sock, mode 0600, not blocking.  Its
+ * name appears only when it listens.  Returns a descriptor, or -1. */
+int registry_listen(const struct registry_entry *r, struct err *e);
+
+enum registry_rest { REGISTRY_KEEP, REGISTRY_REMOVE };
+
+/* Ends the entry: the name is free, and waiting processes go on and get
+ * `record` (one line of JSON, without its newline).  REGISTRY_KEEP leaves the
+ * rest in .ended, of which the oldest are then removed; REGISTRY_REMOVE (--rm)
+ * leaves nothing.  Even if it fails the name is free, and a record made here
+ * says that the given one was not written. */
+int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,
+		 struct err *e);
+
+/* Ends the entry in the janitor of a supervisor that was killed: the reason is
+ * "killed", unless the supervisor got as far as writing a record.  The entry
+ * may have been renamed or ended since the janitor was forked. */
+void registry_end_killed(struct registry_entry *r);
+
+/* --- the clients' side ----------------------------------------------------- */
+
+/* A sandbox as the registry knows it, without asking the supervisor. */
+struct registry_item {
+	char name[REGISTRY_NAME_MAX + 1];
+	char id[REGISTRY_ID_LEN + 1];
+	bool is_waiting;	     /* the sandbox was made ahead, and no client has
+				      * it */
+	enum registry_status status; /* REGISTRY_ENDED: only for those in .ended */
+	int64_t ended_us;	     /* since 1970; 0: not ended */
+	char *info;		     /* owned; NULL: none was written */
+	char *record;		     /* owned; NULL: not ended */
+};
+
+void registry_item_done(struct registry_item *item);
+
+struct registry_list {
+	struct registry_item *items; /* owned */
+	size_t count;
+};
+
+/* Lists all live sandboxes by name, then with `has_ended` the ended ones, the
+ * latest first; each once, however often it was started again.  Ends sandboxes
+ * that were left over.  No state folder: an empty list. */
+int registry_list(bool has_ended, struct registry_list *ret, struct err *e);
+void registry_list_done(struct registry_list *list);
+
+/* Tidies up what a dead sandbox left by that name, or waits while another
+ * process does, so that a supervisor, which may open nothing of others
+ * (control/confine.h), can then be asked to take the name.  ERR_EXISTS: a live
+ * sandbox has it. */
+int registry_make_way(const char *name, struct err *e);
+
+/* Opens one live sandbox: its folder and id, no locks; release it with
+ * registry_done(). */
+int registry_open(const char *name, struct registry_entry *ret, struct err *e);
+int registry_look(const char *name, struct registry_item *ret, struct err *e);
+
+/* Finds the name of the live sandbox with this id: 0, or -1: there is none. */
+int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
+
+/* Connects to the sandbox's control socket.  A supervisor that accepts no
+ * connection for ten seconds, or has no socket yet, is ERR_SYSTEM.  Returns a
+ * blocking descriptor, or -1. */
+int registry_connect(const char *name, struct err *e);
+
+/* Finds the latest ended sandbox of this name, or the one with this id. */
+int registry_find_ended(const char *name, struct registry_item *ret, struct err *e);
+
+/* Removes all ended sandboxes of this name, or the one with this id. */
+int registry_forget(const char *name, struct err *e);
+
+/* Opens the folder of the logs of a live sandbox, or else of the latest ended
+ * one.  Returns a descriptor, or -1. */
+int registry_log(const char *name, struct err *e);
+
+/* Blocks in flock(2) until the sandbox has ended and is tidied up, and gives
+ * its record, allocated; returns at once for one that has ended already. */
+int registry_wait(const char *name, char **ret_record, struct err *e);

@@ -1,0 +1,440 @@
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "actions/put.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "supervisor/rpc.h"
+
+#define DEAF_MS 100
+/* The time that one client may take in a turn, before the others get theirs. */
+#define SHARE_MS 2
+/* How long clients may take to read what waits for them when the sandbox has
+ * ended. */
+#define GOODBYE_MS 2000
+
+/* --- coming and going ------------------------------------------------------- */
+
+/* Sends the client the reason without waiting, and closes the connection. */
+static void refuse(struct supervisor *s, int fd, const struct err *e)
+{
+	struct buffer line;
+
+	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", e);
+	buffer_init(&line, 8192);
+	rpc_put_error(&line, "null", RPC_FAILED, e);
+	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	buffer_done(&line);
+	(void)close(fd);
+}
+
+static void tell_count(struct supervisor *s)
+{
+	AUTO_FREE char *more = text_format("\"clients\":%zu", s->client_count);
+
+	supervisor_event(s, "client", more);
+}
+
+void clients_add(struct supervisor *s, int fd)
+{
+	struct client *c = mem_zeroed(1, sizeof(*c));
+
+	wire_init(&c->wire, fd, ACTION_LINE_MAX, DESK_OUT_MAX);
+	(void)snprintf(c->name, sizeof(c->name), "#%llu",
+		       (unsigned long long)++s->client_number);
+	c->desk = (struct desk_client){ .out = &c->wire.out, .name = c->name, .is_rpc = true };
+	s->clients[s->client_count++] = c;
+	tell_count(s);
+}
+
+static void be_deaf(struct supervisor *s)
+{
+	struct err e;
+
+	(void)err_sys(&e, "take a connection");
+	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
+	s->deaf_ms = s->now_ms + DEAF_MS;
+}
+
+void clients_accept(struct supervisor *s)
+{
+	struct err e;
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	/* The connection has gone again; or we have no descriptor left, and
+	 * poll(2) would report the waiting connection again at once. */
+	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
+		be_deaf(s);
+	if (fd < 0)
+		return;
+	if (peer_check(&s->self, fd, &e) < 0)
+		return refuse(s, fd, &e);
+	if (s->client_count == CLIENTS_MAX) {
+		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
+		return refuse(s, fd, &e);
+	}
+	clients_add(s, fd);
+	/* The first request has mostly arrived already.  A broken connection
+	 * shows later. */
+	(void)wire_read(&s->clients[s->client_count - 1]->wire);
+}
+
+static void drop_mourner(struct supervisor *s, const struct client *c)
+{
+	for (struct mourner **at = &s->mourners; *at;) {
+		struct mourner *m = *at;
+		if (m->client != c) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		free(m->request);
+		free(m);
+	}
+}
+
+static void remove_client(struct supervisor *s, size_t i)
+{
+	struct client *c = s->clients[i];
+
+	(void)lease_leave(s, c);
+	s->lease.holder = s->lease.holder == c ? NULL : s->lease.holder;
+	s->clients[i] = s->clients[--s->client_count];
+	still_leave(s, c);
+	desk_leave(&s->desk, &c->desk);
+	outputs_leave(s, c);
+	jobs_leave(&s->jobs, c, s->now_ms);
+	drop_mourner(s, c);
+	wire_fds_done(&c->early);
+	wire_done(&c->wire);
+	free(c);
+	tell_count(s);
+}
+
+void clients_done(struct supervisor *s)
+{
+	while (s->client_count > 0)
+		remove_client(s, s->client_count - 1);
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+void client_result(struct client *c, const char *id, const char *result)
+{
+	rpc_put_result(&c->wire.out, id, result);
+}
+
+void client_error(struct client *c, const char *id, int code, const struct err *e)
+{
+	rpc_put_error(&c->wire.out, id, (enum rpc_code)code, e);
+}
+
+static void put_notification(struct client *c, const char *method, const char *params)
+{
+	put_raw(&c->wire.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+	put_raw(&c->wire.out, method);
+	put_raw(&c->wire.out, "\",\"params\":");
+	put_raw(&c->wire.out, params);
+	put_raw(&c->wire.out, "}\n");
+}
+
+/* Sends events after outputs_tell(): if output is still left then, the client
+ * is behind, and so are its events.  So the end of a process comes after all
+ * that it has printed. */
+static bool tell_events(struct supervisor *s, struct client *c)
+{
+	bool has_some = false;
+
+	while (c->has_events && c->next_event < s->events.next &&
+	       buffer_len(&c->wire.out) <= CLIENT_HIGH) {
+		const char *text = events_get(&s->events, c->next_event);
+		if (text) {
+			put_notification(c, "event", text);
+			c->next_event++;
+		} else {
+			uint64_t first = s->events.next - EVENTS_KEPT;
+			AUTO_FREE char *dropped =
+				text_format("{\"event\":\"dropped\",\"count\":%llu}",
+					    (unsigned long long)(first - c->next_event));
+			put_notification(c, "event", dropped);
+			c->next_event = first;
+		}
+		has_some = true;
+	}
+	return has_some;
+}
+
+void clients_tell(struct supervisor *s, const char *params)
+{
+	for (size_t i = 0; i < s->client_count; i++) {
+		struct client *c = s->clients[i];
+		if (c->has_events && buffer_len(&c->wire.out) <= CLIENT_HIGH)
+			put_notification(c, "event", params);
+	}
+}
+
+/* Tells the client that started the process, whether or not it asks for
+ * events. */
+void client_exited(struct supervisor *s, struct client *c, struct job *j)
+{
+	const char *text = events_get(&s->events, j->exit_event);
+
+	j->owes_event = false;
+	if (c->has_events && c->next_event <= j->exit_event)
+		return; /* the event comes with the others */
+	put_notification(c, "event", text ? text : "{\"event\":\"dropped\",\"count\":1}");
+}
+
+static bool tell_exits(struct supervisor *s, struct client *c)
+{
+	bool has_some = false;
+
+	for (struct job *j = s->jobs.owed ? s->jobs.first : NULL; j; j = j->next) {
+		if (j->owner != c || !j->owes_event || outputs_is_behind(c, j))
+			continue;
+		client_exited(s, c, j);
+		s->jobs.owed--;
+		has_some = true;
+	}
+	return has_some;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+/* A request gets the descriptors of the hello before it, if they came with the
+ * hello. */
+static void add_early(struct client *c, struct wire_fds *fds)
+{
+	if (c->early.count == 0)
+		return;
+	if (fds->count) {
+		fds->is_wrong = true;
+		wire_fds_done(&c->early);
+	} else if (!fds->is_wrong) {
+		*fds = c->early;
+		c->early = (struct wire_fds){ 0 };
+	}
+}
+
+static void take_request(struct supervisor *s, struct client *c, const char *line,
+			 size_t len, struct wire_fds *fds)
+{
+	struct rpc_request r;
+	struct err e;
+	int code = rpc_decode(line, len, &r, &e);
+
+	add_early(c, fds);
+	if (code == 0 && fds->is_wrong) {
+		(void)err_set(&e, ERR_USAGE, "descriptors come beside the first byte of their "
+					     "line, %d at most", WIRE_FDS);
+		code = RPC_PARAMS;
+	}
+	if (code == 0)
+		code = methods_call(s, c, &r, fds, &e);
+	if (code != 0) {
+		mask_err(&s->desk.mask, &e); /* the error may quote the request */
+		client_error(c, r.id, code, &e);
+	}
+	rpc_done(&r);
+}
+
+static void take_line(struct supervisor *s, struct client *c, enum line_kind kind,
+		      const char *line, size_t len, struct wire_fds *fds)
+{
+	struct err e;
+
+	if (kind == LINE_TOO_LONG && c->is_stream) {
+		desk_long_line(&s->desk, &c->desk);
+	} else if (kind == LINE_TOO_LONG) {
+		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
+		client_error(c, "null", RPC_REQUEST, &e);
+	} else if (c->is_stream && len > 0) {
+		desk_line(&s->desk, &c->desk, line, len);
+	} else if (len > 0) {
+		take_request(s, c, line, len, fds);
+	}
+}
+
+/* When the desk is full, methods.c tells a client that asks for one action; a
+ * client that filled it must not keep others from other requests. */
+static bool may_ask(const struct supervisor *s, const struct client *c)
+{
+	return !c->is_closing && !desk_is_behind(&c->desk) &&
+	       !(c->is_stream && desk_is_full(&s->desk)) &&
+	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
+}
+
+/* Looks at the clock once a line, as a loop of its own: nothing else measures
+ * the cost of a line, and after a line that blocked the turn's time is old. */
+static bool take_lines(struct supervisor *s, struct client *c)
+{
+	enum line_kind kind;
+	const char *line;
+	size_t len;
+	struct wire_fds fds;
+	bool has_some = false;
+	const int64_t until = s->now_ms + SHARE_MS;
+
+	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
+		take_line(s, c, kind, line, len, &fds);
+		wire_fds_done(&fds);
+		wire_took(&c->wire);
+		has_some = true;
+		supervisor_look_at_clock(s);
+		if (clock_is_due(until, s->now_ms)) {
+			s->has_left = true;
+			break;
+		}
+	}
+	return has_some;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+void clients_watch(const struct supervisor *s, struct pollfd *w)
+{
+	for (size_t i = 0; i < s->client_count; i++) {
+		const struct client *c = s->clients[i];
+		bool reads = may_ask(s, c) && wire_may_read(&c->wire);
+		w[i] = (struct pollfd){
+			.fd = c->wire.fd,
+			.events = (short)((reads ? POLLIN : 0) |
+					  (buffer_len(&c->wire.out) ? POLLOUT : 0)),
+		};
+	}
+}
+
+static bool flush(struct client *c, int64_t now)
+{
+	size_t before = buffer_len(&c->wire.out);
+	bool is_well = wire_write(&c->wire);
+	size_t left = buffer_len(&c->wire.out);
+
+	if (left == 0)
+		c->stuck_ms = 0;
+	else if (left < before || !c->stuck_ms)
+		c->stuck_ms = now;
+	return is_well;
+}
+
+/* A broken connection is reported whatever is polled for; one that was closed
+ * only for writing still gets its answers. */
+void clients_serve(struct supervisor *s, const struct pollfd *w)
+{
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
+		if (is_well && (w[i].revents & POLLOUT))
+			is_well = flush(c, s->now_ms);
+		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
+			is_well = wire_read(&c->wire);
+		/* The client has gone, and poll(2) would say so again and
+		 * again. */
+		if (!is_well || ((w[i].revents & POLLHUP) && !wire_may_read(&c->wire)))
+			remove_client(s, i);
+	}
+}
+
+static bool is_finished(const struct client *c)
+{
+	bool has_all = buffer_len(&c->wire.out) == 0 && desk_is_idle(&c->desk);
+
+	if (c->wire.out.is_cut || c->desk.outbox.bytes > CLIENT_WAITING)
+		return true;
+	return has_all && (c->is_closing ||
+			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
+}
+
+/* A holder that says nothing more ends the sandbox; its connection stays open
+ * until that is done, so that it can see the end. */
+static bool is_holder(struct supervisor *s, const struct client *c)
+{
+	return !s->has_ended && lease_leave(s, c);
+}
+
+/* No answer of this client's can come any more: it says nothing more, or has
+ * sent so much that no more of it is read. */
+static bool look_at_asked(struct supervisor *s, struct client *c)
+{
+	bool is_over = lines_is_over(&c->wire.lines);
+
+	c->desk.confirms &= !is_over;
+	if (!is_over && c->under_way + c->desk.outstanding < CLIENT_REQUESTS)
+		return false;
+	return desk_unask(&s->desk, &c->desk);
+}
+
+bool clients_work(struct supervisor *s)
+{
+	bool has_some = false;
+
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		has_some = take_lines(s, c) || has_some;
+		has_some = look_at_asked(s, c) || has_some;
+		has_some = outputs_tell(c) || has_some;
+		has_some = jobs_tell(&s->jobs, c) || has_some;
+		has_some = tell_exits(s, c) || has_some;
+		has_some = tell_events(s, c) || has_some;
+		desk_deliver(&c->desk);
+		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c, s->now_ms);
+		/* Data that waited for room has it now, and nothing else would
+		 * wake us for that. */
+		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DESK_OUT_HIGH);
+		if (!is_well || (is_finished(c) && !is_holder(s, c)))
+			remove_client(s, i);
+	}
+	return has_some;
+}
+
+/* Requests that were sent before the connection closes are answered, too. */
+static void read_rest(struct supervisor *s)
+{
+	for (size_t i = s->client_count; i-- > 0;) {
+		struct client *c = s->clients[i];
+		if (may_ask(s, c) && wire_may_read(&c->wire) && !wire_read(&c->wire))
+			remove_client(s, i);
+	}
+}
+
+/* Closes the connection of each client that has taken everything. */
+static void part_with(struct supervisor *s)
+{
+	for (size_t i = s->client_count; i-- > 0;)
+		if (buffer_len(&s->clients[i]->wire.out) == 0)
+			remove_client(s, i);
+}
+
+void clients_part(struct supervisor *s)
+{
+	struct pollfd w[CLIENTS_MAX];
+
+	supervisor_look_at_clock(s);
+	const int64_t due = s->now_ms + GOODBYE_MS;
+	for (;;) {
+		do { /* clients that had no room to ask may have it now */
+			supervisor_look_at_clock(s);
+			read_rest(s);
+		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
+		part_with(s);
+		supervisor_look_at_clock(s);
+		if (s->client_count == 0 || clock_is_due(due, s->now_ms))
+			break;
+		for (size_t i = 0; i < s->client_count; i++)
+			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
+						.events = POLLOUT };
+		/* EINTR: again */
+		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
+	}
+	clients_done(s);
+}

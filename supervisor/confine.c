@@ -1,0 +1,217 @@
+#include "supervisor/confine.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/kernel/caps.h"
+#include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/seccomp.h"
+#include "sandbox/state/definition.h"
+#include "sandbox/state/registry.h"
+#include "sandbox/state/shelf.h"
+#include "supervisor/peer.h"
+
+#define MOUNTINFO_MAX	   (4u << 20)
+
+static const struct sock_filter supervisor_program[] = {
+#include "gen/seccomp_supervisor.h"
+};
+
+/* --- whether Landlock can be had ------------------------------------------------ */
+
+/* hidepid= is among the options of the file system, behind " - " (proc(5)). */
+static bool hides_processes(void)
+{
+	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, "mountinfo", MOUNTINFO_MAX, &text, &len, NULL) < 0)
+		return true;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		if (strstr(line, " /proc ") && strstr(line, "hidepid="))
+			return true;
+	return false;
+}
+
+bool confine_has_landlock(const struct peer_self *self, bool reads_memory)
+{
+	return !reads_memory && landlock_abi() >= LANDLOCK_ABI_REFER && self->can_tell &&
+	       !hides_processes();
+}
+
+const char *confine_name(bool has_landlock)
+{
+	return has_landlock ? "landlock+seccomp" : "seccomp";
+}
+
+/* --- descriptors ------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int close_others(const struct confine *c, struct err *e)
+{
+	int sorted[CONFINE_KEEP_MAX];
+	unsigned first = 3;
+
+	if (c->keep_count > CONFINE_KEEP_MAX)
+		return err_set(e, ERR_INTERNAL, "%zu descriptors to keep", c->keep_count);
+	memcpy(sorted, c->keep, c->keep_count * sizeof(*sorted));
+	qsort(sorted, c->keep_count, sizeof(*sorted), by_number);
+	for (size_t i = 0; i < c->keep_count; i++) {
+		if (sorted[i] < (int)first)
+			continue;
+		if (sorted[i] > (int)first &&
+		    sys_close_range(first, (unsigned)sorted[i] - 1, 0) < 0)
+			return err_sys(e, "close descriptors");
+		first = (unsigned)sorted[i] + 1;
+	}
+	return sys_close_range(first, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
+}
+
+/* --- Landlock --------------------------------------------------------------------- */
+
+/* Folders may be moved and made, as the end of an entry and a new name require.
+ * The right holds for all folders beneath, those of other sandboxes too, but
+ * not for the content of files. */
+#define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
+		      LANDLOCK_REFER)
+/* In .ended and .tmp the oldest records are removed. */
+#define SHELF_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
+#define OWN_RIGHTS   (SHELF_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
+/* Allows making the log's next file, and taking back an entry that did not
+ * fit. */
+#define AUDIT_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
+#define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
+
+enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, KEPT, PARENT, PROCS, CONTROL, CGROUP, RULES };
+
+/* A file that does not exist gets no rule (fd -1). */
+static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
+{
+	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
+}
+
+/* The folder above holds other sandboxes' folders, so it gets only the rights
+ * to leave it (cgroup_remove) and to change the sandbox's limits
+ * (cgroup_update).  No controller can be taken from those that use it
+ * (cgroup-v2, "Top-down Constraint"). */
+static void add_cgroup(const struct delegate *parent, const char *name,
+		       struct landlock_rule rules[RULES])
+{
+	if (!parent->path)
+		return;
+	rules[PARENT] = rule(parent->fd, ".", READ_RIGHTS | LANDLOCK_REMOVE_DIR);
+	rules[CGROUP] = rule(parent->fd, name,
+			     READ_RIGHTS | LANDLOCK_REMOVE_DIR | LANDLOCK_WRITE_FILE);
+	rules[CONTROL] = rule(parent->fd, "cgroup.subtree_control", LANDLOCK_WRITE_FILE);
+	if (parent->is_own && !parent->is_scope)
+		rules[PROCS] = rule(parent->fd, "cgroup.procs", LANDLOCK_WRITE_FILE);
+}
+
+static int enter_landlock(const struct confine *c, struct err *e)
+{
+	int state = c->entry->state;
+	/* Renaming the sandbox is a move in that folder. */
+	AUTO_CLOSE int kept = c->definition ? definition_place(e) : -1;
+	if (c->definition && kept < 0)
+		return -1;
+	struct landlock_rule rules[RULES] = {
+		[STATE] = rule(state, ".", STATE_RIGHTS),
+		[ENDED] = rule(state, SHELF_ENDED, SHELF_RIGHTS),
+		[TMP] = rule(state, SHELF_TMP, SHELF_RIGHTS),
+		[OWN] = rule(c->entry->folder, ".", OWN_RIGHTS),
+		[PROC] = rule(-1, "/proc", READ_RIGHTS),
+		[DEV_NULL] = rule(-1, "/dev/null",
+				  LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE),
+		[AUDIT] = c->audit > 0 ? rule(c->audit, ".", AUDIT_RIGHTS)
+				       : (struct landlock_rule){ .fd = -1 },
+		[KEPT] = kept >= 0 ? rule(kept, ".", STATE_RIGHTS)
+				   : (struct landlock_rule){ .fd = -1 },
+		[PARENT] = { .fd = -1 }, [PROCS] = { .fd = -1 },
+		[CONTROL] = { .fd = -1 }, [CGROUP] = { .fd = -1 },
+	};
+
+	add_cgroup(&c->cgroup->parent, c->cgroup->name, rules);
+	int result = landlock_confine(rules, RULES, LANDLOCK_SPARES_SIGNALS, e);
+	for (size_t i = 0; i < RULES; i++)
+		own_close(&rules[i].fd);
+	return result;
+}
+
+/* --- seccomp ---------------------------------------------------------------------- */
+
+#define WORD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
+#define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
+
+/* Comes on top of the list of calls. kill(2) takes an int; both architectures
+ * are little-endian. pid 1's number is its own until we have waited for it, and
+ * then there is nothing left to signal; tgkill(2) is for abort(3).  The list
+ * refuses calls of a foreign ABI, in which the numbers mean others. */
+static int narrow_signals(const struct confine *c, struct err *e)
+{
+	const pid_t second = c->server > 0 ? c->server : c->child;
+	const pid_t third = c->deputy > 0 ? c->deputy : c->child;
+	const struct sock_filter insns[] = {
+		WORD(nr),
+		IS(SYS_kill, 2, 0),
+		IS(SYS_tgkill, 5, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		WORD(args[0]),
+		IS(c->child, 4, 0),
+		IS(second, 3, 0),
+		IS(third, 2, 3),
+		WORD(args[0]),
+		IS(getpid(), 0, 1),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_ERRNO | EPERM),
+	};
+	const struct seccomp_program program = { .insns = insns,
+						 .count = ARRAY_LEN(insns) };
+
+	return seccomp_install(&program, e);
+}
+
+static int enter_seccomp(const struct confine *c, struct err *e)
+{
+	const struct seccomp_program program = { .insns = supervisor_program,
+						 .count = ARRAY_LEN(supervisor_program) };
+
+	/* The list does not allow seccomp(2). */
+	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
+}
+
+int confine_enter(const struct confine *c, struct err *e)
+{
+	if (close_others(c, e) < 0 || caps_drop(e) < 0)
+		return err_in(e, "confine the supervisor");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(e, "confine the supervisor: prctl PR_SET_NO_NEW_PRIVS");
+	if (c->has_landlock && enter_landlock(c, e) < 0)
+		return err_in(e, "confine the supervisor");
+	if (enter_seccomp(c, e) < 0)
+		return err_in(e, "confine the supervisor");
+	return 0;
+}

@@ -1,0 +1,277 @@
+/* hutch-supervise makes a sandbox with a name, and is its supervisor.  `hutch
+ * create` runs it, `hutch fork` as hutch-fork, and `hutch start` as
+ * hutch-start; it returns when the sandbox is ready, and leaves the supervisor
+ * in the background.  See docs/hutch-create.md. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/options.h"
+#include "cli/common/report.h"
+#include "policy/policy.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/definition.h"
+#include "sandbox/state/registry.h"
+#include "supervisor/order.h"
+#include "supervisor/supervisor.h"
+
+/* Leaves the caller's session, and its working directory, which would be held
+ * otherwise. */
+static int leave_caller(struct err *e)
+{
+	if (launch_leave_caller(e) < 0)
+		return -1;
+	if (chdir("/") < 0)
+		return err_sys(e, "chdir /");
+	(void)prctl(PR_SET_NAME, "hutch");
+	return 0;
+}
+
+/* The image of a kept sandbox may be gone: removed, or replaced by another one
+ * of the same name and then collected. */
+static int prepare(struct launch *l, const struct order *o, struct err *e)
+{
+	const struct definition *d = &o->definition;
+
+	if (launch_prepare(l, false, e) == 0)
+		return 0;
+	if (o->options.verb != VERB_START || !d->digest || e->kind != ERR_NOT_FOUND)
+		return -1;
+	(void)err_set(e, ERR_NOT_FOUND, "the image that sandbox '%s' was made of is gone: %.200s, "
+					"with the digest sha256:%s", o->name, d->image, d->digest);
+	return err_remedy(e, "hutch image pull brings it back if a registry has that digest; what was "
+			     "written over it is in %.150s/files/upper", d->path);
+}
+
+/* Takes the definition that these options came from: another sandbox may have
+ * the name by now. */
+static int take_again(const struct order *o, struct definition *d, struct err *e)
+{
+	if (definition_find(o->name, d, e) < 0)
+		return -1;
+	if (strcmp(d->id, o->definition.id) != 0 || strcmp(d->name, o->name) != 0)
+		return err_set(e, ERR_BUSY, "sandbox '%s' was renamed, or removed and made anew, "
+					    "meanwhile", o->name);
+	return definition_take(d, e);
+}
+
+/* Makes, or takes again, the definition of a kept sandbox; this process holds
+ * its lock. */
+static int hold(struct launch *l, const struct order *o, struct definition *d,
+		struct err *e)
+{
+	if (o->options.verb == VERB_START) {
+		if (take_again(o, d, e) < 0)
+			return -1;
+		if (d->image) { /* as it was called, and not by its digest */
+			free(l->stock.name);
+			l->stock.name = text_copy(d->image);
+		}
+		return 0;
+	}
+	memcpy(d->name, l->entry->name, sizeof(d->name));
+	memcpy(d->id, l->entry->id, sizeof(d->id));
+	if (o->policy.image == IMAGE_STORE) {
+		d->image = text_copy(l->stock.name);
+		d->digest = text_copy(l->stock.image.hex);
+	}
+	d->places = text_copy(o->places);
+	d->profile = o->profile ? text_copy(o->profile) : NULL;
+	return definition_make(d, o->said, e);
+}
+
+static int claim(const struct order *o, struct registry_entry *entry, struct err *e)
+{
+	if (o->options.verb == VERB_START)
+		return registry_create_again(o->name, o->definition.id, entry, e);
+	if ((o->options.lease_fd > 0 ? registry_create_waiting(o->name, entry, e)
+				     : registry_create(o->name, entry, e)) < 0)
+		return -1;
+	return definition_check_free(o->name, e);
+}
+
+static int start(struct launch *l, const struct order *o, struct registry_entry *entry,
+		 struct definition *kept, struct err *e)
+{
+	if (prepare(l, o, e) < 0 || claim(o, entry, e) < 0)
+		return -1;
+	l->entry = entry;
+	if (o->policy.keeps && hold(l, o, kept, e) < 0)
+		return -1;
+	AUTO_CLOSE int words = fcntl(2, F_DUPFD_CLOEXEC, 3);
+	if (words >= 0)
+		l->words = words;
+	/* Relative paths have been resolved by now. */
+	if (leave_caller(e) < 0)
+		return -1;
+	AUTO_FREE char *files = o->policy.keeps ? definition_files(kept) : NULL;
+	l->files = files;
+	if (launch_start(l, e) < 0)
+		return -1;
+	return o->policy.keeps ? definition_note(kept, l->sandbox.pid, e) : 0;
+}
+
+/* Records in the audit log that the sandbox could not be started. */
+static void record_failure(struct launch *l, const struct err *why)
+{
+	const struct audit_end x = { .reason = "error", .exit_code = EXIT_HUTCH, .error = why,
+				     .cgroup = &l->cgroup };
+
+	if (l->audit.has_launch)
+		(void)audit_end(&l->audit, &x, NULL); /* the process that waits is told
+						       * anyway */
+	else
+		audit_refused(&l->audit, "launch", why);
+}
+
+/* A sandbox that could not be made is not kept either; one that could not be
+ * started again is. */
+static void undo(struct launch *l, const struct order *o, struct registry_entry *entry,
+		 struct definition *kept)
+{
+	launch_done(l);
+	cow_done(&l->cow); /* nothing was changed in the copy */
+	launch_init(l, &o->policy);
+	if (kept->path && o->options.verb != VERB_START)
+		(void)definition_remove(kept, NULL); /* it was made a moment ago */
+	if (entry->name[0])
+		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE, NULL);
+}
+
+/* Runs the background process; the process that waits at `ready` is told the
+ * outcome. */
+static void supervise(const struct order *o, int ready)
+{
+	struct registry_entry entry;
+	struct definition kept;
+	struct launch l;
+	struct err e;
+
+	launch_init(&l, &o->policy);
+	l.verb = order_verb(o);
+	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
+	registry_init(&entry);
+	definition_init(&kept);
+	if (start(&l, o, &entry, &kept, &e) < 0) {
+		record_failure(&l, &e);
+		undo(&l, o, &entry, &kept);
+		(void)io_write_all(ready, &e, sizeof(e));
+	} else {
+		struct supervisor s = {
+			.launch = &l, .entry = &entry, .ready = ready, .listener = -1,
+			.definition = o->policy.keeps ? &kept : NULL,
+			.is_again = o->options.verb == VERB_START,
+			.clocks = { .timeout_ms = (int64_t)o->policy.timeout_ms,
+				    .ttl_ms = (int64_t)o->options.ttl_ms,
+				    .idle_ms = (int64_t)o->options.idle_ms },
+			.samples.every_ms = (int64_t)o->options.sample_ms,
+			.lease = { .fd = o->options.lease_fd,
+				   .is_waiting = o->options.lease_fd > 0 },
+		};
+		supervisor_run(&s);
+	}
+	launch_done(&l);
+	cow_done(&l.cow); /* a client that asks for the copies settles them */
+	definition_done(&kept);
+	registry_done(&entry);
+}
+
+/* Waits until the sandbox is ready, or could not be made. */
+static int wait_ready(int ready, struct err *e)
+{
+	if (io_read_full(ready, e, sizeof(*e)) != (ssize_t)sizeof(*e))
+		return err_set(e, ERR_INTERNAL, "the supervisor ended before the sandbox was ready");
+	return e->kind == ERR_NONE ? 0 : -1;
+}
+
+static int create(struct order *o, struct err *e)
+{
+	int ends[2];
+
+	report_network(&o->policy);
+	report_secrets(&o->policy);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(e, "fork");
+	if (pid == 0) {
+		(void)close(ends[0]);
+		/* A process that reads the object waits for its end, not for
+		 * the sandbox's. */
+		if (o->options.json_fd > 2)
+			own_close(&o->options.json_fd);
+		supervise(o, ends[1]);
+		_exit(0);
+	}
+	if (o->options.lease_fd > 0)
+		own_close(&o->options.lease_fd); /* else its holder would not see the
+						  * end */
+	(void)close(ends[1]);
+	return wait_ready(ends[0], e);
+}
+
+static int made(const struct order *o, struct err *e)
+{
+	if (printf("%s\n", o->name) >= 0 && fflush(stdout) == 0)
+		return 0;
+	(void)err_sys(e, "write the name of sandbox '%s', which is there", o->name);
+	return err_remedy(e, "hutch rm -f %s removes it", o->name);
+}
+
+/* ERR_NONE: another program of ours has reported the error already. */
+static int failed(const struct err *e)
+{
+	if (e->kind != ERR_NONE)
+		report_error(e);
+	return EXIT_HUTCH;
+}
+
+static int report_object(const struct order *o, int code, const struct err *e)
+{
+	static const struct err told = { .kind = ERR_INTERNAL,
+					 .text = "the error was printed on stderr" };
+	static const struct err none = { .kind = ERR_NONE };
+	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
+
+	return report_made(o->options.json_fd, o->name, why) < 0 && !code ? EXIT_HUTCH : code;
+}
+
+int main(int argc, char **argv)
+{
+	const char *me = argc > 0 ? argv[0] : "";
+	struct err e = { .kind = ERR_NONE };
+	struct order o;
+	int code;
+
+	if (io_fill_standard() < 0)
+		return EXIT_HUTCH;
+	report_begin();
+	order_init(&o, !strcmp(me, "hutch-fork")    ? VERB_FORK
+		       : !strcmp(me, "hutch-start") ? VERB_START
+						    : VERB_CREATE);
+	launch_ready();
+	if (order_parse(&o, argv + 1, &e) < 0) {
+		code = failed(&e);
+	} else if (o.options.wants_help) {
+		options_print_help(o.options.verb), code = 0;
+	} else {
+		/* Not earlier: --secret-file <(...) uses a descriptor of the
+		 * caller's. */
+		launch_close_others(o.options.json_fd, o.options.lease_fd);
+		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
+	}
+	if (!o.options.wants_help)
+		code = report_object(&o, code, &e);
+	order_done(&o);
+	return report_told(code);
+}

@@ -1,0 +1,345 @@
+#include "supervisor/methods.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "sandbox/launch/result.h"
+#include "supervisor/call.h"
+#include "supervisor/records.h"
+#include "supervisor/supervisor.h"
+
+#define PROGRAM_MAX 256
+
+/* Above this many unsent bytes small requests are refused. */
+#define CHANNEL_BUSY (1u << 20)
+
+/* The outcome of a copy, as JSON.  SIGPIPE: the client no longer reads the
+ * tar. */
+static const char *copy_error(const struct job *j)
+{
+	static const char *const errors[] = {
+		[COPY_DONE] = "null",		    [COPY_FAILED] = "\"internal\"",
+		[COPY_NOT_FOUND] = "\"not_found\"", [COPY_REFUSED] = "\"refused\"",
+		[COPY_EXISTS] = "\"exists\"",	    [COPY_NO_SPACE] = "\"no_space\"",
+		[COPY_LIMIT] = "\"limit\"",	    [COPY_INVALID] = "\"invalid\"",
+		[COPY_TIMED_OUT] = "\"timeout\"",
+	};
+	_Static_assert(ARRAY_LEN(errors) == COPY_EXIT_COUNT, "an exit has no name");
+	const struct exited *x = &j->exited;
+
+	if (x->is_signaled)
+		return x->status == SIGPIPE || j->was_stopped ? "\"disconnected\""
+							      : "\"internal\"";
+	return x->status < ARRAY_LEN(errors) ? errors[x->status] : "\"internal\"";
+}
+
+static char *exit_members(const struct job *j)
+{
+	const struct exited *x = &j->exited;
+	int code = x->is_signaled ? 128 + (int)x->status : (int)x->status;
+	AUTO_FREE char *signal = x->is_signaled ? text_format("%u", x->status)
+						: text_copy("null");
+
+	bool is_copy = j->exec.flags & EXEC_COPIES;
+	return text_format("\"process\":%u,\"exit_code\":%d,\"signal\":%s,\"timed_out\":%s,"
+			   "\"user_s\":%.6f,\"sys_s\":%.6f%s%s", j->id, code, signal,
+			   j->has_timed_out ? "true" : "false", (double)x->user_us / 1e6,
+			   (double)x->sys_us / 1e6, is_copy ? ",\"error\":" : "",
+			   is_copy ? copy_error(j) : "");
+}
+
+/* The program's name for events and lists; it is cut, since events are kept. */
+static char *program_of(const struct supervisor *s, const struct job *j)
+{
+	AUTO_FREE char *name = mask_copy(&s->desk.mask, j->argv.items[0]);
+	size_t len = strlen(name);
+
+	if (len > PROGRAM_MAX) {
+		len = PROGRAM_MAX;
+		while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
+			len--; /* not in the middle of a character */
+	}
+	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
+	return quote_json(cut);
+}
+
+static void on_started(void *who, struct job *j)
+{
+	struct supervisor *s = who;
+	AUTO_FREE char *program = program_of(s, j);
+	AUTO_FREE char *result = text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
+	AUTO_FREE char *more = text_format("\"process\":%u,\"pid\":%u,\"program\":%s", j->id,
+					   j->pid, program);
+
+	supervisor_event(s, "started", more);
+	if (!j->owner)
+		return;
+	client_result(j->owner, j->request, result);
+	j->owner->under_way--;
+}
+
+static void on_failed(void *who, struct job *j, const struct failed *f)
+{
+	struct err e;
+	int code = result_not_started(f, &j->exec, &e);
+	struct supervisor *s = who;
+
+	mask_err(&s->desk.mask, &e);
+	records_end(s, j, e.text);
+	if (!j->owner)
+		return;
+	rpc_put_not_started(&j->owner->wire.out, j->request, code, &e);
+	j->owner->under_way--;
+}
+
+static void on_ended(void *who, struct job *j)
+{
+	struct supervisor *s = who;
+
+	j->was_stopped = s->is_stopping;
+	AUTO_FREE char *more = exit_members(j);
+	outputs_exited(s, j);
+	j->exit_event = s->events.next;
+	supervisor_event(s, "exited", more);
+	records_end(s, j, NULL);
+	j->owes_event = j->owner != NULL;
+	s->jobs.owed += j->owes_event;
+}
+
+static bool may_tell(void *who, const struct client *c, const struct job *j)
+{
+	(void)who;
+	return !outputs_is_behind(c, j);
+}
+
+static void on_gone(void *who, struct job *j)
+{
+	struct supervisor *s = who;
+
+	outputs_forget(s, j);
+	if (!j->owes_event)
+		return;
+	client_exited(s, j->owner, j);
+	s->jobs.owed--;
+}
+
+static void on_waited(void *who, const struct waiter *w, const struct job *j)
+{
+	AUTO_FREE char *members = exit_members(j);
+	AUTO_FREE char *result = text_format("{%s}", members);
+
+	(void)who;
+	client_result(w->client, w->request, result);
+	w->client->under_way--;
+}
+
+void methods_init_jobs(struct supervisor *s)
+{
+	s->jobs = (struct jobs){ .guest = &s->guest, .who = s, .on_started = on_started,
+				 .on_failed = on_failed,
+				 .on_looked_up = methods_looked_up, .on_ended = on_ended,
+				 .on_waited = on_waited, .may_tell = may_tell,
+				 .on_gone = on_gone };
+}
+
+void methods_end_jobs(struct supervisor *s)
+{
+	struct err e;
+
+	(void)err_set(&e, ERR_GONE, "the sandbox has ended");
+	for (struct job *j = s->jobs.first; j; j = j->next)
+		if (j->owner && j->state < JOB_RUNNING)
+			client_error(j->owner, j->request, RPC_FAILED, &e);
+	/* A wait that is held until its client has got the output of an ended
+	 * process is answered after that output. */
+	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
+		if (!w->is_held)
+			client_error(w->client, w->request, RPC_FAILED, &e);
+}
+
+int methods_wait(const struct call *call)
+{
+	struct job *j;
+	int code = call_process(call, &j);
+
+	if (code != 0)
+		return code;
+	call->client->under_way++;
+	return jobs_wait(&call->s->jobs, j->id, call->client, call_take_id(call), call->e);
+}
+
+/* Takes "TERM", "SIGTERM" or 15. */
+static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int signo;
+	} names[] = {
+		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "QUIT", SIGQUIT }, { "KILL", SIGKILL },
+		{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "PIPE", SIGPIPE }, { "ALRM", SIGALRM },
+		{ "TERM", SIGTERM }, { "CHLD", SIGCHLD }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+		{ "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU }, { "WINCH", SIGWINCH },
+		{ "ABRT", SIGABRT }, { "SEGV", SIGSEGV },
+	};
+	const char *name;
+
+	if (json_type(at) == JSON_NUMBER) {
+		if (json_uint(at, ret, e) < 0)
+			return -1;
+		return *ret >= 1 && *ret <= 64 ? 0 : err_set(e, ERR_USAGE, "params.signal: a number "
+								"from 1 to 64 was expected");
+	}
+	if (json_string(at, &name, e) < 0)
+		return -1;
+	const char *bare = strncmp(name, "SIG", 3) ? name : name + 3;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i].name, bare)) {
+			*ret = (uint64_t)names[i].signo;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
+}
+
+/* Small requests are sent without waiting for room, and could fill the channel
+ * if their bytes were not counted. */
+static bool is_flooded(const struct call *call)
+{
+	if (buffer_len(&call->s->guest.channel.out) <= CHANNEL_BUSY)
+		return false;
+	(void)err_set(call->e, ERR_BUSY, "more has been asked for than the sandbox takes now");
+	return true;
+}
+
+int methods_signal(const struct call *call)
+{
+	struct guest *g = &call->s->guest;
+	struct json_at at;
+	struct job *j;
+	int code = call_process(call, &j);
+	uint64_t signo = 0;
+
+	if (code != 0)
+		return code;
+	if (!json_member(&call->request->params, "signal", &at)) {
+		(void)err_set(call->e, ERR_USAGE, "params.signal: missing");
+		return RPC_PARAMS;
+	}
+	if (get_signal(&at, &signo, call->e) < 0)
+		return RPC_PARAMS;
+	if (is_flooded(call))
+		return RPC_FAILED;
+	if (j->state == JOB_RUNNING &&
+	    channel_send_signal(&g->channel, j->id, (uint32_t)signo, call->e) < 0)
+		guest_broke_protocol(g, call->e);
+	return call_answer(call, "{}");
+}
+
+int methods_resize(const struct call *call)
+{
+	struct guest *g = &call->s->guest;
+	struct job *j;
+	int code = call_process(call, &j);
+	uint64_t rows = 24, cols = 80;
+
+	if (code != 0)
+		return code;
+	if (call_uint(call, "rows", 65535, &rows) < 0 || call_uint(call, "cols", 65535, &cols) < 0)
+		return RPC_PARAMS;
+	if (is_flooded(call))
+		return RPC_FAILED;
+	if (j->state == JOB_RUNNING && j->has_terminal &&
+	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols, call->e) < 0)
+		guest_broke_protocol(g, call->e);
+	return call_answer(call, "{}");
+}
+
+int methods_attach(const struct call *call)
+{
+	struct job *j;
+	int code = call_process(call, &j);
+	AUTO_FREE char *result = NULL;
+
+	if (code != 0)
+		return code;
+	if (outputs_attach(call->client, j, &result, call->e) < 0)
+		return RPC_FAILED;
+	return call_answer(call, result);
+}
+
+/* The bytes to be written: from that of the two params that is there.
+ * *ret_owned is allocated, or NULL. */
+static int get_bytes(const struct call *call, struct bytes *ret, uint8_t **ret_owned)
+{
+	const char *data = NULL, *text = NULL;
+
+	if (call_text(call, "data", &data) < 0 || call_text(call, "base64", &text) < 0)
+		return -1;
+	if (data && text)
+		return err_set(call->e, ERR_USAGE, "params.base64: beside params.data");
+	*ret = (struct bytes){ (const uint8_t *)data, data ? strlen(data) : 0 };
+	if (!text)
+		return 0;
+	*ret_owned = mem_new(strlen(text) / 4 * 3);
+	if (!base64_decode(text, strlen(text), *ret_owned, &ret->len))
+		return err_set(call->e, ERR_USAGE, "params.base64: not base64 (RFC 4648, with "
+						   "padding and without line ends)");
+	ret->data = *ret_owned;
+	return 0;
+}
+
+int methods_write(const struct call *call)
+{
+	struct job *j;
+	int code = call_process(call, &j);
+	AUTO_FREE uint8_t *owned = NULL;
+	AUTO_FREE char *id = NULL;
+	struct bytes bytes;
+	bool has_eof = false;
+
+	if (code != 0)
+		return code;
+	if (get_bytes(call, &bytes, &owned) < 0 || call_bool(call, "eof", &has_eof) < 0)
+		return RPC_PARAMS;
+	id = text_copy(call->request->id);
+	int taken = outputs_write(j, call->client, bytes, has_eof, &id, call->e);
+	if (taken < 0)
+		return RPC_FAILED;
+	return taken ? call_answer(call, "{}") : 0;
+}
+
+/* Grows *list by one object. */
+static void add_job(const struct supervisor *s, char **list, const struct job *j)
+{
+	AUTO_FREE char *program = program_of(s, j);
+	AUTO_FREE char *started = events_time(j->begun_ms);
+	const struct exited *x = &j->exited;
+	AUTO_FREE char *code = j->state != JOB_ENDED ? text_copy("null")
+		: text_format("%d", x->is_signaled ? 128 + (int)x->status : (int)x->status);
+	char *longer = text_format("%s%s{\"process\":%u,\"pid\":%u,\"program\":%s,\"tty\":%s,"
+				   "\"started\":\"%s\",\"state\":\"%s\",\"exit_code\":%s,"
+				   "\"detached\":%s}", *list, **list ? "," : "", j->id, j->pid,
+				   program, j->has_terminal ? "true" : "false", started,
+				   j->state == JOB_ENDED ? "exited" : "running", code,
+				   j->is_detached ? "true" : "false");
+
+	free(*list);
+	*list = longer;
+}
+
+int methods_list(const struct call *call)
+{
+	AUTO_FREE char *list = text_copy("");
+
+	for (const struct job *j = call->s->jobs.first; j; j = j->next)
+		if (j->state == JOB_RUNNING || j->state == JOB_ENDED)
+			add_job(call->s, &list, j);
+	AUTO_FREE char *result = text_format("[%s]", list);
+	return call_answer(call, result);
+}

@@ -1,0 +1,308 @@
+#include "supervisor/methods.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/environment.h"
+#include "sandbox/launch/launch.h"
+#include "supervisor/call.h"
+#include "supervisor/records.h"
+#include "supervisor/supervisor.h"
+
+static int get_argv(const struct call *call, struct job *j)
+{
+	struct json_at list, item = { 0 };
+	const char *word;
+
+	if (!json_member(&call->request->params, "argv", &list))
+		return err_set(call->e, ERR_USAGE, "params.argv: missing");
+	if (json_expect(&list, JSON_ARRAY, call->e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &word, call->e) < 0)
+			return -1;
+		list_add(&j->argv, word);
+	}
+	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
+}
+
+/* The first `count` variables are the sandbox's own.  Only those are searched,
+ * since the request's differ from each other and may be a hundred thousand. */
+static void set_env(struct list *env, size_t count, const char *key, const char *value)
+{
+	const struct list own = { .items = env->items, .count = count }; /* a view */
+	AUTO_FREE char *word = text_format("%s=%s", key, value);
+
+	if (list_get_env(&own, key))
+		list_set_env(env, word);
+	else
+		list_add(env, word);
+}
+
+/* Adds the variables that every command of the sandbox has; those of a user
+ * that has yet to be looked up come later. */
+static void add_own(const struct call *call, struct job *j)
+{
+	const struct plan *plan = &call->s->launch->plan;
+	const char *shell = list_get_env(&plan->env, "SHELL");
+	const char *zone = list_get_env(&plan->env, "TZ");
+
+	if (j->user || j->exec.uid == plan->uid)
+		for (size_t i = 0; i < plan->env.count; i++)
+			list_add(&j->env, plan->env.items[i]);
+	else
+		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
+				  zone ? zone : "UTC", &j->env);
+	variables_apply(&call->s->desk.variables, &j->env);
+}
+
+static int get_env(const struct call *call, struct job *j)
+{
+	struct json_at env, item = { 0 };
+	const char *key, *value;
+
+	add_own(call, j);
+	if (j->has_terminal && !list_get_env(&j->env, "TERM"))
+		list_add(&j->env, "TERM=xterm-256color");
+	const size_t own = j->env.count;
+	if (!json_member(&call->request->params, "env", &env))
+		return 0;
+	if (json_expect(&env, JSON_OBJECT, call->e) < 0)
+		return -1;
+	while (json_step_key(&env, &item, &key)) {
+		if (json_string(&item, &value, call->e) < 0)
+			return -1;
+		if (!*key || strchr(key, '='))
+			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
+		set_env(&j->env, own, key, value);
+		j->said |= methods_user_variable(key);
+	}
+	return 0;
+}
+
+/* The value is hidden from now on in all output, of any process. */
+static int get_secret(const struct call *call, const struct job *j)
+{
+	struct json_at list, item = { 0 };
+	const char *name;
+	bool is_hidden;
+
+	if (!json_member(&call->request->params, "secret", &list))
+		return 0;
+	if (json_expect(&list, JSON_ARRAY, call->e) < 0)
+		return -1;
+	while (json_step(&list, &item)) {
+		if (json_string(&item, &name, call->e) < 0)
+			return -1;
+		const char *value = list_get_env(&j->env, name);
+		if (!value)
+			return err_set(call->e, ERR_USAGE, "params.secret: there is no variable "
+							   "'%.60s'", name);
+		if (desk_hide(&call->s->desk, value, &is_hidden, call->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int get_place(const struct call *call, struct job *j)
+{
+	const char *cwd = NULL;
+	uint64_t rows = 24, cols = 80;
+
+	if (call_text(call, "cwd", &cwd) < 0 || call_uint(call, "rows", 65535, &rows) < 0 ||
+	    call_uint(call, "cols", 65535, &cols) < 0)
+		return -1;
+	if (cwd && !*cwd)
+		return err_set(call->e, ERR_USAGE, "params.cwd: empty");
+	j->cwd = !cwd || *cwd == '/' ? text_copy(cwd ? cwd : j->exec.cwd)
+				     : text_format("%s/%s", j->exec.cwd, cwd);
+	j->exec.cwd = j->cwd;
+	j->exec.rows = (uint32_t)rows;
+	j->exec.cols = (uint32_t)cols;
+	return 0;
+}
+
+static int get_job(const struct call *call, struct job *j)
+{
+	j->exec = launch_command(call->s->launch);
+	if (get_argv(call, j) < 0 || call_bool(call, "tty", &j->has_terminal) < 0 ||
+	    call_bool(call, "detach", &j->is_detached) < 0 ||
+	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || methods_get_user(call, j) < 0 ||
+	    get_env(call, j) < 0 || get_secret(call, j) < 0 || get_place(call, j) < 0)
+		return -1;
+	j->exec.argv = j->argv.items;
+	j->exec.env = j->env.items;
+	j->exec.flags = j->has_terminal ? EXEC_PTY : 0;
+	return 0;
+}
+
+static int check_fds(const struct call *call, bool *ret_has_stdin)
+{
+	unsigned count = call->fds->count;
+
+	*ret_has_stdin = false;
+	if (count != 0 && count != WIRE_FDS)
+		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+	if (call_bool(call, "stdin", ret_has_stdin) < 0)
+		return -1;
+	if (count != 0 && *ret_has_stdin)
+		return err_set(call->e, ERR_USAGE, "params.stdin: the descriptors have one");
+	return 0;
+}
+
+/* A job would end with its client, and no client would hear of it. */
+static int check_client(const struct call *call, const struct job *j)
+{
+	if (j->is_detached || !wire_is_deserted(&call->client->wire))
+		return 0;
+	return err_set(call->e, ERR_GONE, "its client has gone");
+}
+
+/* Opens the pipe again, for an open file description of our own (proc(5)).
+ * O_NONBLOCK belongs to the description: a client that shares it could take the
+ * flag away, and a write to a full pipe would then block pid 1 for good.
+ * Landlock does not restrict pipefs.  A file with a path stays as it came:
+ * opening it would ask its file system, which need not answer. */
+static void own_pipe(int *fd)
+{
+	const int flags = fcntl(*fd, F_GETFL);
+	char path[32], is[sizeof("pipe:") - 1];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	if (flags < 0 || readlink(path, is, sizeof(is)) != sizeof(is) ||
+	    memcmp(is, "pipe:", sizeof(is)) != 0)
+		return;
+	const int own = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_CLOEXEC);
+	if (own < 0)
+		return;
+	own_close(fd);
+	*fd = own;
+}
+
+/* Takes the client's descriptors, or else makes pipes. */
+static int take_fds(const struct call *call, struct job *j, bool has_stdin)
+{
+	if (outputs_reserve(call->s, call->e) < 0)
+		return -1;
+	if (call->fds->count) {
+		j->fds = *call->fds;
+		*call->fds = (struct wire_fds){ 0 };
+		/* With a terminal pid 1 itself reads and writes these
+		 * descriptors. */
+		for (unsigned i = 0; j->has_terminal && i < j->fds.count; i++)
+			own_pipe(&j->fds.fds[i]);
+		return 0;
+	}
+	j->capture = capture_new(has_stdin, j->has_terminal, &j->fds, call->e);
+	return j->capture ? 0 : -1;
+}
+
+/* On failure the caller frees the job. */
+static int begin(const struct call *call, struct job *j, bool has_stdin)
+{
+	struct supervisor *s = call->s;
+
+	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0)
+		return RPC_FAILED;
+	j->id = queue_new_id(&s->desk.queue);
+	while (jobs_find(&s->jobs, j->id))
+		j->id = queue_new_id(&s->desk.queue);
+	j->owner = call->client;
+	j->begun_ms = events_now();
+	/* If the user is looked up first, the record is written afterwards,
+	 * with the user's ids. */
+	if (!j->user && records_begin(s, call->client, j, call->e) < 0)
+		return RPC_FAILED;
+	if (jobs_add(&s->jobs, j, call->e) < 0) {
+		records_end(s, j, call->e->text);
+		return RPC_FAILED;
+	}
+	if (j->capture)
+		outputs_view(call->client, j);
+	j->request = call_take_id(call);
+	call->client->under_way++;
+	supervisor_look_at_clock(s); /* putting it on record may have blocked */
+	jobs_send(&s->jobs, s->now_ms);
+	return 0;
+}
+
+int methods_start(const struct call *call)
+{
+	struct job *j;
+	bool has_stdin;
+	int code = RPC_PARAMS;
+
+	if (call_busy(call) < 0)
+		return RPC_FAILED;
+	j = mem_zeroed(1, sizeof(*j));
+	if (get_job(call, j) == 0 && check_fds(call, &has_stdin) == 0)
+		code = begin(call, j, has_stdin);
+	if (code != 0)
+		job_free(j);
+	return code;
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+/* The executor's own code does the copy, so `argv` names no program. */
+static int get_copy(const struct call *call, struct job *j, uint32_t flags)
+{
+	const char *path = NULL, *name = NULL;
+	bool follows = false, is_file = false, parents = false;
+
+	if (call_text(call, "path", &path) < 0 || call_text(call, "name", &name) < 0 ||
+	    call_bool(call, "follow", &follows) < 0 || call_bool(call, "file", &is_file) < 0 ||
+	    call_bool(call, "parents", &parents) < 0)
+		return -1;
+	if (is_file ? !name : parents)
+		return err_set(call->e, ERR_USAGE, "params: a file needs a name, and parents a file");
+	if (!path || !*path)
+		return err_set(call->e, ERR_USAGE, "params.path: %s", path ? "empty" : "missing");
+	if (call->fds->count != 0 && call->fds->count != WIRE_FDS)
+		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+	j->exec = launch_command(call->s->launch);
+	list_add(&j->argv, call->request->method);
+	list_add(&j->argv, path);
+	if (name)
+		list_add(&j->argv, name);
+	j->cwd = text_copy(j->exec.cwd);
+	j->exec.cwd = j->cwd;
+	j->exec.argv = j->argv.items;
+	j->exec.env = &j->argv.items[j->argv.count]; /* no environment: the end of the
+						      * list */
+	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) | (is_file ? EXEC_FILE : 0) |
+			(parents ? EXEC_PARENTS : 0);
+	return 0;
+}
+
+static int copy(const struct call *call, uint32_t flags)
+{
+	struct job *j;
+	int code = RPC_PARAMS;
+
+	if (call_busy(call) < 0)
+		return RPC_FAILED;
+	j = mem_zeroed(1, sizeof(*j));
+	if (get_copy(call, j, flags) == 0)
+		code = begin(call, j, flags == EXEC_UNPACK && !call->fds->count);
+	if (code != 0)
+		job_free(j);
+	return code;
+}
+
+int methods_copy_out(const struct call *call)
+{
+	return copy(call, EXEC_PACK);
+}
+
+int methods_copy_in(const struct call *call)
+{
+	return copy(call, EXEC_UNPACK);
+}

@@ -1,0 +1,335 @@
+#include "supervisor/pool/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/own.h"
+
+/* How long waiting sandboxes may take to end with the pool. */
+#define GOODBYE_MS 10000
+
+enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_MAKERS,
+       WATCH_READS = WATCH_MAKERS + POOL_MAKERS_MAX,
+       WATCH_WAITING = WATCH_READS + POOL_MAKERS_MAX };
+
+/* --- waiting sandboxes
+ * ---------------------------------------------------------- */
+
+static void forget(struct pool *p, size_t i)
+{
+	own_close(&p->waiting[i].lease);
+	p->waiting_count--;
+	memmove(&p->waiting[i], &p->waiting[i + 1],
+		(p->waiting_count - i) * sizeof(*p->waiting));
+}
+
+/* Only a sandbox that ends makes its lease readable.  A sandbox that had waited
+ * for long is replaced at once. */
+static void lose(struct pool *p, size_t i, int64_t now)
+{
+	const struct waiting *x = &p->waiting[i];
+
+	if (!p->is_ending) {
+		p->lost++;
+		if (pace_lost(&p->pace, x->since_ms, now)) {
+			(void)err_set(&p->trouble, ERR_GONE, "sandbox '%s' ended while it waited "
+							     "in the pool", x->name);
+			(void)err_remedy(&p->trouble, "hutch audit show may tell why");
+		}
+	}
+	forget(p, i);
+}
+
+static bool is_alive(const struct waiting *x)
+{
+	struct pollfd w = { .fd = x->lease, .events = POLLIN | POLLRDHUP };
+
+	return poll(&w, 1, 0) == 0;
+}
+
+struct waiting *pool_oldest(struct pool *p, int64_t now)
+{
+	while (p->waiting_count > 0 && !is_alive(&p->waiting[0]))
+		lose(p, 0, now);
+	return p->waiting_count > 0 ? &p->waiting[0] : NULL;
+}
+
+void pool_taken(struct pool *p, int64_t now)
+{
+	p->taken++;
+	forget(p, 0);
+	pace_taken(&p->pace, 2 * p->waiting_count >= p->size, now);
+}
+
+bool pool_is_in_trouble(const struct pool *p)
+{
+	return p->waiting_count == 0 && p->making == 0 && p->trouble.kind != ERR_NONE &&
+	       p->pace.retry_ms != 0;
+}
+
+/* --- makers
+ * --------------------------------------------------------------------- */
+
+/* Tells the outcome to the process that waits for the first sandbox, `hutch
+ * pool create`.  A failure is told when the name is free. */
+static void tell_ready(struct pool *p, const struct err *e)
+{
+	if (p->ready < 0)
+		return;
+	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the process has
+						      * gone */
+	own_close(&p->ready);
+}
+
+static void fail(struct pool *p, const struct err *why, int64_t now)
+{
+	p->failed++;
+	p->trouble = *why;
+	pace_failed(&p->pace, now);
+	if (p->ready < 0)
+		return;
+	p->why = *why; /* a pool that has never had a sandbox does not stay */
+	pool_stop(p, now);
+}
+
+static void add(struct pool *p, struct maker *m, int64_t now)
+{
+	struct waiting *x = &p->waiting[p->waiting_count++];
+
+	*x = (struct waiting){ .lease = fd_take(&m->lease), .since_ms = now };
+	memcpy(x->name, m->name, sizeof(x->name));
+}
+
+static void keep(struct pool *p, struct maker *m, int64_t now)
+{
+	static const struct err none = { .kind = ERR_NONE };
+
+	add(p, m, now);
+	p->made++;
+	pace_made(&p->pace, now);
+	p->trouble = none;
+	if (!p->is_ending)
+		tell_ready(p, &none);
+}
+
+static void finish(struct pool *p, struct maker *m, int64_t now)
+{
+	struct err e;
+
+	const bool is_made = maker_judge(m, &e) == 0;
+
+	if (is_made)
+		keep(p, m, now);
+	else if (!p->is_ending)
+		fail(p, &e, now);
+	/* The sandbox has reported its end before it has ended, which closes
+	 * the lease. */
+	if (!is_made && p->is_ending)
+		add(p, m, now);
+	maker_done(m);
+	p->making--;
+}
+
+/* The maker's place is free at once, though a file system may keep the process
+ * from dying. */
+static void give_up(struct pool *p, struct maker *m, int64_t now)
+{
+	struct err e;
+
+	maker_kill(m);
+	(void)maker_late(&e);
+	fail(p, &e, now);
+	maker_done(m);
+	p->making--;
+}
+
+void pool_expire(struct pool *p, int64_t now)
+{
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		if (!p->is_ending && clock_is_due(p->makers[i].due_ms, now))
+			give_up(p, &p->makers[i], now);
+}
+
+static struct maker *idle_maker(struct pool *p)
+{
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		if (p->makers[i].says < 0)
+			return &p->makers[i];
+	return NULL;
+}
+
+static bool lacks_some(const struct pool *p)
+{
+	const size_t together = p->pace.strikes ? 1 : p->together;
+
+	return !p->is_ending && p->waiting_count + p->making < p->size && p->making < together;
+}
+
+static bool may_make(const struct pool *p, int64_t now)
+{
+	return lacks_some(p) && pace_is_due(&p->pace, now);
+}
+
+/* Starts one a turn: starting a process takes as long as handing out a sandbox
+ * does. */
+static void make(struct pool *p, int64_t now)
+{
+	const struct maker_plan plan = { .program = p->program, .pool = p->place.name,
+					 .words = &p->words, .files = p->files };
+	struct maker *m = may_make(p, now) ? idle_maker(p) : NULL;
+	struct err e;
+
+	p->has_more = false;
+	if (!m)
+		return;
+	if (maker_start(m, &plan, now, &e) < 0) {
+		fail(p, &e, now);
+		return;
+	}
+	p->making++;
+	p->has_more = may_make(p, now);
+}
+
+/* --- the loop ------------------------------------------------------------------ */
+
+/* The end of waiting sandboxes is awaited.  A sandbox that is being made ends
+ * as it becomes ready, or at once if its making has not really begun. */
+void pool_stop(struct pool *p, int64_t now)
+{
+	if (p->is_ending)
+		return;
+	p->is_ending = true;
+	p->end_ms = now + GOODBYE_MS;
+	if (p->why.kind == ERR_NONE)
+		(void)err_set(&p->why, ERR_GONE, "pool '%s' was ended before it had made a "
+						 "sandbox", p->place.name);
+	own_close(&p->lease);
+	for (size_t i = 0; i < p->waiting_count; i++)
+		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if it has ended
+							       * already */
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		if (p->makers[i].says >= 0) {
+			(void)shutdown(p->makers[i].lease, SHUT_WR);
+			maker_kill(&p->makers[i]);
+		}
+}
+
+static void on_signals(struct pool *p, int64_t now)
+{
+	struct signalfd_siginfo info;
+	pid_t pid;
+
+	while (read(p->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			pool_stop(p, now);
+	/* The child itself has reported how it ended. */
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+			maker_reaped(&p->makers[i], pid);
+}
+
+static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
+{
+	size_t n = WATCH_WAITING;
+
+	if (clock_is_due(p->deaf_ms, now))
+		p->deaf_ms = 0;
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = p->signals, .events = POLLIN };
+	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
+					     .events = POLLIN };
+	/* Only the end of this connection counts: data on it stays unread. */
+	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLRDHUP };
+	/* POLLERR: the process that waited has gone. */
+	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
+		w[WATCH_MAKERS + i] = (struct pollfd){ .fd = p->makers[i].says,
+						       .events = POLLIN };
+		w[WATCH_READS + i] = (struct pollfd){ .fd = p->makers[i].reads };
+	}
+	for (size_t i = 0; i < p->waiting_count; i++)
+		w[n++] = (struct pollfd){ .fd = p->waiting[i].lease, .events = POLLIN };
+	takers_watch(p, w + n);
+	return n;
+}
+
+int64_t pool_due(const struct pool *p)
+{
+	int64_t due = clock_sooner(takers_due(p), clock_sooner(p->end_ms, p->deaf_ms));
+
+	for (size_t i = 0; i < POOL_MAKERS_MAX && !p->is_ending; i++)
+		due = clock_sooner(due, p->makers[i].due_ms);
+	return lacks_some(p) ? clock_sooner(due, pace_due(&p->pace)) : due;
+}
+
+static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t now)
+{
+	takers_serve(p, w + takers);
+	for (size_t i = takers; i-- > WATCH_WAITING;)
+		if (w[i].revents)
+			lose(p, i - WATCH_WAITING, now);
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
+		if (w[WATCH_READS + i].revents)
+			maker_go_on(&p->makers[i]);
+		if (w[WATCH_MAKERS + i].revents && maker_read(&p->makers[i]))
+			finish(p, &p->makers[i], now);
+	}
+	pool_expire(p, now);
+	if (w[WATCH_LISTENER].revents)
+		takers_accept(p, now);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(p, now);
+	if (w[WATCH_LEASE].revents || w[WATCH_READY].revents)
+		pool_stop(p, now);
+}
+
+/* Returns the time at which poll(2) returned. */
+static int64_t turn(struct pool *p)
+{
+	int64_t now = clock_ms();
+	struct pollfd w[WATCH_WAITING + POOL_SIZE_MAX + POOL_TAKERS_MAX];
+	const size_t takers = watch(p, w, now);
+	const int wait = p->has_more ? 0 : clock_wait(pool_due(p), now);
+	const int ready = poll(w, takers + p->taker_count, wait);
+
+	now = clock_ms();
+	if (ready < 0)
+		return now; /* EINTR: SIGCONT after a stop */
+	serve(p, w, takers, now);
+	takers_work(p, now);
+	make(p, now);
+	return now;
+}
+
+bool pool_is_over(const struct pool *p, int64_t now)
+{
+	return p->is_ending &&
+	       ((p->waiting_count == 0 && p->making == 0) || clock_is_due(p->end_ms, now));
+}
+
+void pool_run(struct pool *p)
+{
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		maker_init(&p->makers[i]);
+	peer_self_init(&p->self);
+	p->has_more = true;
+	for (int64_t now = clock_ms(); !pool_is_over(p, now);)
+		now = turn(p);
+	while (p->waiting_count > 0)
+		forget(p, p->waiting_count - 1);
+	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
+		maker_done(&p->makers[i]);
+	pools_remove(&p->place);
+	tell_ready(p, &p->why);
+	takers_part(p);
+	peer_self_done(&p->self);
+	own_close(&p->lease);
+	own_close(&p->ready);
+	own_close(&p->signals);
+}

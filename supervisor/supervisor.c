@@ -1,0 +1,630 @@
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "actions/setting.h"
+#include "actions/veil.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/cgroup/watchdog.h"
+#include "sandbox/kernel/listener.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/definition.h"
+#include "sandbox/state/shelf.h"
+#include "supervisor/confine.h"
+#include "supervisor/records.h"
+
+enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
+       WATCH_STILL, WATCH_CLIENTS };
+
+/* --- what it is and how it is -------------------------------------------------- */
+
+static bool is_idle(const struct supervisor *s)
+{
+	if (s->clocks.start_due || s->lease.is_waiting) /* the sandbox is not ready, or no
+							 * client has taken it */
+		return false;
+	for (size_t i = 0; i < s->client_count; i++)
+		if (s->clients[i]->is_user)
+			return false;
+	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
+}
+
+/* While the sandbox is in use no idle time-out wakes the loop, and the use may
+ * end in the same turn that learns of its end.  So a sandbox that is in use now
+ * counts as in use until now. */
+void supervisor_look_at_clock(struct supervisor *s)
+{
+	s->desk.now_us = clock_us();
+	s->now_ms = desk_now(&s->desk);
+	if (!is_idle(s))
+		clocks_use(&s->clocks, s->now_ms);
+}
+
+void supervisor_event(struct supervisor *s, const char *name, const char *more)
+{
+	(void)events_add(&s->events, name, more);
+	journal_add_event(&s->journal, name, more);
+}
+
+void supervisor_set_status(struct supervisor *s, enum registry_status status)
+{
+	AUTO_FREE char *more = text_format("\"status\":\"%s\"", registry_status_name(status));
+	struct err e;
+
+	s->status = status;
+	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
+							    * registry see it */
+		journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
+	supervisor_event(s, "status", more);
+}
+
+static char *number_or_null(uint64_t n)
+{
+	return n ? text_format("%llu", (unsigned long long)n) : text_copy("null");
+}
+
+static const char *workspace_of(const struct policy *p)
+{
+	for (size_t i = 0; i < p->volume_count; i++)
+		if (p->volumes[i].kind == VOLUME_WORKSPACE)
+			return p->volumes[i].source;
+	return NULL;
+}
+
+char *supervisor_limits(const struct supervisor *s)
+{
+	AUTO_FREE char *memory = number_or_null(s->limits.memory);
+	AUTO_FREE char *pids = number_or_null(s->limits.pids);
+	AUTO_FREE char *disk = number_or_null(s->limits.disk);
+	AUTO_FREE char *cpus = s->limits.cpus ? text_format("%.3f", s->limits.cpus / 1000.0)
+					      : text_copy("null");
+
+	return text_format("{\"memory\":%s,\"cpus\":%s,\"pids\":%s,\"disk\":%s}", memory, cpus,
+			   pids, disk);
+}
+
+char *supervisor_info(const struct supervisor *s)
+{
+	const struct policy *p = s->launch->policy;
+	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
+			       : p->image == IMAGE_STORE ? text_copy(s->launch->stock.name)
+							 : text_copy("host");
+	AUTO_FREE char *image = quote_json(path);
+	AUTO_FREE char *workspace = quote_json(workspace_of(p));
+	AUTO_FREE char *limits = supervisor_limits(s);
+	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
+	const struct err *lost = &s->still.lost;
+	AUTO_FREE char *unprotected = quote_json(lost->kind != ERR_NONE ? lost->text : NULL);
+
+	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
+			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
+			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
+			   "\"confined\":\"%s\",\"degraded\":[%s],\"unprotected\":%s}",
+			   s->entry->name, s->entry->id, image, registry_status_name(s->status),
+			   s->created, workspace, limits,
+			   p->network == NETWORK_HOST ? "host" : "none",
+			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
+			   confine_name(s->has_landlock), degraded, unprotected);
+	veil_text(&s->desk.mask, &info);
+	return info;
+}
+
+/* The kept definition is renamed first: after a kill in between it has one name
+ * or the other. */
+static int rename_all(struct supervisor *s, const char *name, struct err *e)
+{
+	struct definition *d = s->definition;
+	AUTO_FREE char *old = text_copy(s->entry->name);
+
+	if (registry_check_name(name, e) < 0)
+		return -1;
+	if ((d ? definition_rename(d, name, e) : definition_check_free(name, e)) < 0)
+		return -1;
+	if (registry_rename(s->entry, name, e) == 0)
+		return 0;
+	if (d)
+		(void)definition_rename(d, old, NULL); /* else the definition keeps the
+							* new name */
+	return -1;
+}
+
+/* On a full disk the sandbox gets its old name back, so that its files and the
+ * answer agree.  If another sandbox has taken the old name meanwhile, the new
+ * one stays. */
+int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
+{
+	AUTO_FREE char *old = text_copy(s->entry->name);
+
+	if (rename_all(s, name, e) < 0)
+		return -1;
+	AUTO_FREE char *info = supervisor_info(s);
+	if (registry_set_info(s->entry, info, e) == 0)
+		return 0;
+	return rename_all(s, old, NULL) == 0 ? -1 : 0;
+}
+
+/* --- its end ---------------------------------------------------------------------- */
+
+void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
+		    const char *limit, const struct err *e)
+{
+	if (!s->ending.reason) {
+		s->ending = (struct ending){ .reason = reason, .exit_code = exit_code,
+					     .limit = limit };
+		if (e)
+			s->ending.error = *e;
+	}
+	guest_end(&s->guest);
+}
+
+/* Sets the ending if the guest ended for a reason of its own. */
+static void judge(struct supervisor *s)
+{
+	const struct guest *g = &s->guest;
+
+	if (s->is_stopping)
+		supervisor_end(s, "stopped", 0, NULL, NULL);
+	else if (g->cause == GUEST_OUT_OF_MEMORY)
+		supervisor_end(s, "oom", 137, "memory", &g->error);
+	else if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+		supervisor_end(s, "killed", 128 + WTERMSIG(g->status), NULL, &g->error);
+	else
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &g->error);
+}
+
+static char *record_of(struct supervisor *s)
+{
+	struct ending *x = &s->ending;
+
+	mask_err(&s->desk.mask, &x->error);
+	bool has_error = x->error.kind != ERR_NONE;
+	AUTO_FREE char *limit = quote_json(x->limit);
+	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
+	AUTO_FREE char *remedy = quote_json(x->error.remedy[0] ? x->error.remedy : NULL);
+	AUTO_FREE char *now = events_time(events_now());
+
+	return text_format("{\"reason\":\"%s\",\"exit_code\":%d,\"limit\":%s,\"message\":%s,"
+			   "\"remedy\":%s,\"ended\":\"%s\"}", x->reason, x->exit_code, limit,
+			   message, remedy, now);
+}
+
+static void answer_mourners(struct supervisor *s)
+{
+	for (struct mourner *m = s->mourners, *next; m; m = next) {
+		next = m->next;
+		client_result(m->client, m->request, "{}");
+		m->client->under_way--;
+		free(m->request);
+		free(m);
+	}
+	s->mourners = NULL;
+}
+
+/* --- the loop --------------------------------------------------------------------- */
+
+/* Tells the launcher that waits for us the outcome. */
+static void tell_ready(struct supervisor *s, const struct err *e)
+{
+	if (s->ready < 0)
+		return;
+	(void)io_write_all(s->ready, e, sizeof(*e)); /* on failure: the process that
+						      * waited has gone */
+	own_close(&s->ready);
+}
+
+static int take_frame(void *who, const struct frame *f, struct err *e)
+{
+	struct supervisor *s = who;
+
+	if (f->type == MSG_PAUSED || f->type == MSG_FROZEN)
+		return still_frame(s, f, e);
+	int taken = jobs_frame(&s->jobs, f, e);
+	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
+}
+
+/* The first call of its kind is reported, and then those at powers of ten, so
+ * that the inside cannot displace other events. */
+static void on_refused(void *who, const struct refused_call *c, pid_t session)
+{
+	struct supervisor *s = who;
+
+	desk_refused(&s->desk, c, session, s->jobs.alive == 0);
+	if (!refused_call_is_news(c))
+		return;
+	AUTO_FREE char *members = refused_call_members(c);
+	AUTO_FREE char *more = text_format("%s,\"count\":%llu", members,
+					   (unsigned long long)c->count);
+	supervisor_event(s, "refused", more);
+	audit_refused_call(s->desk.audit, c);
+}
+
+static void on_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->launch->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
+		    info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT)
+			supervisor_end(s, "stopped", 0, NULL, NULL);
+}
+
+static int64_t due(const struct supervisor *s)
+{
+	int64_t due = guest_due(&s->guest);
+
+	if (!still_is(s))
+		due = clock_sooner(due, jobs_due(&s->jobs));
+	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
+	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
+	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
+	if (still_is(s))
+		return due;
+	return clock_sooner(due, clock_sooner(desk_deadline(&s->desk), desk_due(&s->desk)));
+}
+
+static const struct ending ends[] = {
+	[CLOCKS_START] = { .reason = "error", .exit_code = EXIT_HUTCH },
+	[CLOCKS_STOP] = { .reason = "stopped" },
+	[CLOCKS_TIMEOUT] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+			     .limit = "timeout" },
+	[CLOCKS_TTL] = { .reason = "timeout", .exit_code = EXIT_TIMED_OUT,
+			 .limit = "ttl" },
+	[CLOCKS_IDLE] = { .reason = "idle", .limit = "idle-timeout" },
+};
+_Static_assert(ARRAY_LEN(ends) == CLOCKS_COUNT, "an end has no row");
+
+static void look_at_clocks(struct supervisor *s, int64_t now)
+{
+	const enum clocks_end why = clocks_look(&s->clocks, is_idle(s), now);
+	const struct ending *x = &ends[why];
+	struct err late;
+
+	if (why == CLOCKS_GO_ON)
+		return;
+	(void)err_set(&late, ERR_SYSTEM, "the sandbox was not ready after %d s",
+		      CLOCKS_START_MS / 1000);
+	supervisor_end(s, x->reason, x->exit_code, x->limit,
+		       why == CLOCKS_START ? &late : NULL);
+}
+
+/* `now` is when poll(2) returned.  Messages that the executor sent later are
+ * not read yet, and cannot be late. */
+static void on_deadline(struct supervisor *s, int64_t now)
+{
+	struct err e;
+
+	guest_expire(&s->guest, now);
+	if (!still_is(s))
+		jobs_expire(&s->jobs, now);
+	samples_tell(s);
+	if (!still_is(s) && clock_is_due(desk_deadline(&s->desk), now)) {
+		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
+		guest_broke_protocol(&s->guest, &e);
+	}
+	look_at_clocks(s, now);
+}
+
+static void send_requests(struct supervisor *s)
+{
+	while (!guest_is_over(&s->guest) && !s->is_stopping && !still_is(s) &&
+	       desk_start(&s->desk))
+		guest_flush(&s->guest);
+	supervisor_look_at_clock(s); /* putting it on record may have blocked */
+	jobs_send(&s->jobs, s->now_ms);
+	guest_flush(&s->guest);
+}
+
+static void look_at_guest(struct supervisor *s)
+{
+	struct err none = { 0 };
+
+	if (guest_is_over(&s->guest))
+		judge(s);
+	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
+		supervisor_set_status(s, REGISTRY_READY);
+		clocks_ready(&s->clocks, s->now_ms);
+		tell_ready(s, &none);
+	}
+}
+
+static void work(struct supervisor *s)
+{
+	bool has_more = true;
+
+	s->has_left = false;
+	while (has_more && !s->has_left) {
+		has_more = guest_take(&s->guest);
+		look_at_guest(s); /* before the clients, which are told of the result */
+		still_look(s);
+		send_requests(s);
+		has_more = clients_work(s) || has_more;
+	}
+}
+
+static void turn(struct supervisor *s)
+{
+	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
+	size_t clients = s->client_count, pipes;
+
+	supervisor_look_at_clock(s);
+	/* Visitors must not keep clients from starting processes: half of the
+	 * descriptors stay for these. */
+	ports_allow(&s->launch->ports, outputs_left(s) / 2);
+	guest_watch(&s->guest, w + WATCH_GUEST);
+	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
+	if (clock_is_due(s->deaf_ms, s->now_ms))
+		s->deaf_ms = 0;
+	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
+					     .events = POLLIN };
+	/* POLLERR: the process that waits for the sandbox to be ready has given
+	 * up. */
+	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
+	still_watch(&s->still, w + WATCH_STILL);
+	clients_watch(s, w + WATCH_CLIENTS);
+	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
+	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
+			 s->has_left ? 0 : clock_wait(due(s), s->now_ms));
+	supervisor_look_at_clock(s);
+	const int64_t now = s->now_ms;
+	if (ready < 0)
+		return; /* EINTR: SIGCONT after a stop */
+	outputs_serve(s, w + WATCH_CLIENTS + clients);
+	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
+	clients_serve(s, w + WATCH_CLIENTS);
+	if (w[WATCH_LISTENER].revents)
+		clients_accept(s);
+	if (w[WATCH_SIGNALS].revents)
+		on_signals(s);
+	if (w[WATCH_READY].revents)
+		supervisor_end(s, "stopped", 0, NULL, NULL);
+	if (!still_is(s))
+		desk_expire(&s->desk, now);
+	work(s);
+	on_deadline(s, now);
+	look_at_guest(s);
+}
+
+/* --- its beginning ------------------------------------------------------------- */
+
+/* Notes in the journal what the caller was told on stderr, which may have gone
+ * unread, and the result of the launch. */
+static void tell_of_launch(struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+	AUTO_FREE char *image = quote_json(l->policy->image == IMAGE_STORE ? l->stock.name
+									    : l->policy->image_path);
+	AUTO_FREE char *upper = quote_json(l->upper.path);
+	AUTO_FREE char *degraded = result_degraded(l->degraded);
+	AUTO_FREE char *fields = text_format("\"version\":\"%s\",\"pid\":%d,\"image\":%s,"
+					     "\"upper\":%s,\"steps\":%zu,\"degraded\":[%s]",
+					     HUTCH_VERSION, (int)l->sandbox.pid, image, upper,
+					     l->plan.count, degraded);
+
+	journal_add(&s->journal, l->degraded ? LEVEL_WARN : LEVEL_DEBUG, "launcher",
+		    l->degraded ? "made, but not with all that was asked for"
+				: s->is_again ? "started again" : "made", fields);
+}
+
+static void look_at_clock(void *who)
+{
+	supervisor_look_at_clock(who);
+}
+
+static void init(struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+
+	desk_init(&s->desk);
+	s->desk.look_at_clock = look_at_clock;
+	s->desk.who = s;
+	supervisor_look_at_clock(s);
+	s->limits = l->policy->limits;
+	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
+				   .take = take_frame, .ports = &s->launch->ports,
+				   .sentry = &s->launch->sentry,
+				   .unprotected = still_unprotected, .refused = on_refused };
+	s->launch->sandbox.refusals.looks_at_sessions = true;
+	if (l->degraded & DEGRADED_MEMORY)
+		s->guest.watched_memory = l->policy->limits.memory;
+	guest_init(&s->guest, s->now_ms);
+	still_init(&s->still);
+	methods_init_jobs(s);
+	outputs_init(s);
+	peer_self_init(&s->self);
+	listener_expect_shared(); /* for port.add; later the filter refuses
+				   * sigaction(2) */
+	list_add(&s->shell_argv, "/bin/bash");
+	s->shell = setting_shell(l, &s->shell_argv);
+	s->desk.wire = &s->guest.channel.out;
+	s->desk.shell = &s->shell;
+	s->desk.setting = setting_of(l);
+	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	s->desk.rules = rules_new(&l->policy->rules);
+	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* policy_check() has
+								 * checked it */
+	s->desk.audit = &s->launch->audit;
+	s->desk.audit->mask = &s->desk.mask;
+	if (l->cgroup.procs >= 0) {
+		s->desk.cgroup = &l->cgroup;
+		s->desk.memory_limit = l->policy->limits.memory;
+	}
+	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
+	tell_of_launch(s);
+	s->created = events_time(events_now());
+	clocks_begin(&s->clocks, s->now_ms);
+	if (!s->lease.is_waiting)
+		clocks_run(&s->clocks, s->now_ms);
+}
+
+/* Keeps all open descriptors except two that were needed only for the start. */
+static int confine(struct supervisor *s, struct err *e)
+{
+	struct launch *l = s->launch;
+	const int own[] = {
+		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
+		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.deputy.socket, l->sentry.fd,
+		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
+		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
+		s->definition ? s->definition->folder : -1, s->lease.fd,
+		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now,
+		l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
+	};
+	int keep[ARRAY_LEN(own) + PORTS_FDS];
+	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
+
+	_Static_assert(ARRAY_LEN(keep) <= CONFINE_KEEP_MAX, "there are more to keep");
+	memcpy(keep, own, sizeof(own));
+	const struct confine c = {
+		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
+		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
+		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup,
+		.audit = l->audit.ledger.folder,
+		.keep = keep, .keep_count = count,
+	};
+
+	program_done(&l->executor);
+	fuse_overlayfs_done(&l->server);
+	own_close(&l->cgroup.into);
+	l->janitor.is_heir = true;
+	return confine_enter(&c, e);
+}
+
+static int open_doors(struct supervisor *s, struct err *e)
+{
+	int procs = s->launch->cgroup.procs;
+
+	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
+		return -1;
+	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
+	AUTO_FREE char *info = supervisor_info(s);
+	if (registry_set_info(s->entry, info, e) < 0)
+		return -1;
+	s->listener = registry_listen(s->entry, e);
+	if (s->listener < 0)
+		return -1;
+	supervisor_set_status(s, REGISTRY_STARTED); /* clients can connect from now on */
+	if (confine(s, e) < 0)
+		return -1;
+	lease_serve(s);
+	return 0;
+}
+
+/* Called before the end is known, since a client that learns of it may start
+ * the sandbox again.  The lock of the upper layer is released explicitly: the
+ * janitor shares it. */
+static void let_go_of_files(struct supervisor *s)
+{
+	if (!s->definition)
+		return;
+	if (s->launch->upper.lock >= 0)
+		(void)shelf_lock(s->launch->upper.lock, LOCK_UN);
+	own_close(&s->definition->folder);
+}
+
+/* Every waiting client is told; one that does not read is not waited for. */
+static void finish(struct supervisor *s)
+{
+	AUTO_FREE char *record = record_of(s);
+	AUTO_FREE char *members = text_format("\"record\":%s", record);
+	const bool was_ready = s->ready < 0, is_nobodys = !was_ready || s->lease.is_waiting;
+	struct err e;
+
+	if (!was_ready && s->ending.error.kind == ERR_NONE)
+		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
+							  "ready");
+	if (!was_ready && s->definition && !s->is_again)
+		(void)definition_remove(s->definition, NULL); /* on failure the definition
+							       * at least has no name */
+	s->has_ended = true;
+	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
+							     : "the sandbox was ended");
+	outputs_end(s);
+	methods_end_jobs(s);
+	if (s->ending.error.kind != ERR_NONE)
+		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &s->ending.error);
+	supervisor_event(s, "ended", members);
+	records_finish(s);
+	sandbox_done(&s->launch->sandbox);
+	/* Before the end is known, since a client that learns of it may look at
+	 * the changed files. */
+	cow_done(&s->launch->cow);
+	let_go_of_files(s);
+	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
+		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &e);
+		supervisor_event(s, "error", "");
+	}
+	tell_ready(s, &s->ending.error); /* the name is free by now */
+	outputs_end_logs(s);
+	still_done(&s->still);
+	answer_mourners(s);
+	clients_part(s);
+}
+
+void supervisor_run(struct supervisor *s)
+{
+	struct err e;
+
+	init(s);
+	if (open_doors(s, &e) < 0)
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
+	while (!guest_is_over(&s->guest))
+		turn(s);
+	judge(s);
+	finish(s);
+	own_close(&s->listener);
+	if (s->lease.fd > 0)
+		own_close(&s->lease.fd);
+	jobs_done(&s->jobs);
+	outputs_done(s);
+	desk_done(&s->desk);
+	guest_done(&s->guest);
+	events_done(&s->events);
+	journal_done(&s->journal);
+	list_done(&s->shell_argv);
+	peer_self_done(&s->self);
+	free(s->created);
+}
+
+void supervisor_consumption(const struct supervisor *s, struct consumption *ret)
+{
+	if (s->launch->cgroup.procs >= 0)
+		cgroup_consumption(&s->launch->cgroup, ret);
+	else
+		watchdog_consumption(s->launch->sandbox.pid, ret);
+}
+
+char *supervisor_stats(const struct supervisor *s)
+{
+	const struct limits *limits = &s->limits;
+	bool has_cgroup = s->launch->cgroup.procs >= 0;
+	AUTO_FREE char *memory = number_or_null(limits->memory);
+	AUTO_FREE char *pids = number_or_null(limits->pids);
+	struct consumption now;
+
+	supervisor_consumption(s, &now);
+	return text_format("{\"cpu_s\":%.6f,\"memory_bytes\":%llu,\"memory_limit\":%s,"
+			   "\"pids\":%llu,\"pids_limit\":%s,\"by\":\"%s\"}",
+			   (double)now.cpu_us / 1e6, (unsigned long long)now.memory, memory,
+			   (unsigned long long)now.pids, pids,
+			   has_cgroup ? "cgroup" : "processes");
+}
