@@ -5,7 +5,9 @@ import sys
 
 import python
 import report
+import rooms
 import sleeps
+import words
 
 # Samples: a file's name and its content.  Those of each list break one rule.
 NAPS = [
@@ -156,6 +158,23 @@ CLEAN_BATS = ["python3 -c 'print(1)'\n", "python3 -c 'import a; a.b()'\n",
               "python3 x sh -c 'a; b'\n", "python3 - <<'END'\nprint(1)\nEND\n",
               "python3 here.py <<'END'\none\ntwo\nEND\n", "cat <<'END'\nimport a\nb\nEND\n"]
 
+# Two rooms, each with one source, and the sentence of the check that is red.
+MAKEFILE = "ROOMS := low high\nFILES_low := x\nUSES_low :=\nFILES_high := y\nUSES_high := \\\n  low\n"
+SOURCES = {"low/x.c": '#include "low/x.h"\n', "high/y.c": '#include "low/x.h"\n'}
+ROOMS = [
+    (MAKEFILE, {**SOURCES, "low/x.c": '#include "high/y.h"\n'}, "each include"),
+    (MAKEFILE.replace("USES_low :=", "USES_low := high"),
+     {**SOURCES, "low/x.c": '#include "high/y.h"\n'}, "each room uses only"),
+    (MAKEFILE, {**SOURCES, "high/y.c": "#include <x.h>\n"}, "each room that is named"),
+    (MAKEFILE, {**SOURCES, "other/z.c": ""}, "each source"),
+    (MAKEFILE.replace("FILES_low := x", "FILES_low := x z"), SOURCES, "each source"),
+]
+WORDS = [("x.c", "/* x -- What is here. */"), ("x.h", "/* A list.\n * Of these one is it. */"),
+         ("x.py", "# It runs.  Nobody\n# reads it."), ("x.md", "- One that ends\n"),
+         ("x.md", "| a | Whoever asks |\n"), ("Makefile", "# so that somebody sees")]
+PLAIN = [("x.c", 'say("/* What */");'), ("x.md", "```\nWhat is it\n```\n"), ("x.md", "What is this?\n"),
+         ("x.md", "The user `nobody` runs it.\n"), ("x.py", "#!/bin/What\n")]
+
 
 def red(found):
     return {instead for instead, _ in found}
@@ -179,6 +198,16 @@ def rows():
         yield f"no {text!r}", any(f for _, f in python.checks({}, {"x.bats": text}))
     for text in CLEAN_BATS:
         yield f"{text!r} may be", not any(f for _, f in python.checks({}, {"x.bats": text}))
+    for makefile, sources, words_of in ROOMS:
+        wrong = [sentence for sentence, found in rooms.checks(makefile, sources) if list(found)]
+        yield f"{sources} with {makefile!r}: {words_of}", \
+            len(wrong) == 1 and wrong[0].startswith(words_of)
+    yield "the two rooms are as they should be", \
+        not any(list(found) for _, found in rooms.checks(MAKEFILE, SOURCES))
+    for name, text in WORDS:
+        yield f"{name} with {text!r} has no plain subject", len(list(words.refused(name, text))) == 1
+    for name, text in PLAIN:
+        yield f"{name} with {text!r} is plain", not list(words.refused(name, text))
 
 
 if __name__ == "__main__":
