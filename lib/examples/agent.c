@@ -1,5 +1,4 @@
-/* The host program of an agent: makes a sandbox, runs a command, watches it, acts,
- * and ends everything. */
+/* An agent's host program: makes a sandbox, runs a command, acts, and ends everything. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -169,7 +169,7 @@ while i < 100 or not done:
     assert i < 10000, changed
     o = edit("str_replace", "/workspace/f", old_str="line 100\n", new_str="line one hundred\n")
     if failed(o):
-        assert "somebody else" in o.content or "did not appear" in o.content or "does not exist" in o.content, o.content
+        assert "another process" in o.content or "did not appear" in o.content or "does not exist" in o.content, o.content
         changed += 1
     else:
         done += 1

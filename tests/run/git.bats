@@ -97,7 +97,7 @@ for more, words in (({"token": "wrong-" + token}, "the server refused this token
     assert failed(clone(url=server.url + "private/p.git", **more), "git cannot clone", words), more
     assert sh("ls -A") == ""
 a.action("env", set={"GIT_ASKPASS": "/tmp/evil", "SSH_ASKPASS": "/tmp/evil"})
-assert failed(clone(url=server.url + "private/p.git"), "wants a token") and "not found" in a.action("stat", path="/tmp/ran").content
+assert failed(clone(url=server.url + "private/p.git"), "requires a token") and "not found" in a.action("stat", path="/tmp/ran").content
 assert failed(clone(url=server.url + "private/none.git", token=token), "no repository of this name")
 assert failed(clone(url=server.url + "p.git", branch="none"), "none not found")
 assert failed(clone(url="/none.git"), "does not exist")
@@ -132,7 +132,7 @@ other.seen.clear()
 assert failed(clone(url=server.url + "moved/p.git", token=token, path="q"), "not sent there") and other.seen == []
 # Nor does a server that a configuration substitutes.
 sh("git config --global url.%sprivate/.insteadOf %s" % (other.url, server.url))
-assert failed(clone(url=server.url + "p.git", token=token, path="q"), "wants a token") and other.seen
+assert failed(clone(url=server.url + "p.git", token=token, path="q"), "requires a token") and other.seen
 assert not any(given for _, given in other.seen), other.seen' --network host
 }
 
@@ -148,7 +148,7 @@ for more in ({"token": "a b"}, {"token": ""}, {"token": "a\nb"}, {"token": "x" *
 for kind, args in (("git_branch", {}), ("git_branch", {"name": ""}), ("git_branch", {"name": "-d"}), ("git_branch", {"name": "x", "create": 1}), ("git_changes", {"ref": "--output=x"}), ("git_changes", {"limit": 0}),
                    ("git_diff", {}), ("git_setup", {"name": "a\nb"}), ("microagents", {"folder": ""}), ("install_git_hooks", {"x": 1}), ("run_setup_script", {"path": 1}), ("git_clone", {})):
     assert bad(kind, **args), (kind, args)
-assert failed(branch(name="@{-1}"), "no name for a branch")
+assert failed(branch(name="@{-1}"), "not a valid branch name")
 assert "secret" not in a.action("git_clone", url="https://u:secret@h/x").content'
 }
 

@@ -206,7 +206,7 @@ says() {
 	mkdir ws/sub
 	give ws/sub
 	ln -sfn other link
-	says 125 "what the sandbox shows leads elsewhere .*: \"/link\" \"$T/other\"" start box
+	says 125 "a path that the sandbox shows leads elsewhere .*: \"/link\" \"$T/other\"" start box
 	ln -sfn ws link
 	again
 	in_box 'ls /sub /link'
@@ -257,7 +257,7 @@ started_often() {
 	kept -v "$T/ws:/ws" -v other:/other:ro -p "$T/ws/d/box.sock:80"
 	in_box 'mv /ws/d /ws/link; ln -s ../other /ws/d'
 	ended_box kill
-	says 125 "what the sandbox shows leads elsewhere .*: \"-p $T/ws/d/box.sock:80\" \"$T/other\"" start box
+	says 125 "a path that the sandbox shows leads elsewhere .*: \"-p $T/ws/d/box.sock:80\" \"$T/other\"" start box
 	swapped ws/d ws/link
 	started_often 'ls -A /other'
 	kill "${started[-1]}"

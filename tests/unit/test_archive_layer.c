@@ -208,14 +208,24 @@ static void test_a_folder_in_place_of_what_is_deleted_is_opaque(void **state)
 
 static void test_names_that_delete_nothing_are_refused(void **state)
 {
-	static const char *const names[] = { ".wh.", ".wh..", ".wh...", "a/.wh.", "a/.wh..",
-					     "a/.wh...", ".wh.a/b", "a/.wh.b/c/d" };
+	static const struct {
+		const char *name, *says;
+	} samples[] = {
+		{ ".wh.", "this deletes something without a name" },
+		{ ".wh..", "this deletes something without a name" },
+		{ ".wh...", "this deletes something without a name" },
+		{ "a/.wh.", "this deletes something without a name" },
+		{ "a/.wh..", "this deletes something without a name" },
+		{ "a/.wh...", "this deletes something without a name" },
+		{ ".wh.a/b", "lies in a whiteout" },
+		{ "a/.wh.b/c/d", "lies in a whiteout" },
+	};
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		struct buffer tar;
 		tar_start(&tar);
-		tar_file(&tar, names[i], "");
-		refuse(state, &tar, ERR_PROTOCOL, "in a layer this deletes");
+		tar_file(&tar, samples[i].name, "");
+		refuse(state, &tar, ERR_PROTOCOL, samples[i].says);
 	}
 }
 
