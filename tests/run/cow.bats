@@ -166,6 +166,13 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 	[[ $(readlink spare/copy/link2) == a && $(sed -n 15p spare/copy/n30) == fifteen ]]
 }
 
+@test "the patch does not read a file that is too large for it, all holes say" {
+	work truncate -s 1T holes
+	run timeout 20 "$HUTCH" diff --patch "$name"
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} == "Binary files /dev/null and b/holes differ" ]]
+}
+
 @test "json has each change with its keys" {
 	work sh -c "$script"; "$HUTCH" diff --json "$name" >json
 	"$here/cow.py" diff <json
