@@ -99,7 +99,7 @@ static int take_inside(struct tell *t, const struct meeting *m, struct side *s,
 		return 0;
 	s->is_there = true;
 	if (m->item->kind == TELL_FILE) {
-		/* To read one of terabytes, all holes, takes hours and costs the inside nothing. */
+		/* Terabytes of holes cost the inside nothing, and hours to read. */
 		s->is_large = m->item->size > TEXT_MAX;
 		return s->is_large ? 0 : take_file(t, s, e);
 	}

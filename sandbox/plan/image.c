@@ -51,13 +51,16 @@ static const char *const etc_entries[] = {
 /* The same, with a version, or an architecture, behind the name. */
 static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
-/* Entries of procfs that tell of the host and are open to all users.  Files
+/* Entries of procfs that tell of the host and are open to all users; and pressure,
+ * to which any user may write triggers (since 6.5): closing a trigger takes some
+ * 10 ms, so that a process with hundreds takes seconds to end, even by SIGKILL.  Files
  * that only root may open (kcore, kmsg, timer_list, sysrq-trigger, ...) need no
  * mask: they belong to host id 0, which is never mapped, so that no capability
  * of the inside applies to them (capable_wrt_inode_uidgid()). */
 static const char *const masked_proc[] = {
 	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
-	"kallsyms",   "key-users", "keys", "latency_stats", "sched_debug", "scsi",
+	"kallsyms",   "key-users", "keys", "latency_stats", "pressure", "sched_debug",
+	"scsi",
 };
 
 static void add_symlink(struct plan *p, const char *target, const char *to)

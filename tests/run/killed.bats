@@ -40,6 +40,16 @@ setup_file() {
 	[ ! -s err ]
 }
 
+# Each trigger delays the end of its process by some 10 ms, and no signal shortens that.
+@test "no trigger can be written to the host's pressure, which would hold up the end" {
+	run "$HUTCH" run -- sh -c 'for f in cpu io memory; do
+			(: <>"/proc/pressure/$f") 2>/dev/null && echo "$f"
+		done
+		true'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
 # The executor does not end by itself: a stopped process does not notice the end
 # of its channel.
 @test "an executor that does not run ends with its hutch" {
