@@ -331,17 +331,30 @@ static int refuse_content(struct apply *a, const struct tell *t, const struct me
 	return -1;
 }
 
+static bool is_zero(const uint8_t *data, size_t len)
+{
+	return data[0] == 0 && !memcmp(data, data + 1, len - 1);
+}
+
+/* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
+ * disk of the host. */
 static int copy_content(struct apply *a, struct tell *t, const struct meeting *m, int fd,
 			struct err *e)
 {
 	const uint8_t *data;
 	struct err why;
 	ssize_t len;
+	off_t size = 0;
 
-	while ((len = tell_read(t, &data, &why)) > 0)
-		if (io_write_all(fd, data, (size_t)len) < 0)
+	while ((len = tell_read(t, &data, &why)) > 0) {
+		size += len;
+		if (is_zero(data, (size_t)len) ? lseek(fd, len, SEEK_CUR) < 0
+					       : io_write_all(fd, data, (size_t)len) < 0)
 			return refuse_errno(a, m->path, "write it");
-	return len == 0 ? 0 : refuse_content(a, t, m, &why, e);
+	}
+	if (len < 0)
+		return refuse_content(a, t, m, &why, e);
+	return ftruncate(fd, size) < 0 ? refuse_errno(a, m->path, "write it") : 0;
 }
 
 /* 1: refused.  With `t` NULL the content is what hold() has read. */

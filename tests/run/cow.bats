@@ -166,6 +166,13 @@ script='echo more >>a; mv link link2; sed -i s/^15$/fifteen/ n30; echo new >new
 	[[ $(readlink spare/copy/link2) == a && $(sed -n 15p spare/copy/n30) == fifteen ]]
 }
 
+@test "holes take no place of the disk when they are applied" {
+	work sh -c 'echo first >holes; truncate -s 64M holes; echo last >>holes'
+	"$HUTCH" apply "$name"
+	cmp project/holes <(echo first; head -c "$(((64 << 20) - 6))" /dev/zero; echo last)
+	[ "$(stat -c %b project/holes)" -lt 4096 ]
+}
+
 @test "the patch reads nothing of a file that is too large for it, such as one of holes" {
 	work truncate -s 1T holes
 	run timeout "$PATIENCE" "$HUTCH" diff --patch "$name"
