@@ -46,8 +46,8 @@ ROOMS := base policy/json policy/seccomp policy protocol archive store executor/
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
     cli lib
 
-FILES_base := account answer await base64 buffer err frame io keys list mask pass path quote \
-    resolve utf8 variables visible way
+FILES_base := account answer await base64 buffer err frame io term_keys list redact fd_pass path quote \
+    resolve utf8 variables term_escape path_walk
 USES_base :=
 
 FILES_policy/json := json json_scan json_string
@@ -57,42 +57,42 @@ FILES_policy/seccomp := bpf compile floor profile profile_fit seccomp_why
 USES_policy/seccomp := base policy/json
 
 FILES_policy := ansi_c bpf_eval commands commands_here commands_run commands_word environment \
-    isolation like policy protect publish quantity rules settings settings_print syscalls volume
+    isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json
 
-FILES_protocol := action action_errand conduit message
+FILES_protocol := action action_errand socket_splice message
 USES_protocol := base
 
-FILES_archive := content entries inodes layer pack pack_output place roll site tar trail unpack
+FILES_archive := content entries inodes layer pack pack_output entry_path dir_names unpack_dirs tar dir_stack unpack
 USES_archive := base
 
-FILES_store := digest folders ledger ledger_check ledger_walk links lock names recipe reference \
-    sha256 store tree
+FILES_store := digest folders ledger ledger_check ledger_walk links lock refs launch_config reference \
+    sha256 store rm_tree
 USES_store := base
 
-FILES_executor/wire := channel replies
+FILES_executor/wire := channel send_queue
 USES_executor/wire := base protocol
 
-FILES_executor/process := caps cgroup copy everyone freezer halt processes relay seize spawn \
+FILES_executor/process := caps cgroup copy all_processes freezer halt processes relay seize spawn \
     terminal tree user workers
 USES_executor/process := base protocol archive
 
-FILES_executor/terminal := display emulator excerpt row screen screen_control screen_draw \
-    scrollback sequence sheet text told
+FILES_executor/terminal := display emulator truncate_text row screen screen_control screen_draw \
+    scrollback sequence grid text report_cursor
 USES_executor/terminal := base
 
-FILES_executor/session := name script session session_action session_output sessions shell \
-    shell_inner shell_rc tape
+FILES_executor/session := shell_quote env_script session session_action session_output sessions shell \
+    shell_inner shell_rc output_log
 USES_executor/session := base protocol executor/wire executor/process executor/terminal
 
-FILES_executor/files := encoding entry files finds walk
+FILES_executor/files := encoding dir_entry files top_k walk
 USES_executor/files := base protocol archive executor/wire executor/process
 
-FILES_executor/search := glob grep grep_paths grep_tree matcher needle pattern pattern_bracket \
-    pattern_rust program runes
+FILES_executor/search := glob grep grep_paths grep_tree nfa_match literal pattern pattern_bracket \
+    pattern_rust nfa charset
 USES_executor/search := base executor/files
 
-FILES_executor/edit := diff edit editor editor_change editor_file editor_say editor_view history \
+FILES_executor/edit := diff edit editor editor_change editor_file editor_say editor_view undo \
     lint lints listing
 USES_executor/edit := base protocol executor/wire executor/process executor/terminal \
     executor/files
@@ -102,39 +102,39 @@ FILES_executor/fileops := errand errand_account errand_change errand_changes err
 USES_executor/fileops := base protocol executor/wire executor/process executor/session \
     executor/files executor/search
 
-FILES_executor := dials ending executor requests
+FILES_executor := port_connect ending executor requests
 USES_executor := base protocol executor/wire executor/process executor/session executor/files \
     executor/edit executor/fileops
 
-FILES_sandbox/kernel := beside caller caps countdown diagnose fence fs identity idmap landlock \
-    level listener network party program pump rlimits seccomp seccomp_cache seccomp_compiler \
-    sockets stdio target terminal walls
+FILES_sandbox/kernel := beside notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
+    log_level listener network party program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    sockets stdio mount_target terminal walls
 USES_sandbox/kernel := base policy/seccomp policy
 
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate scope watchdog
 USES_sandbox/cgroup := base policy sandbox/kernel
 
-FILES_sandbox/state := definition pools registry registry_end registry_look registry_name \
-    registry_watch shelf
+FILES_sandbox/state := saved_spec pools registry registry_end registry_look registry_name \
+    registry_watch state_dir
 USES_sandbox/state := base policy/json policy store
 
-FILES_sandbox/plan := accounts image image_tool limits lookup lookup_place lowers missing plan \
-    plan_print plan_rlimits protected stock volumes
+FILES_sandbox/plan := image_passwd image image_tool limits lookup lookup_place overlay_lowers protect_missing plan \
+    plan_print plan_rlimits protect_scan store_image volumes
 USES_sandbox/plan := base policy protocol store sandbox/kernel
 
-FILES_sandbox/monitor := deputy deputy_bind deputy_caller deputy_calls deputy_inside deputy_open \
-    deputy_place refusals refusals_tell sentry trace traced
+FILES_sandbox/monitor := broker broker_bind broker_caller broker_calls broker_inside broker_open \
+    broker_place denials denials_tell protect_watch trace trace_set
 USES_sandbox/monitor := base policy/seccomp policy sandbox/kernel sandbox/plan
 
-FILES_sandbox/root := copied cow cow_mount fuse fuse_server jail mounts overlay upper view
+FILES_sandbox/root := root_copy cow cow_mount root_fuse root_fuse_server jail mounts overlay overlay_upper merged_view
 USES_sandbox/root := base policy store sandbox/kernel sandbox/state sandbox/plan
 
-FILES_sandbox/launch := audit audit_policy channel guest janitor launch note ports result spawn \
+FILES_sandbox/launch := audit audit_policy channel instance janitor launch audit_json ports result spawn \
     supervise
 USES_sandbox/launch := base policy protocol store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root
 
-FILES_sandbox/landlock := begin grants keeper rung
+FILES_sandbox/landlock := landlock_exec landlock_rules subreaper landlock_run
 USES_sandbox/landlock := base policy protocol sandbox/kernel sandbox/plan sandbox/root \
     sandbox/launch
 
@@ -145,43 +145,43 @@ FILES_sandbox/explain := checks probes probes_cgroup probes_user why why_exec wh
 USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/plan \
     sandbox/root
 
-FILES_cli/common := client each flags given option_table options parts reply report table
+FILES_cli/common := client foreach_sandbox flags fd_flag option_table options subcommands json_view report table
 USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
 
-FILES_rootfs-tools/changes := apply changes delta ground guarded obstacle past past_root patch \
-    reader repository tell unified
+FILES_rootfs-tools/changes := apply changes upper_scan changes_walk apply_protect rmdir_check kept_changes root_changes patch \
+    reader repository changes_stream unified
 USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common
 
-FILES_actions := action action_errand action_git answers args complaint desk desk_audit desk_env \
-    desk_frame desk_judge desk_start held lines observe observe_errand observe_git outbox outlet \
-    put queue setting split split_expand split_grammar split_token split_word stream veil
+FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_audit dispatcher_env \
+    dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
+    json_write queue sandbox_info bash_split bash_split_expand bash_split_grammar bash_split_token bash_split_word stream redact_json
 USES_actions := base policy/json policy protocol sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
-FILES_supervisor := again call capture clients clocks confine events jobs journal kept lease log \
-    methods methods_exec methods_port methods_start methods_update methods_user order outputs \
-    outputs_tell peer records rpc samples still supervisor wire
+FILES_supervisor := restart_spec request capture clients clocks confine events jobs supervisor_log output_ring lease log \
+    methods methods_exec methods_port methods_start methods_update methods_user create_options outputs \
+    outputs_tell peer records rpc samples pause supervisor connection
 USES_supervisor := base policy/json policy/seccomp policy protocol store sandbox/kernel \
     sandbox/cgroup sandbox/state sandbox/plan sandbox/launch cli/common actions
 
-FILES_supervisor/pool := maker pace pool takers
+FILES_supervisor/pool := pool_spawn pace pool pool_clients
 USES_supervisor/pool := base policy sandbox/kernel sandbox/state sandbox/launch cli/common \
     supervisor
 
-FILES_rootfs-tools/layers := apart blobs count gunzip hash inflate layers library merged quota \
-    ranged replica sluice
+FILES_rootfs-tools/layers := apart blobs count gunzip hash inflate layers shared_library merged quota \
+    ranged image_copy layer_pipeline
 USES_rootfs-tools/layers := base policy archive store sandbox/kernel sandbox/root cli/common \
     rootfs-tools/changes
 
-FILES_rootfs-tools/index := census collect config document images images_make index
+FILES_rootfs-tools/index := store_index gc config document images images_make index
 USES_rootfs-tools/index := base policy/json store rootfs-tools/layers
 
-FILES_rootfs-tools/registry := challenge credentials crew fetch helper http mirrors progress \
-    remote token
+FILES_rootfs-tools/registry := challenge credentials pull_workers fetch credential_helper http mirrors progress \
+    registry token
 USES_rootfs-tools/registry := base policy/json store rootfs-tools/layers rootfs-tools/index
 
 FILES_rootfs-tools/build := base_image build build_cache copy_step copying dockerfile \
-    dockerfile_lines expand ignore image_config placing run_step runtime_tags source_hash \
+    dockerfile_lines expand ignore image_config copy_layer run_step runtime_tags source_hash \
     sources stages steps
 USES_rootfs-tools/build := base policy/json policy archive store sandbox/kernel sandbox/root \
     sandbox/launch rootfs-tools/changes rootfs-tools/layers rootfs-tools/index
@@ -193,15 +193,15 @@ USES_rootfs-tools := base policy/json policy archive store sandbox/kernel sandbo
     sandbox/plan sandbox/root sandbox/launch cli/common rootfs-tools/changes rootfs-tools/layers \
     rootfs-tools/index rootfs-tools/registry rootfs-tools/build
 
-FILES_cli := apply arena audit audit_show belt bridge courier cp diff doctor events exec gather \
-    hearing inspect landing logs policy pool pool_client port porter ps rm run stats steer \
+FILES_cli := apply arena audit audit_show belt bridge copy_request cp diff doctor events exec stats_poll \
+    remote_notes inspect copy_dest logs policy pool pool_client port copy_worker ps rm run stats lifecycle \
     stream update why
 USES_cli := base policy protocol archive store sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/root sandbox/launch sandbox/landlock sandbox/learn sandbox/explain \
     cli/common rootfs-tools/changes
 
-FILES_lib := asking call draft fault handle helper inlet members opening outlet remove request \
-    run turn way
+FILES_lib := pool_take call json_build error handle helper reader members opening writer remove request \
+    run wait connect
 USES_lib := base policy/json store sandbox/state sandbox/launch cli/common
 
 # ALL_x: a room and the rooms below that it is linked with, highest first.
@@ -215,9 +215,9 @@ UNIT     := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 # libhutch: of other rooms it has the files that it calls, and no more, since what aborts where
 # memory is out is in none of them (tests/run/library.bats).
 LIBHUTCH_SRC := $(patsubst %,lib/%.c,$(FILES_lib)) \
-                $(patsubst %,base/%.c,base64 err list pass utf8) \
+                $(patsubst %,base/%.c,base64 err fd_pass list utf8) \
                 $(patsubst %,policy/json/%.c,json_scan json_string) \
-                cli/common/reply.c sandbox/state/registry_name.c store/folders.c
+                cli/common/json_view.c sandbox/state/registry_name.c store/folders.c
 
 # --- flags -----------------------------------------------------------------
 
@@ -317,7 +317,7 @@ $(B)/libexec/hutch-executor:
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
 
-# libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/layers/library.h).
+# libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/layers/shared_library.h).
 IMAGE_LIBS := -lcrypto
 $(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS)
 $(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
@@ -356,13 +356,13 @@ $(LIB).a: $(LIBHUTCH_OBJ)
 # Headers that the build makes, and the objects that include each.
 needs = $(foreach f,host musl,$(B)/$(f)/$(1).o): $(patsubst %,$(B)/gen/%.h,$(2))
 $(eval $(call needs,policy/syscalls,syscalls))
-$(eval $(call needs,policy/settings,profiles))
+$(eval $(call needs,policy/policy_file,profiles))
 $(eval $(call needs,policy/seccomp/main,seccomp_texts))
 $(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend rung \
   rung_offline rung_online rung_early)))
 $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
-$(eval $(call needs,sandbox/monitor/deputy,seccomp_deputy))
+$(eval $(call needs,sandbox/monitor/broker,seccomp_broker))
 $(eval $(call needs,tests/bench/floor,seccomp_default))
 
 # A filter is an array, made when hutch is built.  The other architecture's is compiled too,
@@ -575,7 +575,7 @@ $(B)/hutch-lame: $(B)/$(LINK)/cli/main.o $(B)/$(LINK)/tests/walls.o $(ALLOCATOR)
 # linked with the shared library.
 LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent $(if $(HOST_EXTRA),,$(B)/tests/lib/threads)
 LIB_CASES := $(patsubst %.c,$(B)/pic/%.o,$(wildcard tests/lib/*.c))
-$(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/pass.o $(LIB).a
+$(B)/tests/lib/cases: $(LIB_CASES) $(B)/pic/base/fd_pass.o $(LIB).a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(HOST_EXTRA) -o $@ $^ -pthread

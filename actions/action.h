@@ -103,7 +103,7 @@ bool action_is_errand(const struct action *a);
  * environment and limits of the session's shell. */
 bool action_is_git(const struct action *a);
 
-/* Whether the text names a key (base/keys.h).  A key is sent at once, neither
+/* Whether the text names a key (base/term_keys.h).  A key is sent at once, neither
  * typed nor run, with or without is_input.  Any combination with Control
  * counts, even if no such key exists. */
 bool action_is_key(const char *text);

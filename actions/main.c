@@ -11,7 +11,7 @@
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "policy/policy.h"
-#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/plan/plan.h"
@@ -95,7 +95,7 @@ static int act(const struct policy *policy, const struct run_options *options)
 		code = serve(&l, options);
 	}
 	launch_done(&l);
-	past_end(&l.cow);
+	kept_changes_end(&l.cow);
 	return code;
 }
 

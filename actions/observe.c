@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 
 #include "actions/action.h"
+#include "actions/json_write.h"
 #include "actions/observe_parts.h"
-#include "actions/put.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/list.h"
-#include "base/mask.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "protocol/action.h"
-#include "sandbox/monitor/refusals.h"
+#include "sandbox/monitor/denials.h"
 
 #define HOW_TO_GO_ON                                                                  \
 	"You may wait longer to see additional output by sending empty command '', "   \
@@ -26,15 +26,15 @@
 
 void observe_kind(struct buffer *out, const char *kind)
 {
-	put_raw(out, "{");
-	put_key(out, "observation", true);
-	put_text(out, kind);
+	json_write_raw(out, "{");
+	json_write_key(out, "observation", true);
+	json_write_text(out, kind);
 }
 
 void observe_member(struct buffer *out, const char *key, const char *text)
 {
-	put_key(out, key, false);
-	put_text(out, text);
+	json_write_key(out, key, false);
+	json_write_text(out, text);
 }
 
 const char *observe_type(uint32_t mode)
@@ -65,63 +65,63 @@ static void put_time(struct buffer *out, const struct stat_told *st)
 	long long whole = (long long)st->seconds + borrows;
 	unsigned parts = borrows ? 1000000000 - st->nanoseconds : st->nanoseconds;
 
-	put_format(out, ",\"mtime\":%s%lld.%09u", st->seconds < 0 ? "-" : "",
+	json_write_format(out, ",\"mtime\":%s%lld.%09u", st->seconds < 0 ? "-" : "",
 		   whole < 0 ? -whole : whole, parts);
 }
 
 static void put_stat(struct buffer *out, const struct stat_told *st)
 {
-	put_raw(out, "\"stat\":{");
-	put_key(out, "type", true);
-	put_text(out, observe_type(st->mode));
-	put_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u",
+	json_write_raw(out, "\"stat\":{");
+	json_write_key(out, "type", true);
+	json_write_text(out, observe_type(st->mode));
+	json_write_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u",
 		   (unsigned long long)st->size, st->mode & 07777, st->uid, st->gid);
 	put_time(out, st);
 	observe_member(out, "target", S_ISLNK(st->mode) ? st->target : NULL);
-	put_raw(out, "},");
+	json_write_raw(out, "},");
 }
 
 static void put_refusal(struct buffer *out, const struct refusal *r)
 {
-	put_raw(out, "{");
-	put_key(out, "what", true);
-	put_text(out, r->what);
+	json_write_raw(out, "{");
+	json_write_key(out, "what", true);
+	json_write_text(out, r->what);
 	observe_member(out, "path", r->path);
 	observe_member(out, "layer", r->layer);
 	observe_member(out, "rule", r->rule);
 	observe_member(out, "remedy", r->remedy);
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 }
 
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted)
 {
 	if (o->action->has_id)
-		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
-	put_raw(out, ",\"hutch\":{\"log\":");
-	put_text(out, o->log);
-	put_format(out, ",\"truncated_chars\":%llu,\"restarted\":%s,", (unsigned long long)cut,
+		json_write_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+	json_write_raw(out, ",\"hutch\":{\"log\":");
+	json_write_text(out, o->log);
+	json_write_format(out, ",\"truncated_chars\":%llu,\"restarted\":%s,", (unsigned long long)cut,
 		   is_restarted ? "true" : "false");
-	put_raw(out, "\"previous\":");
+	json_write_raw(out, "\"previous\":");
 	if (o->has_previous)
-		put_bytes(out, o->previous, o->previous_len);
+		json_write_bytes(out, o->previous, o->previous_len);
 	else
-		put_raw(out, "null");
-	put_raw(out, ",\"refused\":[");
+		json_write_raw(out, "null");
+	json_write_raw(out, ",\"refused\":[");
 	for (size_t i = 0; i < o->refusal_count; i++) {
-		put_raw(out, i ? "," : "");
+		json_write_raw(out, i ? "," : "");
 		put_refusal(out, &o->refusals[i]);
 	}
 	for (size_t i = 0; i < o->refused_count; i++) {
 		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
-		put_format(out, "%s%s", i || o->refusal_count ? "," : "", one);
+		json_write_format(out, "%s%s", i || o->refusal_count ? "," : "", one);
 	}
-	put_raw(out, "],");
+	json_write_raw(out, "],");
 	if (o->stat)
 		put_stat(out, o->stat);
 	if (o->members) /* complete JSON members */
 		(void)buffer_append(out, buffer_data(o->members), buffer_len(o->members));
-	put_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
+	json_write_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
 }
 
 /* The number as Python prints a float: with a point, and no digit too many. */
@@ -150,7 +150,7 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 	return text_format("\n[%s]", end);
 }
 
-static char *suffix_of(const struct action *a, const struct report *r, const struct setting *s)
+static char *suffix_of(const struct action *a, const struct report *r, const struct sandbox_info *s)
 {
 	AUTO_FREE char *hard = float_text(a->timeout_s);
 
@@ -260,7 +260,7 @@ static char *calls_note(const struct observed *o, const struct report *r)
 
 /* The suffix, and all else that a model must know about how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
-			       const struct setting *s)
+			       const struct sandbox_info *s)
 {
 	AUTO_FREE char *suffix = suffix_of(o->action, r, s);
 	AUTO_FREE char *oom = o->oom_limit
@@ -285,13 +285,13 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,
-			 const struct report *r, const struct setting *s)
+			 const struct report *r, const struct sandbox_info *s)
 {
 	AUTO_FREE char *suffix = suffix_with_notes(o, r, s);
 	AUTO_FREE char *prefix = prefix_of(r);
 	bool is_known = has_ended(r);
 
-	put_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
+	json_write_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
 		   is_known && r->background ? (int)r->background : -1);
 	observe_member(out, "username", is_known ? s->username : NULL);
 	observe_member(out, "hostname", is_known ? s->hostname : NULL);
@@ -299,11 +299,11 @@ static void put_metadata(struct buffer *out, const struct observed *o,
 	observe_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
 	observe_member(out, "prefix", prefix);
 	observe_member(out, "suffix", suffix);
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 }
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
-		 const struct setting *s)
+		 const struct sandbox_info *s)
 {
 	const struct action *a = o->action;
 	const char *idle = idle_text(a, r);
@@ -314,18 +314,18 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 
 	observe_kind(out, "run");
 	observe_member(out, "message", message);
-	put_key(out, "content", false);
+	json_write_key(out, "content", false);
 	if (idle)
-		put_text(out, idle);
+		json_write_text(out, idle);
 	else
-		put_bytes(out, o->content, o->len);
-	put_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
-	put_key(out, "command", true);
-	put_text(out, command);
-	put_format(out, ",\"hidden\":%s,\"metadata\":",
+		json_write_bytes(out, o->content, o->len);
+	json_write_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
+	json_write_key(out, "command", true);
+	json_write_text(out, command);
+	json_write_format(out, ",\"hidden\":%s,\"metadata\":",
 		   a->is_hidden && !idle ? "true" : "false");
 	put_metadata(out, o, r, s);
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 	observe_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
 }
 
@@ -338,10 +338,10 @@ void observe_error(struct buffer *out, const struct observed *o, const char *err
 	observe_kind(out, "error");
 	observe_member(out, "message", all);
 	observe_member(out, "content", all);
-	put_raw(out, ",\"extras\":{");
-	put_key(out, "error_id", true);
-	put_text(out, error_id);
-	put_raw(out, "}");
+	json_write_raw(out, ",\"extras\":{");
+	json_write_key(out, "error_id", true);
+	json_write_text(out, error_id);
+	json_write_raw(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -410,15 +410,15 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 	AUTO_FREE char *message = text_format("I read the file %s.", o->action->path);
 	observe_kind(out, "read");
 	observe_member(out, "message", message);
-	put_raw(out, ",\"content\":\"");
+	json_write_raw(out, ",\"content\":\"");
 	if (mime)
-		put_format(out, "data:%s;base64,", mime);
-	put_part(out, o->content, o->len);
-	put_raw(out, "\",\"extras\":{");
-	put_key(out, "path", true);
-	put_text(out, o->action->path);
+		json_write_format(out, "data:%s;base64,", mime);
+	json_write_part(out, o->content, o->len);
+	json_write_raw(out, "\",\"extras\":{");
+	json_write_key(out, "path", true);
+	json_write_text(out, o->action->path);
 	observe_member(out, "impl_source", "default");
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -430,10 +430,10 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	observe_kind(out, "write");
 	observe_member(out, "message", message);
 	observe_member(out, "content", "");
-	put_raw(out, ",\"extras\":{");
-	put_key(out, "path", true);
-	put_text(out, d->path);
-	put_raw(out, "}");
+	json_write_raw(out, ",\"extras\":{");
+	json_write_key(out, "path", true);
+	json_write_text(out, d->path);
+	json_write_raw(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -444,13 +444,13 @@ static void put_difference(struct buffer *out, const struct observed *o,
 {
 	const uint8_t *content = o->content;
 
-	put_raw(out, ",\"prev_exist\":false");
+	json_write_raw(out, ",\"prev_exist\":false");
 	observe_member(out, "old_content", o->action->old_str);
 	observe_member(out, "new_content", o->action->new_str);
 	observe_member(out, "impl_source", "oh_aci");
-	put_key(out, "diff", false);
-	put_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
-	put_raw(out, ",\"_diff_cache\":null");
+	json_write_key(out, "diff", false);
+	json_write_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
+	json_write_raw(out, ",\"_diff_cache\":null");
 }
 
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x)
@@ -464,29 +464,29 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 					      path);
 	observe_kind(out, is_edit ? "edit" : "read");
 	observe_member(out, "message", message);
-	put_key(out, "content", false);
-	put_bytes(out, o->content, x->text_len);
-	put_raw(out, ",\"extras\":{");
-	put_key(out, "path", true);
-	put_text(out, path);
+	json_write_key(out, "content", false);
+	json_write_bytes(out, o->content, x->text_len);
+	json_write_raw(out, ",\"extras\":{");
+	json_write_key(out, "path", true);
+	json_write_text(out, path);
 	if (is_edit)
 		put_difference(out, o, x);
 	else
 		observe_member(out, "impl_source", "oh_aci");
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 	observe_end(out, o, x->cut, false);
 }
 
 /* Writes the NAME of each NAME=value. */
 static void put_names(struct buffer *out, const struct list *words)
 {
-	put_raw(out, "[");
+	json_write_raw(out, "[");
 	for (size_t i = 0; i < words->count; i++) {
 		const char *word = words->items[i];
-		put_raw(out, i ? "," : "");
-		put_bytes(out, word, strcspn(word, "="));
+		json_write_raw(out, i ? "," : "");
+		json_write_bytes(out, word, strcspn(word, "="));
 	}
-	put_raw(out, "]");
+	json_write_raw(out, "]");
 }
 
 /* Says which values are too short to be redacted; allocated. */
@@ -496,7 +496,7 @@ static char *short_text(const struct list *not_hidden)
 
 	for (size_t i = 0; i < not_hidden->count; i++) {
 		char *longer = text_format("%sThe value of %s is shorter than %d bytes, and is "
-					   "not hidden.\n", text, not_hidden->items[i], MASK_MIN);
+					   "not hidden.\n", text, not_hidden->items[i], REDACT_MIN);
 		free(text);
 		text = longer;
 	}
@@ -514,14 +514,14 @@ void observe_env(struct buffer *out, const struct observed *o, const struct list
 	observe_kind(out, "env");
 	observe_member(out, "message", message);
 	observe_member(out, "content", content);
-	put_raw(out, ",\"extras\":{");
-	put_key(out, "set", true);
+	json_write_raw(out, ",\"extras\":{");
+	json_write_key(out, "set", true);
 	put_names(out, &a->set);
-	put_key(out, "unset", false);
+	json_write_key(out, "unset", false);
 	put_names(out, &a->unset);
-	put_key(out, "secret", false);
+	json_write_key(out, "secret", false);
 	put_names(out, hidden);
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -530,40 +530,40 @@ void observe_nothing(struct buffer *out, const struct observed *o)
 	observe_kind(out, "null");
 	observe_member(out, "message", "");
 	observe_member(out, "content", "");
-	put_raw(out, ",\"extras\":{}");
+	json_write_raw(out, ",\"extras\":{}");
 	observe_end(out, o, 0, false);
 }
 
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 {
-	put_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":{"
+	json_write_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":{"
 			    : "{\"event\":\"output\",");
 	if (o->action->has_id)
-		put_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
-	put_key(out, "session", true);
-	put_text(out, o->action->session);
+		json_write_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
+	json_write_key(out, "session", true);
+	json_write_text(out, o->action->session);
 	if (o->dropped) {
-		put_format(out, ",\"dropped\":%llu", (unsigned long long)o->dropped);
+		json_write_format(out, ",\"dropped\":%llu", (unsigned long long)o->dropped);
 	} else {
-		put_raw(out, ",\"data\":");
-		put_bytes(out, o->content, o->len);
+		json_write_raw(out, ",\"data\":");
+		json_write_bytes(out, o->content, o->len);
 	}
-	put_raw(out, is_rpc ? "}}\n" : "}\n");
+	json_write_raw(out, is_rpc ? "}}\n" : "}\n");
 }
 
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc)
 {
-	put_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{" : "{");
-	put_format(out, "\"event\":\"ask\",\"ask\":%u", q->number);
+	json_write_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{" : "{");
+	json_write_format(out, "\"event\":\"ask\",\"ask\":%u", q->number);
 	if (o->action->has_id)
-		put_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+		json_write_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
 	if (q->request)
-		put_format(out, ",\"request\":%s", q->request);
+		json_write_format(out, ",\"request\":%s", q->request);
 	observe_member(out, "session", o->action->session);
 	observe_member(out, "action", q->action);
 	observe_member(out, "about", q->about);
 	observe_member(out, "risk", q->risk);
 	observe_member(out, "reason", q->reason);
-	put_raw(out, is_rpc ? "}}\n" : "}\n");
+	json_write_raw(out, is_rpc ? "}}\n" : "}\n");
 }

@@ -49,14 +49,14 @@ struct refusal {
 };
 
 /* Facts about the sandbox that the texts about a run need. */
-struct setting {
+struct sandbox_info {
 	double soft_s;
 	const char *username, *hostname; /* inside */
 	bool lints; /* the rootfs' linter checks edits */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
-		 const struct setting *s);
+		 const struct sandbox_info *s);
 void observe_read(struct buffer *out, const struct observed *o, const struct done *d);
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
 /* The editor's answer: an `edit`, or a `read` that the editor performed. */

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "actions/action.h"
+#include "actions/json_write.h"
 #include "actions/observe_git.h"
 #include "actions/observe_parts.h"
-#include "actions/put.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -170,9 +170,9 @@ static void put_extras(struct buffer *out, const struct action *a)
 {
 	const char *other = action_other_key(a);
 
-	put_raw(out, ",\"extras\":{");
-	put_key(out, "path", true);
-	put_text(out, a->path);
+	json_write_raw(out, ",\"extras\":{");
+	json_write_key(out, "path", true);
+	json_write_text(out, a->path);
 	if (other)
 		observe_member(out, other, or_null(a->other));
 	if (a->kind == ACT_GREP)
@@ -181,7 +181,7 @@ static void put_extras(struct buffer *out, const struct action *a)
 		observe_member(out, "branch", or_null(a->include));
 	if (a->kind == ACT_GIT_SETUP)
 		observe_member(out, "email", or_null(a->include));
-	put_raw(out, "}");
+	json_write_raw(out, "}");
 }
 
 static void put_done(struct buffer *out, const struct observed *o, const struct returned *x,
@@ -192,8 +192,8 @@ static void put_done(struct buffer *out, const struct observed *o, const struct 
 
 	observe_kind(out, shapes[a->kind].name);
 	observe_member(out, "message", message);
-	put_key(out, "content", false);
-	put_bytes(out, text ? (const void *)text : o->content, text ? strlen(text) : o->len);
+	json_write_key(out, "content", false);
+	json_write_bytes(out, text ? (const void *)text : o->content, text ? strlen(text) : o->len);
 	put_extras(out, a);
 	observe_end(out, o, x->cut, false);
 }
@@ -217,7 +217,7 @@ static void observe_repository(struct buffer *out, const struct observed *o,
 
 	buffer_init(&members, out->max);
 	mine.members = &members;
-	if (observe_git(o, &members, &text) && put_is_whole(&members))
+	if (observe_git(o, &members, &text) && json_write_is_whole(&members))
 		put_done(out, &mine, x, text);
 	else
 		observe_error(out, o, "", "ERROR: The output of git could not be read.");

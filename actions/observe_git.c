@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "actions/action.h"
+#include "actions/json_write.h"
 #include "actions/observe.h"
-#include "actions/put.h"
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -101,22 +101,22 @@ static bool take_key(struct state *s, const struct line *l)
 
 static void put_state(struct buffer *to, const struct state *s)
 {
-	put_raw(to, "\"git\":{");
+	json_write_raw(to, "\"git\":{");
 	for (int i = 0; i < TEXTS; i++) {
-		put_key(to, text_keys[i], i == 0);
+		json_write_key(to, text_keys[i], i == 0);
 		if (s->texts[i].at)
-			put_bytes(to, s->texts[i].at, s->texts[i].len);
+			json_write_bytes(to, s->texts[i].at, s->texts[i].len);
 		else
-			put_raw(to, "null");
+			json_write_raw(to, "null");
 	}
 	for (int i = 0; i < NUMBERS; i++) {
-		put_key(to, number_keys[i], false);
+		json_write_key(to, number_keys[i], false);
 		if (s->has[i])
-			put_format(to, "%llu", (unsigned long long)s->numbers[i]);
+			json_write_format(to, "%llu", (unsigned long long)s->numbers[i]);
 		else
-			put_raw(to, "null");
+			json_write_raw(to, "null");
 	}
-	put_raw(to, "},");
+	json_write_raw(to, "},");
 }
 
 #define TEXT(line, most) (int)((line).len < (most) ? (line).len : (most)), (line).at
@@ -170,18 +170,18 @@ static bool observe_changes(struct text t, struct buffer *members)
 {
 	struct line l;
 
-	put_raw(members, "\"changes\":[");
+	json_write_raw(members, "\"changes\":[");
 	for (bool is_first = true; next_line(&t, &l) && l.at[0] != '[';
 	     is_first = false) {
 		if (l.len < 3 || !memchr("MADU", l.at[0], 4) || l.at[1] != ' ')
 			return false;
-		put_format(members, "%s{\"status\":\"%c\",", is_first ? "" : ",",
+		json_write_format(members, "%s{\"status\":\"%c\",", is_first ? "" : ",",
 			   l.at[0]);
-		put_key(members, "path", true);
-		put_bytes(members, l.at + 2, l.len - 2);
-		put_raw(members, "}");
+		json_write_key(members, "path", true);
+		json_write_bytes(members, l.at + 2, l.len - 2);
+		json_write_raw(members, "}");
 	}
-	put_raw(members, "],");
+	json_write_raw(members, "],");
 	return true;
 }
 
@@ -206,11 +206,11 @@ static bool take_side(struct text *t, const struct line *number, struct line *re
 static void put_side(struct buffer *to, const char *key, const struct line *side,
 		     bool is_first)
 {
-	put_key(to, key, is_first);
+	json_write_key(to, key, is_first);
 	if (side->at)
-		put_bytes(to, side->at, side->len);
+		json_write_bytes(to, side->at, side->len);
 	else
-		put_raw(to, "null");
+		json_write_raw(to, "null");
 }
 
 static bool observe_diff(struct text t, struct buffer *members, char **ret_content)
@@ -221,10 +221,10 @@ static bool observe_diff(struct text t, struct buffer *members, char **ret_conte
 	    !take_side(&t, &one, &original) || !take_side(&t, &other, &modified) ||
 	    t.left > 0)
 		return false;
-	put_raw(members, "\"diff\":{");
+	json_write_raw(members, "\"diff\":{");
 	put_side(members, "modified", &modified, true);
 	put_side(members, "original", &original, false);
-	put_raw(members, "},");
+	json_write_raw(members, "},");
 	bool is_same = original.at && modified.at && original.len == modified.len &&
 		       !memcmp(original.at, modified.at, original.len);
 	*ret_content = text_copy(!original.at	? "The file is new."
@@ -243,20 +243,20 @@ static bool observe_agents(struct text t, struct buffer *members, char **ret_con
 	struct list paths = { 0 };
 	bool is_whole = true;
 
-	put_raw(members, "\"microagents\":[");
+	json_write_raw(members, "\"microagents\":[");
 	while (is_whole && next_line(&t, &head)) {
 		is_whole = split(&head, &number, &path) && path.len > 0 &&
 			   take_side(&t, &number, &content);
 		if (!is_whole)
 			break;
-		put_raw(members, paths.count ? ",{" : "{");
-		put_key(members, "path", true);
-		put_bytes(members, path.at, path.len);
+		json_write_raw(members, paths.count ? ",{" : "{");
+		json_write_key(members, "path", true);
+		json_write_bytes(members, path.at, path.len);
 		put_side(members, "content", &content, false);
-		put_raw(members, "}");
+		json_write_raw(members, "}");
 		list_addf(&paths, "%.*s", (int)path.len, path.at);
 	}
-	put_raw(members, "],");
+	json_write_raw(members, "],");
 	*ret_content = paths.count ? list_join(&paths, 0, "\n") : text_copy("");
 	list_done(&paths);
 	return is_whole;

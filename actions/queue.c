@@ -30,7 +30,7 @@ void queue_done(struct queue *q)
 			next = t->next;
 			task_free(t);
 		}
-		mask_stream_done(&s->shown);
+		redact_stream_done(&s->shown);
 		free(s->name);
 	}
 	*q = (struct queue){ 0 };
@@ -105,7 +105,7 @@ bool queue_has_place(const struct queue *q)
 
 void queue_leave(struct queue *q, struct session *s)
 {
-	mask_stream_done(&s->shown);
+	redact_stream_done(&s->shown);
 	*s = (struct session){ 0 };
 	while (q->session_count > 1 && !q->sessions[q->session_count - 1].id)
 		q->session_count--;

@@ -15,8 +15,8 @@
 
 #include "actions/action.h"
 #include "base/buffer.h"
-#include "base/mask.h"
-#include "sandbox/monitor/refusals.h"
+#include "base/redact.h"
+#include "sandbox/monitor/denials.h"
 
 #define QUEUE_SESSIONS 64
 /* At most this many of them are for one action each. */
@@ -28,11 +28,11 @@
 /* Kinds of refused system calls that are told with an action. */
 #define TASK_REFUSED 8
 
-struct desk_client;
+struct dispatcher_client;
 struct session;
 
 struct asker {
-	struct desk_client *client; /* borrowed; NULL: the client has gone */
+	struct dispatcher_client *client; /* borrowed; NULL: the client has gone */
 	char *id; /* owned: id of its request (docs/control.md); NULL: none */
 	uint64_t dropped; /* bytes of output events that the client was not sent */
 };
@@ -46,7 +46,7 @@ struct task {
 	bool is_one; /* a run that was checked to be a single command */
 	bool is_allowed; /* by the rules, or by a client's answer */
 	uint32_t ask;	 /* number of the question about it; 0: none */
-	struct desk_client *asked; /* borrowed; the client with an open question; NULL:
+	struct dispatcher_client *asked; /* borrowed; the client with an open question; NULL:
 				    * none */
 	const char *rule;  /* the rule that decided; borrowed; NULL: none */
 	uint64_t record;   /* number in the audit log; 0: not on record */
@@ -75,7 +75,7 @@ struct session {
 	bool is_open, is_opening;
 	bool has_no_shell; /* opening failed; only a command tries again */
 	int64_t deadline_ms; /* while it is opening */
-	struct mask_stream shown; /* owned; redaction state of streamed output */
+	struct redact_stream shown; /* owned; redaction state of streamed output */
 	struct task *first, *last; /* owned */
 };
 

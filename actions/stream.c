@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "actions/action.h"
-#include "actions/desk.h"
+#include "actions/dispatcher.h"
+#include "actions/fd_writer.h"
 #include "actions/lines.h"
-#include "actions/outlet.h"
-#include "actions/setting.h"
+#include "actions/sandbox_info.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -20,25 +20,25 @@
 #include "policy/policy.h"
 #include "policy/rules.h"
 #include "protocol/message.h"
-#include "sandbox/launch/guest.h"
+#include "sandbox/launch/instance.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
 /* How long to wait for a client to read the last observations. */
 #define GOODBYE_MS 10000
 
-enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + GUEST_POLLS, WATCH_OUT, WATCH_SIGNALS,
+enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + INSTANCE_POLLS, WATCH_OUT, WATCH_SIGNALS,
 	     WATCH_COUNT };
 
 struct server {
 	const struct stream *stream;
 	struct stream_end *end;
-	struct guest guest;
-	struct desk desk;
-	struct desk_client client;
+	struct instance instance;
+	struct dispatcher dispatcher;
+	struct dispatcher_client client;
 	struct exec shell;
 	struct lines lines;
-	struct outlet outlet;
+	struct fd_writer outlet;
 	bool is_over;
 	bool is_signaled; /* this process was sent a signal that ends it */
 	int64_t now_ms;	     /* time of this step of the loop */
@@ -46,14 +46,14 @@ struct server {
 	int64_t away_ms; /* when this process last did not read from the executor */
 };
 
-/* Called before and after poll(2), at each line, and when the desk begins
+/* Called before and after poll(2), at each line, and when the dispatcher begins
  * something. */
 static void look_at_clock(void *who)
 {
 	struct server *s = who;
 
-	s->desk.now_us = clock_us();
-	s->now_ms = desk_now(&s->desk);
+	s->dispatcher.now_us = clock_us();
+	s->now_ms = dispatcher_now(&s->dispatcher);
 }
 
 static void end(struct server *s, int code, const struct err *e)
@@ -61,7 +61,7 @@ static void end(struct server *s, int code, const struct err *e)
 	if (s->is_over)
 		return;
 	s->is_over = true;
-	guest_end(&s->guest);
+	instance_end(&s->instance);
 	s->end->exit_code = code;
 	if (e)
 		s->end->error = *e;
@@ -69,7 +69,7 @@ static void end(struct server *s, int code, const struct err *e)
 
 /* --- input and output ------------------------------------------------------ */
 
-/* Hands whole lines to the desk, as long as the client reads the answers.
+/* Hands whole lines to the dispatcher, as long as the client reads the answers.
  * True: there was one. */
 static bool take_lines(struct server *s)
 {
@@ -78,19 +78,19 @@ static bool take_lines(struct server *s)
 	size_t len;
 	bool has_some = false;
 
-	while (!desk_is_behind(&s->client) && !desk_is_full(&s->desk) &&
+	while (!dispatcher_is_behind(&s->client) && !dispatcher_is_full(&s->dispatcher) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
 		look_at_clock(s); /* the last line may have waited for the audit log */
 		if (kind == LINE_TOO_LONG)
-			desk_long_line(&s->desk, &s->client);
+			dispatcher_long_line(&s->dispatcher, &s->client);
 		else if (len > 0)
-			desk_line(&s->desk, &s->client, line, len);
+			dispatcher_line(&s->dispatcher, &s->client, line, len);
 		lines_took(&s->lines);
 		has_some = true;
 	}
 	s->client.confirms &= !lines_is_over(&s->lines);
 	if (lines_is_over(&s->lines))
-		has_some |= desk_unask(&s->desk, &s->client);
+		has_some |= dispatcher_unask(&s->dispatcher, &s->client);
 	return has_some;
 }
 
@@ -106,9 +106,9 @@ static void flush(struct server *s, bool is_ready)
 {
 	struct err e;
 
-	if (outlet_flush(&s->outlet, is_ready, &e) < 0)
+	if (fd_writer_flush(&s->outlet, is_ready, &e) < 0)
 		return end(s, EXIT_HUTCH, &e);
-	desk_deliver(&s->client);
+	dispatcher_deliver(&s->client);
 }
 
 /* --- the loop ------------------------------------------------------------- */
@@ -117,14 +117,14 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct server *s = who;
 
-	return desk_frame(&s->desk, f, e);
+	return dispatcher_frame(&s->dispatcher, f, e);
 }
 
 static void on_refused(void *who, const struct refused_call *c, pid_t session)
 {
 	struct server *s = who;
 
-	desk_refused(&s->desk, c, session, true);
+	dispatcher_refused(&s->dispatcher, c, session, true);
 	if (refused_call_is_news(c))
 		audit_refused_call(&s->stream->launch->audit, c);
 }
@@ -133,13 +133,13 @@ static bool is_behind(void *who)
 {
 	const struct server *s = who;
 
-	return desk_is_behind(&s->client);
+	return dispatcher_is_behind(&s->client);
 }
 
 static void look_at_guest(struct server *s)
 {
-	if (guest_is_over(&s->guest))
-		end(s, EXIT_HUTCH, &s->guest.error);
+	if (instance_is_over(&s->instance))
+		end(s, EXIT_HUTCH, &s->instance.error);
 }
 
 static void on_signals(struct server *s)
@@ -157,10 +157,10 @@ static void on_signals(struct server *s)
 
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
-	bool has_room = !desk_is_behind(&s->client) && !desk_is_full(&s->desk);
+	bool has_room = !dispatcher_is_behind(&s->client) && !dispatcher_is_full(&s->dispatcher);
 	bool reads = !s->lines.is_at_eof && has_room;
 
-	guest_watch(&s->guest, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_GUEST);
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
 	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
 					.events = POLLOUT };
@@ -172,13 +172,13 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
  * afterwards the executor has a grace for answers that it could not send. */
 static int64_t answer_due(const struct server *s)
 {
-	return desk_deadline_of(&s->desk, &s->client, s->away_ms);
+	return dispatcher_deadline_of(&s->dispatcher, &s->client, s->away_ms);
 }
 
 static int64_t due(const struct server *s)
 {
 	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)),
-			    clock_sooner(desk_due(&s->desk), guest_due(&s->guest)));
+			    clock_sooner(dispatcher_due(&s->dispatcher), instance_due(&s->instance)));
 }
 
 /* `now` is when poll(2) returned.  A frame that came after that is not read
@@ -187,12 +187,12 @@ static void on_deadline(struct server *s, int64_t now)
 {
 	struct err e;
 
-	guest_expire(&s->guest, now);
-	if (desk_is_behind(&s->client))
+	instance_expire(&s->instance, now);
+	if (dispatcher_is_behind(&s->client))
 		s->away_ms = s->now_ms;
 	if (clock_is_due(answer_due(s), now)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
-		guest_broke_protocol(&s->guest, &e);
+		instance_broke_protocol(&s->instance, &e);
 	}
 	look_at_guest(s);
 	if (!clock_is_due(s->deadline_ms, now))
@@ -203,7 +203,7 @@ static void on_deadline(struct server *s, int64_t now)
 
 static bool is_done(const struct server *s)
 {
-	return lines_is_over(&s->lines) && desk_is_idle(&s->client) &&
+	return lines_is_over(&s->lines) && dispatcher_is_idle(&s->client) &&
 	       buffer_len(&s->outlet.out) == 0;
 }
 
@@ -211,9 +211,9 @@ static bool is_done(const struct server *s)
  * flushed. */
 static void send_requests(struct server *s)
 {
-	while (!guest_is_over(&s->guest) && desk_start(&s->desk))
-		guest_flush(&s->guest);
-	guest_flush(&s->guest);
+	while (!instance_is_over(&s->instance) && dispatcher_start(&s->dispatcher))
+		instance_flush(&s->instance);
+	instance_flush(&s->instance);
 }
 
 /* Does everything that can be done now.  Flushed output makes room for more
@@ -224,7 +224,7 @@ static void work(struct server *s)
 	bool has_more = true;
 
 	while (has_more && !s->is_over) {
-		has_more = guest_take(&s->guest);
+		has_more = instance_take(&s->instance);
 		has_more = take_lines(s) || has_more;
 		send_requests(s);
 		look_at_guest(s);
@@ -248,12 +248,12 @@ static void turn(struct server *s)
 	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
+	instance_serve(&s->instance, w + WATCH_GUEST, s->now_ms);
 	if (w[WATCH_IN].revents)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
-	desk_expire(&s->desk, now);
+	dispatcher_expire(&s->dispatcher, now);
 	work(s);
 	look_at_guest(s);
 	if (!s->is_over)
@@ -267,9 +267,9 @@ static void say_goodbye(struct server *s)
 	look_at_clock(s);
 	const int64_t until = s->now_ms + GOODBYE_MS;
 
-	desk_end(&s->desk, s->end->error.kind != ERR_NONE ? s->end->error.text
+	dispatcher_end(&s->dispatcher, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
-	while (buffer_len(&s->outlet.out) > 0 || !desk_is_idle(&s->client)) {
+	while (buffer_len(&s->outlet.out) > 0 || !dispatcher_is_idle(&s->client)) {
 		struct pollfd w[] = {
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
@@ -292,38 +292,38 @@ static void server_init(struct server *s)
 {
 	const struct launch *l = s->stream->launch;
 
-	s->guest = (struct guest){ .sandbox = &s->stream->launch->sandbox, .who = s,
+	s->instance = (struct instance){ .sandbox = &s->stream->launch->sandbox, .who = s,
 				   .take = take_frame, .is_full = is_behind,
 				   .ports = &s->stream->launch->ports,
 				   .sentry = &s->stream->launch->sentry,
 				   .refused = on_refused };
 	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
-		s->guest.watched_memory = l->policy->limits.memory;
-	desk_init(&s->desk);
-	s->desk.look_at_clock = look_at_clock;
-	s->desk.who = s;
+		s->instance.watched_memory = l->policy->limits.memory;
+	dispatcher_init(&s->dispatcher);
+	s->dispatcher.look_at_clock = look_at_clock;
+	s->dispatcher.who = s;
 	look_at_clock(s);
-	guest_init(&s->guest, s->now_ms);
+	instance_init(&s->instance, s->now_ms);
 	lines_init(&s->lines, ACTION_LINE_MAX);
-	outlet_init(&s->outlet, s->stream->out, DESK_OUT_MAX);
-	s->desk.wire = &s->guest.channel.out;
-	s->desk.shell = &s->shell;
-	s->client = (struct desk_client){ .out = &s->outlet.out, .name = "",
+	fd_writer_init(&s->outlet, s->stream->out, DISPATCHER_OUT_MAX);
+	s->dispatcher.wire = &s->instance.channel.out;
+	s->dispatcher.shell = &s->shell;
+	s->client = (struct dispatcher_client){ .out = &s->outlet.out, .name = "",
 					  .streams = s->stream->streams,
 					  .confirms = s->stream->confirms };
-	s->desk.setting = setting_of(l);
-	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
-	s->desk.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* as policy_check() */
-	s->desk.audit = &s->stream->launch->audit;
-	s->desk.audit->mask = &s->desk.mask;
+	s->dispatcher.setting = sandbox_info_of(l);
+	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	s->dispatcher.rules = rules_new(&l->policy->rules);
+	(void)environment_mask(l->policy, &s->dispatcher.mask, NULL); /* as policy_check() */
+	s->dispatcher.audit = &s->stream->launch->audit;
+	s->dispatcher.audit->mask = &s->dispatcher.mask;
 	if (l->policy->timeout_ms)
 		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)
 		return;
-	s->desk.cgroup = &l->cgroup;
-	s->desk.memory_limit = l->policy->limits.memory;
+	s->dispatcher.cgroup = &l->cgroup;
+	s->dispatcher.memory_limit = l->policy->limits.memory;
 }
 
 /* Sent before any request: commands enter the cgroup, the executor stays
@@ -333,7 +333,7 @@ static void send_cgroup(struct server *s)
 	int procs = s->stream->launch->cgroup.procs;
 	struct err e;
 
-	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, &e) < 0)
+	if (procs >= 0 && channel_send_cgroup(&s->instance.channel, procs, &e) < 0)
 		end(s, EXIT_HUTCH, &e);
 }
 
@@ -345,17 +345,17 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 	*ret = (struct stream_end){ 0 };
 	server_init(&s);
 	list_add(&argv, "/bin/bash");
-	s.shell = setting_shell(stream->launch, &argv);
+	s.shell = sandbox_info_shell(stream->launch, &argv);
 	send_cgroup(&s);
 	while (!s.is_over && !is_done(&s))
 		turn(&s);
 	if (s.is_over)
 		say_goodbye(&s);
-	guest_done(&s.guest);
-	desk_leave(&s.desk, &s.client);
+	instance_done(&s.instance);
+	dispatcher_leave(&s.dispatcher, &s.client);
 	stream->launch->audit.mask = &stream->launch->audit.own;
-	desk_done(&s.desk);
+	dispatcher_done(&s.dispatcher);
 	lines_done(&s.lines);
-	outlet_done(&s.outlet);
+	fd_writer_done(&s.outlet);
 	list_done(&argv);
 }

@@ -1,7 +1,7 @@
 /* stream -- reads action lines, writes observations, and serves the sandbox
  * between them.
  *
- * One process, one poll(2), no thread.  No line is read while the desk is full
+ * One process, one poll(2), no thread.  No line is read while the dispatcher is full
  * or the client leaves observations unread; in the latter case nothing is read
  * from the executor either.  So a client that does not read stops the commands
  * that print, and no process needs more and more memory. */

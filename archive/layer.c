@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#include "archive/place.h"
+#include "archive/entry_path.h"
 #include "archive/tar.h"
 #include "base/err.h"
 
@@ -34,7 +34,7 @@ static enum layer_kind kind_of_folder(const char *path)
 {
 	char part[NAME_MAX + 1];
 
-	while (place_next(&path, part)) {
+	while (entry_path_next(&path, part)) {
 		if (begins(part, META))
 			return LAYER_NOTHING;
 		if (begins(part, MARK))
@@ -50,21 +50,21 @@ static int no_whiteout(const char *path, const char *why, struct err *e)
 
 /* Strips the prefix ".wh." from the last part of the place: the rest names what the
  * whiteout deletes. */
-static int read_whiteout(struct place *p, enum layer_kind *ret, struct err *e)
+static int read_whiteout(struct entry_path *p, enum layer_kind *ret, struct err *e)
 {
 	char *name = p->name;
 
-	if (!place_is_name(name + MARK_LEN))
-		return no_whiteout(place_whole(p), "something without a name", e);
+	if (!entry_path_is_name(name + MARK_LEN))
+		return no_whiteout(entry_path_whole(p), "something without a name", e);
 	memmove(name, name + MARK_LEN, strlen(name + MARK_LEN) + 1);
 	*ret = LAYER_WHITEOUT;
 	return 0;
 }
 
-int layer_read(struct place *p, enum layer_kind *ret, struct err *e)
+int layer_read(struct entry_path *p, enum layer_kind *ret, struct err *e)
 {
-	enum layer_kind folder = kind_of_folder(place_folder(p));
-	const char *name = p->name, *path = place_whole(p);
+	enum layer_kind folder = kind_of_folder(entry_path_folder(p));
+	const char *name = p->name, *path = entry_path_whole(p);
 
 	if (folder == LAYER_WHITEOUT)
 		return err_set(e, ERR_PROTOCOL,

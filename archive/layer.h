@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct err;
-struct place;
+struct entry_path;
 struct tar_entry;
 struct tar_pax;
 
@@ -30,7 +30,7 @@ enum layer_kind {
 /* Says what an entry at the place `p` means in a layer.  For a whiteout, `p` then
  * names what the whiteout deletes.  ERR_PROTOCOL: the whiteout deletes "." or "..",
  * has no name behind its mark, or is a folder that has something in it. */
-int layer_read(struct place *p, enum layer_kind *ret, struct err *e);
+int layer_read(struct entry_path *p, enum layer_kind *ret, struct err *e);
 
 /* The mode that an entry's file or folder gets: without setuid and setgid, and
  * without the sticky bit unless it is a folder. */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/dir_names.h"
+#include "archive/dir_stack.h"
 #include "archive/pack_output.h"
-#include "archive/roll.h"
-#include "archive/trail.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -92,17 +92,17 @@ static int add_one(struct pack *p, const struct pack_item *i, const struct stat 
  * deep. */
 struct walk {
 	struct pack *pack;
-	struct trail trail;
-	struct roll *names; /* owned; one roll for each step of the trail */
+	struct dir_stack trail;
+	struct dir_names *names; /* owned; one roll for each step of the trail */
 	size_t room;
 };
 
 static void walk_done(struct walk *w)
 {
 	for (size_t i = 0; w->trail.steps && w->names && i <= w->trail.depth; i++)
-		roll_done(&w->names[i]);
+		dir_names_done(&w->names[i]);
 	free(w->names);
-	trail_done(&w->trail);
+	dir_stack_done(&w->trail);
 }
 
 /* Starts reading the folder where the trail is now. */
@@ -114,13 +114,13 @@ static void begin_folder(struct walk *w)
 		w->room = 2 * (depth + 8);
 		w->names = mem_resize(w->names, w->room, sizeof(*w->names));
 	}
-	if (roll_read(trail_here(&w->trail), SIZE_MAX, &w->names[depth]) < 0)
-		pack_tell(w->pack, trail_path(&w->trail), err_words(errno));
+	if (dir_names_read(dir_stack_here(&w->trail), SIZE_MAX, &w->names[depth]) < 0)
+		pack_tell(w->pack, dir_stack_path(&w->trail), err_words(errno));
 }
 
 static int put_folder(struct walk *w, struct err *e)
 {
-	const struct pack_item i = { .as = trail_path(&w->trail) };
+	const struct pack_item i = { .as = dir_stack_path(&w->trail) };
 
 	pack_header(w->pack, TAR_FOLDER, &i, &w->trail.steps[w->trail.depth].st, NULL);
 	return pack_flush_much(w->pack, e);
@@ -128,15 +128,15 @@ static int put_folder(struct walk *w, struct err *e)
 
 static int end_folder(struct walk *w, struct err *e)
 {
-	roll_done(&w->names[w->trail.depth]);
-	return w->trail.depth > 0 ? trail_up(&w->trail, e) : 0;
+	dir_names_done(&w->names[w->trail.depth]);
+	return w->trail.depth > 0 ? dir_stack_up(&w->trail, e) : 0;
 }
 
 /* A tree that is too deep is an error, not a left-out folder: everything below the
  * limit would be missing from the tar. */
 static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
 {
-	if (trail_down(&w->trail, i->name, e) < 0) {
+	if (dir_stack_down(&w->trail, i->name, e) < 0) {
 		bool is_too_deep = e->kind == ERR_LIMIT && !e->sys;
 		return is_too_deep ? -1 : pack_leave_out(w->pack, i, e);
 	}
@@ -150,9 +150,9 @@ static int add_named(struct walk *w, const char *name, struct err *e)
 {
 	struct stat st;
 	const struct pack_item i = {
-		.at = trail_here(&w->trail),
+		.at = dir_stack_here(&w->trail),
 		.name = name,
-		.as = trail_name(&w->trail, name),
+		.as = dir_stack_name(&w->trail, name),
 	};
 
 	if (fstatat(i.at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -165,7 +165,7 @@ static int walk_on(struct walk *w, struct err *e)
 {
 	begin_folder(w);
 	for (;;) {
-		const char *name = roll_next(&w->names[w->trail.depth]);
+		const char *name = dir_names_next(&w->names[w->trail.depth]);
 		bool is_last = !name && w->trail.depth == 0;
 		int result = name ? add_named(w, name, e) : end_folder(w, e);
 		if (result < 0 || is_last)
@@ -178,7 +178,7 @@ static int walk(struct pack *p, int folder, const char *as, struct err *e)
 	struct walk w = { .pack = p };
 	bool is_content = !strcmp(as, ".");
 
-	int result = trail_start(&w.trail, folder, is_content ? "" : as, e);
+	int result = dir_stack_start(&w.trail, folder, is_content ? "" : as, e);
 	if (result == 0 && !is_content)
 		result = put_folder(&w, e);
 	if (result == 0)

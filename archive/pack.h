@@ -13,7 +13,7 @@
  * A hostile process may change the tree while it is read: each folder is opened below
  * the one before and through no link, and the way back up leads to the folder that
  * was entered or is an error.  Only regular files are opened.  A tree deeper than
- * TRAIL_DEPTH_MAX is an error; mounts below are entered.
+ * DIR_STACK_DEPTH_MAX is an error; mounts below are entered.
  *
  * Below the given names, devices, FIFOs, sockets, unreadable files and files that
  * have gone are left out and reported to `on_left_out`.  A file that became shorter

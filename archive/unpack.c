@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "archive/content.h"
+#include "archive/dir_stack.h"
 #include "archive/entries.h"
+#include "archive/entry_path.h"
 #include "archive/inodes.h"
 #include "archive/layer.h"
-#include "archive/place.h"
-#include "archive/site.h"
-#include "archive/trail.h"
+#include "archive/unpack_dirs.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/own.h"
@@ -22,16 +22,16 @@
 struct work {
 	struct unpack *u;
 	struct entries tar;
-	struct site site;
-	struct trail look; /* the way to the targets of hard links */
-	struct place place, target;
+	struct unpack_dirs site;
+	struct dir_stack look; /* the way to the targets of hard links */
+	struct entry_path place, target;
 };
 
 static int start_look(struct work *w, struct err *e)
 {
 	int root = fcntl(w->u->root, F_DUPFD_CLOEXEC, 0);
 
-	return root < 0 ? err_sys(e, "open the folder") : trail_start(&w->look, root, "", e);
+	return root < 0 ? err_sys(e, "open the folder") : dir_stack_start(&w->look, root, "", e);
 }
 
 static struct looks looks_of(const struct work *w)
@@ -51,8 +51,8 @@ static struct looks looks_of(const struct work *w)
 
 static int give_folder(struct work *w, struct err *e)
 {
-	return w->u->layer ? layer_give(site_here(&w->site), &w->tar.now, &w->tar.pax,
-					site_is_new(&w->site), &w->u->left_out, e) :
+	return w->u->layer ? layer_give(unpack_dirs_here(&w->site), &w->tar.now, &w->tar.pax,
+					unpack_dirs_is_new(&w->site), &w->u->left_out, e) :
 			     0;
 }
 
@@ -63,10 +63,10 @@ static int make_folder(struct work *w, struct err *e)
 
 	if (!*w->place.path && !w->u->layer) /* the root was not made by this tar */
 		return 0;
-	if (site_check_count(&w->site, e) < 0 || site_go(&w->site, w->place.path, e) < 0 ||
+	if (unpack_dirs_check_count(&w->site, e) < 0 || unpack_dirs_go(&w->site, w->place.path, e) < 0 ||
 	    give_folder(w, e) < 0)
 		return -1;
-	site_folder(&w->site, &looks);
+	unpack_dirs_folder(&w->site, &looks);
 	if (w->u->entries == before)
 		w->u->entries++; /* the folder was there already */
 	return 0;
@@ -79,38 +79,38 @@ static int reach_place(struct work *w, struct err *e)
 {
 	if (!*w->place.path)
 		return err_set(e, ERR_PROTOCOL, "the tar has something without a name");
-	if (site_go(&w->site, place_folder(&w->place), e) < 0)
+	if (unpack_dirs_go(&w->site, entry_path_folder(&w->place), e) < 0)
 		return -1;
-	return site_check_count(&w->site, e);
+	return unpack_dirs_check_count(&w->site, e);
 }
 
 /* Removes a folder of the layer.  The way to the targets of hard links may lead
  * through it, so that way starts anew. */
 static int clear_folder(struct work *w, struct err *e)
 {
-	w->u->layer->remove(site_here(&w->site), w->place.name);
-	site_forget(&w->site, place_whole(&w->place));
-	trail_done(&w->look);
+	w->u->layer->remove(unpack_dirs_here(&w->site), w->place.name);
+	unpack_dirs_forget(&w->site, entry_path_whole(&w->place));
+	dir_stack_done(&w->look);
 	return start_look(w, e);
 }
 
 /* Removes the file or link at the entry's place; a folder only in a layer. */
 static int clear_place(struct work *w, struct err *e)
 {
-	int here = site_here(&w->site);
+	int here = unpack_dirs_here(&w->site);
 	struct stat st;
 
 	if (fstatat(here, w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "%.300s", place_whole(&w->place));
+		return errno == ENOENT ? 0 : err_sys(e, "%.300s", entry_path_whole(&w->place));
 	if (S_ISDIR(st.st_mode) && w->u->layer)
 		return clear_folder(w, e);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_EXISTS,
 			       "%.300s is a folder, and the tar has something else of "
 			       "that name",
-			       place_whole(&w->place));
+			       entry_path_whole(&w->place));
 	if (unlinkat(here, w->place.name, 0) < 0)
-		return err_sys(e, "replace %.300s", place_whole(&w->place));
+		return err_sys(e, "replace %.300s", entry_path_whole(&w->place));
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int create(const struct work *w)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return resolve_open(site_here(&w->site), w->place.name, &how);
+	return resolve_open(unpack_dirs_here(&w->site), w->place.name, &how);
 }
 
 /* Tries without unlinking first, since mostly no file is at the place. */
@@ -159,7 +159,7 @@ static int create_anew(struct work *w, struct err *e)
 			return -1;
 		fd = create(w);
 	}
-	return fd < 0 ? err_sys(e, "make %.300s", place_whole(&w->place)) : fd;
+	return fd < 0 ? err_sys(e, "make %.300s", entry_path_whole(&w->place)) : fd;
 }
 
 /* In a layer nothing is recorded: every file there was made by the layer. */
@@ -175,11 +175,11 @@ static int finish_file(struct work *w, int fd, struct err *e)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_sys(e, "stat %.300s", place_whole(&w->place));
+		return err_sys(e, "stat %.300s", entry_path_whole(&w->place));
 	if (w->u->layer && layer_give(fd, &w->tar.now, &w->tar.pax, true, &w->u->left_out,
 				      e) < 0)
 		return -1;
-	if (looks_give(&looks, fd, &st, place_whole(&w->place), e) < 0)
+	if (looks_give(&looks, fd, &st, entry_path_whole(&w->place), e) < 0)
 		return -1;
 	note_made(w, &st);
 	w->u->entries++;
@@ -194,23 +194,23 @@ static int make_file(struct work *w, struct err *e)
 	AUTO_CLOSE int fd = create_anew(w, e);
 	if (fd < 0)
 		return -1;
-	if (content_write(&w->tar, fd, place_whole(&w->place), e) == 0 &&
+	if (content_write(&w->tar, fd, entry_path_whole(&w->place), e) == 0 &&
 	    finish_file(w, fd, e) == 0)
 		return 0;
 	/* A file that is only partly written must not be taken for the whole. */
-	(void)unlinkat(site_here(&w->site), w->place.name, 0);
+	(void)unlinkat(unpack_dirs_here(&w->site), w->place.name, 0);
 	return -1;
 }
 
 /* --- links ------------------------------------------------------------------- */
 
-static void tell_link(struct work *w)
+static void changes_stream_link(struct work *w)
 {
 	const char *to = w->tar.now.link;
 
 	/* With `rename`, only the folder that takes the place of the first part is
 	 * unpacked, so a link out of that folder leads out. */
-	if (!place_leads_out(&w->place, to, w->u->rename ? 1 : 0))
+	if (!entry_path_leads_out(&w->place, to, w->u->rename ? 1 : 0))
 		return;
 	w->u->links_out++;
 	if (w->u->on_link_out)
@@ -221,8 +221,8 @@ static int finish_link(struct work *w, struct err *e)
 {
 	const struct looks l = looks_of(w);
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, l.mtime };
-	const char *name = w->place.name, *path = place_whole(&w->place);
-	int here = site_here(&w->site);
+	const char *name = w->place.name, *path = entry_path_whole(&w->place);
+	int here = unpack_dirs_here(&w->site);
 	struct stat st;
 
 	if (l.has_ids && fchownat(here, name, l.uid, l.gid, AT_SYMLINK_NOFOLLOW) < 0)
@@ -239,11 +239,11 @@ static int make_link(struct work *w, struct err *e)
 {
 	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
 		return -1;
-	if (symlinkat(w->tar.now.link, site_here(&w->site), w->place.name) < 0)
-		return err_sys(e, "make the link %.300s", place_whole(&w->place));
+	if (symlinkat(w->tar.now.link, unpack_dirs_here(&w->site), w->place.name) < 0)
+		return err_sys(e, "make the link %.300s", entry_path_whole(&w->place));
 	if (finish_link(w, e) < 0)
 		return -1;
-	tell_link(w);
+	changes_stream_link(w);
 	return 0;
 }
 
@@ -260,15 +260,15 @@ static int not_made(struct work *w, struct err *e)
 /* No folder is made on the way to a target. */
 static int look_at(struct work *w, const char *folder)
 {
-	size_t common = trail_common(&w->look, folder);
+	size_t common = dir_stack_common(&w->look, folder);
 	char name[NAME_MAX + 1];
 
 	while (w->look.depth > common)
-		if (trail_up(&w->look, NULL) < 0)
+		if (dir_stack_up(&w->look, NULL) < 0)
 			return -1;
-	folder = trail_rest(&w->look, folder);
-	while (place_next(&folder, name))
-		if (trail_down(&w->look, name, NULL) < 0)
+	folder = dir_stack_rest(&w->look, folder);
+	while (entry_path_next(&folder, name))
+		if (dir_stack_down(&w->look, name, NULL) < 0)
 			return -1;
 	return 0;
 }
@@ -280,12 +280,12 @@ static bool is_made(const struct work *w, const struct stat *st)
 
 static int find_target(struct work *w, struct stat *ret, struct err *e)
 {
-	struct place *target = &w->target;
+	struct entry_path *target = &w->target;
 
-	if (place_read(target, w->tar.now.link, w->u->rename, e) < 0)
+	if (entry_path_read(target, w->tar.now.link, w->u->rename, e) < 0)
 		return -1;
-	if (!*target->path || look_at(w, place_folder(target)) < 0 ||
-	    fstatat(trail_here(&w->look), target->name, ret, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (!*target->path || look_at(w, entry_path_folder(target)) < 0 ||
+	    fstatat(dir_stack_here(&w->look), target->name, ret, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    S_ISDIR(ret->st_mode) || S_ISCHR(ret->st_mode) || !is_made(w, ret))
 		return not_made(w, e);
 	return 0;
@@ -297,17 +297,17 @@ static bool has_file(const struct work *w, const struct stat *file)
 	const char *name = w->place.name;
 	struct stat st;
 
-	return fstatat(site_here(&w->site), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(unpack_dirs_here(&w->site), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
 /* Adds the new name, which must be one of the file that was checked. */
 static int add_name(struct work *w, const struct stat *target, struct err *e)
 {
-	int here = site_here(&w->site);
+	int here = unpack_dirs_here(&w->site);
 
-	if (linkat(trail_here(&w->look), w->target.name, here, w->place.name, 0) < 0)
-		return err_sys(e, "make the hard link %.300s", place_whole(&w->place));
+	if (linkat(dir_stack_here(&w->look), w->target.name, here, w->place.name, 0) < 0)
+		return err_sys(e, "make the hard link %.300s", entry_path_whole(&w->place));
 	if (has_file(w, target))
 		return 0;
 	(void)unlinkat(here, w->place.name, 0);
@@ -337,8 +337,8 @@ static int make_fifo(struct work *w, struct err *e)
 		return -1;
 	/* The FIFO keeps the mode that umask(2) leaves: setting it would need a
 	 * descriptor, and opening a FIFO to write blocks. */
-	if (mknodat(site_here(&w->site), w->place.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
-		return err_sys(e, "make the FIFO %.300s", place_whole(&w->place));
+	if (mknodat(unpack_dirs_here(&w->site), w->place.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
+		return err_sys(e, "make the FIFO %.300s", entry_path_whole(&w->place));
 	return finish_link(w, e);
 }
 
@@ -351,26 +351,26 @@ static int make_whiteout(struct work *w, struct err *e)
 	if (reach_place(w, e) < 0)
 		return -1;
 	w->u->entries++;
-	if (fstatat(site_here(&w->site), w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return layer_hide(site_here(&w->site), w->place.name,
-				  place_whole(&w->place), e);
+	if (fstatat(unpack_dirs_here(&w->site), w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return layer_hide(unpack_dirs_here(&w->site), w->place.name,
+				  entry_path_whole(&w->place), e);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (site_go(&w->site, place_whole(&w->place), e) < 0)
+	if (unpack_dirs_go(&w->site, entry_path_whole(&w->place), e) < 0)
 		return -1;
-	return layer_make_opaque(site_here(&w->site), place_whole(&w->place), e);
+	return layer_make_opaque(unpack_dirs_here(&w->site), entry_path_whole(&w->place), e);
 }
 
 static int make_opaque(struct work *w, struct err *e)
 {
-	const char *folder = place_folder(&w->place);
+	const char *folder = entry_path_folder(&w->place);
 
-	if (site_go(&w->site, folder, e) < 0 || site_check_count(&w->site, e) < 0)
+	if (unpack_dirs_go(&w->site, folder, e) < 0 || unpack_dirs_check_count(&w->site, e) < 0)
 		return -1;
 	w->u->entries++;
 	if (!*folder)
 		w->u->layer->hides_all = true;
-	return layer_make_opaque(site_here(&w->site), folder, e);
+	return layer_make_opaque(unpack_dirs_here(&w->site), folder, e);
 }
 
 /* --- entries ----------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static const char *why_not(char flag)
 
 static int leave_out(struct work *w, struct err *e)
 {
-	if (site_check_count(&w->site, e) < 0)
+	if (unpack_dirs_check_count(&w->site, e) < 0)
 		return -1;
 	w->u->left_out++;
 	if (w->u->on_left_out)
@@ -435,7 +435,7 @@ static int make_of_layer(struct work *w, struct err *e)
 		return make_opaque(w, e);
 	case LAYER_NOTHING: /* it counts, so that the limits hold for it, too */
 		w->u->entries++;
-		return site_check_count(&w->site, e);
+		return unpack_dirs_check_count(&w->site, e);
 	case LAYER_THING:
 		break;
 	}
@@ -445,7 +445,7 @@ static int make_of_layer(struct work *w, struct err *e)
 static int make_entry(struct work *w, struct err *e)
 {
 	if (check_ids(w, e) < 0 ||
-	    place_read(&w->place, w->tar.now.path, w->u->rename, e) < 0)
+	    entry_path_read(&w->place, w->tar.now.path, w->u->rename, e) < 0)
 		return -1;
 	return w->u->layer ? make_of_layer(w, e) : make_by_type(w, e);
 }
@@ -458,11 +458,11 @@ static int make_all(struct work *w, struct err *e)
 		if (make_entry(w, e) < 0)
 			break;
 	if (more != 0) {
-		(void)site_leave_all(&w->site, NULL); /* finish the folders that can be
+		(void)unpack_dirs_leave_all(&w->site, NULL); /* finish the folders that can be
 						       * finished */
 		return -1;
 	}
-	if (site_leave_all(&w->site, e) < 0)
+	if (unpack_dirs_leave_all(&w->site, e) < 0)
 		return -1;
 	entries_drain(&w->tar);
 	return 0;
@@ -473,23 +473,23 @@ static int start(struct work *w, struct err *e)
 	w->tar.may_just_end = w->u->layer;
 	if (start_look(w, e) < 0)
 		return -1;
-	return site_start(&w->site, w->u, w->u->root, e);
+	return unpack_dirs_start(&w->site, w->u, w->u->root, e);
 }
 
 int unpack_all(struct unpack *u, struct err *e)
 {
 	struct work w = { .u = u };
 
-	if (u->rename && !place_is_name(u->rename))
+	if (u->rename && !entry_path_is_name(u->rename))
 		return err_set(e, ERR_USAGE, "'%.300s' is no name for a file", u->rename);
 	entries_init(&w.tar, u->in);
-	place_init(&w.place);
-	place_init(&w.target);
+	entry_path_init(&w.place);
+	entry_path_init(&w.target);
 	int result = start(&w, e) < 0 ? -1 : make_all(&w, e);
 	entries_done(&w.tar);
-	site_done(&w.site);
-	trail_done(&w.look);
-	place_done(&w.place);
-	place_done(&w.target);
+	unpack_dirs_done(&w.site);
+	dir_stack_done(&w.look);
+	entry_path_done(&w.place);
+	entry_path_done(&w.target);
 	return result;
 }

@@ -2,7 +2,7 @@
  *
  * These files are foreign input: each line is bounded, and a line whose numbers are
  * no numbers is no account.  Two kinds of processes call this on a file of an image
- * or a sandbox: a confined helper that can do nothing else (sandbox/plan/accounts.h), and
+ * or a sandbox: a confined helper that can do nothing else (sandbox/plan/image_passwd.h), and
  * a process inside the sandbox (executor/fileops/errand_account.c). */
 #pragma once
 #include <stdbool.h>

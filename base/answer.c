@@ -3,7 +3,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 
 void answer_set(struct answer *a, bool is_yes, const char *layer, char *text)
 {
@@ -33,7 +33,7 @@ static void print_part(const char *name, const char *text, FILE *to)
 {
 	if (!text)
 		return;
-	AUTO_FREE char *line = visible_line(text);
+	AUTO_FREE char *line = term_escape_line(text);
 	(void)fprintf(to, "  %-7s %s\n", name, line);
 }
 
@@ -43,7 +43,7 @@ void answer_print(const struct answer *a, bool as_json, FILE *to)
 		print_json(a, to);
 		return;
 	}
-	AUTO_FREE char *text = visible_line(a->text);
+	AUTO_FREE char *text = term_escape_line(a->text);
 	(void)fprintf(to, "%s: %s\n", a->is_yes ? "yes" : "no", text);
 	print_part("layer", a->layer, to);
 	print_part("line", a->line, to);

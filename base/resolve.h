@@ -1,7 +1,7 @@
 /* resolve -- openat2(2) with RESOLVE_NO_MAGICLINKS, or with RESOLVE_BENEATH and no
  * links at all, also where there is no such call.  With --protect-missing the call is
  * refused inside, since a filter cannot see its flags, which are in memory
- * (sandbox/monitor/deputy.h). */
+ * (sandbox/monitor/broker.h). */
 #pragma once
 
 struct open_how;

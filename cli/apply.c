@@ -11,18 +11,18 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
 #include "rootfs-tools/changes/apply.h"
-#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "rootfs-tools/changes/repository.h"
 #include "sandbox/launch/audit.h"
 #include "sandbox/launch/result.h"
 
 struct job {
-	struct past past;
+	struct kept_changes past;
 	bool is_forced, is_dry, takes_protected, takes_parts;
 	bool is_judging;	    /* in the first of two walks */
 	int applying, record;	    /* owned */
@@ -50,7 +50,7 @@ static void on_done(void *who, const struct meeting *m)
 
 	if (j->is_judging)
 		return;
-	AUTO_FREE char *whole = path_of(who, m->path), *path = visible_line(whole);
+	AUTO_FREE char *whole = path_of(who, m->path), *path = term_escape_line(whole);
 
 	(void)printf("%c %s\n", m->kind, path);
 }
@@ -61,8 +61,8 @@ static void on_refused(void *who, const char *path, const char *why)
 
 	if (j->is_judging && j->takes_parts) /* the second walk reports it */
 		return;
-	AUTO_FREE char *whole = path_of(who, path), *shown = visible_line(whole),
-		       *because = visible_line(why);
+	AUTO_FREE char *whole = path_of(who, path), *shown = term_escape_line(whole),
+		       *because = term_escape_line(why);
 
 	(void)fprintf(stderr, "hutch: not applied: %s: %s\n", shown, because);
 }
@@ -79,7 +79,7 @@ static void note_left_out(const struct job *j)
 {
 	if (!j->first)
 		return;
-	AUTO_FREE char *first = visible_line(j->first);
+	AUTO_FREE char *first = term_escape_line(j->first);
 	(void)fprintf(stderr, "hutch: note: %llu cannot be applied, such as %s\n",
 		      (unsigned long long)j->left_out, first);
 }
@@ -120,16 +120,16 @@ static void add_up(struct job *j, const struct apply *a)
 	j->left_out += a->left_out;
 }
 
-static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct tell *,
+static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct changes_stream *,
 							  struct err *), struct err *e)
 {
 	const struct cow *c = &j->past.cow;
 	const struct list *wanted = &j->past.wanted[number];
-	struct tell t = { .fd = -1 };
+	struct changes_stream t = { .fd = -1 };
 
 	if (j->past.is_partial && !wanted->count)
 		return 0;
-	AUTO_CLOSE int dir = past_source(&c->folders[number], e);
+	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
 	if (upper < 0 || lseek(j->record, 0, SEEK_SET) < 0)
 		return -1;
@@ -145,11 +145,11 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 	j->target = c->folders[number].target;
 	int result = apply_begin(&a, e);
 	if (result == 0) {
-		result = wants_content ? tell_begin_with_content(&t, upper, e)
-				       : tell_begin(&t, upper, e);
+		result = wants_content ? changes_stream_begin_with_content(&t, upper, e)
+				       : changes_stream_begin(&t, upper, e);
 		if (result == 0)
 			result = work(&a, &t, e);
-		tell_done(&t);
+		changes_stream_done(&t);
 	}
 	/* settle() removes the kept changes, so the applied files must be on
 	 * disk before. */
@@ -161,7 +161,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 	return result;
 }
 
-static int walk_all(struct job *j, int (*work)(struct apply *, struct tell *, struct err *),
+static int walk_all(struct job *j, int (*work)(struct apply *, struct changes_stream *, struct err *),
 		    struct err *e)
 {
 	for (size_t i = 0; i < j->past.cow.count; i++)
@@ -188,7 +188,7 @@ static int settle(struct job *j, struct err *e)
 	if (j->is_dry || c->is_live || cow_lock(c, NULL) < 0)
 		return 0;
 	if (!is_all_applied(j))
-		return past_settle(c, e) < 0 ? -1 : 0;
+		return kept_changes_settle(c, e) < 0 ? -1 : 0;
 	cow_remove(c);
 	return 0;
 }
@@ -261,13 +261,13 @@ static int open_log(struct job *j, struct err *e)
 	return audit_resume(&j->audit, c->audit, c->id, c->name, e);
 }
 
-static void note_folders(struct note *n, const struct cow *c)
+static void note_folders(struct audit_json *n, const struct cow *c)
 {
 	struct list sources = { 0 };
 
 	for (size_t i = 0; i < c->count; i++)
 		list_add(&sources, c->folders[i].source);
-	note_words(n, "folders", sources.items, sources.count);
+	audit_json_words(n, "folders", sources.items, sources.count);
 	list_done(&sources);
 }
 
@@ -283,28 +283,28 @@ static size_t count_words(char *const *words)
 /* Writes the audit entry before anything is changed. */
 static int put_on_record(struct job *j, const char *event, struct err *e)
 {
-	struct note n;
+	struct audit_json n;
 
 	if (open_log(j, e) < 0)
 		return -1;
 	audit_note(&j->audit, &n);
 	note_folders(&n, &j->past.cow);
-	note_words(&n, "paths", j->words, count_words(j->words));
-	note_yes(&n, "forced", j->is_forced);
-	note_yes(&n, "include_protected", j->takes_protected);
+	audit_json_words(&n, "paths", j->words, count_words(j->words));
+	audit_json_yes(&n, "forced", j->is_forced);
+	audit_json_yes(&n, "include_protected", j->takes_protected);
 	return audit_add(&j->audit, event, &n, AUDIT_LASTING, e);
 }
 
 /* Writes the result's audit entry; `why` is the error, or NULL. */
 static int record_applied(struct job *j, const struct err *why, struct err *e)
 {
-	struct note n;
+	struct audit_json n;
 
 	audit_note(&j->audit, &n);
-	note_number(&n, "done", j->done);
-	note_number(&n, "refused", j->refused);
-	note_number(&n, "left_out", j->left_out);
-	note_text(&n, "error", why ? why->text : NULL);
+	audit_json_number(&n, "done", j->done);
+	audit_json_number(&n, "refused", j->refused);
+	audit_json_number(&n, "left_out", j->left_out);
+	audit_json_text(&n, "error", why ? why->text : NULL);
 	return audit_add(&j->audit, "applied", &n, AUDIT_LASTING, e);
 }
 
@@ -364,7 +364,7 @@ static void job_done(struct job *j)
 	own_close(&j->applying);
 	own_close(&j->record);
 	own_free(&j->first);
-	past_done(&j->past);
+	kept_changes_done(&j->past);
 }
 
 int apply_main(char **argv)
@@ -392,7 +392,7 @@ int apply_main(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	audit_init(&j.audit);
 	j.words = argv + 1;
-	bool is_done = past_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 &&
+	bool is_done = kept_changes_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 &&
 		       apply_recorded(&j, &e) == 0;
 	if (!is_done)
 		report_error(&e);
@@ -417,7 +417,7 @@ static int discard_one(const char *name, struct err *e)
 	struct err swept;
 
 	audit_init(&j.audit);
-	int result = past_open(&j.past, name, none, NULL, e);
+	int result = kept_changes_open(&j.past, name, none, NULL, e);
 	if (result == 0 && (result = cow_lock(&j.past.cow, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
 	/* If the host's folder no longer exists, no temporary file is left there. */

@@ -7,10 +7,10 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/flags.h"
-#include "cli/common/parts.h"
 #include "cli/common/report.h"
+#include "cli/common/subcommands.h"
 #include "cli/verbs.h"
 #include "sandbox/launch/audit.h"
 #include "sandbox/launch/result.h"
@@ -53,8 +53,8 @@ static int check_all(struct ledger_walk *w, struct ledger_check *c, struct err *
 
 static void print_whole(const struct ledger_check *c)
 {
-	AUTO_FREE char *begun = visible_line(c->begun);
-	AUTO_FREE char *ended = visible_line(c->ended);
+	AUTO_FREE char *begun = term_escape_line(c->begun);
+	AUTO_FREE char *ended = term_escape_line(c->ended);
 
 	(void)printf("whole: %llu entr%s", (unsigned long long)c->entries,
 		     c->entries == 1 ? "y" : "ies");
@@ -124,11 +124,11 @@ int audit_main(char **argv)
 		{ "verify", "check that it is intact", verify_main },
 		{ "show", "print it", audit_show_main },
 	};
-	static const struct parts parts = {
+	static const struct subcommands parts = {
 		.verb = "audit",
 		.about = "The log of sandboxes that were made with --audit.",
 		.list = list, .count = ARRAY_LEN(list),
 	};
 
-	return parts_main(argv, &parts);
+	return subcommands_main(argv, &parts);
 }

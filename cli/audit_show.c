@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/audit.h"
 #include "cli/common/flags.h"
-#include "cli/common/reply.h"
+#include "cli/common/json_view.h"
 #include "cli/common/report.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/launch/result.h"
 #include "store/ledger.h"
 #include "store/ledger_walk.h"
@@ -31,19 +31,19 @@ struct shown {
 /* --- an entry ----------------------------------------------------------------------- */
 
 /* Keys that are printed in front already, and the policy, which is long. */
-static bool is_passed_over(struct reply key)
+static bool is_passed_over(struct json_view key)
 {
 	static const char *const keys[] = { "v", "prev", "seq", "time", "event", "sandbox", "name",
 					    "policy" };
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (reply_is(key, keys[i]))
+		if (json_view_is(key, keys[i]))
 			return true;
 	return false;
 }
 
 /* Prints " KEY=VALUE", the value as JSON. */
-static void print_member(const struct reply_place *place)
+static void print_member(const struct json_view_place *place)
 {
 	const char *text = place->value.text;
 	size_t len = place->value.len;
@@ -55,22 +55,22 @@ static void print_member(const struct reply_place *place)
 	AUTO_FREE char *value = text_format(" %.*s=%.*s%s", (int)place->key.len - 2,
 					    place->key.text + 1, (int)len, text,
 					    is_cut ? "..." : "");
-	AUTO_FREE char *safe = visible_line(value);
+	AUTO_FREE char *safe = term_escape_line(value);
 	(void)fputs(safe, stdout);
 }
 
-static void print_line(struct reply entry, const struct ledger_entry *head)
+static void print_line(struct json_view entry, const struct ledger_entry *head)
 {
-	struct reply_place place = { 0 };
-	AUTO_FREE char *name = reply_string(reply_get(entry, "name"));
-	AUTO_FREE char *id = reply_string(reply_get(entry, "sandbox"));
+	struct json_view_place place = { 0 };
+	AUTO_FREE char *name = json_view_string(json_view_get(entry, "name"));
+	AUTO_FREE char *id = json_view_string(json_view_get(entry, "sandbox"));
 	AUTO_FREE char *front = text_format("%.*s %s %.*s", (int)head->time_len, head->time,
 					    name ? name : id ? id : "-", (int)head->event_len,
 					    head->event);
-	AUTO_FREE char *safe = visible_line(front);
+	AUTO_FREE char *safe = term_escape_line(front);
 
 	(void)fputs(safe, stdout);
-	while (reply_step(entry, &place))
+	while (json_view_step(entry, &place))
 		if (!is_passed_over(place.key))
 			print_member(&place);
 	(void)putchar('\n');
@@ -84,11 +84,11 @@ static void print_json(const struct ledger_line *line)
 		return;
 	}
 	AUTO_FREE char *text = text_format("%.*s", (int)line->len - 1, line->text);
-	AUTO_FREE char *safe = visible_line(text);
+	AUTO_FREE char *safe = term_escape_line(text);
 	(void)puts(safe);
 }
 
-static bool is_wanted(const struct shown *s, struct reply entry,
+static bool is_wanted(const struct shown *s, struct json_view entry,
 		      const struct ledger_entry *head)
 {
 	size_t len = strlen(s->since);
@@ -97,17 +97,17 @@ static bool is_wanted(const struct shown *s, struct reply entry,
 		len = head->time_len;
 	if (memcmp(head->time, s->since, len) < 0)
 		return false;
-	return !s->sandbox || reply_is(reply_get(entry, "name"), s->sandbox) ||
-	       reply_is(reply_get(entry, "sandbox"), s->sandbox);
+	return !s->sandbox || json_view_is(json_view_get(entry, "name"), s->sandbox) ||
+	       json_view_is(json_view_get(entry, "sandbox"), s->sandbox);
 }
 
 static void show(const struct shown *s, const struct ledger_line *line)
 {
 	struct ledger_entry head;
-	struct reply entry;
+	struct json_view entry;
 
 	if (!ledger_read_entry(line->text, line->len, &head) ||
-	    reply_scan(&entry, line->text, line->len - 1, NULL) < 0) {
+	    json_view_scan(&entry, line->text, line->len - 1, NULL) < 0) {
 		(void)fprintf(stderr, "hutch: note: log.%u:%llu is no entry\n", line->file,
 			      (unsigned long long)line->number);
 		return;
@@ -136,7 +136,7 @@ static int read_since(const char *text, struct shown *ret, time_t now, struct er
 		memcpy(ret->since, text, len + 1);
 		return 0;
 	}
-	if (quantity_parse_duration(text, &ms, e) < 0) {
+	if (units_parse_duration(text, &ms, e) < 0) {
 		(void)err_set(e, ERR_USAGE, "--since takes a time such as 2026-11-22T10:30, in UTC, "
 					    "or how long ago, such as 10m, not '%.60s'", text);
 		return -1;

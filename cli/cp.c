@@ -22,16 +22,16 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/belt.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
-#include "cli/courier.h"
-#include "cli/hearing.h"
-#include "cli/landing.h"
-#include "cli/porter.h"
+#include "cli/copy_dest.h"
+#include "cli/copy_request.h"
+#include "cli/copy_worker.h"
+#include "cli/remote_notes.h"
 #include "cli/verbs.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/kernel/party.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
@@ -122,16 +122,16 @@ struct copy {
 	const struct wish *wish;
 	const struct end *ends[SIDES]; /* the copy's source and destination */
 	char *paths[SIDES];	       /* owned: the paths that sandboxes are asked for */
-	struct landing landing;
-	struct courier couriers[SIDES];
+	struct copy_dest landing;
+	struct copy_request couriers[SIDES];
 	union {
-		struct porter_pack pack;
-		struct porter_unpack unpack;
-		struct porter_pump pump;
+		struct copy_worker_pack pack;
+		struct copy_worker_unpack unpack;
+		struct copy_worker_pump pump;
 	} porters[SIDES];
 	struct belt belt;
 	struct party parties[SIDES];
-	struct hearing hearings[SIDES];
+	struct remote_notes hearings[SIDES];
 	bool is_late; /* the side `late` has exceeded its time */
 	int late;
 };
@@ -154,7 +154,7 @@ static int open_landing(struct copy *c, struct err *e)
 {
 	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
 
-	return to->kind == END_HOST ? landing_open(&c->landing, to->path, from->name,
+	return to->kind == END_HOST ? copy_dest_open(&c->landing, to->path, from->name,
 						   c->wish->from_count > 1, e)
 				    : 0;
 }
@@ -172,23 +172,23 @@ static void choose_paths(struct copy *c)
 
 static void set_courier(struct copy *c, int side, int tar, int sentences, struct work *w)
 {
-	c->couriers[side] = (struct courier){
+	c->couriers[side] = (struct copy_request){
 		.sandbox = c->ends[side]->box, .path = c->paths[side],
 		.name = side == READER ? c->ends[WRITER]->name : NULL,
 		.packs = side == WRITER, .follows = c->wish->follows,
 		.tar = tar, .sentences = sentences,
 	};
-	w->do_it = courier_do;
+	w->do_it = copy_request_do;
 	w->arg = &c->couriers[side];
 	w->fds[w->fd_count++] = sentences;
 }
 
 static void set_pump(struct copy *c, int side, int tar, struct work *w)
 {
-	c->porters[side].pump = (struct porter_pump){ .in = side == WRITER ? 0 : tar,
+	c->porters[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
 						      .out = side == WRITER ? tar : 1 };
 	c->porters[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
-	w->do_it = porter_pump;
+	w->do_it = copy_worker_pump;
 	w->arg = &c->porters[side].pump;
 }
 
@@ -196,22 +196,22 @@ static void set_pack(struct copy *c, int tar, struct work *w)
 {
 	const struct end *from = c->ends[WRITER];
 
-	c->porters[WRITER].pack = (struct porter_pack){
+	c->porters[WRITER].pack = (struct copy_worker_pack){
 		.path = from->path, .as = from->name ? from->name : ".",
 		.follows = c->wish->follows || from->is_folder, .out = tar,
 	};
-	w->do_it = porter_pack;
+	w->do_it = copy_worker_pack;
 	w->arg = &c->porters[WRITER].pack;
 }
 
 static void set_unpack(struct copy *c, int tar, struct work *w)
 {
-	c->porters[READER].unpack = (struct porter_unpack){
+	c->porters[READER].unpack = (struct copy_worker_unpack){
 		.in = tar, .folder = c->landing.folder, .uid = c->landing.uid,
 		.gid = c->landing.gid, .rename = c->landing.rename,
 		.bytes_max = c->wish->size_max, .entries_max = ENTRIES_MAX,
 	};
-	w->do_it = porter_unpack;
+	w->do_it = copy_worker_unpack;
 	w->arg = &c->porters[READER].unpack;
 	w->fds[w->fd_count++] = c->landing.folder;
 }
@@ -224,7 +224,7 @@ static int start_side(struct copy *c, int side, int tar, struct err *e)
 
 	switch (c->ends[side]->kind) {
 	case END_BOX:
-		sentences = hearing_open(&c->hearings[side], c->ends[side]->box, e);
+		sentences = remote_notes_open(&c->hearings[side], c->ends[side]->box, e);
 		if (sentences < 0)
 			return -1;
 		set_courier(c, side, tar, sentences, &w);
@@ -301,7 +301,7 @@ static void look_at_time(struct copy *c, int64_t now)
 	if (!clock_is_due(due(c), now))
 		return;
 	c->late = awaited(c);
-	c->is_late = !courier_sees_pause(c->ends[c->late]->box);
+	c->is_late = !copy_request_sees_pause(c->ends[c->late]->box);
 	c->belt.moved_ms = now;
 }
 
@@ -323,7 +323,7 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 	belt_serve(&c->belt, w + TAR, now);
 	for (int i = 0; i < SIDES; i++) {
 		if (w[HEARINGS + i].revents)
-			hearing_listen(&c->hearings[i]);
+			remote_notes_listen(&c->hearings[i]);
 		if (w[RESULTS + i].revents)
 			party_collect(&c->parties[i]);
 	}
@@ -378,7 +378,7 @@ static int cause_of(const struct copy *c)
 static void tell_failure(struct copy *c, int side)
 {
 	struct err e = c->parties[side].outcome.error;
-	AUTO_FREE char *last = hearing_last(&c->hearings[side]);
+	AUTO_FREE char *last = remote_notes_last(&c->hearings[side]);
 
 	if (c->parties[side].outcome.is_inside && last)
 		(void)err_set(&e, (enum err_kind)e.kind, "sandbox '%s': %.600s",
@@ -402,7 +402,7 @@ static void tell_late(const struct copy *c)
 
 static void tell_note(uint64_t count, const char *one, const char *many, const char *first)
 {
-	AUTO_FREE char *shown = visible_line(first);
+	AUTO_FREE char *shown = term_escape_line(first);
 
 	if (count)
 		(void)fprintf(stderr, "hutch: note: %llu %s: %s%s\n", (unsigned long long)count,
@@ -439,7 +439,7 @@ static int finish(struct copy *c)
 	struct err e;
 
 	for (int i = 0; i < SIDES; i++)
-		hearing_end(&c->hearings[i], failure_of(c, i) != NULL);
+		remote_notes_end(&c->hearings[i], failure_of(c, i) != NULL);
 	if (c->is_late) {
 		tell_late(c);
 		return EXIT_HUTCH;
@@ -448,7 +448,7 @@ static int finish(struct copy *c)
 		tell_failure(c, cause);
 		return EXIT_HUTCH;
 	}
-	if (c->ends[READER]->kind == END_HOST && landing_settle(&c->landing, &e) < 0) {
+	if (c->ends[READER]->kind == END_HOST && copy_dest_settle(&c->landing, &e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
@@ -460,11 +460,11 @@ static int finish(struct copy *c)
 static void copy_init(struct copy *c, const struct wish *w, const struct end *from)
 {
 	*c = (struct copy){ .wish = w, .ends = { from, &w->to } };
-	landing_init(&c->landing);
+	copy_dest_init(&c->landing);
 	belt_init(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_init(&c->parties[i]);
-		hearing_init(&c->hearings[i]);
+		remote_notes_init(&c->hearings[i]);
 	}
 }
 
@@ -475,10 +475,10 @@ static void copy_done(struct copy *c)
 	belt_done(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_done(&c->parties[i]);
-		hearing_done(&c->hearings[i]);
+		remote_notes_done(&c->hearings[i]);
 		free(c->paths[i]);
 	}
-	landing_done(&c->landing);
+	copy_dest_done(&c->landing);
 }
 
 /* Returns the exit code; 128 and more is a signal's. */
@@ -540,7 +540,7 @@ static int copy_each(const struct wish *w, int signals)
 static int read_size(const char *text, uint64_t *ret, struct err *e)
 {
 	*ret = SIZE_DEFAULT;
-	if (text && quantity_parse_bytes(text, ret, e) < 0)
+	if (text && units_parse_bytes(text, ret, e) < 0)
 		return err_in(e, "--max-size");
 	return *ret ? 0 : err_set(e, ERR_USAGE, "--max-size takes at least one byte");
 }
@@ -565,7 +565,7 @@ static int read_idle(const char *text, int64_t *ret, struct err *e)
 
 	if (text && !strcmp(text, "0"))
 		ms = 0;
-	else if (text && quantity_parse_duration(text, &ms, e) < 0)
+	else if (text && units_parse_duration(text, &ms, e) < 0)
 		return err_in(e, "--idle-timeout");
 	*ret = (int64_t)ms;
 	return 0;

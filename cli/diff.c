@@ -7,19 +7,19 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
-#include "rootfs-tools/changes/past.h"
-#include "rootfs-tools/changes/past_root.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "rootfs-tools/changes/patch.h"
+#include "rootfs-tools/changes/root_changes.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
 
 struct diff {
-	struct past past;
-	struct past_root root;
+	struct kept_changes past;
+	struct root_changes root;
 	struct list of_root; /* wanted paths in its root */
 	bool is_json, is_patch;
 	const char *target; /* of the present folder */
@@ -31,10 +31,10 @@ struct diff {
 
 static const char *type_of(const struct meeting *m)
 {
-	static const char *const names[] = { [TELL_FOLDER] = "folder", [TELL_FILE] = "file",
-					     [TELL_LINK] = "link",     [TELL_FIFO] = "fifo" };
+	static const char *const names[] = { [CHANGES_STREAM_FOLDER] = "folder", [CHANGES_STREAM_FILE] = "file",
+					     [CHANGES_STREAM_LINK] = "link",     [CHANGES_STREAM_FIFO] = "fifo" };
 
-	if (m->item && m->item->kind != TELL_GONE)
+	if (m->item && m->item->kind != CHANGES_STREAM_GONE)
 		return names[m->item->kind];
 	switch (m->host.st_mode & S_IFMT) {
 	case S_IFDIR:
@@ -58,7 +58,7 @@ static char *path_of(const struct diff *d, const struct meeting *m)
 /* The size of a file; a removed file has the host's. */
 static bool size_of(const struct meeting *m, uint64_t *ret)
 {
-	bool is_here = m->item && m->item->kind == TELL_FILE,
+	bool is_here = m->item && m->item->kind == CHANGES_STREAM_FILE,
 	     was_here = m->kind == 'D' && S_ISREG(m->host.st_mode);
 
 	*ret = is_here ? m->item->size : (uint64_t)m->host.st_size;
@@ -67,7 +67,7 @@ static bool size_of(const struct meeting *m, uint64_t *ret)
 
 static void print_object(struct diff *d, const struct meeting *m)
 {
-	bool is_link = m->item && m->item->kind == TELL_LINK, is_there = m->kind != 'D';
+	bool is_link = m->item && m->item->kind == CHANGES_STREAM_LINK, is_there = m->kind != 'D';
 	AUTO_FREE char *whole = path_of(d, m), *path = quote_json(whole);
 	AUTO_FREE char *link = quote_json(is_link ? m->item->link : NULL);
 	uint64_t size;
@@ -87,8 +87,8 @@ static void print_object(struct diff *d, const struct meeting *m)
 
 static void print_line(struct diff *d, const struct meeting *m)
 {
-	AUTO_FREE char *whole = path_of(d, m), *path = visible_line(whole);
-	AUTO_FREE char *link = visible_line(m->item ? m->item->link : "");
+	AUTO_FREE char *whole = path_of(d, m), *path = term_escape_line(whole);
+	AUTO_FREE char *link = term_escape_line(m->item ? m->item->link : "");
 	bool is_folder = !strcmp(type_of(m), "folder");
 	uint64_t size;
 
@@ -99,7 +99,7 @@ static void print_line(struct diff *d, const struct meeting *m)
 	(void)printf("%s%s\n", *link ? " -> " : "", link);
 }
 
-static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
+static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
 	struct diff *d = who;
 
@@ -107,7 +107,7 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 		return 0;
 	if (d->is_patch)
 		return patch_print(t, m, stdout, e);
-	int is_same = m->may_be_same ? ground_is_same(t, m, e) : 0;
+	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
 	if (is_same != 0)
 		return is_same < 0 ? -1 : 0;
 	if (d->is_json)
@@ -137,13 +137,13 @@ static int diff_folder(struct diff *d, size_t number, struct err *e)
 
 	if (d->past.is_partial && !wanted->count)
 		return 0;
-	AUTO_CLOSE int dir = past_source(f, e);
+	AUTO_CLOSE int dir = kept_changes_source(f, e);
 	if (dir < 0)
 		return -1;
-	const struct ground g = { .dir = dir, .wanted = wanted, .who = d,
+	const struct changes_walk g = { .dir = dir, .wanted = wanted, .who = d,
 				  .on_meeting = on_meeting, .on_left_out = on_left_out };
 	d->target = f->target;
-	return past_walk(&d->past, number, &g, e);
+	return kept_changes_walk(&d->past, number, &g, e);
 }
 
 static int diff_root(struct diff *d, struct err *e)
@@ -154,11 +154,11 @@ static int diff_root(struct diff *d, struct err *e)
 		return 0;
 	for (size_t i = 0; i < d->of_root.count; i++)
 		list_add(&wanted, d->of_root.items[i] + 1);
-	const struct ground g = { .dir = d->root.below, .wanted = &wanted, .who = d,
+	const struct changes_walk g = { .dir = d->root.below, .wanted = &wanted, .who = d,
 				  .on_meeting = on_meeting, .on_left_out = on_left_out };
 	d->target = "/";
 	const struct idmaps *ranges = d->root.has_ranges ? &d->root.ids : NULL;
-	int result = past_walk_upper(d->root.upper, ranges, &g, e);
+	int result = kept_changes_walk_upper(d->root.upper, ranges, &g, e);
 	list_done(&wanted);
 	return result;
 }
@@ -184,7 +184,7 @@ static void tell_left_out(const struct diff *d)
 {
 	if (!d->left_out)
 		return;
-	AUTO_FREE char *first = visible_line(d->first);
+	AUTO_FREE char *first = term_escape_line(d->first);
 	(void)fprintf(stderr, "hutch: note: %llu %s not shown, such as %s\n",
 		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are", first);
 }
@@ -194,11 +194,11 @@ static int open_root(struct diff *d, const char *name, struct err *e)
 {
 	char live[REGISTRY_NAME_MAX + 1];
 
-	if (past_root_open(&d->root, name, e) == 0)
+	if (root_changes_open(&d->root, name, e) == 0)
 		return 0;
 	if (e->kind != ERR_NOT_FOUND || registry_name_of(name, live) < 0)
 		return -1;
-	return past_root_open(&d->root, live, e);
+	return root_changes_open(&d->root, live, e);
 }
 
 /* Finds the kept changes of folders and, if the sandbox is live, opens its root. */
@@ -206,7 +206,7 @@ static int find(struct diff *d, const char *name, char *const *words, struct err
 {
 	struct err of_root;
 
-	if (past_open(&d->past, name, words, &d->of_root, e) < 0)
+	if (kept_changes_open(&d->past, name, words, &d->of_root, e) < 0)
 		return -1;
 	if (open_root(d, name, &of_root) == 0)
 		return 0;
@@ -242,13 +242,13 @@ int diff_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	past_root_init(&d.root);
+	root_changes_init(&d.root);
 	bool is_done = find(&d, argv[0], argv + 1, &e) == 0 && diff_all(&d, &e) == 0;
 	tell_left_out(&d);
 	if (!is_done)
 		report_error(&e);
-	past_done(&d.past);
-	past_root_done(&d.root);
+	kept_changes_done(&d.past);
+	root_changes_done(&d.root);
 	list_done(&d.of_root);
 	own_free(&d.first);
 	return is_done ? 0 : EXIT_HUTCH;

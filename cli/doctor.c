@@ -7,14 +7,14 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/report.h"
 #include "cli/run.h"
 #include "policy/policy.h"
 #include "sandbox/explain/checks.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/landlock.h"
-#include "sandbox/landlock/rung.h"
+#include "sandbox/landlock/landlock_run.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
@@ -40,7 +40,7 @@ static bool try_launch(struct trial *t, enum isolation isolation, double *ret_ms
 	policy.timeout_ms = (CHECK_SECONDS - 2) * 1000;
 	if (isolation == ISOLATION_LANDLOCK) {
 		policy.workdir = text_copy("/usr");
-		rung_try(&policy, &result);
+		landlock_run_try(&policy, &result);
 	} else {
 		run_launch(&policy, NULL, false, &result);
 	}
@@ -76,7 +76,7 @@ static void probe_rung(struct trial *t)
 		return;
 	trial_found(t, abi < LANDLOCK_ABI_SCOPES ? CHECK_LIMITED : CHECK_OK,
 		    "--isolation landlock works, ABI %d, in %.1f ms; it is weaker: %s", abi, ms,
-		    rung_loses);
+		    landlock_run_loses);
 	if (abi < LANDLOCK_ABI_SCOPES)
 		trial_means(t, "with --isolation landlock processes inside cannot send signals "
 			       "but to their own group");
@@ -98,7 +98,7 @@ _Static_assert(ARRAY_LEN(colors) == CHECK_STATUS_COUNT, "a status has no color")
  * paths may be chosen by strangers. */
 static void print_row(const char *name, const char *text, FILE *to)
 {
-	AUTO_FREE char *line = visible_line(text);
+	AUTO_FREE char *line = term_escape_line(text);
 
 	(void)fprintf(to, "%-*s%s\n", NAME_WIDTH, name, line);
 }
@@ -202,14 +202,14 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
-	struct identity who = { 0 };
+	struct host_user who = { 0 };
 	struct err e;
 
 	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
 		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
 	/* A failure here has made the launch fail, too, and is reported there. */
-	if (identity_decide(&plain, &who, &e) == 0)
-		(void)identity_become(&who, &e);
+	if (host_user_decide(&plain, &who, &e) == 0)
+		(void)host_user_become(&who, &e);
 	checks_host(&who, checks);
 }
 

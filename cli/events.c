@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -37,23 +37,23 @@ struct listener {
 
 /* --- shown ----------------------------------------------------------------- */
 
-static bool is_head(struct reply key)
+static bool is_head(struct json_view key)
 {
-	return reply_is(key, "n") || reply_is(key, "time") || reply_is(key, "event");
+	return json_view_is(key, "n") || json_view_is(key, "time") || json_view_is(key, "event");
 }
 
 /* Returns "TIME NAME EVENT KEY=VALUE ...", the values as JSON. */
-static char *line_of(const char *name, struct reply event)
+static char *line_of(const char *name, struct json_view event)
 {
-	AUTO_FREE char *time = reply_string(reply_get(event, "time"));
-	AUTO_FREE char *what = reply_string(reply_get(event, "event"));
+	AUTO_FREE char *time = json_view_string(json_view_get(event, "time"));
+	AUTO_FREE char *what = json_view_string(json_view_get(event, "event"));
 	char *line = text_format("%s %s %s", time ? time : "-", name, what ? what : "-");
-	struct reply_place place = { 0 };
+	struct json_view_place place = { 0 };
 
-	while (reply_step(event, &place)) {
+	while (json_view_step(event, &place)) {
 		if (is_head(place.key))
 			continue;
-		AUTO_FREE char *key = reply_string(place.key);
+		AUTO_FREE char *key = json_view_string(place.key);
 		AUTO_FREE char *before = line;
 		line = text_format("%s %s=%.*s", before, key, (int)place.value.len,
 				   place.value.text);
@@ -64,9 +64,9 @@ static char *line_of(const char *name, struct reply event)
 /* -1: stdout could not be written. */
 static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
-	const struct reply event = m->params;
+	const struct json_view event = m->params;
 
-	if (!reply_is(m->method, "event") || reply_type(event) != REPLY_OBJECT)
+	if (!json_view_is(m->method, "event") || json_view_type(event) != JSON_VIEW_OBJECT)
 		return 0;
 	if (l->is_json) {
 		/* The sandbox's name is put in front of the event's members. */
@@ -74,7 +74,7 @@ static int show(const struct listener *l, const struct source *s, const struct m
 			     event.text + 1);
 	} else {
 		AUTO_FREE char *line = line_of(s->client.name, event);
-		AUTO_FREE char *safe = visible_line(line);
+		AUTO_FREE char *safe = term_escape_line(line);
 		(void)puts(safe);
 	}
 	return report_flush();
@@ -89,12 +89,12 @@ static int take(struct listener *l, struct source *s, const struct message *m, s
 
 	if (m->id == 0 && show(l, s, m) < 0)
 		return report_unwritten(e);
-	if (m->id == 0 && reply_integer(reply_get(m->params, "n"), &number))
+	if (m->id == 0 && json_view_integer(json_view_get(m->params, "n"), &number))
 		s->seen = number + 1;
 	if (m->id && m->id == (unsigned)s->request) {
 		if (m->error.text)
 			return client_refused(&s->client, m->error, e);
-		(void)reply_integer(reply_get(m->result, "next"), &s->next);
+		(void)json_view_integer(json_view_get(m->result, "next"), &s->next);
 		s->request = 0;
 	}
 	s->is_over = !l->follows && !s->request && s->seen >= s->next;

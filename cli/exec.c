@@ -34,14 +34,14 @@
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/countdown.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/stdio.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/janitor.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 
 enum state { ASKED, RUNNING, DRAINING, DONE };
 
@@ -72,7 +72,7 @@ struct visit {
 
 /* --- the request ----------------------------------------------------------- */
 
-static int put_text(FILE *to, const char *what, const char *text, struct err *e)
+static int json_write_text(FILE *to, const char *what, const char *text, struct err *e)
 {
 	AUTO_FREE char *quoted = quote_json(text);
 
@@ -89,7 +89,7 @@ static int put_argv(FILE *to, const struct list *argv, struct err *e)
 	for (size_t i = 0; i < argv->count; i++) {
 		if (i)
 			(void)fputc(',', to);
-		if (put_text(to, "the argument", argv->items[i], e) < 0)
+		if (json_write_text(to, "the argument", argv->items[i], e) < 0)
 			return -1;
 	}
 	(void)fputc(']', to);
@@ -105,10 +105,10 @@ static int put_env(FILE *to, const struct list *env, struct err *e)
 		*value++ = '\0'; /* environment_add() has checked that there is a '=' */
 		if (i)
 			(void)fputc(',', to);
-		if (put_text(to, "the variable", name, e) < 0)
+		if (json_write_text(to, "the variable", name, e) < 0)
 			return -1;
 		(void)fputc(':', to);
-		if (put_text(to, "the value", value, e) < 0)
+		if (json_write_text(to, "the value", value, e) < 0)
 			return err_set(e, ERR_USAGE, "the value of %.60s is not UTF-8, which is all "
 						     "that the control socket carries", name);
 	}
@@ -120,7 +120,7 @@ static int put_secrets(FILE *to, const struct list *names, struct err *e)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		(void)fputs(i ? "," : ",\"secret\":[", to);
-		if (put_text(to, "the variable", names->items[i], e) < 0)
+		if (json_write_text(to, "the variable", names->items[i], e) < 0)
 			return -1;
 	}
 	(void)fputs(names->count ? "]" : "", to);
@@ -131,9 +131,9 @@ static int put_rest(FILE *to, const struct policy *p, bool detaches, struct err 
 {
 	uint32_t rows, cols;
 
-	if (p->workdir && (fputs(",\"cwd\":", to), put_text(to, "-w", p->workdir, e) < 0))
+	if (p->workdir && (fputs(",\"cwd\":", to), json_write_text(to, "-w", p->workdir, e) < 0))
 		return -1;
-	if (p->user && (fputs(",\"user\":", to), put_text(to, "-u", p->user, e) < 0))
+	if (p->user && (fputs(",\"user\":", to), json_write_text(to, "-u", p->user, e) < 0))
 		return -1;
 	if (p->has_terminal) {
 		terminal_size(isatty(0) ? 0 : 1, &rows, &cols);
@@ -221,7 +221,7 @@ static void on_started(struct visit *v, const struct message *m)
 		(void)client_refused(&v->client, m->error, &v->error);
 		return fail(v);
 	}
-	if (!reply_integer(reply_get(m->result, "process"), &v->process)) {
+	if (!json_view_integer(json_view_get(m->result, "process"), &v->process)) {
 		(void)err_set(&v->error, ERR_PROTOCOL, "sandbox '%s' sent no process "
 						       "number",
 			      v->client.name);
@@ -235,13 +235,13 @@ static void on_started(struct visit *v, const struct message *m)
 			forward(v, signo);
 }
 
-static void on_exited(struct visit *v, struct reply how)
+static void on_exited(struct visit *v, struct json_view how)
 {
 	bool timed_out = false;
 	int64_t code = EXIT_HUTCH;
 
-	(void)reply_integer(reply_get(how, "exit_code"), &code);
-	(void)reply_bool(reply_get(how, "timed_out"), &timed_out);
+	(void)json_view_integer(json_view_get(how, "exit_code"), &code);
+	(void)json_view_bool(json_view_get(how, "timed_out"), &timed_out);
 	if (timed_out) {
 		(void)err_set(&v->error, ERR_LIMIT, "timed out after %.1f s; the command was ended",
 			      (double)v->policy->timeout_ms / 1e3);
@@ -256,9 +256,9 @@ static bool is_its_end(const struct visit *v, const struct message *m)
 {
 	int64_t process;
 
-	return m->id == 0 && reply_is(m->method, "event") &&
-	       reply_is(reply_get(m->params, "event"), "exited") &&
-	       reply_integer(reply_get(m->params, "process"), &process) &&
+	return m->id == 0 && json_view_is(m->method, "event") &&
+	       json_view_is(json_view_get(m->params, "event"), "exited") &&
+	       json_view_integer(json_view_get(m->params, "process"), &process) &&
 	       process == v->process;
 }
 
@@ -391,14 +391,14 @@ static void visit_done(struct visit *v)
 /* The janitor restores the terminal's modes if this process is killed. */
 static int take_terminal(struct visit *v, struct err *e)
 {
-	struct upper upper;
+	struct overlay_upper upper;
 	struct cgroup cgroup;
 	const struct chores chores = { .terminal = &v->terminal, .upper = &upper,
 				       .cgroup = &cgroup };
 
 	if (!v->stdio.has_terminal)
 		return 0;
-	upper_init(&upper);
+	overlay_upper_init(&upper);
 	cgroup_init(&cgroup);
 	if (terminal_open(&v->terminal, 0, e) < 0 || janitor_start(&v->janitor, &chores, e) < 0)
 		return -1;
@@ -459,7 +459,7 @@ static int visit(const char *name, const struct policy *policy, bool is_taken)
 static int start_detached(const char *name, const struct policy *policy)
 {
 	struct client c = { 0 };
-	struct reply answer;
+	struct json_view answer;
 	struct err e;
 	int64_t process = 0;
 	AUTO_FREE char *params = start_params(policy, true, &e);
@@ -473,7 +473,7 @@ static int start_detached(const char *name, const struct policy *policy)
 	}
 	if (code)
 		report_masked(policy, &e);
-	else if (reply_integer(reply_get(answer, "process"), &process))
+	else if (json_view_integer(json_view_get(answer, "process"), &process))
 		(void)printf("%lld\n", (long long)process);
 	client_done(&c);
 	return code;
@@ -513,7 +513,7 @@ static int enter(const char *name, struct policy *policy, enum door door)
 	hold_secrets(policy);
 	/* Ids change only after the flags are read, which may name variables of
 	 * the caller's. */
-	if (identity_become_client(&e) < 0) {
+	if (host_user_become_client(&e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
 	}

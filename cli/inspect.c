@@ -12,7 +12,7 @@
 #include "cli/common/report.h"
 #include "cli/verbs.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/state/definition.h"
+#include "sandbox/state/saved_spec.h"
 
 #define INDENT 4
 
@@ -95,13 +95,13 @@ static void put_pretty(FILE *to, const char *text)
 
 /* Prints the supervisor's information, with the present state, and the record
  * of the end. */
-static void put_object(FILE *to, struct reply info, const char *state, struct reply record)
+static void put_object(FILE *to, struct json_view info, const char *state, struct json_view record)
 {
-	struct reply_place place = { 0 };
+	struct json_view_place place = { 0 };
 
 	(void)fputc('{', to);
-	while (reply_step(info, &place)) {
-		bool is_state = state && reply_is(place.key, "state");
+	while (json_view_step(info, &place)) {
+		bool is_state = state && json_view_is(place.key, "state");
 		(void)fprintf(to, "%.*s:", (int)place.key.len, place.key.text);
 		if (is_state)
 			(void)fprintf(to, "\"%s\",", state);
@@ -117,13 +117,13 @@ static void put_object(FILE *to, struct reply info, const char *state, struct re
 static int put_live(FILE *to, const char *name, struct err *e)
 {
 	struct client c = { 0 };
-	struct reply info;
+	struct json_view info;
 
 	if (client_open(&c, name, e) < 0)
 		return -1;
 	int rc = client_call(&c, "info", NULL, &info, e);
 	if (rc == 0)
-		put_object(to, info, NULL, (struct reply){ 0 });
+		put_object(to, info, NULL, (struct json_view){ 0 });
 	client_done(&c);
 	return rc;
 }
@@ -131,29 +131,29 @@ static int put_live(FILE *to, const char *name, struct err *e)
 /* Prints a kept sandbox without a record of its end. */
 static int put_kept(FILE *to, const char *name)
 {
-	struct definition d;
+	struct saved_spec d;
 
-	if (definition_find(name, &d, NULL) < 0)
+	if (saved_spec_find(name, &d, NULL) < 0)
 		return -1;
 	AUTO_FREE char *image = quote_json(d.image), *created = quote_json(d.created);
 	(void)fprintf(to, "{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			  "\"created\":%s,\"exit\":null}", d.name, d.id, image,
 		      registry_status_name(REGISTRY_ENDED), created);
-	definition_done(&d);
+	saved_spec_done(&d);
 	return 0;
 }
 
 static int put_ended(FILE *to, const char *name, struct err *e)
 {
 	struct registry_item item;
-	struct reply info = { 0 }, record = { 0 };
+	struct json_view info = { 0 }, record = { 0 };
 
 	if (registry_find_ended(name, &item, e) < 0)
 		return e->kind == ERR_NOT_FOUND ? put_kept(to, name) : -1;
 	if (item.info)
-		(void)reply_scan(&info, item.info, strlen(item.info), NULL);
+		(void)json_view_scan(&info, item.info, strlen(item.info), NULL);
 	if (item.record)
-		(void)reply_scan(&record, item.record, strlen(item.record), NULL);
+		(void)json_view_scan(&record, item.record, strlen(item.record), NULL);
 	put_object(to, info, registry_status_name(REGISTRY_ENDED), record);
 	registry_item_done(&item);
 	return 0;

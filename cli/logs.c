@@ -13,13 +13,13 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
-#include "policy/quantity.h"
-#include "sandbox/kernel/level.h"
+#include "policy/units.h"
+#include "sandbox/kernel/log_level.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
 
@@ -31,7 +31,7 @@
 struct wanted {
 	bool of_supervisor, follows;
 	uint64_t tail;
-	int (*put)(struct reply entry, struct err *e);
+	int (*put)(struct json_view entry, struct err *e);
 };
 
 struct printer {
@@ -48,27 +48,27 @@ static int write_out(int fd, const uint8_t *data, size_t len)
 	if (!isatty(fd))
 		return io_write_all(fd, data, len);
 	buffer_init(&shown, 4 * len + 1);
-	visible_append(&shown, data, len);
+	term_escape_append(&shown, data, len);
 	int rc = io_write_all(fd, buffer_data(&shown), buffer_len(&shown));
 	buffer_done(&shown);
 	return rc;
 }
 
 /* The entry's text or decoded bytes, allocated; NULL: neither. */
-static uint8_t *output_of(struct reply params, size_t *ret_len)
+static uint8_t *output_of(struct json_view params, size_t *ret_len)
 {
-	char *text = reply_string(reply_get(params, "data"));
+	char *text = json_view_string(json_view_get(params, "data"));
 
 	if (!text)
-		return reply_base64(reply_get(params, "base64"), ret_len);
+		return json_view_base64(json_view_get(params, "base64"), ret_len);
 	*ret_len = strlen(text);
 	return (uint8_t *)text;
 }
 
 /* Writes one entry to stdout or stderr, as the process did. */
-static int put_entry(struct reply entry, struct err *e)
+static int put_entry(struct json_view entry, struct err *e)
 {
-	const int fd = reply_is(reply_get(entry, "stream"), "stderr") ? 2 : 1;
+	const int fd = json_view_is(json_view_get(entry, "stream"), "stderr") ? 2 : 1;
 	size_t len = 0;
 	AUTO_FREE uint8_t *data = output_of(entry, &len);
 
@@ -78,24 +78,24 @@ static int put_entry(struct reply entry, struct err *e)
 }
 
 /* A log entry of the supervisor: a line for people, or the JSON unchanged. */
-static char *line_of(struct reply entry)
+static char *line_of(struct json_view entry)
 {
-	AUTO_FREE char *time = reply_string(reply_get(entry, "time"));
-	AUTO_FREE char *level = reply_string(reply_get(entry, "level"));
-	AUTO_FREE char *component = reply_string(reply_get(entry, "component"));
-	AUTO_FREE char *message = reply_string(reply_get(entry, "message"));
-	const struct reply fields = reply_get(entry, "fields");
+	AUTO_FREE char *time = json_view_string(json_view_get(entry, "time"));
+	AUTO_FREE char *level = json_view_string(json_view_get(entry, "level"));
+	AUTO_FREE char *component = json_view_string(json_view_get(entry, "component"));
+	AUTO_FREE char *message = json_view_string(json_view_get(entry, "message"));
+	const struct json_view fields = json_view_get(entry, "fields");
 
-	if (level_wants_json() || !time || !level || !component || !message)
+	if (log_level_wants_json() || !time || !level || !component || !message)
 		return text_format("%.*s\n", (int)entry.len, entry.text);
-	AUTO_FREE char *shown = visible_line(message);
+	AUTO_FREE char *shown = term_escape_line(message);
 	if (fields.len <= 2) /* none */
 		return text_format("%s %-5s %s: %s\n", time, level, component, shown);
 	return text_format("%s %-5s %s: %s %.*s\n", time, level, component, shown,
 			   (int)fields.len, fields.text);
 }
 
-static int put_line(struct reply entry, struct err *e)
+static int put_line(struct json_view entry, struct err *e)
 {
 	AUTO_FREE char *line = line_of(entry);
 
@@ -109,7 +109,7 @@ static void take(void *who, const struct message *m)
 {
 	struct printer *p = who;
 
-	if (!reply_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
+	if (!json_view_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
 		return;
 	if (p->wanted->put(m->params, &p->error) < 0)
 		(void)shutdown(p->client.fd, SHUT_RDWR); /* the other entries are not
@@ -120,7 +120,7 @@ static int print_live(struct printer *live, struct err *e)
 {
 	struct printer p = *live;
 	const struct wanted *w = p.wanted;
-	struct reply answer;
+	struct json_view answer;
 	AUTO_FREE char *last = w->tail == ALL ? text_copy("null")
 					      : text_format("%llu", (unsigned long long)w->tail);
 	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s%s}",
@@ -158,8 +158,8 @@ static int print_entries(const struct wanted *w, const char *at, const char *end
 {
 	for (const char *stop; at < end && (stop = memchr(at, '\n', (size_t)(end - at)));
 	     at = stop + 1) {
-		struct reply entry;
-		if (reply_scan(&entry, at, (size_t)(stop - at), NULL) == 0 &&
+		struct json_view entry;
+		if (json_view_scan(&entry, at, (size_t)(stop - at), NULL) == 0 &&
 		    w->put(entry, e) < 0)
 			return -1;
 	}
@@ -180,7 +180,7 @@ static int read_log(int folder, const char *name, char **ret, size_t *ret_len, s
 /* Prints the older file, then the newer one. */
 static int print_ended(const char *name, const struct wanted *w, struct err *e)
 {
-	const char *file = w->of_supervisor ? LEVEL_FILE : "output";
+	const char *file = w->of_supervisor ? LOG_LEVEL_FILE : "output";
 	AUTO_FREE char *older = text_format("%s.1", file);
 	AUTO_CLOSE int folder = registry_log(name, e);
 	AUTO_FREE char *before = NULL, *now = NULL;
@@ -214,7 +214,7 @@ static int read_tail(const char *text, uint64_t *ret, struct err *e)
 	*ret = ALL;
 	if (!text)
 		return 0;
-	if (quantity_parse_number(text, ret, e) < 0)
+	if (units_parse_number(text, ret, e) < 0)
 		return err_in(e, "--tail");
 	*ret = *ret < INT32_MAX ? *ret : INT32_MAX;
 	return 0;

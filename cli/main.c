@@ -13,8 +13,8 @@
 #include "cli/exec.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
-#include "sandbox/kernel/identity.h"
-#include "sandbox/kernel/level.h"
+#include "sandbox/kernel/host_user.h"
+#include "sandbox/kernel/log_level.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
 
@@ -81,7 +81,7 @@ static int run_image(const char *verb, char **argv)
 {
 	struct err e;
 
-	if (identity_become_for_images(&e) == 0)
+	if (host_user_become_for_images(&e) == 0)
 		return run_as("hutch-image", "hutch-image", verb, argv);
 	report_error(&e);
 	return EXIT_HUTCH;
@@ -107,7 +107,7 @@ static int as_client(int (*verb)(char **argv), char **argv)
 {
 	struct err e;
 
-	if (identity_become_client(&e) == 0)
+	if (host_user_become_client(&e) == 0)
 		return verb(argv);
 	report_error(&e);
 	return EXIT_HUTCH;
@@ -223,7 +223,7 @@ static int unknown_verb(const char *name)
 
 static const struct {
 	const char *flag, *variable;
-} log_flags[] = { { "--log-level", LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
+} log_flags[] = { { "--log-level", LOG_LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
 
 /* "--flag VALUE" or "--flag=VALUE": the number of words; 0: no such flag. */
 static int take_log_flag(char **words, struct err *e)
@@ -253,7 +253,7 @@ static int take_log_flags(char **words, struct err *e)
 	for (; words[taken] && more > 0; taken += more)
 		if ((more = take_log_flag(words + taken, e)) < 0)
 			return -1;
-	return level_check(e) < 0 ? -1 : taken;
+	return log_level_check(e) < 0 ? -1 : taken;
 }
 
 int main(int argc, char **argv)

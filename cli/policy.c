@@ -6,22 +6,22 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/flags.h"
 #include "cli/common/options.h"
-#include "cli/common/parts.h"
 #include "cli/common/report.h"
+#include "cli/common/subcommands.h"
 #include "cli/common/table.h"
 #include "cli/verbs.h"
 #include "policy/policy.h"
-#include "policy/settings.h"
+#include "policy/policy_file.h"
 #include "sandbox/launch/result.h"
 
 /* --- what all do ------------------------------------------------------------------ */
 
 /* A named policy: its settings, and their effect. */
 struct named {
-	struct settings settings;
+	struct policy_file settings;
 	struct policy policy;
 };
 
@@ -38,14 +38,14 @@ static int read_one(struct named *n, const char *name, struct err *e)
 {
 	*n = (struct named){ 0 };
 	policy_init(&n->policy);
-	if (settings_read(&n->settings, name, e) < 0)
+	if (policy_file_read(&n->settings, name, e) < 0)
 		return -1;
 	return judge(n, e) < 0 ? err_in(e, "%.300s", name) : 0;
 }
 
 static void named_done(struct named *n)
 {
-	settings_done(&n->settings);
+	policy_file_done(&n->settings);
 	policy_done(&n->policy);
 }
 
@@ -58,10 +58,10 @@ static int fail(struct named *n, const struct err *e)
 
 /* Prints all settings of one kind.  Values of a list keep their order, which
  * may matter. */
-static void print_kind(struct table *t, const struct settings *s, const struct setting_kind *k)
+static void print_kind(struct table *t, const struct policy_file *s, const struct setting_kind *k)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		const struct setting *at = &s->items[i];
+		const struct sandbox_info *at = &s->items[i];
 		if (at->kind != k)
 			continue;
 		table_add(t, text_copy(k->key));
@@ -85,9 +85,9 @@ static int list_main(char **argv)
 		return rc == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	table_add(&table, text_copy("NAME"));
 	table_add(&table, text_copy("ABOUT"));
-	for (const char *const *name = settings_profiles(); *name; name++) {
+	for (const char *const *name = policy_file_profiles(); *name; name++) {
 		table_add(&table, text_copy(*name));
-		table_add(&table, settings_about(*name));
+		table_add(&table, policy_file_about(*name));
 	}
 	table_print(&table, stdout);
 	table_done(&table);
@@ -103,7 +103,7 @@ static void note_unprotected(const struct policy *p)
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
 			continue;
-		AUTO_FREE char *target = visible_line(v->target);
+		AUTO_FREE char *target = term_escape_line(v->target);
 		(void)fprintf(stderr, "hutch: note: %s is shown :rw, where names that are not there yet "
 				      "are not protected; :cow protects them, and --protect-missing "
 				      "does, more slowly\n", target);
@@ -167,7 +167,7 @@ static int check_main(char **argv)
 
 /* --- diff ------------------------------------------------------------------------- */
 
-static bool has(const struct settings *s, const struct setting *wanted)
+static bool has(const struct policy_file *s, const struct sandbox_info *wanted)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->items[i].kind == wanted->kind &&
@@ -177,14 +177,14 @@ static bool has(const struct settings *s, const struct setting *wanted)
 }
 
 /* Prints the settings of `a` that `b` does not have. */
-static void print_missing(char sign, const struct settings *a, const struct settings *b,
+static void print_missing(char sign, const struct policy_file *a, const struct policy_file *b,
 			  const struct setting_kind *k)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		const struct setting *at = &a->items[i];
+		const struct sandbox_info *at = &a->items[i];
 		if (at->kind != k || has(b, at))
 			continue;
-		AUTO_FREE char *value = visible_line(at->value);
+		AUTO_FREE char *value = term_escape_line(at->value);
 		(void)printf("%c %s %s\n", sign, k->key, value);
 	}
 }
@@ -228,12 +228,12 @@ int policy_main(char **argv)
 		{ "check", "whether a file can be read", check_main },
 		{ "diff", "the differences of two", compare_main },
 	};
-	static const struct parts parts = {
+	static const struct subcommands parts = {
 		.verb = "policy",
 		.about = "What a sandbox is allowed and given, in a file: --policy of hutch run, "
 			 "act, create\nand fork.",
 		.list = list, .count = ARRAY_LEN(list),
 	};
 
-	return parts_main(argv, &parts);
+	return subcommands_main(argv, &parts);
 }

@@ -6,21 +6,21 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
-#include "cli/common/parts.h"
 #include "cli/common/report.h"
+#include "cli/common/subcommands.h"
 #include "cli/common/table.h"
 #include "cli/exec.h"
 #include "cli/pool_client.h"
 #include "cli/verbs.h"
-#include "policy/quantity.h"
-#include "sandbox/kernel/identity.h"
+#include "policy/units.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/pools.h"
@@ -45,7 +45,7 @@ static int execute(char **argv, struct err *e)
 	AUTO_FREE char *path = NULL;
 	struct list words = { 0 };
 
-	if (identity_become_client(e) < 0 || program_find("hutch-pool", &path, e) < 0)
+	if (host_user_become_client(e) < 0 || program_find("hutch-pool", &path, e) < 0)
 		return -1;
 	list_add(&words, "hutch-pool");
 	for (; *argv; argv++)
@@ -74,14 +74,14 @@ static const struct column {
 	{ "WAITING", "waiting" }, { "TAKEN", "taken" },
 };
 
-static void add_row(struct table *t, const char *name, struct reply info)
+static void add_row(struct table *t, const char *name, struct json_view info)
 {
-	AUTO_FREE char *error = reply_string(reply_get(info, "error.message"));
+	AUTO_FREE char *error = json_view_string(json_view_get(info, "error.message"));
 	int64_t number;
 
 	table_add(t, text_copy(name));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		table_add(t, reply_integer(reply_get(info, columns[i].key), &number)
+		table_add(t, json_view_integer(json_view_get(info, columns[i].key), &number)
 				     ? text_format("%lld", (long long)number)
 				     : NULL);
 	table_add(t, error ? text_copy(error) : text_copy(""));
@@ -148,7 +148,7 @@ static int ls_pool_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (identity_become_client(&e) < 0 || pools_list(&names, &e) < 0)
+	if (host_user_become_client(&e) < 0 || pools_list(&names, &e) < 0)
 		return report_end(-1, &e);
 	for (size_t i = 0; is_quiet && i < names.count; i++)
 		(void)puts(names.items[i]);
@@ -171,7 +171,7 @@ static int claim(struct client *c, const char *name, struct err *e)
 {
 	AUTO_FREE char *quoted = quote_json(name);
 	AUTO_FREE char *params = name ? text_format("{\"name\":%s}", quoted) : NULL;
-	struct reply answer;
+	struct json_view answer;
 
 	if (name && registry_make_way(name, e) < 0)
 		return -1;
@@ -184,7 +184,7 @@ static int claim(struct client *c, const char *name, struct err *e)
 static int release(struct client *c, const char *name, struct err *e)
 {
 	const char *told = name ? name : c->name;
-	struct reply answer;
+	struct json_view answer;
 
 	if (claim(c, name, e) < 0)
 		return -1;
@@ -221,7 +221,7 @@ static int hand_on(const struct client *c, struct err *e)
 	AUTO_FREE char *line = text_format("{\"error\":null,\"sandbox\":\"%s\"}\n", c->name);
 	const ssize_t len = (ssize_t)strlen(line);
 
-	if (pass_send(1, line, (size_t)len, &c->fd, 1) == len)
+	if (fd_pass_send(1, line, (size_t)len, &c->fd, 1) == len)
 		return 0;
 	return err_sys(e, "hand the connection over through stdout");
 }
@@ -264,7 +264,7 @@ static int read_timeout(struct take *t, struct err *e)
 		t->timeout_ms = 0;
 		return 0;
 	}
-	if (quantity_parse_duration(t->timeout, &ms, e) < 0)
+	if (units_parse_duration(t->timeout, &ms, e) < 0)
 		return err_in(e, "--timeout");
 	if (ms > 86400000)
 		return err_set(e, ERR_USAGE, "--timeout takes a day at most, not '%.60s'",
@@ -307,7 +307,7 @@ static int take_pool_main(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	int result = read_timeout(&t, &e);
 	if (result == 0)
-		result = identity_become_client(&e);
+		result = host_user_become_client(&e);
 	if (result == 0)
 		result = take(argv[0], &t, &e);
 	return finish_take(&t, result, &e);
@@ -341,7 +341,7 @@ static int rm_pool_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (identity_become_client(&e) < 0)
+	if (host_user_become_client(&e) < 0)
 		return report_end(-1, &e);
 	for (; *argv; argv++)
 		code = remove_one(*argv) ? EXIT_HUTCH : code;
@@ -357,11 +357,11 @@ int pool_main(char **argv)
 		{ "exec", "a command in one, which ends with it", exec_pool_main },
 		{ "rm", "end pools and their waiting sandboxes", rm_pool_main },
 	};
-	static const struct parts parts = {
+	static const struct subcommands parts = {
 		.verb = "pool",
 		.about = "Sandboxes that were made ahead, to be had at once.",
 		.list = list_of, .count = ARRAY_LEN(list_of),
 	};
 
-	return parts_main(argv, &parts);
+	return subcommands_main(argv, &parts);
 }

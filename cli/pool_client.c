@@ -8,10 +8,10 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "cli/common/client.h"
 #include "sandbox/state/pools.h"
 
@@ -27,7 +27,7 @@ void pool_answer_done(struct pool_answer *a)
 {
 	own_close(&a->fd);
 	buffer_done(&a->in);
-	a->result = (struct reply){ 0 };
+	a->result = (struct json_view){ 0 };
 }
 
 /* --- lines --------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static int send_both(int fd, const char *request, const char *params, struct err
 
 	/* The request fits into an empty socket, so the write is complete; a
 	 * refused client may find the socket closed. */
-	if (pass_send(fd, text, (size_t)len, NULL, 0) == len || errno == EPIPE)
+	if (fd_pass_send(fd, text, (size_t)len, NULL, 0) == len || errno == EPIPE)
 		return 0;
 	return err_sys(e, "write to the pool");
 }
@@ -61,7 +61,7 @@ static int fill(struct pool_answer *a, int socket, int64_t due)
 	errno = ETIMEDOUT;
 	if (ready == 0)
 		return 0;
-	ssize_t got = pass_receive(socket, room, STEP, &fd);
+	ssize_t got = fd_pass_receive(socket, room, STEP, &fd);
 	if (fd >= 0) {
 		own_close(&a->fd);
 		a->fd = fd;
@@ -86,7 +86,7 @@ static int no_line(const char *pool, struct err *e)
 
 /* The next line, valid until the next call. */
 static int next_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
-		     struct reply *ret, struct err *e)
+		     struct json_view *ret, struct err *e)
 {
 	const char *end;
 
@@ -98,7 +98,7 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 		end = len ? memchr(text, '\n', len) : NULL;
 		if (end) {
 			a->taken = (size_t)(end - text) + 1;
-			if (reply_scan(ret, text, a->taken - 1, NULL) == 0)
+			if (json_view_scan(ret, text, a->taken - 1, NULL) == 0)
 				return 0;
 			return err_set(e, ERR_PROTOCOL, "pool '%s' sent an invalid reply",
 				       pool);
@@ -110,14 +110,14 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 
 /* --- answers ------------------------------------------------------------------- */
 
-static int refused(const char *pool, struct reply error, struct err *e)
+static int refused(const char *pool, struct json_view error, struct err *e)
 {
 	struct client c = { 0 }; /* only client_refused() needs one, for fields that an
 				  * error sets */
 
 	(void)client_refused(&c, error, e);
-	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
-	AUTO_FREE char *remedy = reply_string(reply_get(error, "data.remedy"));
+	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));
+	AUTO_FREE char *remedy = json_view_string(json_view_get(error, "data.remedy"));
 	enum err_kind kind = (enum err_kind)e->kind;
 	(void)err_set(e, kind, "pool '%s': %.600s", pool, message ? message : "an error");
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
@@ -126,14 +126,14 @@ static int refused(const char *pool, struct reply error, struct err *e)
 static int take_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
 		     struct err *e)
 {
-	struct reply line;
+	struct json_view line;
 
 	if (next_line(a, pool, socket, due, &line, e) < 0)
 		return -1;
-	const struct reply error = reply_get(line, "error");
+	const struct json_view error = json_view_get(line, "error");
 	if (error.text)
 		return refused(pool, error, e);
-	a->result = reply_get(line, "result");
+	a->result = json_view_get(line, "result");
 	return 0;
 }
 
@@ -180,7 +180,7 @@ int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct e
 	struct pool_answer a;
 	int result = ask(pool, "take", params, due, &a, e);
 
-	AUTO_FREE char *name = result < 0 ? NULL : reply_string(reply_get(a.result, "sandbox"));
+	AUTO_FREE char *name = result < 0 ? NULL : json_view_string(json_view_get(a.result, "sandbox"));
 	if (result == 0 && (!name || !registry_is_name(name) || a.fd < 0))
 		result = err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
 	if (result == 0) {

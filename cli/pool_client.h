@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "cli/common/reply.h"
+#include "cli/common/json_view.h"
 
 struct client;
 struct err;
@@ -11,7 +11,7 @@ struct err;
 struct pool_answer {
 	struct buffer in; /* owned: `result` points into it */
 	size_t taken;	  /* of `in`: the line that was read last */
-	struct reply result;
+	struct json_view result;
 	int fd; /* owned: the descriptor in the answer, or -1 */
 };
 

@@ -12,21 +12,21 @@
 #include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
-#include "cli/common/parts.h"
 #include "cli/common/report.h"
+#include "cli/common/subcommands.h"
 #include "cli/common/table.h"
 #include "cli/verbs.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "sandbox/kernel/listener.h"
 #include "sandbox/launch/result.h"
 
 /* --- add -------------------------------------------------------------------------- */
 
-static int hand_over(struct client *c, const struct listener *at, uint16_t guest, struct err *e)
+static int hand_over(struct client *c, const struct listener *at, uint16_t instance, struct err *e)
 {
-	AUTO_FREE char *params = text_format("{\"guest\":%u}", guest);
+	AUTO_FREE char *params = text_format("{\"guest\":%u}", instance);
 	const struct client_fds fds = { .fds = { at->fd }, .count = 1 };
-	struct reply answer;
+	struct json_view answer;
 	int id = client_send_fds(c, "port.add", params, &fds, e);
 
 	return id < 0 ? -1 : client_await(c, id, &answer, e);
@@ -34,14 +34,14 @@ static int hand_over(struct client *c, const struct listener *at, uint16_t guest
 
 static int add_one(struct client *c, const char *word, struct err *e)
 {
-	struct publish p;
+	struct port_spec p;
 	struct listener at;
 
-	if (publish_parse(word, &p, e) < 0)
+	if (port_spec_parse(word, &p, e) < 0)
 		return -1;
 	int result = listener_open(&p, &at, e);
 	if (result == 0) {
-		result = hand_over(c, &at, p.guest, e);
+		result = hand_over(c, &at, p.instance, e);
 		if (result == 0)
 			(void)printf("%s\n", at.host);
 		own_close(&at.fd);
@@ -50,7 +50,7 @@ static int add_one(struct client *c, const char *word, struct err *e)
 			listener_remove(p.path);
 		listener_done(&at);
 	}
-	publish_done(&p);
+	port_spec_done(&p);
 	return result;
 }
 
@@ -72,7 +72,7 @@ static int add_main(char **argv)
 	static const struct usage usage = {
 		.synopsis = "hutch port add NAME [IP:]HOST:GUEST...",
 		.about = "Has ports of this host lead to ports inside, and prints which.",
-		.operands_min = 2, .operands_max = PUBLISH_MAX + 1,
+		.operands_min = 2, .operands_max = PORT_SPEC_MAX + 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
@@ -97,7 +97,7 @@ static int remove_one(struct client *c, const char *word, struct err *e)
 	AUTO_FREE char *host = full_name(word);
 	AUTO_FREE char *quoted = quote_json(host);
 	AUTO_FREE char *params = text_format("{\"host\":%s}", quoted);
-	struct reply answer;
+	struct json_view answer;
 
 	if (client_call(c, "port.remove", params, &answer, e) < 0)
 		return -1;
@@ -126,7 +126,7 @@ static int rm_port_main(char **argv)
 		.synopsis = "hutch port rm NAME [IP:]HOST...",
 		.about = "Has ports of this host, as hutch port ls names them, lead nowhere any more.\n"
 			 "Their connections are reset.",
-		.operands_min = 2, .operands_max = PUBLISH_MAX + 1,
+		.operands_min = 2, .operands_max = PORT_SPEC_MAX + 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
@@ -138,25 +138,25 @@ static int rm_port_main(char **argv)
 
 /* --- ls --------------------------------------------------------------------------- */
 
-static void add_number(struct table *t, struct reply value)
+static void add_number(struct table *t, struct json_view value)
 {
 	int64_t number;
 
-	table_add(t, reply_integer(value, &number) ? text_format("%lld", (long long)number) : NULL);
+	table_add(t, json_view_integer(value, &number) ? text_format("%lld", (long long)number) : NULL);
 }
 
-static void print_table(struct reply list)
+static void print_table(struct json_view list)
 {
 	static const char *const heads[] = { "HOST", "GUEST", "CONNECTIONS" };
 	struct table t = { .columns = ARRAY_LEN(heads) };
-	struct reply_place at = { 0 };
+	struct json_view_place at = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		table_add(&t, text_copy(heads[i]));
-	while (reply_step(list, &at)) {
-		table_add(&t, reply_string(reply_get(at.value, "host")));
-		add_number(&t, reply_get(at.value, "guest"));
-		add_number(&t, reply_get(at.value, "connections"));
+	while (json_view_step(list, &at)) {
+		table_add(&t, json_view_string(json_view_get(at.value, "host")));
+		add_number(&t, json_view_get(at.value, "guest"));
+		add_number(&t, json_view_get(at.value, "connections"));
 	}
 	table_print(&t, stdout);
 	table_done(&t);
@@ -165,7 +165,7 @@ static void print_table(struct reply list)
 static int list(const char *name, bool is_json, struct err *e)
 {
 	struct client c = { 0 };
-	struct reply answer;
+	struct json_view answer;
 
 	if (client_open(&c, name, e) < 0)
 		return -1;
@@ -205,11 +205,11 @@ int port_main(char **argv)
 		{ "rm", "have them lead there no more", rm_port_main },
 		{ "ls", "list them", ls_port_main },
 	};
-	static const struct parts parts = {
+	static const struct subcommands parts = {
 		.verb = "port",
 		.about = "Ports of a sandbox that has a name.",
 		.list = list_of, .count = ARRAY_LEN(list_of),
 	};
 
-	return parts_main(argv, &parts);
+	return subcommands_main(argv, &parts);
 }

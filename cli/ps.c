@@ -14,15 +14,15 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "cli/common/flags.h"
-#include "cli/common/reply.h"
+#include "cli/common/json_view.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
-#include "cli/gather.h"
+#include "cli/stats_poll.h"
 #include "cli/verbs.h"
-#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/state/definition.h"
 #include "sandbox/state/registry.h"
+#include "sandbox/state/saved_spec.h"
 
 /* With more sandboxes than this no supervisor is asked; the second is their
  * time limit. */
@@ -38,18 +38,18 @@ struct ps_options {
 /* A line of the list. */
 struct row {
 	const struct registry_item *item;
-	struct reply info, record; /* no value: the file does not exist */
+	struct json_view info, record; /* no value: the file does not exist */
 	const struct sample *used; /* NULL: the supervisor was not asked */
 	bool is_kept;	 /* the sandbox can be started again */
 	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
 };
 
-static struct reply scan(const char *text)
+static struct json_view scan(const char *text)
 {
-	struct reply r = { 0 };
+	struct json_view r = { 0 };
 
 	if (text)
-		(void)reply_scan(&r, text, strlen(text), NULL); /* on failure `r` stays
+		(void)json_view_scan(&r, text, strlen(text), NULL); /* on failure `r` stays
 								 * without a value */
 	return r;
 }
@@ -70,7 +70,7 @@ static void leave_out_waiting(struct registry_list *list)
 /* --- for programs ---------------------------------------------------------- */
 
 /* Prints a value unchanged; null where there is none. */
-static void print_value(const char *key, struct reply v)
+static void print_value(const char *key, struct json_view v)
 {
 	if (v.text)
 		(void)printf(",\"%s\":%.*s", key, (int)v.len, v.text);
@@ -93,17 +93,17 @@ static void print_object(const struct row *r)
 	AUTO_FREE char *name = quote_json(r->item->name);
 
 	(void)printf("{\"name\":%s,\"id\":\"%s\"", name, r->item->id);
-	print_value("image", reply_get(r->info, "image"));
+	print_value("image", json_view_get(r->info, "image"));
 	(void)printf(",\"state\":\"%s\"", registry_status_name(r->item->status));
-	print_value("created", reply_get(r->info, "created"));
+	print_value("created", json_view_get(r->info, "created"));
 	if (used->is_known)
 		(void)printf(",\"cpu_s\":%.3f", used->cpu_s);
 	else
 		(void)printf(",\"cpu_s\":null");
 	print_count("memory_bytes", used->memory);
 	print_count("pids", used->pids);
-	print_value("isolation", reply_get(r->info, "isolation"));
-	print_value("workspace", reply_get(r->info, "workspace"));
+	print_value("isolation", json_view_get(r->info, "isolation"));
+	print_value("workspace", json_view_get(r->info, "workspace"));
 	print_value("exit", r->record);
 	(void)printf("}");
 }
@@ -123,7 +123,7 @@ static void print_json(const struct row *rows, size_t count)
 
 static char *image_of(const struct row *r, bool is_whole)
 {
-	char *image = reply_string(reply_get(r->info, "image"));
+	char *image = json_view_string(json_view_get(r->info, "image"));
 
 	if (image && !is_whole && strlen(image) > IMAGE_WIDTH)
 		memcpy(image + IMAGE_WIDTH - 3, "...", 4);
@@ -133,7 +133,7 @@ static char *image_of(const struct row *r, bool is_whole)
 static char *state_of(const struct row *r)
 {
 	const char *state = registry_status_name(r->item->status);
-	AUTO_FREE char *reason = reply_string(reply_get(r->record, "reason"));
+	AUTO_FREE char *reason = json_view_string(json_view_get(r->record, "reason"));
 
 	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept" : "";
 
@@ -146,7 +146,7 @@ static char *state_of(const struct row *r)
 static void add_row(struct table *t, const struct row *r, const struct ps_options *o,
 		    int64_t now)
 {
-	AUTO_FREE char *created = reply_string(reply_get(r->info, "created"));
+	AUTO_FREE char *created = json_view_string(json_view_get(r->info, "created"));
 	const struct sample *used = r->used;
 
 	table_add(t, text_copy(r->item->name));
@@ -227,10 +227,10 @@ static void add_kept(struct registry_list *list, const struct cow_list *kept)
 
 /* Adds kept sandboxes without a record of their end, such as those from before
  * a reboot. */
-static void add_definitions(struct registry_list *list, const struct definition_list *kept)
+static void add_definitions(struct registry_list *list, const struct saved_spec_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
-		const struct definition *d = &kept->items[i];
+		const struct saved_spec *d = &kept->items[i];
 		if (is_listed(list, d->id))
 			continue;
 		AUTO_FREE char *image = quote_json(d->image);
@@ -240,7 +240,7 @@ static void add_definitions(struct registry_list *list, const struct definition_
 	}
 }
 
-static bool is_definition(const struct definition_list *kept, const char *id)
+static bool is_definition(const struct saved_spec_list *kept, const char *id)
 {
 	bool is = false;
 
@@ -282,7 +282,7 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 /* Files of ended sandboxes. */
 struct remains {
 	struct cow_list changes;
-	struct definition_list definitions;
+	struct saved_spec_list definitions;
 };
 
 static void print(const struct registry_list *list, const struct remains *kept,
@@ -311,11 +311,11 @@ static void print(const struct registry_list *list, const struct remains *kept,
 
 static void find_remains(struct registry_list *list, struct remains *kept)
 {
-	definition_list(&kept->definitions);
+	saved_spec_list(&kept->definitions);
 	add_definitions(list, &kept->definitions);
 	if (cow_list(&kept->changes, NULL) < 0)
 		return; /* on failure there are none */
-	past_settle_all(&kept->changes);
+	kept_changes_settle_all(&kept->changes);
 	add_kept(list, &kept->changes);
 }
 
@@ -349,7 +349,7 @@ int ps_main(char **argv)
 	else
 		leave_out_waiting(&list);
 	print(&list, &kept, &o);
-	definition_list_done(&kept.definitions);
+	saved_spec_list_done(&kept.definitions);
 	cow_list_done(&kept.changes);
 	registry_list_done(&list);
 	return 0;

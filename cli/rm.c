@@ -13,14 +13,14 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "cli/common/client.h"
-#include "cli/common/each.h"
 #include "cli/common/flags.h"
+#include "cli/common/foreach_sandbox.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
-#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/root/cow.h"
-#include "sandbox/state/definition.h"
+#include "sandbox/state/saved_spec.h"
 
 /* How long a supervisor may take to end its sandbox when it is told to. */
 #define END_MS 10000
@@ -64,7 +64,7 @@ static int kill_supervisor(const struct client *c, struct err *e)
 /* Asks the supervisor to end; if it does not in time, kills it. */
 static int end_connected(struct client *c, struct err *e)
 {
-	struct reply answer;
+	struct json_view answer;
 
 	c->due_ms = clock_ms() + END_MS;
 	if (client_call(c, "stop", "{\"grace\":0}", &answer, e) == 0 || c->is_closed)
@@ -86,13 +86,13 @@ static int end(const char *name, struct err *e)
 
 /* Finds the kept sandbox.  If `id` is given it must match, since one sandbox's
  * id may be another one's name. */
-static int find_kept(const char *name, const char *id, struct definition *ret, struct err *e)
+static int find_kept(const char *name, const char *id, struct saved_spec *ret, struct err *e)
 {
-	if (definition_find(name, ret, e) < 0)
+	if (saved_spec_find(name, ret, e) < 0)
 		return -1;
 	if (!id || !strcmp(ret->id, id))
 		return 0;
-	definition_done(ret);
+	saved_spec_done(ret);
 	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
 }
 
@@ -103,7 +103,7 @@ static int forget(const char *called, const char *id, struct err *e)
 {
 	const char *name = id ? id : called;
 	AUTO_FREE char *record = NULL;
-	struct definition kept;
+	struct saved_spec kept;
 	struct err why;
 
 	(void)registry_wait(name, &record, NULL); /* fails if there is nothing to wait
@@ -113,14 +113,14 @@ static int forget(const char *called, const char *id, struct err *e)
 		*e = why;
 		return -1;
 	}
-	if (removed == 0 && definition_remove(&kept, e) < 0) {
-		definition_done(&kept);
+	if (removed == 0 && saved_spec_remove(&kept, e) < 0) {
+		saved_spec_done(&kept);
 		return -1;
 	}
 	if (removed == 0)
 		(void)registry_forget(kept.id, NULL); /* the sandbox may have ended
 						       * under other names, too */
-	definition_done(&kept);
+	saved_spec_done(&kept);
 	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
 }
 
@@ -139,7 +139,7 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	}
 	if (end(name, e) < 0)
 		return -1;
-	each_settle(name, id);
+	foreach_sandbox_settle(name, id);
 	/* A sandbox made with --rm leaves nothing to forget. */
 	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
@@ -153,7 +153,7 @@ static void tell_kept(const char *id)
 	if (cow_find(id, &c, NULL) < 0)
 		return;
 	bool is_settled = c.has_sum || c.is_live || cow_lock(&c, NULL) < 0;
-	if (is_settled || past_settle(&c, NULL) != 0)
+	if (is_settled || kept_changes_settle(&c, NULL) != 0)
 		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
 				      "%s\n", c.name, c.name);
 	cow_done(&c);
@@ -219,13 +219,13 @@ int rm_main(char **argv)
 static int wait_one(const char *name, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
-	struct reply record;
+	struct json_view record;
 	int64_t code = 0;
 
 	if (registry_wait(name, &text, e) < 0)
 		return -1;
-	if (reply_scan(&record, text, strlen(text), e) < 0 ||
-	    !reply_integer(reply_get(record, "exit_code"), &code))
+	if (json_view_scan(&record, text, strlen(text), e) < 0 ||
+	    !json_view_integer(json_view_get(record, "exit_code"), &code))
 		return err_set(e, ERR_INTERNAL, "the record of the end of sandbox '%s' "
 						"is not valid", name);
 	(void)printf("%lld\n", (long long)code);

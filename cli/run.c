@@ -10,20 +10,20 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
-#include "base/mask.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "protocol/message.h"
-#include "rootfs-tools/changes/past.h"
+#include "rootfs-tools/changes/kept_changes.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/kernel/walls.h"
-#include "sandbox/landlock/rung.h"
+#include "sandbox/landlock/landlock_run.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
@@ -130,7 +130,7 @@ static void name_other_rung(struct err *e)
 		return;
 	AUTO_FREE char *remedy = text_copy(e->remedy);
 	(void)err_remedy(e, "%s%sor --isolation landlock, where %s", remedy, *remedy ? "; " : "",
-			 rung_loses);
+			 landlock_run_loses);
 }
 
 /* If --learn fails, the run has failed, whatever the command's exit code. */
@@ -152,7 +152,7 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	struct err e;
 
 	if (policy->isolation == ISOLATION_LANDLOCK) {
-		rung_run(policy, is_dry_run, ret);
+		landlock_run_run(policy, is_dry_run, ret);
 		return;
 	}
 	launch_init(&l, learn ? &learn->wide : policy);
@@ -168,18 +168,18 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	if (ret->status == RUN_SETUP_ERROR && policy->isolation == ISOLATION_AUTO)
 		name_other_rung(&ret->error);
 	launch_done(&l);
-	past_end(&l.cow);
+	kept_changes_end(&l.cow);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
 /* A secret may occur in the error about a command that could not be started. */
 static void hide_secrets(const struct policy *policy, struct result *r)
 {
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 
 	if (environment_mask(policy, &m, NULL) == 0)
-		mask_err(&m, &r->error);
-	mask_done(&m);
+		redact_err(&m, &r->error);
+	redact_done(&m);
 }
 
 static int run_learning(const struct policy *policy, const struct run_options *o,

@@ -14,7 +14,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
-#include "cli/gather.h"
+#include "cli/stats_poll.h"
 #include "cli/verbs.h"
 #include "sandbox/launch/result.h"
 

@@ -43,7 +43,7 @@ static int hand_over(const char *name, struct err *e)
 	const bool is_there = e->kind == ERR_NONE;
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
-	if (pass_send(1, line, strlen(line), &c.fd, is_there) < 0)
+	if (fd_pass_send(1, line, strlen(line), &c.fd, is_there) < 0)
 		(void)err_sys(e, "hand the connection over to stdout, which takes a unix socket");
 	client_done(&c);
 	return e->kind == ERR_NONE ? 0 : -1;
@@ -91,7 +91,7 @@ static bool has_ended(const struct client *c)
 static int stream(struct client *c, const char *params, struct err *e)
 {
 	struct message none;
-	struct reply answer;
+	struct json_view answer;
 
 	if (client_call(c, "act.stream", params, &answer, e) < 0)
 		return -1;

@@ -5,12 +5,12 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "cli/common/each.h"
 #include "cli/common/flags.h"
+#include "cli/common/foreach_sandbox.h"
 #include "cli/common/report.h"
 #include "cli/verbs.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/launch/result.h"
 
 /* As typed; NULL: not given. */
@@ -37,11 +37,11 @@ static int read_limits(const struct words *w, struct limits *ret, struct err *e)
 	*ret = (struct limits){ 0 };
 	if (w->disk || w->ulimit)
 		return refuse(w, e);
-	if (w->memory && quantity_parse_memory(w->memory, &ret->memory, e) < 0)
+	if (w->memory && units_parse_memory(w->memory, &ret->memory, e) < 0)
 		return -1;
-	if (w->cpus && quantity_parse_cpus(w->cpus, &ret->cpus, e) < 0)
+	if (w->cpus && units_parse_cpus(w->cpus, &ret->cpus, e) < 0)
 		return err_in(e, "--cpus");
-	if (w->pids && quantity_parse_pids(w->pids, &ret->pids, e) < 0)
+	if (w->pids && units_parse_pids(w->pids, &ret->pids, e) < 0)
 		return -1;
 	if (w->memory || w->cpus || w->pids)
 		return 0;
@@ -89,6 +89,6 @@ int update_main(char **argv)
 		return EXIT_HUTCH;
 	}
 	AUTO_FREE char *params = params_of(&limits);
-	const struct each update = { .method = "update", .params = params };
-	return each_ask(argv, &update);
+	const struct foreach_sandbox update = { .method = "update", .params = params };
+	return foreach_sandbox_ask(argv, &update);
 }

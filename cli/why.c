@@ -14,8 +14,8 @@
 #include "cli/common/report.h"
 #include "cli/verbs.h"
 #include "policy/policy.h"
+#include "policy/policy_file.h"
 #include "policy/rules.h"
-#include "policy/settings.h"
 #include "sandbox/explain/why.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/launch.h"
@@ -24,7 +24,7 @@
 
 struct question {
 	struct policy policy;
-	struct settings settings; /* from --policy */
+	struct policy_file settings; /* from --policy */
 	struct list words;
 	struct launch launch;
 	bool is_json;
@@ -32,7 +32,7 @@ struct question {
 
 /* --- which line of which file ----------------------------------------------------- */
 
-static bool is_said_so(const struct setting *s, const char *line)
+static bool is_said_so(const struct sandbox_info *s, const char *line)
 {
 	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
 	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
@@ -47,7 +47,7 @@ static bool is_said_so(const struct setting *s, const char *line)
 static void tell_origin(const struct question *q, struct answer *a)
 {
 	for (size_t i = q->settings.count; a->line && i-- > 0;) {
-		const struct setting *s = &q->settings.items[i];
+		const struct sandbox_info *s = &q->settings.items[i];
 		if (!is_said_so(s, a->line))
 			continue;
 		AUTO_FREE char *flag = a->line;
@@ -299,7 +299,7 @@ int why_main(char **argv)
 	}
 	launch_done(&q.launch);
 	list_done(&q.words);
-	settings_done(&q.settings);
+	policy_file_done(&q.settings);
 	policy_done(&q.policy);
 	return code;
 }

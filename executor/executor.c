@@ -87,7 +87,7 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 					 .proc = proc,
 					 .tapes = &x->tapes };
 	tapes_init(&x->tapes, logs);
-	dials_init(&x->dials, &x->processes);
+	port_connect_init(&x->dials, &x->processes);
 	x->workers = (struct workers){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
@@ -101,13 +101,13 @@ static void executor_done(struct executor *x)
 {
 	channel_done(&x->channel);
 	freezer_done(&x->freezer);
-	dials_done(&x->dials);
+	port_connect_done(&x->dials);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	workers_done(&x->workers);
 	tapes_done(&x->tapes);
-	replies_done(&x->replies);
-	history_done(&x->history);
+	send_queue_done(&x->replies);
+	undo_done(&x->history);
 	own_close(&x->signals);
 	own_close(&x->proc);
 }
@@ -132,7 +132,7 @@ static int say_hello(struct executor *x, struct err *e)
 /* Requests wait until the answers so far were sent. */
 static bool is_full(const struct executor *x)
 {
-	return channel_is_full(&x->channel) || replies_is_full(&x->replies);
+	return channel_is_full(&x->channel) || send_queue_is_full(&x->replies);
 }
 
 /* After the last process of the sandbox has ended, clients of its servers may still
@@ -142,7 +142,7 @@ static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
 		return false;
-	if (dials_are_told(&x->dials) || !everyone_is_gone())
+	if (port_connect_are_told(&x->dials) || !all_processes_is_gone())
 		return false;
 	return ending_waits_for_words(&x->ending, x->now);
 }
@@ -150,8 +150,8 @@ static bool has_last_words(const struct executor *x)
 /* No process is left, and all reports about them were sent. */
 static bool has_emptied(const struct executor *x)
 {
-	return everyone_is_gone() && x->processes.count == 0 &&
-	       !sessions_have_more(&x->sessions) && replies_is_empty(&x->replies) &&
+	return all_processes_is_gone() && x->processes.count == 0 &&
+	       !sessions_have_more(&x->sessions) && send_queue_is_empty(&x->replies) &&
 	       !channel_has_output(&x->channel) && !has_last_words(x);
 }
 
@@ -205,7 +205,7 @@ struct watched {
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
 {
-	bool is_behind = channel_is_full(&x->channel) || !replies_is_empty(&x->replies);
+	bool is_behind = channel_is_full(&x->channel) || !send_queue_is_empty(&x->replies);
 	short events = is_full(x) ? 0 : POLLIN;
 	struct watched w;
 
@@ -213,7 +213,7 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 		events |= POLLOUT;
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
-	fds[POLL_DIALS] = (struct pollfd){ .fd = dials_fd(&x->dials), .events = POLLIN };
+	fds[POLL_DIALS] = (struct pollfd){ .fd = port_connect_fd(&x->dials), .events = POLLIN };
 	freezer_watch(&x->freezer, fds + POLL_FREEZER);
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
@@ -234,7 +234,7 @@ static int report_pause(struct executor *x, struct err *e)
 static int end_freeze(struct executor *x, const struct frozen *what, struct err *e)
 {
 	if (what->why != FREEZE_STANDS)
-		everyone_trace(&x->everyone, false, x->now);
+		all_processes_trace(&x->everyone, false, x->now);
 	return message_put_frozen(&x->channel.out, what, e);
 }
 
@@ -253,9 +253,9 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e)
 {
 	const struct frozen none = { .number = number, .why = FREEZE_FAILED };
 
-	if (number > 0 && (x->everyone.is_ending || everyone_is_paused(&x->everyone)))
+	if (number > 0 && (x->everyone.is_ending || all_processes_is_paused(&x->everyone)))
 		return message_put_frozen(&x->channel.out, &none, e);
-	everyone_trace(&x->everyone, number > 0, x->now);
+	all_processes_trace(&x->everyone, number > 0, x->now);
 	if (number > 0)
 		freezer_start(&x->freezer, number, x->now);
 	else
@@ -269,14 +269,14 @@ static int say(struct executor *x, struct err *e)
 	x->processes.holds_last = has_last_words(x);
 	if (x->processes.holds_last)
 		ending_expect_words(&x->ending, x->now);
-	if (report_pause(x, e) < 0 || dials_report(&x->dials, &x->channel.out, e) < 0 ||
+	if (report_pause(x, e) < 0 || port_connect_report(&x->dials, &x->channel.out, e) < 0 ||
 	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
 	do {
-		if (replies_send(&x->replies, &x->channel, e) < 0 ||
+		if (send_queue_send(&x->replies, &x->channel, e) < 0 ||
 		    channel_flush(&x->channel, e) < 0)
 			return -1;
-	} while (!replies_is_empty(&x->replies) && !channel_is_full(&x->channel));
+	} while (!send_queue_is_empty(&x->replies) && !channel_is_full(&x->channel));
 	return 0;
 }
 
@@ -291,7 +291,7 @@ struct leaders executor_leaders(const struct executor *x)
 
 int64_t executor_now(const struct executor *x)
 {
-	return everyone_now(&x->everyone, x->now);
+	return all_processes_now(&x->everyone, x->now);
 }
 
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
@@ -304,7 +304,7 @@ int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
 	}
 	x->phase = PHASE_ENDING;
 	struct leaders l = executor_leaders(x);
-	int asked = everyone_ask_to_end(&x->everyone, &l, x->now, e);
+	int asked = all_processes_ask_to_end(&x->everyone, &l, x->now, e);
 	leaders_done(&l);
 	return asked;
 }
@@ -313,7 +313,7 @@ static void look_at_leaders(struct executor *x)
 {
 	struct leaders l = executor_leaders(x);
 
-	everyone_look(&x->everyone, &l, x->now);
+	all_processes_look(&x->everyone, &l, x->now);
 	leaders_done(&l);
 }
 
@@ -327,16 +327,16 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
-	if (fds[POLL_DIALS].revents || dials_has_more(&x->dials))
-		dials_serve(&x->dials);
+	if (fds[POLL_DIALS].revents || port_connect_has_more(&x->dials))
+		port_connect_serve(&x->dials);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	look_at_clock(x); /* ending a process tree may have taken long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
-	processes_look(&x->processes, everyone_is_paused(&x->everyone), executor_now(x));
-	if (everyone_due(&x->everyone))
+	processes_look(&x->processes, all_processes_is_paused(&x->everyone), executor_now(x));
+	if (all_processes_due(&x->everyone))
 		look_at_leaders(x);
 	if (look_at_freezer(x, e) < 0)
 		return -1;
@@ -369,14 +369,14 @@ static int timeout_of(const struct executor *x, bool has_more)
 				 workers_look_due(&x->workers),
 				 processes_look_due(&x->processes) };
 	int64_t theirs = INT64_MAX;
-	int64_t due = clock_sooner(clock_sooner(everyone_due(&x->everyone), x->freezer.due),
+	int64_t due = clock_sooner(clock_sooner(all_processes_due(&x->everyone), x->freezer.due),
 				   ending_next(&x->ending, x->now));
 
 	for (size_t i = 0; i < ARRAY_LEN(dues); i++)
 		theirs = dues[i] < theirs ? dues[i] : theirs;
-	if (has_more || dials_has_more(&x->dials) || sessions_have_more(&x->sessions))
+	if (has_more || port_connect_has_more(&x->dials) || sessions_have_more(&x->sessions))
 		return 0;
-	return sooner(everyone_wait(&x->everyone, theirs, x->now),
+	return sooner(all_processes_wait(&x->everyone, theirs, x->now),
 		      clock_wait(due, x->now));
 }
 

@@ -7,18 +7,18 @@
 #pragma once
 #include <stdbool.h>
 
-#include "executor/dials.h"
-#include "executor/edit/history.h"
+#include "executor/edit/undo.h"
 #include "executor/ending.h"
-#include "executor/process/everyone.h"
+#include "executor/port_connect.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/freezer.h"
 #include "executor/process/processes.h"
 #include "executor/process/user.h"
 #include "executor/process/workers.h"
+#include "executor/session/output_log.h"
 #include "executor/session/sessions.h"
-#include "executor/session/tape.h"
 #include "executor/wire/channel.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 
 struct err;
 
@@ -35,18 +35,18 @@ struct executor {
 	struct processes processes;
 	struct sessions sessions;
 	struct workers workers; /* errands and linters */
-	struct dials dials;	/* connections to ports inside */
-	struct replies replies; /* answers of sessions, of errands and about files */
+	struct port_connect dials;	/* connections to ports inside */
+	struct send_queue replies; /* answers of sessions, of errands and about files */
 	struct user user;
-	struct history history; /* earlier contents of edited files */
-	struct everyone everyone;
+	struct undo history; /* earlier contents of edited files */
+	struct all_processes everyone;
 	struct freezer freezer;
 	uint32_t told_stopped; /* the last value of everyone.stopped that was reported */
 	uint64_t others; /* the capabilities that users other than root may get */
 	struct tapes tapes; /* the output logs */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	int proc;	/* owned; tree.h; -1: none */
+	int proc;	/* owned; rm_tree.h; -1: none */
 	int64_t now;	/* the time of this step of the loop, in ms of clock.h */
 	struct ending ending;
 };
@@ -60,7 +60,7 @@ int executor_protect(struct err *e);
  * leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
 
-/* The time of this step of the loop by everyone_now(), which time-outs of actions
+/* The time of this step of the loop by all_processes_now(), which time-outs of actions
  * use. */
 int64_t executor_now(const struct executor *x);
 
@@ -71,7 +71,7 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e);
  * passed; a later call may shorten the grace. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, `proc` (tree.h) and `logs` (tape.h), which are -1 if there are
+/* Takes over the socket, `proc` (rm_tree.h) and `logs` (output_log.h), which are -1 if there are
  * none; `others` are the capabilities that commands of users other than root may get
  * (caps.h).  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "lib/fault.h"
+#include "lib/error.h"
 #include "lib/handle.h"
 
 struct packet *packet_new(int type)
@@ -44,10 +44,10 @@ struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 	}
 	struct packet *p = packet_new(HUTCH_ANSWER);
 	if (!p) {
-		(void)fault_memory(e);
+		(void)error_memory(e);
 		return NULL;
 	}
-	if (outlet_add(h, h->last_id + 1, r, e) < 0) {
+	if (writer_add(h, h->last_id + 1, r, e) < 0) {
 		packet_free(p);
 		return NULL;
 	}
@@ -56,7 +56,7 @@ struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 	(void)snprintf(p->method, sizeof(p->method), "%s", r->method);
 	p->next = h->calls;
 	h->calls = p;
-	outlet_flush(h);
+	writer_flush(h);
 	return p;
 }
 

@@ -1,7 +1,7 @@
 /* call -- requests under way, and the messages that are waiting to be taken. */
 #pragma once
-#include "cli/common/reply.h"
-#include "lib/outlet.h"
+#include "cli/common/json_view.h"
+#include "lib/writer.h"
 
 struct hutch;
 struct hutch_error;

@@ -11,9 +11,9 @@
 
 #include "base/own.h"
 #include "lib/call.h"
-#include "lib/fault.h"
-#include "lib/inlet.h"
+#include "lib/error.h"
 #include "lib/opening.h"
+#include "lib/reader.h"
 #include "policy/json/json_string.h"
 
 #ifndef HUTCH_VERSION
@@ -56,7 +56,7 @@ int handle_enter(struct hutch *h, struct hutch_error *e)
 			    "the handle of sandbox '%s' belongs to the process that "
 			    "opened it, of which this one is a fork",
 			    h->name);
-		return fault_remedy(e, "open one here with hutch_attach()");
+		return error_remedy(e, "open one here with hutch_attach()");
 	}
 	(void)pthread_mutex_lock(&h->lock); /* a plain mutex cannot fail */
 	return 0;
@@ -79,7 +79,7 @@ static int watch_in(int set, int fd)
 
 int handle_watch(struct hutch *h, int fd, struct hutch_error *e)
 {
-	return watch_in(h->io, fd) < 0 ? fault_sys(e, "watch sandbox '%s'", h->name) : 0;
+	return watch_in(h->io, fd) < 0 ? error_sys(e, "watch sandbox '%s'", h->name) : 0;
 }
 
 void handle_rewatch(struct hutch *h, int fd, bool writes)
@@ -107,12 +107,12 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	AUTO_CLOSE int ready = loop < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	if (ready < 0 || watch_in(loop, h->io) < 0 || watch_in(loop, ready) < 0)
-		return fault_sys(e, "make a descriptor to poll for sandbox '%s'",
+		return error_sys(e, "make a descriptor to poll for sandbox '%s'",
 				 h->name);
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
-	outlet_flush(h); /* a thread that only polls makes no call that would send the
+	writer_flush(h); /* a thread that only polls makes no call that would send the
 			  * hello */
 	return 0;
 }
@@ -131,19 +131,19 @@ int hutch_fd(struct hutch *h, struct hutch_error *e)
 int handle_lost(const struct hutch *h, struct hutch_error *e)
 {
 	errno = EMFILE;
-	(void)fault_sys(e, "take the connection that came for '%s'", h->name);
-	return fault_remedy(e, "close some descriptors, or raise the limit (ulimit -n)");
+	(void)error_sys(e, "take the connection that came for '%s'", h->name);
+	return error_remedy(e, "close some descriptors, or raise the limit (ulimit -n)");
 }
 
 /* JSON may write each character of a name in six. */
 #define NAME_WRITTEN_MAX (6 * REGISTRY_NAME_MAX + 2)
 
-bool handle_rename(struct hutch *h, struct reply name)
+bool handle_rename(struct hutch *h, struct json_view name)
 {
 	char text[NAME_WRITTEN_MAX];
 	size_t at = 1;
 
-	if (reply_type(name) != REPLY_STRING || name.len > NAME_WRITTEN_MAX)
+	if (json_view_type(name) != JSON_VIEW_STRING || name.len > NAME_WRITTEN_MAX)
 		return false;
 	(void)json_decode_all(name.text, name.len, &at, text);
 	if (!registry_is_name(text))
@@ -162,7 +162,7 @@ void handle_open(struct hutch *h)
 	h->opened = NULL;
 	handle_drop(h, &h->timer);
 	queue_put(h, p);
-	outlet_flush(h);
+	writer_flush(h);
 }
 
 void handle_end(struct hutch *h)
@@ -179,7 +179,7 @@ void handle_end(struct hutch *h)
 	if (h->helper.ended >= 0)
 		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, h->helper.ended, NULL);
 	helper_kill(&h->helper);
-	outlet_done(h);
+	writer_done(h);
 	call_fail_all(h, &h->why);
 	p->m.error = h->why;
 	queue_put(h, p);
@@ -199,8 +199,8 @@ static void free_packets(struct packet *p)
 
 static void free_handle(struct hutch *h)
 {
-	outlet_done(h);
-	inlet_done(h);
+	writer_done(h);
+	reader_done(h);
 	free_packets(h->calls);
 	free_packets(h->queue);
 	packet_free(h->end);
@@ -239,14 +239,14 @@ static int fill(struct hutch *h, const struct hutch_how *how, struct hutch_error
 	h->opened = packet_new(HUTCH_READY);
 	h->program = strdup(how->program ? how->program : "hutch");
 	if (!h->end || !h->opened || !h->program)
-		return fault_memory(e);
+		return error_memory(e);
 	h->mine = new_mark();
 	h->io = epoll_create1(EPOLL_CLOEXEC);
 	if (!h->mine || h->io < 0)
-		return fault_sys(e, "make a handle for sandbox '%s'", h->name);
+		return error_sys(e, "make a handle for sandbox '%s'", h->name);
 	/* The copy is above all descriptors that the helper gets. */
 	if (how->notes > 0 && (h->notes = fcntl(how->notes, F_DUPFD_CLOEXEC, 10)) < 0)
-		return fault_sys(e, "copy descriptor %d, which notes go to", how->notes);
+		return error_sys(e, "copy descriptor %d, which notes go to", how->notes);
 	return 0;
 }
 
@@ -264,12 +264,12 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e)
 {
 	if (!name || !registry_is_name(name)) {
-		(void)fault_name(e, name);
+		(void)error_name(e, name);
 		return NULL;
 	}
 	struct hutch *h = calloc(1, sizeof(*h));
 	if (!h) {
-		(void)fault_memory(e);
+		(void)error_memory(e);
 		return NULL;
 	}
 	memcpy(h->name, name, strlen(name) + 1); /* the caller has checked the name */

@@ -17,7 +17,7 @@
  * pidfd, then the socket, and a timer for the greeting of a supervisor or a keeper.
  * Waiting threads poll `io` and a descriptor of their own, without the lock.  The
  * first thread that gets the lock reads what has come, and wakes the threads whose
- * answers were in it (turn.h).  `loop`, which an event loop polls, contains `io` and
+ * answers were in it (wait.h).  `loop`, which an event loop polls, contains `io` and
  * `ready`; `ready` is readable as long as the queue has a message.
  *
  * The packet for an answer is allocated with the call, so that the end of the
@@ -26,12 +26,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/pass.h"
+#include "base/fd_pass.h"
 #include "hutch.h"
 #include "lib/helper.h"
 #include "sandbox/state/registry.h"
 
-struct reply;
+struct json_view;
 
 #define QUEUE_MAX (16u << 20)
 #define HELLO	  1
@@ -65,12 +65,12 @@ struct chunk {
 	struct chunk *next;
 	long long id; /* of the call */
 	size_t len, sent;
-	int fds[PASS_MAX]; /* owned; they go with the first byte */
+	int fds[FD_PASS_MAX]; /* owned; they go with the first byte */
 	size_t fd_count;
 	char bytes[];
 };
 
-struct inlet {
+struct reader {
 	char *bytes; /* owned */
 	size_t start, end, room;
 	size_t searched; /* offset from `start`: no newline is before it */
@@ -97,7 +97,7 @@ struct hutch {
 	int64_t last_id;
 	struct chunk *out; /* owned; the first one to be sent first */
 	bool awaits_room;  /* `io` watches for room in the socket */
-	struct inlet in;
+	struct reader in;
 
 	struct packet *calls; /* owned: under way, or not yet taken by a waiter */
 	struct packet *queue, *last; /* owned */
@@ -124,11 +124,11 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e);
 
 /* Reports that the kernel dropped a connection which was handed over, and has closed
- * it thereby (pass.h).  Returns -1. */
+ * it thereby (fd_pass.h).  Returns -1. */
 int handle_lost(const struct hutch *h, struct hutch_error *e);
 
 /* Gives the handle a new name; false: the name is not valid. */
-bool handle_rename(struct hutch *h, struct reply name);
+bool handle_rename(struct hutch *h, struct json_view name);
 
 /* The handle is open now: tells all waiting threads. */
 void handle_open(struct hutch *h);

@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/fd_pass.h"
 #include "base/kernel.h"
 #include "base/own.h"
-#include "base/pass.h"
-#include "lib/fault.h"
+#include "lib/error.h"
 
 extern char **environ;
 
@@ -88,7 +88,7 @@ static int make_ends(int ends[2], struct hutch_error *e)
 	int low[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, low) < 0)
-		return fault_sys(e, "make a socket for hutch");
+		return error_sys(e, "make a socket for hutch");
 	for (int i = 0; i < 2; i++)
 		ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, 10);
 	int sys = errno;
@@ -99,13 +99,13 @@ static int make_ends(int ends[2], struct hutch_error *e)
 	own_close(&ends[0]);
 	own_close(&ends[1]);
 	errno = sys;
-	return fault_sys(e, "make a socket for hutch");
+	return error_sys(e, "make a socket for hutch");
 }
 
 static int not_found(const struct helper_plan *plan, struct hutch_error *e)
 {
-	(void)fault_sys(e, "run %.200s", plan->program);
-	return fault_remedy(e, "hutch must be on PATH, or be named in struct hutch_how");
+	(void)error_sys(e, "run %.200s", plan->program);
+	return error_remedy(e, "hutch must be on PATH, or be named in struct hutch_how");
 }
 
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e)
@@ -132,7 +132,7 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 	int sys = errno;
 	helper_kill(x);
 	errno = sys;
-	return fault_sys(e, "watch %.200s", plan->program);
+	return error_sys(e, "watch %.200s", plan->program);
 }
 
 /* --- end ------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd)
 	wait_for_end(x);
 	do {
 		int fd = -1;
-		n = pass_receive(x->says, said + len, size - 1 - len, &fd);
+		n = fd_pass_receive(x->says, said + len, size - 1 - len, &fd);
 		len += n > 0 ? (size_t)n : 0;
 		if (fd != -1) {
 			own_close(ret_fd);

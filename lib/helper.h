@@ -32,7 +32,7 @@ struct helper_plan {
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e);
 
 /* Waits for the helper's end.  Gives its output, up to `size` - 1 bytes and a NUL, and
- * the descriptor that came with the output in *ret_fd, as pass_receive() has it. */
+ * the descriptor that came with the output in *ret_fd, as fd_pass_receive() has it. */
 size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd);
 
 /* helper_kill() kills the helper if it runs.  In a child of ours the helper belongs

@@ -3,35 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/reply.h"
+#include "cli/common/json_view.h"
 #include "hutch.h"
-#include "lib/draft.h"
+#include "lib/json_build.h"
 #include "policy/json/json_string.h"
 
-static struct reply find(const char *json, const char *path)
+static struct json_view find(const char *json, const char *path)
 {
-	struct reply all;
+	struct json_view all;
 
-	if (!json || reply_scan(&all, json, strlen(json), NULL) < 0)
-		return (struct reply){ 0 };
-	return reply_get(all, path);
+	if (!json || json_view_scan(&all, json, strlen(json), NULL) < 0)
+		return (struct json_view){ 0 };
+	return json_view_get(all, path);
 }
 
 int hutch_json_integer(const char *json, const char *path, int64_t *ret)
 {
-	return reply_integer(find(json, path), ret);
+	return json_view_integer(find(json, path), ret);
 }
 
 int hutch_json_number(const char *json, const char *path, double *ret)
 {
-	return reply_number(find(json, path), ret);
+	return json_view_number(find(json, path), ret);
 }
 
 int hutch_json_bool(const char *json, const char *path, int *ret)
 {
 	bool value;
 
-	if (!reply_bool(find(json, path), &value))
+	if (!json_view_bool(find(json, path), &value))
 		return 0;
 	*ret = value;
 	return 1;
@@ -39,9 +39,9 @@ int hutch_json_bool(const char *json, const char *path, int *ret)
 
 char *hutch_json_string(const char *json, const char *path)
 {
-	const struct reply value = find(json, path);
+	const struct json_view value = find(json, path);
 	size_t at = 1;
-	char *text = reply_type(value) == REPLY_STRING ? malloc(value.len) : NULL;
+	char *text = json_view_type(value) == JSON_VIEW_STRING ? malloc(value.len) : NULL;
 
 	if (text)
 		(void)json_decode_all(value.text, value.len, &at, text);
@@ -50,10 +50,10 @@ char *hutch_json_string(const char *json, const char *path)
 
 char *hutch_json_quote(const char *text)
 {
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
-	draft_quote(&d, text);
-	if (!draft_end(&d))
-		draft_done(&d);
+	json_build_quote(&d, text);
+	if (!json_build_end(&d))
+		json_build_done(&d);
 	return d.bytes;
 }

@@ -9,11 +9,11 @@
 
 #include "base/own.h"
 #include "cli/common/client.h"
-#include "lib/asking.h"
 #include "lib/call.h"
-#include "lib/fault.h"
+#include "lib/connect.h"
+#include "lib/error.h"
 #include "lib/handle.h"
-#include "lib/way.h"
+#include "lib/pool_take.h"
 
 #define SAID_MAX 8192 /* room for an object with an error */
 
@@ -40,7 +40,7 @@ int opening_create(struct hutch *h, const char *verb, const char *const *args,
 		count++;
 	AUTO_FREE const char **argv = calloc(count + 4, sizeof(*argv));
 	if (!argv)
-		return fault_memory(e);
+		return error_memory(e);
 	argv[n++] = "hutch";
 	argv[n++] = verb;
 	argv[n++] = "--json=3";
@@ -64,7 +64,7 @@ static int make_timer(struct hutch *h, struct hutch_error *e)
 {
 	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (h->timer < 0)
-		return fault_sys(e, "make a timer for sandbox '%s'", h->name);
+		return error_sys(e, "make a timer for sandbox '%s'", h->name);
 	return handle_watch(h, h->timer, e);
 }
 
@@ -86,7 +86,7 @@ static int start_taking(struct hutch *h, struct hutch_error *e)
 
 int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
 {
-	const int asked = asking_begin(h, keeper, e);
+	const int asked = pool_take_begin(h, keeper, e);
 
 	h->stage = ASKING;
 	if (asked <= 0)
@@ -99,7 +99,7 @@ int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
 
 int opening_take(struct hutch *h, struct hutch_error *e)
 {
-	AUTO_CLOSE int keeper = way_to_pool(h->name);
+	AUTO_CLOSE int keeper = connect_to_pool(h->name);
 
 	return opening_ask(h, &keeper, e);
 }
@@ -111,12 +111,12 @@ static int greet(struct hutch *h, struct hutch_error *e)
 		return -1;
 	/* The hello is sent with the first call, or when a thread waits or polls; the
 	 * timer runs from then on. */
-	return outlet_greet(h, e);
+	return writer_greet(h, e);
 }
 
 int opening_find(struct hutch *h, struct hutch_error *e)
 {
-	h->socket = way_straight(h->name);
+	h->socket = connect_straight(h->name);
 	return h->socket < 0 ? start_finding(h, e) : greet(h, e);
 }
 
@@ -135,17 +135,17 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 	static const char *const tasks[] = { [CREATING] = "make sandbox",
 					     [TAKING] = "take a sandbox of pool",
 					     [FINDING] = "connect to sandbox" };
-	struct reply object;
+	struct json_view object;
 
 	/* The program was killed, or is not hutch. */
-	if (reply_scan(&object, said, len, NULL) < 0) {
+	if (json_view_scan(&object, said, len, NULL) < 0) {
 		(void)fault(e, HUTCH_SYSTEM,
 			    "%s, which was to %s '%s', ended without saying how it went",
 			    h->program, tasks[h->stage], h->name);
-		return fault_remedy(e, "is it a hutch of this version?");
+		return error_remedy(e, "is it a hutch of this version?");
 	}
-	const struct reply error = reply_get(object, "error");
-	return reply_type(error) == REPLY_NULL ? 0 : fault_object(e, error);
+	const struct json_view error = json_view_get(object, "error");
+	return json_view_type(error) == JSON_VIEW_NULL ? 0 : error_object(e, error);
 }
 
 /* Takes the connection from `hutch connect`, which has sent the hello already. */
@@ -166,10 +166,10 @@ static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
  * hello was sent yet. */
 static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch_error *e)
 {
-	struct reply object = { 0 };
+	struct json_view object = { 0 };
 
-	(void)reply_scan(&object, said, strlen(said), NULL); /* judge() has scanned it */
-	if (*fd < 0 || !handle_rename(h, reply_get(object, "sandbox")))
+	(void)json_view_scan(&object, said, strlen(said), NULL); /* judge() has scanned it */
+	if (*fd < 0 || !handle_rename(h, json_view_get(object, "sandbox")))
 		return fault(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
 			     h->name);
@@ -187,7 +187,7 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 	AUTO_CLOSE int got = fd;
 	if (judge(h, said, len, e) < 0)
 		return -1;
-	if (got == PASS_LOST)
+	if (got == FD_PASS_LOST)
 		return handle_lost(h, e);
 	if (h->stage == TAKING)
 		return take_sandbox(h, said, &got, e);
@@ -201,14 +201,14 @@ static int stuck(const struct hutch *h, struct hutch_error *e)
 			    "the keeper of pool '%s' does not answer: it was stopped, or "
 			    "is stuck",
 			    h->name);
-		return fault_remedy(e, "end it, a process called hutch-pool; the "
+		return error_remedy(e, "end it, a process called hutch-pool; the "
 				       "sandboxes that wait in it end, too");
 	}
 	(void)fault(e, HUTCH_TIMEOUT,
 		    "sandbox '%s' does not answer: its supervisor was stopped or "
 		    "is stuck",
 		    h->name);
-	return fault_remedy(e, "hutch rm -f %s ends it", h->name);
+	return error_remedy(e, "hutch rm -f %s ends it", h->name);
 }
 
 static bool is_late(const struct hutch *h)
@@ -220,7 +220,7 @@ static bool is_late(const struct hutch *h)
 
 static int ask_on(struct hutch *h, bool *ret_went_on, struct hutch_error *e)
 {
-	const int rc = asking_step(h, ret_went_on, e);
+	const int rc = pool_take_step(h, ret_went_on, e);
 
 	return rc > 0 ? greet(h, e) : rc;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/common/reply.h"
-#include "lib/fault.h"
+#include "cli/common/json_view.h"
+#include "lib/error.h"
 #include "lib/helper.h"
 #include "sandbox/state/registry.h"
 
@@ -24,12 +24,12 @@ static char *find_error(char *said)
 static int repeat(char *line, const char *name, struct hutch_error *e)
 {
 	const size_t len = line ? strcspn(line, "\n") : 0;
-	struct reply said;
+	struct json_view said;
 
-	if (!line || reply_scan(&said, line, len, NULL) < 0)
+	if (!line || json_view_scan(&said, line, len, NULL) < 0)
 		return fault(e, HUTCH_SYSTEM, "hutch rm %s failed, and did not say why",
 			     name);
-	return fault_entry(e, said);
+	return error_entry(e, said);
 }
 
 int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
@@ -40,7 +40,7 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	char copy[REGISTRY_NAME_MAX + 1];
 
 	if (!name || !registry_is_name(name))
-		return fault_name(e, name);
+		return error_name(e, name);
 	memcpy(copy, name, strlen(name) + 1); /* it has been checked */
 	char *forced[] = { program, format, verb, force, end, copy, NULL };
 	char *gentle[] = { program, format, verb, end, copy, NULL };

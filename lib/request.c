@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "lib/call.h"
-#include "lib/draft.h"
-#include "lib/fault.h"
+#include "lib/error.h"
 #include "lib/handle.h"
+#include "lib/json_build.h"
 
 /* Copies a struct of an older version, which has fewer members, into a whole one. */
 #define WHOLE(to, from) \
@@ -31,10 +31,10 @@ static int64_t begin(struct hutch *h, const struct request *r, void *tag,
 	return id;
 }
 
-static int check(const struct draft *d, const char *method, struct hutch_error *e)
+static int check(const struct json_build *d, const char *method, struct hutch_error *e)
 {
 	if (d->is_short)
-		return fault_memory(e);
+		return error_memory(e);
 	(void)fault(e, HUTCH_INVALID,
 		    "%s: a text is not UTF-8, which is all that the control socket "
 		    "carries",
@@ -43,18 +43,18 @@ static int check(const struct draft *d, const char *method, struct hutch_error *
 }
 
 /* Sends a request with the drafted params, and releases the draft. */
-static int64_t send_draft(struct hutch *h, struct request *r, struct draft *d, void *tag,
+static int64_t send_draft(struct hutch *h, struct request *r, struct json_build *d, void *tag,
 			  struct hutch_error *e)
 {
 	int64_t id = -1;
 
-	if (draft_end(d)) {
+	if (json_build_end(d)) {
 		r->params = d->bytes;
 		id = begin(h, r, tag, e);
 	} else {
 		(void)check(d, r->method, e);
 	}
-	draft_done(d);
+	json_build_done(d);
 	return id;
 }
 
@@ -79,18 +79,18 @@ formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
 }
 
 /* Puts a text of the caller's, on one line; it must be one value of JSON. */
-static int put_json(struct draft *d, const char *json, const char *method,
+static int put_json(struct json_build *d, const char *json, const char *method,
 		    struct hutch_error *e)
 {
-	struct reply value;
+	struct json_view value;
 	struct err why;
 	const size_t from = d->len;
 
-	if (reply_scan(&value, json, strlen(json), &why) < 0) {
+	if (json_view_scan(&value, json, strlen(json), &why) < 0) {
 		(void)fault(e, HUTCH_INVALID, "%s: %.300s", method, why.text);
 		return -1;
 	}
-	draft_add(d, json, strlen(json));
+	json_build_add(d, json, strlen(json));
 	/* Valid JSON has line ends only outside of strings. */
 	for (size_t i = from; i < d->len; i++)
 		if (d->bytes[i] == '\n' || d->bytes[i] == '\r')
@@ -110,10 +110,10 @@ static int check_request(const struct hutch_request *r, struct hutch_error *e)
 	if (!r->method || !is_word(r->method))
 		return fault(e, HUTCH_INVALID,
 			     "a request without a method that could be one");
-	if (r->fd_count > PASS_MAX)
+	if (r->fd_count > FD_PASS_MAX)
 		return fault(e, HUTCH_INVALID,
 			     "%s: at most %d descriptors go with a request", r->method,
-			     PASS_MAX);
+			     FD_PASS_MAX);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ int64_t hutch_call(struct hutch *h, const struct hutch_request *r, void *tag,
 		   struct hutch_error *e)
 {
 	struct hutch_request all = { 0 };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
 	WHOLE(&all, r);
 	if (check_request(&all, e) < 0 ||
@@ -135,27 +135,27 @@ int64_t hutch_call(struct hutch *h, const struct hutch_request *r, void *tag,
 
 /* --- commands -------------------------------------------------------------- */
 
-static void put_list(struct draft *d, const char *key, const char *const *texts)
+static void put_list(struct json_build *d, const char *key, const char *const *texts)
 {
-	draft_putf(d, "\"%s\":[", key);
+	json_build_putf(d, "\"%s\":[", key);
 	for (size_t i = 0; texts[i]; i++) {
-		draft_put(d, i ? "," : "");
-		draft_quote(d, texts[i]);
+		json_build_put(d, i ? "," : "");
+		json_build_quote(d, texts[i]);
 	}
-	draft_put(d, "]");
+	json_build_put(d, "]");
 }
 
-static void put_text(struct draft *d, const char *key, const char *text)
+static void put_text(struct json_build *d, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	draft_putf(d, ",\"%s\":", key);
-	draft_quote(d, text);
+	json_build_putf(d, ",\"%s\":", key);
+	json_build_quote(d, text);
 }
 
-static int put_env(struct draft *d, const char *const *env, struct hutch_error *e)
+static int put_env(struct json_build *d, const char *const *env, struct hutch_error *e)
 {
-	draft_put(d, ",\"env\":{");
+	json_build_put(d, ",\"env\":{");
 	for (size_t i = 0; env[i]; i++) {
 		const char *equals = strchr(env[i], '=');
 		AUTO_FREE char *name =
@@ -165,55 +165,55 @@ static int put_env(struct draft *d, const char *const *env, struct hutch_error *
 				     "exec.start: '%.60s' in env is no NAME=VALUE",
 				     env[i]);
 		d->is_short |= !name;
-		draft_put(d, i ? "," : "");
-		draft_quote(d, name ? name : "");
-		draft_put(d, ":");
-		draft_quote(d, equals + 1);
+		json_build_put(d, i ? "," : "");
+		json_build_quote(d, name ? name : "");
+		json_build_put(d, ":");
+		json_build_quote(d, equals + 1);
 	}
-	draft_put(d, "}");
+	json_build_put(d, "}");
 	return 0;
 }
 
-static void put_flags(struct draft *d, const struct hutch_exec *x)
+static void put_flags(struct json_build *d, const struct hutch_exec *x)
 {
 	if (x->flags & HUTCH_TTY)
-		draft_put(d, ",\"tty\":true");
+		json_build_put(d, ",\"tty\":true");
 	if ((x->flags & HUTCH_TTY) && x->rows && x->cols)
-		draft_putf(d, ",\"rows\":%u,\"cols\":%u", x->rows, x->cols);
+		json_build_putf(d, ",\"rows\":%u,\"cols\":%u", x->rows, x->cols);
 	if (x->flags & HUTCH_STDIN)
-		draft_put(d, ",\"stdin\":true");
+		json_build_put(d, ",\"stdin\":true");
 	if (x->flags & HUTCH_DETACH)
-		draft_put(d, ",\"detach\":true");
+		json_build_put(d, ",\"detach\":true");
 	if (x->timeout_ms)
-		draft_putf(d, ",\"timeout\":%llu.%03llu",
+		json_build_putf(d, ",\"timeout\":%llu.%03llu",
 			   (unsigned long long)x->timeout_ms / 1000,
 			   (unsigned long long)x->timeout_ms % 1000);
 }
 
-static int put_exec(struct draft *d, const struct hutch_exec *x, struct hutch_error *e)
+static int put_exec(struct json_build *d, const struct hutch_exec *x, struct hutch_error *e)
 {
 	if (!x->argv || !x->argv[0])
 		return fault(e, HUTCH_INVALID, "exec.start: no command was given");
-	draft_put(d, "{");
+	json_build_put(d, "{");
 	put_list(d, "argv", x->argv);
 	if (x->env && put_env(d, x->env, e) < 0)
 		return -1;
 	if (x->secret) {
-		draft_put(d, ",");
+		json_build_put(d, ",");
 		put_list(d, "secret", x->secret);
 	}
 	put_text(d, "cwd", x->cwd);
 	put_text(d, "user", x->user);
 	put_flags(d, x);
-	draft_put(d, "}");
+	json_build_put(d, "}");
 	return 0;
 }
 
-int request_exec(struct draft *d, const struct hutch_exec *x, struct hutch_error *e)
+int request_exec(struct json_build *d, const struct hutch_exec *x, struct hutch_error *e)
 {
 	if (put_exec(d, x, e) < 0)
 		return -1;
-	return draft_end(d) ? 0 : check(d, "exec.start", e);
+	return json_build_end(d) ? 0 : check(d, "exec.start", e);
 }
 
 int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
@@ -221,12 +221,12 @@ int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 {
 	struct hutch_exec all = { 0 };
 	struct request r = { .method = "exec.start", .fds = all.fds };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
 	WHOLE(&all, x);
 	r.fd_count = all.flags & HUTCH_FDS ? 3 : 0;
 	if (put_exec(&d, &all, e) < 0) {
-		draft_done(&d);
+		json_build_done(&d);
 		return -1;
 	}
 	return send_draft(h, &r, &d, tag, e);
@@ -252,12 +252,12 @@ int64_t hutch_exec_write(struct hutch *h, int64_t process,
 {
 	struct request r = { .method = "exec.write" };
 	struct hutch_input all = { 0 };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
 	WHOLE(&all, input);
-	draft_putf(&d, "{\"process\":%lld,\"base64\":\"", (long long)process);
-	draft_base64(&d, all.data, all.len);
-	draft_put(&d, all.flags & HUTCH_EOF ? "\",\"eof\":true}" : "\"}");
+	json_build_putf(&d, "{\"process\":%lld,\"base64\":\"", (long long)process);
+	json_build_base64(&d, all.data, all.len);
+	json_build_put(&d, all.flags & HUTCH_EOF ? "\",\"eof\":true}" : "\"}");
 	return send_draft(h, &r, &d, tag, e);
 }
 
@@ -287,7 +287,7 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 		    struct hutch_error *e)
 {
 	struct request r = { .method = packs ? "copy.out" : "copy.in" };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 	/* The end in the place of each stream that the copy does not use. */
 	AUTO_CLOSE int null =
 		c->flags & HUTCH_FDS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
@@ -297,16 +297,16 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 	if (!c->path)
 		return fault(e, HUTCH_INVALID, "%s: no path was given", r.method);
 	if ((c->flags & HUTCH_FDS) && null < 0)
-		return fault_sys(e, "%s: open /dev/null", r.method);
+		return error_sys(e, "%s: open /dev/null", r.method);
 	r.fds = fds;
 	r.fd_count = c->flags & HUTCH_FDS ? 3 : 0;
-	draft_put(&d, "{\"path\":");
-	draft_quote(&d, c->path);
+	json_build_put(&d, "{\"path\":");
+	json_build_quote(&d, c->path);
 	if (packs && (c->flags & HUTCH_FOLLOW))
-		draft_put(&d, ",\"follow\":true");
+		json_build_put(&d, ",\"follow\":true");
 	if (!packs)
 		put_text(&d, "name", c->name);
-	draft_put(&d, "}");
+	json_build_put(&d, "}");
 	return send_draft(h, &r, &d, tag, e);
 }
 
@@ -346,16 +346,16 @@ int64_t hutch_act(struct hutch *h, const char *action, unsigned flags, void *tag
 		  struct hutch_error *e)
 {
 	struct request r = { .method = "act" };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
-	draft_put(&d, "{\"action\":");
+	json_build_put(&d, "{\"action\":");
 	if (put_json(&d, action ? action : "", "act", e) < 0) {
-		draft_done(&d);
+		json_build_done(&d);
 		return -1;
 	}
-	draft_put(&d, ",");
-	draft_put(&d, streams(flags));
-	draft_put(&d, "}");
+	json_build_put(&d, ",");
+	json_build_put(&d, streams(flags));
+	json_build_put(&d, "}");
 	return send_draft(h, &r, &d, tag, e);
 }
 
@@ -375,7 +375,7 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 	const bool is_clean = !h->calls && h->in.end == h->in.start;
 	AUTO_CLOSE int fd = is_clean ? fcntl(h->socket, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd < 0 && is_clean)
-		(void)fault_sys(e, "act.stream: copy the connection");
+		(void)error_sys(e, "act.stream: copy the connection");
 	else if (!is_clean || fcntl(fd, F_SETFL, 0) < 0)
 		(void)fault(e, HUTCH_BUSY, "act.stream: something else came between");
 	(void)fault(&h->why, HUTCH_INVALID,
@@ -444,11 +444,11 @@ int64_t hutch_kill(struct hutch *h, void *tag, struct hutch_error *e)
 int64_t hutch_release(struct hutch *h, const char *name, void *tag, struct hutch_error *e)
 {
 	struct request r = { .method = "release" };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
-	draft_put(&d, name ? "{\"name\":" : "{");
+	json_build_put(&d, name ? "{\"name\":" : "{");
 	if (name)
-		draft_quote(&d, name);
-	draft_put(&d, "}");
+		json_build_quote(&d, name);
+	json_build_put(&d, "}");
 	return send_draft(h, &r, &d, tag, e);
 }

@@ -1,9 +1,9 @@
 /* request -- the params of calls that several files make. */
 #pragma once
 
-struct draft;
+struct json_build;
 struct hutch_error;
 struct hutch_exec;
 
 /* Writes all params of exec.start; the caller releases the draft even after a failure. */
-int request_exec(struct draft *d, const struct hutch_exec *x, struct hutch_error *e);
+int request_exec(struct json_build *d, const struct hutch_exec *x, struct hutch_error *e);

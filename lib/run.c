@@ -14,18 +14,18 @@
 
 #include "base/own.h"
 #include "lib/call.h"
-#include "lib/draft.h"
-#include "lib/fault.h"
+#include "lib/error.h"
 #include "lib/handle.h"
+#include "lib/json_build.h"
 #include "lib/request.h"
-#include "lib/turn.h"
+#include "lib/wait.h"
 
 #define KEPT_MAX (16u << 20)
 #define STEP	 (16u << 10)
 
 struct stream {
 	int fd; /* owned: the library's end */
-	struct draft text;
+	struct json_build text;
 };
 
 struct visit {
@@ -50,11 +50,11 @@ static int open_pipe(int *ret_ours, int *ret_inside, int inside, struct hutch_er
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fault_sys(e, "make a pipe for a command");
+		return error_sys(e, "make a pipe for a command");
 	*ret_ours = ends[!inside];
 	*ret_inside = ends[inside];
 	if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
-		return fault_sys(e, "make a pipe for a command");
+		return error_sys(e, "make a pipe for a command");
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static int open_streams(struct visit *v, struct hutch_error *e)
 	if (v->left && open_pipe(&v->input, &v->inside[0], 0, e) < 0)
 		return -1;
 	if (!v->left && (v->inside[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
-		return fault_sys(e, "open /dev/null");
+		return error_sys(e, "open /dev/null");
 	for (int i = 0; i < 2; i++)
 		if (open_pipe(&v->streams[i].fd, &v->inside[1 + i], 1, e) < 0)
 			return -1;
@@ -83,7 +83,7 @@ static int begin(struct visit *v, const char *params, struct hutch_error *e)
 	v->call = call_begin(v->h, &r, HUTCH_WAIT, e);
 	if (v->call)
 		v->call->wants_end = v->call->is_waited = true;
-	const int rc = v->call ? turn_join(v->h, &v->waiter, v->call, e) : -1;
+	const int rc = v->call ? wait_join(v->h, &v->waiter, v->call, e) : -1;
 	/* The call has its own copies. */
 	own_close(&v->inside[1]);
 	own_close(&v->inside[2]);
@@ -120,7 +120,7 @@ static size_t collect(struct visit *v, struct stream *s, size_t most)
 	}
 	const size_t room = KEPT_MAX - s->text.len,
 		     kept = (size_t)n < room ? (size_t)n : room;
-	draft_add(&s->text, step, kept);
+	json_build_add(&s->text, step, kept);
 	v->lost += (size_t)n - kept;
 	return (size_t)n;
 }
@@ -128,18 +128,18 @@ static size_t collect(struct visit *v, struct stream *s, size_t most)
 /* Waits once for the pipes and the handle. */
 static int wait_streams(struct visit *v, struct hutch_error *e)
 {
-	struct pollfd w[TURN_OWN + 3];
+	struct pollfd w[WAIT_OWN + 3];
 
-	w[TURN_OWN] = (struct pollfd){ .fd = v->input, .events = POLLOUT };
+	w[WAIT_OWN] = (struct pollfd){ .fd = v->input, .events = POLLOUT };
 	for (int i = 0; i < 2; i++)
-		w[TURN_OWN + 1 + i] =
+		w[WAIT_OWN + 1 + i] =
 			(struct pollfd){ .fd = v->streams[i].fd, .events = POLLIN };
-	if (turn_wait(v->h, &v->waiter, w, 3, -1) < 0)
-		return fault_sys(e, "wait for a command in sandbox '%s'", v->h->name);
-	if (w[TURN_OWN].revents)
+	if (wait_wait(v->h, &v->waiter, w, 3, -1) < 0)
+		return error_sys(e, "wait for a command in sandbox '%s'", v->h->name);
+	if (w[WAIT_OWN].revents)
 		feed(v);
 	for (int i = 0; i < 2; i++)
-		if (w[TURN_OWN + 1 + i].revents)
+		if (w[WAIT_OWN + 1 + i].revents)
 			(void)collect(v, &v->streams[i], STEP);
 	return 0;
 }
@@ -162,8 +162,8 @@ static int drain(struct visit *v, struct hutch_error *e)
 	for (int i = 0; i < 2; i++)
 		drain_one(v, &v->streams[i]);
 	for (int i = 0; i < 2; i++)
-		if (!draft_end(&v->streams[i].text))
-			return fault_memory(e);
+		if (!json_build_end(&v->streams[i].text))
+			return error_memory(e);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static void fill(struct visit *v, struct hutch_result *ret)
 				      .lost = v->lost };
 	ret->out = v->streams[0].text.bytes;
 	ret->err = v->streams[1].text.bytes;
-	v->streams[0].text = v->streams[1].text = (struct draft){ 0 };
+	v->streams[0].text = v->streams[1].text = (struct json_build){ 0 };
 	(void)hutch_json_integer(end, "exit_code", &code);
 	(void)hutch_json_bool(end, "timed_out", &timed_out);
 	ret->exit_code = (int)code;
@@ -224,7 +224,7 @@ static void visit_done(struct visit *v)
 {
 	if (v->call) { /* NULL if it was not begun, for example in a child */
 		(void)handle_enter(v->h, NULL);
-		turn_leave(v->h, &v->waiter);
+		wait_leave(v->h, &v->waiter);
 		call_forget(v->h, v->call);
 		(void)handle_leave(v->h, 0);
 	}
@@ -234,7 +234,7 @@ static void visit_done(struct visit *v)
 		own_close(&v->inside[i]);
 	for (int i = 0; i < 2; i++) {
 		own_close(&v->streams[i].fd);
-		draft_done(&v->streams[i].text);
+		json_build_done(&v->streams[i].text);
 	}
 }
 
@@ -265,7 +265,7 @@ int hutch_run(struct hutch *h, const struct hutch_exec *x,
 {
 	struct hutch_exec all = { 0 };
 	struct hutch_input given = { 0 };
-	struct draft d = { 0 };
+	struct json_build d = { 0 };
 
 	memcpy(&all, x, x->size < sizeof(all) ? x->size : sizeof(all));
 	if (input)
@@ -274,7 +274,7 @@ int hutch_run(struct hutch *h, const struct hutch_exec *x,
 	all.flags = 0;
 	const int rc = request_exec(&d, &all, e) < 0 ? -1 :
 						       run(h, d.bytes, &given, ret, e);
-	draft_done(&d);
+	json_build_done(&d);
 	return rc;
 }
 

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
-#include "base/mask.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "base/variables.h"
 #include "policy/policy.h"
 
@@ -57,10 +57,10 @@ int environment_add_secret(struct policy *p, const char *word, struct err *e)
 	return environment_add(p, word, e);
 }
 
-int environment_mask(const struct policy *p, struct mask *ret, struct err *e)
+int environment_mask(const struct policy *p, struct redact *ret, struct err *e)
 {
 	for (size_t i = 0; i < p->secrets.count; i++)
-		if (mask_add(ret, list_get_env(&p->env_set, p->secrets.items[i]), NULL, e) < 0)
+		if (redact_add(ret, list_get_env(&p->env_set, p->secrets.items[i]), NULL, e) < 0)
 			return -1;
 	return 0;
 }

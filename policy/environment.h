@@ -33,8 +33,8 @@ int environment_add_secret_file(struct policy *p, const char *path, struct err *
 bool environment_is_secret(const struct policy *p, const char *name, size_t len);
 
 /* Adds the values of all secrets.  -1: they do not fit. */
-struct mask;
-int environment_mask(const struct policy *p, struct mask *ret, struct err *e);
+struct redact;
+int environment_mask(const struct policy *p, struct redact *ret, struct err *e);
 
 /* Writes the whole environment into *ret, defaults first.  `shell` is the image's
  * shell, `timezone` the value of TZ. */

@@ -13,7 +13,7 @@ struct policy;
 /* Parses "auto", "namespaces" or "landlock"; `word` is not kept. */
 int isolation_parse(struct policy *p, const char *word, struct err *e);
 
-/* Parses the mode of the second wall (fence.h): "auto", "on" or "off". */
+/* Parses the mode of the second wall (landlock_root.h): "auto", "on" or "off". */
 int isolation_parse_landlock(struct policy *p, const char *word, struct err *e);
 
 /* With `landlock`: an error for the first option that needs namespaces. */

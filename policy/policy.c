@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mask.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/redact.h"
 #include "policy/environment.h"
 #include "policy/isolation.h"
-#include "policy/publish.h"
-#include "policy/quantity.h"
+#include "policy/port_spec.h"
+#include "policy/units.h"
 
 #define HOSTNAME_MAX_LEN 63
 #define ID_MAX		 65535
@@ -37,7 +37,7 @@ void policy_done(struct policy *p)
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		free(p->ulimits[i].from);
 	for (size_t i = 0; i < p->publish_count; i++)
-		publish_done(&p->publishes[i]);
+		port_spec_done(&p->publishes[i]);
 	free(p->publishes);
 	free(p->volumes);
 	free(p->image_path);
@@ -270,10 +270,10 @@ bool policy_wants_cgroup(const struct policy *p)
 /* Checks that all secrets fit into a mask. */
 static int check_secrets(const struct policy *p, struct err *e)
 {
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 	int added = environment_mask(p, &m, e);
 
-	mask_done(&m);
+	redact_done(&m);
 	return added < 0 ? err_in(e, "--secret") : 0;
 }
 
@@ -290,7 +290,7 @@ int policy_check(const struct policy *p, struct err *e)
 		return -1;
 	if (p->hostname && check_hostname(p->hostname, e) < 0)
 		return -1;
-	if (isolation_check(p, e) < 0 || publish_check(p, e) < 0)
+	if (isolation_check(p, e) < 0 || port_spec_check(p, e) < 0)
 		return -1;
 	return check_command(p, e) < 0 ? -1 : check_secrets(p, e);
 }
@@ -321,7 +321,7 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		*ret = names->id;
 		return 0;
 	}
-	if (quantity_parse_number(text, &number, NULL) == 0 && number <= ID_MAX) {
+	if (units_parse_number(text, &number, NULL) == 0 && number <= ID_MAX) {
 		*ret = (uint32_t)number;
 		return 0;
 	}

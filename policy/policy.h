@@ -12,7 +12,7 @@
 #include "base/list.h"
 
 struct err;
-struct publish;
+struct port_spec;
 
 enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
@@ -67,7 +67,7 @@ struct policy {
 	bool is_resolved; /* image_path, upper and all sources are without links: follow
 			   * none */
 
-	struct publish *publishes; /* -p (publish.h) */
+	struct port_spec *publishes; /* -p (port_spec.h) */
 	size_t publish_count;
 
 	struct list env_set;   /* -e, --secret and their files, in order: KEY=VALUE */
@@ -131,6 +131,6 @@ bool policy_wants_cgroup(const struct policy *p);
 
 /* Gives the ids inside: "root" or 0, "agent" or 1000, and with ranges any number up
  * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an
- * image of the store, which has its own users (sandbox/plan/stock.h). */
+ * image of the store, which has its own users (sandbox/plan/store_image.h). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

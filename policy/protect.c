@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "policy/like.h"
+#include "policy/wildcard.h"
 
 #define ANY_NAMES "**"
 
@@ -153,14 +153,14 @@ static uint64_t step(const struct pattern *p, uint64_t met, const char *name, si
 			continue;
 		if (p->names[i].is_any)
 			on |= 1ull << i;
-		else if (like_matches(p->names[i].at, p->names[i].len, name, len))
+		else if (wildcard_matches(p->names[i].at, p->names[i].len, name, len))
 			here |= 2ull << i;
 	}
 	*ret_here = pass_any(p, here);
 	return *ret_here | pass_any(p, on);
 }
 
-static enum protected find(const struct pattern *p, const char *path)
+static enum protect_scan find(const struct pattern *p, const char *path)
 {
 	const uint64_t start = pass_any(p, 1);
 	uint64_t met = start, here = 0;
@@ -209,14 +209,14 @@ void protect_free(struct protect *p)
 	free(p);
 }
 
-enum protected protect_find(const struct protect *p, const char *path, const char **ret)
+enum protect_scan protect_find(const struct protect *p, const char *path, const char **ret)
 {
 	AUTO_FREE char *folded = mem_new(strlen(path) + 1);
-	enum protected most = PROTECTED_NOT;
+	enum protect_scan most = PROTECTED_NOT;
 
 	fold_text(path, folded);
 	for (size_t i = 0; i < p->count && most < PROTECTED_YES; i++) {
-		enum protected is = find(&p->patterns[i], folded);
+		enum protect_scan is = find(&p->patterns[i], folded);
 		if (is > most && ret)
 			*ret = p->patterns[i].given;
 		most = is > most ? is : most;

@@ -9,9 +9,9 @@
 #include "base/own.h"
 #include "policy/commands.h"
 #include "policy/json/json.h"
-#include "policy/like.h"
 #include "policy/protect.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
+#include "policy/wildcard.h"
 
 #define ANY_WORDS "**"
 
@@ -179,7 +179,7 @@ static int take_larger(struct rule *r, const struct json_at *at, struct err *e)
 		return json_uint(at, &r->larger, e);
 	if (json_string(at, &text, e) < 0)
 		return -1;
-	return quantity_parse_bytes(text, &r->larger, e) < 0 ? err_in(e, "%s", at->place) : 0;
+	return units_parse_bytes(text, &r->larger, e) < 0 ? err_in(e, "%s", at->place) : 0;
 }
 
 static int take_decision(struct rule *r, const struct json_at *root, struct err *e)
@@ -335,7 +335,7 @@ void rules_free(struct rules *r)
 
 static bool is_word(const char *pattern, const char *word)
 {
-	return like_matches(pattern, strlen(pattern), word, strlen(word));
+	return wildcard_matches(pattern, strlen(pattern), word, strlen(word));
 }
 
 /* A pattern without a slash matches a program in any folder. */

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 
 int volume_normalize(const char *path, char **ret, struct err *e)
 {
@@ -156,7 +156,7 @@ static int parse_tmpfs(struct policy *p, const char *word, struct err *e)
 		*colon++ = '\0';
 	if (colon && (strncmp(colon, "size=", 5) || strchr(colon, ',')))
 		return err_set(e, ERR_USAGE, "expected TARGET[:size=BYTES], no other options");
-	if (colon && quantity_parse_bytes(colon + 5, &size, e) < 0)
+	if (colon && units_parse_bytes(colon + 5, &size, e) < 0)
 		return -1;
 	if (colon && size == 0)
 		return err_set(e, ERR_USAGE, "a size of 0 would mean no bound");

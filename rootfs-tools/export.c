@@ -15,14 +15,14 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "policy/json/json.h"
-#include "rootfs-tools/index/census.h"
 #include "rootfs-tools/index/document.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/sink.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
+#include "store/rm_tree.h"
 #include "store/store.h"
-#include "store/tree.h"
 
 #define BLOBS	"blobs/sha256"
 #define LAYOUT	"{\"imageLayoutVersion\":\"1.0.0\"}"
@@ -169,7 +169,7 @@ static int export_folder(const struct export *x, const char *path, struct err *e
 	if (rc == 0 && rename(fresh, path) < 0)
 		rc = no_output(path, e);
 	if (rc < 0)
-		tree_remove(AT_FDCWD, fresh);
+		rm_tree_remove(AT_FDCWD, fresh);
 	return rc;
 }
 
@@ -222,7 +222,7 @@ static int find(struct export *x, const char *text, struct err *e)
 {
 	struct reference name;
 
-	if (census_resolve(x->s, text, &x->digest, &name, e) < 0)
+	if (store_index_resolve(x->s, text, &x->digest, &name, e) < 0)
 		return -1;
 	if (name.registry[0]) {
 		reference_print(&name, x->name);

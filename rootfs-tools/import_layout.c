@@ -10,7 +10,7 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/hash.h"
 #include "rootfs-tools/source.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
 #include "store/reference.h"
 #include "store/store.h"
 

@@ -20,8 +20,8 @@
 #include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 #include "store/reference.h"
+#include "store/rm_tree.h"
 #include "store/store.h"
-#include "store/tree.h"
 
 #define PIECE	   (256u << 10)
 #define RATIO_MAX  200

@@ -8,8 +8,8 @@
 #include "base/quote.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/index/census.h"
 #include "rootfs-tools/index/document.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/verbs.h"
@@ -19,8 +19,8 @@
 /* An image and its documents. */
 struct subject {
 	const struct store *s;
-	const struct census *c;
-	const struct census_image *image;
+	const struct store_index *c;
+	const struct store_index_image *image;
 	struct manifest manifest; /* owned */
 	struct list diff_ids;	  /* owned */
 	char *config;		  /* owned: the text */
@@ -28,15 +28,15 @@ struct subject {
 
 static int subject_read(struct subject *x, struct err *e)
 {
-	struct recipe r;
+	struct launch_config r;
 	size_t len;
 
 	if (images_read(x->s, &x->image->digest, &x->manifest, e) < 0 ||
 	    blobs_read(x->s, &x->manifest.config.digest, CONFIG_MAX, &x->config, &len, e) < 0)
 		return -1;
-	recipe_init(&r);
+	launch_config_init(&r);
 	int rc = config_parse(x->config, len, &r, &x->diff_ids, e);
-	recipe_done(&r);
+	launch_config_done(&r);
 	return rc;
 }
 
@@ -81,7 +81,7 @@ static void print_names(const struct subject *x)
 	(void)printf("]");
 }
 
-static void print_recipe(const struct recipe *r)
+static void print_recipe(const struct launch_config *r)
 {
 	(void)printf(",\"id\":\"sha256:%s\"", r->config.hex);
 	print_string("architecture", r->architecture);
@@ -124,13 +124,13 @@ static void print_subject(const struct subject *x)
 	(void)printf("],\"configuration\":%s}", x->config);
 }
 
-static int inspect_one(const struct store *s, const struct census *c, const char *text,
+static int inspect_one(const struct store *s, const struct store_index *c, const char *text,
 		       bool is_first, struct err *e)
 {
 	struct subject x = { .s = s, .c = c };
 	size_t image, name;
 
-	if (census_find(c, text, &image, &name, e) < 0)
+	if (store_index_find(c, text, &image, &name, e) < 0)
 		return -1;
 	x.image = &c->images[image];
 	int rc = subject_read(&x, e);
@@ -144,14 +144,14 @@ static int inspect_one(const struct store *s, const struct census *c, const char
 
 static int inspect_all(char **names, struct err *e)
 {
-	struct census c;
+	struct store_index c;
 	struct store s;
 	int code = 0;
 	bool is_first = true;
 
 	if (store_open(&s, false, e) < 0)
 		return -1;
-	int rc = census_take(&s, &c, e);
+	int rc = store_index_take(&s, &c, e);
 	if (rc == 0) {
 		(void)printf("[");
 		for (; *names; names++) {
@@ -163,7 +163,7 @@ static int inspect_all(char **names, struct err *e)
 			code = EXIT_HUTCH;
 		}
 		(void)printf("]\n");
-		census_done(&c);
+		store_index_done(&c);
 	}
 	store_done(&s);
 	return rc < 0 ? -1 : code;

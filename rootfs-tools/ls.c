@@ -11,7 +11,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
-#include "rootfs-tools/index/census.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
 #include "store/store.h"
@@ -26,10 +26,10 @@ struct ls_options {
 /* A name and its image, or an image without one. */
 struct row {
 	const struct reference *name; /* or NULL */
-	const struct census_image *image;
+	const struct store_index_image *image;
 };
 
-static char *created_of(const struct census_image *image)
+static char *created_of(const struct store_index_image *image)
 {
 	time_t at = (time_t)image->recipe.created;
 	char text[40];
@@ -144,7 +144,7 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
 
 /* Prints the images that have names, in the names' order, then the others. 
  * Cached layers of builds are not listed. */
-static void print_census(const struct census *c, const struct ls_options *o)
+static void print_census(const struct store_index *c, const struct ls_options *o)
 {
 	AUTO_FREE struct row *rows = mem_zeroed(c->name_count + c->image_count, sizeof(*rows));
 	AUTO_FREE bool *is_named = mem_zeroed(c->image_count, sizeof(*is_named));
@@ -167,8 +167,8 @@ static void print_census(const struct census *c, const struct ls_options *o)
 
 static int ls(const struct ls_options *o, struct err *e)
 {
-	const struct census none = { 0 };
-	struct census c;
+	const struct store_index none = { 0 };
+	struct store_index c;
 	struct store s;
 
 	if (store_open(&s, false, e) < 0) {
@@ -176,11 +176,11 @@ static int ls(const struct ls_options *o, struct err *e)
 			print_census(&none, o);
 		return e->kind == ERR_NOT_FOUND ? 0 : -1;
 	}
-	int rc = census_take(&s, &c, e);
+	int rc = store_index_take(&s, &c, e);
 	store_done(&s);
 	if (rc == 0) {
 		print_census(&c, o);
-		census_done(&c);
+		store_index_done(&c);
 	}
 	return rc;
 }

@@ -141,7 +141,7 @@ int image_pull_main(char **argv)
 	return code;
 }
 
-/* Pulls for a launch (sandbox/plan/stock.c), which waits for the result: the store
+/* Pulls for a launch (sandbox/plan/store_image.c), which waits for the result: the store
  * has the image then, or stdout carries one struct err. */
 int image_launch_pull_main(char **argv)
 {

@@ -8,7 +8,7 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "rootfs-tools/layers/quota.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
@@ -31,7 +31,7 @@ static int quota(const char *text, struct err *e)
 	uint64_t max = QUOTA_NONE;
 	struct store s;
 
-	if (text && strcmp(text, "none") && quantity_parse_bytes(text, &max, e) < 0)
+	if (text && strcmp(text, "none") && units_parse_bytes(text, &max, e) < 0)
 		return -1;
 	if (store_open(&s, true, e) < 0)
 		return -1;

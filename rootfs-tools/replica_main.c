@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/layers/replica.h"
+#include "rootfs-tools/layers/image_copy.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/plan/image_tool.h"
@@ -25,17 +25,17 @@ static int copy(const struct list *hexes, struct err *e)
 	AUTO_CLOSE int leash = fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
-	const struct replica r = { .hexes = hexes->count ? hexes : NULL, .from = from,
+	const struct image_copy r = { .hexes = hexes->count ? hexes : NULL, .from = from,
 				   .to = to, .leash = leash };
-	struct replica_sum sum;
+	struct image_copy_sum sum;
 
 	if (leash < 0 || from < 0 || to < 0)
 		return err_sys(e, "take the descriptors that hutch passes");
-	if (replica_make(&r, &sum, e) < 0)
+	if (image_copy_make(&r, &sum, e) < 0)
 		return -1;
 	if (!sum.left_out)
 		return 0;
-	AUTO_FREE char *first = visible_line(sum.first);
+	AUTO_FREE char *first = term_escape_line(sum.first);
 	(void)fprintf(stderr, "hutch: note: %llu of the image cannot be copied and %s not in it, "
 			      "such as %s\n", (unsigned long long)sum.left_out,
 		      sum.left_out == 1 ? "is" : "are", first);

@@ -8,27 +8,27 @@
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
-#include "rootfs-tools/index/census.h"
-#include "rootfs-tools/index/collect.h"
+#include "rootfs-tools/index/gc.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 /* --- rm ------------------------------------------------------------------------ */
 
-static int remove_names(const struct store *s, const struct census *c, size_t image,
+static int remove_names(const struct store *s, const struct store_index *c, size_t image,
 			struct err *e)
 {
 	for (size_t i = 0; i < c->name_count; i++)
 		if (c->names[i].image == image &&
-		    names_remove(s, &c->names[i].reference, e) < 0)
+		    refs_remove(s, &c->names[i].reference, e) < 0)
 			return -1;
 	return 0;
 }
 
-static size_t count_names(const struct census *c, size_t image)
+static size_t count_names(const struct store_index *c, size_t image)
 {
 	size_t count = 0;
 
@@ -38,12 +38,12 @@ static size_t count_names(const struct census *c, size_t image)
 }
 
 /* A name alone removes that name; an id removes all names of the image. */
-static int remove_found(const struct store *s, const struct census *c, const char *text,
+static int remove_found(const struct store *s, const struct store_index *c, const char *text,
 			bool is_forced, struct err *e)
 {
 	size_t image, name;
 
-	if (census_find(c, text, &image, &name, e) < 0)
+	if (store_index_find(c, text, &image, &name, e) < 0)
 		return is_forced && e->kind == ERR_NOT_FOUND ? 0 : -1;
 	size_t names = count_names(c, image);
 	bool is_last = name == SIZE_MAX || names == 1;
@@ -51,25 +51,25 @@ static int remove_found(const struct store *s, const struct census *c, const cha
 		(void)err_set(e, ERR_EXISTS, "image %s has %zu names", text, names);
 		return err_remedy(e, "hutch image rm -f %s removes all of them", text);
 	}
-	if (is_last && !is_forced && collect_is_used(s, &c->images[image].digest)) {
+	if (is_last && !is_forced && gc_is_used(s, &c->images[image].digest)) {
 		(void)err_set(e, ERR_BUSY, "image '%.200s' is used by a sandbox", text);
 		return err_remedy(e, "hutch image rm -f %.200s removes the name now, and "
 				     "hutch image gc the rest when no sandbox uses "
 				     "it", text);
 	}
 	if (name != SIZE_MAX)
-		return names_remove(s, &c->names[name].reference, e);
+		return refs_remove(s, &c->names[name].reference, e);
 	return remove_names(s, c, image, e);
 }
 
 static int remove_one(const struct store *s, const char *text, bool is_forced, struct err *e)
 {
-	struct census c;
+	struct store_index c;
 
-	if (census_take(s, &c, e) < 0)
+	if (store_index_take(s, &c, e) < 0)
 		return -1;
 	int rc = remove_found(s, &c, text, is_forced, e);
-	census_done(&c);
+	store_index_done(&c);
 	return rc;
 }
 
@@ -161,7 +161,7 @@ static void forget(void *who, const struct reference *r, const struct digest *im
 		return;
 	f->count++;
 	if (!f->only_looks)
-		f->rc = names_remove(f->s, r, f->e);
+		f->rc = refs_remove(f->s, r, f->e);
 }
 
 /* Removes the names of cached layers of builds. */
@@ -169,7 +169,7 @@ static int forget_builds(const struct store *s, bool only_looks, struct err *e)
 {
 	struct forgetting f = { .s = s, .only_looks = only_looks, .e = e };
 
-	if (names_each(s, forget, &f, e) < 0 || f.rc < 0)
+	if (refs_each(s, forget, &f, e) < 0 || f.rc < 0)
 		return -1;
 	(void)printf("%s %zu layers of builds\n", only_looks ? "would forget" : "forgot", f.count);
 	return 0;

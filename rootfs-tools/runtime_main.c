@@ -22,8 +22,8 @@
 #include "rootfs-tools/build/runtime_tags.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 #define REPOSITORY "ghcr.io/openhands/runtime"
@@ -67,7 +67,7 @@ static int is_there(const struct store *s, const char *name, struct err *e)
 
 	if (reference_parse(name, &r, e) < 0)
 		return -1;
-	if (names_get(s, &r, &image, e) == 0)
+	if (refs_get(s, &r, &image, e) == 0)
 		return 1;
 	return e->kind == ERR_NOT_FOUND ? 0 : -1;
 }

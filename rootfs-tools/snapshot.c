@@ -12,14 +12,14 @@
 #include "cli/common/client.h"
 #include "rootfs-tools/build/image_config.h"
 #include "rootfs-tools/changes/changes.h"
-#include "rootfs-tools/changes/past_root.h"
+#include "rootfs-tools/changes/root_changes.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/layers/quota.h"
 #include "sandbox/kernel/party.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 #define HOST	   "localhost" /* for names that were not given: no registry on the
@@ -37,10 +37,10 @@ struct taken {
 
 /* --- the sandbox ------------------------------------------------------------------ */
 
-static int take_answer(struct client *c, struct reply answer, struct taken *t,
+static int take_answer(struct client *c, struct json_view answer, struct taken *t,
 		       struct err *e)
 {
-	AUTO_FREE char *hex = reply_string(reply_get(answer, "digest"));
+	AUTO_FREE char *hex = json_view_string(json_view_get(answer, "digest"));
 
 	if (hex && digest_is_hex(hex)) {
 		memcpy(t->image.hex, hex, sizeof(t->image.hex));
@@ -55,12 +55,12 @@ static int take_answer(struct client *c, struct reply answer, struct taken *t,
 /* Stops the sandbox's processes and gets a descriptor of its upper layer. */
 static int stop_and_get(struct client *c, struct taken *t, struct err *e)
 {
-	struct reply answer;
-	AUTO_CLOSE int upper = past_root_ask(c, "snapshot", &answer, e);
+	struct json_view answer;
+	AUTO_CLOSE int upper = root_changes_ask(c, "snapshot", &answer, e);
 
 	if (upper < 0 || take_answer(c, answer, t, e) < 0)
 		return -1;
-	t->has_ranges = past_root_ids(answer, &t->ids, e);
+	t->has_ranges = root_changes_ids(answer, &t->ids, e);
 	if (t->has_ranges < 0)
 		return -1;
 	return fd_take(&upper);
@@ -190,11 +190,11 @@ static int give_number(const struct store *s, struct reference *r, const struct 
 {
 	struct highest h = { .like = r };
 
-	if (names_each(s, look, &h, e) < 0)
+	if (refs_each(s, look, &h, e) < 0)
 		return -1;
 	while (h.number++ < NUMBER_MAX) {
 		(void)snprintf(r->tag, sizeof(r->tag), "%u", h.number);
-		if (names_add(s, r, image, e) == 0)
+		if (refs_add(s, r, image, e) == 0)
 			return 0;
 		if (e->sys != EEXIST)
 			return -1;
@@ -222,5 +222,5 @@ int snapshot_take(const struct store *s, const struct snapshot *what,
 	blob_done(t.tar);
 	if (rc < 0)
 		return -1;
-	return r ? names_put(s, r, &image, e) : give_number(s, ret_name, &image, e);
+	return r ? refs_put(s, r, &image, e) : give_number(s, ret_name, &image, e);
 }

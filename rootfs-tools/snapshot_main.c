@@ -6,13 +6,13 @@
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/index/census.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/snapshot.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 static int print_name(const struct reference *r, struct err *e)
@@ -107,9 +107,9 @@ static int commit_image(const struct store *s, const char *from, const char *to,
 
 	if (lock < 0 || reference_parse_name(to, &r, e) < 0)
 		return -1;
-	if (census_resolve(s, from, &image, NULL, e) < 0)
+	if (store_index_resolve(s, from, &image, NULL, e) < 0)
 		return err_in(e, "no sandbox '%.63s' runs", from);
-	return names_put(s, &r, &image, e) < 0 ? -1 : print_name(&r, e);
+	return refs_put(s, &r, &image, e) < 0 ? -1 : print_name(&r, e);
 }
 
 static int commit(const struct store *s, char **words, struct err *e)
@@ -164,7 +164,7 @@ static int print_source(const struct store *s, char **words, struct err *e)
 		report_snapshot(&name);
 		return print_name(&name, e);
 	}
-	if (census_resolve(s, words[0], &image, &name, e) < 0)
+	if (store_index_resolve(s, words[0], &image, &name, e) < 0)
 		return err_in(e, "no sandbox '%.63s' runs", words[0]);
 	if (!name.registry[0]) /* the image was given by its id */
 		name = (struct reference){ .registry = "localhost", .repository = "image",

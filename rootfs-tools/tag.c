@@ -6,10 +6,10 @@
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/index/census.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
-#include "store/names.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 /* the exit code for "no" that a shell tests */
@@ -23,9 +23,9 @@ static int tag_in(const struct store *s, const char *text, const struct referenc
 	struct digest image;
 	AUTO_CLOSE int lock = store_lock(s, false, true, e);
 
-	if (lock < 0 || census_resolve(s, text, &image, NULL, e) < 0)
+	if (lock < 0 || store_index_resolve(s, text, &image, NULL, e) < 0)
 		return -1;
-	return names_put(s, fresh, &image, e);
+	return refs_put(s, fresh, &image, e);
 }
 
 static int tag(const char *text, const char *fresh, struct err *e)
@@ -68,7 +68,7 @@ static int exists(const char *text, struct err *e)
 
 	if (store_open(&s, false, e) < 0)
 		return -1;
-	int rc = census_resolve(&s, text, &image, NULL, e);
+	int rc = store_index_resolve(&s, text, &image, NULL, e);
 	store_done(&s);
 	return rc;
 }

@@ -12,9 +12,9 @@
 #include "base/own.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/index/census.h"
-#include "rootfs-tools/index/collect.h"
+#include "rootfs-tools/index/gc.h"
 #include "rootfs-tools/index/images.h"
+#include "rootfs-tools/index/store_index.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/count.h"
 #include "rootfs-tools/layers/hash.h"
@@ -22,9 +22,9 @@
 #include "rootfs-tools/layers/ranged.h"
 #include "rootfs-tools/verbs.h"
 #include "sandbox/launch/result.h"
-#include "store/names.h"
+#include "store/refs.h"
+#include "store/rm_tree.h"
 #include "store/store.h"
-#include "store/tree.h"
 
 /* the exit code when something is broken */
 #define EXIT_BROKEN 1
@@ -84,7 +84,7 @@ static int check_blobs(struct verifying *v, struct err *e)
 {
 	struct list files = { 0 };
 	AUTO_CLOSE int blobs = store_folder(v->s, STORE_BLOBS, e);
-	int rc = blobs < 0 ? -1 : census_files(v->s, STORE_BLOBS, &files, e);
+	int rc = blobs < 0 ? -1 : store_index_files(v->s, STORE_BLOBS, &files, e);
 
 	for (size_t i = 0; i < files.count; i++)
 		check_blob(v, blobs, files.items[i]);
@@ -124,17 +124,17 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 
 /* A launch or sandbox that holds the lock of an image with this layer keeps the
  * layer, even if it is broken. */
-static bool layer_is_used(const struct census *c, const struct store *s, const char *hex)
+static bool layer_is_used(const struct store_index *c, const struct store *s, const char *hex)
 {
 	for (size_t i = 0; i < c->image_count; i++)
 		for (size_t k = 0; k < c->images[i].recipe.layers.count; k++)
 			if (!strcmp(c->images[i].recipe.layers.items[k], hex) &&
-			    collect_is_used(s, &c->images[i].digest))
+			    gc_is_used(s, &c->images[i].digest))
 				return true;
 	return false;
 }
 
-static void remove_layer(struct verifying *v, const struct census *c, const char *hex)
+static void remove_layer(struct verifying *v, const struct store_index *c, const char *hex)
 {
 	AUTO_FREE char *gone = text_format("gone-%s", hex);
 	AUTO_CLOSE int layers = store_folder(v->s, STORE_LAYERS, NULL);
@@ -144,16 +144,16 @@ static void remove_layer(struct verifying *v, const struct census *c, const char
 	    renameat(layers, hex, tmp, gone) < 0)
 		v->kept++;
 	else
-		tree_remove(tmp, gone);
+		rm_tree_remove(tmp, gone);
 	/* Copies of a broken layer are removed as well. */
 	if (!layer_is_used(c, v->s, hex) && ranged_remove(v->s, hex, NULL) < 0)
 		v->kept++;
 }
 
-static int check_layers(struct verifying *v, const struct census *c, struct err *e)
+static int check_layers(struct verifying *v, const struct store_index *c, struct err *e)
 {
 	struct list files = { 0 };
-	int rc = census_files(v->s, STORE_LAYERS, &files, e);
+	int rc = store_index_files(v->s, STORE_LAYERS, &files, e);
 
 	for (size_t i = 0; i < files.count; i++) {
 		struct err why = { 0 };
@@ -188,7 +188,7 @@ static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 	list_add(&l->broken, hex);
 }
 
-static int check_ranged(struct verifying *v, const struct census *c, struct err *e)
+static int check_ranged(struct verifying *v, const struct store_index *c, struct err *e)
 {
 	struct ranged_look l = { .v = v };
 	struct ranged_verifying all = { .who = &l, .on_wrong = on_wrong };
@@ -220,7 +220,7 @@ static int look_at_blobs(const struct store *s, const struct manifest *m, struct
 	return 0;
 }
 
-static int look_at_image(const struct store *s, const struct census_image *image,
+static int look_at_image(const struct store *s, const struct store_index_image *image,
 			 struct err *e)
 {
 	struct manifest m = { 0 };
@@ -243,19 +243,19 @@ static int look_at_image(const struct store *s, const struct census_image *image
 }
 
 /* Removes the image and, before that, its names. */
-static void remove_image(struct verifying *v, const struct census *c, size_t image)
+static void remove_image(struct verifying *v, const struct store_index *c, size_t image)
 {
 	int is_removed = 0;
 
 	for (size_t i = 0; i < c->name_count; i++)
 		if (c->names[i].image == image)
-			(void)names_remove(v->s, &c->names[i].reference, NULL);
-	if (recipe_remove_unused(v->s, &c->images[image].digest, &is_removed, NULL) < 0 ||
+			(void)refs_remove(v->s, &c->names[i].reference, NULL);
+	if (launch_config_remove_unused(v->s, &c->images[image].digest, &is_removed, NULL) < 0 ||
 	    !is_removed)
 		v->kept++;
 }
 
-static void check_images(struct verifying *v, const struct census *c)
+static void check_images(struct verifying *v, const struct store_index *c)
 {
 	for (size_t i = 0; i < c->image_count; i++) {
 		struct err why = { 0 };
@@ -268,7 +268,7 @@ static void check_images(struct verifying *v, const struct census *c)
 	}
 }
 
-static void check_names(struct verifying *v, const struct census *c)
+static void check_names(struct verifying *v, const struct store_index *c)
 {
 	char text[REFERENCE_MAX];
 
@@ -278,7 +278,7 @@ static void check_names(struct verifying *v, const struct census *c)
 			continue;
 		reference_print(&c->names[i].reference, text);
 		say(v, "name %s: there is no image %s", text, c->names[i].digest.hex);
-		if (v->repairs && names_remove(v->s, &c->names[i].reference, NULL) < 0)
+		if (v->repairs && refs_remove(v->s, &c->names[i].reference, NULL) < 0)
 			v->kept++;
 	}
 }
@@ -288,9 +288,9 @@ static void check_names(struct verifying *v, const struct census *c)
 /* Images are checked last, after broken blobs and layers have been removed. */
 static int verify_all(struct verifying *v, struct err *e)
 {
-	struct census c;
+	struct store_index c;
 
-	if (census_take(v->s, &c, e) < 0)
+	if (store_index_take(v->s, &c, e) < 0)
 		return -1;
 	int rc = check_blobs(v, e);
 	if (rc == 0)
@@ -301,7 +301,7 @@ static int verify_all(struct verifying *v, struct err *e)
 		check_images(v, &c);
 		check_names(v, &c);
 	}
-	census_done(&c);
+	store_index_done(&c);
 	return rc;
 }
 

@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "store/folders.h"
 #include "store/lock.h"
-#include "store/tree.h"
+#include "store/rm_tree.h"
 
 #define VERSION_FILE "version"
 #define VERSION_TEXT "1\n"
@@ -167,7 +167,7 @@ static void sweep_one(int tmp, const char *name)
 	if (old < 0 || lock_take(old, LOCK_EX | LOCK_NB) < 0 || !lock_is_at(tmp, name, old))
 		return;
 	if (unlinkat(tmp, name, 0) < 0)
-		tree_remove(tmp, name);
+		rm_tree_remove(tmp, name);
 }
 
 static void sweep(int tmp)

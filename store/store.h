@@ -11,8 +11,8 @@
  *	ranged/MAPS/HEX		a copy of a layer for sandboxes with ranges, made when one
  *				needs it (rootfs-tools/layers/ranged.h)
  *	images/HEX		an image by the digest of its manifest: a recipe
- *				(store/recipe.h).  Its user holds its lock
- *	names/NAME		a name of it: a link whose text is HEX (store/names.h)
+ *				(store/launch_config.h).  Its user holds its lock
+ *	names/NAME		a name of it: a link whose text is HEX (store/refs.h)
  *	max-size		how large the store may become (rootfs-tools/layers/quota.h)
  *	tmp/XXX			unfinished work, locked by its process; without a
  *				lock it is a leftover

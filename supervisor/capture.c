@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "supervisor/wire.h"
+#include "supervisor/connection.h"
 
 const char *capture_stream_name(int stream)
 {
@@ -37,7 +37,7 @@ static int make_nothing(int *ret, struct err *e)
 	return *ret < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
-static int make_all(struct capture *c, bool has_terminal, struct wire_fds *fds,
+static int make_all(struct capture *c, bool has_terminal, struct connection_fds *fds,
 		    struct err *e)
 {
 	int *theirs = fds->fds;
@@ -52,16 +52,16 @@ static int make_all(struct capture *c, bool has_terminal, struct wire_fds *fds,
 			    : make_pipe(&c->out[CAPTURE_STDERR], &theirs[2], false, e);
 }
 
-struct capture *capture_new(bool has_stdin, bool has_terminal, struct wire_fds *ret,
+struct capture *capture_new(bool has_stdin, bool has_terminal, struct connection_fds *ret,
 			    struct err *e)
 {
 	struct capture *c = mem_zeroed(1, sizeof(*c));
-	struct wire_fds fds = { .fds = { -1, -1, -1 }, .count = WIRE_FDS };
+	struct connection_fds fds = { .fds = { -1, -1, -1 }, .count = CONNECTION_FDS };
 
 	*c = (struct capture){ .in = -1, .out = { -1, -1 }, .has_stdin = has_stdin };
 	buffer_init(&c->input, 2 * CAPTURE_INPUT);
 	if (make_all(c, has_terminal, &fds, e) < 0) {
-		wire_fds_done(&fds);
+		connection_fds_done(&fds);
 		capture_free(c);
 		return NULL;
 	}
@@ -75,7 +75,7 @@ void capture_free(struct capture *c)
 		return;
 	capture_close(c);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		kept_done(&c->kept[i]), mask_stream_done(&c->shown[i]);
+		output_ring_done(&c->kept[i]), redact_stream_done(&c->shown[i]);
 	buffer_done(&c->input);
 	free(c->request);
 	free(c);
@@ -121,13 +121,13 @@ static bool measure_text(const uint8_t *at, size_t len, size_t *ret_whole)
 
 bool capture_piece(const struct capture *c, int stream, uint64_t at, struct piece *ret)
 {
-	const struct kept *k = &c->kept[stream];
+	const struct output_ring *k = &c->kept[stream];
 	bool is_before_end = c->has_exited && at < c->last[stream];
 	bool is_over = is_before_end || c->out[stream] < 0;
 	uint64_t end = is_before_end ? c->last[stream] : k->end;
 	size_t whole, max = end - at < CAPTURE_PIECE ? (size_t)(end - at) : CAPTURE_PIECE;
 
-	ret->len = kept_copy(k, at, ret->bytes, max);
+	ret->len = output_ring_copy(k, at, ret->bytes, max);
 	ret->is_text = measure_text(ret->bytes, ret->len, &whole);
 	if (ret->is_text && whole > 0)
 		ret->len = whole;

@@ -1,6 +1,6 @@
 /* capture -- the pipes of one process that was started without descriptors.
  *
- * Its output is read without waiting, and kept (kept.h); its input waits here,
+ * Its output is read without waiting, and kept (output_ring.h); its input waits here,
  * bounded.  With a terminal the executor carries both between these pipes and
  * the terminal, and there is one stream. */
 #pragma once
@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/mask.h"
-#include "supervisor/kept.h"
+#include "base/redact.h"
+#include "supervisor/output_ring.h"
 
 struct client;
 struct err;
-struct wire_fds;
+struct connection_fds;
 
 enum { CAPTURE_STDOUT, CAPTURE_STDERR, CAPTURE_STREAMS };
 
@@ -27,8 +27,8 @@ enum { CAPTURE_STDOUT, CAPTURE_STDERR, CAPTURE_STREAMS };
 struct capture {
 	int in;			  /* owned; -1: closed, or the process has no stdin */
 	int out[CAPTURE_STREAMS]; /* owned; -1: at its end */
-	struct kept kept[CAPTURE_STREAMS];
-	struct mask_stream shown[CAPTURE_STREAMS]; /* owned; holds back bytes that may be
+	struct output_ring kept[CAPTURE_STREAMS];
+	struct redact_stream shown[CAPTURE_STREAMS]; /* owned; holds back bytes that may be
 						    * the start of a secret */
 	int64_t shown_ms[CAPTURE_STREAMS]; /* clock.h: when the bytes that are held back
 					    * are kept anyway */
@@ -54,7 +54,7 @@ struct piece {
 const char *capture_stream_name(int stream);
 
 /* Makes the pipes; the process's ends go to *ret.  NULL and *e on failure. */
-struct capture *capture_new(bool has_stdin, bool has_terminal, struct wire_fds *ret,
+struct capture *capture_new(bool has_stdin, bool has_terminal, struct connection_fds *ret,
 			    struct err *e);
 void capture_free(struct capture *c);
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actions/put.h"
+#include "actions/json_write.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -30,7 +30,7 @@ static void refuse(struct supervisor *s, int fd, const struct err *e)
 {
 	struct buffer line;
 
-	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", e);
+	supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", e);
 	buffer_init(&line, 8192);
 	rpc_put_error(&line, "null", RPC_FAILED, e);
 	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -49,10 +49,10 @@ void clients_add(struct supervisor *s, int fd)
 {
 	struct client *c = mem_zeroed(1, sizeof(*c));
 
-	wire_init(&c->wire, fd, ACTION_LINE_MAX, DESK_OUT_MAX);
+	connection_init(&c->wire, fd, ACTION_LINE_MAX, DISPATCHER_OUT_MAX);
 	(void)snprintf(c->name, sizeof(c->name), "#%llu",
 		       (unsigned long long)++s->client_number);
-	c->desk = (struct desk_client){ .out = &c->wire.out, .name = c->name, .is_rpc = true };
+	c->dispatcher = (struct dispatcher_client){ .out = &c->wire.out, .name = c->name, .is_rpc = true };
 	s->clients[s->client_count++] = c;
 	tell_count(s);
 }
@@ -62,7 +62,7 @@ static void be_deaf(struct supervisor *s)
 	struct err e;
 
 	(void)err_sys(&e, "take a connection");
-	journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
+	supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", &e);
 	s->deaf_ms = s->now_ms + DEAF_MS;
 }
 
@@ -86,7 +86,7 @@ void clients_accept(struct supervisor *s)
 	clients_add(s, fd);
 	/* The first request has mostly arrived already.  A broken connection
 	 * shows later. */
-	(void)wire_read(&s->clients[s->client_count - 1]->wire);
+	(void)connection_read(&s->clients[s->client_count - 1]->wire);
 }
 
 static void drop_mourner(struct supervisor *s, const struct client *c)
@@ -110,13 +110,13 @@ static void remove_client(struct supervisor *s, size_t i)
 	(void)lease_leave(s, c);
 	s->lease.holder = s->lease.holder == c ? NULL : s->lease.holder;
 	s->clients[i] = s->clients[--s->client_count];
-	still_leave(s, c);
-	desk_leave(&s->desk, &c->desk);
+	pause_leave(s, c);
+	dispatcher_leave(&s->dispatcher, &c->dispatcher);
 	outputs_leave(s, c);
 	jobs_leave(&s->jobs, c, s->now_ms);
 	drop_mourner(s, c);
-	wire_fds_done(&c->early);
-	wire_done(&c->wire);
+	connection_fds_done(&c->early);
+	connection_done(&c->wire);
 	free(c);
 	tell_count(s);
 }
@@ -141,11 +141,11 @@ void client_error(struct client *c, const char *id, int code, const struct err *
 
 static void put_notification(struct client *c, const char *method, const char *params)
 {
-	put_raw(&c->wire.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
-	put_raw(&c->wire.out, method);
-	put_raw(&c->wire.out, "\",\"params\":");
-	put_raw(&c->wire.out, params);
-	put_raw(&c->wire.out, "}\n");
+	json_write_raw(&c->wire.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+	json_write_raw(&c->wire.out, method);
+	json_write_raw(&c->wire.out, "\",\"params\":");
+	json_write_raw(&c->wire.out, params);
+	json_write_raw(&c->wire.out, "}\n");
 }
 
 /* Sends events after outputs_tell(): if output is still left then, the client
@@ -213,21 +213,21 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 
 /* A request gets the descriptors of the hello before it, if they came with the
  * hello. */
-static void add_early(struct client *c, struct wire_fds *fds)
+static void add_early(struct client *c, struct connection_fds *fds)
 {
 	if (c->early.count == 0)
 		return;
 	if (fds->count) {
 		fds->is_wrong = true;
-		wire_fds_done(&c->early);
+		connection_fds_done(&c->early);
 	} else if (!fds->is_wrong) {
 		*fds = c->early;
-		c->early = (struct wire_fds){ 0 };
+		c->early = (struct connection_fds){ 0 };
 	}
 }
 
 static void take_request(struct supervisor *s, struct client *c, const char *line,
-			 size_t len, struct wire_fds *fds)
+			 size_t len, struct connection_fds *fds)
 {
 	struct rpc_request r;
 	struct err e;
@@ -236,42 +236,42 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 	add_early(c, fds);
 	if (code == 0 && fds->is_wrong) {
 		(void)err_set(&e, ERR_USAGE, "descriptors come beside the first byte of their "
-					     "line, %d at most", WIRE_FDS);
+					     "line, %d at most", CONNECTION_FDS);
 		code = RPC_PARAMS;
 	}
 	if (code == 0)
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
-		mask_err(&s->desk.mask, &e); /* the error may quote the request */
+		redact_err(&s->dispatcher.mask, &e); /* the error may quote the request */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
 }
 
 static void take_line(struct supervisor *s, struct client *c, enum line_kind kind,
-		      const char *line, size_t len, struct wire_fds *fds)
+		      const char *line, size_t len, struct connection_fds *fds)
 {
 	struct err e;
 
 	if (kind == LINE_TOO_LONG && c->is_stream) {
-		desk_long_line(&s->desk, &c->desk);
+		dispatcher_long_line(&s->dispatcher, &c->dispatcher);
 	} else if (kind == LINE_TOO_LONG) {
 		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
 		client_error(c, "null", RPC_REQUEST, &e);
 	} else if (c->is_stream && len > 0) {
-		desk_line(&s->desk, &c->desk, line, len);
+		dispatcher_line(&s->dispatcher, &c->dispatcher, line, len);
 	} else if (len > 0) {
 		take_request(s, c, line, len, fds);
 	}
 }
 
-/* When the desk is full, methods.c tells a client that asks for one action; a
+/* When the dispatcher is full, methods.c tells a client that asks for one action; a
  * client that filled it must not keep others from other requests. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
-	return !c->is_closing && !desk_is_behind(&c->desk) &&
-	       !(c->is_stream && desk_is_full(&s->desk)) &&
-	       c->under_way + c->desk.outstanding < CLIENT_REQUESTS;
+	return !c->is_closing && !dispatcher_is_behind(&c->dispatcher) &&
+	       !(c->is_stream && dispatcher_is_full(&s->dispatcher)) &&
+	       c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS;
 }
 
 /* Looks at the clock once a line, as a loop of its own: nothing else measures
@@ -281,14 +281,14 @@ static bool take_lines(struct supervisor *s, struct client *c)
 	enum line_kind kind;
 	const char *line;
 	size_t len;
-	struct wire_fds fds;
+	struct connection_fds fds;
 	bool has_some = false;
 	const int64_t until = s->now_ms + SHARE_MS;
 
-	while (may_ask(s, c) && (kind = wire_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
+	while (may_ask(s, c) && (kind = connection_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
-		wire_fds_done(&fds);
-		wire_took(&c->wire);
+		connection_fds_done(&fds);
+		connection_took(&c->wire);
 		has_some = true;
 		supervisor_look_at_clock(s);
 		if (clock_is_due(until, s->now_ms)) {
@@ -305,7 +305,7 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 {
 	for (size_t i = 0; i < s->client_count; i++) {
 		const struct client *c = s->clients[i];
-		bool reads = may_ask(s, c) && wire_may_read(&c->wire);
+		bool reads = may_ask(s, c) && connection_may_read(&c->wire);
 		w[i] = (struct pollfd){
 			.fd = c->wire.fd,
 			.events = (short)((reads ? POLLIN : 0) |
@@ -317,7 +317,7 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 static bool flush(struct client *c, int64_t now)
 {
 	size_t before = buffer_len(&c->wire.out);
-	bool is_well = wire_write(&c->wire);
+	bool is_well = connection_write(&c->wire);
 	size_t left = buffer_len(&c->wire.out);
 
 	if (left == 0)
@@ -336,20 +336,20 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
 			is_well = flush(c, s->now_ms);
-		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && wire_may_read(&c->wire))
-			is_well = wire_read(&c->wire);
+		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && connection_may_read(&c->wire))
+			is_well = connection_read(&c->wire);
 		/* The client has gone, and poll(2) would say so again and
 		 * again. */
-		if (!is_well || ((w[i].revents & POLLHUP) && !wire_may_read(&c->wire)))
+		if (!is_well || ((w[i].revents & POLLHUP) && !connection_may_read(&c->wire)))
 			remove_client(s, i);
 	}
 }
 
 static bool is_finished(const struct client *c)
 {
-	bool has_all = buffer_len(&c->wire.out) == 0 && desk_is_idle(&c->desk);
+	bool has_all = buffer_len(&c->wire.out) == 0 && dispatcher_is_idle(&c->dispatcher);
 
-	if (c->wire.out.is_cut || c->desk.outbox.bytes > CLIENT_WAITING)
+	if (c->wire.out.is_cut || c->dispatcher.outbox.bytes > CLIENT_WAITING)
 		return true;
 	return has_all && (c->is_closing ||
 			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
@@ -368,10 +368,10 @@ static bool look_at_asked(struct supervisor *s, struct client *c)
 {
 	bool is_over = lines_is_over(&c->wire.lines);
 
-	c->desk.confirms &= !is_over;
-	if (!is_over && c->under_way + c->desk.outstanding < CLIENT_REQUESTS)
+	c->dispatcher.confirms &= !is_over;
+	if (!is_over && c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS)
 		return false;
-	return desk_unask(&s->desk, &c->desk);
+	return dispatcher_unask(&s->dispatcher, &c->dispatcher);
 }
 
 bool clients_work(struct supervisor *s)
@@ -386,11 +386,11 @@ bool clients_work(struct supervisor *s)
 		has_some = jobs_tell(&s->jobs, c) || has_some;
 		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
-		desk_deliver(&c->desk);
-		bool was_behind = desk_is_behind(&c->desk), is_well = flush(c, s->now_ms);
+		dispatcher_deliver(&c->dispatcher);
+		bool was_behind = dispatcher_is_behind(&c->dispatcher), is_well = flush(c, s->now_ms);
 		/* Data that waited for room has it now, and nothing else would
 		 * wake us for that. */
-		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DESK_OUT_HIGH);
+		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DISPATCHER_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
 	}
@@ -402,7 +402,7 @@ static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
-		if (may_ask(s, c) && wire_may_read(&c->wire) && !wire_read(&c->wire))
+		if (may_ask(s, c) && connection_may_read(&c->wire) && !connection_read(&c->wire))
 			remove_client(s, i);
 	}
 }

@@ -18,9 +18,9 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/seccomp.h"
-#include "sandbox/state/definition.h"
 #include "sandbox/state/registry.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/saved_spec.h"
+#include "sandbox/state/state_dir.h"
 #include "supervisor/peer.h"
 
 #define MOUNTINFO_MAX	   (4u << 20)
@@ -133,13 +133,13 @@ static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
 	/* Renaming the sandbox is a move in that folder. */
-	AUTO_CLOSE int kept = c->definition ? definition_place(e) : -1;
+	AUTO_CLOSE int kept = c->definition ? saved_spec_place(e) : -1;
 	if (c->definition && kept < 0)
 		return -1;
 	struct landlock_rule rules[RULES] = {
 		[STATE] = rule(state, ".", STATE_RIGHTS),
-		[ENDED] = rule(state, SHELF_ENDED, SHELF_RIGHTS),
-		[TMP] = rule(state, SHELF_TMP, SHELF_RIGHTS),
+		[ENDED] = rule(state, STATE_DIR_ENDED, SHELF_RIGHTS),
+		[TMP] = rule(state, STATE_DIR_TMP, SHELF_RIGHTS),
 		[OWN] = rule(c->entry->folder, ".", OWN_RIGHTS),
 		[PROC] = rule(-1, "/proc", READ_RIGHTS),
 		[DEV_NULL] = rule(-1, "/dev/null",
@@ -173,7 +173,7 @@ static int enter_landlock(const struct confine *c, struct err *e)
 static int narrow_signals(const struct confine *c, struct err *e)
 {
 	const pid_t second = c->server > 0 ? c->server : c->child;
-	const pid_t third = c->deputy > 0 ? c->deputy : c->child;
+	const pid_t third = c->broker > 0 ? c->broker : c->child;
 	const struct sock_filter insns[] = {
 		WORD(nr),
 		IS(SYS_kill, 2, 0),

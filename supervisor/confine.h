@@ -29,7 +29,7 @@
 #include <sys/types.h>
 
 struct cgroup;
-struct definition;
+struct saved_spec;
 struct err;
 struct peer_self;
 struct registry_entry;
@@ -39,9 +39,9 @@ struct registry_entry;
 
 struct confine {
 	bool has_landlock; /* confine_has_landlock() */
-	pid_t child, server, deputy; /* may be signalled; 0: there is none */
+	pid_t child, server, broker; /* may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; must have been made */
-	const struct definition *definition; /* borrowed; NULL: the sandbox is not kept */
+	const struct saved_spec *definition; /* borrowed; NULL: the sandbox is not kept */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	int audit; /* the folder of the audit log; 0 or less: there is none */
 	const int *keep; /* borrowed: descriptors beside 0, 1 and 2; -1: none */

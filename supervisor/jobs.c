@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "protocol/action.h"
-#include "sandbox/launch/guest.h"
+#include "sandbox/launch/instance.h"
 #include "supervisor/capture.h"
 
 /* From SIGHUP to the end of a job whose client has gone. */
@@ -21,7 +21,7 @@
 
 void job_free(struct job *j)
 {
-	wire_fds_done(&j->fds);
+	connection_fds_done(&j->fds);
 	capture_free(j->capture);
 	list_done(&j->argv);
 	list_done(&j->env);
@@ -103,8 +103,8 @@ static void send_signal(struct jobs *js, const struct job *j, int signo)
 	struct err e;
 
 	if (j->state == JOB_ASKED || j->state == JOB_RUNNING)
-		if (channel_send_signal(&js->guest->channel, j->id, (uint32_t)signo, &e) < 0)
-			guest_broke_protocol(js->guest, &e);
+		if (channel_send_signal(&js->instance->channel, j->id, (uint32_t)signo, &e) < 0)
+			instance_broke_protocol(js->instance, &e);
 }
 
 static void send_end(struct jobs *js, const struct job *j)
@@ -112,8 +112,8 @@ static void send_end(struct jobs *js, const struct job *j)
 	struct err e;
 
 	if (j->state == JOB_ASKED || j->state == JOB_RUNNING)
-		if (channel_send_end(&js->guest->channel, j->id, &e) < 0)
-			guest_broke_protocol(js->guest, &e);
+		if (channel_send_end(&js->instance->channel, j->id, &e) < 0)
+			instance_broke_protocol(js->instance, &e);
 }
 
 /* Arguments and environment that fit no frame are the client's fault;
@@ -145,15 +145,15 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		j->deadline_ms = now + (int64_t)j->timeout_ms;
 		j->exec.flags |= EXEC_TREE;
 	}
-	if (channel_send_exec(&js->guest->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
+	if (channel_send_exec(&js->instance->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
 		return;
 	if (e.kind == ERR_LIMIT)
 		refuse(js, j, e.sys);
 	else
-		guest_broke_protocol(js->guest, &e);
+		instance_broke_protocol(js->instance, &e);
 }
 
-/* Look-ups at a time: pid 1 takes 16 errands (executor/fileops/errands.h), the desk
+/* Look-ups at a time: pid 1 takes 16 errands (executor/fileops/errands.h), the dispatcher
  * gives it 8. */
 #define LOOK_UPS_MAX 8
 
@@ -186,23 +186,23 @@ static void look_up(struct jobs *js, struct job *j)
 	};
 	buffer_init(&j->found, ERRAND_ACCOUNT_MAX);
 	j->state = JOB_LOOKED_UP;
-	if (action_put_errand(&js->guest->channel.out, j->id, &r, &e) < 0 ||
-	    channel_flush(&js->guest->channel, &e) < 0)
-		guest_broke_protocol(js->guest, &e);
+	if (action_put_errand(&js->instance->channel.out, j->id, &r, &e) < 0 ||
+	    channel_flush(&js->instance->channel, &e) < 0)
+		instance_broke_protocol(js->instance, &e);
 }
 
 static bool is_free(const struct jobs *js)
 {
-	const struct channel *c = &js->guest->channel;
+	const struct channel *c = &js->instance->channel;
 
-	return !guest_is_over(js->guest) && !js->is_closed && !js->paused_ms &&
+	return !instance_is_over(js->instance) && !js->is_closed && !js->paused_ms &&
 	       channel_has_passed(c) && buffer_len(&c->out) == 0;
 }
 
 void jobs_send(struct jobs *js, int64_t now)
 {
-	if (js->passing && channel_has_passed(&js->guest->channel)) {
-		wire_fds_done(&js->passing->fds);
+	if (js->passing && channel_has_passed(&js->instance->channel)) {
+		connection_fds_done(&js->passing->fds);
 		js->passing = NULL;
 	}
 	for (struct job *j = js->first, *next; j && is_free(js); j = next) {
@@ -212,8 +212,8 @@ void jobs_send(struct jobs *js, int64_t now)
 		if (j->state != JOB_WAITING)
 			continue;
 		send_one(js, j, now);
-		if (js->passing && channel_has_passed(&js->guest->channel))
-			wire_fds_done(&js->passing->fds), js->passing = NULL;
+		if (js->passing && channel_has_passed(&js->instance->channel))
+			connection_fds_done(&js->passing->fds), js->passing = NULL;
 	}
 }
 
@@ -284,7 +284,7 @@ static void forget(struct jobs *js)
 static bool is_asked(const struct jobs *js, const struct job *j)
 {
 	return j->state == JOB_ASKED &&
-	       (js->passing != j || channel_has_passed(&js->guest->channel));
+	       (js->passing != j || channel_has_passed(&js->instance->channel));
 }
 
 static int on_started(struct jobs *js, struct job *j, const struct frame *f, struct err *e)

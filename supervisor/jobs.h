@@ -28,13 +28,13 @@
 #include "base/buffer.h"
 #include "base/list.h"
 #include "protocol/message.h"
-#include "supervisor/wire.h"
+#include "supervisor/connection.h"
 
 struct capture;
 struct client;
 struct err;
 struct frame;
-struct guest;
+struct instance;
 struct returned;
 
 #define JOBS_MAX	512
@@ -56,7 +56,7 @@ struct job {
 	char *user; /* owned: USER[:GROUP], to be looked up; NULL: exec has the numbers */
 	struct buffer found; /* the errand's result; no more than ERRAND_ACCOUNT_MAX */
 	unsigned said; /* which variables of an account were set to other values */
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *capture; /* owned; NULL: the client passed the descriptors */
 	bool owes_event;	 /* the owner has still to be told of the end, which is */
 	uint64_t exit_event;	 /* this event */
@@ -78,7 +78,7 @@ struct waiter {
 };
 
 struct jobs {
-	struct guest *guest;	  /* borrowed */
+	struct instance *instance;	  /* borrowed */
 	struct job *first, *last; /* owned; in the order of the requests */
 	struct waiter *waiters;	  /* owned */
 	struct job *passing;	  /* the job whose descriptors are on their way */

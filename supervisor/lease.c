@@ -4,7 +4,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/state/registry.h"
-#include "supervisor/call.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 const char *lease_state(const struct lease *l)
@@ -57,18 +57,18 @@ bool lease_leave(struct supervisor *s, const struct client *c)
  * ends the sandbox. */
 static int check_holder(const struct client *c, struct err *e)
 {
-	if (!wire_is_deserted(&c->wire))
+	if (!connection_is_deserted(&c->wire))
 		return 0;
 	return err_set(e, ERR_GONE, "the connection that held the sandbox was closed");
 }
 
 /* The name comes first: if it cannot be had the lease stays as it is. */
-int lease_release(const struct call *call)
+int lease_release(const struct request *call)
 {
 	struct supervisor *s = call->s;
 	const char *name = NULL;
 
-	if (call_text(call, "name", &name) < 0)
+	if (request_text(call, "name", &name) < 0)
 		return RPC_PARAMS;
 	if (call->client != s->lease.holder) {
 		(void)err_set(call->e, ERR_USAGE, "this connection holds no lease of sandbox '%s'",
@@ -81,5 +81,5 @@ int lease_release(const struct call *call)
 		return RPC_FAILED;
 	s->lease.holder = NULL;
 	AUTO_FREE char *answer = text_format("{\"name\":\"%s\"}", s->entry->name);
-	return call_answer(call, answer);
+	return request_answer(call, answer);
 }

@@ -17,7 +17,7 @@
 #pragma once
 #include <stdbool.h>
 
-struct call;
+struct request;
 struct client;
 struct err;
 struct supervisor;
@@ -45,4 +45,4 @@ const char *lease_state(const struct lease *l);
 
 /* The method `release`.  Refused, and the sandbox ends, if the holder has gone
  * by then. */
-int lease_release(const struct call *call);
+int lease_release(const struct request *call);

@@ -3,8 +3,8 @@
  *
  * Two files in the folder log/ of the sandbox, `output` and the one before it,
  * `output.1`; or, under another name, the supervisor's own messages
- * (journal.h).  Each entry is a line, and in one file.  Bytes of the log are
- * known by their number, like those of a stream (kept.h); the oldest go with
+ * (supervisor_log.h).  Each entry is a line, and in one file.  Bytes of the log are
+ * known by their number, like those of a stream (output_ring.h); the oldest go with
  * their file.
  *
  * When an entry cannot be written the log stops, with whole entries; some time

@@ -19,9 +19,9 @@
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/state/definition.h"
 #include "sandbox/state/registry.h"
-#include "supervisor/order.h"
+#include "sandbox/state/saved_spec.h"
+#include "supervisor/create_options.h"
 #include "supervisor/supervisor.h"
 
 /* Leaves the caller's session, and its working directory, which would be held
@@ -38,9 +38,9 @@ static int leave_caller(struct err *e)
 
 /* The image of a kept sandbox may be gone: removed, or replaced by another one
  * of the same name and then collected. */
-static int prepare(struct launch *l, const struct order *o, struct err *e)
+static int prepare(struct launch *l, const struct create_options *o, struct err *e)
 {
-	const struct definition *d = &o->definition;
+	const struct saved_spec *d = &o->definition;
 
 	if (launch_prepare(l, false, e) == 0)
 		return 0;
@@ -54,19 +54,19 @@ static int prepare(struct launch *l, const struct order *o, struct err *e)
 
 /* Takes the definition that these options came from: another sandbox may have
  * the name by now. */
-static int take_again(const struct order *o, struct definition *d, struct err *e)
+static int take_again(const struct create_options *o, struct saved_spec *d, struct err *e)
 {
-	if (definition_find(o->name, d, e) < 0)
+	if (saved_spec_find(o->name, d, e) < 0)
 		return -1;
 	if (strcmp(d->id, o->definition.id) != 0 || strcmp(d->name, o->name) != 0)
 		return err_set(e, ERR_BUSY, "sandbox '%s' was renamed, or removed and made anew, "
 					    "meanwhile", o->name);
-	return definition_take(d, e);
+	return saved_spec_take(d, e);
 }
 
 /* Makes, or takes again, the definition of a kept sandbox; this process holds
  * its lock. */
-static int hold(struct launch *l, const struct order *o, struct definition *d,
+static int hold(struct launch *l, const struct create_options *o, struct saved_spec *d,
 		struct err *e)
 {
 	if (o->options.verb == VERB_START) {
@@ -86,21 +86,21 @@ static int hold(struct launch *l, const struct order *o, struct definition *d,
 	}
 	d->places = text_copy(o->places);
 	d->profile = o->profile ? text_copy(o->profile) : NULL;
-	return definition_make(d, o->said, e);
+	return saved_spec_make(d, o->said, e);
 }
 
-static int claim(const struct order *o, struct registry_entry *entry, struct err *e)
+static int claim(const struct create_options *o, struct registry_entry *entry, struct err *e)
 {
 	if (o->options.verb == VERB_START)
 		return registry_create_again(o->name, o->definition.id, entry, e);
 	if ((o->options.lease_fd > 0 ? registry_create_waiting(o->name, entry, e)
 				     : registry_create(o->name, entry, e)) < 0)
 		return -1;
-	return definition_check_free(o->name, e);
+	return saved_spec_check_free(o->name, e);
 }
 
-static int start(struct launch *l, const struct order *o, struct registry_entry *entry,
-		 struct definition *kept, struct err *e)
+static int start(struct launch *l, const struct create_options *o, struct registry_entry *entry,
+		 struct saved_spec *kept, struct err *e)
 {
 	if (prepare(l, o, e) < 0 || claim(o, entry, e) < 0)
 		return -1;
@@ -113,11 +113,11 @@ static int start(struct launch *l, const struct order *o, struct registry_entry 
 	/* Relative paths have been resolved by now. */
 	if (leave_caller(e) < 0)
 		return -1;
-	AUTO_FREE char *files = o->policy.keeps ? definition_files(kept) : NULL;
+	AUTO_FREE char *files = o->policy.keeps ? saved_spec_files(kept) : NULL;
 	l->files = files;
 	if (launch_start(l, e) < 0)
 		return -1;
-	return o->policy.keeps ? definition_note(kept, l->sandbox.pid, e) : 0;
+	return o->policy.keeps ? saved_spec_note(kept, l->sandbox.pid, e) : 0;
 }
 
 /* Records in the audit log that the sandbox could not be started. */
@@ -135,32 +135,32 @@ static void record_failure(struct launch *l, const struct err *why)
 
 /* A sandbox that could not be made is not kept either; one that could not be
  * started again is. */
-static void undo(struct launch *l, const struct order *o, struct registry_entry *entry,
-		 struct definition *kept)
+static void undo(struct launch *l, const struct create_options *o, struct registry_entry *entry,
+		 struct saved_spec *kept)
 {
 	launch_done(l);
 	cow_done(&l->cow); /* nothing was changed in the copy */
 	launch_init(l, &o->policy);
 	if (kept->path && o->options.verb != VERB_START)
-		(void)definition_remove(kept, NULL); /* it was made a moment ago */
+		(void)saved_spec_remove(kept, NULL); /* it was made a moment ago */
 	if (entry->name[0])
 		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE, NULL);
 }
 
 /* Runs the background process; the process that waits at `ready` is told the
  * outcome. */
-static void supervise(const struct order *o, int ready)
+static void supervise(const struct create_options *o, int ready)
 {
 	struct registry_entry entry;
-	struct definition kept;
+	struct saved_spec kept;
 	struct launch l;
 	struct err e;
 
 	launch_init(&l, &o->policy);
-	l.verb = order_verb(o);
+	l.verb = create_options_verb(o);
 	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
 	registry_init(&entry);
-	definition_init(&kept);
+	saved_spec_init(&kept);
 	if (start(&l, o, &entry, &kept, &e) < 0) {
 		record_failure(&l, &e);
 		undo(&l, o, &entry, &kept);
@@ -181,7 +181,7 @@ static void supervise(const struct order *o, int ready)
 	}
 	launch_done(&l);
 	cow_done(&l.cow); /* a client that asks for the copies settles them */
-	definition_done(&kept);
+	saved_spec_done(&kept);
 	registry_done(&entry);
 }
 
@@ -193,7 +193,7 @@ static int wait_ready(int ready, struct err *e)
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
-static int create(struct order *o, struct err *e)
+static int create(struct create_options *o, struct err *e)
 {
 	int ends[2];
 
@@ -220,7 +220,7 @@ static int create(struct order *o, struct err *e)
 	return wait_ready(ends[0], e);
 }
 
-static int made(const struct order *o, struct err *e)
+static int made(const struct create_options *o, struct err *e)
 {
 	if (printf("%s\n", o->name) >= 0 && fflush(stdout) == 0)
 		return 0;
@@ -236,7 +236,7 @@ static int failed(const struct err *e)
 	return EXIT_HUTCH;
 }
 
-static int report_object(const struct order *o, int code, const struct err *e)
+static int report_object(const struct create_options *o, int code, const struct err *e)
 {
 	static const struct err told = { .kind = ERR_INTERNAL,
 					 .text = "the error was printed on stderr" };
@@ -250,17 +250,17 @@ int main(int argc, char **argv)
 {
 	const char *me = argc > 0 ? argv[0] : "";
 	struct err e = { .kind = ERR_NONE };
-	struct order o;
+	struct create_options o;
 	int code;
 
 	if (io_fill_standard() < 0)
 		return EXIT_HUTCH;
 	report_begin();
-	order_init(&o, !strcmp(me, "hutch-fork")    ? VERB_FORK
+	create_options_init(&o, !strcmp(me, "hutch-fork")    ? VERB_FORK
 		       : !strcmp(me, "hutch-start") ? VERB_START
 						    : VERB_CREATE);
 	launch_ready();
-	if (order_parse(&o, argv + 1, &e) < 0) {
+	if (create_options_parse(&o, argv + 1, &e) < 0) {
 		code = failed(&e);
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
@@ -272,6 +272,6 @@ int main(int argc, char **argv)
 	}
 	if (!o.options.wants_help)
 		code = report_object(&o, code, &e);
-	order_done(&o);
+	create_options_done(&o);
 	return report_told(code);
 }

@@ -9,19 +9,19 @@
 #include "base/own.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/state/definition.h"
-#include "supervisor/call.h"
+#include "sandbox/state/saved_spec.h"
 #include "supervisor/records.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 /* --- the sandbox ------------------------------------------------------------ */
 
-static int do_hello(const struct call *call)
+static int do_hello(const struct request *call)
 {
 	const struct supervisor *s = call->s;
 	uint64_t protocol = 1;
 
-	if (call_uint(call, "protocol", UINT32_MAX, &protocol) < 0)
+	if (request_uint(call, "protocol", UINT32_MAX, &protocol) < 0)
 		return RPC_PARAMS;
 	if (protocol != 1) {
 		(void)err_set(call->e, ERR_UNSUPPORTED, "this sandbox speaks protocol 1, not %llu",
@@ -33,14 +33,14 @@ static int do_hello(const struct call *call)
 	call->client->has_hello = true;
 	lease_take(call->s, call->client);
 	call->client->early = *call->fds;
-	*call->fds = (struct wire_fds){ 0 };
+	*call->fds = (struct connection_fds){ 0 };
 	AUTO_FREE char *text = text_format(
 		"{\"protocol\":1,\"version\":\"" HUTCH_VERSION "\",\"name\":\"%s\",\"id\":\"%s\","
 		"\"state\":\"%s\"}", s->entry->name, s->entry->id, registry_status_name(s->status));
-	return call_answer(call, text);
+	return request_answer(call, text);
 }
 
-static int do_info(const struct call *call)
+static int do_info(const struct request *call)
 {
 	AUTO_FREE char *info = supervisor_info(call->s);
 	const size_t end = strlen(info) - 1; /* the lease is not part of the info in the
@@ -48,34 +48,34 @@ static int do_info(const struct call *call)
 	AUTO_FREE char *all = text_format("%.*s,\"lease\":%s}", (int)end, info,
 					  lease_state(&call->s->lease));
 
-	return call_answer(call, all);
+	return request_answer(call, all);
 }
 
-static int do_stats(const struct call *call)
+static int do_stats(const struct request *call)
 {
 	AUTO_FREE char *stats = supervisor_stats(call->s);
 
-	return call_answer(call, stats);
+	return request_answer(call, stats);
 }
 
-static void mourn(const struct call *call)
+static void mourn(const struct request *call)
 {
 	struct mourner *m = mem_zeroed(1, sizeof(*m));
 
-	*m = (struct mourner){ .client = call->client, .request = call_take_id(call),
+	*m = (struct mourner){ .client = call->client, .request = request_take_id(call),
 			       .next = call->s->mourners };
 	call->s->mourners = m;
 	call->client->under_way++;
 }
 
-static int do_stop(const struct call *call)
+static int do_stop(const struct request *call)
 {
 	struct supervisor *s = call->s;
 	uint64_t grace_ms = 10000;
 	struct json_at at;
 
 	if (json_member(&call->request->params, "grace", &at) &&
-	    call_seconds(call, "grace", &grace_ms) < 0)
+	    request_seconds(call, "grace", &grace_ms) < 0)
 		return RPC_PARAMS;
 	mourn(call);
 	if (s->still.lost.kind != ERR_NONE) {
@@ -87,14 +87,14 @@ static int do_stop(const struct call *call)
 	s->is_stopping = s->jobs.is_closed = true;
 	ports_close(&s->launch->ports);
 	clocks_stop(&s->clocks, grace_ms, s->now_ms);
-	still_end(s);
+	pause_end(s);
 	supervisor_set_status(s, REGISTRY_STOPPING);
-	if (channel_send_stop(&s->guest.channel, (uint32_t)grace_ms, call->e) < 0)
-		guest_broke_protocol(&s->guest, call->e);
+	if (channel_send_stop(&s->instance.channel, (uint32_t)grace_ms, call->e) < 0)
+		instance_broke_protocol(&s->instance, call->e);
 	return 0;
 }
 
-static int do_kill(const struct call *call)
+static int do_kill(const struct request *call)
 {
 	mourn(call);
 	supervisor_end(call->s, "killed", 137, NULL, NULL);
@@ -102,32 +102,32 @@ static int do_kill(const struct call *call)
 }
 
 /* Answered when all processes stand still. */
-static int do_pause(const struct call *call)
+static int do_pause(const struct request *call)
 {
-	if (still_pause(call->s, call->client, call->request->id, call->e) < 0)
+	if (pause_pause(call->s, call->client, call->request->id, call->e) < 0)
 		return RPC_FAILED;
 	if (call->s->still.pauser.request == call->request->id)
-		(void)call_take_id(call);
+		(void)request_take_id(call);
 	else
-		(void)call_answer(call, still_by(call->s));
-	still_look(call->s);
+		(void)request_answer(call, pause_by(call->s));
+	pause_look(call->s);
 	return 0;
 }
 
-static int do_unpause(const struct call *call)
+static int do_unpause(const struct request *call)
 {
 	bool is_forced = false;
 
-	if (call_bool(call, "force", &is_forced) < 0)
+	if (request_bool(call, "force", &is_forced) < 0)
 		return RPC_PARAMS;
-	return still_unpause(call->s, is_forced, call->e) < 0
+	return pause_unpause(call->s, is_forced, call->e) < 0
 		       ? RPC_FAILED
-		       : call_answer(call, still_by(call->s));
+		       : request_answer(call, pause_by(call->s));
 }
 
 /* --- what was written to the root ------------------------------------------------- */
 
-static void say_not_over(const struct call *call)
+static void say_not_over(const struct request *call)
 {
 	if (call->s->launch->degraded & DEGRADED_IMAGE) {
 		bool is_served = call->s->launch->plan.steps[0].is_served;
@@ -146,7 +146,7 @@ static void say_not_over(const struct call *call)
 }
 
 /* Takes the one descriptor, a socket, that must come with the request. */
-static int take_socket(const struct call *call, int *ret)
+static int take_socket(const struct request *call, int *ret)
 {
 	if (call->fds->count != 1) {
 		(void)err_set(call->e, ERR_USAGE, "%s takes one descriptor, a socket",
@@ -162,37 +162,37 @@ static int take_socket(const struct call *call, int *ret)
 	return 0;
 }
 
-static int do_diff(const struct call *call)
+static int do_diff(const struct request *call)
 {
-	AUTO_FREE char *over = still_over(call->s);
+	AUTO_FREE char *over = pause_over(call->s);
 	AUTO_CLOSE int to = -1;
 	int code = take_socket(call, &to);
 
 	if (code != 0)
 		return code;
-	return still_give(call->s, to, call->e) < 0 ? RPC_FAILED : call_answer(call, over);
+	return pause_give(call->s, to, call->e) < 0 ? RPC_FAILED : request_answer(call, over);
 }
 
-static int do_snapshot(const struct call *call)
+static int do_snapshot(const struct request *call)
 {
 	AUTO_CLOSE int to = -1;
 	int code = take_socket(call, &to);
 
 	if (code != 0)
 		return code;
-	if (still_begin(call->s, call->client, call->request->id, to, call->e) < 0)
+	if (pause_begin(call->s, call->client, call->request->id, to, call->e) < 0)
 		return RPC_FAILED;
-	to = -1; /* still_begin() owns both now */
-	(void)call_take_id(call);
-	still_look(call->s);
+	to = -1; /* pause_begin() owns both now */
+	(void)request_take_id(call);
+	pause_look(call->s);
 	return 0;
 }
 
-static int do_rename(const struct call *call)
+static int do_rename(const struct request *call)
 {
 	const char *name = NULL;
 
-	if (call_text(call, "name", &name) < 0)
+	if (request_text(call, "name", &name) < 0)
 		return RPC_PARAMS;
 	if (!name) {
 		(void)err_set(call->e, ERR_USAGE, "params.name: missing");
@@ -200,32 +200,32 @@ static int do_rename(const struct call *call)
 	}
 	if (supervisor_rename(call->s, name, call->e) < 0)
 		return RPC_FAILED;
-	return call_answer(call, "{}");
+	return request_answer(call, "{}");
 }
 
-static int do_subscribe(const struct call *call)
+static int do_subscribe(const struct request *call)
 {
 	struct client *c = call->client;
 	uint64_t since = call->s->events.next;
 
-	if (call_uint(call, "since", 1ull << 53, &since) < 0)
+	if (request_uint(call, "since", 1ull << 53, &since) < 0)
 		return RPC_PARAMS;
 	c->has_events = true;
 	c->next_event = since < call->s->events.next ? since : call->s->events.next;
 	AUTO_FREE char *next = text_format("{\"next\":%llu}",
 					   (unsigned long long)call->s->events.next);
-	return call_answer(call, next);
+	return request_answer(call, next);
 }
 
 /* Reads the log of the processes' output, or the supervisor's own. */
-static int do_logs(const struct call *call)
+static int do_logs(const struct request *call)
 {
 	struct log_reader r = { .of = &call->s->outputs.log, .method = "output" };
 	uint64_t tail = UINT64_MAX;
 	const char *of = "output";
 
-	if (call_bool(call, "follow", &r.follows) < 0 || call_text(call, "of", &of) < 0 ||
-	    call_uint(call, "tail", 1ull << 53, &tail) < 0)
+	if (request_bool(call, "follow", &r.follows) < 0 || request_text(call, "of", &of) < 0 ||
+	    request_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
 	if (!strcmp(of, "supervisor")) {
 		r.of = &call->s->journal.log;
@@ -234,26 +234,26 @@ static int do_logs(const struct call *call)
 		(void)err_set(call->e, ERR_USAGE, "params.of: output or supervisor was expected");
 		return RPC_PARAMS;
 	}
-	r.request = call_take_id(call);
+	r.request = request_take_id(call);
 	outputs_logs(call->client, &r, tail);
 	return 0;
 }
 
 /* --- actions -------------------------------------------------------------------- */
 
-static int do_act_stream(const struct call *call)
+static int do_act_stream(const struct request *call)
 {
 	struct client *c = call->client;
 
-	if (call_bool(call, "stream", &c->desk.streams) < 0 ||
-	    call_bool(call, "confirm", &c->desk.confirms) < 0)
+	if (request_bool(call, "stream", &c->dispatcher.streams) < 0 ||
+	    request_bool(call, "confirm", &c->dispatcher.confirms) < 0)
 		return RPC_PARAMS;
 	c->is_stream = true;
-	c->desk.is_rpc = false;
-	return call_answer(call, "{}");
+	c->dispatcher.is_rpc = false;
+	return request_answer(call, "{}");
 }
 
-static int do_cancel(const struct call *call)
+static int do_cancel(const struct request *call)
 {
 	struct json_at at;
 	uint64_t id = 0;
@@ -264,24 +264,24 @@ static int do_cancel(const struct call *call)
 	}
 	if (json_uint(&at, &id, call->e) < 0)
 		return RPC_PARAMS;
-	if (desk_cancel(&call->s->desk, &call->client->desk, id))
-		return call_answer(call, "{}");
+	if (dispatcher_cancel(&call->s->dispatcher, &call->client->dispatcher, id))
+		return request_answer(call, "{}");
 	(void)err_set(call->e, ERR_NOT_FOUND, "no action %llu is under way",
 		      (unsigned long long)id);
 	return RPC_FAILED;
 }
 
-/* The desk takes an action as text, by which it also recognizes a repeated
+/* The dispatcher takes an action as text, by which it also recognizes a repeated
  * one. */
-static int do_act(const struct call *call)
+static int do_act(const struct request *call)
 {
 	struct json_at action;
 	bool streams = false, confirms = false;
 	size_t len;
 
-	if (call_busy(call) < 0)
+	if (request_busy(call) < 0)
 		return RPC_FAILED;
-	if (call_bool(call, "stream", &streams) < 0 || call_bool(call, "confirm", &confirms) < 0)
+	if (request_bool(call, "stream", &streams) < 0 || request_bool(call, "confirm", &confirms) < 0)
 		return RPC_PARAMS;
 	if (!json_member(&call->request->params, "action", &action)) {
 		(void)err_set(call->e, ERR_USAGE, "params.action: missing");
@@ -289,19 +289,19 @@ static int do_act(const struct call *call)
 	}
 	if (json_expect(&action, JSON_OBJECT, call->e) < 0)
 		return RPC_PARAMS;
-	if (desk_is_full(&call->s->desk)) {
+	if (dispatcher_is_full(&call->s->dispatcher)) {
 		(void)err_set(call->e, ERR_LIMIT, "too many actions wait, of all clients");
 		return RPC_FAILED;
 	}
 	const char *line = json_source(&action, &len);
-	call->client->desk.streams = call->client->desk.streams || streams;
-	call->client->desk.confirms = call->client->desk.confirms || confirms;
-	desk_request(&call->s->desk, &call->client->desk, call_take_id(call), line, len);
+	call->client->dispatcher.streams = call->client->dispatcher.streams || streams;
+	call->client->dispatcher.confirms = call->client->dispatcher.confirms || confirms;
+	dispatcher_request(&call->s->dispatcher, &call->client->dispatcher, request_take_id(call), line, len);
 	return 0;
 }
 
 /* Methods of versions to come. */
-static int do_later(const struct call *call)
+static int do_later(const struct request *call)
 {
 	(void)err_set(call->e, ERR_UNSUPPORTED, "%.60s is not in this version",
 		      call->request->method);
@@ -340,7 +340,7 @@ enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
 
 static const struct method {
 	const char *name;
-	int (*call)(const struct call *call);
+	int (*call)(const struct request *call);
 	const char *const *keys; /* NULL: any keys */
 	unsigned flags;
 } methods[] = {
@@ -405,22 +405,22 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	struct err whole = *e;
 
 	(void)snprintf(whole.text, sizeof(whole.text), "%s", message);
-	journal_add_err(&s->journal, LEVEL_DEBUG, "supervisor", &whole);
+	supervisor_log_add_err(&s->journal, LOG_LEVEL_DEBUG, "supervisor", &whole);
 }
 
 /* A request to end the sandbox is fulfilled; any other one comes too late. */
-static int answer_late(const struct call *call, const struct method *m)
+static int answer_late(const struct request *call, const struct method *m)
 {
 	if (m->flags & ENDS)
-		return call_answer(call, "{}");
+		return request_answer(call, "{}");
 	(void)err_set(call->e, ERR_GONE, "the sandbox has ended");
 	return RPC_FAILED;
 }
 
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
-		 struct wire_fds *fds, struct err *e)
+		 struct connection_fds *fds, struct err *e)
 {
-	const struct call call = { s, c, r, fds, e };
+	const struct request call = { s, c, r, fds, e };
 	const struct method *m = find(r->method);
 
 	if (!m) {

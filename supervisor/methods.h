@@ -9,28 +9,28 @@
 #pragma once
 #include <stdbool.h>
 
-struct call;
+struct request;
 struct job;
 struct returned;
 
 /* Each returns 0 if the request was answered or will be; else an enum rpc_code
  * and the call's error. */
-int methods_start(const struct call *call);
+int methods_start(const struct request *call);
 /* Fills in the job's ids, or j->user, which is then looked up inside. */
-int methods_get_user(const struct call *call, struct job *j);
+int methods_get_user(const struct request *call, struct job *j);
 /* A bit of job.said if the variable is one of an account's; else 0. */
 unsigned methods_user_variable(const char *name);
 /* A callback of jobs.h. */
 bool methods_looked_up(void *who, struct job *j, const struct returned *x);
-int methods_copy_in(const struct call *call);
-int methods_copy_out(const struct call *call);
-int methods_wait(const struct call *call);
-int methods_signal(const struct call *call);
-int methods_resize(const struct call *call);
-int methods_attach(const struct call *call);
-int methods_write(const struct call *call);
-int methods_list(const struct call *call);
-int methods_port_add(const struct call *call);
-int methods_port_remove(const struct call *call);
-int methods_port_list(const struct call *call);
-int methods_update(const struct call *call);
+int methods_copy_in(const struct request *call);
+int methods_copy_out(const struct request *call);
+int methods_wait(const struct request *call);
+int methods_signal(const struct request *call);
+int methods_resize(const struct request *call);
+int methods_attach(const struct request *call);
+int methods_write(const struct request *call);
+int methods_list(const struct request *call);
+int methods_port_add(const struct request *call);
+int methods_port_remove(const struct request *call);
+int methods_port_list(const struct request *call);
+int methods_update(const struct request *call);

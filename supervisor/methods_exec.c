@@ -11,8 +11,8 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "sandbox/launch/result.h"
-#include "supervisor/call.h"
 #include "supervisor/records.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 #define PROGRAM_MAX 256
@@ -58,7 +58,7 @@ static char *exit_members(const struct job *j)
 /* The program's name for events and lists; it is cut, since events are kept. */
 static char *program_of(const struct supervisor *s, const struct job *j)
 {
-	AUTO_FREE char *name = mask_copy(&s->desk.mask, j->argv.items[0]);
+	AUTO_FREE char *name = redact_copy(&s->dispatcher.mask, j->argv.items[0]);
 	size_t len = strlen(name);
 
 	if (len > PROGRAM_MAX) {
@@ -91,7 +91,7 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 	int code = result_not_started(f, &j->exec, &e);
 	struct supervisor *s = who;
 
-	mask_err(&s->desk.mask, &e);
+	redact_err(&s->dispatcher.mask, &e);
 	records_end(s, j, e.text);
 	if (!j->owner)
 		return;
@@ -142,7 +142,7 @@ static void on_waited(void *who, const struct waiter *w, const struct job *j)
 
 void methods_init_jobs(struct supervisor *s)
 {
-	s->jobs = (struct jobs){ .guest = &s->guest, .who = s, .on_started = on_started,
+	s->jobs = (struct jobs){ .instance = &s->instance, .who = s, .on_started = on_started,
 				 .on_failed = on_failed,
 				 .on_looked_up = methods_looked_up, .on_ended = on_ended,
 				 .on_waited = on_waited, .may_tell = may_tell,
@@ -164,15 +164,15 @@ void methods_end_jobs(struct supervisor *s)
 			client_error(w->client, w->request, RPC_FAILED, &e);
 }
 
-int methods_wait(const struct call *call)
+int methods_wait(const struct request *call)
 {
 	struct job *j;
-	int code = call_process(call, &j);
+	int code = request_process(call, &j);
 
 	if (code != 0)
 		return code;
 	call->client->under_way++;
-	return jobs_wait(&call->s->jobs, j->id, call->client, call_take_id(call), call->e);
+	return jobs_wait(&call->s->jobs, j->id, call->client, request_take_id(call), call->e);
 }
 
 /* Takes "TERM", "SIGTERM" or 15. */
@@ -209,20 +209,20 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 
 /* Small requests are sent without waiting for room, and could fill the channel
  * if their bytes were not counted. */
-static bool is_flooded(const struct call *call)
+static bool is_flooded(const struct request *call)
 {
-	if (buffer_len(&call->s->guest.channel.out) <= CHANNEL_BUSY)
+	if (buffer_len(&call->s->instance.channel.out) <= CHANNEL_BUSY)
 		return false;
 	(void)err_set(call->e, ERR_BUSY, "more has been asked for than the sandbox takes now");
 	return true;
 }
 
-int methods_signal(const struct call *call)
+int methods_signal(const struct request *call)
 {
-	struct guest *g = &call->s->guest;
+	struct instance *g = &call->s->instance;
 	struct json_at at;
 	struct job *j;
-	int code = call_process(call, &j);
+	int code = request_process(call, &j);
 	uint64_t signo = 0;
 
 	if (code != 0)
@@ -237,49 +237,49 @@ int methods_signal(const struct call *call)
 		return RPC_FAILED;
 	if (j->state == JOB_RUNNING &&
 	    channel_send_signal(&g->channel, j->id, (uint32_t)signo, call->e) < 0)
-		guest_broke_protocol(g, call->e);
-	return call_answer(call, "{}");
+		instance_broke_protocol(g, call->e);
+	return request_answer(call, "{}");
 }
 
-int methods_resize(const struct call *call)
+int methods_resize(const struct request *call)
 {
-	struct guest *g = &call->s->guest;
+	struct instance *g = &call->s->instance;
 	struct job *j;
-	int code = call_process(call, &j);
+	int code = request_process(call, &j);
 	uint64_t rows = 24, cols = 80;
 
 	if (code != 0)
 		return code;
-	if (call_uint(call, "rows", 65535, &rows) < 0 || call_uint(call, "cols", 65535, &cols) < 0)
+	if (request_uint(call, "rows", 65535, &rows) < 0 || request_uint(call, "cols", 65535, &cols) < 0)
 		return RPC_PARAMS;
 	if (is_flooded(call))
 		return RPC_FAILED;
 	if (j->state == JOB_RUNNING && j->has_terminal &&
 	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols, call->e) < 0)
-		guest_broke_protocol(g, call->e);
-	return call_answer(call, "{}");
+		instance_broke_protocol(g, call->e);
+	return request_answer(call, "{}");
 }
 
-int methods_attach(const struct call *call)
+int methods_attach(const struct request *call)
 {
 	struct job *j;
-	int code = call_process(call, &j);
+	int code = request_process(call, &j);
 	AUTO_FREE char *result = NULL;
 
 	if (code != 0)
 		return code;
 	if (outputs_attach(call->client, j, &result, call->e) < 0)
 		return RPC_FAILED;
-	return call_answer(call, result);
+	return request_answer(call, result);
 }
 
 /* The bytes to be written: from that of the two params that is there.
  * *ret_owned is allocated, or NULL. */
-static int get_bytes(const struct call *call, struct bytes *ret, uint8_t **ret_owned)
+static int get_bytes(const struct request *call, struct bytes *ret, uint8_t **ret_owned)
 {
 	const char *data = NULL, *text = NULL;
 
-	if (call_text(call, "data", &data) < 0 || call_text(call, "base64", &text) < 0)
+	if (request_text(call, "data", &data) < 0 || request_text(call, "base64", &text) < 0)
 		return -1;
 	if (data && text)
 		return err_set(call->e, ERR_USAGE, "params.base64: beside params.data");
@@ -294,10 +294,10 @@ static int get_bytes(const struct call *call, struct bytes *ret, uint8_t **ret_o
 	return 0;
 }
 
-int methods_write(const struct call *call)
+int methods_write(const struct request *call)
 {
 	struct job *j;
-	int code = call_process(call, &j);
+	int code = request_process(call, &j);
 	AUTO_FREE uint8_t *owned = NULL;
 	AUTO_FREE char *id = NULL;
 	struct bytes bytes;
@@ -305,13 +305,13 @@ int methods_write(const struct call *call)
 
 	if (code != 0)
 		return code;
-	if (get_bytes(call, &bytes, &owned) < 0 || call_bool(call, "eof", &has_eof) < 0)
+	if (get_bytes(call, &bytes, &owned) < 0 || request_bool(call, "eof", &has_eof) < 0)
 		return RPC_PARAMS;
 	id = text_copy(call->request->id);
 	int taken = outputs_write(j, call->client, bytes, has_eof, &id, call->e);
 	if (taken < 0)
 		return RPC_FAILED;
-	return taken ? call_answer(call, "{}") : 0;
+	return taken ? request_answer(call, "{}") : 0;
 }
 
 /* Grows *list by one object. */
@@ -333,7 +333,7 @@ static void add_job(const struct supervisor *s, char **list, const struct job *j
 	*list = longer;
 }
 
-int methods_list(const struct call *call)
+int methods_list(const struct request *call)
 {
 	AUTO_FREE char *list = text_copy("");
 
@@ -341,5 +341,5 @@ int methods_list(const struct call *call)
 		if (j->state == JOB_RUNNING || j->state == JOB_ENDED)
 			add_job(call->s, &list, j);
 	AUTO_FREE char *result = text_format("[%s]", list);
-	return call_answer(call, result);
+	return request_answer(call, result);
 }

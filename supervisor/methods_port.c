@@ -10,25 +10,25 @@
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/ports.h"
-#include "supervisor/call.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
-static int missing(const struct call *call, const char *key)
+static int missing(const struct request *call, const char *key)
 {
 	(void)err_set(call->e, ERR_USAGE, "params.%s: missing", key);
 	return RPC_PARAMS;
 }
 
-static char *describe(const char *host, uint16_t guest, const char *more)
+static char *describe(const char *host, uint16_t instance, const char *more)
 {
 	AUTO_FREE char *quoted = quote_json(host);
 
-	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, guest, more);
+	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, instance, more);
 }
 
 /* A confined supervisor can bind nothing: the client has made the socket, which
  * comes with the request. */
-static int take_listener(const struct call *call, struct listener *ret)
+static int take_listener(const struct request *call, struct listener *ret)
 {
 	if (call->fds->count != 1) {
 		(void)err_set(call->e, ERR_USAGE, "port.add takes one descriptor, a socket that "
@@ -41,26 +41,26 @@ static int take_listener(const struct call *call, struct listener *ret)
 	return 0;
 }
 
-static int add(const struct call *call, struct listener *at, uint16_t guest)
+static int add(const struct request *call, struct listener *at, uint16_t instance)
 {
 	struct launch *l = call->s->launch;
-	AUTO_FREE char *answer = describe(at->host, guest, "");
+	AUTO_FREE char *answer = describe(at->host, instance, "");
 
 	if (at->host[0] == '/' && listener_note(call->s->entry->folder, at->host, call->e) < 0)
 		return RPC_FAILED;
-	if (ports_add(&l->ports, at, guest, call->e) < 0)
+	if (ports_add(&l->ports, at, instance, call->e) < 0)
 		return RPC_FAILED;
-	return call_answer(call, answer);
+	return request_answer(call, answer);
 }
 
-int methods_port_add(const struct call *call)
+int methods_port_add(const struct request *call)
 {
-	uint64_t guest = 0;
+	uint64_t instance = 0;
 	struct listener at;
 
-	if (call_uint(call, "guest", UINT16_MAX, &guest) < 0)
+	if (request_uint(call, "guest", UINT16_MAX, &instance) < 0)
 		return RPC_PARAMS;
-	if (guest == 0)
+	if (instance == 0)
 		return missing(call, "guest");
 	if (call->s->launch->policy->network == NETWORK_HOST) {
 		(void)err_set(call->e, ERR_UNSUPPORTED, "this sandbox shares the host's network: "
@@ -70,25 +70,25 @@ int methods_port_add(const struct call *call)
 	int code = take_listener(call, &at);
 	if (code != 0)
 		return code;
-	code = add(call, &at, (uint16_t)guest);
+	code = add(call, &at, (uint16_t)instance);
 	listener_done(&at);
 	return code;
 }
 
-int methods_port_remove(const struct call *call)
+int methods_port_remove(const struct request *call)
 {
 	const char *host = NULL;
 
-	if (call_text(call, "host", &host) < 0)
+	if (request_text(call, "host", &host) < 0)
 		return RPC_PARAMS;
 	if (!host)
 		return missing(call, "host");
 	if (ports_remove(&call->s->launch->ports, host, call->e) < 0)
 		return RPC_FAILED;
-	return call_answer(call, "{}");
+	return request_answer(call, "{}");
 }
 
-int methods_port_list(const struct call *call)
+int methods_port_list(const struct request *call)
 {
 	const struct ports *p = &call->s->launch->ports;
 	char *text = NULL;
@@ -99,11 +99,11 @@ int methods_port_list(const struct call *call)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct port *port = &p->all[i];
 		AUTO_FREE char *more = text_format(",\"connections\":%zu", ports_count(p, port));
-		AUTO_FREE char *item = describe(port->at.host, port->guest, more);
+		AUTO_FREE char *item = describe(port->at.host, port->instance, more);
 		(void)fprintf(to, "%s%s", i ? "," : "", item);
 	}
 	(void)fputc(']', to);
 	mem_or_abort(fclose(to) == 0 ? text : NULL);
 	AUTO_FREE char *answer = text;
-	return call_answer(call, answer);
+	return request_answer(call, answer);
 }

@@ -12,11 +12,11 @@
 #include "base/own.h"
 #include "policy/environment.h"
 #include "sandbox/launch/launch.h"
-#include "supervisor/call.h"
 #include "supervisor/records.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
-static int get_argv(const struct call *call, struct job *j)
+static int get_argv(const struct request *call, struct job *j)
 {
 	struct json_at list, item = { 0 };
 	const char *word;
@@ -48,7 +48,7 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 
 /* Adds the variables that every command of the sandbox has; those of a user
  * that has yet to be looked up come later. */
-static void add_own(const struct call *call, struct job *j)
+static void add_own(const struct request *call, struct job *j)
 {
 	const struct plan *plan = &call->s->launch->plan;
 	const char *shell = list_get_env(&plan->env, "SHELL");
@@ -60,10 +60,10 @@ static void add_own(const struct call *call, struct job *j)
 	else
 		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
 				  zone ? zone : "UTC", &j->env);
-	variables_apply(&call->s->desk.variables, &j->env);
+	variables_apply(&call->s->dispatcher.variables, &j->env);
 }
 
-static int get_env(const struct call *call, struct job *j)
+static int get_env(const struct request *call, struct job *j)
 {
 	struct json_at env, item = { 0 };
 	const char *key, *value;
@@ -88,7 +88,7 @@ static int get_env(const struct call *call, struct job *j)
 }
 
 /* The value is hidden from now on in all output, of any process. */
-static int get_secret(const struct call *call, const struct job *j)
+static int get_secret(const struct request *call, const struct job *j)
 {
 	struct json_at list, item = { 0 };
 	const char *name;
@@ -105,19 +105,19 @@ static int get_secret(const struct call *call, const struct job *j)
 		if (!value)
 			return err_set(call->e, ERR_USAGE, "params.secret: there is no variable "
 							   "'%.60s'", name);
-		if (desk_hide(&call->s->desk, value, &is_hidden, call->e) < 0)
+		if (dispatcher_hide(&call->s->dispatcher, value, &is_hidden, call->e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int get_place(const struct call *call, struct job *j)
+static int get_place(const struct request *call, struct job *j)
 {
 	const char *cwd = NULL;
 	uint64_t rows = 24, cols = 80;
 
-	if (call_text(call, "cwd", &cwd) < 0 || call_uint(call, "rows", 65535, &rows) < 0 ||
-	    call_uint(call, "cols", 65535, &cols) < 0)
+	if (request_text(call, "cwd", &cwd) < 0 || request_uint(call, "rows", 65535, &rows) < 0 ||
+	    request_uint(call, "cols", 65535, &cols) < 0)
 		return -1;
 	if (cwd && !*cwd)
 		return err_set(call->e, ERR_USAGE, "params.cwd: empty");
@@ -129,12 +129,12 @@ static int get_place(const struct call *call, struct job *j)
 	return 0;
 }
 
-static int get_job(const struct call *call, struct job *j)
+static int get_job(const struct request *call, struct job *j)
 {
 	j->exec = launch_command(call->s->launch);
-	if (get_argv(call, j) < 0 || call_bool(call, "tty", &j->has_terminal) < 0 ||
-	    call_bool(call, "detach", &j->is_detached) < 0 ||
-	    call_seconds(call, "timeout", &j->timeout_ms) < 0 || methods_get_user(call, j) < 0 ||
+	if (get_argv(call, j) < 0 || request_bool(call, "tty", &j->has_terminal) < 0 ||
+	    request_bool(call, "detach", &j->is_detached) < 0 ||
+	    request_seconds(call, "timeout", &j->timeout_ms) < 0 || methods_get_user(call, j) < 0 ||
 	    get_env(call, j) < 0 || get_secret(call, j) < 0 || get_place(call, j) < 0)
 		return -1;
 	j->exec.argv = j->argv.items;
@@ -143,14 +143,14 @@ static int get_job(const struct call *call, struct job *j)
 	return 0;
 }
 
-static int check_fds(const struct call *call, bool *ret_has_stdin)
+static int check_fds(const struct request *call, bool *ret_has_stdin)
 {
 	unsigned count = call->fds->count;
 
 	*ret_has_stdin = false;
-	if (count != 0 && count != WIRE_FDS)
+	if (count != 0 && count != CONNECTION_FDS)
 		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
-	if (call_bool(call, "stdin", ret_has_stdin) < 0)
+	if (request_bool(call, "stdin", ret_has_stdin) < 0)
 		return -1;
 	if (count != 0 && *ret_has_stdin)
 		return err_set(call->e, ERR_USAGE, "params.stdin: the descriptors have one");
@@ -158,9 +158,9 @@ static int check_fds(const struct call *call, bool *ret_has_stdin)
 }
 
 /* A job would end with its client, and no client would hear of it. */
-static int check_client(const struct call *call, const struct job *j)
+static int check_client(const struct request *call, const struct job *j)
 {
-	if (j->is_detached || !wire_is_deserted(&call->client->wire))
+	if (j->is_detached || !connection_is_deserted(&call->client->wire))
 		return 0;
 	return err_set(call->e, ERR_GONE, "its client has gone");
 }
@@ -187,13 +187,13 @@ static void own_pipe(int *fd)
 }
 
 /* Takes the client's descriptors, or else makes pipes. */
-static int take_fds(const struct call *call, struct job *j, bool has_stdin)
+static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 {
 	if (outputs_reserve(call->s, call->e) < 0)
 		return -1;
 	if (call->fds->count) {
 		j->fds = *call->fds;
-		*call->fds = (struct wire_fds){ 0 };
+		*call->fds = (struct connection_fds){ 0 };
 		/* With a terminal pid 1 itself reads and writes these
 		 * descriptors. */
 		for (unsigned i = 0; j->has_terminal && i < j->fds.count; i++)
@@ -205,15 +205,15 @@ static int take_fds(const struct call *call, struct job *j, bool has_stdin)
 }
 
 /* On failure the caller frees the job. */
-static int begin(const struct call *call, struct job *j, bool has_stdin)
+static int begin(const struct request *call, struct job *j, bool has_stdin)
 {
 	struct supervisor *s = call->s;
 
 	if (check_client(call, j) < 0 || take_fds(call, j, has_stdin) < 0)
 		return RPC_FAILED;
-	j->id = queue_new_id(&s->desk.queue);
+	j->id = queue_new_id(&s->dispatcher.queue);
 	while (jobs_find(&s->jobs, j->id))
-		j->id = queue_new_id(&s->desk.queue);
+		j->id = queue_new_id(&s->dispatcher.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
 	/* If the user is looked up first, the record is written afterwards,
@@ -226,20 +226,20 @@ static int begin(const struct call *call, struct job *j, bool has_stdin)
 	}
 	if (j->capture)
 		outputs_view(call->client, j);
-	j->request = call_take_id(call);
+	j->request = request_take_id(call);
 	call->client->under_way++;
 	supervisor_look_at_clock(s); /* putting it on record may have blocked */
 	jobs_send(&s->jobs, s->now_ms);
 	return 0;
 }
 
-int methods_start(const struct call *call)
+int methods_start(const struct request *call)
 {
 	struct job *j;
 	bool has_stdin;
 	int code = RPC_PARAMS;
 
-	if (call_busy(call) < 0)
+	if (request_busy(call) < 0)
 		return RPC_FAILED;
 	j = mem_zeroed(1, sizeof(*j));
 	if (get_job(call, j) == 0 && check_fds(call, &has_stdin) == 0)
@@ -252,20 +252,20 @@ int methods_start(const struct call *call)
 /* --- copies ------------------------------------------------------------------- */
 
 /* The executor's own code does the copy, so `argv` names no program. */
-static int get_copy(const struct call *call, struct job *j, uint32_t flags)
+static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;
 	bool follows = false, is_file = false, parents = false;
 
-	if (call_text(call, "path", &path) < 0 || call_text(call, "name", &name) < 0 ||
-	    call_bool(call, "follow", &follows) < 0 || call_bool(call, "file", &is_file) < 0 ||
-	    call_bool(call, "parents", &parents) < 0)
+	if (request_text(call, "path", &path) < 0 || request_text(call, "name", &name) < 0 ||
+	    request_bool(call, "follow", &follows) < 0 || request_bool(call, "file", &is_file) < 0 ||
+	    request_bool(call, "parents", &parents) < 0)
 		return -1;
 	if (is_file ? !name : parents)
 		return err_set(call->e, ERR_USAGE, "params: a file needs a name, and parents a file");
 	if (!path || !*path)
 		return err_set(call->e, ERR_USAGE, "params.path: %s", path ? "empty" : "missing");
-	if (call->fds->count != 0 && call->fds->count != WIRE_FDS)
+	if (call->fds->count != 0 && call->fds->count != CONNECTION_FDS)
 		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
 	j->exec = launch_command(call->s->launch);
 	list_add(&j->argv, call->request->method);
@@ -282,12 +282,12 @@ static int get_copy(const struct call *call, struct job *j, uint32_t flags)
 	return 0;
 }
 
-static int copy(const struct call *call, uint32_t flags)
+static int copy(const struct request *call, uint32_t flags)
 {
 	struct job *j;
 	int code = RPC_PARAMS;
 
-	if (call_busy(call) < 0)
+	if (request_busy(call) < 0)
 		return RPC_FAILED;
 	j = mem_zeroed(1, sizeof(*j));
 	if (get_copy(call, j, flags) == 0)
@@ -297,12 +297,12 @@ static int copy(const struct call *call, uint32_t flags)
 	return code;
 }
 
-int methods_copy_out(const struct call *call)
+int methods_copy_out(const struct request *call)
 {
 	return copy(call, EXEC_PACK);
 }
 
-int methods_copy_in(const struct call *call)
+int methods_copy_in(const struct request *call)
 {
 	return copy(call, EXEC_UNPACK);
 }

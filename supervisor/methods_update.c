@@ -3,30 +3,30 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/launch/launch.h"
-#include "supervisor/call.h"
 #include "supervisor/methods.h"
 #include "supervisor/records.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 /* Reads a whole number from `min` to `max`; an absent one stays 0. */
-static int take_number(const struct call *call, const char *key, uint64_t min,
+static int take_number(const struct request *call, const char *key, uint64_t min,
 		       uint64_t max, uint64_t *ret)
 {
 	struct json_at at;
 
 	if (!json_member(&call->request->params, key, &at))
 		return 0;
-	if (call_uint(call, key, max, ret) < 0)
+	if (request_uint(call, key, max, ret) < 0)
 		return -1;
 	return *ret >= min ? 0
 			   : err_set(call->e, ERR_USAGE, "params.%s: less than %llu", key,
 				     (unsigned long long)min);
 }
 
-static int take_cpus(const struct call *call, uint32_t *ret)
+static int take_cpus(const struct request *call, uint32_t *ret)
 {
 	struct json_at at;
 	double cpus;
@@ -35,19 +35,19 @@ static int take_cpus(const struct call *call, uint32_t *ret)
 		return 0;
 	if (json_number(&at, &cpus, call->e) < 0)
 		return -1;
-	if (!(cpus * 1000 >= QUANTITY_CPUS_MIN && cpus * 1000 <= QUANTITY_CPUS_MAX))
+	if (!(cpus * 1000 >= UNITS_CPUS_MIN && cpus * 1000 <= UNITS_CPUS_MAX))
 		return err_set(call->e, ERR_USAGE, "params.cpus: from 0.01 to 1000 was expected");
 	*ret = (uint32_t)(cpus * 1000 + 0.5);
 	return 0;
 }
 
 /* 0: this limit is not changed. */
-static int take_limits(const struct call *call, struct limits *ret)
+static int take_limits(const struct request *call, struct limits *ret)
 {
-	if (take_number(call, "memory", QUANTITY_MEMORY_MIN, QUANTITY_MEMORY_MAX,
+	if (take_number(call, "memory", UNITS_MEMORY_MIN, UNITS_MEMORY_MAX,
 			&ret->memory) < 0 ||
-	    take_number(call, "pids", 1, QUANTITY_PIDS_MAX, &ret->pids) < 0 ||
-	    take_number(call, "disk", 1, QUANTITY_MEMORY_MAX, &ret->disk) < 0)
+	    take_number(call, "pids", 1, UNITS_PIDS_MAX, &ret->pids) < 0 ||
+	    take_number(call, "disk", 1, UNITS_MEMORY_MAX, &ret->disk) < 0)
 		return -1;
 	if (take_cpus(call, &ret->cpus) < 0)
 		return -1;
@@ -101,7 +101,7 @@ static void tell(struct supervisor *s, const char *limits)
 	supervisor_event(s, "update", more);
 }
 
-int methods_update(const struct call *call)
+int methods_update(const struct request *call)
 {
 	struct supervisor *s = call->s;
 	struct limits asked = { 0 }, now = s->limits;
@@ -114,8 +114,8 @@ int methods_update(const struct call *call)
 	    cgroup_update(&s->launch->cgroup, &s->limits, &now, call->e) < 0)
 		return RPC_FAILED;
 	s->limits = now;
-	s->desk.memory_limit = now.memory;
+	s->dispatcher.memory_limit = now.memory;
 	AUTO_FREE char *limits = supervisor_limits(s);
 	tell(s, limits);
-	return call_answer(call, limits);
+	return request_answer(call, limits);
 }

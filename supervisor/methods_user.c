@@ -10,9 +10,9 @@
 #include "policy/policy.h"
 #include "protocol/action.h"
 #include "sandbox/launch/launch.h"
-#include "sandbox/plan/stock.h"
-#include "supervisor/call.h"
+#include "sandbox/plan/store_image.h"
 #include "supervisor/records.h"
+#include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
 /* --- what is asked for -------------------------------------------------------------- */
@@ -32,20 +32,20 @@ unsigned methods_user_variable(const char *name)
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
-	const struct stock *stock = s->launch->plan.stock;
+	const struct store_image *stock = s->launch->plan.stock;
 	unsigned said = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(variables); i++)
 		if (list_get_env(set, variables[i]) ||
 		    (stock && list_get_env(&stock->recipe.env, variables[i])))
 			said |= 1u << i;
-	for (size_t i = 0; i < s->desk.variables.count; i++)
-		said |= methods_user_variable(s->desk.variables.all[i].name);
+	for (size_t i = 0; i < s->dispatcher.variables.count; i++)
+		said |= methods_user_variable(s->dispatcher.variables.all[i].name);
 	return said;
 }
 
 /* Root reads the files inside, where root is mapped. */
-static int look_up(const struct call *call, struct job *j, const char *user)
+static int look_up(const struct request *call, struct job *j, const char *user)
 {
 	if (!*user || *user == ':' || strlen(user) >= ACCOUNT_TEXT)
 		return err_set(call->e, ERR_USAGE, "-u takes USER or USER:GROUP, not '%.60s'", user);
@@ -57,7 +57,7 @@ static int look_up(const struct call *call, struct job *j, const char *user)
 }
 
 /* If one id is mapped, the user that it stands for need not be looked up. */
-static int get_image_user(const struct call *call, struct job *j, const char *user)
+static int get_image_user(const struct request *call, struct job *j, const char *user)
 {
 	const struct plan *plan = &call->s->launch->plan;
 	AUTO_FREE char *id = text_format("%u", j->exec.uid);
@@ -83,14 +83,14 @@ static int not_mapped(const struct supervisor *s, const char *user, struct err *
 
 /* As -u of hutch run: a name or number that the id map has; with ranges also a
  * name that was added to the sandbox's passwd since. */
-int methods_get_user(const struct call *call, struct job *j)
+int methods_get_user(const struct request *call, struct job *j)
 {
 	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
 	const struct plan *plan = &call->s->launch->plan;
 	const char *user = NULL;
 	AUTO_FREE char *copy = NULL;
 
-	if (call_text(call, "user", &user) < 0)
+	if (request_text(call, "user", &user) < 0)
 		return -1;
 	if (!user)
 		return 0;
@@ -266,7 +266,7 @@ bool methods_looked_up(void *who, struct job *j, const struct returned *x)
 
 	if (take_account(s, j, x, &e) == 0)
 		return true;
-	mask_err(&s->desk.mask, &e);
+	redact_err(&s->dispatcher.mask, &e);
 	client_error(j->owner, j->request, e.kind == ERR_USAGE ? RPC_PARAMS : RPC_FAILED, &e);
 	j->owner->under_way--;
 	return false;

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "actions/put.h"
+#include "actions/json_write.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "sandbox/launch/launch.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/state_dir.h"
 #include "supervisor/supervisor.h"
 
 /* The most that is read from one pipe at once, which is what a pipe holds, and
@@ -30,11 +30,11 @@
 #define SHOWN_MS 200
 
 /* Descriptors that are of use if the host allows them (the limit itself is set
- * to the highest, since pass_send() cannot raise it in a confined supervisor),
+ * to the highest, since fd_pass_send() cannot raise it in a confined supervisor),
  * and those of them that are for the sandbox itself, clients, and descriptors
  * that clients pass. */
 #define FDS_WANTED 8192
-#define FDS_OTHERS (64 + CLIENTS_MAX * (1 + WIRE_FDS))
+#define FDS_OTHERS (64 + CLIENTS_MAX * (1 + CONNECTION_FDS))
 /* A process that is about to be started needs both ends of three pipes. */
 #define FDS_START 6
 
@@ -60,7 +60,7 @@ void outputs_init(struct supervisor *s)
 		       * written */
 
 	o->fds_max = raise_fds();
-	log_init(&o->log, shelf_folder(s->entry->folder, SHELF_LOG, &e), "output",
+	log_init(&o->log, state_dir_folder(s->entry->folder, STATE_DIR_LOG, &e), "output",
 		 LOG_FILE_MAX);
 	/* The caller's limit on file sizes applies to the log too: exceeding it
 	 * must be an error, and not end the supervisor. */
@@ -135,12 +135,12 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 			if (j->state != JOB_ENDED || !j->capture || j == but)
 				continue;
 			*total -= j->capture->kept[i].room;
-			kept_drop(&j->capture->kept[i]);
+			output_ring_drop(&j->capture->kept[i]);
 		}
 }
 
 /* How much of `more` a stream may have. */
-static size_t grant(struct supervisor *s, const struct job *but, const struct kept *k,
+static size_t grant(struct supervisor *s, const struct job *but, const struct output_ring *k,
 		    size_t more)
 {
 	size_t total = more;
@@ -157,16 +157,16 @@ static size_t grant(struct supervisor *s, const struct job *but, const struct ke
 void outputs_put_piece(struct buffer *out, const struct job *j, int stream,
 		       const struct piece *p)
 {
-	put_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id,
+	json_write_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id,
 		   capture_stream_name(stream));
 	if (p->is_text) {
-		put_raw(out, "\"data\":");
-		put_bytes(out, p->bytes, p->len);
+		json_write_raw(out, "\"data\":");
+		json_write_bytes(out, p->bytes, p->len);
 		return;
 	}
 	uint8_t text[(CAPTURE_PIECE / 3 + 1) * 4];
-	put_raw(out, "\"base64\":");
-	put_bytes(out, text, base64_encode(p->bytes, p->len, text));
+	json_write_raw(out, "\"base64\":");
+	json_write_bytes(out, text, base64_encode(p->bytes, p->len, text));
 }
 
 static void log_line(struct supervisor *s, const struct buffer *line)
@@ -202,9 +202,9 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 						       * dropped */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
-		put_format(&line, "{\"time\":\"%s\",", time);
+		json_write_format(&line, "{\"time\":\"%s\",", time);
 		outputs_put_piece(&line, j, stream, &p);
-		put_raw(&line, "}\n");
+		json_write_raw(&line, "}\n");
 		log_line(s, &line);
 		buffer_consume(&line, buffer_len(&line));
 		*at += p.len;
@@ -217,10 +217,10 @@ static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t 
 {
 	if (len == 0)
 		return;
-	struct kept *k = &j->capture->kept[stream];
-	size_t more = kept_wants(k, len);
+	struct output_ring *k = &j->capture->kept[stream];
+	size_t more = output_ring_wants(k, len);
 
-	kept_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
+	output_ring_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
 	log_stream(s, j, stream);
 }
 
@@ -239,10 +239,10 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	struct buffer shown;
 
 	/* The output of a copy is only its tar. */
-	if (mask_is_empty(&s->desk.mask) || (j->exec.flags & EXEC_COPIES))
+	if (redact_is_empty(&s->dispatcher.mask) || (j->exec.flags & EXEC_COPIES))
 		return keep(s, j, stream, bytes, len);
-	buffer_init(&shown, MASK_GROWTH * (MASK_BYTES + READ_AT_ONCE));
-	mask_feed(&s->desk.mask, &c->shown[stream], bytes, len, &shown);
+	buffer_init(&shown, REDACT_GROWTH * (REDACT_BYTES + READ_AT_ONCE));
+	redact_feed(&s->dispatcher.mask, &c->shown[stream], bytes, len, &shown);
 	bool holds = c->shown[stream].end > c->shown[stream].begin;
 	c->shown_ms[stream] = holds ? s->now_ms + SHOWN_MS : 0;
 	keep_shown(s, j, stream, &shown);
@@ -257,8 +257,8 @@ static void keep_held(struct supervisor *s, struct job *j, int stream)
 	if (!c->shown_ms[stream])
 		return;
 	c->shown_ms[stream] = 0;
-	buffer_init(&shown, MASK_GROWTH * MASK_BYTES);
-	mask_flush(&c->shown[stream], &shown);
+	buffer_init(&shown, REDACT_GROWTH * REDACT_BYTES);
+	redact_flush(&c->shown[stream], &shown);
 	keep_shown(s, j, stream, &shown);
 }
 
@@ -323,7 +323,7 @@ static void add_place(struct outputs *o, struct job *j, int stream)
 		o->place_room = o->place_room ? 2 * o->place_room : 16;
 		o->places = mem_resize(o->places, o->place_room, sizeof(*o->places));
 	}
-	o->places[o->place_count++] = (struct place){ j, stream };
+	o->places[o->place_count++] = (struct entry_path){ j, stream };
 }
 
 static void add_places(struct supervisor *s, struct job *j)
@@ -351,7 +351,7 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 		add_places(s, j);
 	}
 	for (size_t i = 0; i < o->place_count; i++) {
-		const struct place *p = &o->places[i];
+		const struct entry_path *p = &o->places[i];
 		const struct capture *c = p->job->capture;
 		w[i].fd = p->stream < 0 ? c->in : c->out[p->stream];
 		w[i].events = p->stream < 0 ? POLLOUT : POLLIN;
@@ -359,7 +359,7 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 	return o->place_count;
 }
 
-static size_t serve(struct supervisor *s, const struct place *p)
+static size_t serve(struct supervisor *s, const struct entry_path *p)
 {
 	if (p->stream >= 0)
 		return read_stream(s, p->job, p->stream, READ_AT_ONCE);

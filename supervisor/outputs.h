@@ -6,7 +6,7 @@
  *	outputs_tell.c	clients: which ones get output, and how far each has got
  *
  * No byte is copied for a client before the client has room for it: each client
- * has a number in the stream (kept.h), and bytes that it is too late for are
+ * has a number in the stream (output_ring.h), and bytes that it is too late for are
  * counted and reported as `dropped`.  A process waits only for the client that
  * started it, as long as that reads at all (client.stuck_ms), so that a client
  * loses nothing by being slower than its own process. */
@@ -54,14 +54,14 @@ struct log_reader {
 };
 
 /* A pipe that poll(2) looked at. */
-struct place {
+struct entry_path {
 	struct job *job;
 	int stream; /* -1: the process's input */
 };
 
 struct outputs {
 	struct log log;
-	struct place *places; /* owned */
+	struct entry_path *places; /* owned */
 	size_t place_count, place_room, first;
 	size_t fds_max;	  /* descriptors that all processes and visits together may
 			   * have */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/put.h"
+#include "actions/json_write.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -41,7 +41,7 @@ void outputs_view(struct client *c, struct job *j)
 
 int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 {
-	const struct kept *k;
+	const struct output_ring *k;
 
 	if (!j->capture)
 		return err_set(e, ERR_USAGE, "the output of process %u goes to the "
@@ -63,8 +63,8 @@ static void put_dropped(struct client *c, const struct job *j, int stream, uint6
 {
 	struct buffer *out = &c->wire.out;
 
-	put_raw(out, notification);
-	put_format(out, "{\"process\":%u,\"stream\":\"%s\",\"dropped\":%llu}}\n", j->id,
+	json_write_raw(out, notification);
+	json_write_format(out, "{\"process\":%u,\"stream\":\"%s\",\"dropped\":%llu}}\n", j->id,
 		   capture_stream_name(stream), (unsigned long long)count);
 }
 
@@ -82,10 +82,10 @@ static bool tell_piece(struct client *c, struct viewer *v, int stream)
 	}
 	if (!capture_piece(capture, stream, v->at[stream], &p))
 		return false;
-	put_raw(&c->wire.out, notification);
-	put_raw(&c->wire.out, "{");
+	json_write_raw(&c->wire.out, notification);
+	json_write_raw(&c->wire.out, "{");
 	outputs_put_piece(&c->wire.out, v->job, stream, &p);
-	put_raw(&c->wire.out, "}}\n");
+	json_write_raw(&c->wire.out, "}}\n");
 	v->at[stream] += p.len;
 	return true;
 }
@@ -215,10 +215,10 @@ static void put_entries(struct client *c, const char *method, const uint8_t *ent
 	while (len > 0) {
 		const uint8_t *end = memchr(entries, '\n', len);
 		size_t line = (size_t)(end - entries);
-		put_format(&c->wire.out, NOTIFICATION, method);
+		json_write_format(&c->wire.out, NOTIFICATION, method);
 		if (!buffer_append(&c->wire.out, entries, line))
 			c->wire.out.is_cut = true;
-		put_raw(&c->wire.out, "}\n");
+		json_write_raw(&c->wire.out, "}\n");
 		entries += line + 1;
 		len -= line + 1;
 	}
@@ -239,8 +239,8 @@ static bool tell_entries(struct client *c, struct log_reader *r)
 	size_t len;
 
 	if (r->at < l->begin) {
-		put_format(&c->wire.out, NOTIFICATION, r->method);
-		put_format(&c->wire.out, "{\"dropped\":%llu}}\n",
+		json_write_format(&c->wire.out, NOTIFICATION, r->method);
+		json_write_format(&c->wire.out, "{\"dropped\":%llu}}\n",
 			   (unsigned long long)(l->begin - r->at));
 		r->at = l->begin;
 	}

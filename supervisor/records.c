@@ -17,23 +17,23 @@ static struct audit *audit_of(const struct supervisor *s)
 	return &s->launch->audit;
 }
 
-static void note_copy(struct note *n, const struct job *j)
+static void note_copy(struct audit_json *n, const struct job *j)
 {
 	const struct list *words = &j->argv; /* the method, the path, and the new name */
 
-	note_text(n, "method", words->items[0]);
-	note_text(n, "path", words->items[1]);
+	audit_json_text(n, "method", words->items[0]);
+	audit_json_text(n, "path", words->items[1]);
 	if (words->count > 2)
-		note_text(n, "as", words->items[2]);
+		audit_json_text(n, "as", words->items[2]);
 }
 
-static void note_exec(struct note *n, const struct job *j)
+static void note_exec(struct audit_json *n, const struct job *j)
 {
-	note_words(n, "argv", j->argv.items, j->argv.count);
-	note_text(n, "cwd", j->cwd);
-	note_number(n, "uid_inside", j->exec.uid);
-	note_yes(n, "tty", j->has_terminal);
-	note_yes(n, "detached", j->is_detached);
+	audit_json_words(n, "argv", j->argv.items, j->argv.count);
+	audit_json_text(n, "cwd", j->cwd);
+	audit_json_number(n, "uid_inside", j->exec.uid);
+	audit_json_yes(n, "tty", j->has_terminal);
+	audit_json_yes(n, "detached", j->is_detached);
 }
 
 int records_begin(struct supervisor *s, const struct client *c, struct job *j,
@@ -41,13 +41,13 @@ int records_begin(struct supervisor *s, const struct client *c, struct job *j,
 {
 	const bool is_copy = j->exec.flags & EXEC_COPIES;
 	struct audit *a = audit_of(s);
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
 	audit_note(a, &n);
-	note_number(&n, "process", j->id);
-	note_text(&n, "client", c->name);
+	audit_json_number(&n, "process", j->id);
+	audit_json_text(&n, "client", c->name);
 	(is_copy ? note_copy : note_exec)(&n, j);
 	int result = audit_add(a, is_copy ? "copy" : "exec", &n, AUDIT_PASSING, e);
 	j->is_recorded = result == 0;
@@ -58,19 +58,19 @@ void records_end(struct supervisor *s, const struct job *j, const char *why)
 {
 	const struct exited *x = &j->exited;
 	struct audit *a = audit_of(s);
-	struct note n;
+	struct audit_json n;
 
 	if (!j->is_recorded)
 		return;
 	AUTO_FREE char *cpu = text_format("%.6f", (double)(x->user_us + x->sys_us) / 1e6);
 	audit_note(a, &n);
-	note_number(&n, "process", j->id);
+	audit_json_number(&n, "process", j->id);
 	if (why) {
-		note_text(&n, "error", why);
+		audit_json_text(&n, "error", why);
 	} else {
-		note_number(&n, "exit_code", x->is_signaled ? 128 + x->status : x->status);
-		note_yes(&n, "timed_out", j->has_timed_out);
-		note_json(&n, "cpu_s", cpu);
+		audit_json_number(&n, "exit_code", x->is_signaled ? 128 + x->status : x->status);
+		audit_json_yes(&n, "timed_out", j->has_timed_out);
+		audit_json_json(&n, "cpu_s", cpu);
 	}
 	(void)audit_add(a, "exited", &n, AUDIT_PASSING, NULL); /* a failure is counted as
 								* a lost entry */
@@ -80,13 +80,13 @@ int records_request(struct supervisor *s, const struct client *c, const char *me
 		    struct err *e)
 {
 	struct audit *a = audit_of(s);
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
 	audit_note(a, &n);
-	note_text(&n, "client", c->name);
-	note_text(&n, "method", method);
+	audit_json_text(&n, "client", c->name);
+	audit_json_text(&n, "method", method);
 	return audit_add(a, "request", &n, AUDIT_PASSING, e);
 }
 
@@ -99,16 +99,16 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 	} asked[] = { { "memory", l->memory }, { "pids", l->pids },
 		      { "cpus_thousandths", l->cpus } };
 	struct audit *a = audit_of(s);
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
 	audit_note(a, &n);
-	note_text(&n, "client", c->name);
-	note_text(&n, "method", "update");
+	audit_json_text(&n, "client", c->name);
+	audit_json_text(&n, "method", "update");
 	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
 		if (asked[i].value)
-			note_number(&n, asked[i].key, asked[i].value);
+			audit_json_number(&n, asked[i].key, asked[i].value);
 	return audit_add(a, "request", &n, AUDIT_PASSING, e);
 }
 
@@ -127,12 +127,12 @@ void records_finish(struct supervisor *s)
 void records_unprotected(struct supervisor *s, const struct err *why)
 {
 	struct audit *a = audit_of(s);
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return;
 	audit_note(a, &n);
-	note_text(&n, "why", why->text);
+	audit_json_text(&n, "why", why->text);
 	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* a failure is
 								     * counted as a lost
 								     * entry */

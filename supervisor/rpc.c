@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/put.h"
+#include "actions/json_write.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -84,11 +84,11 @@ void rpc_done(struct rpc_request *r)
 
 void rpc_put_result(struct buffer *out, const char *id, const char *result)
 {
-	put_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	put_raw(out, id);
-	put_raw(out, ",\"result\":");
-	put_raw(out, result);
-	put_raw(out, "}\n");
+	json_write_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	json_write_raw(out, id);
+	json_write_raw(out, ",\"result\":");
+	json_write_raw(out, result);
+	json_write_raw(out, "}\n");
 }
 
 const char *rpc_kind(const struct err *e)
@@ -127,26 +127,26 @@ const char *rpc_kind(const struct err *e)
 static void put_error(struct buffer *out, const char *id, enum rpc_code code,
 		      const struct err *e)
 {
-	put_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	put_raw(out, id);
-	put_format(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
-	put_text(out, e->text);
-	put_raw(out, ",\"data\":{\"kind\":");
-	put_text(out, rpc_kind(e));
-	put_raw(out, ",\"remedy\":");
-	put_text(out, e->remedy[0] ? e->remedy : NULL);
+	json_write_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	json_write_raw(out, id);
+	json_write_format(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
+	json_write_text(out, e->text);
+	json_write_raw(out, ",\"data\":{\"kind\":");
+	json_write_text(out, rpc_kind(e));
+	json_write_raw(out, ",\"remedy\":");
+	json_write_text(out, e->remedy[0] ? e->remedy : NULL);
 }
 
 void rpc_put_error(struct buffer *out, const char *id, enum rpc_code code,
 		   const struct err *e)
 {
 	put_error(out, id, code, e);
-	put_raw(out, "}}}\n");
+	json_write_raw(out, "}}}\n");
 }
 
 void rpc_put_not_started(struct buffer *out, const char *id, int exit_code,
 			 const struct err *e)
 {
 	put_error(out, id, RPC_FAILED, e);
-	put_format(out, ",\"exit_code\":%d}}}\n", exit_code);
+	json_write_format(out, ",\"exit_code\":%d}}}\n", exit_code);
 }

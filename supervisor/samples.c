@@ -18,7 +18,7 @@ static bool has_listener(const struct supervisor *s)
 int64_t samples_due(const struct supervisor *s)
 {
 	const struct samples *p = &s->samples;
-	bool runs = s->jobs.alive > 0 || s->desk.queue.count > 0;
+	bool runs = s->jobs.alive > 0 || s->dispatcher.queue.count > 0;
 
 	if (!p->every_ms || s->status != REGISTRY_READY || !runs || !has_listener(s))
 		return 0;

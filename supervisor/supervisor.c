@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "actions/setting.h"
-#include "actions/veil.h"
+#include "actions/redact_json.h"
+#include "actions/sandbox_info.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
@@ -27,12 +27,12 @@
 #include "sandbox/kernel/listener.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/state/definition.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/saved_spec.h"
+#include "sandbox/state/state_dir.h"
 #include "supervisor/confine.h"
 #include "supervisor/records.h"
 
-enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_LISTENER, WATCH_READY,
+enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + INSTANCE_POLLS, WATCH_LISTENER, WATCH_READY,
        WATCH_STILL, WATCH_CLIENTS };
 
 /* --- what it is and how it is -------------------------------------------------- */
@@ -45,7 +45,7 @@ static bool is_idle(const struct supervisor *s)
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
-	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->desk.queue.count == 0;
+	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->dispatcher.queue.count == 0;
 }
 
 /* While the sandbox is in use no idle time-out wakes the loop, and the use may
@@ -53,8 +53,8 @@ static bool is_idle(const struct supervisor *s)
  * counts as in use until now. */
 void supervisor_look_at_clock(struct supervisor *s)
 {
-	s->desk.now_us = clock_us();
-	s->now_ms = desk_now(&s->desk);
+	s->dispatcher.now_us = clock_us();
+	s->now_ms = dispatcher_now(&s->dispatcher);
 	if (!is_idle(s))
 		clocks_use(&s->clocks, s->now_ms);
 }
@@ -62,7 +62,7 @@ void supervisor_look_at_clock(struct supervisor *s)
 void supervisor_event(struct supervisor *s, const char *name, const char *more)
 {
 	(void)events_add(&s->events, name, more);
-	journal_add_event(&s->journal, name, more);
+	supervisor_log_add_event(&s->journal, name, more);
 }
 
 void supervisor_set_status(struct supervisor *s, enum registry_status status)
@@ -73,7 +73,7 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	s->status = status;
 	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
 							    * registry see it */
-		journal_add_err(&s->journal, LEVEL_WARN, "supervisor", &e);
+		supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", &e);
 	supervisor_event(s, "status", more);
 }
 
@@ -124,7 +124,7 @@ char *supervisor_info(const struct supervisor *s)
 			   p->network == NETWORK_HOST ? "host" : "none",
 			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
 			   confine_name(s->has_landlock), degraded, unprotected);
-	veil_text(&s->desk.mask, &info);
+	redact_json_text(&s->dispatcher.mask, &info);
 	return info;
 }
 
@@ -132,17 +132,17 @@ char *supervisor_info(const struct supervisor *s)
  * or the other. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)
 {
-	struct definition *d = s->definition;
+	struct saved_spec *d = s->definition;
 	AUTO_FREE char *old = text_copy(s->entry->name);
 
 	if (registry_check_name(name, e) < 0)
 		return -1;
-	if ((d ? definition_rename(d, name, e) : definition_check_free(name, e)) < 0)
+	if ((d ? saved_spec_rename(d, name, e) : saved_spec_check_free(name, e)) < 0)
 		return -1;
 	if (registry_rename(s->entry, name, e) == 0)
 		return 0;
 	if (d)
-		(void)definition_rename(d, old, NULL); /* else the definition keeps the
+		(void)saved_spec_rename(d, old, NULL); /* else the definition keeps the
 							* new name */
 	return -1;
 }
@@ -173,19 +173,19 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		if (e)
 			s->ending.error = *e;
 	}
-	guest_end(&s->guest);
+	instance_end(&s->instance);
 }
 
 /* Sets the ending if the guest ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
-	const struct guest *g = &s->guest;
+	const struct instance *g = &s->instance;
 
 	if (s->is_stopping)
 		supervisor_end(s, "stopped", 0, NULL, NULL);
-	else if (g->cause == GUEST_OUT_OF_MEMORY)
+	else if (g->cause == INSTANCE_OUT_OF_MEMORY)
 		supervisor_end(s, "oom", 137, "memory", &g->error);
-	else if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+	else if (g->cause == INSTANCE_DIED && WIFSIGNALED(g->status))
 		supervisor_end(s, "killed", 128 + WTERMSIG(g->status), NULL, &g->error);
 	else
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &g->error);
@@ -195,7 +195,7 @@ static char *record_of(struct supervisor *s)
 {
 	struct ending *x = &s->ending;
 
-	mask_err(&s->desk.mask, &x->error);
+	redact_err(&s->dispatcher.mask, &x->error);
 	bool has_error = x->error.kind != ERR_NONE;
 	AUTO_FREE char *limit = quote_json(x->limit);
 	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
@@ -236,9 +236,9 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	struct supervisor *s = who;
 
 	if (f->type == MSG_PAUSED || f->type == MSG_FROZEN)
-		return still_frame(s, f, e);
+		return pause_frame(s, f, e);
 	int taken = jobs_frame(&s->jobs, f, e);
-	return taken != 0 ? taken : desk_frame(&s->desk, f, e);
+	return taken != 0 ? taken : dispatcher_frame(&s->dispatcher, f, e);
 }
 
 /* The first call of its kind is reported, and then those at powers of ten, so
@@ -247,14 +247,14 @@ static void on_refused(void *who, const struct refused_call *c, pid_t session)
 {
 	struct supervisor *s = who;
 
-	desk_refused(&s->desk, c, session, s->jobs.alive == 0);
+	dispatcher_refused(&s->dispatcher, c, session, s->jobs.alive == 0);
 	if (!refused_call_is_news(c))
 		return;
 	AUTO_FREE char *members = refused_call_members(c);
 	AUTO_FREE char *more = text_format("%s,\"count\":%llu", members,
 					   (unsigned long long)c->count);
 	supervisor_event(s, "refused", more);
-	audit_refused_call(s->desk.audit, c);
+	audit_refused_call(s->dispatcher.audit, c);
 }
 
 static void on_signals(struct supervisor *s)
@@ -269,16 +269,16 @@ static void on_signals(struct supervisor *s)
 
 static int64_t due(const struct supervisor *s)
 {
-	int64_t due = guest_due(&s->guest);
+	int64_t due = instance_due(&s->instance);
 
-	if (!still_is(s))
+	if (!pause_is(s))
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
 	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
-	if (still_is(s))
+	if (pause_is(s))
 		return due;
-	return clock_sooner(due, clock_sooner(desk_deadline(&s->desk), desk_due(&s->desk)));
+	return clock_sooner(due, clock_sooner(dispatcher_deadline(&s->dispatcher), dispatcher_due(&s->dispatcher)));
 }
 
 static const struct ending ends[] = {
@@ -312,34 +312,34 @@ static void on_deadline(struct supervisor *s, int64_t now)
 {
 	struct err e;
 
-	guest_expire(&s->guest, now);
-	if (!still_is(s))
+	instance_expire(&s->instance, now);
+	if (!pause_is(s))
 		jobs_expire(&s->jobs, now);
 	samples_tell(s);
-	if (!still_is(s) && clock_is_due(desk_deadline(&s->desk), now)) {
+	if (!pause_is(s) && clock_is_due(dispatcher_deadline(&s->dispatcher), now)) {
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
-		guest_broke_protocol(&s->guest, &e);
+		instance_broke_protocol(&s->instance, &e);
 	}
 	look_at_clocks(s, now);
 }
 
 static void send_requests(struct supervisor *s)
 {
-	while (!guest_is_over(&s->guest) && !s->is_stopping && !still_is(s) &&
-	       desk_start(&s->desk))
-		guest_flush(&s->guest);
+	while (!instance_is_over(&s->instance) && !s->is_stopping && !pause_is(s) &&
+	       dispatcher_start(&s->dispatcher))
+		instance_flush(&s->instance);
 	supervisor_look_at_clock(s); /* putting it on record may have blocked */
 	jobs_send(&s->jobs, s->now_ms);
-	guest_flush(&s->guest);
+	instance_flush(&s->instance);
 }
 
 static void look_at_guest(struct supervisor *s)
 {
 	struct err none = { 0 };
 
-	if (guest_is_over(&s->guest))
+	if (instance_is_over(&s->instance))
 		judge(s);
-	else if (s->status == REGISTRY_STARTED && s->guest.state == GUEST_READY) {
+	else if (s->status == REGISTRY_STARTED && s->instance.state == INSTANCE_READY) {
 		supervisor_set_status(s, REGISTRY_READY);
 		clocks_ready(&s->clocks, s->now_ms);
 		tell_ready(s, &none);
@@ -352,9 +352,9 @@ static void work(struct supervisor *s)
 
 	s->has_left = false;
 	while (has_more && !s->has_left) {
-		has_more = guest_take(&s->guest);
+		has_more = instance_take(&s->instance);
 		look_at_guest(s); /* before the clients, which are told of the result */
-		still_look(s);
+		pause_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
 	}
@@ -369,7 +369,7 @@ static void turn(struct supervisor *s)
 	/* Visitors must not keep clients from starting processes: half of the
 	 * descriptors stay for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
-	guest_watch(&s->guest, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	if (clock_is_due(s->deaf_ms, s->now_ms))
 		s->deaf_ms = 0;
@@ -378,7 +378,7 @@ static void turn(struct supervisor *s)
 	/* POLLERR: the process that waits for the sandbox to be ready has given
 	 * up. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
-	still_watch(&s->still, w + WATCH_STILL);
+	pause_watch(&s->still, w + WATCH_STILL);
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
 	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
@@ -388,7 +388,7 @@ static void turn(struct supervisor *s)
 	if (ready < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
-	guest_serve(&s->guest, w + WATCH_GUEST, s->now_ms);
+	instance_serve(&s->instance, w + WATCH_GUEST, s->now_ms);
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
 		clients_accept(s);
@@ -396,8 +396,8 @@ static void turn(struct supervisor *s)
 		on_signals(s);
 	if (w[WATCH_READY].revents)
 		supervisor_end(s, "stopped", 0, NULL, NULL);
-	if (!still_is(s))
-		desk_expire(&s->desk, now);
+	if (!pause_is(s))
+		dispatcher_expire(&s->dispatcher, now);
 	work(s);
 	on_deadline(s, now);
 	look_at_guest(s);
@@ -419,7 +419,7 @@ static void tell_of_launch(struct supervisor *s)
 					     HUTCH_VERSION, (int)l->sandbox.pid, image, upper,
 					     l->plan.count, degraded);
 
-	journal_add(&s->journal, l->degraded ? LEVEL_WARN : LEVEL_DEBUG, "launcher",
+	supervisor_log_add(&s->journal, l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
 		    l->degraded ? "made, but not with all that was asked for"
 				: s->is_again ? "started again" : "made", fields);
 }
@@ -433,41 +433,41 @@ static void init(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
 
-	desk_init(&s->desk);
-	s->desk.look_at_clock = look_at_clock;
-	s->desk.who = s;
+	dispatcher_init(&s->dispatcher);
+	s->dispatcher.look_at_clock = look_at_clock;
+	s->dispatcher.who = s;
 	supervisor_look_at_clock(s);
 	s->limits = l->policy->limits;
-	s->guest = (struct guest){ .sandbox = &s->launch->sandbox, .who = s,
+	s->instance = (struct instance){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .ports = &s->launch->ports,
 				   .sentry = &s->launch->sentry,
-				   .unprotected = still_unprotected, .refused = on_refused };
+				   .unprotected = pause_unprotected, .refused = on_refused };
 	s->launch->sandbox.refusals.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
-		s->guest.watched_memory = l->policy->limits.memory;
-	guest_init(&s->guest, s->now_ms);
-	still_init(&s->still);
+		s->instance.watched_memory = l->policy->limits.memory;
+	instance_init(&s->instance, s->now_ms);
+	pause_init(&s->still);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
 	listener_expect_shared(); /* for port.add; later the filter refuses
 				   * sigaction(2) */
 	list_add(&s->shell_argv, "/bin/bash");
-	s->shell = setting_shell(l, &s->shell_argv);
-	s->desk.wire = &s->guest.channel.out;
-	s->desk.shell = &s->shell;
-	s->desk.setting = setting_of(l);
-	s->desk.why = (struct why){ .policy = l->policy, .plan = &l->plan };
-	s->desk.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->desk.mask, NULL); /* policy_check() has
+	s->shell = sandbox_info_shell(l, &s->shell_argv);
+	s->dispatcher.wire = &s->instance.channel.out;
+	s->dispatcher.shell = &s->shell;
+	s->dispatcher.setting = sandbox_info_of(l);
+	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	s->dispatcher.rules = rules_new(&l->policy->rules);
+	(void)environment_mask(l->policy, &s->dispatcher.mask, NULL); /* policy_check() has
 								 * checked it */
-	s->desk.audit = &s->launch->audit;
-	s->desk.audit->mask = &s->desk.mask;
+	s->dispatcher.audit = &s->launch->audit;
+	s->dispatcher.audit->mask = &s->dispatcher.mask;
 	if (l->cgroup.procs >= 0) {
-		s->desk.cgroup = &l->cgroup;
-		s->desk.memory_limit = l->policy->limits.memory;
+		s->dispatcher.cgroup = &l->cgroup;
+		s->dispatcher.memory_limit = l->policy->limits.memory;
 	}
-	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
+	supervisor_log_init(&s->journal, s->entry, &s->dispatcher.mask, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
 	clocks_begin(&s->clocks, s->now_ms);
@@ -482,7 +482,7 @@ static int confine(struct supervisor *s, struct err *e)
 	const int own[] = {
 		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
-		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.deputy.socket, l->sentry.fd,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.broker.socket, l->sentry.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->definition ? s->definition->folder : -1, s->lease.fd,
@@ -496,14 +496,14 @@ static int confine(struct supervisor *s, struct err *e)
 	memcpy(keep, own, sizeof(own));
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
-		.server = l->sandbox.fuse.pid, .deputy = l->sandbox.deputy.pid,
+		.server = l->sandbox.fuse.pid, .broker = l->sandbox.broker.pid,
 		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup,
 		.audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = count,
 	};
 
 	program_done(&l->executor);
-	fuse_overlayfs_done(&l->server);
+	root_fuse_overlayfs_done(&l->server);
 	own_close(&l->cgroup.into);
 	l->janitor.is_heir = true;
 	return confine_enter(&c, e);
@@ -513,9 +513,9 @@ static int open_doors(struct supervisor *s, struct err *e)
 {
 	int procs = s->launch->cgroup.procs;
 
-	if (procs >= 0 && channel_send_cgroup(&s->guest.channel, procs, e) < 0)
+	if (procs >= 0 && channel_send_cgroup(&s->instance.channel, procs, e) < 0)
 		return -1;
-	s->has_landlock = confine_has_landlock(&s->self, s->guest.watched_memory > 0);
+	s->has_landlock = confine_has_landlock(&s->self, s->instance.watched_memory > 0);
 	AUTO_FREE char *info = supervisor_info(s);
 	if (registry_set_info(s->entry, info, e) < 0)
 		return -1;
@@ -537,7 +537,7 @@ static void let_go_of_files(struct supervisor *s)
 	if (!s->definition)
 		return;
 	if (s->launch->upper.lock >= 0)
-		(void)shelf_lock(s->launch->upper.lock, LOCK_UN);
+		(void)state_dir_lock(s->launch->upper.lock, LOCK_UN);
 	own_close(&s->definition->folder);
 }
 
@@ -553,15 +553,15 @@ static void finish(struct supervisor *s)
 		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
 							  "ready");
 	if (!was_ready && s->definition && !s->is_again)
-		(void)definition_remove(s->definition, NULL); /* on failure the definition
+		(void)saved_spec_remove(s->definition, NULL); /* on failure the definition
 							       * at least has no name */
 	s->has_ended = true;
-	desk_end(&s->desk, s->ending.error.kind != ERR_NONE ? s->ending.error.text
+	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE ? s->ending.error.text
 							     : "the sandbox was ended");
 	outputs_end(s);
 	methods_end_jobs(s);
 	if (s->ending.error.kind != ERR_NONE)
-		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &s->ending.error);
+		supervisor_log_add_err(&s->journal, LOG_LEVEL_ERROR, "supervisor", &s->ending.error);
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
@@ -570,12 +570,12 @@ static void finish(struct supervisor *s)
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
 	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
-		journal_add_err(&s->journal, LEVEL_ERROR, "supervisor", &e);
+		supervisor_log_add_err(&s->journal, LOG_LEVEL_ERROR, "supervisor", &e);
 		supervisor_event(s, "error", "");
 	}
 	tell_ready(s, &s->ending.error); /* the name is free by now */
 	outputs_end_logs(s);
-	still_done(&s->still);
+	pause_done(&s->still);
 	answer_mourners(s);
 	clients_part(s);
 }
@@ -587,7 +587,7 @@ void supervisor_run(struct supervisor *s)
 	init(s);
 	if (open_doors(s, &e) < 0)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
-	while (!guest_is_over(&s->guest))
+	while (!instance_is_over(&s->instance))
 		turn(s);
 	judge(s);
 	finish(s);
@@ -596,10 +596,10 @@ void supervisor_run(struct supervisor *s)
 		own_close(&s->lease.fd);
 	jobs_done(&s->jobs);
 	outputs_done(s);
-	desk_done(&s->desk);
-	guest_done(&s->guest);
+	dispatcher_done(&s->dispatcher);
+	instance_done(&s->instance);
 	events_done(&s->events);
-	journal_done(&s->journal);
+	supervisor_log_done(&s->journal);
 	list_done(&s->shell_argv);
 	peer_self_done(&s->self);
 	free(s->created);

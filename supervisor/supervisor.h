@@ -1,7 +1,7 @@
 /* supervisor -- runs one sandbox that has a name, for all its clients.
  *
  * One process, one poll(2), no thread.  The supervisor holds the registry's
- * entry, the running guest, the desk for actions, the jobs, and up to
+ * entry, the running guest, the dispatcher for actions, the jobs, and up to
  * CLIENTS_MAX connections of docs/control.md.  The supervisor waits for no
  * client: the data that a client does not read is bounded, and a client for
  * which too much waits is disconnected.
@@ -16,31 +16,31 @@
  *	clocks.c	which deadlines end the sandbox
  *	lease.c		a sandbox that ends with a connection
  *	samples.c	reports of what the sandbox uses
- *	still.c		while everything inside stands still
+ *	pause.c		while everything inside stands still
  *	outputs.c	output of processes, and outputs_tell.c its clients */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "actions/desk.h"
+#include "actions/dispatcher.h"
 #include "policy/policy.h"
 #include "protocol/message.h"
-#include "sandbox/launch/guest.h"
+#include "sandbox/launch/instance.h"
 #include "sandbox/state/registry.h"
 #include "supervisor/clocks.h"
+#include "supervisor/connection.h"
 #include "supervisor/events.h"
 #include "supervisor/jobs.h"
-#include "supervisor/journal.h"
 #include "supervisor/lease.h"
 #include "supervisor/outputs.h"
+#include "supervisor/pause.h"
 #include "supervisor/peer.h"
 #include "supervisor/samples.h"
-#include "supervisor/still.h"
-#include "supervisor/wire.h"
+#include "supervisor/supervisor_log.h"
 
 struct consumption;
-struct definition;
+struct saved_spec;
 struct launch;
 
 #define CLIENTS_MAX 128
@@ -52,9 +52,9 @@ struct launch;
 #define CLIENT_WAITING (64u << 20)
 
 struct client {
-	struct wire wire;
-	struct wire_fds early; /* came with hello, for the request after it */
-	struct desk_client desk;
+	struct connection wire;
+	struct connection_fds early; /* came with hello, for the request after it */
+	struct dispatcher_client dispatcher;
 	char name[24]; /* the client's name for actions that give no `client` */
 	bool has_hello, is_stream, is_closing, has_events;
 	bool is_user; /* the client uses the sandbox, beyond asking for its state */
@@ -85,7 +85,7 @@ struct supervisor {
 	int64_t now_ms; /* of this step of the loop, by clock.h */
 	struct launch *launch;		/* borrowed; started */
 	struct registry_entry *entry;	/* borrowed */
-	struct definition *definition;	/* borrowed: of --keep; NULL: none */
+	struct saved_spec *definition;	/* borrowed: of --keep; NULL: none */
 	char *created;			/* owned */
 	struct clocks clocks;
 	struct lease lease;
@@ -94,14 +94,14 @@ struct supervisor {
 	int ready; /* owned: gets the outcome when the sandbox is ready or has failed; -1:
 		    * has got it */
 
-	struct guest guest;
-	struct desk desk;
+	struct instance instance;
+	struct dispatcher dispatcher;
 	struct exec shell;
 	struct list shell_argv;
 	struct jobs jobs;
 	struct outputs outputs;
 	struct events events;
-	struct journal journal;
+	struct supervisor_log journal;
 	enum registry_status status;
 	bool is_again; /* started again: its kept definition stays in any case */
 	bool is_stopping, has_landlock;
@@ -119,7 +119,7 @@ struct supervisor {
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;
 	uint64_t client_number;
-	struct still still;
+	struct pause still;
 };
 
 /* Serves until the sandbox has ended; the entry is ended then. */
@@ -127,7 +127,7 @@ void supervisor_run(struct supervisor *s);
 
 /* --- between its parts ------------------------------------------------------ */
 
-/* Sets now_ms and the desk's time.  If the sandbox is in use at this time, it
+/* Sets now_ms and the dispatcher's time.  If the sandbox is in use at this time, it
  * counts as in use until now. */
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
@@ -172,7 +172,7 @@ void client_exited(struct supervisor *s, struct client *c, struct job *j);
  * `fds` the descriptors that it keeps. */
 struct rpc_request;
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
-		 struct wire_fds *fds, struct err *e);
+		 struct connection_fds *fds, struct err *e);
 /* The callbacks of jobs.h. */
 void methods_init_jobs(struct supervisor *s);
 /* The sandbox has ended: clients that wait for a process get an error.  To be

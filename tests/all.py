@@ -44,14 +44,15 @@ NOT_AS_ROOT = set("""act completion control control_hostile cp day docs edit err
 # ... except for these cases, by a part of their names, which only root can run.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is"}
 # The other unit tests do the same for every user.
-UNITS_AS_ROOT = set("""apply archive_layer archive_pack archive_unpack beside caps changes channel
-    checks confine copy everyone fence files folders fuse identity idmap jail janitor landing
-    landlock lease ledger listener mounts network party plan pools processes program registry
-    registry_end replica rlimits rung scope seccomp_kernel sentry shell spawn store supervise
-    supervise_run target trace tree_removal upper user volumes walk watchdog workers""".split())
+UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack beside caps
+    changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
+    janitor landlock landlock_filters landlock_root lease ledger listener mount_target mounts
+    network overlay_upper party plan pools processes program protect_watch registry registry_end
+    rlimits root_fuse scope seccomp_kernel shell spawn store supervise supervise_run trace
+    tree_removal user volumes walk watchdog workers""".split())
 # These need something that a sandbox lacks, or take long and find nothing there.
-NOT_INSIDE = set("""archive_pack archive_unpack cgroup changes compile_rules everyone executor
-    processes_many relay screen_hostile session split walk""".split())
+NOT_INSIDE = set("""all_processes archive_pack archive_unpack bash_split cgroup changes
+    compile_rules executor processes_many relay screen_hostile session walk""".split())
 # This test needs cgroup controllers, which the machines of the vm tiers have.
 UNITS_OF_VM = {"cgroup"}
 # The longest suites begin first, so that none of them is left for the end.
@@ -61,7 +62,7 @@ LONG = """act cow image_build landlock named session_rows day control control_ho
 # instants, launches, and sizes at which a cost that grows too fast shows.
 NIGHTLY = {
     "act": {"LINES": 10000}, "audit": {"ROUNDS": 30}, "control_hostile": {"ROUNDS": 200},
-    "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "deputy": {"TRIES": 5000},
+    "cow": {"ROUNDS": 40}, "cp": {"MANY": 100000}, "broker": {"TRIES": 5000},
     "edit": {"TEXTS": 4000, "EDITS": 50}, "hostile": {"ROUNDS": 200}, "image_build": {"ROUNDS": 10},
     "image_pull": {"ROUNDS": 40}, "image_store": {"ROUNDS": 60}, "keep": {"ROUNDS": 60},
     "killed": {"ROUNDS": 500, "LAUNCHES": 10000}, "learn": {"PATHS": 1000},

@@ -24,7 +24,7 @@
 static int explain_absent(const char *name, struct err *e)
 {
 	struct registry_item item;
-	struct reply record;
+	struct json_view record;
 
 	(void)err_remedy(e, "hutch ps lists the sandboxes");
 	if (pools_has(name))
@@ -33,8 +33,8 @@ static int explain_absent(const char *name, struct err *e)
 				  name);
 	if (registry_find_ended(name, &item, NULL) < 0)
 		return -1;
-	if (item.record && reply_scan(&record, item.record, strlen(item.record), NULL) == 0) {
-		AUTO_FREE char *reason = reply_string(reply_get(record, "reason"));
+	if (item.record && json_view_scan(&record, item.record, strlen(item.record), NULL) == 0) {
+		AUTO_FREE char *reason = json_view_string(json_view_get(record, "reason"));
 		(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended (%.60s)", name,
 			      reason ? reason : "unknown");
 		(void)err_remedy(e, "hutch inspect %s tells more; hutch create %s makes a new one",
@@ -89,7 +89,7 @@ static int write_all(struct client *c, const char *text, size_t len,
 	size_t passing = fds ? fds->count : 0;
 
 	while (len > 0) {
-		ssize_t n = pass_send(c->fd, text, len, fds ? fds->fds : NULL, passing);
+		ssize_t n = fd_pass_send(c->fd, text, len, fds ? fds->fds : NULL, passing);
 		if (n > 0) {
 			text += n;
 			len -= (size_t)n;
@@ -183,35 +183,35 @@ static int broken(const struct client *c, struct err *e)
 			     "it again", c->name);
 }
 
-static int read_message(const struct client *c, struct reply line, struct message *ret,
+static int read_message(const struct client *c, struct json_view line, struct message *ret,
 			struct err *e)
 {
-	const struct reply id = reply_get(line, "id");
+	const struct json_view id = json_view_get(line, "id");
 	int64_t number = 0;
 
-	*ret = (struct message){ .error = reply_get(line, "error"),
-				 .result = reply_get(line, "result"),
-				 .method = reply_get(line, "method"),
-				 .params = reply_get(line, "params") };
-	if (reply_integer(id, &number) && number > 0 && number <= c->last_id &&
+	*ret = (struct message){ .error = json_view_get(line, "error"),
+				 .result = json_view_get(line, "result"),
+				 .method = json_view_get(line, "method"),
+				 .params = json_view_get(line, "params") };
+	if (json_view_integer(id, &number) && number > 0 && number <= c->last_id &&
 	    !ret->error.text != !ret->result.text) {
 		ret->id = (unsigned)number;
 		return 1;
 	}
 	/* An error without an id answers a line that the server could not
 	 * parse, or refuses a connection beyond its limit. */
-	if (reply_type(id) == REPLY_NULL && ret->error.text) {
+	if (json_view_type(id) == JSON_VIEW_NULL && ret->error.text) {
 		ret->id = c->is_greeted ? c->last_id : HELLO;
 		return 1;
 	}
-	if (!id.text && reply_type(ret->method) == REPLY_STRING)
+	if (!id.text && json_view_type(ret->method) == JSON_VIEW_STRING)
 		return 1;
 	return broken(c, e);
 }
 
 int client_next(struct client *c, struct message *ret, struct err *e)
 {
-	struct reply line;
+	struct json_view line;
 	struct err why;
 
 	drop_taken(c);
@@ -223,7 +223,7 @@ int client_next(struct client *c, struct message *ret, struct err *e)
 	if (!end)
 		return 0;
 	c->taken = (size_t)(end - text) + 1;
-	if (reply_scan(&line, text, c->taken - 1, &why) < 0)
+	if (json_view_scan(&line, text, c->taken - 1, &why) < 0)
 		return broken(c, e);
 	return read_message(c, line, ret, e);
 }
@@ -243,18 +243,18 @@ static const struct {
 	{ "internal", ERR_INTERNAL },
 };
 
-int client_refused(struct client *c, struct reply error, struct err *e)
+int client_refused(struct client *c, struct json_view error, struct err *e)
 {
-	AUTO_FREE char *message = reply_string(reply_get(error, "message"));
-	AUTO_FREE char *remedy = reply_string(reply_get(error, "data.remedy"));
-	const struct reply word = reply_get(error, "data.kind");
+	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));
+	AUTO_FREE char *remedy = json_view_string(json_view_get(error, "data.remedy"));
+	const struct json_view word = json_view_get(error, "data.kind");
 	enum err_kind kind = ERR_INTERNAL;
 	int64_t code = EXIT_HUTCH;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (reply_is(word, kinds[i].name))
+		if (json_view_is(word, kinds[i].name))
 			kind = kinds[i].kind;
-	if (reply_integer(reply_get(error, "data.exit_code"), &code) && code > 0 && code < 256)
+	if (json_view_integer(json_view_get(error, "data.exit_code"), &code) && code > 0 && code < 256)
 		c->exit_code = (int)code;
 	(void)err_set(e, kind, "sandbox '%s': %.600s", c->name, message ? message : "an error");
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
@@ -279,19 +279,19 @@ static char *record_of(const struct client *c)
 
 int client_ended(struct client *c, struct err *e)
 {
-	struct reply record = { 0 };
+	struct json_view record = { 0 };
 	int64_t code = 0;
 
 	c->is_closed = true;
 	AUTO_FREE char *text = record_of(c);
-	if (!text || reply_scan(&record, text, strlen(text), NULL) < 0) {
+	if (!text || json_view_scan(&record, text, strlen(text), NULL) < 0) {
 		(void)err_set(e, ERR_GONE, "sandbox '%s' closed the connection: it has ended, or "
 					     "is ending", c->name);
 		return err_remedy(e, "hutch ps -a tells what became of it");
 	}
-	AUTO_FREE char *reason = reply_string(reply_get(record, "reason"));
-	AUTO_FREE char *message = reply_string(reply_get(record, "message"));
-	if (reply_integer(reply_get(record, "exit_code"), &code) && code > 0 && code < 256)
+	AUTO_FREE char *reason = json_view_string(json_view_get(record, "reason"));
+	AUTO_FREE char *message = json_view_string(json_view_get(record, "message"));
+	if (json_view_integer(json_view_get(record, "exit_code"), &code) && code > 0 && code < 256)
 		c->exit_code = (int)code;
 	return err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,
 		       reason ? reason : "unknown", message ? ": " : "", message ? message : "");
@@ -332,9 +332,9 @@ static int await(struct client *c, unsigned id, int64_t due, struct message *ret
 	return got < 0 ? -1 : 0;
 }
 
-static int wrong_version(const struct client *c, struct reply hello, struct err *e)
+static int wrong_version(const struct client *c, struct json_view hello, struct err *e)
 {
-	AUTO_FREE char *version = reply_string(reply_get(hello, "version"));
+	AUTO_FREE char *version = json_view_string(json_view_get(hello, "version"));
 
 	(void)err_set(e, ERR_UNSUPPORTED, "sandbox '%s' was created by hutch %.40s, whose control "
 					  "protocol is not version %d", c->name,
@@ -354,20 +354,20 @@ int client_greet(struct client *c, struct err *e)
 		return -1;
 	if (await(c, HELLO, clock_ms() + c->patience_ms, &m, e) < 0)
 		return -1;
-	if (reply_is(reply_get(m.error, "data.kind"), "unsupported"))
+	if (json_view_is(json_view_get(m.error, "data.kind"), "unsupported"))
 		return wrong_version(c, m.error, e);
 	if (m.error.text)
 		return client_refused(c, m.error, e);
-	if (!reply_integer(reply_get(m.result, "protocol"), &protocol) ||
+	if (!json_view_integer(json_view_get(m.result, "protocol"), &protocol) ||
 	    protocol != CLIENT_PROTOCOL)
 		return wrong_version(c, m.result, e);
-	AUTO_FREE char *id = reply_string(reply_get(m.result, "id"));
+	AUTO_FREE char *id = json_view_string(json_view_get(m.result, "id"));
 	(void)snprintf(c->id, sizeof(c->id), "%s", id ? id : "");
 	c->is_greeted = true;
 	return 0;
 }
 
-int client_await(struct client *c, int id, struct reply *ret, struct err *e)
+int client_await(struct client *c, int id, struct json_view *ret, struct err *e)
 {
 	struct message m;
 
@@ -379,7 +379,7 @@ int client_await(struct client *c, int id, struct reply *ret, struct err *e)
 	return 0;
 }
 
-int client_call(struct client *c, const char *method, const char *params, struct reply *ret,
+int client_call(struct client *c, const char *method, const char *params, struct json_view *ret,
 		struct err *e)
 {
 	int id = client_send(c, method, params, e);

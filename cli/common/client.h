@@ -11,14 +11,14 @@
  * calls client_fill() and takes messages one by one with client_next().
  *
  * The server is our own, but another version may be installed by now: all of its bytes
- * are checked (reply.h), and a line is bounded. */
+ * are checked (json_view.h), and a line is bounded. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/pass.h"
-#include "cli/common/reply.h"
+#include "base/fd_pass.h"
+#include "cli/common/json_view.h"
 #include "sandbox/state/registry.h"
 
 struct err;
@@ -30,13 +30,13 @@ struct err;
 
 struct message {
 	unsigned id;	     /* of the answered request; 0: a notification */
-	struct reply error;  /* of an answer; no value if the answer is a result */
-	struct reply result;
-	struct reply method, params; /* of a notification */
+	struct json_view error;  /* of an answer; no value if the answer is a result */
+	struct json_view result;
+	struct json_view method, params; /* of a notification */
 };
 
 struct client_fds {
-	int fds[PASS_MAX]; /* the caller's */
+	int fds[FD_PASS_MAX]; /* the caller's */
 	size_t count;
 };
 
@@ -82,10 +82,10 @@ int client_greet(struct client *c, struct err *e);
 /* Waits for the answer to one request; notifications go to `take`.  If the
  * answer is an error, the result is -1 with that error.  *ret is valid until
  * the next call. */
-int client_await(struct client *c, int id, struct reply *ret, struct err *e);
+int client_await(struct client *c, int id, struct json_view *ret, struct err *e);
 
 /* Sends a request and waits for its answer. */
-int client_call(struct client *c, const char *method, const char *params, struct reply *ret,
+int client_call(struct client *c, const char *method, const char *params, struct json_view *ret,
 		struct err *e);
 
 /* Reads without waiting.  1: bytes came; 0: none now, or the connection has
@@ -101,4 +101,4 @@ int client_next(struct client *c, struct message *ret, struct err *e);
 int client_ended(struct client *c, struct err *e);
 
 /* Turns an answer's error into `e`; returns -1. */
-int client_refused(struct client *c, struct reply error, struct err *e);
+int client_refused(struct client *c, struct json_view error, struct err *e);

@@ -9,16 +9,16 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "cli/common/given.h"
+#include "cli/common/fd_flag.h"
 #include "cli/common/options.h"
 #include "policy/environment.h"
 #include "policy/isolation.h"
 #include "policy/policy.h"
+#include "policy/policy_file.h"
+#include "policy/port_spec.h"
 #include "policy/protect.h"
-#include "policy/publish.h"
-#include "policy/quantity.h"
 #include "policy/rules.h"
-#include "policy/settings.h"
+#include "policy/units.h"
 #include "policy/volume.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/audit.h"
@@ -57,7 +57,7 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 /* Policies are read before all other flags. */
 static int take_policy(struct run_options *o, const char *value, struct err *e)
 {
-	return settings_read(o->settings, value, e) < 0 ? err_in(e, "--policy") : 0;
+	return policy_file_read(o->settings, value, e) < 0 ? err_in(e, "--policy") : 0;
 }
 
 static int take_pull(struct run_options *o, const char *value, struct err *e)
@@ -194,7 +194,7 @@ static int take_network(struct run_options *o, const char *value, struct err *e)
 
 static int take_publish(struct run_options *o, const char *value, struct err *e)
 {
-	return publish_add(o->policy, value, e);
+	return port_spec_add(o->policy, value, e);
 }
 
 static int take_isolation(struct run_options *o, const char *value, struct err *e)
@@ -221,17 +221,17 @@ static int take_idmap(struct run_options *o, const char *value, struct err *e)
 
 static int take_ulimit(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_ulimit(o->policy, value, e);
+	return units_parse_ulimit(o->policy, value, e);
 }
 
 static int take_ttl(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_duration(value, &o->ttl_ms, e) < 0 ? err_in(e, "--ttl") : 0;
+	return units_parse_duration(value, &o->ttl_ms, e) < 0 ? err_in(e, "--ttl") : 0;
 }
 
 static int take_idle_timeout(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
+	return units_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
 }
 
 /* shorter intervals would be a load of their own */
@@ -241,7 +241,7 @@ static int take_sample(struct run_options *o, const char *value, struct err *e)
 {
 	uint64_t ms;
 
-	if (quantity_parse_duration(value, &ms, e) < 0)
+	if (units_parse_duration(value, &ms, e) < 0)
 		return err_in(e, "--sample");
 	if (ms < SAMPLE_MIN_MS)
 		return err_set(e, ERR_USAGE, "--sample takes 100ms or more, not '%.60s'", value);
@@ -251,33 +251,33 @@ static int take_sample(struct run_options *o, const char *value, struct err *e)
 
 static int take_timeout(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_duration(value, &o->policy->timeout_ms, e) < 0
+	return units_parse_duration(value, &o->policy->timeout_ms, e) < 0
 		       ? err_in(e, "--timeout")
 		       : 0;
 }
 
 static int take_memory(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_memory(value, &o->policy->limits.memory, e);
+	return units_parse_memory(value, &o->policy->limits.memory, e);
 }
 
 static int take_cpus(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_cpus(value, &o->policy->limits.cpus, e) < 0
+	return units_parse_cpus(value, &o->policy->limits.cpus, e) < 0
 		       ? err_in(e, "--cpus")
 		       : 0;
 }
 
 static int take_pids(struct run_options *o, const char *value, struct err *e)
 {
-	return quantity_parse_pids(value, &o->policy->limits.pids, e);
+	return units_parse_pids(value, &o->policy->limits.pids, e);
 }
 
 static int take_disk(struct run_options *o, const char *value, struct err *e)
 {
 	uint64_t bytes;
 
-	if (quantity_parse_bytes(value, &bytes, e) < 0)
+	if (units_parse_bytes(value, &bytes, e) < 0)
 		return err_in(e, "--disk");
 	/* A tmpfs of less than a few pages cannot hold the root folder. */
 	if (bytes < 1u << 20 || bytes > INT64_MAX)
@@ -342,7 +342,7 @@ static int take_json(struct run_options *o, const char *value, struct err *e)
 {
 	int fd = 2;
 
-	if (value && given_fd("--json", value, &fd, e) < 0)
+	if (value && fd_flag_fd("--json", value, &fd, e) < 0)
 		return -1;
 	o->json_fd = fd; /* stays -1 after a failure: no object is written */
 	return 0;
@@ -353,7 +353,7 @@ static int take_lease(struct run_options *o, const char *value, struct err *e)
 	int fd, domain, type;
 	socklen_t len = sizeof(int);
 
-	if (given_fd("--lease", value, &fd, e) < 0)
+	if (fd_flag_fd("--lease", value, &fd, e) < 0)
 		return -1;
 	if (fd <= 2 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||

@@ -9,7 +9,7 @@
 #include "base/own.h"
 #include "cli/common/option_table.h"
 #include "policy/policy.h"
-#include "policy/settings.h"
+#include "policy/policy_file.h"
 
 /* A verb that makes a sandbox has all options, except those that own_options gives only
  * other verbs; any other verb has only the options that own_options gives to it. */
@@ -191,7 +191,7 @@ static int note(const struct option *o, struct run_options *ret, const char *val
 {
 	AUTO_FREE char *here = getcwd(NULL, 0);
 
-	return settings_say(ret->kept, o->name, value, here ? here : ".", e);
+	return policy_file_say(ret->kept, o->name, value, here ? here : ".", e);
 }
 
 static int take(const struct option *o, struct run_options *ret, const char *value,
@@ -269,7 +269,7 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 	return 0;
 }
 
-static int apply(struct run_options *ret, const struct setting *s, struct err *e)
+static int apply(struct run_options *ret, const struct sandbox_info *s, struct err *e)
 {
 	const struct option *o = find_name(s->kind->flag, strlen(s->kind->flag));
 	bool is_yes = s->kind->type == SETTING_YES;
@@ -281,7 +281,7 @@ static int apply(struct run_options *ret, const struct setting *s, struct err *e
 	return o->take(ret, is_yes ? NULL : s->value, e);
 }
 
-int options_apply(struct run_options *ret, const struct settings *s, struct err *e)
+int options_apply(struct run_options *ret, const struct policy_file *s, struct err *e)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		if (apply(ret, &s->items[i], e) == 0)
@@ -297,7 +297,7 @@ int options_apply(struct run_options *ret, const struct settings *s, struct err 
  * earlier one. */
 static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 {
-	struct settings s = { 0 };
+	struct policy_file s = { 0 };
 
 	ret->is_late = false;
 	ret->settings = &s;
@@ -308,7 +308,7 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 	if (ret->kept)
 		*ret->kept = s;
 	else
-		settings_done(&s);
+		policy_file_done(&s);
 	return rc;
 }
 

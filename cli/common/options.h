@@ -5,7 +5,7 @@
 
 struct err;
 struct policy;
-struct settings;
+struct policy_file;
 
 /* The verbs that take these flags. */
 enum verb {
@@ -31,10 +31,10 @@ struct run_options {
 	bool detaches; /* --detach */
 	int lease_fd; /* of hutch create; 0: none */
 	int json_fd; /* -1: no result object; 2: the last line of stderr */
-	struct settings *kept; /* set by the caller: gets the settings of --policy,
+	struct policy_file *kept; /* set by the caller: gets the settings of --policy,
 			        * owned; NULL: not kept */
 	bool notes;	       /* set by the caller: flags are added to `kept`, too */
-	struct settings *settings; /* private: the settings of --policy while flags are
+	struct policy_file *settings; /* private: the settings of --policy while flags are
 				    * read */
 	bool is_late;		   /* private: they have been applied */
 };
@@ -48,7 +48,7 @@ int options_parse(char **argv, struct run_options *ret, struct err *e);
 
 /* Applies settings as if they were flags.  A setting that `ret->verb` has no
  * flag for is skipped. */
-int options_apply(struct run_options *ret, const struct settings *s, struct err *e);
+int options_apply(struct run_options *ret, const struct policy_file *s, struct err *e);
 
 /* Prints every flag with its argument and a line of help. */
 void options_print_help(enum verb verb);

@@ -11,13 +11,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
-#include "base/mask.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "base/visible.h"
+#include "base/redact.h"
+#include "base/term_escape.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
-#include "sandbox/kernel/level.h"
+#include "sandbox/kernel/log_level.h"
 #include "sandbox/launch/result.h"
 
 /* Prints the error as JSON (--log-format json). */
@@ -26,21 +26,21 @@ static void report_line(const struct err *e)
 	AUTO_FREE char *remedy = quote_json(e->remedy[0] ? e->remedy : NULL);
 	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
 					     err_kind_name(e->kind), remedy);
-	const struct level_entry x = { .level = LEVEL_ERROR, .component = "hutch",
+	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR, .component = "hutch",
 				       .message = e->text, .fields = fields };
 
-	level_say(&x);
+	log_level_say(&x);
 }
 
 void report_error(const struct err *e)
 {
-	if (level_wants_json()) {
+	if (log_level_wants_json()) {
 		report_line(e);
 		return;
 	}
 	/* Paths and names in the text may be chosen by strangers. */
-	AUTO_FREE char *text = visible_line(e->text);
-	AUTO_FREE char *remedy = visible_line(e->remedy);
+	AUTO_FREE char *text = term_escape_line(e->text);
+	AUTO_FREE char *remedy = term_escape_line(e->remedy);
 
 	(void)fprintf(stderr, "hutch: %s\n", text);
 	if (*remedy)
@@ -156,27 +156,27 @@ void report_network(const struct policy *policy)
 
 void report_secrets(const struct policy *policy)
 {
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 
 	for (size_t i = 0; i < policy->secrets.count; i++) {
 		const char *name = policy->secrets.items[i];
 		bool is_hidden = true;
-		(void)mask_add(&m, list_get_env(&policy->env_set, name), &is_hidden, NULL);
+		(void)redact_add(&m, list_get_env(&policy->env_set, name), &is_hidden, NULL);
 		if (!is_hidden)
 			(void)fprintf(stderr, "hutch: note: the value of %s is shorter than %d "
-					      "bytes, and is not hidden\n", name, MASK_MIN);
+					      "bytes, and is not hidden\n", name, REDACT_MIN);
 	}
-	mask_done(&m);
+	redact_done(&m);
 }
 
 void report_masked(const struct policy *policy, struct err *e)
 {
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 
 	(void)environment_mask(policy, &m, NULL); /* policy_check() has done the same
 						   * without an error */
-	mask_err(&m, e);
-	mask_done(&m);
+	redact_err(&m, e);
+	redact_done(&m);
 	report_error(e);
 }
 

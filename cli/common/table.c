@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/own.h"
+#include "base/term_escape.h"
 #include "base/utf8.h"
-#include "base/visible.h"
 
 #define GAP 3
 /* A wider cell extends beyond its column, which does not widen for it. */
@@ -15,7 +15,7 @@
 void table_add(struct table *t, char *text)
 {
 	AUTO_FREE char *mine = text;
-	AUTO_FREE char *shown = visible_line(mine ? mine : "-");
+	AUTO_FREE char *shown = term_escape_line(mine ? mine : "-");
 
 	list_add(&t->cells, shown);
 }

@@ -133,24 +133,24 @@ struct bytes edit_slice(struct bytes lines, size_t first, size_t end)
 /* --- searching ------------------------------------------------------------- */
 
 /* The next place from `at` on; SIZE_MAX: there is none. */
-static size_t next_place(struct bytes lines, struct bytes needle, size_t at)
+static size_t next_place(struct bytes lines, struct bytes literal, size_t at)
 {
-	if (needle.len == 0)
+	if (literal.len == 0)
 		return at <= lines.len ? at : SIZE_MAX;
 	const uint8_t *found = at < lines.len ? memmem(lines.data + at, lines.len - at,
-						       needle.data, needle.len)
+						       literal.data, literal.len)
 					      : NULL;
 	return found ? (size_t)(found - lines.data) : SIZE_MAX;
 }
 
 /* The offset behind a place.  Places do not overlap; an empty text goes on by a
  * character. */
-static size_t behind(struct bytes lines, struct bytes needle, size_t at)
+static size_t behind(struct bytes lines, struct bytes literal, size_t at)
 {
 	size_t one = utf8_length(lines.data + at, lines.len - at);
 
-	if (needle.len > 0)
-		return at + needle.len;
+	if (literal.len > 0)
+		return at + literal.len;
 	return at + (one ? one : 1);
 }
 
@@ -163,15 +163,15 @@ static size_t count_newlines(struct bytes lines, size_t from, size_t to)
 	return count;
 }
 
-struct edit_found edit_find(struct bytes lines, struct bytes needle)
+struct edit_found edit_find(struct bytes lines, struct bytes literal)
 {
 	struct edit_found f = { 0 };
-	size_t at = next_place(lines, needle, 0);
+	size_t at = next_place(lines, literal, 0);
 
 	if (at == SIZE_MAX)
 		return f;
 	f = (struct edit_found){ 1, at, count_newlines(lines, 0, at) };
-	if (next_place(lines, needle, behind(lines, needle, at)) != SIZE_MAX)
+	if (next_place(lines, literal, behind(lines, literal, at)) != SIZE_MAX)
 		f.count = 2;
 	return f;
 }
@@ -195,14 +195,14 @@ put_format(struct buffer *to, const char *format, ...)
 	put_string(to, text);
 }
 
-void edit_put_places(struct buffer *to, struct bytes lines, struct bytes needle)
+void edit_put_places(struct buffer *to, struct bytes lines, struct bytes literal)
 {
 	size_t told = 0, line = 0, last = SIZE_MAX, before = 0;
-	size_t at = next_place(lines, needle, 0);
+	size_t at = next_place(lines, literal, 0);
 
 	put_string(to, "[");
 	for (; at != SIZE_MAX && told < EDIT_PLACES;
-	     at = next_place(lines, needle, behind(lines, needle, at))) {
+	     at = next_place(lines, literal, behind(lines, literal, at))) {
 		line += count_newlines(lines, before, at);
 		before = at;
 		if (line == last)

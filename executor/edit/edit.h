@@ -67,9 +67,9 @@ struct edit_found {
 	size_t at, line; /* of the first place */
 };
 /* Finds the text; an empty one is before and behind every character. */
-struct edit_found edit_find(struct bytes lines, struct bytes needle);
+struct edit_found edit_find(struct bytes lines, struct bytes literal);
 /* Writes the lines where the text begins, from 1: "[1, 4]". */
-void edit_put_places(struct buffer *to, struct bytes lines, struct bytes needle);
+void edit_put_places(struct buffer *to, struct bytes lines, struct bytes literal);
 
 /* Writes to `to_file` the file with bytes [from, to) of `lines` replaced.  Returns 0,
  * or the first character of `new` that the file's encoding does not have; then

@@ -12,7 +12,7 @@
 #include "executor/edit/lints.h"
 #include "executor/files/files.h"
 #include "executor/process/user.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
 
@@ -113,7 +113,7 @@ static void run(struct job *j)
 		(void)v->run(j); /* a failure is in the answer */
 }
 
-void editor_answer(const struct editor_answer *from, struct replies *to)
+void editor_answer(const struct editor_answer *from, struct send_queue *to)
 {
 	struct reply a = { .id = from->id, .type = MSG_CONTENT };
 	const struct edited x = {
@@ -122,7 +122,7 @@ void editor_answer(const struct editor_answer *from, struct replies *to)
 		.cut = from->cut,
 	};
 
-	buffer_init(&a.end, REPLIES_END_MAX);
+	buffer_init(&a.end, SEND_QUEUE_END_MAX);
 	(void)action_put_edited(&a.end, from->id, &x, NULL); /* fits */
 	if (!from->is_binary) {
 		a.len = buffer_len(&from->say) + buffer_len(&from->diff);
@@ -132,7 +132,7 @@ void editor_answer(const struct editor_answer *from, struct replies *to)
 			memcpy(a.bytes + x.text_len, buffer_data(&from->diff),
 			       buffer_len(&from->diff));
 	}
-	replies_add(to, &a);
+	send_queue_add(to, &a);
 }
 
 void editor_answer_done(struct editor_answer *a)
@@ -159,7 +159,7 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 
 /* A path that would be too long stays relative, and is reported as that. */
 static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
-		     struct history *h)
+		     struct undo *h)
 {
 	*j = (struct job){ .r = r, .history = h };
 	if (!(r->flags & EDIT_RELATIVE) ||

@@ -1,6 +1,6 @@
 /* editor -- MSG_EDIT: an agent's editor, whose commands and texts its models know.
  *
- * docs/actions.md describes each command and text. edit.h changes texts, history.h
+ * docs/actions.md describes each command and text. edit.h changes texts, undo.h
  * keeps earlier contents, files.h opens and replaces files.  The executor does all this
  * itself, as the command's user, and every failure becomes the text of the answer; the
  * executor must end only if it cannot become its own user again.  Where a linter is to
@@ -16,8 +16,8 @@ struct edit_request;
 struct err;
 struct exec;
 struct files;
-struct history;
-struct replies;
+struct undo;
+struct send_queue;
 struct workers;
 
 /* An answer to MSG_EDIT. */
@@ -30,12 +30,12 @@ struct editor_answer {
 };
 
 /* Sends the text, then the diff, then MSG_EDITED. */
-void editor_answer(const struct editor_answer *a, struct replies *to);
+void editor_answer(const struct editor_answer *a, struct send_queue *to);
 void editor_answer_done(struct editor_answer *a);
 
 /* State that lasts longer than one edit; all borrowed. */
 struct editor {
-	struct history *history;
+	struct undo *history;
 	struct workers *workers; /* linters run as these */
 	const struct exec *exec; /* how the session is started; NULL: there is none */
 	int64_t now;		 /* as in workers.h */

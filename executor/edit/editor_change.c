@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 #include "executor/edit/diff.h"
-#include "executor/edit/history.h"
+#include "executor/edit/undo.h"
 #include "protocol/action.h"
 
 bool editor_create(struct job *j)
@@ -23,7 +23,7 @@ bool editor_create(struct job *j)
 		return editor_fail_sys(j, got.sys, "write to");
 	if (got.outcome != OUTCOME_DONE)
 		return editor_fail_result(j, got, "write to");
-	history_forget(j->history, j->path);
+	undo_forget(j->history, j->path);
 	editor_say_format(j, "File created successfully at: %s", j->path);
 	diff_put(&j->diff, j->r->path, none, text);
 	return true;
@@ -33,7 +33,7 @@ bool editor_create(struct job *j)
 
 static void remember(struct job *j, const struct file *f)
 {
-	history_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
+	undo_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
 		    f->text.encoding);
 }
 
@@ -54,16 +54,16 @@ static bool is_same(struct bytes a, struct bytes b)
 struct change {
 	struct bytes old, new;
 	uint8_t *owned;
-	struct bytes needle; /* `old` as it is searched for: the bytes of `owned` */
+	struct bytes literal; /* `old` as it is searched for: the bytes of `owned` */
 	struct edit_found found;
 };
 
 static void look(struct change *c, const struct file *f)
 {
 	free(c->owned);
-	c->owned = edit_needle(c->old, &c->needle.len);
-	c->needle.data = c->owned;
-	c->found = edit_find(f->text.lines, c->needle);
+	c->owned = edit_needle(c->old, &c->literal.len);
+	c->literal.data = c->owned;
+	c->found = edit_find(f->text.lines, c->literal);
 }
 
 static bool fail_change(struct job *j, const struct file *f, const struct change *c)
@@ -79,7 +79,7 @@ static bool fail_change(struct job *j, const struct file *f, const struct change
 		return false;
 	}
 	editor_say(j, "` in lines ");
-	edit_put_places(&j->say, f->text.lines, c->needle);
+	edit_put_places(&j->say, f->text.lines, c->literal);
 	editor_say(j, ". Please ensure it is unique.");
 	return false;
 }
@@ -153,7 +153,7 @@ static bool replace(struct job *j, const struct file *f, const struct change *c)
 	size_t at = c->found.at;
 	struct edit_text text;
 	struct made m = { .encoding = f->text.encoding };
-	uint32_t lacks = edit_splice(&f->text, at, at + c->needle.len, c->new, &m.bytes);
+	uint32_t lacks = edit_splice(&f->text, at, at + c->literal.len, c->new, &m.bytes);
 	bool is_stored = lacks ? editor_fail_lacks(j, m.encoding, lacks)
 			       : editor_store(j, f, &m, &text);
 
@@ -257,14 +257,14 @@ static bool undo(struct job *j, const struct file *f)
 	struct bytes old;
 	struct made m;
 
-	if (!history_last(j->history, j->path, &old))
+	if (!undo_last(j->history, j->path, &old))
 		return EDITOR_FAIL(j, "No edit history found for %s.", j->path);
-	m.encoding = history_encoding(j->history, j->path);
+	m.encoding = undo_encoding(j->history, j->path);
 	buffer_init(&m.bytes, old.len + 1);
 	(void)buffer_append(&m.bytes, old.data, old.len); /* fits */
 	bool is_stored = editor_store(j, f, &m, &text);
 	if (is_stored) {
-		history_drop_last(j->history, j->path);
+		undo_drop_last(j->history, j->path);
 		editor_say_format(j, "Last edit to %s undone successfully. ", j->path);
 		editor_show(j, text.lines, 1);
 		edit_text_done(&text);

@@ -21,7 +21,7 @@
 
 struct edit_request;
 struct encoding;
-struct history;
+struct undo;
 
 /* A change for the linter to check, with EDIT_LINT; zero: there is none. */
 struct change_made {
@@ -33,7 +33,7 @@ struct change_made {
 /* One request, and its answer. */
 struct job {
 	const struct edit_request *r;
-	struct history *history; /* borrowed */
+	struct undo *history; /* borrowed */
 	char path[PATH_MAX];	 /* as it is shown in the texts */
 	struct buffer say, diff;
 	uint64_t cut;

@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "executor/edit/editor.h"
 #include "executor/edit/lint.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/workers.h"
 #include "executor/terminal/text.h"
 #include "protocol/message.h"
@@ -101,7 +101,7 @@ static int start(struct workers *s, struct lint_wait *l, const struct lint_edit 
 bool lints_start(struct workers *s, const struct lint_edit *edit,
 		 struct editor_answer *answer, int64_t now)
 {
-	if (!edit->exec || !lint_knows(edit->path) || everyone_is_paused(s->everyone))
+	if (!edit->exec || !lint_knows(edit->path) || all_processes_is_paused(s->everyone))
 		return false;
 	struct lint_wait *l = mem_zeroed(1, sizeof(*l));
 	l->worker.kind = &lint;

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "executor/files/files_parts.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 
 /* Bytes kept free for notes. */
 #define NOTES_MAX 4096
@@ -165,7 +165,7 @@ static void tell(struct errand *x, uint32_t id)
 	x->end.cwd = x->ask->place.cwd;
 	if (x->end.cut > ACTION_CUT_MAX)
 		x->end.cut = ACTION_CUT_MAX;
-	buffer_init(&frame, REPLIES_END_MAX);
+	buffer_init(&frame, SEND_QUEUE_END_MAX);
 	(void)action_put_returned(&frame, id, &x->end, NULL); /* fits: three paths */
 	if (io_write_all(1, buffer_data(&frame), buffer_len(&frame)) == 0)
 		(void)io_write_all(1, buffer_data(&x->text), buffer_len(&x->text));

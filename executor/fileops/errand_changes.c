@@ -15,7 +15,7 @@
 #include "executor/fileops/git.h"
 #include "executor/files/files_parts.h"
 #include "executor/files/walk.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 /* Bytes of names that git may print; more are an error: too many changes. */
 #define NAMES_MAX (8u << 20)
@@ -253,7 +253,7 @@ static void tell_changes(struct changes *c)
 	for (size_t i = 0; i < c->count; i++) {
 		if (i > 0 && !strcmp(c->all[i].path, c->all[i - 1].path))
 			continue;
-		AUTO_FREE char *shown = name_shown(c->all[i].path);
+		AUTO_FREE char *shown = shell_quote_shown(c->all[i].path);
 		AUTO_FREE char *line = text_format("%c %s", c->all[i].status, shown);
 		bool is_told = told < c->x->ask->limit &&
 			       errand_line(c->x, line, strlen(line));

@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "executor/fileops/git.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 /* --- a repository's state
  * ------------------------------------------------------------ */
@@ -15,7 +15,7 @@
 /* Adds a line KEY VALUE. */
 static void tell(struct errand *x, const char *key, const char *value)
 {
-	AUTO_FREE char *shown = name_shown(value);
+	AUTO_FREE char *shown = shell_quote_shown(value);
 	AUTO_FREE char *line = text_format("%s %s", key, shown);
 
 	(void)errand_line(x, line, strlen(line)); /* few and short */

@@ -19,9 +19,9 @@
 #include "executor/search/glob.h"
 #include "executor/search/grep.h"
 #include "executor/search/grep_tree.h"
-#include "executor/search/matcher.h"
+#include "executor/search/nfa_match.h"
 #include "executor/search/pattern.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 /* The time for the lines of files once the errand is late: less than errands.c
  * gives. */
@@ -146,7 +146,7 @@ static bool put_lines(struct search *s, uint32_t told)
 /* False: no further file is to be searched. */
 static bool tell_file(struct search *s, struct grep *g, int fd, const char *path)
 {
-	AUTO_FREE char *shown = name_shown(path);
+	AUTO_FREE char *shown = shell_quote_shown(path);
 	uint32_t told = s->told;
 	bool had_more = s->has_more;
 
@@ -162,13 +162,13 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 
 static struct grep reader(struct search *s)
 {
-	return (struct grep){ .matcher = matcher_new(&s->prepared), .on_line = on_line,
+	return (struct grep){ .matcher = nfa_match_new(&s->prepared), .on_line = on_line,
 			      .is_late = is_past, .who = s };
 }
 
 static void reader_done(struct grep *g)
 {
-	matcher_free(g->matcher);
+	nfa_match_free(g->matcher);
 	grep_done(g);
 }
 
@@ -265,7 +265,7 @@ static void search_folder(struct search *s, int folder)
 static void search_file(struct search *s, int fd)
 {
 	struct grep g = reader(s);
-	AUTO_FREE char *shown = name_shown(s->x->ask->path);
+	AUTO_FREE char *shown = shell_quote_shown(s->x->ask->path);
 
 	s->shown = shown;
 	enum grep_end end = grep_file(&g, fd);

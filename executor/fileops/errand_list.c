@@ -12,15 +12,15 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "executor/files/finds.h"
+#include "executor/files/top_k.h"
 #include "executor/files/walk.h"
 #include "executor/search/glob.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 /* The state of a list or a glob while it walks. */
 struct search {
 	struct errand *x;
-	struct finds finds;
+	struct top_k finds;
 	struct glob *glob;  /* owned */
 	bool wants_folders; /* the pattern ends with a slash */
 };
@@ -31,11 +31,11 @@ static void put_finds(struct search *s, const char *before)
 {
 	struct errand *x = s->x;
 
-	finds_end(&s->finds);
+	top_k_end(&s->finds);
 	for (size_t i = 0; i < s->finds.count; i++) {
 		const struct find *one = &s->finds.all[i];
 		AUTO_FREE char *path = text_format("%s%s", before, one->path);
-		AUTO_FREE char *shown = name_shown(path);
+		AUTO_FREE char *shown = shell_quote_shown(path);
 		AUTO_FREE char *line = text_format("%s%s", shown, one->is_folder ? "/" : "");
 		if (!errand_line(x, line, strlen(line)))
 			s->finds.dropped++;
@@ -78,7 +78,7 @@ static void search(struct search *s, const char *before,
 		put_finds(s, before);
 		put_notes(s, &w);
 	}
-	finds_done(&s->finds);
+	top_k_done(&s->finds);
 }
 
 /* --- list -------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static enum walk_step on_listed(void *who, const struct walk_name *n)
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = is_folder(n) };
 
-	finds_add(&s->finds, &one);
+	top_k_add(&s->finds, &one);
 	return n->depth + 1 < s->x->ask->depth ? WALK_ON : WALK_PAST;
 }
 
@@ -131,7 +131,7 @@ static void add_match(struct search *s, const struct walk_name *n)
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = s->wants_folders,
 				  .changed = st.st_mtim };
-	finds_add(&s->finds, &one);
+	top_k_add(&s->finds, &one);
 }
 
 static enum walk_step on_globbed(void *who, const struct walk_name *n)

@@ -17,7 +17,7 @@
 #include "executor/fileops/git.h"
 #include "executor/files/files_parts.h"
 #include "executor/files/walk.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 /* --- the hook ----------------------------------------------------------------------- */
 
@@ -136,7 +136,7 @@ static void install(struct errand *x, struct git *g)
 	if (hooks < 0 || keep_other(x, hooks) < 0 || put_hook(x, hooks) < 0)
 		return;
 	AUTO_FREE char *path = text_format("%s/" HOOK, x->other);
-	AUTO_FREE char *shown = name_shown(path);
+	AUTO_FREE char *shown = shell_quote_shown(path);
 	(void)errand_line(x, shown, strlen(shown)); /* the only line */
 }
 
@@ -170,7 +170,7 @@ struct agents {
 static void put_agent(struct agents *a, const char *path, const void *bytes, size_t len)
 {
 	struct errand *x = a->x;
-	AUTO_FREE char *shown = name_shown(path);
+	AUTO_FREE char *shown = shell_quote_shown(path);
 	AUTO_FREE char *number = bytes ? text_format("%zu", len) : text_copy("-");
 	AUTO_FREE char *head = text_format("%s %s\n", number, shown);
 	size_t head_len = strlen(head);

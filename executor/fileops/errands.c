@@ -10,7 +10,7 @@
 #include "executor/fileops/errand.h"
 #include "executor/process/spawn.h"
 #include "executor/process/workers.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
 
@@ -40,11 +40,11 @@ static void say(const struct workers *s, uint32_t id, const struct returned *x,
 {
 	struct reply a = { .id = id, .type = MSG_CONTENT };
 
-	buffer_init(&a.end, REPLIES_END_MAX);
+	buffer_init(&a.end, SEND_QUEUE_END_MAX);
 	(void)action_put_returned(&a.end, id, x, NULL); /* fits: three paths */
 	a.bytes = mem_copy(text.data, text.len);
 	a.len = text.len;
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 }
 
 static void say_failure(const struct workers *s, const struct errand_child *c,
@@ -79,7 +79,7 @@ static void say_end(const struct workers *s, const struct errand_child *c)
 	struct frame f;
 	struct err e;
 
-	if (frame_next(got, REPLIES_END_MAX, &f, &e) != 1 || f.type != MSG_RETURNED ||
+	if (frame_next(got, SEND_QUEUE_END_MAX, &f, &e) != 1 || f.type != MSG_RETURNED ||
 	    f.id != c->worker.id || action_get_returned(&f, &x, &e) < 0)
 		return say_nothing(s, c);
 	size_t head = FRAME_HEADER + f.len, len = buffer_len(got) - head;
@@ -103,7 +103,7 @@ static const struct worker_kind errand = {
 	.free = child_free,
 	.most = ERRANDS_MAX,
 	/* A frame, and the longest text. */
-	.got_max = REPLIES_END_MAX + 2 * ERRAND_SIDE_MAX + 64,
+	.got_max = SEND_QUEUE_END_MAX + 2 * ERRAND_SIDE_MAX + 64,
 	.last_words_ms = LAST_WORDS_MS,
 };
 

@@ -23,7 +23,7 @@
 #include "executor/files/encoding.h"
 #include "executor/files/files_parts.h"
 #include "executor/process/user.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
 
@@ -570,7 +570,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 			  .path = path,
 			  .cwd = f->place->cwd };
 
-	buffer_init(&a.end, REPLIES_END_MAX);
+	buffer_init(&a.end, SEND_QUEUE_END_MAX);
 	(void)action_put_done(&a.end, f->id, &d, NULL); /* fits: two paths */
 	if (r.outcome == OUTCOME_DONE) {
 		a.bytes = c->bytes;
@@ -578,7 +578,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 	} else {
 		free(c->bytes);
 	}
-	replies_add(f->replies, &a);
+	send_queue_add(f->replies, &a);
 }
 
 /* --- requests -------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #pragma once
 #include <stdint.h>
 
-struct replies;
+struct send_queue;
 struct err;
 struct read_request;
 struct file_place;
@@ -25,7 +25,7 @@ struct user;
 struct write_request;
 
 struct files {
-	struct replies *replies;	   /* borrowed; the answer goes there */
+	struct send_queue *replies;	   /* borrowed; the answer goes there */
 	const struct user *user;	   /* borrowed; the executor's own ids */
 	const struct file_place *place; /* borrowed; the user, and the working
 					 * directory */

@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "archive/trail.h"
+#include "archive/dir_stack.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "executor/files/entry.h"
+#include "executor/files/dir_entry.h"
 #include "executor/files/files_parts.h"
 
 /* Bytes that one getdents64(2) may return. */
@@ -25,7 +25,7 @@
  * the mark before. */
 struct walker {
 	struct walk *w;
-	struct trail trail;
+	struct dir_stack trail;
 	char *waiting; /* owned */
 	size_t len, room;
 	size_t *marks; /* owned; one for each step of the trail */
@@ -87,13 +87,13 @@ static void closed(struct walker *k, int sys)
 
 static struct walk_name name_of(struct walker *k, const char *name, unsigned char type)
 {
-	const char *path = trail_name(&k->trail, name);
+	const char *path = dir_stack_name(&k->trail, name);
 
 	return (struct walk_name){
 		.path = path,
 		.name = path + strlen(path) - strlen(name),
 		.depth = k->trail.depth,
-		.folder = trail_here(&k->trail),
+		.folder = dir_stack_here(&k->trail),
 		.type = type,
 	};
 }
@@ -115,10 +115,10 @@ static bool has_enough(struct walker *k)
 	return w->names >= WALK_NAMES || (w->is_late && w->is_late(w->who));
 }
 
-static void tell_name(struct walker *k, const struct entry *d)
+static void tell_name(struct walker *k, const struct dir_entry *d)
 {
 	const struct walk_name n =
-		name_of(k, d->name, entry_type(trail_here(&k->trail), d));
+		name_of(k, d->name, dir_entry_type(dir_stack_here(&k->trail), d));
 
 	k->w->names++;
 	enum walk_step step = step_of(k, k->w->on_name(k->w->who, &n));
@@ -132,7 +132,7 @@ static void tell_name(struct walker *k, const struct entry *d)
 
 static void read_folder(struct walker *k)
 {
-	int folder = trail_here(&k->trail);
+	int folder = dir_stack_here(&k->trail);
 	long len = 0;
 
 	set_mark(k);
@@ -143,7 +143,7 @@ static void read_folder(struct walker *k)
 	while (!k->is_over &&
 	       (len = syscall(SYS_getdents64, folder, k->entries, ENTRIES_ROOM)) > 0)
 		for (long at = 0; at < len && !k->is_over;) {
-			const struct entry *d = (const void *)(k->entries + at);
+			const struct dir_entry *d = (const void *)(k->entries + at);
 			at += d->len;
 			if (!is_itself(d->name))
 				tell_name(k, d);
@@ -160,7 +160,7 @@ static void go_down(struct walker *k, const char *name)
 {
 	struct err e = { 0 };
 
-	if (trail_down(&k->trail, name, &e) == 0)
+	if (dir_stack_down(&k->trail, name, &e) == 0)
 		read_folder(k);
 	else if (e.sys != ENOENT && e.sys != ENOTDIR && e.sys != ELOOP)
 		closed(k, e.sys ? e.sys : ENAMETOOLONG);
@@ -171,9 +171,9 @@ static int go_up(struct walker *k)
 {
 	const struct walk *w = k->w;
 	struct err e;
-	const char *path = trail_path(&k->trail), *slash = strrchr(path, '/');
+	const char *path = dir_stack_path(&k->trail), *slash = strrchr(path, '/');
 	char *name = mem_copy(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path) + 1);
-	int up = trail_up(&k->trail, &e);
+	int up = dir_stack_up(&k->trail, &e);
 
 	if (up == 0 && w->on_left) {
 		const struct walk_name n = name_of(k, name, DT_DIR);
@@ -204,11 +204,11 @@ bool walk_run(struct walk *w, int folder)
 	struct walker k = { .w = w, .entries = mem_new(ENTRIES_ROOM), .until = LOOK_UP };
 	struct err e;
 
-	if (trail_start(&k.trail, folder, "", &e) == 0)
+	if (dir_stack_start(&k.trail, folder, "", &e) == 0)
 		walk(&k);
 	else
 		closed(&k, e.sys);
-	trail_done(&k.trail);
+	dir_stack_done(&k.trail);
 	free(k.waiting);
 	free(k.marks);
 	free(k.entries);

@@ -1,6 +1,6 @@
 /* walk -- visits every name below a folder.
  *
- * The walk goes by descriptor, on a trail (archive/trail.h): through no link, and at
+ * The walk goes by descriptor, on a trail (archive/dir_stack.h): through no link, and at
  * any depth with a bounded number of open folders, so a tree that is moved about
  * meanwhile leads nowhere else.  A file that vanishes meanwhile may be reported or not.
  * A folder is read as a whole, and then its subfolders are, in no certain order; types
@@ -9,7 +9,7 @@
  * A folder that cannot be read (no permission, it shows a process, too deep or too
  * many) is reported as a name, and counted.  Mounts are walked into.
  *
- * Bounds: TRAIL_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of names
+ * Bounds: DIR_STACK_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of names
  * of folders that are still to be read. */
 #pragma once
 #include <stdbool.h>

@@ -14,7 +14,7 @@
  * are counted and never forgiven: a command that lets it run for a moment now and then
  * gains nothing.
  *
- * Times are in ms of everyone_now(), which stands still during a pause, when a process
+ * Times are in ms of all_processes_now(), which stands still during a pause, when a process
  * is stopped on purpose. */
 #pragma once
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/relay.h"
 #include "executor/process/spawn.h"
 #include "executor/process/tree.h"
@@ -120,7 +120,7 @@ static void look_at_status(struct command *c)
 
 static void make_process(struct command *c, struct spawn *s)
 {
-	s->is_alone = everyone_is_gone();
+	s->is_alone = all_processes_is_gone();
 	c->pid = spawn_command(s, &c->status);
 	if (c->pid < 0) {
 		set_failed(c, EXEC_STAGE_FORK, errno);

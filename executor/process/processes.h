@@ -95,7 +95,7 @@ void processes_start(struct processes *p, const struct command_request *request,
 /* Signals the command's process group; does nothing when the command has ended. */
 void processes_signal(struct processes *p, uint32_t id, int signo);
 /* Ends the command's process tree; does nothing when the command has ended.  `proc` is
- * as in tree.h. */
+ * as in rm_tree.h. */
 void processes_end(struct processes *p, uint32_t id, int proc);
 /* Resizes the command's terminal; does nothing when it has none or has ended. */
 void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols);
@@ -111,7 +111,7 @@ void processes_serve(struct processes *p, const struct pollfd *fds);
 
 /* Checks for copies that the inside has stopped (halt.h): a stopped copy is continued,
  * and one that is stopped too often is killed.  No copy is checked while `is_paused`.
- * Times are in ms of everyone_now(); processes_look_due() is the next check; INT64_MAX:
+ * Times are in ms of all_processes_now(); processes_look_due() is the next check; INT64_MAX:
  * there is no copy. */
 void processes_look(struct processes *p, bool is_paused, int64_t now);
 int64_t processes_look_due(const struct processes *p);

@@ -12,7 +12,7 @@
  * One turn of the executor's loop: workers_watch, poll(2) until workers_due at most,
  * workers_serve, workers_reaped for each child that is no command, workers_expire.
  * workers_look, due at workers_look_due, checks for stopped workers.  `now` is that
- * turn's, in ms of everyone_now(), as all times are. */
+ * turn's, in ms of all_processes_now(), as all times are. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,11 +22,11 @@
 #include "base/buffer.h"
 #include "executor/process/halt.h"
 
-struct everyone;
+struct all_processes;
 struct exec;
 struct pollfd;
 struct processes;
-struct replies;
+struct send_queue;
 struct user;
 struct worker;
 struct workers;
@@ -57,7 +57,7 @@ struct worker {
 	pid_t pid;
 	int out, status;   /* owned; -1 once it was reported */
 	struct buffer got; /* bytes that it has written */
-	int64_t due;	   /* in ms of everyone_now(); INT64_MAX: never */
+	int64_t due;	   /* in ms of all_processes_now(); INT64_MAX: never */
 	struct halt halt;
 	bool takes_back;   /* it undoes unfinished work when asked, so it must be asked
 			    * before it is killed */
@@ -70,10 +70,10 @@ struct worker {
 struct workers {
 	struct worker *all[WORKERS_MAX]; /* owned */
 	size_t count;
-	struct replies *replies;     /* borrowed */
+	struct send_queue *replies;     /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct everyone *everyone; /* borrowed */
+	const struct all_processes *everyone; /* borrowed */
 };
 
 void workers_done(struct workers *s);

@@ -10,7 +10,7 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/resolve.h"
-#include "executor/search/matcher.h"
+#include "executor/search/nfa_match.h"
 
 /* Bytes read at once: they fit into the processor's nearer caches. */
 #define CHUNK ((size_t)128 << 10)
@@ -126,7 +126,7 @@ static void tell_lines(struct reading *r)
 	const uint8_t *at = g->bytes, *end = g->bytes + r->whole, *counted = at;
 	struct line l;
 
-	while (!r->is_ended && matcher_find(g->matcher, at, end, &l)) {
+	while (!r->is_ended && nfa_match_find(g->matcher, at, end, &l)) {
 		r->is_found = true;
 		r->number += count_lines(counted, l.start);
 		counted = l.start;
@@ -142,7 +142,7 @@ static void look_for_one(struct reading *r)
 	struct line l;
 
 	r->is_found =
-		matcher_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
+		nfa_match_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
 }
 
 /* Drops the complete lines, which were searched; the rest is the beginning of a

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct matcher;
+struct nfa_match;
 
 #define GREP_LINE_MAX  ((size_t)64 << 20)
 #define GREP_SHOWN_MAX 1000 /* bytes of a line that are reported */
@@ -36,7 +36,7 @@ struct grep_line {
 
 /* Reads one file after the other. */
 struct grep {
-	struct matcher *matcher; /* borrowed */
+	struct nfa_match *matcher; /* borrowed */
 	/* Called for each line; false: no more lines.  If the file later turns out to
 	 * be no text, its lines do not count.  NULL: only the first match is of
 	 * interest; then not the whole file is checked for being text. */

@@ -14,9 +14,9 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/files/entry.h"
+#include "executor/files/dir_entry.h"
 #include "executor/search/grep.h"
-#include "executor/search/matcher.h"
+#include "executor/search/nfa_match.h"
 
 /* Bytes of file names that one thread takes at once; further names become work for
  * others. */
@@ -203,13 +203,13 @@ static void hand_over(struct searcher *k, const struct work *w)
 }
 
 static void on_entry(struct searcher *k, const struct work *w, int folder,
-		     const struct entry *d)
+		     const struct dir_entry *d)
 {
 	unsigned char type;
 
 	if (is_left_out(d->name))
 		return;
-	type = entry_type(folder, d);
+	type = dir_entry_type(folder, d);
 	if (type == DT_DIR) {
 		struct work *below = work_new(w->path, w->path_len, d->name);
 		below->below = k->folders;
@@ -240,9 +240,9 @@ static void read_folder(struct searcher *k, const struct work *w, int folder)
 
 	k->names.len = 0;
 	while ((n = syscall(SYS_getdents64, folder, k->entries, ENTRIES_ROOM)) > 0) {
-		const struct entry *d;
+		const struct dir_entry *d;
 		for (char *at = k->entries; at < k->entries + n; at += d->len) {
-			d = (const struct entry *)(const void *)at;
+			d = (const struct dir_entry *)(const void *)at;
 			on_entry(k, w, folder, d);
 		}
 	}
@@ -278,7 +278,7 @@ static void *work(void *tree)
 	struct tree *t = tree;
 	struct searcher k = { .tree = t };
 
-	k.grep = (struct grep){ .matcher = matcher_new(t->wanted->prepared),
+	k.grep = (struct grep){ .matcher = nfa_match_new(t->wanted->prepared),
 				.is_late = is_late_for, .who = t };
 	k.entries = mem_new(ENTRIES_ROOM);
 	for (struct work *w; (w = take(t));) {
@@ -289,7 +289,7 @@ static void *work(void *tree)
 	pthread_mutex_lock(&t->lock);
 	t->found->closed += k.closed;
 	pthread_mutex_unlock(&t->lock);
-	matcher_free(k.grep.matcher);
+	nfa_match_free(k.grep.matcher);
 	grep_done(&k.grep);
 	grep_paths_done(&k.names);
 	free(k.entries);

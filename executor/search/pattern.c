@@ -40,23 +40,23 @@ static void add_child(struct pattern *p, uint32_t parent, uint32_t child)
 
 /* Adds a set node, which takes over the content of `set`, without the characters that
  * no line has. */
-static uint32_t add_set(struct pattern *p, struct runes *set)
+static uint32_t add_set(struct pattern *p, struct charset *set)
 {
-	struct runes *mine = mem_copy(set, sizeof(*set));
+	struct charset *mine = mem_copy(set, sizeof(*set));
 
-	runes_remove(mine, '\n', '\n');
-	runes_remove(mine, 0xd800, 0xdfff);
-	*set = (struct runes){ 0 };
+	charset_remove(mine, '\n', '\n');
+	charset_remove(mine, 0xd800, 0xdfff);
+	*set = (struct charset){ 0 };
 	return add_node(p, (struct pattern_node){ .kind = PATTERN_SET, .set = mine });
 }
 
 static uint32_t add_rune(struct reader *r, uint32_t c)
 {
-	struct runes set = { 0 };
+	struct charset set = { 0 };
 
-	runes_add(&set, c, c);
+	charset_add(&set, c, c);
 	if (r->ignores_case)
-		runes_fold(&set);
+		charset_fold(&set);
 	return add_set(r->made, &set);
 }
 
@@ -65,7 +65,7 @@ void pattern_free(struct pattern *p)
 	if (!p)
 		return;
 	for (uint32_t i = 0; i < p->count; i++) {
-		runes_done(p->nodes[i].set);
+		charset_done(p->nodes[i].set);
 		free(p->nodes[i].set);
 	}
 	free(p->nodes);
@@ -271,10 +271,10 @@ static int read_group(struct reader *r, uint32_t *ret)
 
 static int read_set(struct reader *r, uint32_t *ret)
 {
-	struct runes set = { 0 };
+	struct charset set = { 0 };
 
 	if (reader_bracket(r, &set) < 0) {
-		runes_done(&set);
+		charset_done(&set);
 		return -1;
 	}
 	*ret = add_set(r->made, &set);
@@ -299,9 +299,9 @@ static int read_escape(struct reader *r, uint32_t *ret)
 
 static uint32_t add_any(struct pattern *p)
 {
-	struct runes set = { 0 };
+	struct charset set = { 0 };
 
-	runes_add(&set, 0, RUNE_MAX);
+	charset_add(&set, 0, RUNE_MAX);
 	return add_set(p, &set);
 }
 

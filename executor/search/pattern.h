@@ -12,7 +12,7 @@
  *  - A pattern that two programs read in two ways is an error that says so.
  *
  * Costs are bounded: a pattern's length, its counts and its program are limited, and
- * matching takes a time linear in the text (matcher.h). */
+ * matching takes a time linear in the text (nfa_match.h). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 struct err;
 struct pattern;
-struct runes;
+struct charset;
 
 /* Parses `text`. *ret is the caller's, for pattern_free(). */
 int pattern_new(struct pattern **ret, const char *text, bool ignores_case, struct err *e);
@@ -55,7 +55,7 @@ struct pattern_node {
 	enum pattern_kind kind;
 	uint32_t last, before; /* node numbers; 0: none */
 	uint32_t min, max;
-	struct runes *set; /* owned */
+	struct charset *set; /* owned */
 };
 
 /* The number of nodes; number 0 is no node. */

@@ -18,16 +18,16 @@ static const struct {
 	{ "space", "\t\r  " },	{ "upper", "AZ" },	{ "xdigit", "09AFaf" },
 };
 
-static void add_ranges(struct runes *s, const char *ranges)
+static void add_ranges(struct charset *s, const char *ranges)
 {
 	for (; *ranges; ranges += 2)
-		runes_add(s, (uint8_t)ranges[0], (uint8_t)ranges[1]);
-	runes_settle(s);
+		charset_add(s, (uint8_t)ranges[0], (uint8_t)ranges[1]);
+	charset_settle(s);
 }
 
 /* --- escapes ------------------------------------------------------------------ */
 
-static bool class_of(char letter, struct runes *set)
+static bool class_of(char letter, struct charset *set)
 {
 	static const char *const of[] = {
 		['d'] = "09", ['w'] = "09AZ__az", ['s'] = "\t\r  "
@@ -38,7 +38,7 @@ static bool class_of(char letter, struct runes *set)
 		return false;
 	add_ranges(set, of[small]);
 	if (letter != small)
-		runes_negate(set);
+		charset_negate(set);
 	return true;
 }
 
@@ -93,7 +93,7 @@ static int refuse_open(const struct reader *r, const uint8_t *from)
 }
 
 /* Reads [:NAME:], whose first two characters have been seen. */
-static int read_class(struct reader *r, struct runes *set)
+static int read_class(struct reader *r, struct charset *set)
 {
 	const uint8_t *where = r->at;
 	const uint8_t *name = where + 2;
@@ -139,7 +139,7 @@ static int read_item(struct reader *r, struct escape *ret)
 }
 
 /* Reads the end of a range, whose - has been read. */
-static int read_range(struct reader *r, struct escape from, struct runes *set)
+static int read_range(struct reader *r, struct escape from, struct charset *set)
 {
 	const uint8_t *where = r->at - 1;
 	struct escape to;
@@ -150,9 +150,9 @@ static int read_range(struct reader *r, struct escape from, struct runes *set)
 				   " the - itself stands first, or last");
 	else if (rc == 0 && to.rune < from.rune)
 		rc = reader_refuse(r, where, "the range ends before it begins");
-	runes_done(&to.set);
+	charset_done(&to.set);
 	if (rc == 0)
-		runes_add(set, from.rune, to.rune);
+		charset_add(set, from.rune, to.rune);
 	return rc;
 }
 
@@ -161,7 +161,7 @@ static bool is_range(const struct reader *r)
 	return r->end - r->at > 1 && r->at[0] == '-' && r->at[1] != ']';
 }
 
-static int read_member(struct reader *r, struct runes *set)
+static int read_member(struct reader *r, struct charset *set)
 {
 	struct escape item;
 	int rc = read_item(r, &item);
@@ -170,15 +170,15 @@ static int read_member(struct reader *r, struct runes *set)
 		r->at++;
 		rc = read_range(r, item, set);
 	} else if (rc == 0 && item.is_set) {
-		runes_add_all(set, &item.set);
+		charset_add_all(set, &item.set);
 	} else if (rc == 0) {
-		runes_add(set, item.rune, item.rune);
+		charset_add(set, item.rune, item.rune);
 	}
-	runes_done(&item.set);
+	charset_done(&item.set);
 	return rc;
 }
 
-int reader_bracket(struct reader *r, struct runes *set)
+int reader_bracket(struct reader *r, struct charset *set)
 {
 	const uint8_t *from = r->at - 1;
 	bool is_not = r->at < r->end && *r->at == '^';
@@ -194,11 +194,11 @@ int reader_bracket(struct reader *r, struct runes *set)
 		return reader_refuse(r, from,
 				     "a class stands in two pairs, as [[:alpha:]]");
 	r->at++;
-	runes_settle(set);
+	charset_settle(set);
 	/* Before the set is negated: [^a] is then neither a nor A. */
 	if (r->ignores_case)
-		runes_fold(set);
+		charset_fold(set);
 	if (is_not)
-		runes_negate(set);
+		charset_negate(set);
 	return 0;
 }

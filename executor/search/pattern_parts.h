@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "executor/search/charset.h"
 #include "executor/search/pattern.h"
-#include "executor/search/runes.h"
 
 struct reader {
 	const uint8_t *text, *at, *end;
@@ -33,11 +33,11 @@ uint32_t reader_rune(struct reader *r);
 /* An escape, whose backslash has been read: a set for a class, which the caller owns
  * then, or a character. */
 struct escape {
-	struct runes set;
+	struct charset set;
 	uint32_t rune;
 	bool is_set;
 };
 int reader_escape(struct reader *r, struct escape *ret);
 
 /* Reads a bracket, whose [ has been read, into an empty set. */
-int reader_bracket(struct reader *r, struct runes *set);
+int reader_bracket(struct reader *r, struct charset *set);

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
-#include "executor/search/runes.h"
+#include "executor/search/charset.h"
 
 /* Every set is written as ranges, for both cases if need be, so the result does not
  * depend on the reader's tables and options.  The longest translations come from large
@@ -28,7 +28,7 @@ static void put_rune(struct buffer *b, uint32_t c)
 }
 
 /* False for the empty set, which Rust refuses. */
-static bool put_set(struct buffer *b, const struct runes *s)
+static bool put_set(struct buffer *b, const struct charset *s)
 {
 	bool is_one = s->count == 1 && s->ranges[0].first == s->ranges[0].last;
 

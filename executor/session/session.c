@@ -15,11 +15,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/variables.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/cgroup.h"
-#include "executor/process/everyone.h"
 #include "executor/process/processes.h"
 #include "executor/process/spawn.h"
-#include "executor/session/script.h"
+#include "executor/session/env_script.h"
 #include "executor/session/session_output.h"
 #include "executor/session/shell_inner.h"
 #include "protocol/action.h"
@@ -35,7 +35,7 @@
 #define START_MS 10000
 /* A bash without ~/.bashrc that takes longer is given up; a process inside may have
  * stopped it.  Both limits end before the host stops waiting for an answer
- * (actions/desk_start.c). */
+ * (actions/dispatcher_start.c). */
 #define BARE_MS 30000
 /* A shell that does not set its variables in this time (a trap on DEBUG may wait) is
  * killed. */
@@ -167,14 +167,14 @@ static void start(struct session *s, int64_t now)
 	s->state = SESSION_STARTING;
 	s->is_put_off = s->everyone->is_traced;
 	if (s->is_put_off) {
-		s->start_due = now + 1; /* everyone_now() stands still until the pause
+		s->start_due = now + 1; /* all_processes_now() stands still until the pause
 					 * ends */
 		return;
 	}
 	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
-	else if (everyone_is_stopped(s->everyone))
+	else if (all_processes_is_stopped(s->everyone))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of a stopped one that
 						    * died */
 }
@@ -240,7 +240,7 @@ static void look_for_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
 
-	if (everyone_is_paused(s->everyone)) {
+	if (all_processes_is_paused(s->everyone)) {
 		s->inner_due = now + 1;
 		return;
 	}
@@ -303,8 +303,8 @@ static void set_variables(struct session *s, int64_t now)
 {
 	struct buffer script;
 
-	buffer_init(&script, SCRIPT_MAX);
-	script_write(&script, s->variables, s->known);
+	buffer_init(&script, ENV_SCRIPT_MAX);
+	env_script_write(&script, s->variables, s->known);
 	const struct bytes commands = { buffer_data(&script), buffer_len(&script) };
 	s->state = SESSION_SETTING;
 	s->start_due = now + SET_MS;
@@ -522,7 +522,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->parked = -1;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
-	tape_init(&s->tape, world->tapes, exec->argv[1]);
+	output_log_init(&s->tape, world->tapes, exec->argv[1]);
 	begin_start(s, now);
 	return s;
 }

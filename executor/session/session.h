@@ -19,7 +19,7 @@
  * An action is answered when its command ends, when a time-out passes, or at once;
  * sessions.h describes the rest.
  *
- * Each `now`, and every `…_due`, is in ms of everyone_now(). */
+ * Each `now`, and every `…_due`, is in ms of all_processes_now(). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,17 +27,17 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
+#include "executor/session/output_log.h"
 #include "executor/session/shell.h"
-#include "executor/session/tape.h"
 #include "executor/terminal/screen.h"
 #include "protocol/message.h"
 
 struct cgroup;
 struct bytes;
-struct everyone;
+struct all_processes;
 struct pollfd;
 struct processes;
-struct replies;
+struct send_queue;
 struct user;
 struct variables;
 
@@ -62,13 +62,13 @@ struct session_action {
 
 struct session {
 	uint32_t id;
-	struct replies *replies; /* borrowed */
+	struct send_queue *replies; /* borrowed */
 	const struct user *user; /* borrowed */
 	const struct cgroup *cgroup; /* borrowed */
-	const struct everyone *everyone; /* borrowed */
+	const struct all_processes *everyone; /* borrowed */
 	const struct variables *variables; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
-	int proc;		 /* borrowed; tree.h; -1: none */
+	int proc;		 /* borrowed; rm_tree.h; -1: none */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
 	struct list env;	 /* owned; empty as long as no variable was changed */
@@ -116,7 +116,7 @@ struct session {
 	bool has_begun;	      /* the command did something, as the report says */
 	bool is_waiting;      /* its terminal is not read now, since its stream has no
 			       * reader */
-	struct tape tape;     /* owned; the output log: the same bytes as they came */
+	struct output_log tape;     /* owned; the output log: the same bytes as they came */
 	uint8_t carry[4]; /* the beginning of an incomplete character, when streaming */
 	size_t carry_len;
 
@@ -134,14 +134,14 @@ struct session {
 
 /* The state that all sessions share; borrowed. */
 struct session_world {
-	struct replies *replies;
+	struct send_queue *replies;
 	const struct user *user;
 	const struct cgroup *cgroup; /* the cgroup that shells enter */
-	const struct everyone *everyone;
+	const struct all_processes *everyone;
 	struct tapes *tapes;
 	const struct variables *variables;
 	struct processes *processes; /* counts the descriptors */
-	int proc;		     /* tree.h; -1: none */
+	int proc;		     /* rm_tree.h; -1: none */
 };
 
 /* Starts the shell of a new session; the session itself answers MSG_OPEN later.  Takes

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 
-#include "base/keys.h"
 #include "base/own.h"
+#include "base/term_keys.h"
 #include "executor/process/tree.h"
 #include "executor/session/session.h"
 #include "executor/session/session_output.h"

@@ -11,7 +11,7 @@
 #include "executor/session/session.h"
 #include "executor/session/session_action.h"
 #include "executor/terminal/text.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 
 /* One read(2) of a terminal. */
@@ -25,7 +25,7 @@ static struct reply new_reply(uint32_t id)
 {
 	struct reply a = { .id = id, .type = MSG_CONTENT };
 
-	buffer_init(&a.end, REPLIES_END_MAX);
+	buffer_init(&a.end, SEND_QUEUE_END_MAX);
 	return a;
 }
 
@@ -36,7 +36,7 @@ void session_say_started(struct session *s)
 	/* The buffer has room, here and below. */
 	(void)message_put_started(&a.end, s->id, (uint32_t)s->shell.pid, NULL);
 	s->is_opened = true;
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 }
 
 void session_say_failed(struct session *s, const struct failed *why)
@@ -45,7 +45,7 @@ void session_say_failed(struct session *s, const struct failed *why)
 
 	(void)message_put_failed(&a.end, s->id, why, NULL);
 	s->is_gone = true;
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 }
 
 bool session_is_streaming(const struct session *s)
@@ -61,7 +61,7 @@ static void say_output(struct session *s, const void *text, size_t len)
 	if (len == 0)
 		return;
 	a.bytes = mem_copy(text, len);
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 }
 
 /* Sends output as it comes.  The last character may be incomplete. */
@@ -110,19 +110,19 @@ static struct screen_text take_text(struct session *s, uint32_t state, uint32_t 
 void session_show(struct session *s, const void *data, size_t len)
 {
 	screen_feed(&s->screen, data, len);
-	tape_write(&s->tape, data, len);
+	output_log_write(&s->tape, data, len);
 }
 
 void session_forget(struct session *s)
 {
 	screen_clear(&s->screen);
-	tape_end(&s->tape);
+	output_log_end(&s->tape);
 }
 
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
 	struct screen_text taken = take_text(s, state, flags);
-	struct tape_told told = tape_tell(&s->tape, taken.cut > 0 || taken.lines > 0);
+	struct output_log_told told = output_log_tell(&s->tape, taken.cut > 0 || taken.lines > 0);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
 		.state = state,
@@ -140,7 +140,7 @@ static void say_report(struct session *s, uint32_t state, uint32_t flags)
 	(void)action_put_report(&a.end, s->action.id, &r, NULL);
 	a.bytes = taken.bytes;
 	a.len = taken.len;
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 	s->reports++;
 	s->is_new = false;
 	if (!has_ended(state))
@@ -164,7 +164,7 @@ void session_refuse(struct session *s, uint32_t state)
 			    .cwd = s->cwd ? s->cwd : "", .interpreter = "" };
 
 	(void)action_put_report(&a.end, s->action.id, &r, NULL);
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 	s->action.id = 0;
 }
 
@@ -210,7 +210,7 @@ static size_t take_output(struct session *s, const uint8_t *data, size_t len, in
 	if (s->state == SESSION_STARTING)
 		return len; /* output of start-up files */
 	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
-	tape_write(&s->tape, data, used);
+	output_log_write(&s->tape, data, used);
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, used, false);

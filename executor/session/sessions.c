@@ -11,13 +11,13 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/processes.h"
 #include "executor/process/tree.h"
 #include "executor/process/user.h"
 #include "executor/session/session.h"
 #include "executor/session/session_action.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 
 void sessions_done(struct sessions *s)
@@ -118,9 +118,9 @@ static void refuse(struct sessions *s, uint32_t id, int sys)
 	struct reply a = { .id = id };
 	const struct failed why = { EXEC_STAGE_FORK, (uint32_t)sys };
 
-	buffer_init(&a.end, REPLIES_END_MAX);
+	buffer_init(&a.end, SEND_QUEUE_END_MAX);
 	(void)message_put_failed(&a.end, id, &why, NULL); /* fits */
-	replies_add(s->replies, &a);
+	send_queue_add(s->replies, &a);
 }
 
 static void add(struct sessions *s, struct session *one)

@@ -14,7 +14,7 @@
  *
  * One turn of the executor's loop: sessions_watch, poll(2) until sessions_due at most,
  * sessions_serve, sessions_reaped for each child that is no command, sessions_expire.
- * `now` is that turn's, in ms of everyone_now(), as all times are.  Answers go to
+ * `now` is that turn's, in ms of all_processes_now(), as all times are.  Answers go to
  * `replies`.
  *
  * Output may cost a thousand times its bytes to draw.  Therefore the sessions count
@@ -31,9 +31,9 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-struct replies;
+struct send_queue;
 struct err;
-struct everyone;
+struct all_processes;
 struct exec;
 struct frame;
 struct leaders;
@@ -57,11 +57,11 @@ struct user;
 struct sessions {
 	struct session **all; /* owned, each owned */
 	size_t count;
-	struct replies *replies; /* borrowed */
+	struct send_queue *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct everyone *everyone; /* borrowed */
-	int proc; /* borrowed; tree.h; -1: none */
+	const struct all_processes *everyone; /* borrowed */
+	int proc; /* borrowed; rm_tree.h; -1: none */
 	struct tapes *tapes; /* borrowed */
 	struct variables variables; /* owned; variables that shells get beside their
 				     * own */

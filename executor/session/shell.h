@@ -139,7 +139,7 @@ void shell_done(struct shell *sh);
 /* Runs a command; the shell must be ready.  -1: the shell cannot be driven any more. */
 int shell_run(struct shell *sh, struct bytes command);
 
-/* Runs commands of our own (script.h): `$?`, and the state of `set -x`, stay as they
+/* Runs commands of our own (env_script.h): `$?`, and the state of `set -x`, stay as they
  * are. */
 int shell_set(struct shell *sh, struct bytes script);
 

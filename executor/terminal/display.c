@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-static struct sheet *sheet_of(struct display *d)
+static struct grid *sheet_of(struct display *d)
 {
 	return &d->sheets[d->is_second];
 }
@@ -13,14 +13,14 @@ void display_init(struct display *d, unsigned rows, unsigned cols)
 {
 	*d = (struct display){ .rows = rows, .cols = cols, .budget = DISPLAY_CELLS };
 	for (int i = 0; i < 2; i++)
-		d->sheets[i] = (struct sheet){ .height = rows, .budget = &d->budget };
+		d->sheets[i] = (struct grid){ .height = rows, .budget = &d->budget };
 }
 
 void display_clear(struct display *d)
 {
 	for (int i = 0; i < 2; i++) {
-		sheet_done(&d->sheets[i]);
-		told_done(&d->told[i]);
+		grid_done(&d->sheets[i]);
+		report_cursor_done(&d->told[i]);
 	}
 	scrollback_done(&d->back);
 	d->is_second = d->is_changed = false;
@@ -36,7 +36,7 @@ static void count_cells(struct display *d, size_t cells)
 
 static struct row_place place(struct display *d, unsigned row, unsigned col)
 {
-	return (struct row_place){ sheet_row(sheet_of(d), row), &d->budget, col };
+	return (struct row_place){ grid_row(sheet_of(d), row), &d->budget, col };
 }
 
 /* A place to write cells from `col` on.  The work includes blanking the cells between
@@ -72,14 +72,14 @@ void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 
 size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4])
 {
-	const struct row *r = sheet_look(&d->sheets[d->is_second], row);
+	const struct row *r = grid_look(&d->sheets[d->is_second], row);
 
 	return r ? row_char(r, col, to) : 0;
 }
 
 void display_set_wrap(struct display *d, unsigned row, bool wraps)
 {
-	struct row *r = sheet_look(sheet_of(d), row);
+	struct row *r = grid_look(sheet_of(d), row);
 
 	if (r)
 		r->wraps = wraps;
@@ -88,20 +88,20 @@ void display_set_wrap(struct display *d, unsigned row, bool wraps)
 void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
 		   unsigned end)
 {
-	struct sheet *s = sheet_of(d);
+	struct grid *s = sheet_of(d);
 
 	for (; row < bottom && row < s->count; row++) {
-		struct row *r = sheet_look(s, row);
+		struct row *r = grid_look(s, row);
 		count_cells(d, end < r->used ? end - col : 0);
 		row_erase(r, col, end);
 	}
 	if (col == 0)
-		sheet_trim(s); /* so that the next erase finds no cells */
+		grid_trim(s); /* so that the next erase finds no cells */
 }
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
 {
-	const struct row *r = sheet_look(sheet_of(d), row);
+	const struct row *r = grid_look(sheet_of(d), row);
 
 	if (!r)
 		return;
@@ -111,7 +111,7 @@ void display_shift(struct display *d, unsigned row, unsigned col, int by)
 
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 {
-	d->work += sheet_scroll(sheet_of(d), top, bottom, by);
+	d->work += grid_scroll(sheet_of(d), top, bottom, by);
 }
 
 /* --- lines that scroll up ---------------------------------------------------- */
@@ -120,7 +120,7 @@ static void keep(struct display *d, const struct row *r)
 {
 	uint64_t at = scrollback_end(&d->back);
 	bool is_whole, was_told = d->told[0].first < d->told[0].count;
-	int cells = told_pass(&d->told[0], r, &is_whole);
+	int cells = report_cursor_pass(&d->told[0], r, &is_whole);
 
 	count_cells(d, was_told ? 4u * r->used : r->used);
 	scrollback_add(&d->back, r);
@@ -133,32 +133,32 @@ static void keep(struct display *d, const struct row *r)
 
 void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by)
 {
-	const struct sheet *s = &d->sheets[0];
+	const struct grid *s = &d->sheets[0];
 	unsigned rows = by > 0 && top == 0 && !d->is_second ? (unsigned)by : 0;
 
 	for (unsigned i = 0; i < rows && i < bottom && i < s->count; i++)
-		keep(d, sheet_look(s, i));
+		keep(d, grid_look(s, i));
 	display_scroll(d, top, bottom, by);
 }
 
 void display_put_away(struct display *d)
 {
-	struct sheet *s = &d->sheets[0];
-	unsigned used = d->is_second ? 0 : sheet_used(s);
+	struct grid *s = &d->sheets[0];
+	unsigned used = d->is_second ? 0 : grid_used(s);
 
 	if (d->is_second)
 		return;
 	for (unsigned i = 0; i < s->count; i++)
-		count_cells(d, i < used ? 0 : sheet_look(s, i)->used);
+		count_cells(d, i < used ? 0 : grid_look(s, i)->used);
 	for (unsigned i = 0; i < used; i++)
-		keep(d, sheet_look(s, i));
-	sheet_clear(s);
+		keep(d, grid_look(s, i));
+	grid_clear(s);
 }
 
 void display_forget(struct display *d)
 {
 	scrollback_clear(&d->back);
-	told_done(&d->told[0]);
+	report_cursor_done(&d->told[0]);
 	d->told_to = scrollback_end(&d->back);
 	d->is_changed = false;
 }
@@ -169,8 +169,8 @@ void display_choose(struct display *d, bool is_second)
 		return;
 	d->is_second = is_second;
 	d->work += 8u * d->sheets[1].made;
-	sheet_done(&d->sheets[1]);
-	told_done(&d->told[1]);
+	grid_done(&d->sheets[1]);
+	report_cursor_done(&d->told[1]);
 }
 
 /* --- new text -------------------------------------------------------------- */
@@ -180,24 +180,24 @@ static size_t row_text(const struct row *r, unsigned col)
 	return row_bytes(r, r->used) - row_bytes(r, col) + !r->wraps;
 }
 
-static size_t rows_text(const struct sheet *s, struct told_place from)
+static size_t rows_text(const struct grid *s, struct report_cursor_place from)
 {
-	unsigned used = sheet_used(s);
+	unsigned used = grid_used(s);
 	size_t len = 0;
 
 	for (; from.row < used; from.row++, from.col = 0)
-		len += row_text(sheet_look(s, from.row), from.col);
+		len += row_text(grid_look(s, from.row), from.col);
 	return len;
 }
 
 /* Skips rows that lie wholly within the first `excess` bytes. */
-static struct told_place pass_over(const struct sheet *s, struct told_place from,
+static struct report_cursor_place pass_over(const struct grid *s, struct report_cursor_place from,
 				   size_t excess)
 {
-	unsigned used = sheet_used(s);
+	unsigned used = grid_used(s);
 
 	for (; from.row < used; from.row++, from.col = 0) {
-		size_t len = row_text(sheet_look(s, from.row), from.col);
+		size_t len = row_text(grid_look(s, from.row), from.col);
 		if (len > excess)
 			break;
 		excess -= len;
@@ -205,12 +205,12 @@ static struct told_place pass_over(const struct sheet *s, struct told_place from
 	return from;
 }
 
-static void put_rows(struct display_text *t, const struct sheet *s, struct told_place from)
+static void put_rows(struct display_text *t, const struct grid *s, struct report_cursor_place from)
 {
-	unsigned used = sheet_used(s);
+	unsigned used = grid_used(s);
 
 	for (; from.row < used; from.row++, from.col = 0) {
-		const struct row *r = sheet_look(s, from.row);
+		const struct row *r = grid_look(s, from.row);
 		t->len += row_utf8(r, from.col, r->used, t->bytes + t->len);
 		if (!r->wraps)
 			t->bytes[t->len++] = '\n';
@@ -220,7 +220,7 @@ static void put_rows(struct display_text *t, const struct sheet *s, struct told_
 /* Text beyond the limit is not even copied, so a report takes no more memory than its
  * text. */
 static struct display_text text_of(const uint8_t *lines, size_t lines_len,
-				   const struct sheet *s, struct told_place from)
+				   const struct grid *s, struct report_cursor_place from)
 {
 	size_t rows = rows_text(s, from), all = lines_len + rows;
 	size_t excess = all > DISPLAY_TEXT_MAX ? all - DISPLAY_TEXT_MAX : 0;
@@ -250,12 +250,12 @@ static bool is_open(const struct scrollback *b)
 static struct display_text take_first(struct display *d)
 {
 	uint64_t end = scrollback_end(&d->back), place = d->told_to;
-	struct told_place from = { 0 };
+	struct report_cursor_place from = { 0 };
 	bool is_change = d->is_changed;
 	size_t len;
 
 	if (place == end) {
-		from = told_place(&d->told[0], &d->sheets[0]);
+		from = report_cursor_place(&d->told[0], &d->sheets[0]);
 		is_change = from.is_change && from.row == 0 && is_open(&d->back);
 	}
 	if (is_change)
@@ -272,20 +272,20 @@ static struct display_text take_first(struct display *d)
  * clipping the text. */
 static void count_report(struct display *d, const struct display_text *t)
 {
-	const struct sheet *s = sheet_of(d);
+	const struct grid *s = sheet_of(d);
 
 	for (unsigned i = 0; i < s->count; i++)
-		count_cells(d, 8u * sheet_look(s, i)->used);
+		count_cells(d, 8u * grid_look(s, i)->used);
 	d->work += t->len;
 }
 
 struct display_text display_take(struct display *d)
 {
 	struct display_text t = d->is_second
-		? text_of(NULL, 0, &d->sheets[1], told_place(&d->told[1], &d->sheets[1]))
+		? text_of(NULL, 0, &d->sheets[1], report_cursor_place(&d->told[1], &d->sheets[1]))
 		: take_first(d);
 
-	told_note(&d->told[d->is_second], sheet_of(d));
+	report_cursor_note(&d->told[d->is_second], sheet_of(d));
 	count_report(d, &t);
 	return t;
 }

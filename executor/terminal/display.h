@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "executor/terminal/grid.h"
+#include "executor/terminal/report_cursor.h"
 #include "executor/terminal/scrollback.h"
-#include "executor/terminal/sheet.h"
-#include "executor/terminal/told.h"
 
 /* 1000 columns by 1000 rows of characters that are not ASCII. */
 #define DISPLAY_CELLS (8u << 20)
@@ -32,8 +32,8 @@ struct display {
 	unsigned rows, cols;
 	size_t budget; /* bytes that rows may still take */
 	uint64_t work; /* units so far, since the display was made */
-	struct sheet sheets[2]; /* owned */
-	struct told told[2];	/* owned; of each sheet */
+	struct grid sheets[2]; /* owned */
+	struct report_cursor told[2];	/* owned; of each sheet */
 	bool is_second;
 	struct scrollback back;
 	uint64_t told_to; /* the place in `back` up to which all was reported */
@@ -67,7 +67,7 @@ void display_set_wrap(struct display *d, unsigned row, bool wraps);
 /* Erases the cells of these rows from `col` to before `end`. */
 void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
 		   unsigned end);
-/* As row_shift() and sheet_scroll(). */
+/* As row_shift() and grid_scroll(). */
 void display_shift(struct display *d, unsigned row, unsigned col, int by);
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by);
 /* The same; rows that leave the first sheet at its top are kept in `back`. */

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "executor/terminal/emulator.h"
-#include "executor/terminal/excerpt.h"
 #include "executor/terminal/screen_control.h"
 #include "executor/terminal/screen_draw.h"
+#include "executor/terminal/truncate_text.h"
 
 #define ESC 0x1b
 /* The work of reading any byte, or run of bytes. */
@@ -251,12 +251,12 @@ struct screen_text screen_take(struct screen *s, unsigned wishes)
 	struct display_text d = display_take(&s->display);
 	t.cut = d.lost;
 	t.cut += shorten(d.bytes, &d.len);
-	t.len = excerpt_strip(d.bytes, d.len);
+	t.len = truncate_text_strip(d.bytes, d.len);
 	if (t.cut > 0)
-		t.lines = excerpt_lines(d.bytes, t.len);
-	d.bytes = mem_resize(d.bytes, t.len + EXCERPT_ROOM, 1);
+		t.lines = truncate_text_lines(d.bytes, t.len);
+	d.bytes = mem_resize(d.bytes, t.len + TRUNCATE_TEXT_ROOM, 1);
 	if (!(wishes & SCREEN_WHOLE))
-		t.cut += excerpt_clip(d.bytes, &t.len);
+		t.cut += truncate_text_clip(d.bytes, &t.len);
 	if (t.len > 0)
 		t.bytes = d.bytes;
 	else

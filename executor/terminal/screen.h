@@ -67,10 +67,10 @@ size_t screen_feed_some(struct screen *s, const void *data, size_t len, uint64_t
 
 enum screen_wish {
 	SCREEN_ENDED = 1, /* nothing follows: an incomplete character becomes U+FFFD */
-	SCREEN_WHOLE = 2, /* not clipped to EXCERPT_CHARS */
+	SCREEN_WHOLE = 2, /* not clipped to TRUNCATE_TEXT_CHARS */
 };
 
-/* The new text since the last call, stripped and clipped (excerpt.h). */
+/* The new text since the last call, stripped and clipped (truncate_text.h). */
 struct screen_text screen_take(struct screen *s, unsigned wishes);
 
 /* The terminal's answers to the program: the caller types and consumes them, or only

@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 
 /* Starts `hutch image pull`.  Its stdout goes to stderr: a pull's result is not
  * the caller's. */
@@ -49,10 +49,10 @@ int base_image_find(const struct store *s, const struct reference *r, bool alway
 {
 	char name[REFERENCE_MAX];
 
-	if (!always && names_get(s, r, ret, e) == 0)
+	if (!always && refs_get(s, r, ret, e) == 0)
 		return 0;
 	if (!always && e->kind != ERR_NOT_FOUND)
 		return -1;
 	reference_print(r, name);
-	return pull(name, e) < 0 ? -1 : names_get(s, r, ret, e);
+	return pull(name, e) < 0 ? -1 : refs_get(s, r, ret, e);
 }

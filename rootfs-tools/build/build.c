@@ -10,11 +10,11 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "rootfs-tools/build/builder.h"
 #include "rootfs-tools/index/images.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 
 #define IGNORE_MAX (1u << 20)
 
@@ -35,7 +35,7 @@ static int read_time(struct builder *b, int64_t now, struct err *e)
 	b->newest = INT64_MAX;
 	if (!epoch || !*epoch)
 		return 0;
-	if (quantity_parse_number(epoch, &seconds, e) < 0 || seconds > INT64_MAX / 2)
+	if (units_parse_number(epoch, &seconds, e) < 0 || seconds > INT64_MAX / 2)
 		return err_set(e, ERR_USAGE,
 			       "SOURCE_DATE_EPOCH=%.60s is no time in seconds", epoch);
 	b->now = b->newest = (int64_t)seconds;
@@ -148,7 +148,7 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 		return -1;
 	for (size_t i = 0; i < b->order->tags.count; i++)
 		if (reference_parse(b->order->tags.items[i], &r, e) < 0 ||
-		    names_put(&b->store, &r, ret, e) < 0)
+		    refs_put(&b->store, &r, ret, e) < 0)
 			return -1;
 	return 0;
 }

@@ -11,8 +11,8 @@
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 
 void cache_add(struct hash *key, const char *text)
 {
@@ -69,7 +69,7 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 	(void)e;
 	cache_name("cache", key, &name);
 	if (m->b->order->ignores_cache ||
-	    names_get(&m->b->store, &name, &image, &none) < 0)
+	    refs_get(&m->b->store, &name, &image, &none) < 0)
 		return 0;
 	/* A broken image is built again. */
 	if (image_config_read(&m->b->store, &image, &found, &none) < 0)

@@ -188,7 +188,7 @@ static void prepare(struct copy *c, const struct making *m)
 static int make_key(const struct copy *c, const struct making *m, const char *what,
 		    struct digest *ret, struct err *e)
 {
-	const struct placing *p = &c->copying.placing;
+	const struct copy_layer *p = &c->copying.placing;
 	struct hash *key = cache_key(m, what);
 	AUTO_FREE char *mode = text_format("%d %o", p->has_mode, p->mode);
 

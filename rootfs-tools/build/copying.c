@@ -235,7 +235,7 @@ int copying_end(struct blob *to, struct err *e)
 static int pipe_part(struct part *p, struct blob *to, struct outcome *told, struct err *e)
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
-	struct placing_order order = { .p = &p->c->placing, .layers = p->layers };
+	struct copy_layer_order order = { .p = &p->c->placing, .layers = p->layers };
 	struct party writer, placer;
 	int rc = -1;
 
@@ -245,7 +245,7 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 		p->out = tar.to;
 		order.in = tar.from;
 		order.out = layer.to;
-		const struct work place = { .do_it = placing_work,
+		const struct work place = { .do_it = copy_layer_work,
 					    .arg = &order,
 					    .fds = { p->layers, order.in, order.out },
 					    .fd_count = 3 };

@@ -9,7 +9,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "rootfs-tools/build/placing.h"
+#include "rootfs-tools/build/copy_layer.h"
 
 struct blob;
 struct err;
@@ -22,7 +22,7 @@ struct store;
 
 struct copying {
 	const struct store *s;
-	struct placing placing;
+	struct copy_layer placing;
 	int context;		     /* borrowed: a folder */
 	const struct ignore *ignore; /* of the context */
 	const struct list *from; /* the layers of another stage, instead of the context */

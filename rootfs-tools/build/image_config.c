@@ -13,7 +13,7 @@
 #include "rootfs-tools/index/document.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "store/digest.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
 
 #define PRINTED_MAX (64u << 20)
 
@@ -169,9 +169,9 @@ static struct list taken_list(struct list *from)
 /* Reads the members that a launch needs, in the same way as for a launch. */
 static int read_recipe(const struct json_at *root, struct image_config *to, struct err *e)
 {
-	struct recipe r;
+	struct launch_config r;
 
-	recipe_init(&r);
+	launch_config_init(&r);
 	int rc = config_read(root, &r, &to->diff_ids, e);
 	to->user = taken_text(&r.user);
 	to->workdir = taken_text(&r.workdir);
@@ -179,7 +179,7 @@ static int read_recipe(const struct json_at *root, struct image_config *to, stru
 	to->env = taken_list(&r.env);
 	to->entrypoint = taken_list(&r.entrypoint);
 	to->cmd = taken_list(&r.cmd);
-	recipe_done(&r);
+	launch_config_done(&r);
 	return rc;
 }
 
@@ -307,7 +307,7 @@ static void put_quoted(struct buffer *b, const char *text)
 	put(b, quoted);
 }
 
-static void put_key(struct buffer *b, const char *key)
+static void json_write_key(struct buffer *b, const char *key)
 {
 	const uint8_t *text = buffer_data(b);
 
@@ -317,11 +317,11 @@ static void put_key(struct buffer *b, const char *key)
 	put(b, ":");
 }
 
-static void put_text(struct buffer *b, const char *key, const char *text)
+static void json_write_text(struct buffer *b, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	put_key(b, key);
+	json_write_key(b, key);
 	put_quoted(b, text);
 }
 
@@ -329,7 +329,7 @@ static void put_list(struct buffer *b, const char *key, const struct list *l)
 {
 	if (l->count == 0)
 		return;
-	put_key(b, key);
+	json_write_key(b, key);
 	for (size_t i = 0; i < l->count; i++) {
 		put(b, i ? "," : "[");
 		put_quoted(b, l->items[i]);
@@ -343,10 +343,10 @@ static void put_object(struct buffer *b, const char *key, const struct list *l,
 {
 	if (l->count == 0)
 		return;
-	put_key(b, key);
+	json_write_key(b, key);
 	put(b, "{");
 	for (size_t i = 0; i < l->count; i += has_values ? 2 : 1) {
-		put_key(b, l->items[i]);
+		json_write_key(b, l->items[i]);
 		if (has_values)
 			put_quoted(b, l->items[i + 1]);
 		else
@@ -357,7 +357,7 @@ static void put_object(struct buffer *b, const char *key, const struct list *l,
 
 static void put_history(struct buffer *b, const struct list *l)
 {
-	put_key(b, "history");
+	json_write_key(b, "history");
 	put(b, "[");
 	for (size_t i = 0; i < l->count; i++) {
 		put(b, i ? "," : "");
@@ -368,17 +368,17 @@ static void put_history(struct buffer *b, const struct list *l)
 
 static void put_config(struct buffer *b, const struct image_config *c)
 {
-	put_key(b, "config");
+	json_write_key(b, "config");
 	put(b, "{");
-	put_text(b, "User", c->user);
+	json_write_text(b, "User", c->user);
 	put_object(b, "ExposedPorts", &c->ports, false);
 	put_list(b, "Env", &c->env);
 	put_list(b, "Entrypoint", &c->entrypoint);
 	put_list(b, "Cmd", &c->cmd);
 	put_object(b, "Volumes", &c->volumes, false);
-	put_text(b, "WorkingDir", c->workdir);
+	json_write_text(b, "WorkingDir", c->workdir);
 	put_object(b, "Labels", &c->labels, true);
-	put_text(b, "StopSignal", c->stop_signal);
+	json_write_text(b, "StopSignal", c->stop_signal);
 	put_list(b, "Shell", &c->shell);
 	put(b, "}");
 }
@@ -400,10 +400,10 @@ char *image_config_print(const struct image_config *c)
 	platform_here(&here);
 	buffer_init(&b, PRINTED_MAX);
 	put(&b, "{");
-	put_text(&b, "created", created_of(c));
-	put_text(&b, "architecture", here.architecture);
-	put_text(&b, "os", here.os);
-	put_text(&b, "variant", *here.variant ? here.variant : NULL);
+	json_write_text(&b, "created", created_of(c));
+	json_write_text(&b, "architecture", here.architecture);
+	json_write_text(&b, "os", here.os);
+	json_write_text(&b, "variant", *here.variant ? here.variant : NULL);
 	put_config(&b, c);
 	put_history(&b, &c->history);
 	put(&b, "}");
@@ -419,8 +419,8 @@ char *image_config_state(const struct image_config *c)
 	put_list(&b, "layers", &c->diff_ids);
 	put_list(&b, "env", &c->env);
 	put_list(&b, "shell", &c->shell);
-	put_text(&b, "user", c->user);
-	put_text(&b, "workdir", c->workdir);
+	json_write_text(&b, "user", c->user);
+	json_write_text(&b, "workdir", c->workdir);
 	put(&b, "}");
 	return taken(&b);
 }

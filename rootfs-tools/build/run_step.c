@@ -23,14 +23,14 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "sandbox/kernel/party.h"
 #include "sandbox/launch/result.h"
-#include "store/names.h"
 #include "store/reference.h"
-#include "store/tree.h"
+#include "store/refs.h"
+#include "store/rm_tree.h"
 
 #define TAIL_MAX (64u << 10) /* how much output is shown when a quiet build fails */
 
 /* The folder of one RUN, below the store's tmp; it is removed afterwards. */
-struct site {
+struct unpack_dirs {
 	int folder; /* owned; holds the folder's lock */
 	char *name; /* owned */
 	char *path; /* owned: the path for --upper */
@@ -40,7 +40,7 @@ struct run {
 	struct making *m;
 	struct list command; /* run in the sandbox */
 	struct list words;   /* the whole command line, hutch run ... */
-	struct site site;
+	struct unpack_dirs site;
 	struct digest key;
 	const char *text;
 };
@@ -339,13 +339,13 @@ static int site_make(struct run *r, struct err *e)
 	return 0;
 }
 
-static void site_done(struct run *r)
+static void unpack_dirs_done(struct run *r)
 {
 	struct err none;
 	AUTO_CLOSE int tmp = store_folder(&r->m->b->store, STORE_TMP, &none);
 
 	if (r->site.name && tmp >= 0)
-		tree_remove(tmp, r->site.name);
+		rm_tree_remove(tmp, r->site.name);
 	own_close(&r->site.folder);
 	free(r->site.name);
 	free(r->site.path);
@@ -364,9 +364,9 @@ static int run_anew(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = keep_changes(r, e);
 	cache_name("step", &r->key, &name);
-	(void)names_remove(&r->m->b->store, &name, &none); /* fails if the image was
+	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was
 							    * never made */
-	site_done(r);
+	unpack_dirs_done(r);
 	return rc;
 }
 

@@ -5,7 +5,7 @@
  *	x/folder	"./", which says that the destination is a folder, and "a", "a/b"
  *
  * Names are sorted, so that equal trees give equal bytes.  Owners have no meaning yet
- * (rootfs-tools/build/placing.h).  Named links are followed within the tree; links in a folder
+ * (rootfs-tools/build/copy_layer.h).  Named links are followed within the tree; links in a folder
  * are written as links.  Devices, FIFOs and sockets are left out and counted. */
 #pragma once
 #include <stdbool.h>

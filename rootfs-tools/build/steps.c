@@ -5,12 +5,12 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/term_escape.h"
 #include "base/variables.h"
-#include "base/visible.h"
 #include "rootfs-tools/build/base_image.h"
 #include "rootfs-tools/build/builder.h"
-#include "store/names.h"
 #include "store/reference.h"
+#include "store/refs.h"
 
 typedef int (*step)(struct making *m, const struct instruction *i, struct err *e);
 
@@ -18,7 +18,7 @@ void steps_show(const struct making *m, const char *text, bool is_cached)
 {
 	const struct stage *s = m->stage;
 	size_t number = (size_t)(s - m->b->stages);
-	AUTO_FREE char *line = visible_line(text);
+	AUTO_FREE char *line = term_escape_line(text);
 	AUTO_FREE char *name = s->name ? text_format("%s ", s->name) :
 			       number  ? text_format("stage-%zu ", number) :
 					 text_copy("");

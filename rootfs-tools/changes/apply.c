@@ -14,11 +14,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "rootfs-tools/changes/delta.h"
-#include "rootfs-tools/changes/obstacle.h"
 #include "rootfs-tools/changes/repository.h"
+#include "rootfs-tools/changes/rmdir_check.h"
+#include "rootfs-tools/changes/upper_scan.h"
 #include "store/folders.h"
-#include "store/tree.h"
+#include "store/rm_tree.h"
 
 #define RECORD_MAX (64u << 20)
 #define PIECE	   (64u << 10)
@@ -145,7 +145,7 @@ static const char *why_not_removed(void *who, const char *below, const struct st
 		r->apply->changed++;
 		return CHANGED;
 	}
-	if (guarded_has(&r->apply->guarded, r->path, below)) {
+	if (apply_protect_has(&r->apply->guarded, r->path, below)) {
 		r->apply->protected++;
 		return PROTECTED;
 	}
@@ -158,7 +158,7 @@ static int check_folder(struct apply *a, const struct meeting *m)
 
 	if (inodes_has(&a->own, &m->host))
 		return refuse(a, m->path, "is hutch's own");
-	AUTO_FREE char *found = obstacle_find(m->at, m->name, why_not_removed, &removal);
+	AUTO_FREE char *found = rmdir_check_find(m->at, m->name, why_not_removed, &removal);
 	return found ? refuse(a, m->path, found) : 0;
 }
 
@@ -177,13 +177,13 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 /* Why rename(2) will not move the existing file or folder aside, or NULL. */
 static const char *why_fixed(const struct meeting *m, bool is_mode)
 {
-	const char *why = obstacle_fixed(m->at, "");
+	const char *why = rmdir_check_fixed(m->at, "");
 	struct stat at;
 
 	if (!why && m->exists)
-		why = obstacle_fixed(m->at, m->name);
+		why = rmdir_check_fixed(m->at, m->name);
 	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid() && fstat(m->at, &at) == 0)
-		why = obstacle_sticky(&at);
+		why = rmdir_check_sticky(&at);
 	return why;
 }
 
@@ -192,7 +192,7 @@ static const char *why_fixed(const struct meeting *m, bool is_mode)
 static int check_rights(struct apply *a, const struct meeting *m)
 {
 	const bool is_mode = m->exists && S_ISDIR(m->host.st_mode) && m->item &&
-			     m->item->kind == TELL_FOLDER;
+			     m->item->kind == CHANGES_STREAM_FOLDER;
 	const bool is_open = !does_nothing(a) || is_to_be_opened(a, m);
 
 	if (is_mode && geteuid() != 0 && m->host.st_uid != geteuid())
@@ -211,7 +211,7 @@ static int check_place(struct apply *a, const struct meeting *m)
 {
 	struct stat at;
 
-	if (m->item && m->item->kind == TELL_FIFO)
+	if (m->item && m->item->kind == CHANGES_STREAM_FIFO)
 		return refuse(a, m->path, "is a FIFO, and these are not applied");
 	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
 		return refuse(a, m->path, "has a name of hutch's own");
@@ -232,7 +232,7 @@ static int check_unchanged(struct apply *a, const struct meeting *m)
 		return 0;
 	/* A folder's times change with its entries, so they say nothing about
 	 * the folder itself. */
-	if (is_folder && m->item && m->item->kind == TELL_FOLDER)
+	if (is_folder && m->item && m->item->kind == CHANGES_STREAM_FOLDER)
 		return 0;
 	if (is_changed(a, &m->host)) {
 		a->changed++;
@@ -246,7 +246,7 @@ static int check_unchanged(struct apply *a, const struct meeting *m)
 static void remove_temporary(struct apply *a, int at)
 {
 	if (unlinkat(at, a->temporary, 0) < 0 && errno != ENOENT)
-		tree_remove(at, a->temporary);
+		rm_tree_remove(at, a->temporary);
 }
 
 static bool is_the_one(int at, const char *name, const struct stat *was)
@@ -322,7 +322,7 @@ static void set_up(int fd, const struct meeting *m)
 				    * the time is a courtesy */
 }
 
-static int refuse_content(struct apply *a, const struct tell *t, const struct meeting *m,
+static int refuse_content(struct apply *a, const struct changes_stream *t, const struct meeting *m,
 			  const struct err *why, struct err *e)
 {
 	if (!t->is_broken)
@@ -338,7 +338,7 @@ static bool is_zero(const uint8_t *data, size_t len)
 
 /* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
  * disk of the host. */
-static int copy_content(struct apply *a, struct tell *t, const struct meeting *m, int fd,
+static int copy_content(struct apply *a, struct changes_stream *t, const struct meeting *m, int fd,
 			struct err *e)
 {
 	const uint8_t *data;
@@ -346,7 +346,7 @@ static int copy_content(struct apply *a, struct tell *t, const struct meeting *m
 	ssize_t len;
 	off_t size = 0;
 
-	while ((len = tell_read(t, &data, &why)) > 0) {
+	while ((len = changes_stream_read(t, &data, &why)) > 0) {
 		size += len;
 		if (is_zero(data, (size_t)len) ? lseek(fd, len, SEEK_CUR) < 0
 					       : io_write_all(fd, data, (size_t)len) < 0)
@@ -358,7 +358,7 @@ static int copy_content(struct apply *a, struct tell *t, const struct meeting *m
 }
 
 /* 1: refused.  With `t` NULL the content is what hold() has read. */
-static int write_file(struct apply *a, struct tell *t, const struct meeting *m,
+static int write_file(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		      struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -383,7 +383,7 @@ static int write_file(struct apply *a, struct tell *t, const struct meeting *m,
 
 /* hold() keeps at most PIECE bytes.  Content that is longer than its announced
  * size is refused at its end, so cutting it is safe. */
-static int hold(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+static int hold(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
 	const uint8_t *data;
 	struct err why;
@@ -392,7 +392,7 @@ static int hold(struct apply *a, struct tell *t, const struct meeting *m, struct
 	if (!a->held)
 		a->held = mem_new(2 * PIECE);
 	a->held_len = 0;
-	while ((len = tell_read(t, &data, &why)) > 0) {
+	while ((len = changes_stream_read(t, &data, &why)) > 0) {
 		size_t room = PIECE - a->held_len;
 		size_t some = (size_t)len < room ? (size_t)len : room;
 		memcpy(a->held + a->held_len, data, some);
@@ -415,7 +415,7 @@ static bool is_held(const struct apply *a, const struct meeting *m)
  * removing files costs more each time on some file systems (ext4), which do not
  * reuse an inode for a while and search through all such inodes for the next
  * one. */
-static int apply_small(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_small(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		       struct err *e)
 {
 	int result = hold(a, t, m, e);
@@ -445,7 +445,7 @@ static bool is_same_file(int at, const char *one, const char *two)
 }
 
 /* A large file is written under its temporary name first and then compared. */
-static int apply_large(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_large(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		       struct err *e)
 {
 	int result = write_file(a, t, m, e);
@@ -459,7 +459,7 @@ static int apply_large(struct apply *a, struct tell *t, const struct meeting *m,
 	return result;
 }
 
-static int apply_file(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_file(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		      struct err *e)
 {
 	if (m->may_be_same && m->item->size <= PIECE)
@@ -470,7 +470,7 @@ static int apply_file(struct apply *a, struct tell *t, const struct meeting *m,
 	return result == 0 ? put_in_place(a, m) : result;
 }
 
-static int apply_link(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_link(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		      struct err *e)
 {
 	(void)t;
@@ -491,14 +491,14 @@ static mode_t mode_now(struct apply *a, const struct meeting *m)
 
 static int set_mode(struct apply *a, const struct meeting *m, const char *name)
 {
-	AUTO_CLOSE int fd = tree_open(m->at, name);
+	AUTO_CLOSE int fd = rm_tree_open(m->at, name);
 
 	if (fd >= 0 && fchmod(fd, mode_now(a, m)) == 0)
 		return 0;
 	return refuse_errno(a, m->path, "change its mode");
 }
 
-static int apply_folder(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_folder(struct apply *a, struct changes_stream *t, const struct meeting *m,
 			struct err *e)
 {
 	(void)t;
@@ -526,7 +526,7 @@ static int put_back(struct apply *a, const struct meeting *m)
 
 /* Moves the file or folder aside, compares it once more with the one that was
  * judged, and removes it. */
-static int apply_removal(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_removal(struct apply *a, struct changes_stream *t, const struct meeting *m,
 			 struct err *e)
 {
 	(void)t;
@@ -541,20 +541,20 @@ static int apply_removal(struct apply *a, struct tell *t, const struct meeting *
 	return put_back(a, m);
 }
 
-typedef int apply_kind(struct apply *, struct tell *, const struct meeting *, struct err *);
+typedef int apply_kind(struct apply *, struct changes_stream *, const struct meeting *, struct err *);
 
 static apply_kind *const kinds[] = {
-	[TELL_FOLDER] = apply_folder, [TELL_FILE] = apply_file, [TELL_LINK] = apply_link,
-	[TELL_GONE] = apply_removal,
+	[CHANGES_STREAM_FOLDER] = apply_folder, [CHANGES_STREAM_FILE] = apply_file, [CHANGES_STREAM_LINK] = apply_link,
+	[CHANGES_STREAM_GONE] = apply_removal,
 };
 
 /* A protected file that was written inside with the same content is no change. 
  * 1: refused, or no change. */
-static int check_guarded(struct apply *a, struct tell *t, const struct meeting *m,
+static int check_guarded(struct apply *a, struct changes_stream *t, const struct meeting *m,
 			 struct err *e)
 {
-	AUTO_FREE char *why = guarded_why(&a->guarded, m);
-	int is_same = why && m->may_be_same ? ground_is_same(t, m, e) : 0;
+	AUTO_FREE char *why = apply_protect_why(&a->guarded, m);
+	int is_same = why && m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
 
 	if (!why || is_same != 0)
 		return is_same;
@@ -577,22 +577,22 @@ static int refuse_with_repository(struct apply *a, struct repository *r)
 }
 
 /* Refuses a change because another change was refused or failed. */
-static int check_others(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+static int check_others(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
 	struct repository *r = repository_find(a->repositories, m->path);
 
 	if (a->is_judging || (!a->is_stopped && !r) || (m->is_on_way && m->exists))
 		return 0;
-	int is_same = m->may_be_same ? ground_is_same(t, m, e) : 0;
+	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
 	if (is_same != 0)
 		return is_same;
 	return a->is_stopped ? refuse(a, m->path, NOT_TRIED) : refuse_with_repository(a, r);
 }
 
-static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
+static int apply_one(struct apply *a, struct changes_stream *t, const struct meeting *m,
 		     struct err *e)
 {
-	const enum tell_kind kind = m->item ? m->item->kind : TELL_GONE;
+	const enum changes_stream_kind kind = m->item ? m->item->kind : CHANGES_STREAM_GONE;
 	int result = check_others(a, t, m, e);
 
 	if (result == 0)
@@ -600,7 +600,7 @@ static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 	if (result == 0)
 		result = check_place(a, m);
 	if (result == 0 && m->may_be_same && does_nothing(a))
-		result = ground_is_same(t, m, e);
+		result = changes_walk_is_same(t, m, e);
 	if (result == 0 && !(m->may_be_same && !does_nothing(a)))
 		result = check_unchanged(a, m);
 	if (result != 0 || does_nothing(a))
@@ -611,15 +611,15 @@ static int apply_one(struct apply *a, struct tell *t, const struct meeting *m,
 /* Changes below a refused folder are not reported. */
 static void remember_refused(struct apply *a, const struct meeting *m)
 {
-	if (!m->item || m->item->kind != TELL_FOLDER)
+	if (!m->item || m->item->kind != CHANGES_STREAM_FOLDER)
 		return;
 	list_done(&a->shut);
 	list_add(&a->shut, m->path);
 }
 
-static int on_new_below(struct apply *a, struct tell *t, const struct meeting *m, struct err *e)
+static int on_new_below(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
-	if (a->shut.count && ground_is_wanted(&a->shut, m->path))
+	if (a->shut.count && changes_walk_is_wanted(&a->shut, m->path))
 		return 0;
 	int result = check_others(a, t, m, e);
 	if (result == 0)
@@ -636,7 +636,7 @@ static int on_new_below(struct apply *a, struct tell *t, const struct meeting *m
 	return 0;
 }
 
-static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct err *e)
+static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
 	struct apply *a = who;
 
@@ -649,7 +649,7 @@ static int on_meeting(void *who, struct tell *t, const struct meeting *m, struct
 	if (result != 0)
 		return result < 0 ? -1 : 0;
 	a->done++;
-	if (!does_nothing(a) && m->item && m->item->kind != TELL_GONE)
+	if (!does_nothing(a) && m->item && m->item->kind != CHANGES_STREAM_GONE)
 		write_down(a, m);
 	if (!m->is_on_way && a->on_done)
 		a->on_done(a->who, m);
@@ -680,7 +680,7 @@ int apply_begin(struct apply *a, struct err *e)
 {
 	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
 	find_own(a);
-	if (guarded_begin(&a->guarded, a->protects, a->dir, e) < 0)
+	if (apply_protect_begin(&a->guarded, a->protects, a->dir, e) < 0)
 		return -1;
 	return read_record(a, e);
 }
@@ -689,7 +689,7 @@ void apply_done(struct apply *a)
 {
 	inodes_done(&a->applied);
 	inodes_done(&a->own);
-	guarded_done(&a->guarded);
+	apply_protect_done(&a->guarded);
 	list_done(&a->closed);
 	list_done(&a->shut);
 	list_done(&a->opened);
@@ -708,7 +708,7 @@ static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct apply *a = who;
 
-	if (!delta_is_no_file(why)) {
+	if (!upper_scan_is_no_file(why)) {
 		(void)refuse(a, path, why);
 		return;
 	}
@@ -717,27 +717,27 @@ static void on_left_out(void *who, const char *path, const char *why)
 		a->on_left_out(a->who, path, why);
 }
 
-int apply_all(struct apply *a, struct tell *t, struct err *e)
+int apply_all(struct apply *a, struct changes_stream *t, struct err *e)
 {
-	const struct ground g = { .dir = a->dir, .wanted = a->wanted, .who = a,
+	const struct changes_walk g = { .dir = a->dir, .wanted = a->wanted, .who = a,
 				  .on_meeting = on_meeting, .on_folder = sweep_folder,
 				  .on_left_out = on_left_out };
-	int result = ground_walk(&g, t, e);
+	int result = changes_walk_walk(&g, t, e);
 
 	close_folders(a);
 	return result;
 }
 
-static int pass_over(void *who, struct tell *t, const struct meeting *m, struct err *e)
+static int pass_over(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
 {
 	(void)who, (void)t, (void)m, (void)e;
 	return 0;
 }
 
-int apply_sweep(struct apply *a, struct tell *t, struct err *e)
+int apply_sweep(struct apply *a, struct changes_stream *t, struct err *e)
 {
-	const struct ground g = { .dir = a->dir, .who = a, .on_meeting = pass_over,
+	const struct changes_walk g = { .dir = a->dir, .who = a, .on_meeting = pass_over,
 				  .on_folder = sweep_folder };
 
-	return ground_walk(&g, t, e);
+	return changes_walk_walk(&g, t, e);
 }

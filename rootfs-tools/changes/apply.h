@@ -14,7 +14,7 @@
  * everything in it is checked in the same way.  A file that changes just when
  * it is exchanged is detected afterwards, and put back.
  *
- * A protected path (rootfs-tools/changes/guarded.h) is not touched either, even if
+ * A protected path (rootfs-tools/changes/apply_protect.h) is not touched either, even if
  * `is_forced`.
  *
  * A caller that wants all or nothing walks the changes twice: first to judge,
@@ -29,8 +29,8 @@
 #include <stdint.h>
 
 #include "archive/inodes.h"
-#include "rootfs-tools/changes/ground.h"
-#include "rootfs-tools/changes/guarded.h"
+#include "rootfs-tools/changes/apply_protect.h"
+#include "rootfs-tools/changes/changes_walk.h"
 
 struct err;
 struct repositories;
@@ -39,7 +39,7 @@ struct repositories;
 
 struct apply {
 	int dir;		   /* borrowed: the host's folder */
-	const struct list *wanted; /* as ground.h has it */
+	const struct list *wanted; /* as changes_walk.h has it */
 	const char *id;		   /* names the sandbox's changes, and the temporary
 				    * files */
 	int64_t started_ns;
@@ -65,7 +65,7 @@ struct apply {
 				      * still force or permit */
 	/* Private. */
 	struct inodes applied, own;
-	struct guarded guarded;
+	struct apply_protect guarded;
 	struct list closed; /* folders that get a mode without owner access in the end */
 	struct list shut;   /* the folder that was refused last, or none */
 	struct list opened; /* folders, each in the one before, whose mode changes */
@@ -80,7 +80,7 @@ int apply_begin(struct apply *a, struct err *e);
 void apply_done(struct apply *a);
 
 /* -1: the walk ended early with an error.  Refusals alone are no error. */
-int apply_all(struct apply *a, struct tell *t, struct err *e);
+int apply_all(struct apply *a, struct changes_stream *t, struct err *e);
 
 /* Removes only the temporary files that a killed apply has left. */
-int apply_sweep(struct apply *a, struct tell *t, struct err *e);
+int apply_sweep(struct apply *a, struct changes_stream *t, struct err *e);

@@ -16,8 +16,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/changes/delta.h"
 #include "rootfs-tools/changes/reader.h"
+#include "rootfs-tools/changes/upper_scan.h"
 #include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 
@@ -37,7 +37,7 @@
 
 struct writing {
 	struct pack pack;
-	struct delta delta;
+	struct upper_scan delta;
 	struct outcome *outcome;
 	uint64_t there, holes; /* bytes of files so far */
 	bool has_ranges;       /* the kernel's uid and gid are the files' owners */
@@ -149,7 +149,7 @@ static void read_owner(const struct writing *w, int fd, struct stat *st)
 
 /* --- entries ------------------------------------------------------------------ */
 
-static struct pack_item item_of(const struct delta_item *d, const struct attributes *a)
+static struct pack_item item_of(const struct upper_scan_item *d, const struct attributes *a)
 {
 	return (struct pack_item){ .at = d->at, .name = d->name, .as = d->path,
 				   .xattrs = a ? a->items : NULL,
@@ -167,7 +167,7 @@ static void put_mark(struct writing *w, const char *path)
 	pack_header(&w->pack, TAR_FILE, &i, &st, NULL);
 }
 
-static int put_gone(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_gone(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%.*s" WHITEOUT "%s",
 					   (int)(strlen(d->path) - strlen(d->name)), d->path,
@@ -178,14 +178,14 @@ static int put_gone(struct writing *w, const struct delta_item *d, struct err *e
 	return 0;
 }
 
-static int put_folder(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_folder(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	struct attributes a;
 	struct stat st = d->st;
 
 	(void)e;
 	if (read_attributes(d->fd, &a) < 0)
-		delta_leave_out(&w->delta, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->delta, d->path, "some of its attributes are too many");
 	read_owner(w, d->fd, &st);
 	const struct pack_item i = item_of(d, &a);
 	pack_header(&w->pack, TAR_FOLDER, &i, &st, NULL);
@@ -197,7 +197,7 @@ static int put_folder(struct writing *w, const struct delta_item *d, struct err 
 	return 0;
 }
 
-static int put_end(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_end(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	(void)w;
 	(void)d;
@@ -205,13 +205,13 @@ static int put_end(struct writing *w, const struct delta_item *d, struct err *e)
 	return 0;
 }
 
-static int put_open_file(struct writing *w, const struct delta_item *d, int fd,
+static int put_open_file(struct writing *w, const struct upper_scan_item *d, int fd,
 			 struct stat *st, struct err *e)
 {
 	struct attributes a;
 
 	if (read_attributes(fd, &a) < 0)
-		delta_leave_out(&w->delta, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->delta, d->path, "some of its attributes are too many");
 	read_owner(w, a.has_any ? fd : -1, st);
 	const struct pack_item i = item_of(d, &a);
 	int result = pack_content(&w->pack, fd, &i, st, e);
@@ -231,7 +231,7 @@ static bool has_too_many_holes(struct writing *w, const struct stat *st)
 	return false;
 }
 
-static int put_file(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_file(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	const struct pack_item i = item_of(d, NULL);
@@ -258,7 +258,7 @@ static int put_file(struct writing *w, const struct delta_item *d, struct err *e
 	return 0;
 }
 
-static int put_link(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_link(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	const struct pack_item i = item_of(d, NULL);
 	struct stat st = d->st;
@@ -273,7 +273,7 @@ static int put_link(struct writing *w, const struct delta_item *d, struct err *e
 	return 0;
 }
 
-static int put_fifo(struct writing *w, const struct delta_item *d, struct err *e)
+static int put_fifo(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	const struct pack_item i = item_of(d, NULL);
 	struct stat st = d->st;
@@ -284,18 +284,18 @@ static int put_fifo(struct writing *w, const struct delta_item *d, struct err *e
 	return 0;
 }
 
-static int (*const ways[])(struct writing *, const struct delta_item *, struct err *) = {
-	[DELTA_FOLDER] = put_folder, [DELTA_FOLDER_END] = put_end, [DELTA_FILE] = put_file,
-	[DELTA_LINK] = put_link,     [DELTA_FIFO] = put_fifo,	   [DELTA_GONE] = put_gone,
+static int (*const ways[])(struct writing *, const struct upper_scan_item *, struct err *) = {
+	[UPPER_SCAN_FOLDER] = put_folder, [UPPER_SCAN_FOLDER_END] = put_end, [UPPER_SCAN_FILE] = put_file,
+	[UPPER_SCAN_LINK] = put_link,     [UPPER_SCAN_FIFO] = put_fifo,	   [UPPER_SCAN_GONE] = put_gone,
 };
-_Static_assert(ARRAY_LEN(ways) == DELTA_KIND_COUNT, "a kind has no entry");
+_Static_assert(ARRAY_LEN(ways) == UPPER_SCAN_KIND_COUNT, "a kind has no entry");
 
 static int put_all(struct writing *w, struct err *e)
 {
-	struct delta_item item;
+	struct upper_scan_item item;
 	int more;
 
-	while ((more = delta_next(&w->delta, &item, e)) > 0)
+	while ((more = upper_scan_next(&w->delta, &item, e)) > 0)
 		if (ways[item.kind](w, &item, e) < 0 || pack_flush_much(&w->pack, e) < 0)
 			return -1;
 	return more < 0 ? -1 : pack_end(&w->pack, e);
@@ -310,15 +310,15 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	struct writing w = { .outcome = o, .has_ranges = order->ranges != NULL };
 
 	(void)in;
-	w.delta = (struct delta){ .who = &w, .on_left_out = on_left_out, .reserved = WHITEOUT };
+	w.delta = (struct upper_scan){ .who = &w, .on_left_out = on_left_out, .reserved = WHITEOUT };
 	w.pack = (struct pack){ .out = JAIL_OUT, .newest = order->newest, .who = &w,
 				.on_left_out = on_left_out };
-	if (delta_begin(&w.delta, folder, &o->error) == 0)
+	if (upper_scan_begin(&w.delta, folder, &o->error) == 0)
 		(void)put_all(&w, &o->error);
 	o->entries = w.pack.entries;
 	o->bytes = w.pack.bytes;
 	o->left_out = w.delta.left_out + w.pack.left_out;
-	delta_done(&w.delta);
+	upper_scan_done(&w.delta);
 	pack_done(&w.pack);
 }
 

@@ -12,9 +12,9 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "cli/common/report.h"
-#include "rootfs-tools/changes/ground.h"
+#include "rootfs-tools/changes/changes_walk.h"
 #include "rootfs-tools/changes/unified.h"
 
 #define TEXT_MAX   (1u << 20)
@@ -76,14 +76,14 @@ static void take_host(const struct meeting *m, struct side *s)
 		s->is_large = s->is_there;
 }
 
-static int take_file(struct tell *t, struct side *s, struct err *e)
+static int take_file(struct changes_stream *t, struct side *s, struct err *e)
 {
 	struct buffer b;
 	const uint8_t *data;
 	ssize_t len;
 
 	buffer_init(&b, TEXT_MAX);
-	while ((len = tell_read(t, &data, e)) > 0)
+	while ((len = changes_stream_read(t, &data, e)) > 0)
 		s->is_large = !buffer_append(&b, data, (size_t)len) || s->is_large;
 	s->len = buffer_len(&b);
 	s->text = mem_copy(buffer_data(&b), s->len);
@@ -92,13 +92,13 @@ static int take_file(struct tell *t, struct side *s, struct err *e)
 	return len < 0 && t->is_broken ? -1 : 0;
 }
 
-static int take_inside(struct tell *t, const struct meeting *m, struct side *s,
+static int take_inside(struct changes_stream *t, const struct meeting *m, struct side *s,
 		       struct err *e)
 {
-	if (!m->item || (m->item->kind != TELL_FILE && m->item->kind != TELL_LINK))
+	if (!m->item || (m->item->kind != CHANGES_STREAM_FILE && m->item->kind != CHANGES_STREAM_LINK))
 		return 0;
 	s->is_there = true;
-	if (m->item->kind == TELL_FILE) {
+	if (m->item->kind == CHANGES_STREAM_FILE) {
 		/* Terabytes of holes cost the inside nothing, and hours to read. */
 		s->is_large = m->item->size > TEXT_MAX;
 		return s->is_large ? 0 : take_file(t, s, e);
@@ -124,7 +124,7 @@ static unsigned mode_of_host(const struct meeting *m)
 
 static unsigned mode_inside(const struct meeting *m)
 {
-	return m->item->kind == TELL_LINK ? S_IFLNK : S_IFREG | (m->item->mode & 0777);
+	return m->item->kind == CHANGES_STREAM_LINK ? S_IFLNK : S_IFREG | (m->item->mode & 0777);
 }
 
 static void print_modes(const struct meeting *m, const struct side *old, const struct side *new,
@@ -148,7 +148,7 @@ static void print_text(const char *text, size_t len, FILE *to)
 		return;
 	}
 	buffer_init(&b, 4 * len + 1);
-	visible_append(&b, text, len);
+	term_escape_append(&b, text, len);
 	(void)fwrite(buffer_data(&b), 1, buffer_len(&b), to);
 	buffer_done(&b);
 }
@@ -178,7 +178,7 @@ static void print_both(const struct meeting *m, const struct side *old, const st
 static void print_other(const struct meeting *m, FILE *to)
 {
 	AUTO_FREE char *path = quoted("", m->path);
-	bool is_folder = m->item ? m->item->kind == TELL_FOLDER : S_ISDIR(m->host.st_mode);
+	bool is_folder = m->item ? m->item->kind == CHANGES_STREAM_FOLDER : S_ISDIR(m->host.st_mode);
 	bool was_folder = m->kind == 'D' && S_ISDIR(m->host.st_mode);
 	const char *what = is_folder || was_folder ? "folder" : "file";
 
@@ -192,7 +192,7 @@ static bool is_the_same(const struct meeting *m, const struct side *old, const s
 	       !memcmp(old->text, new->text, old->len);
 }
 
-int patch_print(struct tell *t, const struct meeting *m, FILE *to, struct err *e)
+int patch_print(struct changes_stream *t, const struct meeting *m, FILE *to, struct err *e)
 {
 	struct side old = { 0 }, new = { 0 };
 	bool is_dir = m->exists && S_ISDIR(m->host.st_mode);

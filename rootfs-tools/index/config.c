@@ -8,7 +8,7 @@
 #include "base/variables.h"
 #include "policy/json/json.h"
 #include "rootfs-tools/index/document.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
 
 #define WORKDIR_MAX 4096
 #define WORD_MAX    256 /* User, StopSignal */
@@ -90,7 +90,7 @@ static int get_workdir(const struct json_at *of, char **ret, struct err *e)
 	return 0;
 }
 
-static int read_config(const struct json_at *root, struct recipe *r, struct err *e)
+static int read_config(const struct json_at *root, struct launch_config *r, struct err *e)
 {
 	struct json_at at = { 0 };
 
@@ -105,7 +105,7 @@ static int read_config(const struct json_at *root, struct recipe *r, struct err 
 	return get_word(&at, "StopSignal", &r->stop_signal, e);
 }
 
-static int read_platform(const struct json_at *root, struct recipe *r, struct err *e)
+static int read_platform(const struct json_at *root, struct launch_config *r, struct err *e)
 {
 	AUTO_FREE char *os = NULL;
 
@@ -120,7 +120,7 @@ static int read_platform(const struct json_at *root, struct recipe *r, struct er
 
 /* The time is RFC 3339, to the second.  An invalid time becomes 1970, since
  * nothing depends on it. */
-static int read_created(const struct json_at *root, struct recipe *r, struct err *e)
+static int read_created(const struct json_at *root, struct launch_config *r, struct err *e)
 {
 	struct tm t = { 0 };
 	const char *text;
@@ -164,7 +164,7 @@ static int read_rootfs(const struct json_at *root, struct list *diff_ids, struct
 	return 0;
 }
 
-int config_read(const struct json_at *root, struct recipe *r, struct list *diff_ids,
+int config_read(const struct json_at *root, struct launch_config *r, struct list *diff_ids,
 		struct err *e)
 {
 	if (json_expect(root, JSON_OBJECT, e) < 0 || read_platform(root, r, e) < 0 ||
@@ -173,7 +173,7 @@ int config_read(const struct json_at *root, struct recipe *r, struct list *diff_
 	return read_rootfs(root, diff_ids, e);
 }
 
-int config_parse(const char *text, size_t len, struct recipe *r, struct list *diff_ids,
+int config_parse(const char *text, size_t len, struct launch_config *r, struct list *diff_ids,
 		 struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(text, len, e);

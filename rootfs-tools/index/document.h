@@ -6,13 +6,13 @@
 struct err;
 struct json_at;
 struct list;
-struct recipe;
+struct launch_config;
 
 /* Parses an image's configuration (image-spec/config.md): fills the recipe
  * except its layers, its size and the configuration's own digest, and adds the
  * digests of the layers' tars, hexadecimal, lowest first.  Added digests stay
  * in the list after a failure. */
-int config_parse(const char *text, size_t len, struct recipe *r, struct list *diff_ids,
+int config_parse(const char *text, size_t len, struct launch_config *r, struct list *diff_ids,
 		 struct err *e);
 
 /* Annotations that name an entry of a layout's index: mostly a tag, and a whole
@@ -32,7 +32,7 @@ enum role { ROLE_MANIFEST, ROLE_INDEX, ROLE_OLD, ROLE_CONFIG, ROLE_LAYER, ROLE_E
 	    ROLE_UNKNOWN };
 
 /* The same for a parsed document, for a caller that needs more of it. */
-int config_read(const struct json_at *root, struct recipe *r, struct list *diff_ids,
+int config_read(const struct json_at *root, struct launch_config *r, struct list *diff_ids,
 		struct err *e);
 
 /* config_text(): the text of a member, valid as long as the document; NULL

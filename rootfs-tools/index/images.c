@@ -10,8 +10,8 @@
 #include "rootfs-tools/layers/apart.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
-#include "store/names.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
+#include "store/refs.h"
 #include "store/store.h"
 
 /* One worker reads and decompresses while another writes. */
@@ -99,7 +99,7 @@ static int check_layers(const struct store *s, const struct manifest *m,
 	return 0;
 }
 
-static int read_config(const struct store *s, const struct manifest *m, struct recipe *r,
+static int read_config(const struct store *s, const struct manifest *m, struct launch_config *r,
 		       struct list *diff_ids, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
@@ -136,7 +136,7 @@ static bool has(const struct list *l, const char *text)
 /* Chooses the layers to be mounted.  overlayfs takes no layer twice; if one
  * occurs twice, as empty ones do, its upper occurrence alone has the effect of
  * both.  Layers below an opaque root are not visible. */
-static void choose_lowers(struct unpacking *u, struct recipe *r)
+static void choose_lowers(struct unpacking *u, struct launch_config *r)
 {
 	struct list upside_down = { 0 };
 
@@ -156,11 +156,11 @@ static void choose_lowers(struct unpacking *u, struct recipe *r)
 static int finish(const struct store *s, const struct digest *manifest,
 		  const struct manifest *m, struct err *e)
 {
-	struct recipe r;
+	struct launch_config r;
 	struct list diff_ids = { 0 };
 	struct unpacking u = { .store = s, .manifest = m, .diff_ids = &diff_ids };
 
-	recipe_init(&r);
+	launch_config_init(&r);
 	int rc = read_config(s, m, &r, &diff_ids, e);
 	if (rc == 0)
 		rc = check_layers(s, m, &diff_ids, e);
@@ -169,11 +169,11 @@ static int finish(const struct store *s, const struct digest *manifest,
 		rc = unpack_all_layers(&u, e);
 	if (rc == 0) {
 		choose_lowers(&u, &r);
-		rc = recipe_put(s, manifest, &r, e);
+		rc = launch_config_put(s, manifest, &r, e);
 	}
 	free(u.abouts);
 	list_done(&diff_ids);
-	recipe_done(&r);
+	launch_config_done(&r);
 	return rc;
 }
 
@@ -186,7 +186,7 @@ int images_finish(const struct store *s, const struct digest *manifest,
 	if (rc == 0)
 		rc = finish(s, manifest, &m, e);
 	if (rc == 0 && r)
-		rc = names_put(s, r, manifest, e);
+		rc = refs_put(s, r, manifest, e);
 	manifest_done(&m);
 	return rc;
 }

@@ -12,7 +12,7 @@
 #include "store/digest.h"
 
 struct err;
-struct recipe;
+struct launch_config;
 struct reference;
 struct store;
 

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/changes/delta.h"
+#include "rootfs-tools/changes/upper_scan.h"
 #include "rootfs-tools/layers/apart.h"
 #include "sandbox/root/jail.h"
 
@@ -22,7 +22,7 @@ static void add(struct count *c, const void *data, size_t len)
 		c->sum = (c->sum ^ at[i]) * FNV_PRIME;
 }
 
-static void add_item(struct count *c, const struct delta_item *item)
+static void add_item(struct count *c, const struct upper_scan_item *item)
 {
 	const struct stat *st = &item->st;
 	bool is_file = S_ISREG(st->st_mode);
@@ -43,18 +43,18 @@ static void add_item(struct count *c, const struct delta_item *item)
 
 int count_tree(int folder, struct count *ret, struct err *e)
 {
-	struct delta d = { 0 };
-	struct delta_item item;
+	struct upper_scan d = { 0 };
+	struct upper_scan_item item;
 	struct count c = { .sum = FNV_START };
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), more;
 
 	if (again < 0)
 		return err_sys(e, "open the layer's folder");
-	more = delta_begin(&d, again, e) < 0 ? -1 : 1;
-	while (more > 0 && (more = delta_next(&d, &item, e)) > 0)
-		if (item.kind != DELTA_FOLDER_END)
+	more = upper_scan_begin(&d, again, e) < 0 ? -1 : 1;
+	while (more > 0 && (more = upper_scan_next(&d, &item, e)) > 0)
+		if (item.kind != UPPER_SCAN_FOLDER_END)
 			add_item(&c, &item);
-	delta_done(&d);
+	upper_scan_done(&d);
 	if (more == 0)
 		*ret = c;
 	return more;

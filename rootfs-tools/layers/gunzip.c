@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "rootfs-tools/layers/inflate.h"
-#include "rootfs-tools/layers/library.h"
+#include "rootfs-tools/layers/shared_library.h"
 
 #define PIECE (256u << 10)
 
@@ -30,14 +30,14 @@ struct work {
 
 bool gunzip_begin(void)
 {
-	static const struct library_call calls[] = {
+	static const struct shared_library_call calls[] = {
 		{ "isal_inflate_init", &isal.init },
 		{ "isal_inflate_reset", &isal.reset },
 		{ "isal_inflate", &isal.inflate },
 	};
 	struct err e;
 
-	is_loaded = is_loaded || library_load("libisal.so.2", "libisal2", calls,
+	is_loaded = is_loaded || shared_library_load("libisal.so.2", "libisal2", calls,
 					      ARRAY_LEN(calls), &e) == 0;
 	return is_loaded;
 }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "rootfs-tools/layers/gunzip.h"
-#include "rootfs-tools/layers/library.h"
+#include "rootfs-tools/layers/shared_library.h"
 
 #define PIECE (256u << 10)
 
@@ -47,11 +47,11 @@ static bool is_gunzips(int in)
 int inflate_begin(int in, struct err *e)
 {
 #define CALL(name) { "archive_" #name, &lib.name },
-	static const struct library_call calls[] = { CALLS(CALL) };
+	static const struct shared_library_call calls[] = { CALLS(CALL) };
 
 	if (is_gunzips(in))
 		return 0;
-	return library_load("libarchive.so.13", "libarchive13", calls, ARRAY_LEN(calls), e);
+	return shared_library_load("libarchive.so.13", "libarchive13", calls, ARRAY_LEN(calls), e);
 }
 
 static int is_damaged(struct archive *a, struct err *e)

@@ -13,11 +13,11 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "rootfs-tools/layers/layer_pipeline.h"
 #include "rootfs-tools/layers/quota.h"
-#include "rootfs-tools/layers/sluice.h"
 #include "store/lock.h"
+#include "store/rm_tree.h"
 #include "store/store.h"
-#include "store/tree.h"
 
 #define ENTRIES_MAX (4u << 20)
 #define BYTES_MAX   (64ull << 30)
@@ -120,7 +120,7 @@ static int make_folder(int at, const char *name, struct err *e)
 	return fd < 0 ? err_sys(e, "open a folder in tmp of the store") : fd;
 }
 
-static int bounds(const struct work *w, struct sluice *to, bool *ret_is_quota, struct err *e)
+static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_quota, struct err *e)
 {
 	struct stat st;
 
@@ -152,18 +152,18 @@ static int open_again(int blob, struct err *e)
 
 static int pour(struct work *w, int stage, struct err *e)
 {
-	struct sluice_result r;
+	struct layer_pipeline_result r;
 	AUTO_CLOSE int folder = make_folder(stage, STORE_FS, e);
 	AUTO_CLOSE int empty = folder < 0 ? -1 : make_folder(stage, EMPTY, e);
 	AUTO_CLOSE int blob = empty < 0 ? -1 : open_again(w->blob, e);
-	struct sluice s = { .blob = blob, .folder = folder, .empty = empty };
+	struct layer_pipeline s = { .blob = blob, .folder = folder, .empty = empty };
 
 	bool is_quota = false;
 	if (blob < 0 || bounds(w, &s, &is_quota, e) < 0)
 		return -1;
-	if (sluice_run(&s, &r, e) < 0)
+	if (layer_pipeline_run(&s, &r, e) < 0)
 		return e && e->kind == ERR_LIMIT && is_quota ? quota_is_full(w->s, e) : -1;
-	tree_remove(stage, EMPTY);
+	rm_tree_remove(stage, EMPTY);
 	w->digest = r.digest;
 	w->about = (struct layer_about){ .entries = r.entries, .bytes = r.bytes,
 					 .left_out = r.left_out, .hides_all = r.hides_all,
@@ -187,7 +187,7 @@ static int name_it(const struct work *w, const char *name, struct err *e)
 	if (renameat(w->tmp, name, w->layers, w->digest.hex) == 0)
 		return 0;
 	if ((errno == EEXIST || errno == ENOTEMPTY) && layers_has(w->s, &w->digest, NULL)) {
-		tree_remove(w->tmp, name);
+		rm_tree_remove(w->tmp, name);
 		return 0;
 	}
 	return err_sys(e, "put layer %.12s into the store", w->digest.hex);
@@ -203,7 +203,7 @@ static int unpack_staged(struct work *w, struct err *e)
 	if (pour(w, stage, e) == 0 && check_digest(w, e) == 0 &&
 	    layers_write_about(stage, &w->about, e) == 0 && name_it(w, name, e) == 0)
 		return 0;
-	tree_remove(w->tmp, name);
+	rm_tree_remove(w->tmp, name);
 	return -1;
 }
 

@@ -3,7 +3,7 @@
  * The bytes come from strangers.  They are read by two processes in jails
  * (sandbox/root/jail.h): one decompresses, the other one reads the tar and writes
  * into the folder.  A third process hashes the bytes between the two
- * (rootfs-tools/layers/sluice.h).  The folder gets its name only if that hash is the
+ * (rootfs-tools/layers/layer_pipeline.h).  The folder gets its name only if that hash is the
  * layer's diff_id.
  *
  * In the folder a deleted file is overlayfs' whiteout (a character device 0:0,

@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "archive/roll.h"
+#include "archive/dir_names.h"
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/mem.h"
@@ -208,17 +208,17 @@ static int add_names(const struct merged *m, size_t layer, const char *path,
 		     struct list *to, struct err *e)
 {
 	AUTO_CLOSE int fd = open_below(m->layers[layer], path, O_RDONLY | O_DIRECTORY);
-	struct roll roll = { 0 };
+	struct dir_names roll = { 0 };
 	const char *name;
 
-	if (fd < 0 || roll_read(fd, NAMES_MAX, &roll) < 0) {
+	if (fd < 0 || dir_names_read(fd, NAMES_MAX, &roll) < 0) {
 		int rc = err_sys(e, "list /%.300s", path);
-		roll_done(&roll);
+		dir_names_done(&roll);
 		return rc;
 	}
-	while ((name = roll_next(&roll)))
+	while ((name = dir_names_next(&roll)))
 		list_add(to, name);
-	roll_done(&roll);
+	dir_names_done(&roll);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ int merged_names(const struct merged *m, const struct merged_at *folder, struct 
 
 /* --- paths ---------------------------------------------------------------------- */
 
-struct way {
+struct path_walk {
 	const struct merged *m;
 	struct merged_at *steps; /* owned; the first one is the root */
 	size_t count, room;
@@ -243,12 +243,12 @@ struct way {
 	unsigned links;
 };
 
-static struct merged_at *here(struct way *w)
+static struct merged_at *here(struct path_walk *w)
 {
 	return &w->steps[w->count - 1];
 }
 
-static void way_done(struct way *w)
+static void way_done(struct path_walk *w)
 {
 	while (w->count > 0)
 		merged_at_done(&w->steps[--w->count]);
@@ -257,7 +257,7 @@ static void way_done(struct way *w)
 	list_done(&w->missing);
 }
 
-static void push(struct way *w, const struct merged_at *at)
+static void push(struct path_walk *w, const struct merged_at *at)
 {
 	if (w->count == w->room) {
 		w->room = w->room ? 2 * w->room : 16;
@@ -266,13 +266,13 @@ static void push(struct way *w, const struct merged_at *at)
 	w->steps[w->count++] = *at;
 }
 
-static void drop_missing(struct way *w)
+static void drop_missing(struct path_walk *w)
 {
 	free(w->missing.items[--w->missing.count]);
 	w->missing.items[w->missing.count] = NULL;
 }
 
-static void up(struct way *w)
+static void up(struct path_walk *w)
 {
 	if (w->missing.count > 0)
 		drop_missing(w);
@@ -281,7 +281,7 @@ static void up(struct way *w)
 }
 
 /* Puts the link's text in front of the remaining path. */
-static int follow(struct way *w, const struct merged_at *link, const char *rest,
+static int follow(struct path_walk *w, const struct merged_at *link, const char *rest,
 		  struct err *e)
 {
 	AUTO_FREE char *to = NULL;
@@ -302,7 +302,7 @@ static int follow(struct way *w, const struct merged_at *link, const char *rest,
 }
 
 /* Goes one name further.  `rest` is the path after that name, in w->todo. */
-static int go(struct way *w, const char *name, const char *rest, bool follows,
+static int go(struct path_walk *w, const char *name, const char *rest, bool follows,
 	      struct err *e)
 {
 	struct merged_at at;
@@ -330,7 +330,7 @@ static int go(struct way *w, const char *name, const char *rest, bool follows,
 	return rc;
 }
 
-static int go_all(struct way *w, bool follows, struct err *e)
+static int go_all(struct path_walk *w, bool follows, struct err *e)
 {
 	for (;;) {
 		char *at = w->todo + strspn(w->todo, "/");
@@ -366,7 +366,7 @@ static char *joined(const struct list *names)
 int merged_resolve(const struct merged *m, const char *path, bool follows,
 		   struct merged_at *ret, char **ret_missing, struct err *e)
 {
-	struct way w = { .m = m, .todo = text_copy(path) };
+	struct path_walk w = { .m = m, .todo = text_copy(path) };
 	struct merged_at root;
 
 	if (merged_root(m, &root, e) < 0) {

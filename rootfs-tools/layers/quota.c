@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "cli/common/table.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/layers/ranged.h"
 #include "store/store.h"
@@ -35,7 +35,7 @@ uint64_t quota_get(const struct store *s)
 	if (fd < 0 || io_read_full(fd, text, sizeof(text) - 1) < 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
-	return quantity_parse_number(text, &max, NULL) < 0 ? 0 : max;
+	return units_parse_number(text, &max, NULL) < 0 ? 0 : max;
 }
 
 int quota_set(const struct store *s, uint64_t max, struct err *e)

@@ -15,15 +15,15 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "rootfs-tools/layers/apart.h"
+#include "rootfs-tools/layers/image_copy.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/layers/quota.h"
-#include "rootfs-tools/layers/replica.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/root/jail.h"
 #include "store/digest.h"
 #include "store/lock.h"
+#include "store/rm_tree.h"
 #include "store/store.h"
-#include "store/tree.h"
 
 #define LOCK "lock"
 
@@ -81,7 +81,7 @@ static void work_remove(const void *arg, int folder, int in, void *result)
 	struct stat st;
 
 	(void)arg, (void)in;
-	tree_remove(folder, STORE_FS);
+	rm_tree_remove(folder, STORE_FS);
 	*(bool *)result = fstatat(folder, STORE_FS, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
@@ -132,7 +132,7 @@ static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 
 	if (has_files && empty_apart(w, folder, e) < 0)
 		return cannot_remove(w, name, e);
-	tree_remove(w->folder, name);
+	rm_tree_remove(w->folder, name);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static int stage(const struct shop *w, char **ret_name, struct err *e)
 
 static int copy_apart(void *arg, void *result, struct err *e)
 {
-	return replica_make(arg, result, e);
+	return image_copy_make(arg, result, e);
 }
 
 static int copy(const struct shop *w, const char *hex, int folder, struct layer_about *ret,
@@ -260,8 +260,8 @@ static int copy(const struct shop *w, const char *hex, int folder, struct layer_
 	AUTO_CLOSE int from = openat(w->s->root, path,
 				     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int to = from < 0 ? -1 : open_made(folder, STORE_FS, true);
-	struct replica r = { .ranges = &w->maps, .from = from, .to = to };
-	struct replica_sum sum;
+	struct image_copy r = { .ranges = &w->maps, .from = from, .to = to };
+	struct image_copy_sum sum;
 	struct apart a;
 
 	if (to < 0)

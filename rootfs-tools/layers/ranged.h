@@ -3,7 +3,7 @@
  * (rootfs-tools/layers/layers.h).
  *
  *	ranged/lock		flock(2), exclusive, while copies are added or removed
- *	ranged/MAPS/HEX/fs	a copy of layers/HEX/fs (rootfs-tools/layers/replica.h)
+ *	ranged/MAPS/HEX/fs	a copy of layers/HEX/fs (rootfs-tools/layers/image_copy.h)
  *	ranged/MAPS/HEX/about	as layers have it
  *	ranged/MAPS/.XXX	an unfinished copy, or one that is being removed; a
  *				leftover if no process holds the lock

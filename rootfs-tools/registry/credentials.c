@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/json/json.h"
-#include "rootfs-tools/registry/helper.h"
+#include "rootfs-tools/registry/credential_helper.h"
 
 /* Docker Hub's host has two names: HUB in references, the other in files and
  * helpers. */
@@ -236,7 +236,7 @@ static int ask_helper(const char *name, const char *registry, const char *from,
 	AUTO_FREE char *text = NULL;
 	size_t len;
 
-	int got = helper_get(name, host, 2 * CREDENTIALS_SECRET_MAX, &text, &len, e);
+	int got = credential_helper_get(name, host, 2 * CREDENTIALS_SECRET_MAX, &text, &len, e);
 	if (got < 0)
 		return err_from(e, from);
 	if (!got)

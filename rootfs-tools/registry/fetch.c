@@ -14,24 +14,24 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/hash.h"
 #include "rootfs-tools/layers/layers.h"
-#include "rootfs-tools/registry/crew.h"
 #include "rootfs-tools/registry/progress.h"
-#include "rootfs-tools/registry/remote.h"
-#include "store/recipe.h"
+#include "rootfs-tools/registry/pull_workers.h"
+#include "rootfs-tools/registry/registry.h"
+#include "store/launch_config.h"
 #include "store/reference.h"
 
 #define INDEXES_MAX 3 /* nested indexes */
 
 struct fetch {
 	const struct store *store;
-	struct remote *remote;
+	struct registry *remote;
 	const struct reference *ref;
 	const struct platform *platform; /* NULL: this machine's */
 	struct progress *progress;
 	struct digest digest; /* of the manifest */
 	struct manifest manifest;
 	struct list diff_ids;
-	struct crew_job *jobs; /* owned */
+	struct pull_workers_job *jobs; /* owned */
 	size_t job_count;
 };
 
@@ -40,7 +40,7 @@ struct fetch {
 /* Checks the text against the digest that was asked for and the one that the
  * registry's header gives. */
 static int check_text(const struct fetch *f, const struct digest *wanted,
-		      const struct remote_text *t, struct err *e)
+		      const struct registry_text *t, struct err *e)
 {
 	char digest[DIGEST_TEXT];
 	struct digest is;
@@ -54,26 +54,26 @@ static int check_text(const struct fetch *f, const struct digest *wanted,
 		return 0;
 	(void)err_set(e, ERR_REFUSED,
 		      "%s sent another manifest than it announced, with the digest %s",
-		      remote_host(f->remote), digest);
+		      registry_host(f->remote), digest);
 	return err_remedy(
 		e, "it was damaged on its way, or changed by a third party: try again, "
 		   "or get it from elsewhere");
 }
 
-static int ask_text(struct fetch *f, const struct digest *wanted, struct remote_text *ret,
+static int ask_text(struct fetch *f, const struct digest *wanted, struct registry_text *ret,
 		    struct err *e)
 {
 	do {
-		if (remote_manifest(f->remote, wanted, ret, e) < 0)
+		if (registry_manifest(f->remote, wanted, ret, e) < 0)
 			return -1;
 		if (check_text(f, wanted, ret, e) == 0)
 			return 0;
-		remote_text_done(ret);
-	} while (remote_next(f->remote));
+		registry_text_done(ret);
+	} while (registry_next(f->remote));
 	return -1;
 }
 
-static int keep_text(const struct fetch *f, const struct remote_text *t,
+static int keep_text(const struct fetch *f, const struct registry_text *t,
 		     struct digest *ret, struct err *e)
 {
 	struct blob *b = NULL;
@@ -94,11 +94,11 @@ static int keep_text(const struct fetch *f, const struct remote_text *t,
 
 /* Takes a document from the store if it is there and its digest is known; else
  * fetches it and adds it to the store. */
-static int get_text(struct fetch *f, const struct digest *wanted, struct remote_text *ret,
+static int get_text(struct fetch *f, const struct digest *wanted, struct registry_text *ret,
 		    struct err *e)
 {
 	if (wanted && blobs_has(f->store, wanted, NULL)) {
-		*ret = (struct remote_text){ 0 };
+		*ret = (struct registry_text){ 0 };
 		f->digest = *wanted;
 		return blobs_read(f->store, wanted, MANIFEST_MAX, &ret->text, &ret->len,
 				  e);
@@ -107,12 +107,12 @@ static int get_text(struct fetch *f, const struct digest *wanted, struct remote_
 		return -1;
 	if (keep_text(f, ret, &f->digest, e) == 0)
 		return 0;
-	remote_text_done(ret);
+	registry_text_done(ret);
 	return -1;
 }
 
 /* Some registries do not parse what they serve, and send one of these types. */
-static const char *type_of(const struct remote_text *t)
+static const char *type_of(const struct registry_text *t)
 {
 	static const char *const empty[] = { "", "application/json", "text/plain",
 					     "application/octet-stream" };
@@ -123,7 +123,7 @@ static const char *type_of(const struct remote_text *t)
 	return t->media_type;
 }
 
-static int choose(const struct fetch *f, const struct remote_text *t, struct digest *next,
+static int choose(const struct fetch *f, const struct registry_text *t, struct digest *next,
 		  struct err *e)
 {
 	struct descriptor d;
@@ -143,7 +143,7 @@ static int choose(const struct fetch *f, const struct remote_text *t, struct dig
 static int read_document(struct fetch *f, const struct digest *wanted,
 			 struct digest *next, struct err *e)
 {
-	struct remote_text t;
+	struct registry_text t;
 	enum document_kind kind;
 
 	if (get_text(f, wanted, &t, e) < 0)
@@ -153,7 +153,7 @@ static int read_document(struct fetch *f, const struct digest *wanted,
 		rc = choose(f, &t, next, e) < 0 ? -1 : 1;
 	else if (rc == 0)
 		rc = manifest_parse(t.text, t.len, &f->manifest, e);
-	remote_text_done(&t);
+	registry_text_done(&t);
 	return rc;
 }
 
@@ -175,7 +175,7 @@ static int find_manifest(struct fetch *f, struct err *e)
 
 /* An index has chosen the platform; a manifest alone shows it only in its
  * configuration. */
-static int check_platform(const struct fetch *f, const struct recipe *r, struct err *e)
+static int check_platform(const struct fetch *f, const struct launch_config *r, struct err *e)
 {
 	struct platform here;
 	const struct platform *wanted = f->platform ? f->platform : &here;
@@ -191,18 +191,18 @@ static int check_platform(const struct fetch *f, const struct recipe *r, struct 
 static int read_config(struct fetch *f, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
-	struct recipe r;
+	struct launch_config r;
 	size_t len;
 
-	if (crew_fetch(f->store, f->remote, &f->manifest.config, NULL, NULL, e) < 0 ||
+	if (pull_workers_fetch(f->store, f->remote, &f->manifest.config, NULL, NULL, e) < 0 ||
 	    blobs_read(f->store, &f->manifest.config.digest, CONFIG_MAX, &text, &len, e) <
 		    0)
 		return -1;
-	recipe_init(&r);
+	launch_config_init(&r);
 	int rc = config_parse(text, len, &r, &f->diff_ids, e);
 	if (rc == 0)
 		rc = check_platform(f, &r, e);
-	recipe_done(&r);
+	launch_config_done(&r);
 	if (rc == 0 && f->diff_ids.count != f->manifest.layer_count)
 		return err_set(e, ERR_REFUSED,
 			       "the manifest has %zu layers, and the image's "
@@ -224,7 +224,7 @@ static bool is_listed(const struct fetch *f, const struct digest *d)
 /* Largest first, so that only small downloads are left at the end. */
 static int by_size(const void *a, const void *b)
 {
-	const struct crew_job *x = a, *y = b;
+	const struct pull_workers_job *x = a, *y = b;
 
 	return x->blob.size < y->blob.size ? 1 : x->blob.size > y->blob.size ? -1 : 0;
 }
@@ -235,7 +235,7 @@ static uint64_t list_jobs(struct fetch *f)
 
 	f->jobs = mem_zeroed(f->manifest.layer_count, sizeof(*f->jobs));
 	for (size_t i = 0; i < f->manifest.layer_count; i++) {
-		struct crew_job job = { .blob = f->manifest.layers[i] };
+		struct pull_workers_job job = { .blob = f->manifest.layers[i] };
 		struct layer_about about;
 		memcpy(job.diff_id.hex, f->diff_ids.items[i], sizeof(job.diff_id.hex));
 		if (is_listed(f, &job.blob.digest) ||
@@ -257,7 +257,7 @@ static int fetch_layers(struct fetch *f, struct err *e)
 	reference_print_short(f->ref, name);
 	const uint64_t total = list_jobs(f);
 	progress_begin(f->progress, name, f->job_count, total, clock_ms());
-	int rc = crew_run(f->store, f->remote, f->jobs, f->job_count, f->progress, e);
+	int rc = pull_workers_run(f->store, f->remote, f->jobs, f->job_count, f->progress, e);
 	progress_end(f->progress);
 	return rc;
 }
@@ -277,7 +277,7 @@ int fetch_image(const struct store *s, const struct mirrors *m, const struct ref
 			   .ref = r,
 			   .platform = platform,
 			   .progress = p,
-			   .remote = remote_new(m, r) };
+			   .remote = registry_new(m, r) };
 
 	int rc = fetch_all(&f, e);
 	if (rc == 0)
@@ -285,6 +285,6 @@ int fetch_image(const struct store *s, const struct mirrors *m, const struct ref
 	manifest_done(&f.manifest);
 	list_done(&f.diff_ids);
 	free(f.jobs);
-	remote_free(f.remote);
+	registry_free(f.remote);
 	return rc;
 }

@@ -2,7 +2,7 @@
  *
  * The documents come first, each checked against its digest: the index, if
  * there is one, the manifest for the platform, the configuration.  Then come
- * the layers that are not in the store (crew.h); then the image gets its name. 
+ * the layers that are not in the store (pull_workers.h); then the image gets its name. 
  * Until then the image is not visible; the next try continues with the bytes
  * that have come. */
 #pragma once

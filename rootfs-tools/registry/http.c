@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "rootfs-tools/layers/library.h"
+#include "rootfs-tools/layers/shared_library.h"
 
 #define REDIRECTS_MAX 5
 #define STALL_BYTES   100L /* a second */
@@ -51,9 +51,9 @@ static void curl_text_free(char **text)
 int http_begin(struct err *e)
 {
 #define CALL(name) { "curl_" #name, &curl.name },
-	static const struct library_call calls[] = { CALLS(CALL) };
+	static const struct shared_library_call calls[] = { CALLS(CALL) };
 
-	if (library_load("libcurl.so.4", "libcurl4", calls, ARRAY_LEN(calls), e) < 0)
+	if (shared_library_load("libcurl.so.4", "libcurl4", calls, ARRAY_LEN(calls), e) < 0)
 		return -1;
 	if (curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		return 0;

@@ -219,7 +219,7 @@ static void finish(struct check *c, const struct check_kind *kind)
 		(void)snprintf(c->means, sizeof(c->means), "%s", kind->means);
 }
 
-void check_try(const struct check_kind *kind, const struct identity *who, struct check *ret)
+void check_try(const struct check_kind *kind, const struct host_user *who, struct check *ret)
 {
 	struct trial *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -244,7 +244,7 @@ static void pass_over(const struct check_kind *kind, struct check *ret)
 		       "not tried: it needs a user namespace");
 }
 
-void checks_host(const struct identity *who, struct check ret[CHECKS_HOST])
+void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST])
 {
 	bool has_user = false;
 

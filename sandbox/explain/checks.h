@@ -7,7 +7,7 @@
  *
  *	struct check found[CHECKS_HOST];
  *
- *	identity_become(&who, &e);
+ *	host_user_become(&who, &e);
  *	checks_host(&who, found);
  *
  * A check leaves nothing behind: all that it makes is private to its process,
@@ -20,7 +20,7 @@
 
 #include "base/err.h"
 
-struct identity;
+struct host_user;
 
 enum check_status {
 	CHECK_OK,
@@ -48,7 +48,7 @@ const char *check_status_name(enum check_status status);
  * probe makes, so that any of them can write the answer. */
 struct trial {
 	struct check check;
-	const struct identity *who; /* the user that sandboxes stand for */
+	const struct host_user *who; /* the user that sandboxes stand for */
 	struct err e;		    /* of the process that failed */
 };
 
@@ -62,11 +62,11 @@ struct check_kind {
 
 /* Tries one check.  SIGCHLD must not be ignored.  A probe that gives no answer
  * in time, or dies, counts as CHECK_MISSING. */
-void check_try(const struct check_kind *kind, const struct identity *who,
+void check_try(const struct check_kind *kind, const struct host_user *who,
 	       struct check *ret);
 
 /* Tries all checks of a host, in the order of docs/hutch-doctor.md. */
-void checks_host(const struct identity *who, struct check ret[CHECKS_HOST]);
+void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST]);
 
 /* The answer of a probe, given in its process. */
 void trial_found(struct trial *t, enum check_status status, const char *fmt, ...)

@@ -17,16 +17,16 @@
 #include "base/own.h"
 #include "sandbox/explain/checks.h"
 #include "sandbox/kernel/diagnose.h"
-#include "sandbox/kernel/fs.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/network.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/root/fuse.h"
 #include "sandbox/root/mounts.h"
 #include "sandbox/root/overlay.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
+#include "sandbox/root/root_fuse.h"
 
 /* The oldest kernel that hutch is made for: RHEL 9's. */
 #define OLDEST_MAJOR 5
@@ -106,10 +106,10 @@ void probe_cgroup_namespace(struct trial *t)
  * each kind. */
 static int make_mounts(struct trial *t)
 {
-	AUTO_CLOSE int file = fs_clone_file("/dev/null", &t->e);
+	AUTO_CLOSE int file = mount_api_clone_file("/dev/null", &t->e);
 	if (file < 0)
 		return -1;
-	AUTO_CLOSE int root = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
+	AUTO_CLOSE int root = mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
 	if (root < 0)
 		return -1;
 	if (sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -150,7 +150,7 @@ void probe_proc(struct trial *t)
  * tmpfs that the trial enters, with one file of each kind. */
 static int make_lower(struct err *e)
 {
-	AUTO_CLOSE int base = fs_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
+	AUTO_CLOSE int base = mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
 
 	if (base < 0)
 		return -1;
@@ -172,7 +172,7 @@ static int change_overlay(int root, struct err *e)
 	if (mknodat(root, "new", S_IFREG | 0644, 0) < 0 ||
 	    renameat(root, "new", root, "newer") < 0)
 		return err_sys(e, "change what is in an overlay");
-	if (upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
+	if (overlay_upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
 				       unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
 				       renameat(root, "moved", root, "folder") < 0))
 		return err_sys(e, "change what is in an overlay");
@@ -205,7 +205,7 @@ static void find_upper(struct trial *t)
 {
 	AUTO_FREE char *place = NULL;
 
-	if (upper_try(&place, &t->e) < 0) {
+	if (overlay_upper_try(&place, &t->e) < 0) {
 		trial_failed(t);
 		return;
 	}
@@ -216,7 +216,7 @@ static void find_upper(struct trial *t)
 	trial_remedy(t, "a kernel with CONFIG_TMPFS_XATTR, 6.6 or newer");
 }
 
-static void say_served(struct trial *t, const struct fuse_overlayfs *f, const char *place)
+static void say_served(struct trial *t, const struct root_fuse_overlayfs *f, const char *place)
 {
 	trial_found(t, CHECK_LIMITED, "%s; images are served by %s, version %u.%u, and what is "
 				      "written to one is kept in %s",
@@ -242,19 +242,19 @@ static void say_copied(struct trial *t, const char *place, bool shares, const st
 static void find_other(struct trial *t)
 {
 	AUTO_FREE char *place = NULL;
-	struct fuse_overlayfs served = { .program.fd = -1 };
+	struct root_fuse_overlayfs served = { .program.fd = -1 };
 	struct err none, why;
 	bool shares = false;
 
-	if (upper_try_root(&place, &shares, &none) < 0) {
+	if (overlay_upper_try_root(&place, &shares, &none) < 0) {
 		trial_found(t, CHECK_MISSING, "%s", none.text);
 		trial_remedy(t, "%s", t->e.remedy);
-	} else if (fuse_find(&served, &why) == 0) {
+	} else if (root_fuse_find(&served, &why) == 0) {
 		say_served(t, &served, place);
 	} else {
 		say_copied(t, place, shares, &why);
 	}
-	fuse_overlayfs_done(&served);
+	root_fuse_overlayfs_done(&served);
 }
 
 void probe_overlayfs(struct trial *t)
@@ -263,7 +263,7 @@ void probe_overlayfs(struct trial *t)
 		find_other(t);
 	else if (trial_inside(t, CLONE_NEWNS, mount_overlay) < 0)
 		trial_failed(t);
-	else if (!upper_tmpfs_suffices())
+	else if (!overlay_upper_tmpfs_suffices())
 		find_upper(t);
 	else
 		trial_found(t, CHECK_OK, "works in a user namespace, with a tmpfs for what is "

@@ -19,7 +19,7 @@
 #include "base/own.h"
 #include "sandbox/explain/checks.h"
 #include "sandbox/kernel/diagnose.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/plan/plan.h"
 #include "store/folders.h"
 

@@ -15,8 +15,8 @@
 #include "policy/protect.h"
 #include "sandbox/explain/why_parts.h"
 #include "sandbox/plan/lookup.h"
-#include "sandbox/plan/missing.h"
 #include "sandbox/plan/plan.h"
+#include "sandbox/plan/protect_missing.h"
 
 /* --- what shows a place ----------------------------------------------------------- */
 
@@ -271,12 +271,12 @@ bool why_say_missing(const struct why *w, const struct step *shows, const char *
 {
 	const char *rest = path_below(path, shows->target);
 
-	if (!plan_has_deputy(w->plan) || shows->kind != STEP_BIND || !rest)
+	if (!plan_has_broker(w->plan) || shows->kind != STEP_BIND || !rest)
 		return false;
 	AUTO_FREE char *host = text_format("%s%s", shows->source, rest);
-	struct missing *m = missing_new(w->plan);
-	const bool is_refused = missing_refuses(m, host, MAKING_FILE);
-	missing_free(m);
+	struct protect_missing *m = protect_missing_new(w->plan);
+	const bool is_refused = protect_missing_refuses(m, host, MAKING_FILE);
+	protect_missing_free(m);
 	if (!is_refused)
 		return false;
 	answer_set(ret, false, "seccomp",

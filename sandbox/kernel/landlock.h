@@ -1,7 +1,7 @@
 /* landlock -- confines this process with Landlock.  Abstract unix sockets of a
  * shared network get out of reach; files too, but for a few in a process that
- * serves or in a command without namespaces (rung.h), and but for the root in
- * one that has them (fence.h). */
+ * serves or in a command without namespaces (landlock_run.h), and but for the root in
+ * one that has them (landlock_root.h). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

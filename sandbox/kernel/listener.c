@@ -18,7 +18,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/resolve.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 
 /* Connections that wait to be accepted; the kernel has a bound of its own
  * (net.core.somaxconn). */
@@ -45,7 +45,7 @@ static int new_socket(int family)
 
 /* --- TCP -------------------------------------------------------------------------- */
 
-static socklen_t fill_in(const struct publish *p, uint16_t port, union address *ret)
+static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address *ret)
 {
 	bool is_six = strchr(p->address, ':') != NULL;
 
@@ -65,7 +65,7 @@ static socklen_t fill_in(const struct publish *p, uint16_t port, union address *
 /* A listening socket; -1 with errno set.  Between bind(2) and listen(2) another
  * socket may be bound to the same port with SO_REUSEADDR; listen(2) then says
  * so. */
-static int listen_tcp(const struct publish *p, uint16_t port, bool is_named)
+static int listen_tcp(const struct port_spec *p, uint16_t port, bool is_named)
 {
 	const int yes = 1;
 	union address address;
@@ -88,7 +88,7 @@ static char *tcp_name(const char *address, uint16_t port)
 	return text_format(strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, port);
 }
 
-static int explain(const struct publish *p, uint16_t port, struct err *e)
+static int explain(const struct port_spec *p, uint16_t port, struct err *e)
 {
 	const int sys = errno;
 	AUTO_FREE char *name = tcp_name(p->address, port);
@@ -98,7 +98,7 @@ static int explain(const struct publish *p, uint16_t port, struct err *e)
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
 		return err_remedy(e, "`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
-				     "port that is free", port, p->guest);
+				     "port that is free", port, p->instance);
 	if (sys == EACCES)
 		return err_remedy(e, "ports below 1024 are root's: take one above, or lower "
 				     "net.ipv4.ip_unprivileged_port_start");
@@ -115,7 +115,7 @@ static unsigned begin_in(unsigned count)
 	return number % count;
 }
 
-static int open_range(const struct publish *p, struct listener *ret, struct err *e)
+static int open_range(const struct port_spec *p, struct listener *ret, struct err *e)
 {
 	unsigned count = (unsigned)(p->high - p->low) + 1, first = begin_in(count);
 
@@ -132,10 +132,10 @@ static int open_range(const struct publish *p, struct listener *ret, struct err 
 	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low, p->high,
 		      p->address);
 	(void)err_from(e, p->from);
-	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->guest);
+	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->instance);
 }
 
-static int open_named(const struct publish *p, struct listener *ret, struct err *e)
+static int open_named(const struct port_spec *p, struct listener *ret, struct err *e)
 {
 	int fd = listen_tcp(p, p->low, true);
 
@@ -247,7 +247,7 @@ static int bind_path(int fd, const union address *address)
 	return got;
 }
 
-static int explain_path(const struct publish *p, struct err *e)
+static int explain_path(const struct port_spec *p, struct err *e)
 {
 	const int sys = errno;
 
@@ -265,7 +265,7 @@ static int explain_path(const struct publish *p, struct err *e)
 /* bind(2) takes no descriptor of a folder, so the path goes through /proc.
  * NULL with errno set: a link was put on the way since the folder was looked
  * at. */
-static char *path_to_bind(const struct publish *p, int *ret_folder)
+static char *path_to_bind(const struct port_spec *p, int *ret_folder)
 {
 	if (!p->folder)
 		return text_copy(p->path);
@@ -274,7 +274,7 @@ static char *path_to_bind(const struct publish *p, int *ret_folder)
 						    strrchr(p->path, '/'));
 }
 
-static int open_path(const struct publish *p, struct listener *ret, struct err *e)
+static int open_path(const struct port_spec *p, struct listener *ret, struct err *e)
 {
 	union address address;
 	AUTO_CLOSE int fd = new_socket(AF_UNIX), folder = -1;
@@ -293,7 +293,7 @@ static int open_path(const struct publish *p, struct listener *ret, struct err *
 
 /* --- both ------------------------------------------------------------------------- */
 
-int listener_open(const struct publish *p, struct listener *ret, struct err *e)
+int listener_open(const struct port_spec *p, struct listener *ret, struct err *e)
 {
 	if (p->path)
 		return open_path(p, ret, e);

@@ -1,5 +1,5 @@
 /* listener -- the listening socket on the host for a published port
- * (policy/publish.h).
+ * (policy/port_spec.h).
  *
  * bind(2) itself allocates a port from a range: the kernel gives it to one
  * socket alone, which holds it until the sandbox ends, so two sandboxes that
@@ -12,7 +12,7 @@
 
 struct err;
 struct list;
-struct publish;
+struct port_spec;
 
 struct listener {
 	int fd;	    /* owned; listens; does not block */
@@ -22,7 +22,7 @@ struct listener {
 
 /* A unix socket is for its owner alone; an old one of this user's at which no
  * process listens is replaced. */
-int listener_open(const struct publish *p, struct listener *ret, struct err *e);
+int listener_open(const struct port_spec *p, struct listener *ret, struct err *e);
 /* Adopts a descriptor that another process has made.  0: it is such a socket,
  * and is taken over. */
 int listener_adopt(int fd, struct listener *ret, struct err *e);

@@ -19,7 +19,7 @@
 struct outcome {
 	struct err error;    /* kind ERR_NONE: success */
 	bool is_inside;	     /* the error is the inside's, which has sent the reason as
-			      * a message (courier.h) */
+			      * a message (copy_request.h) */
 	bool is_closed;	     /* the pipe's reader had gone: the other party's error
 			      * counts */
 	uint64_t entries, bytes, left_out, links_out;

@@ -14,7 +14,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/mount_api.h"
 
 static int own_folder(char *ret, size_t size, struct err *e)
 {
@@ -108,7 +108,7 @@ int program_seal(const struct program *p, struct err *e)
 	struct err unreachable;
 	struct stat st;
 
-	AUTO_CLOSE int mount = fs_clone_file(p->path, &unreachable);
+	AUTO_CLOSE int mount = mount_api_clone_file(p->path, &unreachable);
 	if (mount < 0 && unreachable.sys == EACCES)
 		return copy_to_memfd(p, e);
 	if (mount < 0) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 
 #define STEP (64u << 10)
 
@@ -115,7 +115,7 @@ static void add_visible(struct pump *p, uint8_t *raw, size_t len)
 	uint8_t last = raw[len - 1];
 	bool is_half = last == '\r' || last == 0xc2;
 
-	visible_append(&p->pending, raw, len - is_half);
+	term_escape_append(&p->pending, raw, len - is_half);
 	p->held = is_half ? last : 0;
 }
 
@@ -132,7 +132,7 @@ static bool fill_visible(struct pump *p)
 	p->held = 0;
 	took(p, (size_t)n);
 	if (n == 0)
-		visible_append(&p->pending, raw, held);
+		term_escape_append(&p->pending, raw, held);
 	else
 		add_visible(p, raw, held + (size_t)n);
 	return true;
@@ -197,7 +197,7 @@ void pump_run(struct pump *p)
 	if (p->to < 0 || !is_through(p))
 		return;
 	if (p->held) { /* half a character, and the rest will not come */
-		visible_append(&p->pending, &p->held, 1);
+		term_escape_append(&p->pending, &p->held, 1);
 		p->held = 0;
 		p->is_blocked = true;
 		return;

@@ -61,7 +61,7 @@ void seccomp_pretend(struct seccomp_program *ret);
  * the one below refuses.  Owned. */
 void seccomp_pretend_above(struct seccomp_program *ret);
 
-/* Filters on top of all of these where there are no namespaces (rung.h).  They
+/* Filters on top of all of these where there are no namespaces (landlock_run.h).  They
  * refuse calls by which a command could harm the user's other programs, and
  * calls that Landlock does not see. */
 enum seccomp_rung {

@@ -1,5 +1,5 @@
 /* walls -- the walls between a command without namespaces and its user
- * (rung.h), and the one that stands behind namespaces.
+ * (landlock_run.h), and the one that stands behind namespaces.
  *
  * All of them stand, always.  The code asks for each by name so that a test can
  * be linked with another walls.c (tests/walls.c) that leaves one out, and see
@@ -16,7 +16,7 @@ enum wall {
 	WALL_ENVIRONMENT, /* the environment is made anew */
 	WALL_KEEPER,	  /* remaining processes of the command are ended */
 	WALL_ROOT,	  /* in namespaces, Landlock: no file outside of the root
-			   * (fence.h) */
+			   * (landlock_root.h) */
 	WALL_COUNT
 };
 

@@ -14,7 +14,7 @@
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
-#include "sandbox/monitor/refusals.h"
+#include "sandbox/monitor/denials.h"
 #include "sandbox/state/registry.h"
 #include "store/folders.h"
 #include "store/sha256.h"
@@ -28,7 +28,7 @@ void audit_init(struct audit *a)
 void audit_done(struct audit *a)
 {
 	ledger_done(&a->ledger);
-	mask_done(&a->own);
+	redact_done(&a->own);
 	own_free(&a->path);
 	a->is_on = false;
 }
@@ -95,20 +95,20 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 /* --- entries ---------------------------------------------------------------------- */
 
 /* The members that come first in every entry of a sandbox. */
-void audit_note(const struct audit *a, struct note *n)
+void audit_note(const struct audit *a, struct audit_json *n)
 {
-	note_begin(n, a->mask, LEDGER_ENTRY_MAX);
-	note_text(n, "sandbox", a->id);
-	note_text(n, "name", a->name);
+	audit_json_begin(n, a->mask, LEDGER_ENTRY_MAX);
+	audit_json_text(n, "sandbox", a->id);
+	audit_json_text(n, "name", a->name);
 }
 
-int audit_add(struct audit *a, const char *event, struct note *n, enum audit_kind kind,
+int audit_add(struct audit *a, const char *event, struct audit_json *n, enum audit_kind kind,
 	      struct err *e)
 {
 	if (a->is_on && a->lost)
-		note_number(n, "lost", a->lost);
+		audit_json_number(n, "lost", a->lost);
 	bool is_cut = n->text.is_cut;
-	AUTO_FREE char *members = note_end(n);
+	AUTO_FREE char *members = audit_json_end(n);
 	if (!a->is_on)
 		return 0;
 	int result = is_cut ? err_set(e, ERR_LIMIT, "the entry is too large")
@@ -128,36 +128,36 @@ static const char *network_name(const struct policy *p)
 	return p->network == NETWORK_HOST ? "host" : "none";
 }
 
-static void note_image(struct note *n, const struct launch *l)
+static void note_image(struct audit_json *n, const struct launch *l)
 {
 	const struct policy *p = l->policy;
 	char digest[DIGEST_TEXT];
 
 	if (p->image == IMAGE_HOST) {
-		note_text(n, "image", "host");
+		audit_json_text(n, "image", "host");
 	} else if (p->image == IMAGE_STORE) {
-		note_text(n, "image", l->stock.name);
+		audit_json_text(n, "image", l->stock.name);
 		digest_print(&l->stock.image, digest);
 	} else {
 		AUTO_FREE char *path = text_format("dir:%s", p->image_path);
-		note_text(n, "image", path);
+		audit_json_text(n, "image", path);
 	}
-	note_text(n, "image_digest", p->image == IMAGE_STORE ? digest : NULL);
+	audit_json_text(n, "image_digest", p->image == IMAGE_STORE ? digest : NULL);
 }
 
-static void note_policy(struct note *n, const struct policy *p)
+static void note_policy(struct audit_json *n, const struct policy *p)
 {
 	AUTO_FREE char *policy = audit_policy(p, n->mask);
 	struct digest digest;
 
 	sha256_bytes(policy, strlen(policy), &digest);
-	note_text(n, "policy_sha256", digest.hex);
-	note_json(n, "policy", strlen(policy) <= AUDIT_POLICY_MAX ? policy : "null");
+	audit_json_text(n, "policy_sha256", digest.hex);
+	audit_json_json(n, "policy", strlen(policy) <= AUDIT_POLICY_MAX ? policy : "null");
 }
 
 int audit_launch(struct audit *a, const struct launch *l, struct err *e)
 {
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
@@ -166,14 +166,14 @@ int audit_launch(struct audit *a, const struct launch *l, struct err *e)
 		memcpy(a->id, l->entry->id, sizeof(a->id));
 	}
 	audit_note(a, &n);
-	note_text(&n, "verb", l->verb ? l->verb : "run");
-	note_number(&n, "uid", geteuid());
-	note_words(&n, "argv", l->plan.argv.items,
+	audit_json_text(&n, "verb", l->verb ? l->verb : "run");
+	audit_json_number(&n, "uid", geteuid());
+	audit_json_words(&n, "argv", l->plan.argv.items,
 		   l->policy->takes_actions ? 0 : l->plan.argv.count);
-	note_text(&n, "workdir", l->plan.workdir);
-	note_number(&n, "uid_inside", l->plan.uid);
+	audit_json_text(&n, "workdir", l->plan.workdir);
+	audit_json_number(&n, "uid_inside", l->plan.uid);
 	note_image(&n, l);
-	note_text(&n, "network", network_name(l->policy));
+	audit_json_text(&n, "network", network_name(l->policy));
 	note_policy(&n, l->policy);
 	int result = audit_add(a, "launch", &n, AUDIT_LASTING, e);
 	a->has_launch = result == 0;
@@ -182,52 +182,52 @@ int audit_launch(struct audit *a, const struct launch *l, struct err *e)
 
 void audit_refused(struct audit *a, const char *what, const struct err *why)
 {
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return;
 	audit_note(a, &n);
-	note_text(&n, "what", what);
-	note_text(&n, "kind", err_kind_name(why->kind));
-	note_text(&n, "why", why->text);
+	audit_json_text(&n, "what", what);
+	audit_json_text(&n, "kind", err_kind_name(why->kind));
+	audit_json_text(&n, "why", why->text);
 	(void)audit_add(a, "refused", &n, AUDIT_LASTING, NULL); /* counted as lost */
 }
 
 void audit_refused_call(struct audit *a, const struct refused_call *c)
 {
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return;
 	AUTO_FREE char *what = syscall_text(c->call);
 	audit_note(a, &n);
-	note_text(&n, "what", what);
-	note_text(&n, "layer", "seccomp");
-	note_text(&n, "rule", refused_call_rule(c));
-	note_number(&n, "count", c->count);
+	audit_json_text(&n, "what", what);
+	audit_json_text(&n, "layer", "seccomp");
+	audit_json_text(&n, "rule", refused_call_rule(c));
+	audit_json_number(&n, "count", c->count);
 	(void)audit_add(a, "refused", &n, AUDIT_PASSING, NULL); /* counted as lost */
 }
 
 /* --- ends ------------------------------------------------------------------------- */
 
-static void note_count(struct note *n, const char *key, uint64_t value)
+static void note_count(struct audit_json *n, const char *key, uint64_t value)
 {
 	if (value)
-		note_number(n, key, value);
+		audit_json_number(n, key, value);
 	else
-		note_json(n, key, "null");
+		audit_json_json(n, key, "null");
 }
 
-static void note_seconds(struct note *n, const char *key, double value)
+static void note_seconds(struct audit_json *n, const char *key, double value)
 {
 	AUTO_FREE char *text = text_format("%.6f", value);
 
-	note_json(n, key, text);
+	audit_json_json(n, key, text);
 }
 
-static void note_error(struct note *n, const struct err *e)
+static void note_error(struct audit_json *n, const struct err *e)
 {
-	note_text(n, "error", e->kind == ERR_NONE ? NULL : e->text);
+	audit_json_text(n, "error", e->kind == ERR_NONE ? NULL : e->text);
 }
 
 /* The end is not synced to disk: a launch waits for the disk only once.  After
@@ -236,7 +236,7 @@ int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 {
 	struct usage used = { 0 };
 	struct consumption now = { 0 };
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
@@ -246,12 +246,12 @@ int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 		cgroup_consumption(x->cgroup, &now);
 	}
 	audit_note(a, &n);
-	note_text(&n, "reason", x->reason);
-	note_number(&n, "exit_code", (uint64_t)x->exit_code);
+	audit_json_text(&n, "reason", x->reason);
+	audit_json_number(&n, "exit_code", (uint64_t)x->exit_code);
 	if (has_cgroup)
 		note_seconds(&n, "cpu_s", (double)now.cpu_us / 1e6);
 	else
-		note_json(&n, "cpu_s", "null");
+		audit_json_json(&n, "cpu_s", "null");
 	note_count(&n, "memory_peak_bytes", used.memory_peak);
 	note_count(&n, "pids_peak", used.pids_peak);
 	note_error(&n, x->error);
@@ -260,13 +260,13 @@ int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 
 int audit_result(struct audit *a, const struct result *r, struct err *e)
 {
-	struct note n;
+	struct audit_json n;
 
 	if (!a->is_on)
 		return 0;
 	audit_note(a, &n);
-	note_text(&n, "reason", result_status_name(r->status));
-	note_number(&n, "exit_code", (uint64_t)r->exit_code);
+	audit_json_text(&n, "reason", result_status_name(r->status));
+	audit_json_number(&n, "exit_code", (uint64_t)r->exit_code);
 	note_count(&n, "signal", (uint64_t)r->signal);
 	note_seconds(&n, "wall_s", r->wall_s);
 	note_seconds(&n, "user_s", r->user_s);

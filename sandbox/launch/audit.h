@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mask.h"
-#include "sandbox/launch/note.h"
+#include "base/redact.h"
+#include "sandbox/launch/audit_json.h"
 #include "store/ledger.h"
 
 struct cgroup;
@@ -36,8 +36,8 @@ struct audit {
 	char id[AUDIT_ID_LEN + 1];
 	const char *name; /* borrowed; NULL: the sandbox has none */
 	char *path; /* owned: absolute path of the log's folder */
-	const struct mask *mask; /* borrowed: secrets to redact in entries */
-	struct mask own; /* secrets of the policy; `mask` unless another is lent */
+	const struct redact *mask; /* borrowed: secrets to redact in entries */
+	struct redact own; /* secrets of the policy; `mask` unless another is lent */
 	uint64_t lost;	 /* entries since the last one that was written */
 };
 
@@ -66,7 +66,7 @@ int audit_launch(struct audit *a, const struct launch *l, struct err *e);
  * succeeds or not. */
 void audit_refused(struct audit *a, const char *what, const struct err *why);
 /* Records a kind of system call that the filter has refused, and how often so
- * far (refusals.h). */
+ * far (denials.h). */
 void audit_refused_call(struct audit *a, const struct refused_call *c);
 /* Records the end of a sandbox with one command. */
 int audit_result(struct audit *a, const struct result *r, struct err *e);
@@ -81,10 +81,10 @@ struct audit_end {
 int audit_end(struct audit *a, const struct audit_end *x, struct err *e);
 
 /* Begin and write an entry; the caller adds its members between the two. */
-void audit_note(const struct audit *a, struct note *n);
-int audit_add(struct audit *a, const char *event, struct note *n, enum audit_kind kind,
+void audit_note(const struct audit *a, struct audit_json *n);
+int audit_add(struct audit *a, const char *event, struct audit_json *n, enum audit_kind kind,
 	      struct err *e);
 
 /* The effective policy, in the keys of a policy file; of variables only the
  * names.  Allocated. */
-char *audit_policy(const struct policy *p, const struct mask *mask);
+char *audit_policy(const struct policy *p, const struct redact *mask);

@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "policy/volume.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/audit.h"
@@ -22,15 +22,15 @@ static char *real_path(const char *path)
 	return real ? real : text_copy(path);
 }
 
-static void note_path(struct note *n, const char *key, const char *path)
+static void note_path(struct audit_json *n, const char *key, const char *path)
 {
 	AUTO_FREE char *real = path ? real_path(path) : NULL;
 
 	if (path)
-		note_text(n, key, real);
+		audit_json_text(n, key, real);
 }
 
-static void note_volumes(struct note *n, const struct policy *p, const char *key,
+static void note_volumes(struct audit_json *n, const struct policy *p, const char *key,
 			 enum volume_kind kind)
 {
 	struct list l = { 0 };
@@ -43,14 +43,14 @@ static void note_volumes(struct note *n, const struct policy *p, const char *key
 			list_add(&l, word);
 		}
 	if (l.count && kind == VOLUME_WORKSPACE)
-		note_text(n, key, l.items[0]);
+		audit_json_text(n, key, l.items[0]);
 	else if (l.count)
-		note_list(n, key, &l);
+		audit_json_list(n, key, &l);
 	list_done(&l);
 }
 
 /* Notes only names: a value may be a secret that was never declared as one. */
-static void note_variables(struct note *n, const struct policy *p)
+static void note_variables(struct audit_json *n, const struct policy *p)
 {
 	struct list names = { 0 };
 
@@ -59,13 +59,13 @@ static void note_variables(struct note *n, const struct policy *p)
 		list_addf(&names, "%.*s", (int)strcspn(word, "="), word);
 	}
 	if (names.count)
-		note_list(n, "env", &names);
+		audit_json_list(n, "env", &names);
 	if (p->secrets.count)
-		note_list(n, "secrets", &p->secrets);
+		audit_json_list(n, "secrets", &p->secrets);
 	list_done(&names);
 }
 
-static void note_caps(struct note *n, const char *key, uint64_t caps, bool has_all)
+static void note_caps(struct audit_json *n, const char *key, uint64_t caps, bool has_all)
 {
 	struct list names = { 0 };
 
@@ -75,11 +75,11 @@ static void note_caps(struct note *n, const char *key, uint64_t caps, bool has_a
 		if (caps & 1ull << i)
 			list_add(&names, caps_name(i));
 	if (names.count)
-		note_list(n, key, &names);
+		audit_json_list(n, key, &names);
 	list_done(&names);
 }
 
-static void note_limits(struct note *n, const struct policy *p)
+static void note_limits(struct audit_json *n, const struct policy *p)
 {
 	const struct {
 		const char *key;
@@ -89,34 +89,34 @@ static void note_limits(struct note *n, const struct policy *p)
 		{ "pids", p->limits.pids },	       { "cpus_thousandths", p->limits.cpus },
 		{ "timeout_ms", p->timeout_ms },
 	};
-	struct note inner;
+	struct audit_json inner;
 
-	note_begin(&inner, n->mask, NOTE_TEXT_MAX);
+	audit_json_begin(&inner, n->mask, AUDIT_JSON_TEXT_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
 		if (limits[i].value)
-			note_number(&inner, limits[i].key, limits[i].value);
+			audit_json_number(&inner, limits[i].key, limits[i].value);
 	if (p->is_best_effort)
-		note_yes(&inner, "best_effort", true);
-	AUTO_FREE char *members = note_end(&inner);
+		audit_json_yes(&inner, "best_effort", true);
+	AUTO_FREE char *members = audit_json_end(&inner);
 	AUTO_FREE char *object = text_format("{%s}", members);
 	if (*members)
-		note_json(n, "limits", object);
+		audit_json_json(n, "limits", object);
 }
 
-static void note_ulimits(struct note *n, const struct policy *p)
+static void note_ulimits(struct audit_json *n, const struct policy *p)
 {
 	struct list l = { 0 };
 
 	for (size_t i = 0; i < p->ulimit_count; i++)
 		list_add(&l, p->ulimits[i].from);
 	if (l.count)
-		note_list(n, "ulimits", &l);
+		audit_json_list(n, "ulimits", &l);
 	list_done(&l);
 }
 
 /* A rule is kept as it stands in its file, where newlines may stand between
  * tokens; they become blanks.  A JSON string holds none (RFC 8259). */
-static void note_rules(struct note *n, const struct list *rules)
+static void note_rules(struct audit_json *n, const struct list *rules)
 {
 	AUTO_FREE char *all = rules->count ? list_join(rules, 0, ",") : NULL;
 
@@ -126,60 +126,60 @@ static void note_rules(struct note *n, const struct list *rules)
 		if (*at == '\n' || *at == '\r' || *at == '\t')
 			*at = ' ';
 	AUTO_FREE char *array = text_format("[%s]", all);
-	note_json(n, "rules", array);
+	audit_json_json(n, "rules", array);
 }
 
-static void note_image(struct note *n, const struct policy *p)
+static void note_image(struct audit_json *n, const struct policy *p)
 {
 	AUTO_FREE char *path = p->image == IMAGE_DIR ? real_path(p->image_path) : NULL;
 	AUTO_FREE char *image = path			 ? text_format("dir:%s", path)
 				: p->image == IMAGE_STORE ? text_copy(p->image_path)
 							  : text_copy("host");
 
-	note_text(n, "image", image);
+	audit_json_text(n, "image", image);
 	if (p->entrypoint)
-		note_text(n, "entrypoint", p->entrypoint);
+		audit_json_text(n, "entrypoint", p->entrypoint);
 	note_path(n, "upper", p->upper);
-	note_yes(n, "read_only", p->is_read_only);
+	audit_json_yes(n, "read_only", p->is_read_only);
 }
 
-static void note_person(struct note *n, const struct policy *p)
+static void note_person(struct audit_json *n, const struct policy *p)
 {
 	if (p->workdir)
-		note_text(n, "workdir", p->workdir);
+		audit_json_text(n, "workdir", p->workdir);
 	if (p->user)
-		note_text(n, "user", p->user);
+		audit_json_text(n, "user", p->user);
 	if (p->hostname)
-		note_text(n, "hostname", p->hostname);
-	note_text(n, "idmap", p->idmap == IDMAP_RANGES ? "ranges" : "single");
-	note_text(n, "network", p->network == NETWORK_HOST ? "host" : "none");
+		audit_json_text(n, "hostname", p->hostname);
+	audit_json_text(n, "idmap", p->idmap == IDMAP_RANGES ? "ranges" : "single");
+	audit_json_text(n, "network", p->network == NETWORK_HOST ? "host" : "none");
 }
 
-static void note_publishes(struct note *n, const struct policy *p)
+static void note_publishes(struct audit_json *n, const struct policy *p)
 {
 	struct list words = { 0 };
 
 	for (size_t i = 0; i < p->publish_count; i++)
-		list_add(&words, publish_word(&p->publishes[i]));
+		list_add(&words, port_spec_word(&p->publishes[i]));
 	if (words.count)
-		note_list(n, "publish", &words);
+		audit_json_list(n, "publish", &words);
 	list_done(&words);
 }
 
-char *audit_policy(const struct policy *p, const struct mask *mask)
+char *audit_policy(const struct policy *p, const struct redact *mask)
 {
-	struct note n;
+	struct audit_json n;
 
-	note_begin(&n, mask, POLICY_TEXT_MAX);
+	audit_json_begin(&n, mask, POLICY_TEXT_MAX);
 	note_image(&n, p);
 	note_volumes(&n, p, "workspace", VOLUME_WORKSPACE);
 	note_volumes(&n, p, "mounts", VOLUME_BIND);
 	note_volumes(&n, p, "toolchains", VOLUME_TOOLCHAIN);
 	note_volumes(&n, p, "tmpfs", VOLUME_TMPFS);
 	if (p->protects.count)
-		note_list(&n, "protected", &p->protects);
+		audit_json_list(&n, "protected", &p->protects);
 	if (p->protects_missing)
-		note_yes(&n, "protect_missing", true);
+		audit_json_yes(&n, "protect_missing", true);
 	note_variables(&n, p);
 	note_person(&n, p);
 	note_publishes(&n, p);
@@ -187,15 +187,15 @@ char *audit_policy(const struct policy *p, const struct mask *mask)
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
 	note_path(&n, "seccomp", p->seccomp);
 	if (p->fence != FENCE_AUTO)
-		note_text(&n, "landlock", p->fence == FENCE_ON ? "on" : "off");
+		audit_json_text(&n, "landlock", p->fence == FENCE_ON ? "on" : "off");
 	note_limits(&n, p);
 	note_ulimits(&n, p);
 	note_path(&n, "cgroup_parent", p->cgroup_parent);
 	note_rules(&n, &p->rules);
 	if (p->lints)
-		note_yes(&n, "lint", true);
+		audit_json_yes(&n, "lint", true);
 	if (p->inherits_stdio)
-		note_yes(&n, "stdio_inherit", true);
-	AUTO_FREE char *members = note_end(&n);
+		audit_json_yes(&n, "stdio_inherit", true);
+	AUTO_FREE char *members = audit_json_end(&n);
 	return text_format("{%s}", members);
 }

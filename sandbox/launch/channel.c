@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
-#include "base/pass.h"
+#include "base/fd_pass.h"
 #include "protocol/message.h"
 
 /* One frame of the largest size, and the part of the next one that came with
@@ -39,7 +39,7 @@ short channel_events(const struct channel *c)
  * them, so the request that they belong to must be alone in the queue. */
 static ssize_t send_some(struct channel *c)
 {
-	return pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out), c->passing,
+	return fd_pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out), c->passing,
 			 c->passing_count);
 }
 

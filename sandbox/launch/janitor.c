@@ -17,12 +17,12 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/cgroup/cgroup.h"
-#include "sandbox/kernel/level.h"
 #include "sandbox/kernel/listener.h"
+#include "sandbox/kernel/log_level.h"
 #include "sandbox/kernel/terminal.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 #include "sandbox/state/registry.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/state_dir.h"
 
 /* The numbers of the descriptors that the janitor holds; all others are closed,
  * so that it keeps no pipe of the caller's open. */
@@ -102,20 +102,20 @@ static void put_line(int log, const char *line)
 	(void)io_write_all(log, line, strlen(line));
 }
 
-/* Writes to the log of the supervisor (control/journal.h), which cannot tell of
+/* Writes to the log of the supervisor (supervisor/supervisor_log.h), which cannot tell of
  * its own death. */
 static void tell_of_death(const struct registry_entry *r)
 {
 	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-	const struct level_entry x = { .level = LEVEL_ERROR, .sandbox = r->name,
+	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR, .sandbox = r->name,
 				       .component = "janitor",
 				       .message = "the supervisor was killed; what it left is "
 						  "tidied up" };
 
 	if (!r->name[0])
 		return;
-	AUTO_CLOSE int log = openat(FOLDER, SHELF_LOG "/" LEVEL_FILE, flags, 0600);
-	AUTO_FREE char *line = level_line(&x);
+	AUTO_CLOSE int log = openat(FOLDER, STATE_DIR_LOG "/" LOG_LEVEL_FILE, flags, 0600);
+	AUTO_FREE char *line = log_level_line(&x);
 	AUTO_FREE char *whole = text_format("%s\n", line);
 	if (log >= 0)
 		put_line(log, whole);
@@ -124,7 +124,7 @@ static void tell_of_death(const struct registry_entry *r)
 __attribute__((noreturn)) static void watch(const struct chores *chores)
 {
 	struct terminal t = *chores->terminal;
-	struct upper u = *chores->upper;
+	struct overlay_upper u = *chores->upper;
 	struct cgroup g = *chores->cgroup;
 	struct registry_entry r = entry_of(chores);
 
@@ -139,7 +139,7 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	t.fd = TERMINAL;
 	terminal_restore(&t);
 	u.lock = LOCK;
-	upper_remove(&u);
+	overlay_upper_remove(&u);
 	listener_remove_all(chores->sockets);
 	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;

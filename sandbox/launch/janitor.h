@@ -21,7 +21,7 @@ struct err;
 struct list;
 struct registry_entry;
 struct terminal;
-struct upper;
+struct overlay_upper;
 
 struct janitor {
 	pid_t pid;   /* 0: none */
@@ -37,7 +37,7 @@ void janitor_init(struct janitor *j);
 struct chores {
 	const struct terminal *terminal; /* its modes are restored, if it has a
 					  * descriptor */
-	const struct upper *upper;	 /* removed, if it has a path */
+	const struct overlay_upper *upper;	 /* removed, if it has a path */
 	const struct cgroup *cgroup;	 /* the same; not made yet */
 	const struct registry_entry *entry; /* ended, if it has a name; may be NULL */
 	int image; /* the lock of an image, held until all is undone; 0 or less: none */

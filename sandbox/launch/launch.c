@@ -15,13 +15,13 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
 #include "sandbox/plan/limits.h"
-#include "sandbox/root/copied.h"
 #include "sandbox/root/overlay.h"
+#include "sandbox/root/root_copy.h"
 #include "store/folders.h"
 
 /* Mounts, even thousands, hold no descriptors, but each pump, pipe and
@@ -87,12 +87,12 @@ void launch_init(struct launch *l, const struct policy *policy)
 			      .terminal.fd = -1,
 			      .words = 2, .signals = -1 };
 	plan_init(&l->plan);
-	stock_init(&l->stock);
+	store_image_init(&l->stock);
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
 	ports_init(&l->ports);
-	sentry_init(&l->sentry);
-	upper_init(&l->upper);
+	protect_watch_init(&l->sentry);
+	overlay_upper_init(&l->upper);
 	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
 	janitor_init(&l->janitor);
@@ -110,7 +110,7 @@ static void tidy_up(struct launch *l)
 	 * any more. */
 	ports_done(&l->ports);
 	if (!has_heir) {
-		upper_remove(&l->upper);
+		overlay_upper_remove(&l->upper);
 		listener_remove_all(&l->sockets);
 	}
 	cgroup_remove(&l->cgroup, l->janitor.pid);
@@ -126,16 +126,16 @@ static void tidy_up(struct launch *l)
 void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
-	sentry_done(&l->sentry);
+	protect_watch_done(&l->sentry);
 	terminal_restore(&l->terminal);
 	tidy_up(l);
 	stdio_done(&l->stdio);
 	seccomp_done(&l->profile);
 	seccomp_done(&l->filter);
 	program_done(&l->executor);
-	fuse_overlayfs_done(&l->server);
+	root_fuse_overlayfs_done(&l->server);
 	plan_done(&l->plan);
-	stock_done(&l->stock);
+	store_image_done(&l->stock);
 	audit_done(&l->audit);
 	own_close(&l->signals);
 }
@@ -198,14 +198,14 @@ static int build_plan(struct launch *l, struct err *e)
 {
 	if (l->policy->image == IMAGE_STORE) {
 		l->stock.was_root = l->who.was_root;
-		if (stock_open(&l->stock, l->policy, l->plan.is_dry_run, e) < 0)
+		if (store_image_open(&l->stock, l->policy, l->plan.is_dry_run, e) < 0)
 			return -1;
 		l->plan.stock = &l->stock;
 	}
 	if (plan_build(&l->plan, l->policy, &l->who, e) < 0)
 		return -1;
 	if (l->plan.stock && l->plan.has_ranges)
-		stock_name_ranged(&l->stock, &l->plan.ids);
+		store_image_name_ranged(&l->stock, &l->plan.ids);
 	if (l->plan.pretends)
 		seccomp_pretend_above(&l->profile);
 	return 0;
@@ -215,7 +215,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
 	/* The executor of a single command may live and die with it. */
 	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
-	if (identity_decide(l->policy, &l->who, e) < 0)
+	if (host_user_decide(l->policy, &l->who, e) < 0)
 		return -1;
 	/* These are opened with the rights of the caller, root included: hutch
 	 * may be installed, and the terminal owned, where the user that root
@@ -226,7 +226,7 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 		return -1;
 	if (launch_load_filter(l, e) < 0)
 		return -1;
-	if (identity_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
+	if (host_user_become(&l->who, e) < 0 || audit_open(&l->audit, l->policy, e) < 0)
 		return -1;
 	if (l->observer && l->observer->prepare(l->observer->self, &l->who, e) < 0)
 		return -1;
@@ -248,7 +248,7 @@ static int keep_upper(struct launch *l, const char *flag, const char *folder, st
 	const bool is_real = l->policy->upper && l->policy->is_resolved;
 	AUTO_FREE char *real = is_real ? text_copy(folder) : realpath(folder, NULL);
 
-	return real ? upper_keep(&l->upper, flag, real, e)
+	return real ? overlay_upper_keep(&l->upper, flag, real, e)
 		    : err_sys(e, "%s %.200s", flag, folder);
 }
 
@@ -258,7 +258,7 @@ static int make_upper(struct launch *l, struct err *e)
 	const char *folder = l->policy->upper ? l->policy->upper : l->files;
 
 	if (!flag)
-		return upper_make(&l->upper, e);
+		return overlay_upper_make(&l->upper, e);
 	if (!folder)
 		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
 	if (plan_has_overlay(&l->plan))
@@ -271,7 +271,7 @@ static int make_upper(struct launch *l, struct err *e)
 static int prepare_upper(struct launch *l, struct err *e)
 {
 	bool is_needed = plan_has_overlay(&l->plan) && !l->policy->is_read_only &&
-			 !upper_tmpfs_suffices();
+			 !overlay_upper_tmpfs_suffices();
 	struct stat st;
 
 	if (!is_needed && !keeping_flag(l))
@@ -323,19 +323,19 @@ static int check_other(const struct launch *l, const char *is, const struct err 
 static int prepare_copy(struct launch *l, const struct err *why, struct err *e)
 {
 	if (check_other(l, "a copy of the image", why, e) < 0 ||
-	    upper_make_root(&l->upper, e) < 0)
+	    overlay_upper_make_root(&l->upper, e) < 0)
 		return -1;
 	plan_set_copy(&l->plan, l->upper.path);
 	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
-	const struct copied copy = { .root = &l->plan.steps[0], .why = why,
+	const struct root_copy copy = { .root = &l->plan.steps[0], .why = why,
 				     .words = l->words, .was_root = l->who.was_root };
-	return copied_fill(&copy, e);
+	return root_copy_fill(&copy, e);
 }
 
 static int prepare_served(struct launch *l, const struct err *why, struct err *e)
 {
 	if (check_other(l, "above the image by fuse-overlayfs", why, e) < 0 ||
-	    upper_make_root(&l->upper, e) < 0)
+	    overlay_upper_make_root(&l->upper, e) < 0)
 		return -1;
 	plan_set_served(&l->plan, l->upper.path);
 	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
@@ -351,7 +351,7 @@ static int prepare_layered(struct launch *l, struct err *e)
 		return -1;
 	if (!l->plan.stock || !l->plan.has_ranges)
 		return 0;
-	return stock_make_ranged(&l->stock, &l->plan.ids, l->words, e);
+	return store_image_make_ranged(&l->stock, &l->plan.ids, l->words, e);
 }
 
 static int prepare_root(struct launch *l, struct err *e)
@@ -360,7 +360,7 @@ static int prepare_root(struct launch *l, struct err *e)
 
 	if (!plan_has_overlay(&l->plan) || overlay_try(&why) == 0)
 		return prepare_layered(l, e);
-	if (fuse_suits(&l->plan) && fuse_find(&l->server, &none) == 0)
+	if (root_fuse_suits(&l->plan) && root_fuse_find(&l->server, &none) == 0)
 		return prepare_served(l, &why, e);
 	return prepare_copy(l, &why, e);
 }
@@ -430,7 +430,7 @@ static int prepare_copies(struct launch *l, struct err *e)
 {
 	if (!l->observer)
 		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e);
-	if (upper_make(&l->upper, e) < 0)
+	if (overlay_upper_make(&l->upper, e) < 0)
 		return -1;
 	return cow_make_dropped(&l->plan, l->upper.path, e);
 }
@@ -469,11 +469,11 @@ static int prepare_host(struct launch *l, struct err *e)
  * later the sentry watches. */
 static int watch_protected(struct launch *l, struct err *e)
 {
-	if (sentry_post(&l->sentry, &l->plan, e) == 0)
+	if (protect_watch_post(&l->sentry, &l->plan, e) == 0)
 		return 0;
 	if (!l->policy->is_best_effort)
 		return err_in(e, "--protect");
-	sentry_done(&l->sentry);
+	protect_watch_done(&l->sentry);
 	l->degraded |= DEGRADED_PROTECT;
 	return 0;
 }
@@ -522,8 +522,8 @@ int launch_start(struct launch *l, struct err *e)
 int launch_plan(struct launch *l, struct err *e)
 {
 	l->plan.is_dry_run = true;
-	if (identity_decide(l->policy, &l->who, e) < 0 || launch_load_filter(l, e) < 0 ||
-	    identity_become(&l->who, e) < 0)
+	if (host_user_decide(l->policy, &l->who, e) < 0 || launch_load_filter(l, e) < 0 ||
+	    host_user_become(&l->who, e) < 0)
 		return -1;
 	return build_plan(l, e);
 }

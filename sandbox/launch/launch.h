@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/cgroup.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/kernel/stdio.h"
@@ -22,11 +22,11 @@
 #include "sandbox/launch/janitor.h"
 #include "sandbox/launch/ports.h"
 #include "sandbox/launch/spawn.h"
-#include "sandbox/monitor/sentry.h"
+#include "sandbox/monitor/protect_watch.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/plan/stock.h"
+#include "sandbox/plan/store_image.h"
 #include "sandbox/root/cow.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 
 struct err;
 struct policy;
@@ -36,7 +36,7 @@ struct registry_entry;
 struct launch_observer {
 	/* Called when the process has become the user that the sandbox stands for, and
 	 * before the plan is built. */
-	int (*prepare)(void *self, const struct identity *who, struct err *e);
+	int (*prepare)(void *self, const struct host_user *who, struct err *e);
 	void *self;	     /* borrowed */
 	struct trace *trace; /* borrowed: notes the paths and addresses in calls */
 };
@@ -57,11 +57,11 @@ struct launch {
 	int words; /* borrowed; for messages of hutch's other programs; stderr unless
 		    * set before launch_start() */
 	bool outlives; /* the executor outlives a single request */
-	struct identity who;
+	struct host_user who;
 	struct plan plan;
-	struct stock stock; /* the image, if it is one of the store */
+	struct store_image stock; /* the image, if it is one of the store */
 	struct program executor;
-	struct fuse_overlayfs server; /* that serves the root, if one does */
+	struct root_fuse_overlayfs server; /* that serves the root, if one does */
 	struct seccomp_program filter;	/* of the executor, and of all that it starts */
 	struct seccomp_program profile; /* of the command alone: --seccomp, or what
 					 * plan.pretends asks for */
@@ -69,9 +69,9 @@ struct launch {
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ones */
 	struct list sockets;  /* paths of the published unix sockets */
-	struct sentry sentry; /* watches the host's files that are protected inside */
+	struct protect_watch sentry; /* watches the host's files that are protected inside */
 	struct terminal terminal;
-	struct upper upper;
+	struct overlay_upper upper;
 	struct cow cow; /* launch_done() leaves it; the verb settles the changes */
 	struct cgroup cgroup;
 	unsigned degraded; /* enum degraded */

@@ -16,9 +16,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/publish.h"
-#include "protocol/conduit.h"
+#include "policy/port_spec.h"
 #include "protocol/message.h"
+#include "protocol/socket_splice.h"
 #include "sandbox/launch/channel.h"
 
 #define EVENTS_AT_ONCE 64
@@ -47,7 +47,7 @@
 struct visit {
 	uint32_t id;
 	uint32_t port; /* its number */
-	struct conduit conduit;
+	struct socket_splice splice;
 	bool has_more;
 	bool is_finish_said; /* "finish" was sent */
 	bool is_finished;    /* "finished" was received */
@@ -92,13 +92,13 @@ static int watch(struct ports *p, const struct port *port, struct err *e)
 	return 0;
 }
 
-int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e)
+int ports_add(struct ports *p, struct listener *at, uint16_t instance, struct err *e)
 {
-	struct port port = { .guest = guest, .has_waiting = true, .number = ++p->last_number };
+	struct port port = { .instance = instance, .has_waiting = true, .number = ++p->last_number };
 
-	if (p->count == PUBLISH_MAX)
+	if (p->count == PORT_SPEC_MAX)
 		return err_set(e, ERR_LIMIT, "%d ports are published already, which is the most",
-			       PUBLISH_MAX);
+			       PORT_SPEC_MAX);
 	for (size_t i = 0; i < p->count; i++)
 		if (!strcmp(p->all[i].at.host, at->host))
 			return err_set(e, ERR_EXISTS, "%s is published already", at->host);
@@ -120,13 +120,13 @@ static int open_some(struct ports *p, const struct policy *policy, bool are_path
 		     bool are_ranges, struct err *e)
 {
 	for (size_t i = 0; i < policy->publish_count; i++) {
-		const struct publish *one = &policy->publishes[i];
+		const struct port_spec *one = &policy->publishes[i];
 		struct listener at;
 		if ((one->path != NULL) != are_paths || (one->low != one->high) != are_ranges)
 			continue;
 		if (listener_open(one, &at, e) < 0)
 			return -1;
-		int added = ports_add(p, &at, one->guest, e);
+		int added = ports_add(p, &at, one->instance, e);
 		listener_done(&at);
 		if (added < 0)
 			return -1;
@@ -149,7 +149,7 @@ void ports_tell(const struct ports *p, int to)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
 			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
-				      p->all[i].at.host, p->all[i].guest); /* the note may
+				      p->all[i].at.host, p->all[i].instance); /* the note may
 									    * go unread */
 }
 
@@ -189,7 +189,7 @@ static void forget(struct ports *p, struct visit *v)
 		i++;
 	p->visits[i] = p->visits[--p->visit_count];
 	p->wide_count -= (unsigned)v->is_in_wide + v->is_out_wide;
-	conduit_done(&v->conduit);
+	socket_splice_done(&v->splice);
 	free(v);
 }
 
@@ -200,7 +200,7 @@ static int say(struct ports *p, struct visit *v, enum message_type word, struct 
 
 static int part(struct ports *p, struct visit *v, struct err *e)
 {
-	conduit_reset(&v->conduit);
+	socket_splice_reset(&v->splice);
 	v->is_parted = true;
 	v->has_more = false;
 	return say(p, v, MSG_HANGUP, e);
@@ -217,7 +217,7 @@ static bool is_widened(struct ports *p, int pipe, uint64_t carried)
 
 static void widen(struct ports *p, struct visit *v)
 {
-	const struct conduit *c = &v->conduit;
+	const struct socket_splice *c = &v->splice;
 
 	v->is_in_wide = v->is_in_wide || is_widened(p, c->in, c->in_bytes);
 	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
@@ -226,20 +226,20 @@ static void widen(struct ports *p, struct visit *v)
 /* Moves bytes.  Frees the visit when nothing is left to send or to receive. */
 static int run(struct ports *p, struct visit *v, struct err *e)
 {
-	enum conduit_state now = v->is_parted ? CONDUIT_WAITS : conduit_run(&v->conduit);
+	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS : socket_splice_run(&v->splice);
 	int said = 0;
 
-	v->has_more = now == CONDUIT_HAS_MORE;
+	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
 	widen(p, v);
-	if (now == CONDUIT_BROKEN) {
+	if (now == SOCKET_SPLICE_BROKEN) {
 		said = part(p, v, e);
-	} else if (!v->is_parted && v->conduit.out < 0 && !v->conduit.is_unheard &&
+	} else if (!v->is_parted && v->splice.out < 0 && !v->splice.is_unheard &&
 		   !v->is_finish_said) {
 		v->is_finish_said = true;
 		said = say(p, v, MSG_FINISH, e);
 	}
-	if (v->is_closed && (v->is_parted || conduit_is_over(&v->conduit)))
+	if (v->is_closed && (v->is_parted || socket_splice_is_over(&v->splice)))
 		forget(p, v);
 	return said;
 }
@@ -304,7 +304,7 @@ static bool make_pipes(int ours[2], int theirs[2])
 /* Resets a connection that was accepted and cannot be carried. */
 static int refuse(struct ports *p, struct visit *v, int64_t now)
 {
-	conduit_reset(&v->conduit);
+	socket_splice_reset(&v->splice);
 	free(v);
 	close_passing(p);
 	p->deaf_ms = now + DEAF_MS;
@@ -323,10 +323,10 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	/* Fails for a unix socket, which has no such option. */
 	(void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	bool has_pipes = make_pipes(ours, p->passing);
-	conduit_init(&v->conduit, socket, ours[0], ours[1]);
-	if (!has_pipes || !conduit_watch(&v->conduit, p->epoll, v->id))
+	socket_splice_init(&v->splice, socket, ours[0], ours[1]);
+	if (!has_pipes || !socket_splice_watch(&v->splice, p->epoll, v->id))
 		return refuse(p, v, now);
-	if (channel_send_dial(p->channel, v->id, port->guest, p->passing, e) < 0) {
+	if (channel_send_dial(p->channel, v->id, port->instance, p->passing, e) < 0) {
 		bool is_short = e->sys == ETOOMANYREFS;
 		(void)refuse(p, v, now);
 		return is_short ? 0 : -1;
@@ -472,7 +472,7 @@ static int take_finished(struct ports *p, struct visit *v, struct err *e)
 	if (v->is_finished)
 		return err_set(e, ERR_PROTOCOL, "it finished a connection twice");
 	v->is_finished = true;
-	conduit_finish(&v->conduit);
+	socket_splice_finish(&v->splice);
 	return run(p, v, e);
 }
 
@@ -486,8 +486,8 @@ static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct er
 	if (sys == 0)
 		return run(p, v, e);
 	if (!v->is_parted)
-		(void)conduit_run(&v->conduit);
-	conduit_reset(&v->conduit);
+		(void)socket_splice_run(&v->splice);
+	socket_splice_reset(&v->splice);
 	forget(p, v);
 	return 0;
 }
@@ -511,18 +511,18 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
  * when its client has taken everything, or does not want it. */
 static void hand_over(struct ports *p, struct visit *v)
 {
-	enum conduit_state now = CONDUIT_BROKEN;
+	enum socket_splice_state now = SOCKET_SPLICE_BROKEN;
 
 	if (v->is_finished && !v->is_parted)
-		now = conduit_run(&v->conduit);
-	v->has_more = now == CONDUIT_HAS_MORE;
+		now = socket_splice_run(&v->splice);
+	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
 	/* The kernel goes on sending what is in our socket's queue. */
-	if (now == CONDUIT_WAITS && v->conduit.in < 0)
-		conduit_done(&v->conduit);
-	else if (now != CONDUIT_BROKEN)
+	if (now == SOCKET_SPLICE_WAITS && v->splice.in < 0)
+		socket_splice_done(&v->splice);
+	else if (now != SOCKET_SPLICE_BROKEN)
 		return;
-	conduit_reset(&v->conduit);
+	socket_splice_reset(&v->splice);
 	forget(p, v);
 }
 
@@ -539,7 +539,7 @@ bool ports_part(struct ports *p, int64_t due, int64_t now)
 	if (p->visit_count > 0 && !clock_is_due(due, now))
 		return false;
 	while (p->visit_count > 0) {
-		conduit_reset(&p->visits[0]->conduit);
+		socket_splice_reset(&p->visits[0]->splice);
 		forget(p, p->visits[0]);
 	}
 	return true;

@@ -17,7 +17,7 @@
  *	PARTED		"closed" came					forgotten
  *
  * Nothing of the host's network is inside: between the client's socket and the
- * sandbox are two pipes (protocol/conduit.h), and frames carry the requests and
+ * sandbox are two pipes (protocol/socket_splice.h), and frames carry the requests and
  * words about them.  A connection that is not accepted yet waits in the
  * kernel's queue: while requests wait for the executor, while there are
  * DIALS_MAX visits, while descriptors are short or not allowed to visits.
@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "sandbox/kernel/listener.h"
 
 struct channel;
@@ -40,7 +40,7 @@ struct visit;
 
 struct port {
 	struct listener at;
-	uint16_t guest;
+	uint16_t instance;
 	bool is_found;	  /* the port was found in a range, not named */
 	bool has_waiting; /* a connection may be in its queue */
 	uint32_t number;  /* unique for as long as the sandbox lives */
@@ -72,8 +72,8 @@ void ports_done(struct ports *p);
  * are to be opened before the process gives up any rights, paths as the user
  * that is to own them. */
 int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e);
-/* Adds one port; takes `at` over.  ERR_LIMIT: there are PUBLISH_MAX already. */
-int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e);
+/* Adds one port; takes `at` over.  ERR_LIMIT: there are PORT_SPEC_MAX already. */
+int ports_add(struct ports *p, struct listener *at, uint16_t instance, struct err *e);
 /* Removes a port and its visits.  ERR_NOT_FOUND: it is not published. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
 
@@ -93,7 +93,7 @@ size_t ports_visit_fds(const struct ports *p);
 /* The descriptor to be polled for POLLIN; -1: none. */
 int ports_fd(const struct ports *p);
 /* Lists all open descriptors but those of visits; returns their number. */
-#define PORTS_FDS (PUBLISH_MAX + 1)
+#define PORTS_FDS (PORT_SPEC_MAX + 1)
 size_t ports_fds(const struct ports *p, int ret[PORTS_FDS]);
 /* The number of visits of one port. */
 size_t ports_count(const struct ports *p, const struct port *port);

@@ -8,7 +8,7 @@
 #include "base/own.h"
 #include "base/quote.h"
 #include "protocol/message.h"
-#include "sandbox/monitor/refusals.h"
+#include "sandbox/monitor/denials.h"
 
 static const char *const status_names[] = {
 	[RUN_EXITED] = "exited", [RUN_SIGNALED] = "signaled",
@@ -55,11 +55,11 @@ void result_failed(struct result *r, int code, const struct err *error)
 	r->error = *error;
 }
 
-void result_refused(struct result *r, const struct refusals *refusals)
+void result_refused(struct result *r, const struct denials *refusals)
 {
 	own_free(&r->refused);
 	list_done(&r->told);
-	r->refused = refusals_json(refusals);
+	r->refused = denials_json(refusals);
 	for (size_t i = 0; i < refusals->count; i++) {
 		AUTO_FREE char *sentence = refused_call_sentence(&refusals->calls[i]);
 		AUTO_FREE char *remedy = refused_call_remedy(&refusals->calls[i]);

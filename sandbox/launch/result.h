@@ -8,7 +8,7 @@
 
 struct exec;
 struct failed;
-struct refusals;
+struct denials;
 
 enum run_status {
 	RUN_EXITED,
@@ -65,8 +65,8 @@ void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
 /* The command was killed for want of memory; `error` has the reason. */
 void result_oom(struct result *r, const struct err *error);
-/* Takes over the calls that the filter has refused (refusals.h). */
-void result_refused(struct result *r, const struct refusals *refusals);
+/* Takes over the calls that the filter has refused (denials.h). */
+void result_refused(struct result *r, const struct denials *refusals);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 

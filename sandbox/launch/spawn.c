@@ -41,16 +41,16 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "sandbox/kernel/beside.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/diagnose.h"
-#include "sandbox/kernel/fence.h"
-#include "sandbox/kernel/fs.h"
 #include "sandbox/kernel/landlock.h"
+#include "sandbox/kernel/landlock_root.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/network.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/rlimits.h"
@@ -166,7 +166,7 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
 	const char byte = (char)what;
 
-	return pass_send(failure, &byte, 1, &fd, 1) == 1 ? 0 : err_sys(e, "hand out %s",
+	return fd_pass_send(failure, &byte, 1, &fd, 1) == 1 ? 0 : err_sys(e, "hand out %s",
 								       names[what]);
 }
 
@@ -177,7 +177,7 @@ static int open_queues(struct child *c, struct err *e)
 {
 	struct err why;
 
-	c->queues = fs_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
+	c->queues = mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
 	if (c->queues >= 0 || why.sys == ENODEV) /* a kernel without queues */
 		return 0;
 	*e = why;
@@ -266,18 +266,18 @@ static int become_executor(struct err *e)
 static int enter_fence(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct fence f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
+	struct landlock_root f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
 
 	if (root < 0)
 		return err_sys(e, "open the root");
-	fence_add(&f, c->executor);
-	fence_add(&f, c->proc);
-	fence_add(&f, c->mounted.logs);
-	fence_add(&f, c->null);
-	fence_add(&f, c->queues);
+	landlock_root_add(&f, c->executor);
+	landlock_root_add(&f, c->proc);
+	landlock_root_add(&f, c->mounted.logs);
+	landlock_root_add(&f, c->null);
+	landlock_root_add(&f, c->queues);
 	for (size_t i = 0; i < ARRAY_LEN(c->handed); i++)
-		fence_add(&f, c->handed[i]);
-	return fence_enter(&f, e);
+		landlock_root_add(&f, c->handed[i]);
+	return landlock_root_enter(&f, e);
 }
 
 /* Enters one Landlock domain for both purposes. */
@@ -307,7 +307,7 @@ static int install_asking(const struct spawn_parts *parts, int *ret_listener, st
 	const struct seccomp_program told = { .insns = telling, .count = parts->filter->count };
 	struct seccomp_program asking;
 
-	deputy_program(parts->tells ? &told : parts->filter, &asking);
+	broker_program(parts->tells ? &told : parts->filter, &asking);
 	int result = seccomp_install_asking(&asking, ret_listener, e);
 	seccomp_done(&asking);
 	return result;
@@ -315,7 +315,7 @@ static int install_asking(const struct spawn_parts *parts, int *ret_listener, st
 
 static int install_listening(const struct spawn_parts *parts, int *ret_listener, struct err *e)
 {
-	if (plan_has_deputy(parts->plan))
+	if (plan_has_broker(parts->plan))
 		return install_asking(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
 								  : 0;
 	if (parts->trace)
@@ -330,7 +330,7 @@ static int enter_filter(struct child *c, struct err *e)
 	const struct spawn_parts *parts = c->parts;
 	int fd;
 
-	if (!parts->trace && !parts->tells && !plan_has_deputy(parts->plan))
+	if (!parts->trace && !parts->tells && !plan_has_broker(parts->plan))
 		return seccomp_install(parts->filter, e);
 	if (install_listening(parts, &fd, e) < 0)
 		return -1;
@@ -460,7 +460,7 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int maps_ready = maps[0];
 	AUTO_CLOSE int maps_go = maps[1];
-	if (parts->server && fuse_start(parts->plan, parts->server, &s->fuse, e) < 0)
+	if (parts->server && root_fuse_start(parts->plan, parts->server, &s->fuse, e) < 0)
 		return -1;
 	AUTO_CLOSE int server = fd_take(&s->fuse.socket);
 
@@ -474,9 +474,9 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;
-	const struct deputy_parts names = { .plan = parts->plan, .stdio = parts->stdio,
+	const struct broker_parts names = { .plan = parts->plan, .stdio = parts->stdio,
 					    .pidfd = s->pidfd, .cgroup = parts->cgroup };
-	if (plan_has_deputy(parts->plan) && deputy_start(&names, &s->deputy, e) < 0)
+	if (plan_has_broker(parts->plan) && broker_start(&names, &s->broker, e) < 0)
 		return -1;
 	if (!parts->plan->has_ranges)
 		return 0;
@@ -486,9 +486,9 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 void sandbox_init(struct sandbox *s)
 {
 	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
-	fuse_init(&s->fuse);
-	refusals_init(&s->refusals);
-	deputy_init(&s->deputy);
+	root_fuse_init(&s->fuse);
+	denials_init(&s->refusals);
+	broker_init(&s->broker);
 }
 
 void sandbox_done(struct sandbox *s)
@@ -498,17 +498,17 @@ void sandbox_done(struct sandbox *s)
 	if (s->pid > 0) {
 		(void)kill(s->pid, SIGKILL); /* our child, not reaped yet, so the number
 					      * is right */
-		fuse_kill(&s->fuse);
+		root_fuse_kill(&s->fuse);
 		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	deputy_done(&s->deputy);
-	fuse_done(&s->fuse);
+	broker_done(&s->broker);
+	root_fuse_done(&s->fuse);
 	own_close(&s->pidfd);
 	own_close(&s->channel);
 	own_close(&s->failure);
 	own_close(&s->upper);
-	refusals_done(&s->refusals);
+	denials_done(&s->refusals);
 	s->pid = 0;
 }
 
@@ -526,19 +526,19 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	if (parts->trace)
 		parts->trace->init = s.pid;
 	*ret = s;
-	ret->refusals.deputy = ret->deputy.pid ? &ret->deputy : NULL;
+	ret->refusals.broker = ret->broker.pid ? &ret->broker : NULL;
 	return 0;
 }
 
-/* guest.h finds out that the deputy has ended. */
+/* instance.h finds out that the broker has ended. */
 static void take_listener(struct sandbox *s, int fd)
 {
 	struct err e;
 
-	if (s->deputy.pid && deputy_listen(&s->deputy, fd, &e) < 0)
-		(void)kill(s->deputy.pid, SIGKILL); /* not reaped yet, so the number is
+	if (s->broker.pid && broker_listen(&s->broker, fd, &e) < 0)
+		(void)kill(s->broker.pid, SIGKILL); /* not reaped yet, so the number is
 						     * right */
-	refusals_listen(&s->refusals, fd);
+	denials_listen(&s->refusals, fd);
 }
 
 static void take_handed(struct sandbox *s, char what, int fd)
@@ -560,7 +560,7 @@ enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 		struct err cause;
 	} said;
 	int fd;
-	ssize_t n = pass_receive(s->failure, &said, sizeof(said), &fd);
+	ssize_t n = fd_pass_receive(s->failure, &said, sizeof(said), &fd);
 
 	if (fd >= 0 && n == 1)
 		take_handed(s, said.what, fd_take(&fd));

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "sandbox/monitor/deputy.h"
-#include "sandbox/monitor/refusals.h"
-#include "sandbox/root/fuse.h"
+#include "sandbox/monitor/broker.h"
+#include "sandbox/monitor/denials.h"
+#include "sandbox/root/root_fuse.h"
 
 struct err;
 struct plan;
@@ -25,10 +25,10 @@ struct sandbox {
 	int channel; /* owned: the supervisor's end of docs/protocol.md */
 	int failure; /* owned: spawn_hear() reads it; execveat() inside closes its other
 		      * end */
-	struct fuse fuse; /* owned: the process that serves the root; pid 0: none */
+	struct root_fuse fuse; /* owned: the process that serves the root; pid 0: none */
 	int upper; /* owned: the folder that an overlay's root writes to; -1: none */
-	struct refusals refusals; /* owned; for the filter of spawn_parts */
-	struct deputy deputy; /* owned: the process that makes names for the inside; pid
+	struct denials refusals; /* owned; for the filter of spawn_parts */
+	struct broker broker; /* owned: the process that makes names for the inside; pid
 			       * 0: none */
 };
 

@@ -5,7 +5,7 @@
  *			"failed" came			-> ENDING
  *	RUNNING		"exited" came: pid 1 is killed	-> ENDING
  *	any		deadline, fatal signal, the
- *			guest's own end (guest.h)	-> ENDING
+ *			guest's own end (instance.h)	-> ENDING
  *	any		pid 1 was reaped		-> DRAINING
  *	DRAINING	all output is delivered		   done
  *
@@ -31,7 +31,7 @@
 #include "sandbox/kernel/countdown.h"
 #include "sandbox/kernel/stdio.h"
 #include "sandbox/kernel/terminal.h"
-#include "sandbox/launch/guest.h"
+#include "sandbox/launch/instance.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/spawn.h"
 
@@ -39,13 +39,13 @@
 
 enum state { ASKED, RUNNING, ENDING, DRAINING, DONE };
 
-enum watch { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + GUEST_POLLS, WATCH_PUMPS,
+enum watch { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + INSTANCE_POLLS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct supervisor {
 	struct run *run;
 	struct result *result;
-	struct guest guest;
+	struct instance instance;
 	enum state state;
 	bool has_verdict;
 	struct countdown countdown;
@@ -78,7 +78,7 @@ int supervise_signals(struct err *e)
 /* Pid 1's exit status no longer matters after this. */
 static void end_sandbox(struct supervisor *s)
 {
-	guest_end(&s->guest);
+	instance_end(&s->instance);
 	if (s->state < ENDING)
 		s->state = ENDING;
 }
@@ -95,8 +95,8 @@ static void send_signal(struct supervisor *s, int signo)
 {
 	struct err e;
 
-	if (channel_send_signal(&s->guest.channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
-		guest_broke_protocol(&s->guest, &e);
+	if (channel_send_signal(&s->instance.channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
+		instance_broke_protocol(&s->instance, &e);
 }
 
 static int on_started(struct supervisor *s, const struct frame *f, struct err *e)
@@ -150,7 +150,7 @@ static const struct answer {
 static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
-	const struct answer *a = &answers[f->type]; /* guest.c has checked the range */
+	const struct answer *a = &answers[f->type]; /* instance.c has checked the range */
 
 	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
 		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
@@ -166,8 +166,8 @@ static void on_resize(struct supervisor *s)
 	if (!(s->run->exec->flags & EXEC_PTY) || s->state != RUNNING)
 		return;
 	terminal_size(0, &rows, &cols);
-	if (channel_send_resize(&s->guest.channel, COMMAND_ID, rows, cols, &e) < 0)
-		guest_broke_protocol(&s->guest, &e);
+	if (channel_send_resize(&s->instance.channel, COMMAND_ID, rows, cols, &e) < 0)
+		instance_broke_protocol(&s->instance, &e);
 }
 
 /* A signal to hutch is passed to the command.  Where that does not end the
@@ -181,7 +181,7 @@ static void on_signal(struct supervisor *s, int signo, int64_t now)
 	/* The command may be running while its "started" is still on its way;
 	 * the executor takes requests in order.  An executor that has not said
 	 * hello may never do so. */
-	if (s->guest.state == GUEST_READY && s->state < ENDING && may_ask)
+	if (s->instance.state == INSTANCE_READY && s->state < ENDING && may_ask)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
 		return;
@@ -210,16 +210,16 @@ static double seconds(const struct timeval *t)
 /* Sets the verdict if the guest ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
-	const struct guest *g = &s->guest;
+	const struct instance *g = &s->instance;
 
 	if (s->has_verdict)
 		return;
 	s->has_verdict = true;
-	if (g->cause == GUEST_DIED && WIFSIGNALED(g->status))
+	if (g->cause == INSTANCE_DIED && WIFSIGNALED(g->status))
 		/* The kernel's OOM killer, or an administrator, has killed pid
 		 * 1. */
 		result_signaled(s->result, WTERMSIG(g->status));
-	else if (g->cause == GUEST_OUT_OF_MEMORY)
+	else if (g->cause == INSTANCE_OUT_OF_MEMORY)
 		result_oom(s->result, &g->error);
 	else
 		result_failed(s->result, EXIT_HUTCH, &g->error);
@@ -227,8 +227,8 @@ static void judge(struct supervisor *s)
 
 static void on_gone(struct supervisor *s)
 {
-	s->result->user_s = seconds(&s->guest.used.ru_utime);
-	s->result->sys_s = seconds(&s->guest.used.ru_stime);
+	s->result->user_s = seconds(&s->instance.used.ru_utime);
+	s->result->sys_s = seconds(&s->instance.used.ru_stime);
 	s->state = DRAINING;
 	stdio_handed_over(s->run->stdio);
 	pump_done(&s->run->stdio->pumps[0]);
@@ -239,14 +239,14 @@ static void on_gone(struct supervisor *s)
 /* Takes over the guest's changes in this turn. */
 static void look_at_guest(struct supervisor *s)
 {
-	if (channel_has_passed(&s->guest.channel))
+	if (channel_has_passed(&s->instance.channel))
 		stdio_handed_over(s->run->stdio);
-	if (!guest_is_over(&s->guest) || s->state >= DRAINING)
+	if (!instance_is_over(&s->instance) || s->state >= DRAINING)
 		return;
 	judge(s);
 	if (s->state < ENDING)
 		s->state = ENDING;
-	if (s->guest.state == GUEST_GONE)
+	if (s->instance.state == INSTANCE_GONE)
 		on_gone(s);
 }
 
@@ -262,7 +262,7 @@ static void on_deadline(struct supervisor *s, int64_t now)
 		s->has_verdict = true;
 		end_sandbox(s);
 	}
-	guest_expire(&s->guest, now);
+	instance_expire(&s->instance, now);
 }
 
 /* When on_deadline() has something to do. */
@@ -270,12 +270,12 @@ static int64_t due(const struct supervisor *s)
 {
 	if (s->state >= DRAINING)
 		return 0;
-	return clock_sooner(countdown_due(&s->countdown), guest_due(&s->guest));
+	return clock_sooner(countdown_due(&s->countdown), instance_due(&s->instance));
 }
 
 static void watch_list(const struct supervisor *s, struct pollfd w[WATCH_COUNT])
 {
-	guest_watch(&s->guest, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_GUEST);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->run->signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&s->run->stdio->pumps[i]);
@@ -291,7 +291,7 @@ static void serve(struct supervisor *s, const struct pollfd w[WATCH_COUNT], int6
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&s->run->stdio->pumps[i]);
-	guest_serve(&s->guest, w + WATCH_GUEST, now);
+	instance_serve(&s->instance, w + WATCH_GUEST, now);
 	look_at_guest(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s, now);
@@ -315,8 +315,8 @@ static void start(struct supervisor *s, int64_t now)
 {
 	struct err e;
 
-	guest_init(&s->guest, now);
-	if (channel_send_exec(&s->guest.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
+	instance_init(&s->instance, now);
+	if (channel_send_exec(&s->instance.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
 			      &e) < 0)
 		fail(s, EXIT_HUTCH, &e);
 	look_at_guest(s);
@@ -329,14 +329,14 @@ void supervise_run(struct run *run, struct result *ret)
 	struct err e;
 
 	*ret = (struct result){ 0 };
-	s.guest = (struct guest){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
+	s.instance = (struct instance){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
 				  .watched_memory = run->watched_memory,
 				  .sentry = run->sentry, .ports = run->ports };
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);
 	while (s.state != DONE)
 		turn(&s);
-	guest_done(&s.guest);
+	instance_done(&s.instance);
 	if (stdio_check(run->stdio, &e) < 0)
 		result_undelivered(ret, &e);
 }

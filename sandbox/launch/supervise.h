@@ -11,7 +11,7 @@ struct exec;
 struct ports;
 struct result;
 struct sandbox;
-struct sentry;
+struct protect_watch;
 struct stdio;
 
 struct run {
@@ -21,7 +21,7 @@ struct run {
 	uint64_t timeout_ms; /* 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
 	uint64_t watched_memory; /* bytes; 0: memory is not watched (watchdog.h) */
-	struct sentry *sentry;	 /* borrowed; NULL: none */
+	struct protect_watch *sentry;	 /* borrowed; NULL: none */
 	struct ports *ports;	 /* borrowed; NULL: none */
 };
 

@@ -22,7 +22,7 @@
 /* A host that would need more mounts is shown in part. */
 #define LEARN_SHOWN 2000
 
-static int prepare(void *self, const struct identity *who, struct err *e);
+static int prepare(void *self, const struct host_user *who, struct err *e);
 
 void learn_init(struct learn *l, const struct policy *asked, const char *out)
 {
@@ -315,7 +315,7 @@ static void show_host(struct learn *l)
 
 /* --- before and after ------------------------------------------------------------- */
 
-static int prepare(void *self, const struct identity *who, struct err *e)
+static int prepare(void *self, const struct host_user *who, struct err *e)
 {
 	struct learn *l = self;
 
@@ -372,9 +372,9 @@ static void add_real(struct list *l, const char *path)
 static void add_home(const char *home, struct list *homes, struct list *secrets)
 {
 	const size_t first = secrets->count;
-	char clean[TRACED_PATH_MAX];
+	char clean[TRACE_SET_PATH_MAX];
 
-	if (!home || *home != '/' || !traced_join("", home, clean) || !clean[1])
+	if (!home || *home != '/' || !trace_set_join("", home, clean) || !clean[1])
 		return;
 	list_add(homes, clean);
 	add_real(homes, clean);
@@ -383,7 +383,7 @@ static void add_home(const char *home, struct list *homes, struct list *secrets)
 		add_real(secrets, secrets->items[i]);
 }
 
-int learn_finish(struct learn *l, const struct refusals *refused,
+int learn_finish(struct learn *l, const struct denials *refused,
 		 const struct result *result, struct err *e)
 {
 	struct list homes = { 0 }, secrets = { 0 };

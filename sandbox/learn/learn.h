@@ -26,7 +26,7 @@
 
 struct err;
 struct learn_ground;
-struct refusals;
+struct denials;
 struct result;
 struct wishes;
 
@@ -54,7 +54,7 @@ void learn_done(struct learn *l);
 int learn_check(const struct policy *asked, bool is_dry_run, struct err *e);
 
 /* Writes OUT, and tells on stderr what is in it and what is not. */
-int learn_finish(struct learn *l, const struct refusals *refused,
+int learn_finish(struct learn *l, const struct denials *refused,
 		 const struct result *result, struct err *e);
 
 /* --- parts of it ------------------------------------------------------------------- */
@@ -70,4 +70,4 @@ char *learn_write(const struct policy *p, const char *about);
 
 /* Prints the summary (learn_tell.c). */
 void learn_tell(const struct learn *l, const struct wishes *w,
-		const struct refusals *refused, const struct result *result);
+		const struct denials *refused, const struct result *result);

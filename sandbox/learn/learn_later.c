@@ -6,8 +6,8 @@
 
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/policy_file.h"
 #include "policy/protect.h"
-#include "policy/settings.h"
 
 /* Names in a home, beside those of `agent`, which are mostly names in a
  * project. */
@@ -23,7 +23,7 @@ struct protect *learn_later_names(void)
 {
 	struct list patterns = { 0 };
 
-	settings_protected("agent", &patterns);
+	policy_file_protected("agent", &patterns);
 	for (size_t i = 0; i < ARRAY_LEN(of_a_home); i++)
 		list_add(&patterns, of_a_home[i]);
 	struct protect *names = protect_new(&patterns);
@@ -31,7 +31,7 @@ struct protect *learn_later_names(void)
 	return names;
 }
 
-static enum protected find(const struct protect *names, const char *path)
+static enum protect_scan find(const struct protect *names, const char *path)
 {
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
@@ -42,7 +42,7 @@ static char *find_in(const char *folder)
 	struct list patterns = { 0 };
 	char *found = NULL;
 
-	settings_protected("agent", &patterns);
+	policy_file_protected("agent", &patterns);
 	for (size_t i = 0; i < patterns.count && !found; i++) {
 		AUTO_FREE char *path = text_format("%s/%s", folder, patterns.items[i]);
 		if (!strpbrk(patterns.items[i], "*?") && access(path, F_OK) == 0)
@@ -55,7 +55,7 @@ static char *find_in(const char *folder)
 char *learn_later(const struct protect *names, const char *path, bool is_folder)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
-	enum protected is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
+	enum protect_scan is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
 
 	is = really > is ? really : is; /* by either of its names */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))

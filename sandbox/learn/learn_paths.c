@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "policy/policy.h"
 #include "sandbox/learn/learn_later.h"
-#include "sandbox/monitor/traced.h"
+#include "sandbox/monitor/trace_set.h"
 #include "sandbox/plan/plan.h"
 
 struct work {
@@ -193,9 +193,9 @@ static void take_folder(struct work *w, const char *path, unsigned use)
 {
 	if (learn_is_above(w->ground->plain, path))
 		return; /* the plan has it, with files of its own */
-	if (use & TRACED_WRITE && access(path, W_OK) == 0)
+	if (use & TRACE_SET_WRITE && access(path, W_OK) == 0)
 		wish(w, path, WISH_WRITE, true);
-	else if (use & TRACED_READ)
+	else if (use & TRACE_SET_READ)
 		wish(w, path, WISH_READ, true);
 	else
 		wish(w, path, WISH_EMPTY, true);
@@ -203,7 +203,7 @@ static void take_folder(struct work *w, const char *path, unsigned use)
 
 static void take_file(struct work *w, const char *path, unsigned use)
 {
-	const bool is_written = use & (TRACED_WRITE | TRACED_CREATE) && access(path, W_OK) == 0;
+	const bool is_written = use & (TRACE_SET_WRITE | TRACE_SET_CREATE) && access(path, W_OK) == 0;
 
 	if (!is_written && access(path, R_OK) < 0 && access(path, X_OK) < 0)
 		return leave(w, LEFT_CLOSED, path);
@@ -242,7 +242,7 @@ static void take_path(struct work *w, const char *path, unsigned use);
 static void take_interpreters(struct work *w, const char *path)
 {
 	AUTO_FREE char *at = text_copy(path);
-	char clean[TRACED_PATH_MAX];
+	char clean[TRACE_SET_PATH_MAX];
 
 	for (int i = 0; i < SCRIPTS_DEEP; i++) {
 		char *next = is_in(w->ground->autos, at) ? NULL : interpreter_of(at);
@@ -250,8 +250,8 @@ static void take_interpreters(struct work *w, const char *path)
 			return;
 		free(at);
 		at = next;
-		if (traced_join("", at, clean))
-			take_path(w, clean, TRACED_READ);
+		if (trace_set_join("", at, clean))
+			take_path(w, clean, TRACE_SET_READ);
 	}
 }
 
@@ -264,14 +264,14 @@ static void take_path(struct work *w, const char *path, unsigned use)
 	if (is_in(w->ground->autos, path))
 		return leave(w, LEFT_AUTO, path);
 	const bool has_name = lstat(path, &st) == 0;
-	if (use & TRACED_PLACE || (use & TRACED_REMOVE && has_name) ||
-	    (use & TRACED_CREATE && !has_name))
+	if (use & TRACE_SET_PLACE || (use & TRACE_SET_REMOVE && has_name) ||
+	    (use & TRACE_SET_CREATE && !has_name))
 		wish_folder_of(w, path);
 	/* A path of a foreign automounter, or a link, that leads nowhere needs
 	 * nothing. */
 	if (!has_name || stat(path, &st) < 0)
 		return;
-	if (use & TRACED_EXECUTE)
+	if (use & TRACE_SET_EXECUTE)
 		take_interpreters(w, path);
 	if (S_ISDIR(st.st_mode))
 		take_folder(w, path, use);
@@ -477,14 +477,14 @@ static void cut(struct work *w)
 	}
 }
 
-void learn_paths(const struct learn_ground *ground, const struct traced *seen,
+void learn_paths(const struct learn_ground *ground, const struct trace_set *seen,
 		 struct wishes *ret)
 {
 	struct work w = { ground, ret };
 
 	*ret = (struct wishes){ 0 };
 	for (size_t i = 0; i < seen->count; i++)
-		take_path(&w, traced_text(seen, i), seen->paths[i].use);
+		take_path(&w, trace_set_text(seen, i), seen->paths[i].use);
 	join_all(&w);
 	cut(&w);
 }

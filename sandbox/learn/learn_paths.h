@@ -25,7 +25,7 @@
 
 struct plan;
 struct protect;
-struct traced;
+struct trace_set;
 
 #define LEARN_TOGETHER 8
 #define LEARN_MOUNTS   2000
@@ -75,7 +75,7 @@ struct learn_ground {
 
 void wishes_done(struct wishes *w);
 
-void learn_paths(const struct learn_ground *ground, const struct traced *seen,
+void learn_paths(const struct learn_ground *ground, const struct trace_set *seen,
 		 struct wishes *ret);
 
 /* The well-known names of secrets below a home. */

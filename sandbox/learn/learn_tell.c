@@ -2,17 +2,17 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/learn/learn.h"
 #include "sandbox/learn/learn_paths.h"
-#include "sandbox/monitor/refusals.h"
+#include "sandbox/monitor/denials.h"
 
 #define SHOWN 10 /* of each kind; the others are only counted */
 
 static void line(const char *what, const char *about)
 {
-	AUTO_FREE char *safe = visible_line(what); /* the inside may have chosen it */
+	AUTO_FREE char *safe = term_escape_line(what); /* the inside may have chosen it */
 
 	(void)fprintf(stderr, "hutch: %s%s\n", safe, about);
 }
@@ -27,7 +27,7 @@ static void tell_wishes(const struct learn *l, const struct wishes *w)
 {
 	static const char *const words[] = { [WISH_EMPTY] = "an empty folder",
 					     [WISH_READ] = "read", [WISH_WRITE] = "read, written" };
-	AUTO_FREE char *out = visible_line(l->out);
+	AUTO_FREE char *out = term_escape_line(l->out);
 
 	(void)fprintf(stderr, "hutch: learned: %s shows %zu paths of this host beside what every "
 			      "sandbox has; look at them before you use it\n", out, w->count);
@@ -100,7 +100,7 @@ static void tell_addresses(const struct learn *l)
 	static const char local[] = ": it is not in the policy; -v shows a socket";
 	static const char names[] = "note: it asked for addresses of names (DNS), which takes a "
 				    "network";
-	const struct traced *t = &l->trace.seen;
+	const struct trace_set *t = &l->trace.seen;
 	bool asked = false;
 
 	size_t count = 0;
@@ -118,12 +118,12 @@ static void tell_addresses(const struct learn *l)
 		line(names, "");
 	if (t->lost_addresses)
 		(void)fprintf(stderr, "hutch: note: there were more addresses than the %d that are "
-				      "kept\n", TRACED_ADDRESSES);
+				      "kept\n", TRACE_SET_ADDRESSES);
 }
 
 /* The policy leaves these calls refused: a command that succeeded without them
  * needs none. */
-static void tell_refused(const struct refusals *r, const struct result *result)
+static void tell_refused(const struct denials *r, const struct result *result)
 {
 	static const char needs[] = "; the command failed: if that is why, --seccomp names another "
 				    "profile";
@@ -138,7 +138,7 @@ static void tell_refused(const struct refusals *r, const struct result *result)
 }
 
 void learn_tell(const struct learn *l, const struct wishes *w,
-		const struct refusals *refused, const struct result *result)
+		const struct denials *refused, const struct result *result)
 {
 	/* The most important lines come last, where a terminal shows them. */
 	tell_addresses(l);
@@ -149,7 +149,7 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 	tell_secrets(w);
 	if (l->trace.seen.lost)
 		(void)fprintf(stderr, "hutch: note: it used more paths than the %d that are kept; "
-				      "the policy is not complete\n", TRACED_PATHS);
+				      "the policy is not complete\n", TRACE_SET_PATHS);
 	if (l->unshown)
 		(void)fprintf(stderr, "hutch: note: %zu files and folders of this host were not shown "
 				      "to it, since there are too many; -v shows one\n",

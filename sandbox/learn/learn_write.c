@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "policy/publish.h"
-#include "policy/settings.h"
+#include "policy/policy_file.h"
+#include "policy/port_spec.h"
 #include "policy/volume.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/learn/learn.h"
@@ -223,7 +223,7 @@ static void write_publishes(struct writer *w, const struct policy *p)
 	struct list words = { 0 };
 
 	for (size_t i = 0; i < p->publish_count; i++)
-		list_add(&words, publish_word(&p->publishes[i]));
+		list_add(&words, port_spec_word(&p->publishes[i]));
 	array(w, "publish", &words);
 	list_done(&words);
 }
@@ -237,7 +237,7 @@ char *learn_write(const struct policy *p, const char *about)
 	w.to = mem_or_abort(open_memstream(&made, &len));
 	(void)fputc('{', w.to);
 	key(&w, "version");
-	(void)fprintf(w.to, "%d", SETTINGS_VERSION);
+	(void)fprintf(w.to, "%d", POLICY_FILE_VERSION);
 	text(&w, "about", about);
 	yes(&w, "read_only", p->is_read_only);
 	write_volumes(&w, p, "workspace", VOLUME_WORKSPACE);

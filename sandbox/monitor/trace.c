@@ -17,7 +17,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/kernel/caller.h"
+#include "sandbox/kernel/notify_target.h"
 #include "sandbox/kernel/seccomp.h"
 
 #ifdef __aarch64__
@@ -42,13 +42,13 @@ enum shape {
 
 #define HERE (-1) /* relative to the working directory */
 
-#define LOOK	TRACED_LOOK
-#define READ	TRACED_READ
-#define WRITE	TRACED_WRITE
-#define CREATE	TRACED_CREATE
-#define PLACE	TRACED_PLACE
-#define REMOVE	TRACED_REMOVE
-#define EXECUTE TRACED_EXECUTE
+#define LOOK	TRACE_SET_LOOK
+#define READ	TRACE_SET_READ
+#define WRITE	TRACE_SET_WRITE
+#define CREATE	TRACE_SET_CREATE
+#define PLACE	TRACE_SET_PLACE
+#define REMOVE	TRACE_SET_REMOVE
+#define EXECUTE TRACE_SET_EXECUTE
 
 /* A call with two paths has two rows.  A call that is in no row is not noted
  * down. */
@@ -114,7 +114,7 @@ static const struct traced_call {
 
 void trace_done(struct trace *t)
 {
-	traced_done(&t->seen);
+	trace_set_done(&t->seen);
 }
 
 bool trace_takes(const struct seccomp_data *data)
@@ -158,7 +158,7 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 
 /* Reads the folder at which a relative path begins, as the caller's own mounts
  * name it.  The result is only text; no path is looked up. */
-static bool read_base(const struct caller *c, int dir, char *to)
+static bool read_base(const struct notify_target *c, int dir, char *to)
 {
 	const int fd = dir == HERE ? AT_FDCWD : (int)c->call->data.args[dir];
 	char link[64];
@@ -167,7 +167,7 @@ static bool read_base(const struct caller *c, int dir, char *to)
 		(void)snprintf(link, sizeof(link), "/proc/%u/cwd", c->call->pid); /* fits */
 	else
 		(void)snprintf(link, sizeof(link), "/proc/%u/fd/%d", c->call->pid, fd);
-	const ssize_t len = readlink(link, to, TRACED_PATH_MAX - 1);
+	const ssize_t len = readlink(link, to, TRACE_SET_PATH_MAX - 1);
 	if (len <= 0)
 		return false;
 	to[len] = '\0';
@@ -187,7 +187,7 @@ static unsigned use_of_open(uint64_t flags)
 }
 
 /* The use of the path; 0: it cannot be told. */
-static unsigned use_of(const struct caller *c, const struct traced_call *row)
+static unsigned use_of(const struct notify_target *c, const struct traced_call *row)
 {
 	const uint64_t value = c->call->data.args[row->flags];
 	uint64_t flags;
@@ -196,7 +196,7 @@ static unsigned use_of(const struct caller *c, const struct traced_call *row)
 	if (row->shape == OPEN)
 		return use_of_open(value);
 	if (row->shape == OPEN_HOW)
-		return caller_read(c, value, &flags, sizeof(flags)) == sizeof(flags)
+		return notify_target_read(c, value, &flags, sizeof(flags)) == sizeof(flags)
 			       ? use_of_open(flags)
 			       : 0;
 	return row->use;
@@ -213,19 +213,19 @@ static bool is_everywhere(const char *path)
 	return false;
 }
 
-static void note_path(struct trace *t, const struct caller *c, const struct traced_call *row)
+static void note_path(struct trace *t, const struct notify_target *c, const struct traced_call *row)
 {
-	char base[TRACED_PATH_MAX] = "", text[TRACED_PATH_MAX], path[TRACED_PATH_MAX];
+	char base[TRACE_SET_PATH_MAX] = "", text[TRACE_SET_PATH_MAX], path[TRACE_SET_PATH_MAX];
 	const unsigned use = use_of(c, row);
 
 	/* "" refers to a descriptor, or to nothing at all. */
-	if (!use || caller_read_path(c, c->call->data.args[row->path], text) < 0 || !*text)
+	if (!use || notify_target_read_path(c, c->call->data.args[row->path], text) < 0 || !*text)
 		return;
 	if (*text != '/' && !read_base(c, row->dir, base))
 		return;
-	if (!traced_join(base, text, path) || is_everywhere(path) || !caller_waits(c))
+	if (!trace_set_join(base, text, path) || is_everywhere(path) || !notify_target_waits(c))
 		return;
-	traced_add(&t->seen, path, use);
+	trace_set_add(&t->seen, path, use);
 }
 
 /* --- addresses -------------------------------------------------------------------- */
@@ -258,7 +258,7 @@ static void tell_unix(const struct sockaddr_un *a, size_t len, char *to, size_t 
 		(void)snprintf(to, size, "unix:%.*s", (int)max, name);
 }
 
-static void note_address(struct trace *t, const struct caller *c,
+static void note_address(struct trace *t, const struct notify_target *c,
 			 const struct traced_call *row)
 {
 	union {
@@ -270,11 +270,11 @@ static void note_address(struct trace *t, const struct caller *c,
 	const uint64_t said = c->call->data.args[row->flags];
 	const uint64_t at = c->call->data.args[row->path];
 	const size_t want = said < sizeof(a) ? (size_t)said : sizeof(a);
-	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? caller_read(c, at, &a, want)
+	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? notify_target_read(c, at, &a, want)
 								   : -1;
 	char text[sizeof(*t->seen.addresses)] = "";
 
-	if (len != (ssize_t)want || !caller_waits(c))
+	if (len != (ssize_t)want || !notify_target_waits(c))
 		return;
 	if (a.any.sa_family == AF_INET && want >= sizeof(a.in))
 		tell_inet(&a.in, text, sizeof(text));
@@ -284,12 +284,12 @@ static void note_address(struct trace *t, const struct caller *c,
 	else if (a.any.sa_family == AF_UNIX)
 		tell_unix(&a.un, want, text, sizeof(text));
 	if (*text)
-		traced_add_address(&t->seen, text);
+		trace_set_add_address(&t->seen, text);
 }
 
 void trace_call(struct trace *t, int listener, const struct seccomp_notif *call)
 {
-	const struct caller c = { listener, call };
+	const struct notify_target c = { listener, call };
 
 	for (size_t i = 0; (pid_t)call->pid != t->init && i < ARRAY_LEN(calls); i++) {
 		if (calls[i].nr != call->data.nr)

@@ -1,7 +1,7 @@
 /* trace -- notes down which paths and addresses the inside names in its calls,
  * for `hutch run --learn`.
  *
- * The listener of the filter (refusals.h) is also asked about the calls of a
+ * The listener of the filter (denials.h) is also asked about the calls of a
  * table, and lets them go on, with SECCOMP_USER_NOTIF_FLAG_CONTINUE.
  * seccomp_unotify(2) says that no decision may rest on that: another thread can
  * change what a pointer leads to between the look and the call.  Here none
@@ -15,20 +15,20 @@
  * anything is noted.  Texts are bounded, and none of these paths is looked up
  * on the host.
  *
- * The inside can fill the notes (traced.h) and can make this process work: each
+ * The inside can fill the notes (trace_set.h) and can make this process work: each
  * call costs this process about as much as it costs the caller. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "sandbox/monitor/traced.h"
+#include "sandbox/monitor/trace_set.h"
 
 struct seccomp_data;
 struct seccomp_notif;
 struct seccomp_program;
 
 struct trace {
-	struct traced seen; /* owned */
+	struct trace_set seen; /* owned */
 	pid_t init; /* the executor, as the host numbers it, whose calls are hutch's
 		     * own */
 };

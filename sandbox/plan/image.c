@@ -15,9 +15,9 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "sandbox/plan/limits.h"
-#include "sandbox/plan/lowers.h"
+#include "sandbox/plan/overlay_lowers.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/plan/stock.h"
+#include "sandbox/plan/store_image.h"
 #include "sandbox/plan/volumes.h"
 
 /* A quarter of the machine's memory for all private writable folders together;
@@ -323,7 +323,7 @@ static void add_own_files(struct plan *p, const struct policy *policy)
 /* Entries that an image may have, and that the plan depends on. */
 enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
 
-static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOOKED_FOR])
+static void look_at_image(const struct list *lowers, struct overlay_lowers_entry ret[LOOKED_FOR])
 {
 	static const char *const paths[] = {
 		[PROC] = "proc", [DEV] = "dev", [TMP] = "tmp", [RUN] = "run", [SYS] = "sys",
@@ -332,14 +332,14 @@ static void look_at_image(const struct list *lowers, struct lowers_entry ret[LOO
 	};
 
 	for (size_t i = 0; i < LOOKED_FOR; i++)
-		ret[i] = (struct lowers_entry){ .path = paths[i] };
-	lowers_look(lowers, ret, LOOKED_FOR);
+		ret[i] = (struct overlay_lowers_entry){ .path = paths[i] };
+	overlay_lowers_look(lowers, ret, LOOKED_FOR);
 }
 
 /* Adds a folder of the sandbox's own.  If the image has something else than a
  * folder there, such as a link, that stays: later mounts and files go where the
  * image leads, or fail. */
-static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
+static bool add_own_folder(struct plan *p, const struct overlay_lowers_entry *entry)
 {
 	AUTO_FREE char *path = text_format("/%s", entry->path);
 	bool is_missing = entry->error == ENOENT;
@@ -353,7 +353,7 @@ static bool add_own_folder(struct plan *p, const struct lowers_entry *entry)
 
 /* Without this setting, apt goes on as a user that does not exist with one
  * mapped id. */
-static void add_apt(struct plan *p, const struct lowers_entry *found)
+static void add_apt(struct plan *p, const struct overlay_lowers_entry *found)
 {
 	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
 	    add_own_folder(p, &found[APT_CONF]))
@@ -374,7 +374,7 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 {
 	static const mode_t modes[] = { [PROC] = 0555, [DEV] = 0755, [TMP] = 01777,
 					[RUN] = 0755, [WORKSPACE] = 0755 };
-	struct lowers_entry found[LOOKED_FOR];
+	struct overlay_lowers_entry found[LOOKED_FOR];
 
 	look_at_image(lowers, found);
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
@@ -484,12 +484,12 @@ static bool has_bash(const struct plan *p, const struct policy *policy)
 	AUTO_FREE char *path = text_format(
 		"%s/bin/bash", policy->image == IMAGE_DIR ? policy->image_path : "");
 
-	struct lowers_entry found[] = { { .path = "bin/bash", .follows = true },
+	struct overlay_lowers_entry found[] = { { .path = "bin/bash", .follows = true },
 					{ .path = "usr/bin/bash", .follows = true } };
 
 	if (!p->stock)
 		return access(path, X_OK) == 0;
-	lowers_look(&p->stock->lowers, found, ARRAY_LEN(found));
+	overlay_lowers_look(&p->stock->lowers, found, ARRAY_LEN(found));
 	return !found[0].error || !found[1].error;
 }
 

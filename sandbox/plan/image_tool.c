@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 
 /* --- the program ------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t, const
 	/* The user that root became may have other processes, which may look at
 	 * this one. */
 	if (t->was_root)
-		identity_forget_for_images();
+		host_user_forget_for_images();
 	if (null >= 0 && place(t->errors, null, 2) && place(t->in, null, 0) &&
 	    place(t->out, null, 1) && high >= 0 && place(high, null, IMAGE_TOOL_LEASH))
 		(void)execv(path, argv->items);

@@ -12,13 +12,13 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/plan/plan.h"
 
 #define SIZE	  "size="
 #define UNSIZED	  "size=25%"
 
-/* The size of the commands' output logs (executor/session/tape.h).  The executor writes
+/* The size of the commands' output logs (executor/session/output_log.h).  The executor writes
  * them, so they are outside the cgroup, and therefore a small part of what the
  * inside may have. */
 #define LOGS_SIZE  (256ull << 20)
@@ -52,7 +52,7 @@ static uint64_t size_of(const struct step *s)
 	uint64_t bytes;
 
 	text[strcspn(text, ",")] = '\0';
-	return quantity_parse_bytes(text, &bytes, NULL) < 0 ? quarter_of_machine() : bytes;
+	return units_parse_bytes(text, &bytes, NULL) < 0 ? quarter_of_machine() : bytes;
 }
 
 /* Sets the size, and keeps the mode alone of the other options. */

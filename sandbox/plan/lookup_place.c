@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "sandbox/plan/lookup.h"
 #include "sandbox/plan/lookup_parts.h"
-#include "sandbox/plan/lowers.h"
+#include "sandbox/plan/overlay_lowers.h"
 #include "sandbox/plan/plan.h"
 
 /* --- one name, without links on the way ------------------------------------------- */
@@ -130,9 +130,9 @@ static void look_at_host(struct found *f, char *path)
 
 static void look_at_image(const struct lookup *l, const char *rest, struct found *f)
 {
-	struct lowers_entry entry = { .path = *rest ? rest + 1 : "." };
+	struct overlay_lowers_entry entry = { .path = *rest ? rest + 1 : "." };
 
-	lowers_look(&l->lowers, &entry, 1);
+	overlay_lowers_look(&l->lowers, &entry, 1);
 	if (entry.error)
 		return;
 	f->kind = FOUND;

@@ -12,12 +12,12 @@
 #include "policy/environment.h"
 #include "policy/policy.h"
 #include "sandbox/kernel/caps.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/plan/image.h"
 #include "sandbox/plan/limits.h"
 #include "sandbox/plan/plan_rlimits.h"
-#include "sandbox/plan/stock.h"
+#include "sandbox/plan/store_image.h"
 #include "sandbox/plan/volumes.h"
 
 #define ALL_NAMESPACES                                                              \
@@ -59,9 +59,9 @@ struct step *plan_add(struct plan *p, enum step_kind kind, const char *target)
 	return s;
 }
 
-int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
+int plan_ranges(struct plan *p, const struct host_user *who, struct err *e)
 {
-	AUTO_FREE char *name = identity_name(who->uid);
+	AUTO_FREE char *name = host_user_name(who->uid);
 	const struct subid_owner owner = { name, who->uid };
 
 	if (idmaps_find(&p->ids, &owner, who->gid, e) < 0)
@@ -71,7 +71,7 @@ int plan_ranges(struct plan *p, const struct identity *who, struct err *e)
 }
 
 static int plan_ids(struct plan *p, const struct policy *policy,
-		    const struct identity *who, struct err *e)
+		    const struct host_user *who, struct err *e)
 {
 	if (p->stock) {
 		p->uid = p->stock->uid;
@@ -216,7 +216,7 @@ uint64_t plan_executor_caps(const struct plan *p)
 	return p->root_caps | (p->has_ranges ? tools : 0);
 }
 
-int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
+int plan_build(struct plan *p, const struct policy *policy, const struct host_user *who,
 	       struct err *e)
 {
 	if (plan_ids(p, policy, who, e) < 0)

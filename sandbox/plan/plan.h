@@ -25,10 +25,10 @@
 #include "sandbox/kernel/rlimits.h"
 
 struct err;
-struct identity;
+struct host_user;
 struct policy;
 struct stat;
-struct stock;
+struct store_image;
 
 enum step_kind {
 	STEP_ROOT,     /* tmpfs: the root itself; data: its size */
@@ -63,7 +63,7 @@ struct step {
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
 	bool is_watched;   /* the sentry notices when the host replaces the source
-			    * (sentry.h) */
+			    * (protect_watch.h) */
 	const struct list *lowers; /* STEP_OVERLAY, in place of a source: paths, the
 				    * lowest first; borrowed */
 	const char *upper; /* STEP_OVERLAY, STEP_COW: a folder for the upper layer,
@@ -75,8 +75,8 @@ struct step {
 	uint32_t uid, gid; /* STEP_DIR below such a root: the owner, if the step makes
 			    * it */
 	bool is_copied;	   /* STEP_OVERLAY: the folder "upper" in `upper` is a copy of the
-			    * image, and the root (copied.h) */
-	bool is_served;	   /* STEP_OVERLAY: fuse-overlayfs serves the root (fuse.h) */
+			    * image, and the root (root_copy.h) */
+	bool is_served;	   /* STEP_OVERLAY: fuse-overlayfs serves the root (root_fuse.h) */
 	const char *from;  /* the option as the caller wrote it; borrowed from the
 			    * policy */
 };
@@ -91,13 +91,13 @@ struct plan {
 	bool is_dry_run; /* set before plan_build: hutch's own folders, which mounts mask,
 			  * are not made */
 	bool has_logs; /* set before plan_build: STEP_LOGS */
-	const struct stock *stock; /* set before plan_build, borrowed: the image of the
+	const struct store_image *stock; /* set before plan_build, borrowed: the image of the
 				    * store; NULL: the root is none */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* maps are written by newuidmap */
 	bool is_fenced;	      /* Landlock: no file outside of the root can be opened
-			       * (fence.h) */
+			       * (landlock_root.h) */
 	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
 	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */
 
@@ -119,9 +119,9 @@ struct plan {
 	/* --protect-missing: */
 	const struct list *protects; /* patterns; borrowed from the policy */
 	struct list guarded; /* folders of the host that are shown writable, in which
-			      * protected names must not be made (missing.h) */
+			      * protected names must not be made (protect_missing.h) */
 	struct list absent; /* of these names, those whose making the sentry can notice
-			     * (sentry.h) */
+			     * (protect_watch.h) */
 };
 
 void plan_init(struct plan *p);
@@ -130,25 +130,25 @@ void plan_done(struct plan *p);
 /* Looks at the host and writes the steps down.  Fails if the host lacks
  * something that the policy names (ERR_NOT_FOUND), or if a mount would expose
  * hutch's own folders. */
-int plan_build(struct plan *p, const struct policy *policy, const struct identity *who,
+int plan_build(struct plan *p, const struct policy *policy, const struct host_user *who,
 	       struct err *e);
 
 /* Plans what --idmap ranges asks for: the maps, out of /etc/subuid and
  * /etc/subgid, found by the user's number and by the user's name in
  * passwd(5). */
-int plan_ranges(struct plan *p, const struct identity *who, struct err *e);
+int plan_ranges(struct plan *p, const struct host_user *who, struct err *e);
 
 /* Adds a zeroed step; the returned pointer is good until the next add. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 
-/* Whether another process makes names for the inside (deputy.h). */
-static inline bool plan_has_deputy(const struct plan *p)
+/* Whether another process makes names for the inside (broker.h). */
+static inline bool plan_has_broker(const struct plan *p)
 {
 	return p->guarded.count > 0;
 }
 
 /* Whether the root is an overlay.  The setters take the folder on disk that was
- * made for what is written over the root (upper.h). */
+ * made for what is written over the root (overlay_upper.h). */
 bool plan_has_overlay(const struct plan *p);
 void plan_set_upper(struct plan *p, const char *path, const struct stat *st);
 void plan_set_copy(struct plan *p, const char *path);

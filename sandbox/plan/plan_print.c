@@ -7,13 +7,13 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/list.h"
-#include "base/mask.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/redact.h"
+#include "base/term_escape.h"
 #include "policy/environment.h"
 #include "policy/policy.h"
-#include "policy/publish.h"
-#include "policy/quantity.h"
+#include "policy/port_spec.h"
+#include "policy/units.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/plan/plan.h"
 
@@ -32,7 +32,7 @@ _Static_assert(ARRAY_LEN(kind_names) == STEP_KIND_COUNT, "a step has no name");
 
 static void print_field(FILE *to, const char *key, const char *value)
 {
-	AUTO_FREE char *line = visible_line(value);
+	AUTO_FREE char *line = term_escape_line(value);
 
 	(void)fprintf(to, " %s%s", key, line);
 }
@@ -136,7 +136,7 @@ static void print_limits(const struct plan *p, FILE *to)
 {
 	for (uint32_t i = 0; i < p->rlimit_count; i++) {
 		const struct exec_rlimit *r = &p->rlimits[i];
-		(void)fprintf(to, "limit     %s ", quantity_ulimit_name((int)r->resource));
+		(void)fprintf(to, "limit     %s ", units_ulimit_name((int)r->resource));
 		if (r->soft == UINT64_MAX)
 			(void)fprintf(to, "unlimited\n");
 		else
@@ -149,7 +149,7 @@ static void print_limits(const struct plan *p, FILE *to)
 static void print_variable(const struct policy *policy, const char *variable, FILE *to)
 {
 	size_t len = strcspn(variable, "=");
-	AUTO_FREE char *hidden = text_format("%.*s=" MASK_TEXT, (int)len, variable);
+	AUTO_FREE char *hidden = text_format("%.*s=" REDACT_TEXT, (int)len, variable);
 
 	print_field(to, "", environment_is_secret(policy, variable, len) ? hidden : variable);
 }
@@ -157,15 +157,15 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 /* A word of the command may hold a secret's value, which is hidden. */
 static void print_words(const struct plan *p, const struct policy *policy, FILE *to)
 {
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 
 	(void)environment_mask(policy, &m, NULL); /* policy_check() has checked it */
 	for (size_t i = 0; i < p->argv.count; i++) {
 		const char *word = p->argv.items[i];
-		AUTO_FREE char *shown = mask_copy(&m, word);
+		AUTO_FREE char *shown = redact_copy(&m, word);
 		print_field(to, "", shown);
 	}
-	mask_done(&m);
+	redact_done(&m);
 }
 
 /* Describes the second wall, Landlock. */
@@ -186,13 +186,13 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 	(void)fprintf(to, "network   %s\n",
 		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
 	for (size_t i = 0; i < policy->publish_count; i++) {
-		const struct publish *one = &policy->publishes[i];
+		const struct port_spec *one = &policy->publishes[i];
 		(void)fprintf(to, "publish  ");
-		print_field(to, "", publish_word(one));
+		print_field(to, "", port_spec_word(one));
 		(void)fprintf(to, "\n");
 	}
 	(void)fprintf(to, "landlock  %s\n", fence_text(p, policy));
-	if (plan_has_deputy(p))
+	if (plan_has_broker(p))
 		(void)fprintf(to, "seccomp   names are made by another process, but for protected "
 				  "ones\n");
 	if (p->hides_abstract)

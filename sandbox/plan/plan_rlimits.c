@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/plan/plan.h"
 
 /* A default is the caller's soft limit times num/den, at most `most`. */
@@ -75,11 +75,11 @@ static int set_ulimit(struct plan *p, const struct ulimit *u, struct err *e)
 	struct rlimit own;
 
 	if (getrlimit(u->resource, &own) < 0)
-		return err_sys(e, "getrlimit %s", quantity_ulimit_name(u->resource));
+		return err_sys(e, "getrlimit %s", units_ulimit_name(u->resource));
 	if (own.rlim_max != RLIM_INFINITY && u->hard > own.rlim_max) {
 		(void)err_set(e, ERR_LIMIT, "%s cannot be raised above %llu, the hard limit "
 					    "that hutch itself runs under",
-			      quantity_ulimit_name(u->resource),
+			      units_ulimit_name(u->resource),
 			      (unsigned long long)own.rlim_max);
 		return err_from(e, u->from);
 	}
@@ -116,7 +116,7 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		struct rlimit own;
 		if (getrlimit(shares[i].resource, &own) < 0)
 			return err_sys(e, "getrlimit %s",
-				       quantity_ulimit_name(shares[i].resource));
+				       units_ulimit_name(shares[i].resource));
 		set_share(p, &shares[i], &own);
 	}
 	for (size_t i = 0; i < policy->ulimit_count; i++)

@@ -18,7 +18,7 @@
 #include "base/resolve.h"
 #include "policy/policy.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/plan/protected.h"
+#include "sandbox/plan/protect_scan.h"
 #include "store/folders.h"
 #include "store/links.h"
 
@@ -161,7 +161,7 @@ static void add_parents(struct list *pins, const char *rest)
 struct guards {
 	struct list pins, reads, masks;
 	struct list watched; /* those of pins and reads that the sentry watches
-			      * (sentry.h) */
+			      * (protect_watch.h) */
 };
 
 static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
@@ -374,7 +374,7 @@ static int list_protected(const struct shown *x, const struct list *patterns, st
 
 	if (!is_open_to_all(x->v) || !patterns->count)
 		return 0;
-	int result = protected_list(x->source, patterns, &found, e);
+	int result = protect_scan_list(x->source, patterns, &found, e);
 	for (size_t i = 0; i < found.count; i++) {
 		AUTO_FREE char *path = join(x->source, found.items[i]);
 		list_add(&own->protects, path);

@@ -15,7 +15,7 @@ struct volume;
  * contains them gets them masked, and every folder on the way to them pinned: a
  * mount point cannot be renamed (EBUSY), so that a guest cannot move the mask
  * aside together with its parent and put a folder of its own there.  Protected
- * files in a writable source (protected.h) are pinned in the same way, and
+ * files in a writable source (protect_scan.h) are pinned in the same way, and
  * shown read-only. */
 int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
 
@@ -29,7 +29,7 @@ char *volumes_resolve(const struct policy *policy, const char *path, struct stat
 int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
 		       struct err *e);
 
-/* For --isolation landlock, where nothing can be masked (rung.h): an error if
+/* For --isolation landlock, where nothing can be masked (landlock_run.h): an error if
  * `source`, which is canonical, contains one of hutch's own folders, lies in
  * one, or contains /proc or /sys.  `v` is for messages; one without `from`
  * stands for the host's own folders.  The folders that are looked up are kept

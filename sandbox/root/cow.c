@@ -18,11 +18,11 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/state/registry.h"
 #include "store/folders.h"
-#include "store/tree.h"
+#include "store/rm_tree.h"
 
 #define ABOUT	  "about"
 #define ABOUT_NEW "about.new" /* not complete yet */
@@ -114,7 +114,7 @@ static int write_about(const struct cow *c, struct err *e)
 
 static int read_number(const char *text, uint64_t *ret)
 {
-	return quantity_parse_number(text, ret, NULL);
+	return units_parse_number(text, ret, NULL);
 }
 
 static int read_of_folder(struct cow *c, const char *key, const char *value)
@@ -227,7 +227,7 @@ static void remove_works(struct cow *c)
 		AUTO_FREE char *name = text_format("%zu", i);
 		AUTO_CLOSE int layers = openat(c->folder, name, FOLDER);
 		if (layers >= 0)
-			tree_remove(layers, "work");
+			rm_tree_remove(layers, "work");
 	}
 }
 
@@ -532,7 +532,7 @@ static int open_one(int all, const char *path, const char *id, struct cow *ret)
 	}
 	if (ret->folder >= 0 && !is_live && faccessat(ret->folder, ABOUT, F_OK, 0) < 0 &&
 	    flock(ret->folder, LOCK_EX | LOCK_NB) == 0)
-		tree_remove(all, id);
+		rm_tree_remove(all, id);
 	cow_done(ret);
 	return -1;
 }
@@ -661,6 +661,6 @@ void cow_remove(struct cow *c)
 	 * never used. */
 	(void)unlinkat(c->folder, ABOUT, 0);
 	if (all >= 0)
-		tree_remove(all, slash + 1);
+		rm_tree_remove(all, slash + 1);
 	c->is_gone = true;
 }

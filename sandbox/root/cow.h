@@ -11,7 +11,7 @@
  *
  * Nothing here is removed with the sandbox: `hutch apply` and `hutch discard`
  * do that.  The inside has written the contents of the uppers, so only
- * processes in jails walk them (rootfs-tools/changes/tell.h).
+ * processes in jails walk them (rootfs-tools/changes/changes_stream.h).
  *
  * A launch: cow_init, cow_make, ..., cow_done, which releases the lock.  Later:
  * cow_list or cow_find, ..., cow_done. */
@@ -50,7 +50,7 @@ struct cow {
 	bool is_generated;	     /* the sandbox was given no name */
 	bool is_roots; /* set before cow_make(): use the state folder, the only place
 			* that root's verbs about sandboxes search
-			* (identity_become_client()) */
+			* (host_user_become_client()) */
 	int64_t started_ns;	     /* since 1970 */
 	struct list protects; /* patterns (policy/protect.h); set before cow_make() */
 	char *audit; /* owned: folder of the audit log for what is done with the changes
@@ -76,7 +76,7 @@ void cow_done(struct cow *c);
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);
 
-/* The same in `folder` (upper.h), which is removed with the sandbox: these
+/* The same in `folder` (overlay_upper.h), which is removed with the sandbox: these
  * changes are not kept, have no name and cannot be found. */
 int cow_make_dropped(struct plan *p, const char *folder, struct err *e);
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/own.h"
-#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/plan/plan.h"
 
 #define LOWER "lower"
@@ -21,7 +21,7 @@ static int make_stage(struct err *e)
 {
 	static const char *const names[] = { LOWER, DISK, ROOT };
 
-	AUTO_CLOSE int base = fs_make("tmpfs", "size=64k,mode=0755",
+	AUTO_CLOSE int base = mount_api_make("tmpfs", "size=64k,mode=0755",
 				      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (base < 0)
 		return -1;
@@ -36,11 +36,11 @@ static int make_stage(struct err *e)
 
 static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 {
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, path, true, e);
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, path, true, e);
 
 	if (mount < 0)
 		return -1;
-	if (fs_set_attr(mount, attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, path, e) < 0)
+	if (mount_api_set_attr(mount, attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, path, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount %.300s", path);
@@ -89,7 +89,7 @@ static int mount_staged(const struct step *s, struct err *e)
 {
 	if (bind_lower(s, e) < 0 || bind(s->upper, 0, DISK, e) < 0 || mount_overlay(s, e) < 0)
 		return -1;
-	return fs_clone(AT_FDCWD, ROOT, false, e);
+	return mount_api_clone(AT_FDCWD, ROOT, false, e);
 }
 
 int cow_mount(const struct step *s, struct err *e)

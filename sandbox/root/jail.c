@@ -41,9 +41,9 @@
 #include "base/own.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/diagnose.h"
-#include "sandbox/kernel/fs.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/idmap.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/kernel/seccomp.h"
 
@@ -122,7 +122,7 @@ static int make_empty(struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
 			      MOUNT_ATTR_RDONLY;
-	AUTO_CLOSE int tree = fs_make("tmpfs", "nr_inodes=1,mode=0500", attr, e);
+	AUTO_CLOSE int tree = mount_api_make("tmpfs", "nr_inodes=1,mode=0500", attr, e);
 
 	if (tree < 0)
 		return -1;
@@ -273,10 +273,10 @@ static _Noreturn void serve(struct prisoner *p)
 
 static int become_owner(const struct jail *j, struct err *e)
 {
-	const struct identity owner = { .uid = j->uid, .gid = j->gid, .was_root = true,
+	const struct host_user owner = { .uid = j->uid, .gid = j->gid, .was_root = true,
 					.why = "owner of the folder" };
 
-	return geteuid() == 0 ? identity_become(&owner, e) : 0;
+	return geteuid() == 0 ? host_user_become(&owner, e) : 0;
 }
 
 static int make_child(struct prisoner *p, pid_t *ret, struct err *e)

@@ -12,12 +12,12 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/kernel/fs.h"
-#include "sandbox/kernel/target.h"
+#include "sandbox/kernel/mount_api.h"
+#include "sandbox/kernel/mount_target.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/cow_mount.h"
-#include "sandbox/root/fuse.h"
 #include "sandbox/root/overlay.h"
+#include "sandbox/root/root_fuse.h"
 
 #define ROOTS_MAX 8 /* mounts that may lie over each other */
 
@@ -37,30 +37,30 @@ struct tree {
 		     * shows it, else -1 */
 };
 
-static int attach(struct tree *t, int mount, const struct target *at, const struct step *s,
+static int attach(struct tree *t, int mount, const struct mount_target *at, const struct step *s,
 		  struct err *e)
 {
-	if (fs_attach(mount, at->dir, at->name, s->target, e) < 0)
+	if (mount_api_attach(mount, at->dir, at->name, s->target, e) < 0)
 		return -1;
 	/* A mount upon a name that was just made below the remembered folder
 	 * leaves that folder as it was.  Any other mount may have covered
 	 * it. */
 	if ((s->kind != STEP_BIND || s->is_dir) && !*at->name)
-		target_forget(&t->targets);
+		mount_target_forget(&t->targets);
 	return 0;
 }
 
 static int attach_fd(struct tree *t, int mount, int target, const struct step *s,
 		     struct err *e)
 {
-	return attach(t, mount, &(struct target){ .dir = target, .name = "" }, s, e);
+	return attach(t, mount, &(struct mount_target){ .dir = target, .name = "" }, s, e);
 }
 
 static int do_root(struct tree *t, const struct step *s, struct err *e)
 {
 	AUTO_FREE char *options = text_format("mode=0755,%s", s->data);
 
-	t->root = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	t->root = mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (t->root < 0)
 		return -1;
 	/* Attached over "/", a path that every host has. */
@@ -74,8 +74,8 @@ static int clone_copy(const struct step *s, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/upper", s->upper);
 
-	AUTO_CLOSE int root = fs_clone(AT_FDCWD, path, false, e);
-	if (root < 0 || fs_set_attr(root, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path,
+	AUTO_CLOSE int root = mount_api_clone(AT_FDCWD, path, false, e);
+	if (root < 0 || mount_api_set_attr(root, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path,
 				    e) < 0)
 		return -1;
 	return fd_take(&root);
@@ -85,7 +85,7 @@ static int clone_copy(const struct step *s, struct err *e)
  * into it. */
 static int mount_whole(struct tree *t, const struct step *s, struct err *e)
 {
-	t->root = s->is_served ? fuse_mount(t->server, e) : clone_copy(s, e);
+	t->root = s->is_served ? root_fuse_mount(t->server, e) : clone_copy(s, e);
 	if (t->root < 0)
 		return -1;
 	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -126,9 +126,9 @@ static int do_merge(struct tree *t, const struct step *s, struct err *e)
 
 static int do_dir(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_TARGET struct target at = { .fd = -1 };
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
 
-	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
+	if (mount_target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
 		return -1;
 	/* A directory that the image already had keeps its owner. */
 	if (!t->targets.is_roots || !*at.name || (!s->uid && !s->gid))
@@ -141,12 +141,12 @@ static int do_dir(struct tree *t, const struct step *s, struct err *e)
 static int do_symlink(struct tree *t, const struct step *s, struct err *e)
 {
 	const char *name;
-	int parent = target_parent(&t->targets, s->target, &name, e);
+	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 
 	if (parent < 0)
 		return -1;
 	if (symlinkat(s->data, parent, name) == 0)
-		return target_own(&t->targets, parent, name, e);
+		return mount_target_own(&t->targets, parent, name, e);
 	return errno == EEXIST ? 0 : err_sys(e, "make the link %s", s->target);
 }
 
@@ -165,7 +165,7 @@ static int cannot_write(const struct step *s, struct err *e)
 static int do_file(struct tree *t, const struct step *s, struct err *e)
 {
 	const char *name;
-	int parent = target_parent(&t->targets, s->target, &name, e);
+	int parent = mount_target_parent(&t->targets, s->target, &name, e);
 
 	if (parent < 0)
 		return -1;
@@ -175,7 +175,7 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 		fd = openat(parent, name, flags, s->mode);
 	if (fd < 0 || io_write_all(fd, s->data, strlen(s->data)) < 0)
 		return cannot_write(s, e);
-	return target_own(&t->targets, parent, name, e);
+	return mount_target_own(&t->targets, parent, name, e);
 }
 
 /* The plan was made from what the host side saw; another process may have
@@ -203,7 +203,7 @@ static int clone_hosts(struct tree *t, const struct plan *p, struct err *e)
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->steps[i].kind != STEP_BIND || strcmp(p->steps[i].source, "/"))
 			continue;
-		t->hosts[i] = fs_clone(AT_FDCWD, "/", true, e);
+		t->hosts[i] = mount_api_clone(AT_FDCWD, "/", true, e);
 		if (t->hosts[i] < 0)
 			return -1;
 	}
@@ -214,13 +214,13 @@ static int bind_source(struct tree *t, const struct step *s, struct err *e)
 {
 	int *host = &t->hosts[t->at];
 	AUTO_CLOSE int mount =
-		*host >= 0 ? fd_take(host) : fs_clone(AT_FDCWD, s->source, true, e);
+		*host >= 0 ? fd_take(host) : mount_api_clone(AT_FDCWD, s->source, true, e);
 	if (mount < 0)
 		return -1;
-	if (check_same(mount, s, e) < 0 || fs_set_attr(mount, s->attr, true, s->source, e) < 0)
+	if (check_same(mount, s, e) < 0 || mount_api_set_attr(mount, s->attr, true, s->source, e) < 0)
 		return -1;
-	AUTO_TARGET struct target at = { .fd = -1 };
-	if (target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+	if (mount_target_make(&t->targets, s->target, s->is_dir, 0755, &at, e) < 0)
 		return -1;
 	return attach(t, mount, &at, s, e);
 }
@@ -236,8 +236,8 @@ static int mount_cow(struct tree *t, const struct step *s, struct err *e)
 
 	if (mount < 0)
 		return -1;
-	AUTO_TARGET struct target at = { .fd = -1 };
-	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+	if (mount_target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
 		return -1;
 	return attach(t, mount, &at, s, e);
 }
@@ -264,11 +264,11 @@ static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
  * without them. */
 static int do_scratch(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_TARGET struct target at = { .fd = -1 };
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
 
-	if (target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
+	if (mount_target_make(&t->targets, s->target, true, s->mode, &at, e) < 0)
 		return -1;
-	AUTO_CLOSE int mount = fs_clone(at.dir, at.name, false, e);
+	AUTO_CLOSE int mount = mount_api_clone(at.dir, at.name, false, e);
 	if (mount < 0)
 		return -1;
 	return attach(t, mount, &at, s, e);
@@ -276,13 +276,13 @@ static int do_scratch(struct tree *t, const struct step *s, struct err *e)
 
 static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_TARGET struct target at = { .fd = -1 };
-	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
+	if (mount_target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
 		return err_from(e, s->from);
 	AUTO_FREE char *options = text_format("%s%s", s->data, t->targets.is_roots ?
 					      ",uid=0,gid=0" : "");
 	AUTO_CLOSE int mount =
-		fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+		mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
 		return err_from(e, s->from);
 	return 0;
@@ -295,17 +295,17 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 static int do_logs(struct tree *t, const struct step *s, struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-	AUTO_TARGET struct target at = { .fd = -1 };
+	AUTO_TARGET struct mount_target at = { .fd = -1 };
 
-	if (target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
+	if (mount_target_make(&t->targets, s->target, true, 0755, &at, e) < 0)
 		return -1;
-	AUTO_CLOSE int mount = fs_make("tmpfs", s->data, attr, e);
+	AUTO_CLOSE int mount = mount_api_make("tmpfs", s->data, attr, e);
 	if (mount < 0 || attach(t, mount, &at, s, e) < 0)
 		return -1;
-	t->left.logs = fs_clone(mount, "", false, e);
+	t->left.logs = mount_api_clone(mount, "", false, e);
 	if (t->left.logs < 0)
 		return -1;
-	return fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
+	return mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e);
 }
 
 /* The kernel allows a fresh procfs only where the existing one is wholly
@@ -323,13 +323,13 @@ static int explain_proc(struct err *e)
 
 static int make_proc(const char *options, struct err *e)
 {
-	int mount = fs_make("proc", options,
+	int mount = mount_api_make("proc", options,
 			    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
 	if (mount >= 0 || errno != EPERM)
 		return mount;
 	/* Where not even a tmpfs can be mounted, /proc is not the cause. */
-	AUTO_CLOSE int other = fs_make("tmpfs", "", 0, NULL);
+	AUTO_CLOSE int other = mount_api_make("tmpfs", "", 0, NULL);
 	return other < 0 ? -1 : explain_proc(e);
 }
 
@@ -345,7 +345,7 @@ int mounts_make_own_proc(struct err *e)
 
 static int do_proc(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
 	AUTO_CLOSE int mount = mounts_make_proc(e);
@@ -356,13 +356,13 @@ static int do_proc(struct tree *t, const struct step *s, struct err *e)
 
 static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
 	/* max: the kernel counts ptys for the whole machine (kernel.pty.max).
 	 * 128 suffice for 64 sessions, for those whose processes are still
 	 * dying, and for some that commands open. */
-	AUTO_CLOSE int mount = fs_make("devpts", "mode=0620,ptmxmode=0666,max=128",
+	AUTO_CLOSE int mount = mount_api_make("devpts", "mode=0620,ptmxmode=0666,max=128",
 				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (mount < 0)
 		return -1;
@@ -374,11 +374,11 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
  * reads as empty. */
 static int clone_file_mask(struct err *e)
 {
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, "/dev/null", false, e);
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, "/dev/null", false, e);
 
 	if (mount < 0)
 		return -1;
-	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
+	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
 		     "a mask", e) < 0)
 		return -1;
 	return fd_take(&mount);
@@ -389,7 +389,7 @@ static int clone_file_mask(struct err *e)
  * not even CAP_DAC_OVERRIDE applies (capable_wrt_inode_uidgid()). */
 static int clone_dir_mask(struct tree *t, struct err *e)
 {
-	AUTO_CLOSE int closed = target_open(&t->targets, "/proc/tty/driver", e);
+	AUTO_CLOSE int closed = mount_target_open(&t->targets, "/proc/tty/driver", e);
 	struct stat st;
 
 	if (closed < 0)
@@ -397,13 +397,13 @@ static int clone_dir_mask(struct tree *t, struct err *e)
 	if (fstat(closed, &st) < 0 || (st.st_mode & 077))
 		return err_set(e, ERR_UNSUPPORTED, "/proc/tty/driver is not closed to others "
 						   "on this kernel");
-	return fs_clone(closed, "", false, e);
+	return mount_api_clone(closed, "", false, e);
 }
 
 static int clone_mask(struct tree *t, bool is_dir, struct err *e)
 {
 	if (t->mask[is_dir] >= 0)
-		return fs_clone(t->mask[is_dir], "", false, e);
+		return mount_api_clone(t->mask[is_dir], "", false, e);
 	return is_dir ? clone_dir_mask(t, e) : clone_file_mask(e);
 }
 
@@ -412,7 +412,7 @@ static int do_mask(struct tree *t, const struct step *s, struct err *e)
 	struct err absent;
 	struct stat st;
 
-	AUTO_CLOSE int target = target_open(&t->targets, s->target, &absent);
+	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, &absent);
 	/* A file that this kernel's procfs does not have needs no mask.  A
 	 * folder of hutch's own (s->from is set) was there a moment ago and has
 	 * to be there still. */
@@ -435,13 +435,13 @@ static int do_mask(struct tree *t, const struct step *s, struct err *e)
 
 static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 {
-	AUTO_CLOSE int target = target_open(&t->targets, s->target, e);
+	AUTO_CLOSE int target = mount_target_open(&t->targets, s->target, e);
 	if (target < 0)
 		return -1;
-	AUTO_CLOSE int mount = fs_clone(target, "", false, e);
+	AUTO_CLOSE int mount = mount_api_clone(target, "", false, e);
 	if (mount < 0)
 		return -1;
-	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
+	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
 		return -1;
 	return attach_fd(t, mount, target, s, e);
 }
@@ -449,7 +449,7 @@ static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 static int do_seal(struct tree *t, const struct step *s, struct err *e)
 {
 	(void)s; /* the root is sealed by its own descriptor */
-	return fs_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
+	return mount_api_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
 }
 
 static int (*const actions[])(struct tree *, const struct step *, struct err *) = {

@@ -25,7 +25,7 @@ struct mounted {
 };
 
 /* Needs: the child's namespaces and id maps; for a served root the socket of
- * fuse_start(), else -1.  Does: all steps, pivot_root.  Leaves: the working
+ * root_fuse_start(), else -1.  Does: all steps, pivot_root.  Leaves: the working
  * directory at the new root, and no trace of the old root but ret->upper. */
 int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err *e);
 

@@ -19,7 +19,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/kernel/diagnose.h"
-#include "sandbox/kernel/fs.h"
+#include "sandbox/kernel/mount_api.h"
 #include "sandbox/plan/plan.h"
 
 #define IMAGE "image"
@@ -39,7 +39,7 @@
  * found. */
 static int enter_base(const char *options, struct err *e)
 {
-	AUTO_CLOSE int base = fs_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	AUTO_CLOSE int base = mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 
 	if (base < 0)
 		return -1;
@@ -63,13 +63,13 @@ static int bind_image(const struct step *s, struct err *e)
 {
 	struct stat st;
 
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->source, true, e);
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->source, true, e);
 	if (mount < 0 || fstat(mount, &st) < 0)
 		return err_in(e, "open the image");
 	if (st.st_dev != s->dev || st.st_ino != s->ino)
 		return err_set(e, ERR_REFUSED, "the image %.300s was replaced while the "
 					       "sandbox was being made", s->source);
-	if (fs_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
+	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
 			s->source, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, IMAGE, MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -86,7 +86,7 @@ static int bind_disk(const struct step *s, struct err *e)
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW;
 	struct stat st;
 
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, s->upper, false, e);
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->upper, false, e);
 	if (mount < 0)
 		return -1;
 	if (fstat(mount, &st) < 0)
@@ -94,7 +94,7 @@ static int bind_disk(const struct step *s, struct err *e)
 	if (st.st_dev != s->upper_dev || st.st_ino != s->upper_ino)
 		return err_set(e, ERR_REFUSED, "%.300s was replaced while the sandbox was being "
 					       "made", s->upper);
-	if (fs_set_attr(mount, attr, false, s->upper, e) < 0)
+	if (mount_api_set_attr(mount, attr, false, s->upper, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, DISK, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount %.300s", s->upper);
@@ -232,9 +232,9 @@ int overlay_upper(struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			      MOUNT_ATTR_NOEXEC;
-	AUTO_CLOSE int mount = fs_clone(AT_FDCWD, DISK UPPER, false, e);
+	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, DISK UPPER, false, e);
 
-	if (mount < 0 || fs_set_attr(mount, attr, false, "the upper folder", e) < 0)
+	if (mount < 0 || mount_api_set_attr(mount, attr, false, "the upper folder", e) < 0)
 		return -1;
 	return fd_take(&mount);
 }

@@ -15,7 +15,7 @@ struct step;
 
 /* Whether overlayfs can be used in a user namespace.  Where that is not certain
  * beforehand, a child tries.  Returns 0, or -1 with the reason; a launch then
- * uses a copy of the image (copied.h).  Any other fault is left for the launch
+ * uses a copy of the image (root_copy.h).  Any other fault is left for the launch
  * to report, and the result is 0.  SIGCHLD must not be ignored. */
 int overlay_try(struct err *e);
 

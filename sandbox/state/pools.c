@@ -18,8 +18,8 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "sandbox/state/registry_end.h"
-#include "sandbox/state/shelf.h"
-#include "store/tree.h"
+#include "sandbox/state/state_dir.h"
+#include "store/rm_tree.h"
 
 int pools_check_name(const char *name, struct err *e)
 {
@@ -65,16 +65,16 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 {
 	AUTO_FREE char *place = text_format(POOLS_FOLDER "/%s", name);
 	char id[REGISTRY_ID_LEN + 1];
-	AUTO_CLOSE int folder = shelf_folder(pools, name, NULL);
+	AUTO_CLOSE int folder = state_dir_folder(pools, name, NULL);
 
-	if (folder < 0 || shelf_lock(folder, LOCK_EX | LOCK_NB) < 0)
+	if (folder < 0 || state_dir_lock(folder, LOCK_EX | LOCK_NB) < 0)
 		return 0;
 	/* Another process that had the lock before may have removed the
 	 * folder. */
-	if (shelf_is_at(pools, name, folder) && new_id(id, NULL) == 0)
+	if (state_dir_is_at(pools, name, folder) && new_id(id, NULL) == 0)
 		registry_discard(state, pools, name, id);
-	if (shelf_is_at(pools, name, folder))
-		return shelf_in_the_way(place, "cannot be removed", e);
+	if (state_dir_is_at(pools, name, folder))
+		return state_dir_in_the_way(place, "cannot be removed", e);
 	return 1;
 }
 
@@ -117,8 +117,8 @@ static int try_folder(struct pools_place *p, int tmp, char id[REGISTRY_ID_LEN + 
 	p->folder = openat(tmp, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (p->folder < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
-	if (shelf_lock(p->folder, LOCK_EX | LOCK_NB) == 0)
-		return shelf_is_at(tmp, id, p->folder);
+	if (state_dir_lock(p->folder, LOCK_EX | LOCK_NB) == 0)
+		return state_dir_is_at(tmp, id, p->folder);
 	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
 }
 
@@ -144,9 +144,9 @@ static int make(struct pools_place *p, struct err *e)
 	char id[REGISTRY_ID_LEN + 1];
 	int made = 0;
 
-	p->state = shelf_state(true, e);
-	p->pools = p->state < 0 ? -1 : shelf_made(p->state, POOLS_FOLDER, e);
-	AUTO_CLOSE int tmp = p->pools < 0 ? -1 : shelf_made(p->state, SHELF_TMP, e);
+	p->state = state_dir_state(true, e);
+	p->pools = p->state < 0 ? -1 : state_dir_made(p->state, POOLS_FOLDER, e);
+	AUTO_CLOSE int tmp = p->pools < 0 ? -1 : state_dir_made(p->state, STATE_DIR_TMP, e);
 	if (tmp < 0)
 		return -1;
 	while (!made)
@@ -156,7 +156,7 @@ static int make(struct pools_place *p, struct err *e)
 	p->listener = listen_in(p->folder, e);
 	if (p->listener >= 0 && take_name(p, tmp, id, e) == 0)
 		return 0;
-	tree_remove(tmp, id);
+	rm_tree_remove(tmp, id);
 	return -1;
 }
 
@@ -177,7 +177,7 @@ void pools_remove(struct pools_place *p)
 	char id[REGISTRY_ID_LEN + 1];
 
 	own_close(&p->listener);
-	if (p->folder >= 0 && shelf_is_at(p->pools, p->name, p->folder) && new_id(id, NULL) == 0)
+	if (p->folder >= 0 && state_dir_is_at(p->pools, p->name, p->folder) && new_id(id, NULL) == 0)
 		registry_discard(p->state, p->pools, p->name, id);
 	pools_done(p);
 }
@@ -195,8 +195,8 @@ static int absent(const char *name, struct err *e)
  * made. */
 static int open_pools(int *ret_state, struct err *e)
 {
-	*ret_state = shelf_state(false, e);
-	return *ret_state < 0 ? -1 : shelf_folder(*ret_state, POOLS_FOLDER, e);
+	*ret_state = state_dir_state(false, e);
+	return *ret_state < 0 ? -1 : state_dir_folder(*ret_state, POOLS_FOLDER, e);
 }
 
 static int connect_in(int folder, int wait_ms)
@@ -224,7 +224,7 @@ int pools_connect(const char *name, int wait_ms, struct err *e)
 	if (pools_check_name(name, e) < 0)
 		return -1;
 	AUTO_CLOSE int pools = open_pools(&state, &why);
-	AUTO_CLOSE int folder = pools < 0 ? -1 : shelf_folder(pools, name, &why);
+	AUTO_CLOSE int folder = pools < 0 ? -1 : state_dir_folder(pools, name, &why);
 	if (folder < 0 && why.sys == ENOENT)
 		return absent(name, e);
 	if (folder < 0 && e)
@@ -250,8 +250,8 @@ bool pools_has(const char *name)
 	if (!registry_is_name(name))
 		return false;
 	AUTO_CLOSE int pools = open_pools(&state, NULL);
-	AUTO_CLOSE int folder = pools < 0 ? -1 : shelf_folder(pools, name, NULL);
-	return folder >= 0 && shelf_is_alive(folder);
+	AUTO_CLOSE int folder = pools < 0 ? -1 : state_dir_folder(pools, name, NULL);
+	return folder >= 0 && state_dir_is_alive(folder);
 }
 
 struct found {
@@ -266,8 +266,8 @@ static void look_at(void *arg, const char *name)
 
 	if (!registry_is_name(name))
 		return;
-	folder = shelf_folder(f->pools, name, NULL);
-	if (folder >= 0 && (shelf_is_alive(folder) || tidy(f->state, f->pools, name, NULL) == 0))
+	folder = state_dir_folder(f->pools, name, NULL);
+	if (folder >= 0 && (state_dir_is_alive(folder) || tidy(f->state, f->pools, name, NULL) == 0))
 		list_add(f->names, name);
 }
 
@@ -289,7 +289,7 @@ int pools_list(struct list *ret, struct err *e)
 		return 0;
 	if (pools < 0 && e)
 		*e = why;
-	if (pools < 0 || shelf_each(pools, look_at, &f, e) < 0)
+	if (pools < 0 || state_dir_each(pools, look_at, &f, e) < 0)
 		return -1;
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), by_name);

@@ -16,10 +16,10 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/visible.h"
+#include "base/term_escape.h"
 #include "sandbox/state/registry_end.h"
-#include "sandbox/state/shelf.h"
-#include "store/tree.h"
+#include "sandbox/state/state_dir.h"
+#include "store/rm_tree.h"
 
 /* The bytes that are quoted of an invalid name. */
 #define QUOTED_MAX 40
@@ -45,7 +45,7 @@ int registry_refuse_name(const char *name, const char *of, unsigned max, struct 
 	while (name[cut] && cut && ((unsigned char)name[cut] & 0xc0) == 0x80)
 		cut--;
 	AUTO_FREE char *start = text_format("%.*s", (int)cut, name);
-	AUTO_FREE char *shown = visible_line(start);
+	AUTO_FREE char *shown = term_escape_line(start);
 	return err_set(e, ERR_USAGE,
 		       "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
 		       "first a letter or a digit", shown, name[cut] ? "..." : "", of, max);
@@ -89,9 +89,9 @@ static void sweep_one(void *arg, const char *name)
 
 	/* Between its opening and its lock the folder may have become a
 	 * sandbox. */
-	if (old >= 0 && shelf_lock(old, LOCK_EX | LOCK_NB) == 0 &&
-	    shelf_is_at(s->tmp, name, old))
-		tree_remove(s->tmp, name);
+	if (old >= 0 && state_dir_lock(old, LOCK_EX | LOCK_NB) == 0 &&
+	    state_dir_is_at(s->tmp, name, old))
+		rm_tree_remove(s->tmp, name);
 }
 
 static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
@@ -122,8 +122,8 @@ static int try_folder(struct registry_entry *r, const char *id, int tmp, struct 
 	r->alive = openat(tmp, r->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->alive < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
-	if (shelf_lock(r->alive, LOCK_EX | LOCK_NB) == 0)
-		return shelf_is_at(tmp, r->id, r->alive);
+	if (state_dir_lock(r->alive, LOCK_EX | LOCK_NB) == 0)
+		return state_dir_is_at(tmp, r->id, r->alive);
 	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
 }
 
@@ -141,9 +141,9 @@ static int make_folder(struct registry_entry *r, const char *id, int tmp, struct
 static int put_waiting(const struct registry_entry *r, struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(r->folder, SHELF_WAITING, flags, 0600);
+	AUTO_CLOSE int fd = openat(r->folder, STATE_DIR_WAITING, flags, 0600);
 
-	return fd < 0 ? err_sys(e, "write " SHELF_WAITING " of a sandbox") : 0;
+	return fd < 0 ? err_sys(e, "write " STATE_DIR_WAITING " of a sandbox") : 0;
 }
 
 static int fill(struct registry_entry *r, struct err *e)
@@ -154,13 +154,13 @@ static int fill(struct registry_entry *r, struct err *e)
 	if (r->folder < 0)
 		return err_sys(e, "open a sandbox's folder");
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-	r->lock = openat(r->folder, SHELF_LOCK, flags, 0600);
+	r->lock = openat(r->folder, STATE_DIR_LOCK, flags, 0600);
 	if (r->lock < 0 || io_write_all(r->lock, "\n", 1) < 0)
 		return err_sys(e, "make a sandbox's lock");
-	if (shelf_lock(r->lock, LOCK_EX | LOCK_NB) < 0)
+	if (state_dir_lock(r->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_sys(e, "lock a sandbox");
-	if (symlinkat(r->id, r->folder, SHELF_ID) < 0 ||
-	    mkdirat(r->folder, SHELF_LOG, 0700) < 0)
+	if (symlinkat(r->id, r->folder, STATE_DIR_ID) < 0 ||
+	    mkdirat(r->folder, STATE_DIR_LOG, 0700) < 0)
 		return err_sys(e, "make a sandbox's files");
 	return registry_set_status(r, REGISTRY_BUILDING, e);
 }
@@ -186,24 +186,24 @@ struct birth {
 
 static int make(struct registry_entry *r, const char *name, const struct birth *b, struct err *e)
 {
-	r->state = shelf_state(true, e);
+	r->state = state_dir_state(true, e);
 	if (r->state < 0)
 		return -1;
 	/* .ended is made now, so that the end finds it even when the disk is
 	 * full. */
-	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, e);
-	AUTO_CLOSE int tmp = ended < 0 ? -1 : shelf_made(r->state, SHELF_TMP, e);
+	AUTO_CLOSE int ended = state_dir_made(r->state, STATE_DIR_ENDED, e);
+	AUTO_CLOSE int tmp = ended < 0 ? -1 : state_dir_made(r->state, STATE_DIR_TMP, e);
 	if (tmp < 0)
 		return -1;
 	struct sweep s = { r->state, tmp };
-	if (shelf_each(tmp, sweep_one, &s, e) < 0)
+	if (state_dir_each(tmp, sweep_one, &s, e) < 0)
 		return -1;
 	if (make_folder(r, b->id, tmp, e) < 0)
 		return -1;
 	if (fill(r, e) == 0 && (!b->is_waiting || put_waiting(r, e) == 0) &&
 	    take_name(r, tmp, r->id, name, e) == 0)
 		return 0;
-	tree_remove(tmp, r->id);
+	rm_tree_remove(tmp, r->id);
 	return -1;
 }
 
@@ -250,18 +250,18 @@ int registry_create_waiting(const char *name, struct registry_entry *r, struct e
 
 int registry_set_info(const struct registry_entry *r, const char *json, struct err *e)
 {
-	return shelf_put(r->folder, SHELF_INFO, json, e);
+	return state_dir_put(r->folder, STATE_DIR_INFO, json, e);
 }
 
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e)
 {
-	return shelf_put(r->folder, SHELF_STATUS, registry_status_name(status), e);
+	return state_dir_put(r->folder, STATE_DIR_STATUS, registry_status_name(status), e);
 }
 
 void registry_unset_waiting(const struct registry_entry *r)
 {
-	(void)unlinkat(r->folder, SHELF_WAITING, 0); /* the file is there */
+	(void)unlinkat(r->folder, STATE_DIR_WAITING, 0); /* the file is there */
 }
 
 int registry_rename(struct registry_entry *r, const char *name, struct err *e)
@@ -293,11 +293,11 @@ static int listen_at(const struct registry_entry *r, const char *file, struct er
 
 int registry_listen(const struct registry_entry *r, struct err *e)
 {
-	AUTO_CLOSE int fd = listen_at(r, "." SHELF_SOCKET, e);
+	AUTO_CLOSE int fd = listen_at(r, "." STATE_DIR_SOCKET, e);
 
 	if (fd < 0)
 		return -1;
-	if (renameat(r->folder, "." SHELF_SOCKET, r->folder, SHELF_SOCKET) < 0)
+	if (renameat(r->folder, "." STATE_DIR_SOCKET, r->folder, STATE_DIR_SOCKET) < 0)
 		return err_sys(e, "make the control socket of sandbox '%s'", r->name);
 	return fd_take(&fd);
 }

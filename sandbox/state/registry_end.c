@@ -13,8 +13,8 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "sandbox/state/shelf.h"
-#include "store/tree.h"
+#include "sandbox/state/state_dir.h"
+#include "store/rm_tree.h"
 
 /* --- the record ------------------------------------------------------------ */
 
@@ -22,7 +22,7 @@
  * object. */
 static bool has_record(int lock)
 {
-	AUTO_FREE char *line = shelf_line(lock);
+	AUTO_FREE char *line = state_dir_line(lock);
 
 	return line && line[0] == '{';
 }
@@ -87,30 +87,30 @@ static int write_record(int lock, const char *record, int64_t now_us, struct err
 
 void registry_discard(int state, int parent, const char *name, const char *id)
 {
-	AUTO_CLOSE int tmp = shelf_made(state, SHELF_TMP, NULL);
+	AUTO_CLOSE int tmp = state_dir_made(state, STATE_DIR_TMP, NULL);
 
 	if (tmp >= 0 && sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
-		tree_remove(tmp, id);
+		rm_tree_remove(tmp, id);
 	else if (tmp < 0 || errno != ENOENT) /* ENOENT: another process has removed it */
-		tree_remove(parent, name);
+		rm_tree_remove(parent, name);
 }
 
 static int move_to_ended(const struct registry_entry *r, int ended, int64_t now_us)
 {
-	struct shelf_ended x = { .us = now_us };
-	char to[SHELF_ENDED_MAX];
+	struct state_dir_ended x = { .us = now_us };
+	char to[STATE_DIR_ENDED_MAX];
 
 	memcpy(x.id, r->id, sizeof(x.id));
 	memcpy(x.name, r->name, sizeof(x.name));
-	shelf_ended_print(&x, to);
+	state_dir_ended_print(&x, to);
 	return sys_renameat2(r->state, r->name, ended, to, KERNEL_RENAME_NOREPLACE);
 }
 
 static void collect_ended(void *arg, const char *name)
 {
-	struct shelf_ended x;
+	struct state_dir_ended x;
 
-	if (shelf_ended_parse(&x, name))
+	if (state_dir_ended_parse(&x, name))
 		list_add(arg, name);
 }
 
@@ -122,29 +122,29 @@ static int by_text(const void *a, const void *b)
 static void prune(int state, int ended)
 {
 	struct list names = { 0 };
-	struct shelf_ended x;
+	struct state_dir_ended x;
 
-	(void)shelf_each(ended, collect_ended, &names, NULL); /* on failure the next end
+	(void)state_dir_each(ended, collect_ended, &names, NULL); /* on failure the next end
 							       * prunes */
 	if (names.count > REGISTRY_ENDED_MAX)
 		qsort(names.items, names.count, sizeof(*names.items), by_text);
 	for (size_t i = 0; i + REGISTRY_ENDED_MAX < names.count; i++)
-		if (shelf_ended_parse(&x, names.items[i]))
+		if (state_dir_ended_parse(&x, names.items[i]))
 			registry_discard(state, ended, names.items[i], x.id);
 	list_done(&names);
 }
 
 static void keep_rest(const struct registry_entry *r, int64_t now_us)
 {
-	AUTO_CLOSE int ended = shelf_made(r->state, SHELF_ENDED, NULL);
+	AUTO_CLOSE int ended = state_dir_made(r->state, STATE_DIR_ENDED, NULL);
 
 	if (ended < 0 || move_to_ended(r, ended, now_us) < 0) {
 		registry_discard(r->state, r->state, r->name, r->id);
 		return;
 	}
 	/* A process that looks for the record finds it by either name. */
-	(void)renameat(r->folder, SHELF_LOCK, r->folder, SHELF_END);
-	(void)unlinkat(r->folder, SHELF_STATUS, 0);
+	(void)renameat(r->folder, STATE_DIR_LOCK, r->folder, STATE_DIR_END);
+	(void)unlinkat(r->folder, STATE_DIR_STATUS, 0);
 	prune(r->state, ended);
 }
 
@@ -156,13 +156,13 @@ static int finish(const struct registry_entry *r, const char *record,
 {
 	int result = write_record(r->lock, record, now_us, e);
 
-	(void)unlinkat(r->folder, SHELF_SOCKET, 0); /* there may be no socket */
+	(void)unlinkat(r->folder, STATE_DIR_SOCKET, 0); /* there may be no socket */
 	if (rest == REGISTRY_KEEP)
 		keep_rest(r, now_us);
 	else
 		registry_discard(r->state, r->state, r->name, r->id);
 	/* The lock is released, not only closed: the janitor shares it. */
-	(void)shelf_lock(r->lock, LOCK_UN);
+	(void)state_dir_lock(r->lock, LOCK_UN);
 	return result;
 }
 
@@ -179,7 +179,7 @@ static int64_t end_us(void)
 static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
 	const int64_t now_us = end_us();
-	AUTO_FREE char *written = has_record(r->lock) ? shelf_line(r->lock) : NULL;
+	AUTO_FREE char *written = has_record(r->lock) ? state_dir_line(r->lock) : NULL;
 	AUTO_FREE char *ours = our_record(v, now_us);
 
 	/* An error could be reported to no process. */
@@ -191,12 +191,12 @@ int registry_end(struct registry_entry *r, const char *record, enum registry_res
 {
 	const int64_t now_us = end_us();
 
-	if (shelf_is_at(r->state, r->name, r->folder))
+	if (state_dir_is_at(r->state, r->name, r->folder))
 		return finish(r, record, rest, now_us, e);
 	/* A person or a tool has moved the folder away; waiting processes still
 	 * get the record. */
 	(void)write_record(r->lock, record, now_us, NULL);
-	(void)shelf_lock(r->lock, LOCK_UN);
+	(void)state_dir_lock(r->lock, LOCK_UN);
 	return err_set(e, ERR_NOT_FOUND, "the folder of sandbox '%s' is no longer in its place",
 		       r->name);
 }
@@ -205,7 +205,7 @@ void registry_end_killed(struct registry_entry *r)
 {
 	if (!r || !r->name[0])
 		return;
-	if (shelf_find_name(r->state, r->folder, r->name))
+	if (state_dir_find_name(r->state, r->folder, r->name))
 		finish_dead(r, &was_killed);
 	registry_done(r);
 }
@@ -227,12 +227,12 @@ static int taken(const char *name, const char *how, struct err *e)
 static int finish_left_over(struct registry_entry *old, struct err *e)
 {
 	/* The previous holder of the lock may have finished this entry. */
-	if (!shelf_is_at(old->state, old->name, old->folder))
+	if (!state_dir_is_at(old->state, old->name, old->folder))
 		return 0;
-	shelf_read_id(old->folder, old->id);
+	state_dir_read_id(old->folder, old->id);
 	finish_dead(old, &host_gone);
-	if (shelf_is_at(old->state, old->name, old->folder))
-		return shelf_in_the_way(old->name, "cannot be removed", e);
+	if (state_dir_is_at(old->state, old->name, old->folder))
+		return state_dir_in_the_way(old->name, "cannot be removed", e);
 	return 0;
 }
 
@@ -241,23 +241,23 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	struct registry_entry old = { .state = state };
 	struct err why = { 0 };
 
-	AUTO_CLOSE int folder = shelf_folder(state, name, &why);
+	AUTO_CLOSE int folder = state_dir_folder(state, name, &why);
 	if (folder < 0 && why.sys == ENOENT)
 		return 0;
 	if (folder < 0 && e)
 		*e = why;
 	if (folder < 0)
 		return -1;
-	AUTO_CLOSE int lock = openat(folder, SHELF_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int lock = openat(folder, STATE_DIR_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	bool is_closed_to_us = lock < 0 && errno == EACCES;
-	if (shelf_is_alive(folder))
+	if (state_dir_is_alive(folder))
 		return taken(name, "running", e);
 	if (is_closed_to_us) /* to a confined supervisor (control/confine.h) */
 		return taken(name, "being tidied up, or left over", e);
 	if (lock < 0) /* the sandbox may just have been ended */
-		return !shelf_is_at(state, name, folder) ?
-			       0 : shelf_in_the_way(name, "is no sandbox's folder", e);
-	if (shelf_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
+		return !state_dir_is_at(state, name, folder) ?
+			       0 : state_dir_in_the_way(name, "is no sandbox's folder", e);
+	if (state_dir_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
 		return taken(name, "being tidied up", e);
 	(void)snprintf(old.name, sizeof(old.name), "%s", name);
 	old.folder = folder;
@@ -269,7 +269,7 @@ int registry_make_way(const char *name, struct err *e)
 {
 	if (registry_check_name(name, e) < 0)
 		return -1;
-	AUTO_CLOSE int state = shelf_state(false, e);
+	AUTO_CLOSE int state = state_dir_state(false, e);
 
 	return state < 0 ? -1 : registry_settle(state, name, true, e);
 }

@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/registry_end.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/state_dir.h"
 
 #define CONNECT_SECONDS 10
 
@@ -30,7 +30,7 @@ static int state_of(const char *name, struct err *e)
 
 	if (registry_check_name(name, e) < 0)
 		return -1;
-	int state = shelf_state(false, &why);
+	int state = state_dir_state(false, &why);
 	if (state < 0 && why.sys == ENOENT)
 		return registry_absent(name, e);
 	if (state < 0 && e)
@@ -47,7 +47,7 @@ static int find_folder(const char *name, struct registry_entry *ret, struct err 
 	AUTO_CLOSE int state = state_of(name, e);
 	if (state < 0)
 		return -1;
-	AUTO_CLOSE int folder = shelf_folder(state, name, &why);
+	AUTO_CLOSE int folder = state_dir_folder(state, name, &why);
 	if (folder < 0 && why.sys == ENOENT)
 		return registry_absent(name, e);
 	if (folder < 0 && e)
@@ -55,7 +55,7 @@ static int find_folder(const char *name, struct registry_entry *ret, struct err 
 	if (folder < 0)
 		return -1;
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
-	shelf_read_id(folder, ret->id);
+	state_dir_read_id(folder, ret->id);
 	ret->state = fd_take(&state);
 	ret->folder = fd_take(&folder);
 	return 0;
@@ -65,7 +65,7 @@ int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 {
 	if (find_folder(name, ret, e) < 0)
 		return -1;
-	if (shelf_is_alive(ret->folder))
+	if (state_dir_is_alive(ret->folder))
 		return 0;
 	(void)registry_settle(ret->state, name, false, NULL); /* unless another process
 							       * does */
@@ -75,7 +75,7 @@ int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 
 static enum registry_status read_status(int folder)
 {
-	AUTO_FREE char *word = shelf_line_of(folder, SHELF_STATUS);
+	AUTO_FREE char *word = state_dir_line_of(folder, STATE_DIR_STATUS);
 
 	for (int i = 0; word && i < REGISTRY_STATUS_COUNT; i++)
 		if (!strcmp(word, registry_status_name((enum registry_status)i)))
@@ -89,8 +89,8 @@ static void read_live(const struct registry_entry *r, struct registry_item *ret)
 	memcpy(ret->name, r->name, sizeof(ret->name));
 	memcpy(ret->id, r->id, sizeof(ret->id));
 	ret->status = read_status(r->folder);
-	ret->is_waiting = faccessat(r->folder, SHELF_WAITING, F_OK, 0) == 0;
-	ret->info = shelf_line_of(r->folder, SHELF_INFO);
+	ret->is_waiting = faccessat(r->folder, STATE_DIR_WAITING, F_OK, 0) == 0;
+	ret->info = state_dir_line_of(r->folder, STATE_DIR_INFO);
 }
 
 int registry_look(const char *name, struct registry_item *ret, struct err *e)
@@ -127,7 +127,7 @@ static int connect_at(int folder)
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path),
-		       "/proc/self/fd/%d/" SHELF_SOCKET, folder);
+		       "/proc/self/fd/%d/" STATE_DIR_SOCKET, folder);
 	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
 	 * queue. */
 	if (fd < 0 || set_patience(fd, CONNECT_SECONDS) < 0 ||
@@ -141,7 +141,7 @@ static int not_connected(const char *name, int folder, struct err *e)
 {
 	int sys = errno;
 
-	if (!shelf_is_alive(folder))
+	if (!state_dir_is_alive(folder))
 		return registry_absent(name, e);
 	errno = sys;
 	(void)err_sys(e, "connect to sandbox '%s', which is %s", name,
@@ -178,9 +178,9 @@ struct search {
 static void match_ended(void *arg, const char *name)
 {
 	struct search *s = arg;
-	struct shelf_ended x;
+	struct state_dir_ended x;
 
-	if (shelf_ended_parse(&x, name) &&
+	if (state_dir_ended_parse(&x, name) &&
 	    (!s->name || !strcmp(x.name, s->name) || !strcmp(x.id, s->name)))
 		list_add(&s->found, name);
 }
@@ -195,10 +195,10 @@ static int latest_first(const void *a, const void *b)
 static int find_ended(int state, const char *name, struct list *ret)
 {
 	struct search s = { .name = name };
-	int ended = shelf_folder(state, SHELF_ENDED, NULL);
+	int ended = state_dir_folder(state, STATE_DIR_ENDED, NULL);
 
 	if (ended >= 0)
-		(void)shelf_each(ended, match_ended, &s, NULL); /* on failure: as if it
+		(void)state_dir_each(ended, match_ended, &s, NULL); /* on failure: as if it
 								 * were empty */
 	if (s.found.count > 1)
 		qsort(s.found.items, s.found.count, sizeof(*s.found.items), latest_first);
@@ -209,16 +209,16 @@ static int find_ended(int state, const char *name, struct list *ret)
 /* A sandbox that another process removes meanwhile counts as absent. */
 static int read_ended(int ended, const char *name, struct registry_item *ret)
 {
-	struct shelf_ended x;
-	AUTO_CLOSE int folder = shelf_folder(ended, name, NULL);
+	struct state_dir_ended x;
+	AUTO_CLOSE int folder = state_dir_folder(ended, name, NULL);
 
-	if (folder < 0 || !shelf_ended_parse(&x, name))
+	if (folder < 0 || !state_dir_ended_parse(&x, name))
 		return -1;
 	*ret = (struct registry_item){ .status = REGISTRY_ENDED, .ended_us = x.us };
 	memcpy(ret->name, x.name, sizeof(ret->name));
 	memcpy(ret->id, x.id, sizeof(ret->id));
-	ret->info = shelf_line_of(folder, SHELF_INFO);
-	ret->record = shelf_line_of(folder, NULL);
+	ret->info = state_dir_line_of(folder, STATE_DIR_INFO);
+	ret->record = state_dir_line_of(folder, NULL);
 	if (ret->record)
 		return 0;
 	registry_item_done(ret);
@@ -250,7 +250,7 @@ int registry_find_ended(const char *name, struct registry_item *ret, struct err 
 int registry_forget(const char *name, struct err *e)
 {
 	struct list found;
-	struct shelf_ended x;
+	struct state_dir_ended x;
 	AUTO_CLOSE int state = state_of(name, e);
 
 	if (state < 0)
@@ -258,7 +258,7 @@ int registry_forget(const char *name, struct err *e)
 	AUTO_CLOSE int ended = find_ended(state, name, &found);
 	size_t count = found.count;
 	for (size_t i = 0; i < count; i++)
-		if (shelf_ended_parse(&x, found.items[i]))
+		if (state_dir_ended_parse(&x, found.items[i]))
 			registry_discard(state, ended, found.items[i], x.id);
 	list_done(&found);
 	return count ? 0 : absent_ended(name, e);
@@ -266,7 +266,7 @@ int registry_forget(const char *name, struct err *e)
 
 static int open_log(int folder, const char *name, struct err *e)
 {
-	int log = shelf_folder(folder, SHELF_LOG, e);
+	int log = state_dir_folder(folder, STATE_DIR_LOG, e);
 
 	return log < 0 ? err_in(e, "the logs of sandbox '%s'", name) : log;
 }
@@ -286,7 +286,7 @@ int registry_log(const char *name, struct err *e)
 		return -1;
 	AUTO_CLOSE int ended = find_ended(state, name, &found);
 	const char *latest = found.count ? found.items[0] : NULL;
-	AUTO_CLOSE int folder = latest ? shelf_folder(ended, latest, NULL) : -1;
+	AUTO_CLOSE int folder = latest ? state_dir_folder(ended, latest, NULL) : -1;
 	list_done(&found);
 	return folder < 0 ? absent_ended(name, e) : open_log(folder, name, e);
 }
@@ -319,19 +319,19 @@ static void gather_live(void *arg, const char *name)
 	if (registry_check_name(name, NULL) < 0)
 		return;
 	struct err why;
-	AUTO_CLOSE int folder = shelf_folder(g->state, name, &why);
+	AUTO_CLOSE int folder = state_dir_folder(g->state, name, &why);
 	if (folder < 0 && why.kind != ERR_NOT_FOUND && why.kind != ERR_REFUSED)
 		g->trouble = why;
 	if (folder < 0)
 		return;
-	bool is_alive = shelf_is_alive(folder);
+	bool is_alive = state_dir_is_alive(folder);
 	if (!is_alive && registry_settle(g->state, name, false, NULL) == 0)
 		return; /* it is among the ended now */
-	if (!is_alive && !shelf_is_at(g->state, name, folder))
+	if (!is_alive && !state_dir_is_at(g->state, name, folder))
 		return;
 	r.folder = folder;
 	(void)snprintf(r.name, sizeof(r.name), "%s", name);
-	shelf_read_id(folder, r.id);
+	state_dir_read_id(folder, r.id);
 	struct registry_item *item = add(g);
 	read_live(&r, item);
 	if (!is_alive)
@@ -349,11 +349,11 @@ static int by_name(const void *a, const void *b)
  * end counts. */
 static bool has_lived_since(const struct registry_list *list, const char *name)
 {
-	struct shelf_ended x;
+	struct state_dir_ended x;
 	bool has = false;
 
 	for (size_t i = 0; i < list->count && !has; i++)
-		has = shelf_ended_parse(&x, name) && !strcmp(list->items[i].id, x.id);
+		has = state_dir_ended_parse(&x, name) && !strcmp(list->items[i].id, x.id);
 	return has;
 }
 
@@ -372,7 +372,7 @@ static void gather_ended(struct gather *g)
 int registry_list(bool has_ended, struct registry_list *ret, struct err *e)
 {
 	struct err why = { 0 };
-	AUTO_CLOSE int state = shelf_state(false, &why);
+	AUTO_CLOSE int state = state_dir_state(false, &why);
 	struct gather g = { .state = state, .list = ret };
 
 	if (state < 0 && why.sys != ENOENT) {
@@ -383,7 +383,7 @@ int registry_list(bool has_ended, struct registry_list *ret, struct err *e)
 	*ret = (struct registry_list){ 0 };
 	if (state < 0)
 		return 0;
-	if (shelf_each(state, gather_live, &g, &g.trouble) < 0 || g.trouble.kind) {
+	if (state_dir_each(state, gather_live, &g, &g.trouble) < 0 || g.trouble.kind) {
 		if (e)
 			*e = g.trouble;
 		registry_list_done(ret);
@@ -443,20 +443,20 @@ static char *wait_for_record(struct registry_entry *r, int lock)
 {
 	/* The lock is shared with other waiting processes, which must not wait
 	 * for each other. */
-	if (shelf_lock(lock, LOCK_SH) < 0)
+	if (state_dir_lock(lock, LOCK_SH) < 0)
 		return NULL;
-	AUTO_FREE char *line = shelf_line(lock);
-	(void)shelf_lock(lock, LOCK_UN); /* for the process that settles the entry */
+	AUTO_FREE char *line = state_dir_line(lock);
+	(void)state_dir_lock(lock, LOCK_UN); /* for the process that settles the entry */
 	if (line && line[0] == '{')
 		return text_copy(line);
 	/* A dying process releases its two locks in any order. */
-	(void)shelf_lock(r->folder, LOCK_SH);
-	(void)shelf_lock(r->folder, LOCK_UN);
-	if (shelf_find_name(r->state, r->folder, r->name))
+	(void)state_dir_lock(r->folder, LOCK_SH);
+	(void)state_dir_lock(r->folder, LOCK_UN);
+	if (state_dir_find_name(r->state, r->folder, r->name))
 		(void)registry_settle(r->state, r->name, true, NULL); /* the next read
 								       * shows the
 								       * result */
-	AUTO_FREE char *ours = shelf_line(lock);
+	AUTO_FREE char *ours = state_dir_line(lock);
 	return ours && ours[0] == '{' ? text_copy(ours) : NULL;
 }
 
@@ -472,7 +472,7 @@ int registry_wait(const char *name, char **ret_record, struct err *e)
 			*e = why;
 		return -1;
 	}
-	AUTO_CLOSE int lock = shelf_file(r.folder, NULL);
+	AUTO_CLOSE int lock = state_dir_file(r.folder, NULL);
 	AUTO_FREE char *record = lock < 0 ? NULL : wait_for_record(&r, lock);
 	registry_done(&r);
 	if (lock < 0) /* the sandbox has just ended */

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sandbox/state/registry.h"
-#include "sandbox/state/shelf.h"
+#include "sandbox/state/state_dir.h"
 
 struct registry_place {
 	int watch; /* a watch descriptor of inotify's */
@@ -34,7 +34,7 @@ static int watch_folder(const struct registry_watch *w, int folder)
 
 int registry_watch_open(struct registry_watch *w, struct err *e)
 {
-	*w = (struct registry_watch){ .fd = -1, .state = shelf_state(true, e) };
+	*w = (struct registry_watch){ .fd = -1, .state = state_dir_state(true, e) };
 	if (w->state < 0)
 		return -1;
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -74,12 +74,12 @@ static void forget(struct registry_watch *w, struct registry_place *p)
  * not missed. */
 static void on_folder(struct registry_watch *w, const char *name, const struct teller *t)
 {
-	AUTO_CLOSE int folder = shelf_folder(w->state, name, NULL);
+	AUTO_CLOSE int folder = state_dir_folder(w->state, name, NULL);
 	int watch = folder < 0 ? -1 : watch_folder(w, folder);
 
 	if (watch < 0)
 		return; /* the sandbox is gone again */
-	if (faccessat(folder, SHELF_SOCKET, F_OK, 0) == 0) {
+	if (faccessat(folder, STATE_DIR_SOCKET, F_OK, 0) == 0) {
 		(void)inotify_rm_watch(w->fd, watch);
 		t->take(t->who, name);
 		return;
@@ -93,7 +93,7 @@ static void on_folder(struct registry_watch *w, const char *name, const struct t
 static void on_file(struct registry_watch *w, struct registry_place *p, const char *name,
 		    const struct teller *t)
 {
-	if (strcmp(name, SHELF_SOCKET) != 0)
+	if (strcmp(name, STATE_DIR_SOCKET) != 0)
 		return;
 	struct registry_place here = *p;
 	forget(w, p);

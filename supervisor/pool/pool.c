@@ -99,7 +99,7 @@ static void fail(struct pool *p, const struct err *why, int64_t now)
 	pool_stop(p, now);
 }
 
-static void add(struct pool *p, struct maker *m, int64_t now)
+static void add(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	struct waiting *x = &p->waiting[p->waiting_count++];
 
@@ -107,7 +107,7 @@ static void add(struct pool *p, struct maker *m, int64_t now)
 	memcpy(x->name, m->name, sizeof(x->name));
 }
 
-static void keep(struct pool *p, struct maker *m, int64_t now)
+static void keep(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	static const struct err none = { .kind = ERR_NONE };
 
@@ -119,11 +119,11 @@ static void keep(struct pool *p, struct maker *m, int64_t now)
 		tell_ready(p, &none);
 }
 
-static void finish(struct pool *p, struct maker *m, int64_t now)
+static void finish(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	struct err e;
 
-	const bool is_made = maker_judge(m, &e) == 0;
+	const bool is_made = pool_spawn_judge(m, &e) == 0;
 
 	if (is_made)
 		keep(p, m, now);
@@ -133,20 +133,20 @@ static void finish(struct pool *p, struct maker *m, int64_t now)
 	 * the lease. */
 	if (!is_made && p->is_ending)
 		add(p, m, now);
-	maker_done(m);
+	pool_spawn_done(m);
 	p->making--;
 }
 
 /* The maker's place is free at once, though a file system may keep the process
  * from dying. */
-static void give_up(struct pool *p, struct maker *m, int64_t now)
+static void give_up(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	struct err e;
 
-	maker_kill(m);
-	(void)maker_late(&e);
+	pool_spawn_kill(m);
+	(void)pool_spawn_late(&e);
 	fail(p, &e, now);
-	maker_done(m);
+	pool_spawn_done(m);
 	p->making--;
 }
 
@@ -157,7 +157,7 @@ void pool_expire(struct pool *p, int64_t now)
 			give_up(p, &p->makers[i], now);
 }
 
-static struct maker *idle_maker(struct pool *p)
+static struct pool_spawn *idle_maker(struct pool *p)
 {
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 		if (p->makers[i].says < 0)
@@ -181,15 +181,15 @@ static bool may_make(const struct pool *p, int64_t now)
  * does. */
 static void make(struct pool *p, int64_t now)
 {
-	const struct maker_plan plan = { .program = p->program, .pool = p->place.name,
+	const struct pool_spawn_plan plan = { .program = p->program, .pool = p->place.name,
 					 .words = &p->words, .files = p->files };
-	struct maker *m = may_make(p, now) ? idle_maker(p) : NULL;
+	struct pool_spawn *m = may_make(p, now) ? idle_maker(p) : NULL;
 	struct err e;
 
 	p->has_more = false;
 	if (!m)
 		return;
-	if (maker_start(m, &plan, now, &e) < 0) {
+	if (pool_spawn_start(m, &plan, now, &e) < 0) {
 		fail(p, &e, now);
 		return;
 	}
@@ -217,7 +217,7 @@ void pool_stop(struct pool *p, int64_t now)
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
 		if (p->makers[i].says >= 0) {
 			(void)shutdown(p->makers[i].lease, SHUT_WR);
-			maker_kill(&p->makers[i]);
+			pool_spawn_kill(&p->makers[i]);
 		}
 }
 
@@ -232,7 +232,7 @@ static void on_signals(struct pool *p, int64_t now)
 	/* The child itself has reported how it ended. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-			maker_reaped(&p->makers[i], pid);
+			pool_spawn_reaped(&p->makers[i], pid);
 }
 
 static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
@@ -255,13 +255,13 @@ static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
 	}
 	for (size_t i = 0; i < p->waiting_count; i++)
 		w[n++] = (struct pollfd){ .fd = p->waiting[i].lease, .events = POLLIN };
-	takers_watch(p, w + n);
+	pool_clients_watch(p, w + n);
 	return n;
 }
 
 int64_t pool_due(const struct pool *p)
 {
-	int64_t due = clock_sooner(takers_due(p), clock_sooner(p->end_ms, p->deaf_ms));
+	int64_t due = clock_sooner(pool_clients_due(p), clock_sooner(p->end_ms, p->deaf_ms));
 
 	for (size_t i = 0; i < POOL_MAKERS_MAX && !p->is_ending; i++)
 		due = clock_sooner(due, p->makers[i].due_ms);
@@ -270,19 +270,19 @@ int64_t pool_due(const struct pool *p)
 
 static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t now)
 {
-	takers_serve(p, w + takers);
+	pool_clients_serve(p, w + takers);
 	for (size_t i = takers; i-- > WATCH_WAITING;)
 		if (w[i].revents)
 			lose(p, i - WATCH_WAITING, now);
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
 		if (w[WATCH_READS + i].revents)
-			maker_go_on(&p->makers[i]);
-		if (w[WATCH_MAKERS + i].revents && maker_read(&p->makers[i]))
+			pool_spawn_go_on(&p->makers[i]);
+		if (w[WATCH_MAKERS + i].revents && pool_spawn_read(&p->makers[i]))
 			finish(p, &p->makers[i], now);
 	}
 	pool_expire(p, now);
 	if (w[WATCH_LISTENER].revents)
-		takers_accept(p, now);
+		pool_clients_accept(p, now);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(p, now);
 	if (w[WATCH_LEASE].revents || w[WATCH_READY].revents)
@@ -302,7 +302,7 @@ static int64_t turn(struct pool *p)
 	if (ready < 0)
 		return now; /* EINTR: SIGCONT after a stop */
 	serve(p, w, takers, now);
-	takers_work(p, now);
+	pool_clients_work(p, now);
 	make(p, now);
 	return now;
 }
@@ -316,7 +316,7 @@ bool pool_is_over(const struct pool *p, int64_t now)
 void pool_run(struct pool *p)
 {
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		maker_init(&p->makers[i]);
+		pool_spawn_init(&p->makers[i]);
 	peer_self_init(&p->self);
 	p->has_more = true;
 	for (int64_t now = clock_ms(); !pool_is_over(p, now);)
@@ -324,10 +324,10 @@ void pool_run(struct pool *p)
 	while (p->waiting_count > 0)
 		forget(p, p->waiting_count - 1);
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		maker_done(&p->makers[i]);
+		pool_spawn_done(&p->makers[i]);
 	pools_remove(&p->place);
 	tell_ready(p, &p->why);
-	takers_part(p);
+	pool_clients_part(p);
 	peer_self_done(&p->self);
 	own_close(&p->lease);
 	own_close(&p->ready);

@@ -16,8 +16,8 @@
  *
  *	pool.c		the loop: waiting sandboxes, and those being made
  *	pace.c		when the next one is made
- *	takers.c	connections: requests in, sandboxes out
- *	maker.c		makes one sandbox
+ *	pool_clients.c	connections: requests in, sandboxes out
+ *	pool_spawn.c		makes one sandbox
  *
  * `now` is the time of the loop's turn, in ms of clock.h: only the loop reads
  * the clock. */
@@ -31,10 +31,10 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "sandbox/state/pools.h"
+#include "supervisor/connection.h"
 #include "supervisor/peer.h"
-#include "supervisor/pool/maker.h"
 #include "supervisor/pool/pace.h"
-#include "supervisor/wire.h"
+#include "supervisor/pool/pool_spawn.h"
 
 #define POOL_SIZE_MAX	  512
 #define POOL_SIZE_DEFAULT 4
@@ -52,7 +52,7 @@ struct waiting {
 /* A connection.  One request of it is under way at a time; later ones are read
  * when that is answered. */
 struct taker {
-	struct wire wire;
+	struct connection wire;
 	char *asks; /* owned: the id of a take or stop; NULL: none is under way */
 	bool is_stop, has_hello, is_closing;
 	uint64_t number;   /* of the take: the lowest number is served first */
@@ -74,7 +74,7 @@ struct pool {
 
 	struct waiting waiting[POOL_SIZE_MAX]; /* the oldest first */
 	size_t waiting_count;
-	struct maker makers[POOL_MAKERS_MAX];
+	struct pool_spawn makers[POOL_MAKERS_MAX];
 	size_t making;
 	bool has_more;	    /* another one can be made at once */
 	struct pace pace;
@@ -114,13 +114,13 @@ bool pool_is_over(const struct pool *p, int64_t now);
 /* True: a take cannot be answered, and will not be soon. */
 bool pool_is_in_trouble(const struct pool *p);
 
-void takers_accept(struct pool *p, int64_t now);
-void takers_watch(const struct pool *p, struct pollfd *w);
-void takers_serve(struct pool *p, const struct pollfd *w);
+void pool_clients_accept(struct pool *p, int64_t now);
+void pool_clients_watch(const struct pool *p, struct pollfd *w);
+void pool_clients_serve(struct pool *p, const struct pollfd *w);
 /* Does all that can be done now. */
-void takers_work(struct pool *p, int64_t now);
+void pool_clients_work(struct pool *p, int64_t now);
 /* The earliest of the takers' deadlines; 0: none. */
-int64_t takers_due(const struct pool *p);
+int64_t pool_clients_due(const struct pool *p);
 /* The pool has ended: answers the clients that asked for that, and closes all
  * connections. */
-void takers_part(struct pool *p);
+void pool_clients_part(struct pool *p);

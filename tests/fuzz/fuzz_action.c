@@ -1,5 +1,5 @@
 /* Lines of actions are arbitrary bytes.  An accepted action has its values in
- * range, a refused one has a reason, and the desk answers in whole lines in any
+ * range, a refused one has a reason, and the dispatcher answers in whole lines in any
  * case.  Each line of the input is one action. */
 #include <stddef.h>
 #include <stdint.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "actions/action.h"
-#include "actions/desk.h"
+#include "actions/dispatcher.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "protocol/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An errand that the desk sends is one that the executor accepts. */
+/* An errand that the dispatcher sends is one that the executor accepts. */
 static bool is_errand(const struct action *a)
 {
 	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
@@ -70,29 +70,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
 	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
 	struct buffer wire, out;
-	struct desk_client c = { .out = &out, .name = "", .streams = true };
-	struct desk d;
+	struct dispatcher_client c = { .out = &out, .name = "", .streams = true };
+	struct dispatcher d;
 
 	buffer_init(&wire, 64 << 20);
-	buffer_init(&out, DESK_OUT_MAX);
-	desk_init(&d);
+	buffer_init(&out, DISPATCHER_OUT_MAX);
+	dispatcher_init(&d);
 	d.wire = &wire;
 	d.shell = &shell;
-	d.setting = (struct setting){ 10, "agent", "hutch", false };
+	d.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
 	while (size > 0) {
 		const uint8_t *stop = memchr(data, '\n', size);
 		size_t len = stop ? (size_t)(stop - data) : size;
 		check((const char *)data, len);
-		desk_line(&d, &c, (const char *)data, len);
-		desk_start(&d);
+		dispatcher_line(&d, &c, (const char *)data, len);
+		dispatcher_start(&d);
 		check_output(&out);
 		data += stop ? len + 1 : len;
 		size -= stop ? len + 1 : len;
 	}
-	desk_end(&d, "the end");
+	dispatcher_end(&d, "the end");
 	check_output(&out);
-	desk_leave(&d, &c);
-	desk_done(&d);
+	dispatcher_leave(&d, &c);
+	dispatcher_done(&d);
 	buffer_done(&wire);
 	buffer_done(&out);
 	return 0;

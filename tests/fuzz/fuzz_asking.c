@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd_pass.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "base/utf8.h"
 #include "lib/handle.h"
 #include "lib/opening.h"
@@ -23,7 +23,7 @@
 #define WAITS	   16u		      /* the next piece follows at once */
 #define IS_SAID	   32u		      /* sent by the sandbox */
 
-#define SAID_MAX (16u << 10) /* the value in lib/asking.c */
+#define SAID_MAX (16u << 10) /* the value in lib/pool_take.c */
 #define FD_MAX	 64
 
 enum kind { SANDBOX, FILE_OF_NONE, PIPE, NOT_CONNECTED, KIND_COUNT };
@@ -94,7 +94,7 @@ static void say(struct scene *x, unsigned head, const uint8_t *data, size_t size
 	for (size_t i = 0; i < FDS(head); i++)
 		fds[i] = x->passed[KIND(head)];
 	/* The other end may have ended, or be full. */
-	const ssize_t n = pass_send(is_sandbox ? x->sandbox : x->keeper, data, size, fds,
+	const ssize_t n = fd_pass_send(is_sandbox ? x->sandbox : x->keeper, data, size, fds,
 				    FDS(head));
 	x->has_said = x->has_said || (is_sandbox && n > 0);
 }

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 #include "rootfs-tools/index/document.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,18 +59,18 @@ static void read_index(const char *text, size_t len, struct err *e)
 static void read_config(const char *text, size_t len, struct err *e)
 {
 	struct list ids = { 0 };
-	struct recipe r;
+	struct launch_config r;
 	struct buffer b;
 	struct err why = { 0 };
 
-	recipe_init(&r);
-	buffer_init(&b, RECIPE_MAX);
-	if (config_parse(text, len, &r, &ids, e) == 0 && recipe_print(&r, &b, &why) < 0)
+	launch_config_init(&r);
+	buffer_init(&b, LAUNCH_CONFIG_MAX);
+	if (config_parse(text, len, &r, &ids, e) == 0 && launch_config_print(&r, &b, &why) < 0)
 		claim(why.kind == ERR_LIMIT);
 	claim(ids.count <= IMAGE_LAYERS_MAX);
 	buffer_done(&b);
 	list_done(&ids);
-	recipe_done(&r);
+	launch_config_done(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

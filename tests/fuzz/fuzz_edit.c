@@ -95,10 +95,10 @@ static void check_there_and_back(const struct edit_text *t)
 	buffer_done(&back);
 }
 
-static void splice(const struct edit_text *t, struct bytes needle, struct bytes new)
+static void splice(const struct edit_text *t, struct bytes literal, struct bytes new)
 {
-	struct edit_found f = edit_find(t->lines, needle);
-	size_t behind = f.at + needle.len;
+	struct edit_found f = edit_find(t->lines, literal);
+	size_t behind = f.at + literal.len;
 	struct buffer made;
 
 	if (f.count == 0)
@@ -153,14 +153,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_there_and_back(&t);
-	AUTO_FREE uint8_t *needle = edit_needle(old, &len);
+	AUTO_FREE uint8_t *literal = edit_needle(old, &len);
 	if (utf8_is_valid(old.data, old.len, false) && utf8_is_valid(new.data, new.len, false))
-		splice(&t, (struct bytes){ needle, len }, new);
+		splice(&t, (struct bytes){ literal, len }, new);
 	show(edit_slice(t.lines, 1, 4), 2);
 	show(t.lines, 1);
 	must(edit_count(t.lines) <= t.lines.len);
 	buffer_init(&places, 8 * EDIT_PLACES);
-	edit_put_places(&places, t.lines, (struct bytes){ needle, len });
+	edit_put_places(&places, t.lines, (struct bytes){ literal, len });
 	buffer_done(&places);
 	edit_text_done(&t);
 	return 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "executor/search/glob.h"
-#include "executor/session/name.h"
+#include "executor/session/shell_quote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,7 +38,7 @@ static void tidy(char *path)
 
 static void check_shown(const char *path)
 {
-	char *shown = name_shown(path);
+	char *shown = shell_quote_shown(path);
 
 	for (const char *at = shown; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)

@@ -117,7 +117,7 @@ static void check_outside(int top)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO_CLOSE int in = make_input(data, size);
-	struct unpack_layer layer = { .remove = tree_remove };
+	struct unpack_layer layer = { .remove = rm_tree_remove };
 	struct unpack u = { .in = in, .entries_max = ENTRIES_MAX, .bytes_max = BYTES_MAX,
 			    .layer = &layer };
 	struct err e = { 0 };
@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_attributes(path);
 	must(fchmod(root, 0700) == 0);
 	must(check_below(path) <= ENTRIES_MAX);
-	tree_remove(top, "in");
+	rm_tree_remove(top, "in");
 	check_outside(top);
 	return 0;
 }

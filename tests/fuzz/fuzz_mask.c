@@ -54,42 +54,42 @@ static void read_input(struct input *in, const uint8_t *data, size_t size)
 	in->len = in->len < TEXT_MAX ? in->len : TEXT_MAX;
 }
 
-static void feed(const struct input *in, const struct mask *m, struct naive *n,
+static void feed(const struct input *in, const struct redact *m, struct naive *n,
 		 struct buffer *out)
 {
-	struct mask_stream s = { 0 };
+	struct redact_stream s = { 0 };
 	size_t at = 0;
 
 	for (size_t i = 0; at < in->len; i++) {
 		unsigned char cut = i < in->cut_count ? (unsigned char)in->cuts[i] : 0;
 		size_t len = cut ? cut >> 1 : in->len;
 		len = len < in->len - at ? len : in->len - at;
-		mask_feed(m, &s, in->text + at, len, out);
+		redact_feed(m, &s, in->text + at, len, out);
 		at += len;
 		if ((cut & 1) && n->flush_count < FLUSHES) {
-			mask_flush(&s, out);
+			redact_flush(&s, out);
 			n->flushes[n->flush_count++] = at;
 		}
 	}
-	mask_flush(&s, out);
-	mask_stream_done(&s);
+	redact_flush(&s, out);
+	redact_stream_done(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { 0 };
-	struct mask m = { 0 };
+	struct redact m = { 0 };
 	struct buffer out;
 	size_t flushes[FLUSHES], len;
 	struct err e;
 
 	read_input(&in, data, size);
 	for (size_t i = 0; i < in.count; i++)
-		if (mask_add(&m, in.values[i], NULL, &e) < 0 && strlen(in.values[i]) < 1024)
+		if (redact_add(&m, in.values[i], NULL, &e) < 0 && strlen(in.values[i]) < 1024)
 			abort();
-	if (m.count < MASK_BYTES / 2) {
+	if (m.count < REDACT_BYTES / 2) {
 		struct naive n = { in.values, in.count, in.text, in.len, flushes, 0, NULL };
-		buffer_init(&out, (MASK_GROWTH * TEXT_MAX) + FLUSHES * sizeof(MASK_TEXT));
+		buffer_init(&out, (REDACT_GROWTH * TEXT_MAX) + FLUSHES * sizeof(REDACT_TEXT));
 		feed(&in, &m, &n, &out);
 		char *want = naive_mask(&n, &len);
 		if (out.is_cut || len != buffer_len(&out) ||
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(want);
 		buffer_done(&out);
 	}
-	mask_done(&m);
+	redact_done(&m);
 	free(in.all);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/search/matcher.h"
+#include "executor/search/nfa_match.h"
 #include "executor/search/pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,24 +57,24 @@ static bool is_plain(const uint8_t *at, size_t len)
 
 /* Checks one line, without its newline: `is_found` tells whether it was found
  * in the whole text. */
-static void check_line(struct matcher *m, struct line line, bool is_found)
+static void check_line(struct nfa_match *m, struct line line, bool is_found)
 {
 	size_t len = (size_t)(line.end - line.start);
 	AUTO_FREE uint8_t *alone = mem_copy(line.start, len);
 	struct line found;
 
 	if (len > 0)
-		must(matcher_find(m, alone, alone + len, &found) == is_found);
+		must(nfa_match_find(m, alone, alone + len, &found) == is_found);
 	if (len > 0 && is_found)
 		must(found.start == alone && found.end == alone + len);
 }
 
-static void check_text(struct matcher *m, const uint8_t *text, size_t len,
+static void check_text(struct nfa_match *m, const uint8_t *text, size_t len,
 		       const char *pattern, bool ignores_case)
 {
 	const uint8_t *at = text, *end = text + len;
 	struct line next = { NULL, NULL };
-	bool is_more = matcher_find(m, at, end, &next);
+	bool is_more = nfa_match_find(m, at, end, &next);
 
 	while (at < end) {
 		const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
@@ -89,7 +89,7 @@ static void check_text(struct matcher *m, const uint8_t *text, size_t len,
 		}
 		at = newline ? newline + 1 : end;
 		if (is_found)
-			is_more = matcher_find(m, at, end, &next);
+			is_more = nfa_match_find(m, at, end, &next);
 		must(!is_more || next.start >= at);
 	}
 	must(!is_more);
@@ -118,9 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	/* The cost of a byte grows with the program. */
 	size_t most = made.program.count > 4096 ? 64 : TEXT_MAX;
-	struct matcher *m = matcher_new(&made);
+	struct nfa_match *m = nfa_match_new(&made);
 	check_text(m, text, len < most ? len : most, pattern, ignores_case);
-	matcher_free(m);
+	nfa_match_free(m);
 	prepared_done(&made);
 	return 0;
 }

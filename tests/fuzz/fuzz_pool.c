@@ -16,9 +16,9 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "policy/json/json.h"
 #include "supervisor/pool/pool.h"
 
@@ -66,11 +66,11 @@ static void open_scene(struct scene *x, size_t stock)
 	x->pool.created = now;
 	x->pool.lease = x->pool.ready = x->pool.signals = -1;
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		maker_init(&x->pool.makers[i]);
+		pool_spawn_init(&x->pool.makers[i]);
 	while (x->stocked < stock)
 		add_sandbox(x);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-	wire_init(&t->wire, ends[0], POOL_LINE_MAX, OUT_MAX);
+	connection_init(&t->wire, ends[0], POOL_LINE_MAX, OUT_MAX);
 	x->pool.takers[x->pool.taker_count++] = t;
 	x->client = ends[1];
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -86,7 +86,7 @@ static bool is_open(int fd)
 
 static void close_scene(struct scene *x)
 {
-	takers_part(&x->pool);
+	pool_clients_part(&x->pool);
 	for (size_t i = 0; i < x->pool.waiting_count; i++)
 		own_close(&x->pool.waiting[i].lease);
 	own_close(&x->client);
@@ -144,7 +144,7 @@ static void hear(struct scene *x)
 	ssize_t n;
 	int fd;
 
-	while ((n = pass_receive(x->client, some, sizeof(some), &fd)) > 0) {
+	while ((n = fd_pass_receive(x->client, some, sizeof(some), &fd)) > 0) {
 		must(buffer_append(&x->in, some, (size_t)n));
 		fds += fd >= 0;
 		own_close(&fd);
@@ -157,11 +157,11 @@ static bool turn(struct scene *x)
 {
 	struct pollfd w[1];
 
-	takers_watch(&x->pool, w);
-	if (poll(w, x->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&x->pool), x->now))
+	pool_clients_watch(&x->pool, w);
+	if (poll(w, x->pool.taker_count, 0) == 0 && !clock_is_due(pool_clients_due(&x->pool), x->now))
 		return false;
-	takers_serve(&x->pool, w);
-	takers_work(&x->pool, x->now);
+	pool_clients_serve(&x->pool, w);
+	pool_clients_work(&x->pool, x->now);
 	hear(x);
 	must(x->pool.taken == x->got);
 	must(x->got + x->pool.waiting_count == x->stocked);
@@ -170,7 +170,7 @@ static bool turn(struct scene *x)
 
 static void say(struct scene *x, const void *bytes, size_t len, bool has_fd)
 {
-	(void)pass_send(x->client, bytes, len, &x->nothing, has_fd); /* it may be closed */
+	(void)fd_pass_send(x->client, bytes, len, &x->nothing, has_fd); /* it may be closed */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -81,18 +81,18 @@ static void open_scene(struct scene *x)
 	*s = (struct supervisor){ .now_ms = 1, .launch = &x->launch, .entry = &x->entry,
 				  .ready = -1, .created = created, .listener = -1,
 				  .status = REGISTRY_READY };
-	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
-				   .state = GUEST_READY };
-	guest_init(&s->guest, s->now_ms);
-	desk_init(&s->desk);
+	s->instance = (struct instance){ .sandbox = &x->launch.sandbox, .who = s,
+				   .state = INSTANCE_READY };
+	instance_init(&s->instance, s->now_ms);
+	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	/* The journal is written, but stored nowhere. */
-	s->journal = (struct journal){ .level = LEVEL_DEBUG, .entry = &x->entry,
-				       .mask = &s->desk.mask, .now_ms = &s->now_ms };
-	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
-	s->desk.wire = &s->guest.channel.out;
-	s->desk.shell = &x->shell;
-	s->desk.setting = (struct setting){ 10, "agent", "hutch", false };
+	s->journal = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG, .entry = &x->entry,
+				       .mask = &s->dispatcher.mask, .now_ms = &s->now_ms };
+	log_init(&s->journal.log, -1, LOG_LEVEL_FILE, 1 << 20);
+	s->dispatcher.wire = &s->instance.channel.out;
+	s->dispatcher.shell = &x->shell;
+	s->dispatcher.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
 	x->client = ends[1];
@@ -104,10 +104,10 @@ static void close_scene(struct scene *x)
 	struct supervisor *s = &x->s;
 
 	clients_done(s);
-	journal_done(&s->journal);
+	supervisor_log_done(&s->journal);
 	jobs_done(&s->jobs);
-	desk_done(&s->desk);
-	guest_done(&s->guest);
+	dispatcher_done(&s->dispatcher);
+	instance_done(&s->instance);
 	events_done(&s->events);
 	(void)close(x->launch.sandbox.channel);
 	x->launch.sandbox.channel = -1;
@@ -181,10 +181,10 @@ static void turn(struct scene *x, struct buffer *in)
 		clients_serve(s, w);
 	}
 	do {
-		while (desk_start(&s->desk))
-			guest_flush(&s->guest);
+		while (dispatcher_start(&s->dispatcher))
+			instance_flush(&s->instance);
 		jobs_send(&s->jobs, s->now_ms);
-		guest_flush(&s->guest);
+		instance_flush(&s->instance);
 	} while (clients_work(s));
 	is_stream = is_stream || (s->client_count && s->clients[0]->is_stream);
 	hear(x, in, is_stream);
@@ -234,7 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 4; i++)
 		turn(&x, &in);
 	if (x.s.client_count == 1)
-		desk_end(&x.s.desk, "the end");
+		dispatcher_end(&x.s.dispatcher, "the end");
 	methods_end_jobs(&x.s);
 	turn(&x, &in);
 	close_scene(&x);

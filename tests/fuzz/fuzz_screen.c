@@ -10,8 +10,8 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "executor/terminal/emulator.h"
-#include "executor/terminal/excerpt.h"
 #include "executor/terminal/screen.h"
+#include "executor/terminal/truncate_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,7 +39,7 @@ static void check_text(struct screen *s, unsigned wishes)
 
 	claim(t.len <= SCREEN_TEXT_MAX);
 	claim(wishes & SCREEN_WHOLE || utf8_count(t.bytes, t.len) <=
-					       EXCERPT_CHARS + EXCERPT_ROOM);
+					       TRUNCATE_TEXT_CHARS + TRUNCATE_TEXT_ROOM);
 	claim(utf8_is_valid(t.bytes, t.len, false));
 	for (size_t i = 0; i < t.len; i++)
 		claim(t.bytes[i] >= ' ' || t.bytes[i] == '\n');

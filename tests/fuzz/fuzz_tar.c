@@ -99,7 +99,7 @@ static void unpack_it(int fd, int top, const char *rename)
 	must(unpack_all(&u, &e) == 0 || e.text[0]);
 	must(u.entries + u.left_out <= ENTRIES_MAX && u.bytes <= BYTES_MAX);
 	must(fstat(root, &st) == 0 && (st.st_mode & 07777) == 0755);
-	tree_remove(top, "in");
+	rm_tree_remove(top, "in");
 	must(faccessat(top, "in", F_OK, AT_SYMLINK_NOFOLLOW) < 0);
 }
 

@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "store/tree.h"
+#include "store/rm_tree.h"
 #include "tests/tar_sum.h"
 
 /* The limits of an unpack. */
@@ -47,7 +47,7 @@ static char top_path[] = "/dev/shm/hutch-fuzz-XXXXXX";
 
 static void leave(void)
 {
-	tree_remove(AT_FDCWD, top_path);
+	rm_tree_remove(AT_FDCWD, top_path);
 }
 
 /* Makes the folder of this process, with the folder "beside" in it. */

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "base/pass.h"
+#include "base/fd_pass.h"
 #include "tests/lib/trial.h"
 
 #define PEER 40 /* the number of the connection in the impostor */
@@ -35,7 +35,7 @@ int trial_impostor(char **argv)
 		return 1;
 	if (said)
 		return write(!strcmp(argv[1], "create") ? 3 : 1, said, strlen(said)) < 0;
-	return pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
+	return fd_pass_send(1, "{\"error\":null}\n", 15, &peer, 1) < 0;
 }
 
 /* Returns a handle that is connected to *ret_peer, which the caller closes. */

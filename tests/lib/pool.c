@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/pass.h"
+#include "base/fd_pass.h"
 #include "tests/lib/trial.h"
 
 /* library.bats has made the pool "pond", which holds one sandbox ready. */
@@ -155,7 +155,7 @@ static void hold_it(int listener, const struct keeper *k, size_t len)
 	int keeper;
 	struct hutch *h = open_mirage(listener, &keeper);
 
-	check(!len || pass_send(keeper, k->says, len, &listener, k->hands_over) > 0);
+	check(!len || fd_pass_send(keeper, k->says, len, &listener, k->hands_over) > 0);
 	close(keeper);
 	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	if (e.kind != k->kind || !strstr(e.message, k->why))
@@ -192,7 +192,7 @@ static void bound_what_a_keeper_says(void)
 	for (int i = 0; i < 20000; i++) {
 		if (i % 100 == 0)
 			(void)hutch_ready(h, 0, &e);
-		if (pass_send(keeper, "x", 1, &listener, i < 1000) < 0)
+		if (fd_pass_send(keeper, "x", 1, &listener, i < 1000) < 0)
 			break;
 	}
 	check(hutch_ready(h, PATIENCE_MS, &e) == -1 && e.kind == HUTCH_PROTOCOL);
@@ -215,7 +215,7 @@ static void find_no_descriptor_for_a_sandbox(void)
 		return;
 	const int listener = keep_mirage(&address);
 	struct hutch *h = open_mirage(listener, &keeper);
-	check(pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) > 0);
+	check(fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) > 0);
 	old = trial_use_up_descriptors();
 	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
@@ -247,7 +247,7 @@ static bool take_without_memory(int listener, long n)
 	trial_fail_memory(n);
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
 	const int keeper = accept_one(listener); /* -1 if it failed early */
-	check(!is_ready || pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
+	check(!is_ready || fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
 	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;
 	const bool has_failed = trial_has_failed();
 	if (is_ready)

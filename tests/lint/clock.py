@@ -24,16 +24,16 @@ executor/fileops/errand_grep.c: is_past
 executor/executor.c: look_at_clock
 executor/process/seize.c: seize_all wait_for_all
 executor/process/tree.c: stop_all tree_end
-lib/turn.c: wait_until
-rootfs-tools/registry/crew.c: supervise tell_at
+lib/wait.c: wait_until
+rootfs-tools/registry/pull_workers.c: supervise tell_at
 actions/stream.c: look_at_clock
 cli/cp.c: turn
 cli/exec.c: turn
-cli/gather.c: collect
+cli/stats_poll.c: collect
 supervisor/supervisor.c: supervisor_look_at_clock
 supervisor/pool/pool.c: turn
 sandbox/launch/ports.c: ports_end
-sandbox/landlock/rung.c: turn
+sandbox/landlock/landlock_run.c: turn
 sandbox/launch/supervise.c: turn
 sandbox/cgroup/scope_main.c: wait_for
 store/ledger.c: ledger_lock
@@ -43,15 +43,15 @@ store/ledger.c: ledger_lock
 STARTS = """
 executor/executor.c: executor_init
 rootfs-tools/registry/fetch.c: fetch_layers
-rootfs-tools/registry/helper.c: helper_get
+rootfs-tools/registry/credential_helper.c: credential_helper_get
 cli/common/client.c: client_greet write_all
 cli/cp.c: copy_one
-cli/gather.c: gather
+cli/stats_poll.c: gather
 cli/pool_client.c: ask pool_take
 cli/rm.c: end_connected
 cli/run.c: run_launch
 supervisor/pool/pool.c: pool_run
-sandbox/landlock/rung.c: run run_all
+sandbox/landlock/landlock_run.c: run run_all
 sandbox/launch/supervise.c: supervise_run
 """
 
@@ -65,9 +65,9 @@ cli/audit_show.c: audit_show_main
 cli/ps.c: print_table
 supervisor/events.c: events_now
 sandbox/root/cow.c: cow_make
-sandbox/state/definition.c: time_now
-sandbox/kernel/level.c: time_now
-sandbox/monitor/refusals.c: date_ms
+sandbox/state/saved_spec.c: time_now
+sandbox/kernel/log_level.c: time_now
+sandbox/monitor/denials.c: date_ms
 sandbox/state/registry_end.c: end_us
 store/ledger.c: print_time
 """

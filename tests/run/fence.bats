@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The second wall: with Landlock only files in the root of the sandbox can be
 # opened, whatever leads elsewhere; within the root nothing changes
-# (sandbox/kernel/fence.h).
+# (sandbox/kernel/landlock_root.h).
 
 load helpers
 

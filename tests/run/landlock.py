@@ -19,7 +19,7 @@ def is_done(call):
     return True
 
 
-def tell_done(calls):
+def changes_stream_done(calls):
     for name, call in calls.items():
         if is_done(call):
             print(name)
@@ -28,7 +28,7 @@ def tell_done(calls):
 def owners_and_attributes(path):
     uid, gid = os.getuid(), os.getgid()
     folder, name = os.path.split(path)
-    tell_done({
+    changes_stream_done({
         "chown": lambda: os.chown(path, uid, gid),
         "lchown": lambda: os.lchown(path, uid, gid),
         "at": lambda: os.chown(name, uid, gid, dir_fd=os.open(folder, os.O_PATH)),
@@ -55,9 +55,9 @@ def new_attributes(path):
 
 def other_process(pid):
     files = "environ", "cmdline", "status", "maps", "mem", "cwd", "fd", "exe", "oom_score_adj"
-    tell_done({name: lambda name=name: os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+    changes_stream_done({name: lambda name=name: os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
                for name in files})
-    tell_done({
+    changes_stream_done({
         "kill": lambda: os.kill(int(pid), 0),
         "oom": lambda: os.open(f"/proc/{pid}/oom_score_adj", os.O_WRONLY),
         "list": lambda: os.listdir("/proc"),
@@ -67,7 +67,7 @@ def other_process(pid):
 
 def limits_of(pid):
     pid = int(pid)
-    tell_done({
+    changes_stream_done({
         "limit": lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE),
         "affinity": lambda: os.sched_setaffinity(pid, {0}),
         "scheduler": lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)),
@@ -91,7 +91,7 @@ def privileges():
 
 def no_sockets():
     unix, four, six = socket.AF_UNIX, socket.AF_INET, socket.AF_INET6
-    tell_done({kind: lambda kind=kind: socket.socket(*kind) for kind in (
+    changes_stream_done({kind: lambda kind=kind: socket.socket(*kind) for kind in (
         (unix, socket.SOCK_STREAM), (four, socket.SOCK_STREAM), (six, socket.SOCK_STREAM),
         (four, socket.SOCK_DGRAM), (16, 3))})
     a, b = socket.socketpair()
@@ -107,7 +107,7 @@ def datagrams(path, abstract):
             sender, _ = socket.socketpair(socket.AF_UNIX, kind)
         except PermissionError:
             continue
-        tell_done({
+        changes_stream_done({
             "path": lambda: sender.sendto(b"x", path),
             "abstract": lambda: sender.sendto(b"x", "\0" + abstract),
             "rights": lambda: socket.send_fds(sender, [b"x"], [0], 0, path),
@@ -116,7 +116,7 @@ def datagrams(path, abstract):
     socket.send_fds(a, [b"x"], [0])
     print(len(socket.recv_fds(b, 1, 1)[1]))
     # A name in the host's namespace, which a service of the user may want.
-    tell_done({"name": lambda: a.bind("\0" + abstract + "-mine")})
+    changes_stream_done({"name": lambda: a.bind("\0" + abstract + "-mine")})
 
 
 def listen(path, abstract):
@@ -144,7 +144,7 @@ def greet():
 def tcp_alone(port):
     greeting = socket.create_connection(("127.0.0.1", int(port))).recv(5)
     print(greeting, os.environ["RES_OPTIONS"])
-    tell_done({kind: lambda kind=kind: socket.socket(*kind) for kind in (
+    changes_stream_done({kind: lambda kind=kind: socket.socket(*kind) for kind in (
         (socket.AF_UNIX, 1, 0), (socket.AF_INET, 2, 0), (socket.AF_INET6, 2, 17),
         (socket.AF_INET, 3, 1), (socket.AF_INET, 1, 132), (socket.AF_INET, 1, 262),
         (16, 3, 0), (17, 3, 0))})

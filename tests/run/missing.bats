@@ -32,9 +32,9 @@ all_are() {
 	never grep -v " $1\$" <<<"$output"
 }
 
-# deputy_of PID: prints its child that is in the same pid namespace as the
+# broker_of PID: prints its child that is in the same pid namespace as the
 # supervisor, and in another user namespace.
-deputy_of() {
+broker_of() {
 	local one
 	pgrep -P "$1" | while read -r one; do
 		[ "$(grep '^NSpid:' "/proc/$one/status" | wc -w)" -ne 2 ] ||
@@ -151,24 +151,24 @@ is_paused() {
 	[[ $output == x && $stderr == *'Permission denied'* ]]
 }
 
-@test "the deputy, which makes the names, can do little else" {
+@test "the broker, which makes the names, can do little else" {
 	start "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
-	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(deputy_of "$pid")/status" | xargs >is
+	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$(broker_of "$pid")/status" | xargs >is
 	# CAP_SYS_PTRACE, in the user namespace of the sandbox.
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
 	# The opener, which opens files of /proc, is checked too: neither is one
 	# of the processes of the sandbox.
-	opener=$(pgrep -P "$(deputy_of "$pid")")
+	opener=$(pgrep -P "$(broker_of "$pid")")
 	grep -E '^(CapPrm|NoNewPrivs|Seccomp):' "/proc/$opener/status" | xargs >is
 	[ "$(cat is)" = 'CapPrm: 0000000000080000 NoNewPrivs: 1 Seccomp: 2' ]
 	[ "$(grep '^NSpid:' "/proc/$opener/status" | wc -w)" -eq 2 ]
 	# Both are closed to other processes of the same user, and so are the
 	# children of the opener.
-	[ "$(stat -c %U "/proc/$(deputy_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
+	[ "$(stat -c %U "/proc/$(broker_of "$pid")/environ" "/proc/$opener/environ" | xargs)" = 'root root' ]
 }
 
-@test "a file that the deputy could not hold is refused to every process inside" {
+@test "a file that the broker could not hold is refused to every process inside" {
 	does "${guarded[@]}" -- calls_that_go_around
 	[ "$(xargs <<<"$output")" = 'openat2 ENOSYS io_uring_setup EPERM chroot EPERM landlock_create_ruleset ENOTSUP btrfs EPERM' ]
 }
@@ -200,11 +200,11 @@ is_paused() {
 	[[ $output == *"\"unprotected\":"*"$T/w/.bashrc was made"* ]]
 }
 
-@test "when the deputy ends, so does the sandbox, and hutch says why" {
+@test "when the broker ends, so does the sandbox, and hutch says why" {
 	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
-	deputy=$(deputy_of "$pid")
-	kill -KILL "$deputy"
+	broker=$(broker_of "$pid")
+	kill -KILL "$broker"
 	ended 125
 	grep -q '^hutch: --protect-missing: the process that makes names for the inside was ended by signal 9' err
 }
@@ -213,7 +213,7 @@ is_paused() {
 	start "${guarded[@]}" -- sh -c 'mkfifo f; echo ready; echo x >f'
 	said ready
 	# And the process that opens files of /proc for the inside.
-	mapfile -t all < <(pgrep -P "$pid" && pgrep -P "$(deputy_of "$pid")")
+	mapfile -t all < <(pgrep -P "$pid" && pgrep -P "$(broker_of "$pid")")
 	kill -KILL "$pid"
 	gone() { ! kill -0 "${all[@]}" 2>/dev/null; }
 	until_true gone
@@ -230,7 +230,7 @@ is_paused() {
 	one_sentence '--protect-missing: the filter around this process has a listener already'
 }
 
-@test "without a :rw folder no deputy is asked" {
+@test "without a :rw folder no broker is asked" {
 	inside --dry-run --workspace "$T/w:cow" --protect .bashrc --protect-missing -- true
 	never grep -q 'names are made' <<<"$output"
 	inside --dry-run "${guarded[@]}" -- true

@@ -12,7 +12,7 @@ def text_of(path):
         return file.read()
 
 
-code = re.findall(r'^\t\{ "([a-z_.]+)", "([a-z-]+)", SETTING_', text_of("policy/settings.c"),
+code = re.findall(r'^\t\{ "([a-z_.]+)", "([a-z-]+)", SETTING_', text_of("policy/policy_file.c"),
                   re.MULTILINE)
 schema = json.loads(text_of("docs/policy.schema.json"))["properties"]
 keys = []

@@ -358,7 +358,7 @@ def frozen():
 
 
 def pulls():
-    """Checks what the keeper sees of a maker (supervisor/pool/maker.h) whose image
+    """Checks what the keeper sees of a maker (supervisor/pool/pool_spawn.h) whose image
     never arrives."""
     registry = socket.create_server(("127.0.0.1", 0))
     registry.settimeout(PATIENCE)

@@ -3,7 +3,7 @@
 
 Makes an image in the store, with the layout of store/store.h, from folders that
 are layers already: the lowest first.  KEY is a key of a recipe
-(store/recipe.h).  Prints the digest.
+(store/launch_config.h).  Prints the digest.
 """
 
 import hashlib

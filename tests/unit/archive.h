@@ -9,17 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/dir_stack.h"
 #include "archive/pack.h"
 #include "archive/tar.h"
-#include "tests/tar_sum.h"
-#include "archive/trail.h"
 #include "archive/unpack.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "store/tree.h"
+#include "store/rm_tree.h"
+#include "tests/tar_sum.h"
 #include "tests/unit/scene.h"
 
 /* The unpacker's report: entries that it left out, and links that lead out of
@@ -147,7 +147,7 @@ static inline int tar_unpack(void **state, const char *name, const struct buffer
 /* A teardown for paths that are longer than nftw(3) supports. */
 static inline int tree_teardown(void **state)
 {
-	tree_remove(AT_FDCWD, *state);
+	rm_tree_remove(AT_FDCWD, *state);
 	int result = access(*state, F_OK) < 0 && errno == ENOENT ? 0 : -1;
 
 	free(*state);

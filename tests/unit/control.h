@@ -45,17 +45,17 @@ static inline void control_begin(struct control *x)
 	x->launch.sandbox.channel = control_pair(&x->executor);
 	*s = (struct supervisor){ .now_ms = NOW, .launch = &x->launch, .entry = &x->entry,
 				  .ready = -1, .listener = -1, .status = REGISTRY_READY };
-	s->guest = (struct guest){ .sandbox = &x->launch.sandbox, .who = s,
-				   .state = GUEST_READY };
-	guest_init(&s->guest, NOW);
-	still_init(&s->still);
-	desk_init(&s->desk);
+	s->instance = (struct instance){ .sandbox = &x->launch.sandbox, .who = s,
+				   .state = INSTANCE_READY };
+	instance_init(&s->instance, NOW);
+	pause_init(&s->still);
+	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	/* The logs get entries but have no file. */
 	log_init(&s->outputs.log, -1, "output", 1 << 20);
-	s->journal = (struct journal){ .entry = &x->entry, .mask = &s->desk.mask,
+	s->journal = (struct supervisor_log){ .entry = &x->entry, .mask = &s->dispatcher.mask,
 				       .now_ms = &s->now_ms };
-	log_init(&s->journal.log, -1, LEVEL_FILE, 1 << 20);
+	log_init(&s->journal.log, -1, LOG_LEVEL_FILE, 1 << 20);
 }
 
 static inline void control_end(struct control *x)
@@ -63,13 +63,13 @@ static inline void control_end(struct control *x)
 	struct supervisor *s = &x->s;
 
 	clients_done(s);
-	still_done(&s->still);
+	pause_done(&s->still);
 	jobs_done(&s->jobs);
 	outputs_done(s);
-	desk_done(&s->desk);
-	guest_done(&s->guest);
+	dispatcher_done(&s->dispatcher);
+	instance_done(&s->instance);
 	events_done(&s->events);
-	journal_done(&s->journal);
+	supervisor_log_done(&s->journal);
 	own_close(&x->launch.sandbox.channel);
 	own_close(&x->executor);
 	registry_done(&x->entry);

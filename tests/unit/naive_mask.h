@@ -1,12 +1,12 @@
-/* Masks as base/mask.h does, but byte by byte: for the test and the fuzzer of
+/* Masks as base/redact.h does, but byte by byte: for the test and the fuzzer of
  * that module. */
 #pragma once
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mask.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/redact.h"
 #include "base/utf8.h"
 
 #define NAIVE_BLANKS " \t\r\n\v\f"
@@ -35,7 +35,7 @@ static void naive_part(struct naive *n, const char *at, size_t len)
 		len--;
 	while (len > 0 && strchr(NAIVE_BLANKS, *at))
 		at++, len--;
-	for (size_t i = 0; len >= MASK_MIN && i + len <= n->len; i++)
+	for (size_t i = 0; len >= REDACT_MIN && i + len <= n->len; i++)
 		if (!memcmp(n->text + i, at, len))
 			naive_hide(n, i, i + len);
 }
@@ -78,13 +78,13 @@ static void naive_told(struct naive *n, const char *at, bool by_byte)
 /* Returns the masked text, allocated. */
 static char *naive_mask(struct naive *n, size_t *ret_len)
 {
-	char *out = mem_zeroed(1, n->len * sizeof(MASK_TEXT) + 1);
+	char *out = mem_zeroed(1, n->len * sizeof(REDACT_TEXT) + 1);
 	size_t len = 0;
 
 	n->hidden = mem_zeroed(n->len + 1, sizeof(bool));
 	for (size_t v = 0; v < n->count; v++) {
 		naive_value(n, n->values[v]);
-		if (naive_len(n->values[v]) < MASK_MIN)
+		if (naive_len(n->values[v]) < REDACT_MIN)
 			continue;
 		naive_told(n, n->values[v], false);
 		naive_told(n, n->values[v], true);
@@ -93,7 +93,7 @@ static char *naive_mask(struct naive *n, size_t *ret_len)
 		if (!n->hidden[i])
 			out[len++] = n->text[i];
 		else if (i == 0 || !n->hidden[i - 1])
-			len = (size_t)(stpcpy(out + len, MASK_TEXT) - out);
+			len = (size_t)(stpcpy(out + len, REDACT_TEXT) - out);
 	free(n->hidden);
 	*ret_len = len;
 	return out;

@@ -107,7 +107,7 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	AUTO_CLOSE int changes = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned before = scene_open_fds();
 	struct repositories broken = { 0 };
-	struct tell t;
+	struct changes_stream t;
 	struct err e = { 0 };
 
 	assert_true(dir >= 0 && changes >= 0);
@@ -120,11 +120,11 @@ static int apply(void **state, struct apply *a, struct heard *h)
 	a->on_done = on_done;
 	a->on_refused = on_refused;
 	assert_int_equal(apply_begin(a, &e), 0);
-	int result = h->asks ? tell_begin(&t, changes, &e)
-			     : tell_begin_with_content(&t, changes, &e);
+	int result = h->asks ? changes_stream_begin(&t, changes, &e)
+			     : changes_stream_begin_with_content(&t, changes, &e);
 	if (result == 0)
 		result = apply_all(a, &t, &e);
-	tell_done(&t);
+	changes_stream_done(&t);
 	apply_done(a);
 	repositories_done(&broken);
 	if (result < 0 && e.kind == ERR_REFUSED && strstr(e.text, "jail"))
@@ -308,7 +308,7 @@ static void test_hutchs_own_folders_stay_even_by_force(void **state)
 	h = (struct heard){ 0 };
 	AUTO_FREE char *upper = scene_path(state, "upper");
 	AUTO_CLOSE int at = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	tree_remove(at, "d");
+	rm_tree_remove(at, "d");
 	gone(state, "upper/d");
 	struct apply b = { .started_ns = a.started_ns, .record = -1, .is_forced = true };
 	assert_int_equal(apply(state, &b, &h), 0);

@@ -37,7 +37,7 @@ static int unpack_layer(void **state, struct buffer *tar, struct unpack *u, stru
 	AUTO_FREE char *path = scene_path(state, "in");
 	static struct unpack_layer layer; /* *u points to it */
 
-	layer = (struct unpack_layer){ .remove = tree_remove };
+	layer = (struct unpack_layer){ .remove = rm_tree_remove };
 	(void)mkdir(path, 0700);
 	AUTO_CLOSE int in = tar_open(tar);
 	AUTO_CLOSE int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

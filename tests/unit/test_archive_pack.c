@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "archive/dir_stack.h"
 #include "archive/entries.h"
-#include "archive/trail.h"
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "tests/unit/archive.h"
@@ -416,13 +416,13 @@ static void pack_deep(void *arg)
 	struct told told;
 	struct pack p;
 	struct err e;
-	int deepest = make_deep(tree, TRAIL_DEPTH_MAX);
+	int deepest = make_deep(tree, DIR_STACK_DEPTH_MAX);
 
 	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
 	begin(&p, &told);
 	unsigned before = scene_open_fds();
 	CHECK(pack_add(&p, AT_FDCWD, tree, "t", &e) == 0);
-	CHECK(p.entries == TRAIL_DEPTH_MAX + 1 && p.left_out == 0);
+	CHECK(p.entries == DIR_STACK_DEPTH_MAX + 1 && p.left_out == 0);
 	CHECK(mkdirat(deepest, "d", 0755) == 0);
 	CHECK(pack_add(&p, AT_FDCWD, tree, "t", &e) == -1 && e.kind == ERR_LIMIT);
 	CHECK(scene_open_fds() == before);
@@ -643,7 +643,7 @@ static void test_a_tree_that_is_moved_is_not_left(void **state)
 	AUTO_FREE char *tree = scene_path(state, "tree");
 	AUTO_FREE char *from = scene_path(state, "tree/d/d/d");
 	AUTO_FREE char *to = scene_path(state, "outside/moved");
-	AUTO_CLOSE int deepest = make_deep(tree, 2 * TRAIL_HELD);
+	AUTO_CLOSE int deepest = make_deep(tree, 2 * DIR_STACK_HELD);
 	AUTO_CLOSE int fd = openat(deepest, "large", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	static char data[LARGE];
 	struct packing p;

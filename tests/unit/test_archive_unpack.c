@@ -314,10 +314,10 @@ static void few_descriptors(void *arg)
 	struct unpack u = { 0 };
 	struct buffer tar;
 	struct err e;
-	char path[2 * TRAIL_DEPTH_MAX + 16] = "";
+	char path[2 * DIR_STACK_DEPTH_MAX + 16] = "";
 
 	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
-	for (int i = 0; i < TRAIL_DEPTH_MAX - 1; i++)
+	for (int i = 0; i < DIR_STACK_DEPTH_MAX - 1; i++)
 		strcat(path, "d/");
 	tar_start(&tar);
 	strcat(path, "f");
@@ -326,7 +326,7 @@ static void few_descriptors(void *arg)
 	tar_file(&tar, path, "again");
 	tar_finish(&tar);
 	CHECK(tar_unpack(&scene, "in", &tar, &u, &e) == 0);
-	CHECK(u.entries == TRAIL_DEPTH_MAX + 2);
+	CHECK(u.entries == DIR_STACK_DEPTH_MAX + 2);
 	buffer_done(&tar);
 }
 
@@ -620,13 +620,13 @@ static void test_more_entries_than_allowed_are_not_made(void **state)
 static void test_names_that_are_too_long_or_too_deep_are_refused(void **state)
 {
 	AUTO_FREE char *longer = memset(calloc(1, 257), 'l', 256);
-	AUTO_FREE char *deep = calloc(1, 2 * TRAIL_DEPTH_MAX + 16);
+	AUTO_FREE char *deep = calloc(1, 2 * DIR_STACK_DEPTH_MAX + 16);
 	struct buffer part, depth;
 
 	tar_start(&part);
 	tar_file(&part, longer, "");
 	refuse(state, &part, ERR_PROTOCOL, "too long");
-	for (int i = 0; i <= TRAIL_DEPTH_MAX; i++)
+	for (int i = 0; i <= DIR_STACK_DEPTH_MAX; i++)
 		memcpy(deep + (size_t)2 * i, "d/", 3);
 	strcat(deep, "f");
 	tar_start(&depth);

@@ -17,42 +17,42 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "supervisor/capture.h"
-#include "supervisor/wire.h"
+#include "supervisor/connection.h"
 
-static struct capture *make(bool has_stdin, bool has_terminal, struct wire_fds *fds)
+static struct capture *make(bool has_stdin, bool has_terminal, struct connection_fds *fds)
 {
 	struct err e;
 	struct capture *c = capture_new(has_stdin, has_terminal, fds, &e);
 
 	assert_non_null(c);
-	assert_int_equal(fds->count, WIRE_FDS);
+	assert_int_equal(fds->count, CONNECTION_FDS);
 	return c;
 }
 
 static void print(struct capture *c, const void *bytes, size_t len)
 {
-	kept_add(&c->kept[0], bytes, len, kept_wants(&c->kept[0], len));
+	output_ring_add(&c->kept[0], bytes, len, output_ring_wants(&c->kept[0], len));
 }
 
 static void test_only_our_ends_do_not_block(void **state)
 {
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *c = make(true, false, &fds);
 
 	(void)state;
 	assert_int_equal(capture_fds(c), 3);
-	for (int i = 0; i < WIRE_FDS; i++) {
+	for (int i = 0; i < CONNECTION_FDS; i++) {
 		assert_false(fcntl(fds.fds[i], F_GETFL) & O_NONBLOCK);
 		assert_true(fcntl(fds.fds[i], F_GETFD) & FD_CLOEXEC);
 	}
 	assert_true(fcntl(c->in, F_GETFL) & O_NONBLOCK);
 	assert_true(fcntl(c->out[0], F_GETFL) & O_NONBLOCK);
 	assert_true(fcntl(c->out[1], F_GETFD) & FD_CLOEXEC);
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_free(c);
 	c = make(false, true, &fds);
 	assert_int_equal(capture_fds(c), 1);
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_close(c);
 	assert_true(capture_is_over(c));
 	capture_free(c);
@@ -86,7 +86,7 @@ static void test_a_piece_is_text_or_bytes_and_no_character_is_torn(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-		struct wire_fds fds;
+		struct connection_fds fds;
 		struct capture *c = make(false, false, &fds);
 		struct piece p;
 		print(c, pieces[i].bytes, pieces[i].len);
@@ -98,7 +98,7 @@ static void test_a_piece_is_text_or_bytes_and_no_character_is_torn(void **state)
 			assert_int_equal(p.is_text, pieces[i].is_text);
 			assert_memory_equal(p.bytes, pieces[i].bytes, p.len);
 		}
-		wire_fds_done(&fds);
+		connection_fds_done(&fds);
 		capture_free(c);
 	}
 }
@@ -106,7 +106,7 @@ static void test_a_piece_is_text_or_bytes_and_no_character_is_torn(void **state)
 /* A long text is reported in pieces, none of which ends within a character. */
 static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 {
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *c = make(false, false, &fds);
 	struct piece p;
 	uint64_t at = 0;
@@ -124,7 +124,7 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 	}
 	assert_int_equal(at, c->kept[0].end);
 	assert_int_equal(count, 6);
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_free(c);
 }
 
@@ -132,7 +132,7 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
  * left behind stay two halves. */
 static void test_what_came_before_the_end_is_told_without_what_came_after(void **state)
 {
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *c = make(false, false, &fds);
 	struct piece p;
 
@@ -148,7 +148,7 @@ static void test_what_came_before_the_end_is_told_without_what_came_after(void *
 	assert_true(capture_piece(c, 0, 2, &p));
 	assert_true(!p.is_text && p.len == 2);
 	assert_false(capture_piece(c, 0, 4, &p));
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_free(c);
 }
 
@@ -165,7 +165,7 @@ static void put(struct capture *c, size_t len)
 
 static void test_input_waits_until_the_process_takes_it_and_then_ends(void **state)
 {
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *c = make(true, false, &fds);
 	char bytes[4096];
 	size_t total = 0;
@@ -183,20 +183,20 @@ static void test_input_waits_until_the_process_takes_it_and_then_ends(void **sta
 	assert_int_equal(total, 2 * CAPTURE_INPUT);
 	assert_int_equal(c->in, -1);
 	assert_false(c->is_broken);
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_free(c);
 }
 
 static void test_input_that_nobody_reads_any_more_is_gone(void **state)
 {
-	struct wire_fds fds;
+	struct connection_fds fds;
 	struct capture *c = make(true, false, &fds);
 
 	(void)state;
 	assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 	put(c, CAPTURE_INPUT);
 	assert_false(c->is_broken);
-	wire_fds_done(&fds);
+	connection_fds_done(&fds);
 	capture_flush(c);
 	assert_true(c->is_broken);
 	assert_int_equal(c->in, -1);

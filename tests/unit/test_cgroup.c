@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 #include "policy/volume.h"
 #include "sandbox/cgroup/watchdog.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/launch/channel.h"
@@ -72,10 +72,10 @@ static void build(struct world *w)
 {
 	AUTO_FREE char *hog = built("tests/vm/hog");
 	AUTO_FREE char *volume = text_format("%s:/hog:ro", hog);
-	struct identity who;
+	struct host_user who;
 
 	assert_int_equal(volume_parse_bind(&w->policy, volume, &w->e), 0);
-	assert_int_equal(identity_decide(&w->policy, &who, &w->e), 0);
+	assert_int_equal(host_user_decide(&w->policy, &who, &w->e), 0);
 	assert_int_equal(plan_build(&w->plan, &w->policy, &who, &w->e), 0);
 	AUTO_FREE char *path = cgroup_commands_path(&w->cgroup);
 	assert_int_equal(limits_show_cgroup(&w->plan, path, &w->e), 0);

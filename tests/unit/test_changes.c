@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "rootfs-tools/changes/changes.h"
-#include "rootfs-tools/changes/delta.h"
+#include "rootfs-tools/changes/upper_scan.h"
 #include "sandbox/kernel/party.h"
 #include "tests/unit/archive.h"
 
@@ -291,11 +291,11 @@ static void test_folders_are_followed_as_deep_as_is_allowed(void **state)
 	struct outcome o;
 	size_t len;
 
-	AUTO_CLOSE int deepest = dig(state, "upper", TRAIL_DEPTH_MAX);
+	AUTO_CLOSE int deepest = dig(state, "upper", DIR_STACK_DEPTH_MAX);
 	AUTO_CLOSE int file = openat(deepest, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 	assert_true(file >= 0);
 	AUTO_FREE char *tar = bytes_of(state, "upper", &len, &o);
-	assert_int_equal(o.entries, TRAIL_DEPTH_MAX + 1);
+	assert_int_equal(o.entries, DIR_STACK_DEPTH_MAX + 1);
 	assert_int_equal(o.left_out, 0);
 }
 
@@ -304,10 +304,10 @@ static void test_what_is_deeper_is_left_out_and_the_rest_is_not(void **state)
 	struct outcome o;
 	size_t len;
 
-	AUTO_CLOSE int deepest = dig(state, "upper", TRAIL_DEPTH_MAX + 1);
+	AUTO_CLOSE int deepest = dig(state, "upper", DIR_STACK_DEPTH_MAX + 1);
 	scene_file(state, "upper/z", "");
 	AUTO_FREE char *tar = bytes_of(state, "upper", &len, &o);
-	assert_int_equal(o.entries, TRAIL_DEPTH_MAX + 1);
+	assert_int_equal(o.entries, DIR_STACK_DEPTH_MAX + 1);
 	assert_int_equal(o.left_out, 1);
 }
 
@@ -334,37 +334,37 @@ static void test_a_tar_is_no_larger_than_it_may_be(void **state)
 
 /* --- the walk by itself ------------------------------------------------------- */
 
-static void begin(void **state, struct delta *d)
+static void begin(void **state, struct upper_scan *d)
 {
 	AUTO_FREE char *path = scene_path(state, "upper");
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct err e;
 
 	assert_true(folder >= 0);
-	assert_int_equal(delta_begin(d, folder, &e), 0);
+	assert_int_equal(upper_scan_begin(d, folder, &e), 0);
 }
 
 static void test_more_changes_than_allowed_are_an_error(void **state)
 {
-	struct delta d = { .entries_max = 2 };
-	struct delta_item item;
+	struct upper_scan d = { .entries_max = 2 };
+	struct upper_scan_item item;
 	struct err e;
 
 	scene_file(state, "upper/1", "");
 	scene_file(state, "upper/2", "");
 	scene_file(state, "upper/3", "");
 	begin(state, &d);
-	assert_int_equal(delta_next(&d, &item, &e), 1);
-	assert_int_equal(delta_next(&d, &item, &e), 1);
-	assert_int_equal(delta_next(&d, &item, &e), -1);
+	assert_int_equal(upper_scan_next(&d, &item, &e), 1);
+	assert_int_equal(upper_scan_next(&d, &item, &e), 1);
+	assert_int_equal(upper_scan_next(&d, &item, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	delta_done(&d);
+	upper_scan_done(&d);
 }
 
 static void test_what_is_in_an_opaque_folder_is_covered(void **state)
 {
-	struct delta d = { 0 };
-	struct delta_item item;
+	struct upper_scan d = { 0 };
+	struct upper_scan_item item;
 	AUTO_FREE char *seen = text_copy("");
 	struct err e;
 
@@ -374,35 +374,35 @@ static void test_what_is_in_an_opaque_folder_is_covered(void **state)
 	scene_file(state, "upper/z", "");
 	attribute(state, "upper/a", "user.overlay.opaque", "y");
 	begin(state, &d);
-	while (delta_next(&d, &item, &e) > 0) {
+	while (upper_scan_next(&d, &item, &e) > 0) {
 		char *more = text_format("%s%s:%d%d%d ", seen, item.path, item.kind,
 					 item.is_opaque, item.is_covered);
 		free(seen);
 		seen = more;
 	}
 	assert_string_equal(seen, "a:011 a/b:001 a/b/c:201 a/b:101 a:101 z:200 ");
-	delta_done(&d);
+	upper_scan_done(&d);
 }
 
 static void test_a_folder_that_moves_away_meanwhile_leads_nowhere(void **state)
 {
 	AUTO_FREE char *deep = scene_path(state, "upper/d/d");
 	AUTO_FREE char *away = scene_path(state, "outside/moved");
-	struct delta d = { 0 };
-	struct delta_item item;
+	struct upper_scan d = { 0 };
+	struct upper_scan_item item;
 	int more;
 	struct err e;
 
-	AUTO_CLOSE int deepest = dig(state, "upper", TRAIL_HELD + 10);
+	AUTO_CLOSE int deepest = dig(state, "upper", DIR_STACK_HELD + 10);
 	begin(state, &d);
-	for (int i = 0; i < TRAIL_HELD + 5; i++)
-		assert_int_equal(delta_next(&d, &item, &e), 1);
+	for (int i = 0; i < DIR_STACK_HELD + 5; i++)
+		assert_int_equal(upper_scan_next(&d, &item, &e), 1);
 	assert_int_equal(rename(deep, away), 0);
-	while ((more = delta_next(&d, &item, &e)) > 0)
+	while ((more = upper_scan_next(&d, &item, &e)) > 0)
 		assert_null(strstr(item.path, "secret"));
 	assert_int_equal(more, -1);
 	assert_int_equal(e.kind, ERR_BUSY);
-	delta_done(&d);
+	upper_scan_done(&d);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tree_teardown)

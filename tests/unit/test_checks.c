@@ -12,10 +12,10 @@
 #include <sys/mount.h>
 
 #include "base/own.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "tests/unit/scene.h"
 
-static const struct identity nobody = { .uid = 65534, .gid = 65534, .why = "a test" };
+static const struct host_user nobody = { .uid = 65534, .gid = 65534, .why = "a test" };
 
 static struct check try(void (*probe)(struct trial *))
 {

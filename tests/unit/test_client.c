@@ -105,14 +105,14 @@ static void count(void *who, const struct message *m)
 {
 	int *seen = who;
 
-	assert_true(reply_is(m->method, "event"));
+	assert_true(json_view_is(m->method, "event"));
 	(*seen)++;
 }
 
 static void test_answers_are_told_apart_and_notifications_handed_on(void **state)
 {
 	struct pair p;
-	struct reply r;
+	struct json_view r;
 	int64_t n = 0;
 	int seen = 0;
 
@@ -126,7 +126,7 @@ static void test_answers_are_told_apart_and_notifications_handed_on(void **state
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 2);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 3);
 	assert_int_equal(client_await(&p.client, 2, &r, &p.e), 0);
-	assert_true(reply_integer(r, &n));
+	assert_true(json_view_integer(r, &n));
 	assert_int_equal(n, 22);
 	assert_int_equal(seen, 2);
 	assert_string_equal(p.client.id, "3f2a90b1c4d5");
@@ -158,7 +158,7 @@ static void test_an_error_keeps_its_kind_words_and_exit_code(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		AUTO_FREE char *answers = text_format(HELLO "{\"id\":2,\"error\":%s}\n",
 						      errors[i].error);
-		struct reply r = { "untouched", 9 };
+		struct json_view r = { "untouched", 9 };
 		struct pair p;
 		open_pair(&p, answers);
 		assert_int_equal(client_call(&p.client, "x", NULL, &r, &p.e), -1);
@@ -210,7 +210,7 @@ static void test_what_is_no_greeting_is_one_clear_sentence(void **state)
 static void test_a_server_that_says_nothing_is_stuck(void **state)
 {
 	struct pair p;
-	struct reply r;
+	struct json_view r;
 
 	(void)state;
 	open_pair(&p, "");
@@ -239,7 +239,7 @@ static void test_an_answer_is_waited_for_until_it_is_due(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct pair p;
-		struct reply r;
+		struct json_view r;
 		open_pair(&p, HELLO);
 		say(&p, cases[i].answer);
 		p.client.due_ms = cases[i].due_ms;
@@ -271,7 +271,7 @@ static void test_a_server_that_closes_has_ended(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(last); i++) {
 		struct pair p;
-		struct reply r;
+		struct json_view r;
 		open_pair(&p, last[i]);
 		assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 2);
 		(void)shutdown(p.peer, SHUT_RDWR);
@@ -315,7 +315,7 @@ static void test_a_line_in_pieces(void **state)
 	assert_memory_equal(m.result.text, "5", 1);
 	assert_int_equal(client_next(&p.client, &m, &p.e), 1);
 	assert_int_equal(m.id, 0);
-	assert_true(reply_is(m.method, "output"));
+	assert_true(json_view_is(m.method, "output"));
 	assert_int_equal(client_next(&p.client, &m, &p.e), 0);
 	assert_int_equal(client_next(&p.client, &m, &p.e), 0);
 	close_pair(&p);
@@ -334,7 +334,7 @@ static void flood(void *arg)
 static void test_a_line_has_a_bound(void **state)
 {
 	struct pair p;
-	struct reply r;
+	struct json_view r;
 
 	(void)state;
 	open_pair(&p, HELLO);

@@ -73,7 +73,7 @@ static void test_a_sandbox_is_idle_from_the_end_of_its_use_on(void **state)
 static void call(struct client *c, const char *line)
 {
 	struct rpc_request r;
-	struct wire_fds none = { 0 };
+	struct connection_fds none = { 0 };
 	struct err e = { 0 };
 
 	assert_int_equal(rpc_decode(line, strlen(line), &r, &e), 0);
@@ -106,7 +106,7 @@ static void test_each_line_has_a_time_of_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(write(fd, line, sizeof(line) - 1), sizeof(line) - 1);
-	assert_true(wire_read(&c->wire));
+	assert_true(connection_read(&c->wire));
 	assert_true(clients_work(&x.s));
 	assert_true(x.s.now_ms > LONG_AGO);
 	own_close(&fd);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "store/recipe.h"
+#include "store/launch_config.h"
 #include "tests/unit/in_store.h"
 
 #define OCI    "application/vnd.oci.image."
@@ -243,11 +243,11 @@ static void test_a_configuration_is_read(void **state)
 		"\"ExposedPorts\":null},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":["
 		"\"sha256:" HEX_B "\",\"sha256:" HEX_A "\"]},\"history\":[{}]}";
 	struct list ids = { 0 };
-	struct recipe r;
+	struct launch_config r;
 	struct err e;
 
 	(void)state;
-	recipe_init(&r);
+	launch_config_init(&r);
 	if (config_parse(text, strlen(text), &r, &ids, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_string_equal(r.architecture, "amd64");
@@ -262,7 +262,7 @@ static void test_a_configuration_is_read(void **state)
 	assert_int_equal(ids.count, 2);
 	assert_string_equal(ids.items[0], HEX_B);
 	list_done(&ids);
-	recipe_done(&r);
+	launch_config_done(&r);
 }
 
 static void test_little_is_needed(void **state)
@@ -276,16 +276,16 @@ static void test_little_is_needed(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		struct list ids = { 0 };
-		struct recipe r;
+		struct launch_config r;
 		struct err e;
-		recipe_init(&r);
+		launch_config_init(&r);
 		if (config_parse(good[i], strlen(good[i]), &r, &ids, &e) < 0)
 			fail_msg("%s: %s", good[i], e.text);
 		assert_null(r.user);
 		assert_null(r.workdir);
 		assert_int_equal(r.created, 0);
 		assert_int_equal(ids.count, 0);
-		recipe_done(&r);
+		launch_config_done(&r);
 	}
 }
 
@@ -315,15 +315,15 @@ static void test_a_hostile_configuration_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct list ids = { 0 };
-		struct recipe r;
+		struct launch_config r;
 		struct err e = { 0 };
-		recipe_init(&r);
+		launch_config_init(&r);
 		if (config_parse(bad[i].text, strlen(bad[i].text), &r, &ids, &e) == 0)
 			fail_msg("%s was taken", bad[i].text);
 		if (!strstr(e.text, bad[i].says))
 			fail_msg("%s: %s", bad[i].text, e.text);
 		list_done(&ids);
-		recipe_done(&r);
+		launch_config_done(&r);
 	}
 }
 
@@ -331,14 +331,14 @@ static void test_a_word_is_no_longer_than_one_can_be_handed_on(void **state)
 {
 	AUTO_FREE char *text = text_format("{\"config\":{\"Env\":[\"A=%0*d\"]}}", 1 << 20, 0);
 	struct list ids = { 0 };
-	struct recipe r;
+	struct launch_config r;
 	struct err e;
 
 	(void)state;
-	recipe_init(&r);
+	launch_config_init(&r);
 	assert_int_equal(config_parse(text, strlen(text), &r, &ids, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	recipe_done(&r);
+	launch_config_done(&r);
 }
 
 int main(void)

@@ -105,7 +105,7 @@ static void test_lines_are_cut_out_as_far_as_they_are_there(void **state)
 static void test_a_text_is_found_once_or_with_its_lines(void **state)
 {
 	static const struct {
-		const char *lines, *needle;
+		const char *lines, *literal;
 		size_t count, at, line;
 		const char *places;
 	} rows[] = {
@@ -124,14 +124,14 @@ static void test_a_text_is_found_once_or_with_its_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct bytes lines = text(rows[i].lines), needle = text(rows[i].needle);
-		struct edit_found f = edit_find(lines, needle);
+		struct bytes lines = text(rows[i].lines), literal = text(rows[i].literal);
+		struct edit_found f = edit_find(lines, literal);
 		struct buffer b;
 		assert_int_equal(f.count, rows[i].count);
 		assert_int_equal(f.at, rows[i].at);
 		assert_int_equal(f.line, rows[i].line);
 		buffer_init(&b, 1000);
-		edit_put_places(&b, lines, needle);
+		edit_put_places(&b, lines, literal);
 		same(&b, rows[i].places);
 		buffer_done(&b);
 	}

@@ -22,11 +22,11 @@
 #include "base/own.h"
 #include "executor/fileops/errand.h"
 #include "executor/fileops/errands.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/processes.h"
 #include "executor/process/user.h"
 #include "executor/process/workers.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "protocol/message.h"
 #include "tests/patience.h"
@@ -180,9 +180,9 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct replies replies = { 0 };
+		struct send_queue replies = { 0 };
 		struct processes processes;
-		struct everyone everyone = { 0 };
+		struct all_processes everyone = { 0 };
 		struct user user;
 		struct returned x;
 		struct frame f;
@@ -197,7 +197,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 		wait_for_end(&s);
 		struct reply *a = replies.first;
 		assert_true(a && !a->next && a->id == ID && a->type == MSG_CONTENT);
-		assert_int_equal(frame_next(&a->end, REPLIES_END_MAX, &f, &e), 1);
+		assert_int_equal(frame_next(&a->end, SEND_QUEUE_END_MAX, &f, &e), 1);
 		assert_int_equal(f.id, ID);
 		assert_int_equal(action_get_returned(&f, &x, &e), 0);
 		if (x.outcome != rows[i].outcome || x.sys != rows[i].sys ||
@@ -206,7 +206,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 		assert_string_equal(x.path, x.outcome == OUTCOME_DONE ? "/p" : "/asked");
 		assert_int_equal(processes.fds, 0);
 		workers_done(&s);
-		replies_done(&replies);
+		send_queue_done(&replies);
 		processes_done(&processes);
 	}
 }
@@ -234,9 +234,9 @@ static void be_late(const void *order)
 }
 
 struct timed {
-	struct replies replies;
+	struct send_queue replies;
 	struct processes processes;
-	struct everyone everyone;
+	struct all_processes everyone;
 	struct user user;
 	struct workers workers;
 };
@@ -260,10 +260,10 @@ static uint32_t end(struct timed *t)
 
 	wait_for_end(&t->workers);
 	assert_non_null(t->replies.first);
-	assert_int_equal(frame_next(&t->replies.first->end, REPLIES_END_MAX, &f, &e), 1);
+	assert_int_equal(frame_next(&t->replies.first->end, SEND_QUEUE_END_MAX, &f, &e), 1);
 	assert_int_equal(action_get_returned(&f, &x, &e), 0);
 	workers_done(&t->workers);
-	replies_done(&t->replies);
+	send_queue_done(&t->replies);
 	processes_done(&t->processes);
 	return x.outcome;
 }

@@ -27,7 +27,7 @@
 #include "base/own.h"
 #include "executor/fileops/ripgrep.h"
 #include "executor/search/grep_tree.h"
-#include "executor/search/matcher.h"
+#include "executor/search/nfa_match.h"
 #include "executor/search/pattern.h"
 #include "protocol/message.h"
 #include "tests/unit/grep_cases.h"
@@ -177,7 +177,7 @@ static char *text_of(struct buffer *b)
 static char *lines_of(int root, const struct prepared *p, struct grep_paths *found)
 {
 	struct telling t = { 0 };
-	struct grep g = { .matcher = matcher_new(p), .on_line = tell, .who = &t };
+	struct grep g = { .matcher = nfa_match_new(p), .on_line = tell, .who = &t };
 
 	buffer_init(&t.text, 64u << 20);
 	grep_paths_sort(found);
@@ -188,7 +188,7 @@ static char *lines_of(int root, const struct prepared *p, struct grep_paths *fou
 		if (grep_file(&g, fd) == GREP_NO_TEXT)
 			t.text.end = before.end;
 	}
-	matcher_free(g.matcher);
+	nfa_match_free(g.matcher);
 	grep_done(&g);
 	return text_of(&t.text);
 }
@@ -429,9 +429,9 @@ static enum grep_end end_of(int root, const char *path, bool (*on_line)(void *wh
 	struct prepared p;
 
 	prepare(&foo, &p, &rust);
-	struct grep g = { .matcher = matcher_new(&p), .on_line = on_line, .who = t };
+	struct grep g = { .matcher = nfa_match_new(&p), .on_line = on_line, .who = t };
 	enum grep_end end = grep_file(&g, fd);
-	matcher_free(g.matcher);
+	nfa_match_free(g.matcher);
 	grep_done(&g);
 	prepared_done(&p);
 	return end;

@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "rootfs-tools/build/image_config.h"
 #include "rootfs-tools/index/document.h"
-#include "store/recipe.h"
+#include "store/launch_config.h"
 
 static const char *const documents[] = {
 	"{}",
@@ -53,7 +53,7 @@ static bool is_same_list(const struct list *a, const struct list *b)
 	return true;
 }
 
-static void check_same(const struct recipe *r, const struct list *ids,
+static void check_same(const struct launch_config *r, const struct list *ids,
 		       const struct image_config *c)
 {
 	assert_true(is_same_text(r->user, c->user));
@@ -71,11 +71,11 @@ static void test_a_build_reads_what_a_launch_reads(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
 		const char *text = documents[i];
 		struct image_config c;
-		struct recipe r;
+		struct launch_config r;
 		struct list ids = { 0 };
 		struct err e = { 0 }, other = { 0 };
 		image_config_init(&c);
-		recipe_init(&r);
+		launch_config_init(&r);
 		int rc = config_parse(text, strlen(text), &r, &ids, &e);
 		if (rc != (i < GOOD ? 0 : -1) ||
 		    image_config_parse(text, strlen(text), &c, &other) != rc)
@@ -85,7 +85,7 @@ static void test_a_build_reads_what_a_launch_reads(void **state)
 		else
 			assert_int_equal(e.kind, other.kind);
 		image_config_done(&c);
-		recipe_done(&r);
+		launch_config_done(&r);
 		list_done(&ids);
 	}
 }

@@ -16,12 +16,12 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/listener.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/supervise.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 
@@ -43,7 +43,7 @@ static void wait_for_all(void)
 		;
 }
 
-__attribute__((noreturn)) static void launch(int tty, struct upper *u,
+__attribute__((noreturn)) static void launch(int tty, struct overlay_upper *u,
 					     enum launcher_end end)
 {
 	struct terminal t = { .fd = -1 };
@@ -66,7 +66,7 @@ __attribute__((noreturn)) static void launch(int tty, struct upper *u,
 	_exit(0);
 }
 
-static void run_launcher(int tty, struct upper *u, enum launcher_end end)
+static void run_launcher(int tty, struct overlay_upper *u, enum launcher_end end)
 {
 	pid_t pid = fork();
 
@@ -83,9 +83,9 @@ static void test_modes_come_back_unless_it_was_dismissed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		struct upper none;
+		struct overlay_upper none;
 		int ours, tty;
-		upper_init(&none);
+		overlay_upper_init(&none);
 		assert_int_equal(openpty(&ours, &tty, NULL, NULL, NULL), 0);
 		run_launcher(tty, &none, ends[i]);
 		assert_int_equal(is_raw(tty), ends[i] == DISMISSES);
@@ -97,7 +97,7 @@ static void test_modes_come_back_unless_it_was_dismissed(void **state)
 /* A launcher on a terminal of its own, with nothing else to undo. */
 struct launcher {
 	struct terminal t;
-	struct upper none;
+	struct overlay_upper none;
 	struct janitor j;
 	int ours; /* the other end of the terminal */
 };
@@ -108,7 +108,7 @@ static void launcher_begin(struct launcher *l)
 	struct err e;
 
 	l->t = (struct terminal){ .fd = -1 };
-	upper_init(&l->none);
+	overlay_upper_init(&l->none);
 	janitor_init(&l->j);
 	CHECK(openpty(&l->ours, &tty, NULL, NULL, NULL) == 0);
 	CHECK(terminal_open(&l->t, tty, &e) == 0);
@@ -176,12 +176,12 @@ static void test_it_holds_no_pipe_of_the_caller(void **state)
 static void test_with_nothing_to_undo_there_is_none(void **state)
 {
 	const struct terminal t = { .fd = -1 };
-	struct upper none;
+	struct overlay_upper none;
 	struct janitor j;
 	struct err e;
 
 	(void)state;
-	upper_init(&none);
+	overlay_upper_init(&none);
 	janitor_init(&j);
 	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL, -1, NULL }, &e), 0);
 	assert_int_equal(j.pid, 0);
@@ -207,7 +207,7 @@ static void play_socket(void *arg)
 {
 	struct launcher l;
 	struct listener at;
-	struct publish p = { .path = arg, .guest = 80 };
+	struct port_spec p = { .path = arg, .instance = 80 };
 	struct list paths = { 0 };
 	struct err e;
 
@@ -245,7 +245,7 @@ static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
 	scene_file(state, "upper-1/upper/d/f", "x");
 	scene_file(state, "kept", "x");
 	scene_link(state, "upper-1/upper/link", "../../kept");
-	struct upper u = { .path = text_copy(path),
+	struct overlay_upper u = { .path = text_copy(path),
 			   .lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 	run_launcher(-1, &u, IS_KILLED);
 	assert_int_equal(access(path, F_OK), -1);
@@ -265,7 +265,7 @@ static void test_it_does_what_it_is_left(void **state)
 	scene_file(state, "upper-1/closed/f", "x");
 	AUTO_FREE char *closed = scene_path(state, "upper-1/closed");
 	assert_int_equal(chmod(closed, 0), 0);
-	struct upper u = { .path = text_copy(path),
+	struct overlay_upper u = { .path = text_copy(path),
 			   .lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
 	run_launcher(-1, &u, LEAVES_WORK);
 	own_close(&u.lock);

@@ -20,14 +20,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "protocol/action.h"
-#include "sandbox/launch/guest.h"
+#include "sandbox/launch/instance.h"
 #include "sandbox/launch/spawn.h"
 
 #define NOW 1000000
 
 struct scene {
 	struct sandbox box;
-	struct guest guest;
+	struct instance instance;
 	struct jobs jobs;
 	int executor; /* the executor's end of the channel */
 	struct buffer said; /* the executor's next frames */
@@ -96,9 +96,9 @@ static int setup(void **state)
 	s = (struct scene){ .executor = ends[1] };
 	sandbox_init(&s.box);
 	s.box.channel = ends[0];
-	s.guest = (struct guest){ .sandbox = &s.box, .state = GUEST_READY };
-	guest_init(&s.guest, NOW);
-	s.jobs = (struct jobs){ .guest = &s.guest, .who = &s, .on_started = on_started,
+	s.instance = (struct instance){ .sandbox = &s.box, .state = INSTANCE_READY };
+	instance_init(&s.instance, NOW);
+	s.jobs = (struct jobs){ .instance = &s.instance, .who = &s, .on_started = on_started,
 				.on_failed = on_failed, .on_ended = on_ended,
 				.on_waited = on_waited, .on_looked_up = on_looked_up };
 	buffer_init(&s.said, 1 << 20);
@@ -111,7 +111,7 @@ static int teardown(void **state)
 	struct scene *s = *state;
 
 	jobs_done(&s->jobs);
-	guest_done(&s->guest);
+	instance_done(&s->instance);
 	buffer_done(&s->said);
 	(void)close(s->box.channel);
 	(void)close(s->executor);
@@ -132,7 +132,7 @@ static struct job *add_as(struct scene *s, uint32_t id, struct client *owner,
 	list_add(&j->argv, "true");
 	list_add(&j->env, "A=b");
 	j->exec = (struct exec){ .cwd = j->cwd, .argv = j->argv.items, .env = j->env.items };
-	for (unsigned i = 0; i < WIRE_FDS; i++)
+	for (unsigned i = 0; i < CONNECTION_FDS; i++)
 		j->fds.fds[j->fds.count++] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (jobs_add(&s->jobs, j, &e) == 0)
 		return j;
@@ -207,7 +207,7 @@ static void drain(struct scene *s)
 		has_more = false;
 		while (recv(s->executor, dropped, sizeof(dropped), 0) > 0)
 			has_more = true;
-		guest_flush(&s->guest);
+		instance_flush(&s->instance);
 	}
 }
 
@@ -272,10 +272,10 @@ static void descriptors_stay_open_until_they_have_gone(void **state)
 	struct job *j = add(s, id, client(0));
 	jobs_send(&s->jobs, NOW);
 	assert_int_equal(j->state, JOB_ASKED);
-	assert_false(channel_has_passed(&s->guest.channel));
+	assert_false(channel_has_passed(&s->instance.channel));
 	assert_int_equal(say_failed(s, id), -1);
 	assert_int_equal(say_started(s, id), -1);
-	for (unsigned i = 0; i < WIRE_FDS; i++)
+	for (unsigned i = 0; i < CONNECTION_FDS; i++)
 		assert_true(fcntl(j->fds.fds[i], F_GETFD) >= 0);
 	drain(s);
 	jobs_send(&s->jobs, NOW);
@@ -315,7 +315,7 @@ static void what_fits_no_frame_fails_alone(void **state)
 	assert_int_equal(s->failed, 1);
 	assert_int_equal(s->sys, E2BIG);
 	assert_null(jobs_find(&s->jobs, 1));
-	assert_int_equal(s->guest.cause, GUEST_RUNS);
+	assert_int_equal(s->instance.cause, INSTANCE_RUNS);
 	assert_int_equal(jobs_find(&s->jobs, 2)->state, JOB_ASKED);
 	assert_int_equal(s->jobs.alive, 1);
 }

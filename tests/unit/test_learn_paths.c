@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "policy/protect.h"
 #include "sandbox/learn/learn_later.h"
-#include "sandbox/monitor/traced.h"
+#include "sandbox/monitor/trace_set.h"
 #include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
@@ -25,7 +25,7 @@ struct world {
 	struct plan plain;
 	struct list also, homes, own, secrets, autos;
 	struct protect *later;
-	struct traced seen;
+	struct trace_set seen;
 	struct wishes got;
 };
 
@@ -52,7 +52,7 @@ static void end(struct world *w)
 	list_done(&w->own);
 	list_done(&w->secrets);
 	list_done(&w->autos);
-	traced_done(&w->seen);
+	trace_set_done(&w->seen);
 	wishes_done(&w->got);
 	protect_free(w->later);
 }
@@ -78,7 +78,7 @@ static void use(struct world *w, const char *name, unsigned how)
 	AUTO_FREE char *path = *name == '/' ? text_copy(name)
 					    : text_format("%s%s%s", w->top, *name ? "/" : "", name);
 
-	traced_add(&w->seen, path, how);
+	trace_set_add(&w->seen, path, how);
 }
 
 /* Compares all volumes of the policy: "NAME r", "NAME w", "NAME e", with '/'
@@ -112,20 +112,20 @@ static void test_what_is_used_is_shown_and_no_more(void **state)
 	make(&w, "a/unused");
 	make(&w, "listed/x");
 	make(&w, "entered/y");
-	use(&w, "a/read", TRACED_READ | TRACED_LOOK);
-	use(&w, "a/written", TRACED_WRITE);
-	use(&w, "a/looked", TRACED_LOOK);
-	use(&w, "a", TRACED_LOOK);
-	use(&w, "listed", TRACED_READ);
-	use(&w, "listed/x", TRACED_READ);
-	use(&w, "entered", TRACED_LOOK);
-	use(&w, "nowhere", TRACED_READ);
-	use(&w, "nowhere/x", TRACED_CREATE | TRACED_WRITE);
-	use(&w, "/usr/bin/env", TRACED_READ);
-	use(&w, "/tmp/mine", TRACED_READ);
-	use(&w, "/etc/passwd", TRACED_READ);
-	use(&w, "/etc", TRACED_READ);
-	use(&w, "/", TRACED_READ);
+	use(&w, "a/read", TRACE_SET_READ | TRACE_SET_LOOK);
+	use(&w, "a/written", TRACE_SET_WRITE);
+	use(&w, "a/looked", TRACE_SET_LOOK);
+	use(&w, "a", TRACE_SET_LOOK);
+	use(&w, "listed", TRACE_SET_READ);
+	use(&w, "listed/x", TRACE_SET_READ);
+	use(&w, "entered", TRACE_SET_LOOK);
+	use(&w, "nowhere", TRACE_SET_READ);
+	use(&w, "nowhere/x", TRACE_SET_CREATE | TRACE_SET_WRITE);
+	use(&w, "/usr/bin/env", TRACE_SET_READ);
+	use(&w, "/tmp/mine", TRACE_SET_READ);
+	use(&w, "/etc/passwd", TRACE_SET_READ);
+	use(&w, "/etc", TRACE_SET_READ);
+	use(&w, "/", TRACE_SET_READ);
 	expect(&w, "/a/looked r, /a/read r, /a/written w, /entered/ e, /listed/ r");
 	end(&w);
 }
@@ -145,7 +145,7 @@ static void test_a_script_brings_the_program_that_it_names(void **state)
 		AUTO_CLOSE int fd = open(path, O_WRONLY);
 		assert_int_equal(write(fd, line, strlen(line)), strlen(line));
 	}
-	use(&w, "s/script", TRACED_READ | TRACED_EXECUTE);
+	use(&w, "s/script", TRACE_SET_READ | TRACE_SET_EXECUTE);
 	expect(&w, "/i/inner r, /i/last r, /s/script r");
 	end(&w);
 }
@@ -160,12 +160,12 @@ static void test_a_name_that_is_changed_asks_for_its_folder(void **state)
 	make(&w, "to/");
 	make(&w, "gone/x");
 	make(&w, "kept/x");
-	use(&w, "made/new", TRACED_CREATE | TRACED_WRITE);
-	use(&w, "moved/from", TRACED_REMOVE);
-	use(&w, "to/here", TRACED_PLACE);
-	use(&w, "gone/x", TRACED_REMOVE);
-	use(&w, "kept/never", TRACED_REMOVE); /* rm -f */
-	use(&w, "kept", TRACED_CREATE | TRACED_LOOK); /* mkdir -p */
+	use(&w, "made/new", TRACE_SET_CREATE | TRACE_SET_WRITE);
+	use(&w, "moved/from", TRACE_SET_REMOVE);
+	use(&w, "to/here", TRACE_SET_PLACE);
+	use(&w, "gone/x", TRACE_SET_REMOVE);
+	use(&w, "kept/never", TRACE_SET_REMOVE); /* rm -f */
+	use(&w, "kept", TRACE_SET_CREATE | TRACE_SET_LOOK); /* mkdir -p */
 	expect(&w, "/gone/ w, /kept/ e, /made/ w, /moved/ w, /to/ w");
 	end(&w);
 }
@@ -184,14 +184,14 @@ static void test_many_of_a_folder_become_it_by_mode(void **state)
 	struct world w;
 
 	begin(&w, *state);
-	use_many(&w, "nine", LEARN_TOGETHER + 1, TRACED_READ);
-	use_many(&w, "write", LEARN_TOGETHER + 1, TRACED_WRITE);
-	use_many(&w, "mixed", LEARN_TOGETHER + 1, TRACED_READ);
+	use_many(&w, "nine", LEARN_TOGETHER + 1, TRACE_SET_READ);
+	use_many(&w, "write", LEARN_TOGETHER + 1, TRACE_SET_WRITE);
+	use_many(&w, "mixed", LEARN_TOGETHER + 1, TRACE_SET_READ);
 	make(&w, "mixed/w");
-	use(&w, "mixed/w", TRACED_WRITE);
+	use(&w, "mixed/w", TRACE_SET_WRITE);
 	make(&w, "nine/deep/x");
-	use(&w, "nine/deep/x", TRACED_READ);
-	use_many(&w, "two", 2, TRACED_READ);
+	use(&w, "nine/deep/x", TRACE_SET_READ);
+	use_many(&w, "two", 2, TRACE_SET_READ);
 	expect(&w, "/mixed/ r, /mixed/w w, /nine/ r, /two/0 r, /two/1 r, /write/ w");
 	end(&w);
 }
@@ -201,9 +201,9 @@ static void test_as_many_as_are_let_stand_stay_by_themselves(void **state)
 	struct world w;
 
 	begin(&w, *state);
-	use_many(&w, "f", LEARN_TOGETHER, TRACED_READ);
+	use_many(&w, "f", LEARN_TOGETHER, TRACE_SET_READ);
 	make(&w, "f/w");
-	use(&w, "f/w", TRACED_WRITE);
+	use(&w, "f/w", TRACE_SET_WRITE);
 	expect(&w, "/f/0 r, /f/1 r, /f/2 r, /f/3 r, /f/4 r, /f/5 r, /f/6 r, /f/7 r, /f/w w");
 	end(&w);
 }
@@ -215,7 +215,7 @@ static void test_folders_are_joined_upwards_and_never_to_a_home(void **state)
 	begin(&w, *state);
 	for (int i = 0; i <= LEARN_TOGETHER; i++) {
 		AUTO_FREE char *inner = text_format("p/%d", i);
-		use_many(&w, inner, LEARN_TOGETHER + 1, TRACED_READ);
+		use_many(&w, inner, LEARN_TOGETHER + 1, TRACE_SET_READ);
 	}
 	expect(&w, "/p/ r");
 	end(&w);
@@ -224,9 +224,9 @@ static void test_folders_are_joined_upwards_and_never_to_a_home(void **state)
 	for (int i = 0; i <= LEARN_TOGETHER; i++) {
 		AUTO_FREE char *name = text_format("h%d", i);
 		make(&w, name);
-		use(&w, name, TRACED_READ);
+		use(&w, name, TRACE_SET_READ);
 	}
-	use(&w, "", TRACED_READ);
+	use(&w, "", TRACE_SET_READ);
 	expect(&w, "/h0 r, /h1 r, /h2 r, /h3 r, /h4 r, /h5 r, /h6 r, /h7 r, /h8 r");
 	assert_int_equal(w.got.left[LEFT_WIDE].count, 1);
 	assert_string_equal(w.got.left[LEFT_WIDE].items[0], w.top);
@@ -239,8 +239,8 @@ static void test_what_is_made_in_a_home_is_told_by_its_name(void **state)
 
 	begin(&w, *state);
 	make(&w, "old");
-	use(&w, "new", TRACED_CREATE | TRACED_WRITE);
-	use(&w, "old", TRACED_WRITE | TRACED_PLACE);
+	use(&w, "new", TRACE_SET_CREATE | TRACE_SET_WRITE);
+	use(&w, "old", TRACE_SET_WRITE | TRACE_SET_PLACE);
 	expect(&w, "/old w");
 	AUTO_FREE char *fresh = text_format("%s/new", w.top);
 	AUTO_FREE char *old = text_format("%s/old", w.top);
@@ -263,10 +263,10 @@ static void test_a_home_is_one_by_any_of_its_names(void **state)
 	make(&w, "var/u/x");
 	AUTO_FREE char *link = text_format("%s/home", w.top);
 	assert_int_equal(symlink("var", link), 0);
-	use(&w, "home/u", TRACED_READ);
-	use(&w, "home/u/x", TRACED_READ);
-	use(&w, "home/u/new", TRACED_CREATE);
-	use(&w, "home/u/.ssh/id", TRACED_READ);
+	use(&w, "home/u", TRACE_SET_READ);
+	use(&w, "home/u/x", TRACE_SET_READ);
+	use(&w, "home/u/new", TRACE_SET_CREATE);
+	use(&w, "home/u/.ssh/id", TRACE_SET_READ);
 	expect(&w, "/home/u/.ssh/id r, /home/u/x r");
 	assert_int_equal(w.got.left[LEFT_WIDE].count, 1);
 	assert_int_equal(w.got.left[LEFT_MADE].count, 1);
@@ -281,7 +281,7 @@ static void test_what_an_automounter_has_is_not_looked_at(void **state)
 	begin(&w, *state);
 	list_addf(&w.autos, "%s/net", w.top);
 	make(&w, "net/host/x");
-	use(&w, "net/host/x", TRACED_READ | TRACED_EXECUTE);
+	use(&w, "net/host/x", TRACE_SET_READ | TRACE_SET_EXECUTE);
 	expect(&w, "");
 	assert_int_equal(w.got.left[LEFT_AUTO].count, 1);
 	end(&w);
@@ -298,12 +298,12 @@ static void test_a_fifo_that_was_executed_is_not_opened(void **state)
 	assert_int_equal(mkfifo(path, 0755), 0);
 	AUTO_CLOSE int events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	assert_true(inotify_add_watch(events, path, IN_OPEN) >= 0);
-	use(&w, "d/fifo", TRACED_READ | TRACED_EXECUTE);
+	use(&w, "d/fifo", TRACE_SET_READ | TRACE_SET_EXECUTE);
 	make(&w, "d/script");
 	AUTO_FREE char *script = text_format("%s/d/script", w.top);
 	AUTO_CLOSE int fd = open(script, O_WRONLY);
 	assert_true(dprintf(fd, "#!%s\n", path) > 0);
-	use(&w, "d/script", TRACED_READ | TRACED_EXECUTE);
+	use(&w, "d/script", TRACE_SET_READ | TRACE_SET_EXECUTE);
 	expect(&w, "/d/script r");
 	char event[512];
 	assert_int_equal(read(events, event, sizeof(event)), -1);
@@ -322,8 +322,8 @@ static void test_what_may_not_be_read_is_not_shown(void **state)
 	make(&w, "d/open");
 	AUTO_FREE char *path = text_format("%s/d/closed", w.top);
 	assert_int_equal(chmod(path, 0), 0);
-	use(&w, "d/closed", TRACED_READ);
-	use(&w, "d/open", TRACED_READ);
+	use(&w, "d/closed", TRACE_SET_READ);
+	use(&w, "d/open", TRACE_SET_READ);
 	expect(&w, "/d/open r");
 	assert_int_equal(w.got.left[LEFT_CLOSED].count, 1);
 	end(&w);
@@ -334,12 +334,12 @@ static void test_a_secret_is_shown_by_itself_and_named(void **state)
 	struct world w;
 
 	begin(&w, *state);
-	use_many(&w, ".ssh", LEARN_TOGETHER + 2, TRACED_READ);
+	use_many(&w, ".ssh", LEARN_TOGETHER + 2, TRACE_SET_READ);
 	make(&w, ".ssh/sub/x");
-	use(&w, ".ssh", TRACED_READ);
-	use(&w, ".ssh/sub", TRACED_READ);
-	use(&w, ".ssh/new", TRACED_CREATE | TRACED_WRITE);
-	use(&w, ".sshd", TRACED_READ);
+	use(&w, ".ssh", TRACE_SET_READ);
+	use(&w, ".ssh/sub", TRACE_SET_READ);
+	use(&w, ".ssh/new", TRACE_SET_CREATE | TRACE_SET_WRITE);
+	use(&w, ".sshd", TRACE_SET_READ);
 	expect(&w, "/.ssh/0 r, /.ssh/1 r, /.ssh/2 r, /.ssh/3 r, /.ssh/4 r, /.ssh/5 r, "
 		   "/.ssh/6 r, /.ssh/7 r, /.ssh/8 r, /.ssh/9 r, /.ssh/sub/ e");
 	assert_int_equal(w.got.secrets.count, 11);
@@ -353,9 +353,9 @@ static void test_what_is_hutchs_own_is_not_shown(void **state)
 
 	begin(&w, *state);
 	make(&w, "own/x");
-	use(&w, "own/x", TRACED_READ);
-	use(&w, "own", TRACED_READ);
-	use(&w, "own/new", TRACED_CREATE);
+	use(&w, "own/x", TRACE_SET_READ);
+	use(&w, "own", TRACE_SET_READ);
+	use(&w, "own/new", TRACE_SET_CREATE);
 	expect(&w, "");
 	assert_int_equal(w.got.left[LEFT_OWN].count, 2);
 	end(&w);
@@ -369,10 +369,10 @@ static void test_what_no_policy_can_say_is_left_out(void **state)
 	begin(&w, *state);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		make(&w, names[i]);
-		use(&w, names[i], TRACED_READ);
+		use(&w, names[i], TRACE_SET_READ);
 	}
 	make(&w, "quo\"te");
-	use(&w, "quo\"te", TRACED_READ);
+	use(&w, "quo\"te", TRACE_SET_READ);
 	expect(&w, "/quo\"te r");
 	assert_int_equal(w.got.left[LEFT_NAME].count, ARRAY_LEN(names));
 	end(&w);
@@ -388,7 +388,7 @@ static void test_there_is_a_bound_on_mounts(void **state)
 	for (int i = 0; i < LEARN_MOUNTS + 3; i++) {
 		(void)snprintf(name, sizeof(name), ".ssh/%d", i);
 		make(&w, name);
-		use(&w, name, TRACED_READ);
+		use(&w, name, TRACE_SET_READ);
 	}
 	const struct learn_ground ground = { &w.plain, &w.also,	   &w.homes,
 					     &w.own,   &w.secrets, &w.autos, w.later };
@@ -404,16 +404,16 @@ static void test_what_runs_later_is_told_where_it_can_be_written_to(void **state
 		const char *made, *used, *told; /* NULL: nothing */
 		unsigned how;
 	} rows[] = {
-		{ ".bashrc", ".bashrc", ".bashrc", TRACED_WRITE },
-		{ ".bashrc", ".bashrc", NULL, TRACED_READ },
-		{ ".vimrc", ".vimrc", ".vimrc", TRACED_WRITE },
-		{ ".gitconfig", ".gitconfig", ".gitconfig", TRACED_WRITE },
-		{ ".config/autostart/", ".config/autostart/x", ".config/autostart", TRACED_CREATE },
-		{ ".local/bin/", ".local/bin/x", ".local/bin", TRACED_CREATE },
-		{ "p/.git/hooks/", "p/.git/x", "p/.git", TRACED_CREATE },
-		{ "p/.git/hooks/", "p/x", "p/.git/hooks", TRACED_CREATE },
-		{ "p/", "p/x", NULL, TRACED_CREATE },
-		{ ".cache/", ".cache/x", NULL, TRACED_CREATE },
+		{ ".bashrc", ".bashrc", ".bashrc", TRACE_SET_WRITE },
+		{ ".bashrc", ".bashrc", NULL, TRACE_SET_READ },
+		{ ".vimrc", ".vimrc", ".vimrc", TRACE_SET_WRITE },
+		{ ".gitconfig", ".gitconfig", ".gitconfig", TRACE_SET_WRITE },
+		{ ".config/autostart/", ".config/autostart/x", ".config/autostart", TRACE_SET_CREATE },
+		{ ".local/bin/", ".local/bin/x", ".local/bin", TRACE_SET_CREATE },
+		{ "p/.git/hooks/", "p/.git/x", "p/.git", TRACE_SET_CREATE },
+		{ "p/.git/hooks/", "p/x", "p/.git/hooks", TRACE_SET_CREATE },
+		{ "p/", "p/x", NULL, TRACE_SET_CREATE },
+		{ ".cache/", ".cache/x", NULL, TRACE_SET_CREATE },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -440,9 +440,9 @@ static void test_the_kernels_own_is_told_once_and_not_shown(void **state)
 
 	begin(&w, *state);
 	const bool has_sys = access("/sys", F_OK) == 0; /* a sandbox has none */
-	use(&w, "/proc", TRACED_LOOK);
-	use(&w, "/proc/self/status", TRACED_READ);
-	use(&w, "/sys/kernel", TRACED_READ);
+	use(&w, "/proc", TRACE_SET_LOOK);
+	use(&w, "/proc/self/status", TRACE_SET_READ);
+	use(&w, "/sys/kernel", TRACE_SET_READ);
 	expect(&w, "");
 	assert_int_equal(w.got.left[LEFT_KERNEL].count, has_sys ? 2 : 1);
 	assert_string_equal(w.got.left[LEFT_KERNEL].items[0], "/proc");

@@ -77,16 +77,16 @@ static void start_supervisor(int lease)
 				  .clocks = { .ttl_ms = TTL_MS },
 				  .status = REGISTRY_READY,
 				  .lease = { .fd = lease, .is_waiting = lease > 0 } };
-	s->guest = (struct guest){ .sandbox = &x.launch.sandbox,
+	s->instance = (struct instance){ .sandbox = &x.launch.sandbox,
 				   .who = s,
-				   .state = GUEST_READY };
-	guest_init(&s->guest, s->now_ms);
-	still_init(&s->still);
-	desk_init(&s->desk);
+				   .state = INSTANCE_READY };
+	instance_init(&s->instance, s->now_ms);
+	pause_init(&s->still);
+	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	journal_init(&s->journal, s->entry, &s->desk.mask, &s->now_ms);
+	supervisor_log_init(&s->journal, s->entry, &s->dispatcher.mask, &s->now_ms);
 	s->created = text_copy("2026-01-01T00:00:00Z");
 	s->listener = registry_listen(s->entry, &e);
 	if (s->listener < 0)
@@ -127,13 +127,13 @@ static void end_supervisor(struct supervisor *s)
 {
 	clients_done(s);
 	own_close(&s->listener);
-	still_done(&s->still);
+	pause_done(&s->still);
 	jobs_done(&s->jobs);
 	outputs_done(s);
-	desk_done(&s->desk);
-	guest_done(&s->guest);
+	dispatcher_done(&s->dispatcher);
+	instance_done(&s->instance);
 	events_done(&s->events);
-	journal_done(&s->journal);
+	supervisor_log_done(&s->journal);
 	peer_self_done(&s->self);
 	own_free(&s->created);
 }
@@ -236,7 +236,7 @@ static bool shows_as_waiting(void)
 static void expect_alive(void)
 {
 	assert_null(x.s.ending.reason);
-	assert_false(guest_is_over(&x.s.guest));
+	assert_false(instance_is_over(&x.s.instance));
 	assert_int_equal(waitpid(x.launch.sandbox.pid, NULL, WNOHANG), 0);
 }
 
@@ -251,7 +251,7 @@ static void expect_end(void)
 	assert_non_null(x.s.ending.limit);
 	assert_string_equal(x.s.ending.limit, "lease");
 	assert_int_equal(x.s.ending.error.kind, ERR_GONE);
-	assert_true(guest_is_over(&x.s.guest));
+	assert_true(instance_is_over(&x.s.instance));
 	assert_int_equal(waitpid(x.launch.sandbox.pid, &status, 0), x.launch.sandbox.pid);
 	x.launch.sandbox.pid = 0;
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -322,7 +322,7 @@ static void test_what_waits_can_be_ended_by_anybody(void **state)
 			    ""); /* after the end */
 	assert_string_equal(x.s.ending.reason, "killed");
 	assert_null(x.s.ending.limit);
-	assert_true(guest_is_over(&x.s.guest));
+	assert_true(instance_is_over(&x.s.instance));
 }
 
 static void test_what_waits_can_be_stopped_by_anybody(void **state)

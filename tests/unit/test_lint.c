@@ -23,11 +23,11 @@
 #include "base/own.h"
 #include "executor/edit/editor.h"
 #include "executor/edit/lints.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/processes.h"
 #include "executor/process/user.h"
 #include "executor/process/workers.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
@@ -277,8 +277,8 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 	const struct exec exec = { .uid = getuid(), .gid = getgid(), .env = ARGV(path) };
 	const struct lint_edit edit = { "f.py", bytes_of("x = 1\n"), bytes_of("x = 2\n"), &exec };
 	struct editor_answer answer = { .id = 7 };
-	struct everyone everyone = { 0 };
-	struct replies replies = { 0 };
+	struct all_processes everyone = { 0 };
+	struct send_queue replies = { 0 };
 	struct processes processes;
 	struct user user;
 
@@ -305,7 +305,7 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 	patience_wait(has_ended, &linter);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 	workers_done(&s);
-	replies_done(&replies);
+	send_queue_done(&replies);
 	processes_done(&processes);
 }
 

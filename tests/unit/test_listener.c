@@ -17,17 +17,17 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "policy/publish.h"
+#include "policy/port_spec.h"
 #include "tests/unit/sockets.h"
 
 static int open_word(const char *word, struct listener *ret, struct err *e)
 {
-	struct publish p;
+	struct port_spec p;
 
-	if (publish_parse(word, &p, e) < 0)
+	if (port_spec_parse(word, &p, e) < 0)
 		fail_msg("%s", e->text);
 	int got = listener_open(&p, ret, e);
-	publish_done(&p);
+	port_spec_done(&p);
 	return got;
 }
 
@@ -135,14 +135,14 @@ static void test_where_its_folder_is_known_no_link_is_followed(void **state)
 {
 	struct folder f = new_folder();
 	AUTO_FREE char *link = text_format("%s/link", f.path);
-	struct publish p;
+	struct port_spec p;
 	struct listener l;
 	struct stat st;
 	struct err e;
 
 	(void)state;
 	assert_int_equal(symlink(f.path, link), 0);
-	assert_int_equal(publish_parse(f.word, &p, &e), 0);
+	assert_int_equal(port_spec_parse(f.word, &p, &e), 0);
 	p.folder = text_copy(link);
 	assert_int_equal(listener_open(&p, &l, &e), -1);
 	assert_int_equal(e.sys, ELOOP);
@@ -156,7 +156,7 @@ static void test_where_its_folder_is_known_no_link_is_followed(void **state)
 	assert_int_equal(listener_open(&p, &l, &e), 0);
 	assert_int_equal(stat(f.socket, &st), 0);
 	listener_done(&l);
-	publish_done(&p);
+	port_spec_done(&p);
 	(void)unlink(f.socket);
 	(void)unlink(link);
 	(void)rmdir(f.path);

@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "rootfs-tools/build/placing.h"
+#include "rootfs-tools/build/copy_layer.h"
 
 static char place[] = "/tmp/hutch-test.XXXXXX";
 static struct merged tree;
@@ -218,7 +218,7 @@ static void test_owners_by_the_images_own_names(void **state)
 		uid_t uid = 0;
 		gid_t gid = 0;
 		struct err e = { 0 };
-		int rc = placing_owner(&tree, samples[i].owner, &uid, &gid, &e);
+		int rc = copy_layer_owner(&tree, samples[i].owner, &uid, &gid, &e);
 		if ((rc < 0) != (samples[i].says != NULL) ||
 		    (rc < 0 && !strstr(e.text, samples[i].says)) ||
 		    (rc == 0 && (uid != samples[i].uid || gid != samples[i].gid)))

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "sandbox/plan/plan.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 #include "tests/unit/scene.h"
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -377,7 +377,7 @@ static void test_an_image_that_is_written_to_stays_as_it_was(void **state)
 	struct world w;
 
 	(void)add_overlay(&w, state);
-	if (!upper_tmpfs_suffices()) {
+	if (!overlay_upper_tmpfs_suffices()) {
 		plan_done(&w.plan);
 		skip(); /* tmpfs has no user.* attributes here */
 	}

@@ -34,7 +34,7 @@ static int teardown(void **state)
 static struct job *start(struct client *owner, int *ret_fd)
 {
 	struct job *j = control_job(&x, owner);
-	struct wire_fds fds = { 0 };
+	struct connection_fds fds = { 0 };
 	struct err e = { 0 };
 
 	j->capture = capture_new(false, false, &fds, &e);
@@ -83,10 +83,10 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 	struct err e = { 0 };
 	int fd;
 	struct job *j = start(NULL, &fd);
-	const struct kept *k = &j->capture->kept[0];
+	const struct output_ring *k = &j->capture->kept[0];
 
 	(void)state;
-	assert_int_equal(mask_add(&x.s.desk.mask, "sesame-0123456789", &is_hidden, &e), 0);
+	assert_int_equal(redact_add(&x.s.dispatcher.mask, "sesame-0123456789", &is_hidden, &e), 0);
 	assert_true(is_hidden);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pollfd w[2 * CAPTURE_STREAMS];
@@ -95,7 +95,7 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 		if (printed)
 			assert_int_equal(write(fd, printed, strlen(printed)), strlen(printed));
 		turn(NOW + rows[i].at);
-		(void)kept_copy(k, k->begin, got, sizeof(got) - 1);
+		(void)output_ring_copy(k, k->begin, got, sizeof(got) - 1);
 		(void)outputs_watch(&x.s, w);
 		const int64_t due = x.s.outputs.look_ms;
 		const int64_t expected = rows[i].due ? NOW + rows[i].due : 0;
@@ -131,7 +131,7 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 
 	(void)state;
 	outputs_view(c, j);
-	kept_add(&j->capture->kept[0], "0123456789", 10, KEPT_MIN);
+	output_ring_add(&j->capture->kept[0], "0123456789", 10, OUTPUT_RING_MIN);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pollfd w[2 * CAPTURE_STREAMS];
 		c->stuck_ms = rows[i].stuck < 0 ? 0 : NOW + rows[i].stuck;

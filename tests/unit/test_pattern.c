@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/search/program.h"
+#include "executor/search/nfa.h"
 
 /* A text that is no pattern, and the place and reason of its error. */
 static const char *const wrong[][2] = {
@@ -179,13 +179,13 @@ static void groups_are_in_one_another_a_hundred_deep(void **state)
 static int program_of(const char *text, struct err *e)
 {
 	struct pattern *p = NULL;
-	struct program made;
+	struct nfa made;
 
 	assert_int_equal(pattern_new(&p, text, false, e), 0);
-	int rc = program_init(&made, p, e);
+	int rc = nfa_init(&made, p, e);
 	pattern_free(p);
 	if (rc == 0)
-		program_done(&made);
+		nfa_done(&made);
 	return rc;
 }
 

@@ -13,7 +13,7 @@
 #include "base/kernel.h"
 #include "policy/policy.h"
 #include "policy/volume.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/plan/image.h"
 #include "tests/unit/scene.h"
@@ -21,7 +21,7 @@
 
 static int build(struct world *w)
 {
-	const struct identity who = { .uid = geteuid() ? geteuid() : 65534,
+	const struct host_user who = { .uid = geteuid() ? geteuid() : 65534,
 				      .gid = getegid() ? getegid() : 65534 };
 
 	return plan_build(&w->plan, &w->policy, &who, &w->e);

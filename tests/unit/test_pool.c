@@ -51,7 +51,7 @@ static int setup(void **state)
 	s.told = ends[0];
 	s.pool.ready = ends[1];
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		maker_init(&s.pool.makers[i]);
+		pool_spawn_init(&s.pool.makers[i]);
 	for (size_t i = 0; i < STOCK; i++)
 		put(&s, i);
 	*state = &s;
@@ -139,9 +139,9 @@ static void making_rests_while_there_is_enough(void **state)
 /* --- what is too late ------------------------------------------------------------ */
 
 /* Begins a sandbox; it has no process, so none is killed. */
-static struct maker *begin(struct scene *s, size_t i, int64_t due)
+static struct pool_spawn *begin(struct scene *s, size_t i, int64_t due)
 {
-	struct maker *m = &s->pool.makers[i];
+	struct pool_spawn *m = &s->pool.makers[i];
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -158,33 +158,33 @@ static void one_that_reads_its_words_for_too_long_is_given_up(void **state)
 
 	own_close(&s->pool.ready); /* the first sandbox was made */
 	s->pool.ready = -1;
-	struct maker *early = begin(s, 0, NOW + MAKER_READS_MS);
-	struct maker *late = begin(s, 1, NOW + MAKER_READS_MS + 7);
-	struct maker *has_read = begin(s, 2, 0);
-	assert_int_equal(pool_due(&s->pool), NOW + MAKER_READS_MS);
-	pool_expire(&s->pool, NOW + MAKER_READS_MS - 1);
+	struct pool_spawn *early = begin(s, 0, NOW + POOL_SPAWN_READS_MS);
+	struct pool_spawn *late = begin(s, 1, NOW + POOL_SPAWN_READS_MS + 7);
+	struct pool_spawn *has_read = begin(s, 2, 0);
+	assert_int_equal(pool_due(&s->pool), NOW + POOL_SPAWN_READS_MS);
+	pool_expire(&s->pool, NOW + POOL_SPAWN_READS_MS - 1);
 	assert_int_equal(s->pool.making, 3);
-	pool_expire(&s->pool, NOW + MAKER_READS_MS);
+	pool_expire(&s->pool, NOW + POOL_SPAWN_READS_MS);
 	assert_int_equal(s->pool.making, 2);
 	assert_int_equal(early->says, -1);
 	assert_int_equal(s->pool.failed, 1);
 	assert_int_equal(s->pool.pace.strikes, 1);
 	assert_non_null(strstr(s->pool.trouble.text, "still reading its options"));
-	assert_int_equal(pool_due(&s->pool), NOW + MAKER_READS_MS + 7);
-	pool_expire(&s->pool, NOW + 10 * MAKER_READS_MS);
+	assert_int_equal(pool_due(&s->pool), NOW + POOL_SPAWN_READS_MS + 7);
+	pool_expire(&s->pool, NOW + 10 * POOL_SPAWN_READS_MS);
 	assert_int_equal(late->says, -1);
 	assert_int_not_equal(has_read->says, -1); /* pulling an image has no time limit */
 	assert_int_equal(s->pool.making, 1);
 	assert_false(s->pool.is_ending);
-	maker_done(has_read);
+	pool_spawn_done(has_read);
 }
 
 static void a_pool_whose_first_one_is_given_up_ends(void **state)
 {
 	struct scene *s = *state;
 
-	(void)begin(s, 0, NOW + MAKER_READS_MS);
-	pool_expire(&s->pool, NOW + MAKER_READS_MS);
+	(void)begin(s, 0, NOW + POOL_SPAWN_READS_MS);
+	pool_expire(&s->pool, NOW + POOL_SPAWN_READS_MS);
 	assert_true(s->pool.is_ending);
 	assert_non_null(strstr(s->pool.why.text, "still reading its options"));
 }
@@ -196,7 +196,7 @@ static void who_cannot_be_let_in_is_tried_again_after_100_ms(void **state)
 	struct scene *s = *state;
 
 	assert_int_equal(pool_due(&s->pool), 0);
-	takers_accept(&s->pool, NOW);
+	pool_clients_accept(&s->pool, NOW);
 	assert_int_equal(s->pool.taker_count, 0);
 	assert_int_equal(pool_due(&s->pool), NOW + 100);
 }

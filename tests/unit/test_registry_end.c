@@ -18,7 +18,7 @@
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/terminal.h"
 #include "sandbox/launch/janitor.h"
-#include "sandbox/root/upper.h"
+#include "sandbox/root/overlay_upper.h"
 #include "tests/unit/register.h"
 
 /* --- who is killed --------------------------------------------------------- */
@@ -34,12 +34,12 @@ __attribute__((noreturn)) static void own(const struct owner *o)
 {
 	static const struct terminal no_terminal = { .fd = -1 };
 	static const struct cgroup no_cgroup;
-	struct upper none;
+	struct overlay_upper none;
 	struct registry_entry r;
 	struct janitor j;
 	struct err e;
 
-	upper_init(&none);
+	overlay_upper_init(&none);
 	janitor_init(&j);
 	CHECK(registry_create(o->name, &r, &e) == 0);
 	if (o->has_janitor)

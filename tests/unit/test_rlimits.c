@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/policy.h"
-#include "policy/quantity.h"
+#include "policy/units.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/plan_rlimits.h"
 #include "tests/unit/scene.h"
@@ -121,9 +121,9 @@ static void play_ulimits(void *arg)
 	policy_init(&policy);
 	plan_init(&p);
 	CHECK(setrlimit(RLIMIT_NOFILE, &own) == 0);
-	CHECK(quantity_parse_ulimit(&policy, "nofile=100", &e) == 0);
-	CHECK(quantity_parse_ulimit(&policy, "nofile=400:600", &e) == 0);
-	CHECK(quantity_parse_ulimit(&policy, "cpu=7:8", &e) == 0);
+	CHECK(units_parse_ulimit(&policy, "nofile=100", &e) == 0);
+	CHECK(units_parse_ulimit(&policy, "nofile=400:600", &e) == 0);
+	CHECK(units_parse_ulimit(&policy, "cpu=7:8", &e) == 0);
 	CHECK(plan_rlimits(&p, &policy, &e) == 0);
 	const struct exec_rlimit *r = find(&p, RLIMIT_NOFILE);
 	CHECK(r && r->soft == 400 && r->hard == 600);
@@ -132,7 +132,7 @@ static void play_ulimits(void *arg)
 	plan_done(&p);
 
 	plan_init(&p);
-	CHECK(quantity_parse_ulimit(&policy, "nofile=400:601", &e) == 0);
+	CHECK(units_parse_ulimit(&policy, "nofile=400:601", &e) == 0);
 	CHECK(plan_rlimits(&p, &policy, &e) < 0 && e.kind == ERR_LIMIT);
 	CHECK(strstr(e.text, "nofile cannot be raised above 600"));
 	CHECK(strstr(e.text, "(from --ulimit nofile=400:601)"));
@@ -156,8 +156,8 @@ static void test_every_resource_at_once_fits(void **state)
 	policy_init(&policy);
 	plan_init(&p);
 	for (int i = 0; i < RLIM_NLIMITS; i++) {
-		AUTO_FREE char *word = text_format("%s=0", quantity_ulimit_name(i));
-		assert_int_equal(quantity_parse_ulimit(&policy, word, &e), 0);
+		AUTO_FREE char *word = text_format("%s=0", units_ulimit_name(i));
+		assert_int_equal(units_parse_ulimit(&policy, word, &e), 0);
 	}
 	assert_int_equal(plan_rlimits(&p, &policy, &e), 0);
 	assert_int_equal(p.rlimit_count, RLIM_NLIMITS);

@@ -12,8 +12,8 @@
 #include "base/buffer.h"
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/terminal/excerpt.h"
 #include "executor/terminal/screen.h"
+#include "executor/terminal/truncate_text.h"
 
 #define R UTF8_REPLACEMENT
 #define E "\x1b"
@@ -329,13 +329,13 @@ static void test_the_window_of_fifty_thousand_lines(void **state)
 	struct screen_text got = print_lines(50000, 0);
 	assert_in_range(got.lines, 10001, 11360);
 	assert_true(has(&got, "Line 40000\n") && has(&got, "Line 50000"));
-	assert_int_equal(got.len, EXCERPT_CHARS + strlen(EXCERPT_NOTICE));
+	assert_int_equal(got.len, TRUNCATE_TEXT_CHARS + strlen(TRUNCATE_TEXT_NOTICE));
 	free(got.bytes);
 	got = print_lines(50000, SCREEN_WHOLE);
 	char first[40];
 	int len = snprintf(first, sizeof(first), "Line %zu\n", 50001 - got.lines);
 	assert_memory_equal(got.bytes, first, (size_t)len);
-	assert_int_equal(excerpt_lines(got.bytes, got.len), got.lines);
+	assert_int_equal(truncate_text_lines(got.bytes, got.len), got.lines);
 	free(got.bytes);
 }
 
@@ -350,7 +350,7 @@ static void test_five_thousand_lines_are_no_window(void **state)
 	got = print_lines(10999, SCREEN_WHOLE);
 	assert_int_equal(got.lines, 0);
 	assert_int_equal(got.cut, 0);
-	assert_int_equal(excerpt_lines(got.bytes, got.len), 10999);
+	assert_int_equal(truncate_text_lines(got.bytes, got.len), 10999);
 	free(got.bytes);
 }
 
@@ -368,7 +368,7 @@ static void test_what_was_reported_is_not_missing(void **state)
 			continue;
 		struct screen_text got = screen_take(&s, SCREEN_WHOLE);
 		assert_int_equal(got.cut, 0);
-		assert_int_equal(excerpt_lines(got.bytes, got.len), 9000);
+		assert_int_equal(truncate_text_lines(got.bytes, got.len), 9000);
 		free(got.bytes);
 	}
 	screen_clear(&s);

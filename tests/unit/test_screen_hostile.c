@@ -11,8 +11,8 @@
 
 #include "base/own.h"
 #include "base/utf8.h"
-#include "executor/terminal/excerpt.h"
 #include "executor/terminal/screen.h"
+#include "executor/terminal/truncate_text.h"
 #include "tests/unit/cost.h"
 
 #define E "\x1b"
@@ -121,7 +121,7 @@ static void check_text(struct screen *s)
 
 	assert_true(utf8_is_valid(t.bytes, t.len, false));
 	assert_true(utf8_count(t.bytes, t.len) <=
-		    EXCERPT_CHARS + strlen(EXCERPT_NOTICE));
+		    TRUNCATE_TEXT_CHARS + strlen(TRUNCATE_TEXT_NOTICE));
 	free(t.bytes);
 }
 

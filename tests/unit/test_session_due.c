@@ -19,13 +19,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/variables.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/processes.h"
 #include "executor/process/user.h"
+#include "executor/session/output_log.h"
 #include "executor/session/session.h"
 #include "executor/session/session_output.h"
-#include "executor/session/tape.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "tests/patience.h"
 
@@ -34,7 +34,7 @@
 #define NEVER INT64_MAX
 
 struct stage {
-	struct replies replies;
+	struct send_queue replies;
 	struct session session;
 };
 
@@ -53,7 +53,7 @@ static int setup(void **state)
 				       .hit_due = NEVER, .parked = -1 };
 	buffer_init(&st.session.shell.typed, 100);
 	screen_init(&st.session.screen, 24, 80);
-	tape_init(&st.session.tape, NULL, "");
+	output_log_init(&st.session.tape, NULL, "");
 	*state = &st;
 	return 0;
 }
@@ -63,9 +63,9 @@ static int teardown(void **state)
 	struct stage *st = *state;
 
 	screen_clear(&st->session.screen);
-	tape_end(&st->session.tape);
+	output_log_end(&st->session.tape);
 	buffer_done(&st->session.shell.typed);
-	replies_done(&st->replies);
+	send_queue_done(&st->replies);
 	return 0;
 }
 
@@ -131,11 +131,11 @@ static struct report take_report(struct stage *st)
 
 	assert_non_null(st->replies.first);
 	assert_null(st->replies.first->next);
-	assert_int_equal(frame_next(&st->replies.first->end, REPLIES_END_MAX, &f, &e), 1);
+	assert_int_equal(frame_next(&st->replies.first->end, SEND_QUEUE_END_MAX, &f, &e), 1);
 	assert_int_equal(f.id, 7);
 	assert_int_equal(action_get_report(&f, &r, &e), 0);
 	r.cwd = r.interpreter = NULL; /* they pointed into the frame */
-	replies_done(&st->replies);
+	send_queue_done(&st->replies);
 	return r;
 }
 
@@ -323,7 +323,7 @@ static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 				   .rows = 24, .cols = 80, .cwd = "/", .argv = argv, .env = env };
 	struct stage *st = *state;
 	struct processes processes;
-	struct everyone everyone = { 0 };
+	struct all_processes everyone = { 0 };
 	struct variables variables = { 0 };
 	struct tapes tapes;
 	struct user user;

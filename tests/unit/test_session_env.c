@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/variables.h"
-#include "executor/session/script.h"
+#include "executor/session/env_script.h"
 #include "tests/unit/actor.h"
 #include "tests/unit/in_session.h"
 
@@ -184,8 +184,8 @@ static void test_the_largest_script_fits_and_is_done(void **state)
 		actor_env(&a, NULL, name);
 	}
 	assert_int_equal(v.bytes, VARIABLES_MAX * (255 + 768)); /* all but 1 KiB */
-	buffer_init(&script, SCRIPT_MAX);
-	script_write(&script, &v, 0);
+	buffer_init(&script, ENV_SCRIPT_MAX);
+	env_script_write(&script, &v, 0);
 	size_t len = buffer_len(&script);
 	assert_true(len > 5u << 19);
 	assert_int_equal(buffer_data(&script)[len - 1], '\n');

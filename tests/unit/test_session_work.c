@@ -18,13 +18,13 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/cgroup.h"
-#include "executor/process/everyone.h"
 #include "executor/process/processes.h"
 #include "executor/session/session.h"
 #include "executor/session/session_action.h"
 #include "executor/session/session_output.h"
-#include "executor/wire/replies.h"
+#include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 #include "tests/patience.h"
 
@@ -41,9 +41,9 @@
 
 struct stage {
 	struct sessions sessions;
-	struct replies replies;
+	struct send_queue replies;
 	struct processes processes;
-	struct everyone everyone;
+	struct all_processes everyone;
 	struct cgroup cgroup;
 	int into[MANY + 1];    /* owned; session I's output */
 	int reports[MANY + 1]; /* owned; session I's reports; 0: none */
@@ -67,7 +67,7 @@ static int teardown(void **state)
 	struct stage *st = *state;
 
 	sessions_done(&st->sessions);
-	replies_done(&st->replies);
+	send_queue_done(&st->replies);
 	for (size_t i = 0; i < ARRAY_LEN(st->into); i++) {
 		if (st->into[i] > 0)
 			own_close(&st->into[i]);
@@ -118,7 +118,7 @@ static struct session *add(struct stage *st, size_t at)
 	buffer_init(&s->shell.typed, 100);
 	buffer_init(&s->shell.reported, 4096);
 	screen_init(&s->screen, SCREEN_ROWS, SCREEN_COLS);
-	tape_init(&s->tape, NULL, "");
+	output_log_init(&s->tape, NULL, "");
 	all->all = mem_resize(all->all, all->count + 1, sizeof(struct session *));
 	all->all[all->count++] = s;
 	session_run(s, (uint32_t)at + 101, &r, NOW);
@@ -277,14 +277,14 @@ static void test_an_end_waits_for_what_was_printed(void **state)
 	for (int i = 0; i < 10; i++) {
 		assert_true(turn(st));
 		assert_int_equal(s->action.id, 101);
-		assert_true(replies_is_empty(&st->replies));
+		assert_true(send_queue_is_empty(&st->replies));
 	}
 	while (turn(st))
 		;
 	assert_int_equal(s->action.id, 0);
 	assert_int_equal(s->status, 7);
 	assert_int_equal(s->state, SESSION_READY);
-	assert_false(replies_is_empty(&st->replies));
+	assert_false(send_queue_is_empty(&st->replies));
 }
 
 /* The shell's death waits, too; a command that comes meanwhile is for the next

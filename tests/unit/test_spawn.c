@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "policy/policy.h"
-#include "sandbox/kernel/identity.h"
+#include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/plan/plan.h"
@@ -137,7 +137,7 @@ struct world {
 static int world_setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	const struct identity who = { .uid = geteuid(), .gid = getegid() };
+	const struct host_user who = { .uid = geteuid(), .gid = getegid() };
 	char self[PATH_MAX] = { 0 };
 	struct stat st;
 
@@ -198,7 +198,7 @@ static enum spawn_news hear(struct world *w)
 	return news;
 }
 
-/* Answers the calls that the filter refuses (guest.h), until the executor has
+/* Answers the calls that the filter refuses (instance.h), until the executor has
  * ended. */
 static void serve(struct world *w)
 {
@@ -206,10 +206,10 @@ static void serve(struct world *w)
 
 	do {
 		struct pollfd polls[] = { { .fd = w->box.pidfd, .events = POLLIN },
-					  refusals_watch(&w->box.refusals) };
+					  denials_watch(&w->box.refusals) };
 
 		assert_true(poll(polls, ARRAY_LEN(polls), PATIENCE_MS) > 0);
-		(void)refusals_take(&w->box.refusals, &pid, 1);
+		(void)denials_take(&w->box.refusals, &pid, 1);
 	} while (!scene_readable(w->box.pidfd, 0));
 }
 

@@ -27,44 +27,44 @@ struct step {
 static const struct story {
 	const char *name;
 	enum state state;
-	enum guest_state guest;
+	enum instance_state instance;
 	uint64_t timeout_ms;
 	struct step steps[STEPS_MAX];
 } stories[] = {
-	{ "a time-out ends one that has not said hello", ASKED, GUEST_STARTING, 500,
+	{ "a time-out ends one that has not said hello", ASKED, INSTANCE_STARTING, 500,
 	  { { 1499, 0, ASKED, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
-	{ "a time-out ends one that was asked", ASKED, GUEST_READY, 500,
+	{ "a time-out ends one that was asked", ASKED, INSTANCE_READY, 500,
 	  { { 1499, 0, ASKED, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
-	{ "a time-out ends one that runs", RUNNING, GUEST_READY, 500,
+	{ "a time-out ends one that runs", RUNNING, INSTANCE_READY, 500,
 	  { { 1499, 0, RUNNING, NONE, 0, 1500 }, { 1500, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
-	{ "no time counts for what is delivered", DRAINING, GUEST_GONE, 500,
+	{ "no time counts for what is delivered", DRAINING, INSTANCE_GONE, 500,
 	  { { 1499, 0, DRAINING, NONE, 0, 0 } } },
-	{ "SIGTERM, 10 s and SIGKILL", RUNNING, GUEST_READY, 0,
+	{ "SIGTERM, 10 s and SIGKILL", RUNNING, INSTANCE_READY, 0,
 	  { { 2000, SIGTERM, RUNNING, NONE, 0, 12000 },
 	    { 11999, SIGTERM, RUNNING, NONE, 0, 12000 },
 	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
-	{ "SIGHUP to one that was asked, 10 s and SIGKILL", ASKED, GUEST_READY, 0,
+	{ "SIGHUP to one that was asked, 10 s and SIGKILL", ASKED, INSTANCE_READY, 0,
 	  { { 2000, SIGHUP, ASKED, NONE, 0, 12000 },
 	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
-	{ "a time-out within the grace is a time-out", RUNNING, GUEST_READY, 3000,
+	{ "a time-out within the grace is a time-out", RUNNING, INSTANCE_READY, 3000,
 	  { { 2000, SIGTERM, RUNNING, NONE, 0, 4000 },
 	    { 4000, 0, ENDING, RUN_TIMEOUT, 0, 12000 },
 	    { 12000, 0, ENDING, RUN_TIMEOUT, 0, 0 } } },
-	{ "a grace within the time-out is a signal", RUNNING, GUEST_READY, 60000,
+	{ "a grace within the time-out is a signal", RUNNING, INSTANCE_READY, 60000,
 	  { { 2000, SIGTERM, RUNNING, NONE, 0, 12000 },
 	    { 12000, 0, ENDING, RUN_SIGNALED, SIGKILL, 61000 },
 	    { 61000, 0, ENDING, RUN_SIGNALED, SIGKILL, 0 } } },
-	{ "SIGTERM before hello ends it at once", ASKED, GUEST_STARTING, 0,
+	{ "SIGTERM before hello ends it at once", ASKED, INSTANCE_STARTING, 0,
 	  { { 2000, SIGTERM, ENDING, RUN_SIGNALED, SIGTERM, 12000 } } },
-	{ "SIGUSR1 before hello is nothing", ASKED, GUEST_STARTING, 0,
+	{ "SIGUSR1 before hello is nothing", ASKED, INSTANCE_STARTING, 0,
 	  { { 2000, SIGUSR1, ASKED, NONE, 0, 0 } } },
-	{ "the third SIGINT ends it, whenever", RUNNING, GUEST_READY, 0,
+	{ "the third SIGINT ends it, whenever", RUNNING, INSTANCE_READY, 0,
 	  { { 2000, SIGINT, RUNNING, NONE, 0, 0 },
 	    { 2000, SIGINT, RUNNING, NONE, 0, 0 },
 	    { 9000000, SIGINT, ENDING, RUN_SIGNALED, SIGINT, 0 } } },
-	{ "a signal to one that ends already", ENDING, GUEST_ENDING, 0,
+	{ "a signal to one that ends already", ENDING, INSTANCE_ENDING, 0,
 	  { { 2000, SIGTERM, ENDING, RUN_SIGNALED, SIGTERM, 12000 } } },
-	{ "a signal leaves what is not delivered", DRAINING, GUEST_GONE, 0,
+	{ "a signal leaves what is not delivered", DRAINING, INSTANCE_GONE, 0,
 	  { { 2000, SIGUSR1, DRAINING, NONE, 0, 0 },
 	    { 2000, SIGTERM, DONE, RUN_SIGNALED, SIGTERM, 0 } } },
 };
@@ -90,15 +90,15 @@ static void open_scene(struct scene *x, const struct story *story)
 	x->run = (struct run){ .sandbox = &x->box, .exec = &x->exec, .signals = -1 };
 	x->s = (struct supervisor){ .run = &x->run, .result = &x->result,
 				    .state = story->state };
-	x->s.guest = (struct guest){ .sandbox = &x->box };
-	guest_init(&x->s.guest, 1000);
-	x->s.guest.state = story->guest;
+	x->s.instance = (struct instance){ .sandbox = &x->box };
+	instance_init(&x->s.instance, 1000);
+	x->s.instance.state = story->instance;
 	countdown_start(&x->s.countdown, story->timeout_ms, 1000);
 }
 
 static void close_scene(struct scene *x)
 {
-	guest_done(&x->s.guest);
+	instance_done(&x->s.instance);
 	sandbox_done(&x->box);
 	own_close(&x->executor);
 }

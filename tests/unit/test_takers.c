@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd_pass.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/pass.h"
 
 #define HELLO "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hello\"}\n"
 #define INFO  "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"info\"}\n"
@@ -58,7 +58,7 @@ static void add_client(struct scene *s, size_t at)
 	int ends[2];
 
 	pair(ends);
-	wire_init(&t->wire, ends[0], POOL_LINE_MAX, 64u << 10);
+	connection_init(&t->wire, ends[0], POOL_LINE_MAX, 64u << 10);
 	s->pool.takers[s->pool.taker_count++] = t;
 	s->clients[at] = ends[1];
 	say(s, at, HELLO);
@@ -88,7 +88,7 @@ static int setup(void **state)
 	s.pool.created = now;
 	s.pool.lease = s.pool.ready = s.pool.signals = -1;
 	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		maker_init(&s.pool.makers[i]);
+		pool_spawn_init(&s.pool.makers[i]);
 	for (size_t i = 0; i < CLIENTS; i++)
 		add_client(&s, i);
 	*state = &s;
@@ -99,7 +99,7 @@ static int teardown(void **state)
 {
 	struct scene *s = *state;
 
-	takers_part(&s->pool);
+	pool_clients_part(&s->pool);
 	for (size_t i = 0; i < s->pool.waiting_count; i++)
 		own_close(&s->pool.waiting[i].lease);
 	for (size_t i = 0; i < CLIENTS; i++)
@@ -116,11 +116,11 @@ static bool turn(struct scene *s)
 {
 	struct pollfd w[CLIENTS];
 
-	takers_watch(&s->pool, w);
-	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(takers_due(&s->pool), s->now))
+	pool_clients_watch(&s->pool, w);
+	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(pool_clients_due(&s->pool), s->now))
 		return false;
-	takers_serve(&s->pool, w);
-	takers_work(&s->pool, s->now);
+	pool_clients_serve(&s->pool, w);
+	pool_clients_work(&s->pool, s->now);
 	return true;
 }
 
@@ -130,7 +130,7 @@ static void listen_to(struct scene *s, size_t client)
 	ssize_t n;
 	int fd;
 
-	while ((n = pass_receive(s->clients[client], s->heard + len, sizeof(s->heard) - len - 1,
+	while ((n = fd_pass_receive(s->clients[client], s->heard + len, sizeof(s->heard) - len - 1,
 				 &fd)) > 0) {
 		len += (size_t)n;
 		if (fd >= 0)
@@ -209,18 +209,18 @@ static void takes_are_too_late_each_at_its_own_time(void **state)
 		say(s, i, cases[i].take);
 		assert_string_equal(hear(s, i), "");
 	}
-	assert_int_equal(takers_due(&s->pool), asked + 1500);
+	assert_int_equal(pool_clients_due(&s->pool), asked + 1500);
 	for (s->now = asked + 1499; s->now <= asked + 1500; s->now++)
 		for (size_t i = 0; i < CLIENTS; i++)
 			assert_int_equal(strstr(hear(s, i), "\"timeout\"") != NULL,
 					 cases[i].late == 1500 && s->now == asked + 1500);
-	assert_int_equal(takers_due(&s->pool), asked + 86400000);
+	assert_int_equal(pool_clients_due(&s->pool), asked + 86400000);
 	s->now = asked + 86400000;
 	assert_non_null(strstr(hear(s, 0), "\"timeout\""));
-	assert_int_equal(takers_due(&s->pool), 0);
+	assert_int_equal(pool_clients_due(&s->pool), 0);
 	assert_string_equal(hear(s, 2), "");
 	add_sandbox(s);
-	takers_work(&s->pool, s->now);
+	pool_clients_work(&s->pool, s->now);
 	assert_non_null(strstr(hear(s, 2), "\"p-0\""));
 }
 
@@ -246,7 +246,7 @@ static void takes_are_answered_in_their_order_each_with_a_sandbox_of_its_own(voi
 	}
 	for (size_t i = 0; i < CLIENTS; i++)
 		add_sandbox(s);
-	takers_work(&s->pool, s->now);
+	pool_clients_work(&s->pool, s->now);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		char name[16];
 		(void)snprintf(name, sizeof(name), "\"p-%zu\"", i);
@@ -324,7 +324,7 @@ static void a_taker_that_left_before_its_turn_gets_none(void **state)
 		/* The keeper notices it. */
 	}
 	add_sandbox(s);
-	takers_work(&s->pool, s->now);
+	pool_clients_work(&s->pool, s->now);
 	assert_int_equal(s->pool.waiting_count, 1);
 	assert_int_equal(s->pool.taker_count, CLIENTS - 1);
 }
@@ -372,7 +372,7 @@ static void the_end_answers_takes_at_once_and_stops_at_last(void **state)
 	assert_non_null(strstr(hear(s, 0), "disconnected"));
 	say(s, 2, TAKE);
 	assert_non_null(strstr(hear(s, 2), "disconnected"));
-	takers_part(&s->pool);
+	pool_clients_part(&s->pool);
 	s->heard[0] = '\0';
 	listen_to(s, 1);
 	assert_non_null(strstr(s->heard, "\"id\":\"s\",\"result\":{}"));

@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd_pass.h"
 #include "base/own.h"
-#include "base/pass.h"
 #include "sandbox/kernel/seccomp.h"
-#include "sandbox/monitor/refusals.h"
+#include "sandbox/monitor/denials.h"
 #include "tests/patience.h"
 #include "tests/unit/bpf_run.h"
 #include "tests/unit/scene.h"
@@ -69,7 +69,7 @@ static void test_the_calls_of_the_table_are_told_and_nothing_else_is_changed(voi
 /* --- with the kernel -------------------------------------------------------------- */
 
 struct world {
-	struct refusals refusals;
+	struct denials refusals;
 	struct trace trace;
 	struct seccomp_program plain, tracing;
 	pid_t pid;
@@ -83,7 +83,7 @@ static void begin(struct world *w, const struct seccomp_program *plain, int (*pl
 	char byte;
 
 	*w = (struct world){ .plain = *plain };
-	refusals_init(&w->refusals);
+	denials_init(&w->refusals);
 	w->refusals.filter = &w->plain;
 	w->refusals.trace = &w->trace;
 	trace_program(plain, &w->tracing);
@@ -93,18 +93,18 @@ static void begin(struct world *w, const struct seccomp_program *plain, int (*pl
 	if (w->pid == 0) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 		    seccomp_install_listening(&w->tracing, &fd, &e) < 0)
-			_exit(pass_send(pair[1], "", 1, NULL, 0) == 1 ? 255 : 254);
-		if (pass_send(pair[1], "", 1, &fd, 1) != 1)
+			_exit(fd_pass_send(pair[1], "", 1, NULL, 0) == 1 ? 255 : 254);
+		if (fd_pass_send(pair[1], "", 1, &fd, 1) != 1)
 			_exit(254);
 		(void)close(fd);
 		_exit(play());
 	}
 	(void)close(pair[1]);
 	assert_true(scene_readable(pair[0], PATIENCE_MS));
-	assert_int_equal(pass_receive(pair[0], &byte, 1, &fd), 1);
+	assert_int_equal(fd_pass_receive(pair[0], &byte, 1, &fd), 1);
 	(void)close(pair[0]);
 	if (fd >= 0) {
-		refusals_listen(&w->refusals, fd);
+		denials_listen(&w->refusals, fd);
 		return;
 	}
 	(void)kill(w->pid, SIGKILL);
@@ -121,13 +121,13 @@ static int serve(struct world *w)
 	pid_t pid;
 
 	while (w->refusals.listener >= 0) {
-		struct pollfd p = refusals_watch(&w->refusals);
-		assert_int_equal(refusals_due(&w->refusals), 0); /* needs no tokens */
+		struct pollfd p = denials_watch(&w->refusals);
+		assert_int_equal(denials_due(&w->refusals), 0); /* needs no tokens */
 		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
-		(void)refusals_take(&w->refusals, &pid, 1);
+		(void)denials_take(&w->refusals, &pid, 1);
 	}
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
-	refusals_done(&w->refusals);
+	denials_done(&w->refusals);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -141,7 +141,7 @@ static void end(struct world *w)
 static unsigned use_of(const struct world *w, const char *path)
 {
 	for (size_t i = 0; i < w->trace.seen.count; i++)
-		if (!strcmp(traced_text(&w->trace.seen, i), path))
+		if (!strcmp(trace_set_text(&w->trace.seen, i), path))
 			return w->trace.seen.paths[i].use;
 	return 0;
 }
@@ -168,7 +168,7 @@ static void test_with_a_trace_the_tables_calls_go_on_and_no_refused_one(void **s
 	seccomp_default(&plain);
 	begin(&w, &plain, open_and_mount);
 	assert_int_equal(serve(&w), 0);
-	assert_int_equal(use_of(&w, "/"), TRACED_READ);
+	assert_int_equal(use_of(&w, "/"), TRACE_SET_READ);
 	assert_int_equal(w.refusals.count, 1);
 	end(&w);
 }
@@ -284,13 +284,13 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 		const char *path;
 		unsigned use;
 	} rows[] = {
-		{ "/tmp", TRACED_LOOK },      { "/var", TRACED_LOOK },
-		{ "/var/y", TRACED_READ },    { "/tmp/no/a", TRACED_WRITE },
-		{ "/no/b", TRACED_WRITE | TRACED_CREATE },
-		{ "/tmp/no/c", TRACED_LOOK | TRACED_CREATE },
-		{ "/no/d", TRACED_REMOVE },   { "/tmp/no/e", TRACED_PLACE },
-		{ "/no/f", TRACED_REMOVE },   { "/no/g", TRACED_PLACE },
-		{ "/no/h", TRACED_READ | TRACED_EXECUTE },     { "/no/new\nline\"", TRACED_READ },
+		{ "/tmp", TRACE_SET_LOOK },      { "/var", TRACE_SET_LOOK },
+		{ "/var/y", TRACE_SET_READ },    { "/tmp/no/a", TRACE_SET_WRITE },
+		{ "/no/b", TRACE_SET_WRITE | TRACE_SET_CREATE },
+		{ "/tmp/no/c", TRACE_SET_LOOK | TRACE_SET_CREATE },
+		{ "/no/d", TRACE_SET_REMOVE },   { "/tmp/no/e", TRACE_SET_PLACE },
+		{ "/no/f", TRACE_SET_REMOVE },   { "/no/g", TRACE_SET_PLACE },
+		{ "/no/h", TRACE_SET_READ | TRACE_SET_EXECUTE },     { "/no/new\nline\"", TRACE_SET_READ },
 	};
 	struct seccomp_program plain;
 	struct world w;
@@ -350,7 +350,7 @@ static void test_a_pointer_that_leads_nowhere_is_no_path(void **state)
 	seccomp_default(&plain);
 	begin(&w, &plain, lie_about_paths);
 	assert_int_equal(serve(&w), 0);
-	assert_int_equal(use_of(&w, "/no/end"), TRACED_READ);
+	assert_int_equal(use_of(&w, "/no/end"), TRACE_SET_READ);
 	assert_int_equal(w.trace.seen.count, 1);
 	end(&w);
 }

@@ -1,5 +1,5 @@
 /* Trees that are removed while another process moves parts of them. */
-#include "store/tree.h"
+#include "store/rm_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,11 +41,11 @@ static void test_everything_goes_links_are_not_followed(void **state)
 	scene_link(state, "tree/a/link", "../../kept");
 	scene_link(state, "tree/c/link", "../../kept/file");
 	assert_int_equal(fchmodat(at, "tree/a/b", 0, 0), 0);
-	tree_remove(at, "tree");
+	rm_tree_remove(at, "tree");
 	assert_false(is_there(at, "tree"));
 	assert_true(is_there(at, "kept/file"));
-	tree_remove(at, "tree"); /* it does not exist */
-	tree_remove(at, "kept/file");
+	rm_tree_remove(at, "tree"); /* it does not exist */
+	rm_tree_remove(at, "kept/file");
 	assert_true(is_there(at, "kept/file")); /* it is no folder */
 }
 
@@ -82,13 +82,13 @@ static void test_what_is_moved_out_of_it_does_not_lead_elsewhere(void **state)
 		move_about(at);
 	for (int round = 0; round < ROUNDS;) {
 		round += is_there(at, "tree");
-		tree_remove(at, "tree");
+		rm_tree_remove(at, "tree");
 	}
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	(void)scene_child_code(pid);
 	assert_true(is_there(at, "out/victim"));
 	assert_true(is_there(at, "other"));
-	tree_remove(at, "tree");
+	rm_tree_remove(at, "tree");
 	assert_false(is_there(at, "tree"));
 }
 

@@ -18,7 +18,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "executor/process/everyone.h"
+#include "executor/process/all_processes.h"
 #include "executor/process/processes.h"
 #include "executor/process/user.h"
 #include "executor/process/workers.h"
@@ -128,7 +128,7 @@ static void stay_with_a_child(const void *what)
 
 struct stage {
 	struct processes processes;
-	struct everyone everyone;
+	struct all_processes everyone;
 	struct user user;
 	struct workers workers;
 };
@@ -309,13 +309,13 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 	assert_int_equal(start(&s, &strict, 7, &task), 0);
 	int64_t due = workers_due(&s.workers);
 	assert_true(due == T0 + 60000);
-	everyone_hold(&s.everyone, true, T0 + 10000);
-	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 70000));
-	assert_true(seen.told == 0 && everyone_wait(&s.everyone, due, T0 + 70000) == -1);
-	everyone_hold(&s.everyone, false, T0 + 70000);
-	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 119999));
-	assert_true(seen.told == 0 && everyone_wait(&s.everyone, due, T0 + 119999) == 1);
-	workers_expire(&s.workers, everyone_now(&s.everyone, T0 + 120000));
+	all_processes_hold(&s.everyone, true, T0 + 10000);
+	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 70000));
+	assert_true(seen.told == 0 && all_processes_wait(&s.everyone, due, T0 + 70000) == -1);
+	all_processes_hold(&s.everyone, false, T0 + 70000);
+	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 119999));
+	assert_true(seen.told == 0 && all_processes_wait(&s.everyone, due, T0 + 119999) == 1);
+	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 120000));
 	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
 	assert_true(workers_due(&s.workers) == INT64_MAX); /* it was ended */
 	until_gone(&s);
@@ -396,7 +396,7 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
 	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
-	const struct everyone everyone = { 0 };
+	const struct all_processes everyone = { 0 };
 	struct workers s = { .all = { &w }, .count = 1, .everyone = &everyone };
 
 	(void)state;

@@ -1,0 +1,238 @@
+/* dispatcher -- requests and answers for the actions of one sandbox.
+ *
+ * No descriptor is read or written here.  Input lines and the executor's frames
+ * come in; frames for the executor go into one buffer, observations into
+ * another.  The stream (stream.h) moves the bytes.
+ *
+ *	dispatcher.c		decodes lines, catches repeats, queues actions, answers
+ *	dispatcher_judge.c	decides by the policy's rules whether an action may be done
+ *	dispatcher_start.c	starts queued actions, as frames for the executor
+ *	dispatcher_env.c	variables, and which of them are secrets
+ *	dispatcher_frame.c	turns the executor's frames into observations
+ *	dispatcher_audit.c	records actions in the audit log (sandbox/launch/audit.h)
+ *
+ * The loop that owns a dispatcher sets its time when poll(2) has returned.  The time
+ * is a member since most functions of a dispatcher are called back from tables and
+ * queues.
+ *
+ * A session's shell is started when it is first needed, so a stream that only
+ * reads and writes files starts none. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "actions/observe.h"
+#include "actions/queue.h"
+#include "actions/reply_queue.h"
+#include "base/redact.h"
+#include "base/variables.h"
+#include "protocol/action.h"
+#include "sandbox/explain/why.h"
+
+struct audit;
+struct cgroup;
+struct err;
+struct exec;
+struct frame;
+struct refused_call;
+struct verdict;
+
+/* No more lines are taken while this many tasks, or bytes of their lines, wait. */
+#define DISPATCHER_TASKS 1024
+#define DISPATCHER_BYTES (64u << 20)
+/* Files read or written at a time: their content is held in memory. */
+#define DISPATCHER_FILES 4
+/* Errands under way at a time. */
+#define DISPATCHER_ERRANDS 8
+
+/* Bounds of an observation's content.  A file's is base64 of the largest file,
+ * or an editor's text and its diff; a run's is 30,000 characters and a notice. */
+#define DISPATCHER_FILE_MAX (16u << 20)
+#define DISPATCHER_RUN_MAX  (256u << 10)
+#define DISPATCHER_WHOLE_MAX (4u << 20) /* a hidden run, whose output is not cut */
+
+/* Bound of one observation: JSON may write a byte as six, and a command appears
+ * in it up to three times. */
+#define DISPATCHER_LINE_MAX (6 * DISPATCHER_FILE_MAX + 18 * ACTION_TEXT_MAX + (1u << 20))
+
+/* Observations are put into `out` while at most DISPATCHER_OUT_HIGH bytes wait there;
+ * DISPATCHER_OUT_MAX has room for one more of any length, and for some short lines. */
+#define DISPATCHER_OUT_HIGH (4u << 20)
+#define DISPATCHER_OUT_MAX  (DISPATCHER_OUT_HIGH + DISPATCHER_LINE_MAX + (8u << 20))
+
+/* A command's output is held while a client that streams it has this much
+ * unread, until no more than half of that is left. */
+#define DISPATCHER_STREAM_HIGH (1u << 20)
+
+/* A client: the process at stdin and stdout, or a connection of the control
+ * socket. */
+struct dispatcher_client {
+	struct buffer *out; /* borrowed; holds DISPATCHER_OUT_MAX */
+	const char *name;   /* borrowed; the client of actions that name none */
+	bool streams;	    /* gets commands' output as it comes */
+	bool is_rpc;	    /* gets that output as notifications (docs/control.md) */
+	bool confirms;	    /* can be asked whether an action may be done */
+
+	struct reply_queue outbox;
+	size_t outstanding; /* actions without an answer */
+};
+
+struct dispatcher {
+	int64_t now_us;		  /* time of this step of the loop (clock.h) */
+	/* The loop's function that sets now_us.  The dispatcher calls it after a step
+	 * that may block, before it sets a deadline.  NULL: now_us stays. */
+	void (*look_at_clock)(void *who);
+	void *who;		  /* borrowed */
+	struct buffer *wire;	  /* borrowed */
+	const struct exec *shell; /* borrowed; how a session is opened */
+	struct variables variables; /* set by env actions; pid 1 has them too */
+	struct redact mask; /* secrets to redact */
+	struct sandbox_info setting;
+	struct why why;	     /* borrows; without a lookup */
+	struct rules *rules; /* owned; NULL: every action may be done */
+	uint32_t asks;	     /* number of the last question */
+	struct audit *audit; /* borrowed; NULL: there is no audit log */
+	uint64_t records;    /* number of the last action in the log */
+	const struct cgroup *cgroup; /* borrowed; counts OOM kills; NULL: none */
+	uint64_t memory_limit, oom_kills; /* bytes; count at the last look */
+
+	struct dedup *answers; /* owned */
+	struct queue queue;
+	unsigned files, errands; /* under way */
+	char *ended; /* owned: the answer to every action after the sandbox's end; NULL:
+		      * it lives */
+};
+
+/* The time of this step in ms. */
+static inline int64_t dispatcher_now(const struct dispatcher *d)
+{
+	return d->now_us / 1000;
+}
+
+void dispatcher_init(struct dispatcher *d);
+void dispatcher_done(struct dispatcher *d);
+
+/* A client has gone.  Its actions go on, and their answers are dropped.  No
+ * other client may have its name. */
+void dispatcher_leave(struct dispatcher *d, struct dispatcher_client *c);
+
+/* Counts the open questions to this client as answered with no.  Returns
+ * whether there was one. */
+bool dispatcher_unask(struct dispatcher *d, const struct dispatcher_client *c);
+
+/* Takes one line of input, without its newline. */
+void dispatcher_line(struct dispatcher *d, struct dispatcher_client *c, const char *line, size_t len);
+/* Answers a line that was too long to be kept. */
+void dispatcher_long_line(struct dispatcher *d, struct dispatcher_client *c);
+/* Takes an action that came as a request; `id`, a JSON value, is taken over. */
+void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char *id, const char *line,
+		  size_t len);
+/* Cancels the first action of this client with this id.  False: there is none. */
+bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c, uint64_t id);
+
+/* Takes a frame from the executor.  -1: the executor broke the protocol. */
+int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e);
+
+/* A system call was refused in this session of the inside (denials_take());
+ * the observation of the action that made the call will say so.  `is_alone`:
+ * nothing but actions is under way. */
+void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_t session,
+		  bool is_alone);
+
+/* Writes the tasks that can start now to the wire, as far as they fit; false:
+ * none did.  To be called after the others, and again when the wire has been
+ * flushed. */
+bool dispatcher_start(struct dispatcher *d);
+
+/* Redacts the value in all output from now on.  *ret_is_hidden: whether the
+ * value is long enough for that.  -1: there is no room for it. */
+int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden, struct err *e);
+
+/* Moves finished observations into `out`, as far as it has room. */
+void dispatcher_deliver(struct dispatcher_client *c);
+
+/* When the executor's next answer is due, in ms of clock.h; 0: none is.  The
+ * executor keeps time-outs of its own, which are a good deal shorter. */
+int64_t dispatcher_deadline(const struct dispatcher *d);
+/* dispatcher_deadline() for a loop that does not read from the executor while this
+ * client is behind, and last did not at `away_ms`: no answer is due meanwhile,
+ * nor in the grace after it. */
+int64_t dispatcher_deadline_of(const struct dispatcher *d, const struct dispatcher_client *c, int64_t away_ms);
+/* When the time-out of a git action that waits for its shell ends, in ms of
+ * clock.h; 0: no such action waits.  The time-out runs while the shell starts,
+ * since the inside can stop that shell.  dispatcher_expire() then answers the action;
+ * `now` is the time of this step. */
+int64_t dispatcher_due(const struct dispatcher *d);
+void dispatcher_expire(struct dispatcher *d, int64_t now);
+/* Moves each deadline by `ms`, the time for which the sandbox was paused. */
+void dispatcher_postpone(struct dispatcher *d, int64_t ms);
+
+/* The sandbox has ended: answers every outstanding action, and each that still
+ * comes, with `why`. */
+void dispatcher_end(struct dispatcher *d, const char *why);
+
+/* Nothing is outstanding for the client; `out` may still hold something. */
+bool dispatcher_is_idle(const struct dispatcher_client *c);
+/* Too much is outstanding for another line. */
+bool dispatcher_is_full(const struct dispatcher *d);
+/* The client has too much unread for another of its lines. */
+bool dispatcher_is_behind(const struct dispatcher_client *c);
+
+/* --- between the parts of the dispatcher ----------------------------------------- */
+
+/* How long after its time-out an action is still waited for, in ms. */
+#define DISPATCHER_GRACE_MS 10000
+
+/* The answer when no session can be had for an action. */
+#define DISPATCHER_NO_PLACE                                                                   \
+	"ERROR: more than 64 sessions: so many are there, each for as long as the sandbox " \
+	"lives; name one of these, without is_static"
+
+/* Tells a client how much of the output it was not sent, if any. */
+void dispatcher_tell_dropped(struct asker *to, const struct action *a);
+
+/* The first part of the names of a session's logs: the session's name, cut to
+ * fit, with '_' for every byte but letters, digits and '-'. */
+#define DISPATCHER_LABEL_MAX 33
+void dispatcher_label(const struct session *s, char ret[DISPATCHER_LABEL_MAX]);
+/* The directory in which the session's shell begins; allocated. */
+char *dispatcher_cwd(const struct dispatcher *d, const struct session *s);
+
+/* Ends a session that was made for one action, if that action is done. */
+void dispatcher_close(struct dispatcher *d, struct session *s);
+
+/* The facts about a task that its observation needs. */
+struct observed dispatcher_observed(const struct dispatcher *d, const struct task *t);
+
+/* Whether a task may be done.  GO: it may.  WAITS: a client has been asked, or
+ * cannot be asked now.  DONE: the task was refused, and has its answer. */
+enum judged { JUDGED_GO, JUDGED_WAITS, JUDGED_DONE };
+enum judged dispatcher_judge(struct dispatcher *d, struct task *t);
+/* Takes the client's answer to a question.  False: this client has no such open
+ * question. */
+bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c, const struct action *a);
+
+/* Records a task before it is done.  -1: the record could not be written; the
+ * task is not done, and has its answer. */
+int dispatcher_record(struct dispatcher *d, struct task *t);
+void dispatcher_record_refusal(struct dispatcher *d, const struct task *t, const struct verdict *v);
+/* Records a task's result, if the task itself is on record.  The result is
+ * noted by the two functions below, or is an error's id, HUTCH$... */
+void dispatcher_record_result(struct dispatcher *d, const struct task *t);
+void dispatcher_note_report(struct task *t, const struct report *r);
+void dispatcher_note_outcome(struct task *t, uint32_t outcome);
+
+/* Performs an ACT_ENV, at once. */
+void dispatcher_set_env(struct dispatcher *d, struct task *t);
+/* Sends the bytes of a streamed task that were held as the possible start of a
+ * secret. */
+void dispatcher_flush_output(struct dispatcher *d, struct task *t);
+
+/* Ends a task: sends its one observation, whose bytes are taken over, to every
+ * client that asked for it, and frees the task. */
+void dispatcher_finish(struct dispatcher *d, struct task *t, struct buffer *line);
+/* Ends an errand whose time-out passed before the errand was sent. */
+void dispatcher_finish_late(struct dispatcher *d, struct task *t);
+void dispatcher_finish_error(struct dispatcher *d, struct task *t, const char *error_id,
+		       const char *text);

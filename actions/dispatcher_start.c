@@ -1,0 +1,436 @@
+#include "actions/dispatcher.h"
+
+#include <string.h>
+
+#include "actions/action_git.h"
+#include "actions/bash_split.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "protocol/action.h"
+#include "protocol/message.h"
+
+#define FILE_MS 60000
+#define OPEN_MS 60000
+
+#define LABEL_LETTERS                                                           \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+/* Another request waits while this many bytes are unsent. */
+#define WIRE_BUSY (64u << 10)
+
+static enum run_kind kind_of(const struct action *a)
+{
+	if (!*a->command)
+		return RUN_WAIT;
+	if (action_is_key(a->command))
+		return RUN_KEY;
+	return a->is_input ? RUN_INPUT : RUN_COMMAND;
+}
+
+/* A time-out that was asked for becomes at least 1 ms: 0 would mean none. */
+static uint64_t whole_ms(double seconds)
+{
+	double ms = seconds * 1000;
+
+	return ms < 1 ? 1 : (uint64_t)ms;
+}
+
+static bool wants_stream(const struct task *t)
+{
+	for (size_t i = 0; i < t->asker_count; i++)
+		if (t->askers[i].client && t->askers[i].client->streams)
+			return true;
+	return false;
+}
+
+static void put_run(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct run_request r = {
+		.session = s->id,
+		.kind = kind_of(a),
+		.flags = RUN_PREVIOUS | (t->is_streamed ? RUN_STREAM : 0u) |
+			 (a->is_hidden ? RUN_WHOLE : 0u),
+		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
+		.hard_ms = whole_ms(a->timeout_s),
+		.text = { (const uint8_t *)a->command, strlen(a->command) },
+	};
+
+	t->deadline_ms = dispatcher_now(d) + (int64_t)r.hard_ms + DISPATCHER_GRACE_MS;
+	(void)action_put_run(d->wire, t->id, &r, e); /* checked; it fits */
+}
+
+static void put_file(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	uint32_t session = s->is_open ? s->id : 0;
+	const struct file_place place = { d->shell->uid, d->shell->gid, d->shell->cwd };
+	const struct read_request read = {
+		.session = session, .place = place,
+		.form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
+		.first = a->start, .end = a->end, .path = a->path,
+	};
+	const struct write_request write = {
+		.session = session, .place = place,
+		.first = a->start, .end = a->end, .path = a->path,
+		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
+	};
+
+	t->deadline_ms = dispatcher_now(d) + FILE_MS;
+	if (a->kind == ACT_READ)
+		(void)action_put_read(d->wire, t->id, &read, e);
+	else
+		(void)action_put_write(d->wire, t->id, &write, e);
+}
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 };
+}
+
+static uint32_t edit_flags(const struct dispatcher *d, const struct action *a)
+{
+	/* The rule about binary files does not apply to pictures. */
+	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
+
+	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
+	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
+	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
+}
+
+static void put_edit(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+{
+	const struct action *a = &t->action;
+	const struct edit_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.flags = edit_flags(d, a),
+		.command = a->kind == ACT_READ ? "view" : a->command,
+		.path = a->path,
+		.line = a->line ? a->line : "",
+		.range = a->range ? a->range : "",
+		.file_text = bytes_of(a->file_text),
+		.old_str = bytes_of(a->old_str),
+		.new_str = bytes_of(a->new_str),
+	};
+
+	t->deadline_ms = dispatcher_now(d) + FILE_MS;
+	(void)action_put_edit(d->wire, t->id, &r, e);
+}
+
+static const uint32_t errand_kinds[ACT_KIND_COUNT] = {
+	[ACT_LIST] = ERRAND_LIST,     [ACT_GLOB] = ERRAND_GLOB, [ACT_STAT] = ERRAND_STAT,
+	[ACT_MOVE] = ERRAND_MOVE,     [ACT_GREP] = ERRAND_GREP, [ACT_MKDIR] = ERRAND_MKDIR,
+	[ACT_REMOVE] = ERRAND_REMOVE,
+	[ACT_GIT_CLONE] = ERRAND_GIT_CLONE,
+	[ACT_GIT_BRANCH] = ERRAND_GIT_BRANCH,
+	[ACT_GIT_CHANGES] = ERRAND_GIT_CHANGES,
+	[ACT_GIT_DIFF] = ERRAND_GIT_DIFF,
+	[ACT_GIT_SETUP] = ERRAND_GIT_SETUP,
+	[ACT_GIT_HOOKS] = ERRAND_GIT_HOOKS,
+	[ACT_MICROAGENTS] = ERRAND_MICROAGENTS,
+};
+
+static void put_errand(struct dispatcher *d, const struct session *s, struct task *t,
+		       struct err *e)
+{
+	const struct action *a = &t->action;
+	const int64_t left = t->deadline_ms - dispatcher_now(d); /* if it waited for a shell */
+	const uint64_t asked = whole_ms(a->timeout_s);
+	AUTO_FREE char *secret = action_git_secret(a);
+	const struct errand_request r = {
+		.session = s->is_open ? s->id : 0,
+		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.kind = errand_kinds[a->kind],
+		.flags = a->errand_flags,
+		.depth = a->depth,
+		.limit = a->limit,
+		.timeout_ms = !t->deadline_ms ? asked : left > 1 ? (uint64_t)left : 1,
+		.path = a->path,
+		.other = a->other ? a->other : "",
+		.include = a->include ? a->include : "",
+		.secret = bytes_of(secret),
+	};
+
+	t->deadline_ms = dispatcher_now(d) + (int64_t)r.timeout_ms + DISPATCHER_GRACE_MS;
+	(void)action_put_errand(d->wire, t->id, &r, e);
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+}
+
+static void send_task(struct dispatcher *d, struct session *s, struct task *t)
+{
+	struct err e = { 0 };
+
+	t->id = queue_new_id(&d->queue);
+	t->is_sent = true;
+	t->started_us = d->now_us;
+	if (t->action.kind == ACT_RUN) {
+		t->is_streamed = wants_stream(t);
+		put_run(d, s, t, &e);
+	} else if (action_is_errand(&t->action)) {
+		d->errands++;
+		put_errand(d, s, t, &e);
+	} else {
+		d->files++;
+		(action_is_edit(&t->action) ? put_edit : put_file)(d, s, t, &e);
+	}
+	if (e.kind == ERR_NONE)
+		return;
+	AUTO_FREE char *text = text_format("ERROR: %s", e.text);
+	dispatcher_finish_error(d, t, "HUTCH$BAD_ACTION", text);
+}
+
+/* The result is text for the inside, like all paths here: the host does not
+ * resolve it. */
+char *dispatcher_cwd(const struct dispatcher *d, const struct session *s)
+{
+	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
+
+	if (!asked || !*asked)
+		return text_copy(d->shell->cwd);
+	return *asked == '/' ? text_copy(asked)
+			     : text_format("%s/%s", d->shell->cwd, asked);
+}
+
+void dispatcher_label(const struct session *s, char ret[DISPATCHER_LABEL_MAX])
+{
+	const char *name = queue_is_static(s) ? "static" : s->name;
+	size_t len = 0;
+
+	for (; *name && len + 1 < DISPATCHER_LABEL_MAX; name++)
+		ret[len++] = strchr(LABEL_LETTERS, *name) ? *name : '_';
+	ret[len] = '\0';
+}
+
+static void open_session(struct dispatcher *d, struct session *s)
+{
+	AUTO_FREE char *cwd = dispatcher_cwd(d, s);
+	char label[DISPATCHER_LABEL_MAX];
+	char *argv[] = { d->shell->argv[0], label, NULL };
+	struct exec shell = *d->shell;
+	struct err e;
+
+	dispatcher_label(s, label);
+	shell.argv = argv;
+	shell.cwd = cwd;
+	if (queue_is_static(s))
+		shell.flags |= EXEC_TREE;
+	if (message_put_open(d->wire, s->id, &shell, &e) < 0) {
+		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
+		return dispatcher_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
+	}
+	s->is_opening = true;
+	s->deadline_ms = dispatcher_now(d) + OPEN_MS;
+	if (action_is_git(&s->first->action))
+		s->first->deadline_ms = dispatcher_now(d) +
+					(int64_t)whole_ms(s->first->action.timeout_s);
+}
+
+/* Whether a shell must be there first.  A linter and git need one too: they run
+ * with the environment and limits of the session. */
+static bool needs_shell(const struct dispatcher *d, const struct session *s)
+{
+	const struct action *a = &s->first->action;
+
+	if (a->kind == ACT_EDIT || action_is_git(a))
+		return !s->is_open && (d->setting.lints || action_is_git(a)) &&
+		       !s->has_no_shell;
+	return !s->is_open && a->kind == ACT_RUN;
+}
+
+/* A message that may be as large as a frame waits until the wire is empty. */
+static bool has_room(const struct dispatcher *d, const struct session *s)
+{
+	enum action_kind kind = s->first->action.kind;
+	bool is_large = kind == ACT_WRITE || kind == ACT_EDIT || kind == ACT_ENV ||
+			needs_shell(d, s);
+
+	if (action_is_errand(&s->first->action))
+		return d->errands < DISPATCHER_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
+	if (kind != ACT_RUN && kind != ACT_ENV && d->files == DISPATCHER_FILES)
+		return false;
+	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
+}
+
+/* Refuses several commands on lines of their own, in OpenHands' words. */
+static void refuse(struct dispatcher *d, struct task *t, const struct bash_split *s)
+{
+	static const char why[] =
+		"ERROR: Cannot execute multiple commands at once.\n"
+		"Please run each command separately OR chain them into a single command "
+		"via && or ;\n"
+		"Provided commands:\n";
+	struct buffer text;
+
+	buffer_init(&text, sizeof(why) + s->len + BASH_SPLIT_LIST_EXTRA);
+	(void)buffer_append(&text, why, strlen(why)); /* it fits, and the list too */
+	bash_split_list(s, &text);
+	(void)buffer_append(&text, "", 1);
+	dispatcher_finish_error(d, t, "", (const char *)buffer_data(&text));
+	buffer_done(&text);
+}
+
+/* True: the text holds several commands, and has its answer.  Input is typed as
+ * it is. */
+static bool refused(struct dispatcher *d, struct task *t)
+{
+	const struct action *a = &t->action;
+	struct bash_split s;
+
+	if (a->kind != ACT_RUN || a->is_input || t->is_one)
+		return false;
+	bash_split_init(&s, a->command, strlen(a->command));
+	t->is_one = s.count < 2;
+	bool is_one = t->is_one;
+	if (!is_one)
+		refuse(d, t, &s);
+	bash_split_done(&s);
+	return !is_one;
+}
+
+/* Gives the first task of the lobby a session.  False: none can be had now. */
+static bool seat_one(struct dispatcher *d)
+{
+	struct session *lobby = &d->queue.sessions[0];
+
+	if (lobby->first && !queue_has_place(&d->queue)) {
+		dispatcher_finish_error(d, lobby->first, "HUTCH$BAD_ACTION", DISPATCHER_NO_PLACE);
+		return true;
+	}
+	return queue_seat(&d->queue) != NULL;
+}
+
+/* False: the session has no task that could start now. */
+static bool start_one(struct dispatcher *d, struct session *s)
+{
+	struct task *t = s->first;
+
+	if (s == d->queue.sessions)
+		return seat_one(d);
+	if (!t || t->is_sent || s->is_opening)
+		return false;
+	if (t->action.kind == ACT_UNSUPPORTED) {
+		dispatcher_finish_error(d, t, "", t->action.refusal);
+		return true;
+	}
+	if (refused(d, t))
+		return true;
+	enum judged judged = dispatcher_judge(d, t);
+	if (judged != JUDGED_GO)
+		return judged == JUDGED_DONE;
+	if (!has_room(d, s))
+		return false;
+	if (dispatcher_record(d, t) < 0)
+		return true;
+	if (d->look_at_clock)
+		d->look_at_clock(d->who); /* writing the audit log may have taken time */
+	if (t->action.kind == ACT_ENV)
+		dispatcher_set_env(d, t);
+	else if (needs_shell(d, s))
+		open_session(d, s);
+	else
+		send_task(d, s, t);
+	return true;
+}
+
+static bool has_too_much(const struct task *t)
+{
+	size_t most = t->is_held ? DISPATCHER_STREAM_HIGH / 2 : DISPATCHER_STREAM_HIGH;
+
+	for (size_t i = 0; i < t->asker_count; i++) {
+		const struct dispatcher_client *c = t->askers[i].client;
+		if (c && c->streams && (buffer_len(c->out) > most || dispatcher_is_behind(c)))
+			return true;
+	}
+	return false;
+}
+
+/* Holds a streamed command while one of its clients has too much unread, and
+ * releases it after. */
+static void hold_or_let_go(struct dispatcher *d, struct task *t)
+{
+	bool is_held = t && t->is_sent && t->is_streamed && has_too_much(t);
+
+	if (!t || is_held == t->is_held)
+		return;
+	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
+		t->is_held = is_held; /* otherwise tried again when there is room */
+}
+
+bool dispatcher_start(struct dispatcher *d)
+{
+	bool has_started = false;
+
+	for (size_t i = d->queue.session_count; i-- > 0;) {
+		hold_or_let_go(d, d->queue.sessions[i].first);
+		dispatcher_close(d, &d->queue.sessions[i]);
+	}
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		while (start_one(d, &d->queue.sessions[i]))
+			has_started = true;
+	return has_started;
+}
+
+/* --- waiting for it ------------------------------------------------------- */
+
+static int64_t session_deadline(const struct session *s)
+{
+	if (s->is_opening)
+		return s->deadline_ms;
+	return s->first && s->first->is_sent ? s->first->deadline_ms : 0;
+}
+
+int64_t dispatcher_deadline(const struct dispatcher *d)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		int64_t one = session_deadline(&d->queue.sessions[i]);
+		if (one > 0 && (next == 0 || one < next))
+			next = one;
+	}
+	return next;
+}
+
+int64_t dispatcher_deadline_of(const struct dispatcher *d, const struct dispatcher_client *c, int64_t away_ms)
+{
+	int64_t due = dispatcher_deadline(d);
+
+	if (!due || dispatcher_is_behind(c))
+		return 0;
+	return due < away_ms + DISPATCHER_GRACE_MS ? away_ms + DISPATCHER_GRACE_MS : due;
+}
+
+void dispatcher_postpone(struct dispatcher *d, int64_t ms)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++) {
+		struct session *s = &d->queue.sessions[i];
+		s->deadline_ms += ms;
+		if (s->first && s->first->deadline_ms)
+			s->first->deadline_ms += ms;
+	}
+}
+
+static int64_t waiting_due(const struct session *s)
+{
+	return s->is_opening && s->first && !s->first->is_sent ? s->first->deadline_ms : 0;
+}
+
+int64_t dispatcher_due(const struct dispatcher *d)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		next = clock_sooner(next, waiting_due(&d->queue.sessions[i]));
+	return next;
+}
+
+void dispatcher_expire(struct dispatcher *d, int64_t now)
+{
+	for (size_t i = 0; i < d->queue.session_count; i++)
+		if (clock_is_due(waiting_due(&d->queue.sessions[i]), now))
+			dispatcher_finish_late(d, d->queue.sessions[i].first);
+}

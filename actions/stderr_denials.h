@@ -1,0 +1,31 @@
+/* stderr_denials -- finds in a command's output the refusals that the command
+ * reports.
+ *
+ * Programs put the words of strerror(3) on a line with the path that they are
+ * about:
+ *
+ *	touch: cannot touch '/usr/x': Read-only file system
+ *	bash: /usr/x: Permission denied
+ *	PermissionError: [Errno 13] Permission denied: '/usr/x'
+ *	Error: EROFS: read-only file system, open '/usr/x'
+ *
+ * The inside wrote this text: it is good for a hint, and for nothing else.
+ * Output without such a line does not show that nothing was refused. */
+#pragma once
+#include <stddef.h>
+
+/* Only this many bytes at the end of an output are searched. */
+#define STDERR_DENIALS_TEXT_MAX (16u << 10)
+#define COMPLAINTS_MAX	   8
+
+struct stderr_denials {
+	int sys;    /* EROFS, EACCES or EPERM */
+	char *path; /* absolute, one line; owned */
+};
+
+/* Finds the complaints at the end of a text of any bytes: the last line's
+ * first, each once.  Relative paths begin at `cwd`; NULL: they are left out.
+ * Returns the number found. */
+size_t complaints_find(const void *text, size_t len, const char *cwd,
+		       struct stderr_denials ret[static COMPLAINTS_MAX]);
+void complaints_done(struct stderr_denials *c, size_t count);

@@ -1,0 +1,101 @@
+#include "archive/dir_names.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct kernel_dirent {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+static void add_name(struct dir_names *r, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return;
+	if (r->len + len > r->room) {
+		r->room = 2 * (r->len + len);
+		r->text = mem_resize(r->text, r->room, 1);
+	}
+	memcpy(r->text + r->len, name, len);
+	r->len += len;
+	r->count++;
+}
+
+int dir_names_read(int folder, size_t max, struct dir_names *ret)
+{
+	_Alignas(struct kernel_dirent) char chunk[32 << 10];
+	long got;
+
+	*ret = (struct dir_names){ 0 };
+	while ((got = syscall(SYS_getdents64, folder, chunk, sizeof(chunk))) > 0) {
+		for (long at = 0; at < got;) {
+			const struct kernel_dirent *d = (void *)(chunk + at);
+			add_name(ret, d->name);
+			at += d->reclen;
+		}
+		if (ret->len > max) {
+			errno = EOVERFLOW;
+			return -1;
+		}
+	}
+	if (got < 0 && errno == EBADF)
+		errno = EACCES; /* the folder could only be opened O_PATH */
+	return got < 0 ? -1 : 0;
+}
+
+void dir_names_done(struct dir_names *r)
+{
+	free(r->text);
+	free(r->sorted);
+	*r = (struct dir_names){ 0 };
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void dir_names_sort(struct dir_names *r)
+{
+	const char *at = r->text;
+
+	r->sorted = mem_new(r->count * sizeof(*r->sorted));
+	for (size_t i = 0; i < r->count; i++) {
+		r->sorted[i] = at;
+		at += strlen(at) + 1;
+	}
+	if (r->count > 1)
+		qsort(r->sorted, r->count, sizeof(*r->sorted), by_bytes);
+	r->next = 0;
+}
+
+const char *dir_names_next(struct dir_names *r)
+{
+	if (r->sorted)
+		return r->next < r->count ? r->sorted[r->next++] : NULL;
+	if (r->next == r->len)
+		return NULL;
+	const char *name = r->text + r->next;
+	r->next += strlen(name) + 1;
+	return name;
+}
+
+ssize_t dir_names_find(const struct dir_names *r, const char *name)
+{
+	const char **found = r->count ? bsearch(&name, r->sorted, r->count, sizeof(*r->sorted),
+						by_bytes)
+				      : NULL;
+
+	return found ? found - r->sorted : -1;
+}

@@ -1,0 +1,29 @@
+/* dir_names -- the names in a folder, read at once, so that no offset in a folder that may
+ * change has to be kept.
+ *
+ * The zero object is an empty roll. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+struct dir_names {
+	char *text; /* owned: each name with its 0 */
+	size_t len, room, next;
+	const char **sorted; /* owned; after dir_names_sort() */
+	size_t count;
+};
+
+/* Reads all names but "." and "..".  The system call is used, since opendir(3) would
+ * open the folder once more.  More than `max` bytes of names is EOVERFLOW.  -1 with
+ * errno set: the roll has the names that were read until then. */
+int dir_names_read(int folder, size_t max, struct dir_names *ret);
+void dir_names_done(struct dir_names *r);
+
+/* Sorts the names by their bytes; dir_names_next() and dir_names_find() then use that order. */
+void dir_names_sort(struct dir_names *r);
+
+/* The next name, or NULL. */
+const char *dir_names_next(struct dir_names *r);
+
+/* The index of `name` in `sorted`, or -1. */
+ssize_t dir_names_find(const struct dir_names *r, const char *name);

@@ -1,0 +1,310 @@
+#include "archive/unpack_dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/entry_path.h"
+#include "archive/layer.h"
+#include "archive/unpack.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+/* A folder on the trail. */
+struct unpack_dirs_level {
+	bool is_ours, is_new;
+	struct looks looks; /* given to the folder when the trail leaves it, if is_ours */
+};
+
+/* A folder that gets its mode at the end, since with that mode it could not be
+ * entered again. */
+struct unpack_dirs_closed {
+	char *path; /* owned */
+	mode_t mode;
+};
+
+/* An ordinary layer has far fewer. */
+#define CLOSED_MAX 4096
+
+int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
+	       struct err *e)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, l->mtime };
+	bool is_there = (now->st_mode & 07777) == l->mode && !l->has_ids;
+
+	/* The owner is set first, since fchown(2) clears setuid bits. */
+	if (l->has_ids && fchown(fd, l->uid, l->gid) < 0)
+		return err_sys(e, "give %.300s to %u:%u", path, l->uid, l->gid);
+	if (!is_there && fchmod(fd, l->mode) < 0)
+		return err_sys(e, "set the mode of %.300s", path);
+	if (l->has_time && futimens(fd, times) < 0)
+		return err_sys(e, "set the time of %.300s", path);
+	return 0;
+}
+
+int unpack_dirs_check_count(const struct unpack_dirs *s, struct err *e)
+{
+	const struct unpack *u = s->u;
+
+	if (u->entries_max && u->entries + u->left_out >= u->entries_max)
+		return err_set(e, ERR_LIMIT, "the tar has more than %llu entries",
+			       (unsigned long long)u->entries_max);
+	return 0;
+}
+
+int unpack_dirs_here(const struct unpack_dirs *s)
+{
+	return dir_stack_here(&s->trail);
+}
+
+static struct unpack_dirs_level *level(struct unpack_dirs *s)
+{
+	if (s->trail.depth >= s->room) {
+		s->room = 2 * (s->trail.depth + 8);
+		s->levels = mem_resize(s->levels, s->room, sizeof(*s->levels));
+	}
+	return &s->levels[s->trail.depth];
+}
+
+int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct err *e)
+{
+	*s = (struct unpack_dirs){ .u = u };
+	int mine = fcntl(root, F_DUPFD_CLOEXEC, 0);
+	if (mine < 0)
+		return err_sys(e, "open the folder");
+	if (dir_stack_start(&s->trail, mine, "", e) < 0)
+		return -1;
+	*level(s) = (struct unpack_dirs_level){ .is_ours = u->layer, .looks.mode = 0755 };
+	return 0;
+}
+
+void unpack_dirs_done(struct unpack_dirs *s)
+{
+	dir_stack_done(&s->trail);
+	inodes_done(&s->made);
+	free(s->levels);
+	while (s->closed_count > 0)
+		own_free(&s->closed[--s->closed_count].path);
+	free(s->closed);
+	*s = (struct unpack_dirs){ 0 };
+}
+
+/* --- folders that are closed to their owner ---------------------------------------- */
+
+static bool is_closed(mode_t mode)
+{
+	return (mode & 0500) != 0500;
+}
+
+static int close_later(struct unpack_dirs *s, const char *path, mode_t mode, struct err *e)
+{
+	if (s->closed_count == CLOSED_MAX)
+		return err_set(e, ERR_LIMIT,
+			       "the layer has more than %d folders that are closed to their "
+			       "owner", CLOSED_MAX);
+	s->closed = mem_resize(s->closed, s->closed_count + 1, sizeof(*s->closed));
+	s->closed[s->closed_count++] = (struct unpack_dirs_closed){ text_copy(path), mode };
+	return 0;
+}
+
+void unpack_dirs_forget(struct unpack_dirs *s, const char *path)
+{
+	size_t len = strlen(path), kept = 0;
+
+	for (size_t i = 0; i < s->closed_count; i++) {
+		char *other = s->closed[i].path;
+		if (!strncmp(other, path, len) && (!other[len] || other[len] == '/'))
+			free(other);
+		else
+			s->closed[kept++] = s->closed[i];
+	}
+	s->closed_count = kept;
+}
+
+static void forget_one(struct unpack_dirs *s, const char *path)
+{
+	for (size_t i = 0; i < s->closed_count; i++)
+		if (!strcmp(s->closed[i].path, path)) {
+			free(s->closed[i].path);
+			s->closed[i] = s->closed[--s->closed_count];
+			return;
+		}
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct unpack_dirs_closed *)a)->path,
+		      ((const struct unpack_dirs_closed *)b)->path);
+}
+
+/* Finishes the folder where the trail is, for now, and goes up to its parent. */
+static int leave(struct unpack_dirs *s, struct err *e)
+{
+	struct unpack_dirs_level *l = level(s);
+	const struct stat *st = &s->trail.steps[s->trail.depth].st;
+	const char *path = dir_stack_path(&s->trail);
+
+	if (l->is_ours && s->u->layer && is_closed(l->looks.mode)) {
+		if (close_later(s, path, l->looks.mode, e) < 0)
+			return -1;
+		l->looks.mode |= 0700;
+	}
+	if (l->is_ours && looks_give(&l->looks, unpack_dirs_here(s), st, path, e) < 0)
+		return -1;
+	return dir_stack_up(&s->trail, e);
+}
+
+/* Records the folder that the trail has just entered.  A folder that this tar made
+ * earlier has its final mode already: it is made writable again, and leave() restores
+ * mode and time. */
+static void note_level(struct unpack_dirs *s, bool is_new)
+{
+	struct stat *st = &s->trail.steps[s->trail.depth].st;
+	struct unpack_dirs_level *l = level(s);
+
+	*l = (struct unpack_dirs_level){ .is_new = is_new };
+	l->is_ours = is_new || s->u->layer || inodes_has(&s->made, st);
+	if (is_new) {
+		if (!s->u->layer)
+			inodes_add(&s->made, st, NULL);
+		/* mkdir(2) in a setgid folder sets the bit on the new folder
+		 * (inode(7)). */
+		l->looks.mode = 0755 | (st->st_mode & S_ISGID);
+		return;
+	}
+	l->looks = (struct looks){ .mode = st->st_mode & 07777,
+				   .has_time = true,
+				   .mtime = st->st_mtim };
+	/* If this fails, making anything in the folder fails, and that error is
+	 * reported. */
+	if (l->is_ours && (st->st_mode & 0700) != 0700 &&
+	    fchmod(unpack_dirs_here(s), l->looks.mode | 0700) == 0)
+		st->st_mode |= 0700;
+}
+
+static int is_no_folder(const char *path, struct err *e)
+{
+	return err_set(e, ERR_EXISTS,
+		       "%.300s: a folder is to be there, and something else is (a link "
+		       "is not followed)",
+		       path);
+}
+
+/* In a layer, a folder replaces a file or link that is in the way, and is made
+ * opaque: it still hides what lower layers have there. */
+static int enter_instead(struct unpack_dirs *s, const char *name, struct err *e)
+{
+	int here = unpack_dirs_here(s);
+
+	if (unlinkat(here, name, 0) < 0 || mkdirat(here, name, 0700) < 0)
+		return err_sys(e, "replace %.300s by a folder", dir_stack_name(&s->trail, name));
+	s->u->entries++;
+	if (dir_stack_down(&s->trail, name, e) < 0)
+		return -1;
+	note_level(s, true);
+	return layer_make_opaque(unpack_dirs_here(s), dir_stack_path(&s->trail), e);
+}
+
+static int enter(struct unpack_dirs *s, const char *name, struct err *e)
+{
+	struct err mine;
+
+	if (unpack_dirs_check_count(s, e) < 0)
+		return -1;
+	bool is_new = mkdirat(unpack_dirs_here(s), name, 0700) == 0;
+	if (!is_new && errno != EEXIST)
+		return err_sys(e, "make the folder %.300s", dir_stack_name(&s->trail, name));
+	s->u->entries += is_new;
+	if (dir_stack_down(&s->trail, name, &mine) == 0) {
+		note_level(s, is_new);
+		return 0;
+	}
+	bool is_other = mine.sys == ENOTDIR || mine.sys == ELOOP;
+	if (is_other && s->u->layer)
+		return enter_instead(s, name, e);
+	if (is_other)
+		return is_no_folder(dir_stack_name(&s->trail, name), e);
+	if (e)
+		*e = mine;
+	return -1;
+}
+
+int unpack_dirs_go(struct unpack_dirs *s, const char *path, struct err *e)
+{
+	size_t common = dir_stack_common(&s->trail, path);
+	char name[NAME_MAX + 1];
+
+	while (s->trail.depth > common)
+		if (leave(s, e) < 0)
+			return -1;
+	path = dir_stack_rest(&s->trail, path);
+	while (entry_path_next(&path, name))
+		if (enter(s, name, e) < 0)
+			return -1;
+	return 0;
+}
+
+void unpack_dirs_folder(struct unpack_dirs *s, const struct looks *looks)
+{
+	struct unpack_dirs_level *l = level(s);
+	mode_t born = s->trail.steps[s->trail.depth].st.st_mode & S_ISGID;
+
+	forget_one(s, dir_stack_path(&s->trail));
+	l->is_new = false;
+	l->looks = *looks;
+	l->looks.mode |= born;
+}
+
+bool unpack_dirs_is_new(const struct unpack_dirs *s)
+{
+	return s->levels[s->trail.depth].is_new;
+}
+
+/* The mode is set by descriptor after the trail has left the folder, since going up
+ * needs search permission in it. */
+static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c, struct err *e)
+{
+	if (unpack_dirs_go(s, c->path, e) < 0)
+		return -1;
+	AUTO_CLOSE int fd = fcntl(unpack_dirs_here(s), F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && leave(s, e) < 0)
+		return -1;
+	if (fd < 0 || fchmod(fd, c->mode) < 0)
+		return err_sys(e, "set the mode of %.300s", c->path);
+	return 0;
+}
+
+/* A folder is closed before the folder that contains it. */
+static int close_all(struct unpack_dirs *s, struct err *e)
+{
+	if (s->closed_count > 0)
+		qsort(s->closed, s->closed_count, sizeof(*s->closed), by_path);
+	for (size_t i = s->closed_count; i-- > 0;)
+		if (close_one(s, &s->closed[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int leave_below(struct unpack_dirs *s, struct err *e)
+{
+	while (s->trail.depth > 0)
+		if (leave(s, e) < 0)
+			return -1;
+	return 0;
+}
+
+int unpack_dirs_leave_all(struct unpack_dirs *s, struct err *e)
+{
+	if (leave_below(s, e) < 0)
+		return -1;
+	if (!s->u->layer)
+		return 0;
+	if (close_all(s, e) < 0 || leave_below(s, e) < 0)
+		return -1;
+	return looks_give(&level(s)->looks, unpack_dirs_here(s), &s->trail.steps[0].st, "/", e);
+}

@@ -1,0 +1,85 @@
+#include "cli/common/foreach_sandbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cli/common/client.h"
+#include "cli/common/report.h"
+#include "sandbox/launch/result.h"
+
+/* connections at a time: the usual RLIMIT_NOFILE is 1024 */
+#define BATCH 128
+
+struct asked {
+	struct client client;
+	int request; /* -1: asking failed, and the error was printed */
+};
+
+void foreach_sandbox_settle(const char *name, const char *id)
+{
+	AUTO_FREE char *record = NULL;
+	struct registry_item item;
+	bool is_other = false;
+
+	if (registry_look(name, &item, NULL) == 0) {
+		is_other = strcmp(item.id, id) != 0;
+		registry_item_done(&item);
+	}
+	/* If the name cannot be looked up, the janitor may still be tidying up. */
+	if (!is_other)
+		(void)registry_wait(name, &record, NULL); /* fails if the sandbox is
+							   * gone already */
+}
+
+static void ask(struct asked *a, const char *name, const struct foreach_sandbox *what)
+{
+	struct err e;
+
+	*a = (struct asked){ .request = -1 };
+	if (client_open(&a->client, name, &e) == 0)
+		a->request = client_send(&a->client, what->method, what->params, &e);
+	if (a->request < 0)
+		report_error(&e);
+}
+
+/* True when the request was carried out. */
+static bool collect(struct asked *a, const struct foreach_sandbox *what)
+{
+	struct client *c = &a->client;
+	struct json_view answer = { 0 };
+	struct err e;
+
+	if (client_await(c, a->request, &answer, &e) < 0 &&
+	    !(what->is_the_end && c->is_greeted && c->is_closed)) {
+		report_error(&e);
+		return false;
+	}
+	if (what->tell)
+		what->tell(c, answer);
+	if (what->is_the_end)
+		foreach_sandbox_settle(c->name, c->id);
+	(void)printf("%s\n", c->name);
+	(void)report_flush(); /* the next may take long; main() reports a failure */
+	return true;
+}
+
+int foreach_sandbox_ask(char *const *names, const struct foreach_sandbox *what)
+{
+	struct asked batch[BATCH];
+	int code = 0;
+
+	while (*names) {
+		size_t count = 0;
+		for (; *names && count < BATCH; names++)
+			ask(&batch[count++], *names, what);
+		for (size_t i = 0; i < count; i++) {
+			if (batch[i].request < 0 || !collect(&batch[i], what))
+				code = EXIT_HUTCH;
+			client_done(&batch[i].client);
+		}
+	}
+	return code;
+}

@@ -1,8 +1,0 @@
-/* given -- a descriptor that the caller passes by its number. */
-#pragma once
-
-struct err;
-
-/* Reads the number of an open descriptor, the `value` of `flag`.  The
- * descriptor stays the caller's until it is used; the flag checks its kind. */
-int given_fd(const char *flag, const char *value, int *ret, struct err *e);

@@ -1,0 +1,291 @@
+#include "cli/common/json_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policy/json/json_scan.h"
+#include "policy/json/json_string.h"
+
+/* Every function that walks stops at the end of the text, whatever it holds:
+ * memory safety does not depend on the earlier scan. */
+
+static size_t skip_blanks(struct json_view t, size_t at)
+{
+	while (at < t.len && json_is_blank(t.text[at]))
+		at++;
+	return at;
+}
+
+/* The position of the first `c` from `from` on; `to`: there is none. */
+static size_t find(struct json_view t, char c, size_t from, size_t to)
+{
+	const char *at = from < to ? memchr(t.text + from, c, to - from) : NULL;
+
+	return at ? (size_t)(at - t.text) : to;
+}
+
+/* The position after the closing quote of the string that begins at `at`. */
+static size_t skip_string(struct json_view t, size_t at)
+{
+	size_t quote = find(t, '"', ++at, t.len), escape;
+
+	/* If the quote found was escaped, the next one is looked for: each byte
+	 * is read at most twice, and most of them a word at a time. */
+	while ((escape = find(t, '\\', at, quote)) < quote) {
+		at = escape + 2;
+		if (at > quote)
+			quote = find(t, '"', at, t.len);
+	}
+	return quote < t.len ? quote + 1 : t.len;
+}
+
+static size_t skip_container(struct json_view t, size_t at)
+{
+	size_t depth = 0;
+
+	do {
+		char c = t.text[at];
+		if (c == '"') {
+			at = skip_string(t, at);
+			continue;
+		}
+		depth += c == '{' || c == '[';
+		depth -= c == '}' || c == ']';
+		at++;
+	} while (depth && at < t.len);
+	return at;
+}
+
+static size_t skip_word(struct json_view t, size_t at)
+{
+	while (at < t.len && !memchr(",]} \t\r\n", t.text[at], 7))
+		at++;
+	return at;
+}
+
+static size_t skip_value(struct json_view t, size_t at)
+{
+	if (at >= t.len)
+		return t.len;
+	if (t.text[at] == '"')
+		return skip_string(t, at);
+	if (t.text[at] == '{' || t.text[at] == '[')
+		return skip_container(t, at);
+	return skip_word(t, at);
+}
+
+/* The value that begins at *at, which is moved behind it. */
+static struct json_view take_value(struct json_view t, size_t *at)
+{
+	size_t start = skip_blanks(t, *at);
+
+	*at = skip_value(t, start);
+	return *at > start ? (struct json_view){ t.text + start, *at - start } : (struct json_view){ 0 };
+}
+
+int json_view_scan(struct json_view *ret, const char *line, size_t len, struct err *e)
+{
+	const struct json_view all = { line, len };
+	size_t at = 0, values;
+
+	if (json_scan(line, len, &values, e) < 0)
+		return -1;
+	*ret = take_value(all, &at);
+	return 0;
+}
+
+enum json_view_type json_view_type(struct json_view value)
+{
+	if (!value.text || !value.len)
+		return JSON_VIEW_NONE;
+	switch (value.text[0]) {
+	case '{':
+		return JSON_VIEW_OBJECT;
+	case '[':
+		return JSON_VIEW_ARRAY;
+	case '"':
+		return JSON_VIEW_STRING;
+	case 'n':
+		return JSON_VIEW_NULL;
+	case 't':
+	case 'f':
+		return JSON_VIEW_BOOL;
+	default:
+		return JSON_VIEW_NUMBER;
+	}
+}
+
+/* --- what a container has -------------------------------------------------- */
+
+bool json_view_step(struct json_view container, struct json_view_place *place)
+{
+	const enum json_view_type type = json_view_type(container);
+
+	if (type != JSON_VIEW_ARRAY && type != JSON_VIEW_OBJECT)
+		return false;
+	/* After the opening bracket, or the comma. */
+	size_t at = skip_blanks(container, place->next ? place->next : 1);
+	if (at >= container.len || memchr("]}", container.text[at], 2))
+		return false;
+	place->key = (struct json_view){ 0 };
+	if (type == JSON_VIEW_OBJECT) {
+		place->key = take_value(container, &at);
+		at = skip_blanks(container, at) + 1; /* skip the colon */
+	}
+	place->value = take_value(container, &at);
+	at = skip_blanks(container, at);
+	place->next = at < container.len && container.text[at] == ',' ? at + 1 : at;
+	return place->value.text != NULL;
+}
+
+/* --- strings --------------------------------------------------------------- */
+
+char *json_view_string(struct json_view value)
+{
+	size_t at = 1;
+
+	if (json_view_type(value) != JSON_VIEW_STRING)
+		return NULL;
+	char *text = mem_new(value.len);
+	(void)json_decode_all(value.text, value.len, &at, text);
+	return text;
+}
+
+/* `want` need not end after its `len` bytes. */
+static bool is_text(struct json_view value, const char *want, size_t len)
+{
+	size_t at = 1, n;
+	char piece[4];
+
+	if (json_view_type(value) != JSON_VIEW_STRING)
+		return false;
+	while ((n = json_decode(value.text, value.len, &at, piece)) > 0) {
+		if (n > len || memcmp(piece, want, n) != 0)
+			return false;
+		want += n;
+		len -= n;
+	}
+	return len == 0;
+}
+
+bool json_view_is(struct json_view value, const char *text)
+{
+	return is_text(value, text, strlen(text));
+}
+
+/* --- base64 ---------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Decodes four digits of `text`, of which `used` are no padding. */
+static bool decode_quad(const char *text, size_t used, uint8_t **to)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		int digit = i < used ? digit_of(text[i]) : 0;
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (unsigned)digit;
+	}
+	for (size_t i = 0; i + 1 < used; i++)
+		*(*to)++ = (uint8_t)(bits >> (16 - 8 * i));
+	return true;
+}
+
+uint8_t *json_view_base64(struct json_view value, size_t *ret_len)
+{
+	char *text = json_view_string(value);
+	size_t len = text ? strlen(text) : 0, used = len;
+
+	/* At least two digits must come before the padding. */
+	while (used > 0 && len - used < 2 && text[used - 1] == '=')
+		used--;
+	/* Decoded in place: three bytes are written where four were read. */
+	uint8_t *to = (uint8_t *)text;
+	bool is_good = text && len % 4 == 0;
+	for (size_t at = 0; is_good && at < len; at += 4)
+		is_good = decode_quad(text + at, used - at < 4 ? used - at : 4, &to);
+	if (!is_good) {
+		free(text);
+		return NULL;
+	}
+	*ret_len = (size_t)(to - (uint8_t *)text);
+	return (uint8_t *)text;
+}
+
+/* --- members and plain values ---------------------------------------------- */
+
+static struct json_view member(struct json_view object, const char *key, size_t len)
+{
+	struct json_view_place place = { 0 };
+	struct json_view found = { 0 };
+
+	if (json_view_type(object) != JSON_VIEW_OBJECT)
+		return found;
+	while (json_view_step(object, &place)) {
+		if (!is_text(place.key, key, len))
+			continue;
+		if (found.text)
+			return (struct json_view){ 0 };
+		found = place.value;
+	}
+	return found;
+}
+
+struct json_view json_view_get(struct json_view object, const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, ".");
+		object = member(object, path, len);
+		if (!path[len])
+			return object;
+		path += len + 1;
+	}
+}
+
+bool json_view_bool(struct json_view value, bool *ret)
+{
+	if (json_view_type(value) != JSON_VIEW_BOOL)
+		return false;
+	*ret = value.text[0] == 't';
+	return true;
+}
+
+/* Copies the number's text, terminated by a 0 byte. */
+static bool number_text(struct json_view value, char text[JSON_NUMBER_MAX])
+{
+	if (json_view_type(value) != JSON_VIEW_NUMBER || value.len >= JSON_NUMBER_MAX)
+		return false;
+	memcpy(text, value.text, value.len);
+	text[value.len] = '\0';
+	return true;
+}
+
+bool json_view_number(struct json_view value, double *ret)
+{
+	char text[JSON_NUMBER_MAX];
+
+	if (!number_text(value, text))
+		return false;
+	*ret = json_scan_number(text);
+	return true;
+}
+
+bool json_view_integer(struct json_view value, int64_t *ret)
+{
+	char text[JSON_NUMBER_MAX];
+
+	if (!number_text(value, text) || strpbrk(text, ".eE"))
+		return false;
+	*ret = strtoll(text, NULL, 10);
+	return true;
+}

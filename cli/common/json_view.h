@@ -1,0 +1,70 @@
+/* json_view -- one line of JSON, as the control socket writes it, read without a
+ * library.
+ *
+ * json_view_scan() refuses what the strict reader of policy/json/json.h refuses.  After that
+ * a value is a piece of the line: nothing is built, nothing is allocated but strings
+ * that are asked for, and looking for a member walks the text, without recursion.
+ *
+ *	struct json_view line, name;
+ *
+ *	if (json_view_scan(&line, text, len, e) < 0)
+ *		return -1;
+ *	if (json_view_integer(json_view_get(line, "result.exit_code"), &code))
+ *		...
+ *
+ * A value is valid as long as the line is.  Where a value is missing, or of
+ * another type, functions return false, NULL or JSON_VIEW_NONE and leave *ret_... alone.
+ * All of them accept the zero object, which stands for no value. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct json_view {
+	const char *text; /* borrowed; NULL: no value */
+	size_t len;	  /* without blanks at either end */
+};
+
+enum json_view_type {
+	JSON_VIEW_NONE,
+	JSON_VIEW_NULL,
+	JSON_VIEW_BOOL,
+	JSON_VIEW_NUMBER,
+	JSON_VIEW_STRING,
+	JSON_VIEW_ARRAY,
+	JSON_VIEW_OBJECT
+};
+
+/* The whole of a line as a value. */
+int json_view_scan(struct json_view *ret, const char *line, size_t len, struct err *e);
+
+enum json_view_type json_view_type(struct json_view value);
+
+/* A member by its path, such as "error.data.kind".  No value if there is no such member,
+ * or if a key on the path occurs twice, since readers do not agree on which of them
+ * counts. */
+struct json_view json_view_get(struct json_view object, const char *path);
+
+bool json_view_bool(struct json_view value, bool *ret);
+bool json_view_number(struct json_view value, double *ret);
+/* False for a number with fraction or exponent; integers that json_view_scan() accepts are
+ * exact. */
+bool json_view_integer(struct json_view value, int64_t *ret);
+
+/* True if the value is exactly this string. */
+bool json_view_is(struct json_view value, const char *text);
+/* The string, allocated; NULL if the value is none.  It holds no 0 byte. */
+char *json_view_string(struct json_view value);
+/* The bytes of a base64 string (RFC 4648, with its padding), allocated; NULL if
+ * the value is none. */
+uint8_t *json_view_base64(struct json_view value, size_t *ret_len);
+
+/* Steps through the members of an array or object; begin with a zeroed place. */
+struct json_view_place {
+	struct json_view key; /* a string; none in an array */
+	struct json_view value;
+	size_t next; /* the offset in the container where the next step begins */
+};
+bool json_view_step(struct json_view container, struct json_view_place *place);

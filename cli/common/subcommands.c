@@ -1,0 +1,60 @@
+#include "cli/common/subcommands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/own.h"
+#include "cli/common/report.h"
+#include "sandbox/launch/result.h"
+
+static int print_help(const struct subcommands *p)
+{
+	(void)printf("hutch %s VERB\n\n%s\n\n", p->verb, p->about);
+	for (size_t i = 0; i < p->count; i++)
+		(void)printf("  %-10s %s\n", p->list[i].name, p->list[i].help);
+	(void)printf("\nMore: man hutch-%s\n", p->verb);
+	return 0;
+}
+
+/* Returns "list, show or check", allocated. */
+static char *names_of(const struct subcommands *p)
+{
+	char *ret = text_copy(p->list[0].name);
+
+	for (size_t i = 1; i < p->count; i++) {
+		const char *between = i + 1 < p->count ? ", " : " or ";
+		char *longer = text_format("%s%s%s", ret, between, p->list[i].name);
+		free(ret);
+		ret = longer;
+	}
+	return ret;
+}
+
+static int unknown(const struct subcommands *p, const char *name)
+{
+	AUTO_FREE char *names = names_of(p);
+	struct err e;
+
+	if (name)
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name, p->verb);
+	else
+		(void)err_set(&e, ERR_USAGE, "hutch %s takes a verb", p->verb);
+	(void)err_remedy(&e, "hutch %s %s", p->verb, names);
+	report_error(&e);
+	return EXIT_HUTCH;
+}
+
+int subcommands_main(char **argv, const struct subcommands *p)
+{
+	const char *name = argv[0];
+
+	if (name && (!strcmp(name, "--help") || !strcmp(name, "-h")))
+		return print_help(p);
+	for (size_t i = 0; name && i < p->count; i++)
+		if (!strcmp(p->list[i].name, name))
+			return p->list[i].main(argv + 1);
+	return unknown(p, name);
+}

@@ -1,0 +1,18 @@
+/* subcommands -- a verb that has verbs of its own, such as `hutch policy show`. */
+#pragma once
+#include <stddef.h>
+
+struct part {
+	const char *name, *help;
+	int (*main)(char **argv); /* argv begins after the name; returns the exit code */
+};
+
+struct subcommands {
+	const char *verb, *about; /* `about`: a sentence for the help */
+	const struct part *list;
+	size_t count;
+};
+
+/* Runs the part that argv[0] names, or prints help, or lists the parts as an
+ * error.  Returns the exit code. */
+int subcommands_main(char **argv, const struct subcommands *p);

@@ -1,0 +1,42 @@
+/* copy_dest -- the place on this host for a copy out of a sandbox.
+ *
+ *	copy_dest_open		chooses the place, by what exists
+ *	...			the caller unpacks into `folder`, as `rename`
+ *	copy_dest_settle		gives the copy its name
+ *	copy_dest_done		removes a copy that was not settled
+ *
+ * The copy is never unpacked among other files, unless these are to be overwritten.  A
+ * copy that gets a new name, or replaces a file, is unpacked into a fresh folder beside
+ * its place and renamed when it is complete, so other processes see all of it or nothing.
+ * An existing folder gets the files one by one. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+
+struct copy_dest {
+	int folder;	    /* owned: unpack into this folder */
+	const char *rename; /* replaces the first part of each name; NULL: it stays */
+	bool wants_content; /* the folder exists: its files are copied without its name */
+	uid_t uid;	    /* if root calls: the owner of the files, who owns the
+			     * folder */
+	gid_t gid;
+	/* Private. */
+	int above;	/* owned; -1: nothing to settle */
+	char *name;	/* owned: the final name, in `above` */
+	char stage[32]; /* the fresh folder, in `above`; "": none */
+	int stage_fd;	/* owned */
+};
+
+void copy_dest_init(struct copy_dest *l);
+
+/* `name` is the copied file's name in the source, and `path` the destination;
+ * NULL: the files of a folder, or of a tar, without one name.  `is_folder`:
+ * `path` must be a folder.
+ *
+ * After this call root creates files as the user who owns the folder. */
+int copy_dest_open(struct copy_dest *l, const char *path, const char *name, bool is_folder,
+		 struct err *e);
+int copy_dest_settle(struct copy_dest *l, struct err *e);
+void copy_dest_done(struct copy_dest *l);

@@ -1,0 +1,107 @@
+#include "cli/copy_worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/pack.h"
+#include "archive/unpack.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sandbox/kernel/party.h"
+#include "sandbox/root/jail.h"
+
+#define PUMP_BYTES (256u << 10)
+
+static void remember(struct outcome *o, const char *path, const char *what)
+{
+	if (!o->first[0]) /* may be cut */
+		(void)snprintf(o->first, sizeof(o->first), "%.90s: %.60s", path, what);
+}
+
+/* --- pack ------------------------------------------------------------------- */
+
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	remember(who, path, why);
+}
+
+void copy_worker_pack(void *arg, int leash, struct outcome *o)
+{
+	const struct copy_worker_pack *w = arg;
+	struct pack p = { .out = w->out, .follows = w->follows, .who = o,
+			  .on_left_out = on_left_out };
+
+	(void)leash;
+	if (pack_add(&p, AT_FDCWD, w->path, w->as, &o->error) == 0)
+		(void)pack_end(&p, &o->error);
+	o->is_closed = o->error.kind != ERR_NONE && o->error.sys == EPIPE;
+	o->entries = p.entries;
+	o->bytes = p.bytes;
+	o->left_out = p.left_out;
+	pack_done(&p);
+}
+
+/* --- unpack ------------------------------------------------------------------ */
+
+static void on_link_out(void *who, const char *path, const char *to)
+{
+	remember(who, path, to);
+}
+
+/* Runs in the jail. */
+static void unpack(const void *arg, int folder, int in, void *result)
+{
+	const struct copy_worker_unpack *w = arg;
+	struct outcome *o = result;
+	struct unpack u = { .in = in, .root = folder, .rename = w->rename,
+			    .entries_max = w->entries_max, .bytes_max = w->bytes_max,
+			    .who = o, .on_link_out = on_link_out };
+
+	(void)unpack_all(&u, &o->error);
+	o->entries = u.entries;
+	o->bytes = u.bytes;
+	o->left_out = u.left_out;
+	o->links_out = u.links_out;
+}
+
+void copy_worker_unpack(void *arg, int leash, struct outcome *o)
+{
+	const struct copy_worker_unpack *w = arg;
+	const struct jail jail = {
+		.folder = w->folder, .in = w->in, .leash = leash,
+		.uid = w->uid, .gid = w->gid, .file_max = w->bytes_max,
+		.work = unpack, .arg = w, .result_len = sizeof(*o),
+	};
+	struct err e;
+
+	if (jail_run(&jail, o, &e) == 0)
+		return;
+	*o = (struct outcome){ .error = e };
+}
+
+/* --- pump --------------------------------------------------------------------- */
+
+void copy_worker_pump(void *arg, int leash, struct outcome *o)
+{
+	const struct copy_worker_pump *w = arg;
+	uint8_t *bytes = mem_new(PUMP_BYTES);
+	ssize_t n;
+
+	(void)leash;
+	while ((n = read(w->in, bytes, PUMP_BYTES)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || io_write_all(w->out, bytes, (size_t)n) < 0) {
+			(void)err_sys(&o->error, "copy %s", w->what);
+			break;
+		}
+		o->bytes += (uint64_t)n;
+	}
+	o->is_closed = o->error.kind != ERR_NONE && o->error.sys == EPIPE;
+	free(bytes);
+}

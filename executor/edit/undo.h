@@ -1,0 +1,45 @@
+/* undo -- earlier contents of edited files, so that an edit can be undone.
+ *
+ * Each edit adds a step: the whole file before the edit, byte for byte.  The latest
+ * steps are kept: UNDO_STEPS and UNDO_FILE_BYTES for one file, UNDO_FILES
+ * files and UNDO_BYTES for all together; the oldest beyond that are dropped.  A
+ * zeroed struct is an empty history, and holds no memory. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+
+#define UNDO_STEPS	   100
+#define UNDO_FILE_BYTES (16u << 20)
+#define UNDO_FILES	   256
+#define UNDO_BYTES	   (64u << 20)
+
+struct encoding;
+struct undo_file;
+
+struct undo {
+	struct undo_file *files; /* owned */
+	size_t count;
+	size_t bytes; /* of all steps */
+	uint64_t added; /* steps so far; gives each step its age */
+};
+
+void undo_done(struct undo *h);
+
+/* Adds a step: the file of this path was `old` before an edit, as text of this
+ * encoding.  Copied. */
+void undo_add(struct undo *h, const char *path, struct bytes old,
+		 const struct encoding *encoding);
+
+/* The file's content before its last edit, valid until the history changes.  False:
+ * there is no step. */
+bool undo_last(const struct undo *h, const char *path, struct bytes *ret);
+/* The encoding of that content; NULL: there is no step. */
+const struct encoding *undo_encoding(const struct undo *h, const char *path);
+/* Drops the file's last step, after it was undone. */
+void undo_drop_last(struct undo *h, const char *path);
+
+/* Drops all steps of the file, since a new file took its place. */
+void undo_forget(struct undo *h, const char *path);

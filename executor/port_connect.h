@@ -1,0 +1,60 @@
+/* port_connect -- connections to ports inside, which the supervisor asks for (docs/protocol.md).
+ *
+ *	state		leaves it when
+ *	CONNECTING	connected				-> OPEN
+ *			refused: ::1 after 127.0.0.1, else	-> CLOSED
+ *	OPEN		both directions ended, or one broke,
+ *			or "hangup" came			-> CLOSED
+ *	CLOSED		*closed* was put into the queue		-> forgotten
+ *
+ * Both addresses are in the network namespace of the executor, which is the sandbox's.
+ * The descriptors of all connections are in one epoll(7), so a connection without events
+ * costs no work, and a sandbox without connections has no epoll(7).
+ *
+ * One turn of the executor's loop is: poll(2) for port_connect_fd() too, port_connect_serve() if that
+ * is readable or port_connect_has_more(), port_connect_report(). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct dial;
+struct err;
+struct processes;
+
+struct port_connect {
+	struct dial **all; /* owned */
+	size_t count, room;
+	int epoll;	   /* owned; -1 before the first connection */
+	bool has_more;	   /* there are bytes to move without an event */
+	bool has_news;	   /* there is something to report */
+	struct processes *processes; /* borrowed; counts the descriptors */
+};
+
+struct dial_request {
+	uint32_t id, port;
+	int in, out; /* taken over */
+};
+
+void port_connect_init(struct port_connect *d, struct processes *processes);
+void port_connect_done(struct port_connect *d);
+
+bool port_connect_has(const struct port_connect *d, uint32_t id);
+
+/* Begins a connection; a failure is reported.  The id must not be in use. */
+void port_connect_start(struct port_connect *d, const struct dial_request *request);
+/* Messages about a forgotten connection are ignored: it may have closed meanwhile. */
+void port_connect_finish(struct port_connect *d, uint32_t id);
+void port_connect_hang_up(struct port_connect *d, uint32_t id);
+
+/* To be polled for POLLIN; -1: there is nothing to poll. */
+int port_connect_fd(const struct port_connect *d);
+bool port_connect_has_more(const struct port_connect *d);
+/* Moves the bytes of those that have an event. */
+void port_connect_serve(struct port_connect *d);
+/* Whether all output of servers was moved, up to its end. */
+bool port_connect_are_told(const struct port_connect *d);
+
+/* Puts reports into `out`, and forgets the connections whose end was reported. */
+int port_connect_report(struct port_connect *d, struct buffer *out, struct err *e);

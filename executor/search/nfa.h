@@ -1,0 +1,70 @@
+/* nfa -- a pattern as a machine that reads bytes: Thompson's automaton.
+ *
+ * Its instructions are followed in parallel, without backtracking, so the cost is
+ * bounded: at most NFA_MAX steps a byte.  A character of UTF-8 is a chain of ranges
+ * of bytes; invalid UTF-8 never matches. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NFA_MAX 65536u
+
+struct err;
+struct pattern;
+
+enum nfa_op {
+	NFA_MATCH,
+	NFA_FAIL,
+	NFA_RANGE, /* one byte from low to high, then next */
+	NFA_SET,   /* one byte of sets[set], then next */
+	NFA_SPLIT, /* next, and other */
+	NFA_PLACE, /* next, if the condition `place` holds here */
+};
+
+struct nfa_step {
+	uint8_t op; /* enum nfa_op */
+	union {
+		struct {
+			uint8_t low, high;
+		};
+		uint8_t place; /* enum pattern_kind, of a place */
+	};
+	uint32_t next;
+	union {
+		uint32_t other;
+		uint32_t set;
+	};
+};
+
+/* A set of bytes. */
+struct nfa_set {
+	uint64_t bits[4];
+};
+
+struct nfa {
+	struct nfa_step *steps; /* owned */
+	struct nfa_set *sets;   /* owned */
+	uint32_t count, set_count;
+	uint32_t start;
+	bool has_edges;		    /* it has \b or \B */
+	uint8_t classes[256];	    /* bytes that no step distinguishes have the same
+				     * class */
+	uint32_t class_count;
+	uint32_t room, set_room;
+};
+
+int nfa_init(struct nfa *p, const struct pattern *from, struct err *e);
+void nfa_done(struct nfa *p);
+
+static inline bool nfa_set_has(const struct nfa_set *s, uint8_t c)
+{
+	return s->bits[c >> 6] >> (c & 63) & 1;
+}
+
+/* Whether \b, \w and the like take the byte for a part of a word. */
+static inline bool nfa_is_word(uint8_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	       (c >= 'a' && c <= 'z');
+}

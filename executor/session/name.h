@@ -1,8 +1,0 @@
-/* name -- a path as one line that bash reads as that path.
- *
- * A path may hold any byte but NUL.  Valid UTF-8 without control characters stays as it
- * is; any other path becomes $'...' with escapes (bash(1), QUOTING). */
-#pragma once
-
-/* The result is allocated. */
-char *name_shown(const char *path);

@@ -1,0 +1,286 @@
+#include "executor/session/output_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#define PAGE 4096u
+/* A smaller folder is not used. */
+#define LEAST (1u << 20)
+#define FILES_MAX 1000
+
+/* --- the folder ------------------------------------------------------------ */
+
+void tapes_init_sized(struct tapes *t, int folder, uint64_t max)
+{
+	*t = (struct tapes){ .folder = folder, .max = max };
+}
+
+void tapes_init(struct tapes *t, int folder)
+{
+	struct statfs fs = { 0 };
+
+	if (folder >= 0)
+		(void)fstatfs(folder, &fs); /* it is open */
+	tapes_init_sized(t, folder, (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize);
+}
+
+void tapes_done(struct tapes *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->files[i].name);
+	free(t->files);
+	own_close(&t->folder);
+	*t = (struct tapes){ .folder = -1 };
+}
+
+bool tapes_is_seen(int folder)
+{
+	struct stat ours, theirs;
+
+	return fstat(folder, &ours) == 0 && stat(OUTPUT_LOG_FOLDER, &theirs) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+static struct output_log_file *file_of(const struct tapes *t, const struct output_log *by)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->files[i].by == by)
+			return &t->files[i];
+	return NULL;
+}
+
+static void remove_file(struct tapes *t, struct output_log_file *f)
+{
+	if (f->by)
+		own_close(&f->by->fd);
+	(void)unlinkat(t->folder, f->name, 0); /* only the executor can change the
+					        * folder */
+	t->used -= f->size;
+	free(f->name);
+	t->count--;
+	memmove(f, f + 1, (size_t)(t->files + t->count - f) * sizeof(*f));
+}
+
+/* The oldest file that is not recorded any more, or else the oldest but that of
+ * `by`. */
+static struct output_log_file *oldest(const struct tapes *t, const struct output_log *by)
+{
+	struct output_log_file *found = NULL;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (!t->files[i].by)
+			return &t->files[i];
+		if (!found && t->files[i].by != by)
+			found = &t->files[i];
+	}
+	return found;
+}
+
+static bool make_room(struct tapes *t, const struct output_log *by, uint64_t more)
+{
+	struct output_log_file *f;
+
+	while ((t->used + more > t->max || t->count > FILES_MAX) && (f = oldest(t, by)))
+		remove_file(t, f);
+	return t->used + more <= t->max;
+}
+
+/* --- one command's --------------------------------------------------------- */
+
+static bool is_label(const char *text)
+{
+	return text && *text && *text != '.' && strlen(text) <= OUTPUT_LOG_LABEL_MAX &&
+	       !strchr(text, '/');
+}
+
+void output_log_init(struct output_log *t, struct tapes *tapes, const char *label)
+{
+	bool has_folder = tapes && tapes->folder >= 0 && tapes->max >= LEAST &&
+			  is_label(label);
+
+	*t = (struct output_log){ .tapes = has_folder ? tapes : NULL, .label = label, .fd = -1 };
+	buffer_init(&t->held, OUTPUT_LOG_HELD);
+}
+
+/* The size limit of one file; its second half is the ring. */
+static uint64_t most(const struct output_log *t)
+{
+	return t->tapes->max / 4 / (2 * PAGE) * (2 * PAGE);
+}
+
+static uint64_t ring(const struct output_log *t)
+{
+	return most(t) / 2;
+}
+
+/* The offset for the next byte, and how many bytes fit there without wrapping. */
+static uint64_t place(const struct output_log *t, uint64_t *ret_room)
+{
+	uint64_t at = t->len;
+
+	if (at >= most(t))
+		at = ring(t) + (t->len - t->turned) % ring(t);
+	*ret_room = most(t) - at;
+	return at;
+}
+
+static uint64_t in_pages(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static void lose(struct output_log *t)
+{
+	struct output_log_file *f = file_of(t->tapes, t);
+
+	if (f)
+		remove_file(t->tapes, f);
+}
+
+static bool write_at(struct output_log *t, const uint8_t *data, size_t len, uint64_t at)
+{
+	struct output_log_file *f = file_of(t->tapes, t);
+	uint64_t size = in_pages(at + len), more = f && size > f->size ? size - f->size : 0;
+
+	if (!f || (more && !make_room(t->tapes, t, more)))
+		return false;
+	if (more) {
+		f = file_of(t->tapes, t); /* make_room() may have moved it */
+		f->size += more;
+		t->tapes->used += more;
+	}
+	return pwrite(t->fd, data, len, (off_t)at) == (ssize_t)len;
+}
+
+static void record(struct output_log *t, const uint8_t *data, size_t len)
+{
+	while (len > 0 && t->fd >= 0) {
+		uint64_t room, at = place(t, &room);
+		size_t n = len < room ? len : (size_t)room;
+		if (!write_at(t, data, n, at))
+			lose(t);
+		t->len += n;
+		data += n;
+		len -= n;
+	}
+	t->len += len; /* counted, and not recorded */
+}
+
+static void add_file(struct tapes *t, char *name, struct output_log *by)
+{
+	t->files = mem_resize(t->files, t->count + 1, sizeof(*t->files));
+	t->files[t->count++] = (struct output_log_file){ .name = name, .by = by };
+	(void)make_room(t, by, 0);
+}
+
+/* Begins the file with what was held. */
+static void begin(struct output_log *t)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	struct buffer held = t->held;
+	char *name = text_format("%s-%u", t->label, ++t->tapes->last);
+
+	t->number = t->tapes->last;
+	t->turned = ring(t); /* the ring begins at this offset */
+	t->held = (struct buffer){ 0 };
+	t->fd = openat(t->tapes->folder, name, flags, 0644);
+	t->len = 0;
+	if (t->fd >= 0)
+		add_file(t->tapes, name, t);
+	else
+		free(name);
+	record(t, buffer_data(&held), buffer_len(&held));
+	buffer_done(&held);
+}
+
+void output_log_write(struct output_log *t, const void *data, size_t len)
+{
+	if (!t->tapes || len == 0)
+		return;
+	if (!t->number && buffer_append(&t->held, data, len)) {
+		t->len += len;
+		return;
+	}
+	if (!t->number)
+		begin(t);
+	record(t, data, len);
+}
+
+/* --- in order -------------------------------------------------------------- */
+
+static void swap(uint8_t *a, uint8_t *b, size_t len)
+{
+	uint8_t kept[PAGE];
+
+	for (size_t n; len > 0; a += n, b += n, len -= n) {
+		n = len < sizeof(kept) ? len : sizeof(kept);
+		memcpy(kept, a, n);
+		memcpy(a, b, n);
+		memcpy(b, kept, n);
+	}
+}
+
+/* Moves the first `k` of `n` bytes behind the others; Gries and Mills, Swapping
+ * Sections, 1981. */
+static void rotate(uint8_t *at, size_t n, size_t k)
+{
+	while (k > 0 && k < n) {
+		size_t less = k < n - k ? k : n - k;
+		swap(at, at + k, less);
+		k = less == k ? k : k - less;
+		at += less;
+		n -= less;
+	}
+}
+
+/* Rotates the ring so that it begins with its oldest byte.  Only the executor can
+ * truncate the file, so all pages of the mapping exist and no access fails. */
+static void put_in_order(struct output_log *t)
+{
+	size_t len = (size_t)ring(t), begin = (size_t)((t->len - t->turned) % ring(t));
+
+	if (begin == 0)
+		return;
+	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			   t->fd, (off_t)ring(t));
+	if (at == MAP_FAILED)
+		return; /* all bytes stay in the file, the oldest behind the newest */
+	rotate(at, len, begin);
+	(void)munmap(at, len); /* our own mapping */
+	t->turned = t->len;
+}
+
+struct output_log_told output_log_tell(struct output_log *t, bool is_wanted)
+{
+	if (t->tapes && !t->number && is_wanted && t->len > 0)
+		begin(t);
+	if (!t->tapes || !t->number)
+		return (struct output_log_told){ 0 };
+	if (t->fd < 0)
+		return (struct output_log_told){ .missing = t->len };
+	if (t->len <= most(t))
+		return (struct output_log_told){ .number = t->number };
+	put_in_order(t);
+	return (struct output_log_told){ t->number, t->len - most(t) };
+}
+
+void output_log_end(struct output_log *t)
+{
+	struct output_log_file *f = t->tapes ? file_of(t->tapes, t) : NULL;
+
+	if (f)
+		f->by = NULL;
+	own_close(&t->fd);
+	buffer_done(&t->held);
+	output_log_init(t, t->tapes, t->label);
+}

@@ -1,0 +1,36 @@
+/* report_cursor -- remembers which text of a sheet was reported, so that the next report knows
+ * what is new.
+ *
+ * Each row is known by a hash: eight bytes for a thousand characters.  In the last row
+ * only the reported cells count: text printed behind them is new, and no change.  A
+ * program that makes rows of equal hashes on purpose only hides its own text. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct row;
+struct grid;
+
+/* A zeroed struct: nothing was reported. */
+struct report_cursor {
+	uint64_t *marks; /* owned */
+	unsigned first, count; /* the rows before `first` left upwards */
+	unsigned cells; /* reported cells of the last row */
+};
+
+/* The place on a sheet from which text is new. */
+struct report_cursor_place {
+	unsigned row, col;
+	bool is_change; /* text that was reported there is not there any more */
+};
+
+void report_cursor_done(struct report_cursor *t);
+/* Notes that all of this sheet is reported. */
+void report_cursor_note(struct report_cursor *t, const struct grid *s);
+
+/* The top row leaves the sheet.  Returns how many of its cells were reported and are
+ * unchanged. *ret_whole: the whole row was reported.  -1: the row has changed, and from
+ * here on all is new. */
+int report_cursor_pass(struct report_cursor *t, const struct row *r, bool *ret_whole);
+
+struct report_cursor_place report_cursor_place(const struct report_cursor *t, const struct grid *s);

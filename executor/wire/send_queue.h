@@ -1,0 +1,47 @@
+/* send_queue -- a queue of answers to the supervisor, kept in order while the channel has
+ * no room for all of them.
+ *
+ * An answer is a text, sent in messages of ACTION_CHUNK bytes, and a closing message.
+ * It is kept until it is sent.  While too much is kept, no request is read and no
+ * output is streamed, so a slow supervisor bounds the queue itself. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+/* At this many bytes no further request is read.  One more answer (a file as base64, or
+ * an editor's answer) and the reports of all sessions may come on top. */
+#define SEND_QUEUE_HIGH (256u << 10)
+/* The largest closing message holds two paths. */
+#define SEND_QUEUE_END_MAX (16u << 10)
+
+struct channel;
+struct err;
+
+struct reply {
+	struct reply *next;
+	uint32_t id;
+	uint16_t type;	/* MSG_OUTPUT or MSG_CONTENT */
+	bool is_base64; /* the text is to be sent as base64 */
+	uint8_t *bytes; /* owned */
+	size_t len, sent;
+	struct buffer end; /* owned; a whole frame, or nothing */
+};
+
+struct send_queue {
+	struct reply *first, *last; /* owned */
+	size_t bytes;		     /* in all answers together */
+};
+
+void send_queue_done(struct send_queue *a);
+
+/* Takes over the bytes and the closing frame of `from`. */
+void send_queue_add(struct send_queue *a, const struct reply *from);
+
+bool send_queue_is_empty(const struct send_queue *a);
+bool send_queue_is_full(const struct send_queue *a);
+
+/* Moves as much as there is room for into the channel's queue. */
+int send_queue_send(struct send_queue *a, struct channel *c, struct err *e);

@@ -1,8 +1,0 @@
-/* like -- patterns for a name or a word: "*" matches any characters, also none, and
- * "?" one. */
-#pragma once
-#include <stdbool.h>
-#include <stddef.h>
-
-/* The time is at most proportional to the product of the lengths. */
-bool like_matches(const char *pattern, size_t pattern_len, const char *name, size_t len);

@@ -1,0 +1,45 @@
+/* port_spec -- a port inside that the host can reach: `-p [IP:]HOST:GUEST`.
+ *
+ *	8080:80			127.0.0.1:8080 leads to port 80 inside
+ *	0.0.0.0:8080:80		every host that reaches this one may connect
+ *	[::1]:8080:80		an IPv6 address stands in brackets
+ *	auto:80			a free port of PORT_SPEC_LOW to PORT_SPEC_HIGH
+ *	8000-8099:80		a free port of these
+ *	/run/app.sock:80	a unix socket that only its owner can use */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct policy;
+
+/* The range from which `auto` takes a port; OpenHands uses the same one for an
+ * agent's servers. */
+#define PORT_SPEC_LOW  50000
+#define PORT_SPEC_HIGH 59999
+/* The most ports that one sandbox may publish. */
+#define PORT_SPEC_MAX 64
+
+struct port_spec {
+	char *address;	    /* owned; without brackets; NULL: a unix socket */
+	char *path;	    /* owned; absolute; NULL: TCP */
+	char *folder;	    /* owned; the path's folder, without links: follow none; NULL:
+			     * not known */
+	uint16_t low, high; /* low == high: only that port */
+	uint16_t instance;
+	char *from; /* owned: "-p 8080:80", for messages */
+};
+
+/* The text behind -p, borrowed. */
+const char *port_spec_word(const struct port_spec *p);
+
+/* Parses one of the forms above.  On failure there is nothing to release. */
+int port_spec_parse(const char *word, struct port_spec *ret, struct err *e);
+void port_spec_done(struct port_spec *p);
+
+/* Parses a word and adds the result to the policy. */
+int port_spec_add(struct policy *p, const char *word, struct err *e);
+
+/* Refuses options with which no port can be published. */
+int port_spec_check(const struct policy *p, struct err *e);

@@ -1,0 +1,8 @@
+/* wildcard -- patterns for a name or a word: "*" matches any characters, also none, and
+ * "?" one. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The time is at most proportional to the product of the lengths. */
+bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name, size_t len);

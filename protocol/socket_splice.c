@@ -1,0 +1,171 @@
+#include "protocol/socket_splice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/own.h"
+
+/* The most bytes of one splice(2); a pipe mostly holds less. */
+#define STEP (1u << 20)
+/* How many steps one splice makes before others get their turn. */
+#define STEPS_AT_ONCE 4
+
+/* close(2) of a socket that lingers for 0 seconds sends a reset (socket(7),
+ * tcp(7)). */
+static void set_reset(int socket, bool is_reset)
+{
+	const struct linger linger = { .l_onoff = is_reset, .l_linger = 0 };
+
+	if (socket >= 0)
+		(void)setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+void socket_splice_init(struct socket_splice *c, int socket, int in, int out)
+{
+	*c = (struct socket_splice){ .socket = socket, .in = in, .out = out };
+	/* This is set from the start, so that the kernel resets the connection if we
+	 * are killed. */
+	set_reset(socket, true);
+}
+
+static void close_all(struct socket_splice *c)
+{
+	own_close(&c->in);
+	own_close(&c->out);
+	own_close(&c->socket);
+}
+
+void socket_splice_done(struct socket_splice *c)
+{
+	set_reset(c->socket, false);
+	close_all(c);
+}
+
+void socket_splice_reset(struct socket_splice *c)
+{
+	set_reset(c->socket, true);
+	close_all(c);
+}
+
+bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag)
+{
+	const int fds[] = { c->socket, c->in, c->out };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+					     .data.u64 = tag };
+		if (fds[i] >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
+			return false;
+	}
+	return true;
+}
+
+void socket_splice_finish(struct socket_splice *c)
+{
+	c->is_in_whole = true;
+}
+
+enum flow { FLOW_MOVED, FLOW_STOPPED, FLOW_ENDED, FLOW_BROKEN };
+
+/* EAGAIN may come from either end: the next event of either is a reason to try
+ * again. */
+static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count)
+{
+	ssize_t n = splice(from, NULL, to, NULL, STEP, SPLICE_F_NONBLOCK);
+
+	if (n > 0 || (n < 0 && errno == EINTR)) {
+		*count += n > 0 ? (uint64_t)n : 0;
+		return FLOW_MOVED;
+	}
+	if (n == 0)
+		return FLOW_ENDED;
+	if (errno == EAGAIN)
+		return FLOW_STOPPED;
+	c->sys = errno;
+	return FLOW_BROKEN;
+}
+
+/* The pipe's last reader has closed it (pipe(7)): POLLERR.  An EPIPE alone may also
+ * come from the socket. */
+static bool is_pipe_deaf(int pipe)
+{
+	struct pollfd p = { .fd = pipe };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+static enum flow move_out(struct socket_splice *c)
+{
+	enum flow flow = c->out < 0 ? FLOW_STOPPED
+				    : move(c, c->socket, c->out, &c->out_bytes);
+
+	if (flow == FLOW_BROKEN && c->sys == EPIPE && is_pipe_deaf(c->out)) {
+		c->is_unheard = true;
+		flow = FLOW_ENDED;
+	}
+	if (flow != FLOW_ENDED)
+		return flow;
+	own_close(&c->out);
+	return FLOW_STOPPED;
+}
+
+static enum flow move_in(struct socket_splice *c)
+{
+	enum flow flow = c->in < 0 || c->is_in_dry
+				 ? FLOW_STOPPED
+				 : move(c, c->in, c->socket, &c->in_bytes);
+
+	if (flow == FLOW_ENDED)
+		c->is_in_dry = true;
+	else if (flow != FLOW_STOPPED)
+		return flow;
+	if (c->in >= 0 && c->is_in_dry && c->is_in_whole) {
+		(void)shutdown(c->socket, SHUT_WR); /* a peer that has gone is noticed
+						     * elsewhere */
+		own_close(&c->in);
+	}
+	return FLOW_STOPPED;
+}
+
+/* While nothing is read from the socket, a reset by the peer shows only in
+ * SO_ERROR. */
+static bool has_error(struct socket_splice *c)
+{
+	socklen_t len = sizeof(c->sys);
+
+	if (c->out >= 0 || c->in < 0)
+		return false;
+	return getsockopt(c->socket, SOL_SOCKET, SO_ERROR, &c->sys, &len) == 0 && c->sys != 0;
+}
+
+/* Delivers the bytes that came before the break: an answer may have been sent just
+ * before the reset. */
+static enum socket_splice_state broke(struct socket_splice *c)
+{
+	const int sys = c->sys;
+
+	for (int i = 0; i < STEPS_AT_ONCE && move_in(c) == FLOW_MOVED; i++)
+		; /* at most the content of a pipe */
+	c->sys = sys;
+	return SOCKET_SPLICE_BROKEN;
+}
+
+enum socket_splice_state socket_splice_run(struct socket_splice *c)
+{
+	for (int i = 0; c->socket >= 0 && i < STEPS_AT_ONCE; i++) {
+		enum flow out = move_out(c), in = out == FLOW_BROKEN ? out : move_in(c);
+		if (in == FLOW_BROKEN || has_error(c))
+			return broke(c);
+		if (out == FLOW_STOPPED && in == FLOW_STOPPED)
+			return SOCKET_SPLICE_WAITS;
+	}
+	return c->socket >= 0 ? SOCKET_SPLICE_HAS_MORE : SOCKET_SPLICE_WAITS;
+}
+
+bool socket_splice_is_over(const struct socket_splice *c)
+{
+	return c->in < 0 && c->out < 0;
+}

@@ -1,0 +1,46 @@
+/* copy_layer -- turns a tar of copied files into a layer over an image.
+ *
+ * The destination is looked up in the image's layers, whose links stay within
+ * them (rootfs-tools/layers/merged.h): if the image has a link to a folder there, a
+ * copied folder goes into that folder, and the link stays.  A file replaces a
+ * file or a link, never a folder.  An existing folder is written with its own
+ * metadata, since the new entry would hide it.
+ *
+ * Strangers may have written both the tar and the layers, so this is done in a
+ * jail. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct list;
+struct merged;
+struct outcome;
+
+struct copy_layer {
+	const struct list
+		*layers;   /* hexadecimal, the lowest first; borrowed, as the rest */
+	const char *to;	   /* absolute; with a slash at its end it is a folder */
+	bool keeps_ids;	   /* those in the tar; if false, `owner` */
+	const char *owner; /* "USER[:GROUP]", names of the image's own files; NULL: 0 */
+	bool has_mode;	   /* all get `mode` */
+	uint32_t mode;
+	int64_t now;	/* time of new folders */
+	int64_t newest; /* later times become this one; INT64_MAX: no limit */
+};
+
+/* For party_start() (sandbox/kernel/party.h): reads `in` and writes entries to
+ * `out`, without a tar's end, so that others can follow. */
+struct copy_layer_order {
+	const struct copy_layer *p;
+	int layers; /* the store's folder of them */
+	int in, out;
+};
+void copy_layer_work(void *order, int leash, struct outcome *o);
+
+/* Parses "UID[:GID]" or names, which are looked up in the image's own files
+ * (passwd(5), group(5)); without a group: the user's, or 0.  Call it in the
+ * jail; exported for tests. */
+int copy_layer_owner(const struct merged *image, const char *owner, uid_t *ret_uid,
+		  gid_t *ret_gid, struct err *e);

@@ -1,0 +1,104 @@
+/* changes_stream -- the items of an upper layer, sent by a jailed process to one outside.
+ *
+ *	struct changes_stream t;
+ *
+ *	changes_stream_begin(&t, upper, e);
+ *	while ((more = changes_stream_next(&t, &item, e)) > 0)
+ *		while ((len = changes_stream_read(&t, &data, e)) > 0)	(of a file, if it is wanted)
+ *			...
+ *	changes_stream_done(&t);
+ *
+ * The jailed process walks the files that the inside wrote (rootfs-tools/changes/upper_scan.h), and
+ * its messages are not trusted either: the reader checks that each path is one part below
+ * the folder before, and each number in its range.
+ *
+ * A file's content is sent on request.  Each request makes both processes wait for each
+ * other, which takes most of the time.  A reader that wants nearly all content uses
+ * changes_stream_begin_with_content(): the content of small files is then sent without a
+ * request. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "sandbox/kernel/party.h"
+
+struct err;
+struct idmaps;
+
+enum changes_stream_kind {
+	CHANGES_STREAM_FOLDER,
+	CHANGES_STREAM_FOLDER_END, /* after the folder's entries */
+	CHANGES_STREAM_FILE,
+	CHANGES_STREAM_LINK,
+	CHANGES_STREAM_FIFO,
+	CHANGES_STREAM_GONE,
+	CHANGES_STREAM_LEFT_OUT, /* `link` is the reason */
+	CHANGES_STREAM_KIND_COUNT
+};
+
+#define CHANGES_STREAM_PATH_MAX (2u << 20)
+#define CHANGES_STREAM_SMALL    (64u << 10) /* bytes; limit of a file whose content may be sent
+				   * unasked */
+
+/* The header of each item, in this machine's byte order; the path and the link
+ * follow.  Content is sent in pieces of at most 64 KiB, each after its length
+ * as 32 bits; the end is a length of 0 and a byte that is 0 if the content is
+ * whole. */
+struct changes_stream_head {
+	uint32_t kind, flags, mode, mtime_ns;
+	uint64_t size;
+	int64_t mtime;
+	uint32_t path_len, link_len;
+};
+#define CHANGES_STREAM_COVERED 1u	  /* a flag */
+#define CHANGES_STREAM_ALONG   2u	  /* a flag: the content follows, as if it had been requested */
+#define CHANGES_STREAM_ALL     255u /* a kind: there are no more items */
+
+struct changes_stream_item {
+	enum changes_stream_kind kind;
+	const char *path; /* below the upper; valid until the next item, like the rest */
+	const char *name; /* its last part */
+	const char *link; /* a link's target */
+	uint32_t mode;	  /* 07777 */
+	uint64_t size;
+	int64_t mtime;
+	uint32_t mtime_ns;
+	bool is_covered; /* a folder that hides all of the lower one */
+};
+
+struct changes_stream {
+	struct party party;
+	int fd; /* owned: a socket */
+	bool is_broken; /* the stream failed, not only one file */
+	/* Private. */
+	char *text; /* owned: path and link of the item */
+	char *here; /* owned: the present folder, "" or "a/b" */
+	struct buffer in;
+	enum { CHANGES_STREAM_IDLE, CHANGES_STREAM_ASKABLE, CHANGES_STREAM_IN_CONTENT } state;
+	uint64_t told; /* items so far */
+	size_t depth;
+};
+
+/* `upper` is borrowed.  Call changes_stream_done() after a failure too. */
+int changes_stream_begin(struct changes_stream *t, int upper, struct err *e);
+/* The same for files that belong to mapped ids (sandbox/kernel/idmap.h); NULL: to one id. */
+int changes_stream_begin_ranges(struct changes_stream *t, int upper, const struct idmaps *ranges, struct err *e);
+
+/* The same, with small files' content sent unasked; it is read in the same way. */
+int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e);
+
+/* The same for a process that sends already, at the other end of the socket
+ * `fd`, which is taken over. */
+void changes_stream_listen(struct changes_stream *t, int fd);
+void changes_stream_done(struct changes_stream *t);
+
+/* 1: *ret is the next item.  0: there are no more.  -1: the stream is broken. */
+int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret, struct err *e);
+
+/* The next piece of the last file: its length; 0 after the last piece.  -1
+ * without t->is_broken: this file has no usable content, because it cannot be
+ * read or changed meanwhile (ERR_BUSY). */
+ssize_t changes_stream_read(struct changes_stream *t, const uint8_t **ret, struct err *e);

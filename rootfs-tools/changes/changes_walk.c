@@ -1,0 +1,309 @@
+#include "rootfs-tools/changes/changes_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/dir_names.h"
+#include "archive/dir_stack.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#define NAMES_MAX (64u << 20) /* in one of the host's folders */
+
+/* The names in a host folder that is hidden by the inside's folder, and for
+ * each whether the inside has such a name, too.  The others are removed. */
+struct cover {
+	struct dir_names names;
+	bool *is_told; /* owned; NULL: the host folder is not hidden */
+};
+
+struct walk {
+	const struct changes_walk *g;
+	struct changes_stream *tell;
+	struct dir_stack trail;
+	struct cover *covers; /* owned; one for each step of the trail */
+	size_t room;
+	size_t lost;  /* depth of folders, from the present one up, that the host does
+		       * not have */
+	size_t blind; /* the same for folders on the host that could not be read */
+};
+
+/* --- what was asked for -------------------------------------------------- */
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(path, folder, len) && (!len || path[len] == '/' || !path[len]);
+}
+
+bool changes_walk_is_wanted(const struct list *wanted, const char *path)
+{
+	bool is = !wanted || !wanted->count;
+
+	for (size_t i = 0; !is && i < wanted->count; i++)
+		is = is_below(path, wanted->items[i]);
+	return is;
+}
+
+static bool is_above_wanted(const struct list *wanted, const char *path)
+{
+	bool is = false;
+
+	for (size_t i = 0; !is && wanted && i < wanted->count; i++)
+		is = is_below(wanted->items[i], path);
+	return is;
+}
+
+static int meet(struct walk *w, struct meeting *m, struct err *e)
+{
+	const struct changes_walk *g = w->g;
+
+	if (!changes_walk_is_wanted(g->wanted, m->path)) {
+		m->is_on_way = m->item && m->item->kind == CHANGES_STREAM_FOLDER &&
+			       is_above_wanted(g->wanted, m->path);
+		if (!m->is_on_way)
+			return 0;
+	}
+	return g->on_meeting(g->who, w->tell, m, e);
+}
+
+/* --- folders ------------------------------------------------------------ */
+
+static void cover_done(struct cover *c)
+{
+	dir_names_done(&c->names);
+	own_free(&c->is_told);
+}
+
+/* Begins the host folder that the trail has just entered. */
+static int begin_folder(struct walk *w, bool is_covered, struct err *e)
+{
+	size_t depth = w->trail.depth;
+
+	if (depth >= w->room) {
+		w->room = 2 * (depth + 8);
+		w->covers = mem_resize(w->covers, w->room, sizeof(*w->covers));
+	}
+	struct cover *c = &w->covers[depth];
+	*c = (struct cover){ 0 };
+	if (w->g->on_folder)
+		w->g->on_folder(w->g->who, dir_stack_here(&w->trail));
+	if (!is_covered)
+		return 0;
+	if (dir_names_read(dir_stack_here(&w->trail), NAMES_MAX, &c->names) < 0)
+		return err_sys(e, "read the folder %.300s", dir_stack_path(&w->trail));
+	dir_names_sort(&c->names);
+	c->is_told = mem_zeroed(c->names.count, sizeof(*c->is_told));
+	return 0;
+}
+
+/* Reports each name that the host has and the inside has not. */
+static int end_cover(struct walk *w, struct err *e)
+{
+	struct cover *c = &w->covers[w->trail.depth];
+
+	for (size_t i = 0; c->is_told && i < c->names.count; i++) {
+		const char *name = c->names.sorted[i];
+		struct meeting m = { .kind = 'D', .name = name, .exists = true,
+				     .at = dir_stack_here(&w->trail) };
+		if (c->is_told[i] || fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		AUTO_FREE char *path = text_copy(dir_stack_name(&w->trail, name));
+		m.path = path;
+		if (meet(w, &m, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int leave_folder(struct walk *w, struct err *e)
+{
+	if (w->lost > 0) {
+		w->lost--;
+		return 0;
+	}
+	if (end_cover(w, e) < 0)
+		return -1;
+	cover_done(&w->covers[w->trail.depth]);
+	return dir_stack_up(&w->trail, e);
+}
+
+/* The callback for this folder may have created it, so the host is looked at
+ * again. */
+static int enter_folder(struct walk *w, const struct changes_stream_item *i, struct err *e)
+{
+	struct stat st;
+
+	if (w->lost > 0 ||
+	    fstatat(dir_stack_here(&w->trail), i->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode)) {
+		w->lost++;
+		return 0;
+	}
+	if (dir_stack_down(&w->trail, i->name, e) < 0)
+		return -1;
+	return begin_folder(w, i->is_covered, e);
+}
+
+/* --- one thing ----------------------------------------------------------- */
+
+static bool is_same_link(const struct meeting *m)
+{
+	char to[PATH_MAX];
+	ssize_t len = readlinkat(m->at, m->name, to, sizeof(to));
+
+	return len >= 0 && (size_t)len == strlen(m->item->link) &&
+	       !memcmp(to, m->item->link, (size_t)len);
+}
+
+/* Whether the host's file already is as the inside has it.  A regular file of the same
+ * mode and size gets may_be_same, since its content is not compared here. */
+static bool is_as_told(struct meeting *m)
+{
+	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;
+
+	switch (m->item->kind) {
+	case CHANGES_STREAM_FOLDER:
+		return S_ISDIR(host) && (host & 0777) == mode;
+	case CHANGES_STREAM_FILE:
+		m->may_be_same = S_ISREG(host) && (host & 0777) == mode &&
+				 (uint64_t)m->host.st_size == m->item->size;
+		return false;
+	case CHANGES_STREAM_LINK:
+		return S_ISLNK(host) && is_same_link(m);
+	case CHANGES_STREAM_FIFO:
+		return S_ISFIFO(host);
+	case CHANGES_STREAM_GONE:
+	case CHANGES_STREAM_FOLDER_END:
+	case CHANGES_STREAM_LEFT_OUT:
+	case CHANGES_STREAM_KIND_COUNT:
+		break;
+	}
+	return false;
+}
+
+static void mark_told(struct walk *w, const char *name)
+{
+	struct cover *c = &w->covers[w->trail.depth];
+	ssize_t number = w->lost || !c->is_told ? -1 : dir_names_find(&c->names, name);
+
+	if (number >= 0)
+		c->is_told[number] = true;
+}
+
+static void leave_out(struct walk *w, const char *path, const char *why)
+{
+	if (w->g->on_left_out && changes_walk_is_wanted(w->g->wanted, path))
+		w->g->on_left_out(w->g->who, path, why);
+}
+
+/* 1: the host's path may not be read. */
+static int look_at(struct walk *w, const struct changes_stream_item *i, struct err *e)
+{
+	struct meeting m = { .path = i->path, .name = i->name, .item = i,
+			     .at = w->lost ? -1 : dir_stack_here(&w->trail) };
+
+	mark_told(w, i->name);
+	if (m.at >= 0)
+		m.exists = fstatat(m.at, i->name, &m.host, AT_SYMLINK_NOFOLLOW) == 0;
+	if (m.at >= 0 && !m.exists && errno == EACCES) {
+		leave_out(w, i->path, err_words(EACCES));
+		return 1;
+	}
+	if (m.at >= 0 && !m.exists && errno != ENOENT)
+		return err_sys(e, "look at %.300s", i->path);
+	if (i->kind == CHANGES_STREAM_GONE && !m.exists)
+		return 0;
+	if (m.exists && is_as_told(&m))
+		return 0;
+	m.kind = i->kind == CHANGES_STREAM_GONE ? 'D' : m.exists ? 'M' : 'A';
+	return meet(w, &m, e);
+}
+
+/* The folder has been reported as left out, so its entries are not reported. */
+static void pass_over(struct walk *w, const struct changes_stream_item *i)
+{
+	w->blind += i->kind == CHANGES_STREAM_FOLDER;
+	w->blind -= i->kind == CHANGES_STREAM_FOLDER_END;
+}
+
+static int take(struct walk *w, const struct changes_stream_item *i, struct err *e)
+{
+	int result;
+
+	if (w->blind > 0) {
+		pass_over(w, i);
+		return 0;
+	}
+	if (i->kind == CHANGES_STREAM_FOLDER_END)
+		return leave_folder(w, e);
+	if (i->kind == CHANGES_STREAM_LEFT_OUT) {
+		leave_out(w, i->path, i->link);
+		mark_told(w, i->name);
+		return 0;
+	}
+	result = look_at(w, i, e);
+	if (result > 0)
+		pass_over(w, i);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	return i->kind == CHANGES_STREAM_FOLDER ? enter_folder(w, i, e) : 0;
+}
+
+static int walk(struct walk *w, struct err *e)
+{
+	struct changes_stream_item item;
+	int more;
+
+	AUTO_CLOSE int dir = openat(w->g->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_sys(e, "open the folder");
+	if (dir_stack_start(&w->trail, fd_take(&dir), "", e) < 0 || begin_folder(w, false, e) < 0)
+		return -1;
+	while ((more = changes_stream_next(w->tell, &item, e)) > 0)
+		if (take(w, &item, e) < 0)
+			return -1;
+	return more;
+}
+
+int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, struct err *e)
+{
+	struct walk w = { .g = g, .tell = t };
+	int result = walk(&w, e);
+
+	for (size_t i = 0; w.covers && w.trail.steps && i <= w.trail.depth; i++)
+		cover_done(&w.covers[i]);
+	free(w.covers);
+	dir_stack_done(&w.trail);
+	return result;
+}
+
+/* --- content ------------------------------------------------------------ */
+
+static bool is_next(int fd, const uint8_t *data, size_t len, uint8_t *room)
+{
+	return io_read_full(fd, room, len) == (ssize_t)len && !memcmp(room, data, len);
+}
+
+int changes_walk_is_same(struct changes_stream *t, const struct meeting *m, struct err *e)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
+	AUTO_FREE uint8_t *room = mem_new(64 << 10);
+	bool is_same = fd >= 0;
+	const uint8_t *data;
+	ssize_t len;
+
+	/* Reads to the end even after a difference, since more items follow. */
+	while ((len = changes_stream_read(t, &data, e)) > 0)
+		is_same = is_same && is_next(fd, data, (size_t)len, room);
+	if (len < 0)
+		return t->is_broken ? -1 : 0;
+	return is_same && io_read_full(fd, room, 1) == 0;
+}

@@ -1,0 +1,241 @@
+#include "rootfs-tools/changes/kept_changes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/dir_names.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "cli/common/report.h"
+#include "policy/volume.h"
+
+/* --- which ------------------------------------------------------------ */
+
+/* The part of `path` after the target, or NULL. */
+static const char *behind(const char *path, const char *target)
+{
+	const char *rest = path_below(path, target);
+
+	return rest && *rest ? rest + 1 : rest;
+}
+
+/* Adds the path to its folder's list.  A folder may be mounted in another one:
+ * the innermost is chosen. */
+static int want(struct kept_changes *p, const char *path, struct list *others, struct err *e)
+{
+	const struct cow *c = &p->cow;
+	const char *rest = NULL;
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *mine = behind(path, c->folders[i].target);
+		if (mine && (!rest || strlen(mine) < strlen(rest))) {
+			rest = mine;
+			best = i;
+		}
+	}
+	if (!rest && !others)
+		return err_set(e, ERR_NOT_FOUND, "%.300s is in no folder that was shown with "
+						 ":cow", path);
+	list_add(rest ? &p->wanted[best] : others, rest ? rest : path);
+	return 0;
+}
+
+static int take_word(struct kept_changes *p, const char *word, struct list *others, struct err *e)
+{
+	const char *first = p->cow.count ? p->cow.folders[0].target : "";
+	AUTO_FREE char *whole = *word == '/' ? text_copy(word)
+					     : text_format("%s/%s", first, word);
+	AUTO_FREE char *path = NULL;
+
+	if (volume_normalize(whole, &path, e) < 0)
+		return -1;
+	return want(p, path, others, e);
+}
+
+int kept_changes_open(struct kept_changes *p, const char *name, char *const *words, struct list *others,
+	      struct err *e)
+{
+	*p = (struct kept_changes){ 0 };
+	cow_init(&p->cow);
+	if (cow_find(name, &p->cow, e) < 0 && (!others || e->kind != ERR_NOT_FOUND))
+		return -1;
+	p->wanted = mem_zeroed(p->cow.count, sizeof(*p->wanted));
+	for (; *words; words++) {
+		p->is_partial = true;
+		if (take_word(p, *words, others, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void kept_changes_done(struct kept_changes *p)
+{
+	for (size_t i = 0; p->wanted && i < p->cow.count; i++)
+		list_done(&p->wanted[i]);
+	own_free(&p->wanted);
+	cow_done(&p->cow);
+}
+
+/* --- walked ------------------------------------------------------------ */
+
+int kept_changes_source(const struct cow_folder *f, struct err *e)
+{
+	struct stat st;
+	AUTO_CLOSE int dir = open(f->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return err_sys(e, "open %.300s, where the changes were made", f->source);
+	if (st.st_dev == f->dev && st.st_ino == f->ino)
+		return fd_take(&dir);
+	return err_set(e, ERR_REFUSED, "%.300s, where the changes were made, is another "
+				       "folder now",
+		       f->source);
+}
+
+int kept_changes_walk_upper(int upper, const struct idmaps *ranges, const struct changes_walk *g,
+		    struct err *e)
+{
+	struct changes_stream t;
+	int result = changes_stream_begin_ranges(&t, upper, ranges, e);
+
+	if (result == 0)
+		result = changes_walk_walk(g, &t, e);
+	changes_stream_done(&t);
+	return result;
+}
+
+static int walk(const struct cow *c, size_t number, const struct changes_walk *g,
+		struct err *e)
+{
+	AUTO_CLOSE int upper = cow_upper(c, number, e);
+
+	return upper < 0 ? -1 : kept_changes_walk_upper(upper, NULL, g, e);
+}
+
+int kept_changes_walk(const struct kept_changes *p, size_t number, const struct changes_walk *g, struct err *e)
+{
+	return walk(&p->cow, number, g, e);
+}
+
+/* --- settled ------------------------------------------------------------ */
+
+struct sum {
+	uint64_t changes, bytes;
+};
+
+static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
+{
+	struct sum *s = who;
+	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
+
+	if (is_same < 0)
+		return -1;
+	if (is_same)
+		return 0;
+	s->changes++;
+	if (m->item && m->item->kind == CHANGES_STREAM_FILE)
+		s->bytes += m->item->size;
+	return 0;
+}
+
+/* A change that cannot be compared with the host counts as a change. */
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	struct sum *s = who;
+
+	(void)path;
+	(void)why;
+	s->changes++;
+}
+
+int kept_changes_settle(struct cow *c, struct err *e)
+{
+	struct sum sum = { 0 };
+
+	for (size_t i = 0; i < c->count; i++) {
+		AUTO_CLOSE int dir = kept_changes_source(&c->folders[i], e);
+		if (dir < 0)
+			return -1;
+		const struct changes_walk g = { .dir = dir, .who = &sum, .on_meeting = on_meeting,
+					  .on_left_out = on_left_out };
+		if (walk(c, i, &g, e) < 0)
+			return -1;
+	}
+	/* The temporary files of a killed apply must still be removed by
+	 * another one. */
+	if (sum.changes || faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0)
+		return cow_set_sum(c, sum.changes, sum.bytes, e) < 0 ? -1 : 1;
+	cow_remove(c);
+	return 0;
+}
+
+/* A launch with secrets, or one by root, is not dumpable, and neither are its
+ * children.  The id map files of such a process belong to root (proc(5)), so it
+ * can start no jail. */
+static bool can_jail(void)
+{
+	return prctl(PR_GET_DUMPABLE) == 1;
+}
+
+/* Only finds out whether there is any change; the next hutch that lists the
+ * changes counts them. */
+static int settle_roughly(struct cow *c)
+{
+	bool is_empty = true;
+
+	for (size_t i = 0; i < c->count && is_empty; i++) {
+		struct dir_names names = { 0 };
+		AUTO_CLOSE int upper = cow_upper(c, i, NULL);
+		is_empty = upper >= 0 && dir_names_read(upper, 1 << 20, &names) == 0 && !names.count;
+		dir_names_done(&names);
+	}
+	if (is_empty)
+		cow_remove(c);
+	return !is_empty;
+}
+
+void kept_changes_end(struct cow *c)
+{
+	struct err e;
+
+	if (!c->path) {
+		cow_done(c);
+		return;
+	}
+	int kept = can_jail() ? kept_changes_settle(c, &e) : settle_roughly(c);
+	if (kept < 0)
+		report_error(&e);
+	if (kept != 0)
+		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
+				      "%s\n", c->name, c->name);
+	cow_done(c);
+}
+
+static void settle_one(struct cow *c)
+{
+	if (c->is_live || c->has_sum || cow_lock(c, NULL) < 0)
+		return;
+	(void)kept_changes_settle(c, NULL); /* if this fails, the changes stay uncounted */
+	cow_unlock(c);
+}
+
+void kept_changes_settle_all(struct cow_list *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		settle_one(&l->items[i]);
+		if (l->items[i].is_gone)
+			cow_done(&l->items[i]);
+		else
+			l->items[kept++] = l->items[i];
+	}
+	l->count = kept;
+}

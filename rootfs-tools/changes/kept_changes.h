@@ -1,0 +1,50 @@
+/* kept_changes -- the changes that sandboxes have made to folders shown copy-on-write,
+ * for verbs that show, apply or discard them, and verbs that end sandboxes. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "rootfs-tools/changes/changes_walk.h"
+#include "sandbox/root/cow.h"
+
+struct err;
+struct idmaps;
+
+struct kept_changes {
+	struct cow cow;
+	struct list *wanted; /* owned; for each folder of `cow` the wanted paths below
+			      * it; none: all */
+	bool is_partial;     /* paths were named; folders without a wanted path are
+			      * skipped */
+};
+
+/* Finds the changes of the sandbox NAME.  `words` are paths inside, absolute or
+ * below the first of its folders, up to a NULL; none: all.  A path that is in
+ * no such folder is put into `others`, absolute; with `others` NULL it is an
+ * error. */
+int kept_changes_open(struct kept_changes *p, const char *name, char *const *words, struct list *others,
+	      struct err *e);
+void kept_changes_done(struct kept_changes *p);
+
+/* Opens the host's folder, if it is still the same folder.  A descriptor, or -1. */
+int kept_changes_source(const struct cow_folder *f, struct err *e);
+
+/* Walks the changes of folder `number`, compared with the host's. */
+int kept_changes_walk(const struct kept_changes *p, size_t number, const struct changes_walk *g, struct err *e);
+
+/* The same for any upper layer; `ranges`: its files belong to these mapped ids;
+ * NULL: to one id. */
+int kept_changes_walk_upper(int upper, const struct idmaps *ranges, const struct changes_walk *g,
+		    struct err *e);
+
+/* Counts the changes of an ended sandbox, whose lock the caller holds.  Without
+ * changes it removes the folder and returns 0; else 1. */
+int kept_changes_settle(struct cow *c, struct err *e);
+
+/* For a launch that has ended: counts the changes, and prints what is kept and
+ * which verbs use it. */
+void kept_changes_end(struct cow *c);
+
+/* Counts the changes of ended sandboxes whose launch was killed or could not
+ * count them. */
+void kept_changes_settle_all(struct cow_list *l);

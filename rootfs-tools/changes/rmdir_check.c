@@ -1,0 +1,165 @@
+#include "rootfs-tools/changes/rmdir_check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "archive/dir_names.h"
+#include "archive/dir_stack.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#define NAMES_MAX (64u << 20) /* bytes, of one folder */
+
+/* A folder on the trail. */
+struct log_level {
+	struct dir_names names;
+	const char *keeps;  /* why entries cannot be removed; NULL: they can */
+	const char *others; /* the same for entries of other users */
+};
+
+struct scan {
+	rmdir_check_why *why;
+	void *who;
+	struct dir_stack trail;
+	struct log_level *levels; /* owned; one for each step of the trail */
+	size_t room;
+	char *found; /* owned: the obstacle's path, and why */
+};
+
+const char *rmdir_check_rights(int folder, const struct stat *st)
+{
+	if (st->st_uid == geteuid())
+		return NULL; /* we may change the mode of our own folder */
+	return faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) == 0
+		       ? NULL : "cannot be removed from a folder of another user";
+}
+
+const char *rmdir_check_sticky(const struct stat *folder)
+{
+	return (folder->st_mode & S_ISVTX) && geteuid() != 0 && folder->st_uid != geteuid()
+		       ? "belongs to another user, and the folder that it is in has the sticky bit"
+		       : NULL;
+}
+
+const char *rmdir_check_fixed(int at, const char *name)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	struct statx x = { 0 };
+
+	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
+		return NULL; /* the caller's next access reports the error */
+	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* since 5.8 */
+		return "is a mount on this host, whose content the sandbox has not seen";
+	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return *name ? "cannot be changed (lsattr(1): i or a)"
+			     : "is in a folder that cannot be changed (lsattr(1): i or a)";
+	return NULL;
+}
+
+static const char *why_it_stays(const struct log_level *l, const struct stat *st)
+{
+	return l->keeps ? l->keeps : st->st_uid != geteuid() ? l->others : NULL;
+}
+
+static bool is_obstacle(struct scan *s, const char *name, const char *path, const struct stat *st)
+{
+	const char *why = s->why(s->who, path, st);
+
+	if (!why)
+		why = why_it_stays(&s->levels[s->trail.depth], st);
+	if (!why)
+		why = rmdir_check_fixed(dir_stack_here(&s->trail), name);
+	if (why)
+		s->found = text_format("%s in it %s", path, why);
+	return why;
+}
+
+static int scan_begin(struct scan *s)
+{
+	size_t depth = s->trail.depth;
+
+	const struct stat *st = &s->trail.steps[depth].st;
+
+	if (depth >= s->room) {
+		s->room = 2 * (depth + 8);
+		s->levels = mem_resize(s->levels, s->room, sizeof(*s->levels));
+	}
+	s->levels[depth] = (struct log_level){
+		.keeps = rmdir_check_rights(dir_stack_here(&s->trail), st),
+		.others = rmdir_check_sticky(st),
+	};
+	return dir_names_read(dir_stack_here(&s->trail), NAMES_MAX, &s->levels[depth].names);
+}
+
+/* 0: go on.  1: an obstacle was found, or the entry cannot be read. */
+static int scan_one(struct scan *s, const char *name)
+{
+	const char *path = dir_stack_name(&s->trail, name);
+	struct stat st;
+	struct err e;
+
+	if (fstatat(dir_stack_here(&s->trail), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		s->found = text_format("%s in it: %s", path, err_words(errno));
+		return 1;
+	}
+	if (is_obstacle(s, name, path, &st))
+		return 1;
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	if (dir_stack_down(&s->trail, name, &e) == 0 && scan_begin(s) == 0)
+		return 0;
+	s->found = text_format("%s in it cannot be read", path);
+	return 1;
+}
+
+static int scan_all(struct scan *s)
+{
+	struct err e;
+
+	if (scan_begin(s) < 0) {
+		s->found = text_format("it cannot be read: %s", err_words(errno));
+		return 1;
+	}
+	for (;;) {
+		const char *name = dir_names_next(&s->levels[s->trail.depth].names);
+		if (name && scan_one(s, name))
+			return 1;
+		if (name)
+			continue;
+		dir_names_done(&s->levels[s->trail.depth].names);
+		if (s->trail.depth == 0)
+			return 0;
+		if (dir_stack_up(&s->trail, &e) < 0) {
+			s->found = text_copy("is being changed on this host right now");
+			return 1;
+		}
+	}
+}
+
+char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who)
+{
+	struct scan s = { .why = why, .who = who };
+	struct err e;
+
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int folder = openat(at, name, flags);
+	if (folder < 0)
+		return text_format("it cannot be read: %s", err_words(errno));
+	if (dir_stack_start(&s.trail, fd_take(&folder), "", &e) == 0)
+		(void)scan_all(&s);
+	else
+		s.found = text_copy(e.text);
+	for (size_t i = 0; s.levels && s.trail.steps && i <= s.trail.depth; i++)
+		dir_names_done(&s.levels[i].names);
+	free(s.levels);
+	dir_stack_done(&s.trail);
+	return s.found;
+}

@@ -1,0 +1,85 @@
+/* upper_scan -- walks an overlay's upper layer: which paths are new, changed or removed.
+ *
+ *	struct upper_scan d = { .who = ..., .on_left_out = ... };
+ *
+ *	upper_scan_begin(&d, folder, e);
+ *	while ((more = upper_scan_next(&d, &item, e)) > 0)
+ *		...
+ *	upper_scan_done(&d);
+ *
+ * The names of a folder come in byte order, a folder before its entries.
+ *
+ * The inside wrote the tree and may still be writing, so the walk is done in a jail
+ * (sandbox/root/jail.h).  Each folder is opened below the one before and through no link
+ * (archive/dir_stack.h); no file is opened here.
+ *
+ * The upper of a mount with `userxattr` (kernel: Documentation/filesystems/overlayfs.rst):
+ * a removed path is a character device 0:0; a folder with user.overlay.opaque "y" hides
+ * all of the lower one.  Links from one layer to another (redirect, metacopy) are not
+ * made in such mounts. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "archive/dir_stack.h"
+
+struct err;
+
+/* Limits for the bytes of the names that are held at once, in a folder and its
+ * parents, and for the entries.  A folder that exceeds the first, or that is
+ * deeper than DIR_STACK_DEPTH_MAX, is left out. */
+#define UPPER_SCAN_NAMES_MAX	  (64u << 20)
+#define UPPER_SCAN_ENTRIES_MAX (16u << 20)
+
+enum upper_scan_kind {
+	UPPER_SCAN_FOLDER,
+	UPPER_SCAN_FOLDER_END, /* after the folder's entries */
+	UPPER_SCAN_FILE,
+	UPPER_SCAN_LINK,
+	UPPER_SCAN_FIFO,
+	UPPER_SCAN_GONE,
+	UPPER_SCAN_KIND_COUNT
+};
+
+struct upper_scan_item {
+	enum upper_scan_kind kind;
+	const char *path; /* below the upper; valid until the next item, like the rest */
+	int at;		  /* borrowed: the folder that the item is in */
+	const char *name; /* the item's name there */
+	int fd;		  /* borrowed: of a folder; else -1 */
+	struct stat st;	  /* not of UPPER_SCAN_FOLDER_END */
+	bool is_opaque;	  /* the folder hides all of the lower one */
+	bool is_covered;  /* is_opaque, of this folder or of one above */
+};
+
+struct upper_scan {
+	void *who;
+	/* Called for each entry that is left out, with the reason: sockets,
+	 * devices, unreadable or vanished files.  May be NULL. */
+	void (*on_left_out)(void *who, const char *path, const char *why);
+	uint64_t entries_max; /* 0: UPPER_SCAN_ENTRIES_MAX; more is ERR_LIMIT */
+	/* Names with this prefix are left out; NULL: none are. */
+	const char *reserved;
+	/* Counts so far. */
+	uint64_t entries, left_out;
+	/* Private. */
+	struct dir_stack trail;
+	struct upper_scan_level *levels; /* owned; one for each step of the trail */
+	size_t room;
+	size_t names_len;
+};
+
+/* `folder` is taken over.  Call upper_scan_done() after a failure too. */
+int upper_scan_begin(struct upper_scan *d, int folder, struct err *e);
+void upper_scan_done(struct upper_scan *d);
+
+/* 1: *ret is the next item.  0: there are no more. */
+int upper_scan_next(struct upper_scan *d, struct upper_scan_item *ret, struct err *e);
+
+/* The caller cannot use the last item: counts it as left out. */
+void upper_scan_leave_out(struct upper_scan *d, const char *path, const char *why);
+
+/* Whether `why` says that the entry is a socket or a device. */
+bool upper_scan_is_no_file(const char *why);

@@ -1,0 +1,340 @@
+/* Theory of operation.
+ *
+ *	caller		porter			in the jail
+ *	fork ---------> its descriptors only
+ *			clone3 ----------------> unpacks: has the folder, reads a pipe
+ *			clone3 ----------------> decompresses: has an empty folder in which
+ *						 it can write nothing, reads the blob
+ *			passes on, hashes
+ *			waits for both
+ *	wait <--------- result
+ *
+ * The porter is a process of its own for two reasons: jail_start() changes the ids and
+ * the directory of the process that calls it, which must have one thread; and the porter
+ * ignores SIGPIPE.  The porter dies with its caller, and both jailed processes die with
+ * the porter. */
+#include "rootfs-tools/layers/layer_pipeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "archive/unpack.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "rootfs-tools/layers/hash.h"
+#include "rootfs-tools/layers/inflate.h"
+#include "sandbox/root/jail.h"
+#include "store/rm_tree.h"
+
+#define PIPE_BYTES (1 << 20) /* the kernel's limit for users without privileges */
+#define PIECE	   (256u << 10)
+
+/* The result of a jailed process; it may have any values. */
+struct report {
+	struct err error;
+	uint64_t entries, bytes, left_out, hides_all;
+	struct count there;
+};
+
+/* The porter's result. */
+struct outcome {
+	struct err error;
+	struct layer_pipeline_result result;
+};
+
+_Static_assert(sizeof(struct report) <= JAIL_RESULT_MAX, "a report is one write");
+
+/* --- in the jail ------------------------------------------------------------------- */
+
+static void work_inflate(const void *arg, int folder, int in, void *result)
+{
+	struct report *r = result;
+
+	(void)arg, (void)folder;
+	(void)inflate_all(in, STDOUT_FILENO, &r->error);
+}
+
+static void work_unpack(const void *arg, int folder, int in, void *result)
+{
+	const struct layer_pipeline *s = arg;
+	struct report *r = result;
+	struct unpack_layer layer = { .remove = rm_tree_remove };
+	struct unpack u = { .in = in, .root = folder, .entries_max = s->entries_max,
+			    .bytes_max = s->bytes_max, .layer = &layer };
+
+	if (unpack_all(&u, &r->error) == 0)
+		(void)count_tree(folder, &r->there, &r->error);
+	r->entries = u.entries;
+	r->bytes = u.bytes;
+	r->left_out = u.left_out;
+	r->hides_all = layer.hides_all;
+}
+
+/* --- the porter --------------------------------------------------------------------- */
+
+struct porter {
+	const struct layer_pipeline *s;
+	struct jail inflate, unpack;
+	struct jail_child inflating, unpacking; /* pid 0: not started */
+	int from, to; /* owned; the tar is read from the first, and written to the
+		       * second */
+	int leash[2]; /* owned */
+	struct hash *hash;
+	uint64_t size; /* bytes of the tar so far */
+	struct report unpacked;
+};
+
+/* The larger pipe only saves time, so its failure is ignored. */
+static int make_pipe(int ends[2], struct err *e)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+/* Checks a jailed process's result, whose bytes are not trusted. */
+static int judge(struct report *r, struct err *e)
+{
+	if (r->error.kind == ERR_NONE)
+		return 0;
+	err_sanitize(&r->error);
+	*e = r->error;
+	return -1;
+}
+
+static int start_unpack(struct porter *p, struct err *e)
+{
+	int ends[2];
+
+	if (make_pipe(ends, e) < 0)
+		return -1;
+	AUTO_CLOSE int in = ends[0];
+	p->to = ends[1];
+	p->unpack = (struct jail){
+		.folder = p->s->folder, .in = in, .leash = p->leash[1],
+		.uid = geteuid(), .gid = getegid(), .file_max = p->s->bytes_max,
+		.work = work_unpack, .arg = p->s, .result_len = sizeof(struct report),
+	};
+	return jail_start(&p->unpack, &p->unpacking, e);
+}
+
+/* Whether the blob is an uncompressed tar.  POSIX and GNU tars have "ustar"
+ * here, and compressed files begin with other bytes; nothing more is parsed
+ * outside of the jail. */
+static bool is_plain_tar(int blob)
+{
+	const off_t mark_at = 257;
+	char first[INFLATE_MARK], mark[5];
+	off_t at = lseek(blob, 0, SEEK_CUR);
+
+	if (at < 0 || pread(blob, first, sizeof(first), at) != sizeof(first) ||
+	    pread(blob, mark, sizeof(mark), at + mark_at) != sizeof(mark))
+		return false;
+	return !inflate_knows(first, sizeof(first)) && !memcmp(mark, "ustar", sizeof(mark));
+}
+
+/* Starts the decompressing process; for a plain tar the porter reads the blob
+ * itself. */
+static int start_inflate(struct porter *p, struct err *e)
+{
+	int ends[2];
+
+	if (is_plain_tar(p->s->blob)) {
+		p->from = fcntl(p->s->blob, F_DUPFD_CLOEXEC, 0);
+		return p->from < 0 ? err_sys(e, "read the layer") : 0;
+	}
+	if (inflate_begin(p->s->blob, e) < 0 || make_pipe(ends, e) < 0)
+		return -1;
+	AUTO_CLOSE int out = ends[1];
+	p->from = ends[0];
+	p->inflate = (struct jail){
+		.folder = p->s->empty, .in = p->s->blob, .out = out, .leash = p->leash[1],
+		.uid = geteuid(), .gid = getegid(), .file_max = 0,
+		.work = work_inflate, .result_len = sizeof(struct report),
+	};
+	return jail_start(&p->inflate, &p->inflating, e);
+}
+
+/* The unpacking process has closed its end of the pipe: waits for it, and
+ * returns its result. */
+static int wait_unpack(struct porter *p, struct err *e)
+{
+	own_close(&p->to);
+	if (!p->unpacking.pid)
+		return 0;
+	int rc = jail_wait(&p->unpack, &p->unpacking, &p->unpacked, e);
+	p->unpacking.pid = 0;
+	return rc < 0 ? -1 : judge(&p->unpacked, e);
+}
+
+static int wait_inflate(struct porter *p, struct err *e)
+{
+	struct report r = { 0 };
+
+	if (!p->inflating.pid)
+		return 0;
+	int rc = jail_wait(&p->inflate, &p->inflating, &r, e);
+
+	p->inflating.pid = 0;
+	return rc < 0 ? -1 : judge(&r, e);
+}
+
+/* Bytes after the tar's end, which the unpacking process no longer reads, are
+ * hashed as well. */
+static int pass_piece(struct porter *p, const uint8_t *piece, size_t len, struct err *e)
+{
+	p->size += len;
+	if (p->size > p->s->bytes_max)
+		return err_set(e, ERR_LIMIT,
+			       "the layer is more than %llu bytes when it is decompressed",
+			       (unsigned long long)p->s->bytes_max);
+	hash_add(p->hash, piece, len);
+	if (p->to < 0 || io_write_all(p->to, piece, len) == 0)
+		return 0;
+	return errno == EPIPE ? wait_unpack(p, e) : err_sys(e, "pass on the layer");
+}
+
+static int pass_all(struct porter *p, struct err *e)
+{
+	AUTO_FREE uint8_t *piece = mem_new(PIECE);
+	ssize_t len;
+
+	while ((len = read(p->from, piece, PIECE)) != 0) {
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return err_sys(e, "read the decompressed data");
+		if (pass_piece(p, piece, (size_t)len, e) < 0)
+			return -1;
+	}
+	own_close(&p->to);
+	return 0;
+}
+
+/* If decompression fails, the tar stops in the middle and unpacking fails, too:
+ * the decompressing process's error is the one that is returned. */
+static int run(struct porter *p, struct err *e)
+{
+	if (start_unpack(p, e) < 0 || start_inflate(p, e) < 0 || pass_all(p, e) < 0 ||
+	    wait_inflate(p, e) < 0)
+		return -1;
+	return wait_unpack(p, e);
+}
+
+static void end(struct jail_child *c)
+{
+	if (!c->pid)
+		return;
+	(void)kill(c->pid, SIGKILL); /* ours: the pid is not reused before waitpid(2) */
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR) {
+		/* EINTR: wait again */
+	}
+	own_close(&c->from);
+}
+
+static void port(const struct layer_pipeline *s, struct outcome *ret)
+{
+	struct porter p = { .s = s, .from = -1, .to = -1, .hash = hash_new() };
+	const struct report *r = &p.unpacked;
+
+	if (pipe2(p.leash, O_CLOEXEC) < 0)
+		(void)err_sys(&ret->error, "make a pipe");
+	else
+		(void)run(&p, &ret->error);
+	end(&p.unpacking);
+	end(&p.inflating);
+	ret->result = (struct layer_pipeline_result){ .entries = r->entries, .bytes = r->bytes,
+					      .left_out = r->left_out,
+					      .hides_all = r->hides_all != 0,
+					      .there = r->there };
+	hash_end(p.hash, &ret->result.digest);
+	hash_free(p.hash);
+}
+
+/* Closes all descriptors that the porter does not need. */
+static int keep_descriptors(struct layer_pipeline *s, int *report)
+{
+	int *const kept[] = { &s->blob, &s->folder, &s->empty, report };
+	const int first = 3;
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if ((*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, first + (int)ARRAY_LEN(kept))) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if ((*kept[i] = dup3(*kept[i], first + (int)i, O_CLOEXEC)) < 0)
+			return -1;
+	return sys_close_range(first + ARRAY_LEN(kept), ~0u, 0);
+}
+
+static _Noreturn void be_porter(struct layer_pipeline s, int to, pid_t parent)
+{
+	struct outcome r = { 0 };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)umask(0); /* the layer's modes are set unchanged */
+	if (keep_descriptors(&s, &to) < 0)
+		(void)err_sys(&r.error, "move descriptors");
+	else
+		port(&s, &r);
+	(void)io_write_all(to, &r, sizeof(r)); /* if this fails, the caller reads no
+					        * result */
+	_exit(0);
+}
+
+/* --- the caller --------------------------------------------------------------------- */
+
+static int check(const struct layer_pipeline *s, const struct layer_pipeline_result *r, struct err *e)
+{
+	if (r->entries > s->entries_max || r->bytes > s->bytes_max ||
+	    r->left_out > s->entries_max + s->bytes_max)
+		return err_set(e, ERR_PROTOCOL, "the process that unpacked the layer "
+						"sent impossible counts");
+	return 0;
+}
+
+int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret, struct err *e)
+{
+	struct outcome r = { 0 };
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	AUTO_CLOSE int to = ends[1];
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(e, "fork");
+	if (pid == 0)
+		be_porter(*s, to, parent);
+	own_close(&to);
+	bool is_whole = io_read_full(from, &r, sizeof(r)) == sizeof(r);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+		/* EINTR: wait again */
+	}
+	if (!is_whole)
+		return err_set(e, ERR_SYSTEM, "the process that unpacks the layer was "
+					      "killed from outside");
+	if (r.error.kind != ERR_NONE) {
+		if (e)
+			*e = r.error;
+		return -1;
+	}
+	if (check(s, &r.result, e) < 0)
+		return -1;
+	*ret = r.result;
+	return 0;
+}

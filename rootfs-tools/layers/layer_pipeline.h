@@ -1,0 +1,38 @@
+/* layer_pipeline -- unpacks a layer's blob into a folder, and hashes its tar on the way.
+ *
+ *	blob --> [decompresses] --pipe--> [hashes, counts] --pipe--> [unpacks] --> folder
+ *
+ * Three processes run at the same time; two if the blob is an uncompressed tar, which
+ * builds and snapshots make.  The jailed ones (sandbox/root/jail.h) parse the strangers'
+ * bytes; the one between them only hashes, so the unpacked bytes have that digest even if
+ * both jailed processes have been taken over. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rootfs-tools/layers/count.h"
+#include "store/digest.h"
+
+struct err;
+
+struct layer_pipeline {
+	int blob;   /* borrowed */
+	int folder; /* borrowed; empty, opened to be read */
+	int empty;  /* borrowed; another empty folder, for the decompressing process's
+		     * jail */
+	uint64_t entries_max;
+	uint64_t bytes_max; /* of the tar */
+};
+
+/* The result of a layer that was unpacked. */
+struct layer_pipeline_result {
+	struct digest digest; /* of the tar */
+	/* Counts reported by the unpacking process, checked against the bounds. */
+	uint64_t entries, bytes, left_out;
+	bool hides_all;
+	struct count there; /* counts of the folder's files */
+};
+
+/* Returns 0 when the whole layer is unpacked.  After a failure the caller
+ * removes the folder's content. */
+int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret, struct err *e);

@@ -1,0 +1,361 @@
+#include "rootfs-tools/registry/pull_workers.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "rootfs-tools/layers/blobs.h"
+#include "rootfs-tools/layers/layers.h"
+#include "rootfs-tools/registry/progress.h"
+#include "rootfs-tools/registry/registry.h"
+
+#define NEWS_MS	 100 /* between two reports about a growing blob */
+#define ANEW_MAX 8   /* how often a blob is fetched anew */
+
+enum what { NEWS_AT, NEWS_FETCHED, NEWS_UNPACKED, NEWS_FAILED };
+
+/* A worker's report to the parent, written with one write(2). */
+struct news {
+	enum what what;
+	size_t job;
+	uint64_t at;
+	struct err error;
+};
+_Static_assert(sizeof(struct news) <= 4096,
+	       "news must cross a pipe in one write (PIPE_BUF)");
+
+struct pull_workers {
+	const struct store *store;
+	struct registry *remote;
+	const struct pull_workers_job *jobs;
+	size_t count;
+	_Atomic size_t *next; /* shared by all workers: the next job to take */
+	pid_t pids[PULL_WORKERS_MAX], parent;
+	int from, to, signals; /* owned; the ends of the pipe, and a signalfd(2) */
+	sigset_t before;       /* the signal mask before */
+};
+
+struct worker {
+	const struct pull_workers *crew;
+	size_t job;
+	int64_t told_ms;
+};
+
+/* --- in a worker --------------------------------------------------------------- */
+
+static void tell(const struct worker *w, const struct news *news)
+{
+	if (io_write_all(w->crew->to, news, sizeof(*news)) < 0)
+		_exit(1); /* the parent is gone */
+}
+
+/* The HTTP library runs the loop, and calls this once a turn. */
+static void tell_at(void *who, uint64_t at)
+{
+	struct worker *w = who;
+	const int64_t now = clock_ms();
+
+	if (now - w->told_ms < NEWS_MS)
+		return;
+	w->told_ms = now;
+	tell(w, &(struct news){ .what = NEWS_AT, .job = w->job, .at = at });
+}
+
+/* -1: the commit failed.  1: the bytes have another digest or size than expected. */
+static int commit(struct registry *r, const struct descriptor *d, struct blob *b,
+		  struct err *e)
+{
+	if (blob_commit(b, d->size, NULL, e) == 0)
+		return 0;
+	int is_wrong = e->kind == ERR_REFUSED;
+	(void)err_in(e, "%s", registry_host(r));
+	return is_wrong ? 1 : -1;
+}
+
+int pull_workers_fetch(const struct store *s, struct registry *r, const struct descriptor *d,
+	       void (*news)(void *who, uint64_t at), void *who, struct err *e)
+{
+	int rc = 1;
+
+	for (unsigned i = 0; rc == 1 && i < ANEW_MAX; i++) {
+		struct blob *b = NULL;
+		if (blob_begin(s, &d->digest, &b, e) < 0)
+			return -1;
+		if (!b)
+			return 0;
+		const bool is_resumed = blob_at(b) > 0;
+		rc = registry_blob(r, d, b, news, who, e) < 0 ? -1 : commit(r, d, b, e);
+		blob_done(b);
+		/* Wrong bytes may be from an earlier, resumed download, so the
+		 * same host is asked again; else the next host is. */
+		if (rc == 1 && !is_resumed && !registry_next(r))
+			return -1;
+	}
+	return rc ? -1 : 0;
+}
+
+static int unpack(const struct pull_workers *c, const struct pull_workers_job *job, struct err *e)
+{
+	struct layer_about about;
+	struct digest is;
+	AUTO_CLOSE int blob = blobs_open(c->store, &job->blob.digest, e);
+
+	if (blob < 0)
+		return -1;
+	return layers_unpack(c->store, blob, &job->diff_id, NULL, &is, &about, e);
+}
+
+/* Unpacks a layer in a child of the worker, and reports the result. */
+static _Noreturn void unpack_in_child(const struct worker *w)
+{
+	struct news news = { .what = NEWS_UNPACKED, .job = w->job };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unpack(w->crew, &w->crew->jobs[w->job], &news.error) < 0)
+		news.what = NEWS_FAILED;
+	tell(w, &news);
+	_exit(news.what == NEWS_FAILED);
+}
+
+/* Unpacks in a child, since the jail is entered for good.  0: the layer is
+ * unpacked; else the failure has been reported. */
+static int unpack_one(const struct worker *w)
+{
+	struct news news = { .what = NEWS_FAILED, .job = w->job };
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		unpack_in_child(w);
+	if (pid < 0) {
+		(void)err_sys(&news.error, "fork, to unpack a layer");
+		tell(w, &news);
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status)) {
+		(void)err_set(&news.error, ERR_SYSTEM,
+			      "the process that unpacked a layer ended with signal %d",
+			      WTERMSIG(status));
+		tell(w, &news);
+	}
+	return status ? -1 : 0;
+}
+
+static int do_job(struct worker *w)
+{
+	const struct pull_workers *c = w->crew;
+	const struct descriptor *d = &c->jobs[w->job].blob;
+	struct news news = { .what = NEWS_FETCHED, .job = w->job, .at = d->size };
+	struct layer_about about;
+
+	if (pull_workers_fetch(c->store, c->remote, d, tell_at, w, &news.error) < 0)
+		news.what = NEWS_FAILED;
+	tell(w, &news);
+	if (news.what == NEWS_FAILED)
+		return -1;
+	if (!layers_has(c->store, &c->jobs[w->job].diff_id, &about))
+		return unpack_one(w);
+	tell(w, &(struct news){ .what = NEWS_UNPACKED, .job = w->job });
+	return 0;
+}
+
+static _Noreturn void work(struct pull_workers *c)
+{
+	struct worker w = { .crew = c };
+
+	/* The worker dies with its parent, even if that is SIGKILLed. 
+	 * Downloaded bytes stay in the store. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent)
+		_exit(1);
+	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
+	own_close(&c->from);
+	own_close(&c->signals);
+	registry_reconnect(c->remote);
+	while ((w.job = atomic_fetch_add(c->next, 1)) < c->count)
+		if (do_job(&w) < 0)
+			_exit(1);
+	_exit(0);
+}
+
+/* --- in who started them --------------------------------------------------------- */
+
+static void dismiss(struct pull_workers *c)
+{
+	for (size_t i = 0; i < PULL_WORKERS_MAX; i++)
+		if (c->pids[i] > 0)
+			(void)kill(c->pids[i],
+				   SIGKILL); /* our child, not yet waited for */
+}
+
+/* Waits for all workers.  The wait(2) status of the first that failed, or 0. */
+static int reap(struct pull_workers *c)
+{
+	int bad = 0, status = 0;
+
+	for (size_t i = 0; i < PULL_WORKERS_MAX; i++) {
+		if (c->pids[i] <= 0)
+			continue;
+		while (waitpid(c->pids[i], &status, 0) < 0 && errno == EINTR)
+			;
+		c->pids[i] = 0;
+		if (!bad)
+			bad = status;
+	}
+	return bad;
+}
+
+/* Ends this process by the same signal that it received. */
+static void end_by_signal(struct pull_workers *c, struct progress *p)
+{
+	struct signalfd_siginfo info;
+
+	if (read(c->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	dismiss(c);
+	(void)reap(c);
+	progress_end(p);
+	(void)signal((int)info.ssi_signo, SIG_DFL);
+	(void)raise((int)info.ssi_signo);
+	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
+}
+
+/* 1: more reports may come.  0: all workers have ended. */
+static int take_news(const struct pull_workers *c, struct progress *p, int64_t now, struct err *e)
+{
+	struct news news;
+	ssize_t len = read(c->from, &news, sizeof(news));
+
+	if (len < 0 && errno == EINTR)
+		return 1;
+	if (len == 0)
+		return 0;
+	if (len != sizeof(news) || news.job >= c->count)
+		return err_set(e, ERR_INTERNAL,
+			       "a worker sent an invalid report");
+	if (news.what == NEWS_AT)
+		progress_at(p, news.job, news.at, now);
+	else if (news.what == NEWS_FETCHED)
+		progress_fetched(p, news.job, news.at, now);
+	else if (news.what == NEWS_UNPACKED)
+		progress_unpacked(p, news.job, now);
+	if (news.what != NEWS_FAILED)
+		return 1;
+	err_sanitize(&news.error);
+	*e = news.error;
+	return -1;
+}
+
+static int supervise(struct pull_workers *c, struct progress *p, struct err *e)
+{
+	struct pollfd w[] = { { .fd = c->signals, .events = POLLIN },
+			      { .fd = c->from, .events = POLLIN } };
+	int more = 1;
+
+	while (more > 0) {
+		const int ready = poll(w, ARRAY_LEN(w), -1);
+		const int64_t now = clock_ms();
+		if (ready < 0 && errno != EINTR)
+			return err_sys(e, "wait for layers");
+		if (w[0].revents & POLLIN)
+			end_by_signal(c, p);
+		if (w[1].revents)
+			more = take_news(c, p, now, e);
+	}
+	return more;
+}
+
+static int start(struct pull_workers *c, struct err *e)
+{
+	c->parent = getpid();
+	for (size_t i = 0; i < PULL_WORKERS_MAX && i < c->count; i++) {
+		c->pids[i] = fork();
+		if (c->pids[i] == 0)
+			work(c);
+		if (c->pids[i] < 0)
+			return err_sys(e, "fork, to get a layer");
+	}
+	/* The pipe's end is seen when all workers have closed their copies. */
+	own_close(&c->to);
+	return 0;
+}
+
+static int open_crew(struct pull_workers *c, struct err *e)
+{
+	int ends[2];
+	sigset_t ending;
+
+	(void)sigemptyset(&ending);
+	(void)sigaddset(&ending, SIGINT);
+	(void)sigaddset(&ending, SIGTERM);
+	(void)sigaddset(&ending, SIGHUP);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	c->from = ends[0];
+	c->to = ends[1];
+	c->next = mmap(NULL, sizeof(*c->next), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->next == MAP_FAILED)
+		return err_sys(e, "map memory");
+	c->signals = signalfd(-1, &ending, SFD_CLOEXEC);
+	if (c->signals < 0)
+		return err_sys(e, "make a signalfd");
+	return sigprocmask(SIG_BLOCK, &ending, &c->before) < 0 ?
+		       err_sys(e, "block signals") :
+		       0;
+}
+
+static void close_crew(struct pull_workers *c)
+{
+	own_close(&c->from);
+	own_close(&c->to);
+	if (c->next != MAP_FAILED)
+		(void)munmap((void *)c->next, sizeof(*c->next));
+	if (c->signals >= 0)
+		(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
+	own_close(&c->signals);
+}
+
+int pull_workers_run(const struct store *s, struct registry *r, const struct pull_workers_job *jobs,
+	     size_t count, struct progress *p, struct err *e)
+{
+	struct pull_workers c = { .store = s,
+			  .remote = r,
+			  .jobs = jobs,
+			  .count = count,
+			  .from = -1,
+			  .to = -1,
+			  .signals = -1,
+			  .next = MAP_FAILED };
+
+	if (!count)
+		return 0;
+	int rc = open_crew(&c, e);
+	if (rc == 0)
+		rc = start(&c, e);
+	if (rc == 0)
+		rc = supervise(&c, p, e);
+	if (rc < 0)
+		dismiss(&c);
+	int bad = reap(&c);
+	close_crew(&c);
+	if (rc == 0 && (bad || p->done != count))
+		return err_set(e, ERR_SYSTEM,
+			       "the process that fetched a layer ended without a report, "
+			       "with %s %d",
+			       WIFSIGNALED(bad) ? "signal" : "code",
+			       WIFSIGNALED(bad) ? WTERMSIG(bad) : WEXITSTATUS(bad));
+	return rc;
+}

@@ -1,0 +1,198 @@
+#include "sandbox/kernel/host_user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "policy/policy.h"
+#include "policy/units.h"
+#include "sandbox/kernel/log_level.h"
+
+#define NOBODY 65534
+
+static uint32_t id_from_env(const char *name)
+{
+	const char *text = getenv(name);
+	uint64_t id;
+
+	if (!text || units_parse_number(text, &id, NULL) < 0 || id >= UINT32_MAX)
+		return 0;
+	return (uint32_t)id;
+}
+
+static const struct volume *find_workspace(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->volume_count; i++)
+		if (policy->volumes[i].kind == VOLUME_WORKSPACE)
+			return &policy->volumes[i];
+	return NULL;
+}
+
+static void decide_for_root(const struct policy *policy, struct host_user *who)
+{
+	const struct volume *workspace = find_workspace(policy);
+	struct stat st;
+
+	*who = (struct host_user){ .uid = id_from_env("SUDO_UID"),
+				  .gid = id_from_env("SUDO_GID"),
+				  .was_root = true, .why = "SUDO_UID" };
+	if (!who->uid && workspace && stat(workspace->source, &st) == 0 && st.st_uid) {
+		who->uid = st.st_uid;
+		who->gid = st.st_gid;
+		who->why = "owner of the workspace";
+	}
+	if (!who->uid) {
+		who->uid = who->gid = NOBODY;
+		who->why = "nobody";
+	}
+	if (!who->gid)
+		who->gid = NOBODY;
+}
+
+int host_user_decide(const struct policy *policy, struct host_user *ret, struct err *e)
+{
+	if (geteuid() != getuid() || getegid() != getgid())
+		return err_set(e, ERR_REFUSED, "hutch must not be setuid or setgid");
+	if (getuid() == 0)
+		decide_for_root(policy, ret);
+	else
+		*ret = (struct host_user){ .uid = getuid(), .gid = getgid(), .why = "caller" };
+	return 0;
+}
+
+char *host_user_name(uid_t uid)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *entry = NULL;
+
+	while (users && (entry = fgetpwent(users)) && entry->pw_uid != uid)
+		;
+	char *name = entry ? text_copy(entry->pw_name) : NULL;
+	if (users)
+		(void)fclose(users); /* it was only read */
+	return name;
+}
+
+/* EINVAL: the id is not mapped.  EPERM: setgroups is denied where an ordinary
+ * user mapped a single id (user_namespaces(7)). */
+static int cannot_become(const struct host_user *who, struct err *e)
+{
+	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)", who->uid,
+		      who->why);
+	if (e->sys != EINVAL && e->sys != EPERM)
+		return -1;
+	(void)err_in(e, "this root is one of a user namespace in which no such id is mapped");
+	return err_remedy(e, "run hutch as an ordinary user, or in a container with a range of "
+			     "ids");
+}
+
+int host_user_become(const struct host_user *who, struct err *e)
+{
+	if (!who->was_root)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(who->gid, who->gid, who->gid) < 0 ||
+	    setresuid(who->uid, who->uid, who->uid) < 0)
+		return cannot_become(who, e);
+
+	/* The change of ids made this process undumpable, which gives
+	 * /proc/self to root, and the id maps with it (proc(5)).  Nothing here
+	 * is secret from the new user. */
+	if (prctl(PR_SET_DUMPABLE, 1) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return 0;
+}
+
+/* Variables that a client keeps.  hutch's own folders are below these
+ * (store/folders.h), if the new user owns them. */
+static const char *const kept_by_clients[] = {
+	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
+	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
+};
+
+/* Variables that say where images are, and what it takes to get them: files
+ * with credentials, and a proxy, whose password can be given in no other way.
+ * SOURCE_DATE_EPOCH and the next one are for builds. */
+static const char *const kept_for_images[] = {
+	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "PATH",
+	"TERM", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "http_proxy",
+	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+	"SOURCE_DATE_EPOCH", "OH_RUNTIME_RUNTIME_IMAGE_REPO", LOG_LEVEL_VARIABLE,
+	FORMAT_VARIABLE, NULL,
+};
+
+static bool is_kept(const char *variable, const char *const *kept)
+{
+	const size_t len = strcspn(variable, "=");
+
+	for (; *kept; kept++)
+		if (strlen(*kept) == len && !strncmp(variable, *kept, len))
+			return true;
+	return false;
+}
+
+/* Overwrites the other strings in place, where execve(2) has put them: proc(5),
+ * environ. */
+static void forget_environment(const char *const *kept)
+{
+	char **to = environ;
+
+	for (char **at = environ; *at; at++) {
+		if (is_kept(*at, kept))
+			*to++ = *at;
+		else
+			explicit_bzero(*at, strlen(*at));
+	}
+	*to = NULL;
+}
+
+void host_user_forget_for_images(void)
+{
+	forget_environment(kept_for_images);
+}
+
+static int become_keeping(const char *const *kept, struct err *e)
+{
+	const struct policy none = { 0 };
+	struct host_user who;
+
+	if (host_user_decide(&none, &who, e) < 0)
+		return -1;
+	if (who.was_root)
+		forget_environment(kept);
+	return host_user_become(&who, e);
+}
+
+int host_user_become_client(struct err *e)
+{
+	return become_keeping(kept_by_clients, e);
+}
+
+int host_user_as_client(int (*look)(void *arg, struct err *e), void *arg, struct err *e)
+{
+	const struct policy none = { 0 };
+	struct host_user who;
+
+	if (host_user_decide(&none, &who, e) < 0)
+		return -1;
+	if (!who.was_root)
+		return look(arg, e);
+	if (setegid(who.gid) < 0 || seteuid(who.uid) < 0)
+		return cannot_become(&who, e);
+	int result = look(arg, e);
+	if (seteuid(0) < 0 || setegid(0) < 0)
+		return err_sys(e, "become root again");
+	return result;
+}
+
+int host_user_become_for_images(struct err *e)
+{
+	return become_keeping(kept_for_images, e);
+}

@@ -1,0 +1,60 @@
+/* mount_target -- mount points below a root that may hold hostile links.
+ *
+ * Every path is resolved by the kernel inside the new root (openat2
+ * RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), so that a symlink in an image or a
+ * mounted folder leads at most to another place in the sandbox and never to the
+ * host (bubblewrap CVE-2026-87766), while ordinary links such as /var/run ->
+ * /run keep working.  Missing folders are made one component at a time, each
+ * below the descriptor of the one before.
+ *
+ * Most targets are beside the one before, so the folder that was looked up last
+ * is remembered.  A mount may cover that folder, or one on the way to it: call
+ * mount_target_forget() after every folder that was attached. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+
+struct targets {
+	int root;      /* borrowed: O_PATH of the new root */
+	int folder;    /* owned: the folder that was looked up last; -1: none */
+	char *path;    /* owned: its path */
+	bool is_roots; /* set after targets_init(): new files belong to root inside, which
+			* has to be mapped, and not to the process that makes them */
+};
+
+void targets_init(struct targets *t, int root);
+void targets_done(struct targets *t);
+void mount_target_forget(struct targets *t);
+
+/* Opens what is at `path`, O_PATH; -1 with e set (e->sys ENOENT: not there). */
+int mount_target_open(const struct targets *t, const char *path, struct err *e);
+
+/* A place to mount at, as move_mount(2) takes it: `name`, which was just made,
+ * below `dir`; or `dir` itself where `name` is empty.  All but `fd` is borrowed
+ * from the targets and the path. */
+struct mount_target {
+	int fd; /* owned: -1 where there was no need to open it */
+	int dir;
+	const char *name;
+};
+
+#define AUTO_TARGET __attribute__((cleanup(mount_target_done)))
+
+void mount_target_done(struct mount_target *t);
+
+/* Finds `path`, making missing parents (0755) and, at the end, a folder with
+ * `mode` or, with `is_dir` false, an empty file.  An existing file must be of
+ * that type. */
+int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
+		struct mount_target *ret, struct err *e);
+
+/* The folder that holds the last component of `path`, made if missing; owned
+ * by `t`.  *ret_name points at that component within `path`. */
+int mount_target_parent(struct targets *t, const char *path, const char **ret_name,
+		  struct err *e);
+
+/* Gives `name` in `parent`, which was just made, to root inside where
+ * t->is_roots. */
+int mount_target_own(const struct targets *t, int parent, const char *name, struct err *e);

@@ -1,0 +1,34 @@
+/* landlock_run -- `--isolation landlock`: one command, on a host that refuses user namespaces.
+ *
+ *	launcher			keeper (subreaper.h)	command (landlock_exec.h)
+ *	become the user
+ *	open what is granted (landlock_rules.h)
+ *	make the private folder
+ *	fork -------------------------> a session, a domain
+ *	watch, pump			fork ----------------> a session, the grants,
+ *					wait			limits, filters, execve
+ *	<------------------------------ all have ended
+ *	deliver what was written
+ *	close the line ---------------> remove the folder
+ *
+ * Nothing is mounted and no id is mapped: the command is the user, on the
+ * host's paths, beside the user's other processes. docs/threat-model.md says
+ * how much of each promise holds here. isolation_check() has refused every
+ * option that needs a namespace or a cgroup. */
+#pragma once
+#include <stdbool.h>
+
+struct policy;
+struct result;
+
+/* Runs a checked policy's command to its end, after launch_ready().  If called
+ * as root, this process is an ordinary user afterwards. */
+void landlock_run_run(const struct policy *policy, bool is_dry_run, struct result *ret);
+
+/* For hutch doctor: does the same without a private folder, so that nothing is
+ * made.  The policy names a working directory. */
+void landlock_run_try(const struct policy *policy, struct result *ret);
+
+/* The text that says how this is weaker, for the user that asked for it and for
+ * one that could. */
+extern const char landlock_run_loses[];

@@ -1,0 +1,78 @@
+/* subreaper -- starts a command without namespaces, and ends all that comes of it.
+ *
+ * The keeper is a process between the launcher and the command, in a session of
+ * its own.  It is the subreaper (prctl(2)) of everything that the command
+ * starts: a process that loses its parent becomes the keeper's child.  The
+ * keeper ends them all when the command has ended, when it is told to, and when
+ * the launcher is gone, SIGKILL included; then it removes their private folder.
+ *
+ * From Landlock's ABI 6 on, the keeper is in a domain that scopes signals, and
+ * what it starts is in that domain too: its kill(-1) reaches all of these
+ * processes and no others, at once.  Before, it kills its children, over and
+ * over, until there is none.
+ *
+ *	subreaper_start
+ *	in a loop: poll(2) on `line` and `failure`; subreaper_hear(), subreaper_hear_failure();
+ *		subreaper_signal(), subreaper_end()
+ *	subreaper_done
+ *
+ * If the keeper is killed itself, the command is too (PR_SET_PDEATHSIG), and
+ * subreaper_done() ends what is left, since the launcher is a subreaper too.  If
+ * both are killed at once, processes that the command has started live on. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct exec;
+struct failed;
+struct landlock_rules;
+struct seccomp_program;
+struct overlay_upper;
+
+#define SUBREAPER_FILTERS 5
+
+struct subreaper_parts { /* all borrowed */
+	const struct exec *exec;
+	const struct landlock_rules *grants;
+	unsigned spares; /* enum landlock_spares */
+	const struct seccomp_program *filters[SUBREAPER_FILTERS];
+	size_t filter_count;
+	const int *stdio; /* three descriptors */
+	struct overlay_upper *folder;
+};
+
+struct subreaper {
+	pid_t pid;   /* 0: none */
+	int line;    /* owned; -1: none */
+	int failure; /* owned; closes when the command has begun, or could not; -1: it
+		      * has */
+};
+
+/* How the command ended. */
+struct subreaper_news {
+	int status;	       /* as waitpid(2) has it */
+	int64_t user_us, sys_us; /* of all processes that were waited for */
+};
+
+enum subreaper_heard { SUBREAPER_NOTHING, SUBREAPER_NEWS, SUBREAPER_GONE };
+
+void subreaper_init(struct subreaper *k);
+int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, struct err *e);
+
+/* Reads the line.  NEWS: the command, and everything that it had started, has
+ * ended.  GONE: the keeper was killed. */
+enum subreaper_heard subreaper_hear(struct subreaper *k, struct subreaper_news *ret);
+
+/* Closes `failure`.  1: the command has begun.  0: a program could not be started, and
+ * `ret` says why.  -1: a step before that failed. */
+int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *e);
+
+/* Signals the command's process group. */
+void subreaper_signal(const struct subreaper *k, int signo);
+/* Ends everything; NEWS still comes. */
+void subreaper_end(const struct subreaper *k);
+
+/* Ends everything, and waits until the private folder is gone. */
+void subreaper_done(struct subreaper *k);

@@ -1,0 +1,45 @@
+/* audit_json -- builds the members of a JSON object, one after another, for an entry
+ * of the audit log (audit.h).
+ *
+ * Texts may come from anywhere: secrets in them are hidden first, then they are
+ * cut to AUDIT_JSON_TEXT_MAX bytes, and written so that an entry stays on one line.
+ * A text that was cut is followed by the members KEY_bytes and KEY_sha256: the
+ * length and the SHA-256 of the whole text, with its secrets hidden.
+ *
+ *	audit_json_begin, audit_json_text ..., audit_json_end */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+struct list;
+struct redact;
+
+#define AUDIT_JSON_TEXT_MAX 4096
+
+struct audit_json {
+	const struct redact *mask; /* borrowed; NULL: nothing is hidden */
+	struct buffer text;	 /* is_cut: the members did not fit */
+};
+
+void audit_json_begin(struct audit_json *n, const struct redact *mask, size_t max);
+/* Returns the members, allocated; "" if there are none. */
+char *audit_json_end(struct audit_json *n);
+
+/* Writes null for a NULL value. */
+void audit_json_text(struct audit_json *n, const char *key, const char *value);
+/* Writes an array of texts.  AUDIT_JSON_TEXT_MAX bounds all of them together; each
+ * text counts one byte more, for the 0 behind it, which the digest covers
+ * too. */
+void audit_json_words(struct audit_json *n, const char *key, char *const *words, size_t count);
+/* Writes an array of all items, uncut. */
+void audit_json_list(struct audit_json *n, const char *key, const struct list *l);
+void audit_json_number(struct audit_json *n, const char *key, uint64_t value);
+void audit_json_yes(struct audit_json *n, const char *key, bool value);
+/* Writes only the number of bytes and their SHA-256; for NULL writes
+ * nothing. */
+void audit_json_bytes(struct audit_json *n, const char *key, const char *bytes);
+/* Writes a value that is JSON already, on one line. */
+void audit_json_json(struct audit_json *n, const char *key, const char *json);

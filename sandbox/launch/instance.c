@@ -1,0 +1,370 @@
+#include "sandbox/launch/instance.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "protocol/message.h"
+#include "sandbox/cgroup/watchdog.h"
+#include "sandbox/launch/ports.h"
+#include "sandbox/launch/spawn.h"
+#include "sandbox/monitor/protect_watch.h"
+
+/* How long an executor may go on after closing its channel. */
+#define CLOSED_MS 2000
+
+/* How long the end of a process takes that has closed its descriptors. */
+#define SERVER_END_MS 2000
+
+void instance_init(struct instance *g, int64_t now)
+{
+	channel_init(&g->channel, g->sandbox->channel);
+	if (g->watched_memory)
+		g->look_ms = now + WATCHDOG_MS;
+}
+
+void instance_done(struct instance *g)
+{
+	channel_done(&g->channel);
+}
+
+/* --- its end -------------------------------------------------------------- */
+
+static void end(struct instance *g, enum instance_cause cause, const struct err *e)
+{
+	if (g->cause == INSTANCE_RUNS) {
+		g->cause = cause;
+		if (e)
+			g->error = *e;
+	}
+	if (g->sandbox->pid > 0)
+		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+	/* A server that is stopped would hold processes that wait for its
+	 * answer in the kernel. */
+	root_fuse_kill(&g->sandbox->fuse);
+	if (g->state < INSTANCE_ENDING)
+		g->state = INSTANCE_ENDING;
+}
+
+void instance_end(struct instance *g)
+{
+	end(g, INSTANCE_ENDED, NULL);
+}
+
+void instance_broke_protocol(struct instance *g, struct err *e)
+{
+	(void)err_in(e, "the sandbox's executor broke the protocol and was ended");
+	end(g, INSTANCE_BROKE_PROTOCOL, e);
+}
+
+static bool has_ended(const struct root_fuse *f)
+{
+	struct pollfd p = { .fd = f->pidfd, .events = POLLIN };
+
+	return f->pid > 0 && poll(&p, 1, SERVER_END_MS) == 1;
+}
+
+/* The set-up fails with these errors when the server is gone; the server's own
+ * error says more. */
+static void explain_server(struct instance *g, struct err *cause)
+{
+	bool is_about = cause->sys == ENOTCONN || cause->sys == ECONNABORTED ||
+			cause->sys == EPIPE || cause->sys == ECONNRESET;
+
+	if (is_about && has_ended(&g->sandbox->fuse))
+		(void)root_fuse_has_failed(&g->sandbox->fuse, cause);
+}
+
+/* If the server has not failed, the mount is gone, and so is pid 1, or will be. */
+static void on_server_end(struct instance *g)
+{
+	struct err e;
+
+	if (root_fuse_has_failed(&g->sandbox->fuse, &e))
+		end(g, INSTANCE_LOST_ROOT, &e);
+	else if (g->sandbox->pid > 0)
+		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+}
+
+/* Reads the child's err, or the end of its socket, which a successful execveat
+ * closes. */
+static void on_failure(struct instance *g)
+{
+	struct err cause;
+	enum spawn_news news = spawn_hear(g->sandbox, &cause);
+
+	if (news == SPAWN_GOES_ON)
+		return;
+	if (news == SPAWN_GAVE_UP) {
+		explain_server(g, &cause);
+		end(g, INSTANCE_NOT_SET_UP, &cause);
+	}
+	own_close(&g->sandbox->failure);
+}
+
+/* If the broker has ended, the calls that wait for it would wait for ever. */
+static void on_broker(struct instance *g, short events)
+{
+	struct err e;
+
+	if (events & POLLOUT)
+		broker_flush(&g->sandbox->broker);
+	if (!(events & ~POLLOUT))
+		return;
+	broker_explain(&g->sandbox->broker, &e);
+	end(g, INSTANCE_LOST_BROKER, &e);
+}
+
+/* Calls that were refused before pid 1 ended are told, too. */
+static void on_refusals(struct instance *g, int64_t now)
+{
+	const struct refused_call *c;
+	pid_t session;
+
+	for (int i = 0; i < DENIALS_TURN; i++)
+		if ((c = denials_take(&g->sandbox->refusals, &session, now)) && g->refused)
+			g->refused(g->who, c, session);
+}
+
+/* --- the channel ---------------------------------------------------------- */
+
+static int take_hello(struct instance *g, const struct frame *f, struct err *e)
+{
+	struct hello h;
+
+	if (f->type != MSG_HELLO || g->state != INSTANCE_STARTING || f->id != 0)
+		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
+			       message_name(f->type));
+	if (message_get_hello(f, &h, e) < 0)
+		return -1;
+	if (h.version != PROTOCOL_VERSION)
+		return err_set(e, ERR_PROTOCOL, "version %u, and not %u", h.version,
+			       PROTOCOL_VERSION);
+	g->state = INSTANCE_READY;
+	if (g->ports)
+		ports_begin(g->ports, &g->channel);
+	return 0;
+}
+
+static int take_frame(struct instance *g, const struct frame *f, struct err *e)
+{
+	bool is_hello = g->state == INSTANCE_STARTING || f->type == MSG_HELLO;
+
+	if (!message_is_from_executor(f->type))
+		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);
+	bool is_ports = g->ports && (f->type == MSG_FINISHED || f->type == MSG_CLOSED);
+	if ((is_hello	? take_hello(g, f, e)
+	     : is_ports ? ports_frame(g->ports, f, e)
+			: g->take(g->who, f, e)) < 0)
+		return -1;
+	channel_took(&g->channel, f);
+	return 0;
+}
+
+/* Hands on the frames that have come.  With `are_last` also those that their
+ * owner is too full for: no more than a socket holds. */
+static bool take_frames(struct instance *g, bool are_last)
+{
+	struct frame f;
+	struct err e;
+	bool has_some = false;
+	int got = 0;
+
+	while (g->cause == INSTANCE_RUNS && (are_last || !g->is_full || !g->is_full(g->who)) &&
+	       (got = channel_next(&g->channel, &f, &e)) > 0) {
+		if (take_frame(g, &f, &e) < 0)
+			instance_broke_protocol(g, &e);
+		has_some = true;
+	}
+	if (got < 0)
+		instance_broke_protocol(g, &e);
+	return has_some;
+}
+
+bool instance_take(struct instance *g)
+{
+	return take_frames(g, false);
+}
+
+void instance_flush(struct instance *g)
+{
+	struct err e;
+
+	if (!instance_is_over(g) && channel_flush(&g->channel, &e) < 0)
+		instance_broke_protocol(g, &e);
+}
+
+/* A channel closes a moment before the end of pid 1, which tells why; or an
+ * executor means to go on without its supervisor, which it must not. */
+static int fill(struct instance *g, int64_t now)
+{
+	struct err e;
+	int state = channel_fill(&g->channel, &e);
+
+	if (state < 0) {
+		instance_broke_protocol(g, &e);
+	} else if (state == CHANNEL_CLOSED && !g->is_closed) {
+		g->is_closed = true;
+		g->closed_ms = now + CLOSED_MS;
+	}
+	return state;
+}
+
+static void on_channel(struct instance *g, short events, int64_t now)
+{
+	if (events & POLLOUT)
+		instance_flush(g);
+	if (events & ~POLLOUT)
+		(void)fill(g, now);
+	(void)instance_take(g);
+}
+
+/* The executor's last frames may still be in the channel, and the child's err
+ * in its socket, although poll reported the end first. */
+static void on_end(struct instance *g, int64_t now)
+{
+	struct err e;
+
+	if (wait4(g->sandbox->pid, &g->status, 0, &g->used) < 0)
+		abort(); /* our own child, and SIGCHLD is not ignored */
+	g->sandbox->pid = 0;
+	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
+		on_failure(g);
+	do {
+		(void)take_frames(g, true);
+	} while (g->cause == INSTANCE_RUNS && !g->is_closed && fill(g, now) == CHANNEL_READ);
+	if (WIFSIGNALED(g->status))
+		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
+			      WTERMSIG(g->status));
+	else
+		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
+			      WEXITSTATUS(g->status));
+	end(g, INSTANCE_DIED, &e);
+	if (g->ports)
+		ports_end(g->ports);
+	g->state = INSTANCE_GONE;
+}
+
+/* --- the host --------------------------------------------------------------------- */
+
+static void on_host(struct instance *g)
+{
+	struct err e;
+
+	if (!protect_watch_look(g->sentry, &e))
+		return;
+	if (g->unprotected) {
+		g->unprotected(g->who, &e);
+		return;
+	}
+	(void)err_in(&e, "the sandbox was ended");
+	end(g, INSTANCE_UNPROTECTED, &e);
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static bool is_watched(const struct instance *g)
+{
+	return g->sentry && !g->sentry->is_lost && !instance_is_over(g);
+}
+
+/* Ports carry data from the hello on, and not after the end, when no process is
+ * inside. */
+static bool carries(const struct instance *g)
+{
+	return g->ports && g->state == INSTANCE_READY;
+}
+
+static void carry(struct instance *g, bool has_events, int64_t now)
+{
+	struct err e;
+
+	if (carries(g) && ports_work(g->ports, has_events, now, &e) < 0)
+		instance_broke_protocol(g, &e);
+}
+
+void instance_watch(const struct instance *g, struct pollfd *w)
+{
+	const struct sandbox *box = g->sandbox;
+	bool is_full = g->is_full && g->is_full(g->who);
+	short events = channel_events(&g->channel);
+	bool listens = !instance_is_over(g) && !g->is_closed;
+
+	if (is_full)
+		events = (short)(events & POLLOUT);
+	w[INSTANCE_CHANNEL] = (struct pollfd){ .fd = listens && events ? box->channel : -1,
+					    .events = events };
+	w[INSTANCE_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
+	w[INSTANCE_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
+					   .events = POLLIN };
+	w[INSTANCE_REFUSALS] = denials_watch(&box->refusals);
+	w[INSTANCE_BROKER] = broker_watch(&box->broker);
+	w[INSTANCE_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
+	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
+					  .events = POLLIN };
+	w[INSTANCE_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
+					 .events = POLLIN };
+}
+
+void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
+{
+	/* First: a process inside may write until it is stopped. */
+	if (w[INSTANCE_HOST].revents)
+		on_host(g);
+	if (w[INSTANCE_FAILURE].revents)
+		on_failure(g);
+	if (w[INSTANCE_REFUSALS].revents)
+		on_refusals(g, now);
+	if (w[INSTANCE_BROKER].revents)
+		on_broker(g, w[INSTANCE_BROKER].revents);
+	if (w[INSTANCE_CHANNEL].revents && !instance_is_over(g))
+		on_channel(g, w[INSTANCE_CHANNEL].revents, now);
+	carry(g, w[INSTANCE_PORTS].revents, now);
+	if (w[INSTANCE_PID].revents)
+		on_end(g, now);
+	if (w[INSTANCE_SERVER].revents && g->sandbox->fuse.pid)
+		on_server_end(g);
+}
+
+int64_t instance_due(const struct instance *g)
+{
+	if (g->state == INSTANCE_GONE)
+		return 0;
+	return clock_sooner(clock_sooner(g->closed_ms, g->look_ms),
+			    clock_sooner(denials_due(&g->sandbox->refusals),
+					 carries(g) ? ports_due(g->ports) : 0));
+}
+
+/* Enforces --memory with --best-effort, where there is no cgroup. */
+static void look_at_memory(struct instance *g, int64_t now)
+{
+	struct err e;
+
+	g->look_ms = now + WATCHDOG_MS;
+	if (watchdog_measure(g->sandbox->pid, g->watched_memory) <= g->watched_memory)
+		return;
+	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
+				     "(--memory) when hutch looked; everything was ended",
+		      (unsigned long long)g->watched_memory >> 20);
+	end(g, INSTANCE_OUT_OF_MEMORY, &e);
+}
+
+void instance_expire(struct instance *g, int64_t now)
+{
+	struct err e;
+
+	if (g->state == INSTANCE_GONE)
+		return;
+	denials_expire(&g->sandbox->refusals, now);
+	if (clock_is_due(g->look_ms, now) && !instance_is_over(g))
+		look_at_memory(g, now);
+	if (!clock_is_due(g->closed_ms, now))
+		return;
+	g->closed_ms = 0;
+	(void)err_set(&e, ERR_PROTOCOL, "it closed its channel and lived on");
+	instance_broke_protocol(g, &e);
+}

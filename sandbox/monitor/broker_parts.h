@@ -1,0 +1,133 @@
+/* broker_parts -- declarations shared by the parts of broker.h, all in the
+ * broker's process. */
+#pragma once
+#include <stdbool.h>
+#include <linux/stat.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/path_walk.h"
+#include "sandbox/kernel/notify_target.h"
+#include "sandbox/plan/protect_missing.h"
+
+/* A folder of the host's, as the sandbox shows it. */
+struct shown {
+	int fd;		    /* owned: its root */
+	uint64_t mount;	    /* the id of that mount (statx(2)) */
+	const char *source; /* borrowed from the plan */
+};
+
+/* A child that opens a file for which it may have to wait as long as the inside
+ * likes. */
+struct waiter {
+	pid_t pid; /* 0: none */
+	uint64_t call;
+};
+#define BROKER_WAITERS 64
+
+/* The state for all calls. */
+struct broker_work {
+	int listener;	/* owned, like all descriptors here */
+	int proc;	/* the host's /proc */
+	int opener;	/* a socket of the opener (broker_inside.c) */
+	uint64_t caps;	/* that a process inside may have */
+	uid_t uid;	/* of every process inside */
+	struct protect_missing *missing;
+	struct shown *shown;
+	size_t shown_count;
+	uint64_t *mounts; /* the ids of all mounts that hutch has made */
+	size_t mount_count;
+	struct statx handed[3]; /* of --stdio inherit; else zero */
+	struct waiter waiters[BROKER_WAITERS];
+};
+
+/* The state for one call.  The facts about the caller were true when they were
+ * read, and the caller waits. */
+struct job {
+	struct broker_work *work; /* borrowed */
+	struct notify_target caller;
+	mode_t umask;
+	uint64_t caps; /* the caller's effective ones */
+	pid_t leader; /* of the caller's threads, in the host's numbers */
+	pid_t process, thread; /* the caller's, in the inside's numbers */
+	struct path_walk way;
+};
+
+/* The functions return 0 or a negative errno; or this, if another process
+ * answers the call. */
+#define JOB_ANSWERED 1
+
+void job_answer(const struct job *j, int error);
+/* Answers with a copy of `fd`, and closes it. */
+void job_hand_over(const struct job *j, int fd, bool is_cloexec);
+
+/* --- the caller (broker_caller.c) -----------------------------------------------------
+ */
+
+int job_begin(struct job *j);
+
+/* Reads the caller's memory (notify_target.h): all of `size`, or a path. */
+int job_read(const struct job *j, uint64_t at, void *to, size_t size);
+int job_read_path(const struct job *j, uint64_t at, char *to);
+
+/* Opens the folder that a relative path begins in, as a descriptor of this
+ * process; `fd` is the caller's number for it, or AT_FDCWD. */
+int job_base(const struct job *j, int fd);
+
+/* Copies a socket of the caller's first thread to a descriptor of this process. */
+int job_copy(const struct job *j, int fd);
+
+/* Opens the caller's controlling terminal. */
+int job_terminal(const struct job *j, int flags);
+
+/* --- where (broker_place.c) ---------------------------------------------------------- */
+
+/* For path_walk.h: reads a link as the caller would follow it. */
+int job_read_link(void *job, int dir, const char *name, char *to);
+
+/* Says in which mount a file is, and which of its files. */
+bool spot_look(int fd, struct statx *ret);
+
+/* The path of a descriptor of this process, below `proc`: a file that is known
+ * by a descriptor is opened, linked and named through it. */
+#define OWN_PATH_MAX 32
+void own_path(int fd, char *to);
+
+/* Whether Landlock would let the caller open the file. */
+bool place_is_open(const struct job *j, int fd);
+
+/* 0 if a file of this kind may come into being at that place, else a negative
+ * errno. */
+int spot_allows(const struct job *j, const struct spot *s, enum making what);
+
+/* --- what is opened (broker_open.c) -------------------------------------------------- */
+
+/* Makes open(2) and its kin at a path, and answers the call. */
+int job_open(struct job *j, int base, const char *path, int flags, mode_t mode);
+
+/* --- what is opened of /proc (broker_inside.c) --------------------------------------- */
+
+/* Some files of /proc, such as /proc/sysvipc and /proc/sys/kernel/pid_max, show
+ * the pid namespace of the process that looks their name up, or opens them
+ * (pid_namespaces(7)).  The broker is in the host's pid namespace, and no
+ * process can change its own.  So the broker has a child, the opener, which is
+ * outside as well and whose children are in the sandbox's: for each call, one
+ * child opens the file and answers. */
+
+/* The loop of the opener, whose children are in the sandbox's pid namespace from here on. */
+_Noreturn void inside_serve(struct broker_work *w, int socket);
+
+/* Has the opener open an existing name in a folder of a procfs. */
+int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode);
+
+/* --- what is bound (broker_bind.c) --------------------------------------------------- */
+
+/* Makes bind(2) of a descriptor of the caller's to an address in the caller's
+ * memory. */
+int job_bind(struct job *j, int fd, uint64_t address, uint64_t len);
+
+/* --- what is made (broker_calls.c) --------------------------------------------------- */
+
+/* Makes the call that waits, and answers it. */
+void broker_do(struct broker_work *w, const struct seccomp_notif *call);

@@ -1,0 +1,118 @@
+/* denials -- the calls that a sandbox's filter has refused, as they happen.
+ *
+ * Where it can, the filter has a listener (seccomp_unotify(2); seccomp.h): the
+ * kernel makes a refused call wait until this side has answered it.  The answer
+ * is the errno that the filter would have given without a listener: the filter
+ * is evaluated again (bpf_eval.h) on the kernel's copy of the call, and the
+ * caller's memory is not looked at.  An answer is always an errno, never
+ * SECCOMP_USER_NOTIF_FLAG_CONTINUE.  When the listener is gone the kernel
+ * itself answers, with ENOSYS.
+ *
+ * With a trace (`hutch run --learn`; trace.h) the filter asks about more calls.
+ * Those in the trace's table that the filter does not refuse are noted down and
+ * go on, and only those.  No answer takes a token then, since a command that
+ * other refusals hold back teaches nothing.
+ *
+ * With a broker (`--protect-missing`; broker.h) the filter also asks about
+ * calls that make names.  Those that it does not refuse are passed on to the
+ * broker.  They take no tokens, but wait for one if they are queued behind a
+ * refused call.
+ *
+ *	denials_init, the filter filled in, denials_listen
+ *	in a loop: denials_watch, poll(2) until denials_due() at most, denials_take,
+ *		denials_expire
+ *	denials_done
+ *
+ * A command that makes refused calls as fast as it can has to wait in them:
+ * each answer takes a token, of which there are DENIALS_BURST and then
+ * DENIALS_PER_S.  Without a token the listener is not looked at.  So nothing
+ * on this side may ever wait for the inside without serving this.
+ *
+ * This module keeps one row for each kind of call that can be refused, not for
+ * each call. */
+#pragma once
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/syscalls.h"
+
+struct broker;
+struct list;
+struct seccomp_program;
+struct trace;
+
+/* More than the kinds of calls that the filter refuses (syscalls.h). */
+#define DENIALS_MAX 128
+
+#define DENIALS_BURST 500
+#define DENIALS_PER_S 500
+/* The pause when no token is left, in ms; several tokens come after it at
+ * once. */
+#define DENIALS_PAUSE_MS 20
+/* Calls that are answered in one turn of a loop. */
+#define DENIALS_TURN 16
+
+struct refused_call {
+	struct syscall_kind call;
+	bool is_floor; /* refused by the floor, which nothing replaces; else by the
+			* default profile */
+	uint64_t count;
+	int64_t first_ms, last_ms; /* since 1970 */
+};
+
+struct denials {
+	int listener; /* owned; -1: none, or not any more */
+	const struct seccomp_program *filter; /* borrowed: the program that refuses */
+	struct trace *trace; /* borrowed; NULL: no call goes on */
+	struct broker *broker; /* borrowed; NULL: names are not made by another process */
+	struct refused_call calls[DENIALS_MAX];
+	size_t count;
+	uint64_t others; /* refusals for which there was no row */
+	bool looks_at_sessions; /* denials_take() also finds the session */
+	unsigned tokens;
+	int64_t refilled_ms; /* clock.h; 0: not yet */
+};
+
+void denials_init(struct denials *r);
+void denials_done(struct denials *r);
+
+/* Takes the listener of r->filter over. */
+void denials_listen(struct denials *r, int listener);
+
+struct pollfd denials_watch(const struct denials *r);
+/* When denials_expire() has something to do, in ms of clock.h; 0: never. */
+int64_t denials_due(const struct denials *r);
+void denials_expire(struct denials *r, int64_t now);
+
+/* Answers one waiting call; never waits itself.  Returns the call's row, valid
+ * until another function is called; NULL: no call waited, there was no token,
+ * or the call went on.  *ret_session is the session leader of the calling
+ * process, as the inside numbers it and as the kernel reports it; 0: it is not
+ * known, or r->looks_at_sessions is not set. */
+const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
+					 int64_t now);
+
+/* Refills the tokens alone, at a time of clock.h. */
+void denials_refill(struct denials *r, int64_t now);
+
+/* --- what is told of them (denials_tell.c); all allocated ------------------------- */
+
+/* Whether the latest refusal is to be reported: the first, the tenth, the
+ * hundredth, ... */
+bool refused_call_is_news(const struct refused_call *c);
+
+/* {"what":...,"path":null,"layer":"seccomp","rule":...,"remedy":...,"count":...} */
+char *refused_call_json(const struct refused_call *c);
+/* The same without "count", and without braces. */
+char *refused_call_members(const struct refused_call *c);
+/* "mount was refused, 3 times (seccomp: the default profile)" */
+char *refused_call_sentence(const struct refused_call *c);
+/* A suggestion how to go on. */
+char *refused_call_remedy(const struct refused_call *c);
+const char *refused_call_rule(const struct refused_call *c);
+
+/* All of them as the inside of a JSON array. */
+char *denials_json(const struct denials *r);

@@ -1,0 +1,71 @@
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "policy/seccomp/seccomp_words.h"
+#include "sandbox/monitor/denials.h"
+
+bool refused_call_is_news(const struct refused_call *c)
+{
+	uint64_t n = c->count;
+
+	while (n && n % 10 == 0)
+		n /= 10;
+	return n == 1;
+}
+
+const char *refused_call_rule(const struct refused_call *c)
+{
+	return c->is_floor ? SECCOMP_THE_FLOOR : SECCOMP_THE_DEFAULT;
+}
+
+char *refused_call_remedy(const struct refused_call *c)
+{
+	AUTO_FREE char *question = syscall_question(c->call);
+
+	return text_format("`%s` says by which rule, and whether something changes it", question);
+}
+
+char *refused_call_members(const struct refused_call *c)
+{
+	AUTO_FREE char *what = syscall_text(c->call);
+	AUTO_FREE char *remedy = refused_call_remedy(c);
+	AUTO_FREE char *what_json = quote_json(what);
+	AUTO_FREE char *rule = quote_json(refused_call_rule(c));
+	AUTO_FREE char *remedy_json = quote_json(remedy);
+
+	return text_format("\"what\":%s,\"path\":null,\"layer\":\"seccomp\",\"rule\":%s,"
+			   "\"remedy\":%s", what_json, rule, remedy_json);
+}
+
+char *refused_call_json(const struct refused_call *c)
+{
+	AUTO_FREE char *members = refused_call_members(c);
+
+	return text_format("{%s,\"count\":%llu}", members, (unsigned long long)c->count);
+}
+
+char *refused_call_sentence(const struct refused_call *c)
+{
+	AUTO_FREE char *what = syscall_text(c->call);
+	AUTO_FREE char *times = c->count == 1 ? text_copy("")
+					      : text_format(", %llu times",
+							    (unsigned long long)c->count);
+
+	return text_format("%s was refused%s (seccomp: %s)", what, times,
+			   refused_call_rule(c));
+}
+
+char *denials_json(const struct denials *r)
+{
+	struct list all = { 0 };
+
+	for (size_t i = 0; i < r->count; i++) {
+		AUTO_FREE char *one = refused_call_json(&r->calls[i]);
+		list_add(&all, one);
+	}
+	char *text = list_join(&all, 0, ",");
+	list_done(&all);
+	return text;
+}

@@ -1,0 +1,21 @@
+/* image_passwd -- looks a user or group up in an image's /etc/passwd and
+ * /etc/group.
+ *
+ * These files are untrusted.  A child process reads them, which can do nothing
+ * but read, write and exit (a seccomp(2) filter); it answers with two numbers
+ * and two texts of bounded size, and the caller's process checks those.
+ *
+ * SIGCHLD must not be ignored. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/account.h"
+
+struct err;
+
+/* Searches `fd`, which stays the caller's, for the line of `name` or, if that
+ * is NULL, of `id`.  1: found, in *ret; 0: there is none; -1: the search
+ * failed.  account_read() reads the file. */
+int image_passwd_find(int fd, const char *name, uint32_t id, struct account *ret,
+		  struct err *e);

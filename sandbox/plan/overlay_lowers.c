@@ -1,0 +1,151 @@
+#include "sandbox/plan/overlay_lowers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/own.h"
+
+#define OPAQUE "user.overlay.opaque"
+
+static int open_inside(int layer, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (unsigned)flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	do
+		fd = sys_openat2(layer, path, &how);
+	while (fd < 0 && errno == EAGAIN); /* a rename raced with "..": openat2(2) */
+	return fd;
+}
+
+/* Whether a folder on the way hides the layers below. */
+static bool is_opaque(int layer, const char *path)
+{
+	AUTO_FREE char *at = text_copy(path);
+	char value;
+
+	for (char *slash = strchr(at, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		AUTO_CLOSE int dir = open_inside(layer, at, O_RDONLY | O_DIRECTORY);
+		*slash = '/';
+		if (dir >= 0 && fgetxattr(dir, OPAQUE, &value, 1) == 1 && value == 'y')
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is a whiteout: a character device 0:0. */
+static bool is_deleted(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0);
+}
+
+/* Returns a descriptor; -1 with ENOENT: the layers below are to be asked; -1
+ * with another errno: they are not. */
+static int open_in_layer(int layer, const char *path, int flags)
+{
+	AUTO_CLOSE int fd = open_inside(layer, path, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		errno = is_opaque(layer, path) ? ENOTDIR : ENOENT;
+		return -1;
+	}
+	int error = errno;
+	/* A whiteout may be closed even to its owner, so it is looked at with
+	 * O_PATH. */
+	AUTO_CLOSE int name = fd < 0 ? open_inside(layer, path, O_PATH | O_NOFOLLOW) : -1;
+	bool is_whiteout = is_deleted(fd < 0 ? name : fd);
+	errno = is_whiteout ? ENXIO : error;
+	return is_whiteout ? -1 : fd_take(&fd);
+}
+
+static int open_layer(const char *lower)
+{
+	return open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* ENXIO and ENOTDIR say that the name, or a folder on the way to it, is
+ * deleted. */
+static int final_error(int error)
+{
+	return error == ENXIO || error == ENOTDIR ? ENOENT : error;
+}
+
+int overlay_lowers_open(const struct list *lowers, const char *path, int flags)
+{
+	for (size_t i = lowers->count; i-- > 0;) {
+		AUTO_CLOSE int layer = open_layer(lowers->items[i]);
+		int fd = layer < 0 ? -1 : open_in_layer(layer, path, flags);
+		if (layer >= 0 && fd < 0 && errno == ENOENT)
+			continue;
+		errno = final_error(errno);
+		return fd;
+	}
+	errno = ENOENT;
+	return -1;
+}
+
+/* A layer, and what is known of it while many names are looked for. */
+struct view {
+	int fd;
+	const char *missing; /* a name that its root does not have; NULL: none is known */
+	size_t len;
+};
+
+/* Remembers a missing first name: most layers have none of the folders that are
+ * looked for. */
+static bool has_first(struct view *v, const char *path)
+{
+	size_t len = strcspn(path, "/");
+	struct stat st;
+
+	if (v->missing && v->len == len && !strncmp(v->missing, path, len))
+		return false;
+	AUTO_FREE char *first = text_format("%.*s", (int)len, path);
+	if (fstatat(v->fd, first, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return true;
+	v->missing = path;
+	v->len = len;
+	return false;
+}
+
+/* True: this layer has answered. */
+static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
+{
+	if (!has_first(v, entry->path))
+		return false;
+	const int flags = O_PATH | (entry->follows ? 0 : O_NOFOLLOW);
+	AUTO_CLOSE int fd = open_in_layer(v->fd, entry->path, flags);
+	if (fd < 0 && errno == ENOENT)
+		return false;
+	entry->error = fd >= 0 && fstat(fd, &entry->st) == 0 ? 0 : final_error(errno);
+	return true;
+}
+
+/* A missing layer is reported when it is to be mounted. */
+void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries, size_t count)
+{
+	uint64_t open_questions = (1ull << count) - 1;
+
+	for (size_t k = 0; k < count; k++)
+		entries[k].error = ENOENT;
+	for (size_t i = lowers->count; open_questions && i-- > 0;) {
+		AUTO_CLOSE int layer = open_layer(lowers->items[i]);
+		struct view v = { .fd = layer };
+		for (size_t k = 0; layer >= 0 && k < count; k++)
+			if ((open_questions & 1ull << k) && look_at(&v, &entries[k]))
+				open_questions &= ~(1ull << k);
+	}
+}

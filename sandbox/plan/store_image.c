@@ -1,0 +1,345 @@
+#include "sandbox/plan/store_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/units.h"
+#include "policy/volume.h"
+#include "sandbox/kernel/host_user.h"
+#include "sandbox/kernel/idmap.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/plan/image_passwd.h"
+#include "sandbox/plan/image_tool.h"
+#include "sandbox/plan/overlay_lowers.h"
+#include "store/reference.h"
+#include "store/refs.h"
+#include "store/store.h"
+
+#define VARIABLES_MAX 4096
+#define IDS_INSIDE    65536
+
+void store_image_init(struct store_image *s)
+{
+	*s = (struct store_image){ .lock = -1 };
+}
+
+void store_image_done(struct store_image *s)
+{
+	if (!s)
+		return;
+	launch_config_done(&s->recipe);
+	own_close(&s->lock);
+	own_free(&s->name);
+	list_done(&s->lowers);
+	list_done(&s->ranged);
+	own_free(&s->store);
+	list_done(&s->argv);
+	own_free(&s->user);
+	own_free(&s->home);
+	own_free(&s->workdir);
+}
+
+/* --- the image ---------------------------------------------------------------------- */
+
+__attribute__((noreturn)) static void run_pull(const struct store_image *s, char *path,
+					       int output)
+{
+	char name[] = "hutch-image", verb[] = "launch-pull";
+	char *argv[] = { name, verb, s->name, NULL };
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* The user that root became may have other processes, which could read
+	 * the environment. */
+	if (s->was_root)
+		host_user_forget_for_images();
+	if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0)
+		(void)execv(path, argv);
+	_exit(127);
+}
+
+static int pull_failed(const struct store_image *s, const struct err *why, bool is_told,
+		       struct err *e)
+{
+	if (is_told) {
+		*e = *why;
+		err_sanitize(e);
+	} else {
+		(void)err_set(e, ERR_GONE, "--image %.200s: hutch image pull ended without "
+					   "saying why", s->name);
+	}
+	if (!e->remedy[0])
+		(void)err_remedy(e, "hutch image ls lists the images that are here; hutch image "
+				    "import makes one of a folder, a tar or docker save");
+	return -1;
+}
+
+/* hutch-image sends the reason of a failure to our pipe, on its stdout: the
+ * reason is shown once, and becomes part of the result. */
+static int pull(const struct store_image *s, struct err *e)
+{
+	AUTO_FREE char *path = NULL;
+	struct err why;
+	int ends[2], status = 0;
+
+	if (program_find("hutch-image", &path, e) < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		run_pull(s, path, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork");
+	bool is_told = io_read_full(from, &why, sizeof(why)) == sizeof(why);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch image pull");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
+}
+
+/* A digest is a manifest's own, or that of an index under which the image was
+ * named. */
+static int find(struct store_image *s, const struct reference *r, struct err *e)
+{
+	struct store store;
+
+	store_init(&store);
+	if (store_open(&store, false, e) < 0)
+		return -1;
+	int found = refs_get(&store, r, &s->image, e);
+	if (found < 0 && e->kind == ERR_NOT_FOUND && r->pin.hex[0]) {
+		s->image = r->pin;
+		found = 0;
+	}
+	if (found == 0)
+		found = launch_config_open(&store, &s->image, &s->recipe, &s->lock, e);
+	for (size_t i = 0; found == 0 && i < s->recipe.layers.count; i++)
+		list_addf(&s->lowers, "%s/" STORE_LAYERS "/%s/" STORE_FS, store.path,
+			  s->recipe.layers.items[i]);
+	own_free(&s->store);
+	s->store = text_copy(store.path);
+	store_done(&store);
+	return found < 0 ? err_in(e, "--image %.200s", s->name) : 0;
+}
+
+static int find_or_pull(struct store_image *s, const struct reference *r, const struct policy *p,
+			bool is_dry_run, struct err *e)
+{
+	if (p->pull == PULL_ALWAYS && !is_dry_run && pull(s, e) < 0)
+		return -1;
+	if (find(s, r, e) == 0)
+		return 0;
+	if (e->kind != ERR_NOT_FOUND || p->pull == PULL_ALWAYS)
+		return -1;
+	if (p->pull == PULL_NEVER || is_dry_run) {
+		(void)err_set(e, ERR_NOT_FOUND, "--image %.200s: there is no such image in the "
+						"store%s", s->name,
+			      is_dry_run ? "" : ", and --pull never fetches none");
+		return err_remedy(e, "hutch image pull %.200s", s->name);
+	}
+	return pull(s, e) < 0 ? -1 : find(s, r, e);
+}
+
+/* --- the user ----------------------------------------------------------------------- */
+
+static bool is_number(const char *text, uint32_t *ret)
+{
+	uint64_t number;
+
+	if (units_parse_number(text, &number, NULL) < 0 || number > INT32_MAX)
+		return false;
+	*ret = (uint32_t)number;
+	return true;
+}
+
+/* 1: found; 0: the image has no such file, or no such entry in it. */
+static int look_up(const struct store_image *s, const char *file, const char *name, uint32_t id,
+		   struct account *ret, struct err *e)
+{
+	struct stat st;
+
+	AUTO_CLOSE int fd = overlay_lowers_open(&s->lowers, file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(e, "open /%s of the image", file);
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	int found = image_passwd_find(fd, name, id, ret, e);
+	return found < 0 ? err_in(e, "look for %.60s in /%s of the image", name ? name : "a user",
+				  file)
+			 : found;
+}
+
+static int nobody_so(const char *what, const char *name, const struct policy *p,
+		     struct err *e)
+{
+	(void)err_set(e, ERR_NOT_FOUND, "the image has no %s '%.60s' (%s)", what, name,
+		      p->user ? "-u" : "its configuration's User");
+	return err_remedy(e, "-u UID:GID needs no names");
+}
+
+static int decide_group(struct store_image *s, const char *group, const struct policy *p,
+			struct err *e)
+{
+	struct account a;
+
+	if (is_number(group, &s->gid))
+		return 0;
+	int found = look_up(s, "etc/group", group, 0, &a, e);
+	if (found == 0)
+		return nobody_so("group", group, p, e);
+	s->gid = found > 0 ? a.id : 0;
+	return found < 0 ? -1 : 0;
+}
+
+/* `name` is the name of a user or a number. */
+static int decide_name(struct store_image *s, const char *name, const struct policy *p,
+		       struct err *e)
+{
+	struct account a = { 0 };
+	bool is_id = is_number(name, &s->uid);
+	int found = look_up(s, "etc/passwd", is_id ? NULL : name, s->uid, &a, e);
+
+	if (found < 0)
+		return -1;
+	if (found == 0 && !is_id)
+		return nobody_so("user", name, p, e);
+	s->uid = found ? a.id : s->uid;
+	s->gid = found ? a.group : 0;
+	s->user = text_copy(found ? a.name : name);
+	s->home = text_copy(found && a.home[0] ? a.home : "/");
+	return 0;
+}
+
+/* With --idmap ranges other ids do not exist inside. */
+static int check_mapped(const struct store_image *s, const struct policy *p, struct err *e)
+{
+	if (p->idmap != IDMAP_RANGES || (s->uid < IDS_INSIDE && s->gid < IDS_INSIDE))
+		return 0;
+	(void)err_set(e, ERR_UNSUPPORTED, "user %u:%u (%s) is not among the ids 0 to %d that "
+					  "--idmap ranges maps", s->uid, s->gid,
+		      p->user ? "-u" : "the image's User", IDS_INSIDE - 1);
+	return err_remedy(e, "leave --idmap out; or name another one with -u");
+}
+
+/* Nothing is looked up for root, which is the same in every image and the user
+ * of most. */
+static int decide_user(struct store_image *s, const struct policy *p, struct err *e)
+{
+	const char *said = p->user ? p->user : s->recipe.user;
+	AUTO_FREE char *name = text_copy(said && *said ? said : "0");
+	char *group = strchr(name, ':');
+
+	if (group)
+		*group++ = '\0';
+	if (!*name || !strcmp(name, "0") || !strcmp(name, "root")) {
+		s->user = text_copy("root");
+		s->home = text_copy("/root");
+	} else if (decide_name(s, name, p, e) < 0) {
+		return -1;
+	}
+	return group && *group ? decide_group(s, group, p, e) : 0;
+}
+
+/* --- the command -------------------------------------------------------------------- */
+
+static void add_all(struct list *to, const struct list *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		list_add(to, from->items[i]);
+}
+
+static int decide_argv(struct store_image *s, const struct policy *p, struct err *e)
+{
+	if (p->takes_actions)
+		return 0;
+	if (!p->entrypoint)
+		add_all(&s->argv, &s->recipe.entrypoint);
+	else if (*p->entrypoint)
+		list_add(&s->argv, p->entrypoint);
+	if (p->argv.count)
+		add_all(&s->argv, &p->argv);
+	else if (!p->entrypoint)
+		add_all(&s->argv, &s->recipe.cmd);
+	if (s->argv.count && *s->argv.items[0])
+		return 0;
+	(void)err_set(e, ERR_USAGE, "no command given, and the image %.200s names none", s->name);
+	return err_remedy(e, "for a shell: hutch run -it --image %.200s sh", s->name);
+}
+
+static int decide_workdir(struct store_image *s, struct err *e)
+{
+	if (s->recipe.workdir && volume_normalize(s->recipe.workdir, &s->workdir, e) < 0)
+		return err_in(e, "the WorkingDir of the image %.200s", s->name);
+	return 0;
+}
+
+int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run, struct err *e)
+{
+	struct reference r;
+	char name[REFERENCE_MAX];
+
+	if (reference_parse(p->image_path, &r, e) < 0)
+		return err_in(e, "--image");
+	reference_print_short(&r, name);
+	s->name = text_copy(name);
+	if (find_or_pull(s, &r, p, is_dry_run, e) < 0)
+		return -1;
+	if (s->recipe.env.count > VARIABLES_MAX)
+		return err_set(e, ERR_LIMIT, "the image %.200s has more than %d variables",
+			       s->name, VARIABLES_MAX);
+	if (decide_user(s, p, e) < 0 || check_mapped(s, p, e) < 0 || decide_workdir(s, e) < 0)
+		return -1;
+	return decide_argv(s, p, e);
+}
+
+/* --- with ranges -------------------------------------------------------------------- */
+
+void store_image_name_ranged(struct store_image *s, const struct idmaps *maps)
+{
+	AUTO_FREE char *word = idmaps_print(maps);
+
+	for (size_t i = 0; i < s->recipe.layers.count; i++)
+		list_addf(&s->ranged, "%s/" STORE_RANGED "/%s/%s/" STORE_FS, s->store, word,
+			  s->recipe.layers.items[i]);
+}
+
+/* A copy gets its name only when it is complete. */
+static bool all_are_there(const struct list *ranged)
+{
+	for (size_t i = 0; i < ranged->count; i++)
+		if (access(ranged->items[i], F_OK) < 0)
+			return false;
+	return true;
+}
+
+int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps, int words,
+		      struct err *e)
+{
+	AUTO_FREE char *word = idmaps_print(maps);
+	struct image_tool t = { .in = -1, .errors = words, .was_root = s->was_root,
+				.doing = "layers were copied for --idmap ranges" };
+
+	if (all_are_there(&s->ranged))
+		return 0;
+	list_add(&t.words, "launch-ranged");
+	list_add(&t.words, word);
+	add_all(&t.words, &s->recipe.layers);
+	int rc = image_tool_hear(&t, e);
+	list_done(&t.words);
+	return rc < 0 ? err_in(e, "--image %.200s", s->name) : 0;
+}

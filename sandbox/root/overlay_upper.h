@@ -1,0 +1,54 @@
+/* overlay_upper -- a folder on disk for the files that are written over an image.
+ *
+ * Where a tmpfs has no user.* attributes (kernels before 6.6) an overlay needs
+ * its upper layer on another file system: a folder of hutch's own, below the
+ * state folder or, where that is a tmpfs too, the data folder.  While it is
+ * used it is locked (flock(2)), by this process and by the janitor, which
+ * removes it if this process is killed; a folder that no process locks was left
+ * over, and the next launch that makes one removes it.
+ *
+ * The folder may also be one that the caller names, which is kept: its content
+ * is the upper layer of the next launch that names it.  One launch uses it at a
+ * time. */
+#pragma once
+#include <stdbool.h>
+
+struct err;
+
+struct overlay_upper {
+	char *path; /* owned; NULL: none */
+	int lock;   /* owned */
+	bool is_kept; /* the caller's: never removed */
+};
+
+/* Whether a tmpfs can be the upper layer: tried on a memfd, which lives on a
+ * tmpfs. */
+bool overlay_upper_tmpfs_suffices(void);
+
+void overlay_upper_init(struct overlay_upper *u);
+
+/* Makes a folder on a file system with user.* attributes. */
+int overlay_upper_make(struct overlay_upper *u, struct err *e);
+
+/* Makes a folder whose "upper" is to be a whole root, and no layer: below the
+ * data folder if there is one, where images are too, else below the state
+ * folder.  Needs no attributes. */
+int overlay_upper_make_root(struct overlay_upper *u, struct err *e);
+
+/* Takes `folder`, whose path has no links, and makes "upper" and "work" in it
+ * where they are missing; `flag` is the option, for messages.  ERR_BUSY:
+ * another launch has the folder. */
+int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder, struct err *e);
+
+/* Whether overlay_upper_make() would find a place; tried with a file without a name, so
+ * that nothing is left.  *ret_place is the place, allocated. */
+int overlay_upper_try(char **ret_place, struct err *e);
+
+/* Whether overlay_upper_make_root() would find a place; *ret_shares tells whether a
+ * copy of a file in that place shares its content. */
+int overlay_upper_try_root(char **ret_place, bool *ret_shares, struct err *e);
+
+/* Removes the folder with everything in it, unless it is kept.  Files that the
+ * guest made there are only unlinked, by descriptor and without following a
+ * link. */
+void overlay_upper_remove(struct overlay_upper *u);

@@ -1,0 +1,84 @@
+/* state_dir -- reads and writes the registry's folders.  All are below the state
+ * folder's descriptor and this user's alone, and no link is followed.  For
+ * registry*.c. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sandbox/state/registry.h"
+
+struct err;
+
+#define STATE_DIR_ENDED  ".ended"
+#define STATE_DIR_TMP    ".tmp"
+#define STATE_DIR_LOCK   "lock"
+#define STATE_DIR_END    "end"
+#define STATE_DIR_ID     "id"
+#define STATE_DIR_INFO   "info"
+#define STATE_DIR_STATUS "status"
+#define STATE_DIR_LOG    "log"
+#define STATE_DIR_WAITING "waiting"
+#define STATE_DIR_SOCKET "control.sock"
+
+/* Opens the state folder; with `may_make` makes it, and its parents, where
+ * there is none.  Without, a missing state folder is ERR_NOT_FOUND. */
+int state_dir_state(bool may_make, struct err *e);
+
+/* Opens a folder in one of ours.  The folder must be a real one, this user's,
+ * 0700.  If it is missing: -1 with errno and e->sys ENOENT.  Returns a
+ * descriptor of its own, or -1. */
+int state_dir_folder(int parent, const char *name, struct err *e);
+
+/* The error for a file that has no business in the state folder. */
+int state_dir_in_the_way(const char *name, const char *what, struct err *e);
+
+/* Like state_dir_folder(), but makes the folder where there is none. */
+int state_dir_made(int parent, const char *name, struct err *e);
+
+/* Whether the path still leads to the folder that was opened. */
+bool state_dir_is_at(int parent, const char *name, int folder);
+
+/* flock(2) that no signal interrupts. -1 with errno EWOULDBLOCK where
+ * `operation` has LOCK_NB and another process holds the lock. */
+int state_dir_lock(int fd, int operation);
+
+/* Whether the supervisor of NAME/ lives; `folder` is not locked afterwards. */
+bool state_dir_is_alive(int folder);
+
+/* Opens a file of the folder for reading.  NULL as `file` opens the lock file,
+ * which has another name once the sandbox has ended and it holds the record.
+ * Returns a descriptor, or -1 with errno set. */
+int state_dir_file(int folder, const char *file);
+
+/* The first line, allocated; NULL when there is no complete line. */
+char *state_dir_line(int fd);
+char *state_dir_line_of(int folder, const char *file);
+
+/* Reads the id, which is stored as the target of a link that leads nowhere: one
+ * call reads it, and a tmpfs needs no page for it.  If it is missing: zeros. */
+void state_dir_read_id(int folder, char id[REGISTRY_ID_LEN + 1]);
+
+/* Replaces the file's content by one line, at once or not at all. */
+int state_dir_put(int folder, const char *file, const char *line, struct err *e);
+
+/* Calls `take` with every name in a folder but "." and "..". */
+int state_dir_each(int folder, void (*take)(void *arg, const char *name), void *arg,
+	       struct err *e);
+
+/* Finds the name that the folder now has in `state`: its supervisor may have
+ * renamed it.  False, and any content in `name`: the folder is no longer
+ * there. */
+bool state_dir_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1]);
+
+/* The parts of a name in .ended: the time (16 hexadecimal digits of
+ * microseconds since 1970, so that names sort by time), the id, the sandbox's
+ * name. */
+struct state_dir_ended {
+	int64_t us;
+	char id[REGISTRY_ID_LEN + 1];
+	char name[REGISTRY_NAME_MAX + 1];
+};
+#define STATE_DIR_ENDED_MAX (16 + 1 + REGISTRY_ID_LEN + 1 + REGISTRY_NAME_MAX + 1)
+
+void state_dir_ended_print(const struct state_dir_ended *x, char text[STATE_DIR_ENDED_MAX]);
+bool state_dir_ended_parse(struct state_dir_ended *x, const char *text);

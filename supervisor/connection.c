@@ -1,0 +1,204 @@
+#include "supervisor/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/own.h"
+
+void connection_init(struct connection *w, int fd, size_t line_max, size_t out_max)
+{
+	*w = (struct connection){ .fd = fd };
+	lines_init(&w->lines, line_max);
+	buffer_init(&w->out, out_max);
+}
+
+void connection_fds_done(struct connection_fds *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		own_close(&f->fds[i]);
+	*f = (struct connection_fds){ 0 };
+}
+
+void connection_done(struct connection *w)
+{
+	for (unsigned i = 0; i < w->passed_count; i++)
+		connection_fds_done(&w->passed[i].fds);
+	lines_done(&w->lines);
+	buffer_done(&w->out);
+	own_close(&w->fd);
+}
+
+bool connection_may_read(const struct connection *w)
+{
+	return w->passed_count < CONNECTION_PASSED && !w->lines.is_at_eof;
+}
+
+/* The space for CONNECTION_FDS can hold more, because of its alignment. */
+static void add_fd(struct connection_fds *f, const unsigned char *at)
+{
+	int fd;
+
+	memcpy(&fd, at, sizeof(fd));
+	if (f->count < CONNECTION_FDS) {
+		f->fds[f->count++] = fd;
+	} else {
+		own_close(&fd);
+		f->is_wrong = true;
+	}
+}
+
+/* All descriptors come in one control message; the socket has no option that
+ * adds another. */
+static void get_fds(struct msghdr *m, struct connection_fds *ret)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
+
+	*ret = (struct connection_fds){ .is_wrong = m->msg_flags & MSG_CTRUNC };
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	for (size_t i = 0; i < count; i++)
+		add_fd(ret, CMSG_DATA(c) + i * sizeof(int));
+}
+
+static uint64_t received(const struct connection *w)
+{
+	return w->taken + buffer_len(&w->lines.in);
+}
+
+/* The descriptors came with the next byte.  A line has one place, so that half
+ * a line cannot use up all of them. */
+static void keep_fds(struct connection *w, struct msghdr *m)
+{
+	unsigned last = w->passed_count;
+	struct connection_fds got;
+
+	get_fds(m, &got);
+	if (!got.count && !got.is_wrong)
+		return;
+	if (last > 0 && w->passed[last - 1].line == w->begun)
+		connection_fds_done(&w->passed[--last].fds);
+	if (got.is_wrong || received(w) != w->begun) {
+		connection_fds_done(&got);
+		got.is_wrong = true;
+	}
+	w->passed[last].line = w->begun;
+	w->passed[last].fds = got;
+	w->passed_count = last + 1;
+}
+
+/* How many of the waiting bytes may be read at once.  Without room for
+ * descriptors the kernel reports that there are some, and installs none
+ * (MSG_CTRUNC): then they came with one of the bytes that it returned.  In that
+ * case the first byte of a line is read alone, and then the bytes up to the
+ * line's end. */
+static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is_alone)
+{
+	struct iovec bytes = { room, LINES_AT_ONCE };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_PEEK);
+	const uint8_t *end;
+
+	if (n <= 0)
+		return 1; /* nothing, or the end: bytes that come meanwhile are looked at
+			   * next time */
+	if (!(m.msg_flags & MSG_CTRUNC))
+		return (size_t)n;
+	*ret_is_alone = received(w) == w->begun;
+	if (*ret_is_alone)
+		return 1;
+	end = memchr(room, '\n', (size_t)n);
+	return end ? (size_t)(end - room) + 1 : (size_t)n;
+}
+
+static void add_bytes(struct connection *w, const uint8_t *bytes, size_t len)
+{
+	const uint8_t *end = len ? memrchr(bytes, '\n', len) : NULL;
+
+	if (end)
+		w->begun = received(w) + (size_t)(end - bytes) + 1;
+	lines_added(&w->lines, len);
+}
+
+/* *ret_is_alone: one byte was read alone, and there is more. */
+static bool read_once(struct connection *w, bool *ret_is_alone)
+{
+	union {
+		char space[CMSG_SPACE(CONNECTION_FDS * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	uint8_t *room = lines_room(&w->lines);
+	if (!room)
+		return false; /* the waiting line was not taken, and its sender has
+			       * gone */
+	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
+	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space,
+			    .msg_controllen = sizeof(control.space) };
+	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n > 0)
+		keep_fds(w, &m);
+	add_bytes(w, room, (size_t)n);
+	return true;
+}
+
+bool connection_read(struct connection *w)
+{
+	bool is_alone = false;
+
+	return read_once(w, &is_alone) && (!is_alone || read_once(w, &is_alone));
+}
+
+bool connection_write(struct connection *w)
+{
+	while (buffer_len(&w->out) > 0) {
+		ssize_t n = send(w->fd, buffer_data(&w->out), buffer_len(&w->out),
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		buffer_consume(&w->out, (size_t)n);
+	}
+	return true;
+}
+
+bool connection_is_deserted(const struct connection *w)
+{
+	struct pollfd p = { .fd = w->fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
+}
+
+/* Takes the descriptors of the line that ends before byte `end`. */
+static void take_fds(struct connection *w, uint64_t end, struct connection_fds *ret)
+{
+	*ret = (struct connection_fds){ 0 };
+	if (w->passed_count == 0 || w->passed[0].line >= end)
+		return;
+	*ret = w->passed[0].fds;
+	memmove(&w->passed[0], &w->passed[1], --w->passed_count * sizeof(w->passed[0]));
+}
+
+enum line_kind connection_next(struct connection *w, const char **ret, size_t *ret_len,
+			 struct connection_fds *fds)
+{
+	size_t before = buffer_len(&w->lines.in);
+	enum line_kind kind = lines_next(&w->lines, ret, ret_len);
+
+	*fds = (struct connection_fds){ 0 };
+	w->taken += before - buffer_len(&w->lines.in);
+	if (kind != LINE_NONE)
+		take_fds(w, w->taken + *ret_len + 1, fds);
+	return kind;
+}
+
+void connection_took(struct connection *w)
+{
+	size_t before = buffer_len(&w->lines.in);
+
+	lines_took(&w->lines);
+	w->taken += before - buffer_len(&w->lines.in);
+}

@@ -1,0 +1,267 @@
+#include "supervisor/create_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cli/common/report.h"
+#include "policy/policy_file.h"
+#include "sandbox/kernel/host_user.h"
+#include "sandbox/kernel/program.h"
+#include "sandbox/launch/result.h"
+#include "sandbox/state/registry.h"
+#include "store/reference.h"
+#include "supervisor/restart_spec.h"
+
+void create_options_init(struct create_options *o, enum verb verb)
+{
+	*o = (struct create_options){ .options = { .verb = verb, .json_fd = -1 } };
+	o->options.policy = &o->policy;
+	o->said = mem_zeroed(1, sizeof(*o->said));
+	saved_spec_init(&o->definition);
+	policy_init(&o->policy);
+}
+
+void create_options_done(struct create_options *o)
+{
+	saved_spec_done(&o->definition);
+	policy_file_done(o->said);
+	free(o->said);
+	free(o->places);
+	free(o->profile);
+	free(o->from);
+	free(o->name);
+	policy_done(&o->policy);
+}
+
+static int settle_name(struct create_options *o, const char *name, struct err *e)
+{
+	o->name = text_copy(name);
+	list_done(&o->policy.argv);
+	o->policy.takes_actions = true;
+	return registry_check_name(o->name, e);
+}
+
+/* Takes the two names of a fork: FROM, and the new name. */
+static int take_names(struct create_options *o, struct err *e)
+{
+	struct list *words = &o->policy.argv;
+
+	if (words->count != 2) {
+		(void)err_set(e, ERR_USAGE, "hutch fork takes two names");
+		return err_remedy(e, "hutch fork [OPTIONS] SANDBOX|SNAPSHOT NAME");
+	}
+	o->from = text_copy(words->items[0]);
+	o->policy.image = IMAGE_STORE;
+	o->policy.image_path = text_copy("localhost/fork"); /* until the image is known */
+	o->policy.pull = PULL_NEVER;
+	AUTO_FREE char *name = text_copy(words->items[1]);
+	return settle_name(o, name, e);
+}
+
+const char *create_options_verb(const struct create_options *o)
+{
+	return o->options.verb == VERB_FORK    ? "fork"
+	       : o->options.verb == VERB_START ? "start"
+					       : "create";
+}
+
+/* Takes the one word that is no option: the name. */
+static int take_name(struct create_options *o, struct err *e)
+{
+	struct list *words = &o->policy.argv;
+	const char *verb = create_options_verb(o);
+
+	if (o->options.verb == VERB_FORK)
+		return take_names(o, e);
+	if (words->count > 1)
+		(void)err_set(e, ERR_USAGE, "hutch %s takes one name, but got '%.60s' and '%.60s'",
+			      verb, words->items[0], words->items[1]);
+	else if (!words->count)
+		(void)err_set(e, ERR_USAGE, "hutch %s needs a name", verb);
+	if (words->count != 1)
+		return err_remedy(e, "hutch %s [OPTIONS] NAME; commands are for hutch exec", verb);
+	return settle_name(o, words->items[0], e);
+}
+
+/* A path that does not exist is reported when it is looked for. */
+static void resolve_path(char **at)
+{
+	char *path = *at ? realpath(*at, NULL) : NULL;
+
+	if (!path)
+		return;
+	free(*at);
+	*at = path;
+}
+
+/* The paths are resolved now, since the supervisor has another working
+ * directory. */
+static void resolve_paths(struct policy *p)
+{
+	resolve_path(&p->cgroup_parent);
+	if (!p->is_resolved)
+		resolve_path(&p->upper);
+}
+
+/* Runs as the user that images, and other sandboxes, belong to. */
+static _Noreturn void become_image(const struct create_options *o, const char *path, int output)
+{
+	char program[] = "hutch-image", verb[] = "fork-source", dash[] = "--";
+	char *argv[] = { program, verb, dash, o->from, o->name, NULL };
+	struct err e;
+
+	if (host_user_become_for_images(&e) < 0)
+		report_error(&e);
+	else if (dup2(output, 1) >= 0)
+		(void)execv(path, argv);
+	_exit(EXIT_HUTCH);
+}
+
+/* Finds the image of a fork: a snapshot that is taken now, or FROM itself. -1
+ * with ERR_NONE: the error was reported already. hutch-image takes longer to
+ * start than a sandbox, so it is not asked if FROM cannot be the name of a
+ * sandbox. */
+static int find_source(struct create_options *o, struct err *e)
+{
+	AUTO_FREE char *path = NULL, *text = NULL;
+	size_t len = 0;
+	int ends[2], status;
+
+	if (strpbrk(o->from, "/:")) {
+		free(o->policy.image_path);
+		o->policy.image_path = text_copy(o->from);
+		return 0;
+	}
+	e->kind = ERR_NONE;
+	if (program_find("hutch-image", &path, e) < 0)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int output = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		become_image(o, path, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		return err_sys(e, "fork");
+	int rc = io_read_file(output, "what hutch-image says", REFERENCE_MAX, &text, &len, e);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(e, "wait for hutch-image");
+	if (rc < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return -1;
+	text[strcspn(text, "\n")] = '\0';
+	free(o->policy.image_path);
+	o->policy.image_path = text_copy(text);
+	return 0;
+}
+
+/* Runs as the user that root's sandboxes stand for, whose data folder is
+ * read. */
+static int look_up(void *arg, struct err *e)
+{
+	struct create_options *o = arg;
+	struct registry_item live;
+
+	if (registry_look(o->name, &live, NULL) == 0) {
+		registry_item_done(&live);
+		(void)err_set(e, ERR_EXISTS, "sandbox '%s' is running", o->name);
+		return err_remedy(e, "hutch exec %s, or end it first: hutch stop %s", o->name, o->name);
+	}
+	if (saved_spec_find(o->name, &o->definition, e) == 0)
+		return saved_spec_read(&o->definition, o->said, e);
+	if (e->kind != ERR_NOT_FOUND || registry_find_ended(o->name, &live, NULL) < 0)
+		return -1;
+	registry_item_done(&live);
+	(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended, and nothing of it is kept",
+		      o->name);
+	return err_remedy(e, "a sandbox that is made with --keep can be started again");
+}
+
+static int take_up(struct create_options *o, struct err *e)
+{
+	const struct saved_spec *d = &o->definition;
+
+	if (host_user_as_client(look_up, o, e) < 0 ||
+	    restart_spec_apply(&o->options, d->name, o->said, e) < 0)
+		return -1;
+	if (strcmp(o->name, d->name) != 0) { /* the sandbox was named by its id */
+		free(o->name);
+		o->name = text_copy(d->name);
+	}
+	if (o->policy.seccomp) {
+		free(o->policy.seccomp);
+		o->policy.seccomp = saved_spec_profile(d);
+	}
+	if (!d->digest)
+		return 0;
+	free(o->policy.image_path);
+	o->policy.image_path = text_format("%s@sha256:%s", d->image, d->digest);
+	o->policy.pull = PULL_NEVER;
+	return 0;
+}
+
+/* A fork's image is known by now. */
+static int describe(struct create_options *o, struct err *e)
+{
+	if (!o->policy.keeps || o->options.verb == VERB_START)
+		return 0;
+	if (o->options.verb == VERB_FORK &&
+	    policy_file_say(o->said, "image", o->policy.image_path, "/", e) < 0)
+		return -1;
+	o->places = restart_spec_places(&o->policy);
+	o->profile = restart_spec_profile(&o->policy);
+	return restart_spec_describe(&o->policy, o->said, e);
+}
+
+/* A sandbox that no client has taken yet must be reached by no port, and leave
+ * nothing behind. */
+static int check_lease(const struct run_options *o, struct err *e)
+{
+	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
+		(void)err_set(e, ERR_USAGE, "-p and --lease exclude each other: a port would lead "
+					    "into a sandbox that no client has taken yet");
+		return err_remedy(e, "hutch port add publishes ports of one that was taken");
+	}
+	/* The one is closed when the sandbox is made, and the other with it. */
+	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
+		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
+	if (o->lease_fd > 0 && o->policy->keeps)
+		return err_set(e, ERR_USAGE, "--keep and --lease exclude each other: a sandbox "
+					     "that ends with a connection is not kept");
+	return 0;
+}
+
+int create_options_parse(struct create_options *o, char **argv, struct err *e)
+{
+	const enum verb verb = o->options.verb;
+
+	o->options.kept = o->said;
+	o->options.notes = verb != VERB_START;
+	if (options_parse(argv, &o->options, e) < 0)
+		return -1;
+	if (o->options.wants_help)
+		return 0;
+	if (take_name(o, e) < 0 || (verb == VERB_START && take_up(o, e) < 0) ||
+	    policy_check(&o->policy, e) < 0)
+		return -1;
+	if (check_lease(&o->options, e) < 0)
+		return -1;
+	if (verb == VERB_START &&
+	    restart_spec_hold_places(&o->policy, o->definition.places, e) < 0)
+		return -1;
+	resolve_paths(&o->policy);
+	if (verb == VERB_FORK && find_source(o, e) < 0)
+		return -1;
+	return describe(o, e);
+}

@@ -1,0 +1,32 @@
+/* create_options -- the sandbox that `hutch create`, `fork` or `start` is to make.
+ *
+ * For start it is the kept one (sandbox/state/saved_spec.h), changed by the options
+ * that are given. */
+#pragma once
+#include "cli/common/options.h"
+#include "policy/policy.h"
+#include "sandbox/state/saved_spec.h"
+
+struct err;
+
+struct create_options {
+	struct policy policy;
+	struct run_options options;
+	struct policy_file *said; /* owned: all settings, for --keep */
+	struct saved_spec definition; /* VERB_START: the kept definition; not locked */
+	char *places;  /* owned; for --keep: where the shown paths lead */
+	char *profile; /* owned; for --keep: the content of --seccomp's file; NULL:
+			* none */
+	char *from; /* owned; VERB_FORK: a sandbox, or an image */
+	char *name; /* owned */
+};
+
+void create_options_init(struct create_options *o, enum verb verb);
+void create_options_done(struct create_options *o);
+
+/* `argv` starts behind the verb. -1 with ERR_NONE in *e: another program has
+ * reported the error. */
+int create_options_parse(struct create_options *o, char **argv, struct err *e);
+
+/* "create", "fork", "start" */
+const char *create_options_verb(const struct create_options *o);

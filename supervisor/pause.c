@@ -1,0 +1,561 @@
+#include "supervisor/pause.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd_pass.h"
+#include "base/frame.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "policy/policy.h"
+#include "protocol/message.h"
+#include "sandbox/cgroup/cgroup.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+#include "supervisor/records.h"
+#include "supervisor/rpc.h"
+#include "supervisor/supervisor.h"
+
+/* A process in an uninterruptible call, on a dead NFS say, delays a pause for
+ * no longer than this.  Pid 1 gives up earlier (executor/process/freezer.c). */
+#define STAND_MS 10000
+
+void pause_init(struct pause *t)
+{
+	*t = (struct pause){ .to = -1, .events = -1 };
+}
+
+static void stop_waiting(struct pause *t)
+{
+	own_free(&t->request);
+	own_close(&t->to);
+}
+
+static void forget_pauser(struct pause *t)
+{
+	own_free(&t->pauser.request);
+	t->pauser.client = NULL;
+}
+
+void pause_done(struct pause *t)
+{
+	stop_waiting(t);
+	forget_pauser(t);
+	own_close(&t->events);
+	t->reader = NULL;
+	t->due_ms = 0;
+}
+
+bool pause_is(const struct supervisor *s)
+{
+	return s->still.phase != PAUSE_NOT;
+}
+
+const char *pause_by(const struct supervisor *s)
+{
+	static const char *const ways[] = {
+		[PAUSE_BY_CGROUP] = "{\"by\":\"cgroup\"}",
+		[PAUSE_BY_TRACING] = "{\"by\":\"tracing\"}",
+		[PAUSE_BY_SIGNALS] = "{\"by\":\"signals\"}",
+	};
+
+	return ways[s->still.by];
+}
+
+/* --- stopped, and let go ---------------------------------------------------------- */
+
+static bool has_cgroup(const struct supervisor *s)
+{
+	return s->launch->cgroup.procs >= 0;
+}
+
+static void sent(struct supervisor *s, int sent, struct err *e)
+{
+	if (sent < 0)
+		instance_broke_protocol(&s->instance, e);
+}
+
+static void hold(struct supervisor *s, bool is_held)
+{
+	struct err e;
+
+	sent(s, channel_send_hold(&s->instance.channel, is_held, &e), &e);
+}
+
+/* The executor is not in that cgroup.  It stops its clocks before any process
+ * stands still, and starts them when all go on. */
+static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
+{
+	if (is_frozen)
+		hold(s, true);
+	int done = cgroup_freeze(&s->launch->cgroup, is_frozen, e);
+	if (is_frozen != (done == 0))
+		hold(s, false);
+	return done;
+}
+
+static void trace(struct supervisor *s, bool is_frozen)
+{
+	struct err e;
+
+	s->still.freezes += is_frozen;
+	sent(s, channel_send_freeze(&s->instance.channel, is_frozen ? s->still.freezes : 0, &e),
+	     &e);
+}
+
+static void send_all(struct supervisor *s, int signo)
+{
+	struct err e;
+
+	s->still.asked += signo == SIGSTOP;
+	sent(s, channel_send_signal(&s->instance.channel, 0, (uint32_t)signo, &e), &e);
+}
+
+/* Stops everything by the chosen means, or lets it go on. */
+static int apply(struct supervisor *s, bool is_stopped, struct err *e)
+{
+	switch (s->still.by) {
+	case PAUSE_BY_CGROUP:
+		return freeze(s, is_stopped, e);
+	case PAUSE_BY_TRACING:
+		trace(s, is_stopped);
+		return 0;
+	case PAUSE_BY_SIGNALS:
+		send_all(s, is_stopped ? SIGSTOP : SIGCONT);
+	}
+	return 0;
+}
+
+static int begin(struct supervisor *s, struct err *e)
+{
+	struct pause *t = &s->still;
+
+	t->by = has_cgroup(s) ? PAUSE_BY_CGROUP : PAUSE_BY_TRACING;
+	if (has_cgroup(s) && (t->events = cgroup_events(&s->launch->cgroup, e)) < 0)
+		return -1;
+	if (apply(s, true, e) < 0) {
+		own_close(&t->events);
+		return -1;
+	}
+	t->phase = PAUSE_STOPPING;
+	t->since_ms = s->now_ms;
+	t->due_ms = s->now_ms + STAND_MS;
+	jobs_pause(&s->jobs, s->now_ms);
+	return 0;
+}
+
+static void let_time_go_on(struct supervisor *s)
+{
+	s->still.phase = PAUSE_NOT;
+	s->still.due_ms = 0;
+	own_close(&s->still.events);
+	dispatcher_postpone(&s->dispatcher, s->now_ms - s->still.since_ms);
+	jobs_resume(&s->jobs, s->now_ms);
+}
+
+/* If the cgroup does not thaw, the status stays `paused`, and unpause tries
+ * again. */
+static int let_go(struct supervisor *s, struct err *e)
+{
+	if (apply(s, false, e) < 0)
+		return -1;
+	let_time_go_on(s);
+	s->still.is_for_reader = false;
+	if (s->status == REGISTRY_PAUSED)
+		supervisor_set_status(s, REGISTRY_READY);
+	return 0;
+}
+
+/* --- who asks for it ------------------------------------------------------------ */
+
+/* Before the sandbox is ready pid 1 may not know of it yet, and the client that
+ * makes it would be told too late, or never. */
+static int check_state(const struct supervisor *s, struct err *e)
+{
+	if (!s->is_stopping && s->status != REGISTRY_STARTED)
+		return 0;
+	return err_set(e, ERR_BUSY, "the sandbox is %s",
+		       s->is_stopping ? "stopping" : "not ready yet");
+}
+
+static int check_pauser(const struct supervisor *s, struct err *e)
+{
+	const struct pause *t = &s->still;
+
+	if (check_state(s, e) < 0)
+		return -1;
+	if (t->phase == PAUSE_STOPPING && !t->is_for_reader)
+		return err_set(e, ERR_BUSY, "the sandbox is being paused");
+	if (t->phase == PAUSE_STANDS && !t->is_for_reader)
+		return err_set(e, ERR_USAGE, "the sandbox is paused already");
+	return 0;
+}
+
+int pause_pause(struct supervisor *s, struct client *c, char *request, struct err *e)
+{
+	struct pause *t = &s->still;
+
+	if (check_pauser(s, e) < 0 || (t->phase == PAUSE_NOT && begin(s, e) < 0))
+		return -1;
+	t->is_for_reader = false; /* the sandbox stays paused */
+	if (t->phase == PAUSE_STANDS)
+		return 0;
+	t->pauser = (struct pause_pauser){ c, request };
+	c->under_way++;
+	return 0;
+}
+
+/* `e`: why the pause failed; NULL: the sandbox is paused. */
+static void answer_pauser(struct supervisor *s, const struct err *e)
+{
+	struct pause_pauser *p = &s->still.pauser;
+
+	if (!p->client)
+		return;
+	p->client->under_way--;
+	if (e)
+		client_error(p->client, p->request, RPC_FAILED, e);
+	else
+		client_result(p->client, p->request, pause_by(s));
+	forget_pauser(&s->still);
+}
+
+/* A waiting reader gets the error; one that reads already sees files that
+ * change. */
+static void drop_reader(struct supervisor *s, const struct err *e)
+{
+	struct pause *t = &s->still;
+
+	if (t->request) {
+		client_error(t->reader, t->request, RPC_FAILED, e);
+		t->reader->under_way--;
+	}
+	stop_waiting(t);
+	t->reader = NULL;
+	t->is_for_reader = false;
+}
+
+static int refuse_unprotected(const struct err *lost, struct err *e)
+{
+	(void)err_set(e, ERR_REFUSED, "%.600s, where nothing can be mounted from outside",
+		      lost->text);
+	return err_remedy(e, "make another sandbox; or, if the inside may write to it, hutch "
+			     "unpause --force");
+}
+
+int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
+{
+	struct err why;
+
+	if (s->still.phase == PAUSE_STOPPING)
+		return err_set(e, ERR_BUSY, "the sandbox is being paused");
+	if (s->still.phase == PAUSE_NOT)
+		return err_set(e, ERR_USAGE, "the sandbox is not paused");
+	if (s->still.lost.kind != ERR_NONE && !is_forced)
+		return refuse_unprotected(&s->still.lost, e);
+	(void)err_set(&why, ERR_BUSY, "another client has unpaused the sandbox");
+	drop_reader(s, &why);
+	if (let_go(s, e) < 0)
+		return -1;
+	if (s->still.lost.kind != ERR_NONE)
+		protect_watch_give_up(&s->launch->sentry);
+	s->still.lost.kind = ERR_NONE;
+	return 0;
+}
+
+/* All processes stand still before any client is told. */
+static void tell_unprotected(struct supervisor *s)
+{
+	const struct err *why = &s->still.lost;
+	AUTO_FREE char *message = quote_json(why->text);
+	AUTO_FREE char *more = text_format("\"message\":%s", message);
+
+	supervisor_event(s, "unprotected", more);
+	records_unprotected(s, why);
+}
+
+/* A process that is prepared for signals is not stopped by them, so a pause by
+ * signals counts as none here. */
+void pause_unprotected(void *supervisor, const struct err *why)
+{
+	struct supervisor *s = supervisor;
+	struct pause *t = &s->still;
+	struct err e;
+
+	t->lost = *why;
+	t->is_for_reader = false;
+	/* A sandbox that is not ready yet, or about to stop, cannot be
+	 * paused. */
+	bool is_held = t->phase != PAUSE_NOT ? t->by != PAUSE_BY_SIGNALS
+					     : check_state(s, &e) == 0 && begin(s, &e) == 0;
+	if (!is_held)
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, why);
+	instance_flush(&s->instance);
+	if (!is_held || t->phase == PAUSE_STANDS)
+		tell_unprotected(s);
+}
+
+void pause_end(struct supervisor *s)
+{
+	struct err why;
+
+	(void)err_set(&why, ERR_BUSY, "the sandbox is stopping");
+	drop_reader(s, &why);
+	answer_pauser(s, &why);
+	if (s->still.phase == PAUSE_NOT)
+		return;
+	if (s->still.by == PAUSE_BY_CGROUP) /* if it fails, the processes are killed in
+					     * the end */
+		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
+	let_time_go_on(s);
+}
+
+/* --- a reader ------------------------------------------------------------------- */
+
+int pause_begin(struct supervisor *s, struct client *reader, char *request, int to,
+		struct err *e)
+{
+	struct pause *t = &s->still;
+	bool is_new = t->phase == PAUSE_NOT;
+
+	if (t->reader)
+		return err_set(e, ERR_BUSY, "another client takes a snapshot");
+	if (check_state(s, e) < 0 || (is_new && begin(s, e) < 0))
+		return -1;
+	t->is_for_reader |= is_new;
+	t->reader = reader;
+	t->request = request;
+	t->to = to;
+	reader->under_way++;
+	return 0;
+}
+
+void pause_leave(struct supervisor *s, const struct client *c)
+{
+	struct pause *t = &s->still;
+	struct err e;
+
+	if (t->pauser.client == c)
+		forget_pauser(t); /* the sandbox stays paused all the same */
+	if (t->reader != c)
+		return;
+	stop_waiting(t);
+	t->reader = NULL;
+	if (t->is_for_reader)
+		(void)let_go(s, &e);
+}
+
+static int take_paused(struct pause *t, const struct frame *f, struct err *e)
+{
+	uint32_t number;
+
+	if (message_get_paused(f, &number, e) < 0)
+		return -1;
+	if (number <= t->stopped || number > t->asked)
+		return err_set(e, ERR_PROTOCOL, "it reported stop %u out of order",
+			       number);
+	t->stopped = number;
+	return 0;
+}
+
+int pause_frame(struct supervisor *s, const struct frame *f, struct err *e)
+{
+	struct pause *t = &s->still;
+	struct frozen what;
+
+	if (f->type == MSG_PAUSED)
+		return take_paused(t, f, e);
+	if (message_get_frozen(f, &what, e) < 0)
+		return -1;
+	if (what.number <= t->frozen.number || what.number > t->freezes)
+		return err_set(e, ERR_PROTOCOL, "it reported freeze %u out of order",
+			       what.number);
+	t->frozen = what;
+	return 0;
+}
+
+/* --- all stand ------------------------------------------------------------------- */
+
+/* The remedies if no process can be traced. */
+#define OTHERWISE "; a sandbox with a limit, as --pids-limit, is paused by its cgroup; one made " \
+		  "with --best-effort by signals"
+
+static int explain(const struct frozen *what, struct err *e)
+{
+	const unsigned pid = what->pid;
+
+	switch (what->why) {
+	case FREEZE_TRACED:
+		(void)err_set(e, ERR_REFUSED, "process %u inside is traced by another one, and "
+			      "only one can stop it", pid);
+		return err_remedy(e, "end its debugger or strace" OTHERWISE);
+	case FREEZE_DENIED:
+		(void)err_set(e, ERR_REFUSED, "the kernel lets no process trace process %u inside, "
+			      "which would stop it", pid);
+		return err_remedy(e, "kernel.yama.ptrace_scope has to be below 3, and the program "
+				     "readable to its user" OTHERWISE);
+	case FREEZE_LATE:
+		return pid ? err_set(e, ERR_BUSY, "process %u inside did not stand still in time",
+				     pid)
+			   : err_set(e, ERR_BUSY, "not every process inside stood still in time");
+	default:
+		(void)err_set(e, ERR_REFUSED, "no process that stops the others could be "
+					      "started inside");
+		return err_remedy(e, "end some of its processes" OTHERWISE);
+	}
+}
+
+static int is_frozen(const struct pause *t, struct err *e)
+{
+	if (t->frozen.number != t->freezes)
+		return 0;
+	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
+}
+
+/* 1: all stand still; 0: not yet; -1: they will not. */
+static int all_stand(const struct supervisor *s, struct err *e)
+{
+	const struct pause *t = &s->still;
+
+	switch (t->by) {
+	case PAUSE_BY_CGROUP:
+		return cgroup_is_frozen(t->events, e);
+	case PAUSE_BY_TRACING:
+		return is_frozen(t, e);
+	case PAUSE_BY_SIGNALS:
+		break;
+	}
+	return t->stopped == t->asked;
+}
+
+static void give_reader(struct supervisor *s)
+{
+	struct pause *t = &s->still;
+	AUTO_FREE char *over = pause_over(s);
+	struct err e;
+
+	if (pause_give(s, t->to, &e) < 0) {
+		bool is_over = t->is_for_reader;
+		drop_reader(s, &e);
+		if (is_over)
+			(void)let_go(s, &e);
+		return;
+	}
+	t->reader->under_way--;
+	client_result(t->reader, t->request, over);
+	stop_waiting(t);
+}
+
+static void stand(struct supervisor *s)
+{
+	s->still.phase = PAUSE_STANDS;
+	s->still.due_ms = 0;
+	own_close(&s->still.events);
+	supervisor_set_status(s, REGISTRY_PAUSED);
+	if (s->still.lost.kind != ERR_NONE)
+		tell_unprotected(s);
+	answer_pauser(s, NULL);
+}
+
+static void stop_by_signals(struct supervisor *s)
+{
+	s->launch->degraded |= DEGRADED_PAUSE;
+	trace(s, false);
+	s->still.by = PAUSE_BY_SIGNALS;
+	s->still.due_ms = s->now_ms + STAND_MS;
+	send_all(s, SIGSTOP);
+}
+
+/* Not all stand still: the clients that asked get the error, and all processes
+ * go on. */
+static void give_up(struct supervisor *s, struct err *why)
+{
+	struct pause *t = &s->still;
+	struct err e;
+
+	if (t->lost.kind != ERR_NONE) {
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &t->lost);
+		tell_unprotected(s);
+		return;
+	}
+	if (t->by == PAUSE_BY_TRACING && s->launch->policy->is_best_effort) {
+		stop_by_signals(s);
+		return;
+	}
+	drop_reader(s, why);
+	answer_pauser(s, why);
+	(void)let_go(s, &e);
+}
+
+void pause_look(struct supervisor *s)
+{
+	struct pause *t = &s->still;
+	struct err e;
+
+	if (s->ending.reason)
+		return;
+	if (t->phase == PAUSE_STOPPING) {
+		int are_still = all_stand(s, &e);
+		if (are_still == 0 && !clock_is_due(t->due_ms, s->now_ms))
+			return;
+		if (are_still == 0)
+			(void)err_set(&e, ERR_BUSY, "not every process inside stood still within "
+						    "%d s",
+				      STAND_MS / 1000);
+		if (are_still > 0)
+			stand(s);
+		else
+			give_up(s, &e);
+	}
+	if (t->phase == PAUSE_STANDS && t->request)
+		give_reader(s);
+}
+
+void pause_watch(const struct pause *t, struct pollfd *w)
+{
+	*w = (struct pollfd){ .fd = t->events, .events = POLLPRI };
+}
+
+/* --- what was written --------------------------------------------------------- */
+
+int pause_give(const struct supervisor *s, int to, struct err *e)
+{
+	if (fd_pass_send(to, "", 1, &s->launch->sandbox.upper, 1) == 1)
+		return 0;
+	return err_sys(e, "send the folder over the descriptor beside the request");
+}
+
+static void add_quoted(FILE *to, const char *before, const char *text)
+{
+	AUTO_FREE char *quoted = quote_json(text);
+
+	(void)fprintf(to, "%s%s", before, quoted); /* fails only for want of memory */
+}
+
+char *pause_over(const struct supervisor *s)
+{
+	const struct policy *p = s->launch->policy;
+	const struct store_image *stock = &s->launch->stock;
+	const struct plan *plan = &s->launch->plan;
+	bool is_stock = p->image == IMAGE_STORE;
+	char *text = NULL;
+	size_t len;
+	FILE *to = mem_or_abort(open_memstream(&text, &len));
+
+	add_quoted(to, "{\"image\":", is_stock ? stock->name : NULL);
+	add_quoted(to, ",\"digest\":", is_stock ? stock->image.hex : NULL);
+	AUTO_FREE char *ids = plan->has_ranges ? idmaps_print(&plan->ids) : NULL;
+	add_quoted(to, ",\"ids\":", ids);
+	(void)fprintf(to, ",\"lowers\":[");
+	if (!is_stock)
+		add_quoted(to, "", p->image_path);
+	for (size_t i = 0; i < stock->lowers.count; i++)
+		add_quoted(to, i ? "," : "", stock->lowers.items[i]);
+	(void)fprintf(to, "]}");
+	return mem_or_abort(fclose(to) == 0 ? text : NULL);
+}

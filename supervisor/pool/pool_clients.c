@@ -1,0 +1,417 @@
+#include "supervisor/pool/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd_pass.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/quote.h"
+#include "sandbox/launch/result.h"
+#include "supervisor/rpc.h"
+
+/* The unread answers of a connection; only one is made at a time. */
+#define OUT_MAX	 (64u << 10)
+#define DEAF_MS	 100
+/* The longest time that a take may wait: a day. */
+#define WAIT_MAX_S 86400
+
+/* --- coming and going ---------------------------------------------------------- */
+
+/* Sends the client the reason without waiting, and closes the connection. */
+static void refuse(int fd, const struct err *e)
+{
+	struct buffer line;
+
+	buffer_init(&line, 8192);
+	rpc_put_error(&line, "null", RPC_FAILED, e);
+	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	buffer_done(&line);
+	(void)close(fd);
+}
+
+void pool_clients_accept(struct pool *p, int64_t now)
+{
+	struct err e;
+	int fd = accept4(p->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	/* The connection has gone again; or we have no descriptor left, and
+	 * poll(2) would report the waiting connection again at once. */
+	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
+		p->deaf_ms = now + DEAF_MS;
+	if (fd < 0)
+		return;
+	if (peer_check(&p->self, fd, &e) < 0)
+		return refuse(fd, &e);
+	if (p->taker_count == POOL_TAKERS_MAX) {
+		(void)err_set(&e, ERR_LIMIT, "%d clients of pool '%s' are connected already",
+			      POOL_TAKERS_MAX, p->place.name);
+		return refuse(fd, &e);
+	}
+	struct taker *t = mem_zeroed(1, sizeof(*t));
+	connection_init(&t->wire, fd, POOL_LINE_MAX, OUT_MAX);
+	p->takers[p->taker_count++] = t;
+	/* The first request has mostly arrived already.  A broken connection
+	 * shows later. */
+	(void)connection_read(&t->wire);
+}
+
+static void remove_taker(struct pool *p, size_t i)
+{
+	struct taker *t = p->takers[i];
+
+	p->takers[i] = p->takers[--p->taker_count];
+	connection_done(&t->wire);
+	free(t->asks);
+	free(t);
+}
+
+/* --- answers ------------------------------------------------------------------- */
+
+static void fail(struct taker *t, const char *id, int code, const struct err *e)
+{
+	rpc_put_error(&t->wire.out, id, (enum rpc_code)code, e);
+}
+
+/* Answers the request that was under way. */
+static void settle(struct taker *t, const struct err *e)
+{
+	if (e)
+		fail(t, t->asks, RPC_FAILED, e);
+	else
+		rpc_put_result(&t->wire.out, t->asks, "{}");
+	own_free(&t->asks);
+	t->due_ms = 0;
+	t->is_stop = false;
+}
+
+/* Passes the connection with the first byte of the answer, which is sent in one
+ * piece: a taker that has not read earlier answers is disconnected, and a
+ * descriptor on its way to it is closed. */
+static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, int64_t now)
+{
+	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":"
+					   "{\"sandbox\":\"%s\"}}\n", t->asks, x->name);
+	const ssize_t len = (ssize_t)strlen(line);
+	struct err e;
+
+	if (!connection_write(&t->wire) || buffer_len(&t->wire.out) > 0) {
+		t->wire.out.is_cut = true;
+		own_free(&t->asks);
+		return;
+	}
+	ssize_t n = fd_pass_send(t->wire.fd, line, (size_t)len, &x->lease, 1);
+	if (n < 0 && errno == ETOOMANYREFS) {
+		(void)err_sys(&e, "pass the connection of sandbox '%s' on", x->name);
+		settle(t, &e);
+		return;
+	}
+	t->wire.out.is_cut = n != len;
+	own_free(&t->asks);
+	t->due_ms = 0;
+	if (n > 0)
+		pool_taken(p, now); /* a part was sent, and with it the connection */
+}
+
+static struct taker *first_in_line(const struct pool *p)
+{
+	struct taker *first = NULL;
+
+	for (size_t i = 0; i < p->taker_count; i++) {
+		struct taker *t = p->takers[i];
+		if (t->asks && !t->is_stop && (!first || t->number < first->number))
+			first = t;
+	}
+	return first;
+}
+
+static void too_late(const struct pool *p, struct taker *t)
+{
+	struct err e;
+
+	if (p->trouble.kind != ERR_NONE) {
+		e = p->trouble;
+		(void)err_in(&e, "make a sandbox for pool '%s'", p->place.name);
+	} else {
+		(void)err_set(&e, ERR_BUSY, "no sandbox of pool '%s' was ready in time: %zu are "
+					    "being made", p->place.name, p->making);
+		(void)err_remedy(&e, "wait for longer, or make the pool larger: hutch pool create "
+				     "--size");
+	}
+	e.sys = ETIMEDOUT;
+	settle(t, &e);
+}
+
+static void look_at_line(struct pool *p, int64_t now)
+{
+	struct waiting *x;
+	struct taker *t;
+	struct err e;
+
+	while ((t = first_in_line(p)) && !p->is_ending && (x = pool_oldest(p, now)))
+		hand_out(p, t, x, now);
+	while ((t = first_in_line(p)) && (p->is_ending || pool_is_in_trouble(p))) {
+		e = p->trouble;
+		if (p->is_ending)
+			(void)err_set(&e, ERR_GONE, "pool '%s' is being removed", p->place.name);
+		else
+			(void)err_in(&e, "make a sandbox for pool '%s'", p->place.name);
+		settle(t, &e);
+	}
+	for (size_t i = 0; i < p->taker_count; i++)
+		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms, now))
+			too_late(p, p->takers[i]);
+}
+
+int64_t pool_clients_due(const struct pool *p)
+{
+	int64_t due = 0;
+
+	for (size_t i = 0; i < p->taker_count; i++)
+		due = clock_sooner(due, p->takers[i]->due_ms);
+	return due;
+}
+
+/* --- methods ------------------------------------------------------------------- */
+
+static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		    struct err *e)
+{
+	struct json_at at;
+	uint64_t protocol = 1;
+
+	(void)now;
+	if (json_member(&r->params, "protocol", &at) && json_uint(&at, &protocol, e) < 0)
+		return RPC_PARAMS;
+	if (protocol != 1) {
+		(void)err_set(e, ERR_UNSUPPORTED, "this pool speaks protocol 1, not %llu",
+			      (unsigned long long)protocol);
+		(void)err_remedy(e, "it was started by hutch " HUTCH_VERSION);
+		t->is_closing = true;
+		return RPC_FAILED;
+	}
+	t->has_hello = true;
+	AUTO_FREE char *text = text_format("{\"protocol\":1,\"version\":\"" HUTCH_VERSION
+					   "\",\"pool\":\"%s\"}", p->place.name);
+	rpc_put_result(&t->wire.out, r->id, text);
+	return 0;
+}
+
+static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
+{
+	struct json_at at;
+	double seconds = -1;
+
+	if (json_member(&r->params, "timeout", &at) && json_number(&at, &seconds, e) < 0)
+		return RPC_PARAMS;
+	if (at.value && !(seconds >= 0 && seconds <= WAIT_MAX_S)) {
+		(void)err_set(e, ERR_USAGE, "params.timeout: 0 to %d seconds", WAIT_MAX_S);
+		return RPC_PARAMS;
+	}
+	t->asks = r->id;
+	r->id = NULL;
+	t->number = ++p->number;
+	if (at.value) /* with 0 it is due in this very turn */
+		t->due_ms = now + (int64_t)(seconds * 1000);
+	return 0;
+}
+
+static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
+{
+	AUTO_FREE char *error = result_error_json(&p->trouble);
+	size_t asking = 0;
+
+	(void)now, (void)e;
+	for (size_t i = 0; i < p->taker_count; i++)
+		asking += p->takers[i]->asks && !p->takers[i]->is_stop;
+	AUTO_FREE char *text = text_format(
+		"{\"name\":\"%s\",\"size\":%zu,\"ready\":%zu,\"making\":%zu,\"waiting\":%zu,"
+		"\"made\":%llu,\"taken\":%llu,\"lost\":%llu,\"failed\":%llu,\"created\":\"%s\","
+		"\"pid\":%d,\"error\":%s}", p->place.name, p->size, p->waiting_count, p->making,
+		asking, (unsigned long long)p->made, (unsigned long long)p->taken,
+		(unsigned long long)p->lost, (unsigned long long)p->failed, p->created,
+		(int)getpid(), error);
+	rpc_put_result(&t->wire.out, r->id, text);
+	return 0;
+}
+
+/* Answered when all waiting sandboxes have ended. */
+static int do_stop(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		   struct err *e)
+{
+	(void)e;
+	t->asks = r->id;
+	r->id = NULL;
+	t->is_stop = true;
+	pool_stop(p, now);
+	return 0;
+}
+
+static const char *const no_keys[] = { NULL };
+static const char *const hello_keys[] = { "protocol", NULL };
+static const char *const take_keys[] = { "timeout", NULL };
+
+static const struct method {
+	const char *name;
+	int (*call)(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		    struct err *e);
+	const char *const *keys;
+} methods[] = {
+	{ "hello", do_hello, hello_keys },
+	{ "take", do_take, take_keys },
+	{ "info", do_info, no_keys },
+	{ "stop", do_stop, no_keys },
+};
+
+static int call(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+		struct err *e)
+{
+	const struct method *m = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (!strcmp(methods[i].name, r->method))
+			m = &methods[i];
+	if (!m) {
+		(void)err_set(e, ERR_USAGE, "a pool has no method '%.60s'", r->method);
+		return RPC_METHOD;
+	}
+	if (!t->has_hello && m->call != do_hello) {
+		(void)err_set(e, ERR_USAGE, "the first request is 'hello'");
+		return RPC_REQUEST;
+	}
+	if (r->params.value && json_only(&r->params, m->keys, e) < 0)
+		return RPC_PARAMS;
+	return m->call(p, t, r, now, e);
+}
+
+/* --- lines --------------------------------------------------------------------- */
+
+static void take_request(struct pool *p, struct taker *t, const char *line, size_t len,
+			 int64_t now)
+{
+	struct rpc_request r;
+	struct err e;
+	int code = rpc_decode(line, len, &r, &e);
+
+	if (code == 0)
+		code = call(p, t, &r, now, &e);
+	if (code != 0)
+		fail(t, r.id, code, &e);
+	rpc_done(&r);
+}
+
+static bool may_ask(const struct taker *t)
+{
+	return !t->asks && !t->is_closing && !t->wire.out.is_cut &&
+	       buffer_len(&t->wire.out) < OUT_MAX / 2;
+}
+
+/* True: there were lines. */
+static bool take_lines(struct pool *p, struct taker *t, int64_t now)
+{
+	bool has_some = false;
+	struct connection_fds fds;
+	enum line_kind kind;
+	const char *line;
+	size_t len;
+	struct err e;
+
+	while (may_ask(t) && (kind = connection_next(&t->wire, &line, &len, &fds)) != LINE_NONE) {
+		has_some = true;
+		if (kind == LINE_TOO_LONG || fds.count || fds.is_wrong) {
+			(void)err_set(&e, ERR_LIMIT, kind == LINE_TOO_LONG
+					      ? "a line of more than 4096 bytes"
+					      : "a pool takes no descriptors");
+			fail(t, "null", RPC_REQUEST, &e);
+			t->is_closing = true;
+		} else if (len > 0) {
+			take_request(p, t, line, len, now);
+		}
+		connection_fds_done(&fds);
+		connection_took(&t->wire);
+	}
+	return has_some;
+}
+
+/* --- the loop ------------------------------------------------------------------ */
+
+/* Reads also while a request is under way, since only a read shows that the
+ * client has gone. */
+static bool may_read(const struct taker *t)
+{
+	return !t->is_closing && connection_may_read(&t->wire) &&
+	       buffer_len(&t->wire.lines.in) <= POOL_LINE_MAX;
+}
+
+void pool_clients_watch(const struct pool *p, struct pollfd *w)
+{
+	for (size_t i = 0; i < p->taker_count; i++) {
+		const struct taker *t = p->takers[i];
+		w[i] = (struct pollfd){
+			.fd = t->wire.fd,
+			.events = (short)((may_read(t) ? POLLIN : 0) |
+					  (buffer_len(&t->wire.out) ? POLLOUT : 0)),
+		};
+	}
+}
+
+/* A taker that has closed both directions reads no answer; its sandbox goes to
+ * another taker. */
+void pool_clients_serve(struct pool *p, const struct pollfd *w)
+{
+	for (size_t i = p->taker_count; i-- > 0;) {
+		struct taker *t = p->takers[i];
+		bool is_well = !(w[i].revents & (POLLERR | POLLHUP | POLLNVAL));
+		if (is_well && (w[i].revents & POLLOUT))
+			is_well = connection_write(&t->wire);
+		if (is_well && (w[i].revents & POLLIN) && may_read(t))
+			is_well = connection_read(&t->wire);
+		if (!is_well)
+			remove_taker(p, i);
+	}
+}
+
+static bool is_finished(const struct taker *t)
+{
+	return t->wire.out.is_cut ||
+	       (buffer_len(&t->wire.out) == 0 && !t->asks &&
+		(t->is_closing || lines_is_over(&t->wire.lines)));
+}
+
+/* poll(2) does not report lines that were read already: so none may be left
+ * that can be taken now, because the request before it was answered or the
+ * answers were read.  Nothing is read here, so their number only falls. */
+void pool_clients_work(struct pool *p, int64_t now)
+{
+	bool has_some;
+
+	do {
+		has_some = false;
+		look_at_line(p, now);
+		for (size_t i = 0; i < p->taker_count; i++) {
+			(void)connection_write(&p->takers[i]->wire); /* errors are handled
+								* below */
+			has_some = take_lines(p, p->takers[i], now) || has_some;
+		}
+	} while (has_some);
+	for (size_t i = p->taker_count; i-- > 0;)
+		if (!connection_write(&p->takers[i]->wire) || is_finished(p->takers[i]))
+			remove_taker(p, i);
+}
+
+void pool_clients_part(struct pool *p)
+{
+	for (size_t i = p->taker_count; i-- > 0;) {
+		if (p->takers[i]->asks)
+			settle(p->takers[i], NULL);
+		(void)connection_write(&p->takers[i]->wire); /* a client that does not take the
+							* answer does not get it */
+		remove_taker(p, i);
+	}
+}

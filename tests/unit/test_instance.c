@@ -1,0 +1,152 @@
+/* When a guest is checked, and when a guest that has closed its channel is ended. */
+#include "sandbox/launch/instance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/own.h"
+#include "sandbox/cgroup/watchdog.h"
+#include "sandbox/launch/spawn.h"
+
+#define NOW 1000000
+/* The constant of instance.c. */
+#define CLOSED_MS 2000
+
+struct scene {
+	struct sandbox box; /* it has no process to kill */
+	struct instance instance;
+	int executor; /* the other end of the channel */
+};
+
+static struct scene s;
+
+static void open_scene(uint64_t watched_memory)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	s = (struct scene){ .executor = ends[1] };
+	sandbox_init(&s.box);
+	s.box.channel = ends[0];
+	s.instance = (struct instance){ .sandbox = &s.box, .state = INSTANCE_READY,
+				  .watched_memory = watched_memory };
+	instance_init(&s.instance, NOW);
+}
+
+static void close_scene(void)
+{
+	instance_done(&s.instance);
+	own_close(&s.box.channel);
+	own_close(&s.executor);
+}
+
+/* A turn of a loop whose poll(2) returned at `now`. */
+static void turn(int64_t now)
+{
+	struct pollfd w[INSTANCE_POLLS];
+
+	instance_watch(&s.instance, w);
+	assert_true(poll(w, INSTANCE_POLLS, 0) >= 0);
+	instance_serve(&s.instance, w, now);
+	instance_expire(&s.instance, now);
+}
+
+static void test_without_anything_to_wait_for_nothing_is_due(void **state)
+{
+	(void)state;
+	open_scene(0);
+	assert_int_equal(instance_due(&s.instance), 0);
+	turn(NOW + 1000000000);
+	assert_int_equal(instance_due(&s.instance), 0);
+	assert_int_equal(s.instance.cause, INSTANCE_RUNS);
+	close_scene();
+}
+
+/* The executor ends a moment after its channel closes; the guest waits for that
+ * for a bounded time. */
+static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **state)
+{
+	static const struct {
+		int64_t at;
+		enum instance_cause cause;
+		int64_t due;
+	} rows[] = {
+		{ 0, INSTANCE_RUNS, CLOSED_MS },
+		{ 1, INSTANCE_RUNS, CLOSED_MS }, /* a later turn does not extend it */
+		{ CLOSED_MS - 1, INSTANCE_RUNS, CLOSED_MS },
+		{ CLOSED_MS, INSTANCE_BROKE_PROTOCOL, -NOW },
+		{ CLOSED_MS + 1, INSTANCE_BROKE_PROTOCOL, -NOW },
+	};
+
+	(void)state;
+	open_scene(0);
+	own_close(&s.executor);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		turn(NOW + rows[i].at);
+		if (s.instance.cause != rows[i].cause || instance_due(&s.instance) != NOW + rows[i].due)
+			fail_msg("row %zu: cause %d, due %lld", i, s.instance.cause,
+				 (long long)instance_due(&s.instance) - NOW);
+	}
+	assert_non_null(strstr(s.instance.error.text, "it closed its channel and lived on"));
+	close_scene();
+}
+
+static void test_memory_is_looked_at_at_an_interval(void **state)
+{
+	static const struct {
+		int64_t at, next;
+	} rows[] = {
+		{ 0, WATCHDOG_MS },
+		{ WATCHDOG_MS - 1, WATCHDOG_MS },
+		{ WATCHDOG_MS, 2 * WATCHDOG_MS },
+		{ 2 * WATCHDOG_MS - 1, 2 * WATCHDOG_MS },
+		/* After a suspend of the host the check is made once, not five
+		 * times. */
+		{ 7 * WATCHDOG_MS, 8 * WATCHDOG_MS },
+	};
+
+	(void)state;
+	open_scene(1 << 20);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		turn(NOW + rows[i].at);
+		if (instance_due(&s.instance) != NOW + rows[i].next)
+			fail_msg("row %zu: next at %lld", i,
+				 (long long)instance_due(&s.instance) - NOW);
+	}
+	assert_int_equal(s.instance.cause, INSTANCE_RUNS);
+	close_scene();
+}
+
+/* The memory of a guest that is being killed is not measured; a guest that is
+ * gone has no deadline. */
+static void test_after_the_end_nothing_is_due(void **state)
+{
+	(void)state;
+	open_scene(1 << 20);
+	instance_end(&s.instance);
+	turn(NOW + WATCHDOG_MS);
+	assert_int_equal(instance_due(&s.instance), NOW + WATCHDOG_MS);
+	s.instance.state = INSTANCE_GONE;
+	assert_int_equal(instance_due(&s.instance), 0);
+	close_scene();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_anything_to_wait_for_nothing_is_due),
+		cmocka_unit_test(test_one_that_has_closed_its_channel_may_take_a_while_to_end),
+		cmocka_unit_test(test_memory_is_looked_at_at_an_interval),
+		cmocka_unit_test(test_after_the_end_nothing_is_due),
+	};
+
+	return cmocka_run_group_tests_name("guest", tests, NULL, NULL);
+}

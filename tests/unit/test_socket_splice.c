@@ -1,0 +1,234 @@
+/* socket_splice: bytes in both directions, each direction's own end, and ends that
+ * are no orderly ones. */
+#include "protocol/socket_splice.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/sockets.h"
+
+struct scene {
+	struct socket_splice c;
+	int peer;     /* the other end of the socket */
+	int to, from; /* the other ends of the pipes */
+};
+
+static int setup(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+	int ends[2], in[2], out[2];
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	tcp_pair(ends);
+	assert_int_equal(pipe2(in, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC | O_NONBLOCK), 0);
+	unblock(ends[0]);
+	socket_splice_init(&s->c, ends[0], in[0], out[1]);
+	s->peer = ends[1];
+	s->to = in[1];
+	s->from = out[0];
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	socket_splice_done(&s->c);
+	own_close(&s->peer);
+	own_close(&s->to);
+	own_close(&s->from);
+	free(s);
+	return 0;
+}
+
+static void put(int fd, const char *text)
+{
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void test_bytes_go_both_ways(void **state)
+{
+	struct scene *s = *state;
+
+	put(s->peer, "question");
+	put(s->to, "answer");
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	must_read(s->from, "question");
+	must_read(s->peer, "answer");
+	assert_int_equal(s->c.out_bytes, 8);
+	assert_int_equal(s->c.in_bytes, 6);
+}
+
+static void test_one_direction_ends_and_the_other_goes_on(void **state)
+{
+	struct scene *s = *state;
+
+	put(s->peer, "all");
+	(void)shutdown(s->peer, SHUT_WR);
+	assert_true(comes(s->c.socket, POLLRDHUP));
+	(void)socket_splice_run(&s->c);
+	must_read(s->from, "all");
+	assert_int_equal(how_it_ends(s->from), 0);
+	assert_true(s->c.out < 0);
+	assert_false(socket_splice_is_over(&s->c));
+	put(s->to, "still");
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	must_read(s->peer, "still");
+}
+
+static void test_a_pipe_that_ends_without_a_word_is_no_end(void **state)
+{
+	struct scene *s = *state;
+
+	put(s->to, "half");
+	own_close(&s->to);
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	must_read(s->peer, "half");
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	assert_true(has_nothing(s->peer));
+	socket_splice_finish(&s->c);
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	assert_int_equal(how_it_ends(s->peer), 0);
+}
+
+static void test_a_word_before_the_last_byte_cuts_nothing_off(void **state)
+{
+	struct scene *s = *state;
+
+	socket_splice_finish(&s->c);
+	put(s->to, "late");
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	own_close(&s->to);
+	(void)shutdown(s->peer, SHUT_WR);
+	assert_true(comes(s->c.socket, POLLRDHUP));
+	(void)socket_splice_run(&s->c);
+	must_read(s->peer, "late");
+	assert_int_equal(how_it_ends(s->peer), 0);
+	assert_true(socket_splice_is_over(&s->c));
+}
+
+static void test_a_reset_is_told_and_given_on(void **state)
+{
+	struct scene *s = *state;
+
+	reset(&s->peer);
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_BROKEN);
+	assert_int_equal(s->c.sys, ECONNRESET);
+}
+
+static void test_a_reset_is_seen_when_nothing_more_is_read(void **state)
+{
+	struct scene *s = *state;
+
+	(void)shutdown(s->peer, SHUT_WR);
+	assert_true(comes(s->c.socket, POLLRDHUP));
+	(void)socket_splice_run(&s->c);
+	assert_true(s->c.out < 0);
+	reset(&s->peer);
+	assert_true(comes(s->c.socket, POLLERR));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_BROKEN);
+}
+
+static void test_conduit_reset_is_one_for_the_peer(void **state)
+{
+	struct scene *s = *state;
+
+	socket_splice_reset(&s->c);
+	assert_int_equal(how_it_ends(s->peer), ECONNRESET);
+	assert_int_equal(how_it_ends(s->from), 0);
+	socket_splice_reset(&s->c);
+}
+
+static void test_what_nobody_hears_any_more_keeps_back_no_answer(void **state)
+{
+	struct scene *s = *state;
+
+	put(s->to, "too large");
+	own_close(&s->from); /* the question has no reader any more */
+	put(s->peer, "question");
+	assert_true(comes(s->c.socket, POLLIN));
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	assert_true(s->c.is_unheard);
+	must_read(s->peer, "too large");
+	put(s->to, "by far");
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	must_read(s->peer, "by far");
+}
+
+/* Writes everything, while a pipe that is not emptied stops the splice again
+ * and again. */
+static void test_who_does_not_read_stops_the_other_end_and_loses_nothing(void **state)
+{
+	enum { SIZE = 4096 };
+	struct scene *s = *state;
+	static uint8_t piece[SIZE], got[SIZE];
+	size_t sent = 0, read_back = 0;
+
+	unblock(s->peer);
+	for (int stuck = 0; stuck < 3; stuck++) {
+		ssize_t n;
+		while ((n = write(s->peer, piece, SIZE)) > 0)
+			sent += (size_t)n, stuck = 0;
+		(void)socket_splice_run(&s->c);
+	}
+	/* The kernel's two queues and the pipe bound what was taken. */
+	assert_true(sent > 65536 && sent < 64u << 20);
+	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_WAITS);
+	while (read_back < sent) {
+		ssize_t n = read(s->from, got, sizeof(got));
+		if (n > 0)
+			read_back += (size_t)n;
+		else if (socket_splice_run(&s->c) == SOCKET_SPLICE_WAITS && has_nothing(s->from))
+			assert_true(comes(s->c.socket, POLLIN));
+	}
+	assert_int_equal(read_back, sent);
+	assert_true(has_nothing(s->from));
+}
+
+static void test_an_edge_comes_for_each_end(void **state)
+{
+	struct scene *s = *state;
+	struct epoll_event event;
+	AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_true(socket_splice_watch(&s->c, epoll, 77));
+	while (epoll_wait(epoll, &event, 1, 0) == 1)
+		assert_int_equal(event.data.u64, 77);
+	put(s->peer, "x");
+	assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
+	put(s->to, "y");
+	assert_int_equal(epoll_wait(epoll, &event, 1, PATIENCE_MS), 1);
+	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+	socket_splice_done(&s->c);
+	assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bytes_go_both_ways),
+		TEST(test_one_direction_ends_and_the_other_goes_on),
+		TEST(test_a_pipe_that_ends_without_a_word_is_no_end),
+		TEST(test_a_word_before_the_last_byte_cuts_nothing_off),
+		TEST(test_a_reset_is_told_and_given_on),
+		TEST(test_a_reset_is_seen_when_nothing_more_is_read),
+		TEST(test_conduit_reset_is_one_for_the_peer),
+		TEST(test_what_nobody_hears_any_more_keeps_back_no_answer),
+		TEST(test_who_does_not_read_stops_the_other_end_and_loses_nothing),
+		TEST(test_an_edge_comes_for_each_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
