@@ -105,11 +105,12 @@ static void test_one_that_there_is_no_number_for_is_lost_and_that_is_told(void *
  * this, exceed the soft limit. */
 static void send_beyond_soft(void *arg)
 {
-	const struct rlimit low = { 5, 4096 };
-	struct rlimit now;
+	struct rlimit low, now;
 	struct pair p, other;
 
 	(void)arg;
+	CHECK(getrlimit(RLIMIT_NOFILE, &low) == 0);
+	low.rlim_cur = 5;
 	open_pair(&p);
 	open_pair(&other);
 	for (int i = 0; i < 4; i++)
