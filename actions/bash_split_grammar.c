@@ -33,7 +33,7 @@ enum state {
 
 /* The construct that a list of commands is in; with an empty stack that is the
  * text itself. */
-enum entry_path {
+enum place {
 	IN_TEXT,
 	IN_PARENS,
 	IN_BRACES,
@@ -67,11 +67,11 @@ static void lose(struct grammar *g)
 	g->s->is_lost = true;
 }
 
-static enum entry_path place_of(const struct grammar *g)
+static enum place place_of(const struct grammar *g)
 {
 	const struct splitter *s = g->s;
 
-	return s->nested > g->base ? (enum entry_path)s->nesting[s->nested - 1] : IN_TEXT;
+	return s->nested > g->base ? (enum place)s->nesting[s->nested - 1] : IN_TEXT;
 }
 
 static void begin_list(struct grammar *g)
@@ -81,7 +81,7 @@ static void begin_list(struct grammar *g)
 	g->may_end = false;
 }
 
-static void enter(struct grammar *g, enum entry_path p)
+static void enter(struct grammar *g, enum place p)
 {
 	if (g->s->nested == SPLIT_NESTING)
 		return lose(g);
@@ -92,9 +92,9 @@ static void enter(struct grammar *g, enum entry_path p)
 /* --- compound commands ----------------------------------------------------- */
 
 static const struct turn {
-	enum entry_path in;
+	enum place in;
 	enum token_kind token;
-	enum entry_path next; /* IN_TEXT: the construct ends */
+	enum place next; /* IN_TEXT: the construct ends */
 } turns[] = {
 	{ IN_PARENS, TOKEN_CLOSE, IN_TEXT }, { IN_BRACES, TOKEN_CLOSE_BRACE, IN_TEXT },
 	{ IN_CONDITION, TOKEN_THEN, IN_THEN }, { IN_THEN, TOKEN_ELIF, IN_CONDITION },
@@ -106,7 +106,7 @@ static const struct turn {
 /* The list ends at this token, or the text cannot be read. */
 static void turn(struct grammar *g)
 {
-	enum entry_path p = place_of(g);
+	enum place p = place_of(g);
 
 	for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
 		if (turns[i].in != p || turns[i].token != g->l.now.kind)

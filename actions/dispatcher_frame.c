@@ -121,7 +121,7 @@ static void tell_output(struct asker *to, const struct observed *o)
 }
 
 /* Sends redacted output to every client that asked for the action. */
-static void changes_stream_all(struct task *t, const void *data, size_t len)
+static void tell_all(struct task *t, const void *data, size_t len)
 {
 	const struct observed o = { .action = &t->action, .content = data, .len = len };
 
@@ -137,7 +137,7 @@ void dispatcher_flush_output(struct dispatcher *d, struct task *t)
 		return;
 	buffer_init(&shown, REDACT_GROWTH * REDACT_BYTES);
 	redact_flush(&t->session->shown, &shown);
-	changes_stream_all(t, buffer_data(&shown), buffer_len(&shown));
+	tell_all(t, buffer_data(&shown), buffer_len(&shown));
 	buffer_done(&shown);
 }
 
@@ -147,7 +147,7 @@ static void tell_masked(struct dispatcher *d, struct task *t, struct bytes text)
 
 	buffer_init(&shown, REDACT_GROWTH * (REDACT_BYTES + ACTION_CHUNK));
 	redact_feed(&d->mask, &t->session->shown, text.data, text.len, &shown);
-	changes_stream_all(t, buffer_data(&shown), buffer_len(&shown));
+	tell_all(t, buffer_data(&shown), buffer_len(&shown));
 	buffer_done(&shown);
 }
 
@@ -160,7 +160,7 @@ static int on_output(struct dispatcher *d, struct task *t, const struct frame *f
 	if (action_get_text(f, &text, e) < 0)
 		return -1;
 	if (redact_is_empty(&d->mask))
-		changes_stream_all(t, text.data, text.len);
+		tell_all(t, text.data, text.len);
 	else
 		tell_masked(d, t, text);
 	return 0;

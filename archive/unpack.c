@@ -204,7 +204,7 @@ static int make_file(struct work *w, struct err *e)
 
 /* --- links ------------------------------------------------------------------- */
 
-static void changes_stream_link(struct work *w)
+static void tell_link(struct work *w)
 {
 	const char *to = w->tar.now.link;
 
@@ -243,7 +243,7 @@ static int make_link(struct work *w, struct err *e)
 		return err_sys(e, "make the link %.300s", entry_path_whole(&w->place));
 	if (finish_link(w, e) < 0)
 		return -1;
-	changes_stream_link(w);
+	tell_link(w);
 	return 0;
 }
 

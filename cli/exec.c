@@ -72,7 +72,7 @@ struct visit {
 
 /* --- the request ----------------------------------------------------------- */
 
-static int json_write_text(FILE *to, const char *what, const char *text, struct err *e)
+static int put_text(FILE *to, const char *what, const char *text, struct err *e)
 {
 	AUTO_FREE char *quoted = quote_json(text);
 
@@ -89,7 +89,7 @@ static int put_argv(FILE *to, const struct list *argv, struct err *e)
 	for (size_t i = 0; i < argv->count; i++) {
 		if (i)
 			(void)fputc(',', to);
-		if (json_write_text(to, "the argument", argv->items[i], e) < 0)
+		if (put_text(to, "the argument", argv->items[i], e) < 0)
 			return -1;
 	}
 	(void)fputc(']', to);
@@ -105,10 +105,10 @@ static int put_env(FILE *to, const struct list *env, struct err *e)
 		*value++ = '\0'; /* environment_add() has checked that there is a '=' */
 		if (i)
 			(void)fputc(',', to);
-		if (json_write_text(to, "the variable", name, e) < 0)
+		if (put_text(to, "the variable", name, e) < 0)
 			return -1;
 		(void)fputc(':', to);
-		if (json_write_text(to, "the value", value, e) < 0)
+		if (put_text(to, "the value", value, e) < 0)
 			return err_set(e, ERR_USAGE, "the value of %.60s is not UTF-8, which is all "
 						     "that the control socket carries", name);
 	}
@@ -120,7 +120,7 @@ static int put_secrets(FILE *to, const struct list *names, struct err *e)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		(void)fputs(i ? "," : ",\"secret\":[", to);
-		if (json_write_text(to, "the variable", names->items[i], e) < 0)
+		if (put_text(to, "the variable", names->items[i], e) < 0)
 			return -1;
 	}
 	(void)fputs(names->count ? "]" : "", to);
@@ -131,9 +131,9 @@ static int put_rest(FILE *to, const struct policy *p, bool detaches, struct err 
 {
 	uint32_t rows, cols;
 
-	if (p->workdir && (fputs(",\"cwd\":", to), json_write_text(to, "-w", p->workdir, e) < 0))
+	if (p->workdir && (fputs(",\"cwd\":", to), put_text(to, "-w", p->workdir, e) < 0))
 		return -1;
-	if (p->user && (fputs(",\"user\":", to), json_write_text(to, "-u", p->user, e) < 0))
+	if (p->user && (fputs(",\"user\":", to), put_text(to, "-u", p->user, e) < 0))
 		return -1;
 	if (p->has_terminal) {
 		terminal_size(isatty(0) ? 0 : 1, &rows, &cols);

@@ -61,7 +61,7 @@ static int fail(struct named *n, const struct err *e)
 static void print_kind(struct table *t, const struct policy_file *s, const struct setting_kind *k)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		const struct sandbox_info *at = &s->items[i];
+		const struct setting *at = &s->items[i];
 		if (at->kind != k)
 			continue;
 		table_add(t, text_copy(k->key));
@@ -167,7 +167,7 @@ static int check_main(char **argv)
 
 /* --- diff ------------------------------------------------------------------------- */
 
-static bool has(const struct policy_file *s, const struct sandbox_info *wanted)
+static bool has(const struct policy_file *s, const struct setting *wanted)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->items[i].kind == wanted->kind &&
@@ -181,7 +181,7 @@ static void print_missing(char sign, const struct policy_file *a, const struct p
 			  const struct setting_kind *k)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		const struct sandbox_info *at = &a->items[i];
+		const struct setting *at = &a->items[i];
 		if (at->kind != k || has(b, at))
 			continue;
 		AUTO_FREE char *value = term_escape_line(at->value);

@@ -32,7 +32,7 @@ struct question {
 
 /* --- which line of which file ----------------------------------------------------- */
 
-static bool is_said_so(const struct sandbox_info *s, const char *line)
+static bool is_said_so(const struct setting *s, const char *line)
 {
 	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
 	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
@@ -47,7 +47,7 @@ static bool is_said_so(const struct sandbox_info *s, const char *line)
 static void tell_origin(const struct question *q, struct answer *a)
 {
 	for (size_t i = q->settings.count; a->line && i-- > 0;) {
-		const struct sandbox_info *s = &q->settings.items[i];
+		const struct setting *s = &q->settings.items[i];
 		if (!is_said_so(s, a->line))
 			continue;
 		AUTO_FREE char *flag = a->line;

@@ -134,7 +134,7 @@ static int add(const struct source *from, const struct setting_kind *kind, char 
 		s->room = s->room ? 2 * s->room : 32;
 		s->items = mem_resize(s->items, s->room, sizeof(*s->items));
 	}
-	s->items[s->count++] = (struct sandbox_info){ kind, value, from->origin };
+	s->items[s->count++] = (struct setting){ kind, value, from->origin };
 	if (s->count > POLICY_FILE_MAX)
 		return err_set(e, ERR_LIMIT, "a policy has more than %d settings",
 			       POLICY_FILE_MAX);

@@ -44,7 +44,7 @@ struct setting_kind {
 	bool is_path; /* the value begins with a path of the host */
 };
 
-struct sandbox_info {
+struct setting {
 	const struct setting_kind *kind;
 	char *value;	    /* owned; of SETTING_YES "true" or "false" */
 	const char *origin; /* borrowed from the settings: a profile, or a file as it was
@@ -52,7 +52,7 @@ struct sandbox_info {
 };
 
 struct policy_file {
-	struct sandbox_info *items; /* owned; in the order in which they were read */
+	struct setting *items; /* owned; in the order in which they were read */
 	size_t count, room;
 	char **origins; /* owned, each owned */
 	size_t origin_count;

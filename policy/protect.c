@@ -160,7 +160,7 @@ static uint64_t step(const struct pattern *p, uint64_t met, const char *name, si
 	return *ret_here | pass_any(p, on);
 }
 
-static enum protect_scan find(const struct pattern *p, const char *path)
+static enum protected find(const struct pattern *p, const char *path)
 {
 	const uint64_t start = pass_any(p, 1);
 	uint64_t met = start, here = 0;
@@ -209,14 +209,14 @@ void protect_free(struct protect *p)
 	free(p);
 }
 
-enum protect_scan protect_find(const struct protect *p, const char *path, const char **ret)
+enum protected protect_find(const struct protect *p, const char *path, const char **ret)
 {
 	AUTO_FREE char *folded = mem_new(strlen(path) + 1);
-	enum protect_scan most = PROTECTED_NOT;
+	enum protected most = PROTECTED_NOT;
 
 	fold_text(path, folded);
 	for (size_t i = 0; i < p->count && most < PROTECTED_YES; i++) {
-		enum protect_scan is = find(&p->patterns[i], folded);
+		enum protected is = find(&p->patterns[i], folded);
 		if (is > most && ret)
 			*ret = p->patterns[i].given;
 		most = is > most ? is : most;

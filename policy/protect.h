@@ -20,7 +20,7 @@ struct list;
 #define PROTECT_BYTES_MAX 1024 /* in one pattern */
 #define PROTECT_NAMES_MAX 32   /* in one pattern */
 
-enum protect_scan {
+enum protected {
 	PROTECTED_NOT,
 	PROTECTED_AMONG, /* protected paths may be below it, by a "**" */
 	PROTECTED_ABOVE, /* protected paths are below it: ".git", with ".git/hooks"
@@ -39,4 +39,4 @@ void protect_free(struct protect *p);
 
 /* Says how `path`, below the folder and without "." and "..", relates to the patterns.
  * *ret (may be NULL): the pattern that decides, borrowed; untouched if none does. */
-enum protect_scan protect_find(const struct protect *p, const char *path, const char **ret);
+enum protected protect_find(const struct protect *p, const char *path, const char **ret);

@@ -304,7 +304,7 @@ static int write_new(int folder, const struct buffer *text)
 
 /* link(2) instead of rename(2): another process may hold the lock of a recipe that is
  * there. */
-static int json_write_text(const struct store *s, const char *hex, const struct buffer *text,
+static int put_text(const struct store *s, const char *hex, const struct buffer *text,
 		    struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -335,7 +335,7 @@ int launch_config_put(const struct store *s, const struct digest *image, const s
 	buffer_init(&text, LAUNCH_CONFIG_MAX);
 	int rc = launch_config_print(r, &text, e);
 	if (rc == 0)
-		rc = json_write_text(s, image->hex, &text, e);
+		rc = put_text(s, image->hex, &text, e);
 	buffer_done(&text);
 	return rc;
 }

@@ -25,7 +25,7 @@
 
 /* In the store, a reference is the name of a file, with "%2F" for a slash
  * (store/refs.h). */
-#define OUTPUT_RING_MAX 255
+#define KEPT_MAX 255
 
 static int refuse(const char *text, const char *why, struct err *e)
 {
@@ -182,13 +182,13 @@ static int check(const char *text, const struct reference *r, struct err *e)
 	len = strlen(whole);
 	for (const char *slash = whole; (slash = strchr(slash, '/')); slash++)
 		len += 2;
-	return len > OUTPUT_RING_MAX ? refuse(text, "it is too long", e) : 0;
+	return len > KEPT_MAX ? refuse(text, "it is too long", e) : 0;
 }
 
 int reference_parse(const char *text, struct reference *ret, struct err *e)
 {
 	struct reference r = { 0 };
-	char name[OUTPUT_RING_MAX + 1];
+	char name[KEPT_MAX + 1];
 	size_t len = strlen(text);
 
 	if (!len)

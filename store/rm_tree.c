@@ -63,7 +63,7 @@ static char *clear_files(int folder, bool *ret_progress)
 }
 
 /* The folders that lead to the current one. */
-struct path_walk {
+struct way {
 	struct entry_path {
 		dev_t dev;
 		ino_t ino;
@@ -78,7 +78,7 @@ static bool is_at(int folder, const struct entry_path *p)
 	return fstat(folder, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
-static int go_down(struct path_walk *w, int at, const char *name)
+static int go_down(struct way *w, int at, const char *name)
 {
 	struct stat st;
 
@@ -94,7 +94,7 @@ static int go_down(struct path_walk *w, int at, const char *name)
 
 /* If the current folder was moved meanwhile, ".." is not the folder that the walk
  * came from, and removing there would delete files outside of the tree. */
-static int go_up(struct path_walk *w, int at)
+static int go_up(struct way *w, int at)
 {
 	AUTO_CLOSE int up = -1;
 
@@ -112,7 +112,7 @@ static int go_up(struct path_walk *w, int at)
 static void empty_tree(int top)
 {
 	AUTO_CLOSE int at = fcntl(top, F_DUPFD_CLOEXEC, 0);
-	struct path_walk way = { 0 };
+	struct way way = { 0 };
 	bool came_up = false;
 
 	while (at >= 0) {

@@ -323,7 +323,7 @@ static void add_place(struct outputs *o, struct job *j, int stream)
 		o->place_room = o->place_room ? 2 * o->place_room : 16;
 		o->places = mem_resize(o->places, o->place_room, sizeof(*o->places));
 	}
-	o->places[o->place_count++] = (struct entry_path){ j, stream };
+	o->places[o->place_count++] = (struct place){ j, stream };
 }
 
 static void add_places(struct supervisor *s, struct job *j)
@@ -351,7 +351,7 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 		add_places(s, j);
 	}
 	for (size_t i = 0; i < o->place_count; i++) {
-		const struct entry_path *p = &o->places[i];
+		const struct place *p = &o->places[i];
 		const struct capture *c = p->job->capture;
 		w[i].fd = p->stream < 0 ? c->in : c->out[p->stream];
 		w[i].events = p->stream < 0 ? POLLOUT : POLLIN;
@@ -359,7 +359,7 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w)
 	return o->place_count;
 }
 
-static size_t serve(struct supervisor *s, const struct entry_path *p)
+static size_t serve(struct supervisor *s, const struct place *p)
 {
 	if (p->stream >= 0)
 		return read_stream(s, p->job, p->stream, READ_AT_ONCE);

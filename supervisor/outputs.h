@@ -54,14 +54,14 @@ struct log_reader {
 };
 
 /* A pipe that poll(2) looked at. */
-struct entry_path {
+struct place {
 	struct job *job;
 	int stream; /* -1: the process's input */
 };
 
 struct outputs {
 	struct log log;
-	struct entry_path *places; /* owned */
+	struct place *places; /* owned */
 	size_t place_count, place_room, first;
 	size_t fds_max;	  /* descriptors that all processes and visits together may
 			   * have */

@@ -52,7 +52,7 @@ static int say_variables(const struct policy *p, struct policy_file *said, struc
 static int check_hidden(const struct redact *m, const struct policy_file *said, struct err *e)
 {
 	for (size_t i = 0; i < said->count; i++) {
-		const struct sandbox_info *s = &said->items[i];
+		const struct setting *s = &said->items[i];
 		AUTO_FREE char *shown = redact_copy(m, s->value);
 		if (!strcmp(shown, s->value))
 			continue;
@@ -108,7 +108,7 @@ char *restart_spec_profile(const struct policy *p)
 /* --- taken up again ------------------------------------------------------------ */
 
 /* Removes the settings for which `is_done` holds. */
-static void drop(struct policy_file *s, bool (*is_done)(struct policy *, const struct sandbox_info *),
+static void drop(struct policy_file *s, bool (*is_done)(struct policy *, const struct setting *),
 		 struct policy *p)
 {
 	size_t kept = 0;
@@ -126,7 +126,7 @@ static bool has_value(const struct policy *p, const char *name)
 	return list_get_env(&p->env_set, name) != NULL;
 }
 
-static bool is_said_by_flag(struct policy *p, const struct sandbox_info *s)
+static bool is_said_by_flag(struct policy *p, const struct setting *s)
 {
 	if (!strcmp(s->kind->flag, "env")) {
 		AUTO_FREE char *name = text_format("%.*s", (int)strcspn(s->value, "="), s->value);

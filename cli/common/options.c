@@ -269,7 +269,7 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 	return 0;
 }
 
-static int apply(struct run_options *ret, const struct sandbox_info *s, struct err *e)
+static int apply(struct run_options *ret, const struct setting *s, struct err *e)
 {
 	const struct option *o = find_name(s->kind->flag, strlen(s->kind->flag));
 	bool is_yes = s->kind->type == SETTING_YES;

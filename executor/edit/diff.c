@@ -36,7 +36,7 @@ struct region {
 	uint32_t alo, ahi, blo, bhi;
 };
 
-struct nfa_match {
+struct matcher {
 	struct side a, b;
 	/* The lines of the new text with each id, ascending: places[begins[id]] up to
 	 * places[begins[id + 1]].  All owned. */
@@ -93,7 +93,7 @@ static bool is_same(struct bytes a, struct bytes b)
 }
 
 /* False when all steps are used up. */
-static bool spend(struct nfa_match *m, size_t steps)
+static bool spend(struct matcher *m, size_t steps)
 {
 	if (m->steps <= steps) {
 		m->steps = 0;
@@ -133,7 +133,7 @@ static void table_init(struct table *t, size_t lines)
 
 /* The slot with an equal line, or the free one where the line belongs.  NULL: no steps
  * are left. */
-static struct slot *find_slot(struct nfa_match *m, struct table *t, struct bytes line)
+static struct slot *find_slot(struct matcher *m, struct table *t, struct bytes line)
 {
 	uint32_t hash = hash_of(line), at = hash & t->mask;
 
@@ -152,7 +152,7 @@ static struct slot *find_slot(struct nfa_match *m, struct table *t, struct bytes
 	}
 }
 
-static bool name_new_lines(struct nfa_match *m, struct table *t)
+static bool name_new_lines(struct matcher *m, struct table *t)
 {
 	for (size_t i = 0; i < m->b.count; i++) {
 		struct slot *s = find_slot(m, t, line_of(&m->b, i));
@@ -165,7 +165,7 @@ static bool name_new_lines(struct nfa_match *m, struct table *t)
 	return true;
 }
 
-static bool name_old_lines(struct nfa_match *m, struct table *t)
+static bool name_old_lines(struct matcher *m, struct table *t)
 {
 	for (size_t i = 0; i < m->a.count; i++) {
 		struct slot *s = find_slot(m, t, line_of(&m->a, i));
@@ -176,7 +176,7 @@ static bool name_old_lines(struct nfa_match *m, struct table *t)
 	return true;
 }
 
-static bool name_lines(struct nfa_match *m)
+static bool name_lines(struct matcher *m)
 {
 	struct table t;
 
@@ -189,7 +189,7 @@ static bool name_lines(struct nfa_match *m)
 /* A counting sort: first the number of lines of each id, then the sums, which are the
  * ends of their places; the last loop fills from the end, so that begins[id] is right
  * when all were put. */
-static void place_lines(struct nfa_match *m)
+static void place_lines(struct matcher *m)
 {
 	m->begins = mem_zeroed(m->id_count + 1, sizeof(*m->begins));
 	m->places = mem_zeroed(m->b.count, sizeof(*m->places));
@@ -204,7 +204,7 @@ static void place_lines(struct nfa_match *m)
 /* --- matches --------------------------------------------------------------- */
 
 /* The first of places[from, to) that is not before `line`. */
-static uint32_t first_place(const struct nfa_match *m, uint32_t from, uint32_t to,
+static uint32_t first_place(const struct matcher *m, uint32_t from, uint32_t to,
 			    uint32_t line)
 {
 	while (from < to) {
@@ -219,7 +219,7 @@ static uint32_t first_place(const struct nfa_match *m, uint32_t from, uint32_t t
 
 /* Compares old line `i` with each equal line of the new text: the run that ends with
  * these two is one longer than the run that ends with the lines before them. */
-static bool match_line(struct nfa_match *m, const struct region *r, uint32_t i,
+static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 		       struct match *best)
 {
 	uint32_t id = m->a.ids[i], row = ++m->row;
@@ -243,7 +243,7 @@ static bool match_line(struct nfa_match *m, const struct region *r, uint32_t i,
 }
 
 /* Lines that are too frequent to begin a run may lengthen one. */
-static void extend(const struct nfa_match *m, const struct region *r, struct match *x)
+static void extend(const struct matcher *m, const struct region *r, struct match *x)
 {
 	const uint32_t *a = m->a.ids, *b = m->b.ids;
 
@@ -257,7 +257,7 @@ static void extend(const struct nfa_match *m, const struct region *r, struct mat
 		x->size++;
 }
 
-static bool find_longest(struct nfa_match *m, const struct region *r, struct match *ret)
+static bool find_longest(struct matcher *m, const struct region *r, struct match *ret)
 {
 	struct match best = { r->alo, r->blo, 0 };
 
@@ -270,7 +270,7 @@ static bool find_longest(struct nfa_match *m, const struct region *r, struct mat
 	return spend(m, best.size);
 }
 
-static void push(struct nfa_match *m, struct region r)
+static void push(struct matcher *m, struct region r)
 {
 	if (r.alo == r.ahi || r.blo == r.bhi)
 		return;
@@ -280,7 +280,7 @@ static void push(struct nfa_match *m, struct region r)
 	m->todo[m->todo_count++] = r;
 }
 
-static void add_match(struct nfa_match *m, struct match x)
+static void add_match(struct matcher *m, struct match x)
 {
 	if ((m->found_count & (m->found_count - 1)) == 0)
 		m->found = mem_resize(m->found, m->found_count ? 2 * m->found_count :
@@ -296,7 +296,7 @@ static int compare(const void *one, const void *other)
 }
 
 /* Finds all matches, in order.  False: the steps did not suffice. */
-static bool find_all(struct nfa_match *m)
+static bool find_all(struct matcher *m)
 {
 	push(m, (struct region){ 0, (uint32_t)m->a.count, 0, (uint32_t)m->b.count });
 	while (m->todo_count > 0) {
@@ -315,7 +315,7 @@ static bool find_all(struct nfa_match *m)
 	return true;
 }
 
-static bool match(struct nfa_match *m)
+static bool match(struct matcher *m)
 {
 	if (!name_lines(m))
 		return false;
@@ -326,7 +326,7 @@ static bool match(struct nfa_match *m)
 	return find_all(m);
 }
 
-static void matcher_done(struct nfa_match *m)
+static void matcher_done(struct matcher *m)
 {
 	side_done(&m->a);
 	side_done(&m->b);
@@ -426,7 +426,7 @@ static struct part part_of(const struct side *s, uint32_t first, uint32_t end)
 }
 
 /* Writes the lines between the matches as hunks. */
-static void put_hunks(struct out *o, const struct nfa_match *m)
+static void put_hunks(struct out *o, const struct matcher *m)
 {
 	uint32_t i = 0, j = 0;
 
@@ -510,7 +510,7 @@ static void put_simple(struct out *o, struct part old, struct part new)
 static bool put_matched(struct out *o, const struct part *old, const struct part *new,
 			uint32_t steps)
 {
-	struct nfa_match m = { .steps = steps };
+	struct matcher m = { .steps = steps };
 
 	side_init(&m.a, old->text, old->count);
 	side_init(&m.b, new->text, new->count);

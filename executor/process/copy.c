@@ -76,7 +76,7 @@ static enum copy_exit exit_of(const struct err *e)
 /* --- places ------------------------------------------------------------------ */
 
 /* A path as this process reaches it, through whatever links there are. */
-struct entry_path {
+struct place {
 	char *path;	  /* owned; without trailing slashes */
 	const char *name; /* its last name; points into `path` */
 	bool has_slash;	  /* there was a trailing slash, so it must be a folder */
@@ -84,7 +84,7 @@ struct entry_path {
 			   * meant */
 };
 
-static int entry_path_init(struct entry_path *p, const char *path, struct err *e)
+static int place_init(struct place *p, const char *path, struct err *e)
 {
 	size_t len = strlen(path), kept = len;
 
@@ -101,7 +101,7 @@ static int entry_path_init(struct entry_path *p, const char *path, struct err *e
 	return 0;
 }
 
-static void entry_path_done(struct entry_path *p)
+static void place_done(struct place *p)
 {
 	free(p->path);
 }
@@ -114,7 +114,7 @@ static int open_folder(const char *path, int flags, struct err *e)
 }
 
 /* Opens the folder that the path's last name is in. */
-static int open_above(const struct entry_path *p, int flags, struct err *e)
+static int open_above(const struct place *p, int flags, struct err *e)
 {
 	AUTO_FREE char *above = text_copy(p->path);
 	char *slash = strrchr(above, '/');
@@ -145,7 +145,7 @@ static void make_blocking(int fd)
 
 /* Checks the source itself, whose errors name its whole path; errors below it name
  * paths as they stand in the tar. */
-static int check_source(const struct entry_path *from, bool follows, struct err *e)
+static int check_source(const struct place *from, bool follows, struct err *e)
 {
 	struct stat st;
 
@@ -155,7 +155,7 @@ static int check_source(const struct entry_path *from, bool follows, struct err 
 	return from->has_slash && !S_ISDIR(st.st_mode) ? err_sys(e, "%.400s/", from->path) : 0;
 }
 
-static int add_place(struct pack *p, const struct entry_path *from, struct err *e)
+static int add_place(struct pack *p, const struct place *from, struct err *e)
 {
 	if (check_source(from, p->follows || from->is_content, e) < 0)
 		return -1;
@@ -171,17 +171,17 @@ static int copy_out(const struct exec *x, struct err *e)
 {
 	struct pack p = { .out = 1, .follows = x->flags & EXEC_FOLLOW,
 			  .on_left_out = on_left_out };
-	struct entry_path from = { 0 };
+	struct place from = { 0 };
 
 	make_blocking(1);
-	if (entry_path_init(&from, x->argv[1], e) < 0)
+	if (place_init(&from, x->argv[1], e) < 0)
 		return -1;
 	p.follows = p.follows || from.has_slash;
 	int rc = add_place(&p, &from, e);
 	if (rc == 0)
 		rc = pack_end(&p, e);
 	pack_done(&p);
-	entry_path_done(&from);
+	place_done(&from);
 	return rc;
 }
 
@@ -205,7 +205,7 @@ static int check_name(const char *name, struct err *e)
 /* Opens the folder to unpack into, and chooses the name in it: if the target is a
  * folder, the entry goes into that under its own name; otherwise the target's last name
  * becomes the entry's. */
-static int choose(const struct entry_path *to, const char **name, struct err *e)
+static int choose(const struct place *to, const char **name, struct err *e)
 {
 	if (!*name)
 		return open_or_make(to->path, e);
@@ -218,7 +218,7 @@ static int choose(const struct entry_path *to, const char **name, struct err *e)
 }
 
 /* Makes missing parent folders, with a command's usual mode. */
-static int make_parents(const struct entry_path *to, struct err *e)
+static int make_parents(const struct place *to, struct err *e)
 {
 	for (char *at = to->path + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
@@ -232,7 +232,7 @@ static int make_parents(const struct entry_path *to, struct err *e)
 
 /* The owner and mode of a file that is replaced say which users may write to it, so
  * that is checked first. */
-static int check_file(const struct entry_path *to, struct err *e)
+static int check_file(const struct place *to, struct err *e)
 {
 	errno = EISDIR;
 	if (to->has_slash || to->is_content || is_folder(to->path))
@@ -242,7 +242,7 @@ static int check_file(const struct entry_path *to, struct err *e)
 	return 0;
 }
 
-static int prepare_file(const struct entry_path *to, uint32_t flags, struct err *e)
+static int prepare_file(const struct place *to, uint32_t flags, struct err *e)
 {
 	if (flags & EXEC_PARENTS && !to->has_slash && make_parents(to, e) < 0)
 		return -1;
@@ -251,18 +251,18 @@ static int prepare_file(const struct entry_path *to, uint32_t flags, struct err 
 
 static int copy_in(const struct exec *x, struct err *e)
 {
-	struct entry_path to = { 0 };
+	struct place to = { 0 };
 	const char *name = x->argv[2]; /* or the NULL that ends them */
 
 	make_blocking(0);
-	if (entry_path_init(&to, x->argv[1], e) < 0)
+	if (place_init(&to, x->argv[1], e) < 0)
 		return -1;
 	bool is_good = !(x->flags & EXEC_FILE) || prepare_file(&to, x->flags, e) == 0;
 	AUTO_CLOSE int root = is_good ? choose(&to, &name, e) : -1;
 	struct unpack u = { .in = 0, .root = root, .rename = name,
 			    .on_left_out = on_left_out };
 	int rc = root < 0 ? -1 : unpack_all(&u, e);
-	entry_path_done(&to);
+	place_done(&to);
 	return rc;
 }
 

@@ -27,7 +27,7 @@ struct entries {
 };
 
 /* All statements about the call that is being written. */
-struct request {
+struct call {
 	const struct floor_row *row; /* or NULL */
 	const struct entry *entries; /* rules, strictest first */
 	size_t count;
@@ -250,11 +250,11 @@ static size_t tail_of_same(const struct entry *entries, size_t count, size_t dep
 
 /* Writes code that tries the rules in their order, strictest first; since code is written
  * backwards, the last rule comes first.  Where none holds, the code goes to `next`. */
-static size_t write_rules(struct bpf *b, const struct request *c, size_t depth, size_t next)
+static size_t write_rules(struct bpf *b, const struct call *c, size_t depth, size_t next)
 {
 	for (size_t left = c->count; left > 0;) {
 		const size_t same = tail_of_same(c->entries, left, depth);
-		const struct request tail = { .entries = c->entries + left - same,
+		const struct call tail = { .entries = c->entries + left - same,
 					   .count = same };
 		const struct profile_rule *rule = tail.entries[0].rule;
 
@@ -269,7 +269,7 @@ static size_t write_rules(struct bpf *b, const struct request *c, size_t depth, 
 	return next;
 }
 
-static struct bpf_target write_call(struct bpf *b, const struct request *c)
+static struct bpf_target write_call(struct bpf *b, const struct call *c)
 {
 	struct bpf_target target = { .ret = c->otherwise };
 
@@ -280,9 +280,9 @@ static struct bpf_target write_call(struct bpf *b, const struct request *c)
 
 /* The call with the given number.  Its rules are cut behind the first one without
  * conditions, since later ones are no stricter and would never be reached. */
-static struct request call_of(const struct entry *first, size_t count, uint32_t otherwise)
+static struct call call_of(const struct entry *first, size_t count, uint32_t otherwise)
 {
-	struct request c = { .row = first->row, .otherwise = otherwise };
+	struct call c = { .row = first->row, .otherwise = otherwise };
 	const size_t rules = c.row ? count - 1 : count;
 
 	c.entries = c.row ? first + 1 : first;
@@ -324,7 +324,7 @@ static size_t write_calls(struct bpf *b, const struct entries *all, uint32_t oth
 		for (same = 1; i + same < all->count && first[same].nr == first->nr;)
 			same++;
 
-		const struct request c = call_of(first, same, otherwise);
+		const struct call c = call_of(first, same, otherwise);
 		if (first->nr > end)
 			n = put_range(ranges, n, (struct bpf_range){ end, unsaid });
 		n = put_range(ranges, n,

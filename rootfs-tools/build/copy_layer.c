@@ -415,7 +415,7 @@ static int place_file(struct place_work *w, const char *name, struct err *e)
 	return entry.type == TAR_FILE ? copy_content(w, e) : 0;
 }
 
-static int entry_path_folder(struct place_work *w, const char *name, struct err *e)
+static int place_folder(struct place_work *w, const char *name, struct err *e)
 {
 	AUTO_FREE char *from = parent_of(name), *path = NULL, *direct = NULL, *is = NULL;
 	mode_t mode;
@@ -459,7 +459,7 @@ static int place_entry(struct place_work *w, struct err *e)
 	if (clean_name(w->tar.now.path, &name, e) < 0)
 		return -1;
 	if (w->tar.now.type == TAR_FOLDER)
-		return entry_path_folder(w, name, e);
+		return place_folder(w, name, e);
 	if (!*name)
 		return err_set(e, ERR_PROTOCOL, "the archive has a file without a name");
 	return place_file(w, name, e);

@@ -307,7 +307,7 @@ static void put_quoted(struct buffer *b, const char *text)
 	put(b, quoted);
 }
 
-static void json_write_key(struct buffer *b, const char *key)
+static void put_key(struct buffer *b, const char *key)
 {
 	const uint8_t *text = buffer_data(b);
 
@@ -317,11 +317,11 @@ static void json_write_key(struct buffer *b, const char *key)
 	put(b, ":");
 }
 
-static void json_write_text(struct buffer *b, const char *key, const char *text)
+static void put_text(struct buffer *b, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	json_write_key(b, key);
+	put_key(b, key);
 	put_quoted(b, text);
 }
 
@@ -329,7 +329,7 @@ static void put_list(struct buffer *b, const char *key, const struct list *l)
 {
 	if (l->count == 0)
 		return;
-	json_write_key(b, key);
+	put_key(b, key);
 	for (size_t i = 0; i < l->count; i++) {
 		put(b, i ? "," : "[");
 		put_quoted(b, l->items[i]);
@@ -343,10 +343,10 @@ static void put_object(struct buffer *b, const char *key, const struct list *l,
 {
 	if (l->count == 0)
 		return;
-	json_write_key(b, key);
+	put_key(b, key);
 	put(b, "{");
 	for (size_t i = 0; i < l->count; i += has_values ? 2 : 1) {
-		json_write_key(b, l->items[i]);
+		put_key(b, l->items[i]);
 		if (has_values)
 			put_quoted(b, l->items[i + 1]);
 		else
@@ -357,7 +357,7 @@ static void put_object(struct buffer *b, const char *key, const struct list *l,
 
 static void put_history(struct buffer *b, const struct list *l)
 {
-	json_write_key(b, "history");
+	put_key(b, "history");
 	put(b, "[");
 	for (size_t i = 0; i < l->count; i++) {
 		put(b, i ? "," : "");
@@ -368,17 +368,17 @@ static void put_history(struct buffer *b, const struct list *l)
 
 static void put_config(struct buffer *b, const struct image_config *c)
 {
-	json_write_key(b, "config");
+	put_key(b, "config");
 	put(b, "{");
-	json_write_text(b, "User", c->user);
+	put_text(b, "User", c->user);
 	put_object(b, "ExposedPorts", &c->ports, false);
 	put_list(b, "Env", &c->env);
 	put_list(b, "Entrypoint", &c->entrypoint);
 	put_list(b, "Cmd", &c->cmd);
 	put_object(b, "Volumes", &c->volumes, false);
-	json_write_text(b, "WorkingDir", c->workdir);
+	put_text(b, "WorkingDir", c->workdir);
 	put_object(b, "Labels", &c->labels, true);
-	json_write_text(b, "StopSignal", c->stop_signal);
+	put_text(b, "StopSignal", c->stop_signal);
 	put_list(b, "Shell", &c->shell);
 	put(b, "}");
 }
@@ -400,10 +400,10 @@ char *image_config_print(const struct image_config *c)
 	platform_here(&here);
 	buffer_init(&b, PRINTED_MAX);
 	put(&b, "{");
-	json_write_text(&b, "created", created_of(c));
-	json_write_text(&b, "architecture", here.architecture);
-	json_write_text(&b, "os", here.os);
-	json_write_text(&b, "variant", *here.variant ? here.variant : NULL);
+	put_text(&b, "created", created_of(c));
+	put_text(&b, "architecture", here.architecture);
+	put_text(&b, "os", here.os);
+	put_text(&b, "variant", *here.variant ? here.variant : NULL);
 	put_config(&b, c);
 	put_history(&b, &c->history);
 	put(&b, "}");
@@ -419,8 +419,8 @@ char *image_config_state(const struct image_config *c)
 	put_list(&b, "layers", &c->diff_ids);
 	put_list(&b, "env", &c->env);
 	put_list(&b, "shell", &c->shell);
-	json_write_text(&b, "user", c->user);
-	json_write_text(&b, "workdir", c->workdir);
+	put_text(&b, "user", c->user);
+	put_text(&b, "workdir", c->workdir);
 	put(&b, "}");
 	return taken(&b);
 }

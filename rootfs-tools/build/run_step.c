@@ -30,7 +30,7 @@
 #define TAIL_MAX (64u << 10) /* how much output is shown when a quiet build fails */
 
 /* The folder of one RUN, below the store's tmp; it is removed afterwards. */
-struct unpack_dirs {
+struct site {
 	int folder; /* owned; holds the folder's lock */
 	char *name; /* owned */
 	char *path; /* owned: the path for --upper */
@@ -40,7 +40,7 @@ struct run {
 	struct making *m;
 	struct list command; /* run in the sandbox */
 	struct list words;   /* the whole command line, hutch run ... */
-	struct unpack_dirs site;
+	struct site site;
 	struct digest key;
 	const char *text;
 };
@@ -339,7 +339,7 @@ static int site_make(struct run *r, struct err *e)
 	return 0;
 }
 
-static void unpack_dirs_done(struct run *r)
+static void site_done(struct run *r)
 {
 	struct err none;
 	AUTO_CLOSE int tmp = store_folder(&r->m->b->store, STORE_TMP, &none);
@@ -366,7 +366,7 @@ static int run_anew(struct run *r, struct err *e)
 	cache_name("step", &r->key, &name);
 	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was
 							    * never made */
-	unpack_dirs_done(r);
+	site_done(r);
 	return rc;
 }
 

@@ -21,8 +21,8 @@
 #define PIECE	  (256u << 10)
 
 /* A folder on the present path; a link to one of them is a loop. */
-struct log_level {
-	const struct log_level *above;
+struct level {
+	const struct level *above;
 	struct stat st;
 	unsigned depth;
 	const char *path;
@@ -111,15 +111,15 @@ static void hash_entries(struct entries_of *l, char ret[SOURCE_HASH_TEXT])
 
 /* --- folders -------------------------------------------------------------------- */
 
-static int hash_folder(int fd, struct log_level *here, bool *ret_has_any,
+static int hash_folder(int fd, struct level *here, bool *ret_has_any,
 		       char ret[SOURCE_HASH_TEXT], struct err *e);
 
-static int check_level(const struct log_level *here, struct err *e)
+static int check_level(const struct level *here, struct err *e)
 {
 	if (here->depth > DEPTH_MAX)
 		return err_set(e, ERR_LIMIT, "%.300s: deeper than %u folders", here->path,
 			       DEPTH_MAX);
-	for (const struct log_level *l = here->above; l; l = l->above)
+	for (const struct level *l = here->above; l; l = l->above)
 		if (l->st.st_dev == here->st.st_dev && l->st.st_ino == here->st.st_ino)
 			return err_set(e, ERR_USAGE,
 				       "%.300s leads to a folder that it is in",
@@ -127,12 +127,12 @@ static int check_level(const struct log_level *here, struct err *e)
 	return 0;
 }
 
-static int hash_child(int at, const char *name, const struct log_level *above,
+static int hash_child(int at, const char *name, const struct level *above,
 		      struct entries_of *to, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/%s", above->path, name);
 	AUTO_CLOSE int fd = openat(at, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct log_level here = { .above = above, .depth = above->depth + 1, .path = path };
+	struct level here = { .above = above, .depth = above->depth + 1, .path = path };
 	char hash[SOURCE_HASH_TEXT];
 	bool has_any = true;
 
@@ -155,7 +155,7 @@ static int hash_child(int at, const char *name, const struct log_level *above,
 	return rc;
 }
 
-static int hash_folder(int fd, struct log_level *here, bool *ret_has_any,
+static int hash_folder(int fd, struct level *here, bool *ret_has_any,
 		       char ret[SOURCE_HASH_TEXT], struct err *e)
 {
 	struct entries_of entries = { 0 };
@@ -179,7 +179,7 @@ static int hash_folder(int fd, struct log_level *here, bool *ret_has_any,
 int source_hash(const char *folder, char ret[SOURCE_HASH_TEXT], struct err *e)
 {
 	AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct log_level root = { .path = folder };
+	struct level root = { .path = folder };
 	bool has_any;
 
 	if (fd < 0 || fstat(fd, &root.st) < 0)

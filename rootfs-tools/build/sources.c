@@ -32,8 +32,8 @@ struct writing {
 
 /* A folder on the present path.  An ignored folder is written only when an
  * entry in it is not ignored. */
-struct log_level {
-	struct log_level *above;
+struct level {
+	struct level *above;
 	const struct merged_at *folder;
 	const char *as; /* the name in the tar; "" for the named folder itself */
 	bool is_written;
@@ -244,7 +244,7 @@ static int write_thing(struct writing *w, const struct merged_at *at, const char
 	return rc < 0 ? -1 : pack_flush_much(&w->pack, e);
 }
 
-static void write_levels(struct writing *w, struct log_level *l)
+static void write_levels(struct writing *w, struct level *l)
 {
 	if (l->is_written)
 		return;
@@ -254,9 +254,9 @@ static void write_levels(struct writing *w, struct log_level *l)
 	l->is_written = true;
 }
 
-static int write_below(struct writing *w, struct log_level *l, struct err *e);
+static int write_below(struct writing *w, struct level *l, struct err *e);
 
-static int write_child(struct writing *w, struct log_level *l, const char *name,
+static int write_child(struct writing *w, struct level *l, const char *name,
 		       struct err *e)
 {
 	struct merged_at at;
@@ -266,7 +266,7 @@ static int write_child(struct writing *w, struct log_level *l, const char *name,
 		return is_there;
 	AUTO_FREE char *as = text_format("%s%s%s", l->as, *l->as ? "/" : "", name);
 	bool is_out = is_ignored(w->s, at.path);
-	struct log_level below = { .above = l, .folder = &at, .as = as };
+	struct level below = { .above = l, .folder = &at, .as = as };
 	if (!is_hidden(w->s, &at)) {
 		rc = check_name(name, at.path, e);
 		if (rc == 0 && !is_out)
@@ -280,7 +280,7 @@ static int write_child(struct writing *w, struct log_level *l, const char *name,
 	return rc;
 }
 
-static int write_below(struct writing *w, struct log_level *l, struct err *e)
+static int write_below(struct writing *w, struct level *l, struct err *e)
 {
 	struct list names = { 0 };
 	int rc = merged_names(w->s->tree, l->folder, &names, e);
@@ -309,7 +309,7 @@ static int write_found(struct writing *w, const struct merged_at *at, const char
 	AUTO_FREE char *name = name_of(path);
 
 	if (S_ISDIR(at->st.st_mode)) {
-		struct log_level root = { .folder = at, .as = "" };
+		struct level root = { .folder = at, .as = "" };
 		write_levels(w, &root);
 		return write_below(w, &root, e);
 	}

@@ -78,13 +78,13 @@ void apply_protect_done(struct apply_protect *g)
 
 /* --- what a path is --------------------------------------------------------------- */
 
-static enum protect_scan find(const struct apply_protect *g, const char *path, const char **ret)
+static enum protected find(const struct apply_protect *g, const char *path, const char **ret)
 {
-	enum protect_scan is = protect_find(g->protect, path, ret);
+	enum protected is = protect_find(g->protect, path, ret);
 
 	for (size_t i = 0; i < g->places.count && is < PROTECTED_YES; i++) {
 		const char *place = g->places.items[i];
-		enum protect_scan here = path_below(path, place)   ? PROTECTED_YES
+		enum protected here = path_below(path, place)   ? PROTECTED_YES
 				      : path_below(place, path) ? PROTECTED_ABOVE
 							      : PROTECTED_NOT;
 		if (here <= is)

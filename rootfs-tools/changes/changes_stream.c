@@ -162,7 +162,7 @@ static void changes_stream_one(struct teller *t, struct upper_scan_item *d)
 	}
 }
 
-struct create_options {
+struct order {
 	int upper, fd;
 	bool brings_content;
 	const struct idmaps *ranges;
@@ -171,7 +171,7 @@ struct create_options {
 static void changes_stream_all(const void *arg, int folder, int in, void *result)
 {
 	struct outcome *o = result;
-	const struct create_options *order = arg;
+	const struct order *order = arg;
 	struct teller t = { .brings_content = order->brings_content,
 			    .piece = mem_new(PIECE) };
 	struct upper_scan_item item;
@@ -194,7 +194,7 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 
 static void in_jail(void *arg, int leash, struct outcome *o)
 {
-	const struct create_options *order = arg;
+	const struct order *order = arg;
 	struct jail jail = { .folder = order->upper, .in = order->fd, .out = order->fd,
 			     .leash = leash, .ranges = order->ranges, .work = changes_stream_all,
 			     .arg = order };
@@ -212,7 +212,7 @@ void changes_stream_listen(struct changes_stream *t, int fd)
 }
 
 /* Sets `order->fd`. */
-static int begin(struct changes_stream *t, struct create_options *order, struct err *e)
+static int begin(struct changes_stream *t, struct order *order, struct err *e)
 {
 	int ends[2];
 
@@ -235,12 +235,12 @@ int changes_stream_begin(struct changes_stream *t, int upper, struct err *e)
 
 int changes_stream_begin_ranges(struct changes_stream *t, int upper, const struct idmaps *ranges, struct err *e)
 {
-	return begin(t, &(struct create_options){ .upper = upper, .ranges = ranges }, e);
+	return begin(t, &(struct order){ .upper = upper, .ranges = ranges }, e);
 }
 
 int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e)
 {
-	return begin(t, &(struct create_options){ .upper = upper, .brings_content = true }, e);
+	return begin(t, &(struct order){ .upper = upper, .brings_content = true }, e);
 }
 
 void changes_stream_done(struct changes_stream *t)
@@ -266,8 +266,8 @@ static int broken(struct changes_stream *t, struct err *e)
 			*e = t->party.outcome.error;
 		return err_in(e, "read the changes");
 	}
-	return err_set(e, ERR_PROTOCOL, "the process that reads the changes sent invalid "
-					"sense");
+	return err_set(e, ERR_PROTOCOL, "the process that reads the changes sent an "
+					"invalid report");
 }
 
 /* Reads until at least `len` bytes, at most HEARD, are in the buffer. */

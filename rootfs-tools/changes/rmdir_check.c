@@ -19,7 +19,7 @@
 #define NAMES_MAX (64u << 20) /* bytes, of one folder */
 
 /* A folder on the trail. */
-struct log_level {
+struct level {
 	struct dir_names names;
 	const char *keeps;  /* why entries cannot be removed; NULL: they can */
 	const char *others; /* the same for entries of other users */
@@ -29,7 +29,7 @@ struct scan {
 	rmdir_check_why *why;
 	void *who;
 	struct dir_stack trail;
-	struct log_level *levels; /* owned; one for each step of the trail */
+	struct level *levels; /* owned; one for each step of the trail */
 	size_t room;
 	char *found; /* owned: the obstacle's path, and why */
 };
@@ -64,7 +64,7 @@ const char *rmdir_check_fixed(int at, const char *name)
 	return NULL;
 }
 
-static const char *why_it_stays(const struct log_level *l, const struct stat *st)
+static const char *why_it_stays(const struct level *l, const struct stat *st)
 {
 	return l->keeps ? l->keeps : st->st_uid != geteuid() ? l->others : NULL;
 }
@@ -92,7 +92,7 @@ static int scan_begin(struct scan *s)
 		s->room = 2 * (depth + 8);
 		s->levels = mem_resize(s->levels, s->room, sizeof(*s->levels));
 	}
-	s->levels[depth] = (struct log_level){
+	s->levels[depth] = (struct level){
 		.keeps = rmdir_check_rights(dir_stack_here(&s->trail), st),
 		.others = rmdir_check_sticky(st),
 	};

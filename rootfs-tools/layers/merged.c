@@ -234,7 +234,7 @@ int merged_names(const struct merged *m, const struct merged_at *folder, struct 
 
 /* --- paths ---------------------------------------------------------------------- */
 
-struct path_walk {
+struct way {
 	const struct merged *m;
 	struct merged_at *steps; /* owned; the first one is the root */
 	size_t count, room;
@@ -243,12 +243,12 @@ struct path_walk {
 	unsigned links;
 };
 
-static struct merged_at *here(struct path_walk *w)
+static struct merged_at *here(struct way *w)
 {
 	return &w->steps[w->count - 1];
 }
 
-static void way_done(struct path_walk *w)
+static void way_done(struct way *w)
 {
 	while (w->count > 0)
 		merged_at_done(&w->steps[--w->count]);
@@ -257,7 +257,7 @@ static void way_done(struct path_walk *w)
 	list_done(&w->missing);
 }
 
-static void push(struct path_walk *w, const struct merged_at *at)
+static void push(struct way *w, const struct merged_at *at)
 {
 	if (w->count == w->room) {
 		w->room = w->room ? 2 * w->room : 16;
@@ -266,13 +266,13 @@ static void push(struct path_walk *w, const struct merged_at *at)
 	w->steps[w->count++] = *at;
 }
 
-static void drop_missing(struct path_walk *w)
+static void drop_missing(struct way *w)
 {
 	free(w->missing.items[--w->missing.count]);
 	w->missing.items[w->missing.count] = NULL;
 }
 
-static void up(struct path_walk *w)
+static void up(struct way *w)
 {
 	if (w->missing.count > 0)
 		drop_missing(w);
@@ -281,7 +281,7 @@ static void up(struct path_walk *w)
 }
 
 /* Puts the link's text in front of the remaining path. */
-static int follow(struct path_walk *w, const struct merged_at *link, const char *rest,
+static int follow(struct way *w, const struct merged_at *link, const char *rest,
 		  struct err *e)
 {
 	AUTO_FREE char *to = NULL;
@@ -302,7 +302,7 @@ static int follow(struct path_walk *w, const struct merged_at *link, const char 
 }
 
 /* Goes one name further.  `rest` is the path after that name, in w->todo. */
-static int go(struct path_walk *w, const char *name, const char *rest, bool follows,
+static int go(struct way *w, const char *name, const char *rest, bool follows,
 	      struct err *e)
 {
 	struct merged_at at;
@@ -330,7 +330,7 @@ static int go(struct path_walk *w, const char *name, const char *rest, bool foll
 	return rc;
 }
 
-static int go_all(struct path_walk *w, bool follows, struct err *e)
+static int go_all(struct way *w, bool follows, struct err *e)
 {
 	for (;;) {
 		char *at = w->todo + strspn(w->todo, "/");
@@ -366,7 +366,7 @@ static char *joined(const struct list *names)
 int merged_resolve(const struct merged *m, const char *path, bool follows,
 		   struct merged_at *ret, char **ret_missing, struct err *e)
 {
-	struct path_walk w = { .m = m, .todo = text_copy(path) };
+	struct way w = { .m = m, .todo = text_copy(path) };
 	struct merged_at root;
 
 	if (merged_root(m, &root, e) < 0) {

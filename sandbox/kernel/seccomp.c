@@ -57,7 +57,7 @@ static const struct sock_filter rung_early_program[] = {
 };
 
 /* A request, with all that the resulting program depends on. */
-struct create_options {
+struct order {
 	const struct seccomp_request *request;
 	char kernel[16]; /* "6.1" */
 	char *profile;	 /* owned */
@@ -97,7 +97,7 @@ void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret)
 	*ret = programs[which];
 }
 
-static int read_profile(struct create_options *o, struct err *e)
+static int read_profile(struct order *o, struct err *e)
 {
 	const char *path = o->request->profile;
 	struct stat st;
@@ -113,7 +113,7 @@ static int read_profile(struct create_options *o, struct err *e)
 }
 
 /* The kernel's version for Docker's minKernel: "6.1.0-13-amd64" is 6.1. */
-static int read_host(struct create_options *o, struct err *e)
+static int read_host(struct order *o, struct err *e)
 {
 	struct utsname host;
 	unsigned major, minor;
@@ -128,7 +128,7 @@ static int read_host(struct create_options *o, struct err *e)
 
 /* The key holds all that the program depends on.  The compiler has libseccomp's
  * tables inside, so its file stands for them. */
-static void make_key(const struct create_options *o, struct seccomp_key *ret)
+static void make_key(const struct order *o, struct seccomp_key *ret)
 {
 	const struct stat *c = &o->compiler;
 	FILE *out = open_memstream(&ret->bytes, &ret->len);
@@ -148,7 +148,7 @@ static void make_key(const struct create_options *o, struct seccomp_key *ret)
 		abort(); /* a stream in memory fails only when memory is short */
 }
 
-static struct sock_filter *compile(const struct create_options *o, size_t *ret_count,
+static struct sock_filter *compile(const struct order *o, size_t *ret_count,
 				   struct err *e)
 {
 	const char *argv[FIXED_ARGS + 2 * CAPS_MAX + 1] = {
@@ -174,7 +174,7 @@ static struct sock_filter *compile(const struct create_options *o, size_t *ret_c
 	return insns;
 }
 
-static int find_or_compile(const struct create_options *o, const struct seccomp_key *key,
+static int find_or_compile(const struct order *o, const struct seccomp_key *key,
 			   struct seccomp_program *ret, struct err *e)
 {
 	const char *path = o->request->cache_dir;
@@ -198,7 +198,7 @@ static int find_or_compile(const struct create_options *o, const struct seccomp_
 int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program *ret,
 		   struct err *e)
 {
-	struct create_options o = { .request = request };
+	struct order o = { .request = request };
 	struct seccomp_key key = { 0 };
 
 	if (!request->profile) {

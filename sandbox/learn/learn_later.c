@@ -31,7 +31,7 @@ struct protect *learn_later_names(void)
 	return names;
 }
 
-static enum protect_scan find(const struct protect *names, const char *path)
+static enum protected find(const struct protect *names, const char *path)
 {
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
@@ -55,7 +55,7 @@ static char *find_in(const char *folder)
 char *learn_later(const struct protect *names, const char *path, bool is_folder)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
-	enum protect_scan is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
+	enum protected is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
 
 	is = really > is ? really : is; /* by either of its names */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))

@@ -47,7 +47,7 @@ static char *read_link(const struct lookup *l, const struct found *f)
 }
 
 /* A path that is being followed. */
-struct path_walk {
+struct way {
 	const struct lookup *lookup;
 	struct found *here; /* the entry at `at` */
 	char *at;	    /* owned: the path so far, without links */
@@ -56,20 +56,20 @@ struct path_walk {
 	bool follows; /* even a link at the end */
 };
 
-static void look_here(struct path_walk *w)
+static void look_here(struct way *w)
 {
 	found_done(w->here);
 	lookup_place(w->lookup, w->at, w->here);
 }
 
-static bool stop(struct path_walk *w, enum found_kind kind)
+static bool stop(struct way *w, enum found_kind kind)
 {
 	w->here->kind = kind;
 	return false;
 }
 
 /* Cuts the first name off; NULL: there is none. */
-static char *next_name(struct path_walk *w, bool *ret_is_last)
+static char *next_name(struct way *w, bool *ret_is_last)
 {
 	const char *name = w->left + strspn(w->left, "/");
 	size_t len = strcspn(name, "/");
@@ -87,7 +87,7 @@ static char *next_name(struct path_walk *w, bool *ret_is_last)
 	return ret;
 }
 
-static bool go_up(struct path_walk *w)
+static bool go_up(struct way *w)
 {
 	char *slash = strrchr(w->at, '/');
 
@@ -97,7 +97,7 @@ static bool go_up(struct path_walk *w)
 }
 
 /* Follows a link, from the folder that the link is in. */
-static bool follow(struct path_walk *w)
+static bool follow(struct way *w)
 {
 	AUTO_FREE char *to = read_link(w->lookup, w->here);
 
@@ -114,7 +114,7 @@ static bool follow(struct path_walk *w)
 	return true;
 }
 
-static bool enter(struct path_walk *w, const char *name, bool is_last)
+static bool enter(struct way *w, const char *name, bool is_last)
 {
 	AUTO_FREE char *next =
 		text_format("%s/%s", strcmp(w->at, "/") ? w->at : "", name);
@@ -133,7 +133,7 @@ static bool enter(struct path_walk *w, const char *name, bool is_last)
 }
 
 /* False: the walk is over, and `here` is its end. */
-static bool walk_on(struct path_walk *w)
+static bool walk_on(struct way *w)
 {
 	bool is_last;
 	AUTO_FREE char *name = next_name(w, &is_last);
@@ -152,7 +152,7 @@ static bool walk_on(struct path_walk *w)
 void lookup_path(const struct lookup *l, const char *path, bool follows,
 		 struct found *ret)
 {
-	struct path_walk w = { .lookup = l,
+	struct way w = { .lookup = l,
 			 .here = ret,
 			 .at = text_copy("/"),
 			 .left = text_copy(path),

@@ -40,7 +40,7 @@ const char *protect_missing_below(const char *path, const char *folder)
 /* A path that leads to protected names may only become an empty folder: the
  * contents of a moved folder, or the target of a link, would put a protected
  * name there at once. */
-static bool is_refused(enum protect_scan is, enum making what)
+static bool is_refused(enum protected is, enum making what)
 {
 	switch (is) {
 	case PROTECTED_NOT:

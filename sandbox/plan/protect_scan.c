@@ -38,7 +38,7 @@ static int refuse_many(const char *path, const char *pattern, struct err *e)
 
 /* A path that leads to protected names but is no folder is protected itself:
  * the inside could replace it by a folder. */
-static int take(struct look *l, const char *path, enum protect_scan is, const char *pattern,
+static int take(struct look *l, const char *path, enum protected is, const char *pattern,
 		const struct stat *st, struct err *e)
 {
 	bool is_found = is == PROTECTED_YES ||
@@ -60,7 +60,7 @@ static int look_at(struct look *l, int folder, const char *above, const char *na
 	AUTO_FREE char *path = text_format("%s/%s", above, name);
 	const char *pattern;
 	struct stat st;
-	enum protect_scan is = protect_find(l->protect, path + 1, &pattern);
+	enum protected is = protect_find(l->protect, path + 1, &pattern);
 
 	if (is == PROTECTED_NOT)
 		return 0;

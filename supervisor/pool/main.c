@@ -29,7 +29,7 @@
  * made, our own. */
 #define FILES_OTHERS (POOL_TAKERS_MAX + 3 * POOL_MAKERS_MAX + 64)
 
-struct create_options {
+struct order {
 	const char *name; /* borrowed; NULL: none was given */
 	struct list words; /* options for hutch create */
 	uint64_t size;
@@ -45,7 +45,7 @@ static int usage(struct err *e, const char *what, const char *word)
 	return err_remedy(e, "hutch pool create NAME [--size N] [OPTIONS OF hutch create]");
 }
 
-static int take_size(struct create_options *o, const char *value, struct err *e)
+static int take_size(struct order *o, const char *value, struct err *e)
 {
 	if (units_parse_number(value, &o->size, e) < 0)
 		return err_in(e, "--size");
@@ -55,7 +55,7 @@ static int take_size(struct create_options *o, const char *value, struct err *e)
 	return 0;
 }
 
-static int take_lease(struct create_options *o, const char *value, struct err *e)
+static int take_lease(struct order *o, const char *value, struct err *e)
 {
 	struct stat st;
 
@@ -68,7 +68,7 @@ static int take_lease(struct create_options *o, const char *value, struct err *e
 	return 0;
 }
 
-static int take_json(struct create_options *o, const char *value, struct err *e)
+static int take_json(struct order *o, const char *value, struct err *e)
 {
 	o->json_fd = 2;
 	return value ? fd_flag_fd("--json", value, &o->json_fd, e) : 0;
@@ -76,7 +76,7 @@ static int take_json(struct create_options *o, const char *value, struct err *e)
 
 /* Refuses options of hutch create that the keeper itself gives, or that make no
  * sense in a pool. */
-static int refuse(struct create_options *o, const char *value, struct err *e)
+static int refuse(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
 	(void)err_set(e, ERR_USAGE, "-p makes no sense for a pool, whose sandboxes would all have "
@@ -84,7 +84,7 @@ static int refuse(struct create_options *o, const char *value, struct err *e)
 	return err_remedy(e, "hutch port add publishes ports of a sandbox that was taken");
 }
 
-static int refuse_keep(struct create_options *o, const char *value, struct err *e)
+static int refuse_keep(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
 	(void)err_set(e, ERR_USAGE, "--keep makes no sense for a pool: the sandboxes that wait "
@@ -95,7 +95,7 @@ static int refuse_keep(struct create_options *o, const char *value, struct err *
 static const struct own_flag {
 	const char *name;
 	enum { TAKES_NONE, TAKES_ONE, MAY_TAKE } takes;
-	int (*take)(struct create_options *o, const char *value, struct err *e);
+	int (*take)(struct order *o, const char *value, struct err *e);
 } own_flags[] = {
 	{ "--size", TAKES_ONE, take_size },
 	{ "--lease", TAKES_ONE, take_lease },
@@ -116,7 +116,7 @@ static const struct own_flag *find(const char *word, size_t *ret_len)
 }
 
 /* 1: the word was an own option, and *at is at its last word. */
-static int take_own(struct create_options *o, char ***at, struct err *e)
+static int take_own(struct order *o, char ***at, struct err *e)
 {
 	size_t len;
 	const struct own_flag *flag = find(**at, &len);
@@ -129,7 +129,7 @@ static int take_own(struct create_options *o, char ***at, struct err *e)
 	return flag->take(o, value, e) < 0 ? -1 : 1;
 }
 
-static int no_command(const struct create_options *o, const char *word, struct err *e)
+static int no_command(const struct order *o, const char *word, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE, "hutch pool create takes one name and no command, but got also "
 				    "'%.60s'", word);
@@ -139,7 +139,7 @@ static int no_command(const struct create_options *o, const char *word, struct e
 
 /* "--" ends nothing here: the user means what follows as a command, or as
  * options for hutch create. */
-static int no_dashes(const struct create_options *o, const char *next, struct err *e)
+static int no_dashes(const struct order *o, const char *next, struct err *e)
 {
 	static const char text[] = "hutch pool create takes no '--'";
 
@@ -160,7 +160,7 @@ static int name_first(const char *word, struct err *e)
 
 /* All words that are not the keeper's own go to hutch create, which knows their
  * meaning: a word behind one of its options may be the option's value. */
-static int parse(char **at, struct create_options *o, struct err *e)
+static int parse(char **at, struct order *o, struct err *e)
 {
 	for (; *at; at++) {
 		int taken = take_own(o, &at, e);
@@ -229,7 +229,7 @@ static size_t count_cpus(void)
 	return n < POOL_MAKERS_MAX ? (size_t)n : POOL_MAKERS_MAX;
 }
 
-static int prepare(struct pool *p, const struct create_options *o, struct err *e)
+static int prepare(struct pool *p, const struct order *o, struct err *e)
 {
 	p->size = o->size;
 	p->words = o->words;
@@ -247,7 +247,7 @@ static int prepare(struct pool *p, const struct create_options *o, struct err *e
 	return -1;
 }
 
-static void keep_pool(const struct create_options *o, int ready)
+static void keep_pool(const struct order *o, int ready)
 {
 	struct pool *p = mem_zeroed(1, sizeof(*p));
 	struct err e;
@@ -267,7 +267,7 @@ static void keep_pool(const struct create_options *o, int ready)
 /* --- the process that waits for the keeper
  * --------------------------------------- */
 
-static int start(struct create_options *o, struct err *e)
+static int start(struct order *o, struct err *e)
 {
 	int ends[2];
 
@@ -292,7 +292,7 @@ static int start(struct create_options *o, struct err *e)
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
-static int made(const struct create_options *o, struct err *e)
+static int made(const struct order *o, struct err *e)
 {
 	if (printf("%s\n", o->name) >= 0 && fflush(stdout) == 0)
 		return 0;
@@ -302,7 +302,7 @@ static int made(const struct create_options *o, struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct create_options o = { .size = POOL_SIZE_DEFAULT, .lease = -1, .json_fd = -1 };
+	struct order o = { .size = POOL_SIZE_DEFAULT, .lease = -1, .json_fd = -1 };
 	struct err e = { .kind = ERR_NONE };
 	int code = EXIT_HUTCH;
 

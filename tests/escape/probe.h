@@ -35,7 +35,7 @@
 
 /* The place in which the probes run, as the runner describes it.  Strings are
  * never NULL. */
-struct sandbox_info {
+struct setting {
 	const char *readonly; /* a folder that the sandbox binds read-only */
 	const char *single;   /* a file that the sandbox binds read-only */
 	const char *scratch;  /* a folder that may be written */
@@ -61,7 +61,7 @@ struct probe;
 /* One attempt.  `result` and `detail` are filled in through trial_*(). */
 struct trial {
 	const struct probe *probe;
-	const struct sandbox_info *set;
+	const struct setting *set;
 	char result[40];
 	char detail[200];
 };

@@ -80,9 +80,9 @@ static void trial_sweep(pid_t group, pid_t target)
 		;
 }
 
-static void trial_run(struct trial *t, const struct sandbox_info *set)
+static void trial_run(struct trial *t, const struct setting *set)
 {
-	struct sandbox_info own = *set;
+	struct setting own = *set;
 	int status = 0;
 
 	if (set->own_target)
@@ -108,9 +108,9 @@ static void trial_run(struct trial *t, const struct sandbox_info *set)
 
 /* A probe that may end everything runs in this very process: kill(-1) spares
  * its caller, so the caller can report. */
-static void trial_run_alone(struct trial *t, const struct sandbox_info *set)
+static void trial_run_alone(struct trial *t, const struct setting *set)
 {
-	struct sandbox_info own = *set;
+	struct setting own = *set;
 
 	if (set->own_target)
 		own.target = target_start();
@@ -129,7 +129,7 @@ static bool is_wanted(const struct probe *p, int count, char **names)
 	return !count && !p->flags;
 }
 
-static void run_wanted(struct trial *t, const struct sandbox_info *set, int count,
+static void run_wanted(struct trial *t, const struct setting *set, int count,
 		       char **names)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
@@ -176,7 +176,7 @@ static const struct option options[] = {
 };
 
 /* Returns the field for an option's text, or NULL for an option without text. */
-static const char **setting_text(struct sandbox_info *set, int option)
+static const char **setting_text(struct setting *set, int option)
 {
 	const char **const texts[] = {
 		[OPT_READONLY] = &set->readonly, [OPT_SINGLE] = &set->single,
@@ -191,7 +191,7 @@ static const char **setting_text(struct sandbox_info *set, int option)
 }
 
 /* Returns 0, or -1 for an unknown option. */
-static int setting_take(struct sandbox_info *set, int option, const char *value)
+static int setting_take(struct setting *set, int option, const char *value)
 {
 	const char **text = setting_text(set, option);
 
@@ -216,7 +216,7 @@ static int setting_take(struct sandbox_info *set, int option, const char *value)
 
 int main(int argc, char **argv)
 {
-	struct sandbox_info set = {
+	struct setting set = {
 		.readonly = "/probe", .single = "/single", .scratch = "/tmp",
 		.secret = "/nonexistent/secret",
 		.source = "/nonexistent/source", .shm = "/dev/shm/nonexistent",

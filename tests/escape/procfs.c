@@ -182,7 +182,7 @@ static void target_visible(struct trial *t)
 	trial_file(t, stat(path_of_pid(t->set->target, "").s, &st));
 }
 
-static void mount_target_open(struct trial *t)
+static void target_open(struct trial *t)
 {
 	AUTO_CLOSE int fd = open(path_of_pid(t->set->target, t->probe->text).s,
 				 (int)t->probe->value | O_CLOEXEC);
@@ -268,13 +268,13 @@ const struct probe procfs_probes[] = {
 	{ "A18", "pid1-root", .run = target_link, .text = "root" },
 	{ "A18", "pid1-cwd", .run = target_link, .text = "cwd" },
 	{ "A18", "host-pid-environ", .run = host_environ },
-	{ "A19", "pid1-exe-open", .run = mount_target_open, .text = "exe", .value = O_PATH },
-	{ "A19", "pid1-exe-write", .run = mount_target_open, .text = "exe", .value = O_WRONLY },
+	{ "A19", "pid1-exe-open", .run = target_open, .text = "exe", .value = O_PATH },
+	{ "A19", "pid1-exe-write", .run = target_open, .text = "exe", .value = O_WRONLY },
 	{ "A28", "masked-not-empty", .run = masked_not_empty },
-	{ "B36", "pid1-environ", .run = mount_target_open, .text = "environ",
+	{ "B36", "pid1-environ", .run = target_open, .text = "environ",
 	  .value = O_RDONLY },
-	{ "B36", "pid1-mem", .run = mount_target_open, .text = "mem", .value = O_RDWR },
-	{ "F81", "pid1-fd", .run = mount_target_open, .text = "fd", .value = O_RDONLY },
-	{ "F81", "pid1-fd-0", .run = mount_target_open, .text = "fd/0", .value = O_PATH },
+	{ "B36", "pid1-mem", .run = target_open, .text = "mem", .value = O_RDWR },
+	{ "F81", "pid1-fd", .run = target_open, .text = "fd", .value = O_RDONLY },
+	{ "F81", "pid1-fd-0", .run = target_open, .text = "fd/0", .value = O_PATH },
 	{ 0 },
 };

@@ -42,7 +42,7 @@ static bool has_name(const char *path)
 static void check(const struct protect *p, const char *pattern, char *path)
 {
 	const bool leads = says_what_leads(pattern);
-	enum protect_scan is = protect_find(p, path, NULL);
+	enum protected is = protect_find(p, path, NULL);
 	char *below = text_format("%s/x", path);
 	bool was_yes = is == PROTECTED_YES;
 

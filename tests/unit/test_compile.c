@@ -22,7 +22,7 @@ static uint32_t answer(const struct build *b, const char *name, uint64_t arg0,
 #define REFUSED	     (SECCOMP_RET_ERRNO | EPERM)
 
 /* Writes a profile of these blocks with the default ENOSYS; ' stands for ". */
-static size_t json_write_text(char text[1024], const char *blocks)
+static size_t put_text(char text[1024], const char *blocks)
 {
 	const int len = snprintf(text, 1024,
 				 "{'defaultAction':'SCMP_ACT_ERRNO',"
@@ -38,7 +38,7 @@ static size_t json_write_text(char text[1024], const char *blocks)
 static struct build *build_blocks(const char *blocks, enum arch arch)
 {
 	char text[1024];
-	const size_t len = json_write_text(text, blocks);
+	const size_t len = put_text(text, blocks);
 
 	return build(text, len, arch);
 }

@@ -27,7 +27,7 @@
 
 /* A supervisor's surroundings: its own entry, another's, a child and a server
  * that can be killed, and one that it must not reach. */
-struct entry_path {
+struct place {
 	struct registry_entry mine, other;
 	pid_t child, stranger, server;
 	struct cgroup cgroup;
@@ -73,7 +73,7 @@ static pid_t make_idle(void)
 
 /* Makes the surroundings in `folder`, which becomes the working directory and
  * contains the state folder. */
-static void place_make(struct entry_path *p, const char *folder)
+static void place_make(struct place *p, const char *folder)
 {
 	AUTO_FREE char *run = text_format("%s/run", folder);
 	struct err e;
@@ -92,7 +92,7 @@ static void place_make(struct entry_path *p, const char *folder)
 	CHECK(open("secret", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0);
 }
 
-static void place_enter(const struct entry_path *p)
+static void place_enter(const struct place *p)
 {
 	const int keep[] = { p->cgroup.parent.fd, p->listener, p->mine.lock, p->mine.state,
 			     p->mine.alive, p->mine.folder };
@@ -108,7 +108,7 @@ static void place_enter(const struct entry_path *p)
 	}
 }
 
-static void place_leave(const struct entry_path *p)
+static void place_leave(const struct place *p)
 {
 	(void)kill(p->child, SIGKILL);
 	(void)wait4(p->child, NULL, 0, NULL);
@@ -123,67 +123,67 @@ static int touch(const char *path, int flags)
 	return fd < 0 ? -1 : 0;
 }
 
-static int read_secret(const struct entry_path *p)
+static int read_secret(const struct place *p)
 {
 	(void)p;
 	return touch("secret", O_RDONLY);
 }
 
-static int write_secret(const struct entry_path *p)
+static int write_secret(const struct place *p)
 {
 	(void)p;
 	return touch("secret", O_WRONLY);
 }
 
-static int make_file(const struct entry_path *p)
+static int make_file(const struct place *p)
 {
 	(void)p;
 	return touch("new", O_WRONLY | O_CREAT);
 }
 
-static int list_here(const struct entry_path *p)
+static int list_here(const struct place *p)
 {
 	(void)p;
 	return touch(".", O_RDONLY | O_DIRECTORY);
 }
 
-static int read_other(const struct entry_path *p)
+static int read_other(const struct place *p)
 {
 	(void)p;
 	return touch("run/hutch/other/info", O_RDONLY);
 }
 
-static int write_other(const struct entry_path *p)
+static int write_other(const struct place *p)
 {
 	(void)p;
 	return touch("run/hutch/other/info", O_WRONLY);
 }
 
-static int write_proc(const struct entry_path *p)
+static int write_proc(const struct place *p)
 {
 	(void)p;
 	return touch("/proc/self/comm", O_WRONLY);
 }
 
-static int remove_here(const struct entry_path *p)
+static int remove_here(const struct place *p)
 {
 	(void)p;
 	return unlinkat(AT_FDCWD, "link", 0);
 }
 
-static int make_socket(const struct entry_path *p)
+static int make_socket(const struct place *p)
 {
 	(void)p;
 	return socket(AF_INET, SOCK_STREAM, 0);
 }
 
-static int make_unix(const struct entry_path *p)
+static int make_unix(const struct place *p)
 {
 	(void)p;
 	return socket(AF_UNIX, SOCK_STREAM, 0);
 }
 
-static int map_code(const struct entry_path *p)
+static int map_code(const struct place *p)
 {
 	const int prot = PROT_READ | PROT_EXEC;
 	void *page = mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -192,7 +192,7 @@ static int map_code(const struct entry_path *p)
 	return page == MAP_FAILED ? -1 : 0;
 }
 
-static int make_code(const struct entry_path *p)
+static int make_code(const struct place *p)
 {
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -200,45 +200,45 @@ static int make_code(const struct entry_path *p)
 	return mprotect(page, 4096, PROT_READ | PROT_EXEC);
 }
 
-static int signal_stranger(const struct entry_path *p)
+static int signal_stranger(const struct place *p)
 {
 	return kill(p->stranger, 0);
 }
 
-static int signal_group(const struct entry_path *p)
+static int signal_group(const struct place *p)
 {
 	(void)p;
 	return kill(0, 0);
 }
 
-static int signal_thread(const struct entry_path *p)
+static int signal_thread(const struct place *p)
 {
 	return (int)syscall(SYS_tgkill, p->stranger, p->stranger, 0);
 }
 
-static int set_owner(const struct entry_path *p)
+static int set_owner(const struct place *p)
 {
 	return fcntl(p->mine.lock, F_SETOWN, p->stranger);
 }
 
-static int trace(const struct entry_path *p)
+static int trace(const struct place *p)
 {
 	return (int)ptrace(PTRACE_SEIZE, p->child, NULL, NULL);
 }
 
-static int change_mode(const struct entry_path *p)
+static int change_mode(const struct place *p)
 {
 	(void)p;
 	return chmod("secret", 0644);
 }
 
-static int link_secret(const struct entry_path *p)
+static int link_secret(const struct place *p)
 {
 	(void)p;
 	return symlink("secret", "link");
 }
 
-static int fork_one(const struct entry_path *p)
+static int fork_one(const struct place *p)
 {
 	pid_t pid = fork();
 
@@ -248,19 +248,19 @@ static int fork_one(const struct entry_path *p)
 	return pid < 0 ? -1 : 0;
 }
 
-static int unshare_user(const struct entry_path *p)
+static int unshare_user(const struct place *p)
 {
 	(void)p;
 	return unshare(0);
 }
 
-static int ask_prctl(const struct entry_path *p)
+static int ask_prctl(const struct place *p)
 {
 	(void)p;
 	return prctl(PR_GET_DUMPABLE);
 }
 
-static int execute(const struct entry_path *p)
+static int execute(const struct place *p)
 {
 	(void)p;
 	(void)execl("/bin/true", "true", NULL);
@@ -270,7 +270,7 @@ static int execute(const struct entry_path *p)
 /* The order matters: link_secret makes the file that remove_here removes. */
 static const struct attempt {
 	const char *what;
-	int (*make)(const struct entry_path *p);
+	int (*make)(const struct place *p);
 	int refusal;
 	bool is_landlocks; /* refused by Landlock alone */
 } attempts[] = {
@@ -298,7 +298,7 @@ static const struct attempt {
 	{ "prctl", ask_prctl, ENOSYS, false },
 };
 
-static void check_one(const struct entry_path *p, const struct attempt *a, bool is_confined)
+static void check_one(const struct place *p, const struct attempt *a, bool is_confined)
 {
 	bool has_wall = is_confined && (p->has_landlock || !a->is_landlocks);
 	int result = a->make(p), sys = errno;
@@ -310,7 +310,7 @@ static void check_one(const struct entry_path *p, const struct attempt *a, bool 
 	_exit(1);
 }
 
-static void try_all(const struct entry_path *p, bool is_confined)
+static void try_all(const struct place *p, bool is_confined)
 {
 	for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
 		check_one(p, &attempts[i], is_confined);
@@ -318,7 +318,7 @@ static void try_all(const struct entry_path *p, bool is_confined)
 
 static void play_refused(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 
 	try_all(p, false);
 	/* Makes the file for remove_here. */
@@ -341,7 +341,7 @@ struct scene {
 static void play_in_place(void *arg)
 {
 	const struct scene *s = arg;
-	struct entry_path p = { .has_landlock = s->has_landlock };
+	struct place p = { .has_landlock = s->has_landlock };
 
 	place_make(&p, s->folder);
 	CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
@@ -404,7 +404,7 @@ static void play_another_libc(void)
 
 static void play_allowed(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 	struct err e = { 0 };
 
 	place_enter(p);
@@ -446,7 +446,7 @@ static void test_its_own_work_goes_on_without_landlock(void **state)
 /* When one more sandbox ends, the oldest kept record is removed. */
 static void play_pruned(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 	struct err e = { 0 };
 
 	for (int i = 0; i < REGISTRY_ENDED_MAX; i++) {
@@ -477,7 +477,7 @@ static void test_old_records_are_removed(void **state)
 /* The Landlock rules go by path, so ordinary folders can play a delegated
  * cgroup with our own cgroup and another's in it.  The kernel's own rules are
  * tested in the vm tier. */
-static void make_cgroups(struct entry_path *p)
+static void make_cgroups(struct place *p)
 {
 	static const char *const files[] = { "cgroup.procs", "cgroup.subtree_control",
 					     "memory.max", "box/cgroup.kill",
@@ -496,7 +496,7 @@ static void make_cgroups(struct entry_path *p)
 
 static void play_cgroup(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 
 	make_cgroups(p);
 	place_enter(p);
@@ -522,7 +522,7 @@ static void test_its_own_cgroup_is_its_own_alone(void **state)
  * was never in it. */
 static void play_cgroup_of_others(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 
 	make_cgroups(p);
 	p->cgroup.parent.is_own = false;
@@ -544,7 +544,7 @@ static void test_above_its_cgroup_it_can_ask_for_controllers_alone(void **state)
 
 static void play_closed(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 	int low = open("secret", O_RDONLY | O_CLOEXEC);
 	int high = fcntl(low, F_DUPFD_CLOEXEC, 900);
 
@@ -571,7 +571,7 @@ static void play_privileges(void *arg)
 		"\nNoNewPrivs:\t1\n", "\nSeccomp:\t2\n",
 	};
 	static char text[8192];
-	struct entry_path p = { .has_landlock = may_use_landlock() };
+	struct place p = { .has_landlock = may_use_landlock() };
 
 	place_make(&p, arg);
 	place_enter(&p);
@@ -598,7 +598,7 @@ static struct sockaddr_un door(void)
 	return at;
 }
 
-static void listen_at_door(struct entry_path *p)
+static void listen_at_door(struct place *p)
 {
 	const struct sockaddr_un at = door();
 
@@ -624,7 +624,7 @@ static pid_t make_peer(bool is_guest)
 	_exit(0);
 }
 
-static int check_next(const struct entry_path *p, struct err *e)
+static int check_next(const struct place *p, struct err *e)
 {
 	AUTO_CLOSE int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -632,14 +632,14 @@ static int check_next(const struct entry_path *p, struct err *e)
 	return peer_check(&p->self, fd, e);
 }
 
-static void wait_for_peer(const struct entry_path *p)
+static void wait_for_peer(const struct place *p)
 {
 	CHECK(scene_readable(p->listener, SCENE_SECONDS * 1000));
 }
 
 static void play_peers(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 	struct err e = { 0 };
 
 	listen_at_door(p);
@@ -652,7 +652,7 @@ static void play_peers(void *arg)
 
 static void play_guest(void *arg)
 {
-	struct entry_path *p = arg;
+	struct place *p = arg;
 	struct err e = { 0 };
 
 	listen_at_door(p);

@@ -141,11 +141,11 @@ static void test_a_helpers_answer_is_a_password_or_a_token(void **state)
 
 /* --- with files and programs --------------------------------------------------- */
 
-struct entry_path {
+struct place {
 	char folder[64];
 };
 
-static void write_file(const struct entry_path *p, const char *name, const char *text,
+static void write_file(const struct place *p, const char *name, const char *text,
 		       mode_t mode)
 {
 	AUTO_FREE char *path = text_format("%s/%s", p->folder, name);
@@ -159,7 +159,7 @@ static void write_file(const struct entry_path *p, const char *name, const char 
 
 static int open_place(void **state)
 {
-	struct entry_path *p = calloc(1, sizeof(*p));
+	struct place *p = calloc(1, sizeof(*p));
 	AUTO_FREE char *path = NULL;
 
 	if (!p)
@@ -175,7 +175,7 @@ static int open_place(void **state)
 
 static int close_place(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	AUTO_FREE char *command = text_format("rm -r %s", p->folder);
 
 	int rc = system(command);
@@ -183,7 +183,7 @@ static int close_place(void **state)
 	return rc;
 }
 
-static void helper(const struct entry_path *p, const char *name, const char *script)
+static void helper(const struct place *p, const char *name, const char *script)
 {
 	AUTO_FREE char *file = text_format("docker-credential-%s", name);
 	AUTO_FREE char *text = text_format("#!/bin/sh\n%s\n", script);
@@ -252,7 +252,7 @@ static void test_a_helper_that_fails_is_said_so_without_what_it_printed(void **s
 
 static void test_the_file_that_is_named_goes_before_and_must_be_there(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	AUTO_FREE char *path = text_format("%s/auth.json", p->folder);
 	struct credentials c;
 	struct err e = { 0 };

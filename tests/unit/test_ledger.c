@@ -30,7 +30,7 @@
 
 #define FILES 40
 
-struct entry_path {
+struct place {
 	char path[64];
 	struct ledger l;
 	struct list anchors;
@@ -38,7 +38,7 @@ struct entry_path {
 
 static int setup(void **state)
 {
-	struct entry_path *p = calloc(1, sizeof(*p));
+	struct place *p = calloc(1, sizeof(*p));
 	struct err e;
 
 	assert_non_null(p);
@@ -52,7 +52,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	char name[LEDGER_NAME_MAX];
 
 	for (unsigned i = 1; i < FILES; i++) {
@@ -76,7 +76,7 @@ static void add(struct ledger *l, unsigned n)
 }
 
 /* Checks the whole ledger.  Returns -1 with *e if it is broken. */
-static int check(const struct entry_path *p, struct ledger_check *c, struct err *e)
+static int check(const struct place *p, struct ledger_check *c, struct err *e)
 {
 	struct ledger_walk w;
 	struct ledger_line line;
@@ -92,7 +92,7 @@ static int check(const struct entry_path *p, struct ledger_check *c, struct err 
 	return result < 0 ? -1 : ledger_check_end(c, e);
 }
 
-static void claim_whole(const struct entry_path *p, uint64_t entries)
+static void claim_whole(const struct place *p, uint64_t entries)
 {
 	struct ledger_check c;
 	struct err e = { 0 };
@@ -104,7 +104,7 @@ static void claim_whole(const struct entry_path *p, uint64_t entries)
 	assert_int_equal(c.torn_len, 0);
 }
 
-static void claim_broken(const struct entry_path *p, const char *where)
+static void claim_broken(const struct place *p, const char *where)
 {
 	struct ledger_check c;
 	struct err e = { 0 };
@@ -115,7 +115,7 @@ static void claim_broken(const struct entry_path *p, const char *where)
 }
 
 /* Returns a whole file, with a 0 after it. */
-static char *text_of(const struct entry_path *p, unsigned number, size_t *ret_len)
+static char *text_of(const struct place *p, unsigned number, size_t *ret_len)
 {
 	char name[LEDGER_NAME_MAX], *text;
 	size_t len;
@@ -129,7 +129,7 @@ static char *text_of(const struct entry_path *p, unsigned number, size_t *ret_le
 	return text;
 }
 
-static void json_write_text(const struct entry_path *p, unsigned number, const char *text, size_t len)
+static void put_text(const struct place *p, unsigned number, const char *text, size_t len)
 {
 	char name[LEDGER_NAME_MAX];
 
@@ -142,7 +142,7 @@ static void json_write_text(const struct entry_path *p, unsigned number, const c
 
 static void test_entries_follow_from_one_another(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct ledger_entry x;
 	struct stat st;
 
@@ -163,7 +163,7 @@ static void test_entries_follow_from_one_another(void **state)
  * newline that ends a line. */
 static void test_a_changed_byte_is_found(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	size_t len;
 
 	for (unsigned n = 0; n < 4; n++)
@@ -175,16 +175,16 @@ static void test_a_changed_byte_is_found(void **state)
 	for (size_t i = 0; i + 1 < last; i++) {
 		char was = text[i];
 		text[i] = was == '1' ? '2' : '1';
-		json_write_text(p, 1, text, len);
+		put_text(p, 1, text, len);
 		claim_broken(p, "log.1:");
 		text[i] = was;
 	}
-	json_write_text(p, 1, text, len);
+	put_text(p, 1, text, len);
 	claim_whole(p, 4);
 }
 
 /* Writes the lines of the first file in another order: '0' is the first of them. */
-static void reorder(const struct entry_path *p, const char *order)
+static void reorder(const struct place *p, const char *order)
 {
 	AUTO_FREE char *text = text_of(p, 1, NULL);
 	char *lines[16], *rest = text, all[16384] = "";
@@ -196,7 +196,7 @@ static void reorder(const struct entry_path *p, const char *order)
 		assert_true((size_t)(*order - '0') < count);
 		strcat(strcat(all, lines[*order - '0']), "\n");
 	}
-	json_write_text(p, 1, all, strlen(all));
+	put_text(p, 1, all, strlen(all));
 }
 
 static void test_lines_that_are_missing_doubled_or_moved_are_found(void **state)
@@ -210,7 +210,7 @@ static void test_lines_that_are_missing_doubled_or_moved_are_found(void **state)
 		{ "1234", "log.1:1: the log begins with entry 2" },
 		{ "43210", "log.1:1: the log begins with entry 5" },
 	};
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	size_t len;
 
 	for (unsigned n = 0; n < 5; n++)
@@ -219,14 +219,14 @@ static void test_lines_that_are_missing_doubled_or_moved_are_found(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
 		reorder(p, changes[i].order);
 		claim_broken(p, changes[i].where);
-		json_write_text(p, 1, text, len);
+		put_text(p, 1, text, len);
 	}
 	claim_whole(p, 5);
 }
 
 static void test_a_tail_that_was_cut_off_is_seen_with_an_anchor_alone(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	for (unsigned n = 0; n < 5; n++)
 		add(&p->l, n);
@@ -255,7 +255,7 @@ static void test_an_anchor_is_64_digits(void **state)
 
 static void test_the_chain_goes_on_in_the_next_file(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct ledger other;
 	struct err e;
 
@@ -279,7 +279,7 @@ static void test_the_chain_goes_on_in_the_next_file(void **state)
 
 static void test_files_that_were_taken_away_are_missed(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	AUTO_FREE char *last = NULL;
 
 	p->l.file_max = 1000;
@@ -293,7 +293,7 @@ static void test_files_that_were_taken_away_are_missed(void **state)
 	AUTO_FREE char *second = text_of(p, 2, NULL);
 	assert_int_equal(unlinkat(p->l.folder, "log.2", 0), 0);
 	claim_broken(p, "log.3:1: it does not follow");
-	json_write_text(p, 2, second, strlen(second));
+	put_text(p, 2, second, strlen(second));
 	/* The owner may have moved the oldest file elsewhere. */
 	assert_int_equal(unlinkat(p->l.folder, "log.1", 0), 0);
 	claim_broken(p, "log.2:1: the log begins with entry");
@@ -314,7 +314,7 @@ static void test_a_part_of_a_line_is_ended_and_told(void **state)
 		"{", "{\"v\":1,\"prev\":\"00", "{\"v\":1,\"a\":{}", "x\ny", "", "<torn>\n",
 		"abc<torn>\n{\"v\":1",
 	};
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct ledger_check c;
 	struct err e;
 
@@ -334,19 +334,19 @@ static void test_a_part_of_a_line_is_ended_and_told(void **state)
 	char *at = strstr(text, "x\ny<torn>");
 	assert_non_null(at);
 	*at = 'z';
-	json_write_text(p, 1, text, len);
+	put_text(p, 1, text, len);
 	claim_broken(p, "log.1:");
 }
 
 static void test_an_entry_without_its_newline_is_no_entry(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	size_t len;
 
 	add(&p->l, 0);
 	add(&p->l, 1);
 	AUTO_FREE char *text = text_of(p, 1, &len);
-	json_write_text(p, 1, text, len - 1);
+	put_text(p, 1, text, len - 1);
 	add(&p->l, 2); /* the torn entry's number is free */
 	struct ledger_check c;
 	struct err e;
@@ -357,7 +357,7 @@ static void test_an_entry_without_its_newline_is_no_entry(void **state)
 
 static void test_the_first_line_of_a_file_may_be_torn(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	assert_int_equal(io_write_all(p->l.file, "{\"v\"", 4), 0);
 	add(&p->l, 0);
@@ -376,7 +376,7 @@ static void test_the_first_line_of_a_file_may_be_torn(void **state)
 static void test_a_whole_line_that_is_no_entry_refuses_the_next(void **state)
 {
 	static const char *const lines[] = { "junk\n", "{}\n", "\n" };
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	size_t len;
 	struct err e;
 
@@ -387,13 +387,13 @@ static void test_a_whole_line_that_is_no_entry_refuses_the_next(void **state)
 		assert_int_equal(ledger_add(&p->l, "test", "", false, &e), -1);
 		assert_non_null(strstr(e.text, "no entry"));
 		claim_broken(p, "log.1:2: it is no entry");
-		json_write_text(p, 1, text, len);
+		put_text(p, 1, text, len);
 	}
 	/* Nor is one that is longer than an entry can be. */
 	AUTO_FREE char *much = calloc(1, 3 * LEDGER_ENTRY_MAX);
 	assert_int_equal(io_write_all(p->l.file, much, 3 * LEDGER_ENTRY_MAX), 0);
 	assert_int_equal(ledger_add(&p->l, "test", "", false, &e), -1);
-	json_write_text(p, 1, text, len);
+	put_text(p, 1, text, len);
 	p->l.size = UINT64_MAX;
 	add(&p->l, 1);
 	claim_whole(p, 2);
@@ -412,7 +412,7 @@ static void limit_files(rlim_t bytes)
 
 static void test_what_does_not_fit_leaves_what_was_there(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct stat st;
 	struct err e;
 
@@ -430,7 +430,7 @@ static void test_what_does_not_fit_leaves_what_was_there(void **state)
 
 static void test_an_entry_is_bounded(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	AUTO_FREE char *much = calloc(1, LEDGER_ENTRY_MAX + 1);
 	struct err e;
 
@@ -470,7 +470,7 @@ static void write_each(const char *path)
 
 static void test_writers_side_by_side_make_one_chain(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	pid_t pids[WRITERS];
 	int status;
 
@@ -530,7 +530,7 @@ static void test_a_lock_that_is_held_for_too_long_is_told(void **state)
 		{ LOCK_SH, LOCK_EX, false },
 		{ LOCK_SH, LOCK_SH, true },
 	};
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct err e;
 
 	add(&p->l, 0);
@@ -553,7 +553,7 @@ static void test_a_lock_that_is_held_for_too_long_is_told(void **state)
 
 static void test_a_lock_that_is_let_go_of_in_time_is_had(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct err e;
 	int holder, status;
 
@@ -574,7 +574,7 @@ static void test_a_lock_that_is_let_go_of_in_time_is_had(void **state)
 
 static void test_a_folder_that_others_may_write_to_is_refused(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct ledger other;
 	struct err e;
 
@@ -589,7 +589,7 @@ static void test_a_folder_that_others_may_write_to_is_refused(void **state)
 /* A link in the place of a file would redirect entries elsewhere. */
 static void test_a_link_is_not_followed(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	struct err e;
 
 	p->l.file_max = 10;

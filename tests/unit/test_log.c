@@ -22,14 +22,14 @@
 
 #define NOW 1000000
 
-struct entry_path {
+struct place {
 	char path[64];
 	struct log log;
 };
 
 static int setup(void **state)
 {
-	struct entry_path *p = calloc(1, sizeof(*p));
+	struct place *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
 	strcpy(p->path, "/tmp/hutch-log.XXXXXX");
@@ -43,7 +43,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	static const char *const names[] = { "output", "output.1", "output.next" };
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		(void)unlinkat(p->log.folder, names[i], 0);
@@ -84,7 +84,7 @@ static off_t size_of(const struct log *l, const char *name)
 
 static void test_entries_are_read_from_any_number(void **state)
 {
-	struct log *l = &((struct entry_path *)*state)->log;
+	struct log *l = &((struct place *)*state)->log;
 
 	for (unsigned n = 0; n < 100; n++)
 		add(l, n, 10 + n);
@@ -101,7 +101,7 @@ static void test_entries_are_read_from_any_number(void **state)
 
 static void test_the_tail_is_whole_entries(void **state)
 {
-	struct log *l = &((struct entry_path *)*state)->log;
+	struct log *l = &((struct place *)*state)->log;
 
 	assert_int_equal(log_tail(l, 5), 0);
 	for (unsigned n = 0; n < 300; n++)
@@ -115,7 +115,7 @@ static void test_the_tail_is_whole_entries(void **state)
 
 static void test_two_files_are_kept_and_an_entry_is_in_one(void **state)
 {
-	struct log *l = &((struct entry_path *)*state)->log;
+	struct log *l = &((struct place *)*state)->log;
 	size_t len = 100003;
 	unsigned fit = LOG_FILE_MAX / (unsigned)len, n = 0;
 
@@ -172,7 +172,7 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_RESUMED, 107, 35 },
 		{ 2 * LOG_RETRY_MS, RLIM_INFINITY, LOG_WRITTEN, 114, 35 },
 	};
-	struct log *l = &((struct entry_path *)*state)->log;
+	struct log *l = &((struct place *)*state)->log;
 	struct err e;
 
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
@@ -194,7 +194,7 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 /* The files belong to their owner, who may have truncated them. */
 static void test_what_is_not_there_any_more_is_nothing(void **state)
 {
-	struct log *l = &((struct entry_path *)*state)->log;
+	struct log *l = &((struct place *)*state)->log;
 	char text[8];
 
 	add(l, 0, 100);

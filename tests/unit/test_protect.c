@@ -20,7 +20,7 @@ static const char *const names[] = {
 
 struct sample {
 	const char *pattern, *path;
-	enum protect_scan is;
+	enum protected is;
 };
 
 static void check(const struct sample *samples, size_t count)
@@ -34,7 +34,7 @@ static void check(const struct sample *samples, size_t count)
 		list_add(&patterns, s->pattern);
 		struct protect *p = protect_new(&patterns);
 		list_done(&patterns);
-		enum protect_scan is = protect_find(p, s->path, NULL);
+		enum protected is = protect_find(p, s->path, NULL);
 		if (is != s->is)
 			fail_msg("'%s' and '%s': %s", s->pattern, s->path, names[is]);
 		protect_free(p);

@@ -13,7 +13,7 @@
 #include "sandbox/plan/plan.h"
 #include "tests/unit/scene.h"
 
-struct entry_path {
+struct place {
 	char *top, *folder, *file, *other;
 	struct plan plan;
 	struct protect_watch sentry;
@@ -41,11 +41,11 @@ static void mark(struct plan *p, const char *path)
 
 /* Makes FOLDER, FOLDER/config and FOLDER/hooks, which are watched, and
  * FOLDER/lock, which is not. */
-static void begin(void **state, struct entry_path *p)
+static void begin(void **state, struct place *p)
 {
 	static int number;
 
-	*p = (struct entry_path){ .top = text_format("%s/%d", (char *)*state, number++) };
+	*p = (struct place){ .top = text_format("%s/%d", (char *)*state, number++) };
 	p->folder = text_format("%s/git", p->top);
 	p->file = text_format("%s/config", p->folder);
 	p->other = text_format("%s/lock", p->folder);
@@ -61,7 +61,7 @@ static void begin(void **state, struct entry_path *p)
 	assert_int_equal(protect_watch_post(&p->sentry, &p->plan, NULL), 0);
 }
 
-static void finish(struct entry_path *p)
+static void finish(struct place *p)
 {
 	protect_watch_done(&p->sentry);
 	plan_done(&p->plan);
@@ -72,7 +72,7 @@ static void finish(struct entry_path *p)
 }
 
 /* Reads all events; returns whether a change of `path` was noticed. */
-static bool notices(struct entry_path *p, const char *path)
+static bool notices(struct place *p, const char *path)
 {
 	struct pollfd ready = { .fd = p->sentry.fd, .events = POLLIN };
 	struct err e = { 0 };
@@ -91,7 +91,7 @@ static bool notices(struct entry_path *p, const char *path)
 
 static void test_each_way_to_lose_a_name(void **state)
 {
-	struct entry_path p;
+	struct place p;
 
 	begin(state, &p);
 	assert_int_equal(rename(p.other, p.file), 0);
@@ -119,7 +119,7 @@ static void test_each_way_to_lose_a_name(void **state)
 
 static void test_what_is_no_loss(void **state)
 {
-	struct entry_path p;
+	struct place p;
 
 	begin(state, &p);
 	write_file(p.file, "longer than it was");
@@ -141,7 +141,7 @@ static void test_what_is_no_loss(void **state)
 
 /* Makes more events than are kept, so that the sentry looks at the files
  * themselves. */
-static void overflow(struct entry_path *p)
+static void overflow(struct place *p)
 {
 	AUTO_FREE char *a = text_format("%s/a", p->folder);
 	AUTO_FREE char *b = text_format("%s/b", p->folder);
@@ -156,7 +156,7 @@ static void overflow(struct entry_path *p)
 
 static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state)
 {
-	struct entry_path p;
+	struct place p;
 
 	begin(state, &p);
 	protect_watch_done(&p.sentry);
@@ -182,7 +182,7 @@ static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state
 
 static void test_lost_events_mean_to_look(void **state)
 {
-	struct entry_path p;
+	struct place p;
 
 	begin(state, &p);
 	overflow(&p);
@@ -206,7 +206,7 @@ static void test_lost_events_mean_to_look(void **state)
 
 static void test_what_was_given_up_is_given_up_alone(void **state)
 {
-	struct entry_path p;
+	struct place p;
 
 	begin(state, &p);
 	assert_int_equal(rename(p.other, p.file), 0);
@@ -223,7 +223,7 @@ static void test_what_was_given_up_is_given_up_alone(void **state)
 static void test_what_was_replaced_before_is_an_error(void **state)
 {
 	struct protect_watch s;
-	struct entry_path p;
+	struct place p;
 	struct err e;
 
 	begin(state, &p);

@@ -26,7 +26,7 @@
 	"[\"CAP_SYS_CHROOT\"],\"minKernel\":\"99.0\"}}]}"
 
 /* A folder of the test: a profile, a compiler, and a cache folder. */
-struct entry_path {
+struct place {
 	char dir[64], profile[96], cache[96], compiler[96];
 	struct seccomp_request request;
 };
@@ -57,7 +57,7 @@ static char *get_file(const char *path, size_t *ret_len)
 	return bytes;
 }
 
-static void put_profile(const struct entry_path *p, const char *text)
+static void put_profile(const struct place *p, const char *text)
 {
 	put_file(p->profile, text, strlen(text));
 }
@@ -65,7 +65,7 @@ static void put_profile(const struct entry_path *p, const char *text)
 static int set_up(void **state)
 {
 	const char *named = getenv("HUTCH_SECCOMP");
-	struct entry_path *p = calloc(1, sizeof(*p));
+	struct place *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
 	(void)snprintf(p->dir, sizeof(p->dir), "/tmp/hutch-test-XXXXXX");
@@ -84,7 +84,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	run("rm -rf", p->dir, p->dir);
 	free(p);
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 }
 
 /* Gets the program and returns its length. */
-static size_t obtain(const struct entry_path *p)
+static size_t obtain(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
 	struct err e = { 0 };
@@ -107,7 +107,7 @@ static size_t obtain(const struct entry_path *p)
 	return count;
 }
 
-static void fails_with(const struct entry_path *p, const char *says)
+static void fails_with(const struct place *p, const char *says)
 {
 	struct seccomp_program program = { .count = 7 };
 	struct err e = { 0 };
@@ -120,7 +120,7 @@ static void fails_with(const struct entry_path *p, const char *says)
 
 /* Takes away the compiler's execute bits, which the key does not contain, so
  * that even root cannot run it: only the cache can answer. */
-static bool is_cached(const struct entry_path *p)
+static bool is_cached(const struct place *p)
 {
 	struct seccomp_program program = { 0 };
 
@@ -132,7 +132,7 @@ static bool is_cached(const struct entry_path *p)
 }
 
 /* Gives the path of the cache's only file. */
-static void entry_path(const struct entry_path *p, char ret[192])
+static void entry_path(const struct place *p, char ret[192])
 {
 	DIR *dir = opendir(p->cache);
 	int files = 0;
@@ -163,7 +163,7 @@ static void without_a_profile_it_is_the_built_in_one(void **state)
 
 static void a_profile_is_compiled_once(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 
 	assert_false(is_cached(p));
 	const size_t count = obtain(p);
@@ -173,7 +173,7 @@ static void a_profile_is_compiled_once(void **state)
 
 static void another_profile_is_another_program(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	const size_t count = obtain(p);
 
 	put_profile(p, WITH_CAP);
@@ -187,7 +187,7 @@ static void another_profile_is_another_program(void **state)
 static void capabilities_make_another_program(void **state)
 {
 	static const char *const caps[] = { "CAP_SYS_CHROOT", NULL };
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	put_profile(p, WITH_CAP);
 	const size_t count = obtain(p);
@@ -198,7 +198,7 @@ static void capabilities_make_another_program(void **state)
 
 static void another_compiler_compiles_anew(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	const struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
 
 	(void)obtain(p);
@@ -208,7 +208,7 @@ static void another_compiler_compiles_anew(void **state)
 
 static void without_a_cache_it_compiles(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	p->request.cache_dir = NULL;
 	assert_true(obtain(p) > 0);
@@ -221,7 +221,7 @@ static void without_a_cache_it_compiles(void **state)
 /* Changes each byte of an entry in turn: every change must be noticed. */
 static void an_altered_entry_is_no_entry(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	char path[192];
 	size_t len;
 
@@ -241,7 +241,7 @@ static void an_altered_entry_is_no_entry(void **state)
 
 static void an_entry_of_another_length_is_no_entry(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	char path[192], more[8] = { 0 };
 	size_t len;
 
@@ -263,7 +263,7 @@ static void an_entry_of_another_length_is_no_entry(void **state)
 /* As a collision of hashes would: the other profile's entry has our name. */
 static void another_keys_entry_is_no_entry(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	char ours[192], theirs[192];
 
 	(void)obtain(p);
@@ -279,7 +279,7 @@ static void another_keys_entry_is_no_entry(void **state)
 
 static void an_entry_that_others_may_write_is_no_entry(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	char path[192], aside[192];
 
 	(void)obtain(p);
@@ -302,7 +302,7 @@ static void an_entry_that_others_may_write_is_no_entry(void **state)
 
 static void a_cache_that_others_may_write_is_not_used(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 	char link[128];
 
 	(void)obtain(p);
@@ -321,7 +321,7 @@ static void a_cache_that_others_may_write_is_not_used(void **state)
 
 static void what_a_killed_launch_left_is_in_nobodys_way(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 	char path[192], temp[200];
 
 	(void)obtain(p);
@@ -336,7 +336,7 @@ static void what_a_killed_launch_left_is_in_nobodys_way(void **state)
 
 static void what_is_no_file_is_no_profile(void **state)
 {
-	struct entry_path *p = *state;
+	struct place *p = *state;
 
 	p->request.profile = "/no/such/profile";
 	fails_with(p, "open seccomp profile /no/such/profile: No such file");
@@ -356,7 +356,7 @@ static void what_is_no_file_is_no_profile(void **state)
 
 static void the_compilers_sentence_is_the_error(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 
 	put_profile(p, "{\"defaultAction\":\"SCMP_ACT_NOPE\"}");
 	fails_with(p, "profile.json: profile.defaultAction: unknown action "
@@ -385,7 +385,7 @@ static const struct impostor impostors[] = {
 /* The largest permitted profile, which does not fit into a pipe. */
 static void a_compiler_that_misbehaves_is_an_error(void **state)
 {
-	const struct entry_path *p = *state;
+	const struct place *p = *state;
 
 	assert_int_equal(truncate(p->profile, 4 << 20), 0);
 	for (size_t i = 0; i < ARRAY_LEN(impostors); i++) {

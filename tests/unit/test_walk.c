@@ -20,7 +20,7 @@
 #include "executor/files/walk.h"
 #include "tests/patience.h"
 
-struct report_cursor {
+struct told {
 	struct walk w;
 	struct list names; /* "d:path" of folders, "f:path" of others, "<path" when left */
 	char folder[64];
@@ -34,7 +34,7 @@ struct report_cursor {
 
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
-	struct report_cursor *t = who;
+	struct told *t = who;
 
 	assert_string_equal(n->name, n->path + strlen(n->path) - strlen(n->name));
 	size_t slashes = 0;
@@ -52,7 +52,7 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 
 static enum walk_step on_left(void *who, const struct walk_name *n)
 {
-	struct report_cursor *t = who;
+	struct told *t = who;
 
 	list_addf(&t->names, "<:%s", n->path);
 	return WALK_ON;
@@ -63,7 +63,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char *told_text(struct report_cursor *t)
+static char *told_text(struct told *t)
 {
 	char *all = text_copy("");
 
@@ -79,7 +79,7 @@ static char *told_text(struct report_cursor *t)
 
 static int setup(void **state)
 {
-	struct report_cursor *t = calloc(1, sizeof(*t));
+	struct told *t = calloc(1, sizeof(*t));
 
 	assert_non_null(t);
 	(void)strcpy(t->folder, "/tmp/hutch-walk-XXXXXX");
@@ -92,7 +92,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 	char *remove = text_format("chmod -R u+rwx '%s'; rm -rf '%s'", t->folder, t->folder);
 
 	assert_int_equal(chdir("/"), 0);
@@ -108,7 +108,7 @@ static void make(const char *commands)
 	assert_int_equal(system(commands), 0);
 }
 
-static bool run(struct report_cursor *t)
+static bool run(struct told *t)
 {
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -116,7 +116,7 @@ static bool run(struct report_cursor *t)
 	return walk_run(&t->w, fd);
 }
 
-static void expect(struct report_cursor *t, const char *text)
+static void expect(struct told *t, const char *text)
 {
 	AUTO_FREE char *got = told_text(t);
 
@@ -125,7 +125,7 @@ static void expect(struct report_cursor *t, const char *text)
 
 static void test_every_name_is_told_once_and_no_link_is_followed(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("mkdir -p a/b/c .h/x e; touch f a/g a/b/c/d .h/x/y; ln -s a l; ln -s .. a/up; "
 	     "ln -s none gone; mkfifo p");
@@ -139,7 +139,7 @@ static void test_every_name_is_told_once_and_no_link_is_followed(void **state)
 /* The walk reports a folder, then its content, then its end. */
 static void test_a_folder_is_told_before_and_left_after_what_is_in_it(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("mkdir -p a/b; touch a/b/c");
 	t->w.on_left = on_left;
@@ -152,7 +152,7 @@ static void test_a_folder_is_told_before_and_left_after_what_is_in_it(void **sta
 
 static void test_it_passes_a_folder_by_and_ends_where_it_is_told_to(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("mkdir -p a/b c; touch a/b/x c/y");
 	t->past = "a";
@@ -169,7 +169,7 @@ static void test_it_passes_a_folder_by_and_ends_where_it_is_told_to(void **state
 
 static void test_a_thousand_folders_deep_is_no_matter(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 	int before = dup(0);
 
 	make("p=$(printf 'd/%.0s' $(seq 1000)); mkdir -p $p; touch $p/bottom");
@@ -184,7 +184,7 @@ static void test_a_thousand_folders_deep_is_no_matter(void **state)
 
 static void test_a_tree_without_end_is_told_as_cut(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("p=$(printf 'd/%.0s' $(seq 1000)); for i in 1 2 3 4 5; do mkdir -p $p && cd -P $p; "
 	     "done");
@@ -196,7 +196,7 @@ static void test_a_tree_without_end_is_told_as_cut(void **state)
 
 static void test_what_may_not_be_read_is_counted(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("chmod 755 .; mkdir -p deaf/x shut/y open; chmod 311 deaf; chmod 0 shut");
 	t->w.on_left = on_left;
@@ -211,7 +211,7 @@ static void test_what_may_not_be_read_is_counted(void **state)
 
 static void test_what_vanishes_while_we_look_is_passed_by(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("mkdir -p a/b/c; touch a/b/c/x");
 	t->change = "rm -r a; ln -s / a";
@@ -224,7 +224,7 @@ static void test_what_vanishes_while_we_look_is_passed_by(void **state)
 /* From so deep that the walk returns by "..". */
 static void test_a_tree_that_is_moved_about_leads_nowhere_else(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 	AUTO_FREE char *deep = calloc(1, 400);
 
 	for (int i = 0; i < DIR_STACK_HELD + 10; i++)
@@ -238,14 +238,14 @@ static void test_a_tree_that_is_moved_about_leads_nowhere_else(void **state)
 
 static bool late(void *who)
 {
-	struct report_cursor *t = who;
+	struct told *t = who;
 
 	return ++t->calls == 3;
 }
 
 static void test_it_asks_now_and_then_whether_it_is_late(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 
 	make("seq 2000 | xargs touch");
 	t->w.is_late = late;
@@ -257,7 +257,7 @@ static void test_it_asks_now_and_then_whether_it_is_late(void **state)
 
 static void test_a_process_is_not_looked_into(void **state)
 {
-	struct report_cursor *t = *state;
+	struct told *t = *state;
 	char *mine = text_format("f:%d/stat", (int)getpid());
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

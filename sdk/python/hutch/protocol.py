@@ -34,7 +34,7 @@ from .records import Exit
 PROTOCOL = 1
 LINE_MAX = 64 << 20
 """The longest line; a supervisor keeps no more than this for one client."""
-DENIAL_REASON_MAX = 16 << 20
+HELD_MAX = 16 << 20
 """Bytes of one stream, or of one command, that are kept until this client reads them."""
 NOTICE_COST = 256
 """The cost of each piece that is kept, beside its bytes."""
@@ -90,9 +90,9 @@ class Waiter:
         self.wake: Optional[Callable[[], None]] = None
 
     def put(self, notice: Object) -> None:
-        """Keeps up to DENIAL_REASON_MAX of output; beyond that it only counts, with one notice for each
+        """Keeps up to HELD_MAX of output; beyond that it only counts, with one notice for each
         gap."""
-        if self.held + _cost(notice) > DENIAL_REASON_MAX:
+        if self.held + _cost(notice) > HELD_MAX:
             notice = {"dropped": len(notice["data"])}
         if "dropped" in notice and self.notices and "dropped" in self.notices[-1]:
             notice = {"dropped": self.notices.pop()["dropped"] + notice["dropped"]}
@@ -117,7 +117,7 @@ def _cost(notice: Object) -> int:
 
 
 class Held:
-    """Unread output of a process, up to DENIAL_REASON_MAX."""
+    """Unread output of a process, up to HELD_MAX."""
 
     __slots__ = ("chunks", "size", "dropped", "is_over")
 
@@ -129,7 +129,7 @@ class Held:
     def put(self, data: bytes) -> None:
         self.chunks.append(data)
         self.size += len(data)
-        while self.size > DENIAL_REASON_MAX:
+        while self.size > HELD_MAX:
             self.dropped += len(self.chunks[0])
             self.size -= len(self.chunks.popleft())
 

@@ -74,7 +74,7 @@ class Channels(unittest.TestCase):
 
     def test_unread_output_is_bounded_and_counted(self):
         running = self.start()
-        with mock.patch.object(protocol, "DENIAL_REASON_MAX", 10):
+        with mock.patch.object(protocol, "HELD_MAX", 10):
             for _ in range(5):
                 self.channel.feed(output(data="1234"))
             self.channel.feed(output(dropped=7))
@@ -83,7 +83,7 @@ class Channels(unittest.TestCase):
 
     def test_output_of_a_command_is_bounded_and_counted_too(self):
         waiter = self.ask("act", action={"id": -2})
-        with mock.patch.object(protocol, "DENIAL_REASON_MAX", 2 * (5 + protocol.NOTICE_COST)):
+        with mock.patch.object(protocol, "HELD_MAX", 2 * (5 + protocol.NOTICE_COST)):
             for data in "12345", "67890", "123", "45":
                 self.channel.feed(note("output", session="main", cause=waiter.id, data=data))
             self.channel.feed(note("event", event="ask", request=waiter.id, ask=1))
@@ -97,7 +97,7 @@ class Channels(unittest.TestCase):
         waiter = self.ask("act", action={"id": -2})
         for missing in 3, 4:
             self.channel.feed(note("output", session="main", cause=waiter.id, dropped=missing))
-        with mock.patch.object(protocol, "DENIAL_REASON_MAX", 0):
+        with mock.patch.object(protocol, "HELD_MAX", 0):
             self.channel.feed(note("output", session="main", cause=waiter.id, data="12345"))
         self.assertEqual([waiter.take(), waiter.take()], [{"dropped": 12}, None])
 
