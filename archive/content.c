@@ -30,8 +30,7 @@ static bool is_zeros(const uint8_t *data, size_t len)
 	return !any;
 }
 
-/* 1: the piece became a hole, and the file's offset is at the hole's end. */
-static int write_piece(int fd, const uint8_t *data, size_t len)
+int content_write_piece(int fd, const uint8_t *data, size_t len)
 {
 	if (len >= HOLE_MIN && is_zeros(data, len))
 		return lseek(fd, (off_t)len, SEEK_CUR) < 0 ? -1 : 1;
@@ -47,7 +46,7 @@ int content_write(struct entries *tar, int fd, const char *path, struct err *e)
 	while ((got = entries_read(tar, &data, e)) > 0)
 		for (size_t len = (size_t)got, step; len > 0; data += step, len -= step) {
 			step = len < PIECE ? len : PIECE;
-			is_hole = write_piece(fd, data, step);
+			is_hole = content_write_piece(fd, data, step);
 			if (is_hole < 0)
 				return err_sys(e, "write %.300s", path);
 		}

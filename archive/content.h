@@ -2,6 +2,8 @@
  *
  * A run of zeros becomes a hole, which reads the same (lseek(2)). */
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
 
 struct entries;
 struct err;
@@ -9,3 +11,8 @@ struct err;
 /* Writes the whole content of the entry where `tar` is to the empty file `fd`; `path`
  * is for messages. */
 int content_write(struct entries *tar, int fd, const char *path, struct err *e);
+
+/* Writes the next bytes of a file.  1: they became a hole, and the file's offset is at the
+ * hole's end; a hole at the end of the file exists only once ftruncate(2) has set its length.
+ * 0: they were written.  -1 with errno. */
+int content_write_piece(int fd, const uint8_t *data, size_t len);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive/content.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/kernel.h"
@@ -331,11 +332,6 @@ static int refuse_content(struct apply *a, const struct changes_stream *t, const
 	return -1;
 }
 
-static bool is_zero(const uint8_t *data, size_t len)
-{
-	return data[0] == 0 && !memcmp(data, data + 1, len - 1);
-}
-
 /* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
  * disk of the host. */
 static int copy_content(struct apply *a, struct changes_stream *t, const struct meeting *m, int fd,
@@ -345,16 +341,17 @@ static int copy_content(struct apply *a, struct changes_stream *t, const struct 
 	struct err why;
 	ssize_t len;
 	off_t size = 0;
+	int is_hole = 0;
 
 	while ((len = changes_stream_read(t, &data, &why)) > 0) {
-		size += len;
-		if (is_zero(data, (size_t)len) ? lseek(fd, len, SEEK_CUR) < 0
-					       : io_write_all(fd, data, (size_t)len) < 0)
+		is_hole = content_write_piece(fd, data, (size_t)len);
+		if (is_hole < 0)
 			return refuse_errno(a, m->path, "write it");
+		size += len;
 	}
 	if (len < 0)
 		return refuse_content(a, t, m, &why, e);
-	return ftruncate(fd, size) < 0 ? refuse_errno(a, m->path, "write it") : 0;
+	return is_hole && ftruncate(fd, size) < 0 ? refuse_errno(a, m->path, "write it") : 0;
 }
 
 /* 1: refused.  With `t` NULL the content is what hold() has read. */
