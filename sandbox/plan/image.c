@@ -52,7 +52,7 @@ static const char *const etc_entries[] = {
 static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
 /* Entries of procfs that tell of the host and are open to all users; and pressure,
- * to which any user may write triggers (since 6.5): closing a trigger takes some
+ * to which any user may write triggers (seen on 6.18): closing a trigger takes some
  * 10 ms, so that a process with hundreds takes seconds to end, even by SIGKILL.  Files
  * that only root may open (kcore, kmsg, timer_list, sysrq-trigger, ...) need no
  * mask: they belong to host id 0, which is never mapped, so that no capability
