@@ -1,6 +1,6 @@
 /* json_string -- decodes a string of JSON into UTF-8.
  *
- * json and sandbox/cli/reply use this to decode escapes.  The text has been accepted
+ * json and cli/common/json_view use this to decode escapes.  The text has been accepted
  * by json_scan(), but the functions do not rely on that: they stop at the end of any
  * text. */
 #pragma once

@@ -1,7 +1,7 @@
 /* channel -- the supervisor's end of docs/protocol.md.
  *
  * Everything that is read here comes from the inside.  It is held in a buffer
- * of bounded size and parsed by base/frame and base/message only, and no read
+ * of bounded size and parsed by base/frame and protocol/message only, and no read
  * has room for descriptors. */
 #pragma once
 #include <poll.h>

@@ -12,7 +12,7 @@
  *	    control.sock
  *	    info	one line of JSON, the caller's
  *	    status	one word
- *	    waiting	is there until a client takes the sandbox (control/lease.h)
+ *	    waiting	is there until a client takes the sandbox (supervisor/lease.h)
  *	    log/
  *	.ended/WHEN-ID-NAME/	what an ended one leaves: info, end (the record), log/
  *	.tmp/ID/	being made or removed; left over if no process locks it
@@ -172,7 +172,7 @@ void registry_list_done(struct registry_list *list);
 
 /* Tidies up what a dead sandbox left by that name, or waits while another
  * process does, so that a supervisor, which may open nothing of others
- * (control/confine.h), can then be asked to take the name.  ERR_EXISTS: a live
+ * (supervisor/confine.h), can then be asked to take the name.  ERR_EXISTS: a live
  * sandbox has it. */
 int registry_make_way(const char *name, struct err *e);
 

@@ -252,7 +252,7 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	bool is_closed_to_us = lock < 0 && errno == EACCES;
 	if (state_dir_is_alive(folder))
 		return taken(name, "running", e);
-	if (is_closed_to_us) /* to a confined supervisor (control/confine.h) */
+	if (is_closed_to_us) /* to a confined supervisor (supervisor/confine.h) */
 		return taken(name, "being tidied up, or left over", e);
 	if (lock < 0) /* the sandbox may just have been ended */
 		return !state_dir_is_at(state, name, folder) ?
