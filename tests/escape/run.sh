@@ -94,6 +94,11 @@ matches()
 
 # --- where the probe runs ---------------------------------------------------
 
+# Bounds the processes of a sandbox.  The kernel counts them for the user, too, whose other
+# sandboxes without a user namespace may have 4,096 together with all else of the user: at the
+# usual limit, one probe would let none of these fork.
+bounded=(--ulimit nproc=600)
+
 # Starts a command with an extra descriptor, a key in its session keyring and
 # secrets in its environment.
 tainted()
@@ -104,7 +109,7 @@ tainted()
 
 in_hutch()
 {
-	tainted "$hutch" run -v "$base/in/ro:/probe:ro" -v "$base/in/single:/single:ro" \
+	tainted "$hutch" run "${bounded[@]}" -v "$base/in/ro:/probe:ro" -v "$base/in/single:/single:ro" \
 		"${extra[@]}" -- /probe/probe "${setting[@]}" "$@" ||
 		echo "hutch run ${extra[*]}: exit status $?" >>"$base/ends"
 }
@@ -190,7 +195,7 @@ run_image()
 	extra=(-v /:/h --image "dir:$base/in/image")
 	take in_image < <(in_hutch "${wide[@]}")
 	everywhere in_hutch in_image --image "dir:$base/in/image"
-	take image < <(tainted "$hutch" run --image "dir:$base/in/image" -- /self \
+	take image < <(tainted "$hutch" run "${bounded[@]}" --image "dir:$base/in/image" -- /self \
 		--readonly /lower --single /lower/marker A20 A24 A30 H99)
 }
 
