@@ -52,7 +52,10 @@ class Visit:
             return True
         if "is paused" in text and (self.look.may("paused") or self.may_be_other):
             return True
-        return "is stopping" in text and self.look.may("ending")
+        # A supervisor that has killed its sandbox answers again when the kernel
+        # has ended all processes in there, one of which may be in a system call.
+        is_busy = "is stopping" in text or "does not answer" in text
+        return is_busy and self.look.may("ending")
 
     def judge(self, result, is_right, while_paused=True):
         """Judges a command's result: it is right, or there is an explanation."""
