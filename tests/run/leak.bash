@@ -13,8 +13,7 @@ at_once=8
 # Values that must not change at all.
 exact() {
 	cat /proc/self/mountinfo
-	for folder in "${XDG_RUNTIME_DIR:-/nonexistent}" "/tmp/hutch-$(id -u)" "$HOME/.cache/hutch" \
-		"$HOME/.local/share/hutch"; do
+	for folder in "$XDG_RUNTIME_DIR" "$HOME/.cache/hutch" "$HOME/.local/share/hutch"; do
 		find "$folder" 2>/dev/null
 	done
 	pgrep -f "$mark"
