@@ -295,7 +295,8 @@ static int64_t due(const struct copy *c)
 	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
 }
 
-/* A paused sandbox is not late, and gets its whole time again when it goes on. */
+/* A sandbox that is paused at the end of its time is not late, and has the whole time
+ * again. */
 static void look_at_time(struct copy *c, int64_t now)
 {
 	if (!clock_is_due(due(c), now))

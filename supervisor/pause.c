@@ -171,6 +171,16 @@ static int let_go(struct supervisor *s, struct err *e)
 	return 0;
 }
 
+/* Lets all processes go on where no client waits for that and could try it again: a sandbox
+ * whose processes would stay frozen ends. */
+static void go_on_or_end(struct supervisor *s)
+{
+	struct err e;
+
+	if (let_go(s, &e) < 0)
+		supervisor_end(s, "error", EXIT_HUTCH, NULL, &e);
+}
+
 /* --- who asks for it ------------------------------------------------------------ */
 
 /* Before the sandbox is ready pid 1 may not know of it yet, and the client that
@@ -338,7 +348,6 @@ int pause_begin(struct supervisor *s, struct client *reader, char *request, int 
 void pause_leave(struct supervisor *s, const struct client *c)
 {
 	struct pause *t = &s->still;
-	struct err e;
 
 	if (t->pauser.client == c)
 		forget_pauser(t); /* the sandbox stays paused all the same */
@@ -347,7 +356,7 @@ void pause_leave(struct supervisor *s, const struct client *c)
 	stop_waiting(t);
 	t->reader = NULL;
 	if (t->is_for_reader)
-		(void)let_go(s, &e);
+		go_on_or_end(s);
 }
 
 static int take_paused(struct pause *t, const struct frame *f, struct err *e)
@@ -443,7 +452,7 @@ static void give_reader(struct supervisor *s)
 		bool is_over = t->is_for_reader;
 		drop_reader(s, &e);
 		if (is_over)
-			(void)let_go(s, &e);
+			go_on_or_end(s);
 		return;
 	}
 	t->reader->under_way--;
@@ -476,7 +485,6 @@ static void stop_by_signals(struct supervisor *s)
 static void give_up(struct supervisor *s, struct err *why)
 {
 	struct pause *t = &s->still;
-	struct err e;
 
 	if (t->lost.kind != ERR_NONE) {
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &t->lost);
@@ -489,7 +497,7 @@ static void give_up(struct supervisor *s, struct err *why)
 	}
 	drop_reader(s, why);
 	answer_pauser(s, why);
-	(void)let_go(s, &e);
+	go_on_or_end(s);
 }
 
 void pause_look(struct supervisor *s)
