@@ -358,8 +358,8 @@ needs = $(foreach f,host musl,$(B)/$(f)/$(1).o): $(patsubst %,$(B)/gen/%.h,$(2))
 $(eval $(call needs,policy/syscalls,syscalls))
 $(eval $(call needs,policy/policy_file,profiles))
 $(eval $(call needs,policy/seccomp/main,seccomp_texts))
-$(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend rung \
-  rung_offline rung_online rung_early)))
+$(eval $(call needs,sandbox/kernel/seccomp,$(addprefix seccomp_,default floor pretend landlock \
+  landlock_offline landlock_online landlock_early)))
 $(eval $(call needs,supervisor/confine,seccomp_supervisor))
 $(eval $(call needs,sandbox/root/jail,seccomp_jail))
 $(eval $(call needs,sandbox/monitor/broker,seccomp_broker))

@@ -67,7 +67,7 @@ static void probe_launch(struct trial *t)
 		trial_found(t, CHECK_OK, "a sandbox started and ended in %.1f ms", ms);
 }
 
-static void probe_rung(struct trial *t)
+static void probe_landlock(struct trial *t)
 {
 	int abi = landlock_abi();
 	double ms;
@@ -83,11 +83,11 @@ static void probe_rung(struct trial *t)
 }
 
 static const struct check_kind launches[] = {
-	{ "landlock-launch", probe_rung,
+	{ "landlock-launch", probe_landlock,
 	  "--isolation landlock fails, which hosts without user namespaces are left with", false, 0 },
 	{ "launch", probe_launch, "hutch run fails", false, 0 },
 };
-enum { RUNG = CHECKS_HOST, LAUNCH, CHECKS };
+enum { LANDLOCK_LAUNCH = CHECKS_HOST, LAUNCH, CHECKS };
 
 static const char *const colors[] = {
 	[CHECK_OK] = "\33[32m", [CHECK_LIMITED] = "\33[33m", [CHECK_MISSING] = "\33[31m",
@@ -238,7 +238,7 @@ static int run(const struct doctor_options *o, struct err *e)
 	launch_ready();
 	examine(checks);
 	d.works = checks[LAUNCH].status == CHECK_OK;
-	d.steps_down = checks[RUNG].status != CHECK_MISSING;
+	d.steps_down = checks[LANDLOCK_LAUNCH].status != CHECK_MISSING;
 	if (report(&d, o->is_json, e) < 0)
 		return EXIT_HUTCH;
 	return d.works ? 0 : 1;

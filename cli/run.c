@@ -123,8 +123,8 @@ static void record_end(struct launch *l, struct result *ret)
 }
 
 /* No weaker isolation is chosen silently: if user namespaces are missing, the
- * error names the other rung and its price. */
-static void name_other_rung(struct err *e)
+ * error names Landlock isolation and its price. */
+static void name_other_isolation(struct err *e)
 {
 	if (landlock_abi() == 0 || !diagnose_lacks_user(e))
 		return;
@@ -166,7 +166,7 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 	record_end(&l, ret);
 	if (ret->status == RUN_SETUP_ERROR && policy->isolation == ISOLATION_AUTO)
-		name_other_rung(&ret->error);
+		name_other_isolation(&ret->error);
 	launch_done(&l);
 	kept_changes_end(&l.cow);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;

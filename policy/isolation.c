@@ -11,11 +11,11 @@
 int isolation_parse_landlock(struct policy *p, const char *word, struct err *e)
 {
 	if (!strcmp(word, "auto"))
-		p->fence = FENCE_AUTO;
+		p->landlock_root = LANDLOCK_ROOT_AUTO;
 	else if (!strcmp(word, "on"))
-		p->fence = FENCE_ON;
+		p->landlock_root = LANDLOCK_ROOT_ON;
 	else if (!strcmp(word, "off"))
-		p->fence = FENCE_OFF;
+		p->landlock_root = LANDLOCK_ROOT_OFF;
 	else
 		return err_set(e, ERR_USAGE, "--landlock takes auto, on or off, not '%.60s'",
 			       word);
@@ -75,7 +75,7 @@ int isolation_check(const struct policy *p, struct err *e)
 		{ p->is_read_only, "--read-only" },
 		{ p->idmap != IDMAP_SINGLE, "--idmap ranges" },
 		{ p->cap_add != 0, "--cap-add" },
-		{ p->fence != FENCE_AUTO, "--landlock" },
+		{ p->landlock_root != LANDLOCK_ROOT_AUTO, "--landlock" },
 		{ p->limits.memory != 0, "--memory" },
 		{ p->limits.cpus != 0, "--cpus" },
 		{ p->limits.pids != 0, "--pids-limit" },

@@ -19,7 +19,7 @@ enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
 enum isolation { ISOLATION_AUTO, ISOLATION_NAMESPACES, ISOLATION_LANDLOCK }; /* isolation.h */
-enum fence_mode { FENCE_AUTO, FENCE_ON, FENCE_OFF };
+enum landlock_root_mode { LANDLOCK_ROOT_AUTO, LANDLOCK_ROOT_ON, LANDLOCK_ROOT_OFF };
 
 enum volume_kind {
 	VOLUME_BIND,	  /* -v */
@@ -83,7 +83,7 @@ struct policy {
 	bool protects_missing; /* --protect-missing: also names that do not exist yet */
 
 	enum isolation isolation;
-	enum fence_mode fence; /* --landlock */
+	enum landlock_root_mode landlock_root; /* --landlock */
 	enum network network;
 	enum idmap_mode idmap;
 	uint64_t cap_add, cap_drop; /* bit N: capability N */

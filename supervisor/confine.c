@@ -95,8 +95,8 @@ static int close_others(const struct confine *c, struct err *e)
 #define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
 		      LANDLOCK_REFER)
 /* In .ended and .tmp the oldest records are removed. */
-#define SHELF_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
-#define OWN_RIGHTS   (SHELF_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
+#define STATE_DIR_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
+#define OWN_RIGHTS   (STATE_DIR_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 /* Allows making the log's next file, and taking back an entry that did not
  * fit. */
@@ -138,8 +138,8 @@ static int enter_landlock(const struct confine *c, struct err *e)
 		return -1;
 	struct landlock_rule rules[RULES] = {
 		[STATE] = rule(state, ".", STATE_RIGHTS),
-		[ENDED] = rule(state, STATE_DIR_ENDED, SHELF_RIGHTS),
-		[TMP] = rule(state, STATE_DIR_TMP, SHELF_RIGHTS),
+		[ENDED] = rule(state, STATE_DIR_ENDED, STATE_DIR_RIGHTS),
+		[TMP] = rule(state, STATE_DIR_TMP, STATE_DIR_RIGHTS),
 		[OWN] = rule(c->entry->folder, ".", OWN_RIGHTS),
 		[PROC] = rule(-1, "/proc", READ_RIGHTS),
 		[DEV_NULL] = rule(-1, "/dev/null",

@@ -485,7 +485,7 @@ const struct option option_table[] = {
 	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
 	{ 'p', "publish", "HOST:GUEST", take_publish, "a port of the host that leads inside" },
-	{ 0, "isolation", "RUNG", take_isolation, "auto (default), namespaces or landlock" },
+	{ 0, "isolation", "MODE", take_isolation, "auto (default), namespaces or landlock" },
 	{ 0, "landlock", "auto|on|off", take_landlock, "a second wall around the root's files" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },

@@ -313,8 +313,8 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 }
 
 /* A sandbox that lives on or takes actions needs an executor as pid 1, which
- * the landlock rung does not have. */
-static int check_rung(const struct run_options *o, struct err *e)
+ * Landlock isolation does not have. */
+static int check_isolation(const struct run_options *o, struct err *e)
 {
 	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))
 		return 0;
@@ -337,5 +337,5 @@ int options_parse(char **argv, struct run_options *ret, struct err *e)
 	for (; *at; at++)
 		list_add(&ret->policy->argv, *at);
 	ret->policy->takes_actions = ret->verb == VERB_ACT;
-	return check_rung(ret, e);
+	return check_isolation(ret, e);
 }

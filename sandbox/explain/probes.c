@@ -340,13 +340,13 @@ static void explain_no_landlock(struct trial *t, int sys)
  * check keeps its text about a kernel without any. */
 static void limit_landlock(struct trial *t, int abi)
 {
-	const bool has_fence = abi >= LANDLOCK_ABI_REFER;
-	const char *fence = has_fence ? "it is a second wall around sandboxes' files"
+	const bool has_refer = abi >= LANDLOCK_ABI_REFER;
+	const char *purpose = has_refer ? "it is a second wall around sandboxes' files"
 				      : "a second wall around sandboxes' files takes ABI 2";
 
 	trial_found(t, CHECK_LIMITED, "ABI %d; %s; unix sockets can be kept apart from ABI %d "
-				      "on", abi, fence, LANDLOCK_ABI_SCOPES);
-	if (has_fence)
+				      "on", abi, purpose, LANDLOCK_ABI_SCOPES);
+	if (has_refer)
 		trial_means(t, "with --network host unix sockets do not work inside: those of "
 			       "the host could not be kept apart");
 	trial_remedy(t, "a kernel 6.12 or newer");

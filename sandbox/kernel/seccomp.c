@@ -40,20 +40,20 @@ static const struct sock_filter pretend_program[] = {
 #include "gen/seccomp_pretend.h"
 };
 
-static const struct sock_filter rung_program[] = {
-#include "gen/seccomp_rung.h"
+static const struct sock_filter landlock_program[] = {
+#include "gen/seccomp_landlock.h"
 };
 
-static const struct sock_filter rung_offline_program[] = {
-#include "gen/seccomp_rung_offline.h"
+static const struct sock_filter landlock_offline_program[] = {
+#include "gen/seccomp_landlock_offline.h"
 };
 
-static const struct sock_filter rung_online_program[] = {
-#include "gen/seccomp_rung_online.h"
+static const struct sock_filter landlock_online_program[] = {
+#include "gen/seccomp_landlock_online.h"
 };
 
-static const struct sock_filter rung_early_program[] = {
-#include "gen/seccomp_rung_early.h"
+static const struct sock_filter landlock_early_program[] = {
+#include "gen/seccomp_landlock_early.h"
 };
 
 /* A request, with all that the resulting program depends on. */
@@ -83,15 +83,15 @@ void seccomp_pretend(struct seccomp_program *ret)
 					 .count = ARRAY_LEN(pretend_program) };
 }
 
-void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret)
+void seccomp_landlock(enum seccomp_landlock which, struct seccomp_program *ret)
 {
 	static const struct seccomp_program programs[] = {
-		[SECCOMP_RUNG] = { rung_program, ARRAY_LEN(rung_program), NULL },
-		[SECCOMP_RUNG_OFFLINE] = { rung_offline_program,
-					   ARRAY_LEN(rung_offline_program), NULL },
-		[SECCOMP_RUNG_ONLINE] = { rung_online_program, ARRAY_LEN(rung_online_program),
+		[SECCOMP_LANDLOCK] = { landlock_program, ARRAY_LEN(landlock_program), NULL },
+		[SECCOMP_LANDLOCK_OFFLINE] = { landlock_offline_program,
+					   ARRAY_LEN(landlock_offline_program), NULL },
+		[SECCOMP_LANDLOCK_ONLINE] = { landlock_online_program, ARRAY_LEN(landlock_online_program),
 					  NULL },
-		[SECCOMP_RUNG_EARLY] = { rung_early_program, ARRAY_LEN(rung_early_program), NULL },
+		[SECCOMP_LANDLOCK_EARLY] = { landlock_early_program, ARRAY_LEN(landlock_early_program), NULL },
 	};
 
 	*ret = programs[which];

@@ -64,13 +64,13 @@ void seccomp_pretend_above(struct seccomp_program *ret);
 /* Filters on top of all of these where there are no namespaces (landlock_run.h).  They
  * refuse calls by which a command could harm the user's other programs, and
  * calls that Landlock does not see. */
-enum seccomp_rung {
-	SECCOMP_RUNG,	      /* always */
-	SECCOMP_RUNG_OFFLINE, /* no socket can be made */
-	SECCOMP_RUNG_ONLINE,  /* only TCP sockets can be made */
-	SECCOMP_RUNG_EARLY,   /* before Landlock's ABI 6: signals, and truncate(2) */
+enum seccomp_landlock {
+	SECCOMP_LANDLOCK,	      /* always */
+	SECCOMP_LANDLOCK_OFFLINE, /* no socket can be made */
+	SECCOMP_LANDLOCK_ONLINE,  /* only TCP sockets can be made */
+	SECCOMP_LANDLOCK_EARLY,   /* before Landlock's ABI 6: signals, and truncate(2) */
 };
-void seccomp_rung(enum seccomp_rung which, struct seccomp_program *ret);
+void seccomp_landlock(enum seccomp_landlock which, struct seccomp_program *ret);
 
 /* Finds or compiles the program for a request.  Fails with a sentence that
  * names the profile if it can't be read or the compiler refuses it.  A cache

@@ -14,7 +14,7 @@ enum wall {
 	WALL_PRIVILEGES,  /* no_new_privs, which the two above need */
 	WALL_DESCRIPTORS, /* all descriptors but the standard three are closed */
 	WALL_ENVIRONMENT, /* the environment is made anew */
-	WALL_KEEPER,	  /* remaining processes of the command are ended */
+	WALL_SUBREAPER,	  /* remaining processes of the command are ended */
 	WALL_ROOT,	  /* in namespaces, Landlock: no file outside of the root
 			   * (landlock_root.h) */
 	WALL_COUNT

@@ -56,8 +56,8 @@ static _Noreturn void fail_at(enum exec_stage stage)
 	_exit(127);
 }
 
-/* Needs: the keeper as the parent.  Leaves: a session of its own, without a
- * terminal; death with the keeper; the signals of a fresh program. */
+/* Needs: the subreaper as the parent.  Leaves: a session of its own, without a
+ * terminal; death with the subreaper; the signals of a fresh program. */
 static int stage_session(struct beginning *b, struct err *e)
 {
 	sigset_t none;
@@ -77,7 +77,7 @@ static int stage_session(struct beginning *b, struct err *e)
 /* Needs: no_new_privs.  Leaves: no file that is not granted can be opened. */
 static int stage_files(struct beginning *b, struct err *e)
 {
-	const struct landlock_rules *g = b->parts->grants;
+	const struct landlock_rules *g = b->parts->rules;
 
 	if (chdir(b->exec->cwd) < 0) {
 		(void)err_sys(e, "enter the working directory: %.200s", b->exec->cwd);

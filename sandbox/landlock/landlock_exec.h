@@ -1,7 +1,7 @@
 /* landlock_exec -- the last steps of a process that becomes a command without
  * namespaces.
  *
- * They run in the keeper's child (subreaper.h), in hutch's own code until
+ * They run in the subreaper's child (subreaper.h), in hutch's own code until
  * execve(2); each step gives something up, for good.  A failure is reported
  * through a pipe that execve(2) closes. */
 #pragma once

@@ -36,8 +36,8 @@ enum watch { WATCH_LINE, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PUMPS,
 struct landlock_run {
 	struct launch l; /* the parts in use: who, plan, filters, stdio, folder,
 			  * signals */
-	struct landlock_rules grants;
-	struct subreaper keeper;
+	struct landlock_rules rules;
+	struct subreaper subreaper;
 	struct exec exec;
 	struct seccomp_program filters[3]; /* for --isolation landlock alone */
 	bool is_trial; /* for hutch doctor: no private folder is made */
@@ -94,9 +94,9 @@ static void plan_place(struct landlock_run *r, const char *private)
 {
 	const struct policy *policy = r->l.policy;
 
-	if (policy->workdir || r->grants.workspace)
+	if (policy->workdir || r->rules.workspace)
 		r->l.plan.workdir = text_copy(policy->workdir ? policy->workdir
-							      : r->grants.workspace);
+							      : r->rules.workspace);
 	else
 		r->l.plan.workdir = text_format("%s/workspace", private);
 }
@@ -132,7 +132,7 @@ static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
 		return -1;
 	if (host_user_become(&l->who, e) < 0)
 		return -1;
-	return landlock_rules_build(&r->grants, l->policy, e) < 0 ? -1
+	return landlock_rules_build(&r->rules, l->policy, e) < 0 ? -1
 							  : plan_rlimits(&l->plan, l->policy, e);
 }
 
@@ -150,7 +150,7 @@ static int make_private(struct landlock_run *r, char **ret_path, struct err *e)
 		if (mkdir(folder, 0700) < 0)
 			return err_sys(e, "make the folder %s", folder);
 	}
-	if (landlock_rules_add_private(&r->grants, path, e) < 0)
+	if (landlock_rules_add_private(&r->rules, path, e) < 0)
 		return -1;
 	*ret_path = path;
 	path = NULL;
@@ -167,10 +167,11 @@ static void choose_filters(struct landlock_run *r, struct subreaper_parts *parts
 {
 	bool is_online = r->l.policy->network == NETWORK_HOST;
 
-	seccomp_rung(SECCOMP_RUNG, &r->filters[0]);
-	seccomp_rung(is_online ? SECCOMP_RUNG_ONLINE : SECCOMP_RUNG_OFFLINE, &r->filters[1]);
+	seccomp_landlock(SECCOMP_LANDLOCK, &r->filters[0]);
+	seccomp_landlock(is_online ? SECCOMP_LANDLOCK_ONLINE : SECCOMP_LANDLOCK_OFFLINE,
+			 &r->filters[1]);
 	if (landlock_abi() < LANDLOCK_ABI_SCOPES)
-		seccomp_rung(SECCOMP_RUNG_EARLY, &r->filters[2]);
+		seccomp_landlock(SECCOMP_LANDLOCK_EARLY, &r->filters[2]);
 	add_filter(parts, &r->l.filter);
 	for (size_t i = 0; i < ARRAY_LEN(r->filters); i++)
 		add_filter(parts, &r->filters[i]);
@@ -181,7 +182,7 @@ static void choose_filters(struct landlock_run *r, struct subreaper_parts *parts
 static int start(struct landlock_run *r, struct err *e)
 {
 	struct subreaper_parts parts = {
-		.exec = &r->exec, .grants = &r->grants, .stdio = r->l.stdio.inside,
+		.exec = &r->exec, .rules = &r->rules, .stdio = r->l.stdio.inside,
 		.folder = &r->l.upper,
 		.spares = r->l.policy->network == NETWORK_HOST ? LANDLOCK_SPARES_TCP : 0,
 	};
@@ -194,7 +195,7 @@ static int start(struct landlock_run *r, struct err *e)
 	choose_filters(r, &parts);
 	(void)dprintf(r->l.words, "hutch: note: --isolation landlock is weaker than namespaces: "
 				  "%s\n", landlock_run_loses);
-	if (subreaper_start(&parts, &r->keeper, e) < 0)
+	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);
 	/* For the reason given in launch_start(). */
@@ -227,7 +228,7 @@ static void on_failure(struct landlock_run *r)
 {
 	struct failed failed;
 	struct err e;
-	int heard = subreaper_hear_failure(&r->keeper, &failed, &e);
+	int heard = subreaper_hear_failure(&r->subreaper, &failed, &e);
 
 	if (heard == 1)
 		return;
@@ -253,17 +254,17 @@ static void on_line(struct landlock_run *r)
 	struct subreaper_news news;
 	struct err e;
 
-	switch (subreaper_hear(&r->keeper, &news)) {
+	switch (subreaper_hear(&r->subreaper, &news)) {
 	case SUBREAPER_NOTHING:
 		return;
 	case SUBREAPER_NEWS:
 		judge(r, &news);
 		break;
 	case SUBREAPER_GONE:
-		(void)err_set(&e, ERR_GONE, "the keeper of the command was killed");
+		(void)err_set(&e, ERR_GONE, "the subreaper of the command was killed");
 		if (take_verdict(r))
 			result_failed(r->result, EXIT_HUTCH, &e);
-		subreaper_done(&r->keeper); /* no process writes to it any more */
+		subreaper_done(&r->subreaper); /* no process writes to it any more */
 		break;
 	}
 	drain(r);
@@ -276,14 +277,14 @@ static void on_signal(struct landlock_run *r, int signo, int64_t now)
 	if (signo == SIGWINCH)
 		return;
 	if (countdown_signal(&r->countdown, signo, now) && r->state == RUNNING) {
-		subreaper_signal(&r->keeper, signo);
+		subreaper_signal(&r->subreaper, signo);
 		return;
 	}
 	if (signo == SIGUSR1 || signo == SIGUSR2)
 		return;
 	if (take_verdict(r))
 		result_signaled(r->result, signo);
-	subreaper_end(&r->keeper);
+	subreaper_end(&r->subreaper);
 	/* Undelivered output does not keep hutch from ending. */
 	if (r->state == DRAINING)
 		r->state = DONE;
@@ -309,16 +310,16 @@ static void on_deadline(struct landlock_run *r, int64_t now)
 			result_timeout(r->result);
 		else if (is_first)
 			result_signaled(r->result, SIGKILL);
-		subreaper_end(&r->keeper);
+		subreaper_end(&r->subreaper);
 	}
 }
 
 static void watch_list(const struct landlock_run *r, struct pollfd w[WATCH_COUNT])
 {
-	int line = r->state == RUNNING ? r->keeper.line : -1;
+	int line = r->state == RUNNING ? r->subreaper.line : -1;
 
 	w[WATCH_LINE] = (struct pollfd){ .fd = line, .events = POLLIN };
-	w[WATCH_FAILURE] = (struct pollfd){ .fd = r->keeper.failure, .events = POLLIN };
+	w[WATCH_FAILURE] = (struct pollfd){ .fd = r->subreaper.failure, .events = POLLIN };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = r->l.signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&r->l.stdio.pumps[i]);
@@ -335,7 +336,7 @@ static void serve(struct landlock_run *r, const struct pollfd w[WATCH_COUNT], in
 	 * already. */
 	if (w[WATCH_FAILURE].revents)
 		on_failure(r);
-	if (w[WATCH_LINE].revents && r->keeper.failure < 0)
+	if (w[WATCH_LINE].revents && r->subreaper.failure < 0)
 		on_line(r);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(r, now);
@@ -376,7 +377,7 @@ static int dry_run(struct landlock_run *r, struct err *e)
 	if (prepare(r, true, e) < 0)
 		return -1;
 	(void)printf("isolation landlock, ABI %d\n", landlock_abi());
-	landlock_rules_print(&r->grants, stdout);
+	landlock_rules_print(&r->rules, stdout);
 	(void)printf("write     a private folder: home, tmp, workspace\n"
 		     "network   %s\nuser      %u\n",
 		     is_online ? "this host's, TCP alone" : "none", r->l.who.uid);
@@ -392,13 +393,13 @@ static void run_all(const struct policy *policy, bool is_dry_run, bool is_trial,
 
 	*ret = (struct result){ 0 };
 	launch_init(&r.l, policy);
-	subreaper_init(&r.keeper);
+	subreaper_init(&r.subreaper);
 	if (is_dry_run ? dry_run(&r, &e) : prepare(&r, false, &e) < 0 || start(&r, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run(&r);
-	subreaper_done(&r.keeper);
-	landlock_rules_done(&r.grants);
+	subreaper_done(&r.subreaper);
+	landlock_rules_done(&r.rules);
 	launch_done(&r.l);
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }

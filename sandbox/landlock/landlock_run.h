@@ -1,6 +1,6 @@
 /* landlock_run -- `--isolation landlock`: one command, on a host that refuses user namespaces.
  *
- *	launcher			keeper (subreaper.h)	command (landlock_exec.h)
+ *	launcher			subreaper (subreaper.h)	command (landlock_exec.h)
  *	become the user
  *	open what is granted (landlock_rules.h)
  *	make the private folder

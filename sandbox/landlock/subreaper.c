@@ -26,7 +26,7 @@
 #include "sandbox/landlock/landlock_exec.h"
 #include "sandbox/root/overlay_upper.h"
 
-/* The numbers of the descriptors that the keeper holds; all others are closed,
+/* The numbers of the descriptors that the subreaper holds; all others are closed,
  * so that it keeps no pipe of the caller's or of the command's open. */
 enum { LINE, CHILDREN, LOCK, HELD };
 
@@ -117,7 +117,7 @@ static void end_domain(void)
 /* Outside of a domain, a kill(-1) would end all processes of the user. */
 static void end_all(bool has_domain)
 {
-	if (!wall_stands(WALL_KEEPER))
+	if (!wall_stands(WALL_SUBREAPER))
 		return;
 	if (has_domain)
 		end_domain();
@@ -125,7 +125,7 @@ static void end_all(bool has_domain)
 		end_children(&(struct birth){ 0 });
 }
 
-/* --- the keeper ------------------------------------------------------------------- */
+/* --- the subreaper ------------------------------------------------------------------- */
 
 static int watch_children(struct err *e)
 {
@@ -141,7 +141,7 @@ static int watch_children(struct err *e)
 
 /* Needs: one thread.  Leaves: a process that no terminal and no signal to a
  * group reaches, and that becomes the parent of every orphan of the command. */
-static int become_keeper(struct err *e)
+static int become_subreaper(struct err *e)
 {
 	(void)setsid(); /* fails for group leaders only; we are new */
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
@@ -266,7 +266,7 @@ static _Noreturn void keep(const struct subreaper_parts *parts, int line, int fa
 	bool has_domain = false;
 	pid_t command = -1;
 
-	if (children >= 0 && become_keeper(&e) == 0 && enter_domain(&has_domain, &e) == 0) {
+	if (children >= 0 && become_subreaper(&e) == 0 && enter_domain(&has_domain, &e) == 0) {
 		command = fork();
 		if (command == 0)
 			landlock_exec_command(parts, failure);
@@ -303,13 +303,13 @@ int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, 
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int failed = failure[0];
 	AUTO_CLOSE int fails = failure[1];
-	/* If the keeper is killed, the processes that it leaves become children
+	/* If the subreaper is killed, the processes that it leaves become children
 	 * of this one. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
 	pid_t pid = fork();
 	if (pid < 0)
-		return err_sys(e, "start the keeper");
+		return err_sys(e, "start the subreaper");
 	if (pid == 0) {
 		own_close(&ours);
 		keep(parts, theirs, fails);
@@ -346,19 +346,19 @@ void subreaper_end(const struct subreaper *k)
 
 void subreaper_done(struct subreaper *k)
 {
-	struct told keeper = { 0 };
+	struct told subreaper = { 0 };
 	int status = 0;
 
 	own_close(&k->failure);
 	own_close(&k->line);
 	if (k->pid <= 0)
 		return;
-	/* /proc shows the keeper until it is waited for. */
-	bool is_told = look_at(k->pid, &keeper);
-	const struct birth its = { keeper.started, k->pid };
+	/* /proc shows the subreaper until it is waited for. */
+	bool is_told = look_at(k->pid, &subreaper);
+	const struct birth its = { subreaper.started, k->pid };
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	k->pid = 0;
-	if (wall_stands(WALL_KEEPER) && is_told && WIFSIGNALED(status))
+	if (wall_stands(WALL_SUBREAPER) && is_told && WIFSIGNALED(status))
 		end_children(&its);
 }

@@ -1,12 +1,12 @@
 /* subreaper -- starts a command without namespaces, and ends all that comes of it.
  *
- * The keeper is a process between the launcher and the command, in a session of
+ * The subreaper is a process between the launcher and the command, in a session of
  * its own.  It is the subreaper (prctl(2)) of everything that the command
- * starts: a process that loses its parent becomes the keeper's child.  The
- * keeper ends them all when the command has ended, when it is told to, and when
+ * starts: a process that loses its parent becomes the subreaper's child.  The
+ * subreaper ends them all when the command has ended, when it is told to, and when
  * the launcher is gone, SIGKILL included; then it removes their private folder.
  *
- * From Landlock's ABI 6 on, the keeper is in a domain that scopes signals, and
+ * From Landlock's ABI 6 on, the subreaper is in a domain that scopes signals, and
  * what it starts is in that domain too: its kill(-1) reaches all of these
  * processes and no others, at once.  Before, it kills its children, over and
  * over, until there is none.
@@ -16,7 +16,7 @@
  *		subreaper_signal(), subreaper_end()
  *	subreaper_done
  *
- * If the keeper is killed itself, the command is too (PR_SET_PDEATHSIG), and
+ * If the subreaper is killed itself, the command is too (PR_SET_PDEATHSIG), and
  * subreaper_done() ends what is left, since the launcher is a subreaper too.  If
  * both are killed at once, processes that the command has started live on. */
 #pragma once
@@ -35,7 +35,7 @@ struct overlay_upper;
 
 struct subreaper_parts { /* all borrowed */
 	const struct exec *exec;
-	const struct landlock_rules *grants;
+	const struct landlock_rules *rules;
 	unsigned spares; /* enum landlock_spares */
 	const struct seccomp_program *filters[SUBREAPER_FILTERS];
 	size_t filter_count;
@@ -62,7 +62,7 @@ void subreaper_init(struct subreaper *k);
 int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, struct err *e);
 
 /* Reads the line.  NEWS: the command, and everything that it had started, has
- * ended.  GONE: the keeper was killed. */
+ * ended.  GONE: the subreaper was killed. */
 enum subreaper_heard subreaper_hear(struct subreaper *k, struct subreaper_news *ret);
 
 /* Closes `failure`.  1: the command has begun.  0: a program could not be started, and

@@ -186,8 +186,8 @@ char *audit_policy(const struct policy *p, const struct redact *mask)
 	note_caps(&n, "capabilities_add", p->cap_add, false);
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
 	note_path(&n, "seccomp", p->seccomp);
-	if (p->fence != FENCE_AUTO)
-		audit_json_text(&n, "landlock", p->fence == FENCE_ON ? "on" : "off");
+	if (p->landlock_root != LANDLOCK_ROOT_AUTO)
+		audit_json_text(&n, "landlock", p->landlock_root == LANDLOCK_ROOT_ON ? "on" : "off");
 	note_limits(&n, p);
 	note_ulimits(&n, p);
 	note_path(&n, "cgroup_parent", p->cgroup_parent);

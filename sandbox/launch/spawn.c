@@ -201,7 +201,7 @@ static int stage_world(struct child *c, struct err *e)
 		return err_sys(e, "set the hostname");
 	if (setdomainname("", 0) < 0) /* until now a copy of the host's */
 		return err_sys(e, "clear the domain name");
-	if (p->is_fenced && open_queues(c, e) < 0)
+	if (p->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
 	if (beside_end(&c->beside, e) < 0)
 		return -1;
@@ -263,7 +263,7 @@ static int become_executor(struct err *e)
  * it: the executor (by execveat), its mounts that are attached nowhere, message
  * queues, the host's /dev/null, which is a command's stdin, and the descriptors
  * that --stdio inherit hands over. */
-static int enter_fence(const struct child *c, struct err *e)
+static int restrict_root(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct landlock_root f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
@@ -283,8 +283,8 @@ static int enter_fence(const struct child *c, struct err *e)
 /* Enters one Landlock domain for both purposes. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
-	if (c->parts->plan->is_fenced && wall_stands(WALL_ROOT))
-		return enter_fence(c, e);
+	if (c->parts->plan->has_landlock_root && wall_stands(WALL_ROOT))
+		return restrict_root(c, e);
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
 }
 

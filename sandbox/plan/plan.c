@@ -101,12 +101,12 @@ static void plan_network(struct plan *p, const struct policy *policy)
 }
 
 /* Unless the user asked for this second wall, a kernel without it will do. */
-static int plan_fence(struct plan *p, const struct policy *policy, struct err *e)
+static int plan_landlock_root(struct plan *p, const struct policy *policy, struct err *e)
 {
-	if (policy->fence == FENCE_OFF)
+	if (policy->landlock_root == LANDLOCK_ROOT_OFF)
 		return 0;
-	p->is_fenced = landlock_abi() >= LANDLOCK_ABI_REFER;
-	if (p->is_fenced || policy->fence == FENCE_AUTO)
+	p->has_landlock_root = landlock_abi() >= LANDLOCK_ABI_REFER;
+	if (p->has_landlock_root || policy->landlock_root == LANDLOCK_ROOT_AUTO)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI "
 					  "%d, or it is off", LANDLOCK_ABI_REFER);
@@ -227,7 +227,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
 		p->other_caps = caps_for(policy, NOT_ROOT) & p->root_caps;
 	}
 	plan_network(p, policy);
-	if (plan_fence(p, policy, e) < 0)
+	if (plan_landlock_root(p, policy, e) < 0)
 		return -1;
 	plan_place(p, policy);
 	plan_environment(p, policy);

@@ -96,7 +96,7 @@ struct plan {
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* maps are written by newuidmap */
-	bool is_fenced;	      /* Landlock: no file outside of the root can be opened
+	bool has_landlock_root; /* Landlock: no file outside of the root can be opened
 			       * (landlock_root.h) */
 	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
 	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */

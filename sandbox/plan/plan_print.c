@@ -169,11 +169,13 @@ static void print_words(const struct plan *p, const struct policy *policy, FILE 
 }
 
 /* Describes the second wall, Landlock. */
-static const char *fence_text(const struct plan *p, const struct policy *policy)
+static const char *landlock_root_text(const struct plan *p, const struct policy *policy)
 {
-	if (p->is_fenced)
+	if (p->has_landlock_root)
 		return "nothing outside of the root can be opened";
-	return policy->fence == FENCE_OFF ? "off" : "none in this kernel, or too old a one";
+	return policy->landlock_root == LANDLOCK_ROOT_OFF
+		       ? "off"
+		       : "none in this kernel, or too old a one";
 }
 
 void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
@@ -191,7 +193,7 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		print_field(to, "", port_spec_word(one));
 		(void)fprintf(to, "\n");
 	}
-	(void)fprintf(to, "landlock  %s\n", fence_text(p, policy));
+	(void)fprintf(to, "landlock  %s\n", landlock_root_text(p, policy));
 	if (plan_has_broker(p))
 		(void)fprintf(to, "seccomp   names are made by another process, but for protected "
 				  "ones\n");

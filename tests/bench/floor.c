@@ -72,7 +72,7 @@ struct table {
 	uint32_t inside_uid, inside_gid, outside_uid, outside_gid;
 	uint32_t becomes;  /* the calling id is not the outside id yet */
 	uint32_t executor; /* path of this program */
-	uint32_t is_fenced; /* a Landlock domain around the root */
+	uint32_t has_landlock_root; /* a Landlock domain around the root */
 	struct step steps[];
 };
 
@@ -273,8 +273,8 @@ static void end_network(const struct beside *b)
 }
 
 /* All rights that Landlock has had since ABI 2, and those of them that a file has. */
-#define FENCE_ALL  0x3fffu
-#define FENCE_FILE 0x7u
+#define LANDLOCK_ROOT_ALL  0x3fffu
+#define LANDLOCK_ROOT_FILE 0x7u
 
 static void add_rule(int set, int fd, uint64_t allowed)
 {
@@ -285,15 +285,15 @@ static void add_rule(int set, int fd, uint64_t allowed)
 	     "a rule");
 }
 
-static void enter_fence(int executor)
+static void restrict_root(int executor)
 {
-	const uint64_t handled = FENCE_ALL;
+	const uint64_t handled = LANDLOCK_ROOT_ALL;
 	AUTO_CLOSE int root = must(open("/", O_PATH | O_CLOEXEC), "open", "/");
 	AUTO_CLOSE int set = must(syscall(SYS_landlock_create_ruleset, &handled,
 					  sizeof(handled), 0), "make", "a ruleset");
 
-	add_rule(set, root, FENCE_ALL);
-	add_rule(set, executor, FENCE_FILE);
+	add_rule(set, root, LANDLOCK_ROOT_ALL);
+	add_rule(set, executor, LANDLOCK_ROOT_FILE);
 	must(syscall(SYS_landlock_restrict_self, set, 0), "enter", "the domain");
 }
 
@@ -325,8 +325,8 @@ static void set_up(const struct table *t, char **argv, int is_beside)
 	else
 		close(raise_loopback());
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no_new_privs");
-	if (t->is_fenced)
-		enter_fence(executor);
+	if (t->has_landlock_root)
+		restrict_root(executor);
 	load_filter();
 	argv[0] = (char *)EXECUTOR;
 	must(syscall(SYS_execveat, executor, "", argv, none, AT_EMPTY_PATH), "exec", self);

@@ -21,7 +21,7 @@ listener=$(realpath -m "${LISTENER:-$build/tests/listener}")
 
 number=0 passed=0 failed=0 skipped=0
 declare -A table_inside table_kind table_outside table_lacking table_number
-declare -A table_as_root table_rung
+declare -A table_as_root table_landlock
 declare -A flags_of result detail
 table_names=() as_user=() secrets=() setting=()
 
@@ -50,7 +50,7 @@ read_table()
 		[[ $num == '#'* || -z $num ]] && continue
 		[[ -n $lacking && -n ${table_inside[$name]:-} ]] ||
 			fail_setup "expect-landlock.tsv: $name has no reason, or no row in expect.tsv"
-		table_rung[$name]=$inside
+		table_landlock[$name]=$inside
 	done <"$here/expect-landlock.tsv"
 	while IFS=$'\t' read -r num name kind; do
 		flags_of[$name]=$kind
@@ -117,9 +117,9 @@ in_hutch()
 # Runs the probe without namespaces: on the host's own paths, of a copy whose
 # modes and times may change.  Another process of the user stands for pid 1. The
 # scratch folder is the sandbox's private TMPDIR.
-in_rung()
+in_landlock()
 {
-	local at=$base/rung
+	local at=$base/landlock
 	tainted "$hutch" run --isolation landlock -v "$at/ro:$at/ro:ro" -v "$at/single:$at/single:ro" \
 		-- sh -c 'at=$TMPDIR; unset TMPDIR PWD; exec "$@" --scratch "$at"' - \
 		"$at/ro/probe" "${setting[@]}" --readonly "$at/ro" --single "$at/single" \
@@ -163,7 +163,7 @@ everywhere()
 	local name extra=("${@:3}")
 	take "$2" < <("$1")
 	for name in $(names alone); do
-		[[ $2 == rung && ${table_rung[$name]:-} == none:* ]] || take "$2" < <("$1" "$name")
+		[[ $2 == landlock && ${table_landlock[$name]:-} == none:* ]] || take "$2" < <("$1" "$name")
 	done
 }
 
@@ -201,17 +201,17 @@ run_image()
 
 # Checks for Landlock.  The host's root cannot be bound in this mode, so the
 # wide probes do not run.
-has_rung()
+has_landlock()
 {
 	"$hutch" run --isolation landlock --dry-run true >/dev/null 2>&1
 }
 
-run_rung()
+run_landlock()
 {
-	has_rung || return 0
-	fixture "$base/rung"
-	of_rung=$(content_of_rung)
-	everywhere in_rung rung
+	has_landlock || return 0
+	fixture "$base/landlock"
+	of_landlock=$(content_of_landlock)
+	everywhere in_landlock landlock
 }
 
 run_controls()
@@ -229,13 +229,13 @@ run_controls()
 
 # --- check ------------------------------------------------------------------
 
-check_rung()
+check_landlock()
 {
 	[[ ${flags_of[$1]:-} == wide ]] && return
-	if [[ ${table_rung[$1]:-} == none:* ]]; then
-		echo "# $1 is not tried with --isolation landlock: ${table_rung[$1]#none:}"
-	elif has_rung; then
-		check_inside rung "$1" "${table_rung[$1]:-${table_inside[$1]}}" \
+	if [[ ${table_landlock[$1]:-} == none:* ]]; then
+		echo "# $1 is not tried with --isolation landlock: ${table_landlock[$1]#none:}"
+	elif has_landlock; then
+		check_inside landlock "$1" "${table_landlock[$1]:-${table_inside[$1]}}" \
 			" (--isolation landlock)"
 	else
 		say skip "${table_number[$1]} $1 (--isolation landlock) # SKIP this host has no Landlock"
@@ -292,9 +292,9 @@ state_of_host()
 }
 
 # The same for files whose modes and times may change.
-content_of_rung()
+content_of_landlock()
 {
-	(cd "$base/rung" && find . -type f -exec sha256sum {} + | sort
+	(cd "$base/landlock" && find . -type f -exec sha256sum {} + | sort
 		find . -exec stat -c '%n %u %g %s' {} + | sort)
 }
 
@@ -309,7 +309,7 @@ check_host()
 		"A30 an image's files can be written: $written of 4"
 	say "$([[ $(state_of_host) == "$before" ]] && echo ok)" \
 		"A30 and the host's files are what they were"
-	[[ -z $of_rung ]] || say "$([[ $(content_of_rung) == "$of_rung" ]] && echo ok)" \
+	[[ -z $of_landlock ]] || say "$([[ $(content_of_landlock) == "$of_landlock" ]] && echo ok)" \
 		"A30 and so is what they hold without namespaces"
 	say "$([[ ! -e $base/ends ]] && echo ok)" "B36 every sandbox ended well"
 	[[ -e $base/ends ]] && sed 's/^/# /' "$base/ends"
@@ -323,7 +323,7 @@ check()
 	before=$(state_of_host)
 	run_inside
 	run_image
-	run_rung
+	run_landlock
 	run_controls
 	check_names
 	for name in "${table_names[@]}"; do
@@ -331,7 +331,7 @@ check()
 		check_inside as_root "$name" "${table_as_root[$name]}" " (-u root)"
 		check_inside in_image "$name" "${of_image[$name]:-${table_as_root[$name]}}" \
 			" (--image)"
-		check_rung "$name"
+		check_landlock "$name"
 		check_control "$name"
 	done
 	check_host
@@ -355,7 +355,7 @@ side_by_side()
 	take outside < <(outside user)
 	if [[ -x $hutch ]]; then
 		everywhere in_hutch inside
-		run_rung
+		run_landlock
 	else
 		echo "not run: hutch: $hutch is not there"
 	fi
@@ -368,11 +368,11 @@ side_by_side()
 	for name in "${table_names[@]}"; do
 		[[ ${flags_of[$name]:-} == wide ]] && continue
 		printf '%-5s %-30s %-22s %-22s %-22s %s\n' "${table_number[$name]}" "$name" \
-			"$(cell inside "$name")" "$(cell rung "$name")" "$(cell bwrap "$name")" \
+			"$(cell inside "$name")" "$(cell landlock "$name")" "$(cell bwrap "$name")" \
 			"$(cell outside "$name")"
 	done
 	tally inside hutch
-	tally rung "hutch (landlock)"
+	tally landlock "hutch (landlock)"
 	tally bwrap bwrap
 	tally outside outside
 }
@@ -391,7 +391,7 @@ tally()
 	return 0
 }
 
-base=/nonexistent host_pid=0 shm=/nonexistent run=/nonexistent extra=() of_rung=""
+base=/nonexistent host_pid=0 shm=/nonexistent run=/nonexistent extra=() of_landlock=""
 [[ -x $probe ]] || fail_setup "$probe is not there: make it, or set PROBE"
 [[ -x $listener ]] || fail_setup "$listener is not there: make it, or set LISTENER"
 case ${1:-} in

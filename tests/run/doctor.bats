@@ -111,7 +111,7 @@ sysctl_of() {
 	says ok seccomp
 }
 
-@test "without user namespaces the other rung is told, with its price, and changes no exit code" {
+@test "without user namespaces Landlock isolation is named, with its price, and changes no exit code" {
 	"$HUTCH" run --isolation landlock true 2>/dev/null || skip "this host has no Landlock"
 	doctor env
 	says 'ok|limited' landlock-launch '--isolation landlock works, ABI [0-9]+, in [0-9.]+ ms; it is weaker: the command is you'
@@ -171,12 +171,12 @@ sysctl_of() {
 	[ "$status" -eq 125 ]
 	one_sentence 'make a user namespace: AppArmor refuses it'
 	[[ ${stderr_lines[1]} == *'sudo apparmor_parser -r /etc/apparmor.d/hutch'* ]]
-	names_other_rung
+	names_landlock
 }
 
-# names_other_rung: the hint of a launch names --isolation landlock, with
+# names_landlock: the hint of a launch names --isolation landlock, with
 # everything that it lacks.
-names_other_rung() {
+names_landlock() {
 	"$HUTCH" run --isolation landlock true 2>/dev/null || return 0
 	[[ ${stderr_lines[1]} == *'; or --isolation landlock, where '*'bounded by your own limits alone' ]]
 }
@@ -206,7 +206,7 @@ names_other_rung() {
 		"$(tool forbid)" mounts "$HUTCH" run true
 	[ "$status" -eq 125 ]
 	one_sentence 'AppArmor lets this program make a user namespace but do nothing in it'
-	names_other_rung
+	names_landlock
 }
 
 @test "a chroot is named where nothing else forbids user namespaces" {

@@ -36,7 +36,7 @@ needs_signals() {
 	abi 6 || skip "this host has no Landlock ABI 6"
 }
 
-rung() {
+without_namespaces() {
 	catch "$HUTCH" run --isolation landlock "$@"
 }
 
@@ -52,7 +52,7 @@ tries_with() {
 		flags+=("$1")
 		shift
 	done
-	rung -i "${flags[@]}" python3 -SE - "${@:2}" <"$here/landlock.py"
+	without_namespaces -i "${flags[@]}" python3 -SE - "${@:2}" <"$here/landlock.py"
 }
 
 # noted: without an error the only output of hutch is one note.
@@ -63,7 +63,7 @@ noted() {
 refused() {
 	local pattern=$1
 	shift
-	rung "$@"
+	without_namespaces "$@"
 	[[ $status == 125 && -z $output ]] && one_sentence "$pattern"
 }
 
@@ -73,28 +73,28 @@ left() {
 }
 
 @test "a command runs, its exit code is hutch's, and it is said that this is weaker" {
-	rung sh -c 'echo out; exit 7'
+	without_namespaces sh -c 'echo out; exit 7'
 	[[ $status == 7 && $output == out ]]
 	noted
-	rung sh -c 'ulimit -c 0; kill -s KILL 0'
+	without_namespaces sh -c 'ulimit -c 0; kill -s KILL 0'
 	[[ $status == 137 ]]
 	noted
 	[ -z "$(left)" ]
 }
 
 @test "a command that is not there, or cannot be run, is told as ever" {
-	rung no-such-command
+	without_namespaces no-such-command
 	[[ $status == 127 && $stderr == *'find the program: no-such-command'* ]]
-	rung /etc/passwd
+	without_namespaces /etc/passwd
 	[[ $status == 126 ]]
 	printf '#!/no/such/interpreter\n' >script
 	chmod 755 script
 	give script
-	rung -v "$T/script:$T/script:ro" "$T/script"
+	without_namespaces -v "$T/script:$T/script:ro" "$T/script"
 	[[ $status == 126 && $stderr == *interpreter* ]]
 	# A program that may not be executed fails like one without an execute bit.
 	cp /bin/true "$T/true"
-	rung "$T/true"
+	without_namespaces "$T/true"
 	[[ $status == 126 ]]
 	[ -z "$(left)" ]
 }
@@ -103,7 +103,7 @@ left() {
 	room work other
 	echo secret >other/file
 	give other
-	rung --workspace work sh -c "
+	without_namespaces --workspace work sh -c "
 		cat $T/other/file; ls $T/other; true >$T/other/new; rm $T/other/file
 		mv $T/other/file .; ln $T/other/file .; mkdir $T/other/dir; rmdir $T/other
 		ln -s $T/other/file link; cat link; truncate -s 0 $T/other/file
@@ -123,15 +123,15 @@ left() {
 
 @test "the workspace is where it is, and is written to there" {
 	room work
-	rung --workspace work sh -c 'pwd; mkdir a && echo x >a/f && mv a/f b && cat b && chmod 700 b'
+	without_namespaces --workspace work sh -c 'pwd; mkdir a && echo x >a/f && mv a/f b && cat b && chmod 700 b'
 	[[ $status == 0 && $output == "$T/work"$'\nx' ]]
 	[[ $(cat work/b) == x ]]
-	rung --workspace work:ro sh -c 'cat b; echo no >c; rm b; echo done'
+	without_namespaces --workspace work:ro sh -c 'cat b; echo no >c; rm b; echo done'
 	[[ $output == $'x\ndone' && ! -e work/c && -e work/b ]]
 }
 
 @test "without a workspace there is a private folder, which is gone afterwards" {
-	rung sh -c 'pwd; echo $HOME; echo $TMPDIR; ls -A; for d in . ~ "$TMPDIR"; do : >$d/f && cat $d/f || exit 1; done'
+	without_namespaces sh -c 'pwd; echo $HOME; echo $TMPDIR; ls -A; for d in . ~ "$TMPDIR"; do : >$d/f && cat $d/f || exit 1; done'
 	[[ $status == 0 && ${#lines[@]} == 3 ]]
 	for line in "${lines[@]}"; do
 		[ ! -e "$line" ]
@@ -143,13 +143,13 @@ left() {
 	room data
 	echo x >data/f
 	give data
-	rung -v "$T/data:$T/data:ro" sh -c "cat $T/data/f; echo y >$T/data/f"
+	without_namespaces -v "$T/data:$T/data:ro" sh -c "cat $T/data/f; echo y >$T/data/f"
 	[[ $output == x && $(cat data/f) == x ]]
-	rung -v "$T/data:$T/data" sh -c "echo y >$T/data/f"
+	without_namespaces -v "$T/data:$T/data" sh -c "echo y >$T/data/f"
 	[[ $status == 0 && $(cat data/f) == y ]]
-	rung -v "$T/data/f:$T/data/f" sh -c "cat $T/data/f && echo z >$T/data/f; : >$T/data/g"
+	without_namespaces -v "$T/data/f:$T/data/f" sh -c "cat $T/data/f && echo z >$T/data/f; : >$T/data/g"
 	[[ $output == y && $(cat data/f) == z && ! -e data/g ]]
-	rung --toolchain "$T/data" cat "$T/data/f"
+	without_namespaces --toolchain "$T/data" cat "$T/data/f"
 	[[ $output == z ]]
 	refused 'mount data at /data: another path than its own needs namespaces \(from -v data:/data\)' -v data:/data true
 	refused 'mount .*/none: no such folder on the host' -v "$T/none:$T/none" true
@@ -173,7 +173,7 @@ left() {
 	done
 	refused '--audit is not there for --isolation landlock' --audit on true
 	refused '--protect needs namespaces' --workspace work --protect .git true
-	rung --workspace work:ro --protect .git true
+	without_namespaces --workspace work:ro --protect .git true
 	[[ $status == 0 ]]
 	for verb in act 'create box'; do
 		hutch ${verb%% *} --isolation landlock ${verb#* }
@@ -190,47 +190,47 @@ left() {
 	refused ".*hutch's own and never inside" -v "$T/home/.cache/hutch:$T/home/.cache/hutch:ro" true
 	refused 'mount /sys/kernel: /sys cannot be shown without namespaces' --workspace /sys/kernel:ro true
 	refused 'mount /proc/self: /proc cannot be shown' --workspace /proc/self:ro true
-	rung --workspace "$T/home/project" pwd
+	without_namespaces --workspace "$T/home/project" pwd
 	[[ $status == 0 && $output == "$T/home/project" ]]
 }
 
 @test "the environment is made anew" {
-	rung -e A=1 env -u TZ
+	without_namespaces -e A=1 env -u TZ
 	[[ $status == 0 ]]
 	[[ $(cut -d= -f1 <<<"$output" | sort | xargs) == 'A HOME LANG LOGNAME PATH SHELL TMPDIR USER' ]]
-	rung -e HOME=/x -e TMPDIR=/y sh -c 'echo $HOME $TMPDIR'
+	without_namespaces -e HOME=/x -e TMPDIR=/y sh -c 'echo $HOME $TMPDIR'
 	[[ $output == '/x /y' ]]
 }
 
 @test "no descriptor of the caller's is inside" {
-	rung -i sh -c 'for n in 3 4 5 6 7 8 9; do { true <&$n; } 2>/dev/null && echo "$n is open"; done; readlink /proc/self/fd/0' 7<"$T/home" 8</etc/passwd 9>"$T/x" <<<input
+	without_namespaces -i sh -c 'for n in 3 4 5 6 7 8 9; do { true <&$n; } 2>/dev/null && echo "$n is open"; done; readlink /proc/self/fd/0' 7<"$T/home" 8</etc/passwd 9>"$T/x" <<<input
 	[[ $status == 0 && $output == pipe:* && ${#lines[@]} == 1 ]]
 }
 
 @test "stdin, stdout and stderr are carried" {
 	catch sh -c "printf 'b\na\n' | '$HUTCH' run --isolation landlock -i -- sort"
 	[[ $output == $'a\nb' ]]
-	rung sh -c 'cat; echo err >&2'
+	without_namespaces sh -c 'cat; echo err >&2'
 	[[ -z $output && ${stderr_lines[1]} == err ]]
-	rung head -c 3000000 /dev/zero
+	without_namespaces head -c 3000000 /dev/zero
 	[[ $status == 0 && $(stat -c %s "$BATS_TEST_TMPDIR/caught.out") == 3000000 ]]
 }
 
 @test "no privilege is there, and none can be gained" {
 	# setpriv cannot open its own status.
-	rung setpriv -d
+	without_namespaces setpriv -d
 	[[ $status == 0 || $stderr == *'ermission denied'* ]]
 	tries privileges
 	[[ $status == 0 && ${lines[0]} == 1\ * ]]
-	rung unshare -U true
+	without_namespaces unshare -U true
 	[[ $status == 1 && $stderr == *'Operation not permitted'* ]]
 }
 
 @test "limits are a share of the caller's, and --ulimit sets others" {
 	ulimit -Sn 400
-	rung sh -c 'ulimit -n; ulimit -c; ulimit -u'
+	without_namespaces sh -c 'ulimit -n; ulimit -c; ulimit -u'
 	[[ ${lines[0]} == 146 && ${lines[1]} -le 1 && ${lines[2]} -le 4096 ]]
-	rung --ulimit nofile=50 sh -c 'ulimit -n'
+	without_namespaces --ulimit nofile=50 sh -c 'ulimit -n'
 	[[ $output == 50 ]]
 }
 
@@ -256,16 +256,16 @@ sleeps() {
 	[[ $status == 0 && $output == done ]]
 }
 
-@test "a command cannot signal its keeper or hutch, or look into them" {
-	rung sh -c 'kill -9 $PPID; kill -STOP $PPID; cat /proc/$PPID/environ /proc/$PPID/cmdline; echo done'
+@test "a command cannot signal its subreaper or hutch, or look into them" {
+	without_namespaces sh -c 'kill -9 $PPID; kill -STOP $PPID; cat /proc/$PPID/environ /proc/$PPID/cmdline; echo done'
 	[[ $status == 0 && $output == done ]]
 }
 
 @test "a command's own processes can be signalled" {
 	needs_signals
-	rung sh -c 'sleep 1000 & kill $!; wait $!; echo $?'
+	without_namespaces sh -c 'sleep 1000 & kill $!; wait $!; echo $?'
 	[[ $output == 143 ]]
-	rung timeout 0.1 sleep 1000
+	without_namespaces timeout 0.1 sleep 1000
 	[[ $status == 124 ]]
 }
 
@@ -337,7 +337,7 @@ listens() {
 	# The time is doubled while the machine is too busy to leave a file by then.
 	local ms
 	for ms in 300 1000 3000 10000 30000 100000; do
-		rung --timeout "${ms}ms" --workspace work \
+		without_namespaces --timeout "${ms}ms" --workspace work \
 			bash -c "(exec -a $mark sleep 1000) & echo begun; : >begun; wait"
 		[[ ! -e work/begun ]] || break
 	done
@@ -381,25 +381,25 @@ asleep() {
 	until_true gone
 }
 
-@test "a killed keeper is an error, and leaves nothing either" {
+@test "a killed subreaper is an error, and leaves nothing either" {
 	start --isolation landlock bash -c "setsid bash -c 'exec -a $mark sleep 1000' & echo ready; exec -a $mark sleep 1000"
 	said ready
 	until_true asleep 2
 	kill -KILL "$(pgrep -P "$pid" hutch-keeper)"
 	ended 125
-	grep -q 'the keeper of the command was killed' "$T/err"
+	grep -q 'the subreaper of the command was killed' "$T/err"
 	none_marked
 	[ -z "$(left)" ]
 }
 
-@test "the keeper is closed to the user's other processes, and the command ends with it whatever hutch does" {
+@test "the subreaper is closed to the user's other processes, and the command ends with it whatever hutch does" {
 	start --isolation landlock bash -c "echo ready; exec -a $mark sleep 1000"
 	said ready
 	until_true asleep 1
-	keeper=$(pgrep -P "$pid" hutch-keeper)
-	[ "$(stat -c %U "/proc/$keeper/environ")" = root ]
+	subreaper=$(pgrep -P "$pid" hutch-keeper)
+	[ "$(stat -c %U "/proc/$subreaper/environ")" = root ]
 	kill -STOP "$pid"
-	kill -KILL "$keeper"
+	kill -KILL "$subreaper"
 	only_hutch() { [[ $(marked) == "$pid" ]]; } # in whose words the mark is, too
 	until_true only_hutch
 	kill -CONT "$pid"
@@ -420,25 +420,25 @@ asleep() {
 	started+=("$pid")
 	exec 7<out
 	said ready
-	keeper=$(pgrep -P "$pid" hutch-keeper)
-	kill -KILL "$keeper"
+	subreaper=$(pgrep -P "$pid" hutch-keeper)
+	kill -KILL "$subreaper"
 	ended 125
 	started+=("$(cat beside2)")
 	kill -0 "$(cat beside2)"
 }
 
 @test "--json tells that the isolation is weaker" {
-	rung --json=3 true 3>json
+	without_namespaces --json=3 true 3>json
 	[[ $(cat json) == *'"status":"exited","exit_code":0,'*'"degraded":["isolation"],'* ]]
-	rung --json=3 --timeout 100ms sleep 1000 3>json
+	without_namespaces --json=3 --timeout 100ms sleep 1000 3>json
 	[[ $(cat json) == *'"status":"timeout","exit_code":124,'*'"degraded":["isolation"],'* ]]
-	rung --json=3 -v none:/none true 3>json
+	without_namespaces --json=3 -v none:/none true 3>json
 	[[ $(cat json) == *'"status":"setup-error"'*'"kind":"not_found"'* ]]
 }
 
 @test "--dry-run prints what may be opened, and makes nothing" {
 	room work
-	rung --workspace work --dry-run true
+	without_namespaces --workspace work --dry-run true
 	[[ $status == 0 && -z $stderr ]]
 	has '^isolation landlock, ABI [0-9]'
 	has '^read +/usr$'
@@ -462,11 +462,11 @@ asleep() {
 @test "--seccomp takes the place of the default profile, and of nothing else" {
 	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >allow.json
 	give allow.json
-	rung --seccomp "$T/allow.json" python3 -SEc 'import socket; (socket.socketpair(), socket.socket(socket.AF_UNIX))'
+	without_namespaces --seccomp "$T/allow.json" python3 -SEc 'import socket; (socket.socketpair(), socket.socket(socket.AF_UNIX))'
 	[[ $status == 1 && $stderr == *'Permission denied'* ]]
 }
 
-@test "a host without user namespaces: the error names the rung and its price; the rung works" {
+@test "a host without user namespaces: the error names Landlock isolation and its price; it works" {
 	catch outer sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' - "$HUTCH" run echo ran
 	[[ $status == 125 && -z $output ]]
 	one_sentence 'make a user namespace: '
@@ -487,12 +487,12 @@ asleep() {
 
 @test "root becomes the user that its sandboxes stand for" {
 	is_root || skip "this host has no root here"
-	rung id -u
+	without_namespaces id -u
 	[[ $output == 65534 ]]
 	mkdir -p owned
 	chown 4321:4321 owned
-	rung --workspace owned id -u
+	without_namespaces --workspace owned id -u
 	[[ $status == 0 && $output == 4321 ]]
-	rung cat /etc/shadow
+	without_namespaces cat /etc/shadow
 	[[ $status == 1 && $stderr == *'Permission denied'* ]]
 }

@@ -45,7 +45,7 @@ static void set_cpus(struct policy *p) { p->limits.cpus = 1; }
 static void set_pids(struct policy *p) { p->limits.pids = 1; }
 static void set_disk(struct policy *p) { p->limits.disk = 1; }
 static void set_parent(struct policy *p) { p->cgroup_parent = text_copy("x"); }
-static void set_fence(struct policy *p) { p->fence = FENCE_OFF; }
+static void set_landlock_root(struct policy *p) { p->landlock_root = LANDLOCK_ROOT_OFF; }
 static void set_tmpfs(struct policy *p) { (void)policy_add_volume(p, VOLUME_TMPFS, "--tmpfs /x"); }
 static void set_cow(struct policy *p) { policy_add_volume(p, VOLUME_BIND, "-v")->is_cow = true; }
 static void set_protect(struct policy *p)
@@ -54,7 +54,7 @@ static void set_protect(struct policy *p)
 	policy_add_volume(p, VOLUME_BIND, "-v")->is_writable = true;
 }
 
-static void test_what_needs_namespaces_is_refused_in_one_rung_alone(void **state)
+static void test_what_needs_namespaces_is_refused_with_landlock_alone(void **state)
 {
 	static const struct {
 		void (*set)(struct policy *);
@@ -67,7 +67,7 @@ static void test_what_needs_namespaces_is_refused_in_one_rung_alone(void **state
 		{ set_cpus, "--cpus" },		{ set_pids, "--pids-limit" },
 		{ set_disk, "--disk" },		{ set_parent, "--cgroup-parent" },
 		{ set_tmpfs, "--tmpfs" },	{ set_cow, ":cow" },
-		{ set_protect, "--protect" },	{ set_fence, "--landlock" },
+		{ set_protect, "--protect" },	{ set_landlock_root, "--landlock" },
 	};
 
 	(void)state;
@@ -107,7 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_what_needs_namespaces_is_refused_in_one_rung_alone),
+		cmocka_unit_test(test_what_needs_namespaces_is_refused_with_landlock_alone),
 		cmocka_unit_test(test_what_needs_none_passes),
 	};
 

@@ -23,12 +23,12 @@
 #define PASSES 0
 
 /* Returns the errno, or PASSES. */
-static int answer(enum seccomp_rung which, long nr, uint64_t a, uint64_t b, uint64_t c)
+static int answer(enum seccomp_landlock which, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
 	const struct seccomp_data data = { .nr = (int)nr, .arch = OUR_ARCH, .args = { a, b, c } };
 	struct seccomp_program p;
 
-	seccomp_rung(which, &p);
+	seccomp_landlock(which, &p);
 	uint32_t ret = bpf_run(p.insns, p.count, &data);
 	return ret == SECCOMP_RET_ALLOW ? PASSES : (int)(ret & SECCOMP_RET_DATA);
 }
@@ -44,17 +44,17 @@ static void test_others_are_out_of_reach(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
-		assert_int_equal(answer(SECCOMP_RUNG, first[i], 0, 0, 0), PASSES);
-		assert_int_equal(answer(SECCOMP_RUNG, first[i], 4242, 0, 0), EPERM);
-		assert_int_equal(answer(SECCOMP_RUNG, first[i], HIGH | 4242, 0, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], 0, 0, 0), PASSES);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], 4242, 0, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], HIGH | 4242, 0, 0), EPERM);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(second); i++) {
-		assert_int_equal(answer(SECCOMP_RUNG, second[i], 0, 0, 0), PASSES);
-		assert_int_equal(answer(SECCOMP_RUNG, second[i], 0, 4242, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, second[i], 0, 0, 0), PASSES);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, second[i], 0, 4242, 0), EPERM);
 	}
 	/* The priority of our own process group, and of all processes of a user. */
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_setpriority, 1, 0, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_setpriority, 2, 0, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setpriority, 1, 0, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setpriority, 2, 0, 0), EPERM);
 }
 
 static void test_what_landlock_does_not_see_is_refused(void **state)
@@ -64,13 +64,13 @@ static void test_what_landlock_does_not_see_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(absent); i++)
-		assert_int_equal(answer(SECCOMP_RUNG, absent[i], 0, 0, 0), ENOSYS);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_fchownat, 0, 0, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_setxattr, 0, 0, 0), EOPNOTSUPP);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_fchown, 0, 0, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_fgetxattr, 0, 0, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_fchmod, 0, 0, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_openat, 0, 0, 0), PASSES);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, absent[i], 0, 0, 0), ENOSYS);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_fchownat, 0, 0, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setxattr, 0, 0, 0), EOPNOTSUPP);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_fchown, 0, 0, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_fgetxattr, 0, 0, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_fchmod, 0, 0, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_openat, 0, 0, 0), PASSES);
 }
 
 /* Calls of Linux 6.8 to 6.17; the numbers are the same on both architectures. */
@@ -86,9 +86,9 @@ static void test_attributes_by_path_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(by_path); i++)
-		assert_int_equal(answer(SECCOMP_RUNG, by_path[i], 0, 0, 0), EOPNOTSUPP);
-	assert_int_equal(answer(SECCOMP_RUNG, STATMOUNT, 0, 0, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG, LISTMOUNT, 0, 0, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, by_path[i], 0, 0, 0), EOPNOTSUPP);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, STATMOUNT, 0, 0, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, LISTMOUNT, 0, 0, 0), EPERM);
 }
 
 /* A pair of stream or packet sockets stays connected.  A datagram socket sends
@@ -103,13 +103,13 @@ static void test_pairs_reach_nobody_else(void **state)
 			const bool is_tied = type == STREAM || type == SEQPACKET;
 			const int wanted = is_tied ? PASSES : EACCES;
 
-			assert_int_equal(answer(SECCOMP_RUNG, SYS_socketpair, UNIX, type | flags, 0),
+			assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX, type | flags, 0),
 					 wanted);
-			assert_int_equal(answer(SECCOMP_RUNG, SYS_socketpair, UNIX,
+			assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX,
 						HIGH | type | flags, 0), wanted);
 		}
-	assert_int_equal(answer(SECCOMP_RUNG_OFFLINE, SYS_bind, 3, 0, 0), EACCES);
-	assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_bind, 3, 0, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_bind, 3, 0, 0), EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_bind, 3, 0, 0), PASSES);
 }
 
 static void test_sockets(void **state)
@@ -118,27 +118,27 @@ static void test_sockets(void **state)
 	const uint64_t stream = 1 | 0x80000 | 0x800; /* CLOEXEC, NONBLOCK */
 
 	(void)state;
-	assert_int_equal(answer(SECCOMP_RUNG_OFFLINE, SYS_socket, INET, 1, 0), EACCES);
-	assert_int_equal(answer(SECCOMP_RUNG_OFFLINE, SYS_socket, UNIX, 1, 0), EACCES);
-	assert_int_equal(answer(SECCOMP_RUNG_OFFLINE, SYS_socketpair, UNIX, 1, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_socketpair, UNIX, 1, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_socketpair, 30, 1, 0), EAFNOSUPPORT);
-	assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket, INET, stream, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket, INET6, stream, 6), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, INET, 1, 0), EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, UNIX, 1, 0), EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socketpair, UNIX, 1, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX, 1, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, 30, 1, 0), EAFNOSUPPORT);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, stream, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET6, stream, 6), PASSES);
 	for (uint64_t domain = 0; domain < 64; domain++)
 		for (uint64_t high = 0; high <= HIGH; high += HIGH)
 			if ((domain != INET && domain != INET6) || high)
-				assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket,
+				assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket,
 							domain | high, 1, 0), EACCES);
 	for (uint64_t type = 0; type < 16; type++)
 		if (type != 1)
-			assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket, INET,
+			assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET,
 						type | 0x80000 | HIGH, 0), EACCES);
 	for (uint64_t protocol = 1; protocol < 300; protocol++)
 		if (protocol != 6)
-			assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket, INET, 1,
+			assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, 1,
 						protocol), EACCES);
-	assert_int_equal(answer(SECCOMP_RUNG_ONLINE, SYS_socket, INET, 1, HIGH | 6), EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, 1, HIGH | 6), EACCES);
 }
 
 static void test_before_scopes_signals_reach_the_own_group_alone(void **state)
@@ -148,18 +148,18 @@ static void test_before_scopes_signals_reach_the_own_group_alone(void **state)
 					SYS_truncate };
 
 	(void)state;
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_kill, 0, 15, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_kill, 1, 15, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_kill, UINT64_MAX, 15, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_kill, UINT32_MAX, 15, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_kill, HIGH, 15, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, 0, 15, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, 1, 15, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT64_MAX, 15, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT32_MAX, 15, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, HIGH, 15, 0), EPERM);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-		assert_int_equal(answer(SECCOMP_RUNG_EARLY, refused[i], 0, 0, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_fcntl, 3, 8, 1), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_fcntl, 3, HIGH | 15, 1), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_fcntl, 3, 1, 1), PASSES);
-	assert_int_equal(answer(SECCOMP_RUNG_EARLY, SYS_ioctl, 3, 0x8901, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_RUNG, SYS_kill, 1, 15, 0), PASSES);
+		assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, refused[i], 0, 0, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, 8, 1), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, HIGH | 15, 1), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, 1, 1), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_ioctl, 3, 0x8901, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_kill, 1, 15, 0), PASSES);
 }
 
 int main(void)

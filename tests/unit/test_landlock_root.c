@@ -1,5 +1,5 @@
-/* A fence: the operations that it permits.  Each case runs in a child, since a
- * domain is for ever. */
+/* The domain around a root: the operations that it permits.  Each case runs in a
+ * child, since a domain is for ever. */
 #include "sandbox/kernel/landlock_root.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static int place(const char *path)
 }
 
 /* In a folder with root/a/f, root/b/, others/file, others/folder/f, theirs/f. */
-static void play_fenced(void *arg)
+static void play_restricted(void *arg)
 {
 	struct err e = { 0 };
 	int ends[2], memory = memfd_create("m", MFD_CLOEXEC);
@@ -68,7 +68,7 @@ static void play_fenced(void *arg)
 	CHECK(touch("others/folder/f", O_RDWR) == 0);
 	CHECK(again(file, O_RDWR | O_TRUNC) == 0 && again(memory, O_RDWR) == 0);
 	CHECK(again(ends[0], O_RDONLY | O_NONBLOCK) == 0);
-	/* A fence restricts files only. */
+	/* The domain restricts files only. */
 	CHECK(kill(getppid(), 0) == 0);
 
 	REFUSED(touch("theirs/f", O_RDONLY), EACCES);
@@ -132,7 +132,7 @@ static void test_what_is_below_the_root_and_no_other_file_is_open(void **state)
 		scene_dir(state, folders[i]);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		scene_file(state, files[i], "x");
-	scene_child(play_fenced, *state);
+	scene_child(play_restricted, *state);
 }
 
 static void test_scopes_are_in_the_same_domain(void **state)
