@@ -34,7 +34,7 @@ void denial_reason_path(struct denial_reason *h, const struct why *w, const char
 	h->sentences[h->count] = sentence;
 	/* For a path that does not exist, clients know OpenHands' words and no
 	 * others. */
-	h->refusals[h->count++] = (struct refusal){
+	h->denials[h->count++] = (struct denial){
 		.what = what, .path = path, .layer = a->layer, .rule = a->line,
 		.remedy = a->change, .sentence = sys == ENOENT ? NULL : sentence,
 	};
@@ -52,8 +52,8 @@ void denial_reason_output(struct denial_reason *h, const struct why *w, const ch
 
 void denial_reason_tell(const struct denial_reason *h, struct observed *o)
 {
-	o->refusals = h->refusals;
-	o->refusal_count = h->count;
+	o->denials = h->denials;
+	o->denial_count = h->count;
 }
 
 void denial_reason_done(struct denial_reason *h)

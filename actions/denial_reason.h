@@ -15,7 +15,7 @@ struct why;
 
 /* A zeroed struct is empty. */
 struct denial_reason {
-	struct refusal refusals[DENIAL_REASON_MAX];
+	struct denial denials[DENIAL_REASON_MAX];
 	size_t count;
 
 	/* Owned; `refusals` borrow from these. */

@@ -216,7 +216,7 @@ bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
 /* Records a task before it is done.  -1: the record could not be written; the
  * task is not done, and has its answer. */
 int dispatcher_record(struct dispatcher *d, struct task *t);
-void dispatcher_record_refusal(struct dispatcher *d, const struct task *t, const struct verdict *v);
+void dispatcher_record_denial(struct dispatcher *d, const struct task *t, const struct verdict *v);
 /* Records a task's result, if the task itself is on record.  The result is
  * noted by the two functions below, or is an error's id, HUTCH$... */
 void dispatcher_record_result(struct dispatcher *d, const struct task *t);

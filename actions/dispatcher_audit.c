@@ -105,7 +105,7 @@ int dispatcher_record(struct dispatcher *d, struct task *t)
 	return -1;
 }
 
-void dispatcher_record_refusal(struct dispatcher *d, const struct task *t, const struct verdict *v)
+void dispatcher_record_denial(struct dispatcher *d, const struct task *t, const struct verdict *v)
 {
 	struct audit_json n;
 

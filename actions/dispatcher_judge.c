@@ -83,7 +83,7 @@ static char *about_of(const struct verdict *v)
 static void refuse(struct dispatcher *d, struct task *t, const struct verdict *v, const char *why,
 		   const char *remedy)
 {
-	const struct refusal refusal = { .what = name_of(&t->action), .path = t->action.path,
+	const struct denial denial = { .what = name_of(&t->action), .path = t->action.path,
 					 .layer = "rules", .rule = v->rule, .remedy = remedy };
 	AUTO_FREE char *all = about_of(v), *about = shown(d, all, TOLD_MAX);
 	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%s%s", why,
@@ -92,9 +92,9 @@ static void refuse(struct dispatcher *d, struct task *t, const struct verdict *v
 	struct observed o = dispatcher_observed(d, t);
 	struct buffer line;
 
-	dispatcher_record_refusal(d, t, v);
-	o.refusals = &refusal;
-	o.refusal_count = 1;
+	dispatcher_record_denial(d, t, v);
+	o.denials = &denial;
+	o.denial_count = 1;
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_error(&line, &o, "HUTCH$REFUSED", text);
 	dispatcher_finish(d, t, &line);

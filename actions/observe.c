@@ -81,7 +81,7 @@ static void put_stat(struct buffer *out, const struct stat_told *st)
 	json_write_raw(out, "},");
 }
 
-static void put_refusal(struct buffer *out, const struct refusal *r)
+static void put_denial(struct buffer *out, const struct denial *r)
 {
 	json_write_raw(out, "{");
 	json_write_key(out, "what", true);
@@ -108,13 +108,13 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	else
 		json_write_raw(out, "null");
 	json_write_raw(out, ",\"refused\":[");
-	for (size_t i = 0; i < o->refusal_count; i++) {
+	for (size_t i = 0; i < o->denial_count; i++) {
 		json_write_raw(out, i ? "," : "");
-		put_refusal(out, &o->refusals[i]);
+		put_denial(out, &o->denials[i]);
 	}
 	for (size_t i = 0; i < o->refused_count; i++) {
 		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
-		json_write_format(out, "%s%s", i || o->refusal_count ? "," : "", one);
+		json_write_format(out, "%s%s", i || o->denial_count ? "," : "", one);
 	}
 	json_write_raw(out, "],");
 	if (o->stat)
@@ -231,11 +231,11 @@ static char *refused_note(const struct observed *o)
 {
 	char *note = text_copy("");
 
-	for (size_t i = 0; i < o->refusal_count; i++) {
+	for (size_t i = 0; i < o->denial_count; i++) {
 		char *before = note;
-		if (!o->refusals[i].sentence)
+		if (!o->denials[i].sentence)
 			continue;
-		note = text_format("%s\n[%s]", before, o->refusals[i].sentence);
+		note = text_format("%s\n[%s]", before, o->denials[i].sentence);
 		free(before);
 	}
 	return note;

@@ -33,8 +33,8 @@ struct observed {
 	uint64_t dropped;   /* bytes left out, instead of a content (observe_output()) */
 	uint64_t oom_limit; /* bytes: the command was killed at this limit; 0: it was
 			     * not */
-	const struct refusal *refusals; /* refusals other than of system calls */
-	size_t refusal_count;
+	const struct denial *denials; /* refusals other than of system calls */
+	size_t denial_count;
 	const struct refused_call *refused; /* system calls refused while the action was
 					     * under way */
 	size_t refused_count;
@@ -44,7 +44,7 @@ struct observed {
  * and a remedy. `path`, `rule` and `remedy` may be NULL.  `sentence` is for the
  * model, behind the text of an error or in the suffix of a run; NULL: the text
  * says it all. */
-struct refusal {
+struct denial {
 	const char *what, *path, *layer, *rule, *remedy, *sentence;
 };
 

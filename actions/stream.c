@@ -27,7 +27,7 @@
 /* How long to wait for a client to read the last observations. */
 #define GOODBYE_MS 10000
 
-enum watch { WATCH_GUEST, WATCH_IN = WATCH_GUEST + INSTANCE_POLLS, WATCH_OUT, WATCH_SIGNALS,
+enum watch { WATCH_INSTANCE, WATCH_IN = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_OUT, WATCH_SIGNALS,
 	     WATCH_COUNT };
 
 struct server {
@@ -136,7 +136,7 @@ static bool is_behind(void *who)
 	return dispatcher_is_behind(&s->client);
 }
 
-static void look_at_guest(struct server *s)
+static void look_at_instance(struct server *s)
 {
 	if (instance_is_over(&s->instance))
 		end(s, EXIT_HUTCH, &s->instance.error);
@@ -160,7 +160,7 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 	bool has_room = !dispatcher_is_behind(&s->client) && !dispatcher_is_full(&s->dispatcher);
 	bool reads = !s->lines.is_at_eof && has_room;
 
-	instance_watch(&s->instance, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_INSTANCE);
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
 	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
 					.events = POLLOUT };
@@ -194,7 +194,7 @@ static void on_deadline(struct server *s, int64_t now)
 		(void)err_set(&e, ERR_PROTOCOL, "it did not answer in time");
 		instance_broke_protocol(&s->instance, &e);
 	}
-	look_at_guest(s);
+	look_at_instance(s);
 	if (!clock_is_due(s->deadline_ms, now))
 		return;
 	(void)err_set(&e, ERR_LIMIT, "the sandbox has reached its time-out");
@@ -227,7 +227,7 @@ static void work(struct server *s)
 		has_more = instance_take(&s->instance);
 		has_more = take_lines(s) || has_more;
 		send_requests(s);
-		look_at_guest(s);
+		look_at_instance(s);
 		if (!s->is_over)
 			flush(s, false);
 	}
@@ -248,14 +248,14 @@ static void turn(struct server *s)
 	}
 	if (w[WATCH_OUT].revents)
 		flush(s, true);
-	instance_serve(&s->instance, w + WATCH_GUEST, s->now_ms);
+	instance_serve(&s->instance, w + WATCH_INSTANCE, s->now_ms);
 	if (w[WATCH_IN].revents)
 		on_input(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s);
 	dispatcher_expire(&s->dispatcher, now);
 	work(s);
-	look_at_guest(s);
+	look_at_instance(s);
 	if (!s->is_over)
 		on_deadline(s, now);
 }
@@ -295,9 +295,9 @@ static void server_init(struct server *s)
 	s->instance = (struct instance){ .sandbox = &s->stream->launch->sandbox, .who = s,
 				   .take = take_frame, .is_full = is_behind,
 				   .ports = &s->stream->launch->ports,
-				   .sentry = &s->stream->launch->sentry,
+				   .protect_watch = &s->stream->launch->protect_watch,
 				   .refused = on_refused };
-	s->stream->launch->sandbox.refusals.looks_at_sessions = true;
+	s->stream->launch->sandbox.denials.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->instance.watched_memory = l->policy->limits.memory;
 	dispatcher_init(&s->dispatcher);

@@ -22,9 +22,9 @@
 
 /* --- add -------------------------------------------------------------------------- */
 
-static int hand_over(struct client *c, const struct listener *at, uint16_t instance, struct err *e)
+static int hand_over(struct client *c, const struct listener *at, uint16_t guest, struct err *e)
 {
-	AUTO_FREE char *params = text_format("{\"guest\":%u}", instance);
+	AUTO_FREE char *params = text_format("{\"guest\":%u}", guest);
 	const struct client_fds fds = { .fds = { at->fd }, .count = 1 };
 	struct json_view answer;
 	int id = client_send_fds(c, "port.add", params, &fds, e);
@@ -41,7 +41,7 @@ static int add_one(struct client *c, const char *word, struct err *e)
 		return -1;
 	int result = listener_open(&p, &at, e);
 	if (result == 0) {
-		result = hand_over(c, &at, p.instance, e);
+		result = hand_over(c, &at, p.guest, e);
 		if (result == 0)
 			(void)printf("%s\n", at.host);
 		own_close(&at.fd);

@@ -81,20 +81,20 @@ static void run_command(struct launch *l, struct result *ret)
 	const struct exec command = describe_command(l);
 	struct run run = { .sandbox = &l->sandbox, .exec = &command, .stdio = &l->stdio,
 			   .timeout_ms = l->policy->timeout_ms, .signals = l->signals,
-			   .sentry = &l->sentry, .ports = &l->ports };
+			   .protect_watch = &l->protect_watch, .ports = &l->ports };
 
 	if (l->degraded & DEGRADED_MEMORY)
 		run.watched_memory = l->policy->limits.memory;
 	supervise_run(&run, ret);
 	ret->degraded = l->degraded;
-	result_refused(ret, &l->sandbox.refusals);
+	result_refused(ret, &l->sandbox.denials);
 	tell_usage(l, ret);
 	if (ret->status != RUN_SETUP_ERROR || ret->exit_code != EXIT_NOT_FOUND)
 		return;
-	if (l->plan.stock)
+	if (l->plan.store_image)
 		(void)err_set(&ret->error, ERR_NOT_FOUND,
 			      "%.200s: command not found in the image %.200s",
-			      l->plan.argv.items[0], l->stock.name);
+			      l->plan.argv.items[0], l->store_image.name);
 	else
 		report_explain_missing(&ret->error, l->policy);
 }
@@ -114,8 +114,8 @@ static void record_end(struct launch *l, struct result *ret)
 
 	if (!l->audit.has_launch)
 		return audit_refused(&l->audit, "launch", &ret->error);
-	for (size_t i = 0; i < l->sandbox.refusals.count; i++)
-		audit_refused_call(&l->audit, &l->sandbox.refusals.calls[i]);
+	for (size_t i = 0; i < l->sandbox.denials.count; i++)
+		audit_refused_call(&l->audit, &l->sandbox.denials.calls[i]);
 	if (audit_result(&l->audit, ret, &e) == 0)
 		return;
 	ret->error = e;
@@ -138,7 +138,7 @@ static void finish_learning(struct learn *learn, const struct launch *l, struct 
 {
 	struct err e;
 
-	if (learn_finish(learn, &l->sandbox.refusals, ret, &e) < 0) {
+	if (learn_finish(learn, &l->sandbox.denials, ret, &e) < 0) {
 		ret->error = e;
 		ret->exit_code = EXIT_HUTCH;
 	}

@@ -129,7 +129,7 @@ static int parse(const char *word, struct port_spec *ret, struct err *e)
 	if (!colon || colon == copy || !colon[1])
 		return misses(word, e);
 	*colon = '\0';
-	if (parse_guest(colon + 1, &ret->instance, e) < 0)
+	if (parse_guest(colon + 1, &ret->guest, e) < 0)
 		return -1;
 	return parse_front(copy, ret, word, e);
 }

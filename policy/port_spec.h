@@ -27,7 +27,7 @@ struct port_spec {
 	char *folder;	    /* owned; the path's folder, without links: follow none; NULL:
 			     * not known */
 	uint16_t low, high; /* low == high: only that port */
-	uint16_t instance;
+	uint16_t guest;
 	char *from; /* owned: "-p 8080:80", for messages */
 };
 

@@ -81,7 +81,7 @@ static void print_names(const struct subject *x)
 	(void)printf("]");
 }
 
-static void print_recipe(const struct launch_config *r)
+static void print_launch_config(const struct launch_config *r)
 {
 	(void)printf(",\"id\":\"sha256:%s\"", r->config.hex);
 	print_string("architecture", r->architecture);
@@ -117,7 +117,7 @@ static void print_subject(const struct subject *x)
 {
 	print_names(x);
 	(void)printf(",\"digest\":\"sha256:%s\"", x->image->digest.hex);
-	print_recipe(&x->image->recipe);
+	print_launch_config(&x->image->launch_config);
 	(void)printf(",\"layers\":[");
 	for (size_t i = 0; i < x->manifest.layer_count && i < x->diff_ids.count; i++)
 		print_layer(x, i);

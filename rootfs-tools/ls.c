@@ -31,7 +31,7 @@ struct row {
 
 static char *created_of(const struct store_index_image *image)
 {
-	time_t at = (time_t)image->recipe.created;
+	time_t at = (time_t)image->launch_config.created;
 	char text[40];
 	struct tm t;
 
@@ -64,15 +64,15 @@ static void print_json(const struct row *r, bool is_first)
 
 	(void)printf("%s{\"repository\":%s,\"tag\":%s,\"id\":\"sha256:%s\","
 		     "\"digest\":\"sha256:%s\",\"created\":%s,\"size\":%llu}",
-		     is_first ? "" : ",", quoted, tag, r->image->recipe.config.hex,
-		     r->image->digest.hex, when, (unsigned long long)r->image->recipe.size);
+		     is_first ? "" : ",", quoted, tag, r->image->launch_config.config.hex,
+		     r->image->digest.hex, when, (unsigned long long)r->image->launch_config.size);
 }
 
 /* --- for people ---------------------------------------------------------------- */
 
 static char *id_of(const struct row *r, const struct ls_options *o)
 {
-	const char *hex = r->image->recipe.config.hex;
+	const char *hex = r->image->launch_config.config.hex;
 
 	return o->is_whole ? text_format("sha256:%s", hex) :
 			     text_format("%.*s", ID_SHOWN, hex);
@@ -88,8 +88,8 @@ static void add_row(struct table *t, const struct row *r, const struct ls_option
 	if (o->has_digests)
 		table_add(t, text_format("sha256:%s", r->image->digest.hex));
 	table_add(t, r->image->is_broken ? text_copy("(broken)") : id_of(r, o));
-	table_add(t, created && r->image->recipe.created ? table_age(created, now) : NULL);
-	table_add(t, table_bytes(r->image->recipe.size));
+	table_add(t, created && r->image->launch_config.created ? table_age(created, now) : NULL);
+	table_add(t, table_bytes(r->image->launch_config.size));
 }
 
 static void begin_table(struct table *t, const struct ls_options *o)
@@ -111,8 +111,8 @@ static void print_ids(const struct row *rows, size_t count, const struct ls_opti
 	for (size_t i = 0; i < count; i++) {
 		bool is_again = false;
 		for (size_t k = 0; k < i && !is_again; k++)
-			is_again = digest_equal(&rows[k].image->recipe.config,
-						&rows[i].image->recipe.config);
+			is_again = digest_equal(&rows[k].image->launch_config.config,
+						&rows[i].image->launch_config.config);
 		AUTO_FREE char *id = id_of(&rows[i], o);
 		if (!is_again)
 			(void)puts(id);

@@ -127,8 +127,8 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 static bool layer_is_used(const struct store_index *c, const struct store *s, const char *hex)
 {
 	for (size_t i = 0; i < c->image_count; i++)
-		for (size_t k = 0; k < c->images[i].recipe.layers.count; k++)
-			if (!strcmp(c->images[i].recipe.layers.items[k], hex) &&
+		for (size_t k = 0; k < c->images[i].launch_config.layers.count; k++)
+			if (!strcmp(c->images[i].launch_config.layers.items[k], hex) &&
 			    gc_is_used(s, &c->images[i].digest))
 				return true;
 	return false;
@@ -228,15 +228,15 @@ static int look_at_image(const struct store *s, const struct store_index_image *
 
 	if (image->is_broken)
 		return err_set(e, ERR_REFUSED, "its recipe is not valid");
-	for (size_t i = 0; i < image->recipe.layers.count; i++) {
-		memcpy(d.hex, image->recipe.layers.items[i], sizeof(d.hex));
+	for (size_t i = 0; i < image->launch_config.layers.count; i++) {
+		memcpy(d.hex, image->launch_config.layers.items[i], sizeof(d.hex));
 		if (!layers_has(s, &d, NULL))
 			return err_set(e, ERR_NOT_FOUND, "its layer %s is not there", d.hex);
 	}
 	if (images_read(s, &image->digest, &m, e) < 0)
 		return -1;
 	int rc = look_at_blobs(s, &m, e);
-	if (rc == 0 && !digest_equal(&m.config.digest, &image->recipe.config))
+	if (rc == 0 && !digest_equal(&m.config.digest, &image->launch_config.config))
 		rc = err_set(e, ERR_REFUSED, "its recipe is of another configuration");
 	manifest_done(&m);
 	return rc;

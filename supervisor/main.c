@@ -73,16 +73,16 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 		if (take_again(o, d, e) < 0)
 			return -1;
 		if (d->image) { /* as it was called, and not by its digest */
-			free(l->stock.name);
-			l->stock.name = text_copy(d->image);
+			free(l->store_image.name);
+			l->store_image.name = text_copy(d->image);
 		}
 		return 0;
 	}
 	memcpy(d->name, l->entry->name, sizeof(d->name));
 	memcpy(d->id, l->entry->id, sizeof(d->id));
 	if (o->policy.image == IMAGE_STORE) {
-		d->image = text_copy(l->stock.name);
-		d->digest = text_copy(l->stock.image.hex);
+		d->image = text_copy(l->store_image.name);
+		d->digest = text_copy(l->store_image.image.hex);
 	}
 	d->places = text_copy(o->places);
 	d->profile = o->profile ? text_copy(o->profile) : NULL;

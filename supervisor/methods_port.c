@@ -19,11 +19,11 @@ static int missing(const struct request *call, const char *key)
 	return RPC_PARAMS;
 }
 
-static char *describe(const char *host, uint16_t instance, const char *more)
+static char *describe(const char *host, uint16_t guest, const char *more)
 {
 	AUTO_FREE char *quoted = quote_json(host);
 
-	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, instance, more);
+	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, guest, more);
 }
 
 /* A confined supervisor can bind nothing: the client has made the socket, which
@@ -41,26 +41,26 @@ static int take_listener(const struct request *call, struct listener *ret)
 	return 0;
 }
 
-static int add(const struct request *call, struct listener *at, uint16_t instance)
+static int add(const struct request *call, struct listener *at, uint16_t guest)
 {
 	struct launch *l = call->s->launch;
-	AUTO_FREE char *answer = describe(at->host, instance, "");
+	AUTO_FREE char *answer = describe(at->host, guest, "");
 
 	if (at->host[0] == '/' && listener_note(call->s->entry->folder, at->host, call->e) < 0)
 		return RPC_FAILED;
-	if (ports_add(&l->ports, at, instance, call->e) < 0)
+	if (ports_add(&l->ports, at, guest, call->e) < 0)
 		return RPC_FAILED;
 	return request_answer(call, answer);
 }
 
 int methods_port_add(const struct request *call)
 {
-	uint64_t instance = 0;
+	uint64_t guest = 0;
 	struct listener at;
 
-	if (request_uint(call, "guest", UINT16_MAX, &instance) < 0)
+	if (request_uint(call, "guest", UINT16_MAX, &guest) < 0)
 		return RPC_PARAMS;
-	if (instance == 0)
+	if (guest == 0)
 		return missing(call, "guest");
 	if (call->s->launch->policy->network == NETWORK_HOST) {
 		(void)err_set(call->e, ERR_UNSUPPORTED, "this sandbox shares the host's network: "
@@ -70,7 +70,7 @@ int methods_port_add(const struct request *call)
 	int code = take_listener(call, &at);
 	if (code != 0)
 		return code;
-	code = add(call, &at, (uint16_t)instance);
+	code = add(call, &at, (uint16_t)guest);
 	listener_done(&at);
 	return code;
 }
@@ -99,7 +99,7 @@ int methods_port_list(const struct request *call)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct port *port = &p->all[i];
 		AUTO_FREE char *more = text_format(",\"connections\":%zu", ports_count(p, port));
-		AUTO_FREE char *item = describe(port->at.host, port->instance, more);
+		AUTO_FREE char *item = describe(port->at.host, port->guest, more);
 		(void)fprintf(to, "%s%s", i ? "," : "", item);
 	}
 	(void)fputc(']', to);

@@ -32,12 +32,12 @@ unsigned methods_user_variable(const char *name)
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
-	const struct store_image *stock = s->launch->plan.stock;
+	const struct store_image *store_image = s->launch->plan.store_image;
 	unsigned said = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(variables); i++)
 		if (list_get_env(set, variables[i]) ||
-		    (stock && list_get_env(&stock->recipe.env, variables[i])))
+		    (store_image && list_get_env(&store_image->launch_config.env, variables[i])))
 			said |= 1u << i;
 	for (size_t i = 0; i < s->dispatcher.variables.count; i++)
 		said |= methods_user_variable(s->dispatcher.variables.all[i].name);
@@ -63,7 +63,7 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 	AUTO_FREE char *id = text_format("%u", j->exec.uid);
 	AUTO_FREE char *ids = text_format("%u:%u", j->exec.uid, j->exec.gid);
 
-	if (!plan->has_ranges && (!strcmp(user, plan->stock->user) || !strcmp(user, id) ||
+	if (!plan->has_ranges && (!strcmp(user, plan->store_image->user) || !strcmp(user, id) ||
 				  !strcmp(user, ids)))
 		return 0;
 	return look_up(call, j, user);
@@ -73,7 +73,7 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
-	const char *name = plan->stock ? plan->stock->user : plan->uid ? "agent" : "root";
+	const char *name = plan->store_image ? plan->store_image->user : plan->uid ? "agent" : "root";
 
 	(void)err_set(e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
 				    "stands for %.60s (%u:%u)", user, name, plan->uid, plan->gid);
@@ -94,7 +94,7 @@ int methods_get_user(const struct request *call, struct job *j)
 		return -1;
 	if (!user)
 		return 0;
-	if (plan->stock)
+	if (plan->store_image)
 		return get_image_user(call, j, user);
 	p.user = copy = text_copy(user);
 	if (policy_user(&p, &j->exec.uid, &j->exec.gid, call->e) < 0)

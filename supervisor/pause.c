@@ -273,7 +273,7 @@ int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
 	if (let_go(s, e) < 0)
 		return -1;
 	if (s->still.lost.kind != ERR_NONE)
-		protect_watch_give_up(&s->launch->sentry);
+		protect_watch_give_up(&s->launch->protect_watch);
 	s->still.lost.kind = ERR_NONE;
 	return 0;
 }
@@ -548,22 +548,22 @@ static void add_quoted(FILE *to, const char *before, const char *text)
 char *pause_over(const struct supervisor *s)
 {
 	const struct policy *p = s->launch->policy;
-	const struct store_image *stock = &s->launch->stock;
+	const struct store_image *store_image = &s->launch->store_image;
 	const struct plan *plan = &s->launch->plan;
-	bool is_stock = p->image == IMAGE_STORE;
+	bool is_stored = p->image == IMAGE_STORE;
 	char *text = NULL;
 	size_t len;
 	FILE *to = mem_or_abort(open_memstream(&text, &len));
 
-	add_quoted(to, "{\"image\":", is_stock ? stock->name : NULL);
-	add_quoted(to, ",\"digest\":", is_stock ? stock->image.hex : NULL);
+	add_quoted(to, "{\"image\":", is_stored ? store_image->name : NULL);
+	add_quoted(to, ",\"digest\":", is_stored ? store_image->image.hex : NULL);
 	AUTO_FREE char *ids = plan->has_ranges ? idmaps_print(&plan->ids) : NULL;
 	add_quoted(to, ",\"ids\":", ids);
 	(void)fprintf(to, ",\"lowers\":[");
-	if (!is_stock)
+	if (!is_stored)
 		add_quoted(to, "", p->image_path);
-	for (size_t i = 0; i < stock->lowers.count; i++)
-		add_quoted(to, i ? "," : "", stock->lowers.items[i]);
+	for (size_t i = 0; i < store_image->lowers.count; i++)
+		add_quoted(to, i ? "," : "", store_image->lowers.items[i]);
 	(void)fprintf(to, "]}");
 	return mem_or_abort(fclose(to) == 0 ? text : NULL);
 }

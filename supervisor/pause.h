@@ -73,7 +73,7 @@ int pause_pause(struct supervisor *s, struct client *c, char *request, struct er
  * unprotected. */
 int pause_unpause(struct supervisor *s, bool is_forced, struct err *e);
 
-/* The sentry has noticed a loss of protection: stops everything inside, or ends
+/* The protection watch has noticed a loss of protection: stops everything inside, or ends
  * the sandbox. */
 void pause_unprotected(void *supervisor, const struct err *why);
 

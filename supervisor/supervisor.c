@@ -32,7 +32,7 @@
 #include "supervisor/confine.h"
 #include "supervisor/records.h"
 
-enum { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + INSTANCE_POLLS, WATCH_LISTENER, WATCH_READY,
+enum { WATCH_INSTANCE, WATCH_SIGNALS = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_LISTENER, WATCH_READY,
        WATCH_STILL, WATCH_CLIENTS };
 
 /* --- what it is and how it is -------------------------------------------------- */
@@ -106,7 +106,7 @@ char *supervisor_info(const struct supervisor *s)
 {
 	const struct policy *p = s->launch->policy;
 	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
-			       : p->image == IMAGE_STORE ? text_copy(s->launch->stock.name)
+			       : p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
 							 : text_copy("host");
 	AUTO_FREE char *image = quote_json(path);
 	AUTO_FREE char *workspace = quote_json(workspace_of(p));
@@ -333,7 +333,7 @@ static void send_requests(struct supervisor *s)
 	instance_flush(&s->instance);
 }
 
-static void look_at_guest(struct supervisor *s)
+static void look_at_instance(struct supervisor *s)
 {
 	struct err none = { 0 };
 
@@ -353,7 +353,7 @@ static void work(struct supervisor *s)
 	s->has_left = false;
 	while (has_more && !s->has_left) {
 		has_more = instance_take(&s->instance);
-		look_at_guest(s); /* before the clients, which are told of the result */
+		look_at_instance(s); /* before the clients, which are told of the result */
 		pause_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
@@ -369,7 +369,7 @@ static void turn(struct supervisor *s)
 	/* Visitors must not keep clients from starting processes: half of the
 	 * descriptors stay for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
-	instance_watch(&s->instance, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_INSTANCE);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	if (clock_is_due(s->deaf_ms, s->now_ms))
 		s->deaf_ms = 0;
@@ -388,7 +388,7 @@ static void turn(struct supervisor *s)
 	if (ready < 0)
 		return; /* EINTR: SIGCONT after a stop */
 	outputs_serve(s, w + WATCH_CLIENTS + clients);
-	instance_serve(&s->instance, w + WATCH_GUEST, s->now_ms);
+	instance_serve(&s->instance, w + WATCH_INSTANCE, s->now_ms);
 	clients_serve(s, w + WATCH_CLIENTS);
 	if (w[WATCH_LISTENER].revents)
 		clients_accept(s);
@@ -400,7 +400,7 @@ static void turn(struct supervisor *s)
 		dispatcher_expire(&s->dispatcher, now);
 	work(s);
 	on_deadline(s, now);
-	look_at_guest(s);
+	look_at_instance(s);
 }
 
 /* --- its beginning ------------------------------------------------------------- */
@@ -410,7 +410,7 @@ static void turn(struct supervisor *s)
 static void tell_of_launch(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
-	AUTO_FREE char *image = quote_json(l->policy->image == IMAGE_STORE ? l->stock.name
+	AUTO_FREE char *image = quote_json(l->policy->image == IMAGE_STORE ? l->store_image.name
 									    : l->policy->image_path);
 	AUTO_FREE char *upper = quote_json(l->upper.path);
 	AUTO_FREE char *degraded = result_degraded(l->degraded);
@@ -440,9 +440,9 @@ static void init(struct supervisor *s)
 	s->limits = l->policy->limits;
 	s->instance = (struct instance){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .ports = &s->launch->ports,
-				   .sentry = &s->launch->sentry,
+				   .protect_watch = &s->launch->protect_watch,
 				   .unprotected = pause_unprotected, .refused = on_refused };
-	s->launch->sandbox.refusals.looks_at_sessions = true;
+	s->launch->sandbox.denials.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		s->instance.watched_memory = l->policy->limits.memory;
 	instance_init(&s->instance, s->now_ms);
@@ -482,12 +482,12 @@ static int confine(struct supervisor *s, struct err *e)
 	const int own[] = {
 		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
 		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
-		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.broker.socket, l->sentry.fd,
+		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.broker.socket, l->protect_watch.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
 		s->definition ? s->definition->folder : -1, s->lease.fd,
 		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now,
-		l->stock.lock, l->audit.ledger.folder, l->audit.ledger.file,
+		l->store_image.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
 	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));

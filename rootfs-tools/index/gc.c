@@ -65,7 +65,7 @@ static int drop_image(struct collecting *g, const struct store_index_image *imag
 
 static void need(struct collecting *g, const struct store_index_image *image)
 {
-	const struct launch_config *r = &image->recipe;
+	const struct launch_config *r = &image->launch_config;
 	struct manifest m = { 0 };
 
 	list_add(&g->blobs, image->digest.hex);

@@ -47,8 +47,8 @@ static void take_image(const struct store *s, const char *hex, struct store_inde
 
 	*ret = (struct store_index_image){ 0 };
 	memcpy(ret->digest.hex, hex, sizeof(ret->digest.hex));
-	launch_config_init(&ret->recipe);
-	ret->is_broken = launch_config_open(s, &ret->digest, &ret->recipe, &lock, NULL) < 0;
+	launch_config_init(&ret->launch_config);
+	ret->is_broken = launch_config_open(s, &ret->digest, &ret->launch_config, &lock, NULL) < 0;
 }
 
 static int compare_image(const void *key, const void *image)
@@ -95,7 +95,7 @@ void store_index_done(struct store_index *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->image_count; i++)
-		launch_config_done(&c->images[i].recipe);
+		launch_config_done(&c->images[i].launch_config);
 	free(c->images);
 	free(c->names);
 	*c = (struct store_index){ 0 };
@@ -132,7 +132,7 @@ static size_t find_hex(const struct store_index *c, const char *hex, size_t *ret
 	for (size_t i = 0; i < c->image_count; i++) {
 		const struct store_index_image *image = &c->images[i];
 		if (strncmp(image->digest.hex, hex, len) &&
-		    strncmp(image->recipe.config.hex, hex, len))
+		    strncmp(image->launch_config.config.hex, hex, len))
 			continue;
 		*ret = i;
 		found++;

@@ -17,7 +17,7 @@ struct store;
 
 struct store_index_image {
 	struct digest digest; /* of its manifest */
-	struct launch_config recipe; /* owned */
+	struct launch_config launch_config; /* owned */
 	bool is_broken;	      /* the recipe cannot be read: it is empty */
 };
 

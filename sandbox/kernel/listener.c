@@ -98,7 +98,7 @@ static int explain(const struct port_spec *p, uint16_t port, struct err *e)
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
 		return err_remedy(e, "`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
-				     "port that is free", port, p->instance);
+				     "port that is free", port, p->guest);
 	if (sys == EACCES)
 		return err_remedy(e, "ports below 1024 are root's: take one above, or lower "
 				     "net.ipv4.ip_unprivileged_port_start");
@@ -132,7 +132,7 @@ static int open_range(const struct port_spec *p, struct listener *ret, struct er
 	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low, p->high,
 		      p->address);
 	(void)err_from(e, p->from);
-	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->instance);
+	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->guest);
 }
 
 static int open_named(const struct port_spec *p, struct listener *ret, struct err *e)

@@ -136,8 +136,8 @@ static void note_image(struct audit_json *n, const struct launch *l)
 	if (p->image == IMAGE_HOST) {
 		audit_json_text(n, "image", "host");
 	} else if (p->image == IMAGE_STORE) {
-		audit_json_text(n, "image", l->stock.name);
-		digest_print(&l->stock.image, digest);
+		audit_json_text(n, "image", l->store_image.name);
+		digest_print(&l->store_image.image, digest);
 	} else {
 		AUTO_FREE char *path = text_format("dir:%s", p->image_path);
 		audit_json_text(n, "image", path);

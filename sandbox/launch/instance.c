@@ -120,13 +120,13 @@ static void on_broker(struct instance *g, short events)
 }
 
 /* Calls that were refused before pid 1 ended are told, too. */
-static void on_refusals(struct instance *g, int64_t now)
+static void on_denials(struct instance *g, int64_t now)
 {
 	const struct refused_call *c;
 	pid_t session;
 
 	for (int i = 0; i < DENIALS_TURN; i++)
-		if ((c = denials_take(&g->sandbox->refusals, &session, now)) && g->refused)
+		if ((c = denials_take(&g->sandbox->denials, &session, now)) && g->refused)
 			g->refused(g->who, c, session);
 }
 
@@ -255,7 +255,7 @@ static void on_host(struct instance *g)
 {
 	struct err e;
 
-	if (!protect_watch_look(g->sentry, &e))
+	if (!protect_watch_look(g->protect_watch, &e))
 		return;
 	if (g->unprotected) {
 		g->unprotected(g->who, &e);
@@ -269,7 +269,7 @@ static void on_host(struct instance *g)
 
 static bool is_watched(const struct instance *g)
 {
-	return g->sentry && !g->sentry->is_lost && !instance_is_over(g);
+	return g->protect_watch && !g->protect_watch->is_lost && !instance_is_over(g);
 }
 
 /* Ports carry data from the hello on, and not after the end, when no process is
@@ -301,12 +301,12 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 	w[INSTANCE_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
 	w[INSTANCE_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
-	w[INSTANCE_REFUSALS] = denials_watch(&box->refusals);
+	w[INSTANCE_DENIALS] = denials_watch(&box->denials);
 	w[INSTANCE_BROKER] = broker_watch(&box->broker);
 	w[INSTANCE_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
 					  .events = POLLIN };
-	w[INSTANCE_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->sentry->fd : -1,
+	w[INSTANCE_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
 					 .events = POLLIN };
 }
 
@@ -317,8 +317,8 @@ void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 		on_host(g);
 	if (w[INSTANCE_FAILURE].revents)
 		on_failure(g);
-	if (w[INSTANCE_REFUSALS].revents)
-		on_refusals(g, now);
+	if (w[INSTANCE_DENIALS].revents)
+		on_denials(g, now);
 	if (w[INSTANCE_BROKER].revents)
 		on_broker(g, w[INSTANCE_BROKER].revents);
 	if (w[INSTANCE_CHANNEL].revents && !instance_is_over(g))
@@ -335,7 +335,7 @@ int64_t instance_due(const struct instance *g)
 	if (g->state == INSTANCE_GONE)
 		return 0;
 	return clock_sooner(clock_sooner(g->closed_ms, g->look_ms),
-			    clock_sooner(denials_due(&g->sandbox->refusals),
+			    clock_sooner(denials_due(&g->sandbox->denials),
 					 carries(g) ? ports_due(g->ports) : 0));
 }
 
@@ -359,7 +359,7 @@ void instance_expire(struct instance *g, int64_t now)
 
 	if (g->state == INSTANCE_GONE)
 		return;
-	denials_expire(&g->sandbox->refusals, now);
+	denials_expire(&g->sandbox->denials, now);
 	if (clock_is_due(g->look_ms, now) && !instance_is_over(g))
 		look_at_memory(g, now);
 	if (!clock_is_due(g->closed_ms, now))

@@ -48,7 +48,7 @@ enum instance_cause {
 	INSTANCE_DIED	     /* by itself or by a foreign signal: see `status` */
 };
 
-enum { INSTANCE_CHANNEL, INSTANCE_FAILURE, INSTANCE_PID, INSTANCE_SERVER, INSTANCE_HOST, INSTANCE_REFUSALS,
+enum { INSTANCE_CHANNEL, INSTANCE_FAILURE, INSTANCE_PID, INSTANCE_SERVER, INSTANCE_HOST, INSTANCE_DENIALS,
        INSTANCE_BROKER, INSTANCE_PORTS, INSTANCE_POLLS };
 
 struct instance {
@@ -60,8 +60,8 @@ struct instance {
 	int (*take)(void *who, const struct frame *f, struct err *e);
 	bool (*is_full)(void *who); /* may be NULL: never */
 	struct ports *ports;	    /* borrowed; NULL: none can be published */
-	struct protect_watch *sentry;	    /* borrowed; NULL: nothing is watched */
-	/* The sentry has noticed a change; NULL: the sandbox is ended then. */
+	struct protect_watch *protect_watch;	    /* borrowed; NULL: nothing is watched */
+	/* The protection watch has noticed a change; NULL: the sandbox is ended then. */
 	void (*unprotected)(void *who, const struct err *why);
 	/* A call was refused, in this session of the inside (denials_take());
 	 * may be NULL. */

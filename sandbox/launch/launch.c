@@ -87,11 +87,11 @@ void launch_init(struct launch *l, const struct policy *policy)
 			      .terminal.fd = -1,
 			      .words = 2, .signals = -1 };
 	plan_init(&l->plan);
-	store_image_init(&l->stock);
+	store_image_init(&l->store_image);
 	stdio_init(&l->stdio);
 	sandbox_init(&l->sandbox);
 	ports_init(&l->ports);
-	protect_watch_init(&l->sentry);
+	protect_watch_init(&l->protect_watch);
 	overlay_upper_init(&l->upper);
 	cow_init(&l->cow);
 	cgroup_init(&l->cgroup);
@@ -126,7 +126,7 @@ static void tidy_up(struct launch *l)
 void launch_done(struct launch *l)
 {
 	sandbox_done(&l->sandbox);
-	protect_watch_done(&l->sentry);
+	protect_watch_done(&l->protect_watch);
 	terminal_restore(&l->terminal);
 	tidy_up(l);
 	stdio_done(&l->stdio);
@@ -135,7 +135,7 @@ void launch_done(struct launch *l)
 	program_done(&l->executor);
 	root_fuse_overlayfs_done(&l->server);
 	plan_done(&l->plan);
-	store_image_done(&l->stock);
+	store_image_done(&l->store_image);
 	audit_done(&l->audit);
 	own_close(&l->signals);
 }
@@ -197,15 +197,15 @@ int launch_load_filter(struct launch *l, struct err *e)
 static int build_plan(struct launch *l, struct err *e)
 {
 	if (l->policy->image == IMAGE_STORE) {
-		l->stock.was_root = l->who.was_root;
-		if (store_image_open(&l->stock, l->policy, l->plan.is_dry_run, e) < 0)
+		l->store_image.was_root = l->who.was_root;
+		if (store_image_open(&l->store_image, l->policy, l->plan.is_dry_run, e) < 0)
 			return -1;
-		l->plan.stock = &l->stock;
+		l->plan.store_image = &l->store_image;
 	}
 	if (plan_build(&l->plan, l->policy, &l->who, e) < 0)
 		return -1;
-	if (l->plan.stock && l->plan.has_ranges)
-		store_image_name_ranged(&l->stock, &l->plan.ids);
+	if (l->plan.store_image && l->plan.has_ranges)
+		store_image_name_ranged(&l->store_image, &l->plan.ids);
 	if (l->plan.pretends)
 		seccomp_pretend_above(&l->profile);
 	return 0;
@@ -349,9 +349,9 @@ static int prepare_layered(struct launch *l, struct err *e)
 {
 	if (prepare_upper(l, e) < 0)
 		return -1;
-	if (!l->plan.stock || !l->plan.has_ranges)
+	if (!l->plan.store_image || !l->plan.has_ranges)
 		return 0;
-	return store_image_make_ranged(&l->stock, &l->plan.ids, l->words, e);
+	return store_image_make_ranged(&l->store_image, &l->plan.ids, l->words, e);
 }
 
 static int prepare_root(struct launch *l, struct err *e)
@@ -440,7 +440,7 @@ static int prepare_copies(struct launch *l, struct err *e)
 static int prepare_host(struct launch *l, struct err *e)
 {
 	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
-				       l->stock.lock, &l->sockets };
+				       l->store_image.lock, &l->sockets };
 
 	for (size_t i = 0; i < l->policy->publish_count; i++)
 		if (l->policy->publishes[i].path)
@@ -466,14 +466,14 @@ static int prepare_host(struct launch *l, struct err *e)
 }
 
 /* To be called before anything is mounted: from then on the child compares, and
- * later the sentry watches. */
+ * later the protection watch watches. */
 static int watch_protected(struct launch *l, struct err *e)
 {
-	if (protect_watch_post(&l->sentry, &l->plan, e) == 0)
+	if (protect_watch_post(&l->protect_watch, &l->plan, e) == 0)
 		return 0;
 	if (!l->policy->is_best_effort)
 		return err_in(e, "--protect");
-	protect_watch_done(&l->sentry);
+	protect_watch_done(&l->protect_watch);
 	l->degraded |= DEGRADED_PROTECT;
 	return 0;
 }

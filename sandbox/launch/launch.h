@@ -59,7 +59,7 @@ struct launch {
 	bool outlives; /* the executor outlives a single request */
 	struct host_user who;
 	struct plan plan;
-	struct store_image stock; /* the image, if it is one of the store */
+	struct store_image store_image; /* the image, if it is one of the store */
 	struct program executor;
 	struct root_fuse_overlayfs server; /* that serves the root, if one does */
 	struct seccomp_program filter;	/* of the executor, and of all that it starts */
@@ -69,7 +69,7 @@ struct launch {
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ones */
 	struct list sockets;  /* paths of the published unix sockets */
-	struct protect_watch sentry; /* watches the host's files that are protected inside */
+	struct protect_watch protect_watch; /* watches the host's files that are protected inside */
 	struct terminal terminal;
 	struct overlay_upper upper;
 	struct cow cow; /* launch_done() leaves it; the verb settles the changes */

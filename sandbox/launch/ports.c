@@ -92,9 +92,9 @@ static int watch(struct ports *p, const struct port *port, struct err *e)
 	return 0;
 }
 
-int ports_add(struct ports *p, struct listener *at, uint16_t instance, struct err *e)
+int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e)
 {
-	struct port port = { .instance = instance, .has_waiting = true, .number = ++p->last_number };
+	struct port port = { .guest = guest, .has_waiting = true, .number = ++p->last_number };
 
 	if (p->count == PORT_SPEC_MAX)
 		return err_set(e, ERR_LIMIT, "%d ports are published already, which is the most",
@@ -126,7 +126,7 @@ static int open_some(struct ports *p, const struct policy *policy, bool are_path
 			continue;
 		if (listener_open(one, &at, e) < 0)
 			return -1;
-		int added = ports_add(p, &at, one->instance, e);
+		int added = ports_add(p, &at, one->guest, e);
 		listener_done(&at);
 		if (added < 0)
 			return -1;
@@ -149,7 +149,7 @@ void ports_tell(const struct ports *p, int to)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
 			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
-				      p->all[i].at.host, p->all[i].instance); /* the note may
+				      p->all[i].at.host, p->all[i].guest); /* the note may
 									    * go unread */
 }
 
@@ -326,7 +326,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	socket_splice_init(&v->splice, socket, ours[0], ours[1]);
 	if (!has_pipes || !socket_splice_watch(&v->splice, p->epoll, v->id))
 		return refuse(p, v, now);
-	if (channel_send_dial(p->channel, v->id, port->instance, p->passing, e) < 0) {
+	if (channel_send_dial(p->channel, v->id, port->guest, p->passing, e) < 0) {
 		bool is_short = e->sys == ETOOMANYREFS;
 		(void)refuse(p, v, now);
 		return is_short ? 0 : -1;

@@ -40,7 +40,7 @@ struct visit;
 
 struct port {
 	struct listener at;
-	uint16_t instance;
+	uint16_t guest;
 	bool is_found;	  /* the port was found in a range, not named */
 	bool has_waiting; /* a connection may be in its queue */
 	uint32_t number;  /* unique for as long as the sandbox lives */
@@ -73,7 +73,7 @@ void ports_done(struct ports *p);
  * that is to own them. */
 int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e);
 /* Adds one port; takes `at` over.  ERR_LIMIT: there are PORT_SPEC_MAX already. */
-int ports_add(struct ports *p, struct listener *at, uint16_t instance, struct err *e);
+int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e);
 /* Removes a port and its visits.  ERR_NOT_FOUND: it is not published. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
 

@@ -55,14 +55,14 @@ void result_failed(struct result *r, int code, const struct err *error)
 	r->error = *error;
 }
 
-void result_refused(struct result *r, const struct denials *refusals)
+void result_refused(struct result *r, const struct denials *denials)
 {
 	own_free(&r->refused);
 	list_done(&r->told);
-	r->refused = denials_json(refusals);
-	for (size_t i = 0; i < refusals->count; i++) {
-		AUTO_FREE char *sentence = refused_call_sentence(&refusals->calls[i]);
-		AUTO_FREE char *remedy = refused_call_remedy(&refusals->calls[i]);
+	r->refused = denials_json(denials);
+	for (size_t i = 0; i < denials->count; i++) {
+		AUTO_FREE char *sentence = refused_call_sentence(&denials->calls[i]);
+		AUTO_FREE char *remedy = refused_call_remedy(&denials->calls[i]);
 		list_add(&r->told, sentence);
 		list_add(&r->told, remedy);
 	}

@@ -66,7 +66,7 @@ void result_timeout(struct result *r);
 /* The command was killed for want of memory; `error` has the reason. */
 void result_oom(struct result *r, const struct err *error);
 /* Takes over the calls that the filter has refused (denials.h). */
-void result_refused(struct result *r, const struct denials *refusals);
+void result_refused(struct result *r, const struct denials *denials);
 /* hutch failed, or the command could not be started: `code` 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 

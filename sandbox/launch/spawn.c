@@ -487,7 +487,7 @@ void sandbox_init(struct sandbox *s)
 {
 	*s = (struct sandbox){ .pidfd = -1, .channel = -1, .failure = -1, .upper = -1 };
 	root_fuse_init(&s->fuse);
-	denials_init(&s->refusals);
+	denials_init(&s->denials);
 	broker_init(&s->broker);
 }
 
@@ -508,7 +508,7 @@ void sandbox_done(struct sandbox *s)
 	own_close(&s->channel);
 	own_close(&s->failure);
 	own_close(&s->upper);
-	denials_done(&s->refusals);
+	denials_done(&s->denials);
 	s->pid = 0;
 }
 
@@ -517,8 +517,8 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	struct sandbox s;
 
 	sandbox_init(&s);
-	s.refusals.filter = parts->filter;
-	s.refusals.trace = parts->trace;
+	s.denials.filter = parts->filter;
+	s.denials.trace = parts->trace;
 	if (spawn(parts, &s, e) < 0) {
 		sandbox_done(&s);
 		return -1;
@@ -526,7 +526,7 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	if (parts->trace)
 		parts->trace->init = s.pid;
 	*ret = s;
-	ret->refusals.broker = ret->broker.pid ? &ret->broker : NULL;
+	ret->denials.broker = ret->broker.pid ? &ret->broker : NULL;
 	return 0;
 }
 
@@ -538,14 +538,14 @@ static void take_listener(struct sandbox *s, int fd)
 	if (s->broker.pid && broker_listen(&s->broker, fd, &e) < 0)
 		(void)kill(s->broker.pid, SIGKILL); /* not reaped yet, so the number is
 						     * right */
-	denials_listen(&s->refusals, fd);
+	denials_listen(&s->denials, fd);
 }
 
 static void take_handed(struct sandbox *s, char what, int fd)
 {
 	if (what == HANDED_UPPER && s->upper < 0)
 		s->upper = fd;
-	else if (what == HANDED_LISTENER && s->refusals.listener < 0)
+	else if (what == HANDED_LISTENER && s->denials.listener < 0)
 		take_listener(s, fd);
 	else
 		own_close(&fd);

@@ -27,7 +27,7 @@ struct sandbox {
 		      * end */
 	struct root_fuse fuse; /* owned: the process that serves the root; pid 0: none */
 	int upper; /* owned: the folder that an overlay's root writes to; -1: none */
-	struct denials refusals; /* owned; for the filter of spawn_parts */
+	struct denials denials; /* owned; for the filter of spawn_parts */
 	struct broker broker; /* owned: the process that makes names for the inside; pid
 			       * 0: none */
 };

@@ -39,7 +39,7 @@
 
 enum state { ASKED, RUNNING, ENDING, DRAINING, DONE };
 
-enum watch { WATCH_GUEST, WATCH_SIGNALS = WATCH_GUEST + INSTANCE_POLLS, WATCH_PUMPS,
+enum watch { WATCH_INSTANCE, WATCH_SIGNALS = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct supervisor {
@@ -237,7 +237,7 @@ static void on_gone(struct supervisor *s)
 }
 
 /* Takes over the guest's changes in this turn. */
-static void look_at_guest(struct supervisor *s)
+static void look_at_instance(struct supervisor *s)
 {
 	if (channel_has_passed(&s->instance.channel))
 		stdio_handed_over(s->run->stdio);
@@ -275,7 +275,7 @@ static int64_t due(const struct supervisor *s)
 
 static void watch_list(const struct supervisor *s, struct pollfd w[WATCH_COUNT])
 {
-	instance_watch(&s->instance, w + WATCH_GUEST);
+	instance_watch(&s->instance, w + WATCH_INSTANCE);
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->run->signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&s->run->stdio->pumps[i]);
@@ -291,12 +291,12 @@ static void serve(struct supervisor *s, const struct pollfd w[WATCH_COUNT], int6
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&s->run->stdio->pumps[i]);
-	instance_serve(&s->instance, w + WATCH_GUEST, now);
-	look_at_guest(s);
+	instance_serve(&s->instance, w + WATCH_INSTANCE, now);
+	look_at_instance(s);
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(s, now);
 	on_deadline(s, now);
-	look_at_guest(s);
+	look_at_instance(s);
 	if (s->state == DRAINING && !has_output_left(s->run->stdio))
 		s->state = DONE;
 }
@@ -319,7 +319,7 @@ static void start(struct supervisor *s, int64_t now)
 	if (channel_send_exec(&s->instance.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
 			      &e) < 0)
 		fail(s, EXIT_HUTCH, &e);
-	look_at_guest(s);
+	look_at_instance(s);
 }
 
 void supervise_run(struct run *run, struct result *ret)
@@ -331,7 +331,7 @@ void supervise_run(struct run *run, struct result *ret)
 	*ret = (struct result){ 0 };
 	s.instance = (struct instance){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
 				  .watched_memory = run->watched_memory,
-				  .sentry = run->sentry, .ports = run->ports };
+				  .protect_watch = run->protect_watch, .ports = run->ports };
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);
 	while (s.state != DONE)

@@ -21,7 +21,7 @@ struct run {
 	uint64_t timeout_ms; /* 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
 	uint64_t watched_memory; /* bytes; 0: memory is not watched (watchdog.h) */
-	struct protect_watch *sentry;	 /* borrowed; NULL: none */
+	struct protect_watch *protect_watch;	 /* borrowed; NULL: none */
 	struct ports *ports;	 /* borrowed; NULL: none */
 };
 

@@ -24,7 +24,7 @@
  * With --protect-missing the inside makes none of the protected names that did
  * not exist (broker.h); if the host makes one, that is noticed in the same way.
  *
- * The sentry does not notice what inotify does not report: other machines'
+ * The protection watch does not notice what inotify does not report: other machines'
  * changes of a network file system, and mounts over a name. */
 #pragma once
 #include <stdbool.h>

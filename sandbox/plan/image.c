@@ -467,13 +467,13 @@ static int plan_store(struct plan *p, const struct policy *policy, struct err *e
 
 	root->data = text_copy(SCRATCH_SIZE);
 	root->is_roots = p->has_ranges;
-	root->lowers = p->has_ranges ? &p->stock->ranged : &p->stock->lowers;
-	return plan_overlay(p, policy, &p->stock->lowers, e);
+	root->lowers = p->has_ranges ? &p->store_image->ranged : &p->store_image->lowers;
+	return plan_overlay(p, policy, &p->store_image->lowers, e);
 }
 
 int image_plan(struct plan *p, const struct policy *policy, struct err *e)
 {
-	if (p->stock)
+	if (p->store_image)
 		return plan_store(p, policy, e);
 	return policy->image == IMAGE_HOST ? plan_host(p, policy, e) : plan_dir(p, policy, e);
 }
@@ -487,9 +487,9 @@ static bool has_bash(const struct plan *p, const struct policy *policy)
 	struct overlay_lowers_entry found[] = { { .path = "bin/bash", .follows = true },
 					{ .path = "usr/bin/bash", .follows = true } };
 
-	if (!p->stock)
+	if (!p->store_image)
 		return access(path, X_OK) == 0;
-	overlay_lowers_look(&p->stock->lowers, found, ARRAY_LEN(found));
+	overlay_lowers_look(&p->store_image->lowers, found, ARRAY_LEN(found));
 	return !found[0].error || !found[1].error;
 }
 

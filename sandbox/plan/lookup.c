@@ -278,9 +278,9 @@ static void list_lowers(struct lookup *l)
 	const struct plan *p = l->plan;
 	const struct step *root = &p->steps[0];
 
-	if (p->stock)
-		for (size_t i = 0; i < p->stock->lowers.count; i++)
-			list_add(&l->lowers, p->stock->lowers.items[i]);
+	if (p->store_image)
+		for (size_t i = 0; i < p->store_image->lowers.count; i++)
+			list_add(&l->lowers, p->store_image->lowers.items[i]);
 	else if (root->kind == STEP_OVERLAY)
 		list_add(&l->lowers, root->source);
 }

@@ -73,9 +73,9 @@ int plan_ranges(struct plan *p, const struct host_user *who, struct err *e)
 static int plan_ids(struct plan *p, const struct policy *policy,
 		    const struct host_user *who, struct err *e)
 {
-	if (p->stock) {
-		p->uid = p->stock->uid;
-		p->gid = p->stock->gid;
+	if (p->store_image) {
+		p->uid = p->store_image->uid;
+		p->gid = p->store_image->gid;
 	} else if (policy_user(policy, &p->uid, &p->gid, e) < 0) {
 		return -1;
 	}
@@ -125,7 +125,7 @@ static bool has_workspace(const struct policy *policy)
 /* The image's settings count where the caller gives none. */
 static void plan_place(struct plan *p, const struct policy *policy)
 {
-	const char *of_image = p->stock ? p->stock->workdir : NULL;
+	const char *of_image = p->store_image ? p->store_image->workdir : NULL;
 	const char *workdir = policy->workdir			     ? policy->workdir
 			      : of_image && !has_workspace(policy) ? of_image
 								     : "/workspace";
@@ -146,15 +146,15 @@ static void set_unless_said(struct plan *p, const struct policy *policy, const c
 
 static void plan_image_environment(struct plan *p, const struct policy *policy)
 {
-	AUTO_FREE char *user = text_format("USER=%s", p->stock->user);
-	AUTO_FREE char *logname = text_format("LOGNAME=%s", p->stock->user);
-	AUTO_FREE char *home = text_format("HOME=%s", p->stock->home);
+	AUTO_FREE char *user = text_format("USER=%s", p->store_image->user);
+	AUTO_FREE char *logname = text_format("LOGNAME=%s", p->store_image->user);
+	AUTO_FREE char *home = text_format("HOME=%s", p->store_image->home);
 
 	set_unless_said(p, policy, user);
 	set_unless_said(p, policy, logname);
 	set_unless_said(p, policy, home);
-	for (size_t i = 0; i < p->stock->recipe.env.count; i++)
-		set_unless_said(p, policy, p->stock->recipe.env.items[i]);
+	for (size_t i = 0; i < p->store_image->launch_config.env.count; i++)
+		set_unless_said(p, policy, p->store_image->launch_config.env.items[i]);
 }
 
 static void plan_environment(struct plan *p, const struct policy *policy)
@@ -163,13 +163,13 @@ static void plan_environment(struct plan *p, const struct policy *policy)
 	AUTO_FREE char *zone = image_timezone();
 
 	environment_build(policy, p->uid, shell, zone, &p->env);
-	if (p->stock)
+	if (p->store_image)
 		plan_image_environment(p, policy);
 }
 
 static void plan_command(struct plan *p, const struct policy *policy)
 {
-	const struct list *argv = p->stock ? &p->stock->argv : &policy->argv;
+	const struct list *argv = p->store_image ? &p->store_image->argv : &policy->argv;
 
 	for (size_t i = 0; i < argv->count; i++)
 		list_add(&p->argv, argv->items[i]);
@@ -178,7 +178,7 @@ static void plan_command(struct plan *p, const struct policy *policy)
 /* Docker, too, makes the working directory. */
 static void plan_workdir(struct plan *p)
 {
-	if (p->stock && strcmp(p->workdir, "/") != 0)
+	if (p->store_image && strcmp(p->workdir, "/") != 0)
 		plan_add(p, STEP_DIR, p->workdir)->mode = 0755;
 }
 

@@ -62,7 +62,7 @@ struct step {
 	dev_t dev; /* of the source, as the host side saw it */
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
-	bool is_watched;   /* the sentry notices when the host replaces the source
+	bool is_watched;   /* the protection watch notices when the host replaces the source
 			    * (protect_watch.h) */
 	const struct list *lowers; /* STEP_OVERLAY, in place of a source: paths, the
 				    * lowest first; borrowed */
@@ -91,7 +91,7 @@ struct plan {
 	bool is_dry_run; /* set before plan_build: hutch's own folders, which mounts mask,
 			  * are not made */
 	bool has_logs; /* set before plan_build: STEP_LOGS */
-	const struct store_image *stock; /* set before plan_build, borrowed: the image of the
+	const struct store_image *store_image; /* set before plan_build, borrowed: the image of the
 				    * store; NULL: the root is none */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
@@ -120,7 +120,7 @@ struct plan {
 	const struct list *protects; /* patterns; borrowed from the policy */
 	struct list guarded; /* folders of the host that are shown writable, in which
 			      * protected names must not be made (protect_missing.h) */
-	struct list absent; /* of these names, those whose making the sentry can notice
+	struct list absent; /* of these names, those whose making the protection watch can notice
 			     * (protect_watch.h) */
 };
 

@@ -36,7 +36,7 @@ void store_image_done(struct store_image *s)
 {
 	if (!s)
 		return;
-	launch_config_done(&s->recipe);
+	launch_config_done(&s->launch_config);
 	own_close(&s->lock);
 	own_free(&s->name);
 	list_done(&s->lowers);
@@ -125,10 +125,10 @@ static int find(struct store_image *s, const struct reference *r, struct err *e)
 		found = 0;
 	}
 	if (found == 0)
-		found = launch_config_open(&store, &s->image, &s->recipe, &s->lock, e);
-	for (size_t i = 0; found == 0 && i < s->recipe.layers.count; i++)
+		found = launch_config_open(&store, &s->image, &s->launch_config, &s->lock, e);
+	for (size_t i = 0; found == 0 && i < s->launch_config.layers.count; i++)
 		list_addf(&s->lowers, "%s/" STORE_LAYERS "/%s/" STORE_FS, store.path,
-			  s->recipe.layers.items[i]);
+			  s->launch_config.layers.items[i]);
 	own_free(&s->store);
 	s->store = text_copy(store.path);
 	store_done(&store);
@@ -240,7 +240,7 @@ static int check_mapped(const struct store_image *s, const struct policy *p, str
  * of most. */
 static int decide_user(struct store_image *s, const struct policy *p, struct err *e)
 {
-	const char *said = p->user ? p->user : s->recipe.user;
+	const char *said = p->user ? p->user : s->launch_config.user;
 	AUTO_FREE char *name = text_copy(said && *said ? said : "0");
 	char *group = strchr(name, ':');
 
@@ -268,13 +268,13 @@ static int decide_argv(struct store_image *s, const struct policy *p, struct err
 	if (p->takes_actions)
 		return 0;
 	if (!p->entrypoint)
-		add_all(&s->argv, &s->recipe.entrypoint);
+		add_all(&s->argv, &s->launch_config.entrypoint);
 	else if (*p->entrypoint)
 		list_add(&s->argv, p->entrypoint);
 	if (p->argv.count)
 		add_all(&s->argv, &p->argv);
 	else if (!p->entrypoint)
-		add_all(&s->argv, &s->recipe.cmd);
+		add_all(&s->argv, &s->launch_config.cmd);
 	if (s->argv.count && *s->argv.items[0])
 		return 0;
 	(void)err_set(e, ERR_USAGE, "no command given, and the image %.200s names none", s->name);
@@ -283,7 +283,7 @@ static int decide_argv(struct store_image *s, const struct policy *p, struct err
 
 static int decide_workdir(struct store_image *s, struct err *e)
 {
-	if (s->recipe.workdir && volume_normalize(s->recipe.workdir, &s->workdir, e) < 0)
+	if (s->launch_config.workdir && volume_normalize(s->launch_config.workdir, &s->workdir, e) < 0)
 		return err_in(e, "the WorkingDir of the image %.200s", s->name);
 	return 0;
 }
@@ -299,7 +299,7 @@ int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_
 	s->name = text_copy(name);
 	if (find_or_pull(s, &r, p, is_dry_run, e) < 0)
 		return -1;
-	if (s->recipe.env.count > VARIABLES_MAX)
+	if (s->launch_config.env.count > VARIABLES_MAX)
 		return err_set(e, ERR_LIMIT, "the image %.200s has more than %d variables",
 			       s->name, VARIABLES_MAX);
 	if (decide_user(s, p, e) < 0 || check_mapped(s, p, e) < 0 || decide_workdir(s, e) < 0)
@@ -313,9 +313,9 @@ void store_image_name_ranged(struct store_image *s, const struct idmaps *maps)
 {
 	AUTO_FREE char *word = idmaps_print(maps);
 
-	for (size_t i = 0; i < s->recipe.layers.count; i++)
+	for (size_t i = 0; i < s->launch_config.layers.count; i++)
 		list_addf(&s->ranged, "%s/" STORE_RANGED "/%s/%s/" STORE_FS, s->store, word,
-			  s->recipe.layers.items[i]);
+			  s->launch_config.layers.items[i]);
 }
 
 /* A copy gets its name only when it is complete. */
@@ -338,7 +338,7 @@ int store_image_make_ranged(const struct store_image *s, const struct idmaps *ma
 		return 0;
 	list_add(&t.words, "launch-ranged");
 	list_add(&t.words, word);
-	add_all(&t.words, &s->recipe.layers);
+	add_all(&t.words, &s->launch_config.layers);
 	int rc = image_tool_hear(&t, e);
 	list_done(&t.words);
 	return rc < 0 ? err_in(e, "--image %.200s", s->name) : 0;

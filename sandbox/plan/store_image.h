@@ -30,7 +30,7 @@ struct idmaps;
 struct policy;
 
 struct store_image {
-	struct launch_config recipe;
+	struct launch_config launch_config;
 	struct digest image; /* the digest of its manifest */
 	bool was_root;	    /* set before store_image_open(): the environment is root's */
 	int lock;	    /* owned: the image stays in the store as long as this is

@@ -160,7 +160,7 @@ static void add_parents(struct list *pins, const char *rest)
  * masked. */
 struct guards {
 	struct list pins, reads, masks;
-	struct list watched; /* those of pins and reads that the sentry watches
+	struct list watched; /* those of pins and reads that the protection watch watches
 			      * (protect_watch.h) */
 };
 

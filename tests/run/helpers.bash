@@ -326,7 +326,7 @@ needs_static() {
 	! is_sanitized || skip "this build of hutch is not static"
 }
 
-# needs_listener: skips the test unless refused calls are reported (refusals.h).
+# needs_listener: skips the test unless refused calls are reported (denials.h).
 needs_listener() {
 	inside --json sh -c 'unshare -U true; exit 3'
 	[[ $stderr == *'was refused'* ]] || skip "a filter around this process has the one listener"

@@ -650,7 +650,7 @@ static void play_peers(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-static void play_guest(void *arg)
+static void play_inside(void *arg)
 {
 	struct place *p = arg;
 	struct err e = { 0 };
@@ -690,14 +690,14 @@ static void test_a_guest_is_refused(void **state)
 {
 	if (!can_make_namespaces())
 		skip();
-	run(state, true, play_guest);
+	run(state, true, play_inside);
 }
 
 static void test_a_guest_is_refused_without_landlock(void **state)
 {
 	if (!can_make_namespaces())
 		skip();
-	run(state, false, play_guest);
+	run(state, false, play_inside);
 }
 
 static void play_tells(void *arg)

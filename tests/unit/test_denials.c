@@ -55,7 +55,7 @@ static void expect_telling(const struct seccomp_program *p)
 	assert_true(told > 100);
 }
 
-static void test_refusals_are_told_and_nothing_else_is_changed(void **state)
+static void test_denials_are_reported_and_nothing_else_is_changed(void **state)
 {
 	struct seccomp_program p;
 
@@ -192,7 +192,7 @@ static void test_without_a_token_nobody_looks_until_some_are_due(void **state)
 #define BEGUN_MS 1000000
 
 struct world {
-	struct denials refusals;
+	struct denials denials;
 	struct seccomp_program filter;
 	pid_t pid, session; /* the process whose calls are reported */
 	int64_t now;
@@ -207,9 +207,9 @@ static void begin(struct world *w, int (*play)(void))
 
 	w->session = 0;
 	w->now = BEGUN_MS;
-	denials_init(&w->refusals);
+	denials_init(&w->denials);
 	seccomp_default(&w->filter);
-	w->refusals.filter = &w->filter;
+	w->denials.filter = &w->filter;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	w->pid = fork();
 	assert_true(w->pid >= 0);
@@ -227,7 +227,7 @@ static void begin(struct world *w, int (*play)(void))
 	assert_int_equal(fd_pass_receive(pair[0], &byte, 1, &fd), 1);
 	(void)close(pair[0]);
 	if (fd >= 0) {
-		denials_listen(&w->refusals, fd);
+		denials_listen(&w->denials, fd);
 		return;
 	}
 	(void)kill(w->pid, SIGKILL);
@@ -244,18 +244,18 @@ static int serve(struct world *w)
 	int status;
 	pid_t pid;
 
-	while (w->refusals.listener >= 0) {
-		const int64_t due = denials_due(&w->refusals);
-		struct pollfd p = denials_watch(&w->refusals);
+	while (w->denials.listener >= 0) {
+		const int64_t due = denials_due(&w->denials);
+		struct pollfd p = denials_watch(&w->denials);
 
 		w->now = due ? due : w->now;
 		assert_true(due || poll(&p, 1, PATIENCE_MS) == 1);
-		if (p.revents && denials_take(&w->refusals, &pid, w->now))
+		if (p.revents && denials_take(&w->denials, &pid, w->now))
 			assert_int_equal(pid, w->session);
-		denials_expire(&w->refusals, w->now);
+		denials_expire(&w->denials, w->now);
 	}
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
-	denials_done(&w->refusals);
+	denials_done(&w->denials);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -291,17 +291,17 @@ static void test_the_errors_are_those_of_the_filter_and_are_counted(void **state
 
 	(void)state;
 	begin(&w, be_refused);
-	w.refusals.looks_at_sessions = true;
+	w.denials.looks_at_sessions = true;
 	w.session = getsid(0);
 	assert_int_equal(serve(&w), 7);
-	assert_int_equal(w.refusals.count, ARRAY_LEN(rows));
-	assert_int_equal(w.refusals.others, 0);
+	assert_int_equal(w.denials.count, ARRAY_LEN(rows));
+	assert_int_equal(w.denials.others, 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO_FREE char *text = refused_call_sentence(&w.refusals.calls[i]);
+		AUTO_FREE char *text = refused_call_sentence(&w.denials.calls[i]);
 		assert_string_equal(text, rows[i]);
-		assert_true(w.refusals.calls[i].first_ms > 0);
+		assert_true(w.denials.calls[i].first_ms > 0);
 	}
-	AUTO_FREE char *json = denials_json(&w.refusals);
+	AUTO_FREE char *json = denials_json(&w.denials);
 	static const char first[] =
 		"{\"what\":\"mount\",\"path\":null,\"layer\":\"seccomp\",";
 	assert_memory_equal(json, first, sizeof(first) - 1);
@@ -330,8 +330,8 @@ static void test_a_storm_waits_for_tokens_and_each_call_is_counted_once(void **s
 	/* After one more pause the listener reports that the child has gone. */
 	assert_int_equal(w.now, BEGUN_MS + 1000 * (STORM - DENIALS_BURST) / DENIALS_PER_S +
 					DENIALS_PAUSE_MS);
-	assert_int_equal(w.refusals.count, 1);
-	assert_int_equal(w.refusals.calls[0].count, STORM);
+	assert_int_equal(w.denials.count, 1);
+	assert_int_equal(w.denials.calls[0].count, STORM);
 }
 
 static int be_refused_once(void)
@@ -346,8 +346,8 @@ static void test_nobody_is_let_through_when_nobody_listens(void **state)
 
 	(void)state;
 	begin(&w, be_refused_once);
-	assert_true(scene_readable(w.refusals.listener, PATIENCE_MS));
-	denials_done(&w.refusals);
+	assert_true(scene_readable(w.denials.listener, PATIENCE_MS));
+	denials_done(&w.denials);
 	assert_int_equal(waitpid(w.pid, &status, 0), w.pid);
 	assert_int_equal(WEXITSTATUS(status), 9);
 }
@@ -361,12 +361,12 @@ static void test_a_caller_that_is_killed_holds_nobody(void **state)
 
 	(void)state;
 	begin(&w, be_refused_once);
-	assert_true(scene_readable(w.refusals.listener, PATIENCE_MS));
+	assert_true(scene_readable(w.denials.listener, PATIENCE_MS));
 	assert_int_equal(kill(w.pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)w.pid, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(serve(&w), 128 + SIGKILL);
-	assert_null(denials_take(&w.refusals, &pid, w.now));
-	assert_int_equal(w.refusals.count, 0);
+	assert_null(denials_take(&w.denials, &pid, w.now));
+	assert_int_equal(w.denials.count, 0);
 }
 
 static void test_it_is_news_at_powers_of_ten(void **state)
@@ -386,7 +386,7 @@ static void test_it_is_news_at_powers_of_ten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refusals_are_told_and_nothing_else_is_changed),
+		cmocka_unit_test(test_denials_are_reported_and_nothing_else_is_changed),
 		cmocka_unit_test(test_what_pretends_hides_no_refusal_from_the_listener),
 		cmocka_unit_test(test_there_is_a_row_for_each_kind),
 		cmocka_unit_test(test_tokens_come_back_with_time_and_no_faster),

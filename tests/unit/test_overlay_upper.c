@@ -94,7 +94,7 @@ static void make_deep(const char *top)
 	(void)close(at);
 }
 
-static void play_guest(void *arg)
+static void play_inside(void *arg)
 {
 	CHECK(chdir(arg) == 0);
 	CHECK(symlink("../../../kept", "link") == 0 && symlink("/etc", "etc") == 0);
@@ -117,7 +117,7 @@ static void test_whatever_a_guest_made_is_removed(void **state)
 	AUTO_FREE char *path = text_copy(u.path);
 	AUTO_FREE char *upper = text_format("%s/upper", u.path);
 	unsigned before = scene_open_fds();
-	scene_child(play_guest, upper);
+	scene_child(play_inside, upper);
 	overlay_upper_remove(&u);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(access(kept, F_OK), 0);

@@ -17,7 +17,7 @@ static void test_words(void **state)
 {
 	static const struct {
 		const char *word, *address, *path;
-		uint16_t low, high, instance;
+		uint16_t low, high, guest;
 	} rows[] = {
 		{ "8080:80", "127.0.0.1", NULL, 8080, 8080, 80 },
 		{ "1:65535", "127.0.0.1", NULL, 1, 1, 65535 },
@@ -40,7 +40,7 @@ static void test_words(void **state)
 			fail_msg("%s: %s", rows[i].word, e.text);
 		assert_int_equal(p.low, rows[i].low);
 		assert_int_equal(p.high, rows[i].high);
-		assert_int_equal(p.instance, rows[i].instance);
+		assert_int_equal(p.guest, rows[i].guest);
 		assert_string_equal(port_spec_word(&p), rows[i].word);
 		assert_true(!p.path == !rows[i].path && !p.address == !rows[i].address);
 		assert_string_equal(p.path ? p.path : p.address,

@@ -32,14 +32,14 @@ struct scene {
 	struct err e;
 };
 
-static void add_port(struct scene *s, uint16_t instance)
+static void add_port(struct scene *s, uint16_t guest)
 {
 	int fd = listen_at(AF_INET, &s->port);
 	struct listener at;
 
 	unblock(fd);
 	assert_int_equal(listener_adopt(fd, &at, &s->e), 0);
-	assert_int_equal(ports_add(&s->p, &at, instance, &s->e), 0);
+	assert_int_equal(ports_add(&s->p, &at, guest, &s->e), 0);
 	assert_null(at.host);
 }
 

@@ -1,4 +1,4 @@
-/* Which changes of files the sentry notices, and which it ignores. */
+/* Which changes of files the protection watch notices, and which it ignores. */
 #include "sandbox/monitor/protect_watch.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 struct place {
 	char *top, *folder, *file, *other;
 	struct plan plan;
-	struct protect_watch sentry;
+	struct protect_watch protect_watch;
 };
 
 static void write_file(const char *path, const char *text)
@@ -57,13 +57,13 @@ static void begin(void **state, struct place *p)
 	mark(&p->plan, p->folder);
 	mark(&p->plan, p->file);
 	mark(&p->plan, hooks);
-	protect_watch_init(&p->sentry);
-	assert_int_equal(protect_watch_post(&p->sentry, &p->plan, NULL), 0);
+	protect_watch_init(&p->protect_watch);
+	assert_int_equal(protect_watch_post(&p->protect_watch, &p->plan, NULL), 0);
 }
 
 static void finish(struct place *p)
 {
-	protect_watch_done(&p->sentry);
+	protect_watch_done(&p->protect_watch);
 	plan_done(&p->plan);
 	free(p->top);
 	free(p->folder);
@@ -74,18 +74,18 @@ static void finish(struct place *p)
 /* Reads all events; returns whether a change of `path` was noticed. */
 static bool notices(struct place *p, const char *path)
 {
-	struct pollfd ready = { .fd = p->sentry.fd, .events = POLLIN };
+	struct pollfd ready = { .fd = p->protect_watch.fd, .events = POLLIN };
 	struct err e = { 0 };
 
 	while (poll(&ready, 1, 0) == 1)
-		if (protect_watch_look(&p->sentry, &e)) {
+		if (protect_watch_look(&p->protect_watch, &e)) {
 			assert_int_equal(e.kind, ERR_REFUSED);
 			assert_int_equal(strncmp(e.text, path, strlen(path)), 0);
 			assert_int_equal(e.text[strlen(path)], ' ');
-			assert_true(p->sentry.is_lost);
+			assert_true(p->protect_watch.is_lost);
 			return true;
 		}
-	assert_false(p->sentry.is_lost);
+	assert_false(p->protect_watch.is_lost);
 	return false;
 }
 
@@ -132,14 +132,14 @@ static void test_what_is_no_loss(void **state)
 	write_file(near, "");
 	assert_int_equal(rename(p.other, plain) | unlink(plain) | unlink(odd) | unlink(near), 0);
 	assert_false(notices(&p, p.file));
-	/* ... and a hard link is one, once another event makes the sentry look. */
+	/* ... and a hard link is one, once another event makes the protect_watch look. */
 	AUTO_FREE char *link_path = text_format("%s/link~", p.folder);
 	assert_int_equal(link(p.file, link_path), 0);
 	assert_true(notices(&p, p.file));
 	finish(&p);
 }
 
-/* Makes more events than are kept, so that the sentry looks at the files
+/* Makes more events than are kept, so that the protection watch looks at the files
  * themselves. */
 static void overflow(struct place *p)
 {
@@ -159,21 +159,21 @@ static void test_a_name_that_was_not_there_is_noticed_when_it_comes(void **state
 	struct place p;
 
 	begin(state, &p);
-	protect_watch_done(&p.sentry);
+	protect_watch_done(&p.protect_watch);
 	AUTO_FREE char *absent = text_format("%s/absent", p.folder);
 	AUTO_FREE char *beside = text_format("%s/ABSENT", p.folder);
 	AUTO_FREE char *into = text_format("%s/aside", p.folder);
 	list_add(&p.plan.absent, absent);
-	assert_int_equal(protect_watch_post(&p.sentry, &p.plan, NULL), 0);
+	assert_int_equal(protect_watch_post(&p.protect_watch, &p.plan, NULL), 0);
 	write_file(beside, "");
 	assert_int_equal(unlink(beside) | rename(p.other, into), 0);
 	assert_false(notices(&p, absent));
 	assert_int_equal(rename(into, absent), 0);
 	assert_true(notices(&p, absent));
 	/* ... also if it has disappeared again. */
-	protect_watch_done(&p.sentry);
+	protect_watch_done(&p.protect_watch);
 	assert_int_equal(unlink(absent), 0);
-	assert_int_equal(protect_watch_post(&p.sentry, &p.plan, NULL), 0);
+	assert_int_equal(protect_watch_post(&p.protect_watch, &p.plan, NULL), 0);
 	write_file(absent, "");
 	assert_int_equal(unlink(absent), 0);
 	assert_true(notices(&p, absent));
@@ -211,7 +211,7 @@ static void test_what_was_given_up_is_given_up_alone(void **state)
 	begin(state, &p);
 	assert_int_equal(rename(p.other, p.file), 0);
 	assert_true(notices(&p, p.file));
-	protect_watch_give_up(&p.sentry);
+	protect_watch_give_up(&p.protect_watch);
 	assert_int_equal(unlink(p.file), 0);
 	assert_false(notices(&p, p.file));
 	AUTO_FREE char *hooks = text_format("%s/hooks", p.folder);

@@ -206,10 +206,10 @@ static void serve(struct world *w)
 
 	do {
 		struct pollfd polls[] = { { .fd = w->box.pidfd, .events = POLLIN },
-					  denials_watch(&w->box.refusals) };
+					  denials_watch(&w->box.denials) };
 
 		assert_true(poll(polls, ARRAY_LEN(polls), PATIENCE_MS) > 0);
-		(void)denials_take(&w->box.refusals, &pid, 1);
+		(void)denials_take(&w->box.denials, &pid, 1);
 	} while (!scene_readable(w->box.pidfd, 0));
 }
 

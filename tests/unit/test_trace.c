@@ -69,7 +69,7 @@ static void test_the_calls_of_the_table_are_told_and_nothing_else_is_changed(voi
 /* --- with the kernel -------------------------------------------------------------- */
 
 struct world {
-	struct denials refusals;
+	struct denials denials;
 	struct trace trace;
 	struct seccomp_program plain, tracing;
 	pid_t pid;
@@ -83,9 +83,9 @@ static void begin(struct world *w, const struct seccomp_program *plain, int (*pl
 	char byte;
 
 	*w = (struct world){ .plain = *plain };
-	denials_init(&w->refusals);
-	w->refusals.filter = &w->plain;
-	w->refusals.trace = &w->trace;
+	denials_init(&w->denials);
+	w->denials.filter = &w->plain;
+	w->denials.trace = &w->trace;
 	trace_program(plain, &w->tracing);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	w->pid = fork();
@@ -104,7 +104,7 @@ static void begin(struct world *w, const struct seccomp_program *plain, int (*pl
 	assert_int_equal(fd_pass_receive(pair[0], &byte, 1, &fd), 1);
 	(void)close(pair[0]);
 	if (fd >= 0) {
-		denials_listen(&w->refusals, fd);
+		denials_listen(&w->denials, fd);
 		return;
 	}
 	(void)kill(w->pid, SIGKILL);
@@ -120,14 +120,14 @@ static int serve(struct world *w)
 	int status;
 	pid_t pid;
 
-	while (w->refusals.listener >= 0) {
-		struct pollfd p = denials_watch(&w->refusals);
-		assert_int_equal(denials_due(&w->refusals), 0); /* needs no tokens */
+	while (w->denials.listener >= 0) {
+		struct pollfd p = denials_watch(&w->denials);
+		assert_int_equal(denials_due(&w->denials), 0); /* needs no tokens */
 		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
-		(void)denials_take(&w->refusals, &pid, 1);
+		(void)denials_take(&w->denials, &pid, 1);
 	}
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
-	denials_done(&w->refusals);
+	denials_done(&w->denials);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -169,7 +169,7 @@ static void test_with_a_trace_the_tables_calls_go_on_and_no_refused_one(void **s
 	begin(&w, &plain, open_and_mount);
 	assert_int_equal(serve(&w), 0);
 	assert_int_equal(use_of(&w, "/"), TRACE_SET_READ);
-	assert_int_equal(w.refusals.count, 1);
+	assert_int_equal(w.denials.count, 1);
 	end(&w);
 }
 
@@ -181,7 +181,7 @@ static void test_without_a_trace_nothing_goes_on(void **state)
 	(void)state;
 	seccomp_default(&plain);
 	begin(&w, &plain, open_root);
-	w.refusals.trace = NULL;
+	w.denials.trace = NULL;
 	assert_int_equal(serve(&w), ENOSYS);
 	assert_int_equal(w.trace.seen.count, 0);
 	end(&w);
