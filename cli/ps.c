@@ -227,7 +227,7 @@ static void add_kept(struct registry_list *list, const struct cow_list *kept)
 
 /* Adds kept sandboxes without a record of their end, such as those from before
  * a reboot. */
-static void add_definitions(struct registry_list *list, const struct saved_spec_list *kept)
+static void add_saved_specs(struct registry_list *list, const struct saved_spec_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
 		const struct saved_spec *d = &kept->items[i];
@@ -240,7 +240,7 @@ static void add_definitions(struct registry_list *list, const struct saved_spec_
 	}
 }
 
-static bool is_definition(const struct saved_spec_list *kept, const char *id)
+static bool is_saved_spec(const struct saved_spec_list *kept, const char *id)
 {
 	bool is = false;
 
@@ -282,7 +282,7 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 /* Files of ended sandboxes. */
 struct remains {
 	struct cow_list changes;
-	struct saved_spec_list definitions;
+	struct saved_spec_list saved_specs;
 };
 
 static void print(const struct registry_list *list, const struct remains *kept,
@@ -297,7 +297,7 @@ static void print(const struct registry_list *list, const struct remains *kept,
 		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
 					.record = scan(list->items[i].record),
 					.used = asks && i < live ? &samples[i] : NULL,
-					.is_kept = is_definition(&kept->definitions,
+					.is_kept = is_saved_spec(&kept->saved_specs,
 								 list->items[i].id),
 					.changes = changes_of(&kept->changes,
 							      list->items[i].id) };
@@ -311,8 +311,8 @@ static void print(const struct registry_list *list, const struct remains *kept,
 
 static void find_remains(struct registry_list *list, struct remains *kept)
 {
-	saved_spec_list(&kept->definitions);
-	add_definitions(list, &kept->definitions);
+	saved_spec_list(&kept->saved_specs);
+	add_saved_specs(list, &kept->saved_specs);
 	if (cow_list(&kept->changes, NULL) < 0)
 		return; /* on failure there are none */
 	kept_changes_settle_all(&kept->changes);
@@ -349,7 +349,7 @@ int ps_main(char **argv)
 	else
 		leave_out_waiting(&list);
 	print(&list, &kept, &o);
-	saved_spec_list_done(&kept.definitions);
+	saved_spec_list_done(&kept.saved_specs);
 	cow_list_done(&kept.changes);
 	registry_list_done(&list);
 	return 0;

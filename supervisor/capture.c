@@ -75,7 +75,7 @@ void capture_free(struct capture *c)
 		return;
 	capture_close(c);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		output_ring_done(&c->kept[i]), redact_stream_done(&c->shown[i]);
+		output_ring_done(&c->ring[i]), redact_stream_done(&c->shown[i]);
 	buffer_done(&c->input);
 	free(c->request);
 	free(c);
@@ -121,7 +121,7 @@ static bool measure_text(const uint8_t *at, size_t len, size_t *ret_whole)
 
 bool capture_piece(const struct capture *c, int stream, uint64_t at, struct piece *ret)
 {
-	const struct output_ring *k = &c->kept[stream];
+	const struct output_ring *k = &c->ring[stream];
 	bool is_before_end = c->has_exited && at < c->last[stream];
 	bool is_over = is_before_end || c->out[stream] < 0;
 	uint64_t end = is_before_end ? c->last[stream] : k->end;

@@ -30,7 +30,7 @@ static void refuse(struct supervisor *s, int fd, const struct err *e)
 {
 	struct buffer line;
 
-	supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", e);
+	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor", e);
 	buffer_init(&line, 8192);
 	rpc_put_error(&line, "null", RPC_FAILED, e);
 	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -49,10 +49,10 @@ void clients_add(struct supervisor *s, int fd)
 {
 	struct client *c = mem_zeroed(1, sizeof(*c));
 
-	connection_init(&c->wire, fd, ACTION_LINE_MAX, DISPATCHER_OUT_MAX);
+	connection_init(&c->conn, fd, ACTION_LINE_MAX, DISPATCHER_OUT_MAX);
 	(void)snprintf(c->name, sizeof(c->name), "#%llu",
 		       (unsigned long long)++s->client_number);
-	c->dispatcher = (struct dispatcher_client){ .out = &c->wire.out, .name = c->name, .is_rpc = true };
+	c->dispatcher = (struct dispatcher_client){ .out = &c->conn.out, .name = c->name, .is_rpc = true };
 	s->clients[s->client_count++] = c;
 	tell_count(s);
 }
@@ -62,7 +62,7 @@ static void be_deaf(struct supervisor *s)
 	struct err e;
 
 	(void)err_sys(&e, "take a connection");
-	supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", &e);
+	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor", &e);
 	s->deaf_ms = s->now_ms + DEAF_MS;
 }
 
@@ -86,7 +86,7 @@ void clients_accept(struct supervisor *s)
 	clients_add(s, fd);
 	/* The first request has mostly arrived already.  A broken connection
 	 * shows later. */
-	(void)connection_read(&s->clients[s->client_count - 1]->wire);
+	(void)connection_read(&s->clients[s->client_count - 1]->conn);
 }
 
 static void drop_mourner(struct supervisor *s, const struct client *c)
@@ -116,7 +116,7 @@ static void remove_client(struct supervisor *s, size_t i)
 	jobs_leave(&s->jobs, c, s->now_ms);
 	drop_mourner(s, c);
 	connection_fds_done(&c->early);
-	connection_done(&c->wire);
+	connection_done(&c->conn);
 	free(c);
 	tell_count(s);
 }
@@ -131,21 +131,21 @@ void clients_done(struct supervisor *s)
 
 void client_result(struct client *c, const char *id, const char *result)
 {
-	rpc_put_result(&c->wire.out, id, result);
+	rpc_put_result(&c->conn.out, id, result);
 }
 
 void client_error(struct client *c, const char *id, int code, const struct err *e)
 {
-	rpc_put_error(&c->wire.out, id, (enum rpc_code)code, e);
+	rpc_put_error(&c->conn.out, id, (enum rpc_code)code, e);
 }
 
 static void put_notification(struct client *c, const char *method, const char *params)
 {
-	json_write_raw(&c->wire.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
-	json_write_raw(&c->wire.out, method);
-	json_write_raw(&c->wire.out, "\",\"params\":");
-	json_write_raw(&c->wire.out, params);
-	json_write_raw(&c->wire.out, "}\n");
+	json_write_raw(&c->conn.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+	json_write_raw(&c->conn.out, method);
+	json_write_raw(&c->conn.out, "\",\"params\":");
+	json_write_raw(&c->conn.out, params);
+	json_write_raw(&c->conn.out, "}\n");
 }
 
 /* Sends events after outputs_tell(): if output is still left then, the client
@@ -156,7 +156,7 @@ static bool tell_events(struct supervisor *s, struct client *c)
 	bool has_some = false;
 
 	while (c->has_events && c->next_event < s->events.next &&
-	       buffer_len(&c->wire.out) <= CLIENT_HIGH) {
+	       buffer_len(&c->conn.out) <= CLIENT_HIGH) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
 			put_notification(c, "event", text);
@@ -178,7 +178,7 @@ void clients_tell(struct supervisor *s, const char *params)
 {
 	for (size_t i = 0; i < s->client_count; i++) {
 		struct client *c = s->clients[i];
-		if (c->has_events && buffer_len(&c->wire.out) <= CLIENT_HIGH)
+		if (c->has_events && buffer_len(&c->conn.out) <= CLIENT_HIGH)
 			put_notification(c, "event", params);
 	}
 }
@@ -285,10 +285,10 @@ static bool take_lines(struct supervisor *s, struct client *c)
 	bool has_some = false;
 	const int64_t until = s->now_ms + SHARE_MS;
 
-	while (may_ask(s, c) && (kind = connection_next(&c->wire, &line, &len, &fds)) != LINE_NONE) {
+	while (may_ask(s, c) && (kind = connection_next(&c->conn, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
 		connection_fds_done(&fds);
-		connection_took(&c->wire);
+		connection_took(&c->conn);
 		has_some = true;
 		supervisor_look_at_clock(s);
 		if (clock_is_due(until, s->now_ms)) {
@@ -305,20 +305,20 @@ void clients_watch(const struct supervisor *s, struct pollfd *w)
 {
 	for (size_t i = 0; i < s->client_count; i++) {
 		const struct client *c = s->clients[i];
-		bool reads = may_ask(s, c) && connection_may_read(&c->wire);
+		bool reads = may_ask(s, c) && connection_may_read(&c->conn);
 		w[i] = (struct pollfd){
-			.fd = c->wire.fd,
+			.fd = c->conn.fd,
 			.events = (short)((reads ? POLLIN : 0) |
-					  (buffer_len(&c->wire.out) ? POLLOUT : 0)),
+					  (buffer_len(&c->conn.out) ? POLLOUT : 0)),
 		};
 	}
 }
 
 static bool flush(struct client *c, int64_t now)
 {
-	size_t before = buffer_len(&c->wire.out);
-	bool is_well = connection_write(&c->wire);
-	size_t left = buffer_len(&c->wire.out);
+	size_t before = buffer_len(&c->conn.out);
+	bool is_well = connection_write(&c->conn);
+	size_t left = buffer_len(&c->conn.out);
 
 	if (left == 0)
 		c->stuck_ms = 0;
@@ -336,23 +336,23 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
 			is_well = flush(c, s->now_ms);
-		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && connection_may_read(&c->wire))
-			is_well = connection_read(&c->wire);
+		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && connection_may_read(&c->conn))
+			is_well = connection_read(&c->conn);
 		/* The client has gone, and poll(2) would say so again and
 		 * again. */
-		if (!is_well || ((w[i].revents & POLLHUP) && !connection_may_read(&c->wire)))
+		if (!is_well || ((w[i].revents & POLLHUP) && !connection_may_read(&c->conn)))
 			remove_client(s, i);
 	}
 }
 
 static bool is_finished(const struct client *c)
 {
-	bool has_all = buffer_len(&c->wire.out) == 0 && dispatcher_is_idle(&c->dispatcher);
+	bool has_all = buffer_len(&c->conn.out) == 0 && dispatcher_is_idle(&c->dispatcher);
 
-	if (c->wire.out.is_cut || c->dispatcher.outbox.bytes > CLIENT_WAITING)
+	if (c->conn.out.is_cut || c->dispatcher.outbox.bytes > CLIENT_WAITING)
 		return true;
 	return has_all && (c->is_closing ||
-			   (lines_is_over(&c->wire.lines) && c->under_way == 0));
+			   (lines_is_over(&c->conn.lines) && c->under_way == 0));
 }
 
 /* A holder that says nothing more ends the sandbox; its connection stays open
@@ -366,7 +366,7 @@ static bool is_holder(struct supervisor *s, const struct client *c)
  * sent so much that no more of it is read. */
 static bool look_at_asked(struct supervisor *s, struct client *c)
 {
-	bool is_over = lines_is_over(&c->wire.lines);
+	bool is_over = lines_is_over(&c->conn.lines);
 
 	c->dispatcher.confirms &= !is_over;
 	if (!is_over && c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS)
@@ -390,7 +390,7 @@ bool clients_work(struct supervisor *s)
 		bool was_behind = dispatcher_is_behind(&c->dispatcher), is_well = flush(c, s->now_ms);
 		/* Data that waited for room has it now, and nothing else would
 		 * wake us for that. */
-		has_some = has_some || (was_behind && buffer_len(&c->wire.out) <= DISPATCHER_OUT_HIGH);
+		has_some = has_some || (was_behind && buffer_len(&c->conn.out) <= DISPATCHER_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
 	}
@@ -402,7 +402,7 @@ static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
-		if (may_ask(s, c) && connection_may_read(&c->wire) && !connection_read(&c->wire))
+		if (may_ask(s, c) && connection_may_read(&c->conn) && !connection_read(&c->conn))
 			remove_client(s, i);
 	}
 }
@@ -411,7 +411,7 @@ static void read_rest(struct supervisor *s)
 static void part_with(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;)
-		if (buffer_len(&s->clients[i]->wire.out) == 0)
+		if (buffer_len(&s->clients[i]->conn.out) == 0)
 			remove_client(s, i);
 }
 
@@ -431,7 +431,7 @@ void clients_part(struct supervisor *s)
 		if (s->client_count == 0 || clock_is_due(due, s->now_ms))
 			break;
 		for (size_t i = 0; i < s->client_count; i++)
-			w[i] = (struct pollfd){ .fd = s->clients[i]->wire.fd,
+			w[i] = (struct pollfd){ .fd = s->clients[i]->conn.fd,
 						.events = POLLOUT };
 		/* EINTR: again */
 		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));

@@ -133,8 +133,8 @@ static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
 	/* Renaming the sandbox is a move in that folder. */
-	AUTO_CLOSE int kept = c->definition ? saved_spec_place(e) : -1;
-	if (c->definition && kept < 0)
+	AUTO_CLOSE int kept = c->saved_spec ? saved_spec_place(e) : -1;
+	if (c->saved_spec && kept < 0)
 		return -1;
 	struct landlock_rule rules[RULES] = {
 		[STATE] = rule(state, ".", STATE_RIGHTS),

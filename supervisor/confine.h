@@ -7,7 +7,7 @@
  *	descriptors	all but those it was told to keep
  *	capabilities	all, and no_new_privs
  *	Landlock	files: its own folder of the registry; names, and no content, of
- *			the other folders there, and of kept definitions if its own is
+ *			the other folders there, and of saved specs if its own is
  *			kept; its cgroup; the audit log's folder, where nothing is
  *			removed; /proc, to read; /dev/null.
  *			Nothing is executed; no TCP; no abstract socket of others
@@ -41,7 +41,7 @@ struct confine {
 	bool has_landlock; /* confine_has_landlock() */
 	pid_t child, server, broker; /* may be signalled; 0: there is none */
 	const struct registry_entry *entry; /* borrowed; must have been made */
-	const struct saved_spec *definition; /* borrowed; NULL: the sandbox is not kept */
+	const struct saved_spec *saved_spec; /* borrowed; NULL: the sandbox is not kept */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	int audit; /* the folder of the audit log; 0 or less: there is none */
 	const int *keep; /* borrowed: descriptors beside 0, 1 and 2; -1: none */

@@ -27,13 +27,13 @@ void create_options_init(struct create_options *o, enum verb verb)
 	*o = (struct create_options){ .options = { .verb = verb, .json_fd = -1 } };
 	o->options.policy = &o->policy;
 	o->said = mem_zeroed(1, sizeof(*o->said));
-	saved_spec_init(&o->definition);
+	saved_spec_init(&o->saved_spec);
 	policy_init(&o->policy);
 }
 
 void create_options_done(struct create_options *o)
 {
-	saved_spec_done(&o->definition);
+	saved_spec_done(&o->saved_spec);
 	policy_file_done(o->said);
 	free(o->said);
 	free(o->places);
@@ -178,8 +178,8 @@ static int look_up(void *arg, struct err *e)
 		(void)err_set(e, ERR_EXISTS, "sandbox '%s' is running", o->name);
 		return err_remedy(e, "hutch exec %s, or end it first: hutch stop %s", o->name, o->name);
 	}
-	if (saved_spec_find(o->name, &o->definition, e) == 0)
-		return saved_spec_read(&o->definition, o->said, e);
+	if (saved_spec_find(o->name, &o->saved_spec, e) == 0)
+		return saved_spec_read(&o->saved_spec, o->said, e);
 	if (e->kind != ERR_NOT_FOUND || registry_find_ended(o->name, &live, NULL) < 0)
 		return -1;
 	registry_item_done(&live);
@@ -190,7 +190,7 @@ static int look_up(void *arg, struct err *e)
 
 static int take_up(struct create_options *o, struct err *e)
 {
-	const struct saved_spec *d = &o->definition;
+	const struct saved_spec *d = &o->saved_spec;
 
 	if (host_user_as_client(look_up, o, e) < 0 ||
 	    restart_spec_apply(&o->options, d->name, o->said, e) < 0)
@@ -258,7 +258,7 @@ int create_options_parse(struct create_options *o, char **argv, struct err *e)
 	if (check_lease(&o->options, e) < 0)
 		return -1;
 	if (verb == VERB_START &&
-	    restart_spec_hold_places(&o->policy, o->definition.places, e) < 0)
+	    restart_spec_hold_places(&o->policy, o->saved_spec.places, e) < 0)
 		return -1;
 	resolve_paths(&o->policy);
 	if (verb == VERB_FORK && find_source(o, e) < 0)

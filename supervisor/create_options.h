@@ -13,7 +13,7 @@ struct create_options {
 	struct policy policy;
 	struct run_options options;
 	struct policy_file *said; /* owned: all settings, for --keep */
-	struct saved_spec definition; /* VERB_START: the kept definition; not locked */
+	struct saved_spec saved_spec; /* VERB_START: the saved spec; not locked */
 	char *places;  /* owned; for --keep: where the shown paths lead */
 	char *profile; /* owned; for --keep: the content of --seccomp's file; NULL:
 			* none */

@@ -57,7 +57,7 @@ bool lease_leave(struct supervisor *s, const struct client *c)
  * ends the sandbox. */
 static int check_holder(const struct client *c, struct err *e)
 {
-	if (!connection_is_deserted(&c->wire))
+	if (!connection_is_deserted(&c->conn))
 		return 0;
 	return err_set(e, ERR_GONE, "the connection that held the sandbox was closed");
 }

@@ -40,7 +40,7 @@ static int leave_caller(struct err *e)
  * of the same name and then collected. */
 static int prepare(struct launch *l, const struct create_options *o, struct err *e)
 {
-	const struct saved_spec *d = &o->definition;
+	const struct saved_spec *d = &o->saved_spec;
 
 	if (launch_prepare(l, false, e) == 0)
 		return 0;
@@ -52,19 +52,19 @@ static int prepare(struct launch *l, const struct create_options *o, struct err 
 			     "written over it is in %.150s/files/upper", d->path);
 }
 
-/* Takes the definition that these options came from: another sandbox may have
+/* Takes the saved spec that these options came from: another sandbox may have
  * the name by now. */
 static int take_again(const struct create_options *o, struct saved_spec *d, struct err *e)
 {
 	if (saved_spec_find(o->name, d, e) < 0)
 		return -1;
-	if (strcmp(d->id, o->definition.id) != 0 || strcmp(d->name, o->name) != 0)
+	if (strcmp(d->id, o->saved_spec.id) != 0 || strcmp(d->name, o->name) != 0)
 		return err_set(e, ERR_BUSY, "sandbox '%s' was renamed, or removed and made anew, "
 					    "meanwhile", o->name);
 	return saved_spec_take(d, e);
 }
 
-/* Makes, or takes again, the definition of a kept sandbox; this process holds
+/* Makes, or takes again, the saved spec of a kept sandbox; this process holds
  * its lock. */
 static int hold(struct launch *l, const struct create_options *o, struct saved_spec *d,
 		struct err *e)
@@ -92,7 +92,7 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 static int claim(const struct create_options *o, struct registry_entry *entry, struct err *e)
 {
 	if (o->options.verb == VERB_START)
-		return registry_create_again(o->name, o->definition.id, entry, e);
+		return registry_create_again(o->name, o->saved_spec.id, entry, e);
 	if ((o->options.lease_fd > 0 ? registry_create_waiting(o->name, entry, e)
 				     : registry_create(o->name, entry, e)) < 0)
 		return -1;
@@ -168,8 +168,8 @@ static void supervise(const struct create_options *o, int ready)
 	} else {
 		struct supervisor s = {
 			.launch = &l, .entry = &entry, .ready = ready, .listener = -1,
-			.definition = o->policy.keeps ? &kept : NULL,
-			.is_again = o->options.verb == VERB_START,
+			.saved_spec = o->policy.keeps ? &kept : NULL,
+			.is_restart = o->options.verb == VERB_START,
 			.clocks = { .timeout_ms = (int64_t)o->policy.timeout_ms,
 				    .ttl_ms = (int64_t)o->options.ttl_ms,
 				    .idle_ms = (int64_t)o->options.idle_ms },

@@ -78,7 +78,7 @@ static int do_stop(const struct request *call)
 	    request_seconds(call, "grace", &grace_ms) < 0)
 		return RPC_PARAMS;
 	mourn(call);
-	if (s->still.lost.kind != ERR_NONE) {
+	if (s->pause.lost.kind != ERR_NONE) {
 		/* The kept processes get no grace, in which they could do what
 		 * they were stopped for. */
 		supervisor_end(s, "stopped", 0, NULL, NULL);
@@ -106,7 +106,7 @@ static int do_pause(const struct request *call)
 {
 	if (pause_pause(call->s, call->client, call->request->id, call->e) < 0)
 		return RPC_FAILED;
-	if (call->s->still.pauser.request == call->request->id)
+	if (call->s->pause.pauser.request == call->request->id)
 		(void)request_take_id(call);
 	else
 		(void)request_answer(call, pause_by(call->s));
@@ -228,7 +228,7 @@ static int do_logs(const struct request *call)
 	    request_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
 	if (!strcmp(of, "supervisor")) {
-		r.of = &call->s->journal.log;
+		r.of = &call->s->supervisor_log.log;
 		r.method = "log";
 	} else if (strcmp(of, "output") != 0) {
 		(void)err_set(call->e, ERR_USAGE, "params.of: output or supervisor was expected");
@@ -405,7 +405,7 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	struct err whole = *e;
 
 	(void)snprintf(whole.text, sizeof(whole.text), "%s", message);
-	supervisor_log_add_err(&s->journal, LOG_LEVEL_DEBUG, "supervisor", &whole);
+	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_DEBUG, "supervisor", &whole);
 }
 
 /* A request to end the sandbox is fulfilled; any other one comes too late. */

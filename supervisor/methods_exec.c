@@ -95,7 +95,7 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 	records_end(s, j, e.text);
 	if (!j->owner)
 		return;
-	rpc_put_not_started(&j->owner->wire.out, j->request, code, &e);
+	rpc_put_not_started(&j->owner->conn.out, j->request, code, &e);
 	j->owner->under_way--;
 }
 

@@ -160,7 +160,7 @@ static int check_fds(const struct request *call, bool *ret_has_stdin)
 /* A job would end with its client, and no client would hear of it. */
 static int check_client(const struct request *call, const struct job *j)
 {
-	if (j->is_detached || !connection_is_deserted(&call->client->wire))
+	if (j->is_detached || !connection_is_deserted(&call->client->conn))
 		return 0;
 	return err_set(call->e, ERR_GONE, "its client has gone");
 }

@@ -134,8 +134,8 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 		for (int i = 0; i < CAPTURE_STREAMS; i++) {
 			if (j->state != JOB_ENDED || !j->capture || j == but)
 				continue;
-			*total -= j->capture->kept[i].room;
-			output_ring_drop(&j->capture->kept[i]);
+			*total -= j->capture->ring[i].room;
+			output_ring_drop(&j->capture->ring[i]);
 		}
 }
 
@@ -147,7 +147,7 @@ static size_t grant(struct supervisor *s, const struct job *but, const struct ou
 
 	for (const struct job *j = s->jobs.first; j; j = j->next)
 		for (int i = 0; i < CAPTURE_STREAMS; i++)
-			total += j->capture ? j->capture->kept[i].room : 0;
+			total += j->capture ? j->capture->ring[i].room : 0;
 	drop_oldest(s, but, &total);
 	if (total <= OUTPUTS_KEPT || k->room + more <= OUTPUTS_LEAST)
 		return more;
@@ -197,8 +197,8 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 
 	if (j->exec.flags & EXEC_COPIES)
 		return; /* a copy's tar is not logged */
-	if (*at < j->capture->kept[stream].begin)
-		*at = j->capture->kept[stream].begin; /* an incomplete character was
+	if (*at < j->capture->ring[stream].begin)
+		*at = j->capture->ring[stream].begin; /* an incomplete character was
 						       * dropped */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
@@ -217,7 +217,7 @@ static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t 
 {
 	if (len == 0)
 		return;
-	struct output_ring *k = &j->capture->kept[stream];
+	struct output_ring *k = &j->capture->ring[stream];
 	size_t more = output_ring_wants(k, len);
 
 	output_ring_add(k, bytes, len, more ? grant(s, j, k, more) : 0);
@@ -308,7 +308,7 @@ static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 	int64_t due;
 
 	/* Less than a character may be waiting for its rest. */
-	if (!v || j->capture->kept[stream].end - v->at[stream] < 4 || !c->stuck_ms)
+	if (!v || j->capture->ring[stream].end - v->at[stream] < 4 || !c->stuck_ms)
 		return false;
 	due = c->stuck_ms + OUTPUTS_STUCK_MS;
 	if (clock_is_due(due, s->now_ms))
@@ -418,7 +418,7 @@ void outputs_exited(struct supervisor *s, struct job *j)
 	own_close(&c->in);
 	outputs_answer_writer(j);
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		c->last[i] = c->kept[i].end;
+		c->last[i] = c->ring[i].end;
 		log_stream(s, j, i); /* an incomplete character may be left */
 	}
 }

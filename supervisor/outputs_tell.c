@@ -34,7 +34,7 @@ void outputs_view(struct client *c, struct job *j)
 
 	v->job = j;
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		v->at[i] = j->capture->kept[i].begin;
+		v->at[i] = j->capture->ring[i].begin;
 	v->next = c->viewers;
 	c->viewers = v;
 }
@@ -50,7 +50,7 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 		return err_set(e, ERR_EXISTS, "this connection gets the output of "
 					      "process %u already", j->id);
 	outputs_view(c, j);
-	k = j->capture->kept;
+	k = j->capture->ring;
 	*ret = text_format("{\"process\":%u,\"kept\":{\"stdout\":%llu,\"stderr\":%llu},"
 			   "\"lost\":{\"stdout\":%llu,\"stderr\":%llu}}", j->id,
 			   (unsigned long long)(k[0].end - k[0].begin),
@@ -61,7 +61,7 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 
 static void put_dropped(struct client *c, const struct job *j, int stream, uint64_t count)
 {
-	struct buffer *out = &c->wire.out;
+	struct buffer *out = &c->conn.out;
 
 	json_write_raw(out, notification);
 	json_write_format(out, "{\"process\":%u,\"stream\":\"%s\",\"dropped\":%llu}}\n", j->id,
@@ -72,7 +72,7 @@ static void put_dropped(struct client *c, const struct job *j, int stream, uint6
 static bool tell_piece(struct client *c, struct viewer *v, int stream)
 {
 	const struct capture *capture = v->job->capture;
-	uint64_t begin = capture->kept[stream].begin;
+	uint64_t begin = capture->ring[stream].begin;
 	struct piece p;
 
 	if (v->at[stream] < begin) {
@@ -82,10 +82,10 @@ static bool tell_piece(struct client *c, struct viewer *v, int stream)
 	}
 	if (!capture_piece(capture, stream, v->at[stream], &p))
 		return false;
-	json_write_raw(&c->wire.out, notification);
-	json_write_raw(&c->wire.out, "{");
-	outputs_put_piece(&c->wire.out, v->job, stream, &p);
-	json_write_raw(&c->wire.out, "}}\n");
+	json_write_raw(&c->conn.out, notification);
+	json_write_raw(&c->conn.out, "{");
+	outputs_put_piece(&c->conn.out, v->job, stream, &p);
+	json_write_raw(&c->conn.out, "}}\n");
 	v->at[stream] += p.len;
 	return true;
 }
@@ -100,7 +100,7 @@ static bool tell_pieces(struct client *c)
 		if (v->job->state != JOB_RUNNING && v->job->state != JOB_ENDED)
 			continue; /* exec.start is not answered yet */
 		for (int i = 0; i < CAPTURE_STREAMS; i++)
-			if (buffer_len(&c->wire.out) <= CLIENT_HIGH)
+			if (buffer_len(&c->conn.out) <= CLIENT_HIGH)
 				has_some = tell_piece(c, v, i) || has_some;
 	}
 	return has_some;
@@ -215,10 +215,10 @@ static void put_entries(struct client *c, const char *method, const uint8_t *ent
 	while (len > 0) {
 		const uint8_t *end = memchr(entries, '\n', len);
 		size_t line = (size_t)(end - entries);
-		json_write_format(&c->wire.out, NOTIFICATION, method);
-		if (!buffer_append(&c->wire.out, entries, line))
-			c->wire.out.is_cut = true;
-		json_write_raw(&c->wire.out, "}\n");
+		json_write_format(&c->conn.out, NOTIFICATION, method);
+		if (!buffer_append(&c->conn.out, entries, line))
+			c->conn.out.is_cut = true;
+		json_write_raw(&c->conn.out, "}\n");
 		entries += line + 1;
 		len -= line + 1;
 	}
@@ -239,8 +239,8 @@ static bool tell_entries(struct client *c, struct log_reader *r)
 	size_t len;
 
 	if (r->at < l->begin) {
-		json_write_format(&c->wire.out, NOTIFICATION, r->method);
-		json_write_format(&c->wire.out, "{\"dropped\":%llu}}\n",
+		json_write_format(&c->conn.out, NOTIFICATION, r->method);
+		json_write_format(&c->conn.out, "{\"dropped\":%llu}}\n",
 			   (unsigned long long)(l->begin - r->at));
 		r->at = l->begin;
 	}
@@ -266,7 +266,7 @@ static bool tell_logs(struct client *c)
 
 	for (struct log_reader **at = &c->log_readers; *at;) {
 		struct log_reader *r = *at;
-		while (buffer_len(&c->wire.out) <= CLIENT_HIGH && has_entries(r) &&
+		while (buffer_len(&c->conn.out) <= CLIENT_HIGH && has_entries(r) &&
 		       tell_entries(c, r))
 			has_some = true;
 		if (has_entries(r)) {
@@ -289,7 +289,7 @@ bool outputs_tell(struct client *c)
 {
 	bool has_some = false;
 
-	while (buffer_len(&c->wire.out) <= CLIENT_HIGH && tell_pieces(c))
+	while (buffer_len(&c->conn.out) <= CLIENT_HIGH && tell_pieces(c))
 		has_some = true;
 	return tell_logs(c) || has_some;
 }
@@ -315,8 +315,8 @@ void outputs_forget(struct supervisor *s, struct job *j)
 		struct client *c = s->clients[n];
 		const struct viewer *v = outputs_viewer(c, j);
 		for (int i = 0; v && i < CAPTURE_STREAMS; i++)
-			if (v->at[i] < j->capture->kept[i].end)
-				put_dropped(c, j, i, j->capture->kept[i].end - v->at[i]);
+			if (v->at[i] < j->capture->ring[i].end)
+				put_dropped(c, j, i, j->capture->ring[i].end - v->at[i]);
 		drop_viewer(c, j);
 	}
 }

@@ -53,7 +53,7 @@ void pause_done(struct pause *t)
 
 bool pause_is(const struct supervisor *s)
 {
-	return s->still.phase != PAUSE_NOT;
+	return s->pause.phase != PAUSE_NOT;
 }
 
 const char *pause_by(const struct supervisor *s)
@@ -64,7 +64,7 @@ const char *pause_by(const struct supervisor *s)
 		[PAUSE_BY_SIGNALS] = "{\"by\":\"signals\"}",
 	};
 
-	return ways[s->still.by];
+	return ways[s->pause.by];
 }
 
 /* --- stopped, and let go ---------------------------------------------------------- */
@@ -103,8 +103,8 @@ static void trace(struct supervisor *s, bool is_frozen)
 {
 	struct err e;
 
-	s->still.freezes += is_frozen;
-	sent(s, channel_send_freeze(&s->instance.channel, is_frozen ? s->still.freezes : 0, &e),
+	s->pause.freezes += is_frozen;
+	sent(s, channel_send_freeze(&s->instance.channel, is_frozen ? s->pause.freezes : 0, &e),
 	     &e);
 }
 
@@ -112,14 +112,14 @@ static void send_all(struct supervisor *s, int signo)
 {
 	struct err e;
 
-	s->still.asked += signo == SIGSTOP;
+	s->pause.asked += signo == SIGSTOP;
 	sent(s, channel_send_signal(&s->instance.channel, 0, (uint32_t)signo, &e), &e);
 }
 
 /* Stops everything by the chosen means, or lets it go on. */
 static int apply(struct supervisor *s, bool is_stopped, struct err *e)
 {
-	switch (s->still.by) {
+	switch (s->pause.by) {
 	case PAUSE_BY_CGROUP:
 		return freeze(s, is_stopped, e);
 	case PAUSE_BY_TRACING:
@@ -133,7 +133,7 @@ static int apply(struct supervisor *s, bool is_stopped, struct err *e)
 
 static int begin(struct supervisor *s, struct err *e)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 
 	t->by = has_cgroup(s) ? PAUSE_BY_CGROUP : PAUSE_BY_TRACING;
 	if (has_cgroup(s) && (t->events = cgroup_events(&s->launch->cgroup, e)) < 0)
@@ -151,10 +151,10 @@ static int begin(struct supervisor *s, struct err *e)
 
 static void let_time_go_on(struct supervisor *s)
 {
-	s->still.phase = PAUSE_NOT;
-	s->still.due_ms = 0;
-	own_close(&s->still.events);
-	dispatcher_postpone(&s->dispatcher, s->now_ms - s->still.since_ms);
+	s->pause.phase = PAUSE_NOT;
+	s->pause.due_ms = 0;
+	own_close(&s->pause.events);
+	dispatcher_postpone(&s->dispatcher, s->now_ms - s->pause.since_ms);
 	jobs_resume(&s->jobs, s->now_ms);
 }
 
@@ -165,7 +165,7 @@ static int let_go(struct supervisor *s, struct err *e)
 	if (apply(s, false, e) < 0)
 		return -1;
 	let_time_go_on(s);
-	s->still.is_for_reader = false;
+	s->pause.is_for_reader = false;
 	if (s->status == REGISTRY_PAUSED)
 		supervisor_set_status(s, REGISTRY_READY);
 	return 0;
@@ -195,7 +195,7 @@ static int check_state(const struct supervisor *s, struct err *e)
 
 static int check_pauser(const struct supervisor *s, struct err *e)
 {
-	const struct pause *t = &s->still;
+	const struct pause *t = &s->pause;
 
 	if (check_state(s, e) < 0)
 		return -1;
@@ -208,7 +208,7 @@ static int check_pauser(const struct supervisor *s, struct err *e)
 
 int pause_pause(struct supervisor *s, struct client *c, char *request, struct err *e)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 
 	if (check_pauser(s, e) < 0 || (t->phase == PAUSE_NOT && begin(s, e) < 0))
 		return -1;
@@ -223,7 +223,7 @@ int pause_pause(struct supervisor *s, struct client *c, char *request, struct er
 /* `e`: why the pause failed; NULL: the sandbox is paused. */
 static void answer_pauser(struct supervisor *s, const struct err *e)
 {
-	struct pause_pauser *p = &s->still.pauser;
+	struct pause_pauser *p = &s->pause.pauser;
 
 	if (!p->client)
 		return;
@@ -232,14 +232,14 @@ static void answer_pauser(struct supervisor *s, const struct err *e)
 		client_error(p->client, p->request, RPC_FAILED, e);
 	else
 		client_result(p->client, p->request, pause_by(s));
-	forget_pauser(&s->still);
+	forget_pauser(&s->pause);
 }
 
 /* A waiting reader gets the error; one that reads already sees files that
  * change. */
 static void drop_reader(struct supervisor *s, const struct err *e)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 
 	if (t->request) {
 		client_error(t->reader, t->request, RPC_FAILED, e);
@@ -262,26 +262,26 @@ int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
 {
 	struct err why;
 
-	if (s->still.phase == PAUSE_STOPPING)
+	if (s->pause.phase == PAUSE_STOPPING)
 		return err_set(e, ERR_BUSY, "the sandbox is being paused");
-	if (s->still.phase == PAUSE_NOT)
+	if (s->pause.phase == PAUSE_NOT)
 		return err_set(e, ERR_USAGE, "the sandbox is not paused");
-	if (s->still.lost.kind != ERR_NONE && !is_forced)
-		return refuse_unprotected(&s->still.lost, e);
+	if (s->pause.lost.kind != ERR_NONE && !is_forced)
+		return refuse_unprotected(&s->pause.lost, e);
 	(void)err_set(&why, ERR_BUSY, "another client has unpaused the sandbox");
 	drop_reader(s, &why);
 	if (let_go(s, e) < 0)
 		return -1;
-	if (s->still.lost.kind != ERR_NONE)
+	if (s->pause.lost.kind != ERR_NONE)
 		protect_watch_give_up(&s->launch->protect_watch);
-	s->still.lost.kind = ERR_NONE;
+	s->pause.lost.kind = ERR_NONE;
 	return 0;
 }
 
 /* All processes stand still before any client is told. */
 static void tell_unprotected(struct supervisor *s)
 {
-	const struct err *why = &s->still.lost;
+	const struct err *why = &s->pause.lost;
 	AUTO_FREE char *message = quote_json(why->text);
 	AUTO_FREE char *more = text_format("\"message\":%s", message);
 
@@ -294,7 +294,7 @@ static void tell_unprotected(struct supervisor *s)
 void pause_unprotected(void *supervisor, const struct err *why)
 {
 	struct supervisor *s = supervisor;
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 	struct err e;
 
 	t->lost = *why;
@@ -317,9 +317,9 @@ void pause_end(struct supervisor *s)
 	(void)err_set(&why, ERR_BUSY, "the sandbox is stopping");
 	drop_reader(s, &why);
 	answer_pauser(s, &why);
-	if (s->still.phase == PAUSE_NOT)
+	if (s->pause.phase == PAUSE_NOT)
 		return;
-	if (s->still.by == PAUSE_BY_CGROUP) /* if it fails, the processes are killed in
+	if (s->pause.by == PAUSE_BY_CGROUP) /* if it fails, the processes are killed in
 					     * the end */
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);
@@ -330,7 +330,7 @@ void pause_end(struct supervisor *s)
 int pause_begin(struct supervisor *s, struct client *reader, char *request, int to,
 		struct err *e)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 	bool is_new = t->phase == PAUSE_NOT;
 
 	if (t->reader)
@@ -347,7 +347,7 @@ int pause_begin(struct supervisor *s, struct client *reader, char *request, int 
 
 void pause_leave(struct supervisor *s, const struct client *c)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 
 	if (t->pauser.client == c)
 		forget_pauser(t); /* the sandbox stays paused all the same */
@@ -374,7 +374,7 @@ static int take_paused(struct pause *t, const struct frame *f, struct err *e)
 
 int pause_frame(struct supervisor *s, const struct frame *f, struct err *e)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 	struct frozen what;
 
 	if (f->type == MSG_PAUSED)
@@ -429,7 +429,7 @@ static int is_frozen(const struct pause *t, struct err *e)
 /* 1: all stand still; 0: not yet; -1: they will not. */
 static int all_stand(const struct supervisor *s, struct err *e)
 {
-	const struct pause *t = &s->still;
+	const struct pause *t = &s->pause;
 
 	switch (t->by) {
 	case PAUSE_BY_CGROUP:
@@ -444,7 +444,7 @@ static int all_stand(const struct supervisor *s, struct err *e)
 
 static void give_reader(struct supervisor *s)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 	AUTO_FREE char *over = pause_over(s);
 	struct err e;
 
@@ -462,11 +462,11 @@ static void give_reader(struct supervisor *s)
 
 static void stand(struct supervisor *s)
 {
-	s->still.phase = PAUSE_STANDS;
-	s->still.due_ms = 0;
-	own_close(&s->still.events);
+	s->pause.phase = PAUSE_STANDS;
+	s->pause.due_ms = 0;
+	own_close(&s->pause.events);
 	supervisor_set_status(s, REGISTRY_PAUSED);
-	if (s->still.lost.kind != ERR_NONE)
+	if (s->pause.lost.kind != ERR_NONE)
 		tell_unprotected(s);
 	answer_pauser(s, NULL);
 }
@@ -475,8 +475,8 @@ static void stop_by_signals(struct supervisor *s)
 {
 	s->launch->degraded |= DEGRADED_PAUSE;
 	trace(s, false);
-	s->still.by = PAUSE_BY_SIGNALS;
-	s->still.due_ms = s->now_ms + STAND_MS;
+	s->pause.by = PAUSE_BY_SIGNALS;
+	s->pause.due_ms = s->now_ms + STAND_MS;
 	send_all(s, SIGSTOP);
 }
 
@@ -484,7 +484,7 @@ static void stop_by_signals(struct supervisor *s)
  * go on. */
 static void give_up(struct supervisor *s, struct err *why)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 
 	if (t->lost.kind != ERR_NONE) {
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, &t->lost);
@@ -502,20 +502,20 @@ static void give_up(struct supervisor *s, struct err *why)
 
 void pause_look(struct supervisor *s)
 {
-	struct pause *t = &s->still;
+	struct pause *t = &s->pause;
 	struct err e;
 
 	if (s->ending.reason)
 		return;
 	if (t->phase == PAUSE_STOPPING) {
-		int are_still = all_stand(s, &e);
-		if (are_still == 0 && !clock_is_due(t->due_ms, s->now_ms))
+		int are_stopped = all_stand(s, &e);
+		if (are_stopped == 0 && !clock_is_due(t->due_ms, s->now_ms))
 			return;
-		if (are_still == 0)
+		if (are_stopped == 0)
 			(void)err_set(&e, ERR_BUSY, "not every process inside stood still within "
 						    "%d s",
 				      STAND_MS / 1000);
-		if (are_still > 0)
+		if (are_stopped > 0)
 			stand(s);
 		else
 			give_up(s, &e);

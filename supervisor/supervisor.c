@@ -33,7 +33,7 @@
 #include "supervisor/records.h"
 
 enum { WATCH_INSTANCE, WATCH_SIGNALS = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_LISTENER, WATCH_READY,
-       WATCH_STILL, WATCH_CLIENTS };
+       WATCH_PAUSE, WATCH_CLIENTS };
 
 /* --- what it is and how it is -------------------------------------------------- */
 
@@ -62,7 +62,7 @@ void supervisor_look_at_clock(struct supervisor *s)
 void supervisor_event(struct supervisor *s, const char *name, const char *more)
 {
 	(void)events_add(&s->events, name, more);
-	supervisor_log_add_event(&s->journal, name, more);
+	supervisor_log_add_event(&s->supervisor_log, name, more);
 }
 
 void supervisor_set_status(struct supervisor *s, enum registry_status status)
@@ -73,7 +73,7 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	s->status = status;
 	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
 							    * registry see it */
-		supervisor_log_add_err(&s->journal, LOG_LEVEL_WARN, "supervisor", &e);
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor", &e);
 	supervisor_event(s, "status", more);
 }
 
@@ -112,7 +112,7 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *workspace = quote_json(workspace_of(p));
 	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
-	const struct err *lost = &s->still.lost;
+	const struct err *lost = &s->pause.lost;
 	AUTO_FREE char *unprotected = quote_json(lost->kind != ERR_NONE ? lost->text : NULL);
 
 	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
@@ -128,11 +128,11 @@ char *supervisor_info(const struct supervisor *s)
 	return info;
 }
 
-/* The kept definition is renamed first: after a kill in between it has one name
+/* The saved spec is renamed first: after a kill in between it has one name
  * or the other. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)
 {
-	struct saved_spec *d = s->definition;
+	struct saved_spec *d = s->saved_spec;
 	AUTO_FREE char *old = text_copy(s->entry->name);
 
 	if (registry_check_name(name, e) < 0)
@@ -142,7 +142,7 @@ static int rename_all(struct supervisor *s, const char *name, struct err *e)
 	if (registry_rename(s->entry, name, e) == 0)
 		return 0;
 	if (d)
-		(void)saved_spec_rename(d, old, NULL); /* else the definition keeps the
+		(void)saved_spec_rename(d, old, NULL); /* else the saved spec keeps the
 							* new name */
 	return -1;
 }
@@ -275,7 +275,7 @@ static int64_t due(const struct supervisor *s)
 		due = clock_sooner(due, jobs_due(&s->jobs));
 	due = clock_sooner(due, clocks_due(&s->clocks, is_idle(s)));
 	due = clock_sooner(due, clock_sooner(s->deaf_ms, samples_due(s)));
-	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->still.due_ms));
+	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->pause.due_ms));
 	if (pause_is(s))
 		return due;
 	return clock_sooner(due, clock_sooner(dispatcher_deadline(&s->dispatcher), dispatcher_due(&s->dispatcher)));
@@ -378,7 +378,7 @@ static void turn(struct supervisor *s)
 	/* POLLERR: the process that waits for the sandbox to be ready has given
 	 * up. */
 	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
-	pause_watch(&s->still, w + WATCH_STILL);
+	pause_watch(&s->pause, w + WATCH_PAUSE);
 	clients_watch(s, w + WATCH_CLIENTS);
 	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
 	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
@@ -405,7 +405,7 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning ------------------------------------------------------------- */
 
-/* Notes in the journal what the caller was told on stderr, which may have gone
+/* Notes in the supervisor's log what the caller was told on stderr, which may have gone
  * unread, and the result of the launch. */
 static void tell_of_launch(struct supervisor *s)
 {
@@ -419,9 +419,9 @@ static void tell_of_launch(struct supervisor *s)
 					     HUTCH_VERSION, (int)l->sandbox.pid, image, upper,
 					     l->plan.count, degraded);
 
-	supervisor_log_add(&s->journal, l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
+	supervisor_log_add(&s->supervisor_log, l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
 		    l->degraded ? "made, but not with all that was asked for"
-				: s->is_again ? "started again" : "made", fields);
+				: s->is_restart ? "started again" : "made", fields);
 }
 
 static void look_at_clock(void *who)
@@ -446,7 +446,7 @@ static void init(struct supervisor *s)
 	if (l->degraded & DEGRADED_MEMORY)
 		s->instance.watched_memory = l->policy->limits.memory;
 	instance_init(&s->instance, s->now_ms);
-	pause_init(&s->still);
+	pause_init(&s->pause);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
@@ -467,7 +467,7 @@ static void init(struct supervisor *s)
 		s->dispatcher.cgroup = &l->cgroup;
 		s->dispatcher.memory_limit = l->policy->limits.memory;
 	}
-	supervisor_log_init(&s->journal, s->entry, &s->dispatcher.mask, &s->now_ms);
+	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.mask, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
 	clocks_begin(&s->clocks, s->now_ms);
@@ -485,8 +485,8 @@ static int confine(struct supervisor *s, struct err *e)
 		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.broker.socket, l->protect_watch.fd,
 		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
 		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
-		s->definition ? s->definition->folder : -1, s->lease.fd,
-		s->outputs.log.folder, s->journal.log.folder, s->journal.log.now,
+		s->saved_spec ? s->saved_spec->folder : -1, s->lease.fd,
+		s->outputs.log.folder, s->supervisor_log.log.folder, s->supervisor_log.log.now,
 		l->store_image.lock, l->audit.ledger.folder, l->audit.ledger.file,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
@@ -497,7 +497,7 @@ static int confine(struct supervisor *s, struct err *e)
 	const struct confine c = {
 		.has_landlock = s->has_landlock, .child = l->sandbox.pid,
 		.server = l->sandbox.fuse.pid, .broker = l->sandbox.broker.pid,
-		.entry = s->entry, .definition = s->definition, .cgroup = &l->cgroup,
+		.entry = s->entry, .saved_spec = s->saved_spec, .cgroup = &l->cgroup,
 		.audit = l->audit.ledger.folder,
 		.keep = keep, .keep_count = count,
 	};
@@ -534,11 +534,11 @@ static int open_doors(struct supervisor *s, struct err *e)
  * janitor shares it. */
 static void let_go_of_files(struct supervisor *s)
 {
-	if (!s->definition)
+	if (!s->saved_spec)
 		return;
 	if (s->launch->upper.lock >= 0)
 		(void)state_dir_lock(s->launch->upper.lock, LOCK_UN);
-	own_close(&s->definition->folder);
+	own_close(&s->saved_spec->folder);
 }
 
 /* Every waiting client is told; one that does not read is not waited for. */
@@ -552,8 +552,8 @@ static void finish(struct supervisor *s)
 	if (!was_ready && s->ending.error.kind == ERR_NONE)
 		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
 							  "ready");
-	if (!was_ready && s->definition && !s->is_again)
-		(void)saved_spec_remove(s->definition, NULL); /* on failure the definition
+	if (!was_ready && s->saved_spec && !s->is_restart)
+		(void)saved_spec_remove(s->saved_spec, NULL); /* on failure the saved spec
 							       * at least has no name */
 	s->has_ended = true;
 	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE ? s->ending.error.text
@@ -561,7 +561,7 @@ static void finish(struct supervisor *s)
 	outputs_end(s);
 	methods_end_jobs(s);
 	if (s->ending.error.kind != ERR_NONE)
-		supervisor_log_add_err(&s->journal, LOG_LEVEL_ERROR, "supervisor", &s->ending.error);
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor", &s->ending.error);
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
@@ -570,12 +570,12 @@ static void finish(struct supervisor *s)
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
 	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
-		supervisor_log_add_err(&s->journal, LOG_LEVEL_ERROR, "supervisor", &e);
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor", &e);
 		supervisor_event(s, "error", "");
 	}
 	tell_ready(s, &s->ending.error); /* the name is free by now */
 	outputs_end_logs(s);
-	pause_done(&s->still);
+	pause_done(&s->pause);
 	answer_mourners(s);
 	clients_part(s);
 }
@@ -599,7 +599,7 @@ void supervisor_run(struct supervisor *s)
 	dispatcher_done(&s->dispatcher);
 	instance_done(&s->instance);
 	events_done(&s->events);
-	supervisor_log_done(&s->journal);
+	supervisor_log_done(&s->supervisor_log);
 	list_done(&s->shell_argv);
 	peer_self_done(&s->self);
 	free(s->created);

@@ -52,7 +52,7 @@ struct launch;
 #define CLIENT_WAITING (64u << 20)
 
 struct client {
-	struct connection wire;
+	struct connection conn;
 	struct connection_fds early; /* came with hello, for the request after it */
 	struct dispatcher_client dispatcher;
 	char name[24]; /* the client's name for actions that give no `client` */
@@ -85,7 +85,7 @@ struct supervisor {
 	int64_t now_ms; /* of this step of the loop, by clock.h */
 	struct launch *launch;		/* borrowed; started */
 	struct registry_entry *entry;	/* borrowed */
-	struct saved_spec *definition;	/* borrowed: of --keep; NULL: none */
+	struct saved_spec *saved_spec;	/* borrowed: of --keep; NULL: none */
 	char *created;			/* owned */
 	struct clocks clocks;
 	struct lease lease;
@@ -101,9 +101,9 @@ struct supervisor {
 	struct jobs jobs;
 	struct outputs outputs;
 	struct events events;
-	struct supervisor_log journal;
+	struct supervisor_log supervisor_log;
 	enum registry_status status;
-	bool is_again; /* started again: its kept definition stays in any case */
+	bool is_restart; /* started again: its saved spec stays in any case */
 	bool is_stopping, has_landlock;
 	bool has_ended; /* no request can wait for anything any more, and gets an error
 			 * that says so */
@@ -119,7 +119,7 @@ struct supervisor {
 	struct client *clients[CLIENTS_MAX]; /* owned */
 	size_t client_count;
 	uint64_t client_number;
-	struct pause still;
+	struct pause pause;
 };
 
 /* Serves until the sandbox has ended; the entry is ended then. */

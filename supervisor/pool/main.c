@@ -27,7 +27,7 @@
 
 /* Descriptors besides those of waiting sandboxes: connections, sandboxes being
  * made, our own. */
-#define FILES_OTHERS (POOL_TAKERS_MAX + 3 * POOL_MAKERS_MAX + 64)
+#define FILES_OTHERS (POOL_CLIENTS_MAX + 3 * POOL_SPAWNS_MAX + 64)
 
 struct order {
 	const char *name; /* borrowed; NULL: none was given */
@@ -226,7 +226,7 @@ static size_t count_cpus(void)
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : CPU_COUNT(&set);
 
-	return n < POOL_MAKERS_MAX ? (size_t)n : POOL_MAKERS_MAX;
+	return n < POOL_SPAWNS_MAX ? (size_t)n : POOL_SPAWNS_MAX;
 }
 
 static int prepare(struct pool *p, const struct order *o, struct err *e)

@@ -15,9 +15,9 @@
 /* How long waiting sandboxes may take to end with the pool. */
 #define GOODBYE_MS 10000
 
-enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_MAKERS,
-       WATCH_READS = WATCH_MAKERS + POOL_MAKERS_MAX,
-       WATCH_WAITING = WATCH_READS + POOL_MAKERS_MAX };
+enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_SPAWNS,
+       WATCH_READS = WATCH_SPAWNS + POOL_SPAWNS_MAX,
+       WATCH_WAITING = WATCH_READS + POOL_SPAWNS_MAX };
 
 /* --- waiting sandboxes
  * ---------------------------------------------------------- */
@@ -74,7 +74,7 @@ bool pool_is_in_trouble(const struct pool *p)
 	       p->pace.retry_ms != 0;
 }
 
-/* --- makers
+/* --- spawns
  * --------------------------------------------------------------------- */
 
 /* Tells the outcome to the process that waits for the first sandbox, `hutch
@@ -137,7 +137,7 @@ static void finish(struct pool *p, struct pool_spawn *m, int64_t now)
 	p->making--;
 }
 
-/* The maker's place is free at once, though a file system may keep the process
+/* The spawn's place is free at once, though a file system may keep the process
  * from dying. */
 static void give_up(struct pool *p, struct pool_spawn *m, int64_t now)
 {
@@ -152,16 +152,16 @@ static void give_up(struct pool *p, struct pool_spawn *m, int64_t now)
 
 void pool_expire(struct pool *p, int64_t now)
 {
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		if (!p->is_ending && clock_is_due(p->makers[i].due_ms, now))
-			give_up(p, &p->makers[i], now);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		if (!p->is_ending && clock_is_due(p->spawns[i].due_ms, now))
+			give_up(p, &p->spawns[i], now);
 }
 
-static struct pool_spawn *idle_maker(struct pool *p)
+static struct pool_spawn *idle_spawn(struct pool *p)
 {
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		if (p->makers[i].says < 0)
-			return &p->makers[i];
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		if (p->spawns[i].says < 0)
+			return &p->spawns[i];
 	return NULL;
 }
 
@@ -183,7 +183,7 @@ static void make(struct pool *p, int64_t now)
 {
 	const struct pool_spawn_plan plan = { .program = p->program, .pool = p->place.name,
 					 .words = &p->words, .files = p->files };
-	struct pool_spawn *m = may_make(p, now) ? idle_maker(p) : NULL;
+	struct pool_spawn *m = may_make(p, now) ? idle_spawn(p) : NULL;
 	struct err e;
 
 	p->has_more = false;
@@ -214,10 +214,10 @@ void pool_stop(struct pool *p, int64_t now)
 	for (size_t i = 0; i < p->waiting_count; i++)
 		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if it has ended
 							       * already */
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		if (p->makers[i].says >= 0) {
-			(void)shutdown(p->makers[i].lease, SHUT_WR);
-			pool_spawn_kill(&p->makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		if (p->spawns[i].says >= 0) {
+			(void)shutdown(p->spawns[i].lease, SHUT_WR);
+			pool_spawn_kill(&p->spawns[i]);
 		}
 }
 
@@ -231,8 +231,8 @@ static void on_signals(struct pool *p, int64_t now)
 			pool_stop(p, now);
 	/* The child itself has reported how it ended. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-			pool_spawn_reaped(&p->makers[i], pid);
+		for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+			pool_spawn_reaped(&p->spawns[i], pid);
 }
 
 static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
@@ -248,10 +248,10 @@ static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
 	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLRDHUP };
 	/* POLLERR: the process that waited has gone. */
 	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
-		w[WATCH_MAKERS + i] = (struct pollfd){ .fd = p->makers[i].says,
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++) {
+		w[WATCH_SPAWNS + i] = (struct pollfd){ .fd = p->spawns[i].says,
 						       .events = POLLIN };
-		w[WATCH_READS + i] = (struct pollfd){ .fd = p->makers[i].reads };
+		w[WATCH_READS + i] = (struct pollfd){ .fd = p->spawns[i].reads };
 	}
 	for (size_t i = 0; i < p->waiting_count; i++)
 		w[n++] = (struct pollfd){ .fd = p->waiting[i].lease, .events = POLLIN };
@@ -263,22 +263,22 @@ int64_t pool_due(const struct pool *p)
 {
 	int64_t due = clock_sooner(pool_clients_due(p), clock_sooner(p->end_ms, p->deaf_ms));
 
-	for (size_t i = 0; i < POOL_MAKERS_MAX && !p->is_ending; i++)
-		due = clock_sooner(due, p->makers[i].due_ms);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX && !p->is_ending; i++)
+		due = clock_sooner(due, p->spawns[i].due_ms);
 	return lacks_some(p) ? clock_sooner(due, pace_due(&p->pace)) : due;
 }
 
-static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t now)
+static void serve(struct pool *p, const struct pollfd *w, size_t clients, int64_t now)
 {
-	pool_clients_serve(p, w + takers);
-	for (size_t i = takers; i-- > WATCH_WAITING;)
+	pool_clients_serve(p, w + clients);
+	for (size_t i = clients; i-- > WATCH_WAITING;)
 		if (w[i].revents)
 			lose(p, i - WATCH_WAITING, now);
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++) {
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++) {
 		if (w[WATCH_READS + i].revents)
-			pool_spawn_go_on(&p->makers[i]);
-		if (w[WATCH_MAKERS + i].revents && pool_spawn_read(&p->makers[i]))
-			finish(p, &p->makers[i], now);
+			pool_spawn_go_on(&p->spawns[i]);
+		if (w[WATCH_SPAWNS + i].revents && pool_spawn_read(&p->spawns[i]))
+			finish(p, &p->spawns[i], now);
 	}
 	pool_expire(p, now);
 	if (w[WATCH_LISTENER].revents)
@@ -293,15 +293,15 @@ static void serve(struct pool *p, const struct pollfd *w, size_t takers, int64_t
 static int64_t turn(struct pool *p)
 {
 	int64_t now = clock_ms();
-	struct pollfd w[WATCH_WAITING + POOL_SIZE_MAX + POOL_TAKERS_MAX];
-	const size_t takers = watch(p, w, now);
+	struct pollfd w[WATCH_WAITING + POOL_SIZE_MAX + POOL_CLIENTS_MAX];
+	const size_t clients = watch(p, w, now);
 	const int wait = p->has_more ? 0 : clock_wait(pool_due(p), now);
-	const int ready = poll(w, takers + p->taker_count, wait);
+	const int ready = poll(w, clients + p->client_count, wait);
 
 	now = clock_ms();
 	if (ready < 0)
 		return now; /* EINTR: SIGCONT after a stop */
-	serve(p, w, takers, now);
+	serve(p, w, clients, now);
 	pool_clients_work(p, now);
 	make(p, now);
 	return now;
@@ -315,16 +315,16 @@ bool pool_is_over(const struct pool *p, int64_t now)
 
 void pool_run(struct pool *p)
 {
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		pool_spawn_init(&p->makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		pool_spawn_init(&p->spawns[i]);
 	peer_self_init(&p->self);
 	p->has_more = true;
 	for (int64_t now = clock_ms(); !pool_is_over(p, now);)
 		now = turn(p);
 	while (p->waiting_count > 0)
 		forget(p, p->waiting_count - 1);
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		pool_spawn_done(&p->makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		pool_spawn_done(&p->spawns[i]);
 	pools_remove(&p->place);
 	tell_ready(p, &p->why);
 	pool_clients_part(p);

@@ -11,7 +11,7 @@
  *	no client waits for a sandbox: the passed descriptor is connected already
  *	a sandbox that dies while it waits is noticed: its connection can be read
  *	the keeper's end, by SIGKILL too, ends those that wait and no others
- *	nothing is left if a taker dies with its answer unread: the kernel closes the
+ *	nothing is left if a client dies with its answer unread: the kernel closes the
  *	    descriptor that is on its way, and with it the lease
  *
  *	pool.c		the loop: waiting sandboxes, and those being made
@@ -38,8 +38,8 @@
 
 #define POOL_SIZE_MAX	  512
 #define POOL_SIZE_DEFAULT 4
-#define POOL_MAKERS_MAX	  16  /* at a time; as many as there are CPUs, if these are fewer */
-#define POOL_TAKERS_MAX	  256 /* connections */
+#define POOL_SPAWNS_MAX	  16  /* at a time; as many as there are CPUs, if these are fewer */
+#define POOL_CLIENTS_MAX	  256 /* connections */
 #define POOL_LINE_MAX	  4096
 
 /* A sandbox that no client has taken yet. */
@@ -51,8 +51,8 @@ struct waiting {
 
 /* A connection.  One request of it is under way at a time; later ones are read
  * when that is answered. */
-struct taker {
-	struct connection wire;
+struct pool_client {
+	struct connection conn;
 	char *asks; /* owned: the id of a take or stop; NULL: none is under way */
 	bool is_stop, has_hello, is_closing;
 	uint64_t number;   /* of the take: the lowest number is served first */
@@ -74,7 +74,7 @@ struct pool {
 
 	struct waiting waiting[POOL_SIZE_MAX]; /* the oldest first */
 	size_t waiting_count;
-	struct pool_spawn makers[POOL_MAKERS_MAX];
+	struct pool_spawn spawns[POOL_SPAWNS_MAX];
 	size_t making;
 	bool has_more;	    /* another one can be made at once */
 	struct pace pace;
@@ -83,8 +83,8 @@ struct pool {
 	struct err why;	    /* why the pool ends without having had a sandbox */
 	uint64_t made, taken, failed, lost;
 
-	struct taker *takers[POOL_TAKERS_MAX]; /* owned */
-	size_t taker_count;
+	struct pool_client *clients[POOL_CLIENTS_MAX]; /* owned */
+	size_t client_count;
 	uint64_t number;
 	int64_t deaf_ms; /* no connection is accepted until then: there was no descriptor
 			  * left */
@@ -106,7 +106,7 @@ void pool_taken(struct pool *p, int64_t now);
 void pool_stop(struct pool *p, int64_t now);
 /* When pool_expire() or the next turn has something to do; 0: never. */
 int64_t pool_due(const struct pool *p);
-/* Gives up on makers that are too late. */
+/* Gives up on spawns that are too late. */
 void pool_expire(struct pool *p, int64_t now);
 /* True: the pool was stopped, and all sandboxes have ended or the time for that
  * is over. */
@@ -119,7 +119,7 @@ void pool_clients_watch(const struct pool *p, struct pollfd *w);
 void pool_clients_serve(struct pool *p, const struct pollfd *w);
 /* Does all that can be done now. */
 void pool_clients_work(struct pool *p, int64_t now);
-/* The earliest of the takers' deadlines; 0: none. */
+/* The earliest of the clients' deadlines; 0: none. */
 int64_t pool_clients_due(const struct pool *p);
 /* The pool has ended: answers the clients that asked for that, and closes all
  * connections. */

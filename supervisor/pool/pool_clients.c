@@ -47,89 +47,89 @@ void pool_clients_accept(struct pool *p, int64_t now)
 		return;
 	if (peer_check(&p->self, fd, &e) < 0)
 		return refuse(fd, &e);
-	if (p->taker_count == POOL_TAKERS_MAX) {
+	if (p->client_count == POOL_CLIENTS_MAX) {
 		(void)err_set(&e, ERR_LIMIT, "%d clients of pool '%s' are connected already",
-			      POOL_TAKERS_MAX, p->place.name);
+			      POOL_CLIENTS_MAX, p->place.name);
 		return refuse(fd, &e);
 	}
-	struct taker *t = mem_zeroed(1, sizeof(*t));
-	connection_init(&t->wire, fd, POOL_LINE_MAX, OUT_MAX);
-	p->takers[p->taker_count++] = t;
+	struct pool_client *t = mem_zeroed(1, sizeof(*t));
+	connection_init(&t->conn, fd, POOL_LINE_MAX, OUT_MAX);
+	p->clients[p->client_count++] = t;
 	/* The first request has mostly arrived already.  A broken connection
 	 * shows later. */
-	(void)connection_read(&t->wire);
+	(void)connection_read(&t->conn);
 }
 
-static void remove_taker(struct pool *p, size_t i)
+static void remove_client(struct pool *p, size_t i)
 {
-	struct taker *t = p->takers[i];
+	struct pool_client *t = p->clients[i];
 
-	p->takers[i] = p->takers[--p->taker_count];
-	connection_done(&t->wire);
+	p->clients[i] = p->clients[--p->client_count];
+	connection_done(&t->conn);
 	free(t->asks);
 	free(t);
 }
 
 /* --- answers ------------------------------------------------------------------- */
 
-static void fail(struct taker *t, const char *id, int code, const struct err *e)
+static void fail(struct pool_client *t, const char *id, int code, const struct err *e)
 {
-	rpc_put_error(&t->wire.out, id, (enum rpc_code)code, e);
+	rpc_put_error(&t->conn.out, id, (enum rpc_code)code, e);
 }
 
 /* Answers the request that was under way. */
-static void settle(struct taker *t, const struct err *e)
+static void settle(struct pool_client *t, const struct err *e)
 {
 	if (e)
 		fail(t, t->asks, RPC_FAILED, e);
 	else
-		rpc_put_result(&t->wire.out, t->asks, "{}");
+		rpc_put_result(&t->conn.out, t->asks, "{}");
 	own_free(&t->asks);
 	t->due_ms = 0;
 	t->is_stop = false;
 }
 
 /* Passes the connection with the first byte of the answer, which is sent in one
- * piece: a taker that has not read earlier answers is disconnected, and a
+ * piece: a client that has not read earlier answers is disconnected, and a
  * descriptor on its way to it is closed. */
-static void hand_out(struct pool *p, struct taker *t, const struct waiting *x, int64_t now)
+static void hand_out(struct pool *p, struct pool_client *t, const struct waiting *x, int64_t now)
 {
 	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":"
 					   "{\"sandbox\":\"%s\"}}\n", t->asks, x->name);
 	const ssize_t len = (ssize_t)strlen(line);
 	struct err e;
 
-	if (!connection_write(&t->wire) || buffer_len(&t->wire.out) > 0) {
-		t->wire.out.is_cut = true;
+	if (!connection_write(&t->conn) || buffer_len(&t->conn.out) > 0) {
+		t->conn.out.is_cut = true;
 		own_free(&t->asks);
 		return;
 	}
-	ssize_t n = fd_pass_send(t->wire.fd, line, (size_t)len, &x->lease, 1);
+	ssize_t n = fd_pass_send(t->conn.fd, line, (size_t)len, &x->lease, 1);
 	if (n < 0 && errno == ETOOMANYREFS) {
 		(void)err_sys(&e, "pass the connection of sandbox '%s' on", x->name);
 		settle(t, &e);
 		return;
 	}
-	t->wire.out.is_cut = n != len;
+	t->conn.out.is_cut = n != len;
 	own_free(&t->asks);
 	t->due_ms = 0;
 	if (n > 0)
 		pool_taken(p, now); /* a part was sent, and with it the connection */
 }
 
-static struct taker *first_in_line(const struct pool *p)
+static struct pool_client *first_in_line(const struct pool *p)
 {
-	struct taker *first = NULL;
+	struct pool_client *first = NULL;
 
-	for (size_t i = 0; i < p->taker_count; i++) {
-		struct taker *t = p->takers[i];
+	for (size_t i = 0; i < p->client_count; i++) {
+		struct pool_client *t = p->clients[i];
 		if (t->asks && !t->is_stop && (!first || t->number < first->number))
 			first = t;
 	}
 	return first;
 }
 
-static void too_late(const struct pool *p, struct taker *t)
+static void too_late(const struct pool *p, struct pool_client *t)
 {
 	struct err e;
 
@@ -149,7 +149,7 @@ static void too_late(const struct pool *p, struct taker *t)
 static void look_at_line(struct pool *p, int64_t now)
 {
 	struct waiting *x;
-	struct taker *t;
+	struct pool_client *t;
 	struct err e;
 
 	while ((t = first_in_line(p)) && !p->is_ending && (x = pool_oldest(p, now)))
@@ -162,23 +162,23 @@ static void look_at_line(struct pool *p, int64_t now)
 			(void)err_in(&e, "make a sandbox for pool '%s'", p->place.name);
 		settle(t, &e);
 	}
-	for (size_t i = 0; i < p->taker_count; i++)
-		if (p->takers[i]->asks && clock_is_due(p->takers[i]->due_ms, now))
-			too_late(p, p->takers[i]);
+	for (size_t i = 0; i < p->client_count; i++)
+		if (p->clients[i]->asks && clock_is_due(p->clients[i]->due_ms, now))
+			too_late(p, p->clients[i]);
 }
 
 int64_t pool_clients_due(const struct pool *p)
 {
 	int64_t due = 0;
 
-	for (size_t i = 0; i < p->taker_count; i++)
-		due = clock_sooner(due, p->takers[i]->due_ms);
+	for (size_t i = 0; i < p->client_count; i++)
+		due = clock_sooner(due, p->clients[i]->due_ms);
 	return due;
 }
 
 /* --- methods ------------------------------------------------------------------- */
 
-static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+static int do_hello(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		    struct err *e)
 {
 	struct json_at at;
@@ -197,11 +197,11 @@ static int do_hello(struct pool *p, struct taker *t, struct rpc_request *r, int6
 	t->has_hello = true;
 	AUTO_FREE char *text = text_format("{\"protocol\":1,\"version\":\"" HUTCH_VERSION
 					   "\",\"pool\":\"%s\"}", p->place.name);
-	rpc_put_result(&t->wire.out, r->id, text);
+	rpc_put_result(&t->conn.out, r->id, text);
 	return 0;
 }
 
-static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		   struct err *e)
 {
 	struct json_at at;
@@ -221,15 +221,15 @@ static int do_take(struct pool *p, struct taker *t, struct rpc_request *r, int64
 	return 0;
 }
 
-static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		   struct err *e)
 {
 	AUTO_FREE char *error = result_error_json(&p->trouble);
 	size_t asking = 0;
 
 	(void)now, (void)e;
-	for (size_t i = 0; i < p->taker_count; i++)
-		asking += p->takers[i]->asks && !p->takers[i]->is_stop;
+	for (size_t i = 0; i < p->client_count; i++)
+		asking += p->clients[i]->asks && !p->clients[i]->is_stop;
 	AUTO_FREE char *text = text_format(
 		"{\"name\":\"%s\",\"size\":%zu,\"ready\":%zu,\"making\":%zu,\"waiting\":%zu,"
 		"\"made\":%llu,\"taken\":%llu,\"lost\":%llu,\"failed\":%llu,\"created\":\"%s\","
@@ -237,12 +237,12 @@ static int do_info(struct pool *p, struct taker *t, struct rpc_request *r, int64
 		asking, (unsigned long long)p->made, (unsigned long long)p->taken,
 		(unsigned long long)p->lost, (unsigned long long)p->failed, p->created,
 		(int)getpid(), error);
-	rpc_put_result(&t->wire.out, r->id, text);
+	rpc_put_result(&t->conn.out, r->id, text);
 	return 0;
 }
 
 /* Answered when all waiting sandboxes have ended. */
-static int do_stop(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+static int do_stop(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		   struct err *e)
 {
 	(void)e;
@@ -259,7 +259,7 @@ static const char *const take_keys[] = { "timeout", NULL };
 
 static const struct method {
 	const char *name;
-	int (*call)(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+	int (*call)(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		    struct err *e);
 	const char *const *keys;
 } methods[] = {
@@ -269,7 +269,7 @@ static const struct method {
 	{ "stop", do_stop, no_keys },
 };
 
-static int call(struct pool *p, struct taker *t, struct rpc_request *r, int64_t now,
+static int call(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
 		struct err *e)
 {
 	const struct method *m = NULL;
@@ -292,7 +292,7 @@ static int call(struct pool *p, struct taker *t, struct rpc_request *r, int64_t 
 
 /* --- lines --------------------------------------------------------------------- */
 
-static void take_request(struct pool *p, struct taker *t, const char *line, size_t len,
+static void take_request(struct pool *p, struct pool_client *t, const char *line, size_t len,
 			 int64_t now)
 {
 	struct rpc_request r;
@@ -306,14 +306,14 @@ static void take_request(struct pool *p, struct taker *t, const char *line, size
 	rpc_done(&r);
 }
 
-static bool may_ask(const struct taker *t)
+static bool may_ask(const struct pool_client *t)
 {
-	return !t->asks && !t->is_closing && !t->wire.out.is_cut &&
-	       buffer_len(&t->wire.out) < OUT_MAX / 2;
+	return !t->asks && !t->is_closing && !t->conn.out.is_cut &&
+	       buffer_len(&t->conn.out) < OUT_MAX / 2;
 }
 
 /* True: there were lines. */
-static bool take_lines(struct pool *p, struct taker *t, int64_t now)
+static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 {
 	bool has_some = false;
 	struct connection_fds fds;
@@ -322,7 +322,7 @@ static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 	size_t len;
 	struct err e;
 
-	while (may_ask(t) && (kind = connection_next(&t->wire, &line, &len, &fds)) != LINE_NONE) {
+	while (may_ask(t) && (kind = connection_next(&t->conn, &line, &len, &fds)) != LINE_NONE) {
 		has_some = true;
 		if (kind == LINE_TOO_LONG || fds.count || fds.is_wrong) {
 			(void)err_set(&e, ERR_LIMIT, kind == LINE_TOO_LONG
@@ -334,7 +334,7 @@ static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 			take_request(p, t, line, len, now);
 		}
 		connection_fds_done(&fds);
-		connection_took(&t->wire);
+		connection_took(&t->conn);
 	}
 	return has_some;
 }
@@ -343,45 +343,45 @@ static bool take_lines(struct pool *p, struct taker *t, int64_t now)
 
 /* Reads also while a request is under way, since only a read shows that the
  * client has gone. */
-static bool may_read(const struct taker *t)
+static bool may_read(const struct pool_client *t)
 {
-	return !t->is_closing && connection_may_read(&t->wire) &&
-	       buffer_len(&t->wire.lines.in) <= POOL_LINE_MAX;
+	return !t->is_closing && connection_may_read(&t->conn) &&
+	       buffer_len(&t->conn.lines.in) <= POOL_LINE_MAX;
 }
 
 void pool_clients_watch(const struct pool *p, struct pollfd *w)
 {
-	for (size_t i = 0; i < p->taker_count; i++) {
-		const struct taker *t = p->takers[i];
+	for (size_t i = 0; i < p->client_count; i++) {
+		const struct pool_client *t = p->clients[i];
 		w[i] = (struct pollfd){
-			.fd = t->wire.fd,
+			.fd = t->conn.fd,
 			.events = (short)((may_read(t) ? POLLIN : 0) |
-					  (buffer_len(&t->wire.out) ? POLLOUT : 0)),
+					  (buffer_len(&t->conn.out) ? POLLOUT : 0)),
 		};
 	}
 }
 
-/* A taker that has closed both directions reads no answer; its sandbox goes to
- * another taker. */
+/* A client that has closed both directions reads no answer; its sandbox goes to
+ * another client. */
 void pool_clients_serve(struct pool *p, const struct pollfd *w)
 {
-	for (size_t i = p->taker_count; i-- > 0;) {
-		struct taker *t = p->takers[i];
+	for (size_t i = p->client_count; i-- > 0;) {
+		struct pool_client *t = p->clients[i];
 		bool is_well = !(w[i].revents & (POLLERR | POLLHUP | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
-			is_well = connection_write(&t->wire);
+			is_well = connection_write(&t->conn);
 		if (is_well && (w[i].revents & POLLIN) && may_read(t))
-			is_well = connection_read(&t->wire);
+			is_well = connection_read(&t->conn);
 		if (!is_well)
-			remove_taker(p, i);
+			remove_client(p, i);
 	}
 }
 
-static bool is_finished(const struct taker *t)
+static bool is_finished(const struct pool_client *t)
 {
-	return t->wire.out.is_cut ||
-	       (buffer_len(&t->wire.out) == 0 && !t->asks &&
-		(t->is_closing || lines_is_over(&t->wire.lines)));
+	return t->conn.out.is_cut ||
+	       (buffer_len(&t->conn.out) == 0 && !t->asks &&
+		(t->is_closing || lines_is_over(&t->conn.lines)));
 }
 
 /* poll(2) does not report lines that were read already: so none may be left
@@ -394,24 +394,24 @@ void pool_clients_work(struct pool *p, int64_t now)
 	do {
 		has_some = false;
 		look_at_line(p, now);
-		for (size_t i = 0; i < p->taker_count; i++) {
-			(void)connection_write(&p->takers[i]->wire); /* errors are handled
+		for (size_t i = 0; i < p->client_count; i++) {
+			(void)connection_write(&p->clients[i]->conn); /* errors are handled
 								* below */
-			has_some = take_lines(p, p->takers[i], now) || has_some;
+			has_some = take_lines(p, p->clients[i], now) || has_some;
 		}
 	} while (has_some);
-	for (size_t i = p->taker_count; i-- > 0;)
-		if (!connection_write(&p->takers[i]->wire) || is_finished(p->takers[i]))
-			remove_taker(p, i);
+	for (size_t i = p->client_count; i-- > 0;)
+		if (!connection_write(&p->clients[i]->conn) || is_finished(p->clients[i]))
+			remove_client(p, i);
 }
 
 void pool_clients_part(struct pool *p)
 {
-	for (size_t i = p->taker_count; i-- > 0;) {
-		if (p->takers[i]->asks)
-			settle(p->takers[i], NULL);
-		(void)connection_write(&p->takers[i]->wire); /* a client that does not take the
+	for (size_t i = p->client_count; i-- > 0;) {
+		if (p->clients[i]->asks)
+			settle(p->clients[i], NULL);
+		(void)connection_write(&p->clients[i]->conn); /* a client that does not take the
 							* answer does not get it */
-		remove_taker(p, i);
+		remove_client(p, i);
 	}
 }

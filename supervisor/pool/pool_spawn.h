@@ -27,7 +27,7 @@ struct list;
 #define POOL_SPAWN_READS_MS 30000
 
 struct pool_spawn {
-	int says;  /* owned; -1: this maker is idle */
+	int says;  /* owned; -1: this spawn is idle */
 	int lease; /* owned: our end of the sandbox's connection */
 	int reads; /* owned: the child closes the other end when it has read its options;
 		    * -1: it has */

@@ -57,7 +57,7 @@ static void add_sandbox(struct scene *x)
 static void open_scene(struct scene *x, size_t stock)
 {
 	static char now[] = "now";
-	struct taker *t = mem_zeroed(1, sizeof(*t));
+	struct pool_client *t = mem_zeroed(1, sizeof(*t));
 	int ends[2];
 
 	pools_init(&x->pool.place);
@@ -65,13 +65,13 @@ static void open_scene(struct scene *x, size_t stock)
 	x->pool.size = STOCK;
 	x->pool.created = now;
 	x->pool.lease = x->pool.ready = x->pool.signals = -1;
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		pool_spawn_init(&x->pool.makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		pool_spawn_init(&x->pool.spawns[i]);
 	while (x->stocked < stock)
 		add_sandbox(x);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-	connection_init(&t->wire, ends[0], POOL_LINE_MAX, OUT_MAX);
-	x->pool.takers[x->pool.taker_count++] = t;
+	connection_init(&t->conn, ends[0], POOL_LINE_MAX, OUT_MAX);
+	x->pool.clients[x->pool.client_count++] = t;
 	x->client = ends[1];
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	buffer_init(&x->in, 256u << 20);
@@ -158,7 +158,7 @@ static bool turn(struct scene *x)
 	struct pollfd w[1];
 
 	pool_clients_watch(&x->pool, w);
-	if (poll(w, x->pool.taker_count, 0) == 0 && !clock_is_due(pool_clients_due(&x->pool), x->now))
+	if (poll(w, x->pool.client_count, 0) == 0 && !clock_is_due(pool_clients_due(&x->pool), x->now))
 		return false;
 	pool_clients_serve(&x->pool, w);
 	pool_clients_work(&x->pool, x->now);
@@ -193,8 +193,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (turn(x)) {
 		/* The keeper goes to sleep once, */
 	}
-	if (x->pool.taker_count == 1) /* and then for exactly one reason */
-		must(x->pool.takers[0]->asks != NULL);
+	if (x->pool.client_count == 1) /* and then for exactly one reason */
+		must(x->pool.clients[0]->asks != NULL);
 	close_scene(x);
 	free(x);
 	return 0;

@@ -86,10 +86,10 @@ static void open_scene(struct scene *x)
 	instance_init(&s->instance, s->now_ms);
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
-	/* The journal is written, but stored nowhere. */
-	s->journal = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG, .entry = &x->entry,
+	/* The supervisor's log is written, but stored nowhere. */
+	s->supervisor_log = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG, .entry = &x->entry,
 				       .mask = &s->dispatcher.mask, .now_ms = &s->now_ms };
-	log_init(&s->journal.log, -1, LOG_LEVEL_FILE, 1 << 20);
+	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 	s->dispatcher.wire = &s->instance.channel.out;
 	s->dispatcher.shell = &x->shell;
 	s->dispatcher.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
@@ -104,7 +104,7 @@ static void close_scene(struct scene *x)
 	struct supervisor *s = &x->s;
 
 	clients_done(s);
-	supervisor_log_done(&s->journal);
+	supervisor_log_done(&s->supervisor_log);
 	jobs_done(&s->jobs);
 	dispatcher_done(&s->dispatcher);
 	instance_done(&s->instance);

@@ -48,14 +48,14 @@ static inline void control_begin(struct control *x)
 	s->instance = (struct instance){ .sandbox = &x->launch.sandbox, .who = s,
 				   .state = INSTANCE_READY };
 	instance_init(&s->instance, NOW);
-	pause_init(&s->still);
+	pause_init(&s->pause);
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	/* The logs get entries but have no file. */
 	log_init(&s->outputs.log, -1, "output", 1 << 20);
-	s->journal = (struct supervisor_log){ .entry = &x->entry, .mask = &s->dispatcher.mask,
+	s->supervisor_log = (struct supervisor_log){ .entry = &x->entry, .mask = &s->dispatcher.mask,
 				       .now_ms = &s->now_ms };
-	log_init(&s->journal.log, -1, LOG_LEVEL_FILE, 1 << 20);
+	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 }
 
 static inline void control_end(struct control *x)
@@ -63,13 +63,13 @@ static inline void control_end(struct control *x)
 	struct supervisor *s = &x->s;
 
 	clients_done(s);
-	pause_done(&s->still);
+	pause_done(&s->pause);
 	jobs_done(&s->jobs);
 	outputs_done(s);
 	dispatcher_done(&s->dispatcher);
 	instance_done(&s->instance);
 	events_done(&s->events);
-	supervisor_log_done(&s->journal);
+	supervisor_log_done(&s->supervisor_log);
 	own_close(&x->launch.sandbox.channel);
 	own_close(&x->executor);
 	registry_done(&x->entry);

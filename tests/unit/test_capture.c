@@ -31,7 +31,7 @@ static struct capture *make(bool has_stdin, bool has_terminal, struct connection
 
 static void print(struct capture *c, const void *bytes, size_t len)
 {
-	output_ring_add(&c->kept[0], bytes, len, output_ring_wants(&c->kept[0], len));
+	output_ring_add(&c->ring[0], bytes, len, output_ring_wants(&c->ring[0], len));
 }
 
 static void test_only_our_ends_do_not_block(void **state)
@@ -114,7 +114,7 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 
 	(void)state;
 	print(c, "x", 1);
-	while (c->kept[0].end < 5 * CAPTURE_PIECE)
+	while (c->ring[0].end < 5 * CAPTURE_PIECE)
 		print(c, "\xf0\x9f\x90\x87", 4);
 	while (capture_piece(c, 0, at, &p)) {
 		assert_true(p.is_text);
@@ -122,7 +122,7 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 		at += p.len;
 		count++;
 	}
-	assert_int_equal(at, c->kept[0].end);
+	assert_int_equal(at, c->ring[0].end);
 	assert_int_equal(count, 6);
 	connection_fds_done(&fds);
 	capture_free(c);

@@ -18,7 +18,7 @@
 #define OUT_MAX_HERE  (4u << 20)
 
 struct scene {
-	struct connection wire;
+	struct connection conn;
 	int peer;
 	int nothing; /* a descriptor to pass */
 	size_t open; /* descriptors of this process */
@@ -43,7 +43,7 @@ static int setup(void **state)
 
 	s.nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-	connection_init(&s.wire, ends[0], LINE_MAX_HERE, OUT_MAX_HERE);
+	connection_init(&s.conn, ends[0], LINE_MAX_HERE, OUT_MAX_HERE);
 	s.peer = ends[1];
 	s.open = count_open();
 	*state = &s;
@@ -55,7 +55,7 @@ static int teardown(void **state)
 {
 	struct scene *s = *state;
 
-	connection_done(&s->wire);
+	connection_done(&s->conn);
 	if (s->peer >= 0) {
 		(void)close(s->peer);
 		s->open--;
@@ -97,14 +97,14 @@ static bool is_waiting(const struct scene *s)
 {
 	char c;
 
-	return recv(s->wire.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+	return recv(s->conn.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 /* Reads all that has come, as far as there is room; a closed connection only once. */
 static void hear(struct scene *s)
 {
-	while (is_waiting(s) && connection_may_read(&s->wire))
-		assert_true(connection_read(&s->wire));
+	while (is_waiting(s) && connection_may_read(&s->conn))
+		assert_true(connection_read(&s->conn));
 }
 
 /* Takes the next line; closes its descriptors. */
@@ -114,14 +114,14 @@ static struct connection_fds line(struct scene *s, const char *expected)
 	const char *text;
 	size_t len;
 
-	assert_int_equal(connection_next(&s->wire, &text, &len, &fds), LINE_WHOLE);
+	assert_int_equal(connection_next(&s->conn, &text, &len, &fds), LINE_WHOLE);
 	assert_int_equal(len, strlen(expected));
 	assert_memory_equal(text, expected, len);
 	for (unsigned i = 0; i < fds.count; i++)
 		assert_true(fcntl(fds.fds[i], F_GETFD) & FD_CLOEXEC);
 	struct connection_fds seen = fds;
 	connection_fds_done(&fds);
-	connection_took(&s->wire);
+	connection_took(&s->conn);
 	return seen;
 }
 
@@ -139,7 +139,7 @@ static void expect_none(struct scene *s)
 	const char *text;
 	size_t len;
 
-	assert_int_equal(connection_next(&s->wire, &text, &len, &fds), LINE_NONE);
+	assert_int_equal(connection_next(&s->conn, &text, &len, &fds), LINE_NONE);
 	assert_int_equal(fds.count, 0);
 }
 
@@ -256,7 +256,7 @@ static void lines_with_descriptors_wait_for_each_other(void **state)
 	for (int i = 0; i < 3 * CONNECTION_PASSED; i++)
 		say_text(s, "x\n", 1);
 	hear(s);
-	assert_int_equal(s->wire.passed_count, CONNECTION_PASSED);
+	assert_int_equal(s->conn.passed_count, CONNECTION_PASSED);
 	for (int i = 0; i < 3 * CONNECTION_PASSED; i++) {
 		hear(s);
 		expect_line(s, "x", 1, false);
@@ -270,11 +270,11 @@ static void expect_too_long(struct scene *s, unsigned count, bool is_wrong)
 	const char *text;
 	size_t len;
 
-	assert_int_equal(connection_next(&s->wire, &text, &len, &fds), LINE_TOO_LONG);
+	assert_int_equal(connection_next(&s->conn, &text, &len, &fds), LINE_TOO_LONG);
 	assert_int_equal(fds.count, count);
 	assert_int_equal(fds.is_wrong, is_wrong);
 	connection_fds_done(&fds);
-	connection_took(&s->wire);
+	connection_took(&s->conn);
 }
 
 static void a_long_line_is_dropped_as_it_comes(void **state)
@@ -287,7 +287,7 @@ static void a_long_line_is_dropped_as_it_comes(void **state)
 			say(s, much, sizeof(much), i == 0 ? with : 0);
 			hear(s);
 			expect_none(s);
-			assert_true(buffer_len(&s->wire.lines.in) <= LINE_MAX_HERE);
+			assert_true(buffer_len(&s->conn.lines.in) <= LINE_MAX_HERE);
 		}
 		say_text(s, "\n", 0);
 		say_text(s, "next\n", 2);
@@ -326,8 +326,8 @@ static void what_is_there_at_the_end_is_a_line(void **state)
 	hear(s);
 	expect_line(s, "last", 1, false);
 	expect_none(s);
-	assert_true(lines_is_over(&s->wire.lines));
-	assert_false(connection_may_read(&s->wire));
+	assert_true(lines_is_over(&s->conn.lines));
+	assert_false(connection_may_read(&s->conn));
 }
 
 static void what_nobody_takes_is_closed(void **state)
@@ -338,7 +338,7 @@ static void what_nobody_takes_is_closed(void **state)
 	say_text(s, "b\n", 3);
 	say_text(s, "c", 3);
 	hear(s);
-	assert_int_equal(s->wire.passed_count, 3);
+	assert_int_equal(s->conn.passed_count, 3);
 }
 
 static void a_kernel_without_descriptors_left_is_told_of(void **state)
@@ -367,19 +367,19 @@ static void what_goes_out_waits_for_the_peer(void **state)
 	size_t sum = 0;
 	ssize_t n;
 
-	assert_true(buffer_append(&s->wire.out, much, sizeof(much)));
-	assert_true(connection_write(&s->wire));
-	assert_true(buffer_len(&s->wire.out) > 0);
+	assert_true(buffer_append(&s->conn.out, much, sizeof(much)));
+	assert_true(connection_write(&s->conn));
+	assert_true(buffer_len(&s->conn.out) > 0);
 	while ((n = recv(s->peer, got, sizeof(got), MSG_DONTWAIT)) > 0) {
 		sum += (size_t)n;
-		assert_true(connection_write(&s->wire));
+		assert_true(connection_write(&s->conn));
 	}
 	assert_int_equal(sum, sizeof(much));
 	(void)close(s->peer);
 	s->peer = -1;
 	s->open--;
-	assert_true(buffer_append(&s->wire.out, much, 1));
-	assert_false(connection_write(&s->wire)); /* and no SIGPIPE */
+	assert_true(buffer_append(&s->conn.out, much, 1));
+	assert_false(connection_write(&s->conn)); /* and no SIGPIPE */
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

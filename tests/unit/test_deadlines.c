@@ -106,7 +106,7 @@ static void test_each_line_has_a_time_of_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(write(fd, line, sizeof(line) - 1), sizeof(line) - 1);
-	assert_true(connection_read(&c->wire));
+	assert_true(connection_read(&c->conn));
 	assert_true(clients_work(&x.s));
 	assert_true(x.s.now_ms > LONG_AGO);
 	own_close(&fd);

@@ -81,12 +81,12 @@ static void start_supervisor(int lease)
 				   .who = s,
 				   .state = INSTANCE_READY };
 	instance_init(&s->instance, s->now_ms);
-	pause_init(&s->still);
+	pause_init(&s->pause);
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	supervisor_log_init(&s->journal, s->entry, &s->dispatcher.mask, &s->now_ms);
+	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.mask, &s->now_ms);
 	s->created = text_copy("2026-01-01T00:00:00Z");
 	s->listener = registry_listen(s->entry, &e);
 	if (s->listener < 0)
@@ -127,13 +127,13 @@ static void end_supervisor(struct supervisor *s)
 {
 	clients_done(s);
 	own_close(&s->listener);
-	pause_done(&s->still);
+	pause_done(&s->pause);
 	jobs_done(&s->jobs);
 	outputs_done(s);
 	dispatcher_done(&s->dispatcher);
 	instance_done(&s->instance);
 	events_done(&s->events);
-	supervisor_log_done(&s->journal);
+	supervisor_log_done(&s->supervisor_log);
 	peer_self_done(&s->self);
 	own_free(&s->created);
 }

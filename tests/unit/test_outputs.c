@@ -83,7 +83,7 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 	struct err e = { 0 };
 	int fd;
 	struct job *j = start(NULL, &fd);
-	const struct output_ring *k = &j->capture->kept[0];
+	const struct output_ring *k = &j->capture->ring[0];
 
 	(void)state;
 	assert_int_equal(redact_add(&x.s.dispatcher.mask, "sesame-0123456789", &is_hidden, &e), 0);
@@ -131,7 +131,7 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 
 	(void)state;
 	outputs_view(c, j);
-	output_ring_add(&j->capture->kept[0], "0123456789", 10, OUTPUT_RING_MIN);
+	output_ring_add(&j->capture->ring[0], "0123456789", 10, OUTPUT_RING_MIN);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pollfd w[2 * CAPTURE_STREAMS];
 		c->stuck_ms = rows[i].stuck < 0 ? 0 : NOW + rows[i].stuck;
@@ -159,7 +159,7 @@ static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **
 	struct client *c = control_client(&x, &ours);
 
 	(void)state;
-	out = &c->wire.out;
+	out = &c->conn.out;
 	x.s.now_ms = NOW;
 	(void)clients_work(&x.s);
 	assert_int_equal(c->stuck_ms, 0);

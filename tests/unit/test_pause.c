@@ -67,37 +67,37 @@ static void test_frozen_comes_for_what_was_asked_and_once(void **state)
 {
 	(void)state;
 	assert_int_equal(answers(1, FREEZE_STANDS), -1);
-	x.s.still.freezes = 3;
+	x.s.pause.freezes = 3;
 	assert_int_equal(answers(1, FREEZE_STANDS), 0);
 	assert_int_equal(answers(1, FREEZE_STANDS), -1);
 	/* All were released before the second pause took effect. */
 	assert_int_equal(answers(3, FREEZE_LATE), 0);
 	assert_int_equal(answers(2, FREEZE_STANDS), -1);
 	assert_int_equal(answers(4, FREEZE_STANDS), -1);
-	assert_int_equal(x.s.still.frozen.number, 3);
+	assert_int_equal(x.s.pause.frozen.number, 3);
 }
 
 static void test_paused_comes_for_what_was_asked_and_once(void **state)
 {
 	(void)state;
 	assert_int_equal(says(1), -1);
-	x.s.still.asked = 3;
+	x.s.pause.asked = 3;
 	assert_int_equal(says(1), 0);
 	assert_int_equal(says(1), -1);
-	assert_int_equal(x.s.still.stopped, 1);
+	assert_int_equal(x.s.pause.stopped, 1);
 	/* The second pause was released before all had stopped. */
 	assert_int_equal(says(3), 0);
 	assert_int_equal(says(2), -1);
 	assert_int_equal(says(4), -1);
 	assert_int_equal(says(UINT32_MAX), -1);
-	assert_int_equal(x.s.still.stopped, 3);
+	assert_int_equal(x.s.pause.stopped, 3);
 }
 
 /* --- a reader ------------------------------------------------------------------- */
 
 static bool is_answered(const struct client *c, const char *part)
 {
-	const struct buffer *out = &c->wire.out;
+	const struct buffer *out = &c->conn.out;
 
 	return memmem(buffer_data(out) ? (const char *)buffer_data(out) : "", buffer_len(out),
 		      part, strlen(part)) != NULL;
@@ -121,7 +121,7 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 		const int64_t moments[] = { 0, 1, 2, STAND_MS - 1, STAND_MS };
 		int fd, to;
 		struct client *c = control_client(&x, &fd);
-		struct pause *t = &x.s.still;
+		struct pause *t = &x.s.pause;
 		struct err e = { 0 };
 		int ours = control_pair(&to);
 		x.launch.sandbox.upper = open("/", O_PATH | O_CLOEXEC);
@@ -157,7 +157,7 @@ static void ask_for_pause(struct client *c)
 
 static void all_stand(void)
 {
-	assert_int_equal(answers(x.s.still.freezes, FREEZE_STANDS), 0);
+	assert_int_equal(answers(x.s.pause.freezes, FREEZE_STANDS), 0);
 	pause_look(&x.s);
 }
 
@@ -257,7 +257,7 @@ static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 		pause_look(&x.s);
 		assert_int_equal(x.s.status, REGISTRY_READY);
 		assert_true(pause_is(&x.s)); /* no request is started inside meanwhile */
-		assert_int_equal(buffer_len(&c->wire.out), 0);
+		assert_int_equal(buffer_len(&c->conn.out), 0);
 		assert_int_equal(answers(1, rows[i].why), 0);
 		pause_look(&x.s);
 		assert_true(is_answered(c, rows[i].answer));

@@ -50,8 +50,8 @@ static int setup(void **state)
 	assert_int_equal(pipe(ends), 0);
 	s.told = ends[0];
 	s.pool.ready = ends[1];
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		pool_spawn_init(&s.pool.makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		pool_spawn_init(&s.pool.spawns[i]);
 	for (size_t i = 0; i < STOCK; i++)
 		put(&s, i);
 	*state = &s;
@@ -141,7 +141,7 @@ static void making_rests_while_there_is_enough(void **state)
 /* Begins a sandbox; it has no process, so none is killed. */
 static struct pool_spawn *begin(struct scene *s, size_t i, int64_t due)
 {
-	struct pool_spawn *m = &s->pool.makers[i];
+	struct pool_spawn *m = &s->pool.spawns[i];
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -197,7 +197,7 @@ static void who_cannot_be_let_in_is_tried_again_after_100_ms(void **state)
 
 	assert_int_equal(pool_due(&s->pool), 0);
 	pool_clients_accept(&s->pool, NOW);
-	assert_int_equal(s->pool.taker_count, 0);
+	assert_int_equal(s->pool.client_count, 0);
 	assert_int_equal(pool_due(&s->pool), NOW + 100);
 }
 

@@ -64,7 +64,7 @@ static void test_what_it_says_is_how_it_went(void **state)
 }
 
 /* The script of that shell: first a fixed prologue, then the test's commands. */
-static char path[] = "/tmp/hutch-maker.XXXXXX";
+static char path[] = "/tmp/hutch-spawn.XXXXXX";
 
 static void begin(struct pool_spawn *m, const char *script)
 {
@@ -221,5 +221,5 @@ int main(void)
 		cmocka_unit_test(test_a_program_that_is_not_there_has_made_nothing),
 	};
 
-	return cmocka_run_group_tests_name("maker", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("pool_spawn", tests, NULL, NULL);
 }

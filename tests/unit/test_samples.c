@@ -33,8 +33,8 @@ static int teardown(void **state)
 static unsigned count_told(const struct client *c)
 {
 	static const char word[] = "\"event\":\"sample\"";
-	const char *at = (const char *)buffer_data(&c->wire.out);
-	size_t left = buffer_len(&c->wire.out);
+	const char *at = (const char *)buffer_data(&c->conn.out);
+	size_t left = buffer_len(&c->conn.out);
 	unsigned count = 0;
 
 	for (const char *next; left && (next = memmem(at, left, word, sizeof(word) - 1));) {

@@ -1,4 +1,4 @@
-/* The definition of a sandbox is stored completely or not at all, by one
+/* The saved spec of a sandbox is stored completely or not at all, by one
  * process at a time, and read strictly. */
 #include "sandbox/state/saved_spec.h"
 
@@ -195,7 +195,7 @@ static void test_the_first_process_of_its_last_life_is_waited_for(void **state)
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_int_equal(status, 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	/* The definition is gone, and its number is not reused. */
+	/* The saved spec is gone, and its number is not reused. */
 	assert_int_equal(saved_spec_take(&d, &e), 0);
 	saved_spec_done(&d);
 }

@@ -54,12 +54,12 @@ static void say(struct scene *s, size_t client, const char *text)
 
 static void add_client(struct scene *s, size_t at)
 {
-	struct taker *t = mem_zeroed(1, sizeof(*t));
+	struct pool_client *t = mem_zeroed(1, sizeof(*t));
 	int ends[2];
 
 	pair(ends);
-	connection_init(&t->wire, ends[0], POOL_LINE_MAX, 64u << 10);
-	s->pool.takers[s->pool.taker_count++] = t;
+	connection_init(&t->conn, ends[0], POOL_LINE_MAX, 64u << 10);
+	s->pool.clients[s->pool.client_count++] = t;
 	s->clients[at] = ends[1];
 	say(s, at, HELLO);
 }
@@ -87,8 +87,8 @@ static int setup(void **state)
 	s.pool.size = STOCK;
 	s.pool.created = now;
 	s.pool.lease = s.pool.ready = s.pool.signals = -1;
-	for (size_t i = 0; i < POOL_MAKERS_MAX; i++)
-		pool_spawn_init(&s.pool.makers[i]);
+	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
+		pool_spawn_init(&s.pool.spawns[i]);
 	for (size_t i = 0; i < CLIENTS; i++)
 		add_client(&s, i);
 	*state = &s;
@@ -117,7 +117,7 @@ static bool turn(struct scene *s)
 	struct pollfd w[CLIENTS];
 
 	pool_clients_watch(&s->pool, w);
-	if (poll(w, s->pool.taker_count, 0) == 0 && !clock_is_due(pool_clients_due(&s->pool), s->now))
+	if (poll(w, s->pool.client_count, 0) == 0 && !clock_is_due(pool_clients_due(&s->pool), s->now))
 		return false;
 	pool_clients_serve(&s->pool, w);
 	pool_clients_work(&s->pool, s->now);
@@ -298,7 +298,7 @@ static void what_is_ending_is_not_handed_out(void **state)
 	assert_null(strstr(hear(s, 0), "\"p-0\""));
 }
 
-static void a_taker_that_leaves_its_answer_ends_what_was_on_its_way(void **state)
+static void a_client_that_leaves_its_answer_ends_what_was_on_its_way(void **state)
 {
 	struct scene *s = *state;
 
@@ -313,7 +313,7 @@ static void a_taker_that_leaves_its_answer_ends_what_was_on_its_way(void **state
 	assert_true(is_gone(s->sandboxes[0]));
 }
 
-static void a_taker_that_left_before_its_turn_gets_none(void **state)
+static void a_client_that_left_before_its_turn_gets_none(void **state)
 {
 	struct scene *s = *state;
 
@@ -326,15 +326,15 @@ static void a_taker_that_left_before_its_turn_gets_none(void **state)
 	add_sandbox(s);
 	pool_clients_work(&s->pool, s->now);
 	assert_int_equal(s->pool.waiting_count, 1);
-	assert_int_equal(s->pool.taker_count, CLIENTS - 1);
+	assert_int_equal(s->pool.client_count, CLIENTS - 1);
 }
 
-/* The taker's socket is full: it is dropped, and the next taker gets the sandbox. */
+/* The client's socket is full: it is dropped, and the next client gets the sandbox. */
 static void who_does_not_read_gets_no_sandbox(void **state)
 {
 	struct scene *s = *state;
 
-	while (s->pool.takers[0]->wire.lines.in.end < 8192 &&
+	while (s->pool.clients[0]->conn.lines.in.end < 8192 &&
 	       send(s->clients[0], INFO, strlen(INFO), MSG_NOSIGNAL) > 0)
 		(void)turn(s);
 	(void)send(s->clients[0], "\n" TAKE, strlen("\n" TAKE), MSG_NOSIGNAL);
@@ -390,12 +390,12 @@ int main(void)
 		CASE(one_that_takes_twice_in_one_piece_gets_two),
 		CASE(what_has_died_is_not_handed_out),
 		CASE(what_is_ending_is_not_handed_out),
-		CASE(a_taker_that_leaves_its_answer_ends_what_was_on_its_way),
-		CASE(a_taker_that_left_before_its_turn_gets_none),
+		CASE(a_client_that_leaves_its_answer_ends_what_was_on_its_way),
+		CASE(a_client_that_left_before_its_turn_gets_none),
 		CASE(who_does_not_read_gets_no_sandbox),
 		CASE(garbage_is_told_and_the_others_are_served),
 		CASE(the_end_answers_takes_at_once_and_stops_at_last),
 	};
 
-	return cmocka_run_group_tests_name("takers", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("pool_clients", tests, NULL, NULL);
 }
