@@ -45,9 +45,9 @@ void denial_reason_output(struct denial_reason *h, const struct why *w, const ch
 {
 	if (!w->plan)
 		return;
-	h->complaint_count = complaints_find(output, len, *cwd ? cwd : NULL, h->complaints);
-	for (size_t i = 0; i < h->complaint_count; i++)
-		denial_reason_path(h, w, what, h->complaints[i].path, (uint32_t)h->complaints[i].sys);
+	h->stderr_count = stderr_denials_find(output, len, *cwd ? cwd : NULL, h->stderr_denials);
+	for (size_t i = 0; i < h->stderr_count; i++)
+		denial_reason_path(h, w, what, h->stderr_denials[i].path, (uint32_t)h->stderr_denials[i].sys);
 }
 
 void denial_reason_tell(const struct denial_reason *h, struct observed *o)
@@ -62,6 +62,6 @@ void denial_reason_done(struct denial_reason *h)
 		answer_done(&h->answers[i]);
 		own_free(&h->sentences[i]);
 	}
-	complaints_done(h->complaints, h->complaint_count);
+	stderr_denials_done(h->stderr_denials, h->stderr_count);
 	*h = (struct denial_reason){ 0 };
 }

@@ -21,8 +21,8 @@ struct denial_reason {
 	/* Owned; `refusals` borrow from these. */
 	struct answer answers[DENIAL_REASON_MAX];
 	char *sentences[DENIAL_REASON_MAX];
-	struct stderr_denials complaints[COMPLAINTS_MAX];
-	size_t complaint_count;
+	struct stderr_denials stderr_denials[STDERR_DENIALS_MAX];
+	size_t stderr_count;
 };
 
 /* Notes a file action, named `what`, whose `path` (borrowed) failed with the

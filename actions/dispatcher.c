@@ -17,7 +17,7 @@
 
 void dispatcher_init(struct dispatcher *d)
 {
-	*d = (struct dispatcher){ .answers = dedup_new() };
+	*d = (struct dispatcher){ .dedup = dedup_new() };
 	queue_init(&d->queue);
 }
 
@@ -27,8 +27,8 @@ void dispatcher_done(struct dispatcher *d)
 		return;
 	queue_done(&d->queue);
 	variables_done(&d->variables);
-	redact_done(&d->mask);
-	dedup_free(d->answers);
+	redact_done(&d->secrets);
+	dedup_free(d->dedup);
 	rules_free(d->rules);
 	free(d->ended);
 	*d = (struct dispatcher){ 0 };
@@ -36,9 +36,9 @@ void dispatcher_done(struct dispatcher *d)
 
 int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden, struct err *e)
 {
-	bool is_first = redact_is_empty(&d->mask);
+	bool is_first = redact_is_empty(&d->secrets);
 
-	if (redact_add(&d->mask, value, ret_is_hidden, e) < 0)
+	if (redact_add(&d->secrets, value, ret_is_hidden, e) < 0)
 		return -1;
 	/* From now on this process holds a secret, which must not get into a
 	 * core file. */
@@ -51,7 +51,7 @@ int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden
 
 void dispatcher_deliver(struct dispatcher_client *c)
 {
-	while (buffer_len(c->out) <= DISPATCHER_OUT_HIGH && reply_queue_deliver(&c->outbox, c->out))
+	while (buffer_len(c->out) <= DISPATCHER_OUT_HIGH && reply_queue_deliver(&c->replies, c->out))
 		;
 }
 
@@ -76,15 +76,15 @@ void dispatcher_leave(struct dispatcher *d, struct dispatcher_client *c)
 			for (size_t k = 0; k < t->asker_count; k++)
 				if (t->askers[k].client == c)
 					t->askers[k].client = NULL;
-	reply_queue_done(&c->outbox);
-	dedup_forget(d->answers, c->name);
+	reply_queue_done(&c->replies);
+	dedup_forget(d->dedup, c->name);
 }
 
 static void post(struct asker *to, struct letter *l)
 {
 	if (!to->client)
 		return;
-	reply_queue_put(&to->client->outbox, l, to->id);
+	reply_queue_put(&to->client->replies, l, to->id);
 	to->id = NULL;
 	dispatcher_deliver(to->client);
 }
@@ -92,7 +92,7 @@ static void post(struct asker *to, struct letter *l)
 /* Answers an action that has no task. */
 static void say(const struct dispatcher *d, struct asker *to, struct buffer *line)
 {
-	redact_json_line(&d->mask, line);
+	redact_json_line(&d->secrets, line);
 	struct letter *l = letter_new(line);
 
 	post(to, l);
@@ -130,7 +130,7 @@ static void say_again(const struct dispatcher *d, struct asker *to, const char *
 static void keep(struct dispatcher *d, const struct action *a, const struct buffer *line)
 {
 	if (a->has_id)
-		dedup_keep(d->answers, a, (const char *)buffer_data(line), buffer_len(line));
+		dedup_keep(d->dedup, a, (const char *)buffer_data(line), buffer_len(line));
 }
 
 void dispatcher_tell_dropped(struct asker *to, const struct action *a)
@@ -148,7 +148,7 @@ void dispatcher_finish(struct dispatcher *d, struct task *t, struct buffer *line
 
 	dispatcher_flush_output(d, t);
 	dispatcher_record_result(d, t);
-	redact_json_line(&d->mask, line);
+	redact_json_line(&d->secrets, line);
 	if (!json_write_is_whole(line)) {
 		buffer_done(line);
 		buffer_init(line, DISPATCHER_LINE_MAX);
@@ -234,7 +234,7 @@ static void cancel(struct dispatcher *d, struct asker *from, const struct action
 	else
 		observe_error(&line, &o, "HUTCH$NOT_FOUND",
 			      "ERROR: No action with this id is under way.");
-	redact_json_line(&d->mask, &line);
+	redact_json_line(&d->secrets, &line);
 	keep(d, a, &line);
 	say(d, from, &line);
 	if (t)
@@ -289,7 +289,7 @@ static bool is_new(struct dispatcher *d, struct asker *from, const struct action
 
 	if (!a->has_id)
 		return true;
-	enum answer_state state = dedup_look(d->answers, a, line, len, &kept);
+	enum answer_state state = dedup_look(d->dedup, a, line, len, &kept);
 	if (state == ANSWER_NEW)
 		return true;
 	if (state == ANSWER_KEPT) {
@@ -412,7 +412,7 @@ void dispatcher_end(struct dispatcher *d, const char *why)
 
 bool dispatcher_is_idle(const struct dispatcher_client *c)
 {
-	return c->outstanding == 0 && reply_queue_is_empty(&c->outbox);
+	return c->outstanding == 0 && reply_queue_is_empty(&c->replies);
 }
 
 bool dispatcher_is_full(const struct dispatcher *d)
@@ -422,5 +422,5 @@ bool dispatcher_is_full(const struct dispatcher *d)
 
 bool dispatcher_is_behind(const struct dispatcher_client *c)
 {
-	return buffer_len(c->out) > DISPATCHER_OUT_HIGH || !reply_queue_is_empty(&c->outbox);
+	return buffer_len(c->out) > DISPATCHER_OUT_HIGH || !reply_queue_is_empty(&c->replies);
 }

@@ -74,7 +74,7 @@ struct dispatcher_client {
 	bool is_rpc;	    /* gets that output as notifications (docs/control.md) */
 	bool confirms;	    /* can be asked whether an action may be done */
 
-	struct reply_queue outbox;
+	struct reply_queue replies;
 	size_t outstanding; /* actions without an answer */
 };
 
@@ -87,8 +87,8 @@ struct dispatcher {
 	struct buffer *wire;	  /* borrowed */
 	const struct exec *shell; /* borrowed; how a session is opened */
 	struct variables variables; /* set by env actions; pid 1 has them too */
-	struct redact mask; /* secrets to redact */
-	struct sandbox_info setting;
+	struct redact secrets; /* secrets to redact */
+	struct sandbox_info sandbox_info;
 	struct why why;	     /* borrows; without a lookup */
 	struct rules *rules; /* owned; NULL: every action may be done */
 	uint32_t asks;	     /* number of the last question */
@@ -97,7 +97,7 @@ struct dispatcher {
 	const struct cgroup *cgroup; /* borrowed; counts OOM kills; NULL: none */
 	uint64_t memory_limit, oom_kills; /* bytes; count at the last look */
 
-	struct dedup *answers; /* owned */
+	struct dedup *dedup; /* owned */
 	struct queue queue;
 	unsigned files, errands; /* under way */
 	char *ended; /* owned: the answer to every action after the sandbox's end; NULL:

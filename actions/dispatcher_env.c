@@ -21,7 +21,7 @@ static void look_at_environment(struct dispatcher *d)
 {
 	struct list env = environment(d);
 
-	d->setting.soft_s = sandbox_info_soft_seconds(&env);
+	d->sandbox_info.soft_s = sandbox_info_soft_seconds(&env);
 	list_done(&env);
 }
 

@@ -105,7 +105,7 @@ static int on_failed(struct dispatcher *d, const struct frame *f, struct err *e)
 }
 
 /* dispatcher_start() holds commands while their client does not read.  A client that
- * leaves observations unread too, which wait in its outbox, loses output here. */
+ * leaves observations unread too, which wait in its reply queue, loses output here. */
 static void tell_output(struct asker *to, const struct observed *o)
 {
 	struct dispatcher_client *c = to->client;
@@ -133,7 +133,7 @@ void dispatcher_flush_output(struct dispatcher *d, struct task *t)
 {
 	struct buffer shown;
 
-	if (!t->is_streamed || redact_is_empty(&d->mask))
+	if (!t->is_streamed || redact_is_empty(&d->secrets))
 		return;
 	buffer_init(&shown, REDACT_GROWTH * REDACT_BYTES);
 	redact_flush(&t->session->shown, &shown);
@@ -146,7 +146,7 @@ static void tell_masked(struct dispatcher *d, struct task *t, struct bytes text)
 	struct buffer shown;
 
 	buffer_init(&shown, REDACT_GROWTH * (REDACT_BYTES + ACTION_CHUNK));
-	redact_feed(&d->mask, &t->session->shown, text.data, text.len, &shown);
+	redact_feed(&d->secrets, &t->session->shown, text.data, text.len, &shown);
 	tell_all(t, buffer_data(&shown), buffer_len(&shown));
 	buffer_done(&shown);
 }
@@ -159,7 +159,7 @@ static int on_output(struct dispatcher *d, struct task *t, const struct frame *f
 		return untimely(f, e);
 	if (action_get_text(f, &text, e) < 0)
 		return -1;
-	if (redact_is_empty(&d->mask))
+	if (redact_is_empty(&d->secrets))
 		tell_all(t, text.data, text.len);
 	else
 		tell_masked(d, t, text);
@@ -231,13 +231,13 @@ static int on_report(struct dispatcher *d, struct task *t, const struct frame *f
 	struct observed o = dispatcher_observed(d, t);
 	o.oom_limit = oom_limit(d, &r);
 	o.log = log;
-	struct denial_reason held = { 0 };
+	struct denial_reason reason = { 0 };
 	if (r.state == REPORT_COMPLETED && r.exit_code != 0)
-		denial_reason_output(&held, &d->why, action_name(&t->action), o.content, o.len, r.cwd);
-	denial_reason_tell(&held, &o);
+		denial_reason_output(&reason, &d->why, action_name(&t->action), o.content, o.len, r.cwd);
+	denial_reason_tell(&reason, &o);
 	buffer_init(&line, DISPATCHER_LINE_MAX);
-	observe_run(&line, &o, &r, &d->setting);
-	denial_reason_done(&held);
+	observe_run(&line, &o, &r, &d->sandbox_info);
+	denial_reason_done(&reason);
 	dispatcher_note_report(t, &r);
 	dispatcher_finish(d, t, &line);
 	return 0;
@@ -261,16 +261,16 @@ static int on_done(struct dispatcher *d, struct task *t, const struct frame *f, 
 	if (action_get_done(f, &done, e) < 0)
 		return -1;
 	struct observed o = dispatcher_observed(d, t);
-	struct denial_reason held = { 0 };
-	denial_reason_path(&held, &d->why, action_name(&t->action), done.path,
+	struct denial_reason reason = { 0 };
+	denial_reason_path(&reason, &d->why, action_name(&t->action), done.path,
 		  errno_of(done.outcome, done.sys));
-	denial_reason_tell(&held, &o);
+	denial_reason_tell(&reason, &o);
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	if (t->action.kind == ACT_READ)
 		observe_read(&line, &o, &done);
 	else
 		observe_write(&line, &o, &done);
-	denial_reason_done(&held);
+	denial_reason_done(&reason);
 	dispatcher_note_outcome(t, done.outcome);
 	dispatcher_finish(d, t, &line);
 	return 0;
@@ -314,13 +314,13 @@ static int on_returned(struct dispatcher *d, struct task *t, const struct frame 
 	if (action_get_returned(f, &x, e) < 0)
 		return -1;
 	struct observed o = dispatcher_observed(d, t);
-	struct denial_reason held = { 0 };
-	denial_reason_path(&held, &d->why, action_name(&t->action), x.path,
+	struct denial_reason reason = { 0 };
+	denial_reason_path(&reason, &d->why, action_name(&t->action), x.path,
 		  errno_of(x.outcome, x.sys));
-	denial_reason_tell(&held, &o);
+	denial_reason_tell(&reason, &o);
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_errand(&line, &o, &x);
-	denial_reason_done(&held);
+	denial_reason_done(&reason);
 	dispatcher_note_outcome(t, x.outcome);
 	dispatcher_finish(d, t, &line);
 	return 0;
@@ -339,10 +339,10 @@ void dispatcher_finish_late(struct dispatcher *d, struct task *t)
 	dispatcher_finish(d, t, &line);
 }
 
-static const struct taker {
+static const struct frame_handler {
 	int (*session)(struct dispatcher *, const struct frame *, struct err *);
 	int (*task)(struct dispatcher *, struct task *, const struct frame *, struct err *);
-} takers[MSG_COUNT] = {
+} frame_handlers[MSG_COUNT] = {
 	[MSG_STARTED] = { .session = on_started },
 	[MSG_FAILED] = { .session = on_failed },
 	[MSG_OUTPUT] = { .task = on_output },
@@ -355,7 +355,7 @@ static const struct taker {
 
 int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e)
 {
-	const struct taker *a = f->type < MSG_COUNT ? &takers[f->type] : NULL;
+	const struct frame_handler *a = f->type < MSG_COUNT ? &frame_handlers[f->type] : NULL;
 
 	if (!a || (!a->session && !a->task))
 		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);

@@ -60,7 +60,7 @@ static bool is_judged(const struct action *a)
  * character.  Allocated; NULL stays NULL. */
 static char *shown(const struct dispatcher *d, const char *text, size_t max)
 {
-	char *all = text ? redact_copy(&d->mask, text) : NULL;
+	char *all = text ? redact_copy(&d->secrets, text) : NULL;
 
 	if (!all || strlen(all) <= max)
 		return all;
@@ -123,7 +123,7 @@ static void ask(struct dispatcher *d, struct task *t, struct asker *who, const s
 	t->asked = who->client;
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_ask(&line, &o, &q, who->client->is_rpc);
-	redact_json_line(&d->mask, &line);
+	redact_json_line(&d->secrets, &line);
 	/* It fits: decide() looked. */
 	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
 	buffer_done(&line);

@@ -53,7 +53,7 @@ static void put_run(struct dispatcher *d, const struct session *s, struct task *
 		.kind = kind_of(a),
 		.flags = RUN_PREVIOUS | (t->is_streamed ? RUN_STREAM : 0u) |
 			 (a->is_hidden ? RUN_WHOLE : 0u),
-		.soft_ms = a->is_blocking ? 0 : whole_ms(d->setting.soft_s),
+		.soft_ms = a->is_blocking ? 0 : whole_ms(d->sandbox_info.soft_s),
 		.hard_ms = whole_ms(a->timeout_s),
 		.text = { (const uint8_t *)a->command, strlen(a->command) },
 	};
@@ -97,7 +97,7 @@ static uint32_t edit_flags(const struct dispatcher *d, const struct action *a)
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
 	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
-	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) | (d->setting.lints ? EDIT_LINT : 0u);
+	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) | (d->sandbox_info.lints ? EDIT_LINT : 0u);
 }
 
 static void put_edit(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
@@ -236,7 +236,7 @@ static bool needs_shell(const struct dispatcher *d, const struct session *s)
 	const struct action *a = &s->first->action;
 
 	if (a->kind == ACT_EDIT || action_is_git(a))
-		return !s->is_open && (d->setting.lints || action_is_git(a)) &&
+		return !s->is_open && (d->sandbox_info.lints || action_is_git(a)) &&
 		       !s->has_no_shell;
 	return !s->is_open && a->kind == ACT_RUN;
 }

@@ -15,7 +15,7 @@ static const char *const plain_keys[] = {
 };
 
 struct walk {
-	const struct redact *mask;
+	const struct redact *secrets;
 	struct buffer *out, raw, masked; /* raw, masked: buffers for one text */
 	const char *key; /* key of the next text; NULL: none is known */
 	size_t key_len;
@@ -99,7 +99,7 @@ static void put_inside(struct walk *w, const char *at, size_t len)
 		raw_len = buffer_len(&w->raw);
 	}
 	start_text(&w->masked, REDACT_GROWTH * raw_len);
-	if (!is_plain(w) && redact_cut_text(w->mask, raw, raw_len, &w->masked))
+	if (!is_plain(w) && redact_cut_text(w->secrets, raw, raw_len, &w->masked))
 		json_write_part(w->out, buffer_data(&w->masked), buffer_len(&w->masked));
 	else
 		copy(w->out, at, len);
@@ -143,7 +143,7 @@ void redact_json_line(const struct redact *m, struct buffer *line)
 	if (redact_is_empty(m) || line->is_cut)
 		return;
 	buffer_init(&out, line->max);
-	struct walk w = { .mask = m, .out = &out };
+	struct walk w = { .secrets = m, .out = &out };
 	walk(&w, (const char *)buffer_data(line), buffer_len(line));
 	buffer_done(&w.raw);
 	buffer_done(&w.masked);

@@ -61,7 +61,7 @@ static void add(struct found *f, const char *word, size_t len)
 		word += 2;
 		len -= 2;
 	}
-	if (f->count == COMPLAINTS_MAX || !is_text(word, len) || (is_relative && !f->cwd))
+	if (f->count == STDERR_DENIALS_MAX || !is_text(word, len) || (is_relative && !f->cwd))
 		return;
 	char *path = is_relative ? text_format("%s/%.*s", f->cwd, (int)len, word)
 				 : text_format("%.*s", (int)len, word);
@@ -175,8 +175,8 @@ static size_t line_start(const char *text, size_t end)
 	return end;
 }
 
-size_t complaints_find(const void *text, size_t len, const char *cwd,
-		       struct stderr_denials ret[static COMPLAINTS_MAX])
+size_t stderr_denials_find(const void *text, size_t len, const char *cwd,
+		       struct stderr_denials ret[static STDERR_DENIALS_MAX])
 {
 	struct found f = { .list = ret, .cwd = cwd };
 	if (len == 0) /* `text` may be NULL then */
@@ -197,7 +197,7 @@ size_t complaints_find(const void *text, size_t len, const char *cwd,
 	return f.count;
 }
 
-void complaints_done(struct stderr_denials *c, size_t count)
+void stderr_denials_done(struct stderr_denials *c, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		own_free(&c[i].path);

@@ -16,16 +16,16 @@
 
 /* Only this many bytes at the end of an output are searched. */
 #define STDERR_DENIALS_TEXT_MAX (16u << 10)
-#define COMPLAINTS_MAX	   8
+#define STDERR_DENIALS_MAX	   8
 
 struct stderr_denials {
 	int sys;    /* EROFS, EACCES or EPERM */
 	char *path; /* absolute, one line; owned */
 };
 
-/* Finds the complaints at the end of a text of any bytes: the last line's
+/* Finds the denials at the end of a text of any bytes: the last line's
  * first, each once.  Relative paths begin at `cwd`; NULL: they are left out.
  * Returns the number found. */
-size_t complaints_find(const void *text, size_t len, const char *cwd,
-		       struct stderr_denials ret[static COMPLAINTS_MAX]);
-void complaints_done(struct stderr_denials *c, size_t count);
+size_t stderr_denials_find(const void *text, size_t len, const char *cwd,
+		       struct stderr_denials ret[static STDERR_DENIALS_MAX]);
+void stderr_denials_done(struct stderr_denials *c, size_t count);

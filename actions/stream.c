@@ -38,7 +38,7 @@ struct server {
 	struct dispatcher_client client;
 	struct exec shell;
 	struct lines lines;
-	struct fd_writer outlet;
+	struct fd_writer writer;
 	bool is_over;
 	bool is_signaled; /* this process was sent a signal that ends it */
 	int64_t now_ms;	     /* time of this step of the loop */
@@ -106,7 +106,7 @@ static void flush(struct server *s, bool is_ready)
 {
 	struct err e;
 
-	if (fd_writer_flush(&s->outlet, is_ready, &e) < 0)
+	if (fd_writer_flush(&s->writer, is_ready, &e) < 0)
 		return end(s, EXIT_HUTCH, &e);
 	dispatcher_deliver(&s->client);
 }
@@ -162,7 +162,7 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 
 	instance_watch(&s->instance, w + WATCH_INSTANCE);
 	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
-	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->outlet.out) ? s->stream->out : -1,
+	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->writer.out) ? s->stream->out : -1,
 					.events = POLLOUT };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->stream->launch->signals,
 					    .events = POLLIN };
@@ -204,7 +204,7 @@ static void on_deadline(struct server *s, int64_t now)
 static bool is_done(const struct server *s)
 {
 	return lines_is_over(&s->lines) && dispatcher_is_idle(&s->client) &&
-	       buffer_len(&s->outlet.out) == 0;
+	       buffer_len(&s->writer.out) == 0;
 }
 
 /* A request that waits for the wire to be empty starts once the wire is
@@ -269,7 +269,7 @@ static void say_goodbye(struct server *s)
 
 	dispatcher_end(&s->dispatcher, s->end->error.kind != ERR_NONE ? s->end->error.text
 							   : "the sandbox was ended");
-	while (buffer_len(&s->outlet.out) > 0 || !dispatcher_is_idle(&s->client)) {
+	while (buffer_len(&s->writer.out) > 0 || !dispatcher_is_idle(&s->client)) {
 		struct pollfd w[] = {
 			{ .fd = s->stream->out, .events = POLLOUT },
 			{ .fd = s->stream->launch->signals, .events = POLLIN },
@@ -306,18 +306,18 @@ static void server_init(struct server *s)
 	look_at_clock(s);
 	instance_init(&s->instance, s->now_ms);
 	lines_init(&s->lines, ACTION_LINE_MAX);
-	fd_writer_init(&s->outlet, s->stream->out, DISPATCHER_OUT_MAX);
+	fd_writer_init(&s->writer, s->stream->out, DISPATCHER_OUT_MAX);
 	s->dispatcher.wire = &s->instance.channel.out;
 	s->dispatcher.shell = &s->shell;
-	s->client = (struct dispatcher_client){ .out = &s->outlet.out, .name = "",
+	s->client = (struct dispatcher_client){ .out = &s->writer.out, .name = "",
 					  .streams = s->stream->streams,
 					  .confirms = s->stream->confirms };
-	s->dispatcher.setting = sandbox_info_of(l);
+	s->dispatcher.sandbox_info = sandbox_info_of(l);
 	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->dispatcher.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->dispatcher.mask, NULL); /* as policy_check() */
+	(void)environment_mask(l->policy, &s->dispatcher.secrets, NULL); /* as policy_check() */
 	s->dispatcher.audit = &s->stream->launch->audit;
-	s->dispatcher.audit->mask = &s->dispatcher.mask;
+	s->dispatcher.audit->secrets = &s->dispatcher.secrets;
 	if (l->policy->timeout_ms)
 		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
 	if (l->cgroup.procs < 0)
@@ -353,9 +353,9 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 		say_goodbye(&s);
 	instance_done(&s.instance);
 	dispatcher_leave(&s.dispatcher, &s.client);
-	stream->launch->audit.mask = &stream->launch->audit.own;
+	stream->launch->audit.secrets = &stream->launch->audit.own;
 	dispatcher_done(&s.dispatcher);
 	lines_done(&s.lines);
-	fd_writer_done(&s.outlet);
+	fd_writer_done(&s.writer);
 	list_done(&argv);
 }

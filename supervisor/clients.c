@@ -242,7 +242,7 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 	if (code == 0)
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
-		redact_err(&s->dispatcher.mask, &e); /* the error may quote the request */
+		redact_err(&s->dispatcher.secrets, &e); /* the error may quote the request */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
@@ -349,7 +349,7 @@ static bool is_finished(const struct client *c)
 {
 	bool has_all = buffer_len(&c->conn.out) == 0 && dispatcher_is_idle(&c->dispatcher);
 
-	if (c->conn.out.is_cut || c->dispatcher.outbox.bytes > CLIENT_WAITING)
+	if (c->conn.out.is_cut || c->dispatcher.replies.bytes > CLIENT_WAITING)
 		return true;
 	return has_all && (c->is_closing ||
 			   (lines_is_over(&c->conn.lines) && c->under_way == 0));

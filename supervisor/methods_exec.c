@@ -58,7 +58,7 @@ static char *exit_members(const struct job *j)
 /* The program's name for events and lists; it is cut, since events are kept. */
 static char *program_of(const struct supervisor *s, const struct job *j)
 {
-	AUTO_FREE char *name = redact_copy(&s->dispatcher.mask, j->argv.items[0]);
+	AUTO_FREE char *name = redact_copy(&s->dispatcher.secrets, j->argv.items[0]);
 	size_t len = strlen(name);
 
 	if (len > PROGRAM_MAX) {
@@ -91,7 +91,7 @@ static void on_failed(void *who, struct job *j, const struct failed *f)
 	int code = result_not_started(f, &j->exec, &e);
 	struct supervisor *s = who;
 
-	redact_err(&s->dispatcher.mask, &e);
+	redact_err(&s->dispatcher.secrets, &e);
 	records_end(s, j, e.text);
 	if (!j->owner)
 		return;

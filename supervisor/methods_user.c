@@ -266,7 +266,7 @@ bool methods_looked_up(void *who, struct job *j, const struct returned *x)
 
 	if (take_account(s, j, x, &e) == 0)
 		return true;
-	redact_err(&s->dispatcher.mask, &e);
+	redact_err(&s->dispatcher.secrets, &e);
 	client_error(j->owner, j->request, e.kind == ERR_USAGE ? RPC_PARAMS : RPC_FAILED, &e);
 	j->owner->under_way--;
 	return false;

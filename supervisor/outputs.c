@@ -239,10 +239,10 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	struct buffer shown;
 
 	/* The output of a copy is only its tar. */
-	if (redact_is_empty(&s->dispatcher.mask) || (j->exec.flags & EXEC_COPIES))
+	if (redact_is_empty(&s->dispatcher.secrets) || (j->exec.flags & EXEC_COPIES))
 		return keep(s, j, stream, bytes, len);
 	buffer_init(&shown, REDACT_GROWTH * (REDACT_BYTES + READ_AT_ONCE));
-	redact_feed(&s->dispatcher.mask, &c->shown[stream], bytes, len, &shown);
+	redact_feed(&s->dispatcher.secrets, &c->shown[stream], bytes, len, &shown);
 	bool holds = c->shown[stream].end > c->shown[stream].begin;
 	c->shown_ms[stream] = holds ? s->now_ms + SHOWN_MS : 0;
 	keep_shown(s, j, stream, &shown);

@@ -124,7 +124,7 @@ char *supervisor_info(const struct supervisor *s)
 			   p->network == NETWORK_HOST ? "host" : "none",
 			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
 			   confine_name(s->has_landlock), degraded, unprotected);
-	redact_json_text(&s->dispatcher.mask, &info);
+	redact_json_text(&s->dispatcher.secrets, &info);
 	return info;
 }
 
@@ -195,7 +195,7 @@ static char *record_of(struct supervisor *s)
 {
 	struct ending *x = &s->ending;
 
-	redact_err(&s->dispatcher.mask, &x->error);
+	redact_err(&s->dispatcher.secrets, &x->error);
 	bool has_error = x->error.kind != ERR_NONE;
 	AUTO_FREE char *limit = quote_json(x->limit);
 	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
@@ -456,18 +456,18 @@ static void init(struct supervisor *s)
 	s->shell = sandbox_info_shell(l, &s->shell_argv);
 	s->dispatcher.wire = &s->instance.channel.out;
 	s->dispatcher.shell = &s->shell;
-	s->dispatcher.setting = sandbox_info_of(l);
+	s->dispatcher.sandbox_info = sandbox_info_of(l);
 	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	s->dispatcher.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->dispatcher.mask, NULL); /* policy_check() has
+	(void)environment_mask(l->policy, &s->dispatcher.secrets, NULL); /* policy_check() has
 								 * checked it */
 	s->dispatcher.audit = &s->launch->audit;
-	s->dispatcher.audit->mask = &s->dispatcher.mask;
+	s->dispatcher.audit->secrets = &s->dispatcher.secrets;
 	if (l->cgroup.procs >= 0) {
 		s->dispatcher.cgroup = &l->cgroup;
 		s->dispatcher.memory_limit = l->policy->limits.memory;
 	}
-	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.mask, &s->now_ms);
+	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
 	clocks_begin(&s->clocks, s->now_ms);

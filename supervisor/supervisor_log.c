@@ -22,9 +22,9 @@ static const struct {
 };
 
 void supervisor_log_init(struct supervisor_log *j, const struct registry_entry *entry,
-		  const struct redact *mask, const int64_t *now_ms)
+		  const struct redact *secrets, const int64_t *now_ms)
 {
-	*j = (struct supervisor_log){ .level = log_level_now(), .entry = entry, .mask = mask,
+	*j = (struct supervisor_log){ .level = log_level_now(), .entry = entry, .secrets = secrets,
 			       .now_ms = now_ms };
 	log_init(&j->log, state_dir_folder(entry->folder, STATE_DIR_LOG, NULL), LOG_LEVEL_FILE,
 		 SUPERVISOR_LOG_FILE_MAX);
@@ -45,7 +45,7 @@ void supervisor_log_add(struct supervisor_log *j, enum log_level level, const ch
 	if (level > j->level)
 		return;
 	char *line = log_level_line(&x);
-	redact_json_text(j->mask, &line);
+	redact_json_text(j->secrets, &line);
 	AUTO_FREE char *own = line;
 	AUTO_FREE char *whole = text_format("%s\n", own);
 	/* A full disk takes no line, and the failure can be reported nowhere

@@ -20,12 +20,12 @@ struct supervisor_log {
 	struct log log;
 	enum log_level level; /* of the messages that are written */
 	const struct registry_entry *entry; /* borrowed */
-	const struct redact *mask;	    /* borrowed */
+	const struct redact *secrets;	    /* borrowed */
 	const int64_t *now_ms; /* borrowed: the time of its owner's loop */
 };
 
 void supervisor_log_init(struct supervisor_log *j, const struct registry_entry *entry,
-		  const struct redact *mask, const int64_t *now_ms);
+		  const struct redact *secrets, const int64_t *now_ms);
 void supervisor_log_done(struct supervisor_log *j);
 
 /* Adds a message.  `fields`: members of an object, without its braces; NULL:

@@ -73,7 +73,7 @@ int audit_resume(struct audit *a, const char *path, const char *id, const char *
 	(void)snprintf(a->id, sizeof(a->id), "%s", id);
 	a->name = name;
 	a->path = text_copy(path);
-	a->mask = &a->own;
+	a->secrets = &a->own;
 	a->is_on = true;
 	return 0;
 }
@@ -97,7 +97,7 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 /* The members that come first in every entry of a sandbox. */
 void audit_note(const struct audit *a, struct audit_json *n)
 {
-	audit_json_begin(n, a->mask, LEDGER_ENTRY_MAX);
+	audit_json_begin(n, a->secrets, LEDGER_ENTRY_MAX);
 	audit_json_text(n, "sandbox", a->id);
 	audit_json_text(n, "name", a->name);
 }
@@ -147,7 +147,7 @@ static void note_image(struct audit_json *n, const struct launch *l)
 
 static void note_policy(struct audit_json *n, const struct policy *p)
 {
-	AUTO_FREE char *policy = audit_policy(p, n->mask);
+	AUTO_FREE char *policy = audit_policy(p, n->secrets);
 	struct digest digest;
 
 	sha256_bytes(policy, strlen(policy), &digest);

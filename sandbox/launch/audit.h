@@ -36,8 +36,8 @@ struct audit {
 	char id[AUDIT_ID_LEN + 1];
 	const char *name; /* borrowed; NULL: the sandbox has none */
 	char *path; /* owned: absolute path of the log's folder */
-	const struct redact *mask; /* borrowed: secrets to redact in entries */
-	struct redact own; /* secrets of the policy; `mask` unless another is lent */
+	const struct redact *secrets; /* borrowed: secrets to redact in entries */
+	struct redact own; /* secrets of the policy; `secrets` unless another is lent */
 	uint64_t lost;	 /* entries since the last one that was written */
 };
 
@@ -87,4 +87,4 @@ int audit_add(struct audit *a, const char *event, struct audit_json *n, enum aud
 
 /* The effective policy, in the keys of a policy file; of variables only the
  * names.  Allocated. */
-char *audit_policy(const struct policy *p, const struct redact *mask);
+char *audit_policy(const struct policy *p, const struct redact *secrets);

@@ -9,9 +9,9 @@
 #include "base/redact.h"
 #include "store/sha256.h"
 
-void audit_json_begin(struct audit_json *n, const struct redact *mask, size_t max)
+void audit_json_begin(struct audit_json *n, const struct redact *secrets, size_t max)
 {
-	*n = (struct audit_json){ .mask = mask };
+	*n = (struct audit_json){ .secrets = secrets };
 	buffer_init(&n->text, max);
 }
 
@@ -55,7 +55,7 @@ void audit_json_yes(struct audit_json *n, const char *key, bool value)
 /* A copy of `text` in which secrets are hidden; allocated. */
 static char *shown(const struct audit_json *n, const char *text)
 {
-	return n->mask ? redact_copy(n->mask, text) : text_copy(text);
+	return n->secrets ? redact_copy(n->secrets, text) : text_copy(text);
 }
 
 /* At most `max` bytes of `text`, cut between characters; allocated and

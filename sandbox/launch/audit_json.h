@@ -20,11 +20,11 @@ struct redact;
 #define AUDIT_JSON_TEXT_MAX 4096
 
 struct audit_json {
-	const struct redact *mask; /* borrowed; NULL: nothing is hidden */
+	const struct redact *secrets; /* borrowed; NULL: nothing is hidden */
 	struct buffer text;	 /* is_cut: the members did not fit */
 };
 
-void audit_json_begin(struct audit_json *n, const struct redact *mask, size_t max);
+void audit_json_begin(struct audit_json *n, const struct redact *secrets, size_t max);
 /* Returns the members, allocated; "" if there are none. */
 char *audit_json_end(struct audit_json *n);
 

@@ -91,7 +91,7 @@ static void note_limits(struct audit_json *n, const struct policy *p)
 	};
 	struct audit_json inner;
 
-	audit_json_begin(&inner, n->mask, AUDIT_JSON_TEXT_MAX);
+	audit_json_begin(&inner, n->secrets, AUDIT_JSON_TEXT_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
 		if (limits[i].value)
 			audit_json_number(&inner, limits[i].key, limits[i].value);
@@ -166,11 +166,11 @@ static void note_publishes(struct audit_json *n, const struct policy *p)
 	list_done(&words);
 }
 
-char *audit_policy(const struct policy *p, const struct redact *mask)
+char *audit_policy(const struct policy *p, const struct redact *secrets)
 {
 	struct audit_json n;
 
-	audit_json_begin(&n, mask, POLICY_TEXT_MAX);
+	audit_json_begin(&n, secrets, POLICY_TEXT_MAX);
 	note_image(&n, p);
 	note_volumes(&n, p, "workspace", VOLUME_WORKSPACE);
 	note_volumes(&n, p, "mounts", VOLUME_BIND);

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dispatcher_init(&d);
 	d.wire = &wire;
 	d.shell = &shell;
-	d.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
+	d.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	while (size > 0) {
 		const uint8_t *stop = memchr(data, '\n', size);
 		size_t len = stop ? (size_t)(stop - data) : size;

@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dispatcher_init(&d);
 	d.wire = &wire;
 	d.shell = &shell;
-	d.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
+	d.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		dispatcher_line(&d, &c, lines[i], strlen(lines[i]));
 	start(&d);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tests/unit/naive_mask.h"
+#include "tests/unit/naive_redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct naive n = { in.values, in.count, in.text, in.len, flushes, 0, NULL };
 		buffer_init(&out, (REDACT_GROWTH * TEXT_MAX) + FLUSHES * sizeof(REDACT_TEXT));
 		feed(&in, &m, &n, &out);
-		char *want = naive_mask(&n, &len);
+		char *want = naive_redact(&n, &len);
 		if (out.is_cut || len != buffer_len(&out) ||
 		    (len && memcmp(want, buffer_data(&out), len) != 0))
 			abort();

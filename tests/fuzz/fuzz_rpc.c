@@ -88,11 +88,11 @@ static void open_scene(struct scene *x)
 	methods_init_jobs(s);
 	/* The supervisor's log is written, but stored nowhere. */
 	s->supervisor_log = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG, .entry = &x->entry,
-				       .mask = &s->dispatcher.mask, .now_ms = &s->now_ms };
+				       .secrets = &s->dispatcher.secrets, .now_ms = &s->now_ms };
 	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 	s->dispatcher.wire = &s->instance.channel.out;
 	s->dispatcher.shell = &x->shell;
-	s->dispatcher.setting = (struct sandbox_info){ 10, "agent", "hutch", false };
+	s->dispatcher.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
 	x->client = ends[1];

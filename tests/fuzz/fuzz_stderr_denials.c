@@ -1,4 +1,4 @@
-/* Outputs of commands, of any bytes: the complaints found are a few absolute
+/* Outputs of commands, of any bytes: the denials found are a few absolute
  * paths, each within one line, with an errno that has a phrase. */
 #include <errno.h>
 #include <limits.h>
@@ -25,11 +25,11 @@ static void look_at(const struct stderr_denials *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct stderr_denials found[COMPLAINTS_MAX];
-	size_t count = complaints_find(data, size, size & 1 ? "/workspace" : NULL, found);
+	struct stderr_denials found[STDERR_DENIALS_MAX];
+	size_t count = stderr_denials_find(data, size, size & 1 ? "/workspace" : NULL, found);
 
 	for (size_t i = 0; i < count; i++)
 		look_at(&found[i]);
-	complaints_done(found, count);
+	stderr_denials_done(found, count);
 	return 0;
 }

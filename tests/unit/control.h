@@ -53,7 +53,7 @@ static inline void control_begin(struct control *x)
 	methods_init_jobs(s);
 	/* The logs get entries but have no file. */
 	log_init(&s->outputs.log, -1, "output", 1 << 20);
-	s->supervisor_log = (struct supervisor_log){ .entry = &x->entry, .mask = &s->dispatcher.mask,
+	s->supervisor_log = (struct supervisor_log){ .entry = &x->entry, .secrets = &s->dispatcher.secrets,
 				       .now_ms = &s->now_ms };
 	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 }

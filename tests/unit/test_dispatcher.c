@@ -44,7 +44,7 @@ static int setup(void **state)
 	o->dispatcher.wire = &o->wire;
 	o->client = (struct dispatcher_client){ .out = &o->out, .name = "" };
 	o->dispatcher.shell = &o->shell;
-	o->dispatcher.setting = (struct sandbox_info){ .soft_s = 10, .username = "agent",
+	o->dispatcher.sandbox_info = (struct sandbox_info){ .soft_s = 10, .username = "agent",
 					  .hostname = "hutch" };
 	*state = o;
 	return 0;
@@ -761,7 +761,7 @@ static void test_a_session_is_there_for_a_linter(void **state)
 	ask(o, "{\"action\":\"edit\",\"args\":{\"path\":\"/f\"}}");
 	assert_int_equal(requested(o, &id), MSG_EDIT);
 	answer_edited(o, id, 0, 0);
-	o->dispatcher.setting.lints = true;
+	o->dispatcher.sandbox_info.lints = true;
 	ask(o, "{\"action\":\"read\",\"args\":{\"path\":\"/f\"}}");
 	assert_int_equal(requested(o, &id), MSG_READ);
 	answer_done(o, id);

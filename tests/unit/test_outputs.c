@@ -86,7 +86,7 @@ static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **stat
 	const struct output_ring *k = &j->capture->ring[0];
 
 	(void)state;
-	assert_int_equal(redact_add(&x.s.dispatcher.mask, "sesame-0123456789", &is_hidden, &e), 0);
+	assert_int_equal(redact_add(&x.s.dispatcher.secrets, "sesame-0123456789", &is_hidden, &e), 0);
 	assert_true(is_hidden);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pollfd w[2 * CAPTURE_STREAMS];

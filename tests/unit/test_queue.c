@@ -171,20 +171,20 @@ static void ids_go_round_and_leave_out_those_of_sessions(void **state)
 /* A sanitizer reports memory that is not freed. */
 static void a_session_that_leaves_takes_along_what_it_held_of_a_secret(void **state)
 {
-	struct redact mask = { 0 };
+	struct redact secrets = { 0 };
 	struct buffer shown = { .max = 64 };
 
 	(void)state;
-	assert_int_equal(redact_add(&mask, "secret", NULL, NULL), 0);
+	assert_int_equal(redact_add(&secrets, "secret", NULL, NULL), 0);
 	(void)add_static(1);
 	struct session *s = queue_seat(&queue);
-	redact_feed(&mask, &s->shown, "secretsec", 9, &shown);
+	redact_feed(&secrets, &s->shown, "secretsec", 9, &shown);
 	assert_int_equal(buffer_len(&s->shown.held), 3);
 	queue_remove(&queue, s->first);
 	queue_leave(&queue, s);
 	assert_int_equal(s->shown.held.max, 0);
 	buffer_done(&shown);
-	redact_done(&mask);
+	redact_done(&secrets);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

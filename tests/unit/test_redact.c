@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 #include "tests/unit/cost.h"
-#include "tests/unit/naive_mask.h"
+#include "tests/unit/naive_redact.h"
 
 #define M REDACT_TEXT
 
@@ -237,7 +237,7 @@ static void try_once(bool has_flushes)
 	struct naive naive = { (const char *const *)values, count, text, len, flushes,
 			       flush_count, NULL };
 	size_t want_len;
-	char *want = naive_mask(&naive, &want_len);
+	char *want = naive_redact(&naive, &want_len);
 	assert_int_equal(buffer_len(&out), want_len);
 	assert_memory_equal(want_len ? buffer_data(&out) : (const uint8_t *)"", want, want_len);
 	for (size_t i = 0; i < count; i++)

@@ -13,18 +13,18 @@
 #include "actions/stderr_denials.h"
 #include "base/own.h"
 
-/* Compares the complaints found with "sys path|sys path". */
+/* Compares the denials found with "sys path|sys path". */
 static void claim(const char *text, size_t len, const char *expected)
 {
-	struct stderr_denials found[COMPLAINTS_MAX];
-	char told[COMPLAINTS_MAX * 64] = "";
-	size_t count = complaints_find(text, len, "/workspace", found), at = 0;
+	struct stderr_denials found[STDERR_DENIALS_MAX];
+	char told[STDERR_DENIALS_MAX * 64] = "";
+	size_t count = stderr_denials_find(text, len, "/workspace", found), at = 0;
 
 	for (size_t i = 0; i < count; i++)
 		at += (size_t)snprintf(told + at, sizeof(told) - at, "%s%d %s", i ? "|" : "",
 				       found[i].sys, found[i].path);
 	assert_string_equal(told, expected);
-	complaints_done(found, count);
+	stderr_denials_done(found, count);
 }
 
 static void claim_text(const char *text, const char *expected)
@@ -61,14 +61,14 @@ static void test_forms_that_programs_use(void **state)
 
 static void test_relative_ones_begin_at_the_working_folder(void **state)
 {
-	struct stderr_denials found[COMPLAINTS_MAX];
+	struct stderr_denials found[STDERR_DENIALS_MAX];
 
 	(void)state;
 	claim_text("touch: cannot touch 'x': Read-only file system", "30 /workspace/x");
 	claim_text("bash: ./a/b: Permission denied", "13 /workspace/a/b");
 	claim_text("bash: x: Permission denied", "13 /workspace/x");
 	claim_text("bash: Permission denied", "");
-	assert_int_equal(complaints_find("rm: x: Permission denied", 24, NULL, found), 0);
+	assert_int_equal(stderr_denials_find("rm: x: Permission denied", 24, NULL, found), 0);
 }
 
 static void test_the_last_line_comes_first_and_each_once(void **state)
@@ -125,15 +125,15 @@ static void test_bytes_of_any_kind_and_length(void **state)
 
 static void test_no_more_than_there_is_room_for(void **state)
 {
-	char text[2 * COMPLAINTS_MAX * 32];
-	struct stderr_denials found[COMPLAINTS_MAX];
+	char text[2 * STDERR_DENIALS_MAX * 32];
+	struct stderr_denials found[STDERR_DENIALS_MAX];
 	size_t at = 0;
 
 	(void)state;
-	for (int i = 0; i < 2 * COMPLAINTS_MAX; i++)
+	for (int i = 0; i < 2 * STDERR_DENIALS_MAX; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "/%d: Permission denied\n", i);
-	assert_int_equal(complaints_find(text, at, NULL, found), COMPLAINTS_MAX);
-	complaints_done(found, COMPLAINTS_MAX);
+	assert_int_equal(stderr_denials_find(text, at, NULL, found), STDERR_DENIALS_MAX);
+	stderr_denials_done(found, STDERR_DENIALS_MAX);
 }
 
 int main(void)

@@ -61,7 +61,7 @@ static size_t naive_len(const char *at)
 
 /* Replaces bytes that are no UTF-8 by U+FFFD: each single byte, or each
  * incomplete character as a whole. */
-static void naive_told(struct naive *n, const char *at, bool by_byte)
+static void naive_shown(struct naive *n, const char *at, bool by_byte)
 {
 	AUTO_FREE char *told = mem_zeroed(3, strlen(at) + 1);
 	char *end = told;
@@ -76,7 +76,7 @@ static void naive_told(struct naive *n, const char *at, bool by_byte)
 }
 
 /* Returns the masked text, allocated. */
-static char *naive_mask(struct naive *n, size_t *ret_len)
+static char *naive_redact(struct naive *n, size_t *ret_len)
 {
 	char *out = mem_zeroed(1, n->len * sizeof(REDACT_TEXT) + 1);
 	size_t len = 0;
@@ -86,8 +86,8 @@ static char *naive_mask(struct naive *n, size_t *ret_len)
 		naive_value(n, n->values[v]);
 		if (naive_len(n->values[v]) < REDACT_MIN)
 			continue;
-		naive_told(n, n->values[v], false);
-		naive_told(n, n->values[v], true);
+		naive_shown(n, n->values[v], false);
+		naive_shown(n, n->values[v], true);
 	}
 	for (size_t i = 0; i < n->len; i++)
 		if (!n->hidden[i])
