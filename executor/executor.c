@@ -21,7 +21,7 @@
 #define REQUESTS_AT_ONCE 16
 
 /* The indices in the array for poll(2); the commands' entries follow. */
-enum { POLL_CHANNEL, POLL_SIGNALS, POLL_DIALS, POLL_FREEZER, POLL_COMMANDS };
+enum { POLL_CHANNEL, POLL_SIGNALS, POLL_PORT_CONNECT, POLL_FREEZER, POLL_COMMANDS };
 
 static sigset_t only_sigchld(void)
 {
@@ -83,15 +83,15 @@ static void executor_init(struct executor *x, int channel, int proc, int logs)
 	x->sessions = (struct sessions){ .replies = &x->replies,
 					 .processes = &x->processes,
 					 .user = &x->user,
-					 .everyone = &x->everyone,
+					 .all_processes = &x->all_processes,
 					 .proc = proc,
-					 .tapes = &x->tapes };
-	tapes_init(&x->tapes, logs);
-	port_connect_init(&x->dials, &x->processes);
+					 .output_logs = &x->output_logs };
+	output_logs_init(&x->output_logs, logs);
+	port_connect_init(&x->port_connect, &x->processes);
 	x->workers = (struct workers){ .replies = &x->replies,
 				       .processes = &x->processes,
 				       .user = &x->user,
-				       .everyone = &x->everyone };
+				       .all_processes = &x->all_processes };
 	x->processes.before_other = child_is_ending;
 	x->processes.on_other = child_ended;
 	x->processes.who = x;
@@ -101,13 +101,13 @@ static void executor_done(struct executor *x)
 {
 	channel_done(&x->channel);
 	freezer_done(&x->freezer);
-	port_connect_done(&x->dials);
+	port_connect_done(&x->port_connect);
 	processes_done(&x->processes);
 	sessions_done(&x->sessions);
 	workers_done(&x->workers);
-	tapes_done(&x->tapes);
+	output_logs_done(&x->output_logs);
 	send_queue_done(&x->replies);
-	undo_done(&x->history);
+	undo_done(&x->undo);
 	own_close(&x->signals);
 	own_close(&x->proc);
 }
@@ -142,7 +142,7 @@ static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
 		return false;
-	if (port_connect_are_told(&x->dials) || !all_processes_is_gone())
+	if (port_connect_are_told(&x->port_connect) || !all_processes_is_gone())
 		return false;
 	return ending_waits_for_words(&x->ending, x->now);
 }
@@ -213,7 +213,7 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 		events |= POLLOUT;
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
-	fds[POLL_DIALS] = (struct pollfd){ .fd = port_connect_fd(&x->dials), .events = POLLIN };
+	fds[POLL_PORT_CONNECT] = (struct pollfd){ .fd = port_connect_fd(&x->port_connect), .events = POLLIN };
 	freezer_watch(&x->freezer, fds + POLL_FREEZER);
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
@@ -225,16 +225,16 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 
 static int report_pause(struct executor *x, struct err *e)
 {
-	if (x->told_stopped == x->everyone.stopped)
+	if (x->told_stopped == x->all_processes.stopped)
 		return 0;
-	x->told_stopped = x->everyone.stopped;
+	x->told_stopped = x->all_processes.stopped;
 	return message_put_paused(&x->channel.out, x->told_stopped, e);
 }
 
 static int end_freeze(struct executor *x, const struct frozen *what, struct err *e)
 {
 	if (what->why != FREEZE_STANDS)
-		all_processes_trace(&x->everyone, false, x->now);
+		all_processes_trace(&x->all_processes, false, x->now);
 	return message_put_frozen(&x->channel.out, what, e);
 }
 
@@ -253,9 +253,9 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e)
 {
 	const struct frozen none = { .number = number, .why = FREEZE_FAILED };
 
-	if (number > 0 && (x->everyone.is_ending || all_processes_is_paused(&x->everyone)))
+	if (number > 0 && (x->all_processes.is_ending || all_processes_is_paused(&x->all_processes)))
 		return message_put_frozen(&x->channel.out, &none, e);
-	all_processes_trace(&x->everyone, number > 0, x->now);
+	all_processes_trace(&x->all_processes, number > 0, x->now);
 	if (number > 0)
 		freezer_start(&x->freezer, number, x->now);
 	else
@@ -269,7 +269,7 @@ static int say(struct executor *x, struct err *e)
 	x->processes.holds_last = has_last_words(x);
 	if (x->processes.holds_last)
 		ending_expect_words(&x->ending, x->now);
-	if (report_pause(x, e) < 0 || port_connect_report(&x->dials, &x->channel.out, e) < 0 ||
+	if (report_pause(x, e) < 0 || port_connect_report(&x->port_connect, &x->channel.out, e) < 0 ||
 	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
 	do {
@@ -291,7 +291,7 @@ struct leaders executor_leaders(const struct executor *x)
 
 int64_t executor_now(const struct executor *x)
 {
-	return all_processes_now(&x->everyone, x->now);
+	return all_processes_now(&x->all_processes, x->now);
 }
 
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
@@ -304,7 +304,7 @@ int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e)
 	}
 	x->phase = PHASE_ENDING;
 	struct leaders l = executor_leaders(x);
-	int asked = all_processes_ask_to_end(&x->everyone, &l, x->now, e);
+	int asked = all_processes_ask_to_end(&x->all_processes, &l, x->now, e);
 	leaders_done(&l);
 	return asked;
 }
@@ -313,7 +313,7 @@ static void look_at_leaders(struct executor *x)
 {
 	struct leaders l = executor_leaders(x);
 
-	all_processes_look(&x->everyone, &l, x->now);
+	all_processes_look(&x->all_processes, &l, x->now);
 	leaders_done(&l);
 }
 
@@ -327,16 +327,16 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	workers_serve(&x->workers, fds + POLL_COMMANDS + w.commands + w.sessions);
 	if (fds[POLL_SIGNALS].revents)
 		forget_signal(x->signals);
-	if (fds[POLL_DIALS].revents || port_connect_has_more(&x->dials))
-		port_connect_serve(&x->dials);
+	if (fds[POLL_PORT_CONNECT].revents || port_connect_has_more(&x->port_connect))
+		port_connect_serve(&x->port_connect);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
 	look_at_clock(x); /* ending a process tree may have taken long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
-	processes_look(&x->processes, all_processes_is_paused(&x->everyone), executor_now(x));
-	if (all_processes_due(&x->everyone))
+	processes_look(&x->processes, all_processes_is_paused(&x->all_processes), executor_now(x));
+	if (all_processes_due(&x->all_processes))
 		look_at_leaders(x);
 	if (look_at_freezer(x, e) < 0)
 		return -1;
@@ -369,14 +369,14 @@ static int timeout_of(const struct executor *x, bool has_more)
 				 workers_look_due(&x->workers),
 				 processes_look_due(&x->processes) };
 	int64_t theirs = INT64_MAX;
-	int64_t due = clock_sooner(clock_sooner(all_processes_due(&x->everyone), x->freezer.due),
+	int64_t due = clock_sooner(clock_sooner(all_processes_due(&x->all_processes), x->freezer.due),
 				   ending_next(&x->ending, x->now));
 
 	for (size_t i = 0; i < ARRAY_LEN(dues); i++)
 		theirs = dues[i] < theirs ? dues[i] : theirs;
-	if (has_more || port_connect_has_more(&x->dials) || sessions_have_more(&x->sessions))
+	if (has_more || port_connect_has_more(&x->port_connect) || sessions_have_more(&x->sessions))
 		return 0;
-	return sooner(all_processes_wait(&x->everyone, theirs, x->now),
+	return sooner(all_processes_wait(&x->all_processes, theirs, x->now),
 		      clock_wait(due, x->now));
 }
 

@@ -35,15 +35,15 @@ struct executor {
 	struct processes processes;
 	struct sessions sessions;
 	struct workers workers; /* errands and linters */
-	struct port_connect dials;	/* connections to ports inside */
+	struct port_connect port_connect;	/* connections to ports inside */
 	struct send_queue replies; /* answers of sessions, of errands and about files */
 	struct user user;
-	struct undo history; /* earlier contents of edited files */
-	struct all_processes everyone;
+	struct undo undo; /* earlier contents of edited files */
+	struct all_processes all_processes;
 	struct freezer freezer;
-	uint32_t told_stopped; /* the last value of everyone.stopped that was reported */
+	uint32_t told_stopped; /* the last value of all_processes.stopped that was reported */
 	uint64_t others; /* the capabilities that users other than root may get */
-	struct tapes tapes; /* the output logs */
+	struct output_logs output_logs; /* the output logs */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
 	int proc;	/* owned; rm_tree.h; -1: none */

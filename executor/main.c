@@ -53,7 +53,7 @@ static int take_proc(void)
  * something is mounted over it. */
 static int take_logs(void)
 {
-	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 && tapes_is_seen(LOGS_FD);
+	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 && output_logs_is_seen(LOGS_FD);
 
 	return is_there ? LOGS_FD : -1;
 }

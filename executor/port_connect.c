@@ -143,7 +143,7 @@ void port_connect_start(struct port_connect *d, const struct dial_request *reque
 	x->id = request->id;
 	x->port = (uint16_t)request->port;
 	socket_splice_init(&x->splice, -1, request->in, request->out);
-	bool is_one_more = d->count < DIALS_MAX;
+	bool is_one_more = d->count < PORT_CONNECTS_MAX;
 	x->has_fds = is_one_more && processes_reserve(d->processes, FDS_OF_ONE);
 	if (d->count == d->room) {
 		d->room = d->room ? d->room * 2 : 8;

@@ -56,7 +56,7 @@ static int answer_exec(struct executor *x, const struct frame *f, struct err *e)
 static int signal_all(struct executor *x, int signo, struct err *e)
 {
 	struct leaders l = executor_leaders(x);
-	int sent = all_processes_signal(&x->everyone, signo, &l, x->now, e);
+	int sent = all_processes_signal(&x->all_processes, signo, &l, x->now, e);
 
 	leaders_done(&l);
 	return sent;
@@ -94,7 +94,7 @@ static int answer_hold(struct executor *x, const struct frame *f, struct err *e)
 	if (f->id)
 		sessions_hold(&x->sessions, f->id, is_held, executor_now(x));
 	else
-		all_processes_hold(&x->everyone, is_held, x->now);
+		all_processes_hold(&x->all_processes, is_held, x->now);
 	return 0;
 }
 
@@ -168,14 +168,14 @@ static int answer_dial(struct executor *x, const struct frame *f, struct err *e)
 	struct dial_request request = { .id = f->id };
 	int pipes[2];
 
-	if (port_connect_has(&x->dials, f->id))
+	if (port_connect_has(&x->port_connect, f->id))
 		return in_use(f, e);
 	if (message_get_dial(f, &request.port, e) < 0 ||
 	    channel_take_pair(&x->channel, pipes, e) < 0)
 		return -1;
 	request.in = pipes[0];
 	request.out = pipes[1];
-	port_connect_start(&x->dials, &request);
+	port_connect_start(&x->port_connect, &request);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int answer_finish(struct executor *x, const struct frame *f, struct err *
 {
 	if (message_get_word(f, e) < 0)
 		return -1;
-	port_connect_finish(&x->dials, f->id);
+	port_connect_finish(&x->port_connect, f->id);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ static int answer_hangup(struct executor *x, const struct frame *f, struct err *
 {
 	if (message_get_word(f, e) < 0)
 		return -1;
-	port_connect_hang_up(&x->dials, f->id);
+	port_connect_hang_up(&x->port_connect, f->id);
 	return 0;
 }
 
@@ -241,7 +241,7 @@ static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 	if (!sessions_place(&x->sessions, r.session, &place))
 		return no_session(r.session, e);
 	struct files files = { &x->replies, &x->user, &place, f->id };
-	const struct editor editor = { &x->history, &x->workers,
+	const struct editor editor = { &x->undo, &x->workers,
 				       sessions_exec(&x->sessions, r.session),
 				       executor_now(x) };
 	return editor_edit(&files, &r, &editor, e);
@@ -318,7 +318,7 @@ static bool is_permitted(const struct executor *x, const struct frame *f)
 	if (f->type >= MSG_COUNT)
 		return false;
 	unsigned when = f->id ? requests[f->type].one : requests[f->type].all;
-	return (when & x->phase) && (!all_processes_is_paused(&x->everyone) || (when & PAUSED));
+	return (when & x->phase) && (!all_processes_is_paused(&x->all_processes) || (when & PAUSED));
 }
 
 int request_answer(struct executor *x, const struct frame *f, struct err *e)

@@ -211,7 +211,7 @@ int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e)
 /* The bit that the ids of connections have, and no other ids. */
 #define DIAL_ID (1u << 31)
 /* The most connections to ports inside that may be open. */
-#define DIALS_MAX 256
+#define PORT_CONNECTS_MAX 256
 
 int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e);
 int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e);

@@ -161,7 +161,7 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
 		     struct undo *h)
 {
-	*j = (struct job){ .r = r, .history = h };
+	*j = (struct job){ .r = r, .undo = h };
 	if (!(r->flags & EDIT_RELATIVE) ||
 	    !files_make_absolute(j->path, f->place->cwd, r->path))
 		(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is
@@ -177,7 +177,7 @@ int editor_edit(const struct files *f, const struct edit_request *r,
 	struct user_role role;
 	struct job j;
 
-	job_init(&j, f, r, to->history);
+	job_init(&j, f, r, to->undo);
 	if (user_enter(f->user, f->place->uid, f->place->gid, &role) < 0) {
 		(void)editor_fail_sys(&j, errno, "read");
 	} else {

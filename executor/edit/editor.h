@@ -35,7 +35,7 @@ void editor_answer_done(struct editor_answer *a);
 
 /* State that lasts longer than one edit; all borrowed. */
 struct editor {
-	struct undo *history;
+	struct undo *undo;
 	struct workers *workers; /* linters run as these */
 	const struct exec *exec; /* how the session is started; NULL: there is none */
 	int64_t now;		 /* as in workers.h */

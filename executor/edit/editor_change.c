@@ -23,7 +23,7 @@ bool editor_create(struct job *j)
 		return editor_fail_sys(j, got.sys, "write to");
 	if (got.outcome != OUTCOME_DONE)
 		return editor_fail_result(j, got, "write to");
-	undo_forget(j->history, j->path);
+	undo_forget(j->undo, j->path);
 	editor_say_format(j, "File created successfully at: %s", j->path);
 	diff_put(&j->diff, j->r->path, none, text);
 	return true;
@@ -33,7 +33,7 @@ bool editor_create(struct job *j)
 
 static void remember(struct job *j, const struct file *f)
 {
-	undo_add(j->history, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
+	undo_add(j->undo, j->path, (struct bytes){ f->raw.bytes, f->raw.len },
 		    f->text.encoding);
 }
 
@@ -257,14 +257,14 @@ static bool undo(struct job *j, const struct file *f)
 	struct bytes old;
 	struct made m;
 
-	if (!undo_last(j->history, j->path, &old))
+	if (!undo_last(j->undo, j->path, &old))
 		return EDITOR_FAIL(j, "No edit history found for %s.", j->path);
-	m.encoding = undo_encoding(j->history, j->path);
+	m.encoding = undo_encoding(j->undo, j->path);
 	buffer_init(&m.bytes, old.len + 1);
 	(void)buffer_append(&m.bytes, old.data, old.len); /* fits */
 	bool is_stored = editor_store(j, f, &m, &text);
 	if (is_stored) {
-		undo_drop_last(j->history, j->path);
+		undo_drop_last(j->undo, j->path);
 		editor_say_format(j, "Last edit to %s undone successfully. ", j->path);
 		editor_show(j, text.lines, 1);
 		edit_text_done(&text);

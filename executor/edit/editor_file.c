@@ -64,7 +64,7 @@ static bool fail_large(struct job *j, const struct file *f)
 static bool load_text(struct job *j, struct file *f)
 {
 	const struct bytes raw = { f->raw.bytes, f->raw.len };
-	const struct encoding *was = undo_encoding(j->history, j->path), *x;
+	const struct encoding *was = undo_encoding(j->undo, j->path), *x;
 	size_t bad;
 
 	if (files_look_binary(&f->raw) && !encoding_stays(was, raw))

@@ -33,7 +33,7 @@ struct change_made {
 /* One request, and its answer. */
 struct job {
 	const struct edit_request *r;
-	struct undo *history; /* borrowed */
+	struct undo *undo; /* borrowed */
 	char path[PATH_MAX];	 /* as it is shown in the texts */
 	struct buffer say, diff;
 	uint64_t cut;

@@ -20,25 +20,25 @@
 /* The state of a list or a glob while it walks. */
 struct search {
 	struct errand *x;
-	struct top_k finds;
+	struct top_k top;
 	struct glob *glob;  /* owned */
 	bool wants_folders; /* the pattern ends with a slash */
 };
 
 /* --- results --------------------------------------------------------------------- */
 
-static void put_finds(struct search *s, const char *before)
+static void put_top(struct search *s, const char *before)
 {
 	struct errand *x = s->x;
 
-	top_k_end(&s->finds);
-	for (size_t i = 0; i < s->finds.count; i++) {
-		const struct find *one = &s->finds.all[i];
+	top_k_end(&s->top);
+	for (size_t i = 0; i < s->top.count; i++) {
+		const struct find *one = &s->top.all[i];
 		AUTO_FREE char *path = text_format("%s%s", before, one->path);
 		AUTO_FREE char *shown = shell_quote_shown(path);
 		AUTO_FREE char *line = text_format("%s%s", shown, one->is_folder ? "/" : "");
 		if (!errand_line(x, line, strlen(line)))
-			s->finds.dropped++;
+			s->top.dropped++;
 	}
 }
 
@@ -46,7 +46,7 @@ static void put_finds(struct search *s, const char *before)
 static void put_notes(struct search *s, const struct walk *w)
 {
 	struct errand *x = s->x;
-	uint64_t dropped = s->finds.dropped;
+	uint64_t dropped = s->top.dropped;
 
 	if (dropped > 0)
 		errand_note(x, "[%llu more %s not shown.]", (unsigned long long)dropped,
@@ -58,7 +58,7 @@ static void put_notes(struct search *s, const struct walk *w)
 	if (w->is_cut)
 		errand_note(x, "[Reading took too long, and was ended after %llu names: "
 			       "there may be more.]", (unsigned long long)w->names);
-	x->end.cut += s->finds.dropped_bytes;
+	x->end.cut += s->top.dropped_bytes;
 }
 
 static bool is_late(void *who)
@@ -75,10 +75,10 @@ static void search(struct search *s, const char *before,
 
 	if (folder >= 0) {
 		(void)walk_run(&w, folder);
-		put_finds(s, before);
+		put_top(s, before);
 		put_notes(s, &w);
 	}
-	top_k_done(&s->finds);
+	top_k_done(&s->top);
 }
 
 /* --- list -------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ static enum walk_step on_listed(void *who, const struct walk_name *n)
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = is_folder(n) };
 
-	top_k_add(&s->finds, &one);
+	top_k_add(&s->top, &one);
 	return n->depth + 1 < s->x->ask->depth ? WALK_ON : WALK_PAST;
 }
 
@@ -115,7 +115,7 @@ static int by_name(const void *one, const void *other)
 
 void errand_list(struct errand *x)
 {
-	struct search s = { .x = x, .finds = { .compare = by_name, .limit = x->ask->limit } };
+	struct search s = { .x = x, .top = { .compare = by_name, .limit = x->ask->limit } };
 
 	search(&s, "", on_listed);
 }
@@ -131,7 +131,7 @@ static void add_match(struct search *s, const struct walk_name *n)
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = s->wants_folders,
 				  .changed = st.st_mtim };
-	top_k_add(&s->finds, &one);
+	top_k_add(&s->top, &one);
 }
 
 static enum walk_step on_globbed(void *who, const struct walk_name *n)
@@ -179,7 +179,7 @@ static const char *take_root(struct errand *x, const char *pattern)
 
 void errand_glob(struct errand *x)
 {
-	struct search s = { .x = x, .finds = { .compare = by_time, .limit = x->ask->limit } };
+	struct search s = { .x = x, .top = { .compare = by_time, .limit = x->ask->limit } };
 	const char *why;
 	AUTO_FREE char *pattern = text_copy(take_root(x, x->ask->other));
 	size_t len = strlen(pattern);

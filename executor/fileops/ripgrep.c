@@ -171,14 +171,14 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 
 /* --- output ----------------------------------------------------------------- */
 
-struct hearing {
+struct output {
 	struct grep_paths *found; /* borrowed */
 	struct buffer bytes;	  /* the beginning of a path */
 	bool is_wrong, is_late;
 };
 
 /* Takes complete paths, each "./PATH"; ignores anything else. */
-static void take_paths(struct hearing *h)
+static void take_paths(struct output *h)
 {
 	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes),
 		      *zero;
@@ -194,7 +194,7 @@ static void take_paths(struct hearing *h)
 }
 
 /* False when the search cannot go on. */
-static bool hear(struct hearing *h, int *out)
+static bool hear(struct output *h, int *out)
 {
 	const size_t most = 64u << 10;
 	uint8_t *room = buffer_reserve(&h->bytes, most);
@@ -215,7 +215,7 @@ static bool hear(struct hearing *h, int *out)
 
 /* False when rg has ended and its output was read, or when the search cannot go on.
  * Any error message is a failure: with --no-messages rg prints only fatal errors. */
-static bool listen_once(struct hearing *h, struct ends *e, int late)
+static bool listen_once(struct output *h, struct ends *e, int late)
 {
 	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
 				{ .fd = e->said, .events = POLLIN },
@@ -238,7 +238,7 @@ static bool listen_once(struct hearing *h, struct ends *e, int late)
 }
 
 /* rg's exit code: 0 a match, 1 none, 2 some files could not be read. */
-static int judge(struct hearing *h, int status)
+static int judge(struct output *h, int status)
 {
 	if (h->is_wrong)
 		return -1;
@@ -260,7 +260,7 @@ static bool has_said_more(int said)
 
 int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 {
-	struct hearing h = { .found = ret };
+	struct output h = { .found = ret };
 	struct ends ends = { -1, -1, -1 };
 	pid_t pid = start(r, root, &ends);
 	int status = 0;

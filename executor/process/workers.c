@@ -141,7 +141,7 @@ static void ask_for(const struct workers *s, struct worker *w, int64_t now)
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
 	(void)kill(w->pid, SIGALRM); /* unreaped, so it exists */
-	if (!all_processes_is_paused(s->everyone))
+	if (!all_processes_is_paused(s->all_processes))
 		halt_end(w->pid);
 }
 
@@ -271,7 +271,7 @@ int64_t workers_look_due(const struct workers *s)
 static void look(const struct workers *s, struct worker *w, int64_t now)
 {
 	bool is_due = !w->is_told && now >= w->halt.due;
-	bool is_stopped = is_due && !all_processes_is_paused(s->everyone) && halt_has(w->pid);
+	bool is_stopped = is_due && !all_processes_is_paused(s->all_processes) && halt_has(w->pid);
 
 	if (!is_due || halt_step(&w->halt, is_stopped, now) == HALT_GOES_ON)
 		return;

@@ -73,7 +73,7 @@ struct workers {
 	struct send_queue *replies;     /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct all_processes *everyone; /* borrowed */
+	const struct all_processes *all_processes; /* borrowed */
 };
 
 void workers_done(struct workers *s);

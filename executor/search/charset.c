@@ -70,8 +70,8 @@ void charset_negate(struct charset *s)
 			charset_add(&rest, from, s->ranges[i].first - 1);
 		from = s->ranges[i].last + 1;
 	}
-	if (from <= RUNE_MAX)
-		charset_add(&rest, from, RUNE_MAX);
+	if (from <= CODEPOINT_MAX)
+		charset_add(&rest, from, CODEPOINT_MAX);
 	charset_done(s);
 	*s = rest;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RUNE_MAX 0x10ffffu
+#define CODEPOINT_MAX 0x10ffffu
 
 struct charset_range {
 	uint32_t first, last;

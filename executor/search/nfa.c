@@ -11,14 +11,14 @@
 
 /* Each part is made after the part behind it, so the end is made first.  When a program
  * is full, further steps are not stored: each gets the number of the first step. */
-struct maker {
+struct builder {
 	struct nfa *p;
 	const struct pattern *from;
 	uint32_t *sets; /* owned; by node: the number of its set, from 1 */
 	bool is_full;
 };
 
-static uint32_t add_step(struct maker *m, struct nfa_step step)
+static uint32_t add_step(struct builder *m, struct nfa_step step)
 {
 	struct nfa *p = m->p;
 
@@ -34,13 +34,13 @@ static uint32_t add_step(struct maker *m, struct nfa_step step)
 	return p->count++;
 }
 
-static uint32_t add_split(struct maker *m, uint32_t next, uint32_t other)
+static uint32_t add_split(struct builder *m, uint32_t next, uint32_t other)
 {
 	return add_step(m, (struct nfa_step){ .op = NFA_SPLIT, .next = next,
 						  .other = other });
 }
 
-static uint32_t add_place(struct maker *m, enum pattern_kind place, uint32_t next)
+static uint32_t add_place(struct builder *m, enum pattern_kind place, uint32_t next)
 {
 	return add_step(m, (struct nfa_step){ .op = NFA_PLACE,
 						  .place = (uint8_t)place,
@@ -49,7 +49,7 @@ static uint32_t add_place(struct maker *m, enum pattern_kind place, uint32_t nex
 
 /* Adds a range step, or returns one of the last 64 steps that is the same: the last
  * bytes of most characters are alike. */
-static uint32_t add_range(struct maker *m, uint32_t since, struct nfa_step step)
+static uint32_t add_range(struct builder *m, uint32_t since, struct nfa_step step)
 {
 	struct nfa *p = m->p;
 	uint32_t from = p->count > since + 64 ? p->count - 64 : since;
@@ -67,7 +67,7 @@ static uint32_t add_range(struct maker *m, uint32_t since, struct nfa_step step)
 /* --- characters ------------------------------------------------------------- */
 
 struct sequences {
-	struct maker *m;
+	struct builder *m;
 	uint32_t next, since;
 	uint32_t alternatives; /* the split that leads to all alternatives so far */
 	bool has_any;
@@ -116,14 +116,14 @@ static uint32_t cut_of(struct charset_range r)
 }
 
 /* A range is cut at most seven times on each side, so the recursion is shallow. */
-static void add_range_of_runes(struct sequences *s, struct charset_range r)
+static void add_range_of_codepoints(struct sequences *s, struct charset_range r)
 {
 	uint32_t cut = cut_of(r);
 
 	if (cut == 0)
 		return add_box(s, r);
-	add_range_of_runes(s, (struct charset_range){ r.first, cut - 1 });
-	add_range_of_runes(s, (struct charset_range){ cut, r.last });
+	add_range_of_codepoints(s, (struct charset_range){ r.first, cut - 1 });
+	add_range_of_codepoints(s, (struct charset_range){ cut, r.last });
 }
 
 static void set_bits(struct nfa_set *to, const struct charset *from)
@@ -135,7 +135,7 @@ static void set_bits(struct nfa_set *to, const struct charset *from)
 }
 
 /* The set's ASCII characters become one step; a repeated node shares one set. */
-static uint32_t set_number(struct maker *m, uint32_t node, const struct charset *from)
+static uint32_t set_number(struct builder *m, uint32_t node, const struct charset *from)
 {
 	struct nfa *p = m->p;
 
@@ -151,7 +151,7 @@ static uint32_t set_number(struct maker *m, uint32_t node, const struct charset 
 	return p->set_count - 1;
 }
 
-static uint32_t make_set(struct maker *m, uint32_t node, uint32_t next)
+static uint32_t make_set(struct builder *m, uint32_t node, uint32_t next)
 {
 	const struct charset *set = pattern_node(m->from, node)->set;
 	struct sequences s = { .m = m, .next = next, .since = m->p->count };
@@ -161,7 +161,7 @@ static uint32_t make_set(struct maker *m, uint32_t node, uint32_t next)
 		if (r.first < 0x80)
 			r.first = 0x80;
 		if (r.first <= r.last)
-			add_range_of_runes(&s, r);
+			add_range_of_codepoints(&s, r);
 	}
 	if (set->count > 0 && set->ranges[0].first < 0x80)
 		add_alternative(&s, add_step(m, (struct nfa_step){
@@ -174,9 +174,9 @@ static uint32_t make_set(struct maker *m, uint32_t node, uint32_t next)
 
 /* --- parts ------------------------------------------------------------------ */
 
-static uint32_t make(struct maker *m, uint32_t node, uint32_t next);
+static uint32_t make(struct builder *m, uint32_t node, uint32_t next);
 
-static uint32_t make_choice(struct maker *m, uint32_t last, uint32_t next)
+static uint32_t make_choice(struct builder *m, uint32_t last, uint32_t next)
 {
 	uint32_t made = make(m, last, next);
 
@@ -187,7 +187,7 @@ static uint32_t make_choice(struct maker *m, uint32_t last, uint32_t next)
 }
 
 /* A loop back to its own beginning; `once`: the body must match at least once. */
-static uint32_t make_loop(struct maker *m, uint32_t node, uint32_t next, bool once)
+static uint32_t make_loop(struct builder *m, uint32_t node, uint32_t next, bool once)
 {
 	uint32_t loop = add_split(m, 0, next);
 	uint32_t body = make(m, node, loop);
@@ -198,7 +198,7 @@ static uint32_t make_loop(struct maker *m, uint32_t node, uint32_t next, bool on
 	return once ? body : loop;
 }
 
-static uint32_t make_repeat(struct maker *m, const struct pattern_node *n, uint32_t next)
+static uint32_t make_repeat(struct builder *m, const struct pattern_node *n, uint32_t next)
 {
 	uint32_t made = next, min = n->min;
 
@@ -218,7 +218,7 @@ static uint32_t make_repeat(struct maker *m, const struct pattern_node *n, uint3
 }
 
 /* A line also ends in front of a carriage return. */
-static uint32_t make_line_end(struct maker *m, uint32_t next)
+static uint32_t make_line_end(struct builder *m, uint32_t next)
 {
 	uint32_t end = add_place(m, PATTERN_LINE_END, next);
 	uint32_t with = add_step(m, (struct nfa_step){
@@ -227,14 +227,14 @@ static uint32_t make_line_end(struct maker *m, uint32_t next)
 	return add_split(m, with, end);
 }
 
-static uint32_t make_place(struct maker *m, enum pattern_kind kind, uint32_t next)
+static uint32_t make_place(struct builder *m, enum pattern_kind kind, uint32_t next)
 {
 	m->p->has_edges |= kind == PATTERN_WORD_EDGE || kind == PATTERN_NO_EDGE;
 	return kind == PATTERN_LINE_END ? make_line_end(m, next) :
 					  add_place(m, kind, next);
 }
 
-static uint32_t make_cat(struct maker *m, uint32_t last, uint32_t next)
+static uint32_t make_cat(struct builder *m, uint32_t last, uint32_t next)
 {
 	for (uint32_t at = last; at != 0 && !m->is_full;
 	     at = pattern_node(m->from, at)->before)
@@ -242,7 +242,7 @@ static uint32_t make_cat(struct maker *m, uint32_t last, uint32_t next)
 	return next;
 }
 
-static uint32_t make(struct maker *m, uint32_t node, uint32_t next)
+static uint32_t make(struct builder *m, uint32_t node, uint32_t next)
 {
 	const struct pattern_node *n = pattern_node(m->from, node);
 
@@ -325,7 +325,7 @@ static void classify(struct nfa *p)
 
 int nfa_init(struct nfa *p, const struct pattern *from, struct err *e)
 {
-	struct maker m = { .p = p, .from = from };
+	struct builder m = { .p = p, .from = from };
 
 	*p = (struct nfa){ 0 };
 	m.sets = mem_zeroed(pattern_count(from), sizeof(*m.sets));

@@ -11,7 +11,7 @@
 int prepared_init(struct prepared *p, const struct pattern *from, struct err *e)
 {
 	*p = (struct prepared){ 0 };
-	if (nfa_init(&p->program, from, e) < 0)
+	if (nfa_init(&p->nfa, from, e) < 0)
 		return -1;
 	literal_init(&p->literal, from);
 	return 0;
@@ -21,7 +21,7 @@ void prepared_done(struct prepared *p)
 {
 	if (!p)
 		return;
-	nfa_done(&p->program);
+	nfa_done(&p->nfa);
 }
 
 /* --- sets of steps ---------------------------------------------------------- */
@@ -159,7 +159,7 @@ static uint32_t hash_of_state(const struct nfa_match *m, uint32_t number)
 /* Doubles the room for states, up to state_max. */
 static void grow_states(struct nfa_match *m)
 {
-	uint32_t classes = m->p->program.class_count;
+	uint32_t classes = m->p->nfa.class_count;
 
 	m->state_room = 2 * m->state_room > m->state_max ? m->state_max :
 							   2 * m->state_room;
@@ -195,7 +195,7 @@ static void make_room(struct nfa_match *m, uint32_t count)
 
 static uint32_t add_state(struct nfa_match *m, const struct steps *s, enum front front)
 {
-	uint32_t classes = m->p->program.class_count;
+	uint32_t classes = m->p->nfa.class_count;
 
 	make_room(m, s->count);
 	uint32_t number = m->state_count++;
@@ -212,7 +212,7 @@ static uint32_t state_of(struct nfa_match *m, struct steps *s, enum front front)
 {
 	uint32_t mask = m->hash_room - 1;
 
-	steps_sort(s, m->p->program.count);
+	steps_sort(s, m->p->nfa.count);
 	for (uint32_t at = hash_of(s, front) & mask; m->hashed[at] != 0;
 	     at = (at + 1) & mask)
 		if (is_same(m, &m->states[m->hashed[at]], s, front))
@@ -237,7 +237,7 @@ static bool is_so(enum pattern_kind place, enum front front, uint8_t next)
  * reached. */
 static bool reach(struct nfa_match *m, const struct state *s, uint8_t next)
 {
-	const struct nfa *p = &m->p->program;
+	const struct nfa *p = &m->p->nfa;
 
 	steps_clear(&m->now);
 	for (uint32_t i = 0; i < s->count; i++)
@@ -271,7 +271,7 @@ static enum front front_of(const struct nfa_match *m, uint8_t c)
 {
 	if (c == '\n')
 		return FRONT_BEGIN;
-	return m->p->program.has_edges && nfa_is_word(c) ? FRONT_WORD : FRONT_OTHER;
+	return m->p->nfa.has_edges && nfa_is_word(c) ? FRONT_WORD : FRONT_OTHER;
 }
 
 /* The match is step 0. */
@@ -283,7 +283,7 @@ static bool is_matched(const struct steps *s)
 /* The state after the byte c, for the table. */
 static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
-	const struct nfa *p = &m->p->program;
+	const struct nfa *p = &m->p->nfa;
 
 	if (reach(m, &m->states[from], c))
 		return STATE_MATCHED;
@@ -301,7 +301,7 @@ static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
  * entry is not written, since `from` does not exist any more. */
 static uint32_t step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
-	const struct nfa *p = &m->p->program;
+	const struct nfa *p = &m->p->nfa;
 	size_t at = (size_t)from * p->class_count + p->classes[c];
 	uint32_t known = m->table[at];
 
@@ -329,7 +329,7 @@ static uint32_t begin_line(struct nfa_match *m)
  * that was the end of a last line without a newline; NULL: there is no match. */
 static const uint8_t *run(struct nfa_match *m, const uint8_t *at, const uint8_t *end)
 {
-	const struct nfa *p = &m->p->program;
+	const struct nfa *p = &m->p->nfa;
 	const uint8_t *classes = p->classes;
 	uint32_t state = begin_line(m), count = p->class_count;
 
@@ -356,8 +356,8 @@ static struct line line_around(const uint8_t *from, const uint8_t *at, const uin
 	return (struct line){ before ? before + 1 : from, behind ? behind : end };
 }
 
-/* For each line that contains the needle, the automaton reads that line alone. */
-static bool find_by_needle(struct nfa_match *m, const uint8_t *at, const uint8_t *end,
+/* For each line that contains the literal, the automaton reads that line alone. */
+static bool find_by_literal(struct nfa_match *m, const uint8_t *at, const uint8_t *end,
 			   struct line *ret)
 {
 	const struct literal *n = &m->p->literal;
@@ -380,7 +380,7 @@ bool nfa_match_find(struct nfa_match *m, const uint8_t *at, const uint8_t *end,
 	if (at == end)
 		return false;
 	if (m->p->literal.len > 0)
-		return find_by_needle(m, at, end, ret);
+		return find_by_literal(m, at, end, ret);
 	const uint8_t *told = run(m, at, end);
 	if (told)
 		*ret = line_around(at, told, end);
@@ -401,7 +401,7 @@ static uint32_t power_above(uint32_t n)
 struct nfa_match *nfa_match_new(const struct prepared *p)
 {
 	struct nfa_match *m = mem_zeroed(1, sizeof(*m));
-	uint32_t classes = p->program.class_count;
+	uint32_t classes = p->nfa.class_count;
 
 	m->p = p;
 	m->state_max = (uint32_t)(NFA_MATCH_ROOM / (classes * sizeof(*m->table)));
@@ -413,10 +413,10 @@ struct nfa_match *nfa_match_new(const struct prepared *p)
 	m->items = mem_new(m->item_room * sizeof(*m->items));
 	m->hashed = mem_zeroed(m->hash_room, sizeof(*m->hashed));
 	m->state_count = STATE_FIRST;
-	steps_init(&m->start, p->program.count);
-	steps_init(&m->now, p->program.count);
-	steps_init(&m->then, p->program.count);
-	steps_add(&m->start, &p->program, p->program.start);
+	steps_init(&m->start, p->nfa.count);
+	steps_init(&m->now, p->nfa.count);
+	steps_init(&m->then, p->nfa.count);
+	steps_add(&m->start, &p->nfa, p->nfa.start);
 	return m;
 }
 

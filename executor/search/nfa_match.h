@@ -23,7 +23,7 @@ struct err;
 
 /* A pattern that is ready for matching. */
 struct prepared {
-	struct nfa program; /* owned */
+	struct nfa nfa; /* owned */
 	struct literal literal;
 };
 

@@ -50,7 +50,7 @@ static uint32_t add_set(struct pattern *p, struct charset *set)
 	return add_node(p, (struct pattern_node){ .kind = PATTERN_SET, .set = mine });
 }
 
-static uint32_t add_rune(struct reader *r, uint32_t c)
+static uint32_t add_codepoint(struct reader *r, uint32_t c)
 {
 	struct charset set = { 0 };
 
@@ -99,7 +99,7 @@ int reader_refuse(const struct reader *r, const uint8_t *where, const char *why)
 		       why);
 }
 
-uint32_t reader_rune(struct reader *r)
+uint32_t reader_codepoint(struct reader *r)
 {
 	static const uint8_t firsts[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
 	int len = utf8_char(r->at, (size_t)(r->end - r->at));
@@ -293,7 +293,7 @@ static int read_escape(struct reader *r, uint32_t *ret)
 	}
 	if (reader_escape(r, &found) < 0)
 		return -1;
-	*ret = found.is_set ? add_set(r->made, &found.set) : add_rune(r, found.rune);
+	*ret = found.is_set ? add_set(r->made, &found.set) : add_codepoint(r, found.codepoint);
 	return 0;
 }
 
@@ -301,14 +301,14 @@ static uint32_t add_any(struct pattern *p)
 {
 	struct charset set = { 0 };
 
-	charset_add(&set, 0, RUNE_MAX);
+	charset_add(&set, 0, CODEPOINT_MAX);
 	return add_set(p, &set);
 }
 
 static int read_sign(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at;
-	uint32_t c = reader_rune(r);
+	uint32_t c = reader_codepoint(r);
 
 	switch (c) {
 	case '(':
@@ -331,7 +331,7 @@ static int read_sign(struct reader *r, uint32_t *ret)
 				c == '^' ? PATTERN_LINE_BEGIN : PATTERN_LINE_END);
 		return 0;
 	default:
-		*ret = add_rune(r, c);
+		*ret = add_codepoint(r, c);
 		return 0;
 	}
 }

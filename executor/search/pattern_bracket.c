@@ -73,7 +73,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 	*ret = (struct escape){ 0 };
 	if (r->at == r->end)
 		return reader_refuse(r, where, "it quotes nothing;" ITSELF);
-	uint32_t c = reader_rune(r);
+	uint32_t c = reader_codepoint(r);
 	const char *letter = c < 128 ? strchr(letters, (int)c) : NULL;
 	if (c < 128 && class_of((char)c, &ret->set)) {
 		ret->is_set = true;
@@ -81,7 +81,7 @@ int reader_escape(struct reader *r, struct escape *ret)
 	}
 	if (!letter && c < 128 && (isalnum((int)c) || c == '<' || c == '>'))
 		return refuse_escape(r, where);
-	ret->rune = letter ? (uint8_t)meant[letter - letters] : c;
+	ret->codepoint = letter ? (uint8_t)meant[letter - letters] : c;
 	return 0;
 }
 
@@ -128,12 +128,12 @@ static int read_item(struct reader *r, struct escape *ret)
 		ret->is_set = true;
 		return read_class(r, &ret->set);
 	}
-	ret->rune = reader_rune(r);
-	if (ret->rune != '\\')
+	ret->codepoint = reader_codepoint(r);
+	if (ret->codepoint != '\\')
 		return 0;
 	if (r->at == r->end || *r->at != 'n')
 		return reader_escape(r, ret);
-	ret->rune = '\n'; /* no line has one, so [^\n] is all characters */
+	ret->codepoint = '\n'; /* no line has one, so [^\n] is all characters */
 	r->at++;
 	return 0;
 }
@@ -148,11 +148,11 @@ static int read_range(struct reader *r, struct escape from, struct charset *set)
 	if (rc == 0 && (from.is_set || to.is_set))
 		rc = reader_refuse(r, where, "a range is of two characters;"
 				   " the - itself stands first, or last");
-	else if (rc == 0 && to.rune < from.rune)
+	else if (rc == 0 && to.codepoint < from.codepoint)
 		rc = reader_refuse(r, where, "the range ends before it begins");
 	charset_done(&to.set);
 	if (rc == 0)
-		charset_add(set, from.rune, to.rune);
+		charset_add(set, from.codepoint, to.codepoint);
 	return rc;
 }
 
@@ -172,7 +172,7 @@ static int read_member(struct reader *r, struct charset *set)
 	} else if (rc == 0 && item.is_set) {
 		charset_add_all(set, &item.set);
 	} else if (rc == 0) {
-		charset_add(set, item.rune, item.rune);
+		charset_add(set, item.codepoint, item.codepoint);
 	}
 	charset_done(&item.set);
 	return rc;

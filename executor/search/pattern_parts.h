@@ -28,13 +28,13 @@ struct reader {
 int reader_refuse(const struct reader *r, const uint8_t *where, const char *why);
 
 /* Reads the character at `at`, of which there must be one. */
-uint32_t reader_rune(struct reader *r);
+uint32_t reader_codepoint(struct reader *r);
 
 /* An escape, whose backslash has been read: a set for a class, which the caller owns
  * then, or a character. */
 struct escape {
 	struct charset set;
-	uint32_t rune;
+	uint32_t codepoint;
 	bool is_set;
 };
 int reader_escape(struct reader *r, struct escape *ret);

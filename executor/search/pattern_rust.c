@@ -17,7 +17,7 @@ static void put(struct buffer *b, const char *text)
 	(void)buffer_append(b, text, strlen(text)); /* cut: is_cut tells */
 }
 
-static void put_rune(struct buffer *b, uint32_t c)
+static void put_codepoint(struct buffer *b, uint32_t c)
 {
 	char text[16];
 	bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -33,12 +33,12 @@ static bool put_set(struct buffer *b, const struct charset *s)
 	bool is_one = s->count == 1 && s->ranges[0].first == s->ranges[0].last;
 
 	if (is_one)
-		return put_rune(b, s->ranges[0].first), true;
+		return put_codepoint(b, s->ranges[0].first), true;
 	put(b, "[");
 	for (size_t i = 0; i < s->count; i++) {
-		put_rune(b, s->ranges[i].first);
+		put_codepoint(b, s->ranges[i].first);
 		put(b, "-");
-		put_rune(b, s->ranges[i].last);
+		put_codepoint(b, s->ranges[i].last);
 	}
 	put(b, "]");
 	return s->count > 0;

@@ -20,30 +20,30 @@
 
 /* --- the folder ------------------------------------------------------------ */
 
-void tapes_init_sized(struct tapes *t, int folder, uint64_t max)
+void output_logs_init_sized(struct output_logs *t, int folder, uint64_t max)
 {
-	*t = (struct tapes){ .folder = folder, .max = max };
+	*t = (struct output_logs){ .folder = folder, .max = max };
 }
 
-void tapes_init(struct tapes *t, int folder)
+void output_logs_init(struct output_logs *t, int folder)
 {
 	struct statfs fs = { 0 };
 
 	if (folder >= 0)
 		(void)fstatfs(folder, &fs); /* it is open */
-	tapes_init_sized(t, folder, (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize);
+	output_logs_init_sized(t, folder, (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize);
 }
 
-void tapes_done(struct tapes *t)
+void output_logs_done(struct output_logs *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		free(t->files[i].name);
 	free(t->files);
 	own_close(&t->folder);
-	*t = (struct tapes){ .folder = -1 };
+	*t = (struct output_logs){ .folder = -1 };
 }
 
-bool tapes_is_seen(int folder)
+bool output_logs_is_seen(int folder)
 {
 	struct stat ours, theirs;
 
@@ -51,7 +51,7 @@ bool tapes_is_seen(int folder)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-static struct output_log_file *file_of(const struct tapes *t, const struct output_log *by)
+static struct output_log_file *file_of(const struct output_logs *t, const struct output_log *by)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->files[i].by == by)
@@ -59,7 +59,7 @@ static struct output_log_file *file_of(const struct tapes *t, const struct outpu
 	return NULL;
 }
 
-static void remove_file(struct tapes *t, struct output_log_file *f)
+static void remove_file(struct output_logs *t, struct output_log_file *f)
 {
 	if (f->by)
 		own_close(&f->by->fd);
@@ -73,7 +73,7 @@ static void remove_file(struct tapes *t, struct output_log_file *f)
 
 /* The oldest file that is not recorded any more, or else the oldest but that of
  * `by`. */
-static struct output_log_file *oldest(const struct tapes *t, const struct output_log *by)
+static struct output_log_file *oldest(const struct output_logs *t, const struct output_log *by)
 {
 	struct output_log_file *found = NULL;
 
@@ -86,7 +86,7 @@ static struct output_log_file *oldest(const struct tapes *t, const struct output
 	return found;
 }
 
-static bool make_room(struct tapes *t, const struct output_log *by, uint64_t more)
+static bool make_room(struct output_logs *t, const struct output_log *by, uint64_t more)
 {
 	struct output_log_file *f;
 
@@ -103,19 +103,19 @@ static bool is_label(const char *text)
 	       !strchr(text, '/');
 }
 
-void output_log_init(struct output_log *t, struct tapes *tapes, const char *label)
+void output_log_init(struct output_log *t, struct output_logs *output_logs, const char *label)
 {
-	bool has_folder = tapes && tapes->folder >= 0 && tapes->max >= LEAST &&
+	bool has_folder = output_logs && output_logs->folder >= 0 && output_logs->max >= LEAST &&
 			  is_label(label);
 
-	*t = (struct output_log){ .tapes = has_folder ? tapes : NULL, .label = label, .fd = -1 };
+	*t = (struct output_log){ .output_logs = has_folder ? output_logs : NULL, .label = label, .fd = -1 };
 	buffer_init(&t->held, OUTPUT_LOG_HELD);
 }
 
 /* The size limit of one file; its second half is the ring. */
 static uint64_t most(const struct output_log *t)
 {
-	return t->tapes->max / 4 / (2 * PAGE) * (2 * PAGE);
+	return t->output_logs->max / 4 / (2 * PAGE) * (2 * PAGE);
 }
 
 static uint64_t ring(const struct output_log *t)
@@ -141,23 +141,23 @@ static uint64_t in_pages(uint64_t bytes)
 
 static void lose(struct output_log *t)
 {
-	struct output_log_file *f = file_of(t->tapes, t);
+	struct output_log_file *f = file_of(t->output_logs, t);
 
 	if (f)
-		remove_file(t->tapes, f);
+		remove_file(t->output_logs, f);
 }
 
 static bool write_at(struct output_log *t, const uint8_t *data, size_t len, uint64_t at)
 {
-	struct output_log_file *f = file_of(t->tapes, t);
+	struct output_log_file *f = file_of(t->output_logs, t);
 	uint64_t size = in_pages(at + len), more = f && size > f->size ? size - f->size : 0;
 
-	if (!f || (more && !make_room(t->tapes, t, more)))
+	if (!f || (more && !make_room(t->output_logs, t, more)))
 		return false;
 	if (more) {
-		f = file_of(t->tapes, t); /* make_room() may have moved it */
+		f = file_of(t->output_logs, t); /* make_room() may have moved it */
 		f->size += more;
-		t->tapes->used += more;
+		t->output_logs->used += more;
 	}
 	return pwrite(t->fd, data, len, (off_t)at) == (ssize_t)len;
 }
@@ -176,7 +176,7 @@ static void record(struct output_log *t, const uint8_t *data, size_t len)
 	t->len += len; /* counted, and not recorded */
 }
 
-static void add_file(struct tapes *t, char *name, struct output_log *by)
+static void add_file(struct output_logs *t, char *name, struct output_log *by)
 {
 	t->files = mem_resize(t->files, t->count + 1, sizeof(*t->files));
 	t->files[t->count++] = (struct output_log_file){ .name = name, .by = by };
@@ -188,15 +188,15 @@ static void begin(struct output_log *t)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	struct buffer held = t->held;
-	char *name = text_format("%s-%u", t->label, ++t->tapes->last);
+	char *name = text_format("%s-%u", t->label, ++t->output_logs->last);
 
-	t->number = t->tapes->last;
+	t->number = t->output_logs->last;
 	t->turned = ring(t); /* the ring begins at this offset */
 	t->held = (struct buffer){ 0 };
-	t->fd = openat(t->tapes->folder, name, flags, 0644);
+	t->fd = openat(t->output_logs->folder, name, flags, 0644);
 	t->len = 0;
 	if (t->fd >= 0)
-		add_file(t->tapes, name, t);
+		add_file(t->output_logs, name, t);
 	else
 		free(name);
 	record(t, buffer_data(&held), buffer_len(&held));
@@ -205,7 +205,7 @@ static void begin(struct output_log *t)
 
 void output_log_write(struct output_log *t, const void *data, size_t len)
 {
-	if (!t->tapes || len == 0)
+	if (!t->output_logs || len == 0)
 		return;
 	if (!t->number && buffer_append(&t->held, data, len)) {
 		t->len += len;
@@ -262,9 +262,9 @@ static void put_in_order(struct output_log *t)
 
 struct output_log_told output_log_tell(struct output_log *t, bool is_wanted)
 {
-	if (t->tapes && !t->number && is_wanted && t->len > 0)
+	if (t->output_logs && !t->number && is_wanted && t->len > 0)
 		begin(t);
-	if (!t->tapes || !t->number)
+	if (!t->output_logs || !t->number)
 		return (struct output_log_told){ 0 };
 	if (t->fd < 0)
 		return (struct output_log_told){ .missing = t->len };
@@ -276,11 +276,11 @@ struct output_log_told output_log_tell(struct output_log *t, bool is_wanted)
 
 void output_log_end(struct output_log *t)
 {
-	struct output_log_file *f = t->tapes ? file_of(t->tapes, t) : NULL;
+	struct output_log_file *f = t->output_logs ? file_of(t->output_logs, t) : NULL;
 
 	if (f)
 		f->by = NULL;
 	own_close(&t->fd);
 	buffer_done(&t->held);
-	output_log_init(t, t->tapes, t->label);
+	output_log_init(t, t->output_logs, t->label);
 }

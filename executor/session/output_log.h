@@ -35,7 +35,7 @@ struct output_log_file {
 };
 
 /* The folder. */
-struct tapes {
+struct output_logs {
 	int folder; /* owned; -1: there is none, and nothing is recorded */
 	uint64_t max, used; /* bytes */
 	uint32_t last;	    /* the number of the newest file */
@@ -44,16 +44,16 @@ struct tapes {
 };
 
 /* Takes over `folder`; its size is that of its file system. */
-void tapes_init(struct tapes *t, int folder);
+void output_logs_init(struct output_logs *t, int folder);
 /* The same with a size. */
-void tapes_init_sized(struct tapes *t, int folder, uint64_t max);
-void tapes_done(struct tapes *t);
+void output_logs_init_sized(struct output_logs *t, int folder, uint64_t max);
+void output_logs_done(struct output_logs *t);
 /* Whether commands see the log: nothing is mounted over the folder. */
-bool tapes_is_seen(int folder);
+bool output_logs_is_seen(int folder);
 
 /* One command's output log.  Not to be moved while it records. */
 struct output_log {
-	struct tapes *tapes; /* borrowed; NULL: nothing is recorded */
+	struct output_logs *output_logs; /* borrowed; NULL: nothing is recorded */
 	const char *label;   /* borrowed; a file is LABEL-NUMBER */
 	struct buffer held;  /* the output, until there is a file */
 	int fd;		     /* owned; -1 with a number: the file was removed */
@@ -63,7 +63,7 @@ struct output_log {
 };
 
 /* Nothing is recorded if the label could not be part of a file name. */
-void output_log_init(struct output_log *t, struct tapes *tapes, const char *label);
+void output_log_init(struct output_log *t, struct output_logs *output_logs, const char *label);
 void output_log_write(struct output_log *t, const void *data, size_t len);
 
 struct output_log_told {

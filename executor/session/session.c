@@ -165,7 +165,7 @@ static void start(struct session *s, int64_t now)
 
 	s->known = s->exec_number;
 	s->state = SESSION_STARTING;
-	s->is_put_off = s->everyone->is_traced;
+	s->is_put_off = s->all_processes->is_traced;
 	if (s->is_put_off) {
 		s->start_due = now + 1; /* all_processes_now() stands still until the pause
 					 * ends */
@@ -174,7 +174,7 @@ static void start(struct session *s, int64_t now)
 	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
-	else if (all_processes_is_stopped(s->everyone))
+	else if (all_processes_is_stopped(s->all_processes))
 		(void)kill(s->shell.pid, SIGSTOP); /* in place of a stopped one that
 						    * died */
 }
@@ -183,7 +183,7 @@ void session_start_late(struct session *s, int64_t now)
 {
 	const struct failed none = { EXEC_STAGE_EXECVE, ECANCELED };
 
-	if (s->everyone->is_ending)
+	if (s->all_processes->is_ending)
 		cannot_start(s, &none);
 	else
 		start(s, now);
@@ -207,7 +207,7 @@ static void begin_start(struct session *s, int64_t now)
 static void start_failed(struct session *s, const struct failed *why, int64_t now)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
-			    s->place + 1 < PLACES && !s->everyone->is_ending;
+			    s->place + 1 < PLACES && !s->all_processes->is_ending;
 
 	if (!is_elsewhere) {
 		cannot_start(s, why);
@@ -240,11 +240,11 @@ static void look_for_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
 
-	if (all_processes_is_paused(s->everyone)) {
+	if (all_processes_is_paused(s->all_processes)) {
 		s->inner_due = now + 1;
 		return;
 	}
-	if (s->state != SESSION_RUNNING || s->everyone->is_ending ||
+	if (s->state != SESSION_RUNNING || s->all_processes->is_ending ||
 	    terminal_is_by_line(&s->shell.terminal))
 		return;
 	s->screen.display.work += LOOK_WORK;
@@ -432,13 +432,13 @@ static uint32_t code_of(int status)
 static void died_starting(struct session *s, int64_t now)
 {
 	const struct failed no_shell = { EXEC_STAGE_EXECVE,
-					 s->everyone->is_ending ? ECANCELED : ENOEXEC };
+					 s->all_processes->is_ending ? ECANCELED : ENOEXEC };
 
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
 		return; /* the failure was not execve's, and was handled */
-	if (s->is_bare || s->everyone->is_ending) {
+	if (s->is_bare || s->all_processes->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
@@ -451,7 +451,7 @@ static void died_starting(struct session *s, int64_t now)
 static bool begin_again(struct session *s, int64_t now)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
-	    s->everyone->is_ending || shell_has_begun(&s->shell))
+	    s->all_processes->is_ending || shell_has_begun(&s->shell))
 		return false;
 	s->is_second = s->is_pending = s->is_new = true;
 	shell_done(&s->shell);
@@ -514,7 +514,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->replies = world->replies;
 	s->user = world->user;
 	s->cgroup = world->cgroup;
-	s->everyone = world->everyone;
+	s->all_processes = world->all_processes;
 	s->variables = world->variables;
 	s->processes = world->processes;
 	s->proc = world->proc;
@@ -522,7 +522,7 @@ struct session *session_new(uint32_t id, uint8_t *request, const struct exec *ex
 	s->parked = -1;
 	screen_init(&s->screen, limited(exec->rows, SCREEN_ROWS),
 		    limited(exec->cols, SCREEN_COLS));
-	output_log_init(&s->tape, world->tapes, exec->argv[1]);
+	output_log_init(&s->output_log, world->output_logs, exec->argv[1]);
 	begin_start(s, now);
 	return s;
 }

@@ -65,7 +65,7 @@ struct session {
 	struct send_queue *replies; /* borrowed */
 	const struct user *user; /* borrowed */
 	const struct cgroup *cgroup; /* borrowed */
-	const struct all_processes *everyone; /* borrowed */
+	const struct all_processes *all_processes; /* borrowed */
 	const struct variables *variables; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	int proc;		 /* borrowed; rm_tree.h; -1: none */
@@ -116,7 +116,7 @@ struct session {
 	bool has_begun;	      /* the command did something, as the report says */
 	bool is_waiting;      /* its terminal is not read now, since its stream has no
 			       * reader */
-	struct output_log tape;     /* owned; the output log: the same bytes as they came */
+	struct output_log output_log;     /* owned; the output log: the same bytes as they came */
 	uint8_t carry[4]; /* the beginning of an incomplete character, when streaming */
 	size_t carry_len;
 
@@ -137,8 +137,8 @@ struct session_world {
 	struct send_queue *replies;
 	const struct user *user;
 	const struct cgroup *cgroup; /* the cgroup that shells enter */
-	const struct all_processes *everyone;
-	struct tapes *tapes;
+	const struct all_processes *all_processes;
+	struct output_logs *output_logs;
 	const struct variables *variables;
 	struct processes *processes; /* counts the descriptors */
 	int proc;		     /* rm_tree.h; -1: none */

@@ -110,19 +110,19 @@ static struct screen_text take_text(struct session *s, uint32_t state, uint32_t 
 void session_show(struct session *s, const void *data, size_t len)
 {
 	screen_feed(&s->screen, data, len);
-	output_log_write(&s->tape, data, len);
+	output_log_write(&s->output_log, data, len);
 }
 
 void session_forget(struct session *s)
 {
 	screen_clear(&s->screen);
-	output_log_end(&s->tape);
+	output_log_end(&s->output_log);
 }
 
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
 	struct screen_text taken = take_text(s, state, flags);
-	struct output_log_told told = output_log_tell(&s->tape, taken.cut > 0 || taken.lines > 0);
+	struct output_log_told told = output_log_tell(&s->output_log, taken.cut > 0 || taken.lines > 0);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
 		.state = state,
@@ -210,7 +210,7 @@ static size_t take_output(struct session *s, const uint8_t *data, size_t len, in
 	if (s->state == SESSION_STARTING)
 		return len; /* output of start-up files */
 	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
-	output_log_write(&s->tape, data, used);
+	output_log_write(&s->output_log, data, used);
 	answer_program(s);
 	if (session_is_streaming(s))
 		stream(s, data, used, false);

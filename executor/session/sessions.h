@@ -41,7 +41,7 @@ struct pollfd;
 struct processes;
 struct run_request;
 struct session;
-struct tapes;
+struct output_logs;
 struct user;
 
 /* A further session is refused with FAILED, stage FORK, EAGAIN. */
@@ -60,9 +60,9 @@ struct sessions {
 	struct send_queue *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
-	const struct all_processes *everyone; /* borrowed */
+	const struct all_processes *all_processes; /* borrowed */
 	int proc; /* borrowed; rm_tree.h; -1: none */
-	struct tapes *tapes; /* borrowed */
+	struct output_logs *output_logs; /* borrowed */
 	struct variables variables; /* owned; variables that shells get beside their
 				     * own */
 	int epoll; /* owned; watches idle sessions; 0: not made yet; -1: it could not be

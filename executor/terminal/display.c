@@ -4,27 +4,27 @@
 
 #include "base/mem.h"
 
-static struct grid *sheet_of(struct display *d)
+static struct grid *grid_of(struct display *d)
 {
-	return &d->sheets[d->is_second];
+	return &d->grids[d->is_second];
 }
 
 void display_init(struct display *d, unsigned rows, unsigned cols)
 {
 	*d = (struct display){ .rows = rows, .cols = cols, .budget = DISPLAY_CELLS };
 	for (int i = 0; i < 2; i++)
-		d->sheets[i] = (struct grid){ .height = rows, .budget = &d->budget };
+		d->grids[i] = (struct grid){ .height = rows, .budget = &d->budget };
 }
 
 void display_clear(struct display *d)
 {
 	for (int i = 0; i < 2; i++) {
-		grid_done(&d->sheets[i]);
-		report_cursor_done(&d->told[i]);
+		grid_done(&d->grids[i]);
+		report_cursor_done(&d->cursors[i]);
 	}
 	scrollback_done(&d->back);
 	d->is_second = d->is_changed = false;
-	d->told_to = 0;
+	d->reported_to = 0;
 }
 
 /* --- drawing --------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void count_cells(struct display *d, size_t cells)
 
 static struct row_place place(struct display *d, unsigned row, unsigned col)
 {
-	return (struct row_place){ grid_row(sheet_of(d), row), &d->budget, col };
+	return (struct row_place){ grid_row(grid_of(d), row), &d->budget, col };
 }
 
 /* A place to write cells from `col` on.  The work includes blanking the cells between
@@ -72,14 +72,14 @@ void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 
 size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4])
 {
-	const struct row *r = grid_look(&d->sheets[d->is_second], row);
+	const struct row *r = grid_look(&d->grids[d->is_second], row);
 
 	return r ? row_char(r, col, to) : 0;
 }
 
 void display_set_wrap(struct display *d, unsigned row, bool wraps)
 {
-	struct row *r = grid_look(sheet_of(d), row);
+	struct row *r = grid_look(grid_of(d), row);
 
 	if (r)
 		r->wraps = wraps;
@@ -88,7 +88,7 @@ void display_set_wrap(struct display *d, unsigned row, bool wraps)
 void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
 		   unsigned end)
 {
-	struct grid *s = sheet_of(d);
+	struct grid *s = grid_of(d);
 
 	for (; row < bottom && row < s->count; row++) {
 		struct row *r = grid_look(s, row);
@@ -101,7 +101,7 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
 {
-	const struct row *r = grid_look(sheet_of(d), row);
+	const struct row *r = grid_look(grid_of(d), row);
 
 	if (!r)
 		return;
@@ -111,7 +111,7 @@ void display_shift(struct display *d, unsigned row, unsigned col, int by)
 
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 {
-	d->work += grid_scroll(sheet_of(d), top, bottom, by);
+	d->work += grid_scroll(grid_of(d), top, bottom, by);
 }
 
 /* --- lines that scroll up ---------------------------------------------------- */
@@ -119,21 +119,21 @@ void display_scroll(struct display *d, unsigned top, unsigned bottom, int by)
 static void keep(struct display *d, const struct row *r)
 {
 	uint64_t at = scrollback_end(&d->back);
-	bool is_whole, was_told = d->told[0].first < d->told[0].count;
-	int cells = report_cursor_pass(&d->told[0], r, &is_whole);
+	bool is_whole, was_told = d->cursors[0].first < d->cursors[0].count;
+	int cells = report_cursor_pass(&d->cursors[0], r, &is_whole);
 
 	count_cells(d, was_told ? 4u * r->used : r->used);
 	scrollback_add(&d->back, r);
 	if (cells < 0)
 		d->is_changed = true;
 	else if (was_told)
-		d->told_to = is_whole ? scrollback_end(&d->back)
+		d->reported_to = is_whole ? scrollback_end(&d->back)
 				      : at + row_bytes(r, (unsigned)cells);
 }
 
 void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by)
 {
-	const struct grid *s = &d->sheets[0];
+	const struct grid *s = &d->grids[0];
 	unsigned rows = by > 0 && top == 0 && !d->is_second ? (unsigned)by : 0;
 
 	for (unsigned i = 0; i < rows && i < bottom && i < s->count; i++)
@@ -143,7 +143,7 @@ void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by)
 
 void display_put_away(struct display *d)
 {
-	struct grid *s = &d->sheets[0];
+	struct grid *s = &d->grids[0];
 	unsigned used = d->is_second ? 0 : grid_used(s);
 
 	if (d->is_second)
@@ -158,8 +158,8 @@ void display_put_away(struct display *d)
 void display_forget(struct display *d)
 {
 	scrollback_clear(&d->back);
-	report_cursor_done(&d->told[0]);
-	d->told_to = scrollback_end(&d->back);
+	report_cursor_done(&d->cursors[0]);
+	d->reported_to = scrollback_end(&d->back);
 	d->is_changed = false;
 }
 
@@ -168,9 +168,9 @@ void display_choose(struct display *d, bool is_second)
 	if (is_second == d->is_second)
 		return;
 	d->is_second = is_second;
-	d->work += 8u * d->sheets[1].made;
-	grid_done(&d->sheets[1]);
-	report_cursor_done(&d->told[1]);
+	d->work += 8u * d->grids[1].made;
+	grid_done(&d->grids[1]);
+	report_cursor_done(&d->cursors[1]);
 }
 
 /* --- new text -------------------------------------------------------------- */
@@ -249,21 +249,21 @@ static bool is_open(const struct scrollback *b)
 
 static struct display_text take_first(struct display *d)
 {
-	uint64_t end = scrollback_end(&d->back), place = d->told_to;
+	uint64_t end = scrollback_end(&d->back), place = d->reported_to;
 	struct report_cursor_place from = { 0 };
 	bool is_change = d->is_changed;
 	size_t len;
 
 	if (place == end) {
-		from = report_cursor_place(&d->told[0], &d->sheets[0]);
+		from = report_cursor_place(&d->cursors[0], &d->grids[0]);
 		is_change = from.is_change && from.row == 0 && is_open(&d->back);
 	}
 	if (is_change)
 		place = scrollback_line(&d->back, place);
 	const uint8_t *lines = scrollback_from(&d->back, place, &len);
-	struct display_text t = text_of(lines, len, &d->sheets[0], from);
-	t.lost += d->back.gone > d->told_to ? d->back.gone - d->told_to : 0;
-	d->told_to = end;
+	struct display_text t = text_of(lines, len, &d->grids[0], from);
+	t.lost += d->back.gone > d->reported_to ? d->back.gone - d->reported_to : 0;
+	d->reported_to = end;
 	d->is_changed = false;
 	return t;
 }
@@ -272,7 +272,7 @@ static struct display_text take_first(struct display *d)
  * clipping the text. */
 static void count_report(struct display *d, const struct display_text *t)
 {
-	const struct grid *s = sheet_of(d);
+	const struct grid *s = grid_of(d);
 
 	for (unsigned i = 0; i < s->count; i++)
 		count_cells(d, 8u * grid_look(s, i)->used);
@@ -282,10 +282,10 @@ static void count_report(struct display *d, const struct display_text *t)
 struct display_text display_take(struct display *d)
 {
 	struct display_text t = d->is_second
-		? text_of(NULL, 0, &d->sheets[1], report_cursor_place(&d->told[1], &d->sheets[1]))
+		? text_of(NULL, 0, &d->grids[1], report_cursor_place(&d->cursors[1], &d->grids[1]))
 		: take_first(d);
 
-	report_cursor_note(&d->told[d->is_second], sheet_of(d));
+	report_cursor_note(&d->cursors[d->is_second], grid_of(d));
 	count_report(d, &t);
 	return t;
 }

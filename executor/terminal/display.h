@@ -1,8 +1,8 @@
 /* display -- the content of a terminal, and the lines that scrolled out of it.
  *
- * There are two sheets, of which full-screen programs draw on the second (the alternate
+ * There are two grids, of which full-screen programs draw on the second (the alternate
  * screen), and the lines that scrolled up out of the first.  Memory follows the text:
- * nothing while the display is empty, at most DISPLAY_CELLS for the sheets and
+ * nothing while the display is empty, at most DISPLAY_CELLS for the grids and
  * SCROLLBACK_ROOM for the lines.
  *
  * display_take() returns the text that is new to a reader who has read everything up to
@@ -32,11 +32,11 @@ struct display {
 	unsigned rows, cols;
 	size_t budget; /* bytes that rows may still take */
 	uint64_t work; /* units so far, since the display was made */
-	struct grid sheets[2]; /* owned */
-	struct report_cursor told[2];	/* owned; of each sheet */
+	struct grid grids[2]; /* owned */
+	struct report_cursor cursors[2];	/* owned; of each grid */
 	bool is_second;
 	struct scrollback back;
-	uint64_t told_to; /* the place in `back` up to which all was reported */
+	uint64_t reported_to; /* the place in `back` up to which all was reported */
 	bool is_changed;  /* text that was reported there has changed */
 };
 
@@ -70,10 +70,10 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 /* As row_shift() and grid_scroll(). */
 void display_shift(struct display *d, unsigned row, unsigned col, int by);
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by);
-/* The same; rows that leave the first sheet at its top are kept in `back`. */
+/* The same; rows that leave the first grid at its top are kept in `back`. */
 void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by);
 
-/* Moves the content of the first sheet to `back`, as when a program clears the
+/* Moves the content of the first grid to `back`, as when a program clears the
  * screen. */
 void display_put_away(struct display *d);
 /* Drops the lines in `back`. */

@@ -11,7 +11,7 @@
 /* Limit of bytes in characters that did not move the cursor.  Most are combining
  * characters, each of which the library keeps and draws again with all before it, even
  * if the cursor was elsewhere meanwhile. */
-#define STILL_MAX 32
+#define IDLE_MAX 32
 
 /* The library's own work, in units of display.h: for each call, for each character, and
  * for each row of a new emulator. */
@@ -28,7 +28,7 @@ struct emulator {
 	bool keeps;	/* rows that scroll up are kept */
 	bool is_mute;	/* nothing is drawn */
 	bool is_at_margin;
-	unsigned still;
+	unsigned idle_bytes;
 };
 
 /* --- callbacks of the library ------------------------------------------------ */
@@ -208,14 +208,14 @@ static void forget_combined(struct emulator *m)
 	vterm_input_write(m->vt, home, sizeof(home) - 1);
 	vterm_input_write(m->vt, back, (size_t)len);
 	m->is_mute = m->is_at_margin = false;
-	m->still = 0;
+	m->idle_bytes = 0;
 }
 
 void emulator_text(struct emulator *m, const char *bytes, size_t len)
 {
 	VTermPos before = cursor(m);
 
-	if (m->still >= STILL_MAX)
+	if (m->idle_bytes >= IDLE_MAX)
 		forget_combined(m);
 	m->keeps = true;
 	m->display->work += CALL_WORK;
@@ -224,8 +224,8 @@ void emulator_text(struct emulator *m, const char *bytes, size_t len)
 		m->next.col++;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
-	bool is_still = after.row == before.row && after.col == before.col;
-	m->still = is_still ? m->still + (unsigned)len : 0;
+	bool is_idle = after.row == before.row && after.col == before.col;
+	m->idle_bytes = is_idle ? m->idle_bytes + (unsigned)len : 0;
 }
 
 void emulator_cursor(const struct emulator *m, unsigned *ret_row, unsigned *ret_col)

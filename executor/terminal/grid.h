@@ -1,7 +1,7 @@
 /* grid -- the rows of a terminal, one below the other.
  *
  * Rows that were never written to and that are below all others take no memory.
- * Scrolling the whole sheet turns a ring; scrolling a part moves its rows, not their
+ * Scrolling the whole grid turns a ring; scrolling a part moves its rows, not their
  * characters. */
 #pragma once
 #include <stddef.h>

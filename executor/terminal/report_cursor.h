@@ -1,4 +1,4 @@
-/* report_cursor -- remembers which text of a sheet was reported, so that the next report knows
+/* report_cursor -- remembers which text of a grid was reported, so that the next report knows
  * what is new.
  *
  * Each row is known by a hash: eight bytes for a thousand characters.  In the last row
@@ -18,17 +18,17 @@ struct report_cursor {
 	unsigned cells; /* reported cells of the last row */
 };
 
-/* The place on a sheet from which text is new. */
+/* The place on a grid from which text is new. */
 struct report_cursor_place {
 	unsigned row, col;
 	bool is_change; /* text that was reported there is not there any more */
 };
 
 void report_cursor_done(struct report_cursor *t);
-/* Notes that all of this sheet is reported. */
+/* Notes that all of this grid is reported. */
 void report_cursor_note(struct report_cursor *t, const struct grid *s);
 
-/* The top row leaves the sheet.  Returns how many of its cells were reported and are
+/* The top row leaves the grid.  Returns how many of its cells were reported and are
  * unchanged. *ret_whole: the whole row was reported.  -1: the row has changed, and from
  * here on all is new. */
 int report_cursor_pass(struct report_cursor *t, const struct row *r, bool *ret_whole);

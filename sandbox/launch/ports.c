@@ -106,7 +106,7 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
 	if (watch(p, &port, e) < 0)
 		return -1;
 	if (!p->visits)
-		p->visits = mem_zeroed(DIALS_MAX, sizeof(struct visit *));
+		p->visits = mem_zeroed(PORT_CONNECTS_MAX, sizeof(struct visit *));
 	*at = (struct listener){ .fd = -1 };
 	p->has_paths = p->has_paths || port.at.host[0] == '/';
 	p->all = mem_resize(p->all, p->count + 1, sizeof(port));
@@ -355,7 +355,7 @@ static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 
 static bool may_admit(const struct ports *p)
 {
-	return p->channel && !p->is_closed && !p->deaf_ms && p->visit_count < DIALS_MAX &&
+	return p->channel && !p->is_closed && !p->deaf_ms && p->visit_count < PORT_CONNECTS_MAX &&
 	       ports_visit_fds(p) + DIAL_FDS <= p->fds_max && channel_is_free(p->channel);
 }
 

@@ -20,7 +20,7 @@
  * sandbox are two pipes (protocol/socket_splice.h), and frames carry the requests and
  * words about them.  A connection that is not accepted yet waits in the
  * kernel's queue: while requests wait for the executor, while there are
- * DIALS_MAX visits, while descriptors are short or not allowed to visits.
+ * PORT_CONNECTS_MAX visits, while descriptors are short or not allowed to visits.
  *
  * Everything that comes from inside is checked: an id that was not given out,
  * or a word at the wrong time, ends the sandbox. */
@@ -49,7 +49,7 @@ struct port {
 struct ports {
 	struct port *all; /* owned */
 	size_t count;
-	struct visit **visits; /* owned; DIALS_MAX places once there is a port */
+	struct visit **visits; /* owned; PORT_CONNECTS_MAX places once there is a port */
 	size_t visit_count;
 	size_t fds_max;	     /* descriptors that all visits may have */
 	unsigned wide_count; /* pipes that were made larger */

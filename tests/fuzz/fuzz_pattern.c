@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc < 0)
 		return 0;
 	/* The cost of a byte grows with the program. */
-	size_t most = made.program.count > 4096 ? 64 : TEXT_MAX;
+	size_t most = made.nfa.count > 4096 ? 64 : TEXT_MAX;
 	struct nfa_match *m = nfa_match_new(&made);
 	check_text(m, text, len < most ? len : most, pattern, ignores_case);
 	nfa_match_free(m);

@@ -26,7 +26,7 @@ struct desk {
 	char folder[32];
 	struct job job;
 	struct file file;
-	struct undo history;
+	struct undo undo;
 	struct made made;
 	struct edit_text text;
 };
@@ -57,7 +57,7 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(d->folder));
 	assert_int_equal(chdir(d->folder), 0);
 	put("f", "one\n");
-	d->job = (struct job){ .r = &request, .path = "f", .history = &d->history };
+	d->job = (struct job){ .r = &request, .path = "f", .undo = &d->undo };
 	buffer_init(&d->job.say, 1000);
 	buffer_init(&d->job.diff, 1000);
 	d->made.encoding = &encoding_utf8;

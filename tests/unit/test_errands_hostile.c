@@ -182,7 +182,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct send_queue replies = { 0 };
 		struct processes processes;
-		struct all_processes everyone = { 0 };
+		struct all_processes all_processes = { 0 };
 		struct user user;
 		struct returned x;
 		struct frame f;
@@ -192,7 +192,7 @@ static void test_whatever_it_writes_there_is_one_good_answer(void **state)
 		processes_init(&processes);
 		assert_int_equal(user_init(&user), 0);
 		struct workers s = { .replies = &replies, .processes = &processes,
-				     .user = &user, .everyone = &everyone };
+				     .user = &user, .all_processes = &all_processes };
 		errands_start(&s, &(struct errand_order){ ID, &r, NULL }, run, 0);
 		wait_for_end(&s);
 		struct reply *a = replies.first;
@@ -236,7 +236,7 @@ static void be_late(const void *order)
 struct timed {
 	struct send_queue replies;
 	struct processes processes;
-	struct all_processes everyone;
+	struct all_processes all_processes;
 	struct user user;
 	struct workers workers;
 };
@@ -248,7 +248,7 @@ static void begin(struct timed *t, const struct errand_request *r,
 	processes_init(&t->processes);
 	assert_int_equal(user_init(&t->user), 0);
 	t->workers = (struct workers){ .replies = &t->replies, .processes = &t->processes,
-				       .user = &t->user, .everyone = &t->everyone };
+				       .user = &t->user, .all_processes = &t->all_processes };
 	errands_start(&t->workers, &(struct errand_order){ ID, r, NULL }, how, T0);
 }
 

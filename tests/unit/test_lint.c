@@ -277,7 +277,7 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 	const struct exec exec = { .uid = getuid(), .gid = getgid(), .env = ARGV(path) };
 	const struct lint_edit edit = { "f.py", bytes_of("x = 1\n"), bytes_of("x = 2\n"), &exec };
 	struct editor_answer answer = { .id = 7 };
-	struct all_processes everyone = { 0 };
+	struct all_processes all_processes = { 0 };
 	struct send_queue replies = { 0 };
 	struct processes processes;
 	struct user user;
@@ -290,7 +290,7 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 	actor_make_fifo(&a, "fifo");
 	buffer_init(&answer.say, 1);
 	struct workers s = { .replies = &replies, .processes = &processes, .user = &user,
-			     .everyone = &everyone };
+			     .all_processes = &all_processes };
 	assert_true(lints_start(&s, &edit, &answer, T0));
 	(void)close(actor_open_fifo(&a, "fifo", O_RDONLY));
 	pid_t linter = pid_in("pid");

@@ -221,7 +221,7 @@ static void an_empty_text_has_no_line(void **state)
 static const struct {
 	const char *pattern, *literal;
 	bool ignores_case, is_all;
-} needles[] = {
+} literals[] = {
 	{ "foobar", "foobar", false, true },
 	{ "FooBar", "foobar", true, true },
 	{ "f(oo)+bar", "bar", false, false },
@@ -237,22 +237,22 @@ static const struct {
 static void the_longest_and_rarest_literal_is_looked_for(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(needles); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(literals); i++) {
 		struct machine m;
-		machine_init(&m, needles[i].pattern, needles[i].ignores_case);
+		machine_init(&m, literals[i].pattern, literals[i].ignores_case);
 		const struct literal *n = &m.prepared.literal;
-		if (n->len != strlen(needles[i].literal) ||
-		    memcmp(n->bytes, needles[i].literal, n->len) != 0)
-			fail_msg("%s: '%.*s' is looked for", needles[i].pattern,
+		if (n->len != strlen(literals[i].literal) ||
+		    memcmp(n->bytes, literals[i].literal, n->len) != 0)
+			fail_msg("%s: '%.*s' is looked for", literals[i].pattern,
 				 (int)n->len, n->bytes);
 		if (n->len > 0)
-			assert_int_equal(n->is_all, needles[i].is_all);
+			assert_int_equal(n->is_all, literals[i].is_all);
 		machine_done(&m);
 	}
 }
 
 /* At each place of texts of each length, so in each part of a vector. */
-static void a_needle_is_found_wherever_it_is(void **state)
+static void a_literal_is_found_wherever_it_is(void **state)
 {
 	struct machine m;
 
@@ -356,7 +356,7 @@ int main(void)
 		cmocka_unit_test(in_a_text_the_same_lines_are_found),
 		cmocka_unit_test(an_empty_text_has_no_line),
 		cmocka_unit_test(the_longest_and_rarest_literal_is_looked_for),
-		cmocka_unit_test(a_needle_is_found_wherever_it_is),
+		cmocka_unit_test(a_literal_is_found_wherever_it_is),
 		cmocka_unit_test(any_pattern_takes_linear_time),
 		cmocka_unit_test(what_is_forgotten_is_made_again),
 	};

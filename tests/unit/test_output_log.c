@@ -22,17 +22,17 @@
 #define MOST (MAX / 4)
 #define HALF (MOST / 2)
 
-static struct tapes tapes;
+static struct output_logs output_logs;
 static char *folder;
 
 static int setup(void **state)
 {
-	char path[] = "/tmp/hutch-tape-XXXXXX";
+	char path[] = "/tmp/hutch-log-XXXXXX";
 
 	(void)state;
 	assert_non_null(mkdtemp(path));
 	folder = text_copy(path);
-	tapes_init_sized(&tapes, open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), MAX);
+	output_logs_init_sized(&output_logs, open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), MAX);
 	return 0;
 }
 
@@ -41,7 +41,7 @@ static int teardown(void **state)
 	AUTO_FREE char *remove = text_format("rm -rf '%s'", folder);
 
 	(void)state;
-	tapes_done(&tapes);
+	output_logs_done(&output_logs);
 	assert_int_equal(system(remove), 0);
 	own_free(&folder);
 	return 0;
@@ -107,11 +107,11 @@ static void test_what_is_short_has_no_file_unless_it_is_wanted(void **state)
 	struct output_log t;
 
 	(void)state;
-	output_log_init(&t, &tapes, "main");
+	output_log_init(&t, &output_logs, "main");
 	assert_int_equal(output_log_tell(&t, true).number, 0); /* nothing was printed */
 	print_up_to(&t, OUTPUT_LOG_HELD);
 	assert_int_equal(output_log_tell(&t, false).number, 0);
-	assert_int_equal(tapes.count, 0);
+	assert_int_equal(output_logs.count, 0);
 	struct output_log_told told = output_log_tell(&t, true);
 	assert_int_equal(told.number, 1);
 	assert_int_equal(told.missing, 0);
@@ -124,7 +124,7 @@ static void test_what_is_short_has_no_file_unless_it_is_wanted(void **state)
 	assert_int_equal(output_log_tell(&t, false).number, 2);
 	check_file("main", 2, OUTPUT_LOG_HELD + 5000, 0);
 	output_log_end(&t);
-	assert_int_equal(tapes.count, 2);
+	assert_int_equal(output_logs.count, 2);
 }
 
 static void test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order(void **state)
@@ -137,7 +137,7 @@ static void test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order(void 
 	(void)state;
 	for (uint32_t i = 0; i < ARRAY_LEN(lens); i++) {
 		uint64_t missing = lens[i] > MOST ? lens[i] - MOST : 0;
-		output_log_init(&t, &tapes, "flood");
+		output_log_init(&t, &output_logs, "flood");
 		print_up_to(&t, lens[i]);
 		struct output_log_told told = output_log_tell(&t, false);
 		assert_int_equal(told.number, i + 1);
@@ -145,7 +145,7 @@ static void test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order(void 
 		check_file("flood", i + 1, lens[i], missing);
 		output_log_end(&t);
 	}
-	assert_true(tapes.used <= MAX);
+	assert_true(output_logs.used <= MAX);
 }
 
 static void test_it_is_in_order_at_every_report(void **state)
@@ -153,7 +153,7 @@ static void test_it_is_in_order_at_every_report(void **state)
 	struct output_log t;
 
 	(void)state;
-	output_log_init(&t, &tapes, "flood");
+	output_log_init(&t, &output_logs, "flood");
 	for (uint64_t len = MOST / 3; len < 6 * MOST; len += MOST / 3 + 777) {
 		uint64_t missing = len > MOST ? len - MOST : 0;
 		print_up_to(&t, len);
@@ -165,7 +165,7 @@ static void test_it_is_in_order_at_every_report(void **state)
 
 static void record_whole(struct output_log *t)
 {
-	output_log_init(t, &tapes, "s");
+	output_log_init(t, &output_logs, "s");
 	print_up_to(t, MOST + 100);
 	assert_true(output_log_tell(t, false).number > 0);
 }
@@ -184,7 +184,7 @@ static void test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last
 	assert_false(is_there("s", 2));
 	assert_false(is_there("s", 3));
 	assert_true(is_there("s", 7));
-	assert_true(tapes.used <= MAX);
+	assert_true(output_logs.used <= MAX);
 	/* None has ended: the oldest file is removed, and its command learns that. */
 	for (int i = 0; i < 4; i++)
 		record_whole(&all[i]);
@@ -197,7 +197,7 @@ static void test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last
 	output_log_end(&first);
 	for (int i = 0; i < 4; i++)
 		output_log_end(&all[i]);
-	assert_true(tapes.used <= MAX);
+	assert_true(output_logs.used <= MAX);
 }
 
 static void test_there_are_so_many_files(void **state)
@@ -205,7 +205,7 @@ static void test_there_are_so_many_files(void **state)
 	struct output_log t;
 
 	(void)state;
-	output_log_init(&t, &tapes, "s");
+	output_log_init(&t, &output_logs, "s");
 	for (int i = 0; i < 1100; i++) {
 		print(&t, 0, 10);
 		assert_int_equal(output_log_tell(&t, true).number, i + 1);
@@ -219,31 +219,31 @@ static void test_there_are_so_many_files(void **state)
 static void test_without_a_folder_or_a_proper_label_nothing_is_recorded(void **state)
 {
 	static const char *const labels[] = { NULL, "", ".", "..", ".x", "a/b", "/" };
-	struct tapes none;
+	struct output_logs none;
 	struct output_log t;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
-		output_log_init(&t, &tapes, labels[i]);
+		output_log_init(&t, &output_logs, labels[i]);
 		print_up_to(&t, 0);
 		print(&t, 0, OUTPUT_LOG_HELD + 1);
 		assert_int_equal(output_log_tell(&t, true).number, 0);
 		output_log_end(&t);
 	}
-	assert_int_equal(tapes.count, 0);
-	tapes_init(&none, -1);
+	assert_int_equal(output_logs.count, 0);
+	output_logs_init(&none, -1);
 	output_log_init(&t, &none, "s");
 	print(&t, 0, OUTPUT_LOG_HELD + 1);
 	assert_int_equal(output_log_tell(&t, true).number, 0);
 	output_log_end(&t);
-	tapes_done(&none);
+	output_logs_done(&none);
 	/* Too small for any output. */
-	tapes_init_sized(&none, open(folder, O_PATH | O_CLOEXEC), 4096);
+	output_logs_init_sized(&none, open(folder, O_PATH | O_CLOEXEC), 4096);
 	output_log_init(&t, &none, "s");
 	print(&t, 0, OUTPUT_LOG_HELD + 1);
 	assert_int_equal(output_log_tell(&t, true).number, 0);
 	output_log_end(&t);
-	tapes_done(&none);
+	output_logs_done(&none);
 }
 
 static void test_what_somebody_put_there_is_neither_followed_nor_written(void **state)
@@ -255,7 +255,7 @@ static void test_what_somebody_put_there_is_neither_followed_nor_written(void **
 
 	(void)state;
 	assert_int_equal(symlink("target", link), 0);
-	output_log_init(&t, &tapes, "s");
+	output_log_init(&t, &output_logs, "s");
 	print(&t, 0, OUTPUT_LOG_HELD + 1);
 	struct output_log_told told = output_log_tell(&t, true);
 	assert_int_equal(told.number, 0);

@@ -225,13 +225,13 @@ static void test_there_is_a_bound_and_descriptors_are_counted(void **state)
 	start(s, ID + 3, s->port);
 	must_say(s, MSG_CLOSED, ID + 3, EMFILE);
 	s->processes.fds_max = 100000;
-	for (uint32_t i = 3; i < DIALS_MAX; i++)
+	for (uint32_t i = 3; i < PORT_CONNECTS_MAX; i++)
 		start(s, ID + i, s->port);
 	assert_int_equal(port_connect_report(&s->d, &s->out, &e), 0);
 	assert_int_equal(buffer_len(&s->out), 0);
-	start(s, ID + DIALS_MAX, s->port);
-	must_say(s, MSG_CLOSED, ID + DIALS_MAX, EAGAIN);
-	assert_int_equal(s->processes.fds, 3 * DIALS_MAX);
+	start(s, ID + PORT_CONNECTS_MAX, s->port);
+	must_say(s, MSG_CLOSED, ID + PORT_CONNECTS_MAX, EAGAIN);
+	assert_int_equal(s->processes.fds, 3 * PORT_CONNECTS_MAX);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

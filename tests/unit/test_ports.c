@@ -27,7 +27,7 @@ struct scene {
 	int inside;	 /* the executor's end of the channel */
 	struct buffer got; /* received by the executor */
 	int in, out;	 /* the executor's ends of the last pipes */
-	int kept[2 * DIALS_MAX + 8], kept_count; /* and of those before */
+	int kept[2 * PORT_CONNECTS_MAX + 8], kept_count; /* and of those before */
 	uint16_t port;
 	struct err e;
 };
@@ -382,7 +382,7 @@ static void skip_where_not_all_fit(void)
 	struct rlimit limit;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	if (limit.rlim_cur < 8 * DIALS_MAX)
+	if (limit.rlim_cur < 8 * PORT_CONNECTS_MAX)
 		skip();
 }
 
@@ -391,22 +391,22 @@ static void skip_where_not_all_fit(void)
 static void test_there_is_a_bound(void **state)
 {
 	struct scene *s = *state;
-	static int clients[DIALS_MAX + 1];
+	static int clients[PORT_CONNECTS_MAX + 1];
 	uint32_t first = 0, id;
 
 	skip_where_not_all_fit();
-	for (int i = 0; i < DIALS_MAX; i++) {
+	for (int i = 0; i < PORT_CONNECTS_MAX; i++) {
 		clients[i] = client(s, &id);
 		first = first ? first : id;
 	}
-	clients[DIALS_MAX] = connect_at(s->port);
+	clients[PORT_CONNECTS_MAX] = connect_at(s->port);
 	work_when(s);
 	assert_true(is_told_nothing(s));
-	assert_int_equal(s->p.visit_count, DIALS_MAX);
+	assert_int_equal(s->p.visit_count, PORT_CONNECTS_MAX);
 	assert_int_equal(says(s, MSG_CLOSED, first, ECONNREFUSED), 0);
 	assert_int_equal(ports_work(&s->p, false, NOW, &s->e), 0);
 	assert_int_not_equal(told(s, MSG_DIAL), first);
-	for (int i = 0; i <= DIALS_MAX; i++)
+	for (int i = 0; i <= PORT_CONNECTS_MAX; i++)
 		own_close(&clients[i]);
 }
 
@@ -590,15 +590,15 @@ static void test_without_descriptors_nobody_is_let_in_for_a_while(void **state)
 static void test_ports_let_somebody_in_by_turns(void **state)
 {
 	struct scene *s = *state;
-	static int clients[DIALS_MAX + 2];
+	static int clients[PORT_CONNECTS_MAX + 2];
 	uint32_t ids[2], id;
 
 	skip_where_not_all_fit();
-	for (int i = 0; i < DIALS_MAX; i++) {
+	for (int i = 0; i < PORT_CONNECTS_MAX; i++) {
 		clients[i] = client(s, &id);
 		ids[i % 2] = id;
 	}
-	for (int i = DIALS_MAX; i < DIALS_MAX + 2; i++)
+	for (int i = PORT_CONNECTS_MAX; i < PORT_CONNECTS_MAX + 2; i++)
 		clients[i] = connect_at(s->port);
 	add_port(s, 80);
 	AUTO_CLOSE int other = connect_at(s->port);
@@ -610,7 +610,7 @@ static void test_ports_let_somebody_in_by_turns(void **state)
 		(void)told(s, MSG_DIAL);
 	}
 	assert_int_equal(ports_count(&s->p, &s->p.all[1]), 1);
-	for (int i = 0; i < DIALS_MAX + 2; i++)
+	for (int i = 0; i < PORT_CONNECTS_MAX + 2; i++)
 		own_close(&clients[i]);
 }
 

@@ -328,14 +328,14 @@ static void test_memory_follows_the_text(void **state)
 	assert_in_range(in_use(), 0, before + CACHED);
 }
 
-static void test_both_sheets_full_of_large_characters(void **state)
+static void test_both_grids_full_of_large_characters(void **state)
 {
 	struct screen s;
 	size_t before = in_use();
 
 	(void)state;
 	screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
-	for (int sheet = 0; sheet < 2; sheet++) {
+	for (int grid = 0; grid < 2; grid++) {
 		for (size_t i = 0; i < 1100000; i += 1000)
 			for (int j = 0; j < 250; j++)
 				screen_feed(&s, "\xf0\x9d\x94\xb8\xcc\x81\xcc\x82"
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test(test_combining_characters_are_not_piled_up),
 		cmocka_unit_test(test_strings_of_any_length_are_passed_over),
 		cmocka_unit_test(test_memory_follows_the_text),
-		cmocka_unit_test(test_both_sheets_full_of_large_characters),
+		cmocka_unit_test(test_both_grids_full_of_large_characters),
 		cmocka_unit_test(test_any_bytes_at_all),
 	};
 

@@ -53,7 +53,7 @@ static int setup(void **state)
 				       .hit_due = NEVER, .parked = -1 };
 	buffer_init(&st.session.shell.typed, 100);
 	screen_init(&st.session.screen, 24, 80);
-	output_log_init(&st.session.tape, NULL, "");
+	output_log_init(&st.session.output_log, NULL, "");
 	*state = &st;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int teardown(void **state)
 	struct stage *st = *state;
 
 	screen_clear(&st->session.screen);
-	output_log_end(&st->session.tape);
+	output_log_end(&st->session.output_log);
 	buffer_done(&st->session.shell.typed);
 	send_queue_done(&st->replies);
 	return 0;
@@ -323,9 +323,9 @@ static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 				   .rows = 24, .cols = 80, .cwd = "/", .argv = argv, .env = env };
 	struct stage *st = *state;
 	struct processes processes;
-	struct all_processes everyone = { 0 };
+	struct all_processes all_processes = { 0 };
 	struct variables variables = { 0 };
-	struct tapes tapes;
+	struct output_logs output_logs;
 	struct user user;
 	int status;
 
@@ -333,10 +333,10 @@ static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 	argv[1] = (char *)"x";
 	processes_init(&processes);
 	assert_true(processes_reserve(&processes, SHELL_FDS));
-	tapes_init(&tapes, -1);
+	output_logs_init(&output_logs, -1);
 	assert_int_equal(user_init(&user), 0);
-	const struct session_world world = { &st->replies, &user, &processes.cgroup, &everyone,
-					     &tapes, &variables, &processes, -1 };
+	const struct session_world world = { &st->replies, &user, &processes.cgroup, &all_processes,
+					     &output_logs, &variables, &processes, -1 };
 	struct session *s = session_new(3, NULL, &exec, &world, T0);
 	int64_t now = T0;
 	for (int i = 0; i < 2; i++) {
@@ -350,7 +350,7 @@ static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 	assert_true(s->is_gone);
 	session_free(s);
 	processes_done(&processes);
-	tapes_done(&tapes);
+	output_logs_done(&output_logs);
 }
 
 static void test_an_action_has_its_time_while_a_shell_begins(void **state)

@@ -43,7 +43,7 @@ struct stage {
 	struct sessions sessions;
 	struct send_queue replies;
 	struct processes processes;
-	struct all_processes everyone;
+	struct all_processes all_processes;
 	struct cgroup cgroup;
 	int into[MANY + 1];    /* owned; session I's output */
 	int reports[MANY + 1]; /* owned; session I's reports; 0: none */
@@ -57,7 +57,7 @@ static int setup(void **state)
 	(void)alarm(PATIENCE_S); /* for each test */
 	st->cgroup = (struct cgroup){ .procs = -1, .events = -1 };
 	st->sessions = (struct sessions){ .replies = &st->replies, .processes = &st->processes,
-					  .everyone = &st->everyone, .proc = -1 };
+					  .all_processes = &st->all_processes, .proc = -1 };
 	*state = st;
 	return 0;
 }
@@ -107,7 +107,7 @@ static struct session *add(struct stage *st, size_t at)
 	struct session *s = mem_zeroed(1, sizeof(*s));
 
 	*s = (struct session){ .id = (uint32_t)at + 1, .replies = &st->replies,
-			       .everyone = &st->everyone, .cgroup = &st->cgroup,
+			       .all_processes = &st->all_processes, .cgroup = &st->cgroup,
 			       .processes = &st->processes, .variables = &all->variables,
 			       .proc = -1, .state = SESSION_RUNNING, .start_due = NEVER,
 			       .key_due = NEVER, .inner_due = NEVER, .hit_due = NEVER,
@@ -118,7 +118,7 @@ static struct session *add(struct stage *st, size_t at)
 	buffer_init(&s->shell.typed, 100);
 	buffer_init(&s->shell.reported, 4096);
 	screen_init(&s->screen, SCREEN_ROWS, SCREEN_COLS);
-	output_log_init(&s->tape, NULL, "");
+	output_log_init(&s->output_log, NULL, "");
 	all->all = mem_resize(all->all, all->count + 1, sizeof(struct session *));
 	all->all[all->count++] = s;
 	session_run(s, (uint32_t)at + 101, &r, NOW);

@@ -128,7 +128,7 @@ static void stay_with_a_child(const void *what)
 
 struct stage {
 	struct processes processes;
-	struct all_processes everyone;
+	struct all_processes all_processes;
 	struct user user;
 	struct workers workers;
 };
@@ -140,7 +140,7 @@ static void stage_init(struct stage *s)
 	processes_init(&s->processes);
 	assert_int_equal(user_init(&s->user), 0);
 	s->workers = (struct workers){ .processes = &s->processes, .user = &s->user,
-				       .everyone = &s->everyone };
+				       .all_processes = &s->all_processes };
 }
 
 static void stage_done(struct stage *s)
@@ -309,13 +309,13 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 	assert_int_equal(start(&s, &strict, 7, &task), 0);
 	int64_t due = workers_due(&s.workers);
 	assert_true(due == T0 + 60000);
-	all_processes_hold(&s.everyone, true, T0 + 10000);
-	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 70000));
-	assert_true(seen.told == 0 && all_processes_wait(&s.everyone, due, T0 + 70000) == -1);
-	all_processes_hold(&s.everyone, false, T0 + 70000);
-	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 119999));
-	assert_true(seen.told == 0 && all_processes_wait(&s.everyone, due, T0 + 119999) == 1);
-	workers_expire(&s.workers, all_processes_now(&s.everyone, T0 + 120000));
+	all_processes_hold(&s.all_processes, true, T0 + 10000);
+	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 70000));
+	assert_true(seen.told == 0 && all_processes_wait(&s.all_processes, due, T0 + 70000) == -1);
+	all_processes_hold(&s.all_processes, false, T0 + 70000);
+	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 119999));
+	assert_true(seen.told == 0 && all_processes_wait(&s.all_processes, due, T0 + 119999) == 1);
+	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 120000));
 	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
 	assert_true(workers_due(&s.workers) == INT64_MAX); /* it was ended */
 	until_gone(&s);
@@ -396,8 +396,8 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
 	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
-	const struct all_processes everyone = { 0 };
-	struct workers s = { .all = { &w }, .count = 1, .everyone = &everyone };
+	const struct all_processes all_processes = { 0 };
+	struct workers s = { .all = { &w }, .count = 1, .all_processes = &all_processes };
 
 	(void)state;
 	w.pid = fork(); /* the process that gets the signal */
