@@ -1,7 +1,7 @@
 /* dir_names -- the names in a folder, read at once, so that no offset in a folder that may
  * change has to be kept.
  *
- * The zero object is an empty roll. */
+ * The zero object is an empty list. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@ struct dir_names {
 
 /* Reads all names but "." and "..".  The system call is used, since opendir(3) would
  * open the folder once more.  More than `max` bytes of names is EOVERFLOW.  -1 with
- * errno set: the roll has the names that were read until then. */
+ * errno set: the list has the names that were read until then. */
 int dir_names_read(int folder, size_t max, struct dir_names *ret);
 void dir_names_done(struct dir_names *r);
 

@@ -124,7 +124,7 @@ int dir_stack_down(struct dir_stack *t, const char *name, struct err *e)
 	return 0;
 }
 
-/* Reopens a folder by "..".  The trail came down through it, so search permission is
+/* Reopens a folder by "..".  The stack came down through it, so search permission is
  * there. */
 static int open_again(struct dir_stack_step *up, int below, const char *path, struct err *e)
 {
@@ -151,7 +151,7 @@ int dir_stack_up(struct dir_stack *t, struct err *e)
 	return 0;
 }
 
-/* Whether the trail's path and `path` agree up to `len`, and `len` ends a whole name:
+/* Whether the stack's path and `path` agree up to `len`, and `len` ends a whole name:
  * at 0, at a slash, or at the end. */
 static bool is_on_way(const struct dir_stack *t, const char *path, size_t from, size_t len)
 {

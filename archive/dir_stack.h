@@ -17,7 +17,7 @@ struct err;
 struct dir_stack_step {
 	int fd;		 /* owned; -1: not open now */
 	struct stat st;	 /* as it was when the folder was entered */
-	size_t path_len; /* the length of the trail's path up to here */
+	size_t path_len; /* the length of the stack's path up to here */
 };
 
 struct dir_stack {
@@ -36,7 +36,7 @@ void dir_stack_done(struct dir_stack *t);
 /* The current folder, borrowed; opened O_PATH if it may not be read. */
 int dir_stack_here(const struct dir_stack *t);
 
-/* Goes one step down; `name` is one part.  On -1 the trail has not moved. */
+/* Goes one step down; `name` is one part.  On -1 the stack has not moved. */
 int dir_stack_down(struct dir_stack *t, const char *name, struct err *e);
 
 /* Goes one step up; there must be one. */
@@ -46,7 +46,7 @@ int dir_stack_up(struct dir_stack *t, struct err *e);
 const char *dir_stack_path(struct dir_stack *t);
 const char *dir_stack_name(struct dir_stack *t, const char *name);
 
-/* How many steps of the trail are also on the way to the folder `path`. */
+/* How many steps of the stack are also on the way to the folder `path`. */
 size_t dir_stack_common(const struct dir_stack *t, const char *path);
 
 /* The rest of `path` below the current folder, which must be on the way to it. */

@@ -92,51 +92,51 @@ static int add_one(struct pack *p, const struct pack_item *i, const struct stat 
  * deep. */
 struct walk {
 	struct pack *pack;
-	struct dir_stack trail;
-	struct dir_names *names; /* owned; one roll for each step of the trail */
+	struct dir_stack stack;
+	struct dir_names *names; /* owned; one list for each step of the stack */
 	size_t room;
 };
 
 static void walk_done(struct walk *w)
 {
-	for (size_t i = 0; w->trail.steps && w->names && i <= w->trail.depth; i++)
+	for (size_t i = 0; w->stack.steps && w->names && i <= w->stack.depth; i++)
 		dir_names_done(&w->names[i]);
 	free(w->names);
-	dir_stack_done(&w->trail);
+	dir_stack_done(&w->stack);
 }
 
-/* Starts reading the folder where the trail is now. */
+/* Starts reading the folder where the stack is now. */
 static void begin_folder(struct walk *w)
 {
-	size_t depth = w->trail.depth;
+	size_t depth = w->stack.depth;
 
 	if (depth >= w->room) {
 		w->room = 2 * (depth + 8);
 		w->names = mem_resize(w->names, w->room, sizeof(*w->names));
 	}
-	if (dir_names_read(dir_stack_here(&w->trail), SIZE_MAX, &w->names[depth]) < 0)
-		pack_tell(w->pack, dir_stack_path(&w->trail), err_words(errno));
+	if (dir_names_read(dir_stack_here(&w->stack), SIZE_MAX, &w->names[depth]) < 0)
+		pack_tell(w->pack, dir_stack_path(&w->stack), err_words(errno));
 }
 
 static int put_folder(struct walk *w, struct err *e)
 {
-	const struct pack_item i = { .as = dir_stack_path(&w->trail) };
+	const struct pack_item i = { .as = dir_stack_path(&w->stack) };
 
-	pack_header(w->pack, TAR_FOLDER, &i, &w->trail.steps[w->trail.depth].st, NULL);
+	pack_header(w->pack, TAR_FOLDER, &i, &w->stack.steps[w->stack.depth].st, NULL);
 	return pack_flush_much(w->pack, e);
 }
 
 static int end_folder(struct walk *w, struct err *e)
 {
-	dir_names_done(&w->names[w->trail.depth]);
-	return w->trail.depth > 0 ? dir_stack_up(&w->trail, e) : 0;
+	dir_names_done(&w->names[w->stack.depth]);
+	return w->stack.depth > 0 ? dir_stack_up(&w->stack, e) : 0;
 }
 
 /* A tree that is too deep is an error, not a left-out folder: everything below the
  * limit would be missing from the tar. */
 static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
 {
-	if (dir_stack_down(&w->trail, i->name, e) < 0) {
+	if (dir_stack_down(&w->stack, i->name, e) < 0) {
 		bool is_too_deep = e->kind == ERR_LIMIT && !e->sys;
 		return is_too_deep ? -1 : pack_leave_out(w->pack, i, e);
 	}
@@ -150,9 +150,9 @@ static int add_named(struct walk *w, const char *name, struct err *e)
 {
 	struct stat st;
 	const struct pack_item i = {
-		.at = dir_stack_here(&w->trail),
+		.at = dir_stack_here(&w->stack),
 		.name = name,
-		.as = dir_stack_name(&w->trail, name),
+		.as = dir_stack_name(&w->stack, name),
 	};
 
 	if (fstatat(i.at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -165,8 +165,8 @@ static int walk_on(struct walk *w, struct err *e)
 {
 	begin_folder(w);
 	for (;;) {
-		const char *name = dir_names_next(&w->names[w->trail.depth]);
-		bool is_last = !name && w->trail.depth == 0;
+		const char *name = dir_names_next(&w->names[w->stack.depth]);
+		bool is_last = !name && w->stack.depth == 0;
 		int result = name ? add_named(w, name, e) : end_folder(w, e);
 		if (result < 0 || is_last)
 			return result;
@@ -178,7 +178,7 @@ static int walk(struct pack *p, int folder, const char *as, struct err *e)
 	struct walk w = { .pack = p };
 	bool is_content = !strcmp(as, ".");
 
-	int result = dir_stack_start(&w.trail, folder, is_content ? "" : as, e);
+	int result = dir_stack_start(&w.stack, folder, is_content ? "" : as, e);
 	if (result == 0 && !is_content)
 		result = put_folder(&w, e);
 	if (result == 0)

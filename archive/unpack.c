@@ -22,9 +22,9 @@
 struct work {
 	struct unpack *u;
 	struct entries tar;
-	struct unpack_dirs site;
+	struct unpack_dirs dirs;
 	struct dir_stack look; /* the way to the targets of hard links */
-	struct entry_path place, target;
+	struct entry_path entry_path, target;
 };
 
 static int start_look(struct work *w, struct err *e)
@@ -51,8 +51,8 @@ static struct looks looks_of(const struct work *w)
 
 static int give_folder(struct work *w, struct err *e)
 {
-	return w->u->layer ? layer_give(unpack_dirs_here(&w->site), &w->tar.now, &w->tar.pax,
-					unpack_dirs_is_new(&w->site), &w->u->left_out, e) :
+	return w->u->layer ? layer_give(unpack_dirs_here(&w->dirs), &w->tar.now, &w->tar.pax,
+					unpack_dirs_is_new(&w->dirs), &w->u->left_out, e) :
 			     0;
 }
 
@@ -61,12 +61,12 @@ static int make_folder(struct work *w, struct err *e)
 	const struct looks looks = looks_of(w);
 	uint64_t before = w->u->entries;
 
-	if (!*w->place.path && !w->u->layer) /* the root was not made by this tar */
+	if (!*w->entry_path.path && !w->u->layer) /* the root was not made by this tar */
 		return 0;
-	if (unpack_dirs_check_count(&w->site, e) < 0 || unpack_dirs_go(&w->site, w->place.path, e) < 0 ||
+	if (unpack_dirs_check_count(&w->dirs, e) < 0 || unpack_dirs_go(&w->dirs, w->entry_path.path, e) < 0 ||
 	    give_folder(w, e) < 0)
 		return -1;
-	unpack_dirs_folder(&w->site, &looks);
+	unpack_dirs_folder(&w->dirs, &looks);
 	if (w->u->entries == before)
 		w->u->entries++; /* the folder was there already */
 	return 0;
@@ -77,19 +77,19 @@ static int make_folder(struct work *w, struct err *e)
 /* Goes to the folder that the entry is to be in. */
 static int reach_place(struct work *w, struct err *e)
 {
-	if (!*w->place.path)
+	if (!*w->entry_path.path)
 		return err_set(e, ERR_PROTOCOL, "the tar has something without a name");
-	if (unpack_dirs_go(&w->site, entry_path_folder(&w->place), e) < 0)
+	if (unpack_dirs_go(&w->dirs, entry_path_folder(&w->entry_path), e) < 0)
 		return -1;
-	return unpack_dirs_check_count(&w->site, e);
+	return unpack_dirs_check_count(&w->dirs, e);
 }
 
 /* Removes a folder of the layer.  The way to the targets of hard links may lead
  * through it, so that way starts anew. */
 static int clear_folder(struct work *w, struct err *e)
 {
-	w->u->layer->remove(unpack_dirs_here(&w->site), w->place.name);
-	unpack_dirs_forget(&w->site, entry_path_whole(&w->place));
+	w->u->layer->remove(unpack_dirs_here(&w->dirs), w->entry_path.name);
+	unpack_dirs_forget(&w->dirs, entry_path_whole(&w->entry_path));
 	dir_stack_done(&w->look);
 	return start_look(w, e);
 }
@@ -97,20 +97,20 @@ static int clear_folder(struct work *w, struct err *e)
 /* Removes the file or link at the entry's place; a folder only in a layer. */
 static int clear_place(struct work *w, struct err *e)
 {
-	int here = unpack_dirs_here(&w->site);
+	int here = unpack_dirs_here(&w->dirs);
 	struct stat st;
 
-	if (fstatat(here, w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "%.300s", entry_path_whole(&w->place));
+	if (fstatat(here, w->entry_path.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "%.300s", entry_path_whole(&w->entry_path));
 	if (S_ISDIR(st.st_mode) && w->u->layer)
 		return clear_folder(w, e);
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_EXISTS,
 			       "%.300s is a folder, and the tar has something else of "
 			       "that name",
-			       entry_path_whole(&w->place));
-	if (unlinkat(here, w->place.name, 0) < 0)
-		return err_sys(e, "replace %.300s", entry_path_whole(&w->place));
+			       entry_path_whole(&w->entry_path));
+	if (unlinkat(here, w->entry_path.name, 0) < 0)
+		return err_sys(e, "replace %.300s", entry_path_whole(&w->entry_path));
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int create(const struct work *w)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return resolve_open(unpack_dirs_here(&w->site), w->place.name, &how);
+	return resolve_open(unpack_dirs_here(&w->dirs), w->entry_path.name, &how);
 }
 
 /* Tries without unlinking first, since mostly no file is at the place. */
@@ -159,14 +159,14 @@ static int create_anew(struct work *w, struct err *e)
 			return -1;
 		fd = create(w);
 	}
-	return fd < 0 ? err_sys(e, "make %.300s", entry_path_whole(&w->place)) : fd;
+	return fd < 0 ? err_sys(e, "make %.300s", entry_path_whole(&w->entry_path)) : fd;
 }
 
 /* In a layer nothing is recorded: every file there was made by the layer. */
 static void note_made(struct work *w, const struct stat *st)
 {
 	if (!w->u->layer)
-		inodes_add(&w->site.made, st, NULL);
+		inodes_add(&w->dirs.made, st, NULL);
 }
 
 static int finish_file(struct work *w, int fd, struct err *e)
@@ -175,11 +175,11 @@ static int finish_file(struct work *w, int fd, struct err *e)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return err_sys(e, "stat %.300s", entry_path_whole(&w->place));
+		return err_sys(e, "stat %.300s", entry_path_whole(&w->entry_path));
 	if (w->u->layer && layer_give(fd, &w->tar.now, &w->tar.pax, true, &w->u->left_out,
 				      e) < 0)
 		return -1;
-	if (looks_give(&looks, fd, &st, entry_path_whole(&w->place), e) < 0)
+	if (looks_give(&looks, fd, &st, entry_path_whole(&w->entry_path), e) < 0)
 		return -1;
 	note_made(w, &st);
 	w->u->entries++;
@@ -194,11 +194,11 @@ static int make_file(struct work *w, struct err *e)
 	AUTO_CLOSE int fd = create_anew(w, e);
 	if (fd < 0)
 		return -1;
-	if (content_write(&w->tar, fd, entry_path_whole(&w->place), e) == 0 &&
+	if (content_write(&w->tar, fd, entry_path_whole(&w->entry_path), e) == 0 &&
 	    finish_file(w, fd, e) == 0)
 		return 0;
 	/* A file that is only partly written must not be taken for the whole. */
-	(void)unlinkat(unpack_dirs_here(&w->site), w->place.name, 0);
+	(void)unlinkat(unpack_dirs_here(&w->dirs), w->entry_path.name, 0);
 	return -1;
 }
 
@@ -210,19 +210,19 @@ static void tell_link(struct work *w)
 
 	/* With `rename`, only the folder that takes the place of the first part is
 	 * unpacked, so a link out of that folder leads out. */
-	if (!entry_path_leads_out(&w->place, to, w->u->rename ? 1 : 0))
+	if (!entry_path_leads_out(&w->entry_path, to, w->u->rename ? 1 : 0))
 		return;
 	w->u->links_out++;
 	if (w->u->on_link_out)
-		w->u->on_link_out(w->u->who, w->place.path, to);
+		w->u->on_link_out(w->u->who, w->entry_path.path, to);
 }
 
 static int finish_link(struct work *w, struct err *e)
 {
 	const struct looks l = looks_of(w);
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, l.mtime };
-	const char *name = w->place.name, *path = entry_path_whole(&w->place);
-	int here = unpack_dirs_here(&w->site);
+	const char *name = w->entry_path.name, *path = entry_path_whole(&w->entry_path);
+	int here = unpack_dirs_here(&w->dirs);
 	struct stat st;
 
 	if (l.has_ids && fchownat(here, name, l.uid, l.gid, AT_SYMLINK_NOFOLLOW) < 0)
@@ -239,8 +239,8 @@ static int make_link(struct work *w, struct err *e)
 {
 	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
 		return -1;
-	if (symlinkat(w->tar.now.link, unpack_dirs_here(&w->site), w->place.name) < 0)
-		return err_sys(e, "make the link %.300s", entry_path_whole(&w->place));
+	if (symlinkat(w->tar.now.link, unpack_dirs_here(&w->dirs), w->entry_path.name) < 0)
+		return err_sys(e, "make the link %.300s", entry_path_whole(&w->entry_path));
 	if (finish_link(w, e) < 0)
 		return -1;
 	tell_link(w);
@@ -275,7 +275,7 @@ static int look_at(struct work *w, const char *folder)
 
 static bool is_made(const struct work *w, const struct stat *st)
 {
-	return w->u->layer || inodes_has(&w->site.made, st);
+	return w->u->layer || inodes_has(&w->dirs.made, st);
 }
 
 static int find_target(struct work *w, struct stat *ret, struct err *e)
@@ -294,23 +294,23 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 /* Whether the place has this very file already. */
 static bool has_file(const struct work *w, const struct stat *file)
 {
-	const char *name = w->place.name;
+	const char *name = w->entry_path.name;
 	struct stat st;
 
-	return fstatat(unpack_dirs_here(&w->site), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(unpack_dirs_here(&w->dirs), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
 /* Adds the new name, which must be one of the file that was checked. */
 static int add_name(struct work *w, const struct stat *target, struct err *e)
 {
-	int here = unpack_dirs_here(&w->site);
+	int here = unpack_dirs_here(&w->dirs);
 
-	if (linkat(dir_stack_here(&w->look), w->target.name, here, w->place.name, 0) < 0)
-		return err_sys(e, "make the hard link %.300s", entry_path_whole(&w->place));
+	if (linkat(dir_stack_here(&w->look), w->target.name, here, w->entry_path.name, 0) < 0)
+		return err_sys(e, "make the hard link %.300s", entry_path_whole(&w->entry_path));
 	if (has_file(w, target))
 		return 0;
-	(void)unlinkat(here, w->place.name, 0);
+	(void)unlinkat(here, w->entry_path.name, 0);
 	return not_made(w, e);
 }
 
@@ -337,8 +337,8 @@ static int make_fifo(struct work *w, struct err *e)
 		return -1;
 	/* The FIFO keeps the mode that umask(2) leaves: setting it would need a
 	 * descriptor, and opening a FIFO to write blocks. */
-	if (mknodat(unpack_dirs_here(&w->site), w->place.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
-		return err_sys(e, "make the FIFO %.300s", entry_path_whole(&w->place));
+	if (mknodat(unpack_dirs_here(&w->dirs), w->entry_path.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
+		return err_sys(e, "make the FIFO %.300s", entry_path_whole(&w->entry_path));
 	return finish_link(w, e);
 }
 
@@ -351,26 +351,26 @@ static int make_whiteout(struct work *w, struct err *e)
 	if (reach_place(w, e) < 0)
 		return -1;
 	w->u->entries++;
-	if (fstatat(unpack_dirs_here(&w->site), w->place.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return layer_hide(unpack_dirs_here(&w->site), w->place.name,
-				  entry_path_whole(&w->place), e);
+	if (fstatat(unpack_dirs_here(&w->dirs), w->entry_path.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return layer_hide(unpack_dirs_here(&w->dirs), w->entry_path.name,
+				  entry_path_whole(&w->entry_path), e);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (unpack_dirs_go(&w->site, entry_path_whole(&w->place), e) < 0)
+	if (unpack_dirs_go(&w->dirs, entry_path_whole(&w->entry_path), e) < 0)
 		return -1;
-	return layer_make_opaque(unpack_dirs_here(&w->site), entry_path_whole(&w->place), e);
+	return layer_make_opaque(unpack_dirs_here(&w->dirs), entry_path_whole(&w->entry_path), e);
 }
 
 static int make_opaque(struct work *w, struct err *e)
 {
-	const char *folder = entry_path_folder(&w->place);
+	const char *folder = entry_path_folder(&w->entry_path);
 
-	if (unpack_dirs_go(&w->site, folder, e) < 0 || unpack_dirs_check_count(&w->site, e) < 0)
+	if (unpack_dirs_go(&w->dirs, folder, e) < 0 || unpack_dirs_check_count(&w->dirs, e) < 0)
 		return -1;
 	w->u->entries++;
 	if (!*folder)
 		w->u->layer->hides_all = true;
-	return layer_make_opaque(unpack_dirs_here(&w->site), folder, e);
+	return layer_make_opaque(unpack_dirs_here(&w->dirs), folder, e);
 }
 
 /* --- entries ----------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static const char *why_not(char flag)
 
 static int leave_out(struct work *w, struct err *e)
 {
-	if (unpack_dirs_check_count(&w->site, e) < 0)
+	if (unpack_dirs_check_count(&w->dirs, e) < 0)
 		return -1;
 	w->u->left_out++;
 	if (w->u->on_left_out)
@@ -426,7 +426,7 @@ static int make_of_layer(struct work *w, struct err *e)
 {
 	enum layer_kind kind;
 
-	if (layer_read(&w->place, &kind, e) < 0)
+	if (layer_read(&w->entry_path, &kind, e) < 0)
 		return -1;
 	switch (kind) {
 	case LAYER_WHITEOUT:
@@ -435,7 +435,7 @@ static int make_of_layer(struct work *w, struct err *e)
 		return make_opaque(w, e);
 	case LAYER_NOTHING: /* it counts, so that the limits hold for it, too */
 		w->u->entries++;
-		return unpack_dirs_check_count(&w->site, e);
+		return unpack_dirs_check_count(&w->dirs, e);
 	case LAYER_THING:
 		break;
 	}
@@ -445,7 +445,7 @@ static int make_of_layer(struct work *w, struct err *e)
 static int make_entry(struct work *w, struct err *e)
 {
 	if (check_ids(w, e) < 0 ||
-	    entry_path_read(&w->place, w->tar.now.path, w->u->rename, e) < 0)
+	    entry_path_read(&w->entry_path, w->tar.now.path, w->u->rename, e) < 0)
 		return -1;
 	return w->u->layer ? make_of_layer(w, e) : make_by_type(w, e);
 }
@@ -458,11 +458,11 @@ static int make_all(struct work *w, struct err *e)
 		if (make_entry(w, e) < 0)
 			break;
 	if (more != 0) {
-		(void)unpack_dirs_leave_all(&w->site, NULL); /* finish the folders that can be
+		(void)unpack_dirs_leave_all(&w->dirs, NULL); /* finish the folders that can be
 						       * finished */
 		return -1;
 	}
-	if (unpack_dirs_leave_all(&w->site, e) < 0)
+	if (unpack_dirs_leave_all(&w->dirs, e) < 0)
 		return -1;
 	entries_drain(&w->tar);
 	return 0;
@@ -473,7 +473,7 @@ static int start(struct work *w, struct err *e)
 	w->tar.may_just_end = w->u->layer;
 	if (start_look(w, e) < 0)
 		return -1;
-	return unpack_dirs_start(&w->site, w->u, w->u->root, e);
+	return unpack_dirs_start(&w->dirs, w->u, w->u->root, e);
 }
 
 int unpack_all(struct unpack *u, struct err *e)
@@ -483,13 +483,13 @@ int unpack_all(struct unpack *u, struct err *e)
 	if (u->rename && !entry_path_is_name(u->rename))
 		return err_set(e, ERR_USAGE, "'%.300s' is no name for a file", u->rename);
 	entries_init(&w.tar, u->in);
-	entry_path_init(&w.place);
+	entry_path_init(&w.entry_path);
 	entry_path_init(&w.target);
 	int result = start(&w, e) < 0 ? -1 : make_all(&w, e);
 	entries_done(&w.tar);
-	unpack_dirs_done(&w.site);
+	unpack_dirs_done(&w.dirs);
 	dir_stack_done(&w.look);
-	entry_path_done(&w.place);
+	entry_path_done(&w.entry_path);
 	entry_path_done(&w.target);
 	return result;
 }

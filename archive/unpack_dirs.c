@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* A folder on the trail. */
+/* A folder on the stack. */
 struct unpack_dirs_level {
 	bool is_ours, is_new;
-	struct looks looks; /* given to the folder when the trail leaves it, if is_ours */
+	struct looks looks; /* given to the folder when the stack leaves it, if is_ours */
 };
 
 /* A folder that gets its mode at the end, since with that mode it could not be
@@ -59,16 +59,16 @@ int unpack_dirs_check_count(const struct unpack_dirs *s, struct err *e)
 
 int unpack_dirs_here(const struct unpack_dirs *s)
 {
-	return dir_stack_here(&s->trail);
+	return dir_stack_here(&s->stack);
 }
 
 static struct unpack_dirs_level *level(struct unpack_dirs *s)
 {
-	if (s->trail.depth >= s->room) {
-		s->room = 2 * (s->trail.depth + 8);
+	if (s->stack.depth >= s->room) {
+		s->room = 2 * (s->stack.depth + 8);
 		s->levels = mem_resize(s->levels, s->room, sizeof(*s->levels));
 	}
-	return &s->levels[s->trail.depth];
+	return &s->levels[s->stack.depth];
 }
 
 int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct err *e)
@@ -77,7 +77,7 @@ int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct 
 	int mine = fcntl(root, F_DUPFD_CLOEXEC, 0);
 	if (mine < 0)
 		return err_sys(e, "open the folder");
-	if (dir_stack_start(&s->trail, mine, "", e) < 0)
+	if (dir_stack_start(&s->stack, mine, "", e) < 0)
 		return -1;
 	*level(s) = (struct unpack_dirs_level){ .is_ours = u->layer, .looks.mode = 0755 };
 	return 0;
@@ -85,7 +85,7 @@ int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct 
 
 void unpack_dirs_done(struct unpack_dirs *s)
 {
-	dir_stack_done(&s->trail);
+	dir_stack_done(&s->stack);
 	inodes_done(&s->made);
 	free(s->levels);
 	while (s->closed_count > 0)
@@ -142,12 +142,12 @@ static int by_path(const void *a, const void *b)
 		      ((const struct unpack_dirs_closed *)b)->path);
 }
 
-/* Finishes the folder where the trail is, for now, and goes up to its parent. */
+/* Finishes the folder where the stack is, for now, and goes up to its parent. */
 static int leave(struct unpack_dirs *s, struct err *e)
 {
 	struct unpack_dirs_level *l = level(s);
-	const struct stat *st = &s->trail.steps[s->trail.depth].st;
-	const char *path = dir_stack_path(&s->trail);
+	const struct stat *st = &s->stack.steps[s->stack.depth].st;
+	const char *path = dir_stack_path(&s->stack);
 
 	if (l->is_ours && s->u->layer && is_closed(l->looks.mode)) {
 		if (close_later(s, path, l->looks.mode, e) < 0)
@@ -156,15 +156,15 @@ static int leave(struct unpack_dirs *s, struct err *e)
 	}
 	if (l->is_ours && looks_give(&l->looks, unpack_dirs_here(s), st, path, e) < 0)
 		return -1;
-	return dir_stack_up(&s->trail, e);
+	return dir_stack_up(&s->stack, e);
 }
 
-/* Records the folder that the trail has just entered.  A folder that this tar made
+/* Records the folder that the stack has just entered.  A folder that this tar made
  * earlier has its final mode already: it is made writable again, and leave() restores
  * mode and time. */
 static void note_level(struct unpack_dirs *s, bool is_new)
 {
-	struct stat *st = &s->trail.steps[s->trail.depth].st;
+	struct stat *st = &s->stack.steps[s->stack.depth].st;
 	struct unpack_dirs_level *l = level(s);
 
 	*l = (struct unpack_dirs_level){ .is_new = is_new };
@@ -202,12 +202,12 @@ static int enter_instead(struct unpack_dirs *s, const char *name, struct err *e)
 	int here = unpack_dirs_here(s);
 
 	if (unlinkat(here, name, 0) < 0 || mkdirat(here, name, 0700) < 0)
-		return err_sys(e, "replace %.300s by a folder", dir_stack_name(&s->trail, name));
+		return err_sys(e, "replace %.300s by a folder", dir_stack_name(&s->stack, name));
 	s->u->entries++;
-	if (dir_stack_down(&s->trail, name, e) < 0)
+	if (dir_stack_down(&s->stack, name, e) < 0)
 		return -1;
 	note_level(s, true);
-	return layer_make_opaque(unpack_dirs_here(s), dir_stack_path(&s->trail), e);
+	return layer_make_opaque(unpack_dirs_here(s), dir_stack_path(&s->stack), e);
 }
 
 static int enter(struct unpack_dirs *s, const char *name, struct err *e)
@@ -218,9 +218,9 @@ static int enter(struct unpack_dirs *s, const char *name, struct err *e)
 		return -1;
 	bool is_new = mkdirat(unpack_dirs_here(s), name, 0700) == 0;
 	if (!is_new && errno != EEXIST)
-		return err_sys(e, "make the folder %.300s", dir_stack_name(&s->trail, name));
+		return err_sys(e, "make the folder %.300s", dir_stack_name(&s->stack, name));
 	s->u->entries += is_new;
-	if (dir_stack_down(&s->trail, name, &mine) == 0) {
+	if (dir_stack_down(&s->stack, name, &mine) == 0) {
 		note_level(s, is_new);
 		return 0;
 	}
@@ -228,7 +228,7 @@ static int enter(struct unpack_dirs *s, const char *name, struct err *e)
 	if (is_other && s->u->layer)
 		return enter_instead(s, name, e);
 	if (is_other)
-		return is_no_folder(dir_stack_name(&s->trail, name), e);
+		return is_no_folder(dir_stack_name(&s->stack, name), e);
 	if (e)
 		*e = mine;
 	return -1;
@@ -236,13 +236,13 @@ static int enter(struct unpack_dirs *s, const char *name, struct err *e)
 
 int unpack_dirs_go(struct unpack_dirs *s, const char *path, struct err *e)
 {
-	size_t common = dir_stack_common(&s->trail, path);
+	size_t common = dir_stack_common(&s->stack, path);
 	char name[NAME_MAX + 1];
 
-	while (s->trail.depth > common)
+	while (s->stack.depth > common)
 		if (leave(s, e) < 0)
 			return -1;
-	path = dir_stack_rest(&s->trail, path);
+	path = dir_stack_rest(&s->stack, path);
 	while (entry_path_next(&path, name))
 		if (enter(s, name, e) < 0)
 			return -1;
@@ -252,9 +252,9 @@ int unpack_dirs_go(struct unpack_dirs *s, const char *path, struct err *e)
 void unpack_dirs_folder(struct unpack_dirs *s, const struct looks *looks)
 {
 	struct unpack_dirs_level *l = level(s);
-	mode_t born = s->trail.steps[s->trail.depth].st.st_mode & S_ISGID;
+	mode_t born = s->stack.steps[s->stack.depth].st.st_mode & S_ISGID;
 
-	forget_one(s, dir_stack_path(&s->trail));
+	forget_one(s, dir_stack_path(&s->stack));
 	l->is_new = false;
 	l->looks = *looks;
 	l->looks.mode |= born;
@@ -262,10 +262,10 @@ void unpack_dirs_folder(struct unpack_dirs *s, const struct looks *looks)
 
 bool unpack_dirs_is_new(const struct unpack_dirs *s)
 {
-	return s->levels[s->trail.depth].is_new;
+	return s->levels[s->stack.depth].is_new;
 }
 
-/* The mode is set by descriptor after the trail has left the folder, since going up
+/* The mode is set by descriptor after the stack has left the folder, since going up
  * needs search permission in it. */
 static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c, struct err *e)
 {
@@ -292,7 +292,7 @@ static int close_all(struct unpack_dirs *s, struct err *e)
 
 static int leave_below(struct unpack_dirs *s, struct err *e)
 {
-	while (s->trail.depth > 0)
+	while (s->stack.depth > 0)
 		if (leave(s, e) < 0)
 			return -1;
 	return 0;
@@ -306,5 +306,5 @@ int unpack_dirs_leave_all(struct unpack_dirs *s, struct err *e)
 		return 0;
 	if (close_all(s, e) < 0 || leave_below(s, e) < 0)
 		return -1;
-	return looks_give(&level(s)->looks, unpack_dirs_here(s), &s->trail.steps[0].st, "/", e);
+	return looks_give(&level(s)->looks, unpack_dirs_here(s), &s->stack.steps[0].st, "/", e);
 }

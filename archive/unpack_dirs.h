@@ -37,10 +37,10 @@ int looks_give(const struct looks *l, int fd, const struct stat *now, const char
 
 struct unpack_dirs {
 	struct unpack *u; /* borrowed: the limits and the counters */
-	struct dir_stack trail;
+	struct dir_stack stack;
 	struct inodes made;
 	/* Private. */
-	struct unpack_dirs_level *levels; /* owned; one for each step of the trail */
+	struct unpack_dirs_level *levels; /* owned; one for each step of the stack */
 	size_t room;
 	struct unpack_dirs_closed *closed; /* owned: folders that are to be closed */
 	size_t closed_count;

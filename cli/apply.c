@@ -22,7 +22,7 @@
 #include "sandbox/launch/result.h"
 
 struct job {
-	struct kept_changes past;
+	struct kept_changes changes;
 	bool is_forced, is_dry, takes_protected, takes_parts;
 	bool is_judging;	    /* in the first of two walks */
 	int applying, record;	    /* owned */
@@ -90,7 +90,7 @@ static void note_left_out(const struct job *j)
  * left by an apply that was killed. */
 static int begin(struct job *j, struct err *e)
 {
-	const struct cow *c = &j->past.cow;
+	const struct cow *c = &j->changes.cow;
 
 	j->was_killed = faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0;
 	j->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
@@ -123,11 +123,11 @@ static void add_up(struct job *j, const struct apply *a)
 static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct changes_stream *,
 							  struct err *), struct err *e)
 {
-	const struct cow *c = &j->past.cow;
-	const struct list *wanted = &j->past.wanted[number];
+	const struct cow *c = &j->changes.cow;
+	const struct list *wanted = &j->changes.wanted[number];
 	struct changes_stream t = { .fd = -1 };
 
-	if (j->past.is_partial && !wanted->count)
+	if (j->changes.is_partial && !wanted->count)
 		return 0;
 	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
@@ -153,7 +153,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 	}
 	/* settle() removes the kept changes, so the applied files must be on
 	 * disk before. */
-	bool may_go = a.done && !j->past.is_partial && !c->is_live && !does_nothing(j);
+	bool may_go = a.done && !j->changes.is_partial && !c->is_live && !does_nothing(j);
 	if (result == 0 && may_go && syncfs(dir) < 0)
 		result = err_sys(e, "write the applied files to disk");
 	add_up(j, &a);
@@ -164,7 +164,7 @@ static int walk(struct job *j, size_t number, int (*work)(struct apply *, struct
 static int walk_all(struct job *j, int (*work)(struct apply *, struct changes_stream *, struct err *),
 		    struct err *e)
 {
-	for (size_t i = 0; i < j->past.cow.count; i++)
+	for (size_t i = 0; i < j->changes.cow.count; i++)
 		if (walk(j, i, work, e) < 0)
 			return -1;
 	return 0;
@@ -174,14 +174,14 @@ static int walk_all(struct job *j, int (*work)(struct apply *, struct changes_st
  * host again. */
 static bool is_all_applied(const struct job *j)
 {
-	return !j->past.is_partial && !j->refused && !j->left_out;
+	return !j->changes.is_partial && !j->refused && !j->left_out;
 }
 
 /* Removes the changes that have been applied.  A live sandbox keeps its own,
  * since it goes on from there. */
 static int settle(struct job *j, struct err *e)
 {
-	struct cow *c = &j->past.cow;
+	struct cow *c = &j->changes.cow;
 
 	if (!j->is_dry || !j->was_killed)
 		(void)unlinkat(c->folder, COW_APPLYING, 0);
@@ -198,7 +198,7 @@ static int settle(struct job *j, struct err *e)
 static void say_counts(const struct job *j, struct err *e)
 {
 	const unsigned long long done = j->done, refused = j->refused;
-	const char *name = j->past.cow.name;
+	const char *name = j->changes.cow.name;
 
 	if (j->is_judging)
 		(void)err_set(e, ERR_REFUSED, "nothing %s applied: %llu of the changes of '%s' "
@@ -226,7 +226,7 @@ static int refused(const struct job *j, struct err *e)
 	const char *both = j->protected && j->changed ? " and " : "";
 	const char *force = j->changed ? "--force" : "";
 	const char *protected = j->protected ? "--include-protected" : "";
-	const char *name = j->past.cow.name;
+	const char *name = j->changes.cow.name;
 
 	if (!j->refused)
 		return 0;
@@ -247,8 +247,8 @@ static int failed(const struct job *j, struct err *e)
 	if (j->done && !does_nothing(j))
 		(void)err_remedy(e, "%llu of the changes of '%s' were applied and are listed; "
 				    "hutch apply %s goes on behind them",
-				 (unsigned long long)j->done, j->past.cow.name,
-				 j->past.cow.name);
+				 (unsigned long long)j->done, j->changes.cow.name,
+				 j->changes.cow.name);
 	return -1;
 }
 
@@ -256,7 +256,7 @@ static int failed(const struct job *j, struct err *e)
 
 static int open_log(struct job *j, struct err *e)
 {
-	const struct cow *c = &j->past.cow;
+	const struct cow *c = &j->changes.cow;
 
 	return audit_resume(&j->audit, c->audit, c->id, c->name, e);
 }
@@ -288,7 +288,7 @@ static int put_on_record(struct job *j, const char *event, struct err *e)
 	if (open_log(j, e) < 0)
 		return -1;
 	audit_note(&j->audit, &n);
-	note_folders(&n, &j->past.cow);
+	note_folders(&n, &j->changes.cow);
 	audit_json_words(&n, "paths", j->words, count_words(j->words));
 	audit_json_yes(&n, "forced", j->is_forced);
 	audit_json_yes(&n, "include_protected", j->takes_protected);
@@ -357,14 +357,14 @@ static int apply_recorded(struct job *j, struct err *e)
 
 static void job_done(struct job *j)
 {
-	for (size_t i = 0; j->broken && i < j->past.cow.count; i++)
+	for (size_t i = 0; j->broken && i < j->changes.cow.count; i++)
 		repositories_done(&j->broken[i]);
 	own_free(&j->broken);
 	audit_done(&j->audit);
 	own_close(&j->applying);
 	own_close(&j->record);
 	own_free(&j->first);
-	kept_changes_done(&j->past);
+	kept_changes_done(&j->changes);
 }
 
 int apply_main(char **argv)
@@ -392,7 +392,7 @@ int apply_main(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	audit_init(&j.audit);
 	j.words = argv + 1;
-	bool is_done = kept_changes_open(&j.past, argv[0], argv + 1, NULL, &e) == 0 &&
+	bool is_done = kept_changes_open(&j.changes, argv[0], argv + 1, NULL, &e) == 0 &&
 		       apply_recorded(&j, &e) == 0;
 	if (!is_done)
 		report_error(&e);
@@ -405,7 +405,7 @@ int apply_main(char **argv)
 /* Removes the temporary files that a killed apply has left on the host. */
 static int sweep(struct job *j, struct err *e)
 {
-	if (faccessat(j->past.cow.folder, COW_APPLYING, F_OK, 0) < 0)
+	if (faccessat(j->changes.cow.folder, COW_APPLYING, F_OK, 0) < 0)
 		return 0;
 	return begin(j, e) < 0 ? -1 : walk_all(j, apply_sweep, e);
 }
@@ -417,8 +417,8 @@ static int discard_one(const char *name, struct err *e)
 	struct err swept;
 
 	audit_init(&j.audit);
-	int result = kept_changes_open(&j.past, name, none, NULL, e);
-	if (result == 0 && (result = cow_lock(&j.past.cow, e)) < 0)
+	int result = kept_changes_open(&j.changes, name, none, NULL, e);
+	if (result == 0 && (result = cow_lock(&j.changes.cow, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
 	/* If the host's folder no longer exists, no temporary file is left there. */
 	if (result == 0 && sweep(&j, &swept) < 0 && swept.kind == ERR_BUSY) {
@@ -428,7 +428,7 @@ static int discard_one(const char *name, struct err *e)
 	if (result == 0)
 		result = put_on_record(&j, "discard", e);
 	if (result == 0)
-		cow_remove(&j.past.cow);
+		cow_remove(&j.changes.cow);
 	job_done(&j);
 	return result;
 }

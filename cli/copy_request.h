@@ -1,7 +1,7 @@
 /* copy_request -- asks a sandbox to pack or unpack (copy.out, copy.in of
  * docs/control.md) and waits until it is done.
  *
- * A courier is a process of its own (party.h): with root's sandboxes, which
+ * A copy request is a process of its own (party.h): with root's sandboxes, which
  * belong to another user, it has to become that user, while the files to be
  * copied are root's. */
 #pragma once

@@ -2,8 +2,8 @@
  * two.
  *
  * A tar goes through two pipes with a belt (belt.h) between them.  A child
- * process writes it, and another one reads it: each is a courier, which asks a
- * sandbox, or a porter on this host.  The parent moves the tar, waits for both
+ * process writes it, and another one reads it: each is a copy request to a
+ * sandbox, or a copy worker on this host.  The parent moves the tar, waits for both
  * children and for signals, and renames the copied files to their place.  A
  * sandbox that keeps the copy waiting has a time limit. */
 #include <errno.h>
@@ -122,16 +122,16 @@ struct copy {
 	const struct wish *wish;
 	const struct end *ends[SIDES]; /* the copy's source and destination */
 	char *paths[SIDES];	       /* owned: the paths that sandboxes are asked for */
-	struct copy_dest landing;
-	struct copy_request couriers[SIDES];
+	struct copy_dest dest;
+	struct copy_request requests[SIDES];
 	union {
 		struct copy_worker_pack pack;
 		struct copy_worker_unpack unpack;
 		struct copy_worker_pump pump;
-	} porters[SIDES];
+	} workers[SIDES];
 	struct belt belt;
 	struct party parties[SIDES];
-	struct remote_notes hearings[SIDES];
+	struct remote_notes notes[SIDES];
 	bool is_late; /* the side `late` has exceeded its time */
 	int late;
 };
@@ -150,11 +150,11 @@ static int check_source(const struct copy *c, struct err *e)
 	return 0;
 }
 
-static int open_landing(struct copy *c, struct err *e)
+static int open_dest(struct copy *c, struct err *e)
 {
 	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
 
-	return to->kind == END_HOST ? copy_dest_open(&c->landing, to->path, from->name,
+	return to->kind == END_HOST ? copy_dest_open(&c->dest, to->path, from->name,
 						   c->wish->from_count > 1, e)
 				    : 0;
 }
@@ -163,57 +163,57 @@ static int open_landing(struct copy *c, struct err *e)
 static void choose_paths(struct copy *c)
 {
 	const struct end *from = c->ends[WRITER], *to = c->ends[READER];
-	bool is_content = from->name && c->landing.wants_content;
+	bool is_content = from->name && c->dest.wants_content;
 	bool is_below = from->name && c->wish->from_count > 1;
 
 	c->paths[WRITER] = text_format("%s%s", from->path, is_content ? "/." : "");
 	c->paths[READER] = text_format("%s%s", to->path, is_below ? "/" : "");
 }
 
-static void set_courier(struct copy *c, int side, int tar, int sentences, struct work *w)
+static void set_request(struct copy *c, int side, int tar, int sentences, struct work *w)
 {
-	c->couriers[side] = (struct copy_request){
+	c->requests[side] = (struct copy_request){
 		.sandbox = c->ends[side]->box, .path = c->paths[side],
 		.name = side == READER ? c->ends[WRITER]->name : NULL,
 		.packs = side == WRITER, .follows = c->wish->follows,
 		.tar = tar, .sentences = sentences,
 	};
 	w->do_it = copy_request_do;
-	w->arg = &c->couriers[side];
+	w->arg = &c->requests[side];
 	w->fds[w->fd_count++] = sentences;
 }
 
 static void set_pump(struct copy *c, int side, int tar, struct work *w)
 {
-	c->porters[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
+	c->workers[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
 						      .out = side == WRITER ? tar : 1 };
-	c->porters[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
+	c->workers[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
 	w->do_it = copy_worker_pump;
-	w->arg = &c->porters[side].pump;
+	w->arg = &c->workers[side].pump;
 }
 
 static void set_pack(struct copy *c, int tar, struct work *w)
 {
 	const struct end *from = c->ends[WRITER];
 
-	c->porters[WRITER].pack = (struct copy_worker_pack){
+	c->workers[WRITER].pack = (struct copy_worker_pack){
 		.path = from->path, .as = from->name ? from->name : ".",
 		.follows = c->wish->follows || from->is_folder, .out = tar,
 	};
 	w->do_it = copy_worker_pack;
-	w->arg = &c->porters[WRITER].pack;
+	w->arg = &c->workers[WRITER].pack;
 }
 
 static void set_unpack(struct copy *c, int tar, struct work *w)
 {
-	c->porters[READER].unpack = (struct copy_worker_unpack){
-		.in = tar, .folder = c->landing.folder, .uid = c->landing.uid,
-		.gid = c->landing.gid, .rename = c->landing.rename,
+	c->workers[READER].unpack = (struct copy_worker_unpack){
+		.in = tar, .folder = c->dest.folder, .uid = c->dest.uid,
+		.gid = c->dest.gid, .rename = c->dest.rename,
 		.bytes_max = c->wish->size_max, .entries_max = ENTRIES_MAX,
 	};
 	w->do_it = copy_worker_unpack;
-	w->arg = &c->porters[READER].unpack;
-	w->fds[w->fd_count++] = c->landing.folder;
+	w->arg = &c->workers[READER].unpack;
+	w->fds[w->fd_count++] = c->dest.folder;
 }
 
 /* The caller closes its copies of the child's descriptors on return. */
@@ -224,10 +224,10 @@ static int start_side(struct copy *c, int side, int tar, struct err *e)
 
 	switch (c->ends[side]->kind) {
 	case END_BOX:
-		sentences = remote_notes_open(&c->hearings[side], c->ends[side]->box, e);
+		sentences = remote_notes_open(&c->notes[side], c->ends[side]->box, e);
 		if (sentences < 0)
 			return -1;
-		set_courier(c, side, tar, sentences, &w);
+		set_request(c, side, tar, sentences, &w);
 		break;
 	case END_STREAM:
 		set_pump(c, side, tar, &w);
@@ -246,7 +246,7 @@ static int start(struct copy *c, int64_t now, struct err *e)
 {
 	int from[2], to[2];
 
-	if (check_source(c, e) < 0 || open_landing(c, e) < 0)
+	if (check_source(c, e) < 0 || open_dest(c, e) < 0)
 		return -1;
 	choose_paths(c);
 	if (pipe2(from, O_CLOEXEC) < 0)
@@ -306,7 +306,7 @@ static void look_at_time(struct copy *c, int64_t now)
 	c->belt.moved_ms = now;
 }
 
-enum { SIGNALS, RESULTS, HEARINGS = RESULTS + SIDES, TAR = HEARINGS + SIDES,
+enum { SIGNALS, RESULTS, NOTES = RESULTS + SIDES, TAR = NOTES + SIDES,
        WATCHED = TAR + BELT_FDS };
 
 static void watch(const struct copy *c, int signals, struct pollfd w[WATCHED])
@@ -314,7 +314,7 @@ static void watch(const struct copy *c, int signals, struct pollfd w[WATCHED])
 	w[SIGNALS] = (struct pollfd){ .fd = signals, .events = POLLIN };
 	for (int i = 0; i < SIDES; i++) {
 		w[RESULTS + i] = (struct pollfd){ c->parties[i].result, POLLIN, 0 };
-		w[HEARINGS + i] = (struct pollfd){ c->hearings[i].fd, POLLIN, 0 };
+		w[NOTES + i] = (struct pollfd){ c->notes[i].fd, POLLIN, 0 };
 	}
 	belt_watch(&c->belt, w + TAR);
 }
@@ -323,8 +323,8 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 {
 	belt_serve(&c->belt, w + TAR, now);
 	for (int i = 0; i < SIDES; i++) {
-		if (w[HEARINGS + i].revents)
-			remote_notes_listen(&c->hearings[i]);
+		if (w[NOTES + i].revents)
+			remote_notes_listen(&c->notes[i]);
 		if (w[RESULTS + i].revents)
 			party_collect(&c->parties[i]);
 	}
@@ -379,7 +379,7 @@ static int cause_of(const struct copy *c)
 static void tell_failure(struct copy *c, int side)
 {
 	struct err e = c->parties[side].outcome.error;
-	AUTO_FREE char *last = remote_notes_last(&c->hearings[side]);
+	AUTO_FREE char *last = remote_notes_last(&c->notes[side]);
 
 	if (c->parties[side].outcome.is_inside && last)
 		(void)err_set(&e, (enum err_kind)e.kind, "sandbox '%s': %.600s",
@@ -440,7 +440,7 @@ static int finish(struct copy *c)
 	struct err e;
 
 	for (int i = 0; i < SIDES; i++)
-		remote_notes_end(&c->hearings[i], failure_of(c, i) != NULL);
+		remote_notes_end(&c->notes[i], failure_of(c, i) != NULL);
 	if (c->is_late) {
 		tell_late(c);
 		return EXIT_HUTCH;
@@ -449,7 +449,7 @@ static int finish(struct copy *c)
 		tell_failure(c, cause);
 		return EXIT_HUTCH;
 	}
-	if (c->ends[READER]->kind == END_HOST && copy_dest_settle(&c->landing, &e) < 0) {
+	if (c->ends[READER]->kind == END_HOST && copy_dest_settle(&c->dest, &e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
@@ -461,25 +461,25 @@ static int finish(struct copy *c)
 static void copy_init(struct copy *c, const struct wish *w, const struct end *from)
 {
 	*c = (struct copy){ .wish = w, .ends = { from, &w->to } };
-	copy_dest_init(&c->landing);
+	copy_dest_init(&c->dest);
 	belt_init(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_init(&c->parties[i]);
-		remote_notes_init(&c->hearings[i]);
+		remote_notes_init(&c->notes[i]);
 	}
 }
 
-/* The parties end first, so no process can write to the landing when it is
+/* The parties end first, so no process can write to the destination when it is
  * removed. */
 static void copy_done(struct copy *c)
 {
 	belt_done(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
 		party_done(&c->parties[i]);
-		remote_notes_done(&c->hearings[i]);
+		remote_notes_done(&c->notes[i]);
 		free(c->paths[i]);
 	}
-	copy_dest_done(&c->landing);
+	copy_dest_done(&c->dest);
 }
 
 /* Returns the exit code; 128 and more is a signal's. */

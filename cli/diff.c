@@ -18,7 +18,7 @@
 #include "sandbox/state/registry.h"
 
 struct diff {
-	struct kept_changes past;
+	struct kept_changes changes;
 	struct root_changes root;
 	struct list of_root; /* wanted paths in its root */
 	bool is_json, is_patch;
@@ -132,10 +132,10 @@ static void on_left_out(void *who, const char *path, const char *why)
 
 static int diff_folder(struct diff *d, size_t number, struct err *e)
 {
-	const struct cow_folder *f = &d->past.cow.folders[number];
-	const struct list *wanted = &d->past.wanted[number];
+	const struct cow_folder *f = &d->changes.cow.folders[number];
+	const struct list *wanted = &d->changes.wanted[number];
 
-	if (d->past.is_partial && !wanted->count)
+	if (d->changes.is_partial && !wanted->count)
 		return 0;
 	AUTO_CLOSE int dir = kept_changes_source(f, e);
 	if (dir < 0)
@@ -143,14 +143,14 @@ static int diff_folder(struct diff *d, size_t number, struct err *e)
 	const struct changes_walk g = { .dir = dir, .wanted = wanted, .who = d,
 				  .on_meeting = on_meeting, .on_left_out = on_left_out };
 	d->target = f->target;
-	return kept_changes_walk(&d->past, number, &g, e);
+	return kept_changes_walk(&d->changes, number, &g, e);
 }
 
 static int diff_root(struct diff *d, struct err *e)
 {
 	struct list wanted = { 0 };
 
-	if (d->root.upper < 0 || (d->past.is_partial && !d->of_root.count))
+	if (d->root.upper < 0 || (d->changes.is_partial && !d->of_root.count))
 		return 0;
 	for (size_t i = 0; i < d->of_root.count; i++)
 		list_add(&wanted, d->of_root.items[i] + 1);
@@ -169,7 +169,7 @@ static int diff_all(struct diff *d, struct err *e)
 
 	if (d->is_json)
 		(void)printf("[");
-	for (size_t i = 0; i < d->past.cow.count && result == 0; i++)
+	for (size_t i = 0; i < d->changes.cow.count && result == 0; i++)
 		result = diff_folder(d, i, e);
 	if (result == 0)
 		result = diff_root(d, e);
@@ -206,19 +206,19 @@ static int find(struct diff *d, const char *name, char *const *words, struct err
 {
 	struct err of_root;
 
-	if (kept_changes_open(&d->past, name, words, &d->of_root, e) < 0)
+	if (kept_changes_open(&d->changes, name, words, &d->of_root, e) < 0)
 		return -1;
 	if (open_root(d, name, &of_root) == 0)
 		return 0;
-	if (of_root.kind == ERR_NOT_FOUND && !d->past.cow.count) {
+	if (of_root.kind == ERR_NOT_FOUND && !d->changes.cow.count) {
 		(void)err_set(e, ERR_NOT_FOUND, "no sandbox '%.63s' runs, and no changes are kept "
 						"of one", name);
 		return err_remedy(e, "hutch ps -a lists what runs and what is kept");
 	}
 	bool has_none = of_root.kind == ERR_NOT_FOUND || of_root.kind == ERR_UNSUPPORTED;
-	if (has_none && d->past.cow.count && !d->of_root.count)
+	if (has_none && d->changes.cow.count && !d->of_root.count)
 		return 0;
-	if (!has_none || of_root.kind == ERR_UNSUPPORTED || d->past.cow.count)
+	if (!has_none || of_root.kind == ERR_UNSUPPORTED || d->changes.cow.count)
 		*e = of_root;
 	return -1;
 }
@@ -247,7 +247,7 @@ int diff_main(char **argv)
 	tell_left_out(&d);
 	if (!is_done)
 		report_error(&e);
-	kept_changes_done(&d.past);
+	kept_changes_done(&d.changes);
 	root_changes_done(&d.root);
 	list_done(&d.of_root);
 	own_free(&d.first);

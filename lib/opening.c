@@ -84,9 +84,9 @@ static int start_taking(struct hutch *h, struct hutch_error *e)
 	return start_helper(h, argv, 1, e);
 }
 
-int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
+int opening_ask(struct hutch *h, int *pool, struct hutch_error *e)
 {
-	const int asked = pool_take_begin(h, keeper, e);
+	const int asked = pool_take_begin(h, pool, e);
 
 	h->stage = ASKING;
 	if (asked <= 0)
@@ -99,9 +99,9 @@ int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e)
 
 int opening_take(struct hutch *h, struct hutch_error *e)
 {
-	AUTO_CLOSE int keeper = connect_to_pool(h->name);
+	AUTO_CLOSE int pool = connect_to_pool(h->name);
 
-	return opening_ask(h, &keeper, e);
+	return opening_ask(h, &pool, e);
 }
 
 static int greet(struct hutch *h, struct hutch_error *e)

@@ -13,7 +13,7 @@ int opening_find(struct hutch *h, struct hutch_error *e);
 int opening_take(struct hutch *h, struct hutch_error *e);
 /* The same, by asking the keeper over the connection *keeper, which is taken over if
  * it can be used; -1: there is none. */
-int opening_ask(struct hutch *h, int *keeper, struct hutch_error *e);
+int opening_ask(struct hutch *h, int *pool, struct hutch_error *e);
 
 /* With the lock.  Takes the next step if its condition has come.  True: a step was
  * taken. */

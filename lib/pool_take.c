@@ -16,7 +16,7 @@
 
 enum { ASK_HELLO = 1, ASK_TAKE };
 
-int pool_take_begin(struct hutch *h, int *keeper, struct hutch_error *e)
+int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e)
 {
 	static const char form[] = "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\","
 				   "\"params\":{\"protocol\":%d}}\n"
@@ -27,13 +27,13 @@ int pool_take_begin(struct hutch *h, int *keeper, struct hutch_error *e)
 
 	/* The text fits into an empty socket buffer; a socket whose buffer is full
 	 * belongs to no keeper. */
-	if (*keeper < 0 || fd_pass_send(*keeper, text, (size_t)len, NULL, 0) != len)
+	if (*pool < 0 || fd_pass_send(*pool, text, (size_t)len, NULL, 0) != len)
 		return 0;
 	h->in.bytes = malloc(SAID_MAX);
 	if (!h->in.bytes)
 		return error_memory(e);
 	h->in.room = SAID_MAX;
-	h->socket = fd_take(keeper);
+	h->socket = fd_take(pool);
 	return handle_watch(h, h->socket, e) < 0 ? -1 : 1;
 }
 

@@ -12,7 +12,7 @@ struct hutch_error;
 /* Asks the keeper of the pool that the handle is named after, over the connection
  * *keeper (-1: there is none), which becomes h->socket.  1: the request was sent; 0:
  * it cannot be sent this way; -1: an error. */
-int pool_take_begin(struct hutch *h, int *keeper, struct hutch_error *e);
+int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e);
 
 /* Handles the bytes that have come.  0: the answer is not complete; *ret_went_on says
  * whether any bytes came.  1: the handle has the name of the sandbox that was handed

@@ -43,7 +43,7 @@ static int check(const struct json_build *d, const char *method, struct hutch_er
 }
 
 /* Sends a request with the drafted params, and releases the draft. */
-static int64_t send_draft(struct hutch *h, struct request *r, struct json_build *d, void *tag,
+static int64_t send_request(struct hutch *h, struct request *r, struct json_build *d, void *tag,
 			  struct hutch_error *e)
 {
 	int64_t id = -1;
@@ -130,7 +130,7 @@ int64_t hutch_call(struct hutch *h, const struct hutch_request *r, void *tag,
 	struct request out = { .method = all.method,
 			       .fds = all.fds,
 			       .fd_count = all.fd_count };
-	return send_draft(h, &out, &d, tag, e);
+	return send_request(h, &out, &d, tag, e);
 }
 
 /* --- commands -------------------------------------------------------------- */
@@ -229,7 +229,7 @@ int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 		json_build_done(&d);
 		return -1;
 	}
-	return send_draft(h, &r, &d, tag, e);
+	return send_request(h, &r, &d, tag, e);
 }
 
 int64_t hutch_exec_wait(struct hutch *h, int64_t process, void *tag,
@@ -258,7 +258,7 @@ int64_t hutch_exec_write(struct hutch *h, int64_t process,
 	json_build_putf(&d, "{\"process\":%lld,\"base64\":\"", (long long)process);
 	json_build_base64(&d, all.data, all.len);
 	json_build_put(&d, all.flags & HUTCH_EOF ? "\",\"eof\":true}" : "\"}");
-	return send_draft(h, &r, &d, tag, e);
+	return send_request(h, &r, &d, tag, e);
 }
 
 int64_t hutch_exec_signal(struct hutch *h, int64_t process, int signo, void *tag,
@@ -307,7 +307,7 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 	if (!packs)
 		put_text(&d, "name", c->name);
 	json_build_put(&d, "}");
-	return send_draft(h, &r, &d, tag, e);
+	return send_request(h, &r, &d, tag, e);
 }
 
 int64_t hutch_copy_out(struct hutch *h, const struct hutch_copy *c, void *tag,
@@ -356,7 +356,7 @@ int64_t hutch_act(struct hutch *h, const char *action, unsigned flags, void *tag
 	json_build_put(&d, ",");
 	json_build_put(&d, streams(flags));
 	json_build_put(&d, "}");
-	return send_draft(h, &r, &d, tag, e);
+	return send_request(h, &r, &d, tag, e);
 }
 
 int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag, struct hutch_error *e)
@@ -450,5 +450,5 @@ int64_t hutch_release(struct hutch *h, const char *name, void *tag, struct hutch
 	if (name)
 		json_build_quote(&d, name);
 	json_build_put(&d, "}");
-	return send_draft(h, &r, &d, tag, e);
+	return send_request(h, &r, &d, tag, e);
 }

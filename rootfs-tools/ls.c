@@ -144,7 +144,7 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
 
 /* Prints the images that have names, in the names' order, then the others. 
  * Cached layers of builds are not listed. */
-static void print_census(const struct store_index *c, const struct ls_options *o)
+static void print_index(const struct store_index *c, const struct ls_options *o)
 {
 	AUTO_FREE struct row *rows = mem_zeroed(c->name_count + c->image_count, sizeof(*rows));
 	AUTO_FREE bool *is_named = mem_zeroed(c->image_count, sizeof(*is_named));
@@ -173,13 +173,13 @@ static int ls(const struct ls_options *o, struct err *e)
 
 	if (store_open(&s, false, e) < 0) {
 		if (e->kind == ERR_NOT_FOUND)
-			print_census(&none, o);
+			print_index(&none, o);
 		return e->kind == ERR_NOT_FOUND ? 0 : -1;
 	}
 	int rc = store_index_take(&s, &c, e);
 	store_done(&s);
 	if (rc == 0) {
-		print_census(&c, o);
+		print_index(&c, o);
 		store_index_done(&c);
 	}
 	return rc;

@@ -25,10 +25,10 @@
  * the mark before. */
 struct walker {
 	struct walk *w;
-	struct dir_stack trail;
+	struct dir_stack stack;
 	char *waiting; /* owned */
 	size_t len, room;
-	size_t *marks; /* owned; one for each step of the trail */
+	size_t *marks; /* owned; one for each step of the stack */
 	size_t marks_room;
 	char *entries; /* owned */
 	unsigned until; /* names until is_late() is asked */
@@ -60,21 +60,21 @@ static bool put_off(struct walker *k, const char *name)
 /* The last name that was added in the current folder; NULL: there is none. */
 static const char *take_off(struct walker *k)
 {
-	if (k->len == k->marks[k->trail.depth])
+	if (k->len == k->marks[k->stack.depth])
 		return NULL;
 	k->len--; /* its 0 */
-	while (k->len > k->marks[k->trail.depth] && k->waiting[k->len - 1])
+	while (k->len > k->marks[k->stack.depth] && k->waiting[k->len - 1])
 		k->len--;
 	return k->waiting + k->len;
 }
 
 static void set_mark(struct walker *k)
 {
-	if (k->trail.depth >= k->marks_room) {
-		k->marks_room = 2 * k->trail.depth + 16;
+	if (k->stack.depth >= k->marks_room) {
+		k->marks_room = 2 * k->stack.depth + 16;
 		k->marks = mem_resize(k->marks, k->marks_room, sizeof(*k->marks));
 	}
-	k->marks[k->trail.depth] = k->len;
+	k->marks[k->stack.depth] = k->len;
 }
 
 /* --- reporting ------------------------------------------------------------------- */
@@ -87,13 +87,13 @@ static void closed(struct walker *k, int sys)
 
 static struct walk_name name_of(struct walker *k, const char *name, unsigned char type)
 {
-	const char *path = dir_stack_name(&k->trail, name);
+	const char *path = dir_stack_name(&k->stack, name);
 
 	return (struct walk_name){
 		.path = path,
 		.name = path + strlen(path) - strlen(name),
-		.depth = k->trail.depth,
-		.folder = dir_stack_here(&k->trail),
+		.depth = k->stack.depth,
+		.folder = dir_stack_here(&k->stack),
 		.type = type,
 	};
 }
@@ -118,7 +118,7 @@ static bool has_enough(struct walker *k)
 static void tell_name(struct walker *k, const struct dir_entry *d)
 {
 	const struct walk_name n =
-		name_of(k, d->name, dir_entry_type(dir_stack_here(&k->trail), d));
+		name_of(k, d->name, dir_entry_type(dir_stack_here(&k->stack), d));
 
 	k->w->names++;
 	enum walk_step step = step_of(k, k->w->on_name(k->w->who, &n));
@@ -132,7 +132,7 @@ static void tell_name(struct walker *k, const struct dir_entry *d)
 
 static void read_folder(struct walker *k)
 {
-	int folder = dir_stack_here(&k->trail);
+	int folder = dir_stack_here(&k->stack);
 	long len = 0;
 
 	set_mark(k);
@@ -160,7 +160,7 @@ static void go_down(struct walker *k, const char *name)
 {
 	struct err e = { 0 };
 
-	if (dir_stack_down(&k->trail, name, &e) == 0)
+	if (dir_stack_down(&k->stack, name, &e) == 0)
 		read_folder(k);
 	else if (e.sys != ENOENT && e.sys != ENOTDIR && e.sys != ELOOP)
 		closed(k, e.sys ? e.sys : ENAMETOOLONG);
@@ -171,9 +171,9 @@ static int go_up(struct walker *k)
 {
 	const struct walk *w = k->w;
 	struct err e;
-	const char *path = dir_stack_path(&k->trail), *slash = strrchr(path, '/');
+	const char *path = dir_stack_path(&k->stack), *slash = strrchr(path, '/');
 	char *name = mem_copy(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path) + 1);
-	int up = dir_stack_up(&k->trail, &e);
+	int up = dir_stack_up(&k->stack, &e);
 
 	if (up == 0 && w->on_left) {
 		const struct walk_name n = name_of(k, name, DT_DIR);
@@ -192,7 +192,7 @@ static void walk(struct walker *k)
 			go_down(k, next);
 			continue;
 		}
-		if (k->trail.depth == 0)
+		if (k->stack.depth == 0)
 			return;
 		if (go_up(k) < 0)
 			k->is_over = k->w->is_cut = true;
@@ -204,11 +204,11 @@ bool walk_run(struct walk *w, int folder)
 	struct walker k = { .w = w, .entries = mem_new(ENTRIES_ROOM), .until = LOOK_UP };
 	struct err e;
 
-	if (dir_stack_start(&k.trail, folder, "", &e) == 0)
+	if (dir_stack_start(&k.stack, folder, "", &e) == 0)
 		walk(&k);
 	else
 		closed(&k, e.sys);
-	dir_stack_done(&k.trail);
+	dir_stack_done(&k.stack);
 	free(k.waiting);
 	free(k.marks);
 	free(k.entries);

@@ -1,6 +1,6 @@
 /* walk -- visits every name below a folder.
  *
- * The walk goes by descriptor, on a trail (archive/dir_stack.h): through no link, and at
+ * The walk goes by descriptor, on a stack (archive/dir_stack.h): through no link, and at
  * any depth with a bounded number of open folders, so a tree that is moved about
  * meanwhile leads nowhere else.  A file that vanishes meanwhile may be reported or not.
  * A folder is read as a whole, and then its subfolders are, in no certain order; types

@@ -122,8 +122,8 @@ static int take_mode(struct copy *c, const char *text, struct err *e)
 			       "--chmod=%.60s: it must be octal, such as "
 			       "0755",
 			       text);
-	c->copying.placing.has_mode = true;
-	c->copying.placing.mode = (uint32_t)strtoul(text, NULL, 8);
+	c->copying.copy_layer.has_mode = true;
+	c->copying.copy_layer.mode = (uint32_t)strtoul(text, NULL, 8);
 	return 0;
 }
 
@@ -178,17 +178,17 @@ static void prepare(struct copy *c, const struct making *m)
 	k->ignore = &m->b->ignore;
 	k->words = &c->words;
 	k->heredocs = c->heredocs;
-	k->placing.layers = &m->config.diff_ids;
-	k->placing.to = c->to;
-	k->placing.owner = c->owner;
-	k->placing.now = m->b->now;
-	k->placing.newest = m->b->newest;
+	k->copy_layer.layers = &m->config.diff_ids;
+	k->copy_layer.to = c->to;
+	k->copy_layer.owner = c->owner;
+	k->copy_layer.now = m->b->now;
+	k->copy_layer.newest = m->b->newest;
 }
 
 static int make_key(const struct copy *c, const struct making *m, const char *what,
 		    struct digest *ret, struct err *e)
 {
-	const struct copy_layer *p = &c->copying.placing;
+	const struct copy_layer *p = &c->copying.copy_layer;
 	struct hash *key = cache_key(m, what);
 	AUTO_FREE char *mode = text_format("%d %o", p->has_mode, p->mode);
 

@@ -47,7 +47,7 @@ typedef void (*part_work)(void *part, int leash, struct outcome *o);
 
 static struct sources sources_of(const struct part *p, const struct merged *tree)
 {
-	const char *to = p->c->placing.to;
+	const char *to = p->c->copy_layer.to;
 	size_t len = strlen(to);
 
 	return (struct sources){ .tree = tree,
@@ -132,7 +132,7 @@ static void write_heredoc(void *arg, int leash, struct outcome *o)
 
 	(void)leash;
 	if (!p->has_no_times)
-		st.st_mtim.tv_sec = p->c->placing.now;
+		st.st_mtim.tv_sec = p->c->copy_layer.now;
 	pack_header(&pack, TAR_FILE, &item, &st, NULL);
 	if (pack_flush(&pack, &o->error) == 0 &&
 	    (io_write_all(p->out, p->heredoc->text, len) < 0 ||
@@ -235,7 +235,7 @@ int copying_end(struct blob *to, struct err *e)
 static int pipe_part(struct part *p, struct blob *to, struct outcome *told, struct err *e)
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
-	struct copy_layer_order order = { .p = &p->c->placing, .layers = p->layers };
+	struct copy_layer_order order = { .p = &p->c->copy_layer, .layers = p->layers };
 	struct party writer, placer;
 	int rc = -1;
 
@@ -361,14 +361,14 @@ static int write_added(const struct copying *c, int layers, struct blob *to,
 		struct copying one = *c;
 		const struct list word = { .items = &paths.items[i], .count = 1 };
 		AUTO_CLOSE int archive = -1;
-		AUTO_FREE char *folder_to = text_format("%s/", c->placing.to);
+		AUTO_FREE char *folder_to = text_format("%s/", c->copy_layer.to);
 		rc = open_archive(c, paths.items[i], layers, &archive, e);
 		struct part p = {
 			.c = &one, .words = &word, .archive = archive, .layers = layers
 		};
 		if (archive >= 0) {
-			one.placing.to = folder_to;
-			one.placing.keeps_ids = true;
+			one.copy_layer.to = folder_to;
+			one.copy_layer.keeps_ids = true;
 		}
 		rc = rc < 0 ? -1 : pipe_part(&p, to, told, e);
 	}

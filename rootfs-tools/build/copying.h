@@ -22,7 +22,7 @@ struct store;
 
 struct copying {
 	const struct store *s;
-	struct copy_layer placing;
+	struct copy_layer copy_layer;
 	int context;		     /* borrowed: a folder */
 	const struct ignore *ignore; /* of the context */
 	const struct list *from; /* the layers of another stage, instead of the context */

@@ -30,7 +30,7 @@
 #define TAIL_MAX (64u << 10) /* how much output is shown when a quiet build fails */
 
 /* The folder of one RUN, below the store's tmp; it is removed afterwards. */
-struct site {
+struct run_dir {
 	int folder; /* owned; holds the folder's lock */
 	char *name; /* owned */
 	char *path; /* owned: the path for --upper */
@@ -40,7 +40,7 @@ struct run {
 	struct making *m;
 	struct list command; /* run in the sandbox */
 	struct list words;   /* the whole command line, hutch run ... */
-	struct site site;
+	struct run_dir run_dir;
 	struct digest key;
 	const char *text;
 };
@@ -191,7 +191,7 @@ static int make_words(struct run *r, struct err *e)
 		return -1;
 	const char *const first[] = {
 		hutch,	 "run",	    "--image",	  image,       "--pull",
-		"never", "--upper", r->site.path, "--network", r->m->b->order->network
+		"never", "--upper", r->run_dir.path, "--network", r->m->b->order->network
 	};
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		list_add(&r->words, first[i]);
@@ -292,10 +292,10 @@ static int run_hutch(const struct run *r, struct err *e)
 
 static int take_changes(struct run *r, struct blob *blob, struct err *e)
 {
-	AUTO_CLOSE int upper = openat(r->site.folder, "up/upper",
+	AUTO_CLOSE int upper = openat(r->run_dir.folder, "up/upper",
 				      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int tar =
-		openat(r->site.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		openat(r->run_dir.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct outcome outcome = { 0 };
 
 	if (upper < 0 || tar < 0)
@@ -326,29 +326,29 @@ static int keep_changes(struct run *r, struct err *e)
 	return rc;
 }
 
-static int site_make(struct run *r, struct err *e)
+static int run_dir_make(struct run *r, struct err *e)
 {
 	const struct store *s = &r->m->b->store;
 
-	r->site.folder = store_stage(s, &r->site.name, e);
-	if (r->site.folder < 0)
+	r->run_dir.folder = store_stage(s, &r->run_dir.name, e);
+	if (r->run_dir.folder < 0)
 		return -1;
-	if (mkdirat(r->site.folder, "up", 0700) < 0)
+	if (mkdirat(r->run_dir.folder, "up", 0700) < 0)
 		return err_sys(e, "make a folder in the store");
-	r->site.path = text_format("%s/" STORE_TMP "/%s/up", s->path, r->site.name);
+	r->run_dir.path = text_format("%s/" STORE_TMP "/%s/up", s->path, r->run_dir.name);
 	return 0;
 }
 
-static void site_done(struct run *r)
+static void run_dir_done(struct run *r)
 {
 	struct err none;
 	AUTO_CLOSE int tmp = store_folder(&r->m->b->store, STORE_TMP, &none);
 
-	if (r->site.name && tmp >= 0)
-		rm_tree_remove(tmp, r->site.name);
-	own_close(&r->site.folder);
-	free(r->site.name);
-	free(r->site.path);
+	if (r->run_dir.name && tmp >= 0)
+		rm_tree_remove(tmp, r->run_dir.name);
+	own_close(&r->run_dir.folder);
+	free(r->run_dir.name);
+	free(r->run_dir.path);
 }
 
 static int run_anew(struct run *r, struct err *e)
@@ -356,7 +356,7 @@ static int run_anew(struct run *r, struct err *e)
 	struct reference name;
 	struct err none;
 
-	int rc = site_make(r, e);
+	int rc = run_dir_make(r, e);
 	if (rc == 0)
 		rc = make_words(r, e);
 	if (rc == 0)
@@ -366,13 +366,13 @@ static int run_anew(struct run *r, struct err *e)
 	cache_name("step", &r->key, &name);
 	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was
 							    * never made */
-	site_done(r);
+	run_dir_done(r);
 	return rc;
 }
 
 int run_step(struct making *m, const struct instruction *i, struct err *e)
 {
-	struct run r = { .m = m, .text = i->text, .site = { .folder = -1 } };
+	struct run r = { .m = m, .text = i->text, .run_dir = { .folder = -1 } };
 	int rc = take_command(&r, i, e);
 
 	if (rc == 0) {

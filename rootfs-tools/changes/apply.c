@@ -146,7 +146,7 @@ static const char *why_not_removed(void *who, const char *below, const struct st
 		r->apply->changed++;
 		return CHANGED;
 	}
-	if (apply_protect_has(&r->apply->guarded, r->path, below)) {
+	if (apply_protect_has(&r->apply->protect, r->path, below)) {
 		r->apply->protected++;
 		return PROTECTED;
 	}
@@ -547,10 +547,10 @@ static apply_kind *const kinds[] = {
 
 /* A protected file that was written inside with the same content is no change. 
  * 1: refused, or no change. */
-static int check_guarded(struct apply *a, struct changes_stream *t, const struct meeting *m,
+static int check_protect(struct apply *a, struct changes_stream *t, const struct meeting *m,
 			 struct err *e)
 {
-	AUTO_FREE char *why = apply_protect_why(&a->guarded, m);
+	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
 	int is_same = why && m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
 
 	if (!why || is_same != 0)
@@ -593,7 +593,7 @@ static int apply_one(struct apply *a, struct changes_stream *t, const struct mee
 	int result = check_others(a, t, m, e);
 
 	if (result == 0)
-		result = check_guarded(a, t, m, e);
+		result = check_protect(a, t, m, e);
 	if (result == 0)
 		result = check_place(a, m);
 	if (result == 0 && m->may_be_same && does_nothing(a))
@@ -620,7 +620,7 @@ static int on_new_below(struct apply *a, struct changes_stream *t, const struct 
 		return 0;
 	int result = check_others(a, t, m, e);
 	if (result == 0)
-		result = check_guarded(a, t, m, e);
+		result = check_protect(a, t, m, e);
 	if (result == 0)
 		result = check_place(a, m);
 	if (result > 0)
@@ -677,7 +677,7 @@ int apply_begin(struct apply *a, struct err *e)
 {
 	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
 	find_own(a);
-	if (apply_protect_begin(&a->guarded, a->protects, a->dir, e) < 0)
+	if (apply_protect_begin(&a->protect, a->protects, a->dir, e) < 0)
 		return -1;
 	return read_record(a, e);
 }
@@ -686,7 +686,7 @@ void apply_done(struct apply *a)
 {
 	inodes_done(&a->applied);
 	inodes_done(&a->own);
-	apply_protect_done(&a->guarded);
+	apply_protect_done(&a->protect);
 	list_done(&a->closed);
 	list_done(&a->shut);
 	list_done(&a->opened);

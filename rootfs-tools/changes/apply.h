@@ -65,7 +65,7 @@ struct apply {
 				      * still force or permit */
 	/* Private. */
 	struct inodes applied, own;
-	struct apply_protect guarded;
+	struct apply_protect protect;
 	struct list closed; /* folders that get a mode without owner access in the end */
 	struct list shut;   /* the folder that was refused last, or none */
 	struct list opened; /* folders, each in the one before, whose mode changes */

@@ -37,7 +37,7 @@
 
 struct writing {
 	struct pack pack;
-	struct upper_scan delta;
+	struct upper_scan scan;
 	struct outcome *outcome;
 	uint64_t there, holes; /* bytes of files so far */
 	bool has_ranges;       /* the kernel's uid and gid are the files' owners */
@@ -185,7 +185,7 @@ static int put_folder(struct writing *w, const struct upper_scan_item *d, struct
 
 	(void)e;
 	if (read_attributes(d->fd, &a) < 0)
-		upper_scan_leave_out(&w->delta, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->scan, d->path, "some of its attributes are too many");
 	read_owner(w, d->fd, &st);
 	const struct pack_item i = item_of(d, &a);
 	pack_header(&w->pack, TAR_FOLDER, &i, &st, NULL);
@@ -211,7 +211,7 @@ static int put_open_file(struct writing *w, const struct upper_scan_item *d, int
 	struct attributes a;
 
 	if (read_attributes(fd, &a) < 0)
-		upper_scan_leave_out(&w->delta, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->scan, d->path, "some of its attributes are too many");
 	read_owner(w, a.has_any ? fd : -1, st);
 	const struct pack_item i = item_of(d, &a);
 	int result = pack_content(&w->pack, fd, &i, st, e);
@@ -295,7 +295,7 @@ static int put_all(struct writing *w, struct err *e)
 	struct upper_scan_item item;
 	int more;
 
-	while ((more = upper_scan_next(&w->delta, &item, e)) > 0)
+	while ((more = upper_scan_next(&w->scan, &item, e)) > 0)
 		if (ways[item.kind](w, &item, e) < 0 || pack_flush_much(&w->pack, e) < 0)
 			return -1;
 	return more < 0 ? -1 : pack_end(&w->pack, e);
@@ -310,15 +310,15 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	struct writing w = { .outcome = o, .has_ranges = order->ranges != NULL };
 
 	(void)in;
-	w.delta = (struct upper_scan){ .who = &w, .on_left_out = on_left_out, .reserved = WHITEOUT };
+	w.scan = (struct upper_scan){ .who = &w, .on_left_out = on_left_out, .reserved = WHITEOUT };
 	w.pack = (struct pack){ .out = JAIL_OUT, .newest = order->newest, .who = &w,
 				.on_left_out = on_left_out };
-	if (upper_scan_begin(&w.delta, folder, &o->error) == 0)
+	if (upper_scan_begin(&w.scan, folder, &o->error) == 0)
 		(void)put_all(&w, &o->error);
 	o->entries = w.pack.entries;
 	o->bytes = w.pack.bytes;
-	o->left_out = w.delta.left_out + w.pack.left_out;
-	upper_scan_done(&w.delta);
+	o->left_out = w.scan.left_out + w.pack.left_out;
+	upper_scan_done(&w.scan);
 	pack_done(&w.pack);
 }
 

@@ -29,7 +29,7 @@ enum { CONTENT_WHOLE, CONTENT_CHANGED, CONTENT_UNREADABLE };
 /* --- in the jail --------------------------------------------------------- */
 
 struct teller {
-	struct upper_scan delta;
+	struct upper_scan scan;
 	struct buffer out;
 	uint8_t *piece; /* owned */
 	bool brings_content;
@@ -180,14 +180,14 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 
 	(void)in;
 	buffer_init(&t.out, PENDING + CHANGES_STREAM_PATH_MAX);
-	t.delta = (struct upper_scan){ .who = &t, .on_left_out = on_left_out };
-	if (upper_scan_begin(&t.delta, folder, &o->error) == 0)
-		while (!t.is_closed && (more = upper_scan_next(&t.delta, &item, &o->error)) > 0)
+	t.scan = (struct upper_scan){ .who = &t, .on_left_out = on_left_out };
+	if (upper_scan_begin(&t.scan, folder, &o->error) == 0)
+		while (!t.is_closed && (more = upper_scan_next(&t.scan, &item, &o->error)) > 0)
 			changes_stream_one(&t, &item);
 	if (more == 0)
 		put_item(&t, &end, "", "");
 	flush(&t);
-	upper_scan_done(&t.delta);
+	upper_scan_done(&t.scan);
 	buffer_done(&t.out);
 	own_free(&t.piece);
 }

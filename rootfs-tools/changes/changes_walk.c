@@ -25,8 +25,8 @@ struct cover {
 struct walk {
 	const struct changes_walk *g;
 	struct changes_stream *tell;
-	struct dir_stack trail;
-	struct cover *covers; /* owned; one for each step of the trail */
+	struct dir_stack stack;
+	struct cover *covers; /* owned; one for each step of the stack */
 	size_t room;
 	size_t lost;  /* depth of folders, from the present one up, that the host does
 		       * not have */
@@ -81,10 +81,10 @@ static void cover_done(struct cover *c)
 	own_free(&c->is_told);
 }
 
-/* Begins the host folder that the trail has just entered. */
+/* Begins the host folder that the stack has just entered. */
 static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 {
-	size_t depth = w->trail.depth;
+	size_t depth = w->stack.depth;
 
 	if (depth >= w->room) {
 		w->room = 2 * (depth + 8);
@@ -93,11 +93,11 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 	struct cover *c = &w->covers[depth];
 	*c = (struct cover){ 0 };
 	if (w->g->on_folder)
-		w->g->on_folder(w->g->who, dir_stack_here(&w->trail));
+		w->g->on_folder(w->g->who, dir_stack_here(&w->stack));
 	if (!is_covered)
 		return 0;
-	if (dir_names_read(dir_stack_here(&w->trail), NAMES_MAX, &c->names) < 0)
-		return err_sys(e, "read the folder %.300s", dir_stack_path(&w->trail));
+	if (dir_names_read(dir_stack_here(&w->stack), NAMES_MAX, &c->names) < 0)
+		return err_sys(e, "read the folder %.300s", dir_stack_path(&w->stack));
 	dir_names_sort(&c->names);
 	c->is_told = mem_zeroed(c->names.count, sizeof(*c->is_told));
 	return 0;
@@ -106,15 +106,15 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 /* Reports each name that the host has and the inside has not. */
 static int end_cover(struct walk *w, struct err *e)
 {
-	struct cover *c = &w->covers[w->trail.depth];
+	struct cover *c = &w->covers[w->stack.depth];
 
 	for (size_t i = 0; c->is_told && i < c->names.count; i++) {
 		const char *name = c->names.sorted[i];
 		struct meeting m = { .kind = 'D', .name = name, .exists = true,
-				     .at = dir_stack_here(&w->trail) };
+				     .at = dir_stack_here(&w->stack) };
 		if (c->is_told[i] || fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		AUTO_FREE char *path = text_copy(dir_stack_name(&w->trail, name));
+		AUTO_FREE char *path = text_copy(dir_stack_name(&w->stack, name));
 		m.path = path;
 		if (meet(w, &m, e) < 0)
 			return -1;
@@ -130,8 +130,8 @@ static int leave_folder(struct walk *w, struct err *e)
 	}
 	if (end_cover(w, e) < 0)
 		return -1;
-	cover_done(&w->covers[w->trail.depth]);
-	return dir_stack_up(&w->trail, e);
+	cover_done(&w->covers[w->stack.depth]);
+	return dir_stack_up(&w->stack, e);
 }
 
 /* The callback for this folder may have created it, so the host is looked at
@@ -141,12 +141,12 @@ static int enter_folder(struct walk *w, const struct changes_stream_item *i, str
 	struct stat st;
 
 	if (w->lost > 0 ||
-	    fstatat(dir_stack_here(&w->trail), i->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(dir_stack_here(&w->stack), i->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode)) {
 		w->lost++;
 		return 0;
 	}
-	if (dir_stack_down(&w->trail, i->name, e) < 0)
+	if (dir_stack_down(&w->stack, i->name, e) < 0)
 		return -1;
 	return begin_folder(w, i->is_covered, e);
 }
@@ -190,7 +190,7 @@ static bool is_as_told(struct meeting *m)
 
 static void mark_told(struct walk *w, const char *name)
 {
-	struct cover *c = &w->covers[w->trail.depth];
+	struct cover *c = &w->covers[w->stack.depth];
 	ssize_t number = w->lost || !c->is_told ? -1 : dir_names_find(&c->names, name);
 
 	if (number >= 0)
@@ -207,7 +207,7 @@ static void leave_out(struct walk *w, const char *path, const char *why)
 static int look_at(struct walk *w, const struct changes_stream_item *i, struct err *e)
 {
 	struct meeting m = { .path = i->path, .name = i->name, .item = i,
-			     .at = w->lost ? -1 : dir_stack_here(&w->trail) };
+			     .at = w->lost ? -1 : dir_stack_here(&w->stack) };
 
 	mark_told(w, i->name);
 	if (m.at >= 0)
@@ -264,7 +264,7 @@ static int walk(struct walk *w, struct err *e)
 	AUTO_CLOSE int dir = openat(w->g->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return err_sys(e, "open the folder");
-	if (dir_stack_start(&w->trail, fd_take(&dir), "", e) < 0 || begin_folder(w, false, e) < 0)
+	if (dir_stack_start(&w->stack, fd_take(&dir), "", e) < 0 || begin_folder(w, false, e) < 0)
 		return -1;
 	while ((more = changes_stream_next(w->tell, &item, e)) > 0)
 		if (take(w, &item, e) < 0)
@@ -277,10 +277,10 @@ int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, st
 	struct walk w = { .g = g, .tell = t };
 	int result = walk(&w, e);
 
-	for (size_t i = 0; w.covers && w.trail.steps && i <= w.trail.depth; i++)
+	for (size_t i = 0; w.covers && w.stack.steps && i <= w.stack.depth; i++)
 		cover_done(&w.covers[i]);
 	free(w.covers);
-	dir_stack_done(&w.trail);
+	dir_stack_done(&w.stack);
 	return result;
 }
 

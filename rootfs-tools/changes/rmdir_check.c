@@ -18,7 +18,7 @@
 
 #define NAMES_MAX (64u << 20) /* bytes, of one folder */
 
-/* A folder on the trail. */
+/* A folder on the stack. */
 struct level {
 	struct dir_names names;
 	const char *keeps;  /* why entries cannot be removed; NULL: they can */
@@ -28,8 +28,8 @@ struct level {
 struct scan {
 	rmdir_check_why *why;
 	void *who;
-	struct dir_stack trail;
-	struct level *levels; /* owned; one for each step of the trail */
+	struct dir_stack stack;
+	struct level *levels; /* owned; one for each step of the stack */
 	size_t room;
 	char *found; /* owned: the obstacle's path, and why */
 };
@@ -69,14 +69,14 @@ static const char *why_it_stays(const struct level *l, const struct stat *st)
 	return l->keeps ? l->keeps : st->st_uid != geteuid() ? l->others : NULL;
 }
 
-static bool is_obstacle(struct scan *s, const char *name, const char *path, const struct stat *st)
+static bool blocks_rmdir(struct scan *s, const char *name, const char *path, const struct stat *st)
 {
 	const char *why = s->why(s->who, path, st);
 
 	if (!why)
-		why = why_it_stays(&s->levels[s->trail.depth], st);
+		why = why_it_stays(&s->levels[s->stack.depth], st);
 	if (!why)
-		why = rmdir_check_fixed(dir_stack_here(&s->trail), name);
+		why = rmdir_check_fixed(dir_stack_here(&s->stack), name);
 	if (why)
 		s->found = text_format("%s in it %s", path, why);
 	return why;
@@ -84,37 +84,37 @@ static bool is_obstacle(struct scan *s, const char *name, const char *path, cons
 
 static int scan_begin(struct scan *s)
 {
-	size_t depth = s->trail.depth;
+	size_t depth = s->stack.depth;
 
-	const struct stat *st = &s->trail.steps[depth].st;
+	const struct stat *st = &s->stack.steps[depth].st;
 
 	if (depth >= s->room) {
 		s->room = 2 * (depth + 8);
 		s->levels = mem_resize(s->levels, s->room, sizeof(*s->levels));
 	}
 	s->levels[depth] = (struct level){
-		.keeps = rmdir_check_rights(dir_stack_here(&s->trail), st),
+		.keeps = rmdir_check_rights(dir_stack_here(&s->stack), st),
 		.others = rmdir_check_sticky(st),
 	};
-	return dir_names_read(dir_stack_here(&s->trail), NAMES_MAX, &s->levels[depth].names);
+	return dir_names_read(dir_stack_here(&s->stack), NAMES_MAX, &s->levels[depth].names);
 }
 
 /* 0: go on.  1: an obstacle was found, or the entry cannot be read. */
 static int scan_one(struct scan *s, const char *name)
 {
-	const char *path = dir_stack_name(&s->trail, name);
+	const char *path = dir_stack_name(&s->stack, name);
 	struct stat st;
 	struct err e;
 
-	if (fstatat(dir_stack_here(&s->trail), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (fstatat(dir_stack_here(&s->stack), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		s->found = text_format("%s in it: %s", path, err_words(errno));
 		return 1;
 	}
-	if (is_obstacle(s, name, path, &st))
+	if (blocks_rmdir(s, name, path, &st))
 		return 1;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	if (dir_stack_down(&s->trail, name, &e) == 0 && scan_begin(s) == 0)
+	if (dir_stack_down(&s->stack, name, &e) == 0 && scan_begin(s) == 0)
 		return 0;
 	s->found = text_format("%s in it cannot be read", path);
 	return 1;
@@ -129,15 +129,15 @@ static int scan_all(struct scan *s)
 		return 1;
 	}
 	for (;;) {
-		const char *name = dir_names_next(&s->levels[s->trail.depth].names);
+		const char *name = dir_names_next(&s->levels[s->stack.depth].names);
 		if (name && scan_one(s, name))
 			return 1;
 		if (name)
 			continue;
-		dir_names_done(&s->levels[s->trail.depth].names);
-		if (s->trail.depth == 0)
+		dir_names_done(&s->levels[s->stack.depth].names);
+		if (s->stack.depth == 0)
 			return 0;
-		if (dir_stack_up(&s->trail, &e) < 0) {
+		if (dir_stack_up(&s->stack, &e) < 0) {
 			s->found = text_copy("is being changed on this host right now");
 			return 1;
 		}
@@ -153,13 +153,13 @@ char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who
 	AUTO_CLOSE int folder = openat(at, name, flags);
 	if (folder < 0)
 		return text_format("it cannot be read: %s", err_words(errno));
-	if (dir_stack_start(&s.trail, fd_take(&folder), "", &e) == 0)
+	if (dir_stack_start(&s.stack, fd_take(&folder), "", &e) == 0)
 		(void)scan_all(&s);
 	else
 		s.found = text_copy(e.text);
-	for (size_t i = 0; s.levels && s.trail.steps && i <= s.trail.depth; i++)
+	for (size_t i = 0; s.levels && s.stack.steps && i <= s.stack.depth; i++)
 		dir_names_done(&s.levels[i].names);
 	free(s.levels);
-	dir_stack_done(&s.trail);
+	dir_stack_done(&s.stack);
 	return s.found;
 }

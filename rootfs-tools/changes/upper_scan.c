@@ -34,7 +34,7 @@ void upper_scan_leave_out(struct upper_scan *d, const char *path, const char *wh
 
 static struct upper_scan_level *level(struct upper_scan *d)
 {
-	return &d->levels[d->trail.depth];
+	return &d->levels[d->stack.depth];
 }
 
 static bool is_opaque(int folder)
@@ -44,10 +44,10 @@ static bool is_opaque(int folder)
 	return fgetxattr(folder, OPAQUE, value, sizeof(value)) == 1 && value[0] == 'y';
 }
 
-/* Begins the folder that the trail has just entered. */
+/* Begins the folder that the stack has just entered. */
 static void begin_folder(struct upper_scan *d, bool is_covered)
 {
-	size_t depth = d->trail.depth;
+	size_t depth = d->stack.depth;
 
 	if (depth >= d->room) {
 		d->room = 2 * (depth + 8);
@@ -56,10 +56,10 @@ static void begin_folder(struct upper_scan *d, bool is_covered)
 	struct upper_scan_level *l = level(d);
 	l->is_covered = is_covered;
 	size_t max = UPPER_SCAN_NAMES_MAX - d->names_len;
-	if (dir_names_read(dir_stack_here(&d->trail), max, &l->names) < 0) {
+	if (dir_names_read(dir_stack_here(&d->stack), max, &l->names) < 0) {
 		const char *why = errno == EOVERFLOW ? "has too many names" : err_words(errno);
 		dir_names_done(&l->names);
-		upper_scan_leave_out(d, dir_stack_path(&d->trail), why);
+		upper_scan_leave_out(d, dir_stack_path(&d->stack), why);
 	}
 	dir_names_sort(&l->names);
 	d->names_len += l->names.len;
@@ -69,7 +69,7 @@ int upper_scan_begin(struct upper_scan *d, int folder, struct err *e)
 {
 	if (!d->entries_max)
 		d->entries_max = UPPER_SCAN_ENTRIES_MAX;
-	if (dir_stack_start(&d->trail, folder, "", e) < 0)
+	if (dir_stack_start(&d->stack, folder, "", e) < 0)
 		return -1;
 	begin_folder(d, false);
 	return 0;
@@ -77,24 +77,24 @@ int upper_scan_begin(struct upper_scan *d, int folder, struct err *e)
 
 void upper_scan_done(struct upper_scan *d)
 {
-	for (size_t i = 0; d->levels && i <= d->trail.depth; i++)
+	for (size_t i = 0; d->levels && i <= d->stack.depth; i++)
 		dir_names_done(&d->levels[i].names);
 	free(d->levels);
 	d->levels = NULL;
-	dir_stack_done(&d->trail);
+	dir_stack_done(&d->stack);
 }
 
-/* The path stays valid in the trail's memory after dir_stack_up(). */
+/* The path stays valid in the stack's memory after dir_stack_up(). */
 static int end_folder(struct upper_scan *d, struct upper_scan_item *ret, struct err *e)
 {
 	*ret = (struct upper_scan_item){ .kind = UPPER_SCAN_FOLDER_END, .fd = -1,
-				    .path = dir_stack_path(&d->trail),
+				    .path = dir_stack_path(&d->stack),
 				    .is_covered = level(d)->is_covered };
 	d->names_len -= level(d)->names.len;
 	dir_names_done(&level(d)->names);
-	if (dir_stack_up(&d->trail, e) < 0)
+	if (dir_stack_up(&d->stack, e) < 0)
 		return -1;
-	ret->at = dir_stack_here(&d->trail);
+	ret->at = dir_stack_here(&d->stack);
 	return 1;
 }
 
@@ -104,19 +104,19 @@ static int enter_folder(struct upper_scan *d, struct upper_scan_item *i)
 	bool was_covered = level(d)->is_covered;
 	struct err why;
 
-	if (dir_stack_down(&d->trail, i->name, &why) < 0) {
+	if (dir_stack_down(&d->stack, i->name, &why) < 0) {
 		bool is_too_deep = why.kind == ERR_LIMIT && !why.sys;
-		upper_scan_leave_out(d, dir_stack_name(&d->trail, i->name),
+		upper_scan_leave_out(d, dir_stack_name(&d->stack, i->name),
 				is_too_deep ? "is too deep" : err_words(why.sys));
 		return 0;
 	}
 	i->kind = UPPER_SCAN_FOLDER;
-	i->fd = dir_stack_here(&d->trail);
-	i->st = d->trail.steps[d->trail.depth].st;
+	i->fd = dir_stack_here(&d->stack);
+	i->st = d->stack.steps[d->stack.depth].st;
 	i->is_opaque = is_opaque(i->fd);
 	i->is_covered = was_covered || i->is_opaque;
 	begin_folder(d, i->is_covered);
-	i->path = dir_stack_path(&d->trail);
+	i->path = dir_stack_path(&d->stack);
 	return 1;
 }
 
@@ -150,8 +150,8 @@ static bool take(struct upper_scan *d, struct upper_scan_item *i)
 /* 0: the entry is left out. */
 static int look_at(struct upper_scan *d, const char *name, struct upper_scan_item *ret, struct err *e)
 {
-	struct upper_scan_item i = { .at = dir_stack_here(&d->trail), .name = name, .fd = -1,
-				.path = dir_stack_name(&d->trail, name),
+	struct upper_scan_item i = { .at = dir_stack_here(&d->stack), .name = name, .fd = -1,
+				.path = dir_stack_name(&d->stack, name),
 				.is_covered = level(d)->is_covered };
 
 	if (++d->entries > d->entries_max)
@@ -175,7 +175,7 @@ int upper_scan_next(struct upper_scan *d, struct upper_scan_item *ret, struct er
 {
 	for (;;) {
 		const char *name = dir_names_next(&level(d)->names);
-		if (!name && d->trail.depth == 0)
+		if (!name && d->stack.depth == 0)
 			return 0;
 		int result = name ? look_at(d, name, ret, e) : end_folder(d, ret, e);
 		if (result != 0)

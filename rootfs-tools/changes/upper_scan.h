@@ -65,8 +65,8 @@ struct upper_scan {
 	/* Counts so far. */
 	uint64_t entries, left_out;
 	/* Private. */
-	struct dir_stack trail;
-	struct upper_scan_level *levels; /* owned; one for each step of the trail */
+	struct dir_stack stack;
+	struct upper_scan_level *levels; /* owned; one for each step of the stack */
 	size_t room;
 	size_t names_len;
 };

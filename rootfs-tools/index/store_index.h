@@ -48,7 +48,7 @@ int store_index_files(const struct store *s, const char *folder, struct list *re
 int store_index_find(const struct store_index *c, const char *text, size_t *ret_image,
 		size_t *ret_name, struct err *e);
 
-/* The same for a caller that needs no census.  *ret_name is the reference that
+/* The same for a caller that needs no index.  *ret_name is the reference that
  * was asked for, or one without a registry if `text` was an id; it may be NULL. */
 int store_index_resolve(const struct store *s, const char *text, struct digest *ret,
 		   struct reference *ret_name, struct err *e);

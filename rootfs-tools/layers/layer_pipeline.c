@@ -1,6 +1,6 @@
 /* Theory of operation.
  *
- *	caller		porter			in the jail
+ *	caller		pipeline			in the jail
  *	fork ---------> its descriptors only
  *			clone3 ----------------> unpacks: has the folder, reads a pipe
  *			clone3 ----------------> decompresses: has an empty folder in which
@@ -9,10 +9,10 @@
  *			waits for both
  *	wait <--------- result
  *
- * The porter is a process of its own for two reasons: jail_start() changes the ids and
- * the directory of the process that calls it, which must have one thread; and the porter
- * ignores SIGPIPE.  The porter dies with its caller, and both jailed processes die with
- * the porter. */
+ * The pipeline is a process of its own for two reasons: jail_start() changes the ids and
+ * the directory of the process that calls it, which must have one thread; and the pipeline
+ * ignores SIGPIPE.  The pipeline dies with its caller, and both jailed processes die with
+ * the pipeline. */
 #include "rootfs-tools/layers/layer_pipeline.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ struct report {
 	struct count there;
 };
 
-/* The porter's result. */
+/* The pipeline's result. */
 struct outcome {
 	struct err error;
 	struct layer_pipeline_result result;
@@ -79,9 +79,9 @@ static void work_unpack(const void *arg, int folder, int in, void *result)
 	r->hides_all = layer.hides_all;
 }
 
-/* --- the porter --------------------------------------------------------------------- */
+/* --- the pipeline --------------------------------------------------------------------- */
 
-struct porter {
+struct pipeline {
 	const struct layer_pipeline *s;
 	struct jail inflate, unpack;
 	struct jail_child inflating, unpacking; /* pid 0: not started */
@@ -112,7 +112,7 @@ static int judge(struct report *r, struct err *e)
 	return -1;
 }
 
-static int start_unpack(struct porter *p, struct err *e)
+static int start_unpack(struct pipeline *p, struct err *e)
 {
 	int ends[2];
 
@@ -143,9 +143,9 @@ static bool is_plain_tar(int blob)
 	return !inflate_knows(first, sizeof(first)) && !memcmp(mark, "ustar", sizeof(mark));
 }
 
-/* Starts the decompressing process; for a plain tar the porter reads the blob
+/* Starts the decompressing process; for a plain tar the pipeline reads the blob
  * itself. */
-static int start_inflate(struct porter *p, struct err *e)
+static int start_inflate(struct pipeline *p, struct err *e)
 {
 	int ends[2];
 
@@ -167,7 +167,7 @@ static int start_inflate(struct porter *p, struct err *e)
 
 /* The unpacking process has closed its end of the pipe: waits for it, and
  * returns its result. */
-static int wait_unpack(struct porter *p, struct err *e)
+static int wait_unpack(struct pipeline *p, struct err *e)
 {
 	own_close(&p->to);
 	if (!p->unpacking.pid)
@@ -177,7 +177,7 @@ static int wait_unpack(struct porter *p, struct err *e)
 	return rc < 0 ? -1 : judge(&p->unpacked, e);
 }
 
-static int wait_inflate(struct porter *p, struct err *e)
+static int wait_inflate(struct pipeline *p, struct err *e)
 {
 	struct report r = { 0 };
 
@@ -191,7 +191,7 @@ static int wait_inflate(struct porter *p, struct err *e)
 
 /* Bytes after the tar's end, which the unpacking process no longer reads, are
  * hashed as well. */
-static int pass_piece(struct porter *p, const uint8_t *piece, size_t len, struct err *e)
+static int pass_piece(struct pipeline *p, const uint8_t *piece, size_t len, struct err *e)
 {
 	p->size += len;
 	if (p->size > p->s->bytes_max)
@@ -204,7 +204,7 @@ static int pass_piece(struct porter *p, const uint8_t *piece, size_t len, struct
 	return errno == EPIPE ? wait_unpack(p, e) : err_sys(e, "pass on the layer");
 }
 
-static int pass_all(struct porter *p, struct err *e)
+static int pass_all(struct pipeline *p, struct err *e)
 {
 	AUTO_FREE uint8_t *piece = mem_new(PIECE);
 	ssize_t len;
@@ -223,7 +223,7 @@ static int pass_all(struct porter *p, struct err *e)
 
 /* If decompression fails, the tar stops in the middle and unpacking fails, too:
  * the decompressing process's error is the one that is returned. */
-static int run(struct porter *p, struct err *e)
+static int run(struct pipeline *p, struct err *e)
 {
 	if (start_unpack(p, e) < 0 || start_inflate(p, e) < 0 || pass_all(p, e) < 0 ||
 	    wait_inflate(p, e) < 0)
@@ -244,7 +244,7 @@ static void end(struct jail_child *c)
 
 static void port(const struct layer_pipeline *s, struct outcome *ret)
 {
-	struct porter p = { .s = s, .from = -1, .to = -1, .hash = hash_new() };
+	struct pipeline p = { .s = s, .from = -1, .to = -1, .hash = hash_new() };
 	const struct report *r = &p.unpacked;
 
 	if (pipe2(p.leash, O_CLOEXEC) < 0)
@@ -261,7 +261,7 @@ static void port(const struct layer_pipeline *s, struct outcome *ret)
 	hash_free(p.hash);
 }
 
-/* Closes all descriptors that the porter does not need. */
+/* Closes all descriptors that the pipeline does not need. */
 static int keep_descriptors(struct layer_pipeline *s, int *report)
 {
 	int *const kept[] = { &s->blob, &s->folder, &s->empty, report };
@@ -276,7 +276,7 @@ static int keep_descriptors(struct layer_pipeline *s, int *report)
 	return sys_close_range(first + ARRAY_LEN(kept), ~0u, 0);
 }
 
-static _Noreturn void be_porter(struct layer_pipeline s, int to, pid_t parent)
+static _Noreturn void run_pipeline(struct layer_pipeline s, int to, pid_t parent)
 {
 	struct outcome r = { 0 };
 
@@ -319,7 +319,7 @@ int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_res
 	if (pid < 0)
 		return err_sys(e, "fork");
 	if (pid == 0)
-		be_porter(*s, to, parent);
+		run_pipeline(*s, to, parent);
 	own_close(&to);
 	bool is_whole = io_read_full(from, &r, sizeof(r)) == sizeof(r);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {

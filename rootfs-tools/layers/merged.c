@@ -208,17 +208,17 @@ static int add_names(const struct merged *m, size_t layer, const char *path,
 		     struct list *to, struct err *e)
 {
 	AUTO_CLOSE int fd = open_below(m->layers[layer], path, O_RDONLY | O_DIRECTORY);
-	struct dir_names roll = { 0 };
+	struct dir_names dir_names = { 0 };
 	const char *name;
 
-	if (fd < 0 || dir_names_read(fd, NAMES_MAX, &roll) < 0) {
+	if (fd < 0 || dir_names_read(fd, NAMES_MAX, &dir_names) < 0) {
 		int rc = err_sys(e, "list /%.300s", path);
-		dir_names_done(&roll);
+		dir_names_done(&dir_names);
 		return rc;
 	}
-	while ((name = dir_names_next(&roll)))
+	while ((name = dir_names_next(&dir_names)))
 		list_add(to, name);
-	dir_names_done(&roll);
+	dir_names_done(&dir_names);
 	return 0;
 }
 

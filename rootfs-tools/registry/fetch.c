@@ -24,7 +24,7 @@
 
 struct fetch {
 	const struct store *store;
-	struct registry *remote;
+	struct registry *registry;
 	const struct reference *ref;
 	const struct platform *platform; /* NULL: this machine's */
 	struct progress *progress;
@@ -54,7 +54,7 @@ static int check_text(const struct fetch *f, const struct digest *wanted,
 		return 0;
 	(void)err_set(e, ERR_REFUSED,
 		      "%s sent another manifest than it announced, with the digest %s",
-		      registry_host(f->remote), digest);
+		      registry_host(f->registry), digest);
 	return err_remedy(
 		e, "it was damaged on its way, or changed by a third party: try again, "
 		   "or get it from elsewhere");
@@ -64,12 +64,12 @@ static int ask_text(struct fetch *f, const struct digest *wanted, struct registr
 		    struct err *e)
 {
 	do {
-		if (registry_manifest(f->remote, wanted, ret, e) < 0)
+		if (registry_manifest(f->registry, wanted, ret, e) < 0)
 			return -1;
 		if (check_text(f, wanted, ret, e) == 0)
 			return 0;
 		registry_text_done(ret);
-	} while (registry_next(f->remote));
+	} while (registry_next(f->registry));
 	return -1;
 }
 
@@ -194,7 +194,7 @@ static int read_config(struct fetch *f, struct err *e)
 	struct launch_config r;
 	size_t len;
 
-	if (pull_workers_fetch(f->store, f->remote, &f->manifest.config, NULL, NULL, e) < 0 ||
+	if (pull_workers_fetch(f->store, f->registry, &f->manifest.config, NULL, NULL, e) < 0 ||
 	    blobs_read(f->store, &f->manifest.config.digest, CONFIG_MAX, &text, &len, e) <
 		    0)
 		return -1;
@@ -257,7 +257,7 @@ static int fetch_layers(struct fetch *f, struct err *e)
 	reference_print_short(f->ref, name);
 	const uint64_t total = list_jobs(f);
 	progress_begin(f->progress, name, f->job_count, total, clock_ms());
-	int rc = pull_workers_run(f->store, f->remote, f->jobs, f->job_count, f->progress, e);
+	int rc = pull_workers_run(f->store, f->registry, f->jobs, f->job_count, f->progress, e);
 	progress_end(f->progress);
 	return rc;
 }
@@ -277,7 +277,7 @@ int fetch_image(const struct store *s, const struct mirrors *m, const struct ref
 			   .ref = r,
 			   .platform = platform,
 			   .progress = p,
-			   .remote = registry_new(m, r) };
+			   .registry = registry_new(m, r) };
 
 	int rc = fetch_all(&f, e);
 	if (rc == 0)
@@ -285,6 +285,6 @@ int fetch_image(const struct store *s, const struct mirrors *m, const struct ref
 	manifest_done(&f.manifest);
 	list_done(&f.diff_ids);
 	free(f.jobs);
-	registry_free(f.remote);
+	registry_free(f.registry);
 	return rc;
 }

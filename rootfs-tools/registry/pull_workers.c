@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct news) <= 4096,
 
 struct pull_workers {
 	const struct store *store;
-	struct registry *remote;
+	struct registry *registry;
 	const struct pull_workers_job *jobs;
 	size_t count;
 	_Atomic size_t *next; /* shared by all workers: the next job to take */
@@ -47,7 +47,7 @@ struct pull_workers {
 };
 
 struct worker {
-	const struct pull_workers *crew;
+	const struct pull_workers *workers;
 	size_t job;
 	int64_t told_ms;
 };
@@ -56,7 +56,7 @@ struct worker {
 
 static void tell(const struct worker *w, const struct news *news)
 {
-	if (io_write_all(w->crew->to, news, sizeof(*news)) < 0)
+	if (io_write_all(w->workers->to, news, sizeof(*news)) < 0)
 		_exit(1); /* the parent is gone */
 }
 
@@ -122,7 +122,7 @@ static _Noreturn void unpack_in_child(const struct worker *w)
 	struct news news = { .what = NEWS_UNPACKED, .job = w->job };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unpack(w->crew, &w->crew->jobs[w->job], &news.error) < 0)
+	if (unpack(w->workers, &w->workers->jobs[w->job], &news.error) < 0)
 		news.what = NEWS_FAILED;
 	tell(w, &news);
 	_exit(news.what == NEWS_FAILED);
@@ -156,12 +156,12 @@ static int unpack_one(const struct worker *w)
 
 static int do_job(struct worker *w)
 {
-	const struct pull_workers *c = w->crew;
+	const struct pull_workers *c = w->workers;
 	const struct descriptor *d = &c->jobs[w->job].blob;
 	struct news news = { .what = NEWS_FETCHED, .job = w->job, .at = d->size };
 	struct layer_about about;
 
-	if (pull_workers_fetch(c->store, c->remote, d, tell_at, w, &news.error) < 0)
+	if (pull_workers_fetch(c->store, c->registry, d, tell_at, w, &news.error) < 0)
 		news.what = NEWS_FAILED;
 	tell(w, &news);
 	if (news.what == NEWS_FAILED)
@@ -174,7 +174,7 @@ static int do_job(struct worker *w)
 
 static _Noreturn void work(struct pull_workers *c)
 {
-	struct worker w = { .crew = c };
+	struct worker w = { .workers = c };
 
 	/* The worker dies with its parent, even if that is SIGKILLed. 
 	 * Downloaded bytes stay in the store. */
@@ -183,7 +183,7 @@ static _Noreturn void work(struct pull_workers *c)
 	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
 	own_close(&c->from);
 	own_close(&c->signals);
-	registry_reconnect(c->remote);
+	registry_reconnect(c->registry);
 	while ((w.job = atomic_fetch_add(c->next, 1)) < c->count)
 		if (do_job(&w) < 0)
 			_exit(1);
@@ -292,7 +292,7 @@ static int start(struct pull_workers *c, struct err *e)
 	return 0;
 }
 
-static int open_crew(struct pull_workers *c, struct err *e)
+static int open_workers(struct pull_workers *c, struct err *e)
 {
 	int ends[2];
 	sigset_t ending;
@@ -317,7 +317,7 @@ static int open_crew(struct pull_workers *c, struct err *e)
 		       0;
 }
 
-static void close_crew(struct pull_workers *c)
+static void close_workers(struct pull_workers *c)
 {
 	own_close(&c->from);
 	own_close(&c->to);
@@ -332,7 +332,7 @@ int pull_workers_run(const struct store *s, struct registry *r, const struct pul
 	     size_t count, struct progress *p, struct err *e)
 {
 	struct pull_workers c = { .store = s,
-			  .remote = r,
+			  .registry = r,
 			  .jobs = jobs,
 			  .count = count,
 			  .from = -1,
@@ -342,7 +342,7 @@ int pull_workers_run(const struct store *s, struct registry *r, const struct pul
 
 	if (!count)
 		return 0;
-	int rc = open_crew(&c, e);
+	int rc = open_workers(&c, e);
 	if (rc == 0)
 		rc = start(&c, e);
 	if (rc == 0)
@@ -350,7 +350,7 @@ int pull_workers_run(const struct store *s, struct registry *r, const struct pul
 	if (rc < 0)
 		dismiss(&c);
 	int bad = reap(&c);
-	close_crew(&c);
+	close_workers(&c);
 	if (rc == 0 && (bad || p->done != count))
 		return err_set(e, ERR_SYSTEM,
 			       "the process that fetched a layer ended without a report, "

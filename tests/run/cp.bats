@@ -352,7 +352,7 @@ slow_ended() {
 	make box
 	begin_slow here
 	local all=$(descendants "$pid")
-	[[ $(wc -w <<<"$all") == 3 ]] # a courier, a porter, and the jail below that
+	[[ $(wc -w <<<"$all") == 3 ]] # a copy request, a copy worker, and the jail below that
 	kill -INT "$pid"
 	slow_ended 130
 	until_true all_gone $all # their descriptors, which are waited for, go a moment before them
