@@ -52,7 +52,7 @@ __attribute__((format(printf, 3, 0))) static void print(char *to, size_t size,
 		end_whole(to, size - 1);
 }
 
-int fault(struct hutch_error *e, enum hutch_kind kind, const char *fmt, ...)
+int error_set(struct hutch_error *e, enum hutch_kind kind, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -79,12 +79,12 @@ int error_remedy(struct hutch_error *e, const char *fmt, ...)
 
 int error_memory(struct hutch_error *e)
 {
-	return fault(e, HUTCH_NO_MEMORY, "there is no memory left");
+	return error_set(e, HUTCH_NO_MEMORY, "there is no memory left");
 }
 
 int error_name(struct hutch_error *e, const char *name)
 {
-	return fault(e, HUTCH_INVALID,
+	return error_set(e, HUTCH_INVALID,
 		     "'%.40s' is no name of a sandbox: 1 to 63 of A-Z a-z 0-9 _ . -, "
 		     "the first a letter or a digit",
 		     name ? name : "");
@@ -116,7 +116,7 @@ static enum hutch_kind kind_of(const struct err *from)
 
 int error_of(struct hutch_error *e, const struct err *from)
 {
-	(void)fault(e, kind_of(from), "%s", from->text);
+	(void)error_set(e, kind_of(from), "%s", from->text);
 	return error_remedy(e, "%s", from->remedy);
 }
 
@@ -167,7 +167,7 @@ int error_object(struct hutch_error *e, struct json_view error)
 
 	if (!read_text(json_view_get(error, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
-	(void)fault(e, kind_named(json_view_get(error, "kind")), "%s", message);
+	(void)error_set(e, kind_named(json_view_get(error, "kind")), "%s", message);
 	if (read_text(json_view_get(error, "remedy"), remedy, sizeof(remedy)))
 		(void)error_remedy(e, "%s", remedy);
 	return -1;
@@ -179,7 +179,7 @@ int error_entry(struct hutch_error *e, struct json_view entry)
 
 	if (!read_text(json_view_get(entry, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
-	(void)fault(e, kind_named(json_view_get(entry, "fields.kind")), "%s", message);
+	(void)error_set(e, kind_named(json_view_get(entry, "fields.kind")), "%s", message);
 	if (read_text(json_view_get(entry, "fields.remedy"), remedy, sizeof(remedy)))
 		(void)error_remedy(e, "%s", remedy);
 	return -1;
@@ -197,7 +197,7 @@ static int answer(struct hutch_error *e, const char *what, const char *name,
 		kind = HUTCH_INVALID; /* the supervisor refused the request as invalid */
 	if (!read_text(json_view_get(error, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
-	(void)fault(e, kind, "%s '%s': %s", what, name, message);
+	(void)error_set(e, kind, "%s '%s': %s", what, name, message);
 	if (read_text(json_view_get(error, "data.remedy"), remedy, sizeof(remedy)))
 		(void)error_remedy(e, "%s", remedy);
 	if (e && json_view_integer(number, &code) && code > 0 && code < 256)

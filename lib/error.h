@@ -11,7 +11,7 @@ struct err;
 
 /* All functions return -1, so that a failing function can end with one.  A NULL `e`
  * is allowed. */
-int fault(struct hutch_error *e, enum hutch_kind kind, const char *fmt, ...)
+int error_set(struct hutch_error *e, enum hutch_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int error_remedy(struct hutch_error *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -52,7 +52,7 @@ int handle_enter(struct hutch *h, struct hutch_error *e)
 	/* This is checked before the lock, which another thread of the parent may
 	 * have held. */
 	if (!h->mine[0]) {
-		(void)fault(e, HUTCH_FORKED,
+		(void)error_set(e, HUTCH_FORKED,
 			    "the handle of sandbox '%s' belongs to the process that "
 			    "opened it, of which this one is a fork",
 			    h->name);
@@ -324,7 +324,7 @@ int hutch_create(const char *const *args, const struct hutch_how *how, struct hu
 	while (args && args[count])
 		count++;
 	if (!count)
-		return fault(e, HUTCH_INVALID,
+		return error_set(e, HUTCH_INVALID,
 			     "no name was given for the sandbox, which comes last");
 	struct hutch *h = handle_new(args[count - 1], &all, e);
 	if (!h)

@@ -139,7 +139,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 
 	/* The program was killed, or is not hutch. */
 	if (json_view_scan(&object, said, len, NULL) < 0) {
-		(void)fault(e, HUTCH_SYSTEM,
+		(void)error_set(e, HUTCH_SYSTEM,
 			    "%s, which was to %s '%s', ended without saying how it went",
 			    h->program, tasks[h->stage], h->name);
 		return error_remedy(e, "is it a hutch of this version?");
@@ -152,7 +152,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 {
 	if (*fd < 0)
-		return fault(e, HUTCH_PROTOCOL,
+		return error_set(e, HUTCH_PROTOCOL,
 			     "%s has no connection to sandbox '%s' to hand over",
 			     h->program, h->name);
 	h->socket = fd_take(fd);
@@ -170,7 +170,7 @@ static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch
 
 	(void)json_view_scan(&object, said, strlen(said), NULL); /* judge() has scanned it */
 	if (*fd < 0 || !handle_rename(h, json_view_get(object, "sandbox")))
-		return fault(e, HUTCH_PROTOCOL,
+		return error_set(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
 			     h->name);
 	h->socket = fd_take(fd);
@@ -197,14 +197,14 @@ static int finish_helper(struct hutch *h, struct hutch_error *e)
 static int stuck(const struct hutch *h, struct hutch_error *e)
 {
 	if (h->stage == ASKING) {
-		(void)fault(e, HUTCH_TIMEOUT,
+		(void)error_set(e, HUTCH_TIMEOUT,
 			    "the keeper of pool '%s' does not answer: it was stopped, or "
 			    "is stuck",
 			    h->name);
 		return error_remedy(e, "end it, a process called hutch-pool; the "
 				       "sandboxes that wait in it end, too");
 	}
-	(void)fault(e, HUTCH_TIMEOUT,
+	(void)error_set(e, HUTCH_TIMEOUT,
 		    "sandbox '%s' does not answer: its supervisor was stopped or "
 		    "is stuck",
 		    h->name);

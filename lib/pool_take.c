@@ -39,13 +39,13 @@ int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e)
 
 static int gone(const struct hutch *h, struct hutch_error *e)
 {
-	(void)fault(e, HUTCH_DISCONNECTED, "the keeper of pool '%s' has ended", h->name);
+	(void)error_set(e, HUTCH_DISCONNECTED, "the keeper of pool '%s' has ended", h->name);
 	return error_remedy(e, "hutch pool ls lists the pools; hutch pool create makes one");
 }
 
 static int broken(const struct hutch *h, const char *how, struct hutch_error *e)
 {
-	return fault(e, HUTCH_PROTOCOL, "pool '%s' sent an invalid reply: %s",
+	return error_set(e, HUTCH_PROTOCOL, "pool '%s' sent an invalid reply: %s",
 		     h->name, how);
 }
 

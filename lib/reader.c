@@ -33,7 +33,7 @@ static int over(struct hutch *h)
 
 static int broken(struct hutch *h, const char *how)
 {
-	(void)fault(&h->why, HUTCH_PROTOCOL,
+	(void)error_set(&h->why, HUTCH_PROTOCOL,
 		    "sandbox '%s' sent a line that is not of control "
 		    "protocol version %d: %s",
 		    h->name, CLIENT_PROTOCOL, how);
@@ -46,7 +46,7 @@ static int broken(struct hutch *h, const char *how)
 
 static int closed(struct hutch *h)
 {
-	(void)fault(&h->why, HUTCH_DISCONNECTED,
+	(void)error_set(&h->why, HUTCH_DISCONNECTED,
 		    "sandbox '%s' closed the connection: it has "
 		    "ended, or is ending",
 		    h->name);
@@ -135,7 +135,7 @@ static int wrong_version(struct hutch *h, struct json_view hello)
 	const bool is_known = json_view_type(version) == JSON_VIEW_STRING && version.len < 40;
 
 	/* The version with its quotes. */
-	(void)fault(&h->why, HUTCH_UNSUPPORTED,
+	(void)error_set(&h->why, HUTCH_UNSUPPORTED,
 		    "sandbox '%s' was created by hutch %.*s, whose "
 		    "control protocol is not version %d",
 		    h->name, is_known ? (int)version.len : 40,

@@ -35,7 +35,7 @@ static int check(const struct json_build *d, const char *method, struct hutch_er
 {
 	if (d->is_short)
 		return error_memory(e);
-	(void)fault(e, HUTCH_INVALID,
+	(void)error_set(e, HUTCH_INVALID,
 		    "%s: a text is not UTF-8, which is all that the control socket "
 		    "carries",
 		    method);
@@ -87,7 +87,7 @@ static int put_json(struct json_build *d, const char *json, const char *method,
 	const size_t from = d->len;
 
 	if (json_view_scan(&value, json, strlen(json), &why) < 0) {
-		(void)fault(e, HUTCH_INVALID, "%s: %.300s", method, why.text);
+		(void)error_set(e, HUTCH_INVALID, "%s: %.300s", method, why.text);
 		return -1;
 	}
 	json_build_add(d, json, strlen(json));
@@ -108,10 +108,10 @@ static bool is_word(const char *method)
 static int check_request(const struct hutch_request *r, struct hutch_error *e)
 {
 	if (!r->method || !is_word(r->method))
-		return fault(e, HUTCH_INVALID,
+		return error_set(e, HUTCH_INVALID,
 			     "a request without a method that could be one");
 	if (r->fd_count > FD_PASS_MAX)
-		return fault(e, HUTCH_INVALID,
+		return error_set(e, HUTCH_INVALID,
 			     "%s: at most %d descriptors go with a request", r->method,
 			     FD_PASS_MAX);
 	return 0;
@@ -161,7 +161,7 @@ static int put_env(struct json_build *d, const char *const *env, struct hutch_er
 		AUTO_FREE char *name =
 			equals ? strndup(env[i], (size_t)(equals - env[i])) : NULL;
 		if (!equals)
-			return fault(e, HUTCH_INVALID,
+			return error_set(e, HUTCH_INVALID,
 				     "exec.start: '%.60s' in env is no NAME=VALUE",
 				     env[i]);
 		d->is_short |= !name;
@@ -193,7 +193,7 @@ static void put_flags(struct json_build *d, const struct hutch_exec *x)
 static int put_exec(struct json_build *d, const struct hutch_exec *x, struct hutch_error *e)
 {
 	if (!x->argv || !x->argv[0])
-		return fault(e, HUTCH_INVALID, "exec.start: no command was given");
+		return error_set(e, HUTCH_INVALID, "exec.start: no command was given");
 	json_build_put(d, "{");
 	put_list(d, "argv", x->argv);
 	if (x->env && put_env(d, x->env, e) < 0)
@@ -295,7 +295,7 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 			    c->sentences < 0 ? null : c->sentences };
 
 	if (!c->path)
-		return fault(e, HUTCH_INVALID, "%s: no path was given", r.method);
+		return error_set(e, HUTCH_INVALID, "%s: no path was given", r.method);
 	if ((c->flags & HUTCH_FDS) && null < 0)
 		return error_sys(e, "%s: open /dev/null", r.method);
 	r.fds = fds;
@@ -377,8 +377,8 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 	if (fd < 0 && is_clean)
 		(void)error_sys(e, "act.stream: copy the connection");
 	else if (!is_clean || fcntl(fd, F_SETFL, 0) < 0)
-		(void)fault(e, HUTCH_BUSY, "act.stream: something else came between");
-	(void)fault(&h->why, HUTCH_INVALID,
+		(void)error_set(e, HUTCH_BUSY, "act.stream: something else came between");
+	(void)error_set(&h->why, HUTCH_INVALID,
 		    "the handle of sandbox '%s' has become a stream of "
 		    "actions (hutch_act_stream)",
 		    h->name);
@@ -393,7 +393,7 @@ int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_error *e)
 	const bool is_busy = h->calls != NULL;
 	(void)handle_leave(h, 0);
 	if (is_busy)
-		return fault(e, HUTCH_BUSY,
+		return error_set(e, HUTCH_BUSY,
 			     "act.stream: something else is under way at this handle");
 	const int64_t call =
 		formatted(h, "act.stream", HUTCH_WAIT, e, "{%s}", streams(flags));

@@ -131,12 +131,12 @@ static int wait_for(struct hutch *h, int64_t call, int timeout_ms,
 	struct packet *p = call_find(h, call);
 
 	if (!p || p->m.tag != HUTCH_WAIT)
-		return fault(e, HUTCH_INVALID,
+		return error_set(e, HUTCH_INVALID,
 			     "call %lld is none that can be waited for: it was not "
 			     "made with HUTCH_WAIT, or was waited for before",
 			     (long long)call);
 	if (p->is_waited)
-		return fault(e, HUTCH_INVALID,
+		return error_set(e, HUTCH_INVALID,
 			     "call %lld is waited for by another thread",
 			     (long long)call);
 	p->is_waited = true;
@@ -145,7 +145,7 @@ static int wait_for(struct hutch *h, int64_t call, int timeout_ms,
 	if (rc < 0)
 		return -1;
 	if (rc > 0)
-		return fault(e, HUTCH_TIMEOUT,
+		return error_set(e, HUTCH_TIMEOUT,
 			     "sandbox '%s' did not answer %s within %d ms", h->name,
 			     p->method, timeout_ms);
 	return give_answer(h, p, ret, e);
@@ -174,7 +174,7 @@ static int wait_ready(struct hutch *h, int timeout_ms, struct hutch_error *e)
 	if (rc < 0)
 		return -1;
 	if (rc > 0)
-		return fault(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms",
+		return error_set(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms",
 			     h->name, timeout_ms);
 	if (h->stage == OVER && e)
 		*e = h->why;

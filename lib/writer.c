@@ -51,7 +51,7 @@ int writer_add(struct hutch *h, long long id, const struct request *r,
 	struct chunk **at = &h->out;
 
 	if (room > CLIENT_LINE_MAX)
-		return fault(e, HUTCH_LIMIT, "%s: the request is larger than 32 MiB",
+		return error_set(e, HUTCH_LIMIT, "%s: the request is larger than 32 MiB",
 			     r->method);
 	struct chunk *c = new_chunk(room);
 	if (!c)

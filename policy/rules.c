@@ -56,18 +56,18 @@ struct rule {
 };
 
 /* Indexes of rules, ascending. */
-struct shelf {
+struct bucket {
 	uint32_t *numbers; /* owned */
 	size_t count;
 };
 
-#define SHELVES 256
-#define GENERAL SHELVES /* the shelf of rules that may be about any program */
+#define BUCKETS 256
+#define GENERAL BUCKETS /* the shelf of rules that may be about any program */
 
 struct rules {
 	struct rule *items; /* owned */
 	size_t count;
-	struct shelf shelves[SHELVES + 1]; /* by a hash of the program's name */
+	struct bucket buckets[BUCKETS + 1]; /* by a hash of the program's name */
 };
 
 const char *risk_name(enum risk risk)
@@ -274,16 +274,16 @@ int rules_check(const char *rule, struct err *e)
 }
 
 /* The shelf of a name: its FNV-1a hash, folded. */
-static size_t shelf_of(const char *name, size_t len)
+static size_t bucket_of(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;
 
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
-	return (hash ^ hash >> 16) % SHELVES;
+	return (hash ^ hash >> 16) % BUCKETS;
 }
 
-static void put_on(struct shelf *s, size_t number)
+static void put_in(struct bucket *s, size_t number)
 {
 	if (s->count && s->numbers[s->count - 1] == number)
 		return;
@@ -291,7 +291,7 @@ static void put_on(struct shelf *s, size_t number)
 	s->numbers[s->count++] = (uint32_t)number;
 }
 
-static void put_on_shelves(struct rules *r, size_t number)
+static void put_in_buckets(struct rules *r, size_t number)
 {
 	const struct rule *rule = &r->items[number];
 	bool is_general = rule->line_count == 0;
@@ -299,10 +299,10 @@ static void put_on_shelves(struct rules *r, size_t number)
 	for (size_t i = 0; i < rule->line_count; i++)
 		is_general |= !rule->lines[i].is_plain;
 	for (size_t i = 0; i < rule->line_count && !is_general; i++)
-		put_on(&r->shelves[shelf_of(rule->lines[i].words.items[0],
+		put_in(&r->buckets[bucket_of(rule->lines[i].words.items[0],
 					    rule->lines[i].first_len)], number);
 	if (is_general)
-		put_on(&r->shelves[GENERAL], number);
+		put_in(&r->buckets[GENERAL], number);
 }
 
 struct rules *rules_new(const struct list *texts)
@@ -314,7 +314,7 @@ struct rules *rules_new(const struct list *texts)
 	for (; r->count < texts->count; r->count++) {
 		/* The text has been checked. */
 		(void)parse(&r->items[r->count], texts->items[r->count], NULL);
-		put_on_shelves(r, r->count);
+		put_in_buckets(r, r->count);
 	}
 	return r;
 }
@@ -326,7 +326,7 @@ void rules_free(struct rules *r)
 	for (size_t i = 0; i < r->count; i++)
 		rule_done(&r->items[i]);
 	for (size_t i = 0; i <= GENERAL; i++)
-		free(r->shelves[i].numbers);
+		free(r->buckets[i].numbers);
 	free(r->items);
 	free(r);
 }
@@ -432,10 +432,10 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 }
 
 /* The last matching rule of the shelf, or `best` if none of them comes later. */
-static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d, uint32_t action,
+static size_t last_met(const struct rules *r, size_t bucket, const struct deed *d, uint32_t action,
 		       const struct candidate *c, size_t best)
 {
-	const struct shelf *s = &r->shelves[shelf];
+	const struct bucket *s = &r->buckets[bucket];
 
 	for (size_t i = s->count; i-- > 0 && s->numbers[i] + 1 > best;)
 		if (meets(&r->items[s->numbers[i]], d, action, c))
@@ -448,7 +448,7 @@ static size_t last_met(const struct rules *r, size_t shelf, const struct deed *d
 static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
 		      const struct candidate *c, struct verdict *v)
 {
-	size_t number = c ? last_met(r, shelf_of(c->name, c->len), d, action, c, 0) : 0;
+	size_t number = c ? last_met(r, bucket_of(c->name, c->len), d, action, c, 0) : 0;
 
 	number = last_met(r, GENERAL, d, action, c, number);
 	if (number == 0)
@@ -492,7 +492,7 @@ static bool is_too_much(const struct rules *r, const struct commands *c)
 
 	for (size_t i = 0; i < c->count; i++)
 		words += c->items[i].words.count;
-	return words * r->shelves[GENERAL].count > RULES_WORK_MAX;
+	return words * r->buckets[GENERAL].count > RULES_WORK_MAX;
 }
 
 static const char *why_not_judged(const struct deed *d, const struct commands *c)

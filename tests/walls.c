@@ -8,7 +8,7 @@
 static const char *const names[WALL_COUNT] = {
 	[WALL_FILES] = "files", [WALL_SECCOMP] = "seccomp", [WALL_LIMITS] = "limits",
 	[WALL_PRIVILEGES] = "privileges", [WALL_DESCRIPTORS] = "descriptors",
-	[WALL_ENVIRONMENT] = "environment", [WALL_SUBREAPER] = "keeper",
+	[WALL_ENVIRONMENT] = "environment", [WALL_SUBREAPER] = "subreaper",
 	[WALL_ROOT] = "root",
 };
 

@@ -36,25 +36,25 @@ static const struct volume *find_workspace(const struct policy *policy)
 	return NULL;
 }
 
-static void decide_for_root(const struct policy *policy, struct host_user *who)
+static void decide_for_root(const struct policy *policy, struct host_user *user)
 {
 	const struct volume *workspace = find_workspace(policy);
 	struct stat st;
 
-	*who = (struct host_user){ .uid = id_from_env("SUDO_UID"),
+	*user = (struct host_user){ .uid = id_from_env("SUDO_UID"),
 				  .gid = id_from_env("SUDO_GID"),
 				  .was_root = true, .why = "SUDO_UID" };
-	if (!who->uid && workspace && stat(workspace->source, &st) == 0 && st.st_uid) {
-		who->uid = st.st_uid;
-		who->gid = st.st_gid;
-		who->why = "owner of the workspace";
+	if (!user->uid && workspace && stat(workspace->source, &st) == 0 && st.st_uid) {
+		user->uid = st.st_uid;
+		user->gid = st.st_gid;
+		user->why = "owner of the workspace";
 	}
-	if (!who->uid) {
-		who->uid = who->gid = NOBODY;
-		who->why = "nobody";
+	if (!user->uid) {
+		user->uid = user->gid = NOBODY;
+		user->why = "nobody";
 	}
-	if (!who->gid)
-		who->gid = NOBODY;
+	if (!user->gid)
+		user->gid = NOBODY;
 }
 
 int host_user_decide(const struct policy *policy, struct host_user *ret, struct err *e)
@@ -83,10 +83,10 @@ char *host_user_name(uid_t uid)
 
 /* EINVAL: the id is not mapped.  EPERM: setgroups is denied where an ordinary
  * user mapped a single id (user_namespaces(7)). */
-static int cannot_become(const struct host_user *who, struct err *e)
+static int cannot_become(const struct host_user *user, struct err *e)
 {
-	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)", who->uid,
-		      who->why);
+	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)", user->uid,
+		      user->why);
 	if (e->sys != EINVAL && e->sys != EPERM)
 		return -1;
 	(void)err_in(e, "this root is one of a user namespace in which no such id is mapped");
@@ -94,13 +94,13 @@ static int cannot_become(const struct host_user *who, struct err *e)
 			     "ids");
 }
 
-int host_user_become(const struct host_user *who, struct err *e)
+int host_user_become(const struct host_user *user, struct err *e)
 {
-	if (!who->was_root)
+	if (!user->was_root)
 		return 0;
-	if (setgroups(0, NULL) < 0 || setresgid(who->gid, who->gid, who->gid) < 0 ||
-	    setresuid(who->uid, who->uid, who->uid) < 0)
-		return cannot_become(who, e);
+	if (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
+	    setresuid(user->uid, user->uid, user->uid) < 0)
+		return cannot_become(user, e);
 
 	/* The change of ids made this process undumpable, which gives
 	 * /proc/self to root, and the id maps with it (proc(5)).  Nothing here
@@ -161,13 +161,13 @@ void host_user_forget_for_images(void)
 static int become_keeping(const char *const *kept, struct err *e)
 {
 	const struct policy none = { 0 };
-	struct host_user who;
+	struct host_user user;
 
-	if (host_user_decide(&none, &who, e) < 0)
+	if (host_user_decide(&none, &user, e) < 0)
 		return -1;
-	if (who.was_root)
+	if (user.was_root)
 		forget_environment(kept);
-	return host_user_become(&who, e);
+	return host_user_become(&user, e);
 }
 
 int host_user_become_client(struct err *e)
@@ -178,14 +178,14 @@ int host_user_become_client(struct err *e)
 int host_user_as_client(int (*look)(void *arg, struct err *e), void *arg, struct err *e)
 {
 	const struct policy none = { 0 };
-	struct host_user who;
+	struct host_user user;
 
-	if (host_user_decide(&none, &who, e) < 0)
+	if (host_user_decide(&none, &user, e) < 0)
 		return -1;
-	if (!who.was_root)
+	if (!user.was_root)
 		return look(arg, e);
-	if (setegid(who.gid) < 0 || seteuid(who.uid) < 0)
-		return cannot_become(&who, e);
+	if (setegid(user.gid) < 0 || seteuid(user.uid) < 0)
+		return cannot_become(&user, e);
 	int result = look(arg, e);
 	if (seteuid(0) < 0 || setegid(0) < 0)
 		return err_sys(e, "become root again");

@@ -32,7 +32,7 @@ char *host_user_name(uid_t uid);
 
 /* Drops root for good: supplementary groups, group, user, capabilities.  Does
  * nothing for an ordinary user. */
-int host_user_become(const struct host_user *who, struct err *e);
+int host_user_become(const struct host_user *user, struct err *e);
 
 /* Becomes the user that root's sandboxes stand for if no workspace says
  * otherwise.  For verbs that speak with a living sandbox: its state folder is

@@ -322,7 +322,7 @@ int seccomp_install_listening(const struct seccomp_program *program, int *ret_li
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif
 
-int seccomp_install_asking(const struct seccomp_program *program, int *ret_listener,
+int seccomp_install_killable(const struct seccomp_program *program, int *ret_listener,
 			   struct err *e)
 {
 	const int fd = listen_to(program, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);

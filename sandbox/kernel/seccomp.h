@@ -111,7 +111,7 @@ int seccomp_install_listening(const struct seccomp_program *program, int *ret_li
 
 /* The same, but where the kernel can (5.19), a process whose call was received
  * waits for the answer in spite of all signals that do not kill it. */
-int seccomp_install_asking(const struct seccomp_program *program, int *ret_listener,
+int seccomp_install_killable(const struct seccomp_program *program, int *ret_listener,
 			   struct err *e);
 
 /* Puts the calling thread under a filter that allows everything and has a

@@ -300,23 +300,23 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 }
 
 /* The listener also learns of refused calls if no filter on top refuses any. */
-static int install_asking(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+static int install_listener(const struct spawn_parts *parts, int *ret_listener, struct err *e)
 {
 	AUTO_FREE struct sock_filter *telling =
 		seccomp_replace_told(parts->filter, SECCOMP_RET_USER_NOTIF);
 	const struct seccomp_program told = { .insns = telling, .count = parts->filter->count };
-	struct seccomp_program asking;
+	struct seccomp_program notify;
 
-	broker_program(parts->tells ? &told : parts->filter, &asking);
-	int result = seccomp_install_asking(&asking, ret_listener, e);
-	seccomp_done(&asking);
+	broker_program(parts->tells ? &told : parts->filter, &notify);
+	int result = seccomp_install_killable(&notify, ret_listener, e);
+	seccomp_done(&notify);
 	return result;
 }
 
 static int install_listening(const struct spawn_parts *parts, int *ret_listener, struct err *e)
 {
 	if (plan_has_broker(parts->plan))
-		return install_asking(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
+		return install_listener(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
 								  : 0;
 	if (parts->trace)
 		return install_tracing(parts->filter, ret_listener, e) < 0 ? err_in(e, "--learn")

@@ -182,7 +182,7 @@ static int begin(struct broker_work *w, const struct start *s, struct err *e)
 	if (join(s->parts->plan, e) < 0 || start_opener(w, e) < 0 || know_mounts(w, s->parts->plan, e) < 0)
 		return -1;
 	w->uid = geteuid();
-	w->missing = protect_missing_new(s->parts->plan);
+	w->protect_missing = protect_missing_new(s->parts->plan);
 	return confine(w, s->supervisor, e);
 }
 

@@ -85,7 +85,7 @@ static int bind_spot(const struct job *j, int fd, const struct spot *s, int base
 	const int refused = spot_allows(j, s, MAKING_FILE);
 	if (refused)
 		return refused;
-	if (j->way.has_magic)
+	if (j->path_walk.has_magic)
 		return bind_name(fd, s);
 	return bind_in(base < 0 ? s->dir : base, fd, address, len);
 }
@@ -102,7 +102,7 @@ static int bind_path(struct job *j, int fd, const struct sockaddr_un *address, s
 	AUTO_CLOSE int base = *path == '/' ? -1 : job_base(j, AT_FDCWD);
 	if (*path != '/' && base < 0)
 		return base;
-	int error = path_walk_find(&j->way, base, path, &s);
+	int error = path_walk_find(&j->path_walk, base, path, &s);
 	if (!error)
 		error = bind_spot(j, fd, &s, base, address, len);
 	spot_done(&s);

@@ -22,7 +22,7 @@ static int read_file(const struct job *j, const char *name, char *to, size_t siz
 {
 	char path[48];
 
-	(void)snprintf(path, sizeof(path), "%u/%s", j->caller.call->pid, name); /* fits */
+	(void)snprintf(path, sizeof(path), "%u/%s", j->target.call->pid, name); /* fits */
 	AUTO_CLOSE int fd = openat(j->work->proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, to, size - 1);
 	if (len <= 0)
@@ -69,7 +69,7 @@ int job_begin(struct job *j)
 	j->caps = strtoull(caps, NULL, 16);
 	j->process = last_of(process);
 	j->thread = last_of(thread);
-	return notify_target_waits(&j->caller) ? 0 : -ESRCH;
+	return notify_target_waits(&j->target) ? 0 : -ESRCH;
 }
 
 /* --- with CAP_SYS_PTRACE over the inside, which nothing else is done with --------------
@@ -98,7 +98,7 @@ int job_read(const struct job *j, uint64_t at, void *to, size_t size)
 
 	if (error)
 		return error;
-	if (notify_target_read(&j->caller, at, to, size) != (ssize_t)size)
+	if (notify_target_read(&j->target, at, to, size) != (ssize_t)size)
 		error = -EFAULT;
 	look_end(j);
 	return error;
@@ -110,7 +110,7 @@ int job_read_path(const struct job *j, uint64_t at, char *to)
 
 	if (error)
 		return error;
-	if (notify_target_read_path(&j->caller, at, to) < 0)
+	if (notify_target_read_path(&j->target, at, to) < 0)
 		error = -errno;
 	look_end(j);
 	return error;
@@ -120,7 +120,7 @@ static int open_folder(const struct job *j)
 {
 	char link[32];
 
-	(void)snprintf(link, sizeof(link), "%u/cwd", j->caller.call->pid); /* fits */
+	(void)snprintf(link, sizeof(link), "%u/cwd", j->target.call->pid); /* fits */
 	return openat(j->work->proc, link, O_PATH | O_CLOEXEC);
 }
 
@@ -138,7 +138,7 @@ static int copy_folder(const struct job *j, int fd)
 {
 	char link[48];
 
-	(void)snprintf(link, sizeof(link), "%u/fd/%d", j->caller.call->pid, fd); /* fits */
+	(void)snprintf(link, sizeof(link), "%u/fd/%d", j->target.call->pid, fd); /* fits */
 	const int copy = openat(j->work->proc, link, O_PATH | O_CLOEXEC);
 	if (copy >= 0 || errno != EACCES)
 		return copy < 0 && errno == ENOENT ? (errno = EBADF, -1) : copy;
@@ -153,7 +153,7 @@ static int end_look(const struct job *j, int fd)
 	look_end(j);
 	if (taken < 0)
 		return -errno;
-	return notify_target_waits(&j->caller) ? fd_take(&taken) : -ESRCH;
+	return notify_target_waits(&j->target) ? fd_take(&taken) : -ESRCH;
 }
 
 int job_base(const struct job *j, int fd)

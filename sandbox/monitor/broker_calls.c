@@ -229,7 +229,7 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 	if (flags & ~(uint64_t)AT_SYMLINK_FOLLOW)
 		return flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : -ENOENT;
 	while (!error && flags && is_link(&p->from))
-		error = path_walk_follow(&j->way, &p->from);
+		error = path_walk_follow(&j->path_walk, &p->from);
 	if (error)
 		return error;
 	if (!*p->to.name || !*p->from.name)
@@ -269,7 +269,7 @@ static int make_rename(const struct job *j, const struct places *p, unsigned fla
 
 static uint64_t arg(const struct job *j, int number)
 {
-	return number < 0 ? 0 : j->caller.call->data.args[number];
+	return number < 0 ? 0 : j->target.call->data.args[number];
 }
 
 /* Opens the folder that a path begins in; -1 where none is needed. */
@@ -287,7 +287,7 @@ static int find_spot(struct job *j, int dir, const char *path, struct spot *ret)
 	AUTO_CLOSE int base = -1;
 	const int error = begin(j, dir, path, &base);
 
-	return error ? error : path_walk_find(&j->way, base, path, ret);
+	return error ? error : path_walk_find(&j->path_walk, base, path, ret);
 }
 
 static int open_call(struct job *j, const struct made_call *c, const char *path)
@@ -357,10 +357,10 @@ static int do_call(struct job *j, const struct made_call *c)
 
 static void answer(const struct job *j, int error, int value)
 {
-	struct seccomp_notif_resp resp = { .id = j->caller.call->id, .error = error,
+	struct seccomp_notif_resp resp = { .id = j->target.call->id, .error = error,
 					   .val = value };
 
-	(void)ioctl(j->caller.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* may be gone */
+	(void)ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* may be gone */
 }
 
 void job_answer(const struct job *j, int error)
@@ -373,9 +373,9 @@ void job_answer(const struct job *j, int error)
  * (flock(2)), or a FIFO open. */
 void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 {
-	struct seccomp_notif_addfd add = { .id = j->caller.call->id, .srcfd = (uint32_t)fd,
+	struct seccomp_notif_addfd add = { .id = j->target.call->id, .srcfd = (uint32_t)fd,
 					   .newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
-	const int number = ioctl(j->caller.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	const int number = ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	const int error = number < 0 ? -errno : 0; /* EMFILE, or the caller has gone */
 
 	(void)close(fd);
@@ -384,8 +384,8 @@ void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 
 void broker_do(struct broker_work *w, const struct seccomp_notif *call)
 {
-	struct job j = { .work = w, .caller = { w->listener, call },
-			 .way = { .read_link = job_read_link, .who = &j } };
+	struct job j = { .work = w, .target = { w->listener, call },
+			 .path_walk = { .read_link = job_read_link, .who = &j } };
 	const struct made_call *c = find_call(&call->data);
 	const int result = c ? do_call(&j, c) : -ENOSYS;
 

@@ -60,7 +60,7 @@ static int end_of(pid_t pid)
 /* If a process inside kills the child, this process answers the call. */
 static void serve_one(struct broker_work *w, const struct asked *a, int dir)
 {
-	const struct job j = { .work = w, .caller = { w->listener, &a->call } };
+	const struct job j = { .work = w, .target = { w->listener, &a->call } };
 	const pid_t pid = fork();
 
 	if (pid == 0)
@@ -92,7 +92,7 @@ _Noreturn void inside_serve(struct broker_work *w, int socket)
 
 int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode)
 {
-	struct asked a = { .call.id = j->caller.call->id, .caps = j->caps & j->work->caps,
+	struct asked a = { .call.id = j->target.call->id, .caps = j->caps & j->work->caps,
 			   .flags = flags, .mode = mode };
 
 	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* fits */

@@ -78,7 +78,7 @@ static int open_waiting(const struct job *j, int dir, const char *name, const st
 		return -errno;
 	if (pid == 0)
 		wait_and_open(j, broker, dir, name, o);
-	*place = (struct waiter){ pid, j->caller.call->id };
+	*place = (struct waiter){ pid, j->target.call->id };
 	return JOB_ANSWERED;
 }
 
@@ -197,12 +197,12 @@ static int open_spot(const struct job *j, const struct spot *s, const struct ope
 static int open_path(struct job *j, int base, const char *path, const struct opening *o)
 {
 	struct spot s = { .dir = -1 };
-	int result = path_walk_find(&j->way, base, path, &s);
+	int result = path_walk_find(&j->path_walk, base, path, &s);
 
 	while (!result) {
 		result = open_spot(j, &s, o);
 		if (result == FOLLOW)
-			result = path_walk_follow(&j->way, &s);
+			result = path_walk_follow(&j->path_walk, &s);
 	}
 	spot_done(&s);
 	return result;

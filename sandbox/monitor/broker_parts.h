@@ -33,7 +33,7 @@ struct broker_work {
 	int opener;	/* a socket of the opener (broker_inside.c) */
 	uint64_t caps;	/* that a process inside may have */
 	uid_t uid;	/* of every process inside */
-	struct protect_missing *missing;
+	struct protect_missing *protect_missing;
 	struct shown *shown;
 	size_t shown_count;
 	uint64_t *mounts; /* the ids of all mounts that hutch has made */
@@ -46,12 +46,12 @@ struct broker_work {
  * read, and the caller waits. */
 struct job {
 	struct broker_work *work; /* borrowed */
-	struct notify_target caller;
+	struct notify_target target;
 	mode_t umask;
 	uint64_t caps; /* the caller's effective ones */
 	pid_t leader; /* of the caller's threads, in the host's numbers */
 	pid_t process, thread; /* the caller's, in the inside's numbers */
-	struct path_walk way;
+	struct path_walk path_walk;
 };
 
 /* The functions return 0 or a negative errno; or this, if another process

@@ -205,5 +205,5 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what)
 		return error;
 	AUTO_FREE char *whole = text_format("%s/%.*s", strcmp(folder, "/") ? folder : "",
 					    (int)strcspn(s->name, "/"), s->name);
-	return protect_missing_refuses(j->work->missing, whole, what) ? -EROFS : 0;
+	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS : 0;
 }

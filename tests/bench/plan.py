@@ -53,7 +53,7 @@ class Table:
         self.folders = {"/"}
         self.mask = None
         self.namespaces = 0
-        self.is_fenced = False
+        self.has_landlock_root = False
         self.ids = {}
         self.executor = self.keep(executor)
 
@@ -88,7 +88,7 @@ class Table:
         header = HEADER.pack(
             MAGIC, len(self.steps), self.namespaces, self.ids["uid"][0],
             self.ids["gid"][0], self.ids["uid"][1], self.ids["gid"][1],
-            os.getuid() != self.ids["uid"][1], start + self.executor, self.is_fenced)
+            os.getuid() != self.ids["uid"][1], start + self.executor, self.has_landlock_root)
         steps = b"".join(STEP.pack(*step[:3], *(start + at for at in step[3:]))
                          for step in self.steps)
         content = header + steps + self.pool
@@ -179,8 +179,8 @@ def take_seal(table, found):
     table.add("seal", found["target"], attr=RDONLY)
 
 
-def take_fence(table, found):
-    table.is_fenced = True
+def take_landlock_root(table, found):
+    table.has_landlock_root = True
 
 
 def take_nothing(table, found):
@@ -203,7 +203,7 @@ LINES = [(re.compile(pattern), take) for pattern, take in (
     (r"mask +(?P<target>/\S+)", take_mask),
     (r"readonly +(?P<target>/\S+)", take_readonly),
     (r"seal +(?P<target>/)", take_seal),
-    (r"landlock +nothing outside of the root can be opened", take_fence),
+    (r"landlock +nothing outside of the root can be opened", take_landlock_root),
     (r"landlock +(off|none .*)", take_nothing),
     (r"seccomp +the default profile", take_nothing),
     (r"folder +/workspace", take_nothing),

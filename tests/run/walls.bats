@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Each wall of --isolation landlock has a test that fails without it: a test of
 # landlock.bats, run with a hutch that leaves the wall out (tests/walls.c).
-# fence.bats does the same for the second wall of namespaces.
+# landlock_root.bats does the same for the second wall of namespaces.
 
 load helpers
 
@@ -65,14 +65,14 @@ held() {
 	held environment 'the environment is made anew'
 }
 
-@test "without the keeper's end, what was left lives on" {
-	held keeper 'what it leaves running is ended'
+@test "without the subreaper's end, what was left lives on" {
+	held subreaper 'what it leaves running is ended'
 }
 
 @test "without the second wall, a folder that was handed over leads to all of the host" {
 	"$HUTCH" run --dry-run true | grep -q '^landlock .*can be opened' ||
 		skip "this host has no Landlock of ABI 2"
-	local file=fence
+	local file=landlock_root
 	held root 'what is above a folder that was handed over'
 	held root 'cannot be written, executed, made'
 	held root 'with --network host one domain'

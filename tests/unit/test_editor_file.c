@@ -22,7 +22,7 @@
 
 static const struct edit_request request = { .path = "f" };
 
-struct desk {
+struct fixture {
 	char folder[32];
 	struct job job;
 	struct file file;
@@ -50,7 +50,7 @@ static void check_file(const char *path, const char *expected)
 
 static int setup(void **state)
 {
-	struct desk *d = calloc(1, sizeof(*d));
+	struct fixture *d = calloc(1, sizeof(*d));
 
 	assert_non_null(d);
 	(void)snprintf(d->folder, sizeof(d->folder), "/tmp/hutch-unit.XXXXXX");
@@ -70,7 +70,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct desk *d = *state;
+	struct fixture *d = *state;
 
 	editor_file_done(&d->file);
 	buffer_done(&d->job.say);
@@ -84,7 +84,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void check_refused(struct desk *d)
+static void check_refused(struct fixture *d)
 {
 	const char expected[] = "ERROR:\nRan into a change of the file by another process "
 				"while trying to write to f. View it and edit it again.";
@@ -97,7 +97,7 @@ static void check_refused(struct desk *d)
 
 static void test_what_nobody_touched_is_replaced(void **state)
 {
-	struct desk *d = *state;
+	struct fixture *d = *state;
 
 	assert_true(editor_store(&d->job, &d->file, &d->made, &d->text));
 	edit_text_done(&d->text);
@@ -113,7 +113,7 @@ static void test_what_somebody_wrote_to_is_left_alone(void **state)
 }
 
 /* A file system's clock may tick only every few milliseconds. */
-static void wait_for_tick(struct desk *d)
+static void wait_for_tick(struct fixture *d)
 {
 	struct stat st;
 
@@ -127,7 +127,7 @@ static void wait_for_tick(struct desk *d)
 /* Content of the same length, with mtime put back: ctime still shows the change. */
 static void test_what_somebody_wrote_over_is_left_alone(void **state)
 {
-	struct desk *d = *state;
+	struct fixture *d = *state;
 	const struct timespec before[] = { d->file.st.st_atim, d->file.st.st_mtim };
 
 	put("f", "1ne\n");

@@ -29,7 +29,7 @@ static void needs_root(void)
 static void test_an_ordinary_caller_stays(void **state)
 {
 	struct policy p;
-	struct host_user who;
+	struct host_user user;
 	struct err e;
 
 	(void)state;
@@ -37,12 +37,12 @@ static void test_an_ordinary_caller_stays(void **state)
 	if (geteuid() == 0)
 		skip();
 	assert_int_equal(setenv("SUDO_UID", "1", 1), 0); /* any caller can set it */
-	assert_int_equal(host_user_decide(&p, &who, &e), 0);
-	assert_int_equal(who.uid, getuid());
-	assert_int_equal(who.gid, getgid());
-	assert_false(who.was_root);
-	assert_string_equal(who.why, "caller");
-	assert_int_equal(host_user_become(&who, &e), 0);
+	assert_int_equal(host_user_decide(&p, &user, &e), 0);
+	assert_int_equal(user.uid, getuid());
+	assert_int_equal(user.gid, getgid());
+	assert_false(user.was_root);
+	assert_string_equal(user.why, "caller");
+	assert_int_equal(host_user_become(&user, &e), 0);
 	assert_int_equal(unsetenv("SUDO_UID"), 0);
 }
 
@@ -81,7 +81,7 @@ static void test_whom_root_stands_for(void **state)
 	AUTO_FREE char *path = scene_path(state, "w");
 	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
 		struct policy p;
-		struct host_user who;
+		struct host_user user;
 		struct err e;
 		policy_init(&p);
 		set_or_not("SUDO_UID", roots[i].sudo_uid);
@@ -91,18 +91,18 @@ static void test_whom_root_stands_for(void **state)
 					       (gid_t)roots[i].group), 0);
 			assert_int_equal(volume_parse_workspace(&p, path, &e), 0);
 		}
-		assert_int_equal(host_user_decide(&p, &who, &e), 0);
-		assert_true(who.was_root);
-		assert_int_equal(who.uid, roots[i].uid);
-		assert_int_equal(who.gid, roots[i].gid);
-		assert_string_equal(who.why, roots[i].why);
+		assert_int_equal(host_user_decide(&p, &user, &e), 0);
+		assert_true(user.was_root);
+		assert_int_equal(user.uid, roots[i].uid);
+		assert_int_equal(user.gid, roots[i].gid);
+		assert_string_equal(user.why, roots[i].why);
 		policy_done(&p);
 	}
 }
 
 static void play_become(void *arg)
 {
-	const struct host_user who = { .uid = 1234, .gid = 1235, .was_root = true };
+	const struct host_user user = { .uid = 1234, .gid = 1235, .was_root = true };
 	gid_t groups[] = { 0, 4, 27 }, g[3];
 	struct stat st;
 	uid_t u[3];
@@ -110,7 +110,7 @@ static void play_become(void *arg)
 
 	(void)arg;
 	CHECK(setgroups(3, groups) == 0);
-	CHECK(host_user_become(&who, &e) == 0);
+	CHECK(host_user_become(&user, &e) == 0);
 	CHECK(getresuid(&u[0], &u[1], &u[2]) == 0 && getresgid(&g[0], &g[1], &g[2]) == 0);
 	for (int i = 0; i < 3; i++)
 		CHECK(u[i] == 1234 && g[i] == 1235);
@@ -124,7 +124,7 @@ static void play_become(void *arg)
 	CHECK(open("/proc/1/environ", O_RDONLY) < 0);
 	CHECK(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, 21, 0, 0) == 0);
 	struct err again;
-	CHECK(host_user_become(&who, &again) < 0);
+	CHECK(host_user_become(&user, &again) < 0);
 }
 
 static void test_root_drops_everything(void **state)
@@ -137,15 +137,15 @@ static void test_root_drops_everything(void **state)
 static void play_setuid(void *arg)
 {
 	struct policy p;
-	struct host_user who;
+	struct host_user user;
 	struct err e;
 
 	(void)arg;
 	policy_init(&p);
 	CHECK(setresuid(1234, 0, 0) == 0);
-	CHECK(host_user_decide(&p, &who, &e) < 0 && e.kind == ERR_REFUSED);
+	CHECK(host_user_decide(&p, &user, &e) < 0 && e.kind == ERR_REFUSED);
 	CHECK(setresuid(0, 0, 0) == 0 && setresgid(0, 1235, 1235) == 0);
-	CHECK(host_user_decide(&p, &who, &e) < 0 && strstr(e.text, "setuid or setgid"));
+	CHECK(host_user_decide(&p, &user, &e) < 0 && strstr(e.text, "setuid or setgid"));
 }
 
 static void test_a_setuid_hutch_refuses_to_work(void **state)

@@ -409,7 +409,7 @@ static void test_it_has_no_capability(void **state)
 	assert_int_equal(run(&w), 0);
 }
 
-static void fault(const void *arg, int folder, int in, void *result)
+static void error_set(const void *arg, int folder, int in, void *result)
 {
 	(void)arg, (void)folder, (void)in, (void)result;
 	__builtin_trap();
@@ -417,7 +417,7 @@ static void fault(const void *arg, int folder, int in, void *result)
 
 static void test_work_that_dies_is_an_error(void **state)
 {
-	const struct world w = world(state, fault);
+	const struct world w = world(state, error_set);
 
 	assert_int_equal(run(&w), 2);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""fence.py CASE: attempts from inside, for fence.bats."""
+"""landlock_root.py CASE: attempts from inside, for landlock_root.bats."""
 import ctypes
 import errno
 import fcntl

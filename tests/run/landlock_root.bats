@@ -16,7 +16,7 @@ teardown() {
 
 python=/usr/bin/python3
 
-needs_fence() {
+needs_landlock_root() {
 	"$HUTCH" run --dry-run true | grep -q '^landlock .*can be opened' ||
 		skip "this host has no Landlock of ABI 2"
 }
@@ -38,7 +38,7 @@ given() {
 # --- what it keeps out ------------------------------------------------------------
 
 @test "what is above a folder that was handed over cannot be read" {
-	needs_fence
+	needs_landlock_root
 	make_given
 	given cat /proc/self/fd/0/../secret
 	[[ $status == 1 && $stderr == *'Permission denied' && $output != *secret* ]]
@@ -49,11 +49,11 @@ given() {
 }
 
 @test "what is above it cannot be written, executed, made, removed, linked or renamed" {
-	needs_fence
+	needs_landlock_root
 	make_given
 	cp /usr/bin/true place/program
-	given -v "$here/fence.py:/fence.py:ro" -- sh -c 'exec 9<&0 </dev/null "$@"' - \
-		"$python" -SE /fence.py above
+	given -v "$here/landlock_root.py:/landlock_root.py:ro" -- sh -c 'exec 9<&0 </dev/null "$@"' - \
+		"$python" -SE /landlock_root.py above
 	[[ $status == 0 && ${#lines[@]} == 14 ]]
 	for line in "${lines[@]}"; do
 		echo "$line"
@@ -124,12 +124,12 @@ inherit() {
 
 @test "everything that can be done with files is as it was" {
 	room shown shown/a shown/b
-	catch "$HUTCH" run -v "$T/shown:/shown" --tmpfs /more -i "$python" -SE - files <"$here/fence.py"
+	catch "$HUTCH" run -v "$T/shown:/shown" --tmpfs /more -i "$python" -SE - files <"$here/landlock_root.py"
 	[[ $status == 0 && $output == all ]]
 }
 
 @test "message queues, semaphores and shared memory are as they were" {
-	catch "$HUTCH" run -i "$python" -SE - ipc <"$here/fence.py"
+	catch "$HUTCH" run -i "$python" -SE - ipc <"$here/landlock_root.py"
 	[[ $status == 0 && -z $stderr ]]
 	[[ ${lines[0]} == "True True 0 4 b'said'" && ${lines[1]} == '0 '* ]]
 }
@@ -142,10 +142,10 @@ inherit() {
 }
 
 @test "a process inside can still confine itself with Landlock, fifteen times" {
-	needs_fence
-	catch "$HUTCH" run -i "$python" -SE - confine <"$here/fence.py"
+	needs_landlock_root
+	catch "$HUTCH" run -i "$python" -SE - confine <"$here/landlock_root.py"
 	[[ $status == 0 && $output == 15 ]]
-	catch "$HUTCH" run --landlock off -i "$python" -SE - confine <"$here/fence.py"
+	catch "$HUTCH" run --landlock off -i "$python" -SE - confine <"$here/landlock_root.py"
 	[[ $status == 0 && $output == 16 ]]
 }
 
@@ -175,7 +175,7 @@ inherit() {
 }
 
 @test "--landlock on stands where there is one" {
-	needs_fence
+	needs_landlock_root
 	make_given
 	flags='--landlock on'
 	given cat /proc/self/fd/0/../secret
@@ -188,7 +188,7 @@ inherit() {
 }
 
 @test "with --network host one domain keeps files and abstract sockets" {
-	needs_fence
+	needs_landlock_root
 	make_given
 	flags='--network host'
 	given cat /proc/self/fd/0/../secret
