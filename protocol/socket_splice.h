@@ -1,6 +1,6 @@
 /* socket_splice -- carries bytes between a stream socket and two pipes, both ways.
  *
- * A connection to a port inside consists of two conduits, one at each side of the
+ * A connection to a port inside consists of two splices, one at each side of the
  * channel:
  *
  *		host		      |			inside

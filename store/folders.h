@@ -1,6 +1,7 @@
 /* folders -- the folders that hutch keeps on the host.
  *
- * All are the user's own, mode 0700, and masked in every mount of a sandbox: a guest
+ * All are the user's own, mode 0700, and masked in every mount of a sandbox: a process
+ * inside
  * that could write a cached seccomp program, or reach a control socket, would pass as
  * its owner. */
 #pragma once

@@ -52,8 +52,8 @@ struct confine {
  * that lets a folder be moved to another.  And a process in a domain may not
  * look into processes outside of it (landlock(7), ptrace restrictions): so
  * Landlock is not used where /proc hides such processes (hidepid), since
- * clients could then not be told from guests (peer.h), nor where the memory of
- * the guest's processes must be looked at (watchdog.h). */
+ * clients could then not be told from processes inside (peer.h), nor where the memory of
+ * these must be looked at (watchdog.h). */
 bool confine_has_landlock(const struct peer_self *self, bool reads_memory);
 
 /* "landlock+seccomp", "seccomp" */

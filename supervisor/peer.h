@@ -1,6 +1,6 @@
 /* peer -- checks the process at the other end of a connection.
  *
- * A guest that reached the socket would have its owner's uid, as every process
+ * A process inside that reached the socket would have its owner's uid, as every process
  * in its user namespace has from our point of view.  So the peer must be in our
  * own user namespace, and a peer for which that cannot be determined is
  * refused. */

@@ -176,7 +176,7 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	instance_end(&s->instance);
 }
 
-/* Sets the ending if the guest ended for a reason of its own. */
+/* Sets the ending if the instance ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;

@@ -1,14 +1,14 @@
 /* supervisor -- runs one sandbox that has a name, for all its clients.
  *
  * One process, one poll(2), no thread.  The supervisor holds the registry's
- * entry, the running guest, the dispatcher for actions, the jobs, and up to
+ * entry, the running instance, the dispatcher for actions, the jobs, and up to
  * CLIENTS_MAX connections of docs/control.md.  The supervisor waits for no
  * client: the data that a client does not read is bounded, and a client for
  * which too much waits is disconnected.
  *
  * The loop reads the clock before poll(2), when that has returned, and behind a
  * step that may block (supervisor_look_at_clock()); all that it calls, also
- * through the callbacks of a guest and of jobs, uses that time, now_ms.
+ * through the callbacks of an instance and of jobs, uses that time, now_ms.
  *
  *	supervisor.c	the loop, and how it ends
  *	clients.c	connections: lines in, answers and events out
@@ -132,7 +132,7 @@ void supervisor_run(struct supervisor *s);
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);
-/* Kills the guest.  The reason that is given first counts. */
+/* Kills the instance.  The reason that is given first counts. */
 void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		    const char *limit, const struct err *e);
 /* Renames the sandbox, also in the info. */

@@ -86,7 +86,7 @@ enum seize_verdict seize_judge(const char *text, int self)
 		return SEIZE_IS_GONE;
 	if (tracer > 0)
 		return tracer == self ? SEIZE_IS_OURS : SEIZE_IS_TRACED;
-	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_GUEST : SEIZE_IS_DENIED;
+	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_ENTERED : SEIZE_IS_DENIED;
 }
 
 /* The state letter ('D', 'Z' and so on); 0: the process is gone. */
@@ -233,7 +233,7 @@ static bool look_closer(struct seized *s, pid_t tid)
 	case SEIZE_IS_TRACED:
 		refuse(s, FREEZE_TRACED, tid);
 		break;
-	case SEIZE_IS_GUEST:
+	case SEIZE_IS_ENTERED:
 		break;
 	case SEIZE_IS_DENIED:
 		deny(s, tid);

@@ -24,7 +24,7 @@ struct cover {
 
 struct walk {
 	const struct changes_walk *g;
-	struct changes_stream *tell;
+	struct changes_stream *stream;
 	struct dir_stack stack;
 	struct cover *covers; /* owned; one for each step of the stack */
 	size_t room;
@@ -70,7 +70,7 @@ static int meet(struct walk *w, struct meeting *m, struct err *e)
 		if (!m->is_on_way)
 			return 0;
 	}
-	return g->on_meeting(g->who, w->tell, m, e);
+	return g->on_meeting(g->who, w->stream, m, e);
 }
 
 /* --- folders ------------------------------------------------------------ */
@@ -266,7 +266,7 @@ static int walk(struct walk *w, struct err *e)
 		return err_sys(e, "open the folder");
 	if (dir_stack_start(&w->stack, fd_take(&dir), "", e) < 0 || begin_folder(w, false, e) < 0)
 		return -1;
-	while ((more = changes_stream_next(w->tell, &item, e)) > 0)
+	while ((more = changes_stream_next(w->stream, &item, e)) > 0)
 		if (take(w, &item, e) < 0)
 			return -1;
 	return more;
@@ -274,7 +274,7 @@ static int walk(struct walk *w, struct err *e)
 
 int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, struct err *e)
 {
-	struct walk w = { .g = g, .tell = t };
+	struct walk w = { .g = g, .stream = t };
 	int result = walk(&w, e);
 
 	for (size_t i = 0; w.covers && w.stack.steps && i <= w.stack.depth; i++)

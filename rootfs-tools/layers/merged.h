@@ -2,7 +2,7 @@
  * without a mount.
  *
  * It serves to look up the destination of a copy, and to read the files of
- * another stage.  A guest may have written the folders, so this is work for a
+ * another stage.  A process inside may have written the folders, so this is work for a
  * jail (sandbox/root/jail.h).  Each name is looked up by openat2(2) beneath its
  * layer and through no link.  Links are followed here, by their text, and
  * cannot lead out of the tree.

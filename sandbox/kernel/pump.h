@@ -1,7 +1,7 @@
 /* pump -- carries bytes between the caller's descriptors and pipes of ours.
  *
  * The caller's stdin, stdout and stderr do not go into the sandbox: through a
- * pipe of the caller's a guest can write into its stdin and read back its
+ * pipe of the caller's a process inside can write into its stdin and read back its
  * stdout, through ">>" it can truncate, a directory opens the host, a terminal
  * is the caller's keyboard.  Pipes of ours go in instead, and a pump carries
  * the bytes between the two.

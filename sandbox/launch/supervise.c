@@ -5,7 +5,7 @@
  *			"failed" came			-> ENDING
  *	RUNNING		"exited" came: pid 1 is killed	-> ENDING
  *	any		deadline, fatal signal, the
- *			guest's own end (instance.h)	-> ENDING
+ *			instance's own end (instance.h)	-> ENDING
  *	any		pid 1 was reaped		-> DRAINING
  *	DRAINING	all output is delivered		   done
  *
@@ -207,7 +207,7 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* Sets the verdict if the guest ended for a reason of its own. */
+/* Sets the verdict if the instance ended for a reason of its own. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;
@@ -236,7 +236,7 @@ static void on_gone(struct supervisor *s)
 	pump_finish(&s->run->stdio->pumps[2]);
 }
 
-/* Takes over the guest's changes in this turn. */
+/* Takes over the instance's changes in this turn. */
 static void look_at_instance(struct supervisor *s)
 {
 	if (channel_has_passed(&s->instance.channel))

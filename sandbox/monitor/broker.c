@@ -118,7 +118,8 @@ static int know_mounts(struct broker_work *w, const struct plan *p, struct err *
 	return 0;
 }
 
-/* Leaves the broker the capabilities of a guest, the one to look at guests, and
+/* Leaves the broker the capabilities of a process inside, the one to look at these
+ * processes, and
  * the system calls of its filter. */
 static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 {

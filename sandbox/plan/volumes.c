@@ -170,7 +170,7 @@ static int refuse(const struct volume *v, const char *what, const char *why, str
 	return err_from(e, v->from);
 }
 
-/* If the guest may replace a link, it decides where the next hutch goes, and no
+/* If the inside may replace a link, it decides where the next hutch goes, and no
  * mask on the link's present target can prevent that. */
 static int check_links(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
@@ -187,8 +187,8 @@ static int check_links(const struct volume *v, const char *source, const struct 
 }
 
 /* Makes a folder that does not exist yet, so that it can be masked before a
- * guest can put its own there.  1: it exists.  0: it does not, but where we may
- * not make a folder, the guest, which runs as us, may not either. */
+ * process inside can put its own there.  1: it exists.  0: it does not, but where we may
+ * not make a folder, the inside, which runs as us, may not either. */
 static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
 {
 	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
@@ -197,7 +197,7 @@ static int ensure_folder(const struct plan *p, const char *folder, struct err *e
 }
 
 /* Guards the kernel's own files of the host.  Through the host's /proc a
- * guest of the same user could slow the user's programs or have the OOM
+ * process inside of the same user could slow the user's programs or have the OOM
  * killer choose them, and through /sys reach a delegated cgroup: no
  * permission prevents that. */
 static int find_kernel_folders(const struct volume *v, const char *source,

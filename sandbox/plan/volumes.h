@@ -13,7 +13,7 @@ struct volume;
 /* Adds a step for each volume, parents before the folders below them.  A source
  * that is one of hutch's own folders, or lies in one, is refused; one that
  * contains them gets them masked, and every folder on the way to them pinned: a
- * mount point cannot be renamed (EBUSY), so that a guest cannot move the mask
+ * mount point cannot be renamed (EBUSY), so that a process inside cannot move the mask
  * aside together with its parent and put a folder of its own there.  Protected
  * files in a writable source (protect_scan.h) are pinned in the same way, and
  * shown read-only. */

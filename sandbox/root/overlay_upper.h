@@ -49,6 +49,6 @@ int overlay_upper_try(char **ret_place, struct err *e);
 int overlay_upper_try_root(char **ret_place, bool *ret_shares, struct err *e);
 
 /* Removes the folder with everything in it, unless it is kept.  Files that the
- * guest made there are only unlinked, by descriptor and without following a
+ * inside made there are only unlinked, by descriptor and without following a
  * link. */
 void overlay_upper_remove(struct overlay_upper *u);

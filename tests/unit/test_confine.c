@@ -36,7 +36,7 @@ struct place {
 	struct peer_self self;
 };
 
-/* Tells whether peers can be told from guests here, and whether Landlock is
+/* Tells whether peers can be told from processes inside, and whether Landlock is
  * available. */
 static bool can_tell(bool *ret_has_landlock, bool reads_memory)
 {
@@ -608,7 +608,7 @@ static void listen_at_door(struct place *p)
 }
 
 /* Forks a process that connects and stays until it is told to go. */
-static pid_t make_peer(bool is_guest)
+static pid_t make_peer(bool is_inside)
 {
 	const struct sockaddr_un at = door();
 	pid_t pid = fork();
@@ -616,7 +616,7 @@ static pid_t make_peer(bool is_guest)
 	CHECK(pid >= 0);
 	if (pid != 0)
 		return pid;
-	if (is_guest)
+	if (is_inside)
 		scene_enter(0, 1000);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK(connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0);
@@ -686,14 +686,14 @@ static void test_a_peer_of_ours_is_known_without_landlock(void **state)
 	run(state, false, play_peers);
 }
 
-static void test_a_guest_is_refused(void **state)
+static void test_a_process_inside_is_refused(void **state)
 {
 	if (!can_make_namespaces())
 		skip();
 	run(state, true, play_inside);
 }
 
-static void test_a_guest_is_refused_without_landlock(void **state)
+static void test_a_process_inside_is_refused_without_landlock(void **state)
 {
 	if (!can_make_namespaces())
 		skip();
@@ -773,8 +773,8 @@ int main(void)
 		IN_A_FOLDER(test_it_has_no_capability),
 		IN_A_FOLDER(test_a_peer_of_ours_is_known),
 		IN_A_FOLDER(test_a_peer_of_ours_is_known_without_landlock),
-		IN_A_FOLDER(test_a_guest_is_refused),
-		IN_A_FOLDER(test_a_guest_is_refused_without_landlock),
+		IN_A_FOLDER(test_a_process_inside_is_refused),
+		IN_A_FOLDER(test_a_process_inside_is_refused_without_landlock),
 		cmocka_unit_test(test_an_outer_sandbox_may_look_like_an_inner_one),
 		cmocka_unit_test(test_where_processes_are_hidden_no_domain_is_entered),
 		cmocka_unit_test(test_memory_cannot_be_looked_at_from_a_domain),

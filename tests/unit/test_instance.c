@@ -1,4 +1,4 @@
-/* When a guest is checked, and when a guest that has closed its channel is ended. */
+/* When an instance is checked, and when one that has closed its channel is ended. */
 #include "sandbox/launch/instance.h"
 
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static void test_without_anything_to_wait_for_nothing_is_due(void **state)
 	close_scene();
 }
 
-/* The executor ends a moment after its channel closes; the guest waits for that
+/* The executor ends a moment after its channel closes; the instance waits for that
  * for a bounded time. */
 static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **state)
 {
@@ -125,7 +125,7 @@ static void test_memory_is_looked_at_at_an_interval(void **state)
 	close_scene();
 }
 
-/* The memory of a guest that is being killed is not measured; a guest that is
+/* The memory of an instance that is being killed is not measured; an instance that is
  * gone has no deadline. */
 static void test_after_the_end_nothing_is_due(void **state)
 {

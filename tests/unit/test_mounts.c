@@ -220,7 +220,7 @@ static void test_a_mount_covers_what_was_made_before(void **state)
 	run(&w);
 }
 
-/* Below a bound folder of the host, the guest may have made any links. */
+/* Below a bound folder of the host, the inside may have made any links. */
 static void look_at_links(const struct world *w)
 {
 	struct statvfs fs;

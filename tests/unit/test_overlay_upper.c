@@ -1,4 +1,4 @@
-/* The folder of an overlay's upper layer: removal takes everything a guest left
+/* The folder of an overlay's upper layer: removal takes everything a process inside left
  * in it, and nothing else. */
 #include "sandbox/root/overlay_upper.h"
 
@@ -106,7 +106,7 @@ static void play_inside(void *arg)
 	make_deep(".");
 }
 
-static void test_whatever_a_guest_made_is_removed(void **state)
+static void test_all_that_was_made_inside_is_removed(void **state)
 {
 	AUTO_FREE char *kept = scene_path(state, "kept/f");
 	struct overlay_upper u;
@@ -182,7 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_it_is_ours_alone_and_locked),
 		TEST(test_a_whole_root_is_where_images_are),
-		TEST(test_whatever_a_guest_made_is_removed),
+		TEST(test_all_that_was_made_inside_is_removed),
 		TEST(test_the_next_one_sweeps_what_nobody_locks),
 		TEST(test_a_trial_leaves_nothing),
 		TEST(test_a_trial_without_a_place_says_what_would_help),

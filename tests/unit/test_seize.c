@@ -28,7 +28,7 @@ static void test_who_may_not_be_seized_is_told_apart(void **state)
 		{ HEAD "State:\tt (tracing stop)\nPPid:\t1\nTracerPid:\t40\n", SEIZE_IS_OURS },
 		{ HEAD "State:\tt (tracing stop)\nPPid:\t1\nTracerPid:\t4\n", SEIZE_IS_TRACED },
 		{ HEAD "State:\tS (sleeping)\nPPid:\t4\nTracerPid:\t401\n", SEIZE_IS_TRACED },
-		{ HEAD "State:\tR (running)\nPPid:\t0\nTracerPid:\t0\n", SEIZE_IS_GUEST },
+		{ HEAD "State:\tR (running)\nPPid:\t0\nTracerPid:\t0\n", SEIZE_IS_ENTERED },
 		{ HEAD "State:\tR (running)\nPPid:\t1\nTracerPid:\t0\n", SEIZE_IS_DENIED },
 		{ HEAD "State:\tR (running)\n", SEIZE_IS_DENIED },
 		/* A process's name has its newlines escaped, so it can forge no

@@ -139,7 +139,7 @@ static void test_a_reset_is_seen_when_nothing_more_is_read(void **state)
 	assert_int_equal(socket_splice_run(&s->c), SOCKET_SPLICE_BROKEN);
 }
 
-static void test_conduit_reset_is_one_for_the_peer(void **state)
+static void test_a_reset_is_one_for_the_peer(void **state)
 {
 	struct scene *s = *state;
 
@@ -224,7 +224,7 @@ int main(void)
 		TEST(test_a_word_before_the_last_byte_cuts_nothing_off),
 		TEST(test_a_reset_is_told_and_given_on),
 		TEST(test_a_reset_is_seen_when_nothing_more_is_read),
-		TEST(test_conduit_reset_is_one_for_the_peer),
+		TEST(test_a_reset_is_one_for_the_peer),
 		TEST(test_what_nobody_hears_any_more_keeps_back_no_answer),
 		TEST(test_who_does_not_read_stops_the_other_end_and_loses_nothing),
 		TEST(test_an_edge_comes_for_each_end),
