@@ -119,8 +119,7 @@ static int know_mounts(struct broker_work *w, const struct plan *p, struct err *
 }
 
 /* Leaves the broker the capabilities of a process inside, the one to look at these
- * processes, and
- * the system calls of its filter. */
+ * processes, and the system calls of its filter. */
 static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 {
 	const struct seccomp_program program = { .insns = broker_filter,
