@@ -7,7 +7,7 @@
 
 #include "base/kernel.h"
 #include "base/own.h"
-#include "base/path_walk.h"
+#include "base/spot.h"
 
 static int read_no_link(void *who, int dir, const char *name, char *to)
 {
@@ -20,7 +20,7 @@ static int read_no_link(void *who, int dir, const char *name, char *to)
 static int read_text_link(void *who, int dir, const char *name, char *to)
 {
 	(void)who;
-	return path_walk_is_proc(dir) && !path_walk_is_proc_root(dir) ? -ELOOP : path_walk_read_link(dir, name, to);
+	return spot_is_proc(dir) && !spot_is_proc_root(dir) ? -ELOOP : spot_read_link(dir, name, to);
 }
 
 static bool leaves(const char *path)
@@ -54,12 +54,12 @@ static int open_spot(const struct spot *s, const struct open_how *how)
 static int open_by_hand(int folder, const char *path, const struct open_how *how)
 {
 	const bool follows = !(how->resolve & RESOLVE_NO_SYMLINKS);
-	struct path_walk w = { .read_link = follows ? read_text_link : read_no_link };
+	struct spot_search w = { .read_link = follows ? read_text_link : read_no_link };
 	struct spot s = { .dir = -1 };
-	int result = path_walk_find(&w, folder, path, &s);
+	int result = spot_find(&w, folder, path, &s);
 
 	while (!result && is_link(&s) && !(how->flags & O_NOFOLLOW))
-		result = path_walk_follow(&w, &s);
+		result = spot_follow(&w, &s);
 	if (!result)
 		result = open_spot(&s, how);
 	spot_done(&s);

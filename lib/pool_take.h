@@ -1,7 +1,7 @@
 /* pool_take -- gets a sandbox from a pool, directly from its keeper (docs/control.md,
  * "Pools").
  *
- * As in path_walk.h, this works for an ordinary user's own pool whose keeper lives and listens.
+ * As in connect.h, this works for an ordinary user's own pool whose keeper lives and listens.
  * Every other case is left to `hutch pool take`, which can explain a failure. */
 #pragma once
 #include <stdbool.h>

@@ -102,7 +102,7 @@ static int bind_path(struct job *j, int fd, const struct sockaddr_un *address, s
 	AUTO_CLOSE int base = *path == '/' ? -1 : job_base(j, AT_FDCWD);
 	if (*path != '/' && base < 0)
 		return base;
-	int error = path_walk_find(&j->path_walk, base, path, &s);
+	int error = spot_find(&j->path_walk, base, path, &s);
 	if (!error)
 		error = bind_spot(j, fd, &s, base, address, len);
 	spot_done(&s);

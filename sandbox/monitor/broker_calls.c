@@ -229,7 +229,7 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 	if (flags & ~(uint64_t)AT_SYMLINK_FOLLOW)
 		return flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : -ENOENT;
 	while (!error && flags && is_link(&p->from))
-		error = path_walk_follow(&j->path_walk, &p->from);
+		error = spot_follow(&j->path_walk, &p->from);
 	if (error)
 		return error;
 	if (!*p->to.name || !*p->from.name)
@@ -287,7 +287,7 @@ static int find_spot(struct job *j, int dir, const char *path, struct spot *ret)
 	AUTO_CLOSE int base = -1;
 	const int error = begin(j, dir, path, &base);
 
-	return error ? error : path_walk_find(&j->path_walk, base, path, ret);
+	return error ? error : spot_find(&j->path_walk, base, path, ret);
 }
 
 static int open_call(struct job *j, const struct made_call *c, const char *path)

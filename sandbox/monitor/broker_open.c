@@ -168,7 +168,7 @@ static int open_old(const struct job *j, const struct spot *s, const struct open
 		return refused;
 	if (refused)
 		there.flags &= ~O_CREAT;
-	if (path_walk_is_proc(s->dir))
+	if (spot_is_proc(s->dir))
 		return job_open_inside(j, s, there.flags, there.mode);
 	return open_there(j, s->dir, s->name, &there, st);
 }
@@ -197,12 +197,12 @@ static int open_spot(const struct job *j, const struct spot *s, const struct ope
 static int open_path(struct job *j, int base, const char *path, const struct opening *o)
 {
 	struct spot s = { .dir = -1 };
-	int result = path_walk_find(&j->path_walk, base, path, &s);
+	int result = spot_find(&j->path_walk, base, path, &s);
 
 	while (!result) {
 		result = open_spot(j, &s, o);
 		if (result == FOLLOW)
-			result = path_walk_follow(&j->path_walk, &s);
+			result = spot_follow(&j->path_walk, &s);
 	}
 	spot_done(&s);
 	return result;

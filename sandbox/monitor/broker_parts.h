@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/path_walk.h"
+#include "base/spot.h"
 #include "sandbox/kernel/notify_target.h"
 #include "sandbox/plan/protect_missing.h"
 
@@ -51,7 +51,7 @@ struct job {
 	uint64_t caps; /* the caller's effective ones */
 	pid_t leader; /* of the caller's threads, in the host's numbers */
 	pid_t process, thread; /* the caller's, in the inside's numbers */
-	struct path_walk path_walk;
+	struct spot_search path_walk;
 };
 
 /* The functions return 0 or a negative errno; or this, if another process
@@ -83,7 +83,7 @@ int job_terminal(const struct job *j, int flags);
 
 /* --- where (broker_place.c) ---------------------------------------------------------- */
 
-/* For path_walk.h: reads a link as the caller would follow it. */
+/* For spot.h: reads a link as the caller would follow it. */
 int job_read_link(void *job, int dir, const char *name, char *to);
 
 /* Says in which mount a file is, and which of its files. */

@@ -20,7 +20,7 @@
  * caller, not the broker. */
 static bool tell_self(const struct job *j, int dir, const char *name, char *to)
 {
-	if (!path_walk_is_proc_root(dir))
+	if (!spot_is_proc_root(dir))
 		return false;
 	if (!strcmp(name, "self"))
 		(void)snprintf(to, PATH_MAX, "%d", j->process); /* fits */
@@ -64,11 +64,11 @@ int job_read_link(void *who, int dir, const char *name, char *to)
 		return -errno;
 	if (is_planted(j, dir, &st))
 		return -EACCES;
-	if (path_walk_is_proc(fd) && tell_self(j, dir, name, to))
+	if (spot_is_proc(fd) && tell_self(j, dir, name, to))
 		return 0;
-	if (path_walk_is_proc(fd) && is_magic(dir, name))
-		return PATH_WALK_MAGIC;
-	return path_walk_read_link(fd, "", to);
+	if (spot_is_proc(fd) && is_magic(dir, name))
+		return SPOT_MAGIC;
+	return spot_read_link(fd, "", to);
 }
 
 /* --- where it is, and whether it may be made ----------------------------------------------------------- */

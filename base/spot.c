@@ -1,4 +1,4 @@
-#include "base/path_walk.h"
+#include "base/spot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,21 +24,21 @@ void spot_done(struct spot *s)
 	own_close(&s->dir);
 }
 
-bool path_walk_is_proc(int fd)
+bool spot_is_proc(int fd)
 {
 	struct statfs fs;
 
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-bool path_walk_is_proc_root(int fd)
+bool spot_is_proc_root(int fd)
 {
 	struct stat st;
 
-	return path_walk_is_proc(fd) && fstat(fd, &st) == 0 && st.st_ino == PROC_ROOT;
+	return spot_is_proc(fd) && fstat(fd, &st) == 0 && st.st_ino == PROC_ROOT;
 }
 
-int path_walk_read_link(int dir, const char *name, char *to)
+int spot_read_link(int dir, const char *name, char *to)
 {
 	const ssize_t len = readlinkat(dir, name, to, PATH_MAX);
 
@@ -48,11 +48,11 @@ int path_walk_read_link(int dir, const char *name, char *to)
 	return len ? 0 : -ENOENT;
 }
 
-static int read_link(struct path_walk *w, int dir, const char *name, char *to)
+static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 {
 	const int is = ++w->links > LINKS_MAX ? -ELOOP : w->read_link(w->who, dir, name, to);
 
-	w->has_magic = w->has_magic || is == PATH_WALK_MAGIC;
+	w->has_magic = w->has_magic || is == SPOT_MAGIC;
 	return is;
 }
 
@@ -75,7 +75,7 @@ static int go_on(struct walk *k, int fd, const char *rest)
 	return 0;
 }
 
-static int follow(struct path_walk *w, struct walk *k, const char *name, const char *rest)
+static int follow(struct spot_search *w, struct walk *k, const char *name, const char *rest)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 	char text[PATH_MAX], whole[PATH_MAX];
@@ -83,14 +83,14 @@ static int follow(struct path_walk *w, struct walk *k, const char *name, const c
 
 	if (is < 0)
 		return is;
-	if (is == PATH_WALK_MAGIC)
+	if (is == SPOT_MAGIC)
 		return go_on(k, openat(k->at, name, flags), rest);
 	if (snprintf(whole, sizeof(whole), "%s/%s", text, rest) >= (int)sizeof(whole))
 		return -ENAMETOOLONG;
 	return go_on(k, openat(k->at, *text == '/' ? "/" : ".", flags), whole);
 }
 
-static int step(struct path_walk *w, struct walk *k)
+static int step(struct spot_search *w, struct walk *k)
 {
 	char *name = k->rest + strspn(k->rest, "/"), *rest = name + strcspn(name, "/");
 	struct stat st;
@@ -107,7 +107,7 @@ static int step(struct path_walk *w, struct walk *k)
 	return S_ISDIR(st.st_mode) ? go_on(k, fd_take(&fd), rest) : -ENOTDIR;
 }
 
-static int walk(struct path_walk *w, int base, const char *path)
+static int walk(struct spot_search *w, int base, const char *path)
 {
 	struct walk k = { .at = -1 };
 	const bool is_absolute = *path == '/';
@@ -125,7 +125,7 @@ static int walk(struct path_walk *w, int base, const char *path)
 
 /* Leaves the lookup to the kernel, unless there is a link on the way or no
  * openat2(2). */
-static int enter(struct path_walk *w, int base, const char *path)
+static int enter(struct spot_search *w, int base, const char *path)
 {
 	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 				      .resolve = RESOLVE_NO_SYMLINKS };
@@ -143,7 +143,7 @@ static bool is_folder_itself(const char *name, size_t len)
 	return len == 0 || (len <= 2 && !strncmp(name, "..", len));
 }
 
-int path_walk_find(struct path_walk *w, int base, const char *path, struct spot *ret)
+int spot_find(struct spot_search *w, int base, const char *path, struct spot *ret)
 {
 	const size_t len = strlen(path);
 	char above[PATH_MAX];
@@ -169,16 +169,16 @@ int path_walk_find(struct path_walk *w, int base, const char *path, struct spot 
 	return 0;
 }
 
-int path_walk_follow(struct path_walk *w, struct spot *s)
+int spot_follow(struct spot_search *w, struct spot *s)
 {
 	char text[PATH_MAX];
 	struct spot next;
 	const int is = read_link(w, s->dir, s->name, text);
 
-	s->is_magic = is == PATH_WALK_MAGIC;
+	s->is_magic = is == SPOT_MAGIC;
 	if (is)
 		return is < 0 ? is : 0;
-	const int error = path_walk_find(w, s->dir, text, &next);
+	const int error = spot_find(w, s->dir, text, &next);
 	if (error)
 		return error;
 	spot_done(s);

@@ -1,4 +1,4 @@
-#include "base/path_walk.h"
+#include "base/spot.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static int read_link(void *who, int dir, const char *name, char *to)
 	int *count = who;
 
 	(*count)++;
-	return path_walk_read_link(dir, name, to);
+	return spot_read_link(dir, name, to);
 }
 
 /* Makes FOLDER/{file,real/deep,link -> real,out -> /,loop -> loop,far ->
@@ -68,9 +68,9 @@ static void test_a_path_ends_in_a_folder_and_a_name(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		int links = 0;
-		struct path_walk w = { .read_link = read_link, .who = &links };
+		struct spot_search w = { .read_link = read_link, .who = &links };
 		struct spot s = { .dir = -1 };
-		int error = path_walk_find(&w, folder, samples[i].path, &s);
+		int error = spot_find(&w, folder, samples[i].path, &s);
 		if (error != samples[i].error || strcmp(s.name, samples[i].name) ||
 		    links != samples[i].links)
 			fail_msg("'%s': %d, '%s', %d links", samples[i].path, error, s.name, links);
@@ -82,35 +82,35 @@ static void test_names_and_paths_are_bounded(void **state)
 {
 	char path[PATH_MAX + 2];
 	int links = 0;
-	struct path_walk w = { .read_link = read_link, .who = &links };
+	struct spot_search w = { .read_link = read_link, .who = &links };
 	struct spot s = { .dir = -1 };
 
 	(void)state;
 	memset(path, 'x', sizeof(path));
 	path[NAME_MAX] = '\0';
-	assert_int_equal(path_walk_find(&w, AT_FDCWD, path, &s), 0);
+	assert_int_equal(spot_find(&w, AT_FDCWD, path, &s), 0);
 	assert_int_equal(strlen(s.name), NAME_MAX);
 	spot_done(&s);
 	path[NAME_MAX] = '/';
 	path[NAME_MAX + 1] = '\0';
-	assert_int_equal(path_walk_find(&w, AT_FDCWD, path, &s), 0);
+	assert_int_equal(spot_find(&w, AT_FDCWD, path, &s), 0);
 	spot_done(&s);
 	path[NAME_MAX] = 'x';
-	assert_int_equal(path_walk_find(&w, AT_FDCWD, path, &s), -ENAMETOOLONG);
+	assert_int_equal(spot_find(&w, AT_FDCWD, path, &s), -ENAMETOOLONG);
 	memset(path, '/', sizeof(path));
 	path[PATH_MAX] = '\0';
-	assert_int_equal(path_walk_find(&w, AT_FDCWD, path, &s), -ENAMETOOLONG);
+	assert_int_equal(spot_find(&w, AT_FDCWD, path, &s), -ENAMETOOLONG);
 }
 
 static void test_a_last_link_is_followed_when_it_is_asked(void **state)
 {
 	AUTO_CLOSE int folder = make_scene(*state);
 	int links = 0;
-	struct path_walk w = { .read_link = read_link, .who = &links };
+	struct spot_search w = { .read_link = read_link, .who = &links };
 	struct spot s = { .dir = -1 };
 
-	assert_int_equal(path_walk_find(&w, folder, "far", &s), 0);
-	assert_int_equal(path_walk_follow(&w, &s), 0);
+	assert_int_equal(spot_find(&w, folder, "far", &s), 0);
+	assert_int_equal(spot_follow(&w, &s), 0);
 	assert_string_equal(s.name, "none");
 	assert_int_equal(links, 2);
 	spot_done(&s);

@@ -1,13 +1,13 @@
-/* path_walk -- looks a path up, name by name, for a caller that cannot leave it to the
- * kernel: links are read and followed here, so that the caller can replace or refuse
- * a link.
+/* spot -- finds the folder and the last name of a path, for a caller that cannot leave
+ * that to the kernel: links are read and followed here, so that the caller can replace
+ * or refuse a link.
  *
- *	struct path_walk w = { .read_link = ... };
+ *	struct spot_search w = { .read_link = ... };
  *	struct spot s = { .dir = -1 };
  *
- *	error = path_walk_find(&w, base, path, &s);
+ *	error = spot_find(&w, base, path, &s);
  *	...use openat(s.dir, s.name, O_NOFOLLOW), and where that is a link:
- *	error = path_walk_follow(&w, &s);
+ *	error = spot_follow(&w, &s);
  *	...
  *	spot_done(&s);
  *
@@ -17,8 +17,8 @@
 #pragma once
 #include <stdbool.h>
 
-struct path_walk {
-	/* Gives the text of a link in PATH_MAX bytes; PATH_WALK_MAGIC: the link has no
+struct spot_search {
+	/* Gives the text of a link in PATH_MAX bytes; SPOT_MAGIC: the link has no
 	 * text. */
 	int (*read_link)(void *who, int dir, const char *name, char *to);
 	void *who; /* borrowed */
@@ -26,7 +26,7 @@ struct path_walk {
 	bool has_magic;	  /* one of the links could only be followed by the kernel */
 };
 
-#define PATH_WALK_MAGIC 1 /* only the kernel can follow the link (proc(5)) */
+#define SPOT_MAGIC 1 /* only the kernel can follow the link (proc(5)) */
 
 /* A name in a folder, which exists or is to be made.  The name is "" where a path
  * ends in "/", "." or "..": the spot is then the folder itself.  Otherwise the name
@@ -41,14 +41,14 @@ void spot_done(struct spot *s);
 
 /* Finds the spot of `path`.  `base` is borrowed, and not used where the path is
  * absolute. */
-int path_walk_find(struct path_walk *w, int base, const char *path, struct spot *ret);
+int spot_find(struct spot_search *w, int base, const char *path, struct spot *ret);
 
 /* Goes to the target of the link at the spot; a magic link is not followed. */
-int path_walk_follow(struct path_walk *w, struct spot *s);
+int spot_follow(struct spot_search *w, struct spot *s);
 
 /* For read_link: as readlinkat(2), with a 0 at the end of the text. */
-int path_walk_read_link(int dir, const char *name, char *to);
+int spot_read_link(int dir, const char *name, char *to);
 
 /* Whether a file is in a procfs, and whether it is the root of one. */
-bool path_walk_is_proc(int fd);
-bool path_walk_is_proc_root(int fd);
+bool spot_is_proc(int fd);
+bool spot_is_proc_root(int fd);
