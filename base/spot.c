@@ -12,10 +12,11 @@
 
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/path_walk.h"
 
-#define LINKS_MAX 40 /* as the kernel's (path_resolution(7)) */
 #define NAMES_MAX 4096 /* the kernel has no such bound, but is quicker */
-#define PROC_ROOT 1  /* the inode number of a procfs' root */
+#define PROC_ROOT 1    /* the inode number of a procfs' root */
+#define FOLDER	  (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 _Static_assert(sizeof(((struct spot *)0)->name) == NAME_MAX + 2, "a name and its '/' fit");
 
@@ -50,7 +51,7 @@ int spot_read_link(int dir, const char *name, char *to)
 
 static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 {
-	const int is = ++w->links > LINKS_MAX ? -ELOOP : w->read_link(w->who, dir, name, to);
+	const int is = w->read_link(w->who, dir, name, to);
 
 	w->has_magic = w->has_magic || is == SPOT_MAGIC;
 	return is;
@@ -58,77 +59,74 @@ static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 
 /* --- folders ------------------------------------------------------------------------ */
 
-struct walk {
-	int at;		     /* owned */
-	char rest[PATH_MAX]; /* of the path */
+/* Where a walk is. */
+struct place {
+	struct spot_search *search;
+	int at; /* owned */
 };
 
-/* Makes `fd` the current folder; `rest`, which may be a part of k->rest, is to be
- * looked up from there. */
-static int go_on(struct walk *k, int fd, const char *rest)
+static int move_to(struct place *p, int fd)
 {
 	if (fd < 0)
 		return -errno;
-	own_close(&k->at);
-	k->at = fd;
-	(void)memmove(k->rest, rest, strlen(rest) + 1);
+	own_close(&p->at);
+	p->at = fd;
 	return 0;
 }
 
-static int follow(struct spot_search *w, struct walk *k, const char *name, const char *rest)
+static int enter(void *who, const char *name, bool is_last)
 {
-	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-	char text[PATH_MAX], whole[PATH_MAX];
-	const int is = read_link(w, k->at, name, text);
-
-	if (is < 0)
-		return is;
-	if (is == SPOT_MAGIC)
-		return go_on(k, openat(k->at, name, flags), rest);
-	if (snprintf(whole, sizeof(whole), "%s/%s", text, rest) >= (int)sizeof(whole))
-		return -ENAMETOOLONG;
-	return go_on(k, openat(k->at, *text == '/' ? "/" : ".", flags), whole);
-}
-
-static int step(struct spot_search *w, struct walk *k)
-{
-	char *name = k->rest + strspn(k->rest, "/"), *rest = name + strcspn(name, "/");
+	struct place *p = who;
 	struct stat st;
 
-	if (*rest)
-		*rest++ = '\0';
-	if (++w->names > NAMES_MAX)
+	(void)is_last;
+	if (++p->search->names > NAMES_MAX)
 		return -ELOOP;
-	AUTO_CLOSE int fd = openat(k->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = openat(p->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISLNK(st.st_mode))
-		return follow(w, k, name, rest);
-	return S_ISDIR(st.st_mode) ? go_on(k, fd_take(&fd), rest) : -ENOTDIR;
+		return PATH_WALK_LINK;
+	return S_ISDIR(st.st_mode) ? move_to(p, fd_take(&fd)) : -ENOTDIR;
 }
+
+static int read_link_here(void *who, const char *name, char *to)
+{
+	struct place *p = who;
+	const int is = read_link(p->search, p->at, name, to);
+
+	if (is != SPOT_MAGIC)
+		return is;
+	const int error = move_to(p, openat(p->at, name, FOLDER));
+	return error ? error : PATH_WALK_LINK;
+}
+
+static int go_root(void *who)
+{
+	return move_to(who, openat(AT_FDCWD, "/", FOLDER));
+}
+
+static const struct path_tree folders = { enter, read_link_here, go_root };
 
 static int walk(struct spot_search *w, int base, const char *path)
 {
-	struct walk k = { .at = -1 };
-	const bool is_absolute = *path == '/';
-	int error = go_on(&k, is_absolute ? openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)
-					  : openat(base, ".", O_PATH | O_DIRECTORY | O_CLOEXEC),
-			  path);
+	struct place p = { w, openat(*path == '/' ? AT_FDCWD : base, *path == '/' ? "/" : ".",
+				     FOLDER) };
+	struct path_walk k = { .tree = &folders, .who = &p, .rest_max = PATH_MAX - 1,
+			       .links = w->links };
+	const int error = p.at < 0 ? -errno : path_walk(&k, path);
 
-	while (!error && k.rest[strspn(k.rest, "/")])
-		error = step(w, &k);
-	if (!error)
-		return k.at;
-	own_close(&k.at);
-	return error;
+	w->links = k.links;
+	if (error)
+		own_close(&p.at);
+	return error ? error : p.at;
 }
 
 /* Leaves the lookup to the kernel, unless there is a link on the way or no
  * openat2(2). */
-static int enter(struct spot_search *w, int base, const char *path)
+static int find_folder(struct spot_search *w, int base, const char *path)
 {
-	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				      .resolve = RESOLVE_NO_SYMLINKS };
+	const struct open_how how = { .flags = FOLDER, .resolve = RESOLVE_NO_SYMLINKS };
 	const int fd = sys_openat2(base, path, &how);
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOSYS))
@@ -158,8 +156,12 @@ int spot_find(struct spot_search *w, int base, const char *path, struct spot *re
 	if (end - start > NAME_MAX)
 		return -ENAMETOOLONG;
 	const bool is_itself = is_folder_itself(path + start, end - start);
-	(void)snprintf(above, sizeof(above), "%.*s", (int)(is_itself ? len : start), path); /* fits */
-	const int dir = enter(w, base, *above ? above : ".");
+	/* Behind a "/" the walk would look for "." in the folder. */
+	size_t above_len = is_itself ? len : start;
+	while (!is_itself && above_len > 1 && path[above_len - 1] == '/')
+		above_len--;
+	(void)snprintf(above, sizeof(above), "%.*s", (int)above_len, path); /* fits */
+	const int dir = find_folder(w, base, *above ? above : ".");
 	if (dir < 0)
 		return dir;
 	*ret = (struct spot){ .dir = dir };
@@ -173,7 +175,8 @@ int spot_follow(struct spot_search *w, struct spot *s)
 {
 	char text[PATH_MAX];
 	struct spot next;
-	const int is = read_link(w, s->dir, s->name, text);
+	const int is = ++w->links > PATH_WALK_LINKS_MAX ? -ELOOP
+						       : read_link(w, s->dir, s->name, text);
 
 	s->is_magic = is == SPOT_MAGIC;
 	if (is)
