@@ -9,111 +9,86 @@
 
 #include "base/list.h"
 #include "base/own.h"
+#include "base/path_walk.h"
 
-/* The kernel follows as many links (path_resolution(7)). */
-#define LINKS_MAX 40
+/* A walk from the host's root. */
+struct walk {
+	char *at;	    /* owned: where the walk is; "" is the root */
+	bool is_text;	    /* no folder is there, so the rest of the path is text */
+	struct list *links; /* borrowed: those on the way; may be NULL */
+	struct path_walk names;
+};
 
-static char *join(const char *folder, const char *rest)
+static char *name_in(const struct walk *w, const char *name)
 {
-	return text_format("%s%s", strcmp(folder, "/") ? folder : "", rest);
+	return text_format("%s/%s", w->at, name);
 }
 
-/* `folder`/`rest` without empty parts, "." and ".."; ".." removes the part before it. */
-static char *clean(const char *folder, const char *rest)
+static int go_to(struct walk *w, const char *path)
 {
-	char *ret = join(folder, rest);
-	char *end = ret + (strcmp(folder, "/") ? strlen(folder) : 0);
-
-	for (const char *at = end; *at; at += strcspn(at, "/")) {
-		at += strspn(at, "/");
-		size_t len = strcspn(at, "/");
-		if (len == 2 && !memcmp(at, "..", 2)) {
-			while (end > ret && *--end != '/')
-				;
-		} else if (len && !(len == 1 && *at == '.')) {
-			*end++ = '/';
-			memmove(end, at, len);
-			end += len;
-		}
-	}
-	if (end == ret)
-		*end++ = '/';
-	*end = '\0';
-	return ret;
+	free(w->at);
+	w->at = text_copy(path);
+	return PATH_WALK_ON;
 }
 
-char *links_resolve(const char *path)
+static int go_root(void *who)
 {
-	AUTO_FREE char *head = text_copy(path);
+	return go_to(who, "");
+}
 
-	for (;;) {
-		AUTO_FREE char *real = realpath(*head ? head : "/", NULL);
-		char *slash = strrchr(head, '/');
-		if (real || !slash)
-			return clean(real ? real : "/", path + strlen(head));
+static int go_up(struct walk *w)
+{
+	char *slash = strrchr(w->at, '/');
+
+	if (slash)
 		*slash = '\0';
-	}
+	return PATH_WALK_ON;
 }
 
-/* `path` up to its first part that is a link, or NULL. */
-static char *first_link(const char *path)
+/* A link behind the bound is a name, so that the walk comes to its end. */
+static int enter(void *who, const char *name, bool is_last)
 {
-	AUTO_FREE char *at = text_copy(path);
+	struct walk *w = who;
 	struct stat st;
 
-	for (char *end = at + 1; *end; end++) {
-		end += strcspn(end, "/");
-		char was = *end;
-		*end = '\0';
-		if (lstat(at, &st) < 0)
-			return NULL;
-		if (S_ISLNK(st.st_mode))
-			return text_copy(at);
-		*end = was;
-		if (!was)
-			break;
+	(void)is_last;
+	if (!strcmp(name, "."))
+		return PATH_WALK_ON;
+	if (!strcmp(name, ".."))
+		return go_up(w);
+	AUTO_FREE char *path = name_in(w, name);
+	const mode_t mode = w->is_text || lstat(path, &st) < 0 ? 0 : st.st_mode;
+	if (S_ISLNK(mode) && w->names.links < PATH_WALK_LINKS_MAX)
+		return PATH_WALK_LINK;
+	w->is_text = !S_ISDIR(mode);
+	return go_to(w, path);
+}
+
+static int read_link(void *who, const char *name, char *to)
+{
+	struct walk *w = who;
+	AUTO_FREE char *path = name_in(w, name);
+	const ssize_t len = readlink(path, to, PATH_MAX - 1);
+
+	if (len <= 0) { /* removed meanwhile */
+		w->is_text = true;
+		(void)go_to(w, path);
+		return PATH_WALK_LINK;
 	}
-	return NULL;
-}
-
-/* `path` with its first link, at `link`, replaced by the link's target. */
-static char *follow(const char *path, const char *link)
-{
-	char to[PATH_MAX];
-	const char *rest = path + strlen(link);
-	ssize_t len = readlink(link, to, sizeof(to) - 1);
-
-	if (len <= 0)
-		return NULL;
 	to[len] = '\0';
-	if (to[0] == '/')
-		return text_format("%s%s", to, rest);
-	return text_format("%.*s/%s%s", (int)(strrchr(link, '/') - link), link, to, rest);
-}
-
-/* Adds the path of the link itself. */
-static void add_place(struct list *ret, const char *link)
-{
-	const char *name = strrchr(link, '/');
-	AUTO_FREE char *above = text_format("%.*s", (int)(name - link), link);
-	AUTO_FREE char *folder = links_resolve(*above ? above : "/");
-	AUTO_FREE char *place = join(folder, name);
-
-	list_add(ret, place);
+	if (w->links)
+		list_add(w->links, path);
+	return 0;
 }
 
 char *links_follow(const char *path, struct list *ret)
 {
-	AUTO_FREE char *at = text_copy(path);
+	static const struct path_tree host = { enter, read_link, go_root };
+	struct walk w = { .at = text_copy(""), .links = ret,
+			  .names = { .tree = &host, .who = &w } };
 
-	for (int i = 0; i < LINKS_MAX; i++) {
-		AUTO_FREE char *link = first_link(at);
-		char *next = link ? follow(at, link) : NULL;
-		if (!next)
-			break;
-		add_place(ret, link);
-		free(at);
-		at = next;
-	}
-	return links_resolve(at);
+	(void)path_walk(&w.names, path); /* no callback ends it early */
+	if (!*w.at)
+		(void)go_to(&w, "/");
+	return w.at;
 }

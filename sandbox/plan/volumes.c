@@ -95,9 +95,8 @@ static void list_candidates(struct list *paths)
  * in it. */
 static void add_own_folder(struct own *own, const char *path)
 {
-	AUTO_FREE char *real = links_resolve(path);
+	AUTO_FREE char *real = links_follow(path, &own->links);
 
-	free(links_follow(path, &own->links));
 	for (size_t i = 0; i < own->folders.count; i++)
 		if (path_below(real, own->folders.items[i]))
 			return;
@@ -111,9 +110,8 @@ static void list_own_folders(struct own *own)
 
 	list_candidates(&paths);
 	for (size_t i = 0; i < paths.count; i++) {
-		AUTO_FREE char *real = links_resolve(paths.items[i]);
+		AUTO_FREE char *real = links_follow(paths.items[i], &own->links);
 		add_once(&own->folders, real);
-		free(links_follow(paths.items[i], &own->links));
 	}
 	list_done(&paths);
 	if (audit)

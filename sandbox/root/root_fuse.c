@@ -28,6 +28,7 @@
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/root_fuse_server.h"
 #include "store/folders.h"
+#include "store/links.h"
 
 #define NAME	    "fuse-overlayfs"
 #define DEVICE	    "/dev/fuse"
@@ -245,26 +246,14 @@ int root_fuse_find(struct root_fuse_overlayfs *ret, struct err *e)
 	return 0;
 }
 
-/* The real path of the folder, or of the part of it that exists. */
-static char *real_folder(enum folder which)
-{
-	AUTO_FREE char *path = folder_path(which);
-	char *real = NULL;
-
-	while (path && path[1] && !(real = realpath(path, NULL))) {
-		char *slash = strrchr(path, '/');
-		slash[slash == path] = '\0';
-	}
-	return real;
-}
-
 bool root_fuse_suits(const struct plan *p)
 {
 	const char *image = p->steps[0].source;
 	size_t len = image ? strlen(image) : 0;
 
 	for (int i = 0; image && i < FOLDER_COUNT; i++) {
-		AUTO_FREE char *real = real_folder((enum folder)i);
+		AUTO_FREE char *path = folder_path((enum folder)i);
+		AUTO_FREE char *real = path ? links_follow(path, NULL) : NULL;
 		if (real && strncmp(real, image, len) == 0 &&
 		    (!real[len] || real[len] == '/' || image[len - 1] == '/'))
 			return false;
