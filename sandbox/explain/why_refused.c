@@ -1,5 +1,7 @@
 /* Explains by the plan alone why a path inside was refused: the inside named
- * the path, so nothing of the host is looked at for it. */
+ * the path, so nothing of the host is looked at for it.  For the same reason its links
+ * are not followed by base/path_walk.h, which would ask what is at each name: only the
+ * plan's own links are replaced, as text. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,156 +14,132 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/path_walk.h"
 #include "sandbox/plan/lookup_parts.h"
 #include "sandbox/plan/overlay_lowers.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/plan/store_image.h"
 
-/* The kernel follows no more than these (path_resolution(7)). */
-#define LINKS_MAX 40
-
 /* --- a whole path ----------------------------------------------------------------- */
 
-static char *read_image_link(const struct lookup *l, const struct found *f)
+static ssize_t read_image_link(const struct lookup *l, const struct found *f, char *to)
 {
-	char to[PATH_MAX];
 	AUTO_CLOSE int fd = overlay_lowers_open(&l->lowers, f->path + 1, O_PATH | O_NOFOLLOW);
-	ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", to, sizeof(to) - 1);
 
-	return len > 0 ? text_format("%.*s", (int)len, to) : NULL;
+	return fd < 0 ? -1 : readlinkat(fd, "", to, PATH_MAX - 1);
 }
 
-static char *read_link(const struct lookup *l, const struct found *f)
+static ssize_t read_host_link(const struct found *f, char *to)
 {
-	char to[PATH_MAX];
-
-	if (f->made)
-		return text_copy(f->made->data);
-	if (f->is_image)
-		return read_image_link(l, f);
 	AUTO_FREE char *proc =
 		f->host ? NULL : text_format("/proc%s", path_below(f->path, "/proc"));
-	ssize_t len = readlink(f->host ? f->host : proc, to, sizeof(to) - 1);
-	return len > 0 ? text_format("%.*s", (int)len, to) : NULL;
+
+	return readlink(f->host ? f->host : proc, to, PATH_MAX - 1);
 }
 
-/* A path that is being followed. */
-struct way {
+/* A walk through what the plan shows. */
+struct walk {
 	const struct lookup *lookup;
-	struct found *here; /* the entry at `at` */
-	char *at;	    /* owned: the path so far, without links */
-	char *left;	    /* owned: the rest of the path */
-	int links;
-	bool follows; /* even a link at the end */
+	struct found *here; /* borrowed: where the walk is */
+	struct found link;  /* owned: the last one that was found */
+	bool follows;	    /* even a link at the end */
 };
 
-static void look_here(struct way *w)
+static int go_to(struct walk *w, const char *path)
 {
+	struct found f;
+
+	lookup_place(w->lookup, path, &f);
 	found_done(w->here);
-	lookup_place(w->lookup, w->at, w->here);
+	*w->here = f;
+	return PATH_WALK_ON;
 }
 
-static bool stop(struct way *w, enum found_kind kind)
+static int go_root(void *who)
+{
+	return go_to(who, "/");
+}
+
+static int go_up(struct walk *w)
+{
+	const char *path = w->here->path, *slash = strrchr(path, '/');
+	AUTO_FREE char *above = text_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
+
+	return go_to(w, above);
+}
+
+/* Ends the walk where it is. */
+static int stop(struct walk *w, enum found_kind kind)
 {
 	w->here->kind = kind;
-	return false;
+	return -1;
 }
 
-/* Cuts the first name off; NULL: there is none. */
-static char *next_name(struct way *w, bool *ret_is_last)
+static int go_down(struct walk *w, const char *name, bool is_last)
 {
-	const char *name = w->left + strspn(w->left, "/");
-	size_t len = strcspn(name, "/");
-	const char *rest = name + len + strspn(name + len, "/");
+	const char *path = w->here->path;
+	AUTO_FREE char *next = text_format("%s/%s", strcmp(path, "/") ? path : "", name);
+	struct found f;
 
-	if (!len)
-		return NULL;
-	*ret_is_last = !*rest;
-	char *ret = text_format("%.*s", (int)len, name);
-	/* A path that ends with a "/" must be a folder. */
-	char *left = text_copy(*rest || !name[len] ? rest : ".");
-	*ret_is_last &= !*left;
-	free(w->left);
-	w->left = left;
-	return ret;
-}
-
-static bool go_up(struct way *w)
-{
-	char *slash = strrchr(w->at, '/');
-
-	slash[slash == w->at] = '\0';
-	look_here(w);
-	return true;
-}
-
-/* Follows a link, from the folder that the link is in. */
-static bool follow(struct way *w)
-{
-	AUTO_FREE char *to = read_link(w->lookup, w->here);
-
-	if (!to || ++w->links > LINKS_MAX)
-		return stop(w, FOUND_LOOP);
-	char *left = *w->left ? text_format("%s/%s", to, w->left) : text_copy(to);
-	free(w->left);
-	w->left = left;
-	if (*to == '/') {
-		free(w->at);
-		w->at = text_copy("/");
-	}
-	look_here(w);
-	return true;
-}
-
-static bool enter(struct way *w, const char *name, bool is_last)
-{
-	AUTO_FREE char *next =
-		text_format("%s/%s", strcmp(w->at, "/") ? w->at : "", name);
-
-	found_done(w->here);
-	lookup_place(w->lookup, next, w->here);
-	if (w->here->kind == FOUND_NOTHING && !is_last)
+	lookup_place(w->lookup, next, &f);
+	const bool is_link = f.kind == FOUND && S_ISLNK(f.st.st_mode);
+	struct found *to = is_link && (w->follows || !is_last) ? &w->link : w->here;
+	found_done(to);
+	*to = f;
+	if (to == &w->link)
+		return PATH_WALK_LINK;
+	if (f.kind == FOUND_NOTHING && !is_last)
 		return stop(w, FOUND_NO_FOLDER);
-	if (w->here->kind != FOUND)
-		return false;
-	if (S_ISLNK(w->here->st.st_mode) && (w->follows || !is_last))
-		return follow(w);
-	free(w->at);
-	w->at = text_copy(next);
-	return true;
+	return f.kind == FOUND ? PATH_WALK_ON : stop(w, f.kind);
 }
 
-/* False: the walk is over, and `here` is its end. */
-static bool walk_on(struct way *w)
+static int enter(void *who, const char *name, bool is_last)
 {
-	bool is_last;
-	AUTO_FREE char *name = next_name(w, &is_last);
+	struct walk *w = who;
 
-	if (!name)
-		return false;
 	if (!S_ISDIR(w->here->st.st_mode))
 		return stop(w, FOUND_FILE);
 	if (!lookup_may(w->lookup, w->here, X_OK))
 		return stop(w, FOUND_CLOSED);
 	if (!strcmp(name, "."))
-		return true;
-	return !strcmp(name, "..") ? go_up(w) : enter(w, name, is_last);
+		return PATH_WALK_ON;
+	return !strcmp(name, "..") ? go_up(w) : go_down(w, name, is_last);
+}
+
+static int read_link(void *who, const char *name, char *to)
+{
+	const struct walk *w = who;
+	const struct found *f = &w->link;
+	ssize_t len;
+
+	(void)name;
+	if (f->made)
+		len = snprintf(to, PATH_MAX, "%s", f->made->data);
+	else if (f->is_image)
+		len = read_image_link(w->lookup, f, to);
+	else
+		len = read_host_link(f, to);
+	if (len <= 0 || len >= PATH_MAX)
+		return -ELOOP;
+	to[len] = '\0';
+	return 0;
 }
 
 void lookup_path(const struct lookup *l, const char *path, bool follows,
 		 struct found *ret)
 {
-	struct way w = { .lookup = l,
-			 .here = ret,
-			 .at = text_copy("/"),
-			 .left = text_copy(path),
-			 .follows = follows };
+	static const struct path_tree shown = { enter, read_link, go_root };
+	struct walk w = { .lookup = l, .here = ret, .follows = follows };
+	struct path_walk walk = { .tree = &shown, .who = &w };
 
 	lookup_place(l, "/", ret);
-	while (walk_on(&w))
-		;
-	free(w.at);
-	free(w.left);
+	if (path_walk(&walk, path) == -ELOOP) {
+		found_done(ret);
+		*ret = w.link;
+		ret->kind = FOUND_LOOP;
+	} else {
+		found_done(&w.link);
+	}
 }
 
 void found_done(struct found *f)
