@@ -15,6 +15,7 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path_walk.h"
 #include "store/store.h"
 
 #define NAMES_MAX  (64u << 20) /* bytes of the names in one folder */
@@ -181,6 +182,30 @@ int merged_look(const struct merged *m, const struct merged_at *folder, const ch
 	return 1;
 }
 
+/* In PATH_MAX bytes. */
+static int read_link_text(const struct merged *m, const struct merged_at *at, char *to,
+			  struct err *e)
+{
+	AUTO_CLOSE int fd = open_below(m->layers[at->layer], at->path, O_PATH);
+	const ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", to, PATH_MAX - 1);
+
+	if (len < 0)
+		return err_sys(e, "read the link /%.300s", at->path);
+	to[len] = '\0';
+	return 0;
+}
+
+int merged_read_link(const struct merged *m, const struct merged_at *at, char **ret,
+		     struct err *e)
+{
+	char text[PATH_MAX];
+
+	if (read_link_text(m, at, text, e) < 0)
+		return -1;
+	*ret = text_copy(text);
+	return 0;
+}
+
 /* --- names ---------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b)
@@ -234,30 +259,32 @@ int merged_names(const struct merged *m, const struct merged_at *folder, struct 
 
 /* --- paths ---------------------------------------------------------------------- */
 
-struct way {
+/* A walk through the tree. */
+struct walk {
 	const struct merged *m;
 	struct merged_at *steps; /* owned; the first one is the root */
 	size_t count, room;
-	struct list missing; /* the path's names after the last step */
-	char *todo;	     /* owned */
-	unsigned links;
+	struct list missing;   /* the path's names after the last step */
+	struct merged_at link; /* owned: the last one that was found */
+	bool follows;	       /* even a link at the end */
+	struct err *e;	       /* borrowed */
 };
 
-static struct merged_at *here(struct way *w)
+static struct merged_at *here(struct walk *w)
 {
 	return &w->steps[w->count - 1];
 }
 
-static void way_done(struct way *w)
+static void walk_done(struct walk *w)
 {
 	while (w->count > 0)
 		merged_at_done(&w->steps[--w->count]);
 	free(w->steps);
-	free(w->todo);
+	merged_at_done(&w->link);
 	list_done(&w->missing);
 }
 
-static void push(struct way *w, const struct merged_at *at)
+static void push(struct walk *w, const struct merged_at *at)
 {
 	if (w->count == w->room) {
 		w->room = w->room ? 2 * w->room : 16;
@@ -266,121 +293,102 @@ static void push(struct way *w, const struct merged_at *at)
 	w->steps[w->count++] = *at;
 }
 
-static void drop_missing(struct way *w)
+static int go_missing(struct walk *w, const char *name)
 {
-	free(w->missing.items[--w->missing.count]);
-	w->missing.items[w->missing.count] = NULL;
+	list_add(&w->missing, name);
+	return PATH_WALK_ON;
 }
 
-static void up(struct way *w)
+static int go_up(struct walk *w)
 {
 	if (w->missing.count > 0)
-		drop_missing(w);
+		own_free(&w->missing.items[--w->missing.count]);
 	else if (w->count > 1)
 		merged_at_done(&w->steps[--w->count]);
+	return PATH_WALK_ON;
 }
 
-/* Puts the link's text in front of the remaining path. */
-static int follow(struct way *w, const struct merged_at *link, const char *rest,
-		  struct err *e)
-{
-	AUTO_FREE char *to = NULL;
-
-	if (++w->links > MERGED_LINKS_MAX)
-		return err_set(e, ERR_USAGE, "/%.300s: too many links", link->path);
-	if (merged_read_link(w->m, link, &to, e) < 0)
-		return -1;
-	if (strlen(to) + strlen(rest) > PATH_LIMIT)
-		return err_set(e, ERR_LIMIT, "/%.300s: its links make too long a path",
-			       link->path);
-	while (*to == '/' && w->count > 1)
-		merged_at_done(&w->steps[--w->count]);
-	char *todo = text_format("%s/%s", to, rest);
-	free(w->todo);
-	w->todo = todo;
-	return 0;
-}
-
-/* Goes one name further.  `rest` is the path after that name, in w->todo. */
-static int go(struct way *w, const char *name, const char *rest, bool follows,
-	      struct err *e)
+static int go_down(struct walk *w, const char *name, bool is_last)
 {
 	struct merged_at at;
-	bool is_last = !rest[strspn(rest, "/")];
 
-	if (w->missing.count > 0) {
-		list_add(&w->missing, name);
-		return 0;
-	}
 	if (!S_ISDIR(here(w)->st.st_mode))
-		return err_set(e, ERR_USAGE, "/%.300s is no folder", here(w)->path);
-	int is_there = merged_look(w->m, here(w), name, &at, e);
-	if (is_there < 0)
-		return -1;
-	if (!is_there) {
-		list_add(&w->missing, name);
-		return 0;
+		return err_set(w->e, ERR_USAGE, "/%.300s is no folder", here(w)->path);
+	const int is_there = merged_look(w->m, here(w), name, &at, w->e);
+	if (is_there <= 0)
+		return is_there < 0 ? -1 : go_missing(w, name);
+	if (S_ISLNK(at.st.st_mode) && (w->follows || !is_last)) {
+		merged_at_done(&w->link);
+		w->link = at;
+		return PATH_WALK_LINK;
 	}
-	if (!S_ISLNK(at.st.st_mode) || (is_last && !follows)) {
-		push(w, &at);
-		return 0;
-	}
-	int rc = follow(w, &at, rest, e);
-	merged_at_done(&at);
-	return rc;
+	push(w, &at);
+	return PATH_WALK_ON;
 }
 
-static int go_all(struct way *w, bool follows, struct err *e)
+/* "." stays even in a file, and ".." leaves it: a destination is a path's text. */
+static int enter(void *who, const char *name, bool is_last)
 {
-	for (;;) {
-		char *at = w->todo + strspn(w->todo, "/");
-		size_t len = strcspn(at, "/");
-		if (!len)
-			return 0;
-		AUTO_FREE char *name = text_format("%.*s", (int)len, at);
-		AUTO_FREE char *rest = text_copy(at + len);
-		free(w->todo);
-		w->todo = text_copy(rest);
-		if (!strcmp(name, "..")) {
-			up(w);
-			continue;
-		}
-		if (strcmp(name, ".") != 0 && go(w, name, rest, follows, e) < 0)
-			return -1;
-	}
+	struct walk *w = who;
+
+	if (!strcmp(name, "."))
+		return PATH_WALK_ON;
+	if (!strcmp(name, ".."))
+		return go_up(w);
+	return w->missing.count > 0 ? go_missing(w, name) : go_down(w, name, is_last);
 }
 
-static char *joined(const struct list *names)
+static int read_link(void *who, const char *name, char *to)
 {
-	struct list l = *names;
-	size_t len = 1;
+	struct walk *w = who;
 
-	for (size_t i = 0; i < l.count; i++)
-		len += strlen(l.items[i]) + 1;
-	char *text = mem_zeroed(1, len), *at = text;
-	for (size_t i = 0; i < l.count; i++)
-		at += sprintf(at, "%s%s", i ? "/" : "", l.items[i]);
-	return text;
+	(void)name;
+	return read_link_text(w->m, &w->link, to, w->e);
+}
+
+static int go_root(void *who)
+{
+	struct walk *w = who;
+
+	while (w->count > 1)
+		merged_at_done(&w->steps[--w->count]);
+	return PATH_WALK_ON;
+}
+
+static int walk_all(struct walk *w, const char *path)
+{
+	static const struct path_tree merged_tree = { enter, read_link, go_root };
+	struct path_walk walk = { .tree = &merged_tree, .who = w, .rest_max = PATH_LIMIT };
+	size_t len = strlen(path);
+
+	while (len > 0 && path[len - 1] == '/') /* says nothing about a last link */
+		len--;
+	AUTO_FREE char *names = text_format("%.*s", (int)len, path);
+	const int result = path_walk(&walk, names);
+	if (result == -ELOOP)
+		return err_set(w->e, ERR_USAGE, "/%.300s: too many links", w->link.path);
+	if (result == -ENAMETOOLONG)
+		return err_set(w->e, ERR_LIMIT, "/%.300s: its links make too long a path",
+			       w->link.path);
+	return result;
 }
 
 int merged_resolve(const struct merged *m, const char *path, bool follows,
 		   struct merged_at *ret, char **ret_missing, struct err *e)
 {
-	struct way w = { .m = m, .todo = text_copy(path) };
+	struct walk w = { .m = m, .follows = follows, .e = e };
 	struct merged_at root;
 
-	if (merged_root(m, &root, e) < 0) {
-		way_done(&w);
+	if (merged_root(m, &root, e) < 0)
 		return -1;
-	}
 	push(&w, &root);
-	int rc = go_all(&w, follows, e);
-	if (rc == 0) {
-		*ret_missing = joined(&w.missing);
+	const int result = walk_all(&w, path);
+	if (result == 0) {
+		*ret_missing = list_join(&w.missing, 0, "/");
 		*ret = w.steps[--w.count];
 	}
-	way_done(&w);
-	return rc;
+	walk_done(&w);
+	return result;
 }
 
 /* --- content -------------------------------------------------------------------- */
@@ -390,18 +398,4 @@ int merged_open(const struct merged *m, const struct merged_at *at, struct err *
 	int fd = open_below(m->layers[at->layer], at->path, O_RDONLY | O_NONBLOCK);
 
 	return fd < 0 ? err_sys(e, "open /%.300s", at->path) : fd;
-}
-
-int merged_read_link(const struct merged *m, const struct merged_at *at, char **ret,
-		     struct err *e)
-{
-	AUTO_CLOSE int fd = open_below(m->layers[at->layer], at->path, O_PATH);
-	char text[PATH_MAX];
-	ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", text, sizeof(text) - 1);
-
-	if (len < 0)
-		return err_sys(e, "read the link /%.300s", at->path);
-	text[len] = '\0';
-	*ret = text_copy(text);
-	return 0;
 }

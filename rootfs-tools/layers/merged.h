@@ -4,8 +4,8 @@
  * It serves to look up the destination of a copy, and to read the files of
  * another stage.  A process inside may have written the folders, so this is work for a
  * jail (sandbox/root/jail.h).  Each name is looked up by openat2(2) beneath its
- * layer and through no link.  Links are followed here, by their text, and
- * cannot lead out of the tree.
+ * layer and through no link.  Links are followed by their text
+ * (base/path_walk.h), and cannot lead out of the tree.
  *
  * A folder that is no layer can be opened alone, and is read as it is; so can a
  * single layer, whose whiteouts are then visible. */
@@ -19,7 +19,6 @@
 struct err;
 
 #define MERGED_LAYERS_MAX 500
-#define MERGED_LINKS_MAX  40 /* that one path may lead through, as in the kernel */
 
 struct merged {
 	int layers[MERGED_LAYERS_MAX]; /* owned; the uppermost first */

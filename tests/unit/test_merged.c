@@ -67,7 +67,9 @@ static int make_layers(void **state)
 	whiteout("b/fs/gone");
 	whiteout("c/fs/etc/only-a");
 	if (symlink("usr/lib", "a/fs/lib") < 0 || symlink("/../../etc", "b/fs/up") < 0 ||
-	    symlink("loop", "b/fs/loop") < 0 || symlink("new/x", "c/fs/dangling") < 0 ||
+	    symlink("gone", "c/fs/to_gone") < 0 || symlink("once", "c/fs/to_once") < 0 ||
+	    symlink("usr/lib/", "c/fs/slash") < 0 || symlink("loop", "b/fs/loop") < 0 ||
+	    symlink("new/x", "c/fs/dangling") < 0 ||
 	    setxattr("b/fs/once", "user.overlay.opaque", "y", 1, 0) < 0 ||
 	    setxattr("b/fs/etc/all", "user.hutch.stat", "1 1 0", 5, 0) < 0 ||
 	    setxattr("c/fs/etc/all", "user.hutch.stat", "5 6 4000", 8, 0) < 0)
@@ -112,6 +114,17 @@ static void test_paths_lead_where_overlayfs_would_lead(void **state)
 		{ "lib", false, "lib", "", 2 },
 		{ "lib/", false, "lib", "", 2 },
 		{ "lib/x", false, "usr/lib", "x", 2 },
+		{ "lib/.", false, "usr/lib", "", 2 },
+		{ "slash", true, "usr/lib", "", 2 },
+		{ "slash", false, "slash", "", 0 },
+		{ "loop", false, "loop", "", 1 },
+		{ "etc/passwd/", true, "etc/passwd", "", 2 },
+		{ "etc/passwd/..", true, "etc", "", 0 },
+		/* A link to what the layer between has hidden or removed. */
+		{ "to_gone", true, "", "gone", 0 },
+		{ "to_gone/x", true, "", "gone/x", 0 },
+		{ "to_once/hidden", true, "once", "hidden", 1 },
+		{ "to_once/shown", true, "once/shown", "", 1 },
 		{ "up/all", true, "etc/all", "", 0 },
 		{ "../../../../etc/all", true, "etc/all", "", 0 },
 		{ "usr/../../etc", true, "etc", "", 0 },
@@ -140,7 +153,8 @@ static void test_what_leads_nowhere_is_an_error(void **state)
 	static const struct {
 		const char *path, *says;
 	} samples[] = {
-		{ "loop", "too many links" },
+		{ "loop", "/loop: too many links" },
+		{ "loop/x", "/loop: too many links" },
 		{ "etc/all/x", "/etc/all is no folder" },
 	};
 
