@@ -99,15 +99,15 @@ static void print_line(struct diff *d, const struct meeting *m)
 	(void)printf("%s%s\n", *link ? " -> " : "", link);
 }
 
-static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int on_meeting(void *who, const struct meeting *m, struct err *e)
 {
 	struct diff *d = who;
 
 	if (m->is_on_way)
 		return 0;
 	if (d->is_patch)
-		return patch_print(t, m, stdout, e);
-	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
+		return patch_print(m, stdout, e);
+	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 	if (is_same != 0)
 		return is_same < 0 ? -1 : 0;
 	if (d->is_json)

@@ -323,10 +323,10 @@ static void set_up(int fd, const struct meeting *m)
 				    * the time is a courtesy */
 }
 
-static int refuse_content(struct apply *a, const struct changes_stream *t, const struct meeting *m,
+static int refuse_content(struct apply *a, const struct meeting *m,
 			  const struct err *why, struct err *e)
 {
-	if (!t->is_broken)
+	if (!m->content->is_broken)
 		return refuse(a, m->path, why->text);
 	*e = *why;
 	return -1;
@@ -334,8 +334,7 @@ static int refuse_content(struct apply *a, const struct changes_stream *t, const
 
 /* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
  * disk of the host. */
-static int copy_content(struct apply *a, struct changes_stream *t, const struct meeting *m, int fd,
-			struct err *e)
+static int copy_content(struct apply *a, const struct meeting *m, int fd, struct err *e)
 {
 	const uint8_t *data;
 	struct err why;
@@ -343,32 +342,35 @@ static int copy_content(struct apply *a, struct changes_stream *t, const struct 
 	off_t size = 0;
 	int is_hole = 0;
 
-	while ((len = changes_stream_read(t, &data, &why)) > 0) {
+	while ((len = changes_stream_read(m->content, &data, &why)) > 0) {
 		is_hole = content_write_piece(fd, data, (size_t)len);
 		if (is_hole < 0)
 			return refuse_errno(a, m->path, "write it");
 		size += len;
 	}
 	if (len < 0)
-		return refuse_content(a, t, m, &why, e);
+		return refuse_content(a, m, &why, e);
 	return is_hole && ftruncate(fd, size) < 0 ? refuse_errno(a, m->path, "write it") : 0;
 }
 
-/* 1: refused.  With `t` NULL the content is what hold() has read. */
-static int write_file(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		      struct err *e)
+static int write_held(struct apply *a, const struct meeting *m, int fd, struct err *e)
+{
+	(void)e;
+	return io_write_all(fd, a->held, a->held_len) == 0 ? 0
+							   : refuse_errno(a, m->path, "write it");
+}
+
+typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
+
+/* Makes the temporary file, whose content `fill` writes.  1: refused. */
+static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill, struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(m->at, a->temporary, flags, 0600);
-	int result;
 
 	if (fd < 0)
 		return refuse_errno(a, m->path, "make it");
-	if (t)
-		result = copy_content(a, t, m, fd, e);
-	else
-		result = io_write_all(fd, a->held, a->held_len) == 0
-				 ? 0 : refuse_errno(a, m->path, "write it");
+	const int result = fill(a, m, fd, e);
 	if (result != 0)
 		remove_temporary(a, m->at);
 	else
@@ -380,7 +382,7 @@ static int write_file(struct apply *a, struct changes_stream *t, const struct me
 
 /* hold() keeps at most PIECE bytes.  Content that is longer than its announced
  * size is refused at its end, so cutting it is safe. */
-static int hold(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int hold(struct apply *a, const struct meeting *m, struct err *e)
 {
 	const uint8_t *data;
 	struct err why;
@@ -389,13 +391,13 @@ static int hold(struct apply *a, struct changes_stream *t, const struct meeting 
 	if (!a->held)
 		a->held = mem_new(2 * PIECE);
 	a->held_len = 0;
-	while ((len = changes_stream_read(t, &data, &why)) > 0) {
+	while ((len = changes_stream_read(m->content, &data, &why)) > 0) {
 		size_t room = PIECE - a->held_len;
 		size_t some = (size_t)len < room ? (size_t)len : room;
 		memcpy(a->held + a->held_len, data, some);
 		a->held_len += some;
 	}
-	return len == 0 ? 0 : refuse_content(a, t, m, &why, e);
+	return len == 0 ? 0 : refuse_content(a, m, &why, e);
 }
 
 static bool is_held(const struct apply *a, const struct meeting *m)
@@ -412,15 +414,14 @@ static bool is_held(const struct apply *a, const struct meeting *m)
  * removing files costs more each time on some file systems (ext4), which do not
  * reuse an inode for a while and search through all such inodes for the next
  * one. */
-static int apply_small(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		       struct err *e)
+static int apply_small(struct apply *a, const struct meeting *m, struct err *e)
 {
-	int result = hold(a, t, m, e);
+	int result = hold(a, m, e);
 
 	if (result == 0)
 		result = is_held(a, m) ? 1 : check_unchanged(a, m);
 	if (result == 0)
-		result = write_file(a, NULL, m, e);
+		result = write_file(a, m, write_held, e);
 	return result == 0 ? put_in_place(a, m) : result;
 }
 
@@ -442,10 +443,9 @@ static bool is_same_file(int at, const char *one, const char *two)
 }
 
 /* A large file is written under its temporary name first and then compared. */
-static int apply_large(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		       struct err *e)
+static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
 {
-	int result = write_file(a, t, m, e);
+	int result = write_file(a, m, copy_content, e);
 
 	if (result != 0)
 		return result;
@@ -456,21 +456,18 @@ static int apply_large(struct apply *a, struct changes_stream *t, const struct m
 	return result;
 }
 
-static int apply_file(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		      struct err *e)
+static int apply_file(struct apply *a, const struct meeting *m, struct err *e)
 {
 	if (m->may_be_same && m->item->size <= PIECE)
-		return apply_small(a, t, m, e);
+		return apply_small(a, m, e);
 	if (m->may_be_same)
-		return apply_large(a, t, m, e);
-	int result = write_file(a, t, m, e);
+		return apply_large(a, m, e);
+	int result = write_file(a, m, copy_content, e);
 	return result == 0 ? put_in_place(a, m) : result;
 }
 
-static int apply_link(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		      struct err *e)
+static int apply_link(struct apply *a, const struct meeting *m, struct err *e)
 {
-	(void)t;
 	(void)e;
 	if (symlinkat(m->item->link, m->at, a->temporary) < 0)
 		return refuse_errno(a, m->path, "make it");
@@ -495,10 +492,8 @@ static int set_mode(struct apply *a, const struct meeting *m, const char *name)
 	return refuse_errno(a, m->path, "change its mode");
 }
 
-static int apply_folder(struct apply *a, struct changes_stream *t, const struct meeting *m,
-			struct err *e)
+static int apply_folder(struct apply *a, const struct meeting *m, struct err *e)
 {
-	(void)t;
 	(void)e;
 	if (m->exists && S_ISDIR(m->host.st_mode))
 		return m->is_on_way ? 0 : set_mode(a, m, m->name);
@@ -523,10 +518,8 @@ static int put_back(struct apply *a, const struct meeting *m)
 
 /* Moves the file or folder aside, compares it once more with the one that was
  * judged, and removes it. */
-static int apply_removal(struct apply *a, struct changes_stream *t, const struct meeting *m,
-			 struct err *e)
+static int apply_removal(struct apply *a, const struct meeting *m, struct err *e)
 {
-	(void)t;
 	(void)e;
 	if (sys_renameat2(m->at, m->name, m->at, a->temporary, KERNEL_RENAME_NOREPLACE) < 0)
 		return refuse_errno(a, m->path, "remove it");
@@ -538,7 +531,7 @@ static int apply_removal(struct apply *a, struct changes_stream *t, const struct
 	return put_back(a, m);
 }
 
-typedef int apply_kind(struct apply *, struct changes_stream *, const struct meeting *, struct err *);
+typedef int apply_kind(struct apply *, const struct meeting *, struct err *);
 
 static apply_kind *const kinds[] = {
 	[CHANGES_STREAM_FOLDER] = apply_folder, [CHANGES_STREAM_FILE] = apply_file, [CHANGES_STREAM_LINK] = apply_link,
@@ -547,11 +540,10 @@ static apply_kind *const kinds[] = {
 
 /* A protected file that was written inside with the same content is no change. 
  * 1: refused, or no change. */
-static int check_protect(struct apply *a, struct changes_stream *t, const struct meeting *m,
-			 struct err *e)
+static int check_protect(struct apply *a, const struct meeting *m, struct err *e)
 {
 	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
-	int is_same = why && m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
+	int is_same = why && m->may_be_same ? changes_walk_is_same(m, e) : 0;
 
 	if (!why || is_same != 0)
 		return is_same;
@@ -574,35 +566,34 @@ static int refuse_with_repository(struct apply *a, struct repository *r)
 }
 
 /* Refuses a change because another change was refused or failed. */
-static int check_others(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int check_others(struct apply *a, const struct meeting *m, struct err *e)
 {
 	struct repository *r = repository_find(a->repositories, m->path);
 
 	if (a->is_judging || (!a->is_stopped && !r) || (m->is_on_way && m->exists))
 		return 0;
-	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
+	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 	if (is_same != 0)
 		return is_same;
 	return a->is_stopped ? refuse(a, m->path, NOT_TRIED) : refuse_with_repository(a, r);
 }
 
-static int apply_one(struct apply *a, struct changes_stream *t, const struct meeting *m,
-		     struct err *e)
+static int apply_one(struct apply *a, const struct meeting *m, struct err *e)
 {
 	const enum changes_stream_kind kind = m->item ? m->item->kind : CHANGES_STREAM_GONE;
-	int result = check_others(a, t, m, e);
+	int result = check_others(a, m, e);
 
 	if (result == 0)
-		result = check_protect(a, t, m, e);
+		result = check_protect(a, m, e);
 	if (result == 0)
 		result = check_place(a, m);
 	if (result == 0 && m->may_be_same && does_nothing(a))
-		result = changes_walk_is_same(t, m, e);
+		result = changes_walk_is_same(m, e);
 	if (result == 0 && !(m->may_be_same && !does_nothing(a)))
 		result = check_unchanged(a, m);
 	if (result != 0 || does_nothing(a))
 		return result;
-	return kinds[kind](a, t, m, e);
+	return kinds[kind](a, m, e);
 }
 
 /* Changes below a refused folder are not reported. */
@@ -614,13 +605,13 @@ static void remember_refused(struct apply *a, const struct meeting *m)
 	list_add(&a->shut, m->path);
 }
 
-static int on_new_below(struct apply *a, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int on_new_below(struct apply *a, const struct meeting *m, struct err *e)
 {
 	if (a->shut.count && changes_walk_is_wanted(&a->shut, m->path))
 		return 0;
-	int result = check_others(a, t, m, e);
+	int result = check_others(a, m, e);
 	if (result == 0)
-		result = check_protect(a, t, m, e);
+		result = check_protect(a, m, e);
 	if (result == 0)
 		result = check_place(a, m);
 	if (result > 0)
@@ -633,14 +624,14 @@ static int on_new_below(struct apply *a, struct changes_stream *t, const struct 
 	return 0;
 }
 
-static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int on_meeting(void *who, const struct meeting *m, struct err *e)
 {
 	struct apply *a = who;
 
 	if (m->at < 0) /* the parent folder was refused, or does not exist yet because
 		        * nothing is done */
-		return does_nothing(a) ? on_new_below(a, t, m, e) : 0;
-	int result = apply_one(a, t, m, e);
+		return does_nothing(a) ? on_new_below(a, m, e) : 0;
+	int result = apply_one(a, m, e);
 	if (result > 0)
 		remember_refused(a, m);
 	if (result != 0)
@@ -725,9 +716,9 @@ int apply_all(struct apply *a, struct changes_stream *t, struct err *e)
 	return result;
 }
 
-static int pass_over(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int pass_over(void *who, const struct meeting *m, struct err *e)
 {
-	(void)who, (void)t, (void)m, (void)e;
+	(void)who, (void)m, (void)e;
 	return 0;
 }
 

@@ -70,7 +70,8 @@ static int meet(struct walk *w, struct meeting *m, struct err *e)
 		if (!m->is_on_way)
 			return 0;
 	}
-	return g->on_meeting(g->who, w->stream, m, e);
+	m->content = w->stream;
+	return g->on_meeting(g->who, m, e);
 }
 
 /* --- folders ------------------------------------------------------------ */
@@ -291,7 +292,7 @@ static bool is_next(int fd, const uint8_t *data, size_t len, uint8_t *room)
 	return io_read_full(fd, room, len) == (ssize_t)len && !memcmp(room, data, len);
 }
 
-int changes_walk_is_same(struct changes_stream *t, const struct meeting *m, struct err *e)
+int changes_walk_is_same(const struct meeting *m, struct err *e)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
@@ -301,9 +302,9 @@ int changes_walk_is_same(struct changes_stream *t, const struct meeting *m, stru
 	ssize_t len;
 
 	/* Reads to the end even after a difference, since more items follow. */
-	while ((len = changes_stream_read(t, &data, e)) > 0)
+	while ((len = changes_stream_read(m->content, &data, e)) > 0)
 		is_same = is_same && is_next(fd, data, (size_t)len, room);
 	if (len < 0)
-		return t->is_broken ? -1 : 0;
+		return m->content->is_broken ? -1 : 0;
 	return is_same && io_read_full(fd, room, 1) == 0;
 }

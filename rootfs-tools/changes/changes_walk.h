@@ -25,6 +25,7 @@ struct meeting {
 		 * folder */
 	/* The path as it is inside; NULL: removed together with its folder. */
 	const struct changes_stream_item *item;
+	struct changes_stream *content; /* borrowed: a file's content is read from it */
 	bool exists;	  /* on the host: */
 	struct stat host; /* valid if `exists` */
 	/* The file has the same size and mode; the callback must compare the
@@ -38,7 +39,7 @@ struct changes_walk {
 	const struct list *wanted; /* borrowed: paths below it; NULL or none: all */
 	void *who;
 	/* Called for each difference; -1 ends the walk with its error. */
-	int (*on_meeting)(void *who, struct changes_stream *t, const struct meeting *m, struct err *e);
+	int (*on_meeting)(void *who, const struct meeting *m, struct err *e);
 	/* Called for each host folder that is walked, before its entries.  May
 	 * be NULL. */
 	void (*on_folder)(void *who, int folder);
@@ -48,10 +49,10 @@ struct changes_walk {
 
 int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, struct err *e);
 
-/* Reads the told content of the file to its end.  1: the host's file has the
+/* Reads the content that the file has inside to its end.  1: the host's file has the
  * same content.  0: it differs, or cannot be read.  -1: the stream of items is
  * broken. */
-int changes_walk_is_same(struct changes_stream *t, const struct meeting *m, struct err *e);
+int changes_walk_is_same(const struct meeting *m, struct err *e);
 
 /* Whether `path` is one of the wanted paths or below one. */
 bool changes_walk_is_wanted(const struct list *wanted, const char *path);

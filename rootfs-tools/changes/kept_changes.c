@@ -130,10 +130,10 @@ struct sum {
 	uint64_t changes, bytes;
 };
 
-static int on_meeting(void *who, struct changes_stream *t, const struct meeting *m, struct err *e)
+static int on_meeting(void *who, const struct meeting *m, struct err *e)
 {
 	struct sum *s = who;
-	int is_same = m->may_be_same ? changes_walk_is_same(t, m, e) : 0;
+	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 
 	if (is_same < 0)
 		return -1;

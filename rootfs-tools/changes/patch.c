@@ -92,8 +92,7 @@ static int take_file(struct changes_stream *t, struct side *s, struct err *e)
 	return len < 0 && t->is_broken ? -1 : 0;
 }
 
-static int take_inside(struct changes_stream *t, const struct meeting *m, struct side *s,
-		       struct err *e)
+static int take_inside(const struct meeting *m, struct side *s, struct err *e)
 {
 	if (!m->item || (m->item->kind != CHANGES_STREAM_FILE && m->item->kind != CHANGES_STREAM_LINK))
 		return 0;
@@ -101,7 +100,7 @@ static int take_inside(struct changes_stream *t, const struct meeting *m, struct
 	if (m->item->kind == CHANGES_STREAM_FILE) {
 		/* Terabytes of holes cost the inside nothing, and hours to read. */
 		s->is_large = m->item->size > TEXT_MAX;
-		return s->is_large ? 0 : take_file(t, s, e);
+		return s->is_large ? 0 : take_file(m->content, s, e);
 	}
 	s->len = strlen(m->item->link);
 	s->text = mem_copy(m->item->link, s->len);
@@ -192,7 +191,7 @@ static bool is_the_same(const struct meeting *m, const struct side *old, const s
 	       !memcmp(old->text, new->text, old->len);
 }
 
-int patch_print(struct changes_stream *t, const struct meeting *m, FILE *to, struct err *e)
+int patch_print(const struct meeting *m, FILE *to, struct err *e)
 {
 	struct side old = { 0 }, new = { 0 };
 	bool is_dir = m->exists && S_ISDIR(m->host.st_mode);
@@ -200,7 +199,7 @@ int patch_print(struct changes_stream *t, const struct meeting *m, FILE *to, str
 
 	if (!is_dir)
 		take_host(m, &old);
-	result = take_inside(t, m, &new, e);
+	result = take_inside(m, &new, e);
 	if (result == 0 && (is_dir || (!old.is_there && !new.is_there)))
 		print_other(m, to);
 	if (result == 0 && (old.is_there || new.is_there) && !is_the_same(m, &old, &new))

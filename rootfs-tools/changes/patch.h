@@ -4,10 +4,9 @@
 
 struct err;
 struct meeting;
-struct changes_stream;
 
 /* Prints the change of a file or link.  For a binary file, or one larger than 1
  * MiB, only a line says that the files differ; for other kinds, only what
  * happened.  On a terminal control characters are made visible.  An unchanged
  * file is skipped. */
-int patch_print(struct changes_stream *t, const struct meeting *m, FILE *to, struct err *e);
+int patch_print(const struct meeting *m, FILE *to, struct err *e);
