@@ -1,0 +1,343 @@
+/* How one change is made: under a temporary name, and then with one rename(2). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/content.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "rootfs-tools/changes/apply_parts.h"
+#include "store/rm_tree.h"
+
+#define PIECE (64u << 10)
+
+#define MODE(m) ((m)->item->mode & 0777)
+
+static const char APPEARED[] = "is being changed on this host right now";
+
+/* --- places ------------------------------------------------------------ */
+
+void apply_remove_temporary(struct apply *a, int at)
+{
+	if (unlinkat(at, a->temporary, 0) < 0 && errno != ENOENT)
+		rm_tree_remove(at, a->temporary);
+}
+
+static bool is_the_one(int at, const char *name, const struct stat *was)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == was->st_ino &&
+	       st.st_dev == was->st_dev && st.st_mode == was->st_mode &&
+	       (S_ISDIR(st.st_mode) ||
+		(st.st_size == was->st_size && st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+		 st.st_mtim.tv_nsec == was->st_mtim.tv_nsec));
+}
+
+static int rename_to(int at, const char *from, const char *to, unsigned flags)
+{
+	if (sys_renameat2(at, from, at, to, flags) == 0)
+		return 0;
+	/* This file system has no RENAME_EXCHANGE or RENAME_NOREPLACE; it can
+	 * only replace. */
+	return (errno == EINVAL || errno == ENOSYS) ? renameat(at, from, at, to) : -1;
+}
+
+static int put_new(struct apply *a, const struct meeting *m)
+{
+	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE) == 0)
+		return 0;
+	int result = errno == EEXIST ? apply_refuse(a, m->path, APPEARED)
+				     : apply_refuse_errno(a, m->path, "give it its name");
+	apply_remove_temporary(a, m->at);
+	return result;
+}
+
+/* After the exchange the old file has the temporary name, where it is compared
+ * once more with the one that was judged. */
+static int put_instead(struct apply *a, const struct meeting *m)
+{
+	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
+		int result = apply_refuse_errno(a, m->path, "give it its name");
+		apply_remove_temporary(a, m->at);
+		return result;
+	}
+	if (!a->is_forced && faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !is_the_one(m->at, a->temporary, &m->host)) {
+		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE);
+		apply_remove_temporary(a, m->at);
+		return apply_refuse(a, m->path, APPEARED);
+	}
+	apply_remove_temporary(a, m->at);
+	return 0;
+}
+
+static int put_in_place(struct apply *a, const struct meeting *m)
+{
+	return m->exists ? put_instead(a, m) : put_new(a, m);
+}
+
+/* --- each kind ----------------------------------------------------------- */
+
+/* Keeps the group of the host's file where we may: a shared folder's files do
+ * not have our group. */
+static void set_up(int fd, const struct meeting *m)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = m->item->mtime, .tv_nsec = m->item->mtime_ns },
+	};
+
+	if (m->exists && S_ISREG(m->host.st_mode) && m->host.st_gid != getegid() &&
+	    fchown(fd, (uid_t)-1, m->host.st_gid) < 0)
+		errno = 0; /* then the file gets our own group, as any new file does */
+	(void)fchmod(fd, MODE(m));
+	(void)futimens(fd, times); /* ignored: the change is shown by content and mode,
+				    * the time is a courtesy */
+}
+
+static int refuse_content(struct apply *a, const struct meeting *m,
+			  const struct err *why, struct err *e)
+{
+	if (!m->content->is_broken)
+		return apply_refuse(a, m->path, why->text);
+	*e = *why;
+	return -1;
+}
+
+/* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
+ * disk of the host. */
+static int copy_content(struct apply *a, const struct meeting *m, int fd, struct err *e)
+{
+	const uint8_t *data;
+	struct err why;
+	ssize_t len;
+	off_t size = 0;
+	int is_hole = 0;
+
+	while ((len = changes_stream_read(m->content, &data, &why)) > 0) {
+		is_hole = content_write_piece(fd, data, (size_t)len);
+		if (is_hole < 0)
+			return apply_refuse_errno(a, m->path, "write it");
+		size += len;
+	}
+	if (len < 0)
+		return refuse_content(a, m, &why, e);
+	return is_hole && ftruncate(fd, size) < 0 ? apply_refuse_errno(a, m->path, "write it") : 0;
+}
+
+static int write_held(struct apply *a, const struct meeting *m, int fd, struct err *e)
+{
+	(void)e;
+	return io_write_all(fd, a->held, a->held_len) == 0 ? 0
+							   : apply_refuse_errno(a, m->path, "write it");
+}
+
+typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
+
+/* Makes the temporary file, whose content `fill` writes.  1: refused. */
+static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill, struct err *e)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(m->at, a->temporary, flags, 0600);
+
+	if (fd < 0)
+		return apply_refuse_errno(a, m->path, "make it");
+	const int result = fill(a, m, fd, e);
+	if (result != 0)
+		apply_remove_temporary(a, m->at);
+	else
+		set_up(fd, m);
+	return result;
+}
+
+/* --- one that may be there already --------------------------------------- */
+
+/* hold() keeps at most PIECE bytes.  Content that is longer than its announced
+ * size is refused at its end, so cutting it is safe. */
+static int hold(struct apply *a, const struct meeting *m, struct err *e)
+{
+	const uint8_t *data;
+	struct err why;
+	ssize_t len;
+
+	if (!a->held)
+		a->held = mem_new(2 * PIECE);
+	a->held_len = 0;
+	while ((len = changes_stream_read(m->content, &data, &why)) > 0) {
+		size_t room = PIECE - a->held_len;
+		size_t some = (size_t)len < room ? (size_t)len : room;
+		memcpy(a->held + a->held_len, data, some);
+		a->held_len += some;
+	}
+	return len == 0 ? 0 : refuse_content(a, m, &why, e);
+}
+
+static bool is_held(const struct apply *a, const struct meeting *m)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(m->at, m->name, flags);
+	char *there = a->held + PIECE, more;
+
+	return fd >= 0 && io_read_full(fd, there, a->held_len) == (ssize_t)a->held_len &&
+	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
+}
+
+/* A small file is compared from memory, not from a temporary file: creating and
+ * removing files costs more each time on some file systems (ext4), which do not
+ * reuse an inode for a while and search through all such inodes for the next
+ * one. */
+static int apply_small(struct apply *a, const struct meeting *m, struct err *e)
+{
+	int result = hold(a, m, e);
+
+	if (result == 0)
+		result = is_held(a, m) ? 1 : apply_check_unchanged(a, m);
+	if (result == 0)
+		result = write_file(a, m, write_held, e);
+	return result == 0 ? put_in_place(a, m) : result;
+}
+
+static bool is_same_file(int at, const char *one, const char *two)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int first = openat(at, one, flags);
+	AUTO_CLOSE int second = openat(at, two, flags);
+	AUTO_FREE char *room = mem_new(2 * PIECE);
+	ssize_t n = 0, other = 0;
+
+	if (first < 0 || second < 0)
+		return false;
+	do {
+		n = io_read_full(first, room, PIECE);
+		other = io_read_full(second, room + PIECE, PIECE);
+	} while (n > 0 && n == other && !memcmp(room, room + PIECE, (size_t)n));
+	return n == 0 && other == 0;
+}
+
+/* A large file is written under its temporary name first and then compared. */
+static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
+{
+	int result = write_file(a, m, copy_content, e);
+
+	if (result != 0)
+		return result;
+	result = is_same_file(m->at, a->temporary, m->name) ? 1 : apply_check_unchanged(a, m);
+	if (result == 0)
+		return put_in_place(a, m);
+	apply_remove_temporary(a, m->at);
+	return result;
+}
+
+static int apply_file(struct apply *a, const struct meeting *m, struct err *e)
+{
+	if (m->may_be_same && m->item->size <= PIECE)
+		return apply_small(a, m, e);
+	if (m->may_be_same)
+		return apply_large(a, m, e);
+	int result = write_file(a, m, copy_content, e);
+	return result == 0 ? put_in_place(a, m) : result;
+}
+
+static int apply_link(struct apply *a, const struct meeting *m, struct err *e)
+{
+	(void)e;
+	if (symlinkat(m->item->link, m->at, a->temporary) < 0)
+		return apply_refuse_errno(a, m->path, "make it");
+	return put_in_place(a, m);
+}
+
+/* The mode for now: the owner must be able to create files in the folder.  The
+ * final mode is set at the end. */
+static mode_t mode_now(struct apply *a, const struct meeting *m)
+{
+	if ((MODE(m) & 0700) != 0700)
+		list_addf(&a->closed, "%04o%s", MODE(m), m->path);
+	return MODE(m) | 0700;
+}
+
+static int set_mode(struct apply *a, const struct meeting *m, const char *name)
+{
+	AUTO_CLOSE int fd = rm_tree_open(m->at, name);
+
+	if (fd >= 0 && fchmod(fd, mode_now(a, m)) == 0)
+		return 0;
+	return apply_refuse_errno(a, m->path, "change its mode");
+}
+
+static int apply_folder(struct apply *a, const struct meeting *m, struct err *e)
+{
+	(void)e;
+	if (m->exists && S_ISDIR(m->host.st_mode))
+		return m->is_on_way ? 0 : set_mode(a, m, m->name);
+	if (mkdirat(m->at, a->temporary, 0700) < 0)
+		return apply_refuse_errno(a, m->path, "make it");
+	if (set_mode(a, m, a->temporary)) {
+		apply_remove_temporary(a, m->at);
+		return 1;
+	}
+	return put_in_place(a, m);
+}
+
+/* Gives a folder its name back that could not be emptied, although the checks
+ * had found that it could. */
+static int put_back(struct apply *a, const struct meeting *m)
+{
+	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
+	return apply_refuse(a, m->path, "not all that is in it could be removed");
+}
+
+/* Moves the file or folder aside, compares it once more with the one that was
+ * judged, and removes it. */
+static int apply_removal(struct apply *a, const struct meeting *m, struct err *e)
+{
+	(void)e;
+	if (sys_renameat2(m->at, m->name, m->at, a->temporary, KERNEL_RENAME_NOREPLACE) < 0)
+		return apply_refuse_errno(a, m->path, "remove it");
+	if (!a->is_forced && !is_the_one(m->at, a->temporary, &m->host)) {
+		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
+		return apply_refuse(a, m->path, APPEARED);
+	}
+	apply_remove_temporary(a, m->at);
+	return put_back(a, m);
+}
+
+typedef int apply_kind(struct apply *, const struct meeting *, struct err *);
+
+static apply_kind *const kinds[] = {
+	[CHANGES_STREAM_FOLDER] = apply_folder, [CHANGES_STREAM_FILE] = apply_file, [CHANGES_STREAM_LINK] = apply_link,
+	[CHANGES_STREAM_GONE] = apply_removal,
+};
+
+int apply_make(struct apply *a, const struct meeting *m, struct err *e)
+{
+	return kinds[m->item ? m->item->kind : CHANGES_STREAM_GONE](a, m, e);
+}
+
+void apply_close_folders(struct apply *a)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	while (a->closed.count > 0) { /* subfolders first */
+		char *item = a->closed.items[--a->closed.count];
+		struct open_how mine = how;
+		AUTO_CLOSE int fd = sys_openat2(a->dir, item + 4, &mine);
+		item[4] = '\0';
+		if (fd >= 0)
+			(void)fchmod(fd, (mode_t)strtoul(item, NULL, 8));
+		own_free(&a->closed.items[a->closed.count]);
+	}
+}
