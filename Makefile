@@ -148,7 +148,7 @@ USES_sandbox/explain := base policy store sandbox/kernel sandbox/cgroup sandbox/
 FILES_cli/common := client foreach_sandbox flags fd_flag option_table options subcommands json_view report table
 USES_cli/common := base policy/json policy store sandbox/kernel sandbox/state sandbox/launch
 
-FILES_rootfs-tools/changes := apply apply_check apply_make apply_protect apply_record \
+FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_protect apply_record \
     changes changes_stream changes_walk kept_changes patch reader repository rmdir_check \
     root_changes unified upper_scan
 USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common

@@ -1,0 +1,225 @@
+#include "rootfs-tools/changes/apply_kept.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "rootfs-tools/changes/apply.h"
+#include "rootfs-tools/changes/repository.h"
+
+void apply_kept_init(struct apply_kept *k)
+{
+	*k = (struct apply_kept){ .applying = -1, .record = -1 };
+}
+
+void apply_kept_done(struct apply_kept *k)
+{
+	for (size_t i = 0; k->broken && i < k->past.cow.count; i++)
+		repositories_done(&k->broken[i]);
+	own_free(&k->broken);
+	own_close(&k->applying);
+	own_close(&k->record);
+	own_free(&k->first);
+	kept_changes_done(&k->past);
+}
+
+/* --- one change ---------------------------------------------------------- */
+
+static char *path_of(const struct apply_kept *k, const char *path)
+{
+	return text_format("%s/%s", strcmp(k->target, "/") ? k->target : "", path);
+}
+
+static void on_done(void *who, const struct meeting *m)
+{
+	const struct apply_kept *k = who;
+
+	if (k->is_judging)
+		return;
+	AUTO_FREE char *path = path_of(k, m->path);
+	k->on_done(m->kind, path);
+}
+
+static void on_refused(void *who, const char *path, const char *why)
+{
+	const struct apply_kept *k = who;
+
+	if (k->is_judging && k->takes_parts) /* the second walk reports it */
+		return;
+	AUTO_FREE char *whole = path_of(k, path);
+	k->on_refused(whole, why);
+}
+
+static void on_left_out(void *who, const char *path, const char *why)
+{
+	struct apply_kept *k = who;
+
+	if (!k->first)
+		k->first = text_format("%s: %s", path, why);
+}
+
+/* --- one folder ---------------------------------------------------------- */
+
+bool apply_kept_does_nothing(const struct apply_kept *k)
+{
+	return k->is_dry || k->is_judging;
+}
+
+/* Changes the folder `a->dir`, whose changes are in `upper`. */
+static int make_changes(const struct apply_kept *k, struct apply *a, int upper, struct err *e)
+{
+	struct changes_stream t = { .fd = -1 };
+	const bool wants_content = !k->is_sweeping && !apply_kept_does_nothing(k) &&
+				   !a->wanted->count;
+
+	if (apply_begin(a, e) < 0)
+		return -1;
+	int result = wants_content ? changes_stream_begin_with_content(&t, upper, e)
+				   : changes_stream_begin(&t, upper, e);
+	if (result == 0)
+		result = k->is_sweeping ? apply_sweep(a, &t, e) : apply_all(a, &t, e);
+	changes_stream_done(&t);
+	return result;
+}
+
+/* apply_kept_settle() removes the kept changes, so the applied files must be on disk
+ * before. */
+static int write_to_disk(const struct apply_kept *k, const struct apply *a, struct err *e)
+{
+	const bool may_go = a->done && !k->past.is_partial && !k->past.cow.is_live &&
+			    !apply_kept_does_nothing(k);
+
+	return may_go && syncfs(a->dir) < 0 ? err_sys(e, "write the applied files to disk") : 0;
+}
+
+static void add_up(struct apply_kept *k, const struct apply *a)
+{
+	k->done += a->done;
+	k->refused += a->refused;
+	k->protected += a->protected;
+	k->changed += a->changed;
+	k->left_out += a->left_out;
+}
+
+static int walk(struct apply_kept *k, size_t number, struct err *e)
+{
+	const struct cow *c = &k->past.cow;
+	const struct list *wanted = &k->past.wanted[number];
+
+	if (k->past.is_partial && !wanted->count)
+		return 0;
+	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
+	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
+	if (upper < 0 || lseek(k->record, 0, SEEK_SET) < 0)
+		return -1;
+	struct apply a = { .dir = dir, .wanted = wanted, .id = c->id, .record = k->record,
+			   .started_ns = c->started_ns, .is_forced = k->is_forced,
+			   .protects = k->takes_protected ? NULL : &c->protects,
+			   .is_dry = k->is_dry, .is_judging = k->is_judging,
+			   .is_whole = !k->takes_parts,
+			   .is_stopped = !k->takes_parts && k->refused,
+			   .repositories = &k->broken[number], .who = k, .on_done = on_done,
+			   .on_refused = on_refused, .on_left_out = on_left_out };
+	k->target = c->folders[number].target;
+	int result = make_changes(k, &a, upper, e);
+	if (result == 0)
+		result = write_to_disk(k, &a, e);
+	add_up(k, &a);
+	apply_done(&a);
+	return result;
+}
+
+/* --- all ------------------------------------------------------------ */
+
+static int walk_all(struct apply_kept *k, struct err *e)
+{
+	for (size_t i = 0; i < k->past.cow.count; i++)
+		if (walk(k, i, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Takes the lock that lets only one apply run.  A file without a lock on it was
+ * left by an apply that was killed. */
+static int begin(struct apply_kept *k, struct err *e)
+{
+	const struct cow *c = &k->past.cow;
+
+	k->was_killed = faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0;
+	k->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			     0600);
+	if (k->applying < 0)
+		return err_sys(e, "make %s/" COW_APPLYING, c->path);
+	if (flock(k->applying, LOCK_EX | LOCK_NB) < 0)
+		return err_set(e, ERR_BUSY, "another process applies the changes of '%s'",
+			       c->name);
+	k->broken = mem_zeroed(c->count, sizeof(*k->broken));
+	k->record = openat(c->folder, COW_APPLIED,
+			   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return k->record < 0 ? err_sys(e, "make %s/" COW_APPLIED, c->path) : 0;
+}
+
+static int sweep(struct apply_kept *k, struct err *e)
+{
+	k->is_sweeping = true;
+	const int result = walk_all(k, e);
+	k->is_sweeping = false;
+	return result;
+}
+
+/* Leaves k->is_judging if changes are refused and the caller takes no parts. */
+static int judge(struct apply_kept *k, struct err *e)
+{
+	k->is_judging = true;
+	if (k->was_killed && !k->is_dry && sweep(k, e) < 0)
+		return -1;
+	if (walk_all(k, e) < 0)
+		return -1;
+	k->done = 0;
+	if (k->refused && !k->takes_parts)
+		return 0;
+	k->is_judging = false;
+	k->refused = k->left_out = 0;
+	own_free(&k->first);
+	return 0;
+}
+
+int apply_kept_make(struct apply_kept *k, struct err *e)
+{
+	if (begin(k, e) < 0 || judge(k, e) < 0)
+		return -1;
+	return k->is_judging ? 0 : walk_all(k, e);
+}
+
+/* Whether every change was applied: the kept changes then need not be compared with the
+ * host again. */
+static bool is_all_applied(const struct apply_kept *k)
+{
+	return !k->past.is_partial && !k->refused && !k->left_out;
+}
+
+int apply_kept_settle(struct apply_kept *k, struct err *e)
+{
+	struct cow *c = &k->past.cow;
+
+	if (!k->is_dry || !k->was_killed)
+		(void)unlinkat(c->folder, COW_APPLYING, 0);
+	if (k->is_dry || c->is_live || cow_lock(c, NULL) < 0)
+		return 0;
+	if (!is_all_applied(k))
+		return kept_changes_settle(c, e) < 0 ? -1 : 0;
+	cow_remove(c);
+	return 0;
+}
+
+int apply_kept_sweep(struct apply_kept *k, struct err *e)
+{
+	if (faccessat(k->past.cow.folder, COW_APPLYING, F_OK, 0) < 0)
+		return 0;
+	return begin(k, e) < 0 ? -1 : sweep(k, e);
+}
