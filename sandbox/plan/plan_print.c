@@ -178,21 +178,20 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 		       : "none in this kernel, or too old a one";
 }
 
-void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
+static void print_network(const struct policy *policy, FILE *to)
 {
-	print_namespaces(p->namespaces, to);
-	print_maps("uid", p->ids.uids, p->ids.uid_count, to);
-	print_maps("gid", p->ids.gids, p->ids.gid_count, to);
-	for (size_t i = 0; i < p->count; i++)
-		print_step(&p->steps[i], to);
 	(void)fprintf(to, "network   %s\n",
 		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
 	for (size_t i = 0; i < policy->publish_count; i++) {
-		const struct port_spec *one = &policy->publishes[i];
 		(void)fprintf(to, "publish  ");
-		print_field(to, "", port_spec_word(one));
+		print_field(to, "", port_spec_word(&policy->publishes[i]));
 		(void)fprintf(to, "\n");
 	}
+}
+
+/* Prints which calls are refused or answered, beside those of the seccomp profile. */
+static void print_walls(const struct plan *p, const struct policy *policy, FILE *to)
+{
 	(void)fprintf(to, "landlock  %s\n", landlock_root_text(p, policy));
 	if (plan_has_broker(p))
 		(void)fprintf(to, "seccomp   names are made by another process, but for protected "
@@ -201,9 +200,10 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 		(void)fprintf(to, "landlock  abstract sockets and signals stay inside\n");
 	if (p->refuses_unix)
 		(void)fprintf(to, "seccomp   socket(AF_UNIX) is refused\n");
-	(void)fprintf(to, "hostname  %s\n", p->hostname);
-	print_limits(p, to);
-	print_bounds(policy, to);
+}
+
+static void print_command(const struct plan *p, const struct policy *policy, FILE *to)
+{
 	print_caps(p->caps, to);
 	(void)fprintf(to, "seccomp  ");
 	print_field(to, "", policy->seccomp ? policy->seccomp : "the default profile");
@@ -220,4 +220,19 @@ void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
 	(void)fprintf(to, "run      ");
 	print_words(p, policy, to);
 	(void)fprintf(to, "\n");
+}
+
+void plan_print(const struct plan *p, const struct policy *policy, FILE *to)
+{
+	print_namespaces(p->namespaces, to);
+	print_maps("uid", p->ids.uids, p->ids.uid_count, to);
+	print_maps("gid", p->ids.gids, p->ids.gid_count, to);
+	for (size_t i = 0; i < p->count; i++)
+		print_step(&p->steps[i], to);
+	print_network(policy, to);
+	print_walls(p, policy, to);
+	(void)fprintf(to, "hostname  %s\n", p->hostname);
+	print_limits(p, to);
+	print_bounds(policy, to);
+	print_command(p, policy, to);
 }
