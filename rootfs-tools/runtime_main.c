@@ -161,20 +161,18 @@ static void tell(const struct wish *w, const struct runtime_tags *t, enum from f
 			      from_names[from]);
 }
 
-static int build(const struct wish *w, const struct runtime_tags *t, const char *file,
-		 const struct list *tags, struct err *e)
+static int build(const struct wish *w, const char *file, const struct list *tags,
+		 struct err *e)
 {
 	const struct build_order order = { .context = w->runtime.project,
 					   .file = "runtime Dockerfile",
 					   .text = file,
-					   .ignored =
-						   IGNORED,
+					   .ignored = IGNORED,
 					   .tags = *tags, /* borrowed */
 					   .network = w->network,
 					   .is_quiet = w->is_quiet };
 	struct digest image;
 
-	(void)t;
 	return build_image(&order, &image, e);
 }
 
@@ -192,7 +190,7 @@ static int make(const struct wish *w, struct err *e)
 							      make_file(w, &tags, from);
 		tell(w, &tags, from, file);
 		if (!w->is_dry && from != FROM_NOTHING)
-			rc = build(w, &tags, file, &free_tags, e);
+			rc = build(w, file, &free_tags, e);
 		if (!w->is_dry && rc == 0)
 			(void)printf("%s\n", tags.source);
 	}
@@ -216,47 +214,44 @@ static int checked(struct wish *w)
 	return EXIT_HUTCH;
 }
 
-int image_runtime_build_main(char **argv)
+/* Returns the wish for the image that OpenHands itself would build. */
+static struct wish usual_wish(void)
 {
 	const char *repository = getenv("OH_RUNTIME_RUNTIME_IMAGE_REPO");
-	struct wish w = { .network = "none",
-			  .runtime = { .base = BASE,
-				       .repository = repository && *repository ?
-							     repository :
-							     REPOSITORY } };
+	const bool has_repository = repository && *repository;
+
+	return (struct wish){ .network = "none",
+			      .runtime = { .base = BASE, .repository = has_repository
+									 ? repository
+									 : REPOSITORY } };
+}
+
+int image_runtime_build_main(char **argv)
+{
+	struct wish w = usual_wish();
 	const struct flag flags[] = {
 		{ 0, "base", "REF", "the image it begins with (default " BASE ")", NULL,
 		  &w.runtime.base },
 		{ 0, "repo", "NAME", "of the tags (default " REPOSITORY ")", NULL,
 		  &w.runtime.repository },
-		{ 0, "oh-version", "VERSION",
-		  "of OpenHands (default: as pyproject.toml has it)", NULL,
-		  &w.runtime.version },
-		{ 0, "extra-deps", "CMD", "runtime_extra_deps: run last", NULL,
-		  &w.extra },
-		{ 0, "setup", "CMD", "in place of the apt-get of a build from scratch",
-		  NULL, &w.setup },
+		{ 0, "oh-version", "VERSION", "of OpenHands (default: as pyproject.toml has it)",
+		  NULL, &w.runtime.version },
+		{ 0, "extra-deps", "CMD", "runtime_extra_deps: run last", NULL, &w.extra },
+		{ 0, "setup", "CMD", "in place of the apt-get of a build from scratch", NULL,
+		  &w.setup },
 		{ 0, "install", "CMD", "in place of pip and poetry", NULL, &w.install },
-		{ 0, "no-browser", NULL, "without a browser", &w.runtime.has_no_browser,
-		  NULL },
-		{ 0, "force", NULL, "from scratch, whatever there is", &w.is_forced,
-		  NULL },
-		{ 0, "dry-run", NULL, "print the tags and the Dockerfile", &w.is_dry,
-		  NULL },
-		{ 0, "network", "MODE", "of each RUN: none (default) or host", NULL,
-		  &w.network },
+		{ 0, "no-browser", NULL, "without a browser", &w.runtime.has_no_browser, NULL },
+		{ 0, "force", NULL, "from scratch, whatever there is", &w.is_forced, NULL },
+		{ 0, "dry-run", NULL, "print the tags and the Dockerfile", &w.is_dry, NULL },
+		{ 0, "network", "MODE", "of each RUN: none (default) or host", NULL, &w.network },
 		{ 'q', "quiet", NULL, "print the source tag alone", &w.is_quiet, NULL },
 	};
 	const struct usage usage = {
-		"hutch image runtime-build [OPTIONS] PROJECT",
-		"Builds OpenHands' runtime image, as little of it as its "
-		"tags allow.",
-		flags,
-		ARRAY_LEN(flags),
-		1,
-		1
+		.synopsis = "hutch image runtime-build [OPTIONS] PROJECT",
+		.about = "Builds OpenHands' runtime image, as little of it as its tags allow.",
+		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
 	};
-	enum flags_result read = flags_begin(argv, &usage);
+	const enum flags_result read = flags_begin(argv, &usage);
 
 	w.runtime.project = argv[0];
 	return read == FLAGS_HELP ? 0 : read == FLAGS_READ ? checked(&w) : EXIT_HUTCH;
