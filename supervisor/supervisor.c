@@ -360,42 +360,58 @@ static void work(struct supervisor *s)
 	}
 }
 
-static void turn(struct supervisor *s)
-{
-	struct pollfd w[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
-	size_t clients = s->client_count, pipes;
+/* The descriptors that a turn waits for. */
+struct watch {
+	struct pollfd fds[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
+	struct pollfd *pipes; /* behind the clients' */
+	size_t count;
+};
 
-	supervisor_look_at_clock(s);
+static void watch_all(struct supervisor *s, struct watch *w)
+{
 	/* Visitors must not keep clients from starting processes: half of the
 	 * descriptors stay for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
-	instance_watch(&s->instance, w + WATCH_INSTANCE);
-	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
+	instance_watch(&s->instance, w->fds + WATCH_INSTANCE);
+	w->fds[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	if (clock_is_due(s->deaf_ms, s->now_ms))
 		s->deaf_ms = 0;
-	w[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
-					     .events = POLLIN };
+	w->fds[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
+						  .events = POLLIN };
 	/* POLLERR: the process that waits for the sandbox to be ready has given
 	 * up. */
-	w[WATCH_READY] = (struct pollfd){ .fd = s->ready };
-	pause_watch(&s->pause, w + WATCH_PAUSE);
-	clients_watch(s, w + WATCH_CLIENTS);
-	pipes = outputs_watch(s, w + WATCH_CLIENTS + clients);
-	int ready = poll(w, WATCH_CLIENTS + clients + pipes,
-			 s->has_left ? 0 : clock_wait(due(s), s->now_ms));
+	w->fds[WATCH_READY] = (struct pollfd){ .fd = s->ready };
+	pause_watch(&s->pause, w->fds + WATCH_PAUSE);
+	clients_watch(s, w->fds + WATCH_CLIENTS);
+	w->pipes = w->fds + WATCH_CLIENTS + s->client_count;
+	w->count = WATCH_CLIENTS + s->client_count + outputs_watch(s, w->pipes);
+}
+
+static void serve_all(struct supervisor *s, struct watch *w)
+{
+	outputs_serve(s, w->pipes);
+	instance_serve(&s->instance, w->fds + WATCH_GUEST, s->now_ms);
+	clients_serve(s, w->fds + WATCH_CLIENTS);
+	if (w->fds[WATCH_LISTENER].revents)
+		clients_accept(s);
+	if (w->fds[WATCH_SIGNALS].revents)
+		on_signals(s);
+	if (w->fds[WATCH_READY].revents)
+		supervisor_end(s, "stopped", 0, NULL, NULL);
+}
+
+static void turn(struct supervisor *s)
+{
+	struct watch w;
+
+	supervisor_look_at_clock(s);
+	watch_all(s, &w);
+	const int ready = poll(w.fds, w.count, s->has_left ? 0 : clock_wait(due(s), s->now_ms));
 	supervisor_look_at_clock(s);
 	const int64_t now = s->now_ms;
 	if (ready < 0)
 		return; /* EINTR: SIGCONT after a stop */
-	outputs_serve(s, w + WATCH_CLIENTS + clients);
-	instance_serve(&s->instance, w + WATCH_INSTANCE, s->now_ms);
-	clients_serve(s, w + WATCH_CLIENTS);
-	if (w[WATCH_LISTENER].revents)
-		clients_accept(s);
-	if (w[WATCH_SIGNALS].revents)
-		on_signals(s);
-	if (w[WATCH_READY].revents)
-		supervisor_end(s, "stopped", 0, NULL, NULL);
+	serve_all(s, &w);
 	if (!pause_is(s))
 		dispatcher_expire(&s->dispatcher, now);
 	work(s);
@@ -429,15 +445,10 @@ static void look_at_clock(void *who)
 	supervisor_look_at_clock(who);
 }
 
-static void init(struct supervisor *s)
+static void init_instance(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
 
-	dispatcher_init(&s->dispatcher);
-	s->dispatcher.look_at_clock = look_at_clock;
-	s->dispatcher.who = s;
-	supervisor_look_at_clock(s);
-	s->limits = l->policy->limits;
 	s->instance = (struct instance){ .sandbox = &s->launch->sandbox, .who = s,
 				   .take = take_frame, .ports = &s->launch->ports,
 				   .protect_watch = &s->launch->protect_watch,
@@ -446,27 +457,45 @@ static void init(struct supervisor *s)
 	if (l->degraded & DEGRADED_MEMORY)
 		s->instance.watched_memory = l->policy->limits.memory;
 	instance_init(&s->instance, s->now_ms);
+}
+
+/* Tells the dispatcher of the sandbox that its actions are for. */
+static void brief_dispatcher(struct supervisor *s)
+{
+	const struct launch *l = s->launch;
+	struct dispatcher *d = &s->dispatcher;
+
+	list_add(&s->shell_argv, "/bin/bash");
+	s->shell = sandbox_info_shell(l, &s->shell_argv);
+	d->wire = &s->instance.channel.out;
+	d->shell = &s->shell;
+	d->setting = sandbox_info_of(l);
+	d->why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	d->rules = rules_new(&l->policy->rules);
+	(void)environment_mask(l->policy, &d->mask, NULL); /* policy_check() has checked it */
+	d->audit = &s->launch->audit;
+	d->audit->mask = &d->mask;
+	if (l->cgroup.procs < 0)
+		return;
+	d->cgroup = &l->cgroup;
+	d->memory_limit = l->policy->limits.memory;
+}
+
+static void init(struct supervisor *s)
+{
+	dispatcher_init(&s->dispatcher);
+	s->dispatcher.look_at_clock = look_at_clock;
+	s->dispatcher.who = s;
+	supervisor_look_at_clock(s);
+	s->limits = s->launch->policy->limits;
+	init_instance(s);
 	pause_init(&s->pause);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
 	listener_expect_shared(); /* for port.add; later the filter refuses
 				   * sigaction(2) */
-	list_add(&s->shell_argv, "/bin/bash");
-	s->shell = sandbox_info_shell(l, &s->shell_argv);
-	s->dispatcher.wire = &s->instance.channel.out;
-	s->dispatcher.shell = &s->shell;
-	s->dispatcher.sandbox_info = sandbox_info_of(l);
-	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
-	s->dispatcher.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->dispatcher.secrets, NULL); /* policy_check() has
-								 * checked it */
-	s->dispatcher.audit = &s->launch->audit;
-	s->dispatcher.audit->secrets = &s->dispatcher.secrets;
-	if (l->cgroup.procs >= 0) {
-		s->dispatcher.cgroup = &l->cgroup;
-		s->dispatcher.memory_limit = l->policy->limits.memory;
-	}
+	brief_dispatcher(s);
 	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
