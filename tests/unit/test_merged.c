@@ -69,7 +69,7 @@ static int make_layers(void **state)
 	if (symlink("usr/lib", "a/fs/lib") < 0 || symlink("/../../etc", "b/fs/up") < 0 ||
 	    symlink("gone", "c/fs/to_gone") < 0 || symlink("once", "c/fs/to_once") < 0 ||
 	    symlink("usr/lib/", "c/fs/slash") < 0 || symlink("loop", "b/fs/loop") < 0 ||
-	    symlink("new/x", "c/fs/dangling") < 0 ||
+	    symlink("new/x", "c/fs/dangling") < 0 || symlink("/etc", "a/fs/usr/far") < 0 ||
 	    setxattr("b/fs/once", "user.overlay.opaque", "y", 1, 0) < 0 ||
 	    setxattr("b/fs/etc/all", "user.hutch.stat", "1 1 0", 5, 0) < 0 ||
 	    setxattr("c/fs/etc/all", "user.hutch.stat", "5 6 4000", 8, 0) < 0)
@@ -125,6 +125,7 @@ static void test_paths_lead_where_overlayfs_would_lead(void **state)
 		{ "to_gone/x", true, "", "gone/x", 0 },
 		{ "to_once/hidden", true, "once", "hidden", 1 },
 		{ "to_once/shown", true, "once/shown", "", 1 },
+		{ "usr/far/all", true, "etc/all", "", 0 },
 		{ "up/all", true, "etc/all", "", 0 },
 		{ "../../../../etc/all", true, "etc/all", "", 0 },
 		{ "usr/../../etc", true, "etc", "", 0 },

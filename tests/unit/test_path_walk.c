@@ -31,7 +31,7 @@ static const struct {
 	{ "/file_slash", "a/f/" }, { "/dangling", "a/no" }, { "/loop", "loop" },
 	{ "/one", "two" },	   { "/two", "/one" },	    { "/grow", "grow/x" },
 	{ "/to_gone", "gone/x" },  { "/to_low", "low" },    { "/gone", WHITEOUT },
-	{ "/magic", "magic:" },
+	{ "/magic", "magic:" },	   { "/a/far", "/low" },
 };
 
 struct tree {
@@ -128,6 +128,7 @@ static void test_a_path_leads_to_a_place(void **state)
 		{ "dangling", true, -ENOENT, "/a", 1 },
 		/* The root, which no path leaves. */
 		{ "abs/c", true, 0, "/a/b/c", 1 },
+		{ "a/far/x", true, 0, "/low/x", 1 },
 		{ "a/../abs/..", true, 0, "/a", 1 },
 		{ "..", true, 0, "", 0 },
 		{ "../../a", true, 0, "/a", 0 },
