@@ -671,7 +671,7 @@ sanitized-test: test-deps
 	$(MAKE) $(JOBS) tests sanitized
 	tests/all.py --build $(B) --checked $(CHECKED) run-sanitized
 
-# Each wall is left out once, in a copy of the tree, and a test has to fail.
+# Each layer is left out once, in a copy of the tree, and a test has to fail.
 .PHONY: layers-test
 layers-test: test-deps
 	$(MAKE) $(JOBS) tests units

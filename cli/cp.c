@@ -292,6 +292,7 @@ static int64_t due(const struct copy *c)
 	bool has_ended = belt_has_ended(&c->belt) && !c->parties[side].pid;
 	bool is_box = c->ends[side]->kind == END_BOX && !has_ended;
 
+	/* layer: cp-timeout */
 	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
 }
 

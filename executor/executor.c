@@ -48,7 +48,7 @@ int executor_protect(struct err *e)
 {
 	sigset_t blocked = only_sigchld();
 
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* layer: executor-undumpable */
 		return err_sys(e, "become undumpable");
 	set_signals_to_default();
 	if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0)
@@ -335,6 +335,7 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
+	/* layer: stopped-copies */
 	processes_look(&x->processes, all_processes_is_paused(&x->all_processes), executor_now(x));
 	if (all_processes_due(&x->all_processes))
 		look_at_leaders(x);

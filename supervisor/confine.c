@@ -209,9 +209,9 @@ int confine_enter(const struct confine *c, struct err *e)
 		return err_in(e, "confine the supervisor");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "confine the supervisor: prctl PR_SET_NO_NEW_PRIVS");
-	if (c->has_landlock && enter_landlock(c, e) < 0)
+	if (c->has_landlock && enter_landlock(c, e) < 0) /* layer: supervisor-landlock */
 		return err_in(e, "confine the supervisor");
-	if (enter_seccomp(c, e) < 0)
+	if (enter_seccomp(c, e) < 0) /* layer: supervisor-seccomp */
 		return err_in(e, "confine the supervisor");
 	return 0;
 }

@@ -203,7 +203,7 @@ static int check_ranges(const struct job *j, const struct person *p, struct err 
 
 	for (uint32_t i = 0; i < p->group_count; i++)
 		most = p->groups[i] > most ? p->groups[i] : most;
-	if (most < EXECUTOR_ID)
+	if (most < EXECUTOR_ID) /* layer: user-ids */
 		return 0;
 	(void)err_set(e, ERR_USAGE, "-u %.60s: %u is not among the ids 0 to %d that --idmap "
 				    "ranges maps", j->user, most, EXECUTOR_ID - 1);

@@ -135,6 +135,7 @@ static int begin(struct supervisor *s, struct err *e)
 {
 	struct pause *t = &s->pause;
 
+	/* layer: pause-tracing */
 	t->by = has_cgroup(s) ? PAUSE_BY_CGROUP : PAUSE_BY_TRACING;
 	if (has_cgroup(s) && (t->events = cgroup_events(&s->launch->cgroup, e)) < 0)
 		return -1;
@@ -422,7 +423,7 @@ static int explain(const struct frozen *what, struct err *e)
 static int is_frozen(const struct pause *t, struct err *e)
 {
 	if (t->frozen.number != t->freezes)
-		return 0;
+		return 0; /* layer: pause-told */
 	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
 }
 

@@ -276,7 +276,7 @@ static int hold_place(const char *shown, char **path, void *to, struct err *e)
 	if (!real)
 		return err_sys(e, "look at %.300s, which the sandbox shows at %.300s", *path, shown);
 	AUTO_FREE char *line = place_line(shown, real);
-	if (!has_line(to, line))
+	if (!has_line(to, line)) /* layer: kept-target */
 		return leads_elsewhere(line, e);
 	free(*path);
 	*path = real;
@@ -288,6 +288,6 @@ int restart_spec_hold_places(struct policy *p, char *kept, struct err *e)
 {
 	if (each_place(p, hold_place, kept, e) < 0)
 		return -1;
-	p->is_resolved = true;
+	p->is_resolved = true; /* layer: kept-resolved */
 	return 0;
 }

@@ -77,6 +77,7 @@ static void take_descriptors(const struct spawn *s, int status)
 	 * this call. */
 	if (s->more_count > 0)
 		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
+	/* layer: command-descriptors */
 	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
 }
 
@@ -102,6 +103,7 @@ static void set_limits(const struct exec *x)
 	for (uint32_t i = 0; i < x->rlimit_count; i++) {
 		const struct exec_rlimit *from = &x->rlimits[i];
 		struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
+		/* layer: rlimits */
 		if (prlimit(0, (int)from->resource, &limit, NULL) < 0)
 			fail(EXEC_STAGE_RLIMIT);
 	}

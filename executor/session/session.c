@@ -369,6 +369,7 @@ static bool drain(struct session *s, int64_t now)
 {
 	if (!s->is_draining)
 		s->drain_left = DRAIN_MAX;
+	/* layer: session-drain */
 	s->is_draining = !session_read(s, &s->drain_left, now) && s->drain_left > 0;
 	return !s->is_draining;
 }

@@ -58,6 +58,7 @@ bool sessions_has(const struct sessions *s, uint32_t id)
  * spend(). */
 static uint64_t share(const struct sessions *s, struct session *one)
 {
+	/* layer: session-share */
 	one->work = s->work < SESSION_WORK ? s->work : SESSION_WORK;
 	return one->screen.display.work;
 }
@@ -66,7 +67,7 @@ static void spend(struct sessions *s, const struct session *one, uint64_t before
 {
 	uint64_t did = one->screen.display.work - before;
 
-	s->work -= did < s->work ? did : s->work;
+	s->work -= did < s->work ? did : s->work; /* layer: sessions-turn */
 }
 
 bool sessions_have_worked(const struct sessions *s)

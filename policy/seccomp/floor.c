@@ -37,15 +37,17 @@ enum {
 
 static const struct floor_row rows[] = {
 	{ "ioctl", { 16, 29 }, EPERM,
-	  TESTS(ARG_IS(1, TIOCSTI_CMD), ARG_IS(1, TIOCLINUX_CMD),
-		ARG_IS(1, TIOCSETD_CMD), ARG_IS(1, TIOCCONS_CMD)) },
+	  TESTS(ARG_IS(1, TIOCSTI_CMD), /* layer: tiocsti */
+		ARG_IS(1, TIOCLINUX_CMD), ARG_IS(1, TIOCSETD_CMD),
+		ARG_IS(1, TIOCCONS_CMD)) },
 	/* A lease on a file of a read-only mount blocks the host's writers for
 	 * fs.lease-break-time.  With F_SETSIG, a process inside could make the kernel
 	 * send SIGKILL or SIGSTOP to the process that holds a pause, while everything
 	 * inside stands still. */
 	{ "fcntl", { 72, 25 }, EPERM,
 	  TESTS(ARG_IS(1, F_SETPIPE_SZ_CMD), ARG_IS(1, F_SETLEASE_CMD),
-		ARG_IS(1, F_SETDELEG_CMD), ARG_IS(1, F_SETSIG_CMD)) },
+		ARG_IS(1, F_SETDELEG_CMD),
+		ARG_IS(1, F_SETSIG_CMD)) }, /* layer: setsig */
 
 	/* Pid 1 is the executor.  The kernel allows these calls on any process of the
 	 * same uid, non-dumpable ones too; RLIMIT_CPU 0 kills. */
@@ -80,7 +82,7 @@ static const struct floor_row rows[] = {
 	/* Keyrings belong to the host's uid, not to a namespace. */
 	{ "add_key", { 248, 217 }, EPERM, ALWAYS },
 	{ "request_key", { 249, 218 }, EPERM, ALWAYS },
-	{ "keyctl", { 250, 219 }, EPERM, ALWAYS },
+	{ "keyctl", { 250, 219 }, EPERM, ALWAYS }, /* layer: seccomp-floor */
 
 	{ "seccomp", { 317, 277 }, EPERM, TESTS(ARG_HAS(1, LISTENER_FLAG)) },
 };

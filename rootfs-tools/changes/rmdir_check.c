@@ -56,6 +56,7 @@ const char *rmdir_check_fixed(int at, const char *name)
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
 		return NULL; /* the caller's next access reports the error */
+	/* layer: rmdir-mounts */
 	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* since 5.8 */
 		return "is a mount on this host, whose content the sandbox has not seen";
 	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
@@ -66,6 +67,7 @@ const char *rmdir_check_fixed(int at, const char *name)
 
 static const char *why_it_stays(const struct level *l, const struct stat *st)
 {
+	/* layer: rmdir-owners */
 	return l->keeps ? l->keeps : st->st_uid != geteuid() ? l->others : NULL;
 }
 

@@ -115,7 +115,7 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	 * before that: it cannot be raised above the bounding set. */
 	uint64_t have = now[0].permitted | (uint64_t)now[1].permitted << 32;
 	if (set_sets(have, inherited, e) < 0 || raise_ambient(is_root ? 0 : kept, e) < 0 ||
-	    reduce_bounding(handed_on, e) < 0)
+	    reduce_bounding(handed_on, e) < 0) /* layer: bounding-set */
 		return -1;
 	return set_sets(kept, inherited, e);
 }

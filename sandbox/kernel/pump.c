@@ -115,7 +115,7 @@ static void add_visible(struct pump *p, uint8_t *raw, size_t len)
 	uint8_t last = raw[len - 1];
 	bool is_half = last == '\r' || last == 0xc2;
 
-	term_escape_append(&p->pending, raw, len - is_half);
+	term_escape_append(&p->pending, raw, len - is_half); /* layer: term-escape */
 	p->held = is_half ? last : 0;
 }
 

@@ -63,8 +63,9 @@ static int stage_session(struct beginning *b, struct err *e)
 	sigset_t none;
 
 	(void)b;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: rung-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
+	/* layer: rung-session */
 	(void)setsid(); /* fails for group leaders only; we are new */
 	for (int signo = 1; signo <= SIGRTMAX; signo++)
 		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */

@@ -147,7 +147,7 @@ static int become_subreaper(struct err *e)
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
 	/* The launcher's memory holds secrets, and the user has other
 	 * processes. */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+	if (prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: rung-undumpable */
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");

@@ -234,6 +234,7 @@ static int stage_descriptors(struct child *c, struct err *e)
 			return err_sys(e, "move a descriptor");
 		*kept[i] = high;
 	}
+	/* layer: executor-descriptors */
 	if (sys_close_range(CHANNEL_FD, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close_range");
 	for (int fd = 0; fd < CHANNEL_FD; fd++)
@@ -266,23 +267,28 @@ static int become_executor(struct err *e)
 static int restrict_root(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct landlock_root f = { .root = root, .hides_abstract = c->parts->plan->hides_abstract };
+	struct landlock_root f = {
+		.root = root,
+		/* layer: abstract-sockets */
+		.hides_abstract = c->parts->plan->hides_abstract,
+	};
 
 	if (root < 0)
 		return err_sys(e, "open the root");
 	landlock_root_add(&f, c->executor);
 	landlock_root_add(&f, c->proc);
 	landlock_root_add(&f, c->mounted.logs);
-	landlock_root_add(&f, c->null);
-	landlock_root_add(&f, c->queues);
+	landlock_root_add(&f, c->null);   /* layer: root-open-null */
+	landlock_root_add(&f, c->queues); /* layer: root-open-queues */
 	for (size_t i = 0; i < ARRAY_LEN(c->handed); i++)
-		landlock_root_add(&f, c->handed[i]);
+		landlock_root_add(&f, c->handed[i]); /* layer: root-open-handed */
 	return landlock_root_enter(&f, e);
 }
 
 /* Enters one Landlock domain for both purposes. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
+	/* layer: root-landlock */
 	if (c->parts->plan->has_landlock_root && wall_stands(WALL_ROOT))
 		return restrict_root(c, e);
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
@@ -350,17 +356,18 @@ static int stage_privileges(struct child *c, struct err *e)
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
 	/* Set after the last change of ids, which would clear it (prctl(2)). */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: executor-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: no-new-privs */
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	if (enter_landlock(c, e) < 0)
 		return -1;
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
+	/* layer: capabilities */
 	if (caps_reduce(plan_executor_caps(p) | tracing, p->root_caps, geteuid() == 0, e) < 0)
 		return -1;
-	return enter_filter(c, e);
+	return enter_filter(c, e); /* layer: seccomp */
 }
 
 static int stage_exec(struct child *c, struct err *e)

@@ -131,7 +131,8 @@ static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 	 * under the filter. */
 	if (rlimits_lower(RLIMIT_NOFILE, UINT64_MAX, e) < 0)
 		return -1;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: broker-undumpable */
 		return err_sys(e, "prctl");
 	/* Set after the last change of the process's credentials, which would
 	 * clear it (prctl(2)). */
@@ -139,7 +140,7 @@ static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (getppid() != supervisor)
 		_exit(0);
-	return seccomp_install(&program, e);
+	return seccomp_install(&program, e); /* layer: broker-seccomp */
 }
 
 static _Noreturn void be_opener(struct broker_work *w, int socket, pid_t broker)

@@ -87,7 +87,8 @@ static void look_end(const struct job *j)
 {
 	const int saved = errno;
 
-	if (caps_raise(j->work->caps | 1ull << CAP_SYS_PTRACE, j->caps & j->work->caps) < 0)
+	if (caps_raise(j->work->caps | 1ull << CAP_SYS_PTRACE,
+		       j->caps & j->work->caps) < 0) /* layer: caller-capabilities */
 		abort(); /* to give some up is always allowed (capabilities(7)) */
 	errno = saved;
 }

@@ -71,7 +71,7 @@ static const struct way_around {
 	int error;
 } ways_around[] = {
 	/* Its flags are in memory, and programs know kernels without it. */
-	{ SYS_openat2, 0, ENOSYS },
+	{ SYS_openat2, 0, ENOSYS }, /* layer: broker-openat2 */
 	{ SYS_io_uring_setup, 0, EPERM },
 	{ SYS_chroot, 0, EPERM },
 	{ SYS_landlock_create_ruleset, 0, EOPNOTSUPP },
@@ -345,7 +345,7 @@ static int do_call(struct job *j, const struct made_call *c)
 	char path[NOTIFY_TARGET_PATH_MAX];
 	int error = job_begin(j);
 
-	(void)umask(j->umask);
+	(void)umask(j->umask); /* layer: caller-umask */
 	if (!error && c->kind == BIND)
 		return job_bind(j, (int)arg(j, 0), arg(j, 1), arg(j, 2));
 	if (!error)

@@ -46,7 +46,7 @@ static int end_of(pid_t pid)
 	int status = 0;
 
 	for (;;) {
-		if (waitpid(pid, &status, WUNTRACED) < 0) {
+		if (waitpid(pid, &status, WUNTRACED) < 0) { /* layer: broker-stopped */
 			if (errno == EINTR)
 				continue;
 			return status;

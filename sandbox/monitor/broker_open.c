@@ -168,7 +168,7 @@ static int open_old(const struct job *j, const struct spot *s, const struct open
 		return refused;
 	if (refused)
 		there.flags &= ~O_CREAT;
-	if (spot_is_proc(s->dir))
+	if (spot_is_proc(s->dir)) /* layer: broker-pid-namespace */
 		return job_open_inside(j, s, there.flags, there.mode);
 	return open_there(j, s->dir, s->name, &there, st);
 }

@@ -62,7 +62,7 @@ int job_read_link(void *who, int dir, const char *name, char *to)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (is_planted(j, dir, &st))
+	if (is_planted(j, dir, &st)) /* layer: planted-links */
 		return -EACCES;
 	if (spot_is_proc(fd) && tell_self(j, dir, name, to))
 		return 0;
@@ -167,7 +167,7 @@ static int find_within(const struct broker_work *w, const struct statx *is, cons
 	char base[PATH_MAX];
 	size_t longest = 0;
 
-	if (!leads_to(path, is))
+	if (!leads_to(path, is)) /* layer: missing-below-root */
 		return -EACCES;
 	for (size_t i = 0; i < w->shown_count; i++) {
 		const struct shown *s = &w->shown[i];
@@ -205,5 +205,6 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what)
 		return error;
 	AUTO_FREE char *whole = text_format("%s/%.*s", strcmp(folder, "/") ? folder : "",
 					    (int)strcspn(s->name, "/"), s->name);
+	/* layer: protect_missing-names */
 	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS : 0;
 }

@@ -218,6 +218,7 @@ static bool is_passed_on(const struct denials *r, const struct seccomp_notif *ca
  * gone; the call was not refused. */
 static bool answer(const struct denials *r, uint64_t id, int error)
 {
+	/* layer: denials-error */
 	struct seccomp_notif_resp resp = { .id = id, .error = -error };
 
 	return ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) == 0;
@@ -235,7 +236,7 @@ const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
 	if (goes_on(r, &call) || is_passed_on(r, &call))
 		return NULL;
 	if (!r->trace)
-		r->tokens--;
+		r->tokens--; /* layer: denials-pace */
 	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
 	/* A call that the filter does not refuse cannot come here.  If it did,
 	 * it would not be let through. */

@@ -182,7 +182,7 @@ int protect_watch_post(struct protect_watch *s, const struct plan *p, struct err
 		if (p->steps[i].is_watched && add_post(s, &p->steps[i], e) < 0)
 			return -1;
 	for (size_t i = 0; i < p->absent.count; i++)
-		if (add_absent(s, p->absent.items[i], e) < 0)
+		if (add_absent(s, p->absent.items[i], e) < 0) /* layer: missing-watch */
 			return -1;
 	qsort(s->posts, s->count, sizeof(*s->posts), by_place);
 	return 0;
@@ -249,11 +249,11 @@ static void take_name(struct protect_watch *s, int watch, const char *name)
 static void take_event(struct protect_watch *s, const struct inotify_event *event, int *looked)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
-		look_from(s, s->posts, -1);
+		look_from(s, s->posts, -1); /* layer: protect-overflow */
 		return;
 	}
 	if (event->len)
-		take_name(s, event->wd, event->name);
+		take_name(s, event->wd, event->name); /* layer: protect-watch */
 	if ((event->len && !is_odd(event->name)) || event->wd == *looked)
 		return;
 	/* An event without a name: the folder itself is gone. */

@@ -102,7 +102,7 @@ static void add_host_path(struct plan *p, const char *source, const char *target
 		return;
 	struct step *s = plan_add(p, STEP_BIND, target);
 	s->source = text_copy(source);
-	s->attr = MOUNT_ATTR_RDONLY | NO_DEVICES;
+	s->attr = MOUNT_ATTR_RDONLY | NO_DEVICES; /* layer: image-readonly */
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
 	s->is_dir = S_ISDIR(st.st_mode);
@@ -230,7 +230,7 @@ static void add_proc(struct plan *p)
 	plan_add(p, STEP_PROC, "/proc");
 	for (size_t i = 0; i < ARRAY_LEN(masked_proc); i++) {
 		AUTO_FREE char *path = text_format("/proc/%s", masked_proc[i]);
-		plan_add(p, STEP_MASK, path);
+		plan_add(p, STEP_MASK, path); /* layer: proc-masks */
 	}
 	plan_add(p, STEP_READONLY, "/proc/sys");
 }

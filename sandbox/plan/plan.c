@@ -20,9 +20,12 @@
 #include "sandbox/plan/store_image.h"
 #include "sandbox/plan/volumes.h"
 
-#define ALL_NAMESPACES                                                              \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | \
-	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define ALL_NAMESPACES                                \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | \
+	 CLONE_NEWNET | /* layer: net-namespace */    \
+	 CLONE_NEWIPC | /* layer: ipc-namespace */    \
+	 CLONE_NEWUTS | /* layer: uts-namespace */    \
+	 CLONE_NEWCGROUP)
 
 void plan_init(struct plan *p)
 {
@@ -83,6 +86,7 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 		      p->uid == 0 && !policy->seccomp;
 	if (policy->idmap == IDMAP_RANGES)
 		return plan_ranges(p, who, e);
+	/* layer: one-id */
 	p->ids.uid_count = idmap_single(p->ids.uids, p->uid, who->uid);
 	p->ids.gid_count = idmap_single(p->ids.gids, p->gid, who->gid);
 	return 0;

@@ -124,7 +124,7 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 			return -1;
 
 	/* No namespaces can be made below ours, whatever a filter lets through. */
-	add_sysctl(p, "user/max_user_namespaces", 0);
+	add_sysctl(p, "user/max_user_namespaces", 0); /* layer: nested-namespaces */
 	add_quarter(p, "user/max_inotify_instances");
 	add_quarter(p, "user/max_inotify_watches");
 	/* A sender that waits for room in a full queue of datagrams has already passed the
@@ -133,6 +133,7 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 	 * go on at once pass the limit together.  Where no queue is ever full, senders wait
 	 * only for their own buffers, which the kernel does before the check. */
 	if (p->namespaces & CLONE_NEWNET) {
+		/* layer: dgram-queue */
 		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
 		/* 5.15 does not show this one to user namespaces. */
 		p->sysctls[p->sysctl_count - 1].may_lack = true;

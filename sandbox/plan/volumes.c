@@ -133,8 +133,9 @@ static struct step *add_bind(struct plan *p, const struct volume *v, const char 
 	struct step *s = plan_add(p, v->is_cow ? STEP_COW : STEP_BIND, target);
 
 	s->source = text_copy(source);
-	s->attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-		  (v->is_writable ? 0 : MOUNT_ATTR_RDONLY);
+	s->attr = MOUNT_ATTR_NOSUID |			    /* layer: volume-nosuid */
+		  MOUNT_ATTR_NODEV |			    /* layer: volume-nodev */
+		  (v->is_writable ? 0 : MOUNT_ATTR_RDONLY); /* layer: volume-readonly */
 	s->dev = st->st_dev;
 	s->ino = st->st_ino;
 	s->is_dir = S_ISDIR(st->st_mode);
@@ -283,7 +284,7 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 	/* A folder that is moved in a copy is none of the host's, so a copy
 	 * needs no pins; through them the host's folders could be written
 	 * to. */
-	const size_t pins = v->is_cow ? 0 : g->pins.count;
+	const size_t pins = v->is_cow ? 0 : g->pins.count; /* layer: volume-pins */
 
 	if (pins)
 		qsort(g->pins.items, pins, sizeof(*g->pins.items), by_text);
@@ -301,7 +302,7 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 		s->attr |= MOUNT_ATTR_RDONLY;
 		s->is_watched = has(&g->watched, g->reads.items[i]);
 	}
-	for (size_t i = 0; i < g->masks.count; i++) {
+	for (size_t i = 0; i < g->masks.count; i++) { /* layer: volume-masks */
 		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
 		struct step *s = plan_add(p, STEP_MASK, target);
 		s->is_dir = true;

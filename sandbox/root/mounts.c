@@ -335,7 +335,7 @@ static int make_proc(const char *options, struct err *e)
 
 int mounts_make_proc(struct err *e)
 {
-	return make_proc("hidepid=ptraceable", e);
+	return make_proc("hidepid=ptraceable", e); /* layer: proc-hidepid */
 }
 
 int mounts_make_own_proc(struct err *e)
@@ -441,6 +441,7 @@ static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 	AUTO_CLOSE int mount = mount_api_clone(target, "", false, e);
 	if (mount < 0)
 		return -1;
+	/* layer: proc-readonly */
 	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY, false, s->target, e) < 0)
 		return -1;
 	return attach_fd(t, mount, target, s, e);
@@ -483,7 +484,7 @@ static int uncover(int root, struct err *e)
 	int covered = 1;
 
 	for (int i = 0; i < ROOTS_MAX && covered > 0; i++) {
-		if (sys_umount2(".", KERNEL_MNT_DETACH) < 0)
+		if (sys_umount2(".", KERNEL_MNT_DETACH) < 0) /* layer: old-root */
 			return err_sys(e, "let go of the old root");
 		covered = is_covered(root, e);
 	}

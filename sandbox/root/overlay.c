@@ -83,7 +83,8 @@ static int bind_image(const struct step *s, struct err *e)
  * elsewhere. */
 static int bind_disk(const struct step *s, struct err *e)
 {
-	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW;
+	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			      MOUNT_ATTR_NOSYMFOLLOW; /* layer: upper-nosymfollow */
 	struct stat st;
 
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, s->upper, false, e);
@@ -91,6 +92,7 @@ static int bind_disk(const struct step *s, struct err *e)
 		return -1;
 	if (fstat(mount, &st) < 0)
 		return err_sys(e, "stat %.300s", s->upper);
+	/* layer: upper-inode */
 	if (st.st_dev != s->upper_dev || st.st_ino != s->upper_ino)
 		return err_set(e, ERR_REFUSED, "%.300s was replaced while the sandbox was being "
 					       "made", s->upper);

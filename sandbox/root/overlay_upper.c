@@ -231,6 +231,7 @@ static void keep(struct overlay_upper *u)
 	AUTO_CLOSE int work =
 		openat(u->lock, "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+	/* layer: upper-nofollow */
 	if (work >= 0 && fchmodat(work, "work", 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0; /* the folder is not there, or stays as it is */
 	own_close(&u->lock);

@@ -1,14 +1,13 @@
 #!/bin/bash
-# run.sh -- checks that each wall is tested: it leaves out one wall at a time,
-# and the test that is named with the wall must fail.
+# run.sh -- checks that each layer is tested: it leaves out one layer at a time,
+# and each test that is named with the layer must fail.
 #
 #	run.sh [--build DIR] [LAYER...]
 #
-# The rows of layers.tsv say which text of a source is replaced in a copy of the
-# tree, which is then built.  Walls stand behind one another, so many tests
-# check that a wall is there, and not that an attack gets through without it.
-# Prints TAP; the last line is "N passed, N failed".  As root the tests run as
-# the ordinary user hutch-test.
+# README.md says what a layer is.  The sources are changed in a copy of the tree,
+# which is built anew for each.  A test that fails with all layers in place would
+# show nothing, so the tests must first pass.  Prints TAP; the last line is
+# "N passed, N failed".  As root the tests run as the ordinary user hutch-test.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build
@@ -28,18 +27,6 @@ fi
 copy_tree() {
 	(cd "$top" && git ls-files -z --cached --others --exclude-standard | tar -cf - --null -T -) |
 		tar -C "$place" -xf - && cp -a "$build" "$place/build"
-}
-
-# replaced FILE OLD NEW: replaces OLD, which must occur exactly once.
-replaced() {
-	python3 - "$@" <<-'END'
-		import sys
-		path, old, new = (arg.encode().decode("unicode_escape") for arg in sys.argv[1:])
-		text = open(path).read()
-		if text.count(old) != 1:
-		    sys.exit(f"{path}: {text.count(old)} times: {old}")
-		open(path, "w").write(text.replace(old, new))
-	END
 }
 
 built() {
@@ -62,7 +49,7 @@ test_of() {
 	esac 2>&1 </dev/null
 }
 
-# Without a wall a sandbox can outlive its test.  Its processes are found by
+# Without a layer a sandbox can outlive its test.  Its processes are found by
 # their executor: no process outside of this copy of the tree runs it.
 end_what_is_left() {
 	local process
@@ -71,31 +58,66 @@ end_what_is_left() {
 	done
 }
 
-# red TEST: prints the name of the first test that fails.
-red() {
+# results TEST: builds what the test needs, and prints the lines of those that ran.
+results() {
 	local target=''
 	case $1 in unit/*) target=build/tests/$1 ;; esac
-	built $target || { echo "it is not built: $(grep -m 1 error "$place/make.log")"; return 1; }
-	(cd "$place" && test_of "$1") | grep '^not ok' | grep -v '# SKIP' | head -n 1 | grep .
+	built $target || { echo "# not built: $(grep -m 1 error "$place/make.log")" >&2; return 1; }
+	(cd "$place" && test_of "$1") | grep -E '^(not )?ok' | grep -vi '# skip'
+}
+
+passes() {
+	local lines
+	lines=$(results "$1") && ! grep -m 1 '^not ok' <<<"$lines"
+}
+
+fails() {
+	local lines
+	lines=$(results "$1") && grep -m 1 '^not ok' <<<"$lines"
+}
+
+# judged CLAIM COMMAND...: prints whether the claim holds, and the test that the command printed.
+judged() {
+	local verdict=ok said
+	said=$("${@:2}") || { verdict='not ok' && failed=$((failed + 1)); }
+	number=$((number + 1))
+	echo "$verdict $number - $1${said:+: ${said#not ok * }}"
+}
+
+# selected [LAYER...]: prints the rows of these layers, or of all.
+selected() {
+	local layer rest
+	while IFS=$'\t' read -r layer rest; do
+		[[ $layer != '#'* ]] || continue
+		[ $# -eq 0 ] || [[ " $* " == *" $layer "* ]] || continue
+		printf '%s\t%s\n' "$layer" "$rest"
+	done <"$top/tests/layers/layers.tsv"
+}
+
+# without LAYER TEXT TEST...
+without() {
+	local file test
+	file=$(cd "$top" && git grep --untracked -lE "layer: $1( \*/|\",)" -- '*.[ch]' '*.json' ':!tests')
+	cp -p "$place/$file" "$place/kept"
+	python3 -SE "$top/tests/layers/patch.py" "$place/$file" "$1" "$2"
+	for test in "${@:3}"; do
+		judged "without $1 $test fails" fails "$test"
+		end_what_is_left
+	done
+	cp "$place/kept" "$place/$file"
 }
 
 copy_tree && built || { cat "$place/make.log"; exit 1; }
-number=0 passed=0 failed=0
-while IFS=$'\t' read -r layer file old new test; do
-	[[ $layer != '#'* && -n $layer ]] || continue
-	[ $# -eq 0 ] || [[ " $* " == *" $layer "* ]] || continue
-	number=$((number + 1))
-	cp -p "$place/$file" "$place/kept"
-	if replaced "$place/$file" "$old" "$new" && told=$(red "$test"); then
-		echo "ok $number - without $layer: ${told#not }"
-		passed=$((passed + 1))
-	else
-		echo "not ok $number - without $layer no test of $test fails ${told:-}"
-		failed=$((failed + 1))
-	fi
-	end_what_is_left
-	cp "$place/kept" "$place/$file"
-done <"$top/tests/layers/layers.tsv"
+number=0 failed=0
+mapfile -t tests < <(selected "$@" | cut -f 3- | tr '\t' '\n' | sort -u)
+for test in "${tests[@]}"; do
+	judged "with all layers $test passes" passes "$test"
+done
+mapfile -t rows < <(selected "$@")
+for row in "${rows[@]}"; do
+	IFS=$'\t' read -ra fields <<<"$row"
+	without "${fields[@]}"
+done
 echo "1..$number"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+echo "$((number - failed)) passed, $failed failed"
+[ "$number" -gt 0 ] && [ "$failed" = 0 ]

@@ -3,11 +3,13 @@
 is allowed."""
 import sys
 
+import layers
 import python
 import report
 import rooms
 import sleeps
 import words
+from layers import patch
 
 # Samples: a file's name and its content.  Those of each list break one rule.
 NAPS = [
@@ -175,6 +177,26 @@ WORDS = [("x.c", "/* x -- What is here. */"), ("x.h", "/* A list.\n * Of these o
 PLAIN = [("x.c", 'say("/* What */");'), ("x.md", "```\nWhat is it\n```\n"), ("x.md", "What is this?\n"),
          ("x.md", "The user `nobody` runs it.\n"), ("x.py", "#!/bin/What\n")]
 
+# A row and a source, and the sentence of the check that is red.
+ROW, SOURCE = "x\tif (0)\tunit/y\n", "\tif (f()) /* layer: x */\n\t\treturn;\n"
+LAYERS = [
+    ("", SOURCE, "each marker"), (ROW, "", "each marker"), (ROW, SOURCE * 2, "each marker"),
+    (ROW * 2, SOURCE, "each marker"), (ROW, SOURCE.replace("x", "z"), "each marker"),
+    ("x\tif (f())\tunit/y\n", SOURCE, "each row's text"),
+    (ROW, "\tif (f() || /* layer: x */\n\t    g())\n", "each row's text"),
+    (ROW, "\tif (f())\n\t/* layer: x */", "each row's text"),
+    ("x\t-\n", "f(); /* layer: x */", "each row names"),
+    (ROW.replace("/y", "/z"), SOURCE, "each row names"),
+    (ROW.replace("unit/y", "run/y:but a comment"), SOURCE, "each row names"),
+]
+FITS = [(ROW, SOURCE), (ROW, "\t/* layer: x */\n\tif (f())\n"), ("x\t-\trun/y:a case\n", SOURCE),
+        ('x\t"b": {\troot:unit/y\n', '\t"comment": "layer: x",\n\t"a": {\n\t}\n'),
+        ("# y\tz\nx\t-\tunit/y\n", "#define A \\\n\t(B | \\\n\t C | /* layer: x */ \\\n\t D)\n")]
+LAYER_TESTS = {"tests/unit/test_y.c": "int y;\n", "tests/run/y.bats": '# but a comment\n@test "a case"\n'}
+# A source, and what is left of it where "z" takes the place of the layer x.
+LEFT = [("\ta; /* layer: x */\n\tb;\n", "\tz\n\tb;\n"),
+        ("\t/* layer: x */\n\ta;\n\tb; /* layer: y */\n", "\t/* layer: x */\n\tz\n\tb; /* layer: y */\n")]
+
 
 def red(found):
     return {instead for instead, _ in found}
@@ -208,6 +230,16 @@ def rows():
         yield f"{name} with {text!r} has no plain subject", len(list(words.refused(name, text))) == 1
     for name, text in PLAIN:
         yield f"{name} with {text!r} is plain", not list(words.refused(name, text))
+    for table, source, words_of in LAYERS:
+        wrong = [sentence for sentence, found in layers.checks(table, {"x.c": source}, LAYER_TESTS)
+                 if list(found)]
+        yield f"{source!r} with {table!r}: {words_of}", \
+            len(wrong) == 1 and wrong[0].startswith(words_of)
+    for table, source in FITS:
+        yield f"{source!r} with {table!r} fits", \
+            not any(list(f) for _, f in layers.checks(table, {"x.c": source}, LAYER_TESTS))
+    for source, left in LEFT:
+        yield f"{source!r} becomes {left!r}", patch.left_out(source, "x", "z") == left
 
 
 if __name__ == "__main__":
