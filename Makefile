@@ -108,7 +108,7 @@ USES_executor := base protocol executor/wire executor/process executor/session e
 
 FILES_sandbox/kernel := beside notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
     log_level listener network party program pump rlimits seccomp seccomp_cache seccomp_compiler \
-    sockets stdio mount_target terminal walls
+    sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 
 FILES_sandbox/cgroup := cgroup cgroup_limits delegate scope watchdog
@@ -564,14 +564,6 @@ $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools
 	$(call say,LINK)
 	$(Q)$(HOST_LINK)
 
-# hutch with walls that can be left out, so that tests/run/walls.bats finds that each is
-# noticed.  It is never installed.
-$(B)/hutch-lame: $(B)/$(LINK)/cli/main.o $(B)/$(LINK)/tests/walls.o $(ALLOCATOR) \
-  $(call linked_rooms,cli)
-	@mkdir -p $(@D)
-	$(call say,LINK)
-	$(Q)$(LINK_IT)
-
 # libhutch's cases, linked with its archive, like a program of a user; and its example,
 # linked with the shared library.
 LIB_TESTS := $(B)/tests/lib/cases $(B)/tests/lib/agent $(if $(HOST_EXTRA),,$(B)/tests/lib/threads)
@@ -609,7 +601,7 @@ $(B)/tests/vm/%: tests/vm/%.c
 JOBS := -j$(shell nproc)
 .PHONY: tests units check test nightly
 tests: all $(B)/tests/unit/cgroup $(B)/tests/probe $(B)/tests/listener $(RUN_BIN) $(VM_BIN) \
-  $(B)/hutch-lame $(LIB_TESTS)
+  $(LIB_TESTS)
 units: $(UNIT_BIN)
 
 check: units

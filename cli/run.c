@@ -22,7 +22,6 @@
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/terminal.h"
-#include "sandbox/kernel/walls.h"
 #include "sandbox/landlock/landlock_run.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
@@ -211,8 +210,7 @@ int run_main(char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		result_failed(&result, EXIT_HUTCH, &e);
 	else {
-		if (wall_stands(WALL_DESCRIPTORS))
-			launch_close_others(options.json_fd, -1);
+		launch_close_others(options.json_fd, -1); /* layer: run-descriptors */
 		if (!options.is_dry_run) {
 			report_network(&policy);
 			report_secrets(&policy);

@@ -34,13 +34,13 @@ USER = "hutch-test"
 CORES = len(os.sched_getaffinity(0))
 
 # Sanitizers find nothing more in these: they compare texts, or kill programs.
-NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk walls why".split())
+NOT_SANITIZED = set("apparmor completion demo docs doctor killed pool sdk why".split())
 # These test how a client talks to the inside, what is done to a tree of files,
 # or random kills, which do not depend on whether root or another user made the
 # sandbox.
 NOT_AS_ROOT = set("""act completion control control_hostile cp day docs edit errand git grep
     hostile image_hostile image_pull image_ranges image_store killed learn library log logs policy
-    ports processes rules sdk session session_rows stream terminal walls why window""".split())
+    ports processes rules sdk session session_rows stream terminal why window""".split())
 # ... except for these cases, by a part of their names, which only root can run.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is"}
 # The other unit tests do the same for every user.

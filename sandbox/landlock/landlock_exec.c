@@ -20,7 +20,6 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/seccomp.h"
-#include "sandbox/kernel/walls.h"
 #include "sandbox/landlock/landlock_rules.h"
 #include "sandbox/landlock/subreaper.h"
 
@@ -84,8 +83,7 @@ static int stage_files(struct beginning *b, struct err *e)
 		(void)err_sys(e, "enter the working directory: %.200s", b->exec->cwd);
 		return err_remedy(e, "-w takes a folder of this host");
 	}
-	if (!wall_stands(WALL_FILES))
-		return 0;
+	/* layer: rung-files */
 	return landlock_confine(g->rules, g->count, b->parts->spares, e);
 }
 
@@ -106,14 +104,14 @@ static int stage_descriptors(struct beginning *b, struct err *e)
 	if (dup3(failure, FAILURE_FD, O_CLOEXEC) < 0)
 		return err_sys(e, "set descriptor %d", FAILURE_FD);
 	b->failure = FAILURE_FD;
-	if (wall_stands(WALL_DESCRIPTORS) && sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0)
+	if (sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0) /* layer: rung-descriptors */
 		return err_sys(e, "close_range");
 	return 0;
 }
 
 static int stage_limits(struct beginning *b, struct err *e)
 {
-	for (uint32_t i = 0; wall_stands(WALL_LIMITS) && i < b->exec->rlimit_count; i++) {
+	for (uint32_t i = 0; i < b->exec->rlimit_count; i++) { /* layer: rung-limits */
 		const struct exec_rlimit *from = &b->exec->rlimits[i];
 		const struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
 		if (setrlimit((int)from->resource, &limit) < 0)
@@ -128,7 +126,7 @@ static int stage_privileges(struct beginning *b, struct err *e)
 {
 	if (caps_drop(e) < 0)
 		return -1;
-	for (size_t i = 0; wall_stands(WALL_SECCOMP) && i < b->parts->filter_count; i++)
+	for (size_t i = 0; i < b->parts->filter_count; i++) /* layer: rung-seccomp */
 		if (seccomp_install(b->parts->filters[i], e) < 0)
 			return -1;
 	return 0;
@@ -139,8 +137,7 @@ static int stage_privileges(struct beginning *b, struct err *e)
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
-	if (wall_stands(WALL_ENVIRONMENT))
-		environ = b->exec->env;
+	environ = b->exec->env; /* layer: rung-environment */
 	return 0;
 }
 

@@ -22,7 +22,6 @@
 #include "base/own.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/landlock.h"
-#include "sandbox/kernel/walls.h"
 #include "sandbox/landlock/landlock_exec.h"
 #include "sandbox/root/overlay_upper.h"
 
@@ -117,8 +116,6 @@ static void end_domain(void)
 /* Outside of a domain, a kill(-1) would end all processes of the user. */
 static void end_all(bool has_domain)
 {
-	if (!wall_stands(WALL_SUBREAPER))
-		return;
 	if (has_domain)
 		end_domain();
 	else
@@ -151,7 +148,7 @@ static int become_subreaper(struct err *e)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
-	if (wall_stands(WALL_PRIVILEGES) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: rung-no-new-privs */
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	return 0;
 }
@@ -278,7 +275,7 @@ static _Noreturn void keep(const struct subreaper_parts *parts, int line, int fa
 	const int held[HELD] = { line, children < 0 ? line : children, parts->folder->lock };
 	keep_only(held);
 	int status = command < 0 ? 0 : watch(command);
-	end_all(has_domain);
+	end_all(has_domain); /* layer: rung-end */
 	tell(status);
 	remove_folder(parts->folder);
 	_exit(0);
@@ -359,6 +356,6 @@ void subreaper_done(struct subreaper *k)
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	k->pid = 0;
-	if (wall_stands(WALL_SUBREAPER) && is_told && WIFSIGNALED(status))
+	if (is_told && WIFSIGNALED(status)) /* layer: rung-end-of-keeper */
 		end_children(&its);
 }

@@ -56,7 +56,6 @@
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/kernel/seccomp.h"
 #include "sandbox/kernel/sockets.h"
-#include "sandbox/kernel/walls.h"
 #include "sandbox/monitor/trace.h"
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/mounts.h"
@@ -288,8 +287,7 @@ static int restrict_root(const struct child *c, struct err *e)
 /* Enters one Landlock domain for both purposes. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
-	/* layer: root-landlock */
-	if (c->parts->plan->has_landlock_root && wall_stands(WALL_ROOT))
+	if (c->parts->plan->has_landlock_root) /* layer: root-landlock */
 		return restrict_root(c, e);
 	return c->parts->plan->hides_abstract ? landlock_scope(e) : 0;
 }

@@ -207,6 +207,12 @@ left() {
 	[[ $status == 0 && $output == pipe:* && ${#lines[@]} == 1 ]]
 }
 
+@test "the descriptor of --json is hutch's, and not the command's" {
+	catch "$HUTCH" run --isolation landlock --json=5 sh -c '{ true >&5; } 2>/dev/null && echo open; echo there' 5>"$T/json"
+	[[ $status == 0 && $output == there ]]
+	grep -q '"exit_code":0' "$T/json"
+}
+
 @test "stdin, stdout and stderr are carried" {
 	catch sh -c "printf 'b\na\n' | '$HUTCH' run --isolation landlock -i -- sort"
 	[[ $output == $'a\nb' ]]

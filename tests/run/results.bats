@@ -165,6 +165,14 @@ object() {
 	[ "$status" -eq 0 ]
 }
 
+@test "hutch holds none of the caller's descriptors" {
+	start sh -c 'echo there; exec sleep 1000' 8>"$T/kept"
+	said there
+	[[ $(readlink "/proc/$pid/fd/2") == "$T/err" && -z $(find "/proc/$pid/fd" -lname "$T/kept") ]]
+	kill -TERM "$pid"
+	ended 143
+}
+
 @test "the descriptor of --json is hutch's, and the executor has none but its own" {
 	is_root || skip "this host has no way to look at an executor but as root"
 	mkfifo "$T/out"
