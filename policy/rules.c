@@ -15,18 +15,52 @@
 
 #define ANY_WORDS "**"
 
-static const char *const actions[] = { "run",  "read", "write",	 "edit",  "list", "glob", "stat",
-				       "move", "remove", "mkdir", "grep", "env", "git_clone", "git_branch",
-				       "git_changes", "git_diff", "git_setup", "install_git_hooks",
-				       "microagents" };
-/* The bits stand for places in `actions`. */
-#define RUN_BIT	   (1u << 0)
-#define WRITE_BITS (1u << 2 | 1u << 3)
-#define ENV_BIT	   (1u << 11)
-#define READ_BIT   (1u << 1)
+/* The actions that a rule can name.  Bit N of a set of actions is the action N. */
+enum deed_kind { DEED_RUN, DEED_READ, DEED_WRITE, DEED_EDIT, DEED_LIST, DEED_GLOB, DEED_STAT,
+		 DEED_MOVE, DEED_REMOVE, DEED_MKDIR, DEED_GREP, DEED_ENV, DEED_GIT_CLONE,
+		 DEED_GIT_BRANCH, DEED_GIT_CHANGES, DEED_GIT_DIFF, DEED_GIT_SETUP,
+		 DEED_INSTALL_GIT_HOOKS, DEED_MICROAGENTS, DEED_KINDS };
 
-static const char *const decisions[] = { "allow", "ask", "deny" };
-static const char *const risks[] = { "low", "medium", "high" };
+static const char *const actions[] = {
+	[DEED_RUN] = "run",
+	[DEED_READ] = "read",
+	[DEED_WRITE] = "write",
+	[DEED_EDIT] = "edit",
+	[DEED_LIST] = "list",
+	[DEED_GLOB] = "glob",
+	[DEED_STAT] = "stat",
+	[DEED_MOVE] = "move",
+	[DEED_REMOVE] = "remove",
+	[DEED_MKDIR] = "mkdir",
+	[DEED_GREP] = "grep",
+	[DEED_ENV] = "env",
+	[DEED_GIT_CLONE] = "git_clone",
+	[DEED_GIT_BRANCH] = "git_branch",
+	[DEED_GIT_CHANGES] = "git_changes",
+	[DEED_GIT_DIFF] = "git_diff",
+	[DEED_GIT_SETUP] = "git_setup",
+	[DEED_INSTALL_GIT_HOOKS] = "install_git_hooks",
+	[DEED_MICROAGENTS] = "microagents",
+};
+_Static_assert(ARRAY_LEN(actions) == DEED_KINDS, "an action has no name");
+_Static_assert(DEED_KINDS <= 32, "a set of actions has 32 bits");
+
+#define RUN_BIT	   (1u << DEED_RUN)
+#define READ_BIT   (1u << DEED_READ)
+#define WRITE_BITS (1u << DEED_WRITE | 1u << DEED_EDIT)
+#define ENV_BIT	   (1u << DEED_ENV)
+
+static const char *const decisions[] = {
+	[DECISION_ALLOW] = "allow",
+	[DECISION_ASK] = "ask",
+	[DECISION_DENY] = "deny",
+};
+
+static const char *const risks[] = {
+	[RISK_LOW] = "low",
+	[RISK_MEDIUM] = "medium",
+	[RISK_HIGH] = "high",
+};
 
 /* The words of a command, as patterns, in order. */
 struct line {
@@ -44,7 +78,7 @@ struct candidate {
 
 struct rule {
 	char *text; /* owned: as given */
-	uint32_t actions; /* bit N: number N of `actions`; 0: any action */
+	uint32_t actions; /* bits by enum deed_kind; 0: any action */
 	struct line *lines; /* owned; one of them must match */
 	size_t line_count;
 	struct protect *paths; /* owned; NULL: the rule does not depend on a path */
