@@ -148,25 +148,30 @@ static bool is_known(struct listener *l, const struct client *c)
 	return false;
 }
 
+/* Asks the sandbox for its events.  1: they will come; 0: another source has them; -1: an
+ * error. */
+static int source_open(struct source *s, struct listener *l, const char *name, struct err *e)
+{
+	if (client_open(&s->client, name, e) < 0 || client_greet(&s->client, e) < 0)
+		return -1;
+	if (is_known(l, &s->client))
+		return 0;
+	s->request = client_send(&s->client, "events.subscribe", "{\"since\":0}", e);
+	return s->request < 0 ? -1 : 1;
+}
+
 static int subscribe(struct listener *l, const char *name, struct err *e)
 {
 	struct source *s = mem_zeroed(1, sizeof(*s));
+	const int opened = source_open(s, l, name, e);
 
-	if (client_open(&s->client, name, e) < 0 || client_greet(&s->client, e) < 0)
-		goto failed;
-	if (is_known(l, &s->client)) {
+	if (opened <= 0) {
 		source_free(s);
-		return 0;
+		return opened;
 	}
-	s->request = client_send(&s->client, "events.subscribe", "{\"since\":0}", e);
-	if (s->request < 0)
-		goto failed;
 	l->sources = mem_resize(l->sources, l->count + 1, sizeof(*l->sources));
 	l->sources[l->count++] = s;
 	return 0;
-failed:
-	source_free(s);
-	return -1;
 }
 
 /* With all sandboxes, one that has ended meanwhile is no error. */
