@@ -153,7 +153,7 @@ FILES_rootfs-tools/changes := apply apply_check apply_kept apply_make apply_prot
     root_changes unified upper_scan
 USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/root cli/common
 
-FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_audit dispatcher_env \
+FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
     json_write queue sandbox_info bash_split bash_split_expand bash_split_grammar bash_split_token bash_split_word stream redact_json
 USES_actions := base policy/json policy protocol sandbox/cgroup sandbox/plan sandbox/monitor \

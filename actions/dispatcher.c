@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "policy/rules.h"
 #include "protocol/message.h"
+#include "sandbox/launch/audit.h"
 
 void dispatcher_init(struct dispatcher *d)
 {
@@ -31,6 +32,8 @@ void dispatcher_done(struct dispatcher *d)
 	dedup_free(d->dedup);
 	rules_free(d->rules);
 	free(d->ended);
+	if (d->audit)
+		d->audit->mask = &d->audit->own;
 	*d = (struct dispatcher){ 0 };
 }
 

@@ -5,6 +5,7 @@
  * another.  The stream (stream.h) moves the bytes.
  *
  *	dispatcher.c		decodes lines, catches repeats, queues actions, answers
+ *	dispatcher_attach.c	connects a dispatcher with a sandbox that was launched
  *	dispatcher_judge.c	decides by the policy's rules whether an action may be done
  *	dispatcher_start.c	starts queued actions, as frames for the executor
  *	dispatcher_env.c	variables, and which of them are secrets
@@ -28,13 +29,15 @@
 #include "base/redact.h"
 #include "base/variables.h"
 #include "protocol/action.h"
+#include "protocol/message.h"
 #include "sandbox/explain/why.h"
 
 struct audit;
 struct cgroup;
 struct err;
-struct exec;
 struct frame;
+struct instance;
+struct launch;
 struct refused_call;
 struct verdict;
 
@@ -85,7 +88,7 @@ struct dispatcher {
 	void (*look_at_clock)(void *who);
 	void *who;		  /* borrowed */
 	struct buffer *wire;	  /* borrowed */
-	const struct exec *shell; /* borrowed; how a session is opened */
+	struct exec shell; /* borrows; how a session is opened, but for its argv */
 	struct variables variables; /* set by env actions; pid 1 has them too */
 	struct redact secrets; /* secrets to redact */
 	struct sandbox_info sandbox_info;
@@ -111,7 +114,14 @@ static inline int64_t dispatcher_now(const struct dispatcher *d)
 }
 
 void dispatcher_init(struct dispatcher *d);
+/* Returns the audit log to the secrets of the policy alone. */
 void dispatcher_done(struct dispatcher *d);
+
+/* Initialises the instance, and connects the dispatcher with it and with all that the
+ * launch has for actions: rules, secrets, audit log, cgroup, the shell of a session.
+ * The dispatcher is initialised and knows the time, and the instance has its callbacks.
+ * All three keep their places until dispatcher_done(); the launch, too, borrows. */
+void dispatcher_attach(struct dispatcher *d, struct launch *l, struct instance *g);
 
 /* A client has gone.  Its actions go on, and their answers are dropped.  No
  * other client may have its name. */
@@ -183,6 +193,9 @@ bool dispatcher_is_behind(const struct dispatcher_client *c);
 
 /* How long after its time-out an action is still waited for, in ms. */
 #define DISPATCHER_GRACE_MS 10000
+
+/* The program of a session. */
+#define DISPATCHER_SHELL "/bin/bash"
 
 /* The answer when no session can be had for an action. */
 #define DISPATCHER_NO_PLACE                                                                   \

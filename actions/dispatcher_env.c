@@ -11,7 +11,7 @@ static struct list environment(const struct dispatcher *d)
 {
 	struct list env = { 0 };
 
-	for (char *const *at = d->shell->env; *at; at++)
+	for (char *const *at = d->shell.env; *at; at++)
 		list_add(&env, *at);
 	variables_apply(&d->variables, &env);
 	return env;

@@ -72,7 +72,7 @@ void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_
 static void finish_not_started(struct dispatcher *d, struct task *first, const struct failed *f)
 {
 	AUTO_FREE char *cwd = dispatcher_cwd(d, first->session);
-	const char *what = f->stage == EXEC_STAGE_CWD ? cwd : d->shell->argv[0];
+	const char *what = f->stage == EXEC_STAGE_CWD ? cwd : DISPATCHER_SHELL;
 	AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s: %s: %s",
 					   exec_stage_name(f->stage), what,
 					   err_words((int)f->sys));
@@ -329,7 +329,7 @@ static int on_returned(struct dispatcher *d, struct task *t, const struct frame 
 void dispatcher_finish_late(struct dispatcher *d, struct task *t)
 {
 	const struct returned x = { .outcome = OUTCOME_TIMED_OUT, .path = t->action.path,
-				    .cwd = d->shell->cwd, .stat.target = "" };
+				    .cwd = d->shell.cwd, .stat.target = "" };
 	const struct observed o = dispatcher_observed(d, t);
 	struct buffer line;
 

@@ -44,7 +44,7 @@ static struct deed deed_of(const struct dispatcher *d, const struct action *a, c
 		.reads = a->kind == ACT_GIT_DIFF || a->kind == ACT_MICROAGENTS,
 		.path = a->path,
 		.other = a->kind == ACT_MOVE ? a->other : NULL,
-		.cwd = d->shell->cwd,
+		.cwd = d->shell.cwd,
 		.size = size_of(a),
 		.is_typed = a->is_input,
 	};

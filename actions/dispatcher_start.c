@@ -66,7 +66,7 @@ static void put_file(struct dispatcher *d, const struct session *s, struct task 
 {
 	const struct action *a = &t->action;
 	uint32_t session = s->is_open ? s->id : 0;
-	const struct file_place place = { d->shell->uid, d->shell->gid, d->shell->cwd };
+	const struct file_place place = { d->shell.uid, d->shell.gid, d->shell.cwd };
 	const struct read_request read = {
 		.session = session, .place = place,
 		.form = observe_mime(a->path) ? READ_BASE64 : READ_TEXT,
@@ -105,7 +105,7 @@ static void put_edit(struct dispatcher *d, const struct session *s, struct task 
 	const struct action *a = &t->action;
 	const struct edit_request r = {
 		.session = s->is_open ? s->id : 0,
-		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.place = { d->shell.uid, d->shell.gid, d->shell.cwd },
 		.flags = edit_flags(d, a),
 		.command = a->kind == ACT_READ ? "view" : a->command,
 		.path = a->path,
@@ -142,7 +142,7 @@ static void put_errand(struct dispatcher *d, const struct session *s, struct tas
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
 		.session = s->is_open ? s->id : 0,
-		.place = { d->shell->uid, d->shell->gid, d->shell->cwd },
+		.place = { d->shell.uid, d->shell.gid, d->shell.cwd },
 		.kind = errand_kinds[a->kind],
 		.flags = a->errand_flags,
 		.depth = a->depth,
@@ -190,9 +190,9 @@ char *dispatcher_cwd(const struct dispatcher *d, const struct session *s)
 	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
 
 	if (!asked || !*asked)
-		return text_copy(d->shell->cwd);
+		return text_copy(d->shell.cwd);
 	return *asked == '/' ? text_copy(asked)
-			     : text_format("%s/%s", d->shell->cwd, asked);
+			     : text_format("%s/%s", d->shell.cwd, asked);
 }
 
 void dispatcher_label(const struct session *s, char ret[DISPATCHER_LABEL_MAX])
@@ -209,8 +209,8 @@ static void open_session(struct dispatcher *d, struct session *s)
 {
 	AUTO_FREE char *cwd = dispatcher_cwd(d, s);
 	char label[DISPATCHER_LABEL_MAX];
-	char *argv[] = { d->shell->argv[0], label, NULL };
-	struct exec shell = *d->shell;
+	char program[] = DISPATCHER_SHELL, *argv[] = { program, label, NULL };
+	struct exec shell = d->shell;
 	struct err e;
 
 	dispatcher_label(s, label);

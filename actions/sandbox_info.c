@@ -36,12 +36,12 @@ struct sandbox_info sandbox_info_of(const struct launch *l)
 	};
 }
 
-struct exec sandbox_info_shell(const struct launch *l, const struct list *argv)
+struct exec sandbox_info_shell(const struct launch *l)
 {
 	struct exec x = launch_command(l);
 
 	x.flags = EXEC_PTY;
-	x.argv = argv->items;
+	x.argv = NULL;
 	x.rows = ROWS;
 	x.cols = COLS;
 	return x;

@@ -13,5 +13,5 @@ double sandbox_info_soft_seconds(const struct list *env);
 struct sandbox_info sandbox_info_of(const struct launch *l);
 
 /* The request that starts a session's shell: a bash that reads nothing of the
- * caller's and starts as an ordinary user's does; `argv` names it. */
-struct exec sandbox_info_shell(const struct launch *l, const struct list *argv);
+ * caller's and starts as an ordinary user's does.  Its argv is still to be set. */
+struct exec sandbox_info_shell(const struct launch *l);

@@ -11,15 +11,10 @@
 #include "actions/dispatcher.h"
 #include "actions/fd_writer.h"
 #include "actions/lines.h"
-#include "actions/sandbox_info.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/own.h"
-#include "policy/environment.h"
 #include "policy/policy.h"
-#include "policy/rules.h"
-#include "protocol/message.h"
 #include "sandbox/launch/instance.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
@@ -36,7 +31,6 @@ struct server {
 	struct instance instance;
 	struct dispatcher dispatcher;
 	struct dispatcher_client client;
-	struct exec shell;
 	struct lines lines;
 	struct fd_writer writer;
 	bool is_over;
@@ -290,40 +284,22 @@ static void say_goodbye(struct server *s)
 
 static void server_init(struct server *s)
 {
-	const struct launch *l = s->stream->launch;
+	struct launch *l = s->stream->launch;
 
-	s->instance = (struct instance){ .sandbox = &s->stream->launch->sandbox, .who = s,
-				   .take = take_frame, .is_full = is_behind,
-				   .ports = &s->stream->launch->ports,
-				   .protect_watch = &s->stream->launch->protect_watch,
-				   .refused = on_refused };
-	s->stream->launch->sandbox.denials.looks_at_sessions = true;
-	if (l->degraded & DEGRADED_MEMORY)
-		s->instance.watched_memory = l->policy->limits.memory;
+	s->instance = (struct instance){ .who = s, .take = take_frame, .is_full = is_behind,
+					 .refused = on_refused };
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
 	s->dispatcher.who = s;
 	look_at_clock(s);
-	instance_init(&s->instance, s->now_ms);
+	dispatcher_attach(&s->dispatcher, l, &s->instance);
 	lines_init(&s->lines, ACTION_LINE_MAX);
 	fd_writer_init(&s->writer, s->stream->out, DISPATCHER_OUT_MAX);
-	s->dispatcher.wire = &s->instance.channel.out;
-	s->dispatcher.shell = &s->shell;
 	s->client = (struct dispatcher_client){ .out = &s->writer.out, .name = "",
-					  .streams = s->stream->streams,
-					  .confirms = s->stream->confirms };
-	s->dispatcher.sandbox_info = sandbox_info_of(l);
-	s->dispatcher.why = (struct why){ .policy = l->policy, .plan = &l->plan };
-	s->dispatcher.rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &s->dispatcher.secrets, NULL); /* as policy_check() */
-	s->dispatcher.audit = &s->stream->launch->audit;
-	s->dispatcher.audit->secrets = &s->dispatcher.secrets;
+						.streams = s->stream->streams,
+						.confirms = s->stream->confirms };
 	if (l->policy->timeout_ms)
 		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
-	if (l->cgroup.procs < 0)
-		return;
-	s->dispatcher.cgroup = &l->cgroup;
-	s->dispatcher.memory_limit = l->policy->limits.memory;
 }
 
 /* Sent before any request: commands enter the cgroup, the executor stays
@@ -340,12 +316,9 @@ static void send_cgroup(struct server *s)
 void stream_serve(const struct stream *stream, struct stream_end *ret)
 {
 	struct server s = { .stream = stream, .end = ret };
-	struct list argv = { 0 };
 
 	*ret = (struct stream_end){ 0 };
 	server_init(&s);
-	list_add(&argv, "/bin/bash");
-	s.shell = sandbox_info_shell(stream->launch, &argv);
 	send_cgroup(&s);
 	while (!s.is_over && !is_done(&s))
 		turn(&s);
@@ -353,9 +326,7 @@ void stream_serve(const struct stream *stream, struct stream_end *ret)
 		say_goodbye(&s);
 	instance_done(&s.instance);
 	dispatcher_leave(&s.dispatcher, &s.client);
-	stream->launch->audit.secrets = &stream->launch->audit.own;
 	dispatcher_done(&s.dispatcher);
 	lines_done(&s.lines);
 	fd_writer_done(&s.writer);
-	list_done(&argv);
 }

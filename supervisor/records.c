@@ -121,7 +121,6 @@ void records_finish(struct supervisor *s)
 
 	(void)audit_end(audit_of(s), &x, NULL); /* the sandbox has ended, and no client is
 						 * left to be told */
-	s->launch->audit.secrets = &s->launch->audit.own;
 }
 
 void records_unprotected(struct supervisor *s, const struct err *why)

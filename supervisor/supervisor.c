@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "actions/redact_json.h"
-#include "actions/sandbox_info.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/frame.h"
@@ -19,9 +18,7 @@
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
-#include "policy/environment.h"
 #include "policy/policy.h"
-#include "policy/rules.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/cgroup/watchdog.h"
 #include "sandbox/kernel/listener.h"
@@ -445,42 +442,6 @@ static void look_at_clock(void *who)
 	supervisor_look_at_clock(who);
 }
 
-static void init_instance(struct supervisor *s)
-{
-	const struct launch *l = s->launch;
-
-	s->instance = (struct instance){ .sandbox = &s->launch->sandbox, .who = s,
-				   .take = take_frame, .ports = &s->launch->ports,
-				   .protect_watch = &s->launch->protect_watch,
-				   .unprotected = pause_unprotected, .refused = on_refused };
-	s->launch->sandbox.denials.looks_at_sessions = true;
-	if (l->degraded & DEGRADED_MEMORY)
-		s->instance.watched_memory = l->policy->limits.memory;
-	instance_init(&s->instance, s->now_ms);
-}
-
-/* Tells the dispatcher of the sandbox that its actions are for. */
-static void brief_dispatcher(struct supervisor *s)
-{
-	const struct launch *l = s->launch;
-	struct dispatcher *d = &s->dispatcher;
-
-	list_add(&s->shell_argv, "/bin/bash");
-	s->shell = sandbox_info_shell(l, &s->shell_argv);
-	d->wire = &s->instance.channel.out;
-	d->shell = &s->shell;
-	d->setting = sandbox_info_of(l);
-	d->why = (struct why){ .policy = l->policy, .plan = &l->plan };
-	d->rules = rules_new(&l->policy->rules);
-	(void)environment_mask(l->policy, &d->mask, NULL); /* policy_check() has checked it */
-	d->audit = &s->launch->audit;
-	d->audit->mask = &d->mask;
-	if (l->cgroup.procs < 0)
-		return;
-	d->cgroup = &l->cgroup;
-	d->memory_limit = l->policy->limits.memory;
-}
-
 static void init(struct supervisor *s)
 {
 	dispatcher_init(&s->dispatcher);
@@ -488,14 +449,16 @@ static void init(struct supervisor *s)
 	s->dispatcher.who = s;
 	supervisor_look_at_clock(s);
 	s->limits = s->launch->policy->limits;
-	init_instance(s);
+	s->instance = (struct instance){ .who = s, .take = take_frame,
+					 .unprotected = pause_unprotected,
+					 .refused = on_refused };
+	dispatcher_attach(&s->dispatcher, s->launch, &s->instance);
 	pause_init(&s->pause);
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
 	listener_expect_shared(); /* for port.add; later the filter refuses
 				   * sigaction(2) */
-	brief_dispatcher(s);
 	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets, &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
@@ -629,7 +592,6 @@ void supervisor_run(struct supervisor *s)
 	instance_done(&s->instance);
 	events_done(&s->events);
 	supervisor_log_done(&s->supervisor_log);
-	list_done(&s->shell_argv);
 	peer_self_done(&s->self);
 	free(s->created);
 }

@@ -96,8 +96,6 @@ struct supervisor {
 
 	struct instance instance;
 	struct dispatcher dispatcher;
-	struct exec shell;
-	struct list shell_argv;
 	struct jobs jobs;
 	struct outputs outputs;
 	struct events events;

@@ -67,8 +67,7 @@ static void check_output(struct buffer *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
-	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
+	char *env[] = { NULL };
 	struct buffer wire, out;
 	struct dispatcher_client c = { .out = &out, .name = "", .streams = true };
 	struct dispatcher d;
@@ -77,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer_init(&out, DISPATCHER_OUT_MAX);
 	dispatcher_init(&d);
 	d.wire = &wire;
-	d.shell = &shell;
+	d.shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .env = env };
 	d.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	while (size > 0) {
 		const uint8_t *stop = memchr(data, '\n', size);

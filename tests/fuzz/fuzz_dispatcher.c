@@ -73,8 +73,7 @@ static void answer(struct dispatcher *d, struct dispatcher_client *c, const stru
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char program[] = "/bin/bash", *argv[] = { program, NULL }, *env[] = { NULL };
-	const struct exec shell = { .flags = EXEC_PTY, .cwd = "/", .argv = argv, .env = env };
+	char *env[] = { NULL };
 	struct buffer wire, out, in;
 	struct dispatcher_client c = { .out = &out, .name = "", .streams = true };
 	struct dispatcher d;
@@ -84,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer_init(&in, 1 << 20);
 	dispatcher_init(&d);
 	d.wire = &wire;
-	d.shell = &shell;
+	d.shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .env = env };
 	d.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		dispatcher_line(&d, &c, lines[i], strlen(lines[i]));

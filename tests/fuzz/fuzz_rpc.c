@@ -30,8 +30,7 @@ struct scene {
 	struct launch launch;
 	struct registry_entry entry;
 	struct supervisor s;
-	struct exec shell;
-	struct list argv;
+	struct list env;
 	int executor, client, nothing;
 	char folder[32];
 };
@@ -72,8 +71,7 @@ static void open_scene(struct scene *x)
 	launch_init(&x->launch, &x->policy);
 	x->launch.plan.workdir = text_copy("/");
 	make_entry(x);
-	list_add(&x->argv, "/bin/bash");
-	x->shell = (struct exec){ .cwd = "/", .argv = x->argv.items, .env = x->argv.items };
+	list_add(&x->env, "HOME=/");
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
 	x->executor = ends[1];
 	sandbox_init(&x->launch.sandbox);
@@ -91,7 +89,7 @@ static void open_scene(struct scene *x)
 				       .secrets = &s->dispatcher.secrets, .now_ms = &s->now_ms };
 	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 	s->dispatcher.wire = &s->instance.channel.out;
-	s->dispatcher.shell = &x->shell;
+	s->dispatcher.shell = (struct exec){ .cwd = "/", .env = x->env.items };
 	s->dispatcher.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
@@ -115,7 +113,7 @@ static void close_scene(struct scene *x)
 	(void)close(x->client);
 	(void)close(x->nothing);
 	remove_entry(x);
-	list_done(&x->argv);
+	list_done(&x->env);
 	launch_done(&x->launch);
 	policy_done(&x->policy);
 }

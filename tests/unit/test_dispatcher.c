@@ -25,17 +25,13 @@ struct office {
 	struct dispatcher dispatcher;
 	struct dispatcher_client client;
 	struct buffer wire, out, frames;
-	struct exec shell;
-	char *argv[2], *env[1];
+	char *env[1];
 };
 
 static int setup(void **state)
 {
-	static char program[] = "/bin/bash";
 	struct office *o = mem_zeroed(1, sizeof(*o));
 
-	o->argv[0] = program;
-	o->shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .argv = o->argv, .env = o->env };
 	buffer_init(&o->wire, 64u << 20);
 	buffer_init(&o->out, DISPATCHER_OUT_MAX);
 	buffer_init(&o->frames, 64u << 20);
@@ -43,7 +39,7 @@ static int setup(void **state)
 	o->dispatcher.now_us = NOW * 1000;
 	o->dispatcher.wire = &o->wire;
 	o->client = (struct dispatcher_client){ .out = &o->out, .name = "" };
-	o->dispatcher.shell = &o->shell;
+	o->dispatcher.shell = (struct exec){ .flags = EXEC_PTY, .cwd = "/", .env = o->env };
 	o->dispatcher.sandbox_info = (struct sandbox_info){ .soft_s = 10, .username = "agent",
 					  .hostname = "hutch" };
 	*state = o;

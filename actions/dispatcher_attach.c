@@ -1,0 +1,44 @@
+#include "actions/dispatcher.h"
+#include "actions/sandbox_info.h"
+#include "policy/environment.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+#include "sandbox/launch/instance.h"
+#include "sandbox/launch/launch.h"
+#include "sandbox/launch/result.h"
+
+/* Sessions are looked at, so that a refused call is told to the action that made it. */
+static void connect(struct instance *g, struct launch *l)
+{
+	g->sandbox = &l->sandbox;
+	g->ports = &l->ports;
+	g->sentry = &l->sentry;
+	l->sandbox.refusals.looks_at_sessions = true;
+	if (l->degraded & DEGRADED_MEMORY)
+		g->watched_memory = l->policy->limits.memory;
+}
+
+/* The audit log redacts what the dispatcher redacts, which env actions may extend. */
+static void share_secrets(struct dispatcher *d, struct launch *l)
+{
+	/* policy_check() has checked that there is room for all. */
+	(void)environment_mask(l->policy, &d->mask, NULL);
+	d->audit = &l->audit;
+	d->audit->mask = &d->mask;
+}
+
+void dispatcher_attach(struct dispatcher *d, struct launch *l, struct instance *g)
+{
+	connect(g, l);
+	instance_init(g, dispatcher_now(d));
+	share_secrets(d, l);
+	d->wire = &g->channel.out;
+	d->shell = sandbox_info_shell(l);
+	d->setting = sandbox_info_of(l);
+	d->why = (struct why){ .policy = l->policy, .plan = &l->plan };
+	d->rules = rules_new(&l->policy->rules);
+	if (l->cgroup.procs < 0)
+		return;
+	d->cgroup = &l->cgroup;
+	d->memory_limit = l->policy->limits.memory;
+}
