@@ -189,7 +189,7 @@ def without_comments(name, text):
 def without_exempt_functions(name, text):
     for place, begin in EXEMPT_FUNCTIONS.items():
         if name.startswith(place):
-            indented = r"(?:\n(?:[ \t]+\S.*|[ \t]*(?=\n[ \t]+\S)))*"
+            indented = r"(?:(?:\n[ \t]*)*\n[ \t]+\S.*)*"
             text = re.sub(rf"^{begin}.*{indented}", blank, text, flags=re.M)
     return text
 

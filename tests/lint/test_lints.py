@@ -135,6 +135,8 @@ NEITHER = [
     ("tests/run/helpers.bash", "until_true() {\n\tlocal x=$SECONDS\n\n\tsleep 0.1\n}"),
     ("tests/vm/tap.sh", "until_true() {\n\tlocal x=$SECONDS\n\n\tsleep 0.1\n}"),
     ("tests/endure/pace.py", "async def pause(seconds):\n    await asyncio.sleep(seconds)\n"),
+    ("tests/endure/pace.py", 'async def pause(seconds):\n    """Pauses.\n\n    A client does."""\n'
+                             "    await asyncio.sleep(seconds)\n"),
     ("tests/endure/soak.py", "begun = time.monotonic()"),
     ("tests/runner.py", "begun = time.monotonic()"),
     ("tests/clock/x.bats", "sleep 1"),
