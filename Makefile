@@ -46,7 +46,7 @@ ROOMS := base policy/json policy/seccomp policy protocol archive store executor/
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
     cli lib
 
-FILES_base := account answer await base64 buffer err frame io term_keys list redact fd_pass path quote \
+FILES_base := account answer await base64 buffer err frame hex io term_keys list redact fd_pass path quote \
     resolve utf8 variables term_escape path_walk spot
 USES_base :=
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "store/rm_tree.h"
@@ -110,13 +110,11 @@ static int merge(struct copy_dest *l, int folder, struct err *e)
 
 static int make_stage(struct copy_dest *l, struct err *e)
 {
-	unsigned char random[8];
+	char random[17];
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return err_sys(e, "getrandom");
-	(void)snprintf(l->stage, sizeof(l->stage), ".hutch-cp-%02x%02x%02x%02x%02x%02x%02x%02x",
-		       random[0], random[1], random[2], random[3], random[4], random[5],
-		       random[6], random[7]);
+	if (hex_random(random, sizeof(random) - 1, e) < 0)
+		return -1;
+	(void)snprintf(l->stage, sizeof(l->stage), ".hutch-cp-%s", random);
 	if (mkdirat(l->above, l->stage, 0700) < 0) {
 		(void)err_sys(e, "make a folder beside %.200s, where the copy comes first",
 			      l->name);

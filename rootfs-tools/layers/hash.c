@@ -1,9 +1,9 @@
 #include "rootfs-tools/layers/hash.h"
 
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "base/mem.h"
 
 #define SHA256_BYTES (DIGEST_HEX / 2)
@@ -52,8 +52,7 @@ void hash_end(struct hash *h, struct digest *ret)
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 
 	must(EVP_DigestFinal_ex(h->context, bytes, NULL));
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		(void)snprintf(ret->hex + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, SHA256_BYTES, ret->hex);
 }
 
 struct hash *hash_new_md5(void)
@@ -70,8 +69,7 @@ void hash_end_md5(struct hash *h, char ret[33])
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 
 	must(EVP_DigestFinal_ex(h->context, bytes, NULL));
-	for (size_t i = 0; i < 16; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, 16, ret);
 }
 
 void hash_bytes(const void *data, size_t len, struct digest *ret)

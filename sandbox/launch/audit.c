@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/environment.h"
@@ -44,17 +44,6 @@ int audit_check(const char *where, struct err *e)
 			  *where ? where : "audit");
 }
 
-static int new_id(char id[AUDIT_ID_LEN + 1], struct err *e)
-{
-	unsigned char random[AUDIT_ID_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return err_sys(e, "getrandom");
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
-	return 0;
-}
-
 static int no_folder(struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "--audit on: there is no data folder of user %u for the "
@@ -87,7 +76,7 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 	AUTO_FREE char *path = folder_audit(p->audit);
 	if (!path)
 		return no_folder(e);
-	if (environment_mask(p, &a->own, e) < 0 || new_id(id, e) < 0)
+	if (environment_mask(p, &a->own, e) < 0 || hex_random(id, AUDIT_ID_LEN, e) < 0)
 		return -1;
 	return audit_resume(a, path, id, NULL, e);
 }

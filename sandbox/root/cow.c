@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/list.h"
 #include "base/mem.h"
@@ -250,17 +250,6 @@ int cow_set_sum(struct cow *c, uint64_t changes, uint64_t bytes, struct err *e)
 
 /* --- made ------------------------------------------------------------ */
 
-static int new_id(char id[COW_ID_LEN + 1], struct err *e)
-{
-	unsigned char random[COW_ID_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return err_sys(e, "getrandom");
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
-	return 0;
-}
-
 static int make_layers(struct cow *c, size_t number, struct err *e)
 {
 	AUTO_FREE char *name = text_format("%zu", number);
@@ -435,7 +424,7 @@ static int take_name(struct cow *c, const struct registry_entry *entry, const ch
 	if (entry) {
 		(void)snprintf(c->id, sizeof(c->id), "%s", entry->id);
 		(void)snprintf(c->name, sizeof(c->name), "%s", entry->name);
-	} else if (!c->id[0] && new_id(c->id, e) < 0) {
+	} else if (!c->id[0] && hex_random(c->id, COW_ID_LEN, e) < 0) {
 		return -1;
 	} else {
 		c->is_generated = true;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -48,17 +48,6 @@ void pools_done(struct pools_place *p)
 
 /* --- one that was left over -------------------------------------------------- */
 
-static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
-{
-	unsigned char random[REGISTRY_ID_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return err_sys(e, "getrandom");
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
-	return 0;
-}
-
 /* Returns 1: the pool was dead, and its folder is removed now.  0: it is alive,
  * or not there.  -1: it is dead, and the folder cannot be removed. */
 static int tidy(int state, int pools, const char *name, struct err *e)
@@ -71,7 +60,7 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 		return 0;
 	/* Another process that had the lock before may have removed the
 	 * folder. */
-	if (state_dir_is_at(pools, name, folder) && new_id(id, NULL) == 0)
+	if (state_dir_is_at(pools, name, folder) && hex_random(id, REGISTRY_ID_LEN, NULL) == 0)
 		registry_discard(state, pools, name, id);
 	if (state_dir_is_at(pools, name, folder))
 		return state_dir_in_the_way(place, "cannot be removed", e);
@@ -110,7 +99,7 @@ static int try_folder(struct pools_place *p, int tmp, char id[REGISTRY_ID_LEN + 
 		      struct err *e)
 {
 	own_close(&p->folder);
-	if (new_id(id, e) < 0)
+	if (hex_random(id, REGISTRY_ID_LEN, e) < 0)
 		return -1;
 	if (mkdirat(tmp, id, 0700) < 0)
 		return errno == EEXIST ? 0 : err_sys(e, "make a folder in the state folder");
@@ -177,7 +166,8 @@ void pools_remove(struct pools_place *p)
 	char id[REGISTRY_ID_LEN + 1];
 
 	own_close(&p->listener);
-	if (p->folder >= 0 && state_dir_is_at(p->pools, p->name, p->folder) && new_id(id, NULL) == 0)
+	if (p->folder >= 0 && state_dir_is_at(p->pools, p->name, p->folder) &&
+	    hex_random(id, REGISTRY_ID_LEN, NULL) == 0)
 		registry_discard(p->state, p->pools, p->name, id);
 	pools_done(p);
 }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/list.h"
@@ -94,24 +94,13 @@ static void sweep_one(void *arg, const char *name)
 		rm_tree_remove(s->tmp, name);
 }
 
-static int new_id(char id[REGISTRY_ID_LEN + 1], struct err *e)
-{
-	unsigned char random[REGISTRY_ID_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return err_sys(e, "getrandom");
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(id + 2 * i, 3, "%02x", random[i]);
-	return 0;
-}
-
 /* Returns 1: made and locked.  0: try again, since another process has the id,
  * or removed the folder before it was locked. */
 static int try_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
 {
 	if (id)
 		(void)snprintf(r->id, sizeof(r->id), "%s", id);
-	else if (new_id(r->id, e) < 0)
+	else if (hex_random(r->id, REGISTRY_ID_LEN, e) < 0)
 		return -1;
 	const bool is_made = mkdirat(tmp, r->id, 0700) == 0;
 	if (!is_made && errno != EEXIST)

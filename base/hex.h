@@ -1,0 +1,14 @@
+/* hex -- bytes as lower-case hexadecimal digits. */
+#pragma once
+#include <stddef.h>
+
+struct err;
+
+/* Writes two digits for each byte, and a NUL. */
+void hex_encode(const void *bytes, size_t len, char *ret);
+
+#define HEX_RANDOM_MAX 32
+
+/* Writes random digits and a NUL: a name that is in use nowhere yet.  `count` is even,
+ * and HEX_RANDOM_MAX at most. */
+int hex_random(char *ret, size_t count, struct err *e);
