@@ -27,6 +27,20 @@ static void add_owned(struct list *l, char *text)
 	l->items[l->count] = NULL;
 }
 
+bool list_has(const struct list *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->items[i], text))
+			return true;
+	return false;
+}
+
+void list_add_once(struct list *l, const char *text)
+{
+	if (!list_has(l, text))
+		list_add(l, text);
+}
+
 char *list_join(const struct list *l, size_t from, const char *between)
 {
 	size_t room = 1;

@@ -3,6 +3,7 @@
  * A zeroed struct is an empty list whose `items` is NULL; after the first list_add,
  * `items` can be handed to execve(2). */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 struct list {
@@ -16,6 +17,10 @@ void list_done(struct list *l);
 void list_add(struct list *l, const char *text);
 void list_addf(struct list *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+bool list_has(const struct list *l, const char *text);
+/* Adds the text unless the list has it. */
+void list_add_once(struct list *l, const char *text);
 
 /* The items from index `from` on, with `between` between them; allocated. */
 char *list_join(const struct list *l, size_t from, const char *between);

@@ -129,11 +129,8 @@ static void tell_unused(const struct builder *b)
 		AUTO_FREE char *name =
 			text_format("%.*s", (int)strcspn(b->order->args.items[i], "="),
 				    b->order->args.items[i]);
-		bool is_used = false;
-		for (size_t n = 0; n < b->used.count; n++)
-			is_used |= !strcmp(b->used.items[n], name);
 		AUTO_FREE char *text = text_format("no ARG takes --build-arg %s", name);
-		if (!is_used && !strcasestr(name, "_proxy"))
+		if (!list_has(&b->used, name) && !strcasestr(name, "_proxy"))
 			note(b, text);
 	}
 }

@@ -252,14 +252,6 @@ void image_config_label(struct image_config *c, const char *name, const char *va
 	list_add(&c->labels, value);
 }
 
-void image_config_add(struct list *to, const char *text)
-{
-	for (size_t i = 0; i < to->count; i++)
-		if (!strcmp(to->items[i], text))
-			return;
-	list_add(to, text);
-}
-
 static char *time_text(int64_t seconds)
 {
 	char text[40];

@@ -46,9 +46,6 @@ int image_config_parse(const char *text, size_t len, struct image_config *to,
 /* Sets a label; an earlier one of that name is replaced. */
 void image_config_label(struct image_config *c, const char *name, const char *value);
 
-/* Adds the text unless the list has it. */
-void image_config_add(struct list *to, const char *text);
-
 /* Records a new layer, made at `when` (seconds since 1970). */
 void image_config_touch(struct image_config *c, int64_t when);
 

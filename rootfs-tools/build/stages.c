@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "rootfs-tools/build/builder.h"
@@ -45,7 +46,7 @@ static const char *given(struct builder *b, const char *name)
 	const char *value = list_get_env(&b->order->args, name);
 
 	if (value)
-		image_config_add(&b->used, name);
+		list_add_once(&b->used, name);
 	return value;
 }
 
@@ -68,7 +69,7 @@ static int declare(struct builder *b, const struct expand *x, const char *word,
 	if (value)
 		list_set_env(to, pair);
 	else if (bare)
-		image_config_add(bare, pair);
+		list_add_once(bare, pair);
 	return 0;
 }
 

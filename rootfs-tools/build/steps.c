@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "base/own.h"
 #include "base/term_escape.h"
 #include "base/variables.h"
@@ -135,7 +136,7 @@ static int add_port(struct making *m, const char *text, struct err *e)
 			       "'%.60s' is no port, such as 80, 80-82 or 53/udp", text);
 	for (unsigned port = from; port <= to; port++) {
 		AUTO_FREE char *one = text_format("%u/%s", port, protocol);
-		image_config_add(&m->config.ports, one);
+		list_add_once(&m->config.ports, one);
 	}
 	return 0;
 }
@@ -167,7 +168,7 @@ static int step_volume(struct making *m, const struct instruction *i, struct err
 		if (*text != '/')
 			return err_set(e, ERR_USAGE, "'%.200s' is no absolute path",
 				       text);
-		image_config_add(&m->config.volumes, text);
+		list_add_once(&m->config.volumes, text);
 	}
 	return 0;
 }

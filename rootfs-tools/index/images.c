@@ -125,14 +125,6 @@ int images_read(const struct store *s, const struct digest *manifest, struct man
 	return manifest_parse(text, len, ret, e);
 }
 
-static bool has(const struct list *l, const char *text)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->items[i], text))
-			return true;
-	return false;
-}
-
 /* Chooses the layers to be mounted.  overlayfs takes no layer twice; if one
  * occurs twice, as empty ones do, its upper occurrence alone has the effect of
  * both.  Layers below an opaque root are not visible. */
@@ -141,7 +133,7 @@ static void choose_lowers(struct unpacking *u, struct launch_config *r)
 	struct list upside_down = { 0 };
 
 	for (size_t i = u->diff_ids->count; i > 0; i--) {
-		if (!has(&upside_down, u->diff_ids->items[i - 1]))
+		if (!list_has(&upside_down, u->diff_ids->items[i - 1]))
 			list_add(&upside_down, u->diff_ids->items[i - 1]);
 		if (u->abouts[i - 1].hides_all)
 			break;

@@ -108,14 +108,6 @@ static void write_volumes(struct writer *w, const struct policy *p, const char *
 	list_done(&l);
 }
 
-static bool is_secret(const struct policy *p, const char *name)
-{
-	for (size_t i = 0; i < p->secrets.count; i++)
-		if (!strcmp(p->secrets.items[i], name))
-			return true;
-	return false;
-}
-
 static void write_variables(struct writer *w, const struct policy *p)
 {
 	bool is_open = false;
@@ -125,7 +117,7 @@ static void write_variables(struct writer *w, const struct policy *p)
 		AUTO_FREE char *name = text_format("%.*s", (int)strcspn(word, "="), word);
 		AUTO_FREE char *quoted = quote_json(name);
 
-		if (!value || is_secret(p, name))
+		if (!value || list_has(&p->secrets, name))
 			continue;
 		if (!is_open)
 			open_object(w, "env");

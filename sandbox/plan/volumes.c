@@ -34,20 +34,6 @@ static char *join(const char *dir, const char *rest)
 	return text_format("%s%s", strcmp(dir, "/") ? dir : "", rest);
 }
 
-static bool has(const struct list *l, const char *text)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->items[i], text))
-			return true;
-	return false;
-}
-
-static void add_once(struct list *l, const char *text)
-{
-	if (!has(l, text))
-		list_add(l, text);
-}
-
 char *volumes_home(uid_t uid)
 {
 	FILE *users = fopen("/etc/passwd", "re");
@@ -68,7 +54,7 @@ static void list_below_home(struct list *paths, const char *home)
 
 	for (size_t i = 0; home && *home == '/' && i < ARRAY_LEN(below_home); i++) {
 		AUTO_FREE char *path = text_format("%s/%s", home, below_home[i]);
-		add_once(paths, path);
+		list_add_once(paths, path);
 	}
 }
 
@@ -81,14 +67,14 @@ static void list_candidates(struct list *paths)
 	for (int i = 0; i < FOLDER_COUNT; i++) {
 		AUTO_FREE char *path = folder_path((enum folder)i);
 		if (path)
-			add_once(paths, path);
+			list_add_once(paths, path);
 	}
 	list_below_home(paths, getenv("HOME"));
 	list_below_home(paths, listed);
 	AUTO_FREE char *run = text_format("/run/user/%u/hutch", geteuid());
 	AUTO_FREE char *tmp = text_format("/tmp/hutch-%u", geteuid());
-	add_once(paths, run);
-	add_once(paths, tmp);
+	list_add_once(paths, run);
+	list_add_once(paths, tmp);
 }
 
 /* Does nothing if a folder above is in the list, whose mask covers all that is
@@ -111,7 +97,7 @@ static void list_own_folders(struct own *own)
 	list_candidates(&paths);
 	for (size_t i = 0; i < paths.count; i++) {
 		AUTO_FREE char *real = links_follow(paths.items[i], &own->links);
-		add_once(&own->folders, real);
+		list_add_once(&own->folders, real);
 	}
 	list_done(&paths);
 	if (audit)
@@ -150,7 +136,7 @@ static void add_parents(struct list *pins, const char *rest)
 
 	for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		add_once(pins, at);
+		list_add_once(pins, at);
 		*slash = '/';
 	}
 }
@@ -210,7 +196,7 @@ static int find_kernel_folders(const struct volume *v, const char *source,
 							    : "can only be mounted :ro", e);
 		const char *rest = path_below(folders[i], source);
 		if (rest && *rest && access(folders[i], F_OK) == 0)
-			add_once(&found->masks, rest);
+			list_add_once(&found->masks, rest);
 	}
 	return 0;
 }
@@ -229,7 +215,7 @@ static int find_own_folders(const struct plan *p, const struct volume *v,
 		if (!is_there)
 			continue;
 		add_parents(&found->pins, rest);
-		add_once(&found->masks, rest);
+		list_add_once(&found->masks, rest);
 	}
 	return check_links(v, source, own, e);
 }
@@ -293,14 +279,14 @@ static int add_guards(struct plan *p, const struct volume *v, const char *source
 		if (!s && !p->is_dry_run)
 			return not_below(v, source, g->pins.items[i], e);
 		if (s)
-			s->is_watched = has(&g->watched, g->pins.items[i]);
+			s->is_watched = list_has(&g->watched, g->pins.items[i]);
 	}
 	for (size_t i = 0; i < g->reads.count; i++) {
 		struct step *s = add_below(p, v, source, g->reads.items[i]);
 		if (!s)
 			return not_below(v, source, g->reads.items[i], e);
 		s->attr |= MOUNT_ATTR_RDONLY;
-		s->is_watched = has(&g->watched, g->reads.items[i]);
+		s->is_watched = list_has(&g->watched, g->reads.items[i]);
 	}
 	for (size_t i = 0; i < g->masks.count; i++) { /* layer: volume-masks */
 		AUTO_FREE char *target = join(v->target, g->masks.items[i]);
@@ -352,9 +338,9 @@ static int find_protected(const struct volume *v, const char *source, const stru
 		if (!rest)
 			continue;
 		add_parents(&found->pins, rest);
-		add_once(&found->reads, rest);
+		list_add_once(&found->reads, rest);
 		add_parents(&found->watched, rest);
-		add_once(&found->watched, rest);
+		list_add_once(&found->watched, rest);
 	}
 	return 0;
 }
@@ -395,7 +381,7 @@ static void find_absent(struct plan *p, const char *source, const struct list *p
 
 		if (!strpbrk(pattern, "*?") && lstat(path, &st) < 0 && errno == ENOENT &&
 		    stat(*above ? above : "/", &st) == 0)
-			add_once(&p->absent, path);
+			list_add_once(&p->absent, path);
 	}
 }
 
@@ -405,7 +391,7 @@ static void guard_missing(struct plan *p, const struct shown *x, const struct po
 	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
 		return; /* a file has no names */
 	p->protects = &policy->protects;
-	add_once(&p->guarded, x->source);
+	list_add_once(&p->guarded, x->source);
 	find_absent(p, x->source, &policy->protects);
 }
 

@@ -54,6 +54,22 @@ static void test_it_keeps_copies(void **state)
 	list_done(&l);
 }
 
+static void test_a_list_has_its_texts_and_takes_a_text_once(void **state)
+{
+	struct list l = { 0 };
+
+	(void)state;
+	assert_false(list_has(&l, ""));
+	list_add_once(&l, "ab");
+	list_add_once(&l, "a");
+	list_add_once(&l, "ab");
+	assert_int_equal(l.count, 2);
+	assert_true(list_has(&l, "ab"));
+	assert_true(list_has(&l, "a"));
+	assert_false(list_has(&l, "b"));
+	list_done(&l);
+}
+
 static void test_a_variable_replaces_its_own_and_no_other(void **state)
 {
 	static const char *const sets[] = { "AB=1", "A=2",  "B=3", "A=4",
@@ -122,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_an_empty_list_is_a_zeroed_one),
 		cmocka_unit_test(test_it_is_null_terminated_after_every_add),
 		cmocka_unit_test(test_it_keeps_copies),
+		cmocka_unit_test(test_a_list_has_its_texts_and_takes_a_text_once),
 		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
 		cmocka_unit_test(test_a_variable_is_taken_out_and_no_other),
 		cmocka_unit_test(test_joined_are_those_from_one_on),
