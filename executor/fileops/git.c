@@ -26,29 +26,6 @@
 /* Bytes of git's reason that are quoted in a sentence. */
 #define WHY_MAX 600
 
-/* --- finding the program ------------------------------------------------------ */
-
-/* A relative folder is left out: it would let the repository choose the program. */
-static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
-{
-	if (len == 0 || *dir != '/' || len >= PATH_MAX)
-		return false;
-	int made = snprintf(path, PATH_MAX, "%.*s/git", (int)len, dir);
-	return made < PATH_MAX && access(path, X_OK) == 0;
-}
-
-static bool find_program(const struct exec *as, char path[PATH_MAX])
-{
-	const char *dir = spawn_path(as->env);
-
-	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
-		len = strcspn(dir, ":");
-		if (is_program(dir, len, path))
-			return true;
-	}
-	return false;
-}
-
 int git_init(struct git *g, struct errand *x, const char *folder)
 {
 	char path[PATH_MAX];
@@ -58,7 +35,7 @@ int git_init(struct git *g, struct errand *x, const char *folder)
 		return errand_refuse(x,
 				     "git runs as the commands of a session do, and no "
 				     "shell could be started for this one.");
-	if (find_program(x->as, path))
+	if (spawn_find(x->as->env, "git", path))
 		return 0;
 	return errand_refuse(x,
 			     "there is no git on the session's PATH: use an image that "
@@ -231,7 +208,7 @@ static pid_t start(const struct git *g, const char *const *words, struct ends *r
 	char path[PATH_MAX];
 	pid_t self = getpid(), pid = -1;
 
-	if (find_program(g->as, path) && make_ends(g, ret, &theirs) == 0) {
+	if (spawn_find(g->as->env, "git", path) && make_ends(g, ret, &theirs) == 0) {
 		make_args(g, path, words, &c.args);
 		make_env(g, &c.env);
 		pid = fork();

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,36 +18,11 @@
 #include "executor/search/grep_tree.h"
 #include "protocol/message.h"
 
-/* --- finding the program ------------------------------------------------------ */
-
-static bool is_program(const char *dir, size_t len, char path[PATH_MAX])
-{
-	/* A relative folder is left out: it would let the searched folder choose the
-	 * program. */
-	if (len == 0 || *dir != '/')
-		return false;
-	int made =
-		snprintf(path, PATH_MAX, "%.*s/rg", len < PATH_MAX ? (int)len : 0, dir);
-	return made < PATH_MAX && access(path, X_OK) == 0;
-}
-
-static bool find_program(const struct exec *as, char path[PATH_MAX])
-{
-	const char *dir = spawn_path(as->env);
-
-	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
-		len = strcspn(dir, ":");
-		if (is_program(dir, len, path))
-			return true;
-	}
-	return false;
-}
-
 bool ripgrep_is_there(const struct exec *as)
 {
 	char path[PATH_MAX];
 
-	return find_program(as, path);
+	return spawn_find(as->env, "rg", path);
 }
 
 static bool is_plain(char c)
@@ -154,7 +128,7 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 	char path[PATH_MAX];
 	int out[2], said[2];
 
-	if (!find_program(r->as, path) || pipe2(out, O_CLOEXEC) < 0)
+	if (!spawn_find(r->as->env, "rg", path) || pipe2(out, O_CLOEXEC) < 0)
 		return -1;
 	AUTO_CLOSE int from = out[0], into = out[1];
 	if (pipe2(said, O_CLOEXEC) < 0)

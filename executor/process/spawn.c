@@ -109,7 +109,8 @@ static void set_limits(const struct exec *x)
 	}
 }
 
-const char *spawn_path(char *const *env)
+/* The value of PATH in this environment, or the default. */
+static const char *path_of(char *const *env)
 {
 	for (; *env; env++)
 		if (strncmp(*env, "PATH=", 5) == 0)
@@ -129,6 +130,18 @@ static bool join(char to[PATH_MAX], const char *dir, size_t dir_len, const char 
 		to[dir_len++] = '/';
 	memcpy(to + dir_len, name, name_len + 1);
 	return true;
+}
+
+bool spawn_find(char *const *env, const char *name, char ret[PATH_MAX])
+{
+	size_t len;
+
+	for (const char *dir = path_of(env); dir; dir = dir[len] ? dir + len + 1 : NULL) {
+		len = strcspn(dir, ":");
+		if (*dir == '/' && join(ret, dir, len, name) && access(ret, X_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The stage at which an execve of `path` failed.  If the file exists, ENOENT means that
@@ -151,7 +164,7 @@ static bool is_elsewhere(const char *path)
 
 static _Noreturn void execute_from_path(const struct exec *x)
 {
-	const char *name = x->argv[0], *dir = spawn_path(x->env);
+	const char *name = x->argv[0], *dir = path_of(x->env);
 	char path[PATH_MAX];
 	bool is_refused = false;
 

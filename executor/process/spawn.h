@@ -17,6 +17,7 @@
  * Only the child touches what a command could have prepared against us: its PATH,
  * working directory, program file. */
 #pragma once
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +64,7 @@ enum spawn_state spawn_result(int status, struct failed *ret);
  * process with 127. */
 _Noreturn void spawn_execute(const struct exec *x);
 
-/* The value of PATH in this environment, or the default. */
-const char *spawn_path(char *const *env);
+/* Finds a program on the PATH of this environment, or on the default one.  A relative
+ * folder is left out, since it would let the tree that is worked in choose the program.
+ * False: there is none. */
+bool spawn_find(char *const *env, const char *name, char ret[PATH_MAX]);
