@@ -303,7 +303,5 @@ int events_main(char **argv)
 	l.name = argv[0];
 	int rc = run(&l, &e);
 	listener_done(&l);
-	if (rc < 0)
-		report_error(&e);
-	return rc < 0 ? EXIT_HUTCH : 0;
+	return report_end(rc, &e);
 }

@@ -133,8 +133,5 @@ int rename_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (rename_sandbox(argv[0], argv[1], &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(rename_sandbox(argv[0], argv[1], &e), &e);
 }

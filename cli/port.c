@@ -20,6 +20,21 @@
 #include "sandbox/kernel/listener.h"
 #include "sandbox/launch/result.h"
 
+/* Does one thing with each of the words behind the sandbox's name. */
+static int each_port(char **argv, int (*one)(struct client *, const char *, struct err *),
+		     struct err *e)
+{
+	struct client c = { 0 };
+	int result = client_open(&c, argv[0], e);
+
+	if (result < 0)
+		return -1;
+	for (argv++; result == 0 && *argv; argv++)
+		result = one(&c, *argv, e);
+	client_done(&c);
+	return result;
+}
+
 /* --- add -------------------------------------------------------------------------- */
 
 static int hand_over(struct client *c, const struct listener *at, uint16_t guest, struct err *e)
@@ -54,19 +69,6 @@ static int add_one(struct client *c, const char *word, struct err *e)
 	return result;
 }
 
-static int add(char **argv, struct err *e)
-{
-	struct client c = { 0 };
-	int result = client_open(&c, argv[0], e);
-
-	if (result < 0)
-		return -1;
-	for (argv++; result == 0 && *argv; argv++)
-		result = add_one(&c, *argv, e);
-	client_done(&c);
-	return result;
-}
-
 static int add_main(char **argv)
 {
 	static const struct usage usage = {
@@ -79,7 +81,7 @@ static int add_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	return report_end(add(argv, &e), &e);
+	return report_end(each_port(argv, add_one, &e), &e);
 }
 
 /* --- rm --------------------------------------------------------------------------- */
@@ -107,19 +109,6 @@ static int remove_one(struct client *c, const char *word, struct err *e)
 	return 0;
 }
 
-static int remove_all(char **argv, struct err *e)
-{
-	struct client c = { 0 };
-	int result = client_open(&c, argv[0], e);
-
-	if (result < 0)
-		return -1;
-	for (argv++; result == 0 && *argv; argv++)
-		result = remove_one(&c, *argv, e);
-	client_done(&c);
-	return result;
-}
-
 static int rm_port_main(char **argv)
 {
 	static const struct usage usage = {
@@ -133,7 +122,7 @@ static int rm_port_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	return report_end(remove_all(argv, &e), &e);
+	return report_end(each_port(argv, remove_one, &e), &e);
 }
 
 /* --- ls --------------------------------------------------------------------------- */

@@ -236,8 +236,5 @@ int stats_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (show(argv, is_json, is_once, &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(show(argv, is_json, is_once, &e), &e);
 }

@@ -68,10 +68,7 @@ int connect_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	ignore_pipes();
-	if ((hands_over ? hand_over(argv[0], &e) : connect_to(argv[0], &e)) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(hands_over ? hand_over(argv[0], &e) : connect_to(argv[0], &e), &e);
 }
 
 /* --- act ------------------------------------------------------------------- */
@@ -114,15 +111,11 @@ static int act_in(const char *name, const char *params)
 	struct client c;
 	struct err e;
 
-	if (client_open(&c, name, &e) < 0) {
-		report_error(&e);
-		return EXIT_HUTCH;
-	}
-	int rc = stream(&c, params, &e);
-	if (rc < 0)
-		report_error(&e);
+	if (client_open(&c, name, &e) < 0)
+		return report_end(-1, &e);
+	const int code = report_end(stream(&c, params, &e), &e);
 	client_done(&c);
-	return rc < 0 ? EXIT_HUTCH : 0;
+	return code;
 }
 
 int act_named(char **argv)

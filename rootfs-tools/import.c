@@ -209,8 +209,5 @@ int image_import_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (import(name, argv[0], &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(import(name, argv[0], &e), &e);
 }

@@ -204,8 +204,5 @@ int image_ls_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (ls(&o, &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(ls(&o, &e), &e);
 }

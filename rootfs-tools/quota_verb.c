@@ -55,8 +55,5 @@ int image_quota_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (quota(argv[0], &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(quota(argv[0], &e), &e);
 }

@@ -59,7 +59,5 @@ int image_copy_root_main(char **argv)
 		list_add(&hexes, argv[i]);
 	int rc = copy(&hexes, &e);
 	list_done(&hexes);
-	if (rc < 0)
-		report_error(&e);
-	return rc < 0 ? EXIT_HUTCH : 0;
+	return report_end(rc, &e);
 }

@@ -217,8 +217,5 @@ int image_gc_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (gc(only_looks, forgets_builds, &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(gc(only_looks, forgets_builds, &e), &e);
 }

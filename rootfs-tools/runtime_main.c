@@ -208,10 +208,7 @@ static int checked(struct wish *w)
 		rc = err_set(&e, ERR_USAGE, "'%.100s' is no image", w->runtime.base);
 	if (rc == 0)
 		rc = make(w, &e);
-	if (rc == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(rc, &e);
 }
 
 /* Returns the wish for the image that OpenHands itself would build. */

@@ -53,10 +53,7 @@ int image_tag_main(char **argv)
 
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
-	if (tag(argv[0], argv[1], &e) == 0)
-		return 0;
-	report_error(&e);
-	return EXIT_HUTCH;
+	return report_end(tag(argv[0], argv[1], &e), &e);
 }
 
 /* --- exists -------------------------------------------------------------------- */
