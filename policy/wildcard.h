@@ -1,5 +1,6 @@
 /* wildcard -- patterns for a name or a word: "*" matches any characters, also none, and
- * "?" one. */
+ * "?" one.  Every other character stands for itself: names of files and words of commands
+ * have brackets and backslashes in them.  policy/protect.h matches paths, name by name. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

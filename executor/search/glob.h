@@ -7,6 +7,11 @@
  * dot at the beginning of a name is matched by a dot alone, so `*` and `**` pass hidden
  * names by.
  *
+ * The language is that of bash with globstar, which agents write.  It differs from the
+ * other two of this tree in what a character means, so that one matcher for all would be
+ * a switch at each character: policy/wildcard.h has no classes, braces or quotes, and
+ * rootfs-tools/build/ignore.h has docker's rules.
+ *
  * Each byte of invalid UTF-8 is a character.  Ranges and classes are of code points.
  *
  * The pattern and the paths are hostile.  A match takes time of at most the product of

@@ -7,7 +7,12 @@
  * of folders.  Slashes around a pattern mean nothing; a line that begins with
  * '#' is a comment.  A pattern that matches a folder matches everything below
  * it; a '!' in front makes the pattern an exception to the lines above; the
- * last matching line decides. */
+ * last matching line decides.
+ *
+ * The patterns are matched here and not by executor/search/glob.h, whose language is that
+ * of bash: in docker's, "*" and "**" match hidden names, too, "**" may be a part of a
+ * name, "!" in a class and braces are ordinary characters, and a class without an end
+ * matches nothing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
