@@ -31,7 +31,7 @@ teardown() {
 		$| = 1; print "ready\n"; sigsuspend(POSIX::SigSet->new) while 1;'
 }
 
-@test "what was closed is open nowhere: a program can run at once, a lock is free" {
+@test "a closed file is open nowhere: a program can run at once, a lock is free" {
 	inside "${guarded[@]}" -- sh -c './ask left $0 & (cd /tmp && /workspace/ask left $0) & wait %1 && wait %2' "${TRIES:-300}"
 	[[ $output == $'busy: 0\nheld: 0\nbusy: 0\nheld: 0' ]]
 }
@@ -48,7 +48,7 @@ teardown() {
 	[[ $output == 'No such file or directory: 1' ]]
 }
 
-@test "what is read of /proc with O_CREAT is what is read without, and process numbers are the sandbox's" {
+@test "files of /proc read the same with O_CREAT as without, and process numbers are the sandbox's" {
 	inside "${guarded[@]}" -i -- python3 -SE - proc <"$here/broker.py"
 	[[ $status == 0 && $output == 'True True' ]]
 	# stdin is the null device of the host.
@@ -70,7 +70,7 @@ teardown() {
 	[[ $status == 0 && $output == answered ]]
 }
 
-@test "what is asked for beside O_CREAT is as without, and a thread has its own folders" {
+@test "the flags beside O_CREAT work as without it, and a thread has its own folders" {
 	inside "${guarded[@]}" -- ./ask flags
 	[[ $status == 0 && -z $output ]]
 	inside "${guarded[@]}" -- ./ask thread

@@ -44,7 +44,7 @@ assert status("NoNewPrivs") == "1" and status("Seccomp") == "2"
 assert {status("Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}'
 }
 
-@test "its info says how it is confined" {
+@test "the info of a supervisor says how it is confined" {
 	controls 'assert info["confined"] in ("landlock+seccomp", "seccomp"), info'
 }
 

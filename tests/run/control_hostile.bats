@@ -46,7 +46,7 @@ hostile() {
 	hostile full_desk
 }
 
-@test "of 200 connections 128 are served, and 72 get an error" {
+@test "128 of 200 connections are served, and 72 get an error" {
 	hostile two_hundred_connections
 }
 

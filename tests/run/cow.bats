@@ -598,7 +598,7 @@ not_theirs() {
 	[[ $status == 125 && $(sort <<<"$output") == $'A /s/new\nM /workspace/a' && $(cat project/shared/f) == x ]]
 }
 
-@test "what is mounted in a folder that is to be removed stays, and so does the folder" {
+@test "a mount in a folder that is to be removed stays, and so does the folder" {
 	work sh -c 'echo mine >>a; rm -r old; rm -r src; echo file >src'
 	as_who mkdir project/old/sub/mnt
 	# shellcheck disable=SC2016 # what is quoted is the inner shell's

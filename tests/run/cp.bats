@@ -538,7 +538,7 @@ packer() {
 	done
 }
 
-@test "it reads and writes what a command of the same user can: root inside has its capabilities" {
+@test "cp reads and writes what a command of the same user can: root inside has its capabilities" {
 	make box -u 0
 	inside_ sh -c 'cd /tmp && echo f >f && chmod 0 f && mkdir d && chmod 0555 d'
 	[[ $(inside_ cat /tmp/f) == f ]]

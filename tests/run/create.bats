@@ -56,7 +56,7 @@ reason() {
 	[ "$output" = hi ]
 }
 
-@test "its supervisor is called hutch, and holds nothing of the caller's" {
+@test "a supervisor is called hutch, and holds nothing of the caller's" {
 	cd "$T"
 	make box
 	local pid folder

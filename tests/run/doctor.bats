@@ -478,7 +478,7 @@ names_landlock() {
 	[[ $code == 125 || $code == 0 ]]
 }
 
-@test "it works with closed descriptors, few of them, and with SIGCHLD ignored" {
+@test "doctor works with closed descriptors, few of them, and with SIGCHLD ignored" {
 	needs_static
 	catch sh -c "'$HUTCH' doctor <&- 2>&-"
 	works

@@ -50,7 +50,7 @@ o = run("echo $V", session="b")
 assert o.content == "1" and o.hutch["restarted"]'
 }
 
-@test "it is over -e, and hutch's own variables and time-out can be set" {
+@test "an env action goes over -e, and sets hutch's own variables and time-out" {
 	acts '
 assert run("echo $V").content == "first"
 env(set={"V": "second", "PATH": "/none:/usr/bin:/bin", "HOME": "/tmp", "NO_CHANGE_TIMEOUT_SECONDS": "0.2"})

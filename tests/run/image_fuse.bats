@@ -173,7 +173,7 @@ x
 	[ "$(ps -o sid= -p "$server" | tr -d ' ')" = "$server" ]
 }
 
-@test "its mount is in the sandbox alone, and the inside does not see the server" {
+@test "the mount of the server is in the sandbox alone, and the inside does not see the server" {
 	base img
 	start --image dir:img sh -c 'echo there; exec sleep 1000'
 	said there
@@ -187,7 +187,7 @@ x
 	[ "${lines[-1]}" = 1 ]
 }
 
-@test "its end is the sandbox's, with a reason, and nothing waits" {
+@test "the end of the server is the sandbox's, with a reason, and nothing waits" {
 	base img
 	for signal in KILL TERM; do
 		start --image dir:img sh -c 'echo there; exec sleep 1000'
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 C
 }
 
-@test "nor does a server that never answers: a call that it has taken cannot be killed" {
+@test "a server that never answers is ended at the time-out, although its call cannot be killed" {
 	base img
 	mkdir bin
 	deaf bin/fuse-overlayfs

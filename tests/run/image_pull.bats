@@ -148,7 +148,7 @@ heard() {
 	[ -z "$(ls "$store/tmp")" ]
 }
 
-@test "it can be launched" {
+@test "a pulled image can be launched" {
 	needs_static
 	pulls "127.0.0.1:$open/public/tool:1"
 	inside --image "127.0.0.1:$open/public/tool:1" /bin/busybox wc -c /data/large

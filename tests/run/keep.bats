@@ -55,7 +55,7 @@ says() {
 	one_sentence "$pattern"
 }
 
-@test "it goes on with its files, options and name after any end, and rm removes all of it" {
+@test "a kept sandbox goes on with its files, options and name after any end, and rm removes all of it" {
 	kept -e A=b --hostname there -w /data
 	in_box 'echo one >new; rm other; echo $A; hostname; pwd'
 	local first=$output id end
@@ -194,7 +194,7 @@ says() {
 	has '^box .*, kept'
 }
 
-@test "what was shown leads where it led, whatever link was put there from inside" {
+@test "a shown folder leads where it led, also if the inside put a link there" {
 	room ws ws/sub other
 	echo theirs >other/theirs
 	ln -s ws link
@@ -277,7 +277,7 @@ is_settled() {
 }
 
 # With the option, only hutch notices a file that is replaced during the start.
-@test "nor one in the place of what is protected" {
+@test "a link in the place of a protected folder is not followed" {
 	room ws ws/sub other
 	echo theirs >other/theirs
 	ln -s "$T/other" ws/link
@@ -302,7 +302,7 @@ is_settled() {
 	done
 }
 
-@test "nor one in the place of the folder of --upper, or of the two in it" {
+@test "a link in the place of the folder of --upper, or of the two in it, is not followed" {
 	room ws ws/up other other/upper other/work
 	echo theirs >other/upper/theirs
 	kept -v "$T/ws:/ws:ro" --upper ws/up
@@ -321,7 +321,7 @@ is_settled() {
 	[ "$(find other | sort | xargs)" = "other other/upper other/upper/theirs other/work" ]
 }
 
-@test "what is changed in the folder of --upper at its end is no link" {
+@test "a link in the folder of --upper at its end is not followed" {
 	room ws ws/up other
 	kept --upper ws/up
 	mv ws/up/work/work ws/up/work/old
@@ -344,7 +344,7 @@ released() {
 	flock -n ws/up true
 }
 
-@test "its filter is the one that it was made with, whatever is in the file by now" {
+@test "the filter of a kept sandbox is the one that it was made with, whatever is in the file by now" {
 	room ws
 	echo '{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}' >ws/filter.json
 	give ws
@@ -371,7 +371,7 @@ released() {
 	grep -q "\"workspace\":\"$T/ws\"" data/hutch/kept/box/policy.json
 }
 
-@test "it goes on with its own files, also where another one is called as its id is" {
+@test "a kept sandbox goes on with its own files, also where another one is called as its id is" {
 	kept
 	in_box 'echo one >/data/new'
 	ended_box kill
@@ -426,7 +426,7 @@ released() {
 	[ "$(cat up/upper/data/new)" = x ]
 }
 
-@test "it is of the image that it was made of, whatever has that name now" {
+@test "a kept sandbox is of the image that it was made of, whatever has that name now" {
 	needs_static
 	own_store
 	busybox_image >/dev/null

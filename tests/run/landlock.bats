@@ -312,12 +312,12 @@ listens() {
 	[[ $stderr == *'shares this host'* ]]
 }
 
-@test "what shares something between the user's programs is refused: keys, IPC, watches" {
+@test "calls that share state between the user's programs are refused: keys, IPC, watches" {
 	tries shared_things
 	[[ $status == 0 && -z $output ]]
 }
 
-@test "what it leaves running is ended with it" {
+@test "processes that a command leaves running are ended with it" {
 	tries leave_running "$mark"
 	[[ $status == 0 && $output == left ]]
 	none_marked

@@ -37,7 +37,7 @@ given() {
 
 # --- what it keeps out ------------------------------------------------------------
 
-@test "what is above a folder that was handed over cannot be read" {
+@test "files above a folder that was handed over cannot be read" {
 	needs_landlock_root
 	make_given
 	given cat /proc/self/fd/0/../secret
@@ -48,7 +48,7 @@ given() {
 	[[ $status == 1 && $stderr == *'Permission denied' && -z $output ]]
 }
 
-@test "what is above it cannot be written, executed, made, removed, linked or renamed" {
+@test "files above that folder cannot be written, executed, made, removed, linked or renamed" {
 	needs_landlock_root
 	make_given
 	cp /usr/bin/true place/program
@@ -72,7 +72,7 @@ given() {
 
 # --- what it leaves ---------------------------------------------------------------
 
-@test "of a folder that was handed over what is below is open" {
+@test "files below a folder that was handed over are open" {
 	make_given
 	given cat /proc/self/fd/0/under/file
 	[[ $status == 0 && $output == given ]]
@@ -84,7 +84,7 @@ inherit() {
 	as_who "$HUTCH" run --stdio inherit sh -c "$@"
 }
 
-@test "what is handed over can be opened again: files, pipes, fifos, devices" {
+@test "a descriptor that was handed over can be opened again: files, pipes, fifos, devices" {
 	echo content >file && : >out && : >err && give file out err
 	inherit 'cat /dev/stdin; echo said >>/dev/stdout; echo too >/dev/stderr' <file >out 2>err
 	[[ $(cat out) == content$'\n'said && $(cat err) == too ]]

@@ -260,7 +260,7 @@ upper_is_gone() {
 	[[ $output == read ]]
 }
 
-@test "what runs later and can be written to is told as such, and a project's hooks are" {
+@test "writable files that run later are told as such, and a project's hooks are" {
 	echo old >"$HOME/.bashrc"
 	mkdir -p work/p/.git/hooks
 	give home work

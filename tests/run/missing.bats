@@ -54,7 +54,7 @@ is_paused() {
 	[ "$(find w -iname '*bashrc*')" = '' ]
 }
 
-@test "what leads to one can be an empty folder and nothing else" {
+@test "the parent of a missing path can be an empty folder and nothing else" {
 	asked .git
 	grep -qx 'mkdir .git done' <<<"$output"
 	[ "$(grep -c ' EROFS$' <<<"$output")" -eq 18 ]
@@ -70,7 +70,7 @@ is_paused() {
 	[ "$(wc -l <made)" -eq $((2 * 18)) ]
 }
 
-@test "what is made is what it is without" {
+@test "files that are made are the same as without" {
 	cat >script <<-'END'
 		umask 027; echo a >a; umask 0; echo b >b; mkdir -m 700 c; mkdir d; ln a e; ln -s a f; mkfifo g
 		mv b h; cp -a d i; echo more >>a; echo new >f; touch -d @5 j; ln -sf nowhere k; echo l >k
@@ -123,7 +123,7 @@ is_paused() {
 	[ "$output" = $'deeper\nx' ]
 }
 
-@test "what a descriptor leads to that is handed over, nothing is made in" {
+@test "nothing is made in a folder whose descriptor is handed over" {
 	room other
 	catch "$HUTCH" run --stdio inherit -v "$here/missing_inside.py:/p:ro" "${guarded[@]}" -- \
 		sh -c 'exec 3<&0 </dev/null python3 -SE /p make_by_descriptor' <other
@@ -173,7 +173,7 @@ is_paused() {
 	[ "$(xargs <<<"$output")" = 'openat2 ENOSYS io_uring_setup EPERM chroot EPERM landlock_create_ruleset ENOTSUP btrfs EPERM' ]
 }
 
-@test "what the host makes there ends the sandbox" {
+@test "a file that the host makes in a missing place ends the sandbox" {
 	start --timeout "${PATIENCE}s" "${guarded[@]}" -- sh -c 'echo ready; exec sleep 1000'
 	said ready
 	as_who touch w/.bashrc
@@ -219,7 +219,7 @@ is_paused() {
 	until_true gone
 }
 
-@test "it says what is missing for it" {
+@test "--protect-missing says which condition of it is missing" {
 	bare() { catch "$HUTCH" run "$@" true; [ "$status" -eq 125 ]; }
 	bare --workspace "$T/w" --protect-missing
 	one_sentence '--protect-missing says nothing without --protect'

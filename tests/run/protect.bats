@@ -85,7 +85,7 @@ again() {
 	grep -q "$T/w/.git/config was replaced" out err
 }
 
-@test "what the host changes in a protected file, and beside it, ends nothing" {
+@test "changes of the host in a protected file, and beside it, end nothing" {
 	start --workspace "$T/w" "${protects[@]}" -- sh -c \
 		"$patient"'; echo x >.git/index.lock; mv .git/index.lock .git/index; cat .git/config'
 	said ready
@@ -97,7 +97,7 @@ again() {
 	ended 0
 }
 
-@test "what the inside makes beside it is passed over, also when there is more than is told" {
+@test "files that the inside makes beside a protected one are passed over, also when they are many" {
 	bound=$(cat /proc/sys/fs/inotify/max_queued_events)
 	inside --workspace "$T/w" "${protects[@]}" -- sh -c \
 		"cd .git; for i in $bound 10; do seq \$i | xargs touch; seq \$i | xargs rm; touch é ~ a. CONFIG_ CONFIG2; rm é a. ~; done; echo done"

@@ -146,7 +146,7 @@ told() {
 	python3 "$here/refused.py" check_events "$output"
 }
 
-@test "it is on record" {
+@test "a refused call is on record" {
 	needs_listener
 	mkdir -m 700 log && give log
 	"$HUTCH" run --audit "$T/log" "${tried[@]}" storm 3

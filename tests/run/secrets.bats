@@ -66,7 +66,7 @@ line = {"action": "run", "args": {"command": "echo $TOKEN"}, "id": 777, "timesta
 assert ask(line) == ask(line)' --secret TOKEN --secret KEY
 }
 
-@test "it is hidden in what is said of files and folders" {
+@test "a secret is hidden in messages about files and folders" {
 	acts '
 name = T.replace("/", "-")
 a.action("env", set={"NAME": name}, secret=True)
@@ -159,7 +159,7 @@ told() {
 	has "^$1$"
 }
 
-@test "what only looks like a secret is told all the same, and a tar as it is" {
+@test "text that only looks like a secret is told all the same, and a tar as it is" {
 	! is_root || skip "the test's client of the control socket is for ordinary users"
 	"$here/control.py" "$HUTCH" '
 T, M = os.environ["TOKEN"], b"<secret-hidden>"

@@ -10,7 +10,7 @@ plays() {
 	"$here/session_rows.py" "$HUTCH" "$@"
 }
 
-@test "what commands print comes as a person sees it" {
+@test "output of commands comes as a person sees it" {
 	plays "output"
 }
 

@@ -210,7 +210,7 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	[[ $(cat w/.git/config w/.git/index w/.git/hooks/old) == $'[core]\nx\n#!/bin/sh' ]]
 }
 
-@test "what leads to something protected cannot be moved aside, nor something put in its place" {
+@test "the parent of a protected path cannot be moved aside, nor a file put in its place" {
 	repository
 	find w -printf '%p %i\n' | sort >before
 	inside --workspace "$T/w" "${protects[@]}" sh -c '
@@ -237,7 +237,7 @@ protects=(--protect .git/hooks --protect .git/config --protect ".git/modules/**/
 	box -v "$T/w/.mcp.json:/x" "${protects[@]}" true
 }
 
-@test "what is protected has no other side: hard links, other volumes, a file in place of a folder" {
+@test "a protected file has no other side: hard links, other volumes, a file in place of a folder" {
 	repository
 	hutch run --workspace "$T/w" -v "$T:/all" "${protects[@]}" -- sh -c 'echo x >/all/w/.git/hooks/old'
 	[[ $status != 0 && $stderr == *"Read-only file system"* ]]

@@ -82,7 +82,7 @@ static void test_all_that_a_client_sends(void **state)
 	action_done(&a);
 }
 
-static void test_what_is_refused_and_why(void **state)
+static void test_invalid_actions_are_refused_with_a_reason(void **state)
 {
 	static const struct {
 		const char *line, *says;
@@ -503,7 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_least_that_is_needed),
 		cmocka_unit_test(test_all_that_a_client_sends),
-		cmocka_unit_test(test_what_is_refused_and_why),
+		cmocka_unit_test(test_invalid_actions_are_refused_with_a_reason),
 		cmocka_unit_test(test_a_refused_line_keeps_its_id),
 		cmocka_unit_test(test_texts_are_bounded),
 		cmocka_unit_test(test_a_session_of_its_own_begins_somewhere),

@@ -132,7 +132,7 @@ static struct run_request request(const char *text, uint64_t soft, uint64_t hard
 				     .hard_ms = hard, .text = bytes_of(text) };
 }
 
-static void test_it_is_refused_where_everyone_is_the_whole_machine(void **state)
+static void test_a_signal_to_all_is_refused_outside_a_pid_namespace(void **state)
 {
 	struct supervisor s;
 
@@ -187,7 +187,7 @@ static void test_a_pause_stops_all_and_its_end_continues_them(void **state)
 }
 
 /* The executor reports it once, and not before all are stopped. */
-static void test_it_is_said_when_all_have_got_it(void **state)
+static void test_the_answer_comes_when_all_have_got_the_signal(void **state)
 {
 	struct supervisor s;
 
@@ -238,7 +238,7 @@ static bool none_is_stopped(void *supervisor)
 }
 
 /* Processes that fork as fast as they can: none is missed. */
-static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
+static void test_a_process_that_forks_meanwhile_is_stopped_with_its_child(void **state)
 {
 	struct supervisor s;
 	struct ask a = { .argv = SH("while :; do (:); done") };
@@ -272,7 +272,7 @@ static void test_who_forks_meanwhile_is_stopped_with_its_child(void **state)
  * processes by age, so a crowd of processes is created between bash and its
  * job.  Their parent has exited; if they were bash's children, bash would hear
  * of them first. */
-static void test_what_runs_in_a_session_runs_on_after_a_pause(void **state)
+static void test_a_command_of_a_session_runs_on_after_a_pause(void **state)
 {
 	struct actor a;
 
@@ -766,12 +766,12 @@ int main(void)
 		TEST(test_time_is_what_was_not_paused),
 		TEST(test_a_pause_that_begins_or_ends_changes_no_time),
 		TEST(test_leaders_are_waited_for_so_long_and_asked_again),
-		TEST(test_it_is_refused_where_everyone_is_the_whole_machine),
+		TEST(test_a_signal_to_all_is_refused_outside_a_pid_namespace),
 		TEST(test_a_pause_stops_all_and_its_end_continues_them),
-		TEST(test_it_is_said_when_all_have_got_it),
+		TEST(test_the_answer_comes_when_all_have_got_the_signal),
 		TEST(test_a_signal_to_all_needs_no_command),
-		TEST(test_who_forks_meanwhile_is_stopped_with_its_child),
-		TEST(test_what_runs_in_a_session_runs_on_after_a_pause),
+		TEST(test_a_process_that_forks_meanwhile_is_stopped_with_its_child),
+		TEST(test_a_command_of_a_session_runs_on_after_a_pause),
 		TEST(test_a_time_out_does_not_pass_in_a_pause),
 		TEST(test_an_errand_has_its_time_after_a_pause),
 		TEST(test_a_stop_ends_a_hold),

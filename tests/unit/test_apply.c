@@ -158,7 +158,7 @@ static void no_temporary(void **state, const char *folder)
 
 /* --- what was changed underneath -------------------------------------------------- */
 
-static void test_what_changed_after_the_beginning_is_refused(void **state)
+static void test_a_file_that_changed_after_the_beginning_is_refused(void **state)
 {
 	struct heard h = { 0 };
 
@@ -175,7 +175,7 @@ static void test_what_changed_after_the_beginning_is_refused(void **state)
 
 /* A file that is already as it shall be is not even copied to a temporary file,
  * unless it is large. */
-static void test_what_is_there_already_as_it_shall_be_is_passed_over(void **state)
+static void test_a_change_that_the_host_has_already_is_passed_over(void **state)
 {
 	AUTO_FREE char *folder = scene_path(state, "host");
 	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -239,7 +239,7 @@ static void test_contents_of_any_length_are_made_what_they_are_inside(void **sta
 	check_contents(state, true);
 }
 
-static void test_what_an_apply_left_may_be_changed_by_the_next(void **state)
+static void test_files_of_one_apply_may_be_changed_by_the_next(void **state)
 {
 	AUTO_CLOSE int record = memfd_create("record", MFD_CLOEXEC);
 	struct heard h = { 0 };
@@ -433,7 +433,7 @@ static void write_meanwhile(void **state, int ready)
 	_exit(0);
 }
 
-static void test_what_is_written_in_that_very_moment_is_put_back(void **state)
+static void test_a_file_that_is_written_during_its_replacement_is_put_back(void **state)
 {
 	AUTO_FREE char *large = scene_path(state, "upper/f");
 	struct heard h = { 0 };
@@ -459,7 +459,7 @@ static void test_what_is_written_in_that_very_moment_is_put_back(void **state)
 	heard_done(&h);
 }
 
-static void test_what_a_kill_has_left_is_removed(void **state)
+static void test_files_that_a_killed_apply_left_are_removed(void **state)
 {
 	struct heard h = { 0 };
 
@@ -533,17 +533,17 @@ static void test_setuid_bits_are_not_made(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_changed_after_the_beginning_is_refused),
-		TEST(test_what_is_there_already_as_it_shall_be_is_passed_over),
+		TEST(test_a_file_that_changed_after_the_beginning_is_refused),
+		TEST(test_a_change_that_the_host_has_already_is_passed_over),
 		TEST(test_contents_of_any_length_are_made_what_they_are_inside),
-		TEST(test_what_an_apply_left_may_be_changed_by_the_next),
+		TEST(test_files_of_one_apply_may_be_changed_by_the_next),
 		TEST(test_a_folder_goes_only_if_nothing_in_it_changed),
 		TEST(test_hutchs_own_folders_stay_even_by_force),
 		TEST(test_a_judgement_finds_what_cannot_be_and_does_nothing),
 		TEST(test_one_that_fails_is_the_last_and_the_others_are_named),
 		TEST(test_a_link_that_takes_a_folders_place_leads_nowhere),
-		TEST(test_what_is_written_in_that_very_moment_is_put_back),
-		TEST(test_what_a_kill_has_left_is_removed),
+		TEST(test_a_file_that_is_written_during_its_replacement_is_put_back),
+		TEST(test_files_that_a_killed_apply_left_are_removed),
 		TEST(test_the_inside_chooses_no_temporary_name),
 		TEST(test_an_opaque_folder_shows_nothing_of_the_hosts_however_deep),
 		TEST(test_setuid_bits_are_not_made),

@@ -29,7 +29,7 @@ static void test_an_empty_set_has_nothing(void **state)
 }
 
 /* Device and number both count, and the value that was added first stays. */
-static void test_what_was_added_is_there(void **state)
+static void test_an_added_inode_is_found(void **state)
 {
 	const struct stat a = file(1, 7), b = file(2, 7), c = file(1, 8);
 	struct inodes s = { 0 };
@@ -73,7 +73,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_empty_set_has_nothing),
-		cmocka_unit_test(test_what_was_added_is_there),
+		cmocka_unit_test(test_an_added_inode_is_found),
 		cmocka_unit_test(test_many_are_there),
 	};
 

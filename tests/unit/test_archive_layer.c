@@ -162,7 +162,7 @@ static void test_an_opaque_root_is_told(void **state)
 
 /* The specification: a whiteout applies to lower layers only, so it does not
  * delete an entry of its own layer. */
-static void test_what_the_layer_has_itself_is_not_deleted(void **state)
+static void test_a_whiteout_deletes_no_file_of_its_own_layer(void **state)
 {
 	struct buffer tar;
 
@@ -263,7 +263,7 @@ static void test_a_whiteout_behind_a_link_deletes_nothing_elsewhere(void **state
 
 /* --- what takes the place of something ----------------------------------------- */
 
-static void test_what_comes_later_takes_the_place_whatever_it_is(void **state)
+static void test_a_later_entry_takes_the_place_of_any_kind_of_file(void **state)
 {
 	AUTO_FREE char *outside = scene_path(state, "outside");
 	struct buffer tar;
@@ -682,12 +682,12 @@ int main(void)
 		TEST(test_a_whiteout_hides_what_is_below),
 		TEST(test_an_opaque_folder_hides_all_below),
 		TEST(test_an_opaque_root_is_told),
-		TEST(test_what_the_layer_has_itself_is_not_deleted),
+		TEST(test_a_whiteout_deletes_no_file_of_its_own_layer),
 		TEST(test_a_folder_in_place_of_what_is_deleted_is_opaque),
 		TEST(test_names_that_delete_nothing_are_refused),
 		TEST(test_aufs_own_names_say_nothing),
 		TEST(test_a_whiteout_behind_a_link_deletes_nothing_elsewhere),
-		TEST(test_what_comes_later_takes_the_place_whatever_it_is),
+		TEST(test_a_later_entry_takes_the_place_of_any_kind_of_file),
 		TEST(test_a_closed_tree_can_be_replaced),
 		TEST(test_hard_links_after_a_replacement_find_what_is_there_now),
 		TEST(test_a_link_takes_the_place_of_what_it_leads_to),

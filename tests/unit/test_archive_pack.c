@@ -234,7 +234,7 @@ static void test_a_link_is_followed_only_where_asked_for(void **state)
 	finish(&p, &told);
 }
 
-static void test_what_is_no_file_is_left_out_and_told(void **state)
+static void test_fifos_and_sockets_are_left_out_and_told(void **state)
 {
 	AUTO_FREE char *fifo = scene_path(state, "tree/fifo");
 	AUTO_FREE char *path = scene_path(state, "tree/socket");
@@ -285,7 +285,7 @@ static void closed_to_us(void *arg)
 }
 
 /* The walk also returns from a folder that may only be listed. */
-static void test_what_may_not_be_read_is_left_out_and_told(void **state)
+static void test_an_unreadable_file_is_left_out_and_told(void **state)
 {
 	static const struct {
 		const char *name;
@@ -308,7 +308,7 @@ static void test_what_may_not_be_read_is_left_out_and_told(void **state)
 	scene_child(closed_to_us, *state);
 }
 
-static void test_what_was_given_must_be_there(void **state)
+static void test_a_named_file_must_be_there(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "nothing");
 	struct told told;
@@ -553,7 +553,7 @@ static void test_a_file_that_becomes_longer_is_cut(void **state)
 
 /* pack knows the names in a folder when it reads the first file; then other
  * files take the place of these. */
-static void test_what_took_the_place_of_a_file_is_not_followed(void **state)
+static void test_a_link_in_the_place_of_a_file_is_not_followed(void **state)
 {
 	struct packing p;
 	struct entries t;
@@ -672,16 +672,16 @@ int main(void)
 		TEST(test_a_tree_is_the_same_when_unpacked),
 		TEST(test_names_are_as_the_caller_wants_them),
 		TEST(test_a_link_is_followed_only_where_asked_for),
-		TEST(test_what_is_no_file_is_left_out_and_told),
-		TEST(test_what_may_not_be_read_is_left_out_and_told),
-		TEST(test_what_was_given_must_be_there),
+		TEST(test_fifos_and_sockets_are_left_out_and_told),
+		TEST(test_an_unreadable_file_is_left_out_and_told),
+		TEST(test_a_named_file_must_be_there),
 		TEST(test_a_file_that_does_not_say_its_size_is_read),
 		TEST(test_any_file_can_be_written_to),
 		TEST(test_an_end_that_nobody_reads_is_an_error),
 		TEST(test_the_deepest_takes_few_descriptors),
 		TEST(test_a_file_that_becomes_shorter_is_filled_up),
 		TEST(test_a_file_that_becomes_longer_is_cut),
-		TEST(test_what_took_the_place_of_a_file_is_not_followed),
+		TEST(test_a_link_in_the_place_of_a_file_is_not_followed),
 		TEST(test_nothing_outside_gets_into_the_tar),
 		TEST(test_a_tree_that_is_moved_is_not_left),
 	};

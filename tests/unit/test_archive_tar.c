@@ -122,7 +122,7 @@ static void test_names_of_any_length_come_back(void **state)
 	}
 }
 
-static void test_what_a_link_points_to_comes_back(void **state)
+static void test_the_target_of_a_link_comes_back(void **state)
 {
 	AUTO_FREE char *fits = letters(100, 50), *longer = letters(101, 50),
 		       *longest = letters(4095, 50);
@@ -205,7 +205,7 @@ static void test_numbers_are_read_as_others_write_them(void **state)
 	}
 }
 
-static void test_what_is_no_number_is_refused(void **state)
+static void test_a_field_without_a_number_is_refused(void **state)
 {
 	static const char numbers[][13] = {
 		"00000000018", "-0000000017", "0x000000017", "abc",
@@ -281,7 +281,7 @@ static void test_a_folder_of_an_old_tar_ends_with_a_slash(void **state)
 }
 
 /* A device may have any size in its header, and no content follows. */
-static void test_what_is_only_a_header_has_no_content(void **state)
+static void test_an_entry_without_content_has_no_content(void **state)
 {
 	static const char flags[] = "123456";
 	uint8_t block[TAR_BLOCK];
@@ -326,7 +326,7 @@ static void test_records_say_what_they_say(void **state)
 	assert_false(p.has_size);
 }
 
-static void test_what_is_no_record_is_refused(void **state)
+static void test_an_invalid_pax_record_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"path=a\n", "9path=a\n", "9 path=a", "11 path=a\n", "8 path=a\n",
@@ -382,7 +382,7 @@ static void test_a_sparse_file_is_refused_by_name(void **state)
 	buffer_done(&tar);
 }
 
-static void test_what_extends_a_header_is_for_the_next_entry_alone(void **state)
+static void test_an_extended_header_is_for_the_next_entry_alone(void **state)
 {
 	struct buffer tar;
 	struct entries t;
@@ -467,20 +467,20 @@ int main(void)
 		cmocka_unit_test(test_numbers_that_fit_are_in_the_header),
 		cmocka_unit_test(test_numbers_that_do_not_fit_are_in_records),
 		cmocka_unit_test(test_names_of_any_length_come_back),
-		cmocka_unit_test(test_what_a_link_points_to_comes_back),
+		cmocka_unit_test(test_the_target_of_a_link_comes_back),
 		cmocka_unit_test(test_records_of_every_length_say_how_long_they_are),
 		cmocka_unit_test(test_numbers_are_read_as_others_write_them),
-		cmocka_unit_test(test_what_is_no_number_is_refused),
+		cmocka_unit_test(test_a_field_without_a_number_is_refused),
 		cmocka_unit_test(test_a_wrong_checksum_is_refused),
 		cmocka_unit_test(test_the_checksum_of_old_tars_is_taken),
 		cmocka_unit_test(test_gnu_has_no_front_part_of_a_name),
 		cmocka_unit_test(test_a_folder_of_an_old_tar_ends_with_a_slash),
-		cmocka_unit_test(test_what_is_only_a_header_has_no_content),
+		cmocka_unit_test(test_an_entry_without_content_has_no_content),
 		cmocka_unit_test(test_records_say_what_they_say),
-		cmocka_unit_test(test_what_is_no_record_is_refused),
+		cmocka_unit_test(test_an_invalid_pax_record_is_refused),
 		cmocka_unit_test(test_a_zero_in_a_name_is_refused),
 		cmocka_unit_test(test_a_sparse_file_is_refused_by_name),
-		cmocka_unit_test(test_what_extends_a_header_is_for_the_next_entry_alone),
+		cmocka_unit_test(test_an_extended_header_is_for_the_next_entry_alone),
 		cmocka_unit_test(test_headers_that_never_end_are_refused),
 		cmocka_unit_test(test_a_tar_that_stops_anywhere_is_refused),
 	};

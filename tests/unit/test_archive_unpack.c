@@ -221,7 +221,7 @@ static void test_a_folder_that_is_come_back_to_keeps_its_looks(void **state)
 	check_looks(state, "in/a/b/late", 0644, 5000);
 }
 
-static void test_what_is_there_is_replaced_and_folders_stay(void **state)
+static void test_existing_files_are_replaced_and_folders_stay(void **state)
 {
 	AUTO_FREE char *folder = scene_path(state, "in/folder");
 	struct unpack u = { 0 };
@@ -579,7 +579,7 @@ static void test_more_bytes_than_allowed_are_not_begun(void **state)
 }
 
 /* Long names cost bytes, too. */
-static void test_what_extends_headers_counts_as_bytes(void **state)
+static void test_extended_headers_count_as_bytes(void **state)
 {
 	AUTO_FREE char *name = memset(calloc(1, 5001), '/', 5000);
 	struct buffer tar;
@@ -688,7 +688,7 @@ static void test_a_file_that_cannot_be_written_is_told_and_removed(void **state)
 }
 
 /* Without that the writer would die of SIGPIPE and report a failure. */
-static void test_what_is_behind_the_end_is_read(void **state)
+static void test_bytes_behind_the_end_are_read(void **state)
 {
 	static char rest[1 << 20];
 	AUTO_FREE char *in = scene_path(state, "in");
@@ -807,7 +807,7 @@ int main(void)
 		TEST(test_modes_and_times_are_set_whatever_the_umask),
 		TEST(test_setuid_bits_only_where_asked_for),
 		TEST(test_a_folder_that_is_come_back_to_keeps_its_looks),
-		TEST(test_what_is_there_is_replaced_and_folders_stay),
+		TEST(test_existing_files_are_replaced_and_folders_stay),
 		TEST(test_a_file_with_two_names_is_not_written_through),
 		TEST(test_zeros_become_a_hole),
 		TEST(test_names_are_longer_than_a_path_may_be),
@@ -822,12 +822,12 @@ int main(void)
 		TEST(test_links_that_lead_out_are_told),
 		TEST(test_links_that_lead_out_of_the_new_name_are_told),
 		TEST(test_more_bytes_than_allowed_are_not_begun),
-		TEST(test_what_extends_headers_counts_as_bytes),
+		TEST(test_extended_headers_count_as_bytes),
 		TEST(test_more_entries_than_allowed_are_not_made),
 		TEST(test_names_that_are_too_long_or_too_deep_are_refused),
 		TEST(test_a_half_file_is_removed_and_the_rest_stays),
 		TEST(test_a_file_that_cannot_be_written_is_told_and_removed),
-		TEST(test_what_is_behind_the_end_is_read),
+		TEST(test_bytes_behind_the_end_are_read),
 		TEST(test_a_folder_that_becomes_a_link_leads_nowhere),
 		TEST(test_owners_are_kept_where_asked_for),
 	};

@@ -43,7 +43,7 @@ static void test_blocks_are_aligned_and_apart(void **state)
 }
 
 /* From a few bytes, over the arena's bound, to a mapping that moves. */
-static void test_what_grows_keeps_its_content(void **state)
+static void test_a_growing_block_keeps_its_content(void **state)
 {
 	for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++) {
 		uint8_t *p = arena_allocate(8);
@@ -130,7 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_are_aligned_and_apart),
-		cmocka_unit_test(test_what_grows_keeps_its_content),
+		cmocka_unit_test(test_a_growing_block_keeps_its_content),
 		cmocka_unit_test(test_the_newest_is_given_back),
 		cmocka_unit_test(test_impossible_sizes),
 		cmocka_unit_test(test_nothing_grows_when_the_arena_is_used_up),

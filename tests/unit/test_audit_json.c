@@ -69,7 +69,7 @@ static void test_secrets_are_hidden_also_where_a_text_is_cut(void **state)
 	redact_done(&m);
 }
 
-static void test_what_is_cut_ends_with_a_whole_character(void **state)
+static void test_a_text_that_is_cut_ends_with_a_whole_character(void **state)
 {
 	AUTO_FREE char *text = malloc(AUDIT_JSON_TEXT_MAX + 100);
 	struct digest d;
@@ -154,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members_stand_one_behind_the_other),
 		cmocka_unit_test(test_secrets_are_hidden_also_where_a_text_is_cut),
-		cmocka_unit_test(test_what_is_cut_ends_with_a_whole_character),
+		cmocka_unit_test(test_a_text_that_is_cut_ends_with_a_whole_character),
 		cmocka_unit_test(test_words_are_cut_together),
 		cmocka_unit_test(test_more_than_there_is_room_for_is_known),
 		cmocka_unit_test(test_a_policy_says_no_value_of_a_variable),

@@ -17,7 +17,7 @@
 #define PAST   1
 #define FUTURE INT64_MAX
 
-static void test_what_is_there_is_found_whatever_the_time(void **state)
+static void test_a_file_that_is_there_is_found_at_any_deadline(void **state)
 {
 	static const int64_t times[] = { PAST, FUTURE, 0 };
 	int ends[2];
@@ -65,7 +65,7 @@ static void test_a_signal_is_no_reason_to_stop_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_there_is_found_whatever_the_time),
+		cmocka_unit_test(test_a_file_that_is_there_is_found_at_any_deadline),
 		cmocka_unit_test(test_a_signal_is_no_reason_to_stop_waiting),
 	};
 

@@ -60,7 +60,7 @@ static void test_every_byte_at_every_place_comes_back(void **state)
 		}
 }
 
-static void test_what_nobody_writes_is_refused(void **state)
+static void test_text_that_no_encoder_writes_is_refused(void **state)
 {
 	static const char *const wrong[] = {
 		"Z", "Zg", "Zg=", "Zm9vY", "=", "==", "===", "====", "Z===", "=g==", "Z=g=",
@@ -101,7 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_examples_of_the_rfc),
 		cmocka_unit_test(test_every_byte_at_every_place_comes_back),
-		cmocka_unit_test(test_what_nobody_writes_is_refused),
+		cmocka_unit_test(test_text_that_no_encoder_writes_is_refused),
 		cmocka_unit_test(test_only_digits_are_digits),
 	};
 

@@ -44,7 +44,7 @@ static void need_clone3(void)
 		skip();
 }
 
-static void test_what_it_opens_is_there(void **state)
+static void test_a_descriptor_of_the_helper_arrives_here(void **state)
 {
 	unsigned before = scene_open_fds();
 	int place = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -78,7 +78,7 @@ static void check_failure(int (*work)(const void *, struct err *), int kind, con
 	assert_int_equal(scene_open_fds(), before);
 }
 
-static void test_what_failed_there_has_failed_here(void **state)
+static void test_an_error_of_the_helper_is_the_callers_error(void **state)
 {
 	(void)state;
 	check_failure(refuse, ERR_UNSUPPORTED, "no such thing");
@@ -93,8 +93,8 @@ static void test_a_helper_that_was_killed_is_no_success(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_it_opens_is_there),
-		cmocka_unit_test(test_what_failed_there_has_failed_here),
+		cmocka_unit_test(test_a_descriptor_of_the_helper_arrives_here),
+		cmocka_unit_test(test_an_error_of_the_helper_is_the_callers_error),
 		cmocka_unit_test(test_a_helper_that_was_killed_is_no_success),
 	};
 

@@ -28,7 +28,7 @@ static struct blob *begin(const struct store *s, const struct digest *d)
 	return b;
 }
 
-static void test_what_is_whole_stands_under_its_digest(void **state)
+static void test_a_whole_blob_stands_under_its_digest(void **state)
 {
 	struct store s;
 	struct digest got = { 0 };
@@ -80,7 +80,7 @@ static void test_one_that_nobody_expected_is_named_by_what_it_is(void **state)
 	store_done(&s);
 }
 
-static void test_what_another_process_writes_into_it_is_read_once(void **state)
+static void test_bytes_of_another_process_are_read_once(void **state)
 {
 	struct store s;
 	struct digest got = { 0 };
@@ -102,7 +102,7 @@ static void test_what_another_process_writes_into_it_is_read_once(void **state)
 }
 
 /* The bytes are in the store when they are checked, and must not count twice. */
-static void test_what_another_process_writes_into_it_has_to_fit(void **state)
+static void test_bytes_of_another_process_have_to_fit(void **state)
 {
 	struct store s;
 	struct err e;
@@ -144,7 +144,7 @@ static void test_the_next_try_goes_on_where_it_stopped(void **state)
 	store_done(&s);
 }
 
-static void test_it_can_be_begun_again(void **state)
+static void test_a_blob_can_be_begun_again(void **state)
 {
 	struct store s;
 	struct err e;
@@ -194,7 +194,7 @@ static void commit_wrong(const struct store *s, const char *bytes, uint64_t size
 	assert_false(in_store_has(s, "tmp/blob-" ABC));
 }
 
-static void test_what_is_not_what_it_says_is_removed(void **state)
+static void test_a_blob_with_another_digest_is_removed(void **state)
 {
 	struct store s;
 
@@ -314,14 +314,14 @@ int main(void)
 {
 	scene_leave_root();
 	const struct CMUnitTest tests[] = {
-		IN_STORE(test_what_is_whole_stands_under_its_digest),
+		IN_STORE(test_a_whole_blob_stands_under_its_digest),
 		IN_STORE(test_one_that_nobody_expected_is_named_by_what_it_is),
-		IN_STORE(test_what_another_process_writes_into_it_is_read_once),
-		IN_STORE(test_what_another_process_writes_into_it_has_to_fit),
+		IN_STORE(test_bytes_of_another_process_are_read_once),
+		IN_STORE(test_bytes_of_another_process_have_to_fit),
 		IN_STORE(test_the_next_try_goes_on_where_it_stopped),
-		IN_STORE(test_it_can_be_begun_again),
+		IN_STORE(test_a_blob_can_be_begun_again),
 		IN_STORE(test_a_whole_part_of_one_that_was_killed_is_taken),
-		IN_STORE(test_what_is_not_what_it_says_is_removed),
+		IN_STORE(test_a_blob_with_another_digest_is_removed),
 		IN_STORE(test_nothing_is_left_of_nothing),
 		IN_STORE(test_a_damaged_one_is_not_read),
 		IN_STORE(test_two_do_not_fetch_the_same),

@@ -90,7 +90,7 @@ static void test_a_profile_for_each_architecture(void **state)
 	}
 }
 
-static void test_what_bpf_does_not_write_is_not_answered(void **state)
+static void test_an_invalid_program_gets_no_answer(void **state)
 {
 	static const struct {
 		const char *what;
@@ -132,7 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_programs_of_this_machine),
 		cmocka_unit_test(test_a_profile_for_each_architecture),
-		cmocka_unit_test(test_what_bpf_does_not_write_is_not_answered),
+		cmocka_unit_test(test_an_invalid_program_gets_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

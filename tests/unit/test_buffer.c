@@ -23,7 +23,7 @@ static void test_the_zero_object_is_empty_and_holds_nothing(void **state)
 	buffer_done(NULL);
 }
 
-static void test_what_goes_in_comes_out_in_order(void **state)
+static void test_bytes_come_out_in_the_order_in_which_they_went_in(void **state)
 {
 	struct buffer b;
 
@@ -92,7 +92,7 @@ static void test_reserved_room_is_what_was_added(void **state)
 }
 
 /* Compares with a plain array, with lengths that wrap around at every place. */
-static void test_it_is_a_queue_whatever_the_lengths(void **state)
+static void test_a_buffer_is_a_queue_at_all_lengths(void **state)
 {
 	enum { MAX = 777 };
 	uint8_t model[MAX];
@@ -156,11 +156,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_zero_object_is_empty_and_holds_nothing),
-		cmocka_unit_test(test_what_goes_in_comes_out_in_order),
+		cmocka_unit_test(test_bytes_come_out_in_the_order_in_which_they_went_in),
 		cmocka_unit_test(test_the_bound_holds_to_the_byte),
 		cmocka_unit_test(test_nothing_fits_always),
 		cmocka_unit_test(test_reserved_room_is_what_was_added),
-		cmocka_unit_test(test_it_is_a_queue_whatever_the_lengths),
+		cmocka_unit_test(test_a_buffer_is_a_queue_at_all_lengths),
 		cmocka_unit_test(test_a_long_queue_is_seldom_moved),
 	};
 

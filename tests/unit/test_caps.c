@@ -42,7 +42,7 @@ static void test_names_and_numbers(void **state)
 	assert_string_equal(caps_name(64), "?");
 }
 
-static void test_what_commands_get(void **state)
+static void test_commands_get_the_capabilities_of_their_user(void **state)
 {
 	static const struct {
 		uint32_t uid;
@@ -128,7 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_and_numbers),
-		cmocka_unit_test(test_what_commands_get),
+		cmocka_unit_test(test_commands_get_the_capabilities_of_their_user),
 		cmocka_unit_test(test_everything_else_is_gone_for_good),
 	};
 

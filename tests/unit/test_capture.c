@@ -130,7 +130,7 @@ static void test_a_long_text_is_told_in_pieces_of_text(void **state)
 
 /* Half a character of the command and the other half from a process that it
  * left behind stay two halves. */
-static void test_what_came_before_the_end_is_told_without_what_came_after(void **state)
+static void test_output_before_the_end_is_told_without_later_output(void **state)
 {
 	struct connection_fds fds;
 	struct capture *c = make(false, false, &fds);
@@ -210,7 +210,7 @@ int main(void)
 		cmocka_unit_test(test_only_our_ends_do_not_block),
 		cmocka_unit_test(test_a_piece_is_text_or_bytes_and_no_character_is_torn),
 		cmocka_unit_test(test_a_long_text_is_told_in_pieces_of_text),
-		cmocka_unit_test(test_what_came_before_the_end_is_told_without_what_came_after),
+		cmocka_unit_test(test_output_before_the_end_is_told_without_later_output),
 		cmocka_unit_test(test_input_waits_until_the_process_takes_it_and_then_ends),
 		cmocka_unit_test(test_input_that_nobody_reads_any_more_is_gone),
 	};

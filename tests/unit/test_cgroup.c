@@ -243,7 +243,7 @@ static void await_frozen(int events, bool is_frozen)
 	assert_int_equal(is, is_frozen);
 }
 
-static void test_it_says_when_all_stand_still(void **state)
+static void test_the_freezer_says_when_all_processes_stand_still(void **state)
 {
 	struct world w;
 
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test(test_commands_live_in_it_and_the_executor_does_not),
 		cmocka_unit_test(test_after_an_out_of_memory_the_next_command_runs),
 		cmocka_unit_test(test_a_killed_command_keeps_its_files),
-		cmocka_unit_test(test_it_says_when_all_stand_still),
+		cmocka_unit_test(test_the_freezer_says_when_all_processes_stand_still),
 	};
 
 	(void)alarm(PATIENCE_S);

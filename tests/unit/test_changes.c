@@ -191,7 +191,7 @@ static void test_a_fifo_is_in_it_and_nobody_waits_for_it(void **state)
 	assert_memory_equal(text, "prw-------", 10);
 }
 
-static void test_what_cannot_be_in_a_layer_is_told(void **state)
+static void test_a_file_that_no_layer_can_hold_is_told(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "upper/socket");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -211,7 +211,7 @@ static void test_what_cannot_be_in_a_layer_is_told(void **state)
 
 /* The inside may close a file to its owner; the file must be in the layer all
  * the same. */
-static void test_what_its_owner_has_closed_to_himself_is_in_it(void **state)
+static void test_a_folder_without_permissions_is_in_the_layer(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "upper/shut/file"),
 		       *folder = scene_path(state, "upper/shut");
@@ -299,7 +299,7 @@ static void test_folders_are_followed_as_deep_as_is_allowed(void **state)
 	assert_int_equal(o.left_out, 0);
 }
 
-static void test_what_is_deeper_is_left_out_and_the_rest_is_not(void **state)
+static void test_files_that_are_too_deep_are_left_out_and_the_rest_is_not(void **state)
 {
 	struct outcome o;
 	size_t len;
@@ -361,7 +361,7 @@ static void test_more_changes_than_allowed_are_an_error(void **state)
 	upper_scan_done(&d);
 }
 
-static void test_what_is_in_an_opaque_folder_is_covered(void **state)
+static void test_an_opaque_folder_covers_the_files_below_it(void **state)
 {
 	struct upper_scan d = { 0 };
 	struct upper_scan_item item;
@@ -416,15 +416,15 @@ int main(void)
 		TEST(test_attributes_of_the_insides_are_kept_and_no_others),
 		TEST(test_a_second_name_is_a_hard_link),
 		TEST(test_a_fifo_is_in_it_and_nobody_waits_for_it),
-		TEST(test_what_cannot_be_in_a_layer_is_told),
-		TEST(test_what_its_owner_has_closed_to_himself_is_in_it),
+		TEST(test_a_file_that_no_layer_can_hold_is_told),
+		TEST(test_a_folder_without_permissions_is_in_the_layer),
 		TEST(test_a_link_leads_nowhere),
 		TEST(test_equal_trees_give_equal_bytes),
 		TEST(test_folders_are_followed_as_deep_as_is_allowed),
-		TEST(test_what_is_deeper_is_left_out_and_the_rest_is_not),
+		TEST(test_files_that_are_too_deep_are_left_out_and_the_rest_is_not),
 		TEST(test_a_tar_is_no_larger_than_it_may_be),
 		TEST(test_more_changes_than_allowed_are_an_error),
-		TEST(test_what_is_in_an_opaque_folder_is_covered),
+		TEST(test_an_opaque_folder_covers_the_files_below_it),
 		TEST(test_a_folder_that_moves_away_meanwhile_leads_nowhere),
 	};
 

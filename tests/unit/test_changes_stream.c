@@ -61,7 +61,7 @@ static int hear(const struct told *all)
 	return more < 0 ? count : -1;
 }
 
-static void test_what_is_in_order_is_heard(void **state)
+static void test_entries_in_order_are_taken(void **state)
 {
 	static const struct told good[] = {
 		FOLDER("a"), LINK("a/b"), FOLDER("a/c"), FOLDER_END("a/c"), FOLDER_END("a"),
@@ -72,7 +72,7 @@ static void test_what_is_in_order_is_heard(void **state)
 	assert_int_equal(hear(good), -1);
 }
 
-static void test_what_is_out_of_place_is_not(void **state)
+static void test_entries_out_of_place_are_refused(void **state)
 {
 	static const struct {
 		struct told all[4];
@@ -239,8 +239,8 @@ static void test_content_that_comes_along_is_not_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_in_order_is_heard),
-		cmocka_unit_test(test_what_is_out_of_place_is_not),
+		cmocka_unit_test(test_entries_in_order_are_taken),
+		cmocka_unit_test(test_entries_out_of_place_are_refused),
 		cmocka_unit_test(test_numbers_out_of_their_range_are_not),
 		cmocka_unit_test(test_a_zero_in_a_path_is_not),
 		cmocka_unit_test(test_a_piece_that_is_too_long_is_not),

@@ -103,7 +103,7 @@ static void hang(struct trial *t)
 }
 
 /* try() checks that the process is gone. */
-static void test_what_hangs_is_ended(void **state)
+static void test_a_probe_that_hangs_is_ended(void **state)
 {
 	(void)state;
 	struct check c = try(hang);
@@ -132,7 +132,7 @@ static void print_much(struct trial *t)
 			       ? CHECK_OK : CHECK_MISSING, "printed");
 }
 
-static void test_what_a_probe_prints_is_not_seen(void **state)
+static void test_output_of_a_probe_is_not_seen(void **state)
 {
 	int saved = dup(1), ends[2];
 
@@ -201,7 +201,7 @@ static void need_user_namespaces(void)
 	skip();
 }
 
-static void test_what_is_tried_inside_stays_inside(void **state)
+static void test_a_trial_inside_a_namespace_is_reported_outside(void **state)
 {
 	(void)state;
 	need_user_namespaces();
@@ -258,10 +258,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_answer_comes_as_it_was_given),
 		cmocka_unit_test(test_silence_is_no_yes),
-		cmocka_unit_test(test_what_hangs_is_ended),
+		cmocka_unit_test(test_a_probe_that_hangs_is_ended),
 		cmocka_unit_test(test_an_answer_outlives_its_process),
-		cmocka_unit_test(test_what_a_probe_prints_is_not_seen),
-		cmocka_unit_test(test_what_is_tried_inside_stays_inside),
+		cmocka_unit_test(test_output_of_a_probe_is_not_seen),
+		cmocka_unit_test(test_a_trial_inside_a_namespace_is_reported_outside),
 		cmocka_unit_test(test_all_of_a_host),
 	};
 

@@ -194,7 +194,7 @@ static const struct {
 	  "sandbox 'box': too many" },
 };
 
-static void test_what_is_no_greeting_is_one_clear_sentence(void **state)
+static void test_an_invalid_greeting_is_one_clear_sentence(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
@@ -284,7 +284,7 @@ static void test_a_server_that_closes_has_ended(void **state)
 }
 
 /* The server refused the request while the client was still writing. */
-static void test_what_was_said_before_the_end_is_told(void **state)
+static void test_messages_before_the_end_are_told(void **state)
 {
 	struct pair p;
 
@@ -381,12 +381,12 @@ int main(void)
 		cmocka_unit_test(test_hello_goes_out_with_the_first_request_and_its_descriptors),
 		cmocka_unit_test(test_answers_are_told_apart_and_notifications_handed_on),
 		cmocka_unit_test(test_an_error_keeps_its_kind_words_and_exit_code),
-		cmocka_unit_test(test_what_is_no_greeting_is_one_clear_sentence),
+		cmocka_unit_test(test_an_invalid_greeting_is_one_clear_sentence),
 		cmocka_unit_test(test_a_server_that_says_nothing_is_stuck),
 		cmocka_unit_test(test_an_answer_is_waited_for_until_it_is_due),
 		cmocka_unit_test(test_a_server_that_does_not_read_is_stuck),
 		cmocka_unit_test(test_a_server_that_closes_has_ended),
-		cmocka_unit_test(test_what_was_said_before_the_end_is_told),
+		cmocka_unit_test(test_messages_before_the_end_are_told),
 		cmocka_unit_test(test_a_line_in_pieces),
 		cmocka_unit_test(test_a_line_has_a_bound),
 		cmocka_unit_test(test_a_name_that_nobody_has),

@@ -101,7 +101,7 @@ static void test_each_ends_when_its_time_has_come_and_no_sooner(void **state)
 }
 
 /* After a suspend of the host the loop finds all limits due at once. */
-static void test_who_comes_late_finds_what_was_due_first(void **state)
+static void test_a_late_look_finds_the_end_that_was_due_first(void **state)
 {
 	static const struct {
 		struct life life;
@@ -121,7 +121,7 @@ static void test_who_comes_late_finds_what_was_due_first(void **state)
 	}
 }
 
-static void test_what_is_used_is_not_idle_however_long(void **state)
+static void test_a_sandbox_in_use_is_never_idle(void **state)
 {
 	struct clocks c = { .idle_ms = 50 };
 
@@ -140,8 +140,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_ends_when_its_time_has_come_and_no_sooner),
-		cmocka_unit_test(test_who_comes_late_finds_what_was_due_first),
-		cmocka_unit_test(test_what_is_used_is_not_idle_however_long),
+		cmocka_unit_test(test_a_late_look_finds_the_end_that_was_due_first),
+		cmocka_unit_test(test_a_sandbox_in_use_is_never_idle),
 	};
 
 	return cmocka_run_group_tests_name("clocks", tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void test_words_are_as_bash_has_them_without_quotes(void **state)
 	check(samples, ARRAY_LEN(samples));
 }
 
-static void test_what_is_around_a_command_is_no_part_of_it(void **state)
+static void test_redirections_and_variables_are_no_part_of_a_command(void **state)
 {
 	static const struct sample samples[] = {
 		{ "X=1 Y+=2 Z[3]=4 cmd a=b", "cmd|a=b" },
@@ -175,7 +175,7 @@ static void test_input_that_stands_in_the_text_is_no_command_but_for_a_shell(voi
 	check(samples, ARRAY_LEN(samples));
 }
 
-static void test_what_a_command_runs_is_one_too(void **state)
+static void test_the_command_that_a_command_runs_is_one_too(void **state)
 {
 	static const struct sample samples[] = {
 		{ "bash -c 'rm x; y'", "bash|-c|rm x; y; rm|x; y" },
@@ -259,7 +259,7 @@ static void test_a_text_that_ends_in_the_middle_says_so(void **state)
 
 /* Deep nesting, many commands, or text that doubles at each level: the reader
  * stops soon, and says that the list is incomplete. */
-static void test_what_is_too_much_is_cut(void **state)
+static void test_too_many_commands_are_cut(void **state)
 {
 	static const struct {
 		const char *text;
@@ -310,12 +310,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_are_as_bash_has_them_without_quotes),
-		cmocka_unit_test(test_what_is_around_a_command_is_no_part_of_it),
+		cmocka_unit_test(test_redirections_and_variables_are_no_part_of_a_command),
 		cmocka_unit_test(test_commands_are_found_wherever_they_stand),
 		cmocka_unit_test(test_input_that_stands_in_the_text_is_no_command_but_for_a_shell),
-		cmocka_unit_test(test_what_a_command_runs_is_one_too),
+		cmocka_unit_test(test_the_command_that_a_command_runs_is_one_too),
 		cmocka_unit_test(test_a_text_that_ends_in_the_middle_says_so),
-		cmocka_unit_test(test_what_is_too_much_is_cut),
+		cmocka_unit_test(test_too_many_commands_are_cut),
 		cmocka_unit_test(test_the_end_of_the_text_is_its_length),
 	};
 

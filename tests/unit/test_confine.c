@@ -370,7 +370,7 @@ static void run(void **state, bool has_landlock, void (*play)(void *arg))
 	scene_child(play_in_place, &s);
 }
 
-static void test_what_it_does_not_need_is_refused(void **state)
+static void test_calls_that_a_supervisor_does_not_need_are_refused(void **state)
 {
 	run(state, true, play_refused);
 }
@@ -431,13 +431,13 @@ static void check_kept(void **state)
 	registry_item_done(&item);
 }
 
-static void test_its_own_work_goes_on(void **state)
+static void test_the_work_of_a_supervisor_goes_on(void **state)
 {
 	run(state, true, play_allowed);
 	check_kept(state);
 }
 
-static void test_its_own_work_goes_on_without_landlock(void **state)
+static void test_the_work_of_a_supervisor_goes_on_without_landlock(void **state)
 {
 	run(state, false, play_allowed);
 	check_kept(state);
@@ -512,7 +512,7 @@ static void play_cgroup(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-static void test_its_own_cgroup_is_its_own_alone(void **state)
+static void test_a_supervisor_reaches_its_own_cgroup_alone(void **state)
 {
 	run(state, true, play_cgroup);
 }
@@ -558,7 +558,7 @@ static void play_closed(void *arg)
 	(void)kill(p->child, SIGKILL);
 }
 
-static void test_it_keeps_what_it_was_told_to(void **state)
+static void test_the_descriptors_to_keep_stay_open(void **state)
 {
 	run(state, true, play_closed);
 }
@@ -583,7 +583,7 @@ static void play_privileges(void *arg)
 }
 
 /* Runs as the owner of a user namespace, with all capabilities. */
-static void test_it_has_no_capability(void **state)
+static void test_a_confined_supervisor_has_no_capability(void **state)
 {
 	scene_inside(0, 0, play_privileges, *state);
 }
@@ -762,15 +762,15 @@ static void test_memory_cannot_be_looked_at_from_a_domain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_A_FOLDER(test_what_it_does_not_need_is_refused),
+		IN_A_FOLDER(test_calls_that_a_supervisor_does_not_need_are_refused),
 		IN_A_FOLDER(test_so_it_is_without_landlock_but_for_files),
-		IN_A_FOLDER(test_its_own_work_goes_on),
-		IN_A_FOLDER(test_its_own_work_goes_on_without_landlock),
+		IN_A_FOLDER(test_the_work_of_a_supervisor_goes_on),
+		IN_A_FOLDER(test_the_work_of_a_supervisor_goes_on_without_landlock),
 		IN_A_FOLDER(test_old_records_are_removed),
-		IN_A_FOLDER(test_its_own_cgroup_is_its_own_alone),
+		IN_A_FOLDER(test_a_supervisor_reaches_its_own_cgroup_alone),
 		IN_A_FOLDER(test_above_its_cgroup_it_can_ask_for_controllers_alone),
-		IN_A_FOLDER(test_it_keeps_what_it_was_told_to),
-		IN_A_FOLDER(test_it_has_no_capability),
+		IN_A_FOLDER(test_the_descriptors_to_keep_stay_open),
+		IN_A_FOLDER(test_a_confined_supervisor_has_no_capability),
 		IN_A_FOLDER(test_a_peer_of_ours_is_known),
 		IN_A_FOLDER(test_a_peer_of_ours_is_known_without_landlock),
 		IN_A_FOLDER(test_a_process_inside_is_refused),

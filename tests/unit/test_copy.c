@@ -131,7 +131,7 @@ static void test_the_exit_code_says_what_failed_and_a_line_why(void **state)
 		assert_int_equal(unpack(state, "a", names[i]), COPY_INVALID);
 }
 
-static void test_what_is_left_out_is_a_line_and_no_failure(void **state)
+static void test_a_file_that_is_left_out_is_a_line_and_no_failure(void **state)
 {
 	AUTO_FREE char *fifo = scene_path(state, "from/fi\nfo");
 
@@ -152,7 +152,7 @@ int main(void)
 		TEST(test_with_a_name_it_goes_below_a_folder_or_is_it),
 		TEST(test_a_link_is_one_or_what_it_leads_to),
 		TEST(test_the_exit_code_says_what_failed_and_a_line_why),
-		TEST(test_what_is_left_out_is_a_line_and_no_failure),
+		TEST(test_a_file_that_is_left_out_is_a_line_and_no_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

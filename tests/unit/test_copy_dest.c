@@ -94,7 +94,7 @@ static void play_left(void *arg)
 	copy_dest_done(&l); /* a second call does nothing */
 }
 
-static void test_what_is_not_settled_is_removed(void **state)
+static void test_an_unfinished_copy_is_removed(void **state)
 {
 	in_folder(state, play_left);
 }
@@ -196,7 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_new_name_appears_when_it_is_settled),
 		TEST(test_into_a_folder_it_keeps_its_name),
-		TEST(test_what_is_not_settled_is_removed),
+		TEST(test_an_unfinished_copy_is_removed),
 		TEST(test_content_without_a_folder_makes_one),
 		TEST(test_a_folder_that_is_there_gets_the_content),
 		TEST(test_a_link_in_its_place_is_replaced),

@@ -131,7 +131,7 @@ static void test_bytes_are_bounded_too(void **state)
 }
 
 /* An action that is running is remembered, however many come after it. */
-static void test_what_runs_long_is_remembered(void **state)
+static void test_an_action_that_runs_long_is_remembered(void **state)
 {
 	const char *kept = NULL;
 
@@ -187,7 +187,7 @@ static void test_clients_are_bounded(void **state)
 	assert_int_equal(look(*state, asked(1, "", "one more"), "x", &kept), ANSWER_TOO_MANY);
 }
 
-static void test_who_has_gone_leaves_a_place(void **state)
+static void test_a_client_that_has_gone_leaves_a_place(void **state)
 {
 	const char *kept = NULL;
 	char name[16];
@@ -223,11 +223,11 @@ int main(void)
 		TEST(test_later_times_are_new),
 		TEST(test_a_clock_may_go_back),
 		TEST(test_bytes_are_bounded_too),
-		TEST(test_what_runs_long_is_remembered),
+		TEST(test_an_action_that_runs_long_is_remembered),
 		TEST(test_the_largest_that_was_let_go_of_counts),
 		TEST(test_one_that_is_too_large_is_kept_alone),
 		TEST(test_clients_are_bounded),
-		TEST(test_who_has_gone_leaves_a_place),
+		TEST(test_a_client_that_has_gone_leaves_a_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void make_folders(const char *root, const char *path)
 	}
 }
 
-static void test_whose_unit_it_is(void **state)
+static void test_the_unit_of_a_cgroup_is_found_by_its_mark(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -142,7 +142,7 @@ static void test_a_folder_that_is_no_cgroup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whose_unit_it_is),
+		cmocka_unit_test(test_the_unit_of_a_cgroup_is_found_by_its_mark),
 		cmocka_unit_test(test_lists_of_controllers),
 		cmocka_unit_test(test_words_for_subtree_control),
 		cmocka_unit_test(test_a_folder_that_is_no_cgroup),

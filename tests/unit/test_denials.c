@@ -75,7 +75,7 @@ static uint32_t both(uint32_t top, uint32_t below)
 	return a <= b ? top : below;
 }
 
-static void test_what_pretends_hides_no_refusal_from_the_listener(void **state)
+static void test_a_call_that_pretends_hides_no_refusal_from_the_listener(void **state)
 {
 	struct seccomp_program below, pretend, above;
 	uint64_t random = 88172645463325252ull;
@@ -369,7 +369,7 @@ static void test_a_caller_that_is_killed_holds_nobody(void **state)
 	assert_int_equal(w.denials.count, 0);
 }
 
-static void test_it_is_news_at_powers_of_ten(void **state)
+static void test_a_refused_call_is_news_at_powers_of_ten(void **state)
 {
 	struct refused_call c = { .count = 0 };
 	int news = 0;
@@ -387,7 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_denials_are_reported_and_nothing_else_is_changed),
-		cmocka_unit_test(test_what_pretends_hides_no_refusal_from_the_listener),
+		cmocka_unit_test(test_a_call_that_pretends_hides_no_refusal_from_the_listener),
 		cmocka_unit_test(test_there_is_a_row_for_each_kind),
 		cmocka_unit_test(test_tokens_come_back_with_time_and_no_faster),
 		cmocka_unit_test(test_without_a_token_nobody_looks_until_some_are_due),
@@ -395,7 +395,7 @@ int main(void)
 		cmocka_unit_test(test_a_storm_waits_for_tokens_and_each_call_is_counted_once),
 		cmocka_unit_test(test_nobody_is_let_through_when_nobody_listens),
 		cmocka_unit_test(test_a_caller_that_is_killed_holds_nobody),
-		cmocka_unit_test(test_it_is_news_at_powers_of_ten),
+		cmocka_unit_test(test_a_refused_call_is_news_at_powers_of_ten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,13 +144,13 @@ static void play_nothing(void *arg)
 	expect(&e, "start a process in new namespaces: ", "");
 }
 
-static void test_what_works_alone_is_told_as_it_was(void **state)
+static void test_an_error_that_no_trial_repeats_is_told_as_it_was(void **state)
 {
 	(void)state;
 	scene_inside(0, 0, play_nothing, NULL);
 }
 
-static void test_what_has_a_remedy_or_another_cause_is_left_alone(void **state)
+static void test_an_error_with_a_remedy_or_another_cause_is_left_alone(void **state)
 {
 	struct err e = { .sys = EPERM, .text = "a", .remedy = "b" };
 
@@ -171,8 +171,8 @@ int main(void)
 		cmocka_unit_test(test_a_filter_around_us),
 		cmocka_unit_test(test_a_chroot_around_us),
 		cmocka_unit_test(test_a_trial_leaves_no_process),
-		cmocka_unit_test(test_what_works_alone_is_told_as_it_was),
-		cmocka_unit_test(test_what_has_a_remedy_or_another_cause_is_left_alone),
+		cmocka_unit_test(test_an_error_that_no_trial_repeats_is_told_as_it_was),
+		cmocka_unit_test(test_an_error_with_a_remedy_or_another_cause_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);

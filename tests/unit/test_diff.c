@@ -43,7 +43,7 @@ static void check(const char *old, const char *new, const char *diff)
 	assert_string_equal(got, diff);
 }
 
-static void test_what_differs_is_told_as_difflib_does(void **state)
+static void test_differences_are_told_as_difflib_does(void **state)
 {
 	static const char *const rows[][3] = {
 		{ "", "", "" },
@@ -107,7 +107,7 @@ static void test_beyond_the_bounds_it_is_one_hunk_and_right(void **state)
 }
 
 /* Any number of steps gives one of the two results, and both are valid. */
-static void test_whatever_the_steps_it_is_one_of_the_two(void **state)
+static void test_any_number_of_steps_gives_one_of_two_diffs(void **state)
 {
 	const char *old = "a\nb\nc\nd\nc", *new = "b\na\nc\nc\nd\nx";
 	AUTO_FREE char *full = diff_of(old, new, DIFF_MAX, DIFF_STEPS);
@@ -125,7 +125,7 @@ static void test_whatever_the_steps_it_is_one_of_the_two(void **state)
 	assert_in_range(fulls, 1, 99);
 }
 
-static void test_what_does_not_fit_is_cut_at_a_line(void **state)
+static void test_a_diff_that_does_not_fit_is_cut_at_a_line(void **state)
 {
 	const char *new = "aaaaaaaaaa\nbbbbbbbbbb\ncccccccccc\n";
 	AUTO_FREE char *full = diff_of("", new, DIFF_MAX, DIFF_STEPS);
@@ -168,11 +168,11 @@ static void test_white_space_is_what_python_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_differs_is_told_as_difflib_does),
+		cmocka_unit_test(test_differences_are_told_as_difflib_does),
 		cmocka_unit_test(test_a_frequent_line_begins_no_run_in_a_long_text),
 		cmocka_unit_test(test_beyond_the_bounds_it_is_one_hunk_and_right),
-		cmocka_unit_test(test_whatever_the_steps_it_is_one_of_the_two),
-		cmocka_unit_test(test_what_does_not_fit_is_cut_at_a_line),
+		cmocka_unit_test(test_any_number_of_steps_gives_one_of_two_diffs),
+		cmocka_unit_test(test_a_diff_that_does_not_fit_is_cut_at_a_line),
 		cmocka_unit_test(test_white_space_is_what_python_says),
 	};
 

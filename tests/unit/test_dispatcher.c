@@ -478,7 +478,7 @@ static void take_long(void *who)
 }
 
 /* Two actions begin in one turn, each after a record that takes long. */
-static void test_what_begins_counts_from_behind_its_record(void **state)
+static void test_a_time_out_counts_from_behind_the_record(void **state)
 {
 	struct office *o = *state;
 	static const char *const lines[] = {
@@ -518,7 +518,7 @@ static void test_the_first_of_each_session_is_waited_for(void **state)
 
 /* After a cancel an action has one grace period, and no more time than it had
  * before. */
-static void test_what_is_cancelled_is_waited_for_no_longer_than_a_grace(void **state)
+static void test_a_cancelled_action_is_waited_for_no_longer_than_a_grace(void **state)
 {
 	static const struct {
 		const char *asked;
@@ -692,7 +692,7 @@ static void put_frame(struct office *o, uint16_t type, uint32_t id)
 
 /* Tells which frames may come about a command, a file, a session that is
  * opening or open, and about no request. */
-static void test_what_comes_at_the_wrong_time_breaks_the_protocol(void **state)
+static void test_a_frame_at_the_wrong_time_breaks_the_protocol(void **state)
 {
 	static const struct { uint16_t type; unsigned fits; } frames[] = {
 		{ MSG_STARTED, IS_OPENING }, { MSG_FAILED, IS_OPENING },
@@ -841,7 +841,7 @@ static uint32_t begin_stream(struct office *o, size_t len)
 	return id;
 }
 
-static void test_what_streams_is_held_while_its_client_does_not_read(void **state)
+static void test_a_stream_is_held_while_its_client_does_not_read(void **state)
 {
 	struct office *o = *state;
 	uint32_t id = begin_stream(o, DISPATCHER_STREAM_HIGH / 2), other;
@@ -872,7 +872,7 @@ static void test_nobody_is_held_for_a_client_that_has_gone(void **state)
 	assert_false(requested_hold(o, id));
 }
 
-static void test_what_is_not_told_is_counted(void **state)
+static void test_output_that_is_not_told_is_counted(void **state)
 {
 	struct office *o = *state;
 	uint32_t id = begin_stream(o, DISPATCHER_STREAM_HIGH);
@@ -971,7 +971,7 @@ static void test_a_session_for_one_action_that_could_not_start_is_not_ended(void
 	assert_int_equal(answer(o, &e), -1);
 }
 
-static void test_what_waits_for_a_session_is_told_when_there_can_be_none(void **state)
+static void test_an_action_without_a_place_for_its_session_is_told_so(void **state)
 {
 	struct office *o = *state;
 	char name[16];
@@ -1003,7 +1003,7 @@ static void answer_returned(struct office *o, uint32_t id, const struct returned
 }
 
 /* An error is a plain sentence that names the file. */
-static void test_what_becomes_of_an_errand_is_said(void **state)
+static void test_the_outcome_of_an_errand_is_said(void **state)
 {
 	static const struct { const char *line; uint32_t outcome, sys; const char *expected; } rows[] = {
 		{ "mkdir\",\"args\":{\"path\":\"f\"}", OUTCOME_DONE, 0,
@@ -1087,7 +1087,7 @@ static void test_so_many_errands_are_under_way_beside_files(void **state)
 	assert_int_equal(requested(o, &id), 0);
 }
 
-static void test_what_is_printed_becomes_events_with_stream_alone(void **state)
+static void test_output_becomes_events_with_stream_alone(void **state)
 {
 	struct office *o = *state;
 	uint32_t id;
@@ -1118,28 +1118,28 @@ int main(void)
 		TEST(test_a_cancel_reaches_what_runs_and_what_waits),
 		TEST(test_an_answer_is_due_while_one_is_awaited),
 		TEST(test_each_action_has_its_time),
-		TEST(test_what_begins_counts_from_behind_its_record),
+		TEST(test_a_time_out_counts_from_behind_the_record),
 		TEST(test_the_first_of_each_session_is_waited_for),
-		TEST(test_what_is_cancelled_is_waited_for_no_longer_than_a_grace),
+		TEST(test_a_cancelled_action_is_waited_for_no_longer_than_a_grace),
 		TEST(test_nothing_is_due_of_one_that_is_not_listened_to),
 		TEST(test_no_shell_is_told_from_a_sandbox_that_stops),
-		TEST(test_what_comes_at_the_wrong_time_breaks_the_protocol),
+		TEST(test_a_frame_at_the_wrong_time_breaks_the_protocol),
 		TEST(test_a_session_is_there_for_a_linter),
 		TEST(test_an_edit_has_a_text_and_the_rest_is_its_diff),
 		TEST(test_a_session_for_one_action_is_opened_and_ended),
 		TEST(test_an_end_for_which_there_is_no_room_comes_later),
 		TEST(test_a_session_for_one_action_that_could_not_start_is_not_ended),
-		TEST(test_what_waits_for_a_session_is_told_when_there_can_be_none),
-		TEST(test_what_streams_is_held_while_its_client_does_not_read),
+		TEST(test_an_action_without_a_place_for_its_session_is_told_so),
+		TEST(test_a_stream_is_held_while_its_client_does_not_read),
 		TEST(test_nobody_is_held_for_a_client_that_has_gone),
-		TEST(test_what_is_not_told_is_counted),
-		TEST(test_what_becomes_of_an_errand_is_said),
+		TEST(test_output_that_is_not_told_is_counted),
+		TEST(test_the_outcome_of_an_errand_is_said),
 		TEST(test_a_stat_is_told_in_numbers),
 		TEST(test_an_errand_can_be_cancelled),
 		TEST(test_git_is_late_while_its_shell_is_not_there),
 		TEST(test_git_has_what_is_left_of_its_time),
 		TEST(test_so_many_errands_are_under_way_beside_files),
-		TEST(test_what_is_printed_becomes_events_with_stream_alone),
+		TEST(test_output_becomes_events_with_stream_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static const struct sample samples[] = {
 	{ "# escape=x\n" F, NULL, "line 1: escape" },
 };
 
-static void test_what_is_read(void **state)
+static void test_instructions_are_read(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
@@ -189,7 +189,7 @@ static void test_there_are_bounds(void **state)
 	dockerfile_done(&d);
 }
 
-static void test_what_names_a_heredoc(void **state)
+static void test_the_beginning_of_a_heredoc_is_told(void **state)
 {
 	(void)state;
 	assert_true(instruction_is_heredoc("<<EOF"));
@@ -203,10 +203,10 @@ static void test_what_names_a_heredoc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_read),
+		cmocka_unit_test(test_instructions_are_read),
 		cmocka_unit_test(test_lines_and_notes_are_told),
 		cmocka_unit_test(test_there_are_bounds),
-		cmocka_unit_test(test_what_names_a_heredoc),
+		cmocka_unit_test(test_the_beginning_of_a_heredoc_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

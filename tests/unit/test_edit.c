@@ -153,7 +153,7 @@ static void test_the_places_that_are_told_are_bounded(void **state)
 }
 
 /* "|" in `lines` marks the beginning and the end of the replaced part. */
-static void test_what_was_not_edited_stays_byte_for_byte(void **state)
+static void test_the_rest_of_a_text_stays_byte_for_byte(void **state)
 {
 	static const struct {
 		const char *raw;
@@ -340,7 +340,7 @@ int main(void)
 		cmocka_unit_test(test_lines_are_cut_out_as_far_as_they_are_there),
 		cmocka_unit_test(test_a_text_is_found_once_or_with_its_lines),
 		cmocka_unit_test(test_the_places_that_are_told_are_bounded),
-		cmocka_unit_test(test_what_was_not_edited_stays_byte_for_byte),
+		cmocka_unit_test(test_the_rest_of_a_text_stays_byte_for_byte),
 		cmocka_unit_test(test_lines_are_put_between_lines),
 		cmocka_unit_test(test_lines_are_shown_with_their_numbers),
 		cmocka_unit_test(test_long_views_are_cut_before_they_are_numbered),

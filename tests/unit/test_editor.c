@@ -191,7 +191,7 @@ static void test_blanks_around_are_taken_off_where_it_helps(void **state)
 	     "[1, 2, 3]. Please ensure it is unique.");
 }
 
-static void test_what_is_asked_for_in_the_wrong_words(void **state)
+static void test_requests_in_the_wrong_words_are_refused(void **state)
 {
 	struct edit_request r = request("insert", "f");
 
@@ -230,7 +230,7 @@ static void test_a_path_that_is_not_absolute_gets_a_hint(void **state)
 }
 
 /* The editor waits for none of these, and names what each is. */
-static void test_what_is_no_text_file(void **state)
+static void test_a_file_that_is_no_text_is_refused(void **state)
 {
 	static const struct {
 		const char *path, *says;
@@ -430,7 +430,7 @@ static void test_documents_are_neither_shown_nor_edited(void **state)
 					 "in ~/d.pdf, excluding");
 }
 
-static void test_what_grows_too_large_is_not_written(void **state)
+static void test_a_text_that_grows_too_large_is_not_written(void **state)
 {
 	char *much = mem_new(10 << 20);
 
@@ -642,16 +642,16 @@ int main(void)
 		TEST(test_an_empty_file_has_no_impossible_range),
 		TEST(test_a_view_of_lines_has_none_behind_the_last),
 		TEST(test_blanks_around_are_taken_off_where_it_helps),
-		TEST(test_what_is_asked_for_in_the_wrong_words),
+		TEST(test_requests_in_the_wrong_words_are_refused),
 		TEST(test_a_path_that_is_not_absolute_gets_a_hint),
-		TEST(test_what_is_no_text_file),
+		TEST(test_a_file_that_is_no_text_is_refused),
 		TEST(test_every_encoding_is_kept),
 		TEST(test_an_encoding_is_remembered_between_edits),
 		TEST(test_an_edit_does_not_lock_itself_out),
 		TEST(test_a_diff_is_of_what_is_seen),
 		TEST(test_a_read_of_what_looks_binary_says_that_alone),
 		TEST(test_documents_are_neither_shown_nor_edited),
-		TEST(test_what_grows_too_large_is_not_written),
+		TEST(test_a_text_that_grows_too_large_is_not_written),
 		TEST(test_a_hundred_edits_can_be_undone),
 		TEST(test_an_undo_that_fails_can_be_repeated),
 		TEST(test_an_undo_tells_what_it_takes_away),

@@ -95,7 +95,7 @@ static void check_refused(struct fixture *d)
 	assert_int_equal(buffer_len(&d->job.diff), 0);
 }
 
-static void test_what_nobody_touched_is_replaced(void **state)
+static void test_an_untouched_file_is_replaced(void **state)
 {
 	struct fixture *d = *state;
 
@@ -105,7 +105,7 @@ static void test_what_nobody_touched_is_replaced(void **state)
 	assert_true(buffer_len(&d->job.diff) > 0);
 }
 
-static void test_what_somebody_wrote_to_is_left_alone(void **state)
+static void test_a_file_that_was_appended_to_is_left_alone(void **state)
 {
 	put("f", "longer than before\n");
 	check_refused(*state);
@@ -125,7 +125,7 @@ static void wait_for_tick(struct fixture *d)
 }
 
 /* Content of the same length, with mtime put back: ctime still shows the change. */
-static void test_what_somebody_wrote_over_is_left_alone(void **state)
+static void test_a_file_that_was_overwritten_is_left_alone(void **state)
 {
 	struct fixture *d = *state;
 	const struct timespec before[] = { d->file.st.st_atim, d->file.st.st_mtim };
@@ -149,7 +149,7 @@ static void test_a_mode_that_somebody_changed_is_left_alone(void **state)
 	assert_int_equal(st.st_mode & 07777, 0400);
 }
 
-static void test_what_another_file_took_the_place_of_is_left_alone(void **state)
+static void test_a_file_in_the_place_of_another_is_left_alone(void **state)
 {
 	put("g", "one\n");
 	assert_int_equal(rename("g", "f"), 0);
@@ -157,7 +157,7 @@ static void test_what_another_file_took_the_place_of_is_left_alone(void **state)
 	check_file("f", "one\n");
 }
 
-static void test_what_was_removed_does_not_come_back(void **state)
+static void test_a_removed_file_does_not_come_back(void **state)
 {
 	assert_int_equal(unlink("f"), 0);
 	check_refused(*state);
@@ -165,7 +165,7 @@ static void test_what_was_removed_does_not_come_back(void **state)
 }
 
 /* The file appears between the check of the path and the open. */
-static void test_what_came_meanwhile_is_not_overwritten(void **state)
+static void test_a_file_that_came_meanwhile_is_not_overwritten(void **state)
 {
 	uint8_t text[] = { 'x' };
 	const struct content c = { text, 1 };
@@ -192,13 +192,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_what_nobody_touched_is_replaced),
-		TEST(test_what_somebody_wrote_to_is_left_alone),
-		TEST(test_what_somebody_wrote_over_is_left_alone),
+		TEST(test_an_untouched_file_is_replaced),
+		TEST(test_a_file_that_was_appended_to_is_left_alone),
+		TEST(test_a_file_that_was_overwritten_is_left_alone),
 		TEST(test_a_mode_that_somebody_changed_is_left_alone),
-		TEST(test_what_another_file_took_the_place_of_is_left_alone),
-		TEST(test_what_was_removed_does_not_come_back),
-		TEST(test_what_came_meanwhile_is_not_overwritten),
+		TEST(test_a_file_in_the_place_of_another_is_left_alone),
+		TEST(test_a_removed_file_does_not_come_back),
+		TEST(test_a_file_that_came_meanwhile_is_not_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static const struct {
 	{ "UTF-16LE", BYTES("\xff\xfe"), "\xef\xbb\xbf" },
 };
 
-static void test_what_bytes_are_taken_for(void **state)
+static void test_bytes_are_taken_for_an_encoding(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -67,7 +67,7 @@ static void test_what_bytes_are_taken_for(void **state)
 	}
 }
 
-static void test_what_a_file_was_it_stays_while_it_can(void **state)
+static void test_a_file_keeps_its_encoding_while_it_can(void **state)
 {
 	const struct bytes koi = BYTES("# \xc4\xcf\xc2\xc1\xd7\xc9\xd4\xd8 \xc6\xc1\xca\xcc");
 	const struct bytes ascii = BYTES("# plain"), cafe = BYTES("caf\xe9");
@@ -176,8 +176,8 @@ static void test_russian_is_text_and_a_blank_image_is_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_bytes_are_taken_for),
-		cmocka_unit_test(test_what_a_file_was_it_stays_while_it_can),
+		cmocka_unit_test(test_bytes_are_taken_for_an_encoding),
+		cmocka_unit_test(test_a_file_keeps_its_encoding_while_it_can),
 		cmocka_unit_test(test_the_first_byte_that_is_no_character_is_told),
 		cmocka_unit_test(test_no_two_bytes_are_the_same_character),
 		cmocka_unit_test(test_a_character_that_it_lacks_is_told),

@@ -132,7 +132,7 @@ static void test_nothing_of_the_callers_passes(void **state)
 	policy_done(&p);
 }
 
-static void test_who_one_is(void **state)
+static void test_user_and_home_follow_the_uid(void **state)
 {
 	static const struct {
 		uint32_t uid;
@@ -154,7 +154,7 @@ static void test_who_one_is(void **state)
 	policy_done(&p);
 }
 
-static void test_what_is_named_goes_over_the_defaults(void **state)
+static void test_a_named_variable_goes_over_the_defaults(void **state)
 {
 	struct policy p;
 	struct list l;
@@ -203,8 +203,8 @@ int main(void)
 		cmocka_unit_test(test_a_bad_file_is_named_with_its_line),
 		cmocka_unit_test(test_a_file_with_a_nul_or_too_large_is_refused),
 		cmocka_unit_test(test_nothing_of_the_callers_passes),
-		cmocka_unit_test(test_who_one_is),
-		cmocka_unit_test(test_what_is_named_goes_over_the_defaults),
+		cmocka_unit_test(test_user_and_home_follow_the_uid),
+		cmocka_unit_test(test_a_named_variable_goes_over_the_defaults),
 		cmocka_unit_test(test_term_comes_with_a_terminal_only),
 	};
 

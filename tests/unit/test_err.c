@@ -95,7 +95,7 @@ static void test_null_is_allowed_everywhere(void **state)
 	assert_int_equal(err_remedy(NULL, "x"), -1);
 }
 
-static void test_what_is_too_long_is_cut_at_every_step(void **state)
+static void test_a_text_that_is_too_long_is_cut_at_every_step(void **state)
 {
 	char text[3000];
 	struct err e;
@@ -176,7 +176,7 @@ static void test_a_hostile_one_becomes_safe(void **state)
 	assert_string_equal(good.remedy, "??31m\xc2\xa0??\xc2");
 }
 
-static void test_it_crosses_a_pipe_in_one_write(void **state)
+static void test_an_error_crosses_a_pipe_in_one_write(void **state)
 {
 	(void)state;
 	assert_true(sizeof(struct err) <= PIPE_BUF);
@@ -190,11 +190,11 @@ int main(void)
 		cmocka_unit_test(test_too_many_descriptors_under_way_bring_what_helps),
 		cmocka_unit_test(test_places_and_sources_go_around_the_text),
 		cmocka_unit_test(test_null_is_allowed_everywhere),
-		cmocka_unit_test(test_what_is_too_long_is_cut_at_every_step),
+		cmocka_unit_test(test_a_text_that_is_too_long_is_cut_at_every_step),
 		cmocka_unit_test(test_text_of_every_length_survives_a_place),
 		cmocka_unit_test(test_kinds_have_names),
 		cmocka_unit_test(test_a_hostile_one_becomes_safe),
-		cmocka_unit_test(test_it_crosses_a_pipe_in_one_write),
+		cmocka_unit_test(test_an_error_crosses_a_pipe_in_one_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

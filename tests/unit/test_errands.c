@@ -236,7 +236,7 @@ static void test_one_that_is_killed_is_answered_for(void **state)
 
 /* An attacker in that process finds no way to the supervisor, and no other
  * process can read it: it is not dumpable. */
-static void test_its_process_has_no_descriptor_of_the_executor(void **state)
+static void test_the_process_of_an_errand_has_no_descriptor_of_the_executor(void **state)
 {
 	struct actor *a = *state;
 	uint32_t id = actor_send_errand(a, everything);
@@ -325,7 +325,7 @@ static void test_nothing_is_left_of_them(void **state)
 
 /* --- user and directory ------------------------------------------------------------ */
 
-static void test_it_is_done_as_the_sessions_user_in_its_directory(void **state)
+static void test_an_errand_is_done_as_the_sessions_user_in_its_directory(void **state)
 {
 	const struct errand_request make = { .kind = ERRAND_MKDIR, .path = "mine" },
 		list = { .kind = ERRAND_LIST, .path = ".", .depth = 1, .limit = 9 };
@@ -363,10 +363,10 @@ int main(void)
 		TEST(test_paths_that_are_too_long_together_are_said),
 		TEST(test_a_cancel_is_answered_at_once_and_ends_the_process),
 		TEST(test_one_that_is_killed_is_answered_for),
-		TEST(test_its_process_has_no_descriptor_of_the_executor),
+		TEST(test_the_process_of_an_errand_has_no_descriptor_of_the_executor),
 		TEST(test_so_many_go_at_a_time_and_no_more),
 		TEST(test_nothing_is_left_of_them),
-		TEST(test_it_is_done_as_the_sessions_user_in_its_directory),
+		TEST(test_an_errand_is_done_as_the_sessions_user_in_its_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,7 +176,7 @@ static void wait_for_end(struct workers *s)
 	}
 }
 
-static void test_whatever_it_writes_there_is_one_good_answer(void **state)
+static void test_any_report_of_the_process_becomes_one_good_answer(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -277,7 +277,7 @@ static struct errand_request list_all(void)
 }
 
 /* After 300 ms it is asked to finish, after 2 s more it is killed. */
-static void test_what_hangs_is_given_up_after_its_time_out(void **state)
+static void test_an_errand_that_hangs_is_given_up_after_its_time_out(void **state)
 {
 	const struct errand_request r = list_all();
 	struct timed t;
@@ -297,7 +297,7 @@ static void test_what_hangs_is_given_up_after_its_time_out(void **state)
 }
 
 /* The errand begins late, and is not given up for that. */
-static void test_what_is_late_tells_what_it_has(void **state)
+static void test_a_late_errand_tells_the_results_that_it_has(void **state)
 {
 	const struct errand_request r = list_all();
 	struct timed t;
@@ -314,9 +314,9 @@ static void test_what_is_late_tells_what_it_has(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whatever_it_writes_there_is_one_good_answer),
-		cmocka_unit_test(test_what_hangs_is_given_up_after_its_time_out),
-		cmocka_unit_test(test_what_is_late_tells_what_it_has),
+		cmocka_unit_test(test_any_report_of_the_process_becomes_one_good_answer),
+		cmocka_unit_test(test_an_errand_that_hangs_is_given_up_after_its_time_out),
+		cmocka_unit_test(test_a_late_errand_tells_the_results_that_it_has),
 	};
 
 	(void)alarm(PATIENCE_S);

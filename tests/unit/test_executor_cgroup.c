@@ -76,7 +76,7 @@ static void test_without_one_nothing_is_entered(void **state)
 	own_close(&out[0]);
 }
 
-static void test_what_cannot_be_entered_is_a_failed_command(void **state)
+static void test_a_cgroup_that_cannot_be_entered_is_a_failed_command(void **state)
 {
 	struct ask a = { .id = 1, .argv = (char **)true_argv };
 	AUTO_CLOSE int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -92,7 +92,7 @@ static void test_what_cannot_be_entered_is_a_failed_command(void **state)
 	(void)supervisor_end(&s);
 }
 
-static void test_it_comes_with_one_descriptor(void **state)
+static void test_the_cgroup_comes_with_one_descriptor(void **state)
 {
 	static const unsigned counts[] = { 0, 2, 3, 4 };
 	const int fds[4] = { 2, 2, 2, 2 };
@@ -106,7 +106,7 @@ static void test_it_comes_with_one_descriptor(void **state)
 	}
 }
 
-static void test_it_comes_once(void **state)
+static void test_the_cgroup_comes_once(void **state)
 {
 	struct supervisor s;
 	const int fd = 2;
@@ -118,7 +118,7 @@ static void test_it_comes_once(void **state)
 	expect_violation(&s);
 }
 
-static void test_it_comes_before_any_command(void **state)
+static void test_the_cgroup_comes_before_any_command(void **state)
 {
 	struct ask a = { .id = 1, .argv = (char **)true_argv };
 	struct supervisor s;
@@ -149,10 +149,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_command_enters_it_once),
 		cmocka_unit_test(test_without_one_nothing_is_entered),
-		cmocka_unit_test(test_what_cannot_be_entered_is_a_failed_command),
-		cmocka_unit_test(test_it_comes_with_one_descriptor),
-		cmocka_unit_test(test_it_comes_once),
-		cmocka_unit_test(test_it_comes_before_any_command),
+		cmocka_unit_test(test_a_cgroup_that_cannot_be_entered_is_a_failed_command),
+		cmocka_unit_test(test_the_cgroup_comes_with_one_descriptor),
+		cmocka_unit_test(test_the_cgroup_comes_once),
+		cmocka_unit_test(test_the_cgroup_comes_before_any_command),
 		cmocka_unit_test(test_counts_of_events),
 	};
 

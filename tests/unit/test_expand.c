@@ -145,7 +145,7 @@ static void test_in_a_text_quotes_mean_nothing(void **state)
 		check(&x, &samples[i], expand_text);
 }
 
-static void test_what_grows_or_nests_has_an_end(void **state)
+static void test_growing_and_nesting_have_an_end(void **state)
 {
 	const struct expand x = { .escape = '\\', .get = get };
 	char grows[129 * 4 + 1], nests[EXPAND_DEPTH * 6 + 32];
@@ -188,7 +188,7 @@ int main(void)
 		cmocka_unit_test(test_words_are_dockers),
 		cmocka_unit_test(test_the_escape_may_be_another),
 		cmocka_unit_test(test_in_a_text_quotes_mean_nothing),
-		cmocka_unit_test(test_what_grows_or_nests_has_an_end),
+		cmocka_unit_test(test_growing_and_nesting_have_an_end),
 		cmocka_unit_test(test_words_are_split_where_no_quote_is),
 	};
 

@@ -102,7 +102,7 @@ static void make_socket(const char *path)
 	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
 }
 
-static void test_what_is_no_text_file_says_what_it_is(void **state)
+static void test_a_file_that_is_no_text_is_named_by_its_kind(void **state)
 {
 	(void)state;
 	put("nul", "a\0b", 3);
@@ -507,7 +507,7 @@ static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
 }
 
 /* The temporary name that a file is first written under is predictable. */
-static void test_what_has_the_twin_s_name_is_left_alone(void **state)
+static void test_a_file_with_the_name_of_the_twin_is_left_alone(void **state)
 {
 	struct stat st;
 
@@ -552,7 +552,7 @@ static void test_a_file_is_replaced_as_a_whole(void **state)
 	assert_int_equal(count, 3);
 }
 
-static void test_what_is_too_large_changes_nothing(void **state)
+static void test_a_content_that_is_too_large_changes_nothing(void **state)
 {
 	char *much = malloc(6 * MIB + 1);
 
@@ -569,7 +569,7 @@ static void test_what_is_too_large_changes_nothing(void **state)
 	free(much);
 }
 
-static void test_what_the_user_may_not_is_refused(void **state)
+static void test_the_rights_of_the_user_hold(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
@@ -642,7 +642,7 @@ static struct act read_as(uint32_t uid)
 	return actor_expect(&a, a.next++);
 }
 
-static void test_who_cannot_be_become_reads_nothing(void **state)
+static void test_a_user_that_cannot_be_become_reads_nothing(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
@@ -667,7 +667,7 @@ static char *at_home(const char *name)
 	return text_format("%s/%s", a.home, name);
 }
 
-static void test_what_is_mounted_is_written_in_its_place(void **state)
+static void test_a_mounted_file_is_written_in_its_place(void **state)
 {
 	(void)state;
 	begin_with_mounts();
@@ -775,7 +775,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_is_read_whole_or_by_lines),
 		TEST(test_a_path_is_meant_from_where_the_session_is),
-		TEST(test_what_is_no_text_file_says_what_it_is),
+		TEST(test_a_file_that_is_no_text_is_named_by_its_kind),
 		TEST(test_a_path_that_gets_too_long_is_no_path),
 		TEST(test_a_terminal_does_not_become_the_executor_s),
 		TEST(test_a_character_at_the_sample_s_end_is_no_matter),
@@ -791,13 +791,13 @@ int main(void)
 		TEST(test_a_group_is_kept),
 		TEST(test_extended_attributes_are_kept),
 		TEST(test_a_folder_s_acl_gets_into_no_old_file),
-		TEST(test_what_has_the_twin_s_name_is_left_alone),
+		TEST(test_a_file_with_the_name_of_the_twin_is_left_alone),
 		TEST(test_a_file_is_replaced_as_a_whole),
-		TEST(test_what_is_too_large_changes_nothing),
-		TEST(test_what_the_user_may_not_is_refused),
+		TEST(test_a_content_that_is_too_large_changes_nothing),
+		TEST(test_the_rights_of_the_user_hold),
 		TEST(test_files_belong_to_the_session_s_user),
-		TEST(test_who_cannot_be_become_reads_nothing),
-		TEST(test_what_is_mounted_is_written_in_its_place),
+		TEST(test_a_user_that_cannot_be_become_reads_nothing),
+		TEST(test_a_mounted_file_is_written_in_its_place),
 		TEST(test_files_of_processes_are_refused_wherever_they_are),
 		TEST(test_a_new_file_that_does_not_fit_is_none),
 		TEST(test_a_file_that_grows_too_much_is_as_it_was),

@@ -48,7 +48,7 @@ static void test_the_variable_comes_before_home(void **state)
 	}
 }
 
-static void test_what_is_not_ours_is_passed_over(void **state)
+static void test_an_unusable_home_is_passed_over(void **state)
 {
 	/* Relative, empty, a file, a folder of another user. */
 	AUTO_FREE char *file = scene_path(state, "file");
@@ -220,7 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_variable_comes_before_home),
-		cmocka_unit_test(test_what_is_not_ours_is_passed_over),
+		cmocka_unit_test(test_an_unusable_home_is_passed_over),
 		cmocka_unit_test(test_a_named_one_that_is_not_there_is_made),
 		cmocka_unit_test(test_where_it_cannot_be_made_it_is_said_who_named_it),
 		cmocka_unit_test(test_nothing_is_made_where_somebody_else_leads),

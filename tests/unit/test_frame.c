@@ -60,7 +60,7 @@ static void test_the_bytes_are_those_of_the_document(void **state)
 	buffer_done(&b);
 }
 
-static void test_what_was_put_is_got(void **state)
+static void test_fields_are_read_as_they_were_written(void **state)
 {
 	char *list[] = { (char *)"one", (char *)"", (char *)"three", NULL };
 	struct buffer b;
@@ -310,7 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_bytes_are_those_of_the_document),
-		cmocka_unit_test(test_what_was_put_is_got),
+		cmocka_unit_test(test_fields_are_read_as_they_were_written),
 		cmocka_unit_test(test_a_frame_is_there_only_when_its_last_byte_is),
 		cmocka_unit_test(test_bad_headers_are_refused_before_their_body_came),
 		cmocka_unit_test(test_a_frame_that_does_not_fit_is_an_error),

@@ -47,7 +47,7 @@ static const struct row {
 	{ "{a,b}}", "b}", true },     { "{{a,b}", "{a", true },	   { "{x,**/y}", "a/y", true },
 };
 
-static void test_what_matches_is_as_the_table_has_it(void **state)
+static void test_patterns_match_as_the_table_has_it(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -101,7 +101,7 @@ static void test_every_match_is_led_to(void **state)
 	}
 }
 
-static void test_what_is_no_pattern_says_why(void **state)
+static void test_an_invalid_pattern_says_why(void **state)
 {
 	static const char *const none[] = { "",	   "{,a}", "a/../b", "..",	 "./a",
 					    "a/.", "{.,a}", "/a",     "{a,/b}", "a/{..,b}/c" };
@@ -222,10 +222,10 @@ static void test_a_match_costs_at_most_both_lengths_multiplied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_matches_is_as_the_table_has_it),
+		cmocka_unit_test(test_patterns_match_as_the_table_has_it),
 		cmocka_unit_test(test_folders_that_cannot_hold_one_are_known),
 		cmocka_unit_test(test_every_match_is_led_to),
-		cmocka_unit_test(test_what_is_no_pattern_says_why),
+		cmocka_unit_test(test_an_invalid_pattern_says_why),
 		cmocka_unit_test(test_hostile_patterns_come_to_an_end),
 		cmocka_unit_test(test_open_brackets_are_matched),
 		cmocka_unit_test(test_a_match_costs_at_most_both_lengths_multiplied),

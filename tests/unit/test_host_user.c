@@ -74,7 +74,7 @@ static void set_or_not(const char *name, const char *value)
 	assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-static void test_whom_root_stands_for(void **state)
+static void test_root_stands_for_the_user_of_sudo_or_of_the_workspace(void **state)
 {
 	needs_root();
 	scene_dir(state, "w");
@@ -159,7 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_ordinary_caller_stays),
-		cmocka_unit_test(test_whom_root_stands_for),
+		cmocka_unit_test(test_root_stands_for_the_user_of_sudo_or_of_the_workspace),
 		cmocka_unit_test(test_root_drops_everything),
 		cmocka_unit_test(test_a_setuid_hutch_refuses_to_work),
 	};

@@ -229,7 +229,7 @@ static const struct {
 	{ "/plain", HTTP_FAILED, "registry.example is not asked without TLS" },
 };
 
-static void test_what_is_wrong_is_one_sentence_and_bounded(void **state)
+static void test_an_error_is_one_sentence_and_bounded(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct asked x;
@@ -242,7 +242,7 @@ static void test_what_is_wrong_is_one_sentence_and_bounded(void **state)
 	}
 }
 
-static void test_of_what_is_no_success_the_start_is_kept(void **state)
+static void test_the_start_of_a_failed_answer_is_kept(void **state)
 {
 	struct asked x;
 
@@ -308,7 +308,7 @@ static void test_a_body_is_taken_as_it_comes(void **state)
 	http_answer_done(&x.answer);
 }
 
-static void test_who_stalls_is_left(void **state)
+static void test_a_server_that_stalls_is_left(void **state)
 {
 	const struct said said[] = {
 		{ .path = "/stall",
@@ -388,7 +388,7 @@ static void test_this_machine_is_known_by_its_names_only(void **state)
 		assert_int_equal(http_is_loopback(hosts[i].host), hosts[i].is_loopback);
 }
 
-static void test_who_is_insecure_is_so_with_any_port_or_with_one(void **state)
+static void test_an_insecure_host_is_so_with_any_port_or_with_one(void **state)
 {
 	struct list insecure = { 0 };
 	const struct http_rules rules = { &insecure, 1 };
@@ -410,16 +410,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_answer_is_taken_apart),
-		cmocka_unit_test(test_what_is_wrong_is_one_sentence_and_bounded),
-		cmocka_unit_test(test_of_what_is_no_success_the_start_is_kept),
+		cmocka_unit_test(test_an_error_is_one_sentence_and_bounded),
+		cmocka_unit_test(test_the_start_of_a_failed_answer_is_kept),
 		cmocka_unit_test(test_an_authorization_stays_with_the_one_it_is_for),
 		cmocka_unit_test(test_a_body_is_taken_as_it_comes),
-		cmocka_unit_test(test_who_stalls_is_left),
+		cmocka_unit_test(test_a_server_that_stalls_is_left),
 		cmocka_unit_test(
 			test_nobody_there_is_another_thing_than_one_who_breaks_off),
 		cmocka_unit_test(test_tls_is_asked_of_one_who_has_none),
 		cmocka_unit_test(test_this_machine_is_known_by_its_names_only),
-		cmocka_unit_test(test_who_is_insecure_is_so_with_any_port_or_with_one),
+		cmocka_unit_test(test_an_insecure_host_is_so_with_any_port_or_with_one),
 	};
 
 	/* Proxy settings of the user who runs the tests. */

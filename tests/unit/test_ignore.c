@@ -111,7 +111,7 @@ static void test_files(void **state)
 	}
 }
 
-static void test_what_is_no_text_is_refused(void **state)
+static void test_a_file_that_is_no_text_is_refused(void **state)
 {
 	struct ignore ignore;
 	struct err e;
@@ -141,7 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_what_is_no_text_is_refused),
+		cmocka_unit_test(test_a_file_that_is_no_text_is_refused),
 		cmocka_unit_test(test_stars_cost_no_more_than_their_place),
 	};
 

@@ -90,7 +90,7 @@ static void test_a_build_reads_what_a_launch_reads(void **state)
 	}
 }
 
-static void test_what_is_printed_is_read_the_same(void **state)
+static void test_a_printed_config_is_read_the_same(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < GOOD; i++) {
@@ -112,7 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_build_reads_what_a_launch_reads),
-		cmocka_unit_test(test_what_is_printed_is_read_the_same),
+		cmocka_unit_test(test_a_printed_config_is_read_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,7 +219,7 @@ static void test_devices_and_sockets_are_left_out_and_told(void **state)
 	assert_int_equal(look("to/null").st_mode | look("to/socket").st_mode, 0);
 }
 
-static void test_what_is_too_deep_is_an_error(void **state)
+static void test_a_tree_that_is_too_deep_is_an_error(void **state)
 {
 	const char *const made[] = { "f", NULL };
 	struct copy c = { .from = "f" };
@@ -249,7 +249,7 @@ int main(void)
 		TEST(test_content_is_kept_and_holes_stay_holes),
 		TEST(test_no_link_leads_out),
 		TEST(test_devices_and_sockets_are_left_out_and_told),
-		TEST(test_what_is_too_deep_is_an_error),
+		TEST(test_a_tree_that_is_too_deep_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

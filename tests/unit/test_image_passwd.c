@@ -75,7 +75,7 @@ static void test_lines(void **state)
 	}
 }
 
-static void test_what_is_no_text_is_refused(void **state)
+static void test_a_file_that_is_no_text_is_refused(void **state)
 {
 	static const char escape[] = "a:x:1:2:g:/a\033[2J:/s\n";
 	struct account a;
@@ -119,7 +119,7 @@ static void test_no_more_than_a_mebibyte_is_read(void **state)
 	assert_int_equal(image_passwd_find(fd, "a", 0, &a, &e), 0);
 }
 
-static void test_it_can_do_nothing_but_read(void **state)
+static void test_the_reader_can_do_nothing_but_read(void **state)
 {
 	struct account a;
 	struct err e;
@@ -152,11 +152,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_what_is_no_text_is_refused),
+		cmocka_unit_test(test_a_file_that_is_no_text_is_refused),
 		cmocka_unit_test(test_a_long_line_is_passed_over),
 		cmocka_unit_test(test_groups_that_have_a_user),
 		cmocka_unit_test(test_no_more_than_a_mebibyte_is_read),
-		cmocka_unit_test(test_it_can_do_nothing_but_read),
+		cmocka_unit_test(test_the_reader_can_do_nothing_but_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

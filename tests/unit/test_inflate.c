@@ -103,7 +103,7 @@ static void test_gzip_waits_for_no_other_library(void **state)
 }
 
 /* A pipe's beginning can be read only once. */
-static void test_it_is_found_out_in_a_pipe(void **state)
+static void test_the_compression_is_found_out_in_a_pipe(void **state)
 {
 	int ends[2];
 	struct err e;
@@ -160,7 +160,7 @@ static void test_members_in_a_row_are_one_text(void **state)
 	gives("for n in $(seq 300); do echo $n | gzip -c; done >in", "seq 300");
 }
 
-static void test_what_is_behind_is_passed_over(void **state)
+static void test_bytes_behind_the_end_are_passed_over(void **state)
 {
 	(void)state;
 	gives("{ gzip -c text; printf junk; } >in", "cat text");
@@ -168,7 +168,7 @@ static void test_what_is_behind_is_passed_over(void **state)
 	gives("{ gzip -c text; printf '\\037'; } >in", "cat text");
 }
 
-static void test_what_is_missing_or_damaged_is_said(void **state)
+static void test_missing_or_damaged_bytes_are_said(void **state)
 {
 	(void)state;
 	fails("gzip -c text | head -c -1 >in", "truncated");
@@ -192,12 +192,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gzip_waits_for_no_other_library),
-		cmocka_unit_test(test_it_is_found_out_in_a_pipe),
+		cmocka_unit_test(test_the_compression_is_found_out_in_a_pipe),
 		cmocka_unit_test(test_each_is_found_out),
 		cmocka_unit_test(test_gzip_is_done_by_its_own),
 		cmocka_unit_test(test_members_in_a_row_are_one_text),
-		cmocka_unit_test(test_what_is_behind_is_passed_over),
-		cmocka_unit_test(test_what_is_missing_or_damaged_is_said),
+		cmocka_unit_test(test_bytes_behind_the_end_are_passed_over),
+		cmocka_unit_test(test_missing_or_damaged_bytes_are_said),
 		cmocka_unit_test(test_twice_is_too_often),
 	};
 

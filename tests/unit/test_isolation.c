@@ -54,7 +54,7 @@ static void set_protect(struct policy *p)
 	policy_add_volume(p, VOLUME_BIND, "-v")->is_writable = true;
 }
 
-static void test_what_needs_namespaces_is_refused_with_landlock_alone(void **state)
+static void test_options_that_need_namespaces_are_refused_in_one_rung_alone(void **state)
 {
 	static const struct {
 		void (*set)(struct policy *);
@@ -86,7 +86,7 @@ static void test_what_needs_namespaces_is_refused_with_landlock_alone(void **sta
 	}
 }
 
-static void test_what_needs_none_passes(void **state)
+static void test_options_that_need_no_namespaces_pass(void **state)
 {
 	struct policy p;
 	struct err e;
@@ -107,8 +107,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_what_needs_namespaces_is_refused_with_landlock_alone),
-		cmocka_unit_test(test_what_needs_none_passes),
+		cmocka_unit_test(test_options_that_need_namespaces_are_refused_in_one_rung_alone),
+		cmocka_unit_test(test_options_that_need_no_namespaces_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

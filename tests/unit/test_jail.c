@@ -144,7 +144,7 @@ static void make_what_layers_have(const void *arg, int folder, int in, void *res
 	CLAIM(r, fsetxattr(folder, "user.x", "1", 1, 0) == 0);
 }
 
-static void test_it_makes_whiteouts_and_fifos(void **state)
+static void test_the_jail_makes_whiteouts_and_fifos(void **state)
 {
 	const struct world w = world(state, make_what_layers_have);
 	AUTO_FREE char *pipe_path = scene_path(state, "pipe");
@@ -158,7 +158,7 @@ static void test_it_makes_whiteouts_and_fifos(void **state)
 	assert_true(S_ISCHR(st.st_mode) && st.st_rdev == 0);
 }
 
-static void test_it_makes_files_in_the_folder_as_its_caller(void **state)
+static void test_the_jail_makes_files_in_the_folder_as_its_caller(void **state)
 {
 	const struct world w = world(state, make_a_file);
 	AUTO_FREE char *file = scene_path(state, "new");
@@ -261,7 +261,7 @@ static void test_a_folder_beside_it_can_be_read_and_no_more(void **state)
 	assert_int_equal(run(&w), 0);
 }
 
-static void test_nor_from_one_that_is_attached_nowhere(void **state)
+static void test_a_folder_that_is_attached_nowhere_is_no_way_out(void **state)
 {
 	struct world w = world(state, look_outside);
 
@@ -375,7 +375,7 @@ static _Noreturn void look_at_limits(struct world *w)
 	_exit(0);
 }
 
-static void test_it_leaves_no_core(void **state)
+static void test_the_jail_leaves_no_core(void **state)
 {
 	struct world w = world(state, wait_to_be_looked_at);
 	pid_t pid = fork();
@@ -399,7 +399,7 @@ static void open_a_closed_file(const void *arg, int folder, int in, void *result
 	CLAIM(r, openat(folder, "closed", O_RDONLY) < 0 && errno == EACCES);
 }
 
-static void test_it_has_no_capability(void **state)
+static void test_the_jail_has_no_capability(void **state)
 {
 	const struct world w = world(state, open_a_closed_file);
 	AUTO_FREE char *file = scene_path(state, "closed");
@@ -608,16 +608,16 @@ static void test_ids_that_are_not_the_callers_are_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_makes_files_in_the_folder_as_its_caller),
-		TEST(test_it_makes_whiteouts_and_fifos),
+		TEST(test_the_jail_makes_files_in_the_folder_as_its_caller),
+		TEST(test_the_jail_makes_whiteouts_and_fifos),
 		TEST(test_roots_is_the_user_to_whom_the_folder_belongs),
 		TEST(test_nothing_but_the_folder_can_be_reached),
 		TEST(test_a_folder_beside_it_can_be_read_and_no_more),
-		TEST(test_nor_from_one_that_is_attached_nowhere),
+		TEST(test_a_folder_that_is_attached_nowhere_is_no_way_out),
 		TEST(test_no_call_is_left_that_a_tar_does_not_take),
 		TEST(test_memory_and_the_size_of_a_file_are_bounded),
-		TEST(test_it_leaves_no_core),
-		TEST(test_it_has_no_capability),
+		TEST(test_the_jail_leaves_no_core),
+		TEST(test_the_jail_has_no_capability),
 		TEST(test_work_that_dies_is_an_error),
 		TEST(test_with_ranges_files_are_given_to_others),
 		TEST(test_with_ranges_each_role_does_what_it_is_for),

@@ -167,7 +167,7 @@ static void play_pipes(void *arg)
 	janitor_dismiss(&l.j);
 }
 
-static void test_it_holds_no_pipe_of_the_caller(void **state)
+static void test_the_janitor_holds_no_pipe_of_the_caller(void **state)
 {
 	(void)state;
 	scene_child(play_pipes, NULL);
@@ -256,7 +256,7 @@ static void test_an_upper_folder_is_removed_with_what_is_in_it(void **state)
 }
 
 /* A launcher that has confined itself leaves this work, which it may no longer do. */
-static void test_it_does_what_it_is_left(void **state)
+static void test_the_janitor_does_the_work_that_it_is_left(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "upper-1");
 
@@ -277,7 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modes_come_back_unless_it_was_dismissed),
 		cmocka_unit_test(test_signals_of_the_terminal_do_not_reach_it),
-		cmocka_unit_test(test_it_holds_no_pipe_of_the_caller),
+		cmocka_unit_test(test_the_janitor_holds_no_pipe_of_the_caller),
 		cmocka_unit_test(test_with_nothing_to_undo_there_is_none),
 		cmocka_unit_test_setup_teardown(
 			test_a_socket_is_removed_when_the_launcher_has_ended, scene_setup,
@@ -285,7 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_upper_folder_is_removed_with_what_is_in_it, scene_setup,
 			scene_teardown),
-		cmocka_unit_test_setup_teardown(test_it_does_what_it_is_left, scene_setup,
+		cmocka_unit_test_setup_teardown(test_the_janitor_does_the_work_that_it_is_left, scene_setup,
 						scene_teardown),
 	};
 

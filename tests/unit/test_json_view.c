@@ -139,7 +139,7 @@ static void test_numbers_and_claims(void **state)
 	assert_true(is);
 }
 
-static void test_what_a_container_has_comes_in_order(void **state)
+static void test_the_members_of_a_container_come_in_order(void **state)
 {
 	struct json_view_place place = { 0 };
 	struct json_view list = scan("[ 1,\"a,]\" , [2,3],{\"b\":4} ,null ]");
@@ -249,7 +249,7 @@ static void test_base64(void **state)
 	}
 }
 
-static void test_what_is_no_json_is_refused(void **state)
+static void test_invalid_json_is_refused(void **state)
 {
 	static const char *const bad[] = { "", "{", "{\"a\":1}x", "{\"a\":1,}", "{'a':1}",
 					   "\"\\ud800\"", "\"\\u0000\"", "\"\xff\"" };
@@ -297,11 +297,11 @@ int main(void)
 		cmocka_unit_test(test_strings_are_decoded),
 		cmocka_unit_test(test_a_string_that_is_another_is_told_from_it),
 		cmocka_unit_test(test_numbers_and_claims),
-		cmocka_unit_test(test_what_a_container_has_comes_in_order),
+		cmocka_unit_test(test_the_members_of_a_container_come_in_order),
 		cmocka_unit_test(test_an_escaped_quote_ends_no_string),
 		cmocka_unit_test(test_many_escapes_cost_what_they_are),
 		cmocka_unit_test(test_base64),
-		cmocka_unit_test(test_what_is_no_json_is_refused),
+		cmocka_unit_test(test_invalid_json_is_refused),
 		cmocka_unit_test(test_depth_and_width_cost_no_stack),
 	};
 

@@ -67,7 +67,7 @@ static void test_every_pair_of_bytes_is_a_valid_string(void **state)
 	}
 }
 
-static void test_what_does_not_fit_is_known(void **state)
+static void test_a_text_that_does_not_fit_is_known(void **state)
 {
 	struct buffer b;
 
@@ -104,7 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_every_pair_of_bytes_is_a_valid_string),
-		cmocka_unit_test(test_what_does_not_fit_is_known),
+		cmocka_unit_test(test_a_text_that_does_not_fit_is_known),
 		cmocka_unit_test(test_keys_and_null),
 	};
 

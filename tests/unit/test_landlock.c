@@ -96,7 +96,7 @@ static void need_landlock(void)
 	skip();
 }
 
-static void test_it_needs_no_new_privs(void **state)
+static void test_landlock_needs_no_new_privs(void **state)
 {
 	(void)state;
 	need_landlock();
@@ -112,7 +112,7 @@ static void test_a_trial_confines(void **state)
 	scene_child(play_try, NULL);
 }
 
-static void test_what_no_rule_allows_is_refused(void **state)
+static void test_a_path_that_no_rule_allows_is_refused(void **state)
 {
 	need_landlock();
 	scene_dir(state, "mine");
@@ -126,9 +126,9 @@ static void test_what_no_rule_allows_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_what_no_rule_allows_is_refused,
+		cmocka_unit_test_setup_teardown(test_a_path_that_no_rule_allows_is_refused,
 						scene_setup, scene_teardown),
-		cmocka_unit_test(test_it_needs_no_new_privs),
+		cmocka_unit_test(test_landlock_needs_no_new_privs),
 		cmocka_unit_test(test_a_trial_confines),
 	};
 

@@ -57,7 +57,7 @@ static void test_others_are_out_of_reach(void **state)
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_setpriority, 2, 0, 0), EPERM);
 }
 
-static void test_what_landlock_does_not_see_is_refused(void **state)
+static void test_calls_that_landlock_does_not_see_are_refused(void **state)
 {
 	static const long absent[] = { SYS_shmget, SYS_shmat, SYS_semget, SYS_semop, SYS_msgget,
 				       SYS_msgsnd, SYS_mq_open, SYS_inotify_init1 };
@@ -166,7 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_others_are_out_of_reach),
-		cmocka_unit_test(test_what_landlock_does_not_see_is_refused),
+		cmocka_unit_test(test_calls_that_landlock_does_not_see_are_refused),
 		cmocka_unit_test(test_attributes_by_path_are_refused),
 		cmocka_unit_test(test_pairs_reach_nobody_else),
 		cmocka_unit_test(test_sockets),

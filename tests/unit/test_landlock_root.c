@@ -120,7 +120,7 @@ static void need_abi(int abi)
 	skip();
 }
 
-static void test_what_is_below_the_root_and_no_other_file_is_open(void **state)
+static void test_files_below_the_root_and_no_others_are_open(void **state)
 {
 	static const char *const folders[] = { "root", "root/a", "root/b", "others",
 					       "others/folder", "theirs" };
@@ -141,7 +141,7 @@ static void test_scopes_are_in_the_same_domain(void **state)
 	scene_child(play_scoped, *state);
 }
 
-static void test_it_needs_no_new_privs(void **state)
+static void test_the_root_needs_no_new_privs(void **state)
 {
 	need_abi(LANDLOCK_ABI_REFER);
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
@@ -159,11 +159,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			test_what_is_below_the_root_and_no_other_file_is_open, scene_setup,
+			test_files_below_the_root_and_no_others_are_open, scene_setup,
 			scene_teardown),
 		cmocka_unit_test_setup_teardown(test_scopes_are_in_the_same_domain, scene_setup,
 						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_it_needs_no_new_privs, scene_setup,
+		cmocka_unit_test_setup_teardown(test_the_root_needs_no_new_privs, scene_setup,
 						scene_teardown),
 		cmocka_unit_test(test_without_a_root_there_is_none),
 	};

@@ -114,7 +114,7 @@ static void test_a_file_gets_no_right_of_folders(void **state)
 	assert_int_equal(unlink(file), 0);
 }
 
-static void test_what_the_kernel_or_hutch_keeps_is_refused(void **state)
+static void test_paths_of_the_kernel_and_of_hutch_are_refused(void **state)
 {
 	static const char *const refused[] = { "/", "/proc", "/proc/self", "/sys", "/tmp" };
 	struct policy p;
@@ -140,7 +140,7 @@ int main(void)
 		cmocka_unit_test(test_the_hosts_programs_are_read_and_nothing_else_is_open),
 		cmocka_unit_test(test_a_folder_is_granted_at_its_own_path_alone),
 		cmocka_unit_test(test_a_file_gets_no_right_of_folders),
-		cmocka_unit_test(test_what_the_kernel_or_hutch_keeps_is_refused),
+		cmocka_unit_test(test_paths_of_the_kernel_and_of_hutch_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void assert_sample(const struct launch_config *r)
 	assert_int_equal(r->size, 1ull << 50);
 }
 
-static void test_what_was_put_is_read(void **state)
+static void test_a_written_config_is_read_the_same(void **state)
 {
 	struct launch_config r = sample(), got;
 	struct store s;
@@ -100,7 +100,7 @@ static void test_one_that_is_used_is_not_removed(void **state)
 /* Ends with a 0, which the compiler adds. */
 #define TEXT(t) MAGIC t, sizeof(MAGIC t)
 
-static void test_what_is_not_understood_is_refused(void **state)
+static void test_an_unknown_config_is_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -179,11 +179,11 @@ int main(void)
 {
 	scene_leave_root();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_what_was_put_is_read, in_store_setup,
+		cmocka_unit_test_setup_teardown(test_a_written_config_is_read_the_same, in_store_setup,
 						scene_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_is_used_is_not_removed,
 						in_store_setup, scene_teardown),
-		cmocka_unit_test(test_what_is_not_understood_is_refused),
+		cmocka_unit_test(test_an_unknown_config_is_refused),
 		cmocka_unit_test(test_there_are_bounds),
 	};
 

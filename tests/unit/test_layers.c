@@ -132,7 +132,7 @@ static void test_a_layer_is_unpacked_once(void **state)
 	store_done(&s);
 }
 
-static void test_what_has_another_digest_is_refused_and_removed(void **state)
+static void test_a_layer_with_another_digest_is_refused_and_removed(void **state)
 {
 	struct store s;
 	struct digest is, other, untouched = { "x" };
@@ -155,7 +155,7 @@ static void test_what_has_another_digest_is_refused_and_removed(void **state)
 
 /* A tar is used only if its digest is right.  If the blob is no tar, the error
  * says that rather than that the digest differs. */
-static void test_what_is_no_tar_is_refused_and_removed(void **state)
+static void test_a_layer_that_is_no_tar_is_refused_and_removed(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -188,7 +188,7 @@ static void test_what_is_no_tar_is_refused_and_removed(void **state)
 }
 
 /* Bytes after the tar's end are part of the digest. */
-static void test_what_is_behind_the_end_is_hashed(void **state)
+static void test_bytes_behind_the_end_are_hashed(void **state)
 {
 	const size_t more = 100 << 20;
 	struct layer_about about;
@@ -308,7 +308,7 @@ static void kill_over(const struct store *s, const struct digest *d, const void 
 }
 
 /* A killed process leaves a partial layer, which the next one removes. */
-static void test_what_a_kill_leaves_is_in_nobodys_way(void **state)
+static void test_the_remains_of_a_kill_block_nothing(void **state)
 {
 	struct buffer tar;
 	struct store s;
@@ -344,12 +344,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_layer_is_unpacked_once),
-		TEST(test_what_has_another_digest_is_refused_and_removed),
-		TEST(test_what_is_no_tar_is_refused_and_removed),
-		TEST(test_what_is_behind_the_end_is_hashed),
+		TEST(test_a_layer_with_another_digest_is_refused_and_removed),
+		TEST(test_a_layer_that_is_no_tar_is_refused_and_removed),
+		TEST(test_bytes_behind_the_end_are_hashed),
 		TEST(test_bounds_are_kept),
 		TEST(test_several_at_once_agree),
-		TEST(test_what_a_kill_leaves_is_in_nobodys_way),
+		TEST(test_the_remains_of_a_kill_block_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void expect(struct world *w, const char *all)
 	list_done(&said);
 }
 
-static void test_what_is_used_is_shown_and_no_more(void **state)
+static void test_used_paths_are_shown_and_no_more(void **state)
 {
 	struct world w;
 
@@ -233,7 +233,7 @@ static void test_folders_are_joined_upwards_and_never_to_a_home(void **state)
 	end(&w);
 }
 
-static void test_what_is_made_in_a_home_is_told_by_its_name(void **state)
+static void test_a_file_that_is_made_in_a_home_is_told_by_its_name(void **state)
 {
 	struct world w;
 
@@ -274,7 +274,7 @@ static void test_a_home_is_one_by_any_of_its_names(void **state)
 	end(&w);
 }
 
-static void test_what_an_automounter_has_is_not_looked_at(void **state)
+static void test_folders_of_an_automounter_are_not_looked_at(void **state)
 {
 	struct world w;
 
@@ -311,7 +311,7 @@ static void test_a_fifo_that_was_executed_is_not_opened(void **state)
 	end(&w);
 }
 
-static void test_what_may_not_be_read_is_not_shown(void **state)
+static void test_an_unreadable_path_is_not_shown(void **state)
 {
 	struct world w;
 
@@ -347,7 +347,7 @@ static void test_a_secret_is_shown_by_itself_and_named(void **state)
 	end(&w);
 }
 
-static void test_what_is_hutchs_own_is_not_shown(void **state)
+static void test_folders_of_hutch_are_not_shown(void **state)
 {
 	struct world w;
 
@@ -361,7 +361,7 @@ static void test_what_is_hutchs_own_is_not_shown(void **state)
 	end(&w);
 }
 
-static void test_what_no_policy_can_say_is_left_out(void **state)
+static void test_a_path_that_no_policy_can_say_is_left_out(void **state)
 {
 	static const char *const names[] = { "a:b", "new\nline", "esc\033", "no\xff", "del\x7f" };
 	struct world w;
@@ -398,7 +398,7 @@ static void test_there_is_a_bound_on_mounts(void **state)
 	end(&w);
 }
 
-static void test_what_runs_later_is_told_where_it_can_be_written_to(void **state)
+static void test_a_file_that_runs_later_is_told_where_it_is_writable(void **state)
 {
 	static const struct {
 		const char *made, *used, *told; /* NULL: nothing */
@@ -454,22 +454,22 @@ static void test_the_kernels_own_is_told_once_and_not_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_SCENE(test_what_is_used_is_shown_and_no_more),
-		IN_SCENE(test_what_runs_later_is_told_where_it_can_be_written_to),
+		IN_SCENE(test_used_paths_are_shown_and_no_more),
+		IN_SCENE(test_a_file_that_runs_later_is_told_where_it_is_writable),
 		IN_SCENE(test_the_kernels_own_is_told_once_and_not_shown),
 		IN_SCENE(test_a_script_brings_the_program_that_it_names),
 		IN_SCENE(test_a_name_that_is_changed_asks_for_its_folder),
 		IN_SCENE(test_many_of_a_folder_become_it_by_mode),
 		IN_SCENE(test_as_many_as_are_let_stand_stay_by_themselves),
 		IN_SCENE(test_folders_are_joined_upwards_and_never_to_a_home),
-		IN_SCENE(test_what_is_made_in_a_home_is_told_by_its_name),
+		IN_SCENE(test_a_file_that_is_made_in_a_home_is_told_by_its_name),
 		IN_SCENE(test_a_home_is_one_by_any_of_its_names),
-		IN_SCENE(test_what_an_automounter_has_is_not_looked_at),
+		IN_SCENE(test_folders_of_an_automounter_are_not_looked_at),
 		IN_SCENE(test_a_fifo_that_was_executed_is_not_opened),
-		IN_SCENE(test_what_may_not_be_read_is_not_shown),
+		IN_SCENE(test_an_unreadable_path_is_not_shown),
 		IN_SCENE(test_a_secret_is_shown_by_itself_and_named),
-		IN_SCENE(test_what_is_hutchs_own_is_not_shown),
-		IN_SCENE(test_what_no_policy_can_say_is_left_out),
+		IN_SCENE(test_folders_of_hutch_are_not_shown),
+		IN_SCENE(test_a_path_that_no_policy_can_say_is_left_out),
 		IN_SCENE(test_there_is_a_bound_on_mounts),
 	};
 

@@ -259,7 +259,7 @@ static void expect_end(void)
 
 /* --- waiting -------------------------------------------------------------------- */
 
-static void test_what_waits_has_its_holder_as_a_client_from_the_start(void **state)
+static void test_a_waiting_sandbox_has_its_holder_as_a_client(void **state)
 {
 	(void)state;
 	assert_int_equal(x.s.client_count, 1);
@@ -274,7 +274,7 @@ static void test_what_waits_has_its_holder_as_a_client_from_the_start(void **sta
 
 static const char *const looks[] = { "info", "stats", "port.list", "diff" };
 
-static void test_what_waits_can_be_looked_at_and_is_not_taken_by_that(void **state)
+static void test_a_look_at_a_waiting_sandbox_does_not_take_it(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int other = join_and_greet();
@@ -298,7 +298,7 @@ static const char *const uses[] = {
 	"port.remove", "snapshot",
 };
 
-static void test_what_waits_is_busy_for_everybody_else(void **state)
+static void test_a_waiting_sandbox_is_busy_for_other_clients(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int other = join_and_greet();
@@ -313,7 +313,7 @@ static void test_what_waits_is_busy_for_everybody_else(void **state)
 	expect_alive();
 }
 
-static void test_what_waits_can_be_ended_by_anybody(void **state)
+static void test_a_waiting_sandbox_can_be_ended_by_any_client(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int other = join_and_greet();
@@ -325,7 +325,7 @@ static void test_what_waits_can_be_ended_by_anybody(void **state)
 	assert_true(instance_is_over(&x.s.instance));
 }
 
-static void test_what_waits_can_be_stopped_by_anybody(void **state)
+static void test_a_waiting_sandbox_can_be_stopped_by_any_client(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int other = join_and_greet();
@@ -334,7 +334,7 @@ static void test_what_waits_can_be_stopped_by_anybody(void **state)
 	assert_true(x.s.is_stopping);
 }
 
-static void test_what_waits_ends_when_its_holder_leaves(void **state)
+static void test_a_waiting_sandbox_ends_when_its_holder_leaves(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int other = join_and_greet();
@@ -365,7 +365,7 @@ static void test_the_holders_hello_takes_it_for_everybody(void **state)
 	expect_alive();
 }
 
-static void test_its_times_begin_once_with_the_holders_hello(void **state)
+static void test_the_time_outs_begin_once_with_the_holders_hello(void **state)
 {
 	(void)state;
 	x.s.now_ms = NOW + 1000;
@@ -411,7 +411,7 @@ test_what_is_held_ends_when_its_holder_leaves_and_for_nobody_else(void **state)
 	assert_string_equal(x.s.ending.limit, "lease");
 }
 
-static void test_it_is_held_as_long_as_anybody_has_the_descriptor(void **state)
+static void test_a_lease_is_held_as_long_as_any_process_has_the_descriptor(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int handed = dup(x.holder);
@@ -473,7 +473,7 @@ static void test_released_it_lives_on_when_who_held_it_leaves(void **state)
 	expect_alive();
 }
 
-static void test_it_is_released_once(void **state)
+static void test_a_lease_is_released_once(void **state)
 {
 	(void)state;
 	expect(x.holder, HELLO, "\"result\"");
@@ -512,7 +512,7 @@ static void test_released_it_has_the_name_that_was_asked_for(void **state)
 }
 
 /* A name that cannot be had leaves the lease unchanged. */
-static void test_it_is_held_as_before_where_the_name_is_not_to_be_had(void **state)
+static void test_a_lease_is_held_as_before_where_the_name_is_taken(void **state)
 {
 	struct registry_entry house;
 
@@ -531,7 +531,7 @@ static void test_it_is_held_as_before_where_the_name_is_not_to_be_had(void **sta
 
 /* Either a handle of libhutch was closed before the answer came, or the
  * supervisor was too slow for its client. */
-static void test_it_is_not_released_for_a_holder_that_has_gone(void **state)
+static void test_a_lease_is_not_released_for_a_holder_that_has_gone(void **state)
 {
 	(void)state;
 	expect(x.holder, HELLO, "\"result\"");
@@ -541,7 +541,7 @@ static void test_it_is_not_released_for_a_holder_that_has_gone(void **state)
 }
 
 /* The holder still reads: the answer tells it who owns the sandbox. */
-static void test_it_is_released_for_a_holder_that_says_nothing_more(void **state)
+static void test_a_lease_is_released_for_a_holder_that_says_nothing_more(void **state)
 {
 	(void)state;
 	expect(x.holder, HELLO, "\"result\"");
@@ -574,27 +574,27 @@ static void test_without_a_lease_nobodys_leaving_ends_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LEASE(test_what_waits_has_its_holder_as_a_client_from_the_start),
-		LEASE(test_what_waits_can_be_looked_at_and_is_not_taken_by_that),
-		LEASE(test_what_waits_is_busy_for_everybody_else),
-		LEASE(test_what_waits_can_be_ended_by_anybody),
-		LEASE(test_what_waits_can_be_stopped_by_anybody),
-		LEASE(test_what_waits_ends_when_its_holder_leaves),
+		LEASE(test_a_waiting_sandbox_has_its_holder_as_a_client),
+		LEASE(test_a_look_at_a_waiting_sandbox_does_not_take_it),
+		LEASE(test_a_waiting_sandbox_is_busy_for_other_clients),
+		LEASE(test_a_waiting_sandbox_can_be_ended_by_any_client),
+		LEASE(test_a_waiting_sandbox_can_be_stopped_by_any_client),
+		LEASE(test_a_waiting_sandbox_ends_when_its_holder_leaves),
 		LEASE(test_the_holders_hello_takes_it_for_everybody),
-		LEASE(test_its_times_begin_once_with_the_holders_hello),
+		LEASE(test_the_time_outs_begin_once_with_the_holders_hello),
 		LEASE(test_a_hello_of_another_protocol_takes_nothing),
 		LEASE(test_the_holder_says_hello_first_as_everybody),
 		LEASE(test_what_is_held_ends_when_its_holder_leaves_and_for_nobody_else),
-		LEASE(test_it_is_held_as_long_as_anybody_has_the_descriptor),
+		LEASE(test_a_lease_is_held_as_long_as_any_process_has_the_descriptor),
 		LEASE(test_a_holder_that_says_nothing_more_sees_the_end),
 		LEASE(test_the_first_reason_to_end_counts),
 		LEASE(test_released_it_lives_on_when_who_held_it_leaves),
-		LEASE(test_it_is_released_once),
+		LEASE(test_a_lease_is_released_once),
 		LEASE(test_only_its_holder_releases_it),
 		LEASE(test_released_it_has_the_name_that_was_asked_for),
-		LEASE(test_it_is_held_as_before_where_the_name_is_not_to_be_had),
-		LEASE(test_it_is_not_released_for_a_holder_that_has_gone),
-		LEASE(test_it_is_released_for_a_holder_that_says_nothing_more),
+		LEASE(test_a_lease_is_held_as_before_where_the_name_is_taken),
+		LEASE(test_a_lease_is_not_released_for_a_holder_that_has_gone),
+		LEASE(test_a_lease_is_released_for_a_holder_that_says_nothing_more),
 		cmocka_unit_test_setup_teardown(
 			test_without_a_lease_nobodys_leaving_ends_it, setup_without,
 			teardown),

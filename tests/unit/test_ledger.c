@@ -410,7 +410,7 @@ static void limit_files(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void test_what_does_not_fit_leaves_what_was_there(void **state)
+static void test_an_entry_that_does_not_fit_leaves_the_ledger_as_it_was(void **state)
 {
 	struct place *p = *state;
 	struct stat st;
@@ -613,7 +613,7 @@ int main(void)
 		TEST(test_an_entry_without_its_newline_is_no_entry),
 		TEST(test_the_first_line_of_a_file_may_be_torn),
 		TEST(test_a_whole_line_that_is_no_entry_refuses_the_next),
-		TEST(test_what_does_not_fit_leaves_what_was_there),
+		TEST(test_an_entry_that_does_not_fit_leaves_the_ledger_as_it_was),
 		TEST(test_an_entry_is_bounded),
 		TEST(test_writers_side_by_side_make_one_chain),
 		TEST(test_a_lock_that_is_held_for_too_long_is_told),

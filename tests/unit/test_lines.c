@@ -134,7 +134,7 @@ static void test_the_longest_is_taken_and_a_longer_one_dropped(void **state)
 	expect(s, "next");
 }
 
-static void test_what_is_dropped_is_not_kept(void **state)
+static void test_a_line_that_is_dropped_is_not_kept(void **state)
 {
 	struct source *s = *state;
 
@@ -176,7 +176,7 @@ int main(void)
 		TEST(test_one_that_is_asked_for_twice_is_the_same),
 		TEST(test_the_last_line_needs_no_newline),
 		TEST(test_the_longest_is_taken_and_a_longer_one_dropped),
-		TEST(test_what_is_dropped_is_not_kept),
+		TEST(test_a_line_that_is_dropped_is_not_kept),
 		TEST(test_one_that_never_ends_is_told_of_at_the_end),
 		TEST(test_no_descriptor_is_an_error),
 	};

@@ -64,7 +64,7 @@ static char *make(void **state)
 	return scene;
 }
 
-static void test_what_is_not_there_is_resolved_as_text(void **state)
+static void test_a_missing_path_is_resolved_as_text(void **state)
 {
 	AUTO_FREE char *scene = make(state);
 
@@ -112,7 +112,7 @@ static void test_a_loop_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLAYED(test_what_is_not_there_is_resolved_as_text),
+		PLAYED(test_a_missing_path_is_resolved_as_text),
 		PLAYED(test_each_link_on_the_way_is_named_by_its_place),
 		PLAYED(test_a_loop_ends),
 	};

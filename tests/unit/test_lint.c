@@ -108,7 +108,7 @@ static void lints(struct edit_request r, const char *expected, size_t row)
 #define PICKY "awk '{ at = match($0, /[A-Z]/) } at { print \"stdin:\" NR \":\" at \": capital \" " \
 	      "substr($0, at, 1) }'"
 
-static void test_what_is_new_is_told(void **state)
+static void test_findings_of_the_edit_alone_are_told(void **state)
 {
 	static const struct {
 		const char *file, *old, *new, *says;
@@ -147,7 +147,7 @@ static void test_what_is_new_is_told(void **state)
 }
 
 /* The machine's linters. */
-static void test_who_is_asked(void **state)
+static void test_each_kind_of_file_has_its_linter(void **state)
 {
 	static const struct {
 		const char *path, *file, *old, *new, *says;
@@ -342,8 +342,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_programs, teardown)
-		TEST(test_what_is_new_is_told),
-		TEST(test_who_is_asked),
+		TEST(test_findings_of_the_edit_alone_are_told),
+		TEST(test_each_kind_of_file_has_its_linter),
 		TEST(test_a_linter_that_does_not_work),
 		TEST(test_a_flood_of_findings_is_bounded),
 		TEST(test_a_linter_that_hangs_is_ended_by_a_cancel),

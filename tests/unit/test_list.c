@@ -22,7 +22,7 @@ static void test_an_empty_list_is_a_zeroed_one(void **state)
 	assert_null(l.items);
 }
 
-static void test_it_is_null_terminated_after_every_add(void **state)
+static void test_a_list_is_null_terminated_after_every_add(void **state)
 {
 	struct list l = { 0 };
 
@@ -42,7 +42,7 @@ static void test_it_is_null_terminated_after_every_add(void **state)
 	list_done(&l);
 }
 
-static void test_it_keeps_copies(void **state)
+static void test_a_list_keeps_copies(void **state)
 {
 	struct list l = { 0 };
 	char text[] = "abc";
@@ -136,8 +136,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_empty_list_is_a_zeroed_one),
-		cmocka_unit_test(test_it_is_null_terminated_after_every_add),
-		cmocka_unit_test(test_it_keeps_copies),
+		cmocka_unit_test(test_a_list_is_null_terminated_after_every_add),
+		cmocka_unit_test(test_a_list_keeps_copies),
 		cmocka_unit_test(test_a_list_has_its_texts_and_takes_a_text_once),
 		cmocka_unit_test(test_a_variable_replaces_its_own_and_no_other),
 		cmocka_unit_test(test_a_variable_is_taken_out_and_no_other),

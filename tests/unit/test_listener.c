@@ -186,7 +186,7 @@ static void test_nothing_but_a_dead_socket_is_removed(void **state)
 	(void)rmdir(f.path);
 }
 
-static void test_what_was_noted_is_removed_when_it_is_dead(void **state)
+static void test_a_noted_socket_is_removed_when_it_is_dead(void **state)
 {
 	struct folder f = new_folder();
 	AUTO_CLOSE int folder = open(f.path, O_DIRECTORY | O_CLOEXEC);
@@ -211,7 +211,7 @@ static void test_what_was_noted_is_removed_when_it_is_dead(void **state)
 }
 
 /* Publishing the same path again takes no room; the number of paths is bounded. */
-static void test_what_was_noted_is_noted_once(void **state)
+static void test_a_socket_is_noted_once(void **state)
 {
 	struct folder f = new_folder();
 	AUTO_CLOSE int folder = open(f.path, O_DIRECTORY | O_CLOEXEC);
@@ -235,7 +235,7 @@ static void test_what_was_noted_is_noted_once(void **state)
 	(void)rmdir(f.path);
 }
 
-static void test_what_is_adopted_is_a_listening_stream_socket(void **state)
+static void test_an_adopted_descriptor_is_a_listening_stream_socket(void **state)
 {
 	struct listener l = { .fd = -1 };
 	struct err e;
@@ -277,7 +277,7 @@ static _Noreturn void block_for_ever(int fd)
 
 /* Repeats until the flag was cleared between the check of O_NONBLOCK and
  * accept(2), which then slept. */
-static void test_who_shares_it_makes_no_accept_sleep_for_long(void **state)
+static void test_a_process_that_shares_the_socket_makes_no_accept_sleep_long(void **state)
 {
 	struct listener l;
 	struct err e;
@@ -312,10 +312,10 @@ int main(void)
 		cmocka_unit_test(test_a_unix_socket_is_its_owners),
 		cmocka_unit_test(test_where_its_folder_is_known_no_link_is_followed),
 		cmocka_unit_test(test_nothing_but_a_dead_socket_is_removed),
-		cmocka_unit_test(test_what_was_noted_is_removed_when_it_is_dead),
-		cmocka_unit_test(test_what_was_noted_is_noted_once),
-		cmocka_unit_test(test_what_is_adopted_is_a_listening_stream_socket),
-		cmocka_unit_test(test_who_shares_it_makes_no_accept_sleep_for_long),
+		cmocka_unit_test(test_a_noted_socket_is_removed_when_it_is_dead),
+		cmocka_unit_test(test_a_socket_is_noted_once),
+		cmocka_unit_test(test_an_adopted_descriptor_is_a_listening_stream_socket),
+		cmocka_unit_test(test_a_process_that_shares_the_socket_makes_no_accept_sleep_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static void limit_files(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries(void **state)
+static void test_an_entry_that_does_not_fit_stops_the_log_for_a_while(void **state)
 {
 	static const struct {
 		int64_t at;
@@ -192,7 +192,7 @@ static void test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries
 }
 
 /* The files belong to their owner, who may have truncated them. */
-static void test_what_is_not_there_any_more_is_nothing(void **state)
+static void test_a_truncated_log_reads_as_nothing(void **state)
 {
 	struct log *l = &((struct place *)*state)->log;
 	char text[8];
@@ -223,8 +223,8 @@ int main(void)
 		TEST(test_entries_are_read_from_any_number),
 		TEST(test_the_tail_is_whole_entries),
 		TEST(test_two_files_are_kept_and_an_entry_is_in_one),
-		TEST(test_what_does_not_fit_stops_it_for_a_while_and_leaves_whole_entries),
-		TEST(test_what_is_not_there_any_more_is_nothing),
+		TEST(test_an_entry_that_does_not_fit_stops_the_log_for_a_while),
+		TEST(test_a_truncated_log_reads_as_nothing),
 		cmocka_unit_test(test_without_a_folder_it_has_stopped),
 	};
 

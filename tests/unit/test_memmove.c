@@ -46,7 +46,7 @@ static void test_each_length_is_copied_and_no_more(void **state)
 			check(1 + shift, 1200 - shift, n, &copy);
 }
 
-static void test_what_overlaps_arrives_as_it_was(void **state)
+static void test_overlapping_bytes_arrive_as_they_were(void **state)
 {
 	static const size_t apart[] = { 0,  1,	2,  3,	7,  8,	 9,  15,
 					16, 17, 31, 33, 64, 255, 513 };
@@ -63,7 +63,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_length_is_copied_and_no_more),
-		cmocka_unit_test(test_what_overlaps_arrives_as_it_was),
+		cmocka_unit_test(test_overlapping_bytes_arrive_as_they_were),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void test_paths_lead_where_overlayfs_would_lead(void **state)
 	}
 }
 
-static void test_what_leads_nowhere_is_an_error(void **state)
+static void test_a_path_that_leads_nowhere_is_an_error(void **state)
 {
 	static const struct {
 		const char *path, *says;
@@ -246,7 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paths_lead_where_overlayfs_would_lead),
-		cmocka_unit_test(test_what_leads_nowhere_is_an_error),
+		cmocka_unit_test(test_a_path_that_leads_nowhere_is_an_error),
 		cmocka_unit_test(test_owners_are_those_of_the_layer_that_shows),
 		cmocka_unit_test(test_names_are_sorted_and_come_once),
 		cmocka_unit_test(test_owners_by_the_images_own_names),

@@ -73,7 +73,7 @@ static const struct {
 	{ "{\"patience\":3601}", "1 to 3600 seconds" },
 };
 
-static void test_what_is_wrong_is_said_with_its_place(void **state)
+static void test_a_mistake_is_said_with_its_place(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
@@ -100,7 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mirrors_keep_their_order),
 		cmocka_unit_test(test_a_mirror_that_is_written_without_tls_is_meant_so),
-		cmocka_unit_test(test_what_is_wrong_is_said_with_its_place),
+		cmocka_unit_test(test_a_mistake_is_said_with_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);

@@ -159,7 +159,7 @@ static void test_magic_links_lead_nowhere(void **state)
 	targets_done(&t);
 }
 
-static void test_what_is_missing_is_made_with_its_modes(void **state)
+static void test_missing_folders_are_made_with_their_modes(void **state)
 {
 	AUTO_CLOSE int root = open_root(state);
 	mode_t mask = umask(0);
@@ -186,7 +186,7 @@ static void test_what_is_missing_is_made_with_its_modes(void **state)
 	(void)umask(mask);
 }
 
-static void test_what_is_not_there_says_so(void **state)
+static void test_a_missing_target_says_so(void **state)
 {
 	AUTO_CLOSE int root = open_root(state);
 	struct targets t;
@@ -287,8 +287,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_links_lead_to_places_inside_only),
 		cmocka_unit_test(test_magic_links_lead_nowhere),
-		TEST(test_what_is_missing_is_made_with_its_modes),
-		TEST(test_what_is_not_there_says_so),
+		TEST(test_missing_folders_are_made_with_their_modes),
+		TEST(test_a_missing_target_says_so),
 		TEST(test_a_path_may_be_deep_but_not_endless),
 		TEST(test_the_remembered_folder),
 		TEST(test_where_nothing_can_be_made),

@@ -172,7 +172,7 @@ static void look_at_binds(const struct world *w)
 	CHECK(fs.f_flag & ST_NOSUID && fs.f_flag & ST_NODEV && !(fs.f_flag & ST_RDONLY));
 }
 
-static void test_what_is_shown_of_the_host(void **state)
+static void test_folders_and_files_of_the_host_are_shown(void **state)
 {
 	AUTO_FREE char *dir = scene_path(state, "src"),
 		       *file = scene_path(state, "src/f");
@@ -400,7 +400,7 @@ static void add_disk(struct world *w, void **state, const char *dir)
 	s->upper_ino = st.st_ino;
 }
 
-static void test_what_is_written_goes_to_the_disk(void **state)
+static void test_written_bytes_go_to_the_disk(void **state)
 {
 	AUTO_FREE char *disk = scene_path(state, "disk"),
 		       *made = scene_path(state, "disk/upper/e");
@@ -459,7 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_root_of_its_own),
 		cmocka_unit_test(test_logs_are_written_by_one_and_read_by_all),
-		cmocka_unit_test(test_what_is_shown_of_the_host),
+		cmocka_unit_test(test_folders_and_files_of_the_host_are_shown),
 		cmocka_unit_test(test_a_mount_covers_what_was_made_before),
 		cmocka_unit_test(test_a_target_below_a_hostile_link_stays_inside),
 		cmocka_unit_test(test_a_target_that_leads_out_is_an_error),
@@ -467,7 +467,7 @@ int main(void)
 		cmocka_unit_test(test_a_source_that_was_replaced_is_refused),
 		cmocka_unit_test(test_masks_hide_what_they_cover),
 		OVERLAY(test_an_image_that_is_written_to_stays_as_it_was),
-		OVERLAY(test_what_is_written_goes_to_the_disk),
+		OVERLAY(test_written_bytes_go_to_the_disk),
 		OVERLAY(test_a_disk_that_was_replaced_is_refused),
 		OVERLAY(test_the_folders_of_a_disk_are_no_links),
 	};

@@ -102,7 +102,7 @@ static void check_file(const char *label, uint32_t number, uint64_t len, uint64_
 	}
 }
 
-static void test_what_is_short_has_no_file_unless_it_is_wanted(void **state)
+static void test_short_output_has_no_file_unless_one_is_wanted(void **state)
 {
 	struct output_log t;
 
@@ -148,7 +148,7 @@ static void test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order(void 
 	assert_true(output_logs.used <= MAX);
 }
 
-static void test_it_is_in_order_at_every_report(void **state)
+static void test_the_log_is_in_order_at_every_report(void **state)
 {
 	struct output_log t;
 
@@ -246,7 +246,7 @@ static void test_without_a_folder_or_a_proper_label_nothing_is_recorded(void **s
 	output_logs_done(&none);
 }
 
-static void test_what_somebody_put_there_is_neither_followed_nor_written(void **state)
+static void test_a_link_in_the_place_of_a_log_is_not_followed(void **state)
 {
 	AUTO_FREE char *link = path_of("s", 1), *target = text_format("%s/target", folder);
 	AUTO_CLOSE int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -272,13 +272,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(test_what_is_short_has_no_file_unless_it_is_wanted),
+		TEST(test_short_output_has_no_file_unless_one_is_wanted),
 		TEST(test_the_middle_of_a_flood_is_missing_and_the_rest_is_in_order),
-		TEST(test_it_is_in_order_at_every_report),
+		TEST(test_the_log_is_in_order_at_every_report),
 		TEST(test_the_oldest_file_makes_room_and_one_that_is_recorded_is_the_last),
 		TEST(test_there_are_so_many_files),
 		TEST(test_without_a_folder_or_a_proper_label_nothing_is_recorded),
-		TEST(test_what_somebody_put_there_is_neither_followed_nor_written),
+		TEST(test_a_link_in_the_place_of_a_log_is_not_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

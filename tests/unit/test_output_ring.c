@@ -88,7 +88,7 @@ static void test_memory_grows_with_what_is_kept_up_to_the_bound(void **state)
 	output_ring_done(&k);
 }
 
-static void test_what_is_not_granted_makes_the_oldest_go(void **state)
+static void test_the_oldest_output_goes_where_no_room_is_granted(void **state)
 {
 	struct output_ring k = { 0 };
 
@@ -145,7 +145,7 @@ static void test_a_part_is_read_to_the_byte(void **state)
 	output_ring_done(&k);
 }
 
-static void test_what_is_dropped_is_lost_and_the_stream_goes_on(void **state)
+static void test_dropped_output_is_lost_and_the_stream_goes_on(void **state)
 {
 	struct output_ring k = { 0 };
 
@@ -167,10 +167,10 @@ int main(void)
 		cmocka_unit_test(test_the_zero_object_keeps_nothing_and_has_no_memory),
 		cmocka_unit_test(test_nothing_granted_is_all_lost),
 		cmocka_unit_test(test_memory_grows_with_what_is_kept_up_to_the_bound),
-		cmocka_unit_test(test_what_is_not_granted_makes_the_oldest_go),
+		cmocka_unit_test(test_the_oldest_output_goes_where_no_room_is_granted),
 		cmocka_unit_test(test_more_at_once_than_there_is_room_for),
 		cmocka_unit_test(test_a_part_is_read_to_the_byte),
-		cmocka_unit_test(test_what_is_dropped_is_lost_and_the_stream_goes_on),
+		cmocka_unit_test(test_dropped_output_is_lost_and_the_stream_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void turn(int64_t now)
 /* --- secrets ---------------------------------------------------------------------- */
 
 /* The supervisor holds back the beginning of a secret for SHOWN_MS after its last byte. */
-static void test_what_is_no_secret_in_the_end_is_shown_after_a_while(void **state)
+static void test_held_bytes_that_are_no_secret_are_shown_after_a_while(void **state)
 {
 	static const struct {
 		int64_t at;
@@ -194,7 +194,7 @@ static void test_a_client_is_stuck_from_when_it_has_taken_something_last(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_no_secret_in_the_end_is_shown_after_a_while),
+		TEST(test_held_bytes_that_are_no_secret_are_shown_after_a_while),
 		TEST(test_a_client_that_takes_nothing_is_waited_for_a_while),
 		TEST(test_a_client_is_stuck_from_when_it_has_taken_something_last),
 	};

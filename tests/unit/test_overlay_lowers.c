@@ -87,14 +87,14 @@ static void test_the_topmost_is_found(void **state)
 	assert_int_equal(look("none/of/it", false), ENOENT);
 }
 
-static void test_what_is_deleted_above_is_not_there(void **state)
+static void test_a_file_that_is_deleted_above_is_not_there(void **state)
 {
 	delete_in(state, "high/etc/file");
 	assert_int_equal(content("etc/file"), -ENOENT);
 	assert_int_equal(look("etc/file", false), ENOENT);
 }
 
-static void test_what_is_below_something_deleted_is_not_there(void **state)
+static void test_a_file_below_a_deleted_folder_is_not_there(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "high/etc/both"),
 		       *dir = scene_path(state, "high/etc");
@@ -156,8 +156,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_topmost_is_found),
-		TEST(test_what_is_deleted_above_is_not_there),
-		TEST(test_what_is_below_something_deleted_is_not_there),
+		TEST(test_a_file_that_is_deleted_above_is_not_there),
+		TEST(test_a_file_below_a_deleted_folder_is_not_there),
 		TEST(test_an_opaque_folder_hides_what_is_below),
 		TEST(test_no_link_leads_out_of_a_layer),
 		TEST(test_a_link_within_its_layer_is_followed),

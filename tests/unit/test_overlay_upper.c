@@ -32,7 +32,7 @@ static void make(struct overlay_upper *u)
 	skip();
 }
 
-static void test_it_is_ours_alone_and_locked(void **state)
+static void test_the_upper_folder_is_the_users_alone_and_locked(void **state)
 {
 	AUTO_FREE char *base = scene_path(state, "hutch/.upper-");
 	struct overlay_upper u;
@@ -106,7 +106,7 @@ static void play_inside(void *arg)
 	make_deep(".");
 }
 
-static void test_all_that_was_made_inside_is_removed(void **state)
+static void test_all_files_of_the_inside_are_removed(void **state)
 {
 	AUTO_FREE char *kept = scene_path(state, "kept/f");
 	struct overlay_upper u;
@@ -180,9 +180,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, home_setup, scene_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_is_ours_alone_and_locked),
+		TEST(test_the_upper_folder_is_the_users_alone_and_locked),
 		TEST(test_a_whole_root_is_where_images_are),
-		TEST(test_all_that_was_made_inside_is_removed),
+		TEST(test_all_files_of_the_inside_are_removed),
 		TEST(test_the_next_one_sweeps_what_nobody_locks),
 		TEST(test_a_trial_leaves_nothing),
 		TEST(test_a_trial_without_a_place_says_what_would_help),

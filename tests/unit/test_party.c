@@ -21,7 +21,7 @@ static void count_fds(void *arg, int leash, struct outcome *o)
 	CHECK(fcntl(*kept, F_GETFD) >= 0 && fcntl(leash, F_GETFD) >= 0);
 }
 
-static void test_it_keeps_what_it_was_told_to_and_tells_its_outcome(void **state)
+static void test_a_worker_keeps_its_descriptors_and_tells_its_outcome(void **state)
 {
 	int others[2], kept = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const struct work w = { count_fds, &kept, { kept }, 1 };
@@ -93,7 +93,7 @@ static void wait_for_ever(void *arg, int leash, struct outcome *o)
 		(void)pause();
 }
 
-static void test_it_is_ended_with_all_who_work_for_it(void **state)
+static void test_a_worker_is_ended_with_its_children(void **state)
 {
 	const struct work w = { .do_it = wait_for_ever };
 	struct party p;
@@ -113,10 +113,10 @@ static void test_it_is_ended_with_all_who_work_for_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_keeps_what_it_was_told_to_and_tells_its_outcome),
+		cmocka_unit_test(test_a_worker_keeps_its_descriptors_and_tells_its_outcome),
 		cmocka_unit_test(test_an_outcome_is_made_safe),
 		cmocka_unit_test(test_one_that_dies_is_an_error),
-		cmocka_unit_test(test_it_is_ended_with_all_who_work_for_it),
+		cmocka_unit_test(test_a_worker_is_ended_with_its_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

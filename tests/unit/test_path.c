@@ -11,7 +11,7 @@
 
 #include "base/own.h"
 
-static void test_what_is_behind_a_folder(void **state)
+static void test_the_rest_of_a_path_follows_its_folder(void **state)
 {
 	static const struct {
 		const char *path, *folder, *wanted; /* NULL: it is not below */
@@ -35,7 +35,7 @@ static void test_what_is_behind_a_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_behind_a_folder),
+		cmocka_unit_test(test_the_rest_of_a_path_follows_its_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void test_the_host_image_shows_programs_read_only_and_nothing_else(void *
 	world_done(&w);
 }
 
-static void test_what_of_etc_is_secret_stays_out(void **state)
+static void test_secret_files_of_etc_stay_out(void **state)
 {
 	static const char *const secrets[] = {
 		"/etc",	       "/etc/shadow",	  "/etc/gshadow",
@@ -325,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_the_host_image_shows_programs_read_only_and_nothing_else),
-		cmocka_unit_test(test_what_of_etc_is_secret_stays_out),
+		cmocka_unit_test(test_secret_files_of_etc_stay_out),
 		cmocka_unit_test(test_the_order_of_steps),
 		cmocka_unit_test(test_a_read_only_root_leaves_shm_alone_writable),
 		cmocka_unit_test(test_the_defaults),

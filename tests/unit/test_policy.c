@@ -148,7 +148,7 @@ static const struct {
 	{ IMAGE_HOST, IDMAP_RANGES, "-1", -1, -1, "-u takes" },
 };
 
-static void test_who_a_command_can_be(void **state)
+static void test_a_command_can_be_a_user_of_the_table(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(users); i++) {
@@ -234,7 +234,7 @@ static void test_disk_needs_folders_that_can_be_bounded(void **state)
 	}
 }
 
-static void test_what_needs_a_cgroup(void **state)
+static void test_limits_of_the_table_need_a_cgroup(void **state)
 {
 	struct policy p;
 
@@ -262,11 +262,11 @@ int main(void)
 		cmocka_unit_test(test_two_mounts_at_one_place_are_an_error),
 		cmocka_unit_test(test_hostnames),
 		cmocka_unit_test(test_capabilities_that_reach_the_init_are_refused),
-		cmocka_unit_test(test_who_a_command_can_be),
+		cmocka_unit_test(test_a_command_can_be_a_user_of_the_table),
 		cmocka_unit_test(test_a_command_is_needed),
 		cmocka_unit_test(test_a_terminal_and_inherited_stdio_exclude_each_other),
 		cmocka_unit_test(test_disk_needs_folders_that_can_be_bounded),
-		cmocka_unit_test(test_what_needs_a_cgroup),
+		cmocka_unit_test(test_limits_of_the_table_need_a_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

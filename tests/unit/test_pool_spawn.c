@@ -35,7 +35,7 @@ static void judged(const char *said, int expected, struct err *e)
 	assert_int_equal(pool_spawn_judge(&m, e), expected);
 }
 
-static void test_what_it_says_is_how_it_went(void **state)
+static void test_the_words_of_a_supervisor_are_the_outcome(void **state)
 {
 	static const struct {
 		const char *said, *text, *remedy;
@@ -108,7 +108,7 @@ static void start(struct pool_spawn *m, const char *script)
 	await(m);
 }
 
-static void test_it_is_given_its_descriptors_its_words_and_its_name(void **state)
+static void test_a_supervisor_is_given_its_descriptors_words_and_name(void **state)
 {
 	struct pool_spawn m;
 	struct err e;
@@ -175,7 +175,7 @@ static void test_one_that_still_reads_its_words_can_be_killed(void **state)
 
 /* The signals of a new program are as usual.  Signals that the test's own
  * caller ignored stay ignored, and two of the C library's cannot be set. */
-static void test_it_inherits_no_signal_of_the_keeper(void **state)
+static void test_a_supervisor_inherits_no_signal_of_the_keeper(void **state)
 {
 	struct pool_spawn m;
 	struct err e;
@@ -212,12 +212,12 @@ static void test_a_program_that_is_not_there_has_made_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_it_says_is_how_it_went),
-		cmocka_unit_test(test_it_is_given_its_descriptors_its_words_and_its_name),
+		cmocka_unit_test(test_the_words_of_a_supervisor_are_the_outcome),
+		cmocka_unit_test(test_a_supervisor_is_given_its_descriptors_words_and_name),
 		cmocka_unit_test(test_one_that_says_too_much_is_not_read_for_ever),
 		cmocka_unit_test(test_that_it_has_read_its_words_shows_while_it_goes_on),
 		cmocka_unit_test(test_one_that_still_reads_its_words_can_be_killed),
-		cmocka_unit_test(test_it_inherits_no_signal_of_the_keeper),
+		cmocka_unit_test(test_a_supervisor_inherits_no_signal_of_the_keeper),
 		cmocka_unit_test(test_a_program_that_is_not_there_has_made_nothing),
 	};
 

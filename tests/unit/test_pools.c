@@ -96,7 +96,7 @@ static void test_a_name_that_a_pool_has_is_refused_until_it_is_free(void **state
 
 /* A keeper that was killed leaves its folder; the next process that finds it
  * removes it. */
-static void test_what_nobody_locks_is_none_and_goes(void **state)
+static void test_a_folder_without_a_lock_is_no_pool_and_is_removed(void **state)
 {
 	struct pools_place p;
 
@@ -121,7 +121,7 @@ static void test_what_nobody_locks_is_none_and_goes(void **state)
 
 /* As long as the folder stays the name cannot be used; that is reported, and
  * not retried for ever. */
-static void test_what_is_left_over_and_stays_is_in_the_way_and_no_pool(void **state)
+static void test_a_dead_folder_that_stays_is_in_the_way_and_no_pool(void **state)
 {
 	struct pools_place p;
 	struct err e;
@@ -184,7 +184,7 @@ static void test_names_leave_room_for_those_of_sandboxes(void **state)
 
 /* No link leads out of the state folder, and a folder that other users may
  * enter is refused. */
-static void test_what_is_no_folder_of_ours_is_refused(void **state)
+static void test_a_folder_of_another_kind_is_refused(void **state)
 {
 	struct pools_place p;
 	struct err e;
@@ -210,11 +210,11 @@ int main(void)
 		TEST(test_where_nobody_has_made_one_there_is_none),
 		TEST(test_a_pool_is_listed_and_reached_until_it_is_removed),
 		TEST(test_a_name_that_a_pool_has_is_refused_until_it_is_free),
-		TEST(test_what_nobody_locks_is_none_and_goes),
-		TEST(test_what_is_left_over_and_stays_is_in_the_way_and_no_pool),
+		TEST(test_a_folder_without_a_lock_is_no_pool_and_is_removed),
+		TEST(test_a_dead_folder_that_stays_is_in_the_way_and_no_pool),
 		TEST(test_a_keeper_that_is_ending_is_as_good_as_gone),
 		TEST(test_names_leave_room_for_those_of_sandboxes),
-		TEST(test_what_is_no_folder_of_ours_is_refused),
+		TEST(test_a_folder_of_another_kind_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("pools", tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void serve_when(struct scene *s)
 	port_connect_serve(&s->d);
 }
 
-static void test_it_carries_and_ends_in_order(void **state)
+static void test_a_connection_carries_bytes_and_ends_in_order(void **state)
 {
 	struct scene *s = *state;
 
@@ -239,7 +239,7 @@ static void test_there_is_a_bound_and_descriptors_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_carries_and_ends_in_order),
+		TEST(test_a_connection_carries_bytes_and_ends_in_order),
 		TEST(test_the_second_loopback_is_tried_where_the_first_has_nobody),
 		TEST(test_a_port_where_nobody_listens_is_refused),
 		TEST(test_a_hangup_is_a_reset_for_the_server),

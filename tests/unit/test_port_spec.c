@@ -97,7 +97,7 @@ static void test_a_path_has_a_bound(void **state)
 	}
 }
 
-static void test_what_it_cannot_be_said_beside(void **state)
+static void test_ports_are_refused_beside_the_hosts_network(void **state)
 {
 	struct policy p;
 	struct err e;
@@ -124,7 +124,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_words_that_are_none),
 		cmocka_unit_test(test_a_path_has_a_bound),
-		cmocka_unit_test(test_what_it_cannot_be_said_beside),
+		cmocka_unit_test(test_ports_are_refused_beside_the_hosts_network),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,7 @@ static void test_a_part_is_never_taken_for_the_whole(void **state)
 	assert_int_equal(how_it_ends(c), ECONNRESET);
 }
 
-static void test_what_was_finished_before_the_end_is_handed_over(void **state)
+static void test_bytes_before_the_end_are_handed_over(void **state)
 {
 	struct scene *s = *state;
 	uint32_t id;
@@ -515,7 +515,7 @@ static void test_all_who_wait_are_let_in_at_once(void **state)
 	assert_int_equal(s->p.visit_count, 2);
 }
 
-static void test_what_is_not_for_visits_is_left(void **state)
+static void test_frames_that_are_not_for_visits_are_left(void **state)
 {
 	struct scene *s = *state;
 	uint32_t id;
@@ -636,7 +636,7 @@ int main(void)
 		TEST(test_a_visit_from_the_first_byte_to_the_last_word),
 		TEST(test_refused_inside_is_a_reset_outside),
 		TEST(test_a_part_is_never_taken_for_the_whole),
-		TEST(test_what_was_finished_before_the_end_is_handed_over),
+		TEST(test_bytes_before_the_end_are_handed_over),
 		TEST(test_nobody_hears_any_more_and_what_was_finished_is_handed_over),
 		TEST(test_the_end_waits_for_a_client_that_is_behind),
 		TEST(test_the_end_does_not_wait_for_ever),
@@ -652,7 +652,7 @@ int main(void)
 		TEST(test_without_ports_nothing_is_due),
 		TEST(test_a_socket_that_blocks_again_keeps_nobody_out),
 		TEST(test_all_who_wait_are_let_in_at_once),
-		TEST(test_what_is_not_for_visits_is_left),
+		TEST(test_frames_that_are_not_for_visits_are_left),
 		TEST(test_without_descriptors_nobody_is_let_in_for_a_while),
 		TEST(test_ports_let_somebody_in_by_turns),
 	};

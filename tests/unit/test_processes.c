@@ -61,7 +61,7 @@ static void test_exit_codes_and_signals_are_told(void **state)
 	}
 }
 
-static void test_what_fails_is_told_with_stage_and_errno(void **state)
+static void test_a_failed_start_is_told_with_stage_and_errno(void **state)
 {
 	char dir[] = "/tmp/test_processes.XXXXXX", path[64], text[64], refused[96];
 
@@ -300,7 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_exit_codes_and_signals_are_told),
-		TEST(test_what_fails_is_told_with_stage_and_errno),
+		TEST(test_a_failed_start_is_told_with_stage_and_errno),
 		TEST(test_another_user_is_refused_without_the_capability),
 		TEST(test_root_becomes_another_user_without_its_groups),
 		TEST(test_arguments_environment_and_directory_arrive),

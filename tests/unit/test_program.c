@@ -60,7 +60,7 @@ static int ask(void **state, const char *copy, char got[512])
 	return pclose(out);
 }
 
-static void test_it_is_found_beside_this_program(void **state)
+static void test_the_executor_is_found_beside_this_program(void **state)
 {
 	AUTO_FREE char *built = scene_path(state, "bin/libexec/tool");
 	AUTO_FREE char *installed = scene_path(state, "bin/../libexec/hutch/tool");
@@ -122,7 +122,7 @@ static void play_seal(void *arg)
 	CHECK(fcntl(fd, F_GET_SEALS) < 0); /* a mount, not a copy */
 }
 
-static void test_it_is_sealed_by_a_mount(void **state)
+static void test_the_executor_is_sealed_by_a_mount(void **state)
 {
 	AUTO_FREE char *path = scene_path(state, "tool");
 
@@ -189,8 +189,8 @@ static void test_where_it_cannot_be_reached_it_is_a_sealed_copy(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_is_found_beside_this_program),
-		cmocka_unit_test_setup_teardown(test_it_is_sealed_by_a_mount, scene_setup,
+		cmocka_unit_test(test_the_executor_is_found_beside_this_program),
+		cmocka_unit_test_setup_teardown(test_the_executor_is_sealed_by_a_mount, scene_setup,
 						scene_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_was_replaced_is_refused,
 						scene_setup, scene_teardown),

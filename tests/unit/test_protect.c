@@ -127,7 +127,7 @@ static void test_a_name_is_what_any_file_system_takes_it_for(void **state)
 	check(samples, ARRAY_LEN(samples));
 }
 
-static void test_of_several_the_strictest_counts_and_is_named(void **state)
+static void test_the_strictest_of_several_counts_and_is_named(void **state)
 {
 	struct list patterns = { 0 };
 	const char *which = NULL;
@@ -148,7 +148,7 @@ static void test_of_several_the_strictest_counts_and_is_named(void **state)
 	protect_free(p);
 }
 
-static void test_what_is_no_pattern_is_refused_with_a_reason(void **state)
+static void test_an_invalid_pattern_is_refused_with_a_reason(void **state)
 {
 	static const struct {
 		const char *pattern, *says;
@@ -189,8 +189,8 @@ int main(void)
 		cmocka_unit_test(test_a_name_is_protected_with_what_is_below_and_wherever_it_is),
 		cmocka_unit_test(test_wildcards_stand_for_characters_and_for_names),
 		cmocka_unit_test(test_a_name_is_what_any_file_system_takes_it_for),
-		cmocka_unit_test(test_of_several_the_strictest_counts_and_is_named),
-		cmocka_unit_test(test_what_is_no_pattern_is_refused_with_a_reason),
+		cmocka_unit_test(test_the_strictest_of_several_counts_and_is_named),
+		cmocka_unit_test(test_an_invalid_pattern_is_refused_with_a_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

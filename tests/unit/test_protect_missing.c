@@ -39,7 +39,7 @@ static void check(const char *const *patterns, const char *const *folders,
 #define CHECK(patterns, folders, samples) \
 	check(patterns, folders, samples, sizeof(samples) / sizeof(*(samples)))
 
-static void test_what_is_protected_is_not_made_and_what_leads_there_is_empty(void **state)
+static void test_a_protected_path_is_not_made_and_its_parents_are_empty(void **state)
 {
 	static const char *const patterns[] = { ".git/hooks", "/only", "a/**/z", NULL };
 	static const char *const folders[] = { "/home/me/w", NULL };
@@ -102,7 +102,7 @@ static void test_below_is_by_whole_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_protected_is_not_made_and_what_leads_there_is_empty),
+		cmocka_unit_test(test_a_protected_path_is_not_made_and_its_parents_are_empty),
 		cmocka_unit_test(test_each_folder_has_its_say),
 		cmocka_unit_test(test_below_is_by_whole_names),
 	};

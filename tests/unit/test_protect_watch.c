@@ -117,7 +117,7 @@ static void test_each_way_to_lose_a_name(void **state)
 	finish(&p);
 }
 
-static void test_what_is_no_loss(void **state)
+static void test_harmless_changes_are_no_loss(void **state)
 {
 	struct place p;
 
@@ -204,7 +204,7 @@ static void test_lost_events_mean_to_look(void **state)
 	finish(&p);
 }
 
-static void test_what_was_given_up_is_given_up_alone(void **state)
+static void test_a_path_that_was_given_up_is_given_up_alone(void **state)
 {
 	struct place p;
 
@@ -220,7 +220,7 @@ static void test_what_was_given_up_is_given_up_alone(void **state)
 	finish(&p);
 }
 
-static void test_what_was_replaced_before_is_an_error(void **state)
+static void test_a_path_that_was_replaced_before_is_an_error(void **state)
 {
 	struct protect_watch s;
 	struct place p;
@@ -254,11 +254,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_way_to_lose_a_name),
-		cmocka_unit_test(test_what_is_no_loss),
+		cmocka_unit_test(test_harmless_changes_are_no_loss),
 		cmocka_unit_test(test_a_name_that_was_not_there_is_noticed_when_it_comes),
 		cmocka_unit_test(test_lost_events_mean_to_look),
-		cmocka_unit_test(test_what_was_given_up_is_given_up_alone),
-		cmocka_unit_test(test_what_was_replaced_before_is_an_error),
+		cmocka_unit_test(test_a_path_that_was_given_up_is_given_up_alone),
+		cmocka_unit_test(test_a_path_that_was_replaced_before_is_an_error),
 		cmocka_unit_test(test_nothing_to_watch_takes_nothing),
 	};
 

@@ -231,7 +231,7 @@ static const struct {
 	{ { "end\r" }, "end^M" },
 };
 
-static void test_what_is_shown_does_not_depend_on_the_cuts(void **state)
+static void test_the_output_does_not_depend_on_the_cuts(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cuts); i++) {
@@ -294,7 +294,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_as_a_source),
 		cmocka_unit_test(test_a_socket_that_takes_no_more),
 		cmocka_unit_test(test_done_twice_and_a_half_pump),
-		cmocka_unit_test(test_what_is_shown_does_not_depend_on_the_cuts),
+		cmocka_unit_test(test_the_output_does_not_depend_on_the_cuts),
 		cmocka_unit_test(test_why_a_write_failed_is_remembered),
 	};
 

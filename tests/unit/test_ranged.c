@@ -222,7 +222,7 @@ static void on_begin(const struct ranged_todo *t)
 	todo = *t;
 }
 
-static void test_what_is_there_is_not_made_again(void **state)
+static void test_a_present_copy_is_not_made_again(void **state)
 {
 	struct shop w;
 
@@ -285,7 +285,7 @@ static void test_ids_that_are_not_granted_leave_nothing(void **state)
 	done(&w);
 }
 
-static void test_what_nobody_needs_is_removed(void **state)
+static void test_an_unused_copy_is_removed(void **state)
 {
 	struct list needed = { 0 };
 	struct ranged_collecting c = { .needed = &needed, .only_looks = true };
@@ -330,7 +330,7 @@ static void on_wrong(void *who, const char *word, const char *hex, bool is_sure,
 	w->sure += is_sure;
 }
 
-static void test_what_has_changed_is_seen(void **state)
+static void test_a_changed_copy_is_seen(void **state)
 {
 	struct wrongs wrongs = { 0 };
 	struct ranged_verifying v = { .who = &wrongs, .on_wrong = on_wrong };
@@ -376,11 +376,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_files_belong_to_whom_the_layer_says),
 		TEST(test_all_that_overlayfs_goes_by_is_kept),
-		TEST(test_what_is_there_is_not_made_again),
+		TEST(test_a_present_copy_is_not_made_again),
 		TEST(test_nothing_half_is_left),
 		TEST(test_ids_that_are_not_granted_leave_nothing),
-		TEST(test_what_nobody_needs_is_removed),
-		TEST(test_what_has_changed_is_seen),
+		TEST(test_an_unused_copy_is_removed),
+		TEST(test_a_changed_copy_is_seen),
 	};
 
 	(void)umask(022);

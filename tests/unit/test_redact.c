@@ -52,7 +52,7 @@ static char *masked(const struct redact *m, const char *text)
 
 #define BAD UTF8_REPLACEMENT
 
-static void test_what_is_hidden(void **state)
+static void test_secrets_are_hidden(void **state)
 {
 	static const struct {
 		const char *values[4], *text, *want;
@@ -98,7 +98,7 @@ static void test_what_is_hidden(void **state)
 	redact_done(NULL);
 }
 
-static void test_what_is_short_is_not_hidden_and_told(void **state)
+static void test_a_short_value_is_not_hidden_and_that_is_told(void **state)
 {
 	struct redact m = { 0 };
 
@@ -147,7 +147,7 @@ static void feed(const struct redact *m, struct redact_stream *s, const char *te
 }
 
 /* NULL flushes the held bytes. */
-static void test_what_comes_in_pieces(void **state)
+static void test_a_secret_in_pieces_is_hidden(void **state)
 {
 	static const struct {
 		const char *text, *want;
@@ -249,7 +249,7 @@ static void try_once(bool has_flushes)
 	redact_done(&m);
 }
 
-static void test_it_does_what_the_naive_way_does(void **state)
+static void test_the_output_is_that_of_a_naive_search(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20000; i++)
@@ -327,12 +327,12 @@ static void test_an_error_is_masked_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_hidden),
-		cmocka_unit_test(test_what_is_short_is_not_hidden_and_told),
+		cmocka_unit_test(test_secrets_are_hidden),
+		cmocka_unit_test(test_a_short_value_is_not_hidden_and_that_is_told),
 		cmocka_unit_test(test_there_is_room_for_so_much),
-		cmocka_unit_test(test_what_comes_in_pieces),
+		cmocka_unit_test(test_a_secret_in_pieces_is_hidden),
 		cmocka_unit_test(test_a_value_that_is_added_is_hidden_from_then_on),
-		cmocka_unit_test(test_it_does_what_the_naive_way_does),
+		cmocka_unit_test(test_the_output_is_that_of_a_naive_search),
 		cmocka_unit_test(test_a_long_value_costs_no_more_than_a_short_one),
 		cmocka_unit_test(test_an_error_is_masked_in_place),
 	};

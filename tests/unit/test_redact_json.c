@@ -112,7 +112,7 @@ static void test_random_texts_survive(void **state)
 	}
 }
 
-static void test_what_does_not_fit_is_cut(void **state)
+static void test_a_text_that_does_not_fit_is_cut(void **state)
 {
 	struct redact m = { 0 };
 	struct buffer line;
@@ -134,7 +134,7 @@ int main(void)
 		cmocka_unit_test(test_texts_are_masked_and_nothing_else),
 		cmocka_unit_test(test_without_secrets_a_line_is_not_touched),
 		cmocka_unit_test(test_random_texts_survive),
-		cmocka_unit_test(test_what_does_not_fit_is_cut),
+		cmocka_unit_test(test_a_text_that_does_not_fit_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static const struct {
 	{ "scratch:latest", "docker.io/library/scratch:latest", "scratch" },
 };
 
-static void test_what_people_say_is_understood(void **state)
+static void test_usual_references_are_understood(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
@@ -72,7 +72,7 @@ static void test_the_parts_are_told(void **state)
 	assert_string_equal(r.pin.hex, HEX);
 }
 
-static void test_what_is_none_is_refused(void **state)
+static void test_an_invalid_reference_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"", ":", "@", "/", "a/", "/a", "a//b", "Python", "a/B", "a:", "a:.x", "a:-x",
@@ -117,9 +117,9 @@ static void test_the_longest_has_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_people_say_is_understood),
+		cmocka_unit_test(test_usual_references_are_understood),
 		cmocka_unit_test(test_the_parts_are_told),
-		cmocka_unit_test(test_what_is_none_is_refused),
+		cmocka_unit_test(test_an_invalid_reference_is_refused),
 		cmocka_unit_test(test_the_longest_has_room),
 	};
 

@@ -68,7 +68,7 @@ static void test_a_life_from_its_making_to_its_record(void **state)
 	assert_int_equal(scene_open_fds(), before);
 }
 
-static void test_what_is_removed_leaves_nothing(void **state)
+static void test_a_removed_sandbox_leaves_nothing(void **state)
 {
 	struct registry_entry r;
 
@@ -97,7 +97,7 @@ static void test_logs_are_found_before_and_after_the_end(void **state)
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 }
 
-static void test_of_two_with_one_name_the_latest_is_found(void **state)
+static void test_the_latest_of_two_with_one_name_is_found(void **state)
 {
 	struct registry_entry r;
 	struct registry_item item;
@@ -222,7 +222,7 @@ static void test_a_renamed_one_is_found_by_its_new_name_alone(void **state)
 
 /* --- the socket ------------------------------------------------------------ */
 
-static void test_its_socket_is_reached_by_name(void **state)
+static void test_the_socket_of_a_sandbox_is_reached_by_name(void **state)
 {
 	struct registry_entry r;
 	struct err e = { 0 };
@@ -286,7 +286,7 @@ static void test_without_a_state_folder_there_is_nothing(void **state)
 	assert_false(is_there(state, "hutch"));
 }
 
-static void test_what_waits_is_seen_to_wait_until_it_is_taken(void **state)
+static void test_a_waiting_sandbox_is_listed_as_waiting_until_it_is_taken(void **state)
 {
 	struct registry_entry r;
 	struct registry_item item;
@@ -428,7 +428,7 @@ static void expect_refused(const char *name)
 	assert_non_null(strstr(e.text, name));
 }
 
-static void test_what_is_no_folder_of_ours_is_left_alone(void **state)
+static void test_a_folder_of_another_kind_is_left_alone(void **state)
 {
 	struct registry_entry r;
 
@@ -609,21 +609,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_life_from_its_making_to_its_record),
-		TEST(test_what_is_removed_leaves_nothing),
+		TEST(test_a_removed_sandbox_leaves_nothing),
 		TEST(test_logs_are_found_before_and_after_the_end),
-		TEST(test_of_two_with_one_name_the_latest_is_found),
+		TEST(test_the_latest_of_two_with_one_name_is_found),
 		TEST(test_texts_are_bounded_and_one_line),
 		TEST(test_a_bad_name_is_quoted_in_one_sentence),
 		TEST(test_a_name_that_somebody_has_is_refused),
 		TEST(test_a_renamed_one_is_found_by_its_new_name_alone),
-		TEST(test_its_socket_is_reached_by_name),
+		TEST(test_the_socket_of_a_sandbox_is_reached_by_name),
 		TEST(test_a_socket_needs_no_short_path),
 		TEST(test_without_a_state_folder_there_is_nothing),
-		TEST(test_what_waits_is_seen_to_wait_until_it_is_taken),
+		TEST(test_a_waiting_sandbox_is_listed_as_waiting_until_it_is_taken),
 		TEST(test_a_list_is_sorted_and_passes_over_what_is_none),
 		TEST(test_a_hundred_ended_ones_are_kept),
 		TEST(test_a_thousand_are_listed_in_time),
-		TEST(test_what_is_no_folder_of_ours_is_left_alone),
+		TEST(test_a_folder_of_another_kind_is_left_alone),
 		TEST(test_a_link_in_place_of_a_file_is_not_followed),
 		TEST(test_a_state_folder_that_is_a_link_or_open_is_refused),
 		TEST(test_folders_of_the_registry_that_are_links_are_refused),

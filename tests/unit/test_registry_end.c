@@ -206,7 +206,7 @@ static void test_one_that_is_tidied_up_is_waited_for_and_not_taken(void **state)
 	assert_int_equal(scene_child_code(janitor), 0);
 }
 
-static void test_what_was_being_made_or_removed_is_swept(void **state)
+static void test_half_made_and_half_removed_entries_are_swept(void **state)
 {
 	struct registry_entry r;
 
@@ -276,7 +276,7 @@ static int run_race(void)
 	return winners;
 }
 
-static void test_of_many_creators_exactly_one_wins(void **state)
+static void test_exactly_one_of_many_creators_wins(void **state)
 {
 	struct registry_list list;
 
@@ -317,7 +317,7 @@ __attribute__((noreturn)) static void churn(int seed)
 	_exit(0);
 }
 
-static void test_who_has_a_name_keeps_it_whatever_others_do(void **state)
+static void test_a_sandbox_keeps_its_name_against_all_others(void **state)
 {
 	pid_t pids[4];
 
@@ -370,7 +370,7 @@ static void expect_record(int *out, const char *record)
 	own_close(out);
 }
 
-static void test_who_waits_gets_the_record_whatever_becomes_of_the_folder(void **state)
+static void test_a_waiter_gets_the_record_of_a_kept_or_removed_folder(void **state)
 {
 	static const enum registry_rest rests[] = { REGISTRY_KEEP, REGISTRY_REMOVE };
 
@@ -394,7 +394,7 @@ static void test_who_waits_gets_the_record_whatever_becomes_of_the_folder(void *
 	}
 }
 
-static void test_who_waits_learns_of_a_kill(void **state)
+static void test_a_waiter_learns_of_a_kill(void **state)
 {
 	static const struct { struct owner owner; const char *record; } cases[] = {
 		{ { .name = "one", .has_janitor = true }, "\"killed\"" },
@@ -424,7 +424,7 @@ static void test_who_waits_learns_of_a_kill(void **state)
 }
 
 /* The folder is removed by hand under its owner. */
-static void test_who_waits_is_told_even_if_the_folder_is_gone(void **state)
+static void test_a_waiter_is_told_that_the_folder_is_gone(void **state)
 {
 	struct registry_entry r;
 	struct err e;
@@ -449,12 +449,12 @@ int main(void)
 		TEST(test_the_janitor_ends_what_its_supervisor_no_longer_can),
 		TEST(test_one_left_over_is_ended_by_whoever_comes_across_it),
 		TEST(test_one_that_is_tidied_up_is_waited_for_and_not_taken),
-		TEST(test_what_was_being_made_or_removed_is_swept),
-		TEST(test_of_many_creators_exactly_one_wins),
-		TEST(test_who_has_a_name_keeps_it_whatever_others_do),
-		TEST(test_who_waits_gets_the_record_whatever_becomes_of_the_folder),
-		TEST(test_who_waits_learns_of_a_kill),
-		TEST(test_who_waits_is_told_even_if_the_folder_is_gone),
+		TEST(test_half_made_and_half_removed_entries_are_swept),
+		TEST(test_exactly_one_of_many_creators_wins),
+		TEST(test_a_sandbox_keeps_its_name_against_all_others),
+		TEST(test_a_waiter_gets_the_record_of_a_kept_or_removed_folder),
+		TEST(test_a_waiter_learns_of_a_kill),
+		TEST(test_a_waiter_is_told_that_the_folder_is_gone),
 	};
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

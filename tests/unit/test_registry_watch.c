@@ -110,7 +110,7 @@ static void test_those_that_are_there_are_listed_and_then_waited_for(void **stat
 
 /* More events than the kernel keeps: fs.inotify.max_queued_events, 16,384 by
  * default. */
-static void test_what_the_kernel_dropped_is_looked_for(void **state)
+static void test_events_that_the_kernel_dropped_are_looked_for(void **state)
 {
 	struct registry_watch w;
 	struct registry_entry a, b;
@@ -141,7 +141,7 @@ int main(void)
 		TEST(test_one_is_told_of_when_it_listens),
 		TEST(test_one_that_ends_before_it_listens_is_forgotten),
 		TEST(test_those_that_are_there_are_listed_and_then_waited_for),
-		TEST(test_what_the_kernel_dropped_is_looked_for),
+		TEST(test_events_that_the_kernel_dropped_are_looked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void test_output_that_waits_holds_this_command_and_no_other(void **state)
 	assert_int_equal(terminal_finish(&t).status, SIGKILL);
 }
 
-static void test_who_writes_on_after_the_end_delays_it_not(void **state)
+static void test_a_process_that_writes_after_the_end_does_not_delay_it(void **state)
 {
 	struct on_terminal t;
 
@@ -269,7 +269,7 @@ int main(void)
 		cmocka_unit_test(test_output_that_nobody_reads_hangs_the_terminal_up),
 		cmocka_unit_test(
 			test_output_that_waits_holds_this_command_and_no_other),
-		cmocka_unit_test(test_who_writes_on_after_the_end_delays_it_not),
+		cmocka_unit_test(test_a_process_that_writes_after_the_end_does_not_delay_it),
 		cmocka_unit_test(test_waiting_costs_no_processor_time),
 	};
 

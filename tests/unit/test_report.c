@@ -105,7 +105,7 @@ static const struct shown shown[] = {
 	{ show_json, "hutch: no\n" JSON_NO },
 };
 
-static void test_what_is_said_on_stderr(void **state)
+static void test_errors_are_said_on_stderr(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
@@ -166,7 +166,7 @@ static void test_a_command_that_is_nowhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_said_on_stderr),
+		cmocka_unit_test(test_errors_are_said_on_stderr),
 		cmocka_unit_test(test_a_command_that_is_on_the_callers_path),
 		cmocka_unit_test(test_a_command_that_is_nowhere),
 	};

@@ -29,7 +29,7 @@ static void test_the_outermost_folder_of_gits_counts(void **state)
 		assert_int_equal(repository_len(rows[i].path), rows[i].len);
 }
 
-static void test_what_is_in_a_broken_one_finds_it_and_why(void **state)
+static void test_a_path_in_a_broken_repository_finds_it_and_the_fault(void **state)
 {
 	struct repositories r = { 0 };
 
@@ -76,7 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_outermost_folder_of_gits_counts),
-		cmocka_unit_test(test_what_is_in_a_broken_one_finds_it_and_why),
+		cmocka_unit_test(test_a_path_in_a_broken_repository_finds_it_and_the_fault),
 		cmocka_unit_test(test_many_are_each_found),
 	};
 

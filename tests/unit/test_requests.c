@@ -359,7 +359,7 @@ static void (*const in_every_state[])(struct buffer *) = {
 	put_end_of_all,
 };
 
-static void test_what_is_never_permitted_ends_it_when_ready(void **state)
+static void test_a_forbidden_request_ends_the_executor_when_ready(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
@@ -371,7 +371,7 @@ static void test_what_is_never_permitted_ends_it_when_ready(void **state)
 	}
 }
 
-static void test_what_is_never_permitted_ends_it_when_busy(void **state)
+static void test_a_forbidden_request_ends_the_executor_when_busy(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(in_every_state); i++) {
@@ -386,7 +386,7 @@ static void test_what_is_never_permitted_ends_it_when_busy(void **state)
 	}
 }
 
-static void test_what_is_about_a_command_is_untimely_before_any(void **state)
+static void test_a_request_about_a_command_is_untimely_before_any(void **state)
 {
 	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize, put_end,
 							     put_run, put_cancel };
@@ -584,9 +584,9 @@ static void test_descriptors_inside_a_request_end_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_ready),
-		cmocka_unit_test(test_what_is_never_permitted_ends_it_when_busy),
-		cmocka_unit_test(test_what_is_about_a_command_is_untimely_before_any),
+		cmocka_unit_test(test_a_forbidden_request_ends_the_executor_when_ready),
+		cmocka_unit_test(test_a_forbidden_request_ends_the_executor_when_busy),
+		cmocka_unit_test(test_a_request_about_a_command_is_untimely_before_any),
 		cmocka_unit_test(test_nothing_is_begun_beside_the_last_command),
 		cmocka_unit_test(test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
 		cmocka_unit_test(test_a_session_ends_and_its_id_is_free),

@@ -46,7 +46,7 @@ static void test_no_key_is_left_out(void **state)
 	assert_non_null(strstr(text, "\"error\":null"));
 }
 
-static void test_what_a_cgroup_tells(void **state)
+static void test_peaks_and_limits_of_a_cgroup_are_in_the_result(void **state)
 {
 	const struct err e = { .kind = ERR_LIMIT, .text = "no" };
 	struct result r = { .memory_peak = 1ull << 40, .pids_peak = 7,
@@ -158,7 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_key_is_left_out),
 		cmocka_unit_test(test_every_end_has_its_code),
-		cmocka_unit_test(test_what_a_cgroup_tells),
+		cmocka_unit_test(test_peaks_and_limits_of_a_cgroup_are_in_the_result),
 		cmocka_unit_test(test_hostile_text_stays_one_string),
 		cmocka_unit_test(test_every_pair_of_bytes_is_json),
 		cmocka_unit_test(test_the_longest_error_fits),

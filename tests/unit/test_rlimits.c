@@ -74,7 +74,7 @@ static void play_lower(void *arg)
 	CHECK(rlimits_lower(-1, 1, &e) < 0 && e.kind == ERR_SYSTEM);
 }
 
-static void test_what_is_lowered_never_rises(void **state)
+static void test_a_lowered_limit_never_rises(void **state)
 {
 	(void)state;
 	scene_child(play_lower, NULL);
@@ -253,7 +253,7 @@ static void play_lacking(void *arg)
 	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 && e.sys == EISDIR);
 }
 
-static void test_what_a_kernel_has_not_is_an_error_unless_it_may_lack(void **state)
+static void test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional(void **state)
 {
 	struct plan p = { .sysctls = { { "net/unix/no_such", 1, true } }, .sysctl_count = 1 };
 
@@ -267,10 +267,10 @@ int main(void)
 		cmocka_unit_test(test_a_sandbox_gets_a_share_of_the_callers_own),
 		cmocka_unit_test(test_a_ulimit_replaces_a_default_up_to_the_hard_limit),
 		cmocka_unit_test(test_every_resource_at_once_fits),
-		cmocka_unit_test(test_what_is_lowered_never_rises),
+		cmocka_unit_test(test_a_lowered_limit_never_rises),
 		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
 		cmocka_unit_test(test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
-		cmocka_unit_test(test_what_a_kernel_has_not_is_an_error_unless_it_may_lack),
+		cmocka_unit_test(test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,7 @@ static void ends(const char *words, int code, const char *expected)
 
 #define IT "fuse-overlayfs, which serves the sandbox's root, "
 
-static void test_its_last_words_are_told(void **state)
+static void test_the_last_words_of_the_server_are_told(void **state)
 {
 	(void)state;
 	ends("a line\nthe last\n", 3, IT "ended with code 3: the last");
@@ -212,7 +212,7 @@ int main(void)
 		IN_FOLDER(test_one_of_somebody_else_is_refused),
 		IN_FOLDER(test_no_image_with_a_folder_of_ours_in_it),
 		cmocka_unit_test(test_any_image_of_the_store),
-		cmocka_unit_test(test_its_last_words_are_told),
+		cmocka_unit_test(test_the_last_words_of_the_server_are_told),
 		cmocka_unit_test(test_one_that_runs_is_ended),
 	};
 

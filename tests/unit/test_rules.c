@@ -169,7 +169,7 @@ static void test_a_rule_without_a_what_is_about_everything(void **state)
 	judge(run, &(struct deed){ .action = "read", .path = "x" }, DECISION_ALLOW, RISK_LOW);
 }
 
-static void test_what_is_too_much_to_be_judged_is_asked_about(void **state)
+static void test_a_run_that_is_too_much_to_judge_is_asked_about(void **state)
 {
 	static const char rule[] = "{\"command\":\"x\",\"decision\":\"allow\"}";
 	char *large = malloc(RULES_TEXT_MAX + 2), deep[4096] = "";
@@ -203,7 +203,7 @@ static void test_keys_in_what_is_typed_are_asked_about(void **state)
 	judge(rule, &d, DECISION_ALLOW, RISK_LOW);
 }
 
-static void test_what_does_the_same_as_a_command_is_judged_as_both(void **state)
+static void test_an_action_with_a_commands_effect_is_judged_as_both(void **state)
 {
 	static const char command[] =
 		"{\"command\":\"git clone **\",\"decision\":\"deny\",\"reason\":\"r\"}";
@@ -250,7 +250,7 @@ static void test_many_words_for_many_rules_are_asked_about(void **state)
 	free(many);
 }
 
-static void test_of_what_is_decided_alike_the_highest_risk_is_told(void **state)
+static void test_the_highest_risk_of_equal_decisions_is_told(void **state)
 {
 	struct rules *r = rules_of("{\"command\":\"a\",\"decision\":\"ask\",\"reason\":\"low\",\"risk\":\"low\"}\n"
 				   "{\"command\":\"b\",\"decision\":\"ask\",\"reason\":\"high\",\"risk\":\"high\"}");
@@ -269,7 +269,7 @@ static void test_of_what_is_decided_alike_the_highest_risk_is_told(void **state)
 	rules_free(r);
 }
 
-static void test_what_is_no_rule_is_refused_with_its_place(void **state)
+static void test_an_invalid_rule_is_refused_with_its_place(void **state)
 {
 	static const struct {
 		const char *rule, *says;
@@ -314,12 +314,12 @@ int main(void)
 		cmocka_unit_test(test_each_command_is_judged_and_the_strictest_holds),
 		cmocka_unit_test(test_paths_and_sizes_of_actions_are_met),
 		cmocka_unit_test(test_a_rule_without_a_what_is_about_everything),
-		cmocka_unit_test(test_what_is_too_much_to_be_judged_is_asked_about),
+		cmocka_unit_test(test_a_run_that_is_too_much_to_judge_is_asked_about),
 		cmocka_unit_test(test_keys_in_what_is_typed_are_asked_about),
-		cmocka_unit_test(test_what_does_the_same_as_a_command_is_judged_as_both),
+		cmocka_unit_test(test_an_action_with_a_commands_effect_is_judged_as_both),
 		cmocka_unit_test(test_many_words_for_many_rules_are_asked_about),
-		cmocka_unit_test(test_of_what_is_decided_alike_the_highest_risk_is_told),
-		cmocka_unit_test(test_what_is_no_rule_is_refused_with_its_place),
+		cmocka_unit_test(test_the_highest_risk_of_equal_decisions_is_told),
+		cmocka_unit_test(test_an_invalid_rule_is_refused_with_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void make(struct saved_spec *d, const char *name)
 	policy_file_done(&said);
 }
 
-static void test_it_is_found_by_name_and_id_with_what_was_said(void **state)
+static void test_a_definition_is_found_by_name_and_id(void **state)
 {
 	static const char *const names[] = { "box", "0123456789ab" };
 	struct saved_spec d, found;
@@ -146,7 +146,7 @@ static void test_one_that_goes_meanwhile_makes_nobody_believe_in_a_rename(void *
 	saved_spec_done(&d);
 }
 
-static void test_what_a_killed_one_left_is_swept_and_never_found(void **state)
+static void test_half_made_and_half_removed_definitions_are_swept(void **state)
 {
 	AUTO_FREE char *half = scene_path(state, "hutch/kept/.new-000000000000");
 	AUTO_FREE char *gone = scene_path(state, "hutch/kept/.gone-000000000000");
@@ -209,7 +209,7 @@ static void put(void **state, const char *file, const char *text)
 	assert_int_equal(io_write_all(fd, text, strlen(text)), 0);
 }
 
-static void test_what_is_not_as_we_wrote_it_is_refused(void **state)
+static void test_an_altered_definition_is_refused(void **state)
 {
 #define REST "\"created\":\"x\",\"image\":null,\"digest\":null}"
 	static const struct {
@@ -244,13 +244,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, data_setup, scene_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_is_found_by_name_and_id_with_what_was_said),
+		TEST(test_a_definition_is_found_by_name_and_id),
 		TEST(test_one_at_a_time_has_it),
 		TEST(test_another_name_is_one_that_nobody_has),
 		TEST(test_one_that_goes_meanwhile_makes_nobody_believe_in_a_rename),
-		TEST(test_what_a_killed_one_left_is_swept_and_never_found),
+		TEST(test_half_made_and_half_removed_definitions_are_swept),
 		TEST(test_the_first_process_of_its_last_life_is_waited_for),
-		TEST(test_what_is_not_as_we_wrote_it_is_refused),
+		TEST(test_an_altered_definition_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

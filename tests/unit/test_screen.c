@@ -286,7 +286,7 @@ static const struct {
 } small_reports[] = { STEPS(scrolled), STEPS(scrolled_half), STEPS(scrolled_change),
 		      STEPS(wrapped), STEPS(wrapped_away) };
 
-static void test_what_was_reported_may_have_scrolled(void **state)
+static void test_reported_lines_may_have_scrolled(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(small_reports); i++) {
@@ -354,7 +354,7 @@ static void test_five_thousand_lines_are_no_window(void **state)
 	free(got.bytes);
 }
 
-static void test_what_was_reported_is_not_missing(void **state)
+static void test_reported_lines_are_not_missing(void **state)
 {
 	struct screen s;
 	char line[40];
@@ -443,7 +443,7 @@ static unsigned column_after(const char *begin, const char *text, size_t len)
 
 /* HTS in the first column changes nothing, except that the emulator draws the
  * rest. */
-static void test_whoever_draws_a_character_it_has_the_same_width(void **state)
+static void test_a_character_has_one_width_for_every_program(void **state)
 {
 	(void)state;
 	for (uint32_t c = 0xa0; c < 0x10000; c++) {
@@ -516,13 +516,13 @@ int main(void)
 		cmocka_unit_test(test_each_kind_of_output),
 		cmocka_unit_test(test_a_screen_of_three_rows_and_five_columns),
 		cmocka_unit_test(test_a_report_has_what_is_new),
-		cmocka_unit_test(test_what_was_reported_may_have_scrolled),
+		cmocka_unit_test(test_reported_lines_may_have_scrolled),
 		cmocka_unit_test(test_the_window_of_fifty_thousand_lines),
 		cmocka_unit_test(test_five_thousand_lines_are_no_window),
-		cmocka_unit_test(test_what_was_reported_is_not_missing),
+		cmocka_unit_test(test_reported_lines_are_not_missing),
 		cmocka_unit_test(test_a_line_of_any_length_is_one),
 		cmocka_unit_test(test_questions_are_answered),
-		cmocka_unit_test(test_whoever_draws_a_character_it_has_the_same_width),
+		cmocka_unit_test(test_a_character_has_one_width_for_every_program),
 		cmocka_unit_test(test_characters_drawn_at_once_are_as_those_drawn_one_by_one),
 	};
 

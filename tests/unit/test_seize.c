@@ -15,7 +15,7 @@
 #define SELF 40
 #define HEAD "Name:\ta\nUmask:\t0022\n"
 
-static void test_who_may_not_be_seized_is_told_apart(void **state)
+static void test_a_process_that_may_not_be_seized_is_told_apart(void **state)
 {
 	static const struct {
 		const char *text;
@@ -48,7 +48,7 @@ static void test_who_may_not_be_seized_is_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_may_not_be_seized_is_told_apart),
+		cmocka_unit_test(test_a_process_that_may_not_be_seized_is_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

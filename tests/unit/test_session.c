@@ -57,7 +57,7 @@ static void check_rows(const struct row *rows, size_t count)
 		actor_check(&a, rows[i].command, rows[i].content, rows[i].exit_code);
 }
 
-static void test_what_a_command_changes_lasts(void **state)
+static void test_the_changes_of_a_command_last(void **state)
 {
 	static const struct row rows[] = {
 		{ "echo hi", "hi", 0 },
@@ -329,7 +329,7 @@ static void test_a_new_command_comes_with_its_own_output_alone(void **state)
 	actor_check(&a, "echo new", "new", 0);
 }
 
-static void test_what_was_left_is_told_first_where_asked_for(void **state)
+static void test_earlier_output_is_told_first_where_asked_for(void **state)
 {
 	struct run_request r = request(RUN_COMMAND, "echo new", 0, 0);
 
@@ -469,7 +469,7 @@ static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
 	actor_check(&a, "echo $kept; (ulimit -n 10; ulimit -n)", "1\n10", 0);
 }
 
-static void test_what_was_typed_and_not_read_is_run_by_nobody(void **state)
+static void test_typed_input_that_was_not_read_is_run_by_no_shell(void **state)
 {
 	(void)state;
 	actor_make_fifo(&a, "fifo");
@@ -513,7 +513,7 @@ static void test_more_is_typed_than_anybody_reads(void **state)
 	free(much);
 }
 
-static void test_of_ten_megabytes_the_last_lines_are_told(void **state)
+static void test_the_last_lines_of_ten_megabytes_are_told(void **state)
 {
 	(void)state;
 	struct act x = actor_run(&a, "seq 1 1400000");
@@ -675,7 +675,7 @@ static void test_a_cancelled_action_ends_at_once(void **state)
 	actor_check(&a, "echo after", "after", 0);
 }
 
-static void test_what_was_printed_before_an_interruption_is_there(void **state)
+static void test_output_before_an_interruption_is_there(void **state)
 {
 	(void)state;
 	uint32_t id = actor_send_run(&a, 1, RUN_COMMAND,
@@ -716,7 +716,7 @@ static void test_a_command_may_be_cancelled_at_any_moment(void **state)
 	actor_check(&a, "ls; echo after", "after", 0);
 }
 
-static void test_what_ignores_sigint_is_killed(void **state)
+static void test_a_command_that_ignores_sigint_is_killed(void **state)
 {
 	(void)state;
 	actor_check(&a, "v=kept", "", 0);
@@ -824,7 +824,7 @@ static void ask_badly(int what)
 	buffer_done(&b);
 }
 
-static void test_what_may_not_be_asked_ends_the_sandbox(void **state)
+static void test_a_forbidden_request_ends_the_sandbox(void **state)
 {
 	(void)state;
 	for (int what = 0; what <= 6; what++) {
@@ -969,7 +969,7 @@ static void test_a_forged_report_without_an_end_hides_no_other(void **state)
 	act_done(&x);
 }
 
-static void test_what_nobody_reads_is_not_kept_without_end(void **state)
+static void test_unread_output_is_not_kept_without_end(void **state)
 {
 	enum { MIB = 1 << 20 };
 	char *much = malloc(MIB + 1);
@@ -993,7 +993,7 @@ static void test_what_nobody_reads_is_not_kept_without_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_a_command_changes_lasts),
+		TEST(test_the_changes_of_a_command_last),
 		TEST(test_text_runs_exactly_as_given),
 		TEST(test_a_syntax_error_is_told_and_the_shell_lives),
 		TEST(test_a_command_of_a_megabyte_runs),
@@ -1009,7 +1009,7 @@ int main(void)
 		TEST(test_an_end_that_nobody_waited_for_is_told_once),
 		TEST(test_input_for_what_has_ended_is_not_typed),
 		TEST(test_a_new_command_comes_with_its_own_output_alone),
-		TEST(test_what_was_left_is_told_first_where_asked_for),
+		TEST(test_earlier_output_is_told_first_where_asked_for),
 		TEST(test_a_background_process_is_told_by_its_number),
 		TEST(test_background_output_is_read_while_nobody_waits),
 		TEST(test_a_terminal_left_in_any_mode_is_well_again),
@@ -1017,20 +1017,20 @@ int main(void)
 		TEST(test_an_abandoned_command_with_its_own_prompt_is_reported),
 		TEST(test_the_shell_s_own_input_cannot_be_taken_away),
 		TEST(test_a_shell_that_loses_its_descriptors_ends_at_once),
-		TEST(test_what_was_typed_and_not_read_is_run_by_nobody),
+		TEST(test_typed_input_that_was_not_read_is_run_by_no_shell),
 		TEST(test_more_is_typed_than_anybody_reads),
-		TEST(test_of_ten_megabytes_the_last_lines_are_told),
+		TEST(test_the_last_lines_of_ten_megabytes_are_told),
 		TEST(test_a_stream_says_everything_and_waits_for_its_reader),
 		TEST(test_two_sessions_side_by_side),
 		TEST(test_a_shell_killed_by_another_session_is_a_new_one),
 		TEST(test_a_forged_report_ends_an_action_early_and_no_more),
 		TEST(test_a_cancelled_action_ends_at_once),
-		TEST(test_what_was_printed_before_an_interruption_is_there),
+		TEST(test_output_before_an_interruption_is_there),
 		TEST(test_a_command_may_be_cancelled_at_any_moment),
-		TEST(test_what_ignores_sigint_is_killed),
+		TEST(test_a_command_that_ignores_sigint_is_killed),
 		TEST(test_a_bashrc_is_read_and_cannot_disturb),
 		TEST(test_a_session_that_cannot_start_says_why),
-		TEST(test_what_may_not_be_asked_ends_the_sandbox),
+		TEST(test_a_forbidden_request_ends_the_sandbox),
 		TEST(test_sixty_four_sessions_and_no_more),
 		TEST(test_ten_thousand_commands_neither_grow_nor_mix),
 		TEST(test_a_time_out_of_ages_is_none),
@@ -1038,7 +1038,7 @@ int main(void)
 		TEST(test_pipes_that_a_command_has_filled_stop_nobody),
 		TEST(test_the_memory_of_a_command_s_text_is_bounded_and_given_back),
 		TEST(test_a_forged_report_without_an_end_hides_no_other),
-		TEST(test_what_nobody_reads_is_not_kept_without_end),
+		TEST(test_unread_output_is_not_kept_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ static const struct {
 	{ 0, 1050, 0, 0, 1150, OVERDUE_SOFT }, /* it has no reader to wait for */
 };
 
-static void test_who_does_not_read_a_stream_stops_the_soft_time_out(void **state)
+static void test_a_client_that_does_not_read_stops_the_soft_time_out(void **state)
 {
 	struct stage *st = *state;
 
@@ -204,7 +204,7 @@ static void test_who_does_not_read_a_stream_stops_the_soft_time_out(void **state
 }
 
 /* The terminal itself prints. */
-static void test_what_the_terminal_prints_puts_the_soft_time_out_off(void **state)
+static void test_output_of_the_terminal_puts_the_soft_time_out_off(void **state)
 {
 	struct stage *st = *state;
 	struct session *s = &st->session;
@@ -460,7 +460,7 @@ static void test_a_cancellation_goes_on_step_by_step(void **state)
 	}
 }
 
-static void test_what_has_begun_long_ago_is_interrupted_at_once(void **state)
+static void test_a_command_that_began_long_ago_is_interrupted_at_once(void **state)
 {
 	struct stage *st = *state;
 	struct session *s = &st->session;
@@ -494,9 +494,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_time_out_passes_when_its_time_has_come),
 		TEST(test_a_time_out_ends_the_action_and_not_the_command),
-		TEST(test_who_does_not_read_a_stream_stops_the_soft_time_out),
+		TEST(test_a_client_that_does_not_read_stops_the_soft_time_out),
 		TEST(test_a_shell_that_never_begins_is_none_in_good_time),
-		TEST(test_what_the_terminal_prints_puts_the_soft_time_out_off),
+		TEST(test_output_of_the_terminal_puts_the_soft_time_out_off),
 		TEST(test_a_shell_that_begins_has_its_time_and_no_other),
 		TEST(test_a_shell_in_a_shell_is_looked_at_when_its_time_has_come),
 		TEST(test_a_lost_key_is_looked_after_while_its_command_runs),
@@ -504,7 +504,7 @@ int main(void)
 		TEST(test_an_action_has_its_time_while_a_shell_begins),
 		TEST(test_a_key_that_is_a_signal_waits_until_the_command_has_begun),
 		TEST(test_a_cancellation_goes_on_step_by_step),
-		TEST(test_what_has_begun_long_ago_is_interrupted_at_once),
+		TEST(test_a_command_that_began_long_ago_is_interrupted_at_once),
 		TEST(test_a_command_that_waits_for_its_shell_is_cancelled_at_once),
 	};
 

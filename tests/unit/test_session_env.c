@@ -93,7 +93,7 @@ static void test_nothing_else_of_the_shell_changes(void **state)
 	}
 }
 
-static void test_what_runs_keeps_its_own(void **state)
+static void test_a_running_command_keeps_its_environment(void **state)
 {
 	const struct run_request r = {
 		.session = 1, .kind = RUN_COMMAND,
@@ -206,7 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_values_arrive_byte_for_byte),
 		TEST(test_nothing_else_of_the_shell_changes),
-		TEST(test_what_runs_keeps_its_own),
+		TEST(test_a_running_command_keeps_its_environment),
 		TEST(test_a_shell_that_is_started_again_has_them),
 		TEST(test_a_shell_that_dies_meanwhile_is_started_again_with_them),
 		TEST(test_a_shell_that_hangs_meanwhile_is_started_again),

@@ -110,7 +110,7 @@ static void test_keys_that_are_signals_show(void **state)
 }
 
 /* Readline echoes its input unless the terminal has echo off, as ours has. */
-static void test_what_is_typed_to_readline_is_not_told(void **state)
+static void test_keys_that_readline_echoes_are_not_told(void **state)
 {
 	(void)state;
 	expect(RUN_COMMAND, "PS1='> ' bash --norc -i", REPORT_NO_CHANGE, ">");
@@ -132,7 +132,7 @@ static void test_a_full_screen_program_is_seen_while_it_runs(void **state)
 }
 
 /* 3.7 and the last row of 3.3. */
-static void test_of_fifty_thousand_lines_there_is_a_window(void **state)
+static void test_fifty_thousand_lines_become_a_window(void **state)
 {
 	struct run_request r = request(RUN_COMMAND,
 				       "for i in {1..50000}; do echo Line $i; done");
@@ -198,9 +198,9 @@ int main(void)
 		TEST(test_output_is_what_a_person_sees),
 		TEST(test_each_report_has_what_is_new),
 		TEST(test_keys_that_are_signals_show),
-		TEST(test_what_is_typed_to_readline_is_not_told),
+		TEST(test_keys_that_readline_echoes_are_not_told),
 		TEST(test_a_full_screen_program_is_seen_while_it_runs),
-		TEST(test_of_fifty_thousand_lines_there_is_a_window),
+		TEST(test_fifty_thousand_lines_become_a_window),
 		TEST(test_answers_that_nobody_reads),
 #ifndef __SANITIZE_ADDRESS__
 		TEST(test_an_idle_session_has_forgotten_all),

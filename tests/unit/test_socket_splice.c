@@ -149,7 +149,7 @@ static void test_a_reset_is_one_for_the_peer(void **state)
 	socket_splice_reset(&s->c);
 }
 
-static void test_what_nobody_hears_any_more_keeps_back_no_answer(void **state)
+static void test_bytes_without_a_reader_keep_back_no_answer(void **state)
 {
 	struct scene *s = *state;
 
@@ -167,7 +167,7 @@ static void test_what_nobody_hears_any_more_keeps_back_no_answer(void **state)
 
 /* Writes everything, while a pipe that is not emptied stops the splice again
  * and again. */
-static void test_who_does_not_read_stops_the_other_end_and_loses_nothing(void **state)
+static void test_an_end_that_does_not_read_stops_the_other_and_loses_nothing(void **state)
 {
 	enum { SIZE = 4096 };
 	struct scene *s = *state;
@@ -225,8 +225,8 @@ int main(void)
 		TEST(test_a_reset_is_told_and_given_on),
 		TEST(test_a_reset_is_seen_when_nothing_more_is_read),
 		TEST(test_a_reset_is_one_for_the_peer),
-		TEST(test_what_nobody_hears_any_more_keeps_back_no_answer),
-		TEST(test_who_does_not_read_stops_the_other_end_and_loses_nothing),
+		TEST(test_bytes_without_a_reader_keep_back_no_answer),
+		TEST(test_an_end_that_does_not_read_stops_the_other_and_loses_nothing),
 		TEST(test_an_edge_comes_for_each_end),
 	};
 

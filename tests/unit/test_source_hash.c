@@ -75,7 +75,7 @@ static void test_the_hash_of_a_folder_is_dirhashs(void **state)
 	assert_string_equal(hash, "866da4df13fa07ecdce6cdb1f35745bb");
 }
 
-static void test_what_cannot_be_hashed_is_an_error(void **state)
+static void test_a_file_that_cannot_be_hashed_is_an_error(void **state)
 {
 	char hash[SOURCE_HASH_TEXT];
 	struct err e = { 0 };
@@ -179,7 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_hash_of_a_folder_is_dirhashs),
-		cmocka_unit_test(test_what_cannot_be_hashed_is_an_error),
+		cmocka_unit_test(test_a_file_that_cannot_be_hashed_is_an_error),
 		cmocka_unit_test(test_tags_are_openhands),
 		cmocka_unit_test(test_sixteen_digits_of_base_36),
 		cmocka_unit_test(test_a_version_has_to_be_said),

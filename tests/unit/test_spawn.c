@@ -228,7 +228,7 @@ static int finish(struct world *w)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void test_what_the_executor_finds(void **state)
+static void test_the_executor_finds_itself_confined(void **state)
 {
 	struct world *w = *state;
 	unsigned before = scene_open_fds();
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_the_executor_finds),
+		TEST(test_the_executor_finds_itself_confined),
 		TEST(test_with_a_procfs_of_its_own),
 		TEST(test_a_child_that_fails_says_why_and_is_gone),
 		TEST(test_a_program_that_is_none_is_said),

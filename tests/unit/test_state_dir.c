@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "tests/unit/scene.h"
 
-static void test_what_is_printed_is_parsed(void **state)
+static void test_a_printed_end_is_parsed(void **state)
 {
 	const struct state_dir_ended x = { 1700000000000000, "0123456789ab", "a-b.c" };
 	AUTO_FREE char *longest = text_format("a%062d", 0);
@@ -109,7 +109,7 @@ static void test_lines_of_any_length_are_whole_or_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_printed_is_parsed),
+		cmocka_unit_test(test_a_printed_end_is_parsed),
 		cmocka_unit_test(test_other_names_are_passed_over),
 		TEST(test_a_folder_is_found_by_the_name_it_has_now),
 		TEST(test_lines_of_any_length_are_whole_or_none),

@@ -79,7 +79,7 @@ static void test_the_last_line_comes_first_and_each_once(void **state)
 	claim_text("a: /1: Permission denied\na: /1: Read-only file system\n", "30 /1|13 /1");
 }
 
-static void test_what_is_none(void **state)
+static void test_other_lines_are_no_denials(void **state)
 {
 	static const char *const texts[] = {
 		"", "\n", "\n\n\n", "/usr/x", "Permission denied", "permission was denied: '/x'",
@@ -142,7 +142,7 @@ int main(void)
 		cmocka_unit_test(test_forms_that_programs_use),
 		cmocka_unit_test(test_relative_ones_begin_at_the_working_folder),
 		cmocka_unit_test(test_the_last_line_comes_first_and_each_once),
-		cmocka_unit_test(test_what_is_none),
+		cmocka_unit_test(test_other_lines_are_no_denials),
 		cmocka_unit_test(test_no_output_is_no_address),
 		cmocka_unit_test(test_bytes_of_any_kind_and_length),
 		cmocka_unit_test(test_no_more_than_there_is_room_for),

@@ -142,7 +142,7 @@ static void play(void *arg)
 	stdio_done(&s);
 }
 
-static void test_what_goes_in(void **state)
+static void test_the_streams_of_the_caller_reach_the_inside(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
@@ -197,7 +197,7 @@ static void test_handing_over_closes_our_copies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_goes_in),
+		cmocka_unit_test(test_the_streams_of_the_caller_reach_the_inside),
 		cmocka_unit_test(test_the_callers_terminal_keeps_blocking),
 		cmocka_unit_test(test_handing_over_closes_our_copies),
 	};

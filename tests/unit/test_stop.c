@@ -113,7 +113,7 @@ static void test_an_empty_sandbox_ends_at_once(void **state)
 	}
 }
 
-static void test_who_heeds_sigterm_is_told_of_and_then_all_is_over(void **state)
+static void test_a_process_that_heeds_sigterm_is_told_before_the_end(void **state)
 {
 	struct supervisor s;
 
@@ -161,7 +161,7 @@ static void test_one_that_needs_a_moment_gets_it(void **state)
 }
 
 /* The command answers during the grace, so it lives; after the grace it is gone. */
-static void test_who_ignores_it_is_ended_after_the_grace(void **state)
+static void test_a_process_that_ignores_sigterm_is_ended_after_the_grace(void **state)
 {
 	struct supervisor s;
 
@@ -353,7 +353,7 @@ static void test_nothing_new_is_taken(void **state)
 	}
 }
 
-static void test_what_is_there_can_be_signalled(void **state)
+static void test_present_processes_can_be_signalled(void **state)
 {
 	struct actor a;
 
@@ -374,17 +374,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_empty_sandbox_ends_at_once),
-		TEST(test_who_heeds_sigterm_is_told_of_and_then_all_is_over),
+		TEST(test_a_process_that_heeds_sigterm_is_told_before_the_end),
 		TEST(test_daemons_and_orphans_are_asked_too),
 		TEST(test_one_that_needs_a_moment_gets_it),
-		TEST(test_who_ignores_it_is_ended_after_the_grace),
+		TEST(test_a_process_that_ignores_sigterm_is_ended_after_the_grace),
 		TEST(test_another_stop_shortens_and_never_lengthens),
 		TEST(test_interactive_shells_end),
 		TEST(test_a_paused_sandbox_ends_as_well),
 		TEST(test_a_session_ends_idle_or_busy),
 		TEST(test_no_session_starts_again),
 		TEST(test_nothing_new_is_taken),
-		TEST(test_what_is_there_can_be_signalled),
+		TEST(test_present_processes_can_be_signalled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

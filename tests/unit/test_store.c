@@ -108,7 +108,7 @@ static void make_left_over(int tmp)
 	assert_int_equal(mkdirat(tmp, "stage-dead/fs", 0), 0);
 }
 
-static void test_what_nobody_works_on_is_swept_away(void **state)
+static void test_an_abandoned_stage_is_swept_away(void **state)
 {
 	AUTO_FREE char *one = NULL, *two = NULL;
 	struct store s;
@@ -145,7 +145,7 @@ int main(void)
 						scene_teardown),
 		cmocka_unit_test_setup_teardown(test_many_add_or_one_removes, in_store_setup,
 						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_what_nobody_works_on_is_swept_away,
+		cmocka_unit_test_setup_teardown(test_an_abandoned_stage_is_swept_away,
 						in_store_setup, scene_teardown),
 	};
 

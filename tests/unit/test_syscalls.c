@@ -28,7 +28,7 @@ static void test_names_are_those_of_this_machine(void **state)
 #endif
 }
 
-static void test_what_decides_is_told_with_it(void **state)
+static void test_the_argument_that_decides_is_told_with_the_call(void **state)
 {
 	static const struct {
 		int nr;
@@ -66,7 +66,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_are_those_of_this_machine),
-		cmocka_unit_test(test_what_decides_is_told_with_it),
+		cmocka_unit_test(test_the_argument_that_decides_is_told_with_the_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void test_no_single_byte_comes_out_as_a_control(void **state)
 	}
 }
 
-static void test_it_grows_fourfold_at_most_and_drops_the_rest(void **state)
+static void test_a_line_grows_fourfold_at_most_and_drops_the_rest(void **state)
 {
 	struct buffer b;
 	char raw[64];
@@ -93,7 +93,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_control_characters_are_shown),
 		cmocka_unit_test(test_no_single_byte_comes_out_as_a_control),
-		cmocka_unit_test(test_it_grows_fourfold_at_most_and_drops_the_rest),
+		cmocka_unit_test(test_a_line_grows_fourfold_at_most_and_drops_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

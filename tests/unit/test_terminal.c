@@ -67,7 +67,7 @@ static void test_raw_and_back(void **state)
 	(void)close(theirs);
 }
 
-static void test_what_is_no_terminal(void **state)
+static void test_dev_null_is_no_terminal(void **state)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct terminal t = { .fd = -1 };
@@ -116,7 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_size_or_the_usual_one),
 		cmocka_unit_test(test_raw_and_back),
-		cmocka_unit_test(test_what_is_no_terminal),
+		cmocka_unit_test(test_dev_null_is_no_terminal),
 		cmocka_unit_test(test_in_the_background_it_does_not_stop),
 	};
 

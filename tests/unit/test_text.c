@@ -32,7 +32,7 @@ static void test_a_stream_is_valid_wherever_it_is_cut(void **state)
 	}
 }
 
-static void test_what_is_no_ascii_is_found_wherever_it_is(void **state)
+static void test_a_byte_beyond_ascii_is_found_at_any_place(void **state)
 {
 	uint8_t in[40], out[3 * sizeof(in)];
 	size_t used;
@@ -73,7 +73,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_is_valid_wherever_it_is_cut),
-		cmocka_unit_test(test_what_is_no_ascii_is_found_wherever_it_is),
+		cmocka_unit_test(test_a_byte_beyond_ascii_is_found_at_any_place),
 		cmocka_unit_test(test_characters_are_counted_and_found),
 	};
 

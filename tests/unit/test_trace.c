@@ -238,7 +238,7 @@ static int ask_parent(void)
 	return syscall(SYS_getppid) == -1 ? errno : 0;
 }
 
-static void test_what_is_in_no_table_does_not_go_on(void **state)
+static void test_a_call_that_is_not_traced_stays_refused(void **state)
 {
 	const struct sock_filter refuses[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -440,7 +440,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on),
 		cmocka_unit_test(test_only_what_the_filter_allows_goes_on),
-		cmocka_unit_test(test_what_is_in_no_table_does_not_go_on),
+		cmocka_unit_test(test_a_call_that_is_not_traced_stays_refused),
 		cmocka_unit_test(test_paths_are_noted_with_what_is_done),
 		cmocka_unit_test(test_a_pointer_that_leads_nowhere_is_no_path),
 		cmocka_unit_test(test_a_path_that_changes_while_it_is_read_is_some_path),

@@ -102,7 +102,7 @@ static void test_paths_are_joined_as_texts(void **state)
 	}
 }
 
-static void test_what_is_too_long_is_not_joined(void **state)
+static void test_paths_that_are_too_long_are_not_joined(void **state)
 {
 	char base[TRACE_SET_PATH_MAX], got[TRACE_SET_PATH_MAX + 1];
 
@@ -127,7 +127,7 @@ int main(void)
 		cmocka_unit_test(test_there_is_a_bound_on_bytes),
 		cmocka_unit_test(test_there_is_a_bound_on_addresses),
 		cmocka_unit_test(test_paths_are_joined_as_texts),
-		cmocka_unit_test(test_what_is_too_long_is_not_joined),
+		cmocka_unit_test(test_paths_that_are_too_long_are_not_joined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

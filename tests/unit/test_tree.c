@@ -328,7 +328,7 @@ static void test_one_that_has_hardly_begun_ends(void **state)
 	(void)supervisor_end(&s);
 }
 
-static void test_it_is_refused_where_nobody_can_be_seen(void **state)
+static void test_the_request_is_refused_where_no_process_can_be_seen(void **state)
 {
 	struct supervisor s;
 	struct ask a = { .id = 1, .argv = sleep_argv };
@@ -346,7 +346,7 @@ static void caught(int signo)
 	(void)signo;
 }
 
-static void test_who_minds_a_signal_catches_or_ignores_it(void **state)
+static void test_a_process_that_minds_a_signal_catches_or_ignores_it(void **state)
 {
 	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, caught };
@@ -391,7 +391,7 @@ static void test_a_child_has_its_parents_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_who_minds_a_signal_catches_or_ignores_it),
+		TEST(test_a_process_that_minds_a_signal_catches_or_ignores_it),
 		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_arguments, scene_setup,
 						scene_teardown),
 		TEST(test_a_line_is_read_whatever_the_name),
@@ -404,7 +404,7 @@ int main(void)
 		TEST(test_a_chain_that_never_stays_ends),
 		TEST(test_one_that_has_ended_is_forgotten),
 		TEST(test_one_that_has_hardly_begun_ends),
-		TEST(test_it_is_refused_where_nobody_can_be_seen),
+		TEST(test_the_request_is_refused_where_no_process_can_be_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

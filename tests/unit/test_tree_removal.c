@@ -69,7 +69,7 @@ static _Noreturn void move_about(int at)
 	}
 }
 
-static void test_what_is_moved_out_of_it_does_not_lead_elsewhere(void **state)
+static void test_a_folder_that_is_moved_out_does_not_lead_elsewhere(void **state)
 {
 	AUTO_CLOSE int at = open_scene(state);
 
@@ -98,7 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_everything_goes_links_are_not_followed),
-		TEST(test_what_is_moved_out_of_it_does_not_lead_elsewhere),
+		TEST(test_a_folder_that_is_moved_out_does_not_lead_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void check(const struct text *a, const struct text *b)
 	free(again.bytes);
 }
 
-static void test_what_is_shown_makes_the_one_out_of_the_other(void **state)
+static void test_the_patch_makes_the_one_text_out_of_the_other(void **state)
 {
 	(void)state;
 	srand(6);
@@ -165,7 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_ones_are_shown_as_diff_does),
-		cmocka_unit_test(test_what_is_shown_makes_the_one_out_of_the_other),
+		cmocka_unit_test(test_the_patch_makes_the_one_text_out_of_the_other),
 		cmocka_unit_test(test_texts_that_have_nothing_in_common_are_shown_in_bounded_time),
 	};
 

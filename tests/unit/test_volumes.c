@@ -108,7 +108,7 @@ static void test_a_link_in_a_resolved_path_is_not_followed(void **state)
 	world_done(&w);
 }
 
-static void test_what_cannot_be_mounted_is_named(void **state)
+static void test_a_volume_that_cannot_be_mounted_is_named(void **state)
 {
 	AUTO_FREE char *file = scene_path(state, "file"),
 		       *none = scene_path(state, "none");
@@ -231,7 +231,7 @@ int main(void)
 		TEST(test_parents_come_before_what_lies_below_them),
 		TEST(test_a_bind_is_pinned_to_what_was_seen),
 		TEST(test_a_link_in_a_resolved_path_is_not_followed),
-		TEST(test_what_cannot_be_mounted_is_named),
+		TEST(test_a_volume_that_cannot_be_mounted_is_named),
 		TEST(test_own_folders_are_masked_and_pinned),
 		TEST(test_own_folders_are_masked_where_a_variable_names_them),
 		TEST(test_own_folders_are_never_mounted),

@@ -150,7 +150,7 @@ static void test_a_folder_is_told_before_and_left_after_what_is_in_it(void **sta
 		assert_string_equal(t->names.items[i], order[i]);
 }
 
-static void test_it_passes_a_folder_by_and_ends_where_it_is_told_to(void **state)
+static void test_a_walk_passes_a_folder_by_and_ends_where_it_is_told_to(void **state)
 {
 	struct told *t = *state;
 
@@ -194,7 +194,7 @@ static void test_a_tree_without_end_is_told_as_cut(void **state)
 	assert_int_equal(t->w.sys, ENAMETOOLONG);
 }
 
-static void test_what_may_not_be_read_is_counted(void **state)
+static void test_an_unreadable_folder_is_counted(void **state)
 {
 	struct told *t = *state;
 
@@ -209,7 +209,7 @@ static void test_what_may_not_be_read_is_counted(void **state)
 	assert_true(t->w.closed == 2 && t->w.sys == EACCES);
 }
 
-static void test_what_vanishes_while_we_look_is_passed_by(void **state)
+static void test_a_file_that_vanishes_meanwhile_is_passed_by(void **state)
 {
 	struct told *t = *state;
 
@@ -243,7 +243,7 @@ static bool late(void *who)
 	return ++t->calls == 3;
 }
 
-static void test_it_asks_now_and_then_whether_it_is_late(void **state)
+static void test_a_walk_asks_now_and_then_whether_it_is_late(void **state)
 {
 	struct told *t = *state;
 
@@ -275,13 +275,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_name_is_told_once_and_no_link_is_followed),
 		TEST(test_a_folder_is_told_before_and_left_after_what_is_in_it),
-		TEST(test_it_passes_a_folder_by_and_ends_where_it_is_told_to),
+		TEST(test_a_walk_passes_a_folder_by_and_ends_where_it_is_told_to),
 		TEST(test_a_thousand_folders_deep_is_no_matter),
 		TEST(test_a_tree_without_end_is_told_as_cut),
-		TEST(test_what_may_not_be_read_is_counted),
-		TEST(test_what_vanishes_while_we_look_is_passed_by),
+		TEST(test_an_unreadable_folder_is_counted),
+		TEST(test_a_file_that_vanishes_meanwhile_is_passed_by),
 		TEST(test_a_tree_that_is_moved_about_leads_nowhere_else),
-		TEST(test_it_asks_now_and_then_whether_it_is_late),
+		TEST(test_a_walk_asks_now_and_then_whether_it_is_late),
 		TEST(test_a_process_is_not_looked_into),
 	};
 

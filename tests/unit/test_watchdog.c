@@ -73,7 +73,7 @@ static uint64_t measure(size_t own, size_t childs, int is_shared, uint64_t limit
 	return measure_one(own, childs, is_shared, 0, limit);
 }
 
-static void test_what_hides_counts(void **state)
+static void test_a_process_that_hides_counts(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
@@ -91,7 +91,7 @@ static void test_children_count(void **state)
 	assert_true(used >= 28 && used < 45);
 }
 
-static void test_what_is_shared_counts_once(void **state)
+static void test_shared_memory_counts_once(void **state)
 {
 	(void)state;
 	uint64_t used = measure(40, 1, 1, 1);
@@ -122,8 +122,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_children_count),
-		cmocka_unit_test(test_what_hides_counts),
-		cmocka_unit_test(test_what_is_shared_counts_once),
+		cmocka_unit_test(test_a_process_that_hides_counts),
+		cmocka_unit_test(test_shared_memory_counts_once),
 		cmocka_unit_test(test_a_rough_look_is_no_less),
 		cmocka_unit_test(test_one_that_has_gone_uses_nothing),
 	};

@@ -352,7 +352,7 @@ static const struct {
 	  WORKER_IS_GIVEN_UP },
 };
 
-static void test_who_is_late_is_asked_for_last_words_and_given_up(void **state)
+static void test_a_late_worker_is_asked_for_last_words_and_given_up(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
@@ -420,7 +420,7 @@ static void on_child(int signo)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_is_late_is_asked_for_last_words_and_given_up),
+		cmocka_unit_test(test_a_late_worker_is_asked_for_last_words_and_given_up),
 		cmocka_unit_test(test_each_is_told_about_once),
 		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
 		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),

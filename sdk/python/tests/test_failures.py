@@ -198,7 +198,7 @@ class Blocked(Case):
             self.assertEqual(box.pause(), "signals")
         self.assertEqual(heard, ["act", "pause"])
 
-    def test_nor_is_it_sent_with_asyncio(self):
+    def test_an_unsent_request_is_not_sent_with_asyncio_either(self):
         heard, go = [], threading.Event()
 
         async def leave(box):

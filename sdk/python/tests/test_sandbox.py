@@ -444,7 +444,7 @@ class Doing:
             self.assertIn(stats.by, ("cgroup", "processes"))
             self.assertIn("ready", [e.raw.get("status") for e in box.events()])
 
-    def test_it_stands_still_and_goes_on(self):
+    def test_a_sandbox_stands_still_and_goes_on(self):
         with self.box() as box:
             self.assertIn(box.pause(), ("cgroup", "tracing"))
             with self.assertRaises(hutch.BusyError) as caught:
@@ -462,7 +462,7 @@ class Doing:
                 with self.subTest(wrong), self.assertRaisesRegex(hutch.InvalidError, said):
                     box.update(**wrong)
 
-    def test_it_has_a_name_and_an_end(self):
+    def test_a_sandbox_has_a_name_and_an_end(self):
         with self.box(keep=True) as box:
             self.assertRaises(hutch.ExistsError, self.box(name=box.name).start)
             with self.assertRaisesRegex(hutch.InvalidError, "has not ended"):
