@@ -47,7 +47,7 @@ ROOMS := base policy/json policy/seccomp policy protocol archive store executor/
     cli lib
 
 FILES_base := account answer await base64 buffer err frame hex io term_keys list redact fd_pass path quote \
-    resolve utf8 variables term_escape path_walk spot
+    resolve utf8 variables term_escape path_walk spot worker
 USES_base :=
 
 FILES_policy/json := json json_scan json_string

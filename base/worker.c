@@ -1,0 +1,206 @@
+#include "base/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/kernel.h"
+#include "base/own.h"
+
+struct message {
+	struct err error; /* kind ERR_NONE: success */
+	_Alignas(max_align_t) char result[WORKER_RESULT_MAX];
+};
+
+_Static_assert(sizeof(struct message) <= PIPE_BUF, "a message must be one write");
+
+static size_t message_len(size_t result_len)
+{
+	return offsetof(struct message, result) + result_len;
+}
+
+/* --- the child ------------------------------------------------------------------- */
+
+struct side {
+	int answer, leash; /* leash -1: none */
+};
+
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void close_others(const struct worker_task *t, const struct side *mine)
+{
+	int kept[WORKER_FDS_MAX + 2];
+	size_t count = t->fd_count;
+	unsigned first = 3;
+
+	memcpy(kept, t->fds, count * sizeof(*kept));
+	kept[count++] = mine->answer;
+	kept[count++] = mine->leash;
+	qsort(kept, count, sizeof(*kept), by_number);
+	for (size_t i = 0; i < count; i++) {
+		if (kept[i] < (int)first)
+			continue;
+		if (kept[i] > (int)first) /* since 5.9 */
+			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0);
+		first = (unsigned)kept[i] + 1;
+	}
+	(void)sys_close_range(first, ~0u, 0);
+}
+
+static void do_work(const struct worker_task *t, struct message *m)
+{
+	if (t->work(t->arg, m->result, &m->error) == 0)
+		m->error.kind = ERR_NONE;
+	else if (m->error.kind == ERR_NONE)
+		m->error.kind = ERR_INTERNAL;
+}
+
+static _Noreturn void serve(const struct worker_task *t, const struct side *mine,
+			    pid_t parent)
+{
+	struct message m = { .error.kind = ERR_NONE };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* valid arguments */
+	/* The parent may have ended before.  In a new pid namespace it has no number. */
+	if (!(t->flags & CLONE_NEWPID) && getppid() != parent)
+		_exit(1);
+	if (!t->has_all_fds)
+		close_others(t, mine);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (t->leash)
+		*t->leash = mine->leash;
+	if (t->answer)
+		*t->answer = mine->answer;
+	do_work(t, &m);
+	const int to = t->answer ? *t->answer : mine->answer;
+	/* If this fails, the parent reports the missing answer. */
+	(void)io_write_all(to, &m, message_len(t->result_len));
+	_exit(0);
+}
+
+/* --- the parent ------------------------------------------------------------------ */
+
+/* fork(2) also works under a seccomp filter that refuses clone3(2). */
+static pid_t make_child(uint64_t flags)
+{
+	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+
+	return flags ? (pid_t)syscall(SYS_clone3, &args, sizeof(args)) : fork();
+}
+
+int worker_start(const struct worker_task *t, struct worker *ret, struct err *e)
+{
+	const pid_t parent = getpid();
+	int answer[2], leash[2] = { -1, -1 };
+
+	*ret = (struct worker){ 0 };
+	/* Without O_NONBLOCK, reading would wait for a stray holder of the other end.  A
+	 * message always fits into the empty pipe. */
+	if (pipe2(answer, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int from = answer[0];
+	AUTO_CLOSE int to = answer[1];
+	if (t->leash && pipe2(leash, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	AUTO_CLOSE int held = leash[1];
+	AUTO_CLOSE int watched = leash[0];
+	pid_t pid = make_child(t->flags);
+	if (pid == 0)
+		serve(t, &(struct side){ to, held }, parent);
+	if (pid < 0)
+		return err_sys(e, "start %s", t->name);
+	*ret = (struct worker){ .pid = pid, .answer = fd_take(&from),
+				.leash = fd_take(&watched), .shared = -1,
+				.result_len = t->result_len, .name = t->name };
+	if (t->flags & CLONE_FILES) /* closed here, it would be closed in the child */
+		ret->shared = fd_take(&to);
+	return 0;
+}
+
+int worker_reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+static int reap(struct worker *w)
+{
+	const int status = worker_reap(w->pid);
+	char nothing;
+
+	w->pid = 0;
+	own_close(&w->shared);
+	/* The child's own children die with it, which takes a moment.  No process writes
+	 * to the leash. */
+	while (w->leash >= 0 && io_read_full(w->leash, &nothing, 1) > 0) {
+		/* until the end of file */
+	}
+	own_close(&w->leash);
+	return status;
+}
+
+static int explain_silence(const char *name, int status, struct err *e)
+{
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_SYSTEM, "%s was ended by signal %d", name,
+			       WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return err_set(e, ERR_SYSTEM, "%s ended with code %d and without a "
+					      "result", name, WEXITSTATUS(status));
+	return err_set(e, ERR_SYSTEM, "%s ended without a result", name);
+}
+
+int worker_wait(struct worker *w, void *ret_result, struct err *e)
+{
+	const size_t len = message_len(w->result_len);
+	const int status = reap(w);
+	struct message m;
+
+	const bool is_whole = io_read_full(w->answer, &m, len) == (ssize_t)len;
+	own_close(&w->answer);
+	if (!is_whole)
+		return explain_silence(w->name, status, e);
+	if (m.error.kind != ERR_NONE) {
+		err_sanitize(&m.error);
+		if (e)
+			*e = m.error;
+		return -1;
+	}
+	if (w->result_len)
+		memcpy(ret_result, m.result, w->result_len);
+	return 0;
+}
+
+void worker_end(struct worker *w)
+{
+	if (w->pid <= 0)
+		return;
+	(void)kill(w->pid, SIGKILL); /* ours, and not yet reaped */
+	(void)reap(w);
+	own_close(&w->answer);
+}
+
+int worker_run(const struct worker_task *t, void *ret_result, struct err *e)
+{
+	struct worker w;
+
+	return worker_start(t, &w, e) < 0 ? -1 : worker_wait(&w, ret_result, e);
+}
