@@ -169,7 +169,7 @@ FILES_supervisor/pool := pool_spawn pace pool pool_clients
 USES_supervisor/pool := base policy sandbox/kernel sandbox/state sandbox/launch cli/common \
     supervisor
 
-FILES_rootfs-tools/layers := apart blobs count gunzip hash inflate layers shared_library merged quota \
+FILES_rootfs-tools/layers := blobs count gunzip hash inflate layers shared_library merged quota \
     ranged image_copy layer_pipeline
 USES_rootfs-tools/layers := base policy archive store sandbox/kernel sandbox/root cli/common \
     rootfs-tools/changes

@@ -10,10 +10,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/changes/changes.h"
 #include "rootfs-tools/import.h"
 #include "rootfs-tools/index/images.h"
-#include "rootfs-tools/layers/apart.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/inflate.h"
 #include "rootfs-tools/layers/layers.h"
@@ -65,21 +65,32 @@ static int finish(const struct import *i, const struct digest *blob, struct err 
 	return rc;
 }
 
-/* Runs `work` in a child; its output becomes a blob. */
-struct worker {
-	int (*work)(void *worker, void *result, struct err *e);
+/* A blob's bytes come from `in`, or from a child that does `work`. */
+struct origin {
+	int (*work)(void *origin, void *result, struct err *e);
 	const struct store *store;
 	int in, out;  /* borrowed */
-	int other;    /* borrowed: the pipe's reading end, which the child closes */
 	uint64_t max; /* limit of the output's bytes */
 	void *said;   /* borrowed: room for the child's result */
 	size_t said_len;
 };
 
-/* If both fail, the child's error is returned: it says more than the reader's. */
-static int collect(struct worker *w, struct blob *b, struct err *e)
+/* The child keeps no other descriptor: with a copy of the pipe's reading end it would not
+ * get EPIPE when this process stops to read. */
+static int start(struct origin *o, struct worker *ret, struct err *e)
 {
-	struct apart a;
+	const struct worker_task task = { .name = "the process that reads the imported file",
+					  .work = o->work, .arg = o, .result_len = o->said_len,
+					  .fds = { o->in, o->out, o->store->root },
+					  .fd_count = 3 };
+
+	return worker_start(&task, ret, e);
+}
+
+/* If both fail, the child's error is returned: it says more than the reader's. */
+static int collect(struct origin *o, struct blob *b, struct err *e)
+{
+	struct worker w;
 	struct err theirs;
 	int ends[2];
 
@@ -87,28 +98,27 @@ static int collect(struct worker *w, struct blob *b, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int from = ends[0];
 	AUTO_CLOSE int to = ends[1];
-	w->out = to;
-	w->other = from;
-	if (apart_start(w->work, w, &a, e) < 0)
+	o->out = to;
+	if (start(o, &w, e) < 0)
 		return -1;
 	own_close(&to);
-	int rc = add_all(b, from, w->max, e);
+	int rc = add_all(b, from, o->max, e);
 	own_close(&from);
-	if (apart_finish(&a, w->said, w->said_len, &theirs) < 0 && rc == 0) {
+	if (worker_wait(&w, o->said, &theirs) < 0 && rc == 0) {
 		*e = theirs;
 		rc = -1;
 	}
 	return rc;
 }
 
-static int collect_blob(const struct import *i, struct worker *w, struct err *e)
+static int collect_blob(const struct import *i, struct origin *o, struct err *e)
 {
 	struct blob *b = NULL;
 	struct digest d;
 
 	if (blob_begin(i->store, NULL, &b, e) < 0)
 		return -1;
-	int rc = w->work ? collect(w, b, e) : add_all(b, w->in, w->max, e);
+	int rc = o->work ? collect(o, b, e) : add_all(b, o->in, o->max, e);
 	if (rc == 0)
 		rc = blob_commit(b, UINT64_MAX, &d, e);
 	blob_done(b);
@@ -151,26 +161,17 @@ static int inflate_in(int folder, int in, int out, struct err *e)
 	return -1;
 }
 
-/* In the child: closes the pipe's reading end; with its copy open, the child
- * would not get EPIPE when the parent stops reading. */
-static void leave_reading(const struct worker *w)
-{
-	if (w->other > 0)
-		(void)close(w->other); /* the child's copy */
-}
-
 static int work_inflate(void *arg, void *result, struct err *e)
 {
-	const struct worker *w = arg;
-	leave_reading(w);
+	const struct origin *o = arg;
 	AUTO_FREE char *name = NULL;
-	AUTO_CLOSE int tmp = store_folder(w->store, STORE_TMP, e);
-	AUTO_CLOSE int stage = tmp < 0 ? -1 : store_stage(w->store, &name, e);
+	AUTO_CLOSE int tmp = store_folder(o->store, STORE_TMP, e);
+	AUTO_CLOSE int stage = tmp < 0 ? -1 : store_stage(o->store, &name, e);
 
 	(void)result;
 	if (stage < 0)
 		return -1;
-	int rc = inflate_in(stage, w->in, w->out, e);
+	int rc = inflate_in(stage, o->in, o->out, e);
 	(void)unlinkat(tmp, name, AT_REMOVEDIR); /* if this fails, a later sweep removes
 						  * the folder */
 	return rc;
@@ -178,12 +179,10 @@ static int work_inflate(void *arg, void *result, struct err *e)
 
 int import_inflate(const struct store *s, int in, int out, struct err *e)
 {
-	struct worker w = { .store = s, .in = in, .out = out };
-	struct apart a;
+	struct origin o = { .work = work_inflate, .store = s, .in = in, .out = out };
+	struct worker w;
 
-	if (apart_start(work_inflate, &w, &a, e) < 0)
-		return -1;
-	return apart_finish(&a, NULL, 0, e);
+	return start(&o, &w, e) < 0 ? -1 : worker_wait(&w, NULL, e);
 }
 
 static bool reads_parts(int from)
@@ -201,24 +200,22 @@ static bool reads_parts(int from)
 
 bool import_has_parts(const struct store *s, int in)
 {
-	struct worker w = { .store = s, .in = in };
-	struct apart a;
+	struct origin o = { .work = work_inflate, .store = s, .in = in };
+	struct worker w;
 	int ends[2];
 
 	if (lseek(in, 0, SEEK_SET) < 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return false;
 	AUTO_CLOSE int from = ends[0];
 	AUTO_CLOSE int to = ends[1];
-	w.out = to;
-	w.other = from;
-	if (apart_start(work_inflate, &w, &a, NULL) < 0)
+	o.out = to;
+	if (start(&o, &w, NULL) < 0)
 		return false;
 	own_close(&to);
 	bool has_parts = reads_parts(from);
 	own_close(&from);
-	(void)apart_finish(&a, NULL, 0, NULL); /* the child's result does not matter:
-					        * the parent may have stopped reading
-					        * early */
+	(void)worker_wait(&w, NULL, NULL); /* its error does not matter: this process may
+					    * have stopped to read early */
 	return has_parts;
 }
 
@@ -234,14 +231,14 @@ static bool is_xz(int fd)
 
 int import_tar(const struct import *i, int fd, struct err *e)
 {
-	struct worker w = { .work = is_xz(fd) ? work_inflate : NULL, .store = i->store,
+	struct origin o = { .work = is_xz(fd) ? work_inflate : NULL, .store = i->store,
 			    .in = fd, .max = is_xz(fd) ? inflated_max(fd) : UINT64_MAX };
 
 	if (import_name(i, NULL, e) < 0)
 		return -1;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_sys(e, "read the archive from its begin");
-	return collect_blob(i, &w, e);
+	return collect_blob(i, &o, e);
 }
 
 /* --- a folder ------------------------------------------------------------------ */
@@ -253,26 +250,25 @@ struct left_out {
 
 static int work_pack(void *arg, void *result, struct err *e)
 {
-	struct worker *w = arg;
+	const struct origin *o = arg;
+	const struct changes c = { .upper = o->in, .out = o->out };
 	struct left_out *left = result;
-	struct outcome o = { 0 };
+	struct outcome outcome = { 0 };
 
-	leave_reading(w);
-	const struct changes c = { .upper = w->in, .out = w->out };
-	if (changes_tar(&c, &o, e) < 0)
+	if (changes_tar(&c, &outcome, e) < 0)
 		return -1;
-	left->count = o.left_out;
-	memcpy(left->first, o.first, sizeof(left->first));
+	left->count = outcome.left_out;
+	memcpy(left->first, outcome.first, sizeof(left->first));
 	return 0;
 }
 
 int import_tree(const struct import *i, int folder, struct err *e)
 {
 	struct left_out left = { 0 };
-	struct worker w = { .work = work_pack, .store = i->store, .in = folder,
+	struct origin o = { .work = work_pack, .store = i->store, .in = folder,
 			    .max = UINT64_MAX, .said = &left, .said_len = sizeof(left) };
 
-	if (import_name(i, NULL, e) < 0 || collect_blob(i, &w, e) < 0)
+	if (import_name(i, NULL, e) < 0 || collect_blob(i, &o, e) < 0)
 		return -1;
 	if (left.count && i->on_left_out)
 		i->on_left_out(left.count, left.first);

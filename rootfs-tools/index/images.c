@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/index/document.h"
-#include "rootfs-tools/layers/apart.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
 #include "store/launch_config.h"
@@ -24,7 +24,7 @@ struct unpacking {
 	const struct manifest *manifest;
 	const struct list *diff_ids;
 	struct layer_about *abouts; /* owned; one for each layer */
-	struct apart running[UNPACKERS];
+	struct worker running[UNPACKERS];
 	size_t first, next; /* range of layers that are being unpacked */
 };
 
@@ -44,8 +44,7 @@ static int finish_first(struct unpacking *u, struct err *e)
 {
 	size_t layer = u->first++;
 
-	if (apart_finish(&u->running[layer % UNPACKERS], &u->abouts[layer],
-			 sizeof(u->abouts[layer]), e) == 0)
+	if (worker_wait(&u->running[layer % UNPACKERS], &u->abouts[layer], e) == 0)
 		return 0;
 	return err_in(e, "layer %zu of %zu", layer + 1, u->diff_ids->count);
 }
@@ -53,6 +52,10 @@ static int finish_first(struct unpacking *u, struct err *e)
 /* The first error is returned; workers that still run are waited for. */
 static int unpack_all_layers(struct unpacking *u, struct err *e)
 {
+	const struct worker_task task = { .name = "the process that unpacks it",
+					  .work = unpack_layer, .arg = u,
+					  .result_len = sizeof(struct layer_about),
+					  .has_all_fds = true };
 	struct err later;
 	int rc = 0;
 
@@ -60,7 +63,7 @@ static int unpack_all_layers(struct unpacking *u, struct err *e)
 		if (u->next - u->first == UNPACKERS)
 			rc = finish_first(u, e);
 		if (rc == 0)
-			rc = apart_start(unpack_layer, u, &u->running[u->next % UNPACKERS], e);
+			rc = worker_start(&task, &u->running[u->next % UNPACKERS], e);
 	}
 	while (u->first < u->next)
 		if (finish_first(u, rc < 0 ? &later : e) < 0)

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/changes/upper_scan.h"
-#include "rootfs-tools/layers/apart.h"
 #include "sandbox/root/jail.h"
 
 #define FNV_START 0xcbf29ce484222325u
@@ -81,7 +81,7 @@ static void work(const void *arg, int folder, int in, void *result)
 		(void)count_tree(at, &r->count, &r->error);
 }
 
-static int count_apart(void *arg, void *result, struct err *e)
+static int count_it(void *arg, void *result, struct err *e)
 {
 	struct report r = { 0 };
 	const struct counting *c = arg;
@@ -104,9 +104,9 @@ static int count_apart(void *arg, void *result, struct err *e)
 int count_in_jail(const struct counting *c, struct count *ret, struct err *e)
 {
 	struct counting mine = *c;
-	struct apart a;
+	const struct worker_task task = { .name = "the process that counts a layer",
+					  .work = count_it, .arg = &mine,
+					  .result_len = sizeof(*ret), .has_all_fds = true };
 
-	if (apart_start(count_apart, &mine, &a, e) < 0)
-		return -1;
-	return apart_finish(&a, ret, sizeof(*ret), e);
+	return worker_run(&task, ret, e);
 }

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "rootfs-tools/layers/apart.h"
+#include "base/worker.h"
 #include "rootfs-tools/layers/image_copy.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/layers/quota.h"
@@ -85,7 +85,7 @@ static void work_remove(const void *arg, int folder, int in, void *result)
 	*(bool *)result = fstatat(folder, STORE_FS, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-static int remove_apart(void *arg, void *result, struct err *e)
+static int remove_it(void *arg, void *result, struct err *e)
 {
 	const struct removal *r = arg;
 	const struct jail j = { .folder = r->folder, .in = -1,
@@ -96,20 +96,20 @@ static int remove_apart(void *arg, void *result, struct err *e)
 	return jail_run(&j, result, e);
 }
 
-static int empty_apart(const struct shop *w, int folder, struct err *e)
+static int empty(const struct shop *w, int folder, struct err *e)
 {
 	struct removal r = { w, folder };
+	const struct worker_task task = { .name = "the process that removes a layer",
+					  .work = remove_it, .arg = &r,
+					  .result_len = sizeof(bool), .has_all_fds = true };
 	bool is_gone = false;
 
 	/* A process that was killed while it copied or removed may leave a
 	 * jailed child that is just ending, and that has made one more file
 	 * meanwhile: a second try finds it. */
-	for (int i = 0; i < 2 && !is_gone; i++) {
-		struct apart a;
-		if (apart_start(remove_apart, &r, &a, e) < 0 ||
-		    apart_finish(&a, &is_gone, sizeof(is_gone), e) < 0)
+	for (int i = 0; i < 2 && !is_gone; i++)
+		if (worker_run(&task, &is_gone, e) < 0)
 			return -1;
-	}
 	return is_gone ? 0 : err_set(e, ERR_SYSTEM, "something in it cannot be removed");
 }
 
@@ -130,7 +130,7 @@ static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 	bool has_files = folder >= 0 && unlinkat(folder, STORE_FS, AT_REMOVEDIR) < 0 &&
 			 errno != ENOENT;
 
-	if (has_files && empty_apart(w, folder, e) < 0)
+	if (has_files && empty(w, folder, e) < 0)
 		return cannot_remove(w, name, e);
 	rm_tree_remove(w->folder, name);
 	return 0;
@@ -246,7 +246,7 @@ static int stage(const struct shop *w, char **ret_name, struct err *e)
 	return fd < 0 ? err_sys(e, "open a folder in the store") : fd;
 }
 
-static int copy_apart(void *arg, void *result, struct err *e)
+static int copy_it(void *arg, void *result, struct err *e)
 {
 	return image_copy_make(arg, result, e);
 }
@@ -261,12 +261,15 @@ static int copy(const struct shop *w, const char *hex, int folder, struct layer_
 				     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int to = from < 0 ? -1 : open_made(folder, STORE_FS, true);
 	struct image_copy r = { .ranges = &w->maps, .from = from, .to = to };
+	const struct worker_task task = { .name = "the process that copies a layer",
+					  .work = copy_it, .arg = &r,
+					  .result_len = sizeof(struct image_copy_sum),
+					  .has_all_fds = true };
 	struct image_copy_sum sum;
-	struct apart a;
 
 	if (to < 0)
 		return err_sys(e, "open layer %.12s", hex);
-	if (apart_start(copy_apart, &r, &a, e) < 0 || apart_finish(&a, &sum, sizeof(sum), e) < 0)
+	if (worker_run(&task, &sum, e) < 0)
 		return -1;
 	*ret = (struct layer_about){ .entries = sum.entries, .bytes = sum.bytes,
 				     .left_out = sum.left_out, .there = sum.there };
