@@ -63,7 +63,7 @@ USES_policy := base policy/json
 FILES_protocol := action action_errand socket_splice message
 USES_protocol := base
 
-FILES_archive := content entries inodes layer pack pack_output entry_path dir_names unpack_dirs tar dir_stack unpack
+FILES_archive := content entries inodes layer pack pack_output entry_path dir_names outcome unpack_dirs tar dir_stack unpack
 USES_archive := base
 
 FILES_store := digest folders ledger ledger_check ledger_walk links lock refs launch_config reference \
@@ -107,7 +107,7 @@ USES_executor := base protocol executor/wire executor/process executor/session e
     executor/edit executor/fileops
 
 FILES_sandbox/kernel := beside notify_target caps countdown diagnose landlock_root mount_api host_user idmap landlock \
-    log_level listener network party program pump rlimits seccomp seccomp_cache seccomp_compiler \
+    log_level listener network program pump rlimits seccomp seccomp_cache seccomp_compiler \
     sockets stdio mount_target terminal
 USES_sandbox/kernel := base policy/seccomp policy
 

@@ -6,14 +6,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "base/worker.h"
 #include "cli/common/client.h"
 #include "sandbox/kernel/host_user.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/state/registry.h"
 
 static int check_text(const char *text, struct err *e)
@@ -110,46 +111,44 @@ static int talk(struct copy_request *c, struct client *client, struct outcome *o
 	return judge_end(c, answer, o);
 }
 
-void copy_request_do(void *arg, int leash, struct outcome *o)
+int copy_request_do(void *arg, void *outcome, struct err *e)
 {
 	struct copy_request *c = arg;
+	struct outcome *o = outcome;
 	struct client client = { 0 };
 
-	(void)leash;
-	if (check_text(c->path, &o->error) < 0 ||
-	    (c->name && check_text(c->name, &o->error) < 0) ||
-	    host_user_become_client(&o->error) < 0)
-		return;
+	if (check_text(c->path, e) < 0 || (c->name && check_text(c->name, e) < 0) ||
+	    host_user_become_client(e) < 0)
+		return -1;
 	/* A change of ids clears PDEATHSIG (prctl(2)). */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (client_open(&client, c->sandbox, &o->error) < 0)
-		return;
+	if (client_open(&client, c->sandbox, e) < 0)
+		return -1;
 	if (talk(c, &client, o) == 0)
 		o->error.kind = ERR_NONE;
 	client_done(&client);
+	return 0;
 }
 
 /* A sandbox that has ended meanwhile is not paused. */
-static void look(void *arg, int leash, struct outcome *o)
+static int look(void *arg, void *result, struct err *e)
 {
 	struct registry_item item;
 
-	(void)leash;
-	if (host_user_become_client(&o->error) < 0 || registry_look(arg, &item, &o->error) < 0)
-		return;
-	o->entries = item.status == REGISTRY_PAUSED;
+	if (host_user_become_client(e) < 0 || registry_look(arg, &item, e) < 0)
+		return -1;
+	*(bool *)result = item.status == REGISTRY_PAUSED;
 	registry_item_done(&item);
+	return 0;
 }
 
 bool copy_request_sees_pause(const char *sandbox)
 {
 	AUTO_FREE char *name = text_copy(sandbox);
-	const struct work w = { .do_it = look, .arg = name };
-	struct party p;
+	const struct worker_task task = { .name = "the process that looks at a sandbox",
+					  .work = look, .arg = name,
+					  .result_len = sizeof(bool) };
+	bool is_paused = false;
 
-	if (party_start(&p, &w, NULL) == 0)
-		party_collect(&p);
-	bool is_paused = p.outcome.error.kind == ERR_NONE && p.outcome.entries == 1;
-	party_done(&p);
-	return is_paused;
+	return worker_run(&task, &is_paused, NULL) == 0 && is_paused;
 }

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "archive/pack.h"
 #include "archive/unpack.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 
 #define PUMP_BYTES (256u << 10)
@@ -30,13 +30,14 @@ static void on_left_out(void *who, const char *path, const char *why)
 	remember(who, path, why);
 }
 
-void copy_worker_pack(void *arg, int leash, struct outcome *o)
+int copy_worker_pack(void *arg, void *outcome, struct err *e)
 {
 	const struct copy_worker_pack *w = arg;
+	struct outcome *o = outcome;
 	struct pack p = { .out = w->out, .follows = w->follows, .who = o,
 			  .on_left_out = on_left_out };
 
-	(void)leash;
+	(void)e;
 	if (pack_add(&p, AT_FDCWD, w->path, w->as, &o->error) == 0)
 		(void)pack_end(&p, &o->error);
 	o->is_closed = o->error.kind != ERR_NONE && o->error.sys == EPIPE;
@@ -44,6 +45,7 @@ void copy_worker_pack(void *arg, int leash, struct outcome *o)
 	o->bytes = p.bytes;
 	o->left_out = p.left_out;
 	pack_done(&p);
+	return 0;
 }
 
 /* --- unpack ------------------------------------------------------------------ */
@@ -69,30 +71,28 @@ static void unpack(const void *arg, int folder, int in, void *result)
 	o->links_out = u.links_out;
 }
 
-void copy_worker_unpack(void *arg, int leash, struct outcome *o)
+int copy_worker_unpack(void *arg, void *outcome, struct err *e)
 {
 	const struct copy_worker_unpack *w = arg;
 	const struct jail jail = {
-		.folder = w->folder, .in = w->in, .leash = leash,
+		.folder = w->folder, .in = w->in, .leash = w->leash,
 		.uid = w->uid, .gid = w->gid, .file_max = w->bytes_max,
-		.work = unpack, .arg = w, .result_len = sizeof(*o),
+		.work = unpack, .arg = w, .result_len = sizeof(struct outcome),
 	};
-	struct err e;
 
-	if (jail_run(&jail, o, &e) == 0)
-		return;
-	*o = (struct outcome){ .error = e };
+	return jail_run(&jail, outcome, e);
 }
 
 /* --- pump --------------------------------------------------------------------- */
 
-void copy_worker_pump(void *arg, int leash, struct outcome *o)
+int copy_worker_pump(void *arg, void *outcome, struct err *e)
 {
 	const struct copy_worker_pump *w = arg;
+	struct outcome *o = outcome;
 	uint8_t *bytes = mem_new(PUMP_BYTES);
 	ssize_t n;
 
-	(void)leash;
+	(void)e;
 	while ((n = read(w->in, bytes, PUMP_BYTES)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -104,4 +104,5 @@ void copy_worker_pump(void *arg, int leash, struct outcome *o)
 	}
 	o->is_closed = o->error.kind != ERR_NONE && o->error.sys == EPIPE;
 	free(bytes);
+	return 0;
 }

@@ -17,12 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/term_escape.h"
+#include "base/worker.h"
 #include "cli/belt.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -32,7 +34,6 @@
 #include "cli/remote_notes.h"
 #include "cli/verbs.h"
 #include "policy/units.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/launch/result.h"
 #include "sandbox/launch/supervise.h"
 #include "sandbox/state/registry.h"
@@ -130,7 +131,8 @@ struct copy {
 		struct copy_worker_pump pump;
 	} workers[SIDES];
 	struct belt belt;
-	struct party parties[SIDES];
+	struct worker workers[SIDES];
+	struct outcome outcomes[SIDES];
 	struct remote_notes notes[SIDES];
 	bool is_late; /* the side `late` has exceeded its time */
 	int late;
@@ -170,7 +172,7 @@ static void choose_paths(struct copy *c)
 	c->paths[READER] = text_format("%s%s", to->path, is_below ? "/" : "");
 }
 
-static void set_request(struct copy *c, int side, int tar, int sentences, struct work *w)
+static void set_request(struct copy *c, int side, int tar, int sentences, struct worker_task *w)
 {
 	c->requests[side] = (struct copy_request){
 		.sandbox = c->ends[side]->box, .path = c->paths[side],
@@ -178,21 +180,21 @@ static void set_request(struct copy *c, int side, int tar, int sentences, struct
 		.packs = side == WRITER, .follows = c->wish->follows,
 		.tar = tar, .sentences = sentences,
 	};
-	w->do_it = copy_request_do;
+	w->work = copy_request_do;
 	w->arg = &c->requests[side];
 	w->fds[w->fd_count++] = sentences;
 }
 
-static void set_pump(struct copy *c, int side, int tar, struct work *w)
+static void set_pump(struct copy *c, int side, int tar, struct worker_task *w)
 {
 	c->workers[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
 						      .out = side == WRITER ? tar : 1 };
 	c->workers[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
-	w->do_it = copy_worker_pump;
+	w->work = copy_worker_pump;
 	w->arg = &c->workers[side].pump;
 }
 
-static void set_pack(struct copy *c, int tar, struct work *w)
+static void set_pack(struct copy *c, int tar, struct worker_task *w)
 {
 	const struct end *from = c->ends[WRITER];
 
@@ -200,26 +202,29 @@ static void set_pack(struct copy *c, int tar, struct work *w)
 		.path = from->path, .as = from->name ? from->name : ".",
 		.follows = c->wish->follows || from->is_folder, .out = tar,
 	};
-	w->do_it = copy_worker_pack;
+	w->work = copy_worker_pack;
 	w->arg = &c->workers[WRITER].pack;
 }
 
-static void set_unpack(struct copy *c, int tar, struct work *w)
+static void set_unpack(struct copy *c, int tar, struct worker_task *w)
 {
 	c->workers[READER].unpack = (struct copy_worker_unpack){
 		.in = tar, .folder = c->dest.folder, .uid = c->dest.uid,
 		.gid = c->dest.gid, .rename = c->dest.rename,
 		.bytes_max = c->wish->size_max, .entries_max = ENTRIES_MAX,
 	};
-	w->do_it = copy_worker_unpack;
+	w->work = copy_worker_unpack;
 	w->arg = &c->workers[READER].unpack;
+	w->leash = &c->workers[READER].unpack.leash;
 	w->fds[w->fd_count++] = c->dest.folder;
 }
 
 /* The caller closes its copies of the child's descriptors on return. */
 static int start_side(struct copy *c, int side, int tar, struct err *e)
 {
-	struct work w = { .fds = { tar }, .fd_count = 1 };
+	struct worker_task w = { .name = "a process of the copy",
+				 .result_len = sizeof(struct outcome),
+				 .fds = { tar }, .fd_count = 1 };
 	AUTO_CLOSE int sentences = -1;
 
 	switch (c->ends[side]->kind) {
@@ -239,7 +244,7 @@ static int start_side(struct copy *c, int side, int tar, struct err *e)
 			set_unpack(c, tar, &w);
 		break;
 	}
-	return party_start(&c->parties[side], &w, e);
+	return worker_start(&w, &c->workers[side], e);
 }
 
 static int start(struct copy *c, int64_t now, struct err *e)
@@ -281,7 +286,7 @@ static int awaited(const struct copy *c)
 {
 	if (!belt_has_ended(&c->belt))
 		return c->belt.is_full ? READER : WRITER;
-	return c->parties[WRITER].pid ? WRITER : READER;
+	return c->workers[WRITER].pid ? WRITER : READER;
 }
 
 /* The time when the awaited sandbox is late; 0: never.  The host's side has no
@@ -289,7 +294,7 @@ static int awaited(const struct copy *c)
 static int64_t due(const struct copy *c)
 {
 	const int side = awaited(c);
-	bool has_ended = belt_has_ended(&c->belt) && !c->parties[side].pid;
+	bool has_ended = belt_has_ended(&c->belt) && !c->workers[side].pid;
 	bool is_box = c->ends[side]->kind == END_BOX && !has_ended;
 
 	/* layer: cp-timeout */
@@ -314,7 +319,7 @@ static void watch(const struct copy *c, int signals, struct pollfd w[WATCHED])
 {
 	w[SIGNALS] = (struct pollfd){ .fd = signals, .events = POLLIN };
 	for (int i = 0; i < SIDES; i++) {
-		w[RESULTS + i] = (struct pollfd){ c->parties[i].result, POLLIN, 0 };
+		w[RESULTS + i] = (struct pollfd){ c->workers[i].answer, POLLIN, 0 };
 		w[NOTES + i] = (struct pollfd){ c->notes[i].fd, POLLIN, 0 };
 	}
 	belt_watch(&c->belt, w + TAR);
@@ -327,7 +332,7 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 		if (w[NOTES + i].revents)
 			remote_notes_listen(&c->notes[i]);
 		if (w[RESULTS + i].revents)
-			party_collect(&c->parties[i]);
+			outcome_wait(&c->workers[i], &c->outcomes[i]);
 	}
 }
 
@@ -351,7 +356,7 @@ static int wait_for_both(struct copy *c, int signals)
 {
 	int signo = 0;
 
-	while (signo == 0 && !c->is_late && (c->parties[WRITER].pid || c->parties[READER].pid))
+	while (signo == 0 && !c->is_late && (c->workers[WRITER].pid || c->workers[READER].pid))
 		signo = turn(c, signals);
 	return signo;
 }
@@ -360,7 +365,7 @@ static int wait_for_both(struct copy *c, int signals)
 
 static const struct outcome *failure_of(const struct copy *c, int side)
 {
-	const struct outcome *o = &c->parties[side].outcome;
+	const struct outcome *o = &c->outcomes[side];
 
 	return o->error.kind == ERR_NONE ? NULL : o;
 }
@@ -379,10 +384,10 @@ static int cause_of(const struct copy *c)
 
 static void tell_failure(struct copy *c, int side)
 {
-	struct err e = c->parties[side].outcome.error;
+	struct err e = c->outcomes[side].error;
 	AUTO_FREE char *last = remote_notes_last(&c->notes[side]);
 
-	if (c->parties[side].outcome.is_inside && last)
+	if (c->outcomes[side].is_inside && last)
 		(void)err_set(&e, (enum err_kind)e.kind, "sandbox '%s': %.600s",
 			      c->ends[side]->box, last);
 	if (side == READER && c->ends[side]->kind == END_HOST)
@@ -414,8 +419,8 @@ static void tell_note(uint64_t count, const char *one, const char *many, const c
 /* The jail's counts and names are not trusted, since it read foreign bytes. */
 static void tell_notes(const struct copy *c)
 {
-	const struct outcome *in = &c->parties[WRITER].outcome;
-	const struct outcome *out = &c->parties[READER].outcome;
+	const struct outcome *in = &c->outcomes[WRITER];
+	const struct outcome *out = &c->outcomes[READER];
 
 	if (c->ends[WRITER]->kind == END_HOST)
 		tell_note(in->left_out, "is left out or not whole", "are left out or not whole",
@@ -428,7 +433,7 @@ static void tell_notes(const struct copy *c)
 static void tell_sum(const struct copy *c)
 {
 	const int side = c->ends[WRITER]->kind == END_HOST ? WRITER : READER;
-	const struct outcome *o = &c->parties[side].outcome;
+	const struct outcome *o = &c->outcomes[side];
 
 	if (!c->wish->is_quiet && isatty(2) && c->ends[side]->kind == END_HOST)
 		(void)fprintf(stderr, "hutch: copied %llu files and folders, %llu bytes\n",
@@ -464,19 +469,17 @@ static void copy_init(struct copy *c, const struct wish *w, const struct end *fr
 	*c = (struct copy){ .wish = w, .ends = { from, &w->to } };
 	copy_dest_init(&c->dest);
 	belt_init(&c->belt);
-	for (int i = 0; i < SIDES; i++) {
-		party_init(&c->parties[i]);
+	for (int i = 0; i < SIDES; i++)
 		remote_notes_init(&c->notes[i]);
-	}
 }
 
-/* The parties end first, so no process can write to the destination when it is
+/* The workers end first, so no process can write to the destination when it is
  * removed. */
 static void copy_done(struct copy *c)
 {
 	belt_done(&c->belt);
 	for (int i = 0; i < SIDES; i++) {
-		party_done(&c->parties[i]);
+		worker_end(&c->workers[i]);
 		remote_notes_done(&c->notes[i]);
 		free(c->paths[i]);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "archive/entries.h"
+#include "archive/outcome.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -17,7 +18,6 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/inflate.h"
 #include "rootfs-tools/layers/layers.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 #include "store/reference.h"
 #include "store/rm_tree.h"

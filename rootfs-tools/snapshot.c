@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive/outcome.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "cli/common/client.h"
@@ -17,7 +18,6 @@
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/layers/quota.h"
-#include "sandbox/kernel/party.h"
 #include "store/reference.h"
 #include "store/refs.h"
 #include "store/store.h"

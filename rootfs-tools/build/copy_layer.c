@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "archive/entries.h"
+#include "archive/outcome.h"
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -16,7 +17,6 @@
 #include "rootfs-tools/build/sources.h"
 #include "rootfs-tools/changes/reader.h"
 #include "rootfs-tools/layers/merged.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 #include "store/store.h"
 
@@ -497,12 +497,14 @@ static void place_in_jail(const void *arg, int folder, int in, void *result)
 	/* The process ends here and releases everything. */
 }
 
-void copy_layer_work(void *arg, int leash, struct outcome *o)
+int copy_layer_work(void *arg, void *outcome, struct err *e)
 {
 	const struct copy_layer_order *order = arg;
 	struct jail jail = { .folder = order->layers, .in = order->in, .out = order->out,
-			     .leash = leash, .file_max = UINT64_MAX,
+			     .leash = order->leash, .file_max = UINT64_MAX,
 			     .work = place_in_jail, .arg = order->p };
 
-	reader_run(&jail, o);
+	(void)e; /* the outcome has the error */
+	reader_run(&jail, outcome);
+	return 0;
 }

@@ -16,7 +16,6 @@
 struct err;
 struct list;
 struct merged;
-struct outcome;
 
 struct copy_layer {
 	const struct list
@@ -30,14 +29,15 @@ struct copy_layer {
 	int64_t newest; /* later times become this one; INT64_MAX: no limit */
 };
 
-/* For party_start() (sandbox/kernel/party.h): reads `in` and writes entries to
- * `out`, without a tar's end, so that others can follow. */
+/* The work of a worker (base/worker.h), with a struct outcome as its result: reads `in`
+ * and writes entries to `out`, without a tar's end, so that others can follow. */
 struct copy_layer_order {
 	const struct copy_layer *p;
 	int layers; /* the store's folder of them */
 	int in, out;
+	int leash; /* the worker's */
 };
-void copy_layer_work(void *order, int leash, struct outcome *o);
+int copy_layer_work(void *order, void *outcome, struct err *e);
 
 /* Parses "UID[:GID]" or names, which are looked up in the image's own files
  * (passwd(5), group(5)); without a group: the user's, or 0.  Call it in the

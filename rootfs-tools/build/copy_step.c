@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/outcome.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "rootfs-tools/build/base_image.h"
@@ -10,7 +11,6 @@
 #include "rootfs-tools/build/copying.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
-#include "sandbox/kernel/party.h"
 #include "store/reference.h"
 
 struct copy {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "archive/pack.h"
 #include "archive/pack_output.h"
 #include "archive/tar.h"
@@ -15,6 +16,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/build/dockerfile.h"
 #include "rootfs-tools/build/sources.h"
 #include "rootfs-tools/changes/reader.h"
@@ -22,7 +24,6 @@
 #include "rootfs-tools/layers/hash.h"
 #include "rootfs-tools/layers/inflate.h"
 #include "rootfs-tools/layers/merged.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 #include "store/store.h"
 
@@ -39,9 +40,10 @@ struct part {
 				        * borrowed */
 	bool has_no_times;
 	int layers, out; /* borrowed */
+	int leash;	 /* the worker's */
 };
 
-typedef void (*part_work)(void *part, int leash, struct outcome *o);
+typedef int (*part_work)(void *part, void *outcome, struct err *e);
 
 /* --- who writes ----------------------------------------------------------------- */
 
@@ -58,21 +60,19 @@ static struct sources sources_of(const struct part *p, const struct merged *tree
 				 .has_no_times = p->has_no_times };
 }
 
-static void write_context(void *arg, int leash, struct outcome *o)
+static int write_context(void *arg, void *outcome, struct err *e)
 {
 	const struct part *p = arg;
 	int folder = fcntl(p->c->context, F_DUPFD_CLOEXEC, 0);
 	struct merged tree;
 
-	(void)leash; /* this process holds the leash by having it open */
-	if (folder < 0) {
-		(void)err_sys(&o->error, "open the context");
-		return;
-	}
+	if (folder < 0)
+		return err_sys(e, "open the context");
 	merged_open_folder(&tree, folder);
 	const struct sources s = sources_of(p, &tree);
-	(void)sources_write(&s, p->out, o, &o->error);
+	int rc = sources_write(&s, p->out, outcome, e);
 	merged_done(&tree);
+	return rc;
 }
 
 static void write_layers(const void *arg, int folder, int in, void *result)
@@ -98,30 +98,32 @@ static void write_archive(const void *arg, int folder, int in, void *result)
 		o->is_closed = true;
 }
 
-static void in_jail(const struct part *p, int leash, struct outcome *o,
-		    void (*work)(const void *, int, int, void *))
+/* The outcome has the jailed process's error. */
+static int in_jail(const struct part *p, struct outcome *o,
+		   void (*work)(const void *, int, int, void *))
 {
 	struct jail jail = { .folder = p->layers, .in = p->archive, .out = p->out,
-			     .leash = leash, .file_max = UINT64_MAX, .work = work,
+			     .leash = p->leash, .file_max = UINT64_MAX, .work = work,
 			     .arg = p };
 
 	reader_run(&jail, o);
+	return 0;
 }
 
-static void work_on_layers(void *arg, int leash, struct outcome *o)
+static int work_on_layers(void *arg, void *outcome, struct err *e)
 {
-	in_jail(arg, leash, o, write_layers);
+	(void)e;
+	return in_jail(arg, outcome, write_layers);
 }
 
-static void work_on_archive(void *arg, int leash, struct outcome *o)
+static int work_on_archive(void *arg, void *outcome, struct err *e)
 {
 	const struct part *p = arg;
 
-	if (inflate_begin(p->archive, &o->error) == 0)
-		in_jail(arg, leash, o, write_archive);
+	return inflate_begin(p->archive, e) < 0 ? -1 : in_jail(p, outcome, write_archive);
 }
 
-static void write_heredoc(void *arg, int leash, struct outcome *o)
+static int write_heredoc(void *arg, void *outcome, struct err *e)
 {
 	const struct part *p = arg;
 	const struct pack_item item = { .as = p->heredoc->name };
@@ -130,20 +132,21 @@ static void write_heredoc(void *arg, int leash, struct outcome *o)
 	struct stat st = { .st_mode = S_IFREG | 0644, .st_size = (off_t)len };
 	static const uint8_t zeros[TAR_BLOCK];
 
-	(void)leash;
+	(void)outcome;
 	if (!p->has_no_times)
 		st.st_mtim.tv_sec = p->c->copy_layer.now;
 	pack_header(&pack, TAR_FILE, &item, &st, NULL);
-	if (pack_flush(&pack, &o->error) == 0 &&
-	    (io_write_all(p->out, p->heredoc->text, len) < 0 ||
-	     io_write_all(p->out, zeros, tar_padded(len) - len) < 0))
-		(void)err_sys(&o->error, "write a heredoc");
-	if (o->error.kind == ERR_NONE)
-		(void)pack_end(&pack, &o->error);
+	int rc = pack_flush(&pack, e);
+	if (rc == 0 && (io_write_all(p->out, p->heredoc->text, len) < 0 ||
+			io_write_all(p->out, zeros, tar_padded(len) - len) < 0))
+		rc = err_sys(e, "write a heredoc");
+	if (rc == 0)
+		rc = pack_end(&pack, e);
 	pack_done(&pack);
+	return rc;
 }
 
-static part_work worker(const struct part *p)
+static part_work work_of(const struct part *p)
 {
 	if (p->heredoc)
 		return write_heredoc;
@@ -174,17 +177,19 @@ static void ends_done(struct ends *p)
 	own_close(&p->to);
 }
 
-static int start_part(struct party *party, struct part *p, struct err *e)
+static int start_part(struct part *p, struct worker *ret, struct err *e)
 {
-	struct work work = {
-		.do_it = worker(p), .arg = p, .fds = { p->out, p->layers }, .fd_count = 2
-	};
+	struct worker_task task = { .name = "the process that reads the files to be copied",
+				    .work = work_of(p), .arg = p,
+				    .result_len = sizeof(struct outcome),
+				    .fds = { p->out, p->layers }, .fd_count = 2,
+				    .leash = &p->leash };
 
 	if (p->archive >= 0)
-		work.fds[work.fd_count++] = p->archive;
+		task.fds[task.fd_count++] = p->archive;
 	else if (!p->c->from)
-		work.fds[work.fd_count++] = p->c->context;
-	return party_start(party, &work, e);
+		task.fds[task.fd_count++] = p->c->context;
+	return worker_start(&task, ret, e);
 }
 
 /* Adds up two outcomes of a pipe's ends.  If both failed, the cause is the one
@@ -236,22 +241,24 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
 	struct copy_layer_order order = { .p = &p->c->copy_layer, .layers = p->layers };
-	struct party writer, placer;
+	struct worker writer = { 0 }, placer = { 0 };
+	struct outcome written, placed;
 	int rc = -1;
 
-	party_init(&writer);
-	party_init(&placer);
 	if (make_pipe(&tar, e) == 0 && make_pipe(&layer, e) == 0) {
 		p->out = tar.to;
 		order.in = tar.from;
 		order.out = layer.to;
-		const struct work place = { .do_it = copy_layer_work,
-					    .arg = &order,
-					    .fds = { p->layers, order.in, order.out },
-					    .fd_count = 3 };
-		rc = start_part(&writer, p, e);
+		const struct worker_task place = {
+			.name = "the process that writes a layer",
+			.work = copy_layer_work, .arg = &order,
+			.result_len = sizeof(placed),
+			.fds = { p->layers, order.in, order.out }, .fd_count = 3,
+			.leash = &order.leash,
+		};
+		rc = start_part(p, &writer, e);
 		if (rc == 0)
-			rc = party_start(&placer, &place, e);
+			rc = worker_start(&place, &placer, e);
 		ends_done(&tar);
 		own_close(&layer.to);
 		if (rc == 0)
@@ -260,12 +267,12 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 	ends_done(&tar);
 	ends_done(&layer);
 	if (rc == 0) {
-		party_collect(&writer);
-		party_collect(&placer);
-		rc = settle(&writer.outcome, &placer.outcome, told, e);
+		outcome_wait(&writer, &written);
+		outcome_wait(&placer, &placed);
+		rc = settle(&written, &placed, told, e);
 	}
-	party_done(&writer);
-	party_done(&placer);
+	worker_end(&writer);
+	worker_end(&placer);
 	return rc;
 }
 
@@ -278,17 +285,16 @@ static int begins_as_tar(struct part *p, bool *ret, struct err *e)
 	uint8_t block[TAR_BLOCK];
 	struct tar_entry entry;
 	struct tar_text text;
-	struct party party;
+	struct worker worker;
 
 	if (make_pipe(&pipe, e) < 0)
 		return -1;
-	party_init(&party);
 	p->out = pipe.to;
-	int rc = start_part(&party, p, e);
+	int rc = start_part(p, &worker, e);
 	own_close(&pipe.to);
 	ssize_t len = rc == 0 ? io_read_full(pipe.from, block, sizeof(block)) : -1;
 	ends_done(&pipe);
-	party_done(&party);
+	worker_end(&worker);
 	*ret = len == (ssize_t)sizeof(block) && !tar_is_end(block) &&
 	       tar_decode(block, &entry, &text, NULL) == 0;
 	return rc;
@@ -417,25 +423,25 @@ static int hash_pipe(int from, struct hash *to, struct err *e)
 static int hash_part(struct part *p, struct hash *to, struct err *e)
 {
 	struct ends pipe = { -1, -1 };
-	struct party party;
+	struct outcome outcome;
+	struct worker worker;
 
 	if (make_pipe(&pipe, e) < 0)
 		return -1;
-	party_init(&party);
 	p->out = pipe.to;
-	int rc = start_part(&party, p, e);
+	int rc = start_part(p, &worker, e);
 	own_close(&pipe.to);
 	if (rc == 0)
 		rc = hash_pipe(pipe.from, to, e);
 	ends_done(&pipe);
 	if (rc == 0) {
-		party_collect(&party);
-		if (party.outcome.error.kind != ERR_NONE) {
-			*e = party.outcome.error;
+		outcome_wait(&worker, &outcome);
+		if (outcome.error.kind != ERR_NONE) {
+			*e = outcome.error;
 			rc = -1;
 		}
 	}
-	party_done(&party);
+	worker_end(&worker);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -21,7 +22,6 @@
 #include "rootfs-tools/changes/changes.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/launch/result.h"
 #include "store/reference.h"
 #include "store/refs.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive/outcome.h"
 #include "archive/pack.h"
 #include "archive/pack_output.h"
 #include "base/err.h"
@@ -13,7 +14,6 @@
 #include "base/own.h"
 #include "rootfs-tools/build/ignore.h"
 #include "rootfs-tools/layers/merged.h"
-#include "sandbox/kernel/party.h"
 
 #define FOUND_MAX 65536 /* limit of the paths that one pattern matches */
 

@@ -10,15 +10,16 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "archive/outcome.h"
 #include "archive/pack.h"
 #include "archive/pack_output.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/changes/reader.h"
 #include "rootfs-tools/changes/upper_scan.h"
-#include "sandbox/kernel/party.h"
 #include "sandbox/root/jail.h"
 
 #define WHITEOUT ".wh."
@@ -322,38 +323,43 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	pack_done(&w.pack);
 }
 
-static void in_jail(void *arg, int leash, struct outcome *o)
+struct order {
+	const struct changes *changes;
+	int leash;
+};
+
+static int in_jail(void *arg, void *result, struct err *e)
 {
-	const struct changes *order = arg;
-	const bool is_bounded = order->max && order->max < CHANGES_MAX;
-	const uint64_t max = is_bounded ? order->max : CHANGES_MAX;
-	struct jail jail = { .folder = order->upper, .in = -1, .out = order->out,
-			     .leash = leash, .file_max = max, .ranges = order->ranges,
-			     .work = write_tar, .arg = order };
+	const struct order *order = arg;
+	const struct changes *c = order->changes;
+	const uint64_t max = c->max && c->max < CHANGES_MAX ? c->max : CHANGES_MAX;
+	struct jail jail = { .folder = c->upper, .in = -1, .out = c->out,
+			     .leash = order->leash, .file_max = max, .ranges = c->ranges,
+			     .work = write_tar, .arg = c };
+	struct outcome *o = result;
 
 	reader_run(&jail, o);
 	if (o->error.sys != EFBIG)
-		return;
-	(void)err_set(&o->error, ERR_LIMIT, "the written files are more than %llu bytes",
+		return 0;
+	(void)err_set(e, ERR_LIMIT, "the written files are more than %llu bytes",
 		      (unsigned long long)max);
-	o->error.sys = EFBIG; /* the caller may know the reason for that bound better */
+	e->sys = EFBIG; /* the caller may know the reason for that bound better */
+	return -1;
 }
 
 int changes_tar(const struct changes *c, struct outcome *ret, struct err *e)
 {
-	struct changes order = *c;
-	const struct work work = { .do_it = in_jail, .arg = &order,
-				   .fds = { c->upper, c->out }, .fd_count = 2 };
-	struct party p;
+	struct order order = { .changes = c };
+	const struct worker_task task = { .name = "the process that reads the changes",
+					  .work = in_jail, .arg = &order,
+					  .result_len = sizeof(*ret),
+					  .fds = { c->upper, c->out }, .fd_count = 2,
+					  .leash = &order.leash };
+	struct worker w;
 
-	party_init(&p);
-	if (party_start(&p, &work, e) < 0) {
-		party_done(&p);
+	if (worker_start(&task, &w, e) < 0)
 		return -1;
-	}
-	party_collect(&p);
-	*ret = p.outcome;
-	party_done(&p);
+	outcome_wait(&w, ret);
 	if (ret->error.kind == ERR_NONE)
 		return 0;
 	if (e)

@@ -35,5 +35,5 @@ struct changes {
 };
 
 /* *ret says how much was written, and how much was left out
- * (sandbox/kernel/party.h).  A tar that gets too large is ERR_LIMIT, with EFBIG. */
+ * (archive/outcome.h).  A tar that gets too large is ERR_LIMIT, with EFBIG. */
 int changes_tar(const struct changes *c, struct outcome *ret, struct err *e);

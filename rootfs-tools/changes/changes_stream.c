@@ -163,7 +163,7 @@ static void changes_stream_one(struct teller *t, struct upper_scan_item *d)
 }
 
 struct order {
-	int upper, fd;
+	int upper, fd, leash;
 	bool brings_content;
 	const struct idmaps *ranges;
 };
@@ -192,14 +192,16 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 	own_free(&t.piece);
 }
 
-static void in_jail(void *arg, int leash, struct outcome *o)
+static int in_jail(void *arg, void *result, struct err *e)
 {
 	const struct order *order = arg;
 	struct jail jail = { .folder = order->upper, .in = order->fd, .out = order->fd,
-			     .leash = leash, .ranges = order->ranges, .work = changes_stream_all,
-			     .arg = order };
+			     .leash = order->leash, .ranges = order->ranges,
+			     .work = changes_stream_all, .arg = order };
 
-	reader_run(&jail, o);
+	(void)e; /* the outcome has the error */
+	reader_run(&jail, result);
+	return 0;
 }
 
 /* --- who listens --------------------------------------------------------- */
@@ -208,7 +210,6 @@ void changes_stream_listen(struct changes_stream *t, int fd)
 {
 	*t = (struct changes_stream){ .fd = fd, .here = text_copy("") };
 	buffer_init(&t->in, HEARD);
-	party_init(&t->party);
 }
 
 /* Sets `order->fd`. */
@@ -223,9 +224,12 @@ static int begin(struct changes_stream *t, struct order *order, struct err *e)
 	AUTO_CLOSE int theirs = ends[1];
 	t->fd = ends[0];
 	order->fd = theirs;
-	const struct work work = { .do_it = in_jail, .arg = order,
-				   .fds = { order->upper, theirs }, .fd_count = 2 };
-	return party_start(&t->party, &work, e);
+	const struct worker_task task = { .name = "the process that reads the changes",
+					  .work = in_jail, .arg = order,
+					  .result_len = sizeof(struct outcome),
+					  .fds = { order->upper, theirs }, .fd_count = 2,
+					  .leash = &order->leash };
+	return worker_start(&task, &t->worker, e);
 }
 
 int changes_stream_begin(struct changes_stream *t, int upper, struct err *e)
@@ -246,7 +250,7 @@ int changes_stream_begin_with_content(struct changes_stream *t, int upper, struc
 void changes_stream_done(struct changes_stream *t)
 {
 	own_close(&t->fd);
-	party_done(&t->party);
+	worker_end(&t->worker);
 	own_free(&t->text);
 	own_free(&t->here);
 	buffer_done(&t->in);
@@ -259,11 +263,11 @@ static int broken(struct changes_stream *t, struct err *e)
 	t->is_broken = true;
 	own_close(&t->fd);
 	buffer_consume(&t->in, buffer_len(&t->in));
-	if (t->party.result >= 0)
-		party_collect(&t->party);
-	if (t->party.outcome.error.kind != ERR_NONE) {
+	if (t->worker.pid > 0)
+		outcome_wait(&t->worker, &t->outcome);
+	if (t->outcome.error.kind != ERR_NONE) {
 		if (e)
-			*e = t->party.outcome.error;
+			*e = t->outcome.error;
 		return err_in(e, "read the changes");
 	}
 	return err_set(e, ERR_PROTOCOL, "the process that reads the changes sent an "

@@ -22,8 +22,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "archive/outcome.h"
 #include "base/buffer.h"
-#include "sandbox/kernel/party.h"
+#include "base/worker.h"
 
 struct err;
 struct idmaps;
@@ -70,7 +71,8 @@ struct changes_stream_item {
 };
 
 struct changes_stream {
-	struct party party;
+	struct worker worker;
+	struct outcome outcome;
 	int fd; /* owned: a socket */
 	bool is_broken; /* the stream failed, not only one file */
 	/* Private. */

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "sandbox/kernel/party.h"
+#include "archive/outcome.h"
 #include "sandbox/root/jail.h"
 
 void reader_run(struct jail *j, struct outcome *o)

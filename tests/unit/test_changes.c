@@ -12,10 +12,10 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 
+#include "archive/outcome.h"
 #include "base/mem.h"
 #include "rootfs-tools/changes/changes.h"
 #include "rootfs-tools/changes/upper_scan.h"
-#include "sandbox/kernel/party.h"
 #include "tests/unit/archive.h"
 
 static int setup(void **state)
