@@ -44,7 +44,7 @@ NOT_AS_ROOT = set("""act completion control control_hostile cp day docs edit err
 # ... except for these cases, by a part of their names, which only root can run.
 ONLY_AS_ROOT = {"cp": "as root,", "hostile": "a file capability", "image_store": "a full disk is"}
 # The other unit tests do the same for every user.
-UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack beside caps
+UNITS_AS_ROOT = set("""all_processes apply archive_layer archive_pack archive_unpack caps
     changes channel checks confine copy copy_dest files folders host_user idmap image_copy jail
     janitor landlock landlock_filters landlock_root lease ledger listener mount_target mounts
     network overlay_upper plan pools processes program protect_watch registry registry_end

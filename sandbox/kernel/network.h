@@ -2,7 +2,7 @@
  *
  * Making the namespace is the dearest single step of a launch, takes nearly as
  * long as all the mounts together, and does not depend on them.  So another
- * process that shares the table of descriptors (beside.h) can make it and leave
+ * process that shares the table of descriptors (base/worker.h) can make it and leave
  * it behind as a descriptor; the launch enters it (setns(2)) when all else is
  * done. */
 #pragma once

@@ -45,7 +45,7 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
-#include "sandbox/kernel/beside.h"
+#include "base/worker.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/landlock.h"
@@ -78,7 +78,7 @@ struct child {
 		     * none */
 	struct mounted mounted;
 	int sysctls, network;
-	struct beside beside;
+	struct worker helper;
 };
 
 /* Needs: namespaces.  Does: maps this process to its ids inside.  Leaves: all
@@ -98,10 +98,11 @@ static bool has_network(const struct child *c)
 }
 
 /* Runs in the helper. */
-static int work_beside(const void *arg, struct err *e)
+static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
 
+	(void)result;
 	if (has_network(c) && network_make(c->network, e) < 0)
 		return -1;
 	return rlimits_apply_sysctls(c->sysctls, c->parts->plan->sysctls,
@@ -111,14 +112,19 @@ static int work_beside(const void *arg, struct err *e)
 /* Needs: all capabilities over the user namespace, the host's /proc.  Does:
  * starts a helper, which makes a network namespace and sets bounds on kernel
  * accounts.  Leaves: the helper at work. */
-static int stage_beside(struct child *c, struct err *e)
+static int stage_helper(struct child *c, struct err *e)
 {
+	/* A file that the helper opens is open in both processes.  CLONE_VM would make them
+	 * share errno. */
+	const struct worker_task task = { .name = "a helper process", .work = help, .arg = c,
+					  .has_all_fds = true, .flags = CLONE_FILES };
+
 	c->sysctls = rlimits_open_sysctls(e);
 	if (c->sysctls < 0)
 		return -1;
 	if (has_network(c) && (c->network = network_place(e)) < 0)
 		return -1;
-	return beside_begin(&c->beside, work_beside, c, e);
+	return worker_start(&task, &c->helper, e);
 }
 
 /* The child inherits its caller's protection from the OOM killer, with which a
@@ -202,7 +208,7 @@ static int stage_world(struct child *c, struct err *e)
 		return err_sys(e, "clear the domain name");
 	if (p->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
-	if (beside_end(&c->beside, e) < 0)
+	if (worker_wait(&c->helper, NULL, e) < 0)
 		return -1;
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
@@ -381,7 +387,7 @@ static int stage_exec(struct child *c, struct err *e)
 }
 
 static int (*const stages[])(struct child *, struct err *) = {
-	stage_ids,	   stage_beside,     stage_host_paths, stage_world,
+	stage_ids,	   stage_helper,     stage_host_paths, stage_world,
 	stage_descriptors, stage_privileges, stage_exec,
 };
 
@@ -476,7 +482,6 @@ static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err 
 			   .handed = { -1, -1, -1 }, .queues = -1,
 			   .mounted = { .logs = -1, .upper = -1 },
 			   .sysctls = -1, .network = -1 };
-	beside_init(&c.beside);
 	if (make_child(&c, s, e) < 0)
 		return -1;
 	const struct broker_parts names = { .plan = parts->plan, .stdio = parts->stdio,

@@ -1,5 +1,6 @@
 /* The namespace with only loopback, and the two walls between a shared network
  * and the host's abstract sockets. */
+#include "base/worker.h"
 #include "sandbox/kernel/network.h"
 
 #include <setjmp.h>
@@ -19,7 +20,6 @@
 #include <sys/un.h>
 
 #include "base/err.h"
-#include "sandbox/kernel/beside.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/kernel/sockets.h"
 #include "tests/unit/scene.h"
@@ -45,8 +45,9 @@ static void check_addresses(void)
 	CHECK(connect_to(AF_INET, (void *)&four, sizeof(four)) == ENETUNREACH);
 }
 
-static int make_beside(const void *arg, struct err *e)
+static int make(void *arg, void *result, struct err *e)
 {
+	(void)result;
 	return network_make(*(const int *)arg, e);
 }
 
@@ -54,18 +55,16 @@ static void play_enter(void *arg)
 {
 	unsigned before = scene_open_fds();
 	struct ifaddrs *all;
-	struct beside b;
 	struct err e;
 
 	(void)arg;
-	beside_init(&b);
 	int place = network_place(&e);
 	CHECK(place >= 0);
-	CHECK(beside_begin(&b, make_beside, &place, &e) == 0);
-	CHECK(b.helper > 0);
-	CHECK(beside_end(&b, &e) == 0);
+	const struct worker_task task = { .name = "a helper process", .work = make, .arg = &place,
+					  .has_all_fds = true, .flags = CLONE_FILES };
+	CHECK(worker_run(&task, NULL, &e) == 0);
 	CHECK(network_enter(&place, &e) == 0);
-	CHECK(b.helper == 0 && place == -1 && waitpid(-1, NULL, WNOHANG) < 0);
+	CHECK(place == -1 && waitpid(-1, NULL, WNOHANG) < 0);
 	CHECK(scene_open_fds() == before);
 	CHECK(getifaddrs(&all) == 0 && all);
 	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
