@@ -9,27 +9,25 @@
  *			waits for both
  *	wait <--------- result
  *
- * The pipeline is a process of its own for two reasons: jail_start() changes the ids and
- * the directory of the process that calls it, which must have one thread; and the pipeline
+ * The pipeline is a worker (base/worker.h) for two reasons: jail_start() changes the ids and
+ * the directory of the process that calls it, which must have one thread; and a worker
  * ignores SIGPIPE.  The pipeline dies with its caller, and both jailed processes die with
- * the pipeline. */
+ * the pipeline: the caller waits for all three, so that no process can write to the folder
+ * when the caller removes it. */
 #include "rootfs-tools/layers/layer_pipeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "archive/unpack.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/layers/hash.h"
 #include "rootfs-tools/layers/inflate.h"
 #include "sandbox/root/jail.h"
@@ -45,13 +43,7 @@ struct report {
 	struct count there;
 };
 
-/* The pipeline's result. */
-struct outcome {
-	struct err error;
-	struct layer_pipeline_result result;
-};
-
-_Static_assert(sizeof(struct report) <= JAIL_RESULT_MAX, "a report is one write");
+_Static_assert(sizeof(struct report) <= WORKER_RESULT_MAX, "a report is one write");
 
 /* --- in the jail ------------------------------------------------------------------- */
 
@@ -84,10 +76,10 @@ static void work_unpack(const void *arg, int folder, int in, void *result)
 struct pipeline {
 	const struct layer_pipeline *s;
 	struct jail inflate, unpack;
-	struct jail_child inflating, unpacking; /* pid 0: not started */
+	struct worker inflating, unpacking; /* pid 0: not started */
 	int from, to; /* owned; the tar is read from the first, and written to the
 		       * second */
-	int leash[2]; /* owned */
+	int leash; /* borrowed: the porter's, which both hold */
 	struct hash *hash;
 	uint64_t size; /* bytes of the tar so far */
 	struct report unpacked;
@@ -121,7 +113,7 @@ static int start_unpack(struct pipeline *p, struct err *e)
 	AUTO_CLOSE int in = ends[0];
 	p->to = ends[1];
 	p->unpack = (struct jail){
-		.folder = p->s->folder, .in = in, .leash = p->leash[1],
+		.folder = p->s->folder, .in = in, .leash = p->leash,
 		.uid = geteuid(), .gid = getegid(), .file_max = p->s->bytes_max,
 		.work = work_unpack, .arg = p->s, .result_len = sizeof(struct report),
 	};
@@ -158,7 +150,7 @@ static int start_inflate(struct pipeline *p, struct err *e)
 	AUTO_CLOSE int out = ends[1];
 	p->from = ends[0];
 	p->inflate = (struct jail){
-		.folder = p->s->empty, .in = p->s->blob, .out = out, .leash = p->leash[1],
+		.folder = p->s->empty, .in = p->s->blob, .out = out, .leash = p->leash,
 		.uid = geteuid(), .gid = getegid(), .file_max = 0,
 		.work = work_inflate, .result_len = sizeof(struct report),
 	};
@@ -172,8 +164,7 @@ static int wait_unpack(struct pipeline *p, struct err *e)
 	own_close(&p->to);
 	if (!p->unpacking.pid)
 		return 0;
-	int rc = jail_wait(&p->unpack, &p->unpacking, &p->unpacked, e);
-	p->unpacking.pid = 0;
+	int rc = jail_wait(&p->unpacking, &p->unpacked, e);
 	return rc < 0 ? -1 : judge(&p->unpacked, e);
 }
 
@@ -183,9 +174,7 @@ static int wait_inflate(struct pipeline *p, struct err *e)
 
 	if (!p->inflating.pid)
 		return 0;
-	int rc = jail_wait(&p->inflate, &p->inflating, &r, e);
-
-	p->inflating.pid = 0;
+	int rc = jail_wait(&p->inflating, &r, e);
 	return rc < 0 ? -1 : judge(&r, e);
 }
 
@@ -231,67 +220,30 @@ static int run(struct pipeline *p, struct err *e)
 	return wait_unpack(p, e);
 }
 
-static void end(struct jail_child *c)
-{
-	if (!c->pid)
-		return;
-	(void)kill(c->pid, SIGKILL); /* ours: the pid is not reused before waitpid(2) */
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR) {
-		/* EINTR: wait again */
-	}
-	own_close(&c->from);
-}
+struct order {
+	const struct layer_pipeline *s;
+	int leash;
+};
 
-static void port(const struct layer_pipeline *s, struct outcome *ret)
+static int port(void *arg, void *result, struct err *e)
 {
-	struct pipeline p = { .s = s, .from = -1, .to = -1, .hash = hash_new() };
+	const struct order *order = arg;
+	struct pipeline p = { .s = order->s, .leash = order->leash, .from = -1, .to = -1,
+			    .hash = hash_new() };
+	struct layer_pipeline_result *ret = result;
 	const struct report *r = &p.unpacked;
 
-	if (pipe2(p.leash, O_CLOEXEC) < 0)
-		(void)err_sys(&ret->error, "make a pipe");
-	else
-		(void)run(&p, &ret->error);
-	end(&p.unpacking);
-	end(&p.inflating);
-	ret->result = (struct layer_pipeline_result){ .entries = r->entries, .bytes = r->bytes,
-					      .left_out = r->left_out,
-					      .hides_all = r->hides_all != 0,
-					      .there = r->there };
-	hash_end(p.hash, &ret->result.digest);
-	hash_free(p.hash);
-}
-
-/* Closes all descriptors that the pipeline does not need. */
-static int keep_descriptors(struct layer_pipeline *s, int *report)
-{
-	int *const kept[] = { &s->blob, &s->folder, &s->empty, report };
-	const int first = 3;
-
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-		if ((*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, first + (int)ARRAY_LEN(kept))) < 0)
-			return -1;
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-		if ((*kept[i] = dup3(*kept[i], first + (int)i, O_CLOEXEC)) < 0)
-			return -1;
-	return sys_close_range(first + ARRAY_LEN(kept), ~0u, 0);
-}
-
-static _Noreturn void run_pipeline(struct layer_pipeline s, int to, pid_t parent)
-{
-	struct outcome r = { 0 };
-
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	(void)signal(SIGPIPE, SIG_IGN);
 	(void)umask(0); /* the layer's modes are set unchanged */
-	if (keep_descriptors(&s, &to) < 0)
-		(void)err_sys(&r.error, "move descriptors");
-	else
-		port(&s, &r);
-	(void)io_write_all(to, &r, sizeof(r)); /* if this fails, the caller reads no
-					        * result */
-	_exit(0);
+	int rc = run(&p, e);
+	worker_end(&p.unpacking);
+	worker_end(&p.inflating);
+	*ret = (struct layer_pipeline_result){ .entries = r->entries, .bytes = r->bytes,
+					       .left_out = r->left_out,
+					       .hides_all = r->hides_all != 0,
+					       .there = r->there };
+	hash_end(p.hash, &ret->digest);
+	hash_free(p.hash);
+	return rc;
 }
 
 /* --- the caller --------------------------------------------------------------------- */
@@ -307,34 +259,16 @@ static int check(const struct layer_pipeline *s, const struct layer_pipeline_res
 
 int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret, struct err *e)
 {
-	struct outcome r = { 0 };
-	pid_t parent = getpid();
-	int ends[2];
+	struct order order = { .s = s };
+	const struct worker_task task = { .name = "the process that unpacks the layer",
+					  .work = port, .arg = &order,
+					  .result_len = sizeof(*ret),
+					  .fds = { s->blob, s->folder, s->empty },
+					  .fd_count = 3, .leash = &order.leash };
+	struct layer_pipeline_result result;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int from = ends[0];
-	AUTO_CLOSE int to = ends[1];
-	pid_t pid = fork();
-	if (pid < 0)
-		return err_sys(e, "fork");
-	if (pid == 0)
-		run_pipeline(*s, to, parent);
-	own_close(&to);
-	bool is_whole = io_read_full(from, &r, sizeof(r)) == sizeof(r);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* EINTR: wait again */
-	}
-	if (!is_whole)
-		return err_set(e, ERR_SYSTEM, "the process that unpacks the layer was "
-					      "killed from outside");
-	if (r.error.kind != ERR_NONE) {
-		if (e)
-			*e = r.error;
+	if (worker_run(&task, &result, e) < 0 || check(s, &result, e) < 0)
 		return -1;
-	}
-	if (check(s, &r.result, e) < 0)
-		return -1;
-	*ret = r.result;
+	*ret = result;
 	return 0;
 }

@@ -6,7 +6,7 @@
  *	clone3 ------------------------> its own id maps
  *	newuidmap (ranges only) -------> waits for them
  *					 the folder as a mount of its own, pivot_root
- *					 descriptors: 0 in, 1 out, 2 null, 3 result, 4 leash,
+ *					 descriptors: 0 in, 1 out, 2 null, 3 answer, 4 leash,
  *					   5 the folder, 6 the one beside it
  *					 limits, no_new_privs, no capability, seccomp
  *	wait <------------------------- the work, its result
@@ -23,7 +23,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -31,14 +30,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/io.h"
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/host_user.h"
@@ -53,22 +51,17 @@
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
 		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-enum { IN_FD, OUT_FD = JAIL_OUT, ERR_FD, RESULT_FD, LEASH_FD, FOLDER_FD,
+enum { IN_FD, OUT_FD = JAIL_OUT, ERR_FD, ANSWER_FD, LEASH_FD, FOLDER_FD,
        BESIDE_FD = JAIL_BESIDE, JAIL_FDS };
 
 static const struct sock_filter jail_program[] = {
 #include "gen/seccomp_jail.h"
 };
 
-/* The report that crosses the pipe. */
-struct verdict {
-	struct err error; /* kind ERR_NONE: the result follows */
-};
-
 struct prisoner {
 	const struct jail *jail;
 	bool is_apart; /* the folder is attached nowhere */
-	int result, null;
+	int answer, null; /* the worker's descriptor, and /dev/null */
 	int maps_ready, maps_go; /* a pipe, with ranges */
 	int beside; /* mount of the folder beside; -1: none */
 	uid_t uid; /* outside */
@@ -187,7 +180,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 			? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 			: open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const int from[JAIL_FDS] = { j->in < 0 ? p->null : j->in, j->out ? j->out : p->null,
-				     p->null, p->result, j->leash ? j->leash : p->null,
+				     p->null, p->answer, j->leash ? j->leash : p->null,
 				     folder, p->beside };
 	const int count = p->beside < 0 ? BESIDE_FD : JAIL_FDS;
 	int high[JAIL_FDS];
@@ -201,7 +194,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 	for (int i = 0; i < count; i++)
 		if (dup2(high[i], i) < 0)
 			return err_sys(e, "set descriptor %d", i);
-	p->result = RESULT_FD;
+	p->answer = ANSWER_FD;
 	folder = -1; /* closed with the others */
 	return sys_close_range((unsigned)count, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
 }
@@ -252,21 +245,15 @@ static int (*const stages[])(struct prisoner *, struct err *) = {
 	stage_ids, stage_root, stage_descriptors, stage_limits, stage_privileges,
 };
 
-static _Noreturn void serve(struct prisoner *p)
+static int work_inside(void *arg, void *result, struct err *e)
 {
-	uint8_t result[JAIL_RESULT_MAX] = { 0 };
-	struct verdict v = { 0 };
+	struct prisoner *p = arg;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (size_t i = 0; i < ARRAY_LEN(stages) && v.error.kind == ERR_NONE; i++)
-		(void)stages[i](p, &v.error);
-	/* If a write fails, the caller sees that the result is missing. */
-	(void)io_write_all(p->result, &v, sizeof(v));
-	if (v.error.kind == ERR_NONE) {
-		p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
-		(void)io_write_all(RESULT_FD, result, p->jail->result_len);
-	}
-	_exit(0);
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (stages[i](p, e) < 0)
+			return -1;
+	p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
+	return 0;
 }
 
 /* --- the caller ------------------------------------------------------------------ */
@@ -279,43 +266,15 @@ static int become_owner(const struct jail *j, struct err *e)
 	return geteuid() == 0 ? host_user_become(&owner, e) : 0;
 }
 
-static int make_child(struct prisoner *p, pid_t *ret, struct err *e)
+/* The stages themselves leave the child only the descriptors that it may have. */
+static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 {
-	struct clone_args args = { .flags = NAMESPACES, .exit_signal = SIGCHLD };
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	const struct worker_task task = { .name = "the jailed process", .work = work_inside,
+					  .arg = p, .result_len = p->jail->result_len,
+					  .has_all_fds = true, .flags = NAMESPACES,
+					  .answer = &p->answer };
 
-	if (pid < 0)
-		return diagnose_clone(NAMESPACES, e);
-	if (pid == 0)
-		serve(p);
-	*ret = (pid_t)pid;
-	return 0;
-}
-
-static int explain_end(int status, struct err *e)
-{
-	if (WIFSIGNALED(status))
-		return err_set(e, ERR_SYSTEM, "the jailed process was ended by signal %d",
-			       WTERMSIG(status));
-	return err_set(e, ERR_SYSTEM, "the jailed process ended without a result");
-}
-
-static int read_result(const struct jail *j, int from, void *ret, bool *ret_is_whole,
-		       struct err *e)
-{
-	struct verdict v;
-
-	*ret_is_whole = false;
-	if (io_read_full(from, &v, sizeof(v)) != sizeof(v))
-		return 0;
-	if (v.error.kind != ERR_NONE) {
-		err_sanitize(&v.error);
-		*e = v.error;
-		diagnose_setup(e);
-		return -1;
-	}
-	*ret_is_whole = io_read_full(from, ret, j->result_len) == (ssize_t)j->result_len;
-	return 0;
+	return worker_start(&task, ret, e) < 0 ? diagnose_clone(NAMESPACES, e) : 0;
 }
 
 /* Whether the folder is attached nowhere: nothing is above it. */
@@ -327,33 +286,20 @@ static bool is_apart(int folder)
 	       is_same(&is, &above);
 }
 
-static void reap(pid_t pid)
-{
-	(void)kill(pid, SIGKILL); /* ours until it is waited for */
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
-}
-
 /* Without its maps the child cannot begin, and is killed. */
-static int install_maps(const struct prisoner *p, pid_t pid, struct err *e)
+static int install_maps(const struct prisoner *p, struct worker *w, struct err *e)
 {
-	if (!p->jail->ranges || idmaps_install(p->jail->ranges, pid, p->maps_go, e) == 0)
+	if (!p->jail->ranges || idmaps_install(p->jail->ranges, w->pid, p->maps_go, e) == 0)
 		return 0;
-	reap(pid);
+	worker_end(w);
 	return -1;
 }
 
-static int start(const struct jail *j, struct jail_child *ret, struct err *e)
+static int start(const struct jail *j, struct worker *ret, struct err *e)
 {
 	struct prisoner p = { .jail = j, .beside = -1, .uid = geteuid(), .gid = getegid() };
-	int ends[2], maps[2] = { -1, -1 };
-	pid_t pid = 0;
+	int maps[2] = { -1, -1 };
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int from = ends[0];
-	AUTO_CLOSE int to = ends[1];
 	if (j->ranges && pipe2(maps, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int ready = p.maps_ready = maps[0];
@@ -362,16 +308,12 @@ static int start(const struct jail *j, struct jail_child *ret, struct err *e)
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return err_sys(e, "open /dev/null");
-	p.result = to;
 	p.null = null;
 	p.is_apart = is_apart(j->folder);
-	if (make_child(&p, &pid, e) < 0 || install_maps(&p, pid, e) < 0)
-		return -1;
-	*ret = (struct jail_child){ .pid = pid, .from = fd_take(&from) };
-	return 0;
+	return make_child(&p, ret, e) < 0 ? -1 : install_maps(&p, ret, e);
 }
 
-int jail_start(const struct jail *j, struct jail_child *ret, struct err *e)
+int jail_start(const struct jail *j, struct worker *ret, struct err *e)
 {
 	if (become_owner(j, e) < 0)
 		return err_in(e, "in a jail");
@@ -380,24 +322,17 @@ int jail_start(const struct jail *j, struct jail_child *ret, struct err *e)
 	return start(j, ret, e) < 0 ? err_in(e, "in a jail") : 0;
 }
 
-int jail_wait(const struct jail *j, struct jail_child *c, void *ret_result, struct err *e)
+int jail_wait(struct worker *w, void *ret_result, struct err *e)
 {
-	bool is_whole = false;
-	int status = 0;
-	int rc = read_result(j, c->from, ret_result, &is_whole, e);
-
-	own_close(&c->from);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
-	if (rc == 0 && !is_whole)
-		rc = explain_end(status, e);
-	return rc < 0 ? err_in(e, "in a jail") : 0;
+	if (worker_wait(w, ret_result, e) == 0)
+		return 0;
+	diagnose_setup(e);
+	return err_in(e, "in a jail");
 }
 
 int jail_run(const struct jail *j, void *ret_result, struct err *e)
 {
-	struct jail_child child;
+	struct worker w;
 
-	return jail_start(j, &child, e) < 0 ? -1 : jail_wait(j, &child, ret_result, e);
+	return jail_start(j, &w, e) < 0 ? -1 : jail_wait(&w, ret_result, e);
 }

@@ -36,13 +36,13 @@
 
 struct err;
 struct idmaps;
+struct worker;
 
 #ifdef __SANITIZE_ADDRESS__
 #define JAIL_MEMORY_MAX UINT64_MAX /* its shadow memory alone takes terabytes */
 #else
 #define JAIL_MEMORY_MAX (1ull << 30)
 #endif
-#define JAIL_RESULT_MAX 4096 /* PIPE_BUF: one write is whole or not there */
 #define JAIL_OUT	1    /* the number of `out` in the work */
 #define JAIL_BESIDE	6    /* the number of `beside` in the work, O_PATH */
 
@@ -66,8 +66,8 @@ struct jail {
 	const struct idmaps *ranges; /* borrowed; NULL: one id is mapped */
 	enum jail_role role;	     /* with ranges */
 	bool is_read_only; /* the folder, for the work */
-	int leash;  /* borrowed; a pipe's end that the child holds open as long as it
-		     * lives, for a process that outlives the caller; 0: none */
+	int leash;  /* borrowed; the child holds it open as long as it lives, for a
+		     * process that outlives the caller (worker.h); 0: none */
 	uid_t uid;  /* the user that root becomes; of no use to others */
 	gid_t gid;
 	uint64_t file_max; /* bytes of one file */
@@ -75,23 +75,17 @@ struct jail {
 	 * `in`, and puts its answer into `result`. */
 	void (*work)(const void *arg, int folder, int in, void *result);
 	const void *arg;
-	size_t result_len; /* at most JAIL_RESULT_MAX */
-};
-
-/* A jail at work. */
-struct jail_child {
-	int pid;
-	int from; /* owned: a pipe with its result */
+	size_t result_len; /* at most WORKER_RESULT_MAX */
 };
 
 /* Starts the work.  The caller has changed its directory, ids and groups
  * afterwards, and may start other jails.  The caller has one thread. */
-int jail_start(const struct jail *j, struct jail_child *ret, struct err *e);
+int jail_start(const struct jail *j, struct worker *ret, struct err *e);
 
-/* Waits for the work.  0 with its result, which is as untrusted as the bytes
- * that it worked on; -1: the work could not be done, or did not come to its
- * end. */
-int jail_wait(const struct jail *j, struct jail_child *c, void *ret_result, struct err *e);
+/* Waits for the work, as worker_wait() does.  0 with its result, which is as untrusted
+ * as the bytes that it worked on; -1: the work could not be done, or did not come to
+ * its end. */
+int jail_wait(struct worker *w, void *ret_result, struct err *e);
 
 /* Starts the work and waits for it.  0 with its result or -1, as above.  The
  * caller is to do nothing else afterwards but end. */
