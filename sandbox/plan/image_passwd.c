@@ -1,6 +1,5 @@
 #include "sandbox/plan/image_passwd.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -9,16 +8,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/io.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/seccomp.h"
 
 struct question {
+	int fd;
 	const char *name;
 	uint32_t id;
 };
@@ -65,17 +64,18 @@ static int confine(void)
 	return seccomp_install(&program, NULL);
 }
 
-/* If this process cannot be confined, it gives no answer. */
-__attribute__((noreturn)) static void work(int fd, int to, const struct question *q)
+/* Keeps the file and the worker's pipe alone.  If this process cannot be confined, it gives
+ * no answer. */
+static int look(void *arg, void *result, struct err *e)
 {
-	struct answer a = { 0 };
+	const struct question *q = arg;
+	struct answer *a = result;
 
-	if (dup2(fd, 0) < 0 || dup2(to, 1) < 0 || sys_close_range(2, ~0u, 0) < 0 ||
-	    confine() < 0)
+	(void)e;
+	if (sys_close_range(0, 2, 0) < 0 || confine() < 0)
 		_exit(1);
-	a.is_found = account_read(0, q->name, q->id, &a.account);
-	(void)io_write_all(1, &a, sizeof(a)); /* the parent may have gone */
-	_exit(0);
+	a->is_found = account_read(q->fd, q->name, q->id, &a->account);
+	return 0;
 }
 
 /* --- the caller -----------------------------------------------------------------------
@@ -108,23 +108,11 @@ static int check(const struct answer *a, struct account *ret, struct err *e)
 int image_passwd_find(int fd, const char *name, uint32_t id, struct account *ret,
 		  struct err *e)
 {
-	const struct question q = { name, id };
+	struct question q = { fd, name, id };
+	const struct worker_task task = { .name = "the process that was to read it",
+					  .work = look, .arg = &q, .fds = { fd }, .fd_count = 1,
+					  .result_len = sizeof(struct answer) };
 	struct answer a;
-	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int from = ends[0];
-	AUTO_CLOSE int to = ends[1];
-	pid_t pid = fork();
-	if (pid == 0)
-		work(fd, to, &q);
-	own_close(&to);
-	if (pid < 0)
-		return err_sys(e, "fork");
-	bool is_whole = io_read_full(from, &a, sizeof(a)) == (ssize_t)sizeof(a);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return is_whole ? check(&a, ret, e)
-			: err_set(e, ERR_SYSTEM, "the process that was to read it ended");
+	return worker_run(&task, &a, e) < 0 ? -1 : check(&a, ret, e);
 }
