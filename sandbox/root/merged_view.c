@@ -4,13 +4,9 @@
  * mount ends with the last descriptor. */
 #include "sandbox/root/merged_view.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -18,6 +14,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/root/overlay.h"
@@ -38,55 +35,50 @@ static int make_namespaces(struct err *e)
 	return 0;
 }
 
-static _Noreturn void serve(const struct list *lowers, int to)
-{
-	struct err e = { .kind = ERR_NONE };
-	int root = -1;
+struct view {
+	const struct list *lowers;
+	int to;
+};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (make_namespaces(&e) == 0)
-		root = overlay_view(lowers, &e);
-	/* If it fails, the parent sees the socket close. */
-	(void)fd_pass_send(to, &e, sizeof(e), &root, root >= 0);
-	_exit(0);
+static int make_view(void *arg, void *result, struct err *e)
+{
+	const struct view *v = arg;
+
+	(void)result;
+	if (make_namespaces(e) < 0)
+		return -1;
+	AUTO_CLOSE int root = overlay_view(v->lowers, e);
+	if (root < 0)
+		return -1;
+	return fd_pass_send(v->to, "", 1, &root, 1) < 0 ? err_sys(e, "hand over the view") : 0;
 }
 
-static int receive(int from, struct err *e)
+static int open_view(const struct list *lowers, struct err *e)
 {
-	struct err told;
-	int root;
-	ssize_t n = fd_pass_receive(from, &told, sizeof(told), &root);
+	int ends[2], root;
+	char byte;
 
-	if (n == (ssize_t)sizeof(told) && root >= 0)
-		return root;
-	own_close(&root);
-	if (n != (ssize_t)sizeof(told) || told.kind == ERR_NONE)
-		return err_set(e, ERR_INTERNAL, "the process that was to show the image's layers "
-					       "ended early");
-	*e = told;
-	return -1;
-}
-
-int merged_view_open(const struct list *lowers, struct err *e)
-{
-	int ends[2];
-
-	if (lowers->count == 1) {
-		int only = open(lowers->items[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		return only < 0 ? err_sys(e, "open %.300s", lowers->items[0]) : only;
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(e, "make a pair of sockets");
 	AUTO_CLOSE int ours = ends[0];
 	AUTO_CLOSE int theirs = ends[1];
-	pid_t pid = fork();
-	if (pid < 0)
-		return err_sys(e, "fork");
-	if (pid == 0)
-		serve(lowers, theirs);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* again */
+	struct view view = { lowers, theirs };
+	const struct worker_task task = { .name = "the process that shows the image's layers",
+					  .work = make_view, .arg = &view,
+					  .fds = { theirs }, .fd_count = 1 };
+	if (worker_run(&task, NULL, e) < 0)
+		return -1;
+	if (fd_pass_receive(ours, &byte, 1, &root) != 1 || root < 0)
+		return err_sys(e, "take over the view");
+	return root;
+}
+
+int merged_view_open(const struct list *lowers, struct err *e)
+{
+	if (lowers->count == 1) {
+		int only = open(lowers->items[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return only < 0 ? err_sys(e, "open %.300s", lowers->items[0]) : only;
 	}
-	int root = receive(ours, e);
+	int root = open_view(lowers, e);
 	return root < 0 ? err_in(e, "show the image") : root;
 }

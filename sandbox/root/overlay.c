@@ -18,6 +18,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/mount_api.h"
 #include "sandbox/plan/plan.h"
@@ -161,16 +162,17 @@ static int explain_none(struct err *e)
 }
 
 /* Mounts without options, so that nothing can come of it: an overlayfs that may
- * be used answers EINVAL.  MS_SILENT keeps that out of the kernel's log.  The
- * exit code is any other errno, or 0 where overlayfs may be used. */
-static _Noreturn void try_inside(void)
+ * be used answers EINVAL.  MS_SILENT keeps that out of the kernel's log. */
+static int try_inside(void *arg, void *result, struct err *e)
 {
+	(void)arg, (void)result;
 	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		_exit(0); /* no mount can be made at all */
-	if (sys_mount("overlay", "/", "overlay", MS_SILENT, NULL) == 0 || errno == EINVAL)
-		_exit(0);
-	_exit(errno == ENODEV || errno == EPERM || errno == EACCES || errno == ENOSYS ? errno
-											: 0);
+		return 0; /* no mount can be made at all */
+	if (sys_mount("overlay", "/", "overlay", MS_SILENT, NULL) == 0)
+		return 0;
+	if (errno != ENODEV && errno != EPERM && errno != EACCES && errno != ENOSYS)
+		return 0;
+	return err_sys(e, "mount an overlay");
 }
 
 /* Whether overlayfs is sure to work, without a trial, which takes a sixth of a
@@ -194,22 +196,16 @@ static bool is_there(void)
 
 int overlay_try(struct err *e)
 {
-	struct clone_args args = { .flags = CLONE_NEWUSER | CLONE_NEWNS,
-				   .exit_signal = SIGCHLD };
-	int status = 0;
+	const struct worker_task task = { .name = "a trial of overlayfs", .work = try_inside,
+					  .flags = CLONE_NEWUSER | CLONE_NEWNS };
+	struct worker w;
+	struct err why;
 
-	if (is_there())
+	/* A trial that could not be made, or that was killed, says nothing. */
+	if (is_there() || worker_start(&task, &w, NULL) < 0 ||
+	    worker_wait(&w, NULL, &why) == 0 || !why.sys)
 		return 0;
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0)
-		try_inside();
-	while (pid > 0 && waitpid((pid_t)pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 0;
-	if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 0)
-		return 0;
-	errno = WEXITSTATUS(status);
-	(void)err_sys(e, "mount an overlay");
+	*e = why;
 	return explain_none(e);
 }
 

@@ -22,6 +22,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/idmap.h"
 #include "sandbox/kernel/mount_api.h"
@@ -174,15 +175,13 @@ static int mount_one(int *ret_device, struct err *e)
 	return mount;
 }
 
-static _Noreturn void try_inside(const struct idmap ids[2], int answer)
+static int try_inside(void *arg, void *result, struct err *e)
 {
+	const struct idmap *ids = arg;
 	int device;
-	struct err e = { 0 };
 
-	if (idmap_write_both(&ids[0], &ids[1], &e) == 0 && mount_one(&device, &e) >= 0)
-		_exit(0);
-	(void)io_write_all(answer, &e, sizeof(e)); /* on failure: no answer */
-	_exit(1);
+	(void)result;
+	return idmap_write_both(&ids[0], &ids[1], e) < 0 || mount_one(&device, e) < 0 ? -1 : 0;
 }
 
 static int explain_device(struct err *e)
@@ -198,33 +197,14 @@ static int explain_device(struct err *e)
 
 static int try_mount(struct err *e)
 {
-	struct clone_args args = { .flags = CLONE_NEWUSER | CLONE_NEWNS,
-				   .exit_signal = SIGCHLD };
-	const struct idmap ids[2] = { { 0, geteuid(), 1 }, { 0, getegid(), 1 } };
-	struct err cause;
-	int ends[2], status = -1;
+	struct idmap ids[2] = { { 0, geteuid(), 1 }, { 0, getegid(), 1 } };
+	const struct worker_task task = { .name = "a trial of FUSE", .work = try_inside,
+					  .arg = ids, .flags = CLONE_NEWUSER | CLONE_NEWNS };
+	struct worker w;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	AUTO_CLOSE int from = ends[0];
-	AUTO_CLOSE int to = ends[1];
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0)
-		try_inside(ids, to);
-	own_close(&to);
-	if (pid < 0)
-		return diagnose_clone(args.flags, e);
-	bool has_cause = io_read_full(from, &cause, sizeof(cause)) == sizeof(cause);
-	while (waitpid((pid_t)pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
-	if (status == 0)
-		return 0;
-	if (!has_cause)
-		return err_set(e, ERR_SYSTEM, "a trial of FUSE ended without an answer");
-	err_sanitize(&cause);
-	*e = cause;
-	return explain_device(e);
+	if (worker_start(&task, &w, e) < 0)
+		return diagnose_clone(task.flags, e);
+	return worker_wait(&w, NULL, e) < 0 ? explain_device(e) : 0;
 }
 
 void root_fuse_overlayfs_done(struct root_fuse_overlayfs *f)
