@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/explain/probes.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/idmap.h"
@@ -100,37 +101,40 @@ void trial_failed(struct trial *t)
 	trial_remedy(t, "%s", t->e.remedy);
 }
 
+struct inside {
+	struct trial *t;
+	struct idmap ids[2];
+	int (*work)(struct trial *t);
+};
+
 /* Runs as pid 1 of the new pid namespace, if there is one. */
-static _Noreturn void work_inside(struct trial *t, const struct idmap ids[2],
-				  int (*work)(struct trial *t))
+static int work_inside(void *arg, void *result, struct err *e)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* valid arguments */
-	if (idmap_write_both(&ids[0], &ids[1], &t->e) == 0 && work(t) == 0)
-		_exit(0);
+	const struct inside *in = arg;
+	struct trial *t = in->t;
+
+	(void)result;
+	if (idmap_write_both(&in->ids[0], &in->ids[1], &t->e) == 0 && in->work(t) == 0)
+		return 0;
 	diagnose_setup(&t->e);
-	_exit(1);
+	*e = t->e;
+	return -1;
 }
 
 int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial *t))
 {
-	struct clone_args args = { .flags = namespaces | CLONE_NEWUSER,
-				   .exit_signal = SIGCHLD };
 	/* Taken before the clone: in the new namespace these ids have no number
 	 * until they are mapped. */
-	const struct idmap ids[2] = { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } };
-	int status;
+	struct inside in = { t, { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } }, work };
+	/* Among all descriptors is the pipe that tells when the last process has ended. */
+	const struct worker_task task = { .name = "a trial", .work = work_inside, .arg = &in,
+					  .has_all_fds = true,
+					  .flags = namespaces | CLONE_NEWUSER };
+	struct worker w;
 
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
-		return diagnose_clone(args.flags, &t->e);
-	if (pid == 0)
-		work_inside(t, ids, work);
-	while (waitpid((pid_t)pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(&t->e, "wait for a trial");
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status) ? -1 : 0;
-	return err_set(&t->e, ERR_SYSTEM, "a trial was ended by signal %d", WTERMSIG(status));
+	if (worker_start(&task, &w, &t->e) < 0)
+		return diagnose_clone(task.flags, &t->e);
+	return worker_wait(&w, NULL, &t->e);
 }
 
 /* A program that a probe starts, such as newuidmap, may print. */

@@ -1,16 +1,12 @@
+#include "base/worker.h"
 #include "sandbox/explain/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -20,26 +16,30 @@
 #include "sandbox/explain/checks.h"
 #include "sandbox/kernel/diagnose.h"
 #include "sandbox/kernel/host_user.h"
+#include "sandbox/kernel/idmap.h"
 #include "sandbox/plan/plan.h"
 #include "store/folders.h"
 
 /* For a user without a session of systemd's. */
 #define OWN_FOLDER "mkdir -p -m 700 ~/.run && export XDG_RUNTIME_DIR=~/.run"
 
+struct maps {
+	int ready, go;
+};
+
 /* In a user namespace: waits for the maps, then becomes the id that only ranges
  * give. */
-static _Noreturn void wait_for_maps(struct trial *t, int ready)
+static int use_id(void *arg, void *result, struct err *e)
 {
-	char go;
+	struct maps *m = arg;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* valid arguments */
-	if (io_read_full(ready, &go, 1) != 1)
-		_exit(1);
+	(void)result;
+	if (idmaps_await(m->ready, &m->go, e) < 0)
+		return -1;
 	if (setresgid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) == 0 &&
 	    setresuid(EXECUTOR_ID, EXECUTOR_ID, EXECUTOR_ID) == 0)
-		_exit(0);
-	(void)err_sys(&t->e, "become an id of the range");
-	_exit(1);
+		return 0;
+	return err_sys(e, "become an id of the range");
 }
 
 static int install(const struct plan *p, pid_t pid, int go, struct err *e)
@@ -51,25 +51,22 @@ static int install(const struct plan *p, pid_t pid, int go, struct err *e)
 
 static int use_ranges(struct trial *t, const struct plan *p)
 {
-	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
-	int ends[2], status = 0;
+	int ends[2];
+	struct worker w;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(&t->e, "make a pipe");
 	AUTO_CLOSE int ready = ends[0];
 	AUTO_CLOSE int go = ends[1];
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
-		return diagnose_clone(args.flags, &t->e);
-	if (pid == 0) {
-		own_close(&go);
-		wait_for_maps(t, ready);
-	}
-	int result = install(p, (pid_t)pid, go, &t->e);
-	own_close(&go);
-	while (waitpid((pid_t)pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return result < 0 || status ? -1 : 0;
+	struct maps maps = { ready, go };
+	const struct worker_task task = { .name = "a trial", .work = use_id, .arg = &maps,
+					  .has_all_fds = true, .flags = CLONE_NEWUSER };
+	if (worker_start(&task, &w, &t->e) < 0)
+		return diagnose_clone(task.flags, &t->e);
+	if (install(p, w.pid, go, &t->e) == 0)
+		return worker_wait(&w, NULL, &t->e);
+	worker_end(&w);
+	return -1;
 }
 
 void probe_id_ranges(struct trial *t)
