@@ -46,7 +46,7 @@ struct pull_workers {
 	sigset_t before;       /* the signal mask before */
 };
 
-struct worker {
+struct fetcher {
 	const struct pull_workers *workers;
 	size_t job;
 	int64_t told_ms;
@@ -54,7 +54,7 @@ struct worker {
 
 /* --- in a worker --------------------------------------------------------------- */
 
-static void tell(const struct worker *w, const struct news *news)
+static void tell(const struct fetcher *w, const struct news *news)
 {
 	if (io_write_all(w->workers->to, news, sizeof(*news)) < 0)
 		_exit(1); /* the parent is gone */
@@ -63,7 +63,7 @@ static void tell(const struct worker *w, const struct news *news)
 /* The HTTP library runs the loop, and calls this once a turn. */
 static void tell_at(void *who, uint64_t at)
 {
-	struct worker *w = who;
+	struct fetcher *w = who;
 	const int64_t now = clock_ms();
 
 	if (now - w->told_ms < NEWS_MS)
@@ -105,56 +105,18 @@ int pull_workers_fetch(const struct store *s, struct registry *r, const struct d
 	return rc ? -1 : 0;
 }
 
-static int unpack(const struct pull_workers *c, const struct pull_workers_job *job, struct err *e)
+static int unpack(const struct fetcher *w, struct err *e)
 {
+	const struct pull_workers_job *job = &w->crew->jobs[w->job];
+	const struct store *s = w->crew->store;
 	struct layer_about about;
 	struct digest is;
-	AUTO_CLOSE int blob = blobs_open(c->store, &job->blob.digest, e);
+	AUTO_CLOSE int blob = blobs_open(s, &job->blob.digest, e);
 
-	if (blob < 0)
-		return -1;
-	return layers_unpack(c->store, blob, &job->diff_id, NULL, &is, &about, e);
+	return blob < 0 ? -1 : layers_unpack(s, blob, &job->diff_id, NULL, &is, &about, e);
 }
 
-/* Unpacks a layer in a child of the worker, and reports the result. */
-static _Noreturn void unpack_in_child(const struct worker *w)
-{
-	struct news news = { .what = NEWS_UNPACKED, .job = w->job };
-
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unpack(w->workers, &w->workers->jobs[w->job], &news.error) < 0)
-		news.what = NEWS_FAILED;
-	tell(w, &news);
-	_exit(news.what == NEWS_FAILED);
-}
-
-/* Unpacks in a child, since the jail is entered for good.  0: the layer is
- * unpacked; else the failure has been reported. */
-static int unpack_one(const struct worker *w)
-{
-	struct news news = { .what = NEWS_FAILED, .job = w->job };
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0)
-		unpack_in_child(w);
-	if (pid < 0) {
-		(void)err_sys(&news.error, "fork, to unpack a layer");
-		tell(w, &news);
-		return -1;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFSIGNALED(status)) {
-		(void)err_set(&news.error, ERR_SYSTEM,
-			      "the process that unpacked a layer ended with signal %d",
-			      WTERMSIG(status));
-		tell(w, &news);
-	}
-	return status ? -1 : 0;
-}
-
-static int do_job(struct worker *w)
+static int do_job(struct fetcher *w)
 {
 	const struct pull_workers *c = w->workers;
 	const struct descriptor *d = &c->jobs[w->job].blob;
@@ -166,15 +128,16 @@ static int do_job(struct worker *w)
 	tell(w, &news);
 	if (news.what == NEWS_FAILED)
 		return -1;
-	if (!layers_has(c->store, &c->jobs[w->job].diff_id, &about))
-		return unpack_one(w);
-	tell(w, &(struct news){ .what = NEWS_UNPACKED, .job = w->job });
-	return 0;
+	news.what = NEWS_UNPACKED;
+	if (!layers_has(c->store, &c->jobs[w->job].diff_id, &about) && unpack(w, &news.error) < 0)
+		news.what = NEWS_FAILED;
+	tell(w, &news);
+	return news.what == NEWS_FAILED ? -1 : 0;
 }
 
 static _Noreturn void work(struct pull_workers *c)
 {
-	struct worker w = { .workers = c };
+	struct fetcher w = { .workers = c };
 
 	/* The worker dies with its parent, even if that is SIGKILLed. 
 	 * Downloaded bytes stay in the store. */
