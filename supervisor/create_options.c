@@ -1,11 +1,9 @@
 #include "supervisor/create_options.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -13,6 +11,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "cli/common/report.h"
 #include "policy/policy_file.h"
 #include "sandbox/kernel/host_user.h"
@@ -135,7 +134,7 @@ static int find_source(struct create_options *o, struct err *e)
 {
 	AUTO_FREE char *path = NULL, *text = NULL;
 	size_t len = 0;
-	int ends[2], status;
+	int ends[2];
 
 	if (strpbrk(o->from, "/:")) {
 		free(o->policy.image_path);
@@ -155,10 +154,7 @@ static int find_source(struct create_options *o, struct err *e)
 	if (pid < 0)
 		return err_sys(e, "fork");
 	int rc = io_read_file(output, "what hutch-image says", REFERENCE_MAX, &text, &len, e);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for hutch-image");
-	if (rc < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (worker_reap(pid) != 0 || rc < 0)
 		return -1;
 	text[strcspn(text, "\n")] = '\0';
 	free(o->policy.image_path);

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "base/worker.h"
 #include "executor/edit/edit.h"
 #include "executor/terminal/text.h"
 
@@ -188,11 +189,8 @@ static void read_output(int fd, struct buffer *to)
 /* The exit code; -1: a signal ended the linter. */
 static int wait_for(pid_t pid)
 {
-	int status;
+	const int status = worker_reap(pid);
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "executor/fileops/errand.h"
 #include "executor/process/spawn.h"
 #include "protocol/message.h"
@@ -282,7 +283,6 @@ static void listen_to(struct git *g, struct ends *e, pid_t pid)
 int git_run(struct git *g, const char *const *words)
 {
 	struct ends ends = { -1, -1, -1 };
-	int status = 0;
 
 	git_done(g);
 	buffer_init(&g->out, g->most);
@@ -290,8 +290,7 @@ int git_run(struct git *g, const char *const *words)
 	pid_t pid = start(g, words, &ends);
 	if (pid > 0)
 		listen_to(g, &ends, pid);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = pid > 0 ? worker_reap(pid) : 0;
 	ends_close(&ends);
 	return pid > 0 && WIFEXITED(status) && !g->is_late ? WEXITSTATUS(status) : -1;
 }

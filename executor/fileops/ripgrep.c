@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "executor/process/spawn.h"
 #include "executor/search/grep_tree.h"
 #include "protocol/message.h"
@@ -237,7 +238,6 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 	struct output h = { .found = ret };
 	struct ends ends = { -1, -1, -1 };
 	pid_t pid = start(r, root, &ends);
-	int status = 0;
 
 	if (pid < 0)
 		return -1;
@@ -247,8 +247,7 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 	own_close(&ends.out);
 	if (h.is_wrong || h.is_late || ret->is_cut)
 		(void)kill(pid, SIGKILL); /* unreaped, so it exists */
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = worker_reap(pid);
 	h.is_wrong = h.is_wrong || has_said_more(ends.said);
 	own_close(&ends.out);
 	own_close(&ends.said);

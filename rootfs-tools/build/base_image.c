@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "store/reference.h"
 #include "store/refs.h"
 
@@ -30,15 +30,11 @@ static int start_pull(char *name, pid_t *ret, struct err *e)
 /* Pulls in a process of its own, which reports its errors itself. */
 static int pull(char *name, struct err *e)
 {
-	int status;
 	pid_t pid;
 
 	if (start_pull(name, &pid, e) < 0)
 		return -1;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for hutch image pull");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (worker_reap(pid) == 0)
 		return 0;
 	return err_set(e, ERR_NOT_FOUND,
 		       "image %.200s is not in the store and could not be pulled", name);

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/build/builder.h"
 #include "rootfs-tools/build/copying.h"
 #include "rootfs-tools/changes/changes.h"
@@ -263,7 +264,7 @@ static int run_hutch(const struct run *r, struct err *e)
 {
 	bool is_quiet = r->m->b->order->is_quiet;
 	struct list tail = { 0 };
-	int ends[2] = { -1, 2 }, status;
+	int ends[2] = { -1, 2 };
 	pid_t parent = getpid();
 
 	if (is_quiet && pipe2(ends, O_CLOEXEC) < 0)
@@ -278,10 +279,8 @@ static int run_hutch(const struct run *r, struct err *e)
 		keep_tail(ends[0], &tail);
 		(void)close(ends[0]);
 	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for a sandbox");
-	bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	const int status = worker_reap(pid);
+	bool is_done = status == 0;
 	if (!is_done && is_quiet)
 		(void)io_write_all(2, tail.items[0], strlen(tail.items[0]));
 	list_done(&tail);

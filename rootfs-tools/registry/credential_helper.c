@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 
 #define NAME_CHARACTERS \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -123,12 +124,10 @@ static int hear(struct talk *t, const char *name, struct err *e)
 static int reap(struct talk *t)
 {
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	int status = 0;
 
 	if (await_ready(pidfd, POLLIN, t->due_ms) <= 0)
 		(void)kill(t->pid, SIGKILL); /* our child, not yet waited for */
-	while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = worker_reap(t->pid);
 	t->pid = 0;
 	return status;
 }

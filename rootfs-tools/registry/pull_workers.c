@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "rootfs-tools/layers/blobs.h"
 #include "rootfs-tools/layers/layers.h"
 #include "rootfs-tools/registry/progress.h"
@@ -166,13 +167,12 @@ static void dismiss(struct pull_workers *c)
 /* Waits for all workers.  The wait(2) status of the first that failed, or 0. */
 static int reap(struct pull_workers *c)
 {
-	int bad = 0, status = 0;
+	int bad = 0;
 
 	for (size_t i = 0; i < PULL_WORKERS_MAX; i++) {
 		if (c->pids[i] <= 0)
 			continue;
-		while (waitpid(c->pids[i], &status, 0) < 0 && errno == EINTR)
-			;
+		const int status = worker_reap(c->pids[i]);
 		c->pids[i] = 0;
 		if (!bad)
 			bad = status;

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/program.h"
 
 #define SENTENCE_MAX 400
@@ -89,7 +90,7 @@ int scope_enter(struct err *e)
 	AUTO_FREE char *program = NULL;
 	AUTO_FREE char *path = bus_path();
 	char sentence[SENTENCE_MAX + 1] = "";
-	int ends[2], status;
+	int ends[2];
 
 	if (!path)
 		return err_set(e, ERR_NOT_FOUND, "there is no systemd user manager to ask");
@@ -108,8 +109,6 @@ int scope_enter(struct err *e)
 		return err_sys(e, "fork for hutch-scope");
 	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* on failure: no sentence */
 	own_close(&listen); /* a program that writes more must not wait for us */
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for hutch-scope");
+	const int status = worker_reap(pid);
 	return status == 0 ? 0 : failed(status, sentence, e);
 }

@@ -180,16 +180,13 @@ static void say_no_answer(struct trial *t, int status)
  * and dies when it comes out. */
 static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 {
-	int status = 0;
-
 	if (!is_over(alive, seconds)) {
 		(void)kill(pid, SIGKILL); /* ours and not yet reaped */
 		(void)waitpid(pid, NULL, is_over(alive, 1) ? 0 : WNOHANG);
 		trial_found(t, CHECK_MISSING, "the trial did not end within %u s", seconds);
 		return;
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = worker_reap(pid);
 	if (!t->check.detail[0])
 		say_no_answer(t, status);
 }

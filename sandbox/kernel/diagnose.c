@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/worker.h"
 
 /* Ubuntu's, since 23.10: a program without a profile that has "userns," gets no
  * user namespace, or, since 24.04, one in which it has no rights. */
@@ -70,8 +70,7 @@ static int try_clone(uint64_t flags)
 		return errno;
 	if (pid == 0)
 		_exit(0);
-	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)worker_reap((pid_t)pid); /* it does nothing */
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 
 #define SUBIDS_MAX (1u << 20)
 #define IDS_INSIDE 65536 /* 0 to 65535, as every distribution counts on */
@@ -275,7 +276,6 @@ int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
 		       size_t count, struct err *e)
 {
 	struct list argv = { 0 };
-	int status;
 
 	list_add(&argv, program);
 	list_addf(&argv, "%d", (int)pid);
@@ -290,9 +290,7 @@ int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
 	list_done(&argv);
 	if (helper < 0)
 		return err_sys(e, "fork for %s", program);
-	while (waitpid(helper, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for %s", program);
+	const int status = worker_reap(helper);
 	return status == 0 ? 0 : helper_failed(program, status, e);
 }
 

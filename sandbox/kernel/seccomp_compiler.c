@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 
 #define PROGRAM_MAX (BPF_MAXINSNS * sizeof(struct sock_filter))
 
@@ -163,11 +164,8 @@ static int finish(pid_t pid, struct talk *t, struct err *e)
 {
 	static const char prefix[] = "hutch-seccomp: ";
 	const char *text = t->sentence;
-	int status;
+	const int status = worker_reap(pid);
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for the seccomp compiler");
 	t->sentence[strcspn(t->sentence, "\n")] = '\0';
 	if (strncmp(text, prefix, sizeof(prefix) - 1) == 0)
 		text += sizeof(prefix) - 1;

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/kernel.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "protocol/message.h"
 #include "sandbox/kernel/landlock.h"
 #include "sandbox/landlock/landlock_exec.h"
@@ -344,7 +345,6 @@ void subreaper_end(const struct subreaper *k)
 void subreaper_done(struct subreaper *k)
 {
 	struct told subreaper = { 0 };
-	int status = 0;
 
 	own_close(&k->failure);
 	own_close(&k->line);
@@ -353,8 +353,7 @@ void subreaper_done(struct subreaper *k)
 	/* /proc shows the subreaper until it is waited for. */
 	bool is_told = look_at(k->pid, &subreaper);
 	const struct birth its = { subreaper.started, k->pid };
-	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = worker_reap(k->pid);
 	k->pid = 0;
 	if (is_told && WIFSIGNALED(status)) /* layer: rung-end-of-keeper */
 		end_children(&its);

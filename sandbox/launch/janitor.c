@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,6 +15,7 @@
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/kernel/listener.h"
 #include "sandbox/kernel/log_level.h"
@@ -210,8 +210,8 @@ int janitor_start(struct janitor *j, const struct chores *chores, struct err *e)
 
 static void wait_for(struct janitor *j)
 {
-	while (j->pid > 0 && waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (j->pid > 0)
+		(void)worker_reap(j->pid);
 	j->pid = 0;
 }
 

@@ -37,7 +37,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -509,8 +508,7 @@ void sandbox_done(struct sandbox *s)
 		(void)kill(s->pid, SIGKILL); /* our child, not reaped yet, so the number
 					      * is right */
 		root_fuse_kill(&s->fuse);
-		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)worker_reap(s->pid);
 	}
 	broker_done(&s->broker);
 	root_fuse_done(&s->fuse);

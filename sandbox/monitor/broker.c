@@ -23,6 +23,7 @@
 #include "base/kernel.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/caps.h"
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/kernel/seccomp.h"
@@ -230,11 +231,10 @@ void broker_init(struct broker *d)
 void broker_done(struct broker *d)
 {
 	own_close(&d->socket);
-	if (d->pid > 0)
-		(void)kill(d->pid, SIGKILL); /* ours and not yet reaped */
-	while (d->pid > 0 && waitpid(d->pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
+	if (d->pid <= 0)
+		return;
+	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped */
+	(void)worker_reap(d->pid);
 	d->pid = 0;
 }
 
@@ -293,15 +293,12 @@ struct pollfd broker_watch(const struct broker *d)
 void broker_explain(struct broker *d, struct err *e)
 {
 	struct err cause;
-	int status = 0;
 
 	const bool has_cause = recv(d->socket, &cause, sizeof(cause), MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(cause);
 	own_close(&d->socket);
 	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped; it ends, or has ended */
-	while (waitpid(d->pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
+	const int status = worker_reap(d->pid);
 	d->pid = 0;
 	if (has_cause) {
 		err_sanitize(&cause);

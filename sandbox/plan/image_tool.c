@@ -1,6 +1,5 @@
 #include "sandbox/plan/image_tool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "sandbox/kernel/host_user.h"
 #include "sandbox/kernel/program.h"
 
@@ -70,8 +70,7 @@ static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 		if (number <= 0 || number == SIGCHLD)
 			continue;
 		(void)kill(pid, SIGTERM);
-		while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
-			; /* once more */
+		*ret_status = worker_reap(pid);
 		return number;
 	}
 	return 0;

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/worker.h"
 #include "policy/policy.h"
 #include "policy/units.h"
 #include "policy/volume.h"
@@ -88,7 +88,7 @@ static int pull(const struct store_image *s, struct err *e)
 {
 	AUTO_FREE char *path = NULL;
 	struct err why;
-	int ends[2], status = 0;
+	int ends[2];
 
 	if (program_find("hutch-image", &path, e) < 0)
 		return -1;
@@ -102,10 +102,7 @@ static int pull(const struct store_image *s, struct err *e)
 	if (pid < 0)
 		return err_sys(e, "fork");
 	bool is_told = io_read_full(from, &why, sizeof(why)) == sizeof(why);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(e, "wait for hutch image pull");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (worker_reap(pid) == 0)
 		return 0;
 	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
 }

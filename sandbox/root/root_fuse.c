@@ -134,9 +134,7 @@ static int ask_version(const struct program *p, char ret[VERSION_MAX], struct er
 		return err_sys(e, "start %s", p->path);
 	read_version(from, ret);
 	(void)kill(pid, SIGKILL); /* ours and not yet reaped */
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
+	(void)worker_reap(pid);
 	return 0;
 }
 
@@ -256,11 +254,8 @@ void root_fuse_kill(const struct root_fuse *f)
 
 static int reap(struct root_fuse *f)
 {
-	int status = 0;
+	const int status = f->pid > 0 ? worker_reap(f->pid) : 0;
 
-	while (f->pid > 0 && waitpid(f->pid, &status, 0) < 0 && errno == EINTR) {
-		/* once more */
-	}
 	f->pid = 0;
 	own_close(&f->pidfd);
 	return status;

@@ -62,7 +62,7 @@ static void test_an_outcome_is_made_safe(void **state)
 	assert_true(strlen(o.first) < sizeof(o.first));
 }
 
-static int fail(void *arg, void *result, struct err *e)
+static int refuse(void *arg, void *result, struct err *e)
 {
 	(void)arg, (void)result;
 	return err_set(e, ERR_LIMIT, "full");
@@ -77,7 +77,7 @@ static int die(void *arg, void *result, struct err *e)
 
 static void test_without_an_outcome_there_is_an_error(void **state)
 {
-	struct outcome o = outcome_of(fail);
+	struct outcome o = outcome_of(refuse);
 
 	(void)state;
 	assert_int_equal(o.error.kind, ERR_LIMIT);
