@@ -137,6 +137,28 @@ holds() {
 	until_true test -s w/one
 }
 
+# tracer: prints the process that holds the paused sandbox, if no cgroup does.
+tracer() {
+	local init one
+	init=$("$HUTCH" inspect box | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -n 1)
+	for one in $(descendants "$init"); do
+		[[ $(cat "/proc/$one/comm") != hutch-executor ]] || echo "$one"
+	done
+}
+
+@test "no signal that a process inside may send ends the process that holds a paused sandbox" {
+	local blocked one pid
+	wakes alone
+	"$HUTCH" pause box
+	pid=$(tracer)
+	[[ -n $pid ]] || none_can_run
+	for one in $pid; do
+		blocked=$(sed -n 's/^SigBlk:\t//p' "/proc/$one/status")
+		# All of 1 to 31 but SIGKILL and SIGSTOP, which cannot be blocked.
+		[[ $((16#$blocked & 16#7fffffff)) == $((16#7ffbfeff)) ]]
+	done
+}
+
 @test "a process that was stopped before a pause is so after it, and its parent is told of neither" {
 	wakes job
 	is_told() { [[ $(cat w/told) == 0000000001 ]]; }
