@@ -28,7 +28,7 @@ struct apply_kept {
 	bool is_forced, is_dry, takes_protected, takes_parts;
 	void (*on_done)(char kind, const char *path);
 	void (*on_refused)(const char *path, const char *why);
-	/* What came of it. */
+	/* The result. */
 	bool is_judging; /* the changes were judged, and are not made */
 	uint64_t done, refused, left_out;
 	uint64_t protected, changed; /* of the refused: those that could be forced, or

@@ -62,9 +62,9 @@ static int stage_session(struct beginning *b, struct err *e)
 	sigset_t none;
 
 	(void)b;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: rung-death */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: landlock-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
-	/* layer: rung-session */
+	/* layer: landlock-session */
 	(void)setsid(); /* fails for group leaders only; we are new */
 	for (int signo = 1; signo <= SIGRTMAX; signo++)
 		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */
@@ -83,7 +83,7 @@ static int stage_files(struct beginning *b, struct err *e)
 		(void)err_sys(e, "enter the working directory: %.200s", b->exec->cwd);
 		return err_remedy(e, "-w takes a folder of this host");
 	}
-	/* layer: rung-files */
+	/* layer: landlock-files */
 	return landlock_confine(g->rules, g->count, b->parts->spares, e);
 }
 
@@ -104,14 +104,14 @@ static int stage_descriptors(struct beginning *b, struct err *e)
 	if (dup3(failure, FAILURE_FD, O_CLOEXEC) < 0)
 		return err_sys(e, "set descriptor %d", FAILURE_FD);
 	b->failure = FAILURE_FD;
-	if (sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0) /* layer: rung-descriptors */
+	if (sys_close_range(FAILURE_FD + 1, ~0u, 0) < 0) /* layer: landlock-descriptors */
 		return err_sys(e, "close_range");
 	return 0;
 }
 
 static int stage_limits(struct beginning *b, struct err *e)
 {
-	for (uint32_t i = 0; i < b->exec->rlimit_count; i++) { /* layer: rung-limits */
+	for (uint32_t i = 0; i < b->exec->rlimit_count; i++) { /* layer: landlock-limits */
 		const struct exec_rlimit *from = &b->exec->rlimits[i];
 		const struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
 		if (setrlimit((int)from->resource, &limit) < 0)
@@ -126,7 +126,7 @@ static int stage_privileges(struct beginning *b, struct err *e)
 {
 	if (caps_drop(e) < 0)
 		return -1;
-	for (size_t i = 0; i < b->parts->filter_count; i++) /* layer: rung-seccomp */
+	for (size_t i = 0; i < b->parts->filter_count; i++) /* layer: landlock-seccomp */
 		if (seccomp_install(b->parts->filters[i], e) < 0)
 			return -1;
 	return 0;
@@ -137,7 +137,7 @@ static int stage_privileges(struct beginning *b, struct err *e)
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
-	environ = b->exec->env; /* layer: rung-environment */
+	environ = b->exec->env; /* layer: landlock-environment */
 	return 0;
 }
 

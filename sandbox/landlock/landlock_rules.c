@@ -50,7 +50,7 @@ static int grant(struct landlock_rules *g, const char *path, enum right right)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	bool is_plain = S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
-	if (right != DEVICE && !is_plain) { /* layer: rung-devices */
+	if (right != DEVICE && !is_plain) { /* layer: landlock-devices */
 		errno = EINVAL;
 		return -1;
 	}

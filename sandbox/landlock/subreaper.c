@@ -145,11 +145,11 @@ static int become_subreaper(struct err *e)
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
 	/* The launcher's memory holds secrets, and the user has other
 	 * processes. */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: rung-undumpable */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: landlock-undumpable */
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: rung-no-new-privs */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: landlock-no-new-privs */
 		return err_sys(e, "prctl PR_SET_NO_NEW_PRIVS");
 	return 0;
 }
@@ -276,7 +276,7 @@ static _Noreturn void keep(const struct subreaper_parts *parts, int line, int fa
 	const int held[HELD] = { line, children < 0 ? line : children, parts->folder->lock };
 	keep_only(held);
 	int status = command < 0 ? 0 : watch(command);
-	end_all(has_domain); /* layer: rung-end */
+	end_all(has_domain); /* layer: landlock-end */
 	tell(status);
 	remove_folder(parts->folder);
 	_exit(0);
@@ -355,6 +355,6 @@ void subreaper_done(struct subreaper *k)
 	const struct birth its = { subreaper.started, k->pid };
 	const int status = worker_reap(k->pid);
 	k->pid = 0;
-	if (is_told && WIFSIGNALED(status)) /* layer: rung-end-of-keeper */
+	if (is_told && WIFSIGNALED(status)) /* layer: landlock-end-of-subreaper */
 		end_children(&its);
 }

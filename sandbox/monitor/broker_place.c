@@ -206,5 +206,6 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what)
 	AUTO_FREE char *whole = text_format("%s/%.*s", strcmp(folder, "/") ? folder : "",
 					    (int)strcspn(s->name, "/"), s->name);
 	/* layer: protect_missing-names */
+	/* layer: missing-names */
 	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS : 0;
 }

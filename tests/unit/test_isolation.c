@@ -54,7 +54,7 @@ static void set_protect(struct policy *p)
 	policy_add_volume(p, VOLUME_BIND, "-v")->is_writable = true;
 }
 
-static void test_options_that_need_namespaces_are_refused_in_one_rung_alone(void **state)
+static void test_options_that_need_namespaces_are_refused_with_landlock_alone(void **state)
 {
 	static const struct {
 		void (*set)(struct policy *);
@@ -107,7 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_options_that_need_namespaces_are_refused_in_one_rung_alone),
+		cmocka_unit_test(test_options_that_need_namespaces_are_refused_with_landlock_alone),
 		cmocka_unit_test(test_options_that_need_no_namespaces_pass),
 	};
 
