@@ -33,7 +33,7 @@ void dispatcher_done(struct dispatcher *d)
 	rules_free(d->rules);
 	free(d->ended);
 	if (d->audit)
-		d->audit->mask = &d->audit->own;
+		d->audit->secrets = &d->audit->own;
 	*d = (struct dispatcher){ 0 };
 }
 

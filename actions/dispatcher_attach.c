@@ -12,8 +12,8 @@ static void connect(struct instance *g, struct launch *l)
 {
 	g->sandbox = &l->sandbox;
 	g->ports = &l->ports;
-	g->sentry = &l->sentry;
-	l->sandbox.refusals.looks_at_sessions = true;
+	g->protect_watch = &l->protect_watch;
+	l->sandbox.denials.looks_at_sessions = true;
 	if (l->degraded & DEGRADED_MEMORY)
 		g->watched_memory = l->policy->limits.memory;
 }
@@ -22,9 +22,9 @@ static void connect(struct instance *g, struct launch *l)
 static void share_secrets(struct dispatcher *d, struct launch *l)
 {
 	/* policy_check() has checked that there is room for all. */
-	(void)environment_mask(l->policy, &d->mask, NULL);
+	(void)environment_mask(l->policy, &d->secrets, NULL);
 	d->audit = &l->audit;
-	d->audit->mask = &d->mask;
+	d->audit->secrets = &d->secrets;
 }
 
 void dispatcher_attach(struct dispatcher *d, struct launch *l, struct instance *g)
@@ -34,7 +34,7 @@ void dispatcher_attach(struct dispatcher *d, struct launch *l, struct instance *
 	share_secrets(d, l);
 	d->wire = &g->channel.out;
 	d->shell = sandbox_info_shell(l);
-	d->setting = sandbox_info_of(l);
+	d->sandbox_info = sandbox_info_of(l);
 	d->why = (struct why){ .policy = l->policy, .plan = &l->plan };
 	d->rules = rules_new(&l->policy->rules);
 	if (l->cgroup.procs < 0)

@@ -65,7 +65,7 @@ static void note_left_out(const struct apply_kept *k)
 static void say_counts(const struct apply_kept *k, struct err *e)
 {
 	const unsigned long long done = k->done, refused = k->refused;
-	const char *name = k->past.cow.name;
+	const char *name = k->changes.cow.name;
 
 	if (k->is_judging)
 		(void)err_set(e, ERR_REFUSED, "nothing %s applied: %llu of the changes of '%s' "
@@ -241,7 +241,7 @@ int apply_main(char **argv)
 static int discard_one(const char *name, struct err *e)
 {
 	struct job j;
-	struct cow *c = &j.apply.past.cow;
+	struct cow *c = &j.apply.changes.cow;
 	char *none[] = { NULL };
 	struct err swept;
 

@@ -129,7 +129,7 @@ struct copy {
 		struct copy_worker_pack pack;
 		struct copy_worker_unpack unpack;
 		struct copy_worker_pump pump;
-	} workers[SIDES];
+	} args[SIDES];
 	struct belt belt;
 	struct worker workers[SIDES];
 	struct outcome outcomes[SIDES];
@@ -187,35 +187,35 @@ static void set_request(struct copy *c, int side, int tar, int sentences, struct
 
 static void set_pump(struct copy *c, int side, int tar, struct worker_task *w)
 {
-	c->workers[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
+	c->args[side].pump = (struct copy_worker_pump){ .in = side == WRITER ? 0 : tar,
 						      .out = side == WRITER ? tar : 1 };
-	c->workers[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
+	c->args[side].pump.what = side == WRITER ? "from stdin" : "to stdout";
 	w->work = copy_worker_pump;
-	w->arg = &c->workers[side].pump;
+	w->arg = &c->args[side].pump;
 }
 
 static void set_pack(struct copy *c, int tar, struct worker_task *w)
 {
 	const struct end *from = c->ends[WRITER];
 
-	c->workers[WRITER].pack = (struct copy_worker_pack){
+	c->args[WRITER].pack = (struct copy_worker_pack){
 		.path = from->path, .as = from->name ? from->name : ".",
 		.follows = c->wish->follows || from->is_folder, .out = tar,
 	};
 	w->work = copy_worker_pack;
-	w->arg = &c->workers[WRITER].pack;
+	w->arg = &c->args[WRITER].pack;
 }
 
 static void set_unpack(struct copy *c, int tar, struct worker_task *w)
 {
-	c->workers[READER].unpack = (struct copy_worker_unpack){
+	c->args[READER].unpack = (struct copy_worker_unpack){
 		.in = tar, .folder = c->dest.folder, .uid = c->dest.uid,
 		.gid = c->dest.gid, .rename = c->dest.rename,
 		.bytes_max = c->wish->size_max, .entries_max = ENTRIES_MAX,
 	};
 	w->work = copy_worker_unpack;
-	w->arg = &c->workers[READER].unpack;
-	w->leash = &c->workers[READER].unpack.leash;
+	w->arg = &c->args[READER].unpack;
+	w->leash = &c->args[READER].unpack.leash;
 	w->fds[w->fd_count++] = c->dest.folder;
 }
 

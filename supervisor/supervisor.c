@@ -387,7 +387,7 @@ static void watch_all(struct supervisor *s, struct watch *w)
 static void serve_all(struct supervisor *s, struct watch *w)
 {
 	outputs_serve(s, w->pipes);
-	instance_serve(&s->instance, w->fds + WATCH_GUEST, s->now_ms);
+	instance_serve(&s->instance, w->fds + WATCH_INSTANCE, s->now_ms);
 	clients_serve(s, w->fds + WATCH_CLIENTS);
 	if (w->fds[WATCH_LISTENER].revents)
 		clients_accept(s);

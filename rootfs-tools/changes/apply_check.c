@@ -43,7 +43,7 @@ static const char *why_not_removed(void *who, const char *below, const struct st
 		r->apply->changed++;
 		return CHANGED;
 	}
-	if (apply_protect_has(&r->apply->guarded, r->path, below)) {
+	if (apply_protect_has(&r->apply->protect, r->path, below)) {
 		r->apply->protected++;
 		return PROTECTED;
 	}
@@ -145,7 +145,7 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m)
  * 1: refused, or no change. */
 static int check_guarded(struct apply *a, const struct meeting *m, struct err *e)
 {
-	AUTO_FREE char *why = apply_protect_why(&a->guarded, m);
+	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
 	int is_same = why && m->may_be_same ? changes_walk_is_same(m, e) : 0;
 
 	if (!why || is_same != 0)

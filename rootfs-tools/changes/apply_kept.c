@@ -19,13 +19,13 @@ void apply_kept_init(struct apply_kept *k)
 
 void apply_kept_done(struct apply_kept *k)
 {
-	for (size_t i = 0; k->broken && i < k->past.cow.count; i++)
+	for (size_t i = 0; k->broken && i < k->changes.cow.count; i++)
 		repositories_done(&k->broken[i]);
 	own_free(&k->broken);
 	own_close(&k->applying);
 	own_close(&k->record);
 	own_free(&k->first);
-	kept_changes_done(&k->past);
+	kept_changes_done(&k->changes);
 }
 
 /* --- one change ---------------------------------------------------------- */
@@ -91,7 +91,7 @@ static int make_changes(const struct apply_kept *k, struct apply *a, int upper, 
  * before. */
 static int write_to_disk(const struct apply_kept *k, const struct apply *a, struct err *e)
 {
-	const bool may_go = a->done && !k->past.is_partial && !k->past.cow.is_live &&
+	const bool may_go = a->done && !k->changes.is_partial && !k->changes.cow.is_live &&
 			    !apply_kept_does_nothing(k);
 
 	return may_go && syncfs(a->dir) < 0 ? err_sys(e, "write the applied files to disk") : 0;
@@ -108,10 +108,10 @@ static void add_up(struct apply_kept *k, const struct apply *a)
 
 static int walk(struct apply_kept *k, size_t number, struct err *e)
 {
-	const struct cow *c = &k->past.cow;
-	const struct list *wanted = &k->past.wanted[number];
+	const struct cow *c = &k->changes.cow;
+	const struct list *wanted = &k->changes.wanted[number];
 
-	if (k->past.is_partial && !wanted->count)
+	if (k->changes.is_partial && !wanted->count)
 		return 0;
 	AUTO_CLOSE int dir = kept_changes_source(&c->folders[number], e);
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
@@ -138,7 +138,7 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 
 static int walk_all(struct apply_kept *k, struct err *e)
 {
-	for (size_t i = 0; i < k->past.cow.count; i++)
+	for (size_t i = 0; i < k->changes.cow.count; i++)
 		if (walk(k, i, e) < 0)
 			return -1;
 	return 0;
@@ -148,7 +148,7 @@ static int walk_all(struct apply_kept *k, struct err *e)
  * left by an apply that was killed. */
 static int begin(struct apply_kept *k, struct err *e)
 {
-	const struct cow *c = &k->past.cow;
+	const struct cow *c = &k->changes.cow;
 
 	k->was_killed = faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0;
 	k->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
@@ -200,12 +200,12 @@ int apply_kept_make(struct apply_kept *k, struct err *e)
  * host again. */
 static bool is_all_applied(const struct apply_kept *k)
 {
-	return !k->past.is_partial && !k->refused && !k->left_out;
+	return !k->changes.is_partial && !k->refused && !k->left_out;
 }
 
 int apply_kept_settle(struct apply_kept *k, struct err *e)
 {
-	struct cow *c = &k->past.cow;
+	struct cow *c = &k->changes.cow;
 
 	if (!k->is_dry || !k->was_killed)
 		(void)unlinkat(c->folder, COW_APPLYING, 0);
@@ -219,7 +219,7 @@ int apply_kept_settle(struct apply_kept *k, struct err *e)
 
 int apply_kept_sweep(struct apply_kept *k, struct err *e)
 {
-	if (faccessat(k->past.cow.folder, COW_APPLYING, F_OK, 0) < 0)
+	if (faccessat(k->changes.cow.folder, COW_APPLYING, F_OK, 0) < 0)
 		return 0;
 	return begin(k, e) < 0 ? -1 : sweep(k, e);
 }

@@ -3,7 +3,7 @@
  *	struct apply_kept k;
  *
  *	apply_kept_init(&k);
- *	kept_changes_open(&k.past, ...)
+ *	kept_changes_open(&k.changes, ...)
  *	k.is_dry = ...
  *	apply_kept_make(&k, e)
  *	...say what was done; then, since that removes what was applied:
@@ -23,7 +23,7 @@ struct err;
 struct repositories;
 
 struct apply_kept {
-	struct kept_changes past; /* owned; the caller opens it */
+	struct kept_changes changes; /* owned; the caller opens it */
 	/* Set by the caller.  Paths are those inside. */
 	bool is_forced, is_dry, takes_protected, takes_parts;
 	void (*on_done)(char kind, const char *path);

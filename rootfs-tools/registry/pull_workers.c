@@ -108,8 +108,8 @@ int pull_workers_fetch(const struct store *s, struct registry *r, const struct d
 
 static int unpack(const struct fetcher *w, struct err *e)
 {
-	const struct pull_workers_job *job = &w->crew->jobs[w->job];
-	const struct store *s = w->crew->store;
+	const struct pull_workers_job *job = &w->workers->jobs[w->job];
+	const struct store *s = w->workers->store;
 	struct layer_about about;
 	struct digest is;
 	AUTO_CLOSE int blob = blobs_open(s, &job->blob.digest, e);

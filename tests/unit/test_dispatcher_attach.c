@@ -61,7 +61,7 @@ static void test_the_dispatcher_writes_to_the_channel_of_the_instance(void **sta
 	assert_ptr_equal(s.dispatcher.wire, &s.instance.channel.out);
 	assert_ptr_equal(s.instance.sandbox, &s.launch.sandbox);
 	assert_ptr_equal(s.instance.ports, &s.launch.ports);
-	assert_ptr_equal(s.instance.sentry, &s.launch.sentry);
+	assert_ptr_equal(s.instance.protect_watch, &s.launch.protect_watch);
 	assert_ptr_equal(s.instance.who, &s);
 }
 
@@ -69,7 +69,7 @@ static void test_refused_calls_are_assigned_to_sessions(void **state)
 {
 	(void)state;
 	attach();
-	assert_true(s.launch.sandbox.refusals.looks_at_sessions);
+	assert_true(s.launch.sandbox.denials.looks_at_sessions);
 }
 
 static void test_the_policy_has_rules_or_every_action_may_be_done(void **state)
@@ -112,11 +112,11 @@ static void test_the_audit_log_has_the_secrets_until_the_end(void **state)
 	(void)state;
 	assert_int_equal(environment_add_secret(&s.policy, "TOKEN=" SECRET, &e), 0);
 	attach();
-	assert_ptr_equal(s.launch.audit.mask, &s.dispatcher.mask);
-	AUTO_FREE char *text = redact_copy(s.launch.audit.mask, "is " SECRET);
+	assert_ptr_equal(s.launch.audit.secrets, &s.dispatcher.secrets);
+	AUTO_FREE char *text = redact_copy(s.launch.audit.secrets, "is " SECRET);
 	assert_null(strstr(text, SECRET));
 	dispatcher_done(&s.dispatcher);
-	assert_ptr_equal(s.launch.audit.mask, &s.launch.audit.own);
+	assert_ptr_equal(s.launch.audit.secrets, &s.launch.audit.own);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

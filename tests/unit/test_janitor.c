@@ -207,7 +207,7 @@ static void play_socket(void *arg)
 {
 	struct launcher l;
 	struct listener at;
-	struct port_spec p = { .path = arg, .instance = 80 };
+	struct port_spec p = { .path = arg, .guest = 80 };
 	struct list paths = { 0 };
 	struct err e;
 
