@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "policy/json/json.h"
 
 /* A double can hold every integer up to this one, and not the next. */
@@ -55,39 +56,13 @@ static void skip_blanks(struct scan *s)
 		s->at++;
 }
 
-/* The length of a sequence by its first byte, or 0 (RFC 3629, section 4). */
-static size_t utf8_length(unsigned char first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first >= 0xc2 && first <= 0xdf)
-		return 2;
-	if (first >= 0xe0 && first <= 0xef)
-		return 3;
-	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
-}
-
-/* The range of the second byte excludes overlong forms, surrogates and code points
- * beyond U+10FFFF. */
-static bool is_second(unsigned char first, unsigned char c)
-{
-	const unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-	const unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-
-	return c >= low && c <= high;
-}
-
 static int scan_utf8(struct scan *s)
 {
-	const unsigned char *p = s->text + s->at;
-	const size_t n = utf8_length(p[0]);
+	const int n = utf8_char(s->text + s->at, s->len - s->at);
 
-	if (!n || n > s->len - s->at || (n > 1 && !is_second(p[0], p[1])))
+	if (n <= 0)
 		return refuse(s, "not valid UTF-8");
-	for (size_t i = 2; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return refuse(s, "not valid UTF-8");
-	s->at += n;
+	s->at += (size_t)n;
 	return 0;
 }
 
