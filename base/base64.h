@@ -17,5 +17,6 @@ static inline size_t base64_length(size_t len)
 size_t base64_encode(const void *from, size_t len, uint8_t *to);
 
 /* Decodes `len` characters into at most len / 4 * 3 bytes.  False: they are no
- * base64, and the content of `to` is undefined. */
+ * base64, and the content of `to` is undefined.  `to` may be `from`: no byte is
+ * written before its characters are read. */
 bool base64_decode(const char *from, size_t len, uint8_t *to, size_t *ret_len);

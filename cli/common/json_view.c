@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "policy/json/json_scan.h"
 #include "policy/json/json_string.h"
@@ -176,50 +177,16 @@ bool json_view_is(struct json_view value, const char *text)
 
 /* --- base64 ---------------------------------------------------------------- */
 
-static int digit_of(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* Decodes four digits of `text`, of which `used` are no padding. */
-static bool decode_quad(const char *text, size_t used, uint8_t **to)
-{
-	unsigned bits = 0;
-
-	for (size_t i = 0; i < 4; i++) {
-		int digit = i < used ? digit_of(text[i]) : 0;
-		if (digit < 0)
-			return false;
-		bits = bits << 6 | (unsigned)digit;
-	}
-	for (size_t i = 0; i + 1 < used; i++)
-		*(*to)++ = (uint8_t)(bits >> (16 - 8 * i));
-	return true;
-}
-
 uint8_t *json_view_base64(struct json_view value, size_t *ret_len)
 {
 	char *text = json_view_string(value);
-	size_t len = text ? strlen(text) : 0, used = len;
+	uint8_t *bytes = (uint8_t *)text; /* three bytes are written where four were read */
 
-	/* At least two digits must come before the padding. */
-	while (used > 0 && len - used < 2 && text[used - 1] == '=')
-		used--;
-	/* Decoded in place: three bytes are written where four were read. */
-	uint8_t *to = (uint8_t *)text;
-	bool is_good = text && len % 4 == 0;
-	for (size_t at = 0; is_good && at < len; at += 4)
-		is_good = decode_quad(text + at, used - at < 4 ? used - at : 4, &to);
-	if (!is_good) {
+	if (!text || !base64_decode(text, strlen(text), bytes, ret_len)) {
 		free(text);
 		return NULL;
 	}
-	*ret_len = (size_t)(to - (uint8_t *)text);
-	return (uint8_t *)text;
+	return bytes;
 }
 
 /* --- members and plain values ---------------------------------------------- */

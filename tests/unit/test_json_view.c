@@ -227,6 +227,7 @@ static const struct {
 	{ "\"Z===\"", NULL, 0 },
 	{ "\"====\"", NULL, 0 },
 	{ "\"Zg==Zg==\"", NULL, 0 },
+	{ "\"Zh==\"", NULL, 0 }, /* the text of no byte: the last bits are not 0 */
 	{ "\"Zm 9v==\"", NULL, 0 },
 	{ "\"Zm9-\"", NULL, 0 },
 	{ "1", NULL, 0 },
