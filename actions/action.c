@@ -165,6 +165,7 @@ static char *item_text(const struct json_at *item)
 		return text_copy(is_true ? "True" : "False");
 	case JSON_NULL:
 		return text_copy("None");
+	case JSON_NONE:
 	case JSON_ARRAY:
 	case JSON_OBJECT:
 		break;

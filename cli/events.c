@@ -66,7 +66,7 @@ static int show(const struct listener *l, const struct source *s, const struct m
 {
 	const struct json_view event = m->params;
 
-	if (!json_view_is(m->method, "event") || json_view_type(event) != JSON_VIEW_OBJECT)
+	if (!json_view_is(m->method, "event") || json_view_type(event) != JSON_OBJECT)
 		return 0;
 	if (l->is_json) {
 		/* The sandbox's name is put in front of the event's members. */

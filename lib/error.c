@@ -141,7 +141,7 @@ static bool read_text(struct json_view value, char *to, size_t size)
 	size_t at = 1, len = 0, n;
 	char piece[4];
 
-	if (json_view_type(value) != JSON_VIEW_STRING)
+	if (json_view_type(value) != JSON_STRING)
 		return false;
 	while ((n = json_decode(value.text, value.len, &at, piece)) > 0 &&
 	       len + n < size) {

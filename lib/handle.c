@@ -143,7 +143,7 @@ bool handle_rename(struct hutch *h, struct json_view name)
 	char text[NAME_WRITTEN_MAX];
 	size_t at = 1;
 
-	if (json_view_type(name) != JSON_VIEW_STRING || name.len > NAME_WRITTEN_MAX)
+	if (json_view_type(name) != JSON_STRING || name.len > NAME_WRITTEN_MAX)
 		return false;
 	(void)json_decode_all(name.text, name.len, &at, text);
 	if (!registry_is_name(text))

@@ -41,7 +41,7 @@ char *hutch_json_string(const char *json, const char *path)
 {
 	const struct json_view value = find(json, path);
 	size_t at = 1;
-	char *text = json_view_type(value) == JSON_VIEW_STRING ? malloc(value.len) : NULL;
+	char *text = json_view_type(value) == JSON_STRING ? malloc(value.len) : NULL;
 
 	if (text)
 		(void)json_decode_all(value.text, value.len, &at, text);

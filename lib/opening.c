@@ -145,7 +145,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 		return error_remedy(e, "is it a hutch of this version?");
 	}
 	const struct json_view error = json_view_get(object, "error");
-	return json_view_type(error) == JSON_VIEW_NULL ? 0 : error_object(e, error);
+	return json_view_type(error) == JSON_NULL ? 0 : error_object(e, error);
 }
 
 /* Takes the connection from `hutch connect`, which has sent the hello already. */

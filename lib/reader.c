@@ -132,7 +132,7 @@ static int take_answer(struct hutch *h, struct packet *p, struct json_view line,
 static int wrong_version(struct hutch *h, struct json_view hello)
 {
 	const struct json_view version = json_view_get(hello, "version");
-	const bool is_known = json_view_type(version) == JSON_VIEW_STRING && version.len < 40;
+	const bool is_known = json_view_type(version) == JSON_STRING && version.len < 40;
 
 	/* The version with its quotes. */
 	(void)error_set(&h->why, HUTCH_UNSUPPORTED,
@@ -177,9 +177,9 @@ static int read_output(struct packet *p, const struct json_view y[PARAM_COUNT])
 						      0;
 	if (json_view_integer(y[DROPPED], &dropped) && dropped > 0)
 		p->m.dropped = (uint64_t)dropped;
-	if (json_view_type(y[DATA]) == JSON_VIEW_STRING)
+	if (json_view_type(y[DATA]) == JSON_STRING)
 		return keep_text(p, y[DATA]);
-	if (json_view_type(y[CODED]) != JSON_VIEW_STRING)
+	if (json_view_type(y[CODED]) != JSON_STRING)
 		return 0;
 	if (keep_text(p, y[CODED]) < 0)
 		return -1;
@@ -217,7 +217,7 @@ static int take_notification(struct hutch *h, struct json_view line,
 
 	if (!is_output && !is_event && !json_view_is(x[METHOD], "log"))
 		return 0; /* a notification of a later version */
-	if (json_view_type(x[PARAMS]) != JSON_VIEW_OBJECT)
+	if (json_view_type(x[PARAMS]) != JSON_OBJECT)
 		return broken(h, "a notification without params");
 	if (!split(x[PARAMS], param_names, PARAM_COUNT, y))
 		return broken(h, "a key stands twice");
@@ -246,13 +246,13 @@ static int take_line(struct hutch *h, const char *text, size_t len)
 		return broken(h, "a line is no JSON");
 	if (!split(line, part_names, PART_COUNT, x))
 		return broken(h, "a key stands twice");
-	if (!x[ID].text && json_view_type(x[METHOD]) == JSON_VIEW_STRING)
+	if (!x[ID].text && json_view_type(x[METHOD]) == JSON_STRING)
 		return take_notification(h, line, x);
 	if (!x[ERROR].text == !x[RESULT].text)
 		return broken(h, "an answer with no result, or an error as well");
 	/* An error without an id ends the connection: there are too many connections,
 	 * or the supervisor did not understand a request. */
-	if (json_view_type(x[ID]) == JSON_VIEW_NULL && x[ERROR].text) {
+	if (json_view_type(x[ID]) == JSON_NULL && x[ERROR].text) {
 		(void)error_answer(&h->why, h->name, x[ERROR]);
 		return over(h);
 	}

@@ -200,11 +200,11 @@ static int read_message(const struct client *c, struct json_view line, struct me
 	}
 	/* An error without an id answers a line that the server could not
 	 * parse, or refuses a connection beyond its limit. */
-	if (json_view_type(id) == JSON_VIEW_NULL && ret->error.text) {
+	if (json_view_type(id) == JSON_NULL && ret->error.text) {
 		ret->id = c->is_greeted ? c->last_id : HELLO;
 		return 1;
 	}
-	if (!id.text && json_view_type(ret->method) == JSON_VIEW_STRING)
+	if (!id.text && json_view_type(ret->method) == JSON_STRING)
 		return 1;
 	return broken(c, e);
 }

@@ -5,7 +5,6 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
-#include "policy/json/json_scan.h"
 #include "policy/json/json_string.h"
 
 /* Every function that walks stops at the end of the text, whatever it holds:
@@ -58,13 +57,6 @@ static size_t skip_container(struct json_view t, size_t at)
 	return at;
 }
 
-static size_t skip_word(struct json_view t, size_t at)
-{
-	while (at < t.len && !memchr(",]} \t\r\n", t.text[at], 7))
-		at++;
-	return at;
-}
-
 static size_t skip_value(struct json_view t, size_t at)
 {
 	if (at >= t.len)
@@ -73,7 +65,7 @@ static size_t skip_value(struct json_view t, size_t at)
 		return skip_string(t, at);
 	if (t.text[at] == '{' || t.text[at] == '[')
 		return skip_container(t, at);
-	return skip_word(t, at);
+	return at + json_word_length(t.text + at, t.len - at);
 }
 
 /* The value that begins at *at, which is moved behind it. */
@@ -96,41 +88,25 @@ int json_view_scan(struct json_view *ret, const char *line, size_t len, struct e
 	return 0;
 }
 
-enum json_view_type json_view_type(struct json_view value)
+enum json_type json_view_type(struct json_view value)
 {
-	if (!value.text || !value.len)
-		return JSON_VIEW_NONE;
-	switch (value.text[0]) {
-	case '{':
-		return JSON_VIEW_OBJECT;
-	case '[':
-		return JSON_VIEW_ARRAY;
-	case '"':
-		return JSON_VIEW_STRING;
-	case 'n':
-		return JSON_VIEW_NULL;
-	case 't':
-	case 'f':
-		return JSON_VIEW_BOOL;
-	default:
-		return JSON_VIEW_NUMBER;
-	}
+	return value.text && value.len ? json_type_of(value.text[0]) : JSON_NONE;
 }
 
 /* --- what a container has -------------------------------------------------- */
 
 bool json_view_step(struct json_view container, struct json_view_place *place)
 {
-	const enum json_view_type type = json_view_type(container);
+	const enum json_type type = json_view_type(container);
 
-	if (type != JSON_VIEW_ARRAY && type != JSON_VIEW_OBJECT)
+	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
 	/* After the opening bracket, or the comma. */
 	size_t at = skip_blanks(container, place->next ? place->next : 1);
 	if (at >= container.len || memchr("]}", container.text[at], 2))
 		return false;
 	place->key = (struct json_view){ 0 };
-	if (type == JSON_VIEW_OBJECT) {
+	if (type == JSON_OBJECT) {
 		place->key = take_value(container, &at);
 		at = skip_blanks(container, at) + 1; /* skip the colon */
 	}
@@ -146,7 +122,7 @@ char *json_view_string(struct json_view value)
 {
 	size_t at = 1;
 
-	if (json_view_type(value) != JSON_VIEW_STRING)
+	if (json_view_type(value) != JSON_STRING)
 		return NULL;
 	char *text = mem_new(value.len);
 	(void)json_decode_all(value.text, value.len, &at, text);
@@ -159,7 +135,7 @@ static bool is_text(struct json_view value, const char *want, size_t len)
 	size_t at = 1, n;
 	char piece[4];
 
-	if (json_view_type(value) != JSON_VIEW_STRING)
+	if (json_view_type(value) != JSON_STRING)
 		return false;
 	while ((n = json_decode(value.text, value.len, &at, piece)) > 0) {
 		if (n > len || memcmp(piece, want, n) != 0)
@@ -196,7 +172,7 @@ static struct json_view member(struct json_view object, const char *key, size_t 
 	struct json_view_place place = { 0 };
 	struct json_view found = { 0 };
 
-	if (json_view_type(object) != JSON_VIEW_OBJECT)
+	if (json_view_type(object) != JSON_OBJECT)
 		return found;
 	while (json_view_step(object, &place)) {
 		if (!is_text(place.key, key, len))
@@ -221,7 +197,7 @@ struct json_view json_view_get(struct json_view object, const char *path)
 
 bool json_view_bool(struct json_view value, bool *ret)
 {
-	if (json_view_type(value) != JSON_VIEW_BOOL)
+	if (json_view_type(value) != JSON_BOOL)
 		return false;
 	*ret = value.text[0] == 't';
 	return true;
@@ -230,7 +206,7 @@ bool json_view_bool(struct json_view value, bool *ret)
 /* Copies the number's text, terminated by a 0 byte. */
 static bool number_text(struct json_view value, char text[JSON_NUMBER_MAX])
 {
-	if (json_view_type(value) != JSON_VIEW_NUMBER || value.len >= JSON_NUMBER_MAX)
+	if (json_view_type(value) != JSON_NUMBER || value.len >= JSON_NUMBER_MAX)
 		return false;
 	memcpy(text, value.text, value.len);
 	text[value.len] = '\0';

@@ -13,12 +13,14 @@
  *		...
  *
  * A value is valid as long as the line is.  Where a value is missing, or of
- * another type, functions return false, NULL or JSON_VIEW_NONE and leave *ret_... alone.
+ * another type, functions return false, NULL or JSON_NONE and leave *ret_... alone.
  * All of them accept the zero object, which stands for no value. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "policy/json/json_scan.h"
 
 struct err;
 
@@ -27,20 +29,10 @@ struct json_view {
 	size_t len;	  /* without blanks at either end */
 };
 
-enum json_view_type {
-	JSON_VIEW_NONE,
-	JSON_VIEW_NULL,
-	JSON_VIEW_BOOL,
-	JSON_VIEW_NUMBER,
-	JSON_VIEW_STRING,
-	JSON_VIEW_ARRAY,
-	JSON_VIEW_OBJECT
-};
-
 /* The whole of a line as a value. */
 int json_view_scan(struct json_view *ret, const char *line, size_t len, struct err *e);
 
-enum json_view_type json_view_type(struct json_view value);
+enum json_type json_view_type(struct json_view value);
 
 /* A member by its path, such as "error.data.kind".  No value if there is no such member,
  * or if a key on the path occurs twice, since readers do not agree on which of them

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/json/json_scan.h"
 #include "policy/json/json_string.h"
 
 struct json {
@@ -84,31 +83,11 @@ static double build_word(struct build *b, enum json_type type)
 	char digits[JSON_NUMBER_MAX]; /* the text may go on behind the number */
 	size_t start = b->at;
 
-	while (b->at < b->len && !memchr(",]} \t\r\n", b->text[b->at], 7))
-		b->at++;
+	b->at += json_word_length(b->text + start, b->len - start);
 	if (type != JSON_NUMBER)
 		return type == JSON_BOOL && b->text[start] == 't';
 	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(b->at - start), b->text + start);
 	return json_scan_number(digits);
-}
-
-static enum json_type type_of(char first)
-{
-	switch (first) {
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case '"':
-		return JSON_STRING;
-	case 't':
-	case 'f':
-		return JSON_BOOL;
-	case 'n':
-		return JSON_NULL;
-	default:
-		return JSON_NUMBER;
-	}
 }
 
 /* The depth of the recursion is bounded: the scanner refuses nesting beyond
@@ -118,7 +97,7 @@ static struct json *build_value(struct build *b)
 	struct json *value = &b->values[b->count++];
 
 	skip_blanks(b);
-	*value = (struct json){ .type = type_of(peek(b)), .source = b->text + b->at };
+	*value = (struct json){ .type = json_type_of(peek(b)), .source = b->text + b->at };
 	if (value->type == JSON_OBJECT || value->type == JSON_ARRAY)
 		value->child = build_items(b, value->type == JSON_OBJECT);
 	else if (value->type == JSON_STRING)

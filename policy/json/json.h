@@ -24,21 +24,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/json/json_scan.h"
+
 struct err;
 struct json;
 
 #define JSON_DEPTH_MAX	64
 #define JSON_VALUES_MAX 262144
 #define JSON_PLACE_MAX	128
-
-enum json_type {
-	JSON_NULL,
-	JSON_BOOL,
-	JSON_NUMBER,
-	JSON_STRING,
-	JSON_ARRAY,
-	JSON_OBJECT
-};
 
 /* A value and its place; the zero object is no value. */
 struct json_at {

@@ -293,3 +293,31 @@ int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e)
 	*ret_values = s.values;
 	return 0;
 }
+
+enum json_type json_type_of(char first)
+{
+	switch (first) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_STRING;
+	case 't':
+	case 'f':
+		return JSON_BOOL;
+	case 'n':
+		return JSON_NULL;
+	default:
+		return JSON_NUMBER;
+	}
+}
+
+size_t json_word_length(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && !memchr(",]} \t\r\n", text[n], 7))
+		n++;
+	return n;
+}

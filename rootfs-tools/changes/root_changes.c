@@ -26,7 +26,7 @@ static int take_lowers(struct json_view answer, struct list *ret, struct err *e)
 {
 	struct json_view_place at = { 0 };
 
-	if (json_view_type(json_view_get(answer, "lowers")) != JSON_VIEW_ARRAY)
+	if (json_view_type(json_view_get(answer, "lowers")) != JSON_ARRAY)
 		return err_set(e, ERR_PROTOCOL, "it did not name its root's image");
 	while (json_view_step(json_view_get(answer, "lowers"), &at)) {
 		char *path = json_view_string(at.value);

@@ -214,7 +214,7 @@ int pool_spawn_judge(const struct pool_spawn *m, struct err *e)
 		return err_set(e, ERR_INTERNAL, "hutch create was killed before it had made "
 						"sandbox '%s'", m->name);
 	const struct json_view error = json_view_get(object, "error");
-	if (json_view_type(error) == JSON_VIEW_NULL)
+	if (json_view_type(error) == JSON_NULL)
 		return 0;
 	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));
 	AUTO_FREE char *remedy = json_view_string(json_view_get(error, "remedy"));

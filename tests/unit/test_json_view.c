@@ -60,7 +60,7 @@ static void test_members_are_found_by_their_path(void **state)
 		struct json_view r = json_view_get(scan(members[i].line), members[i].path);
 		if (!members[i].raw) {
 			assert_null(r.text);
-			assert_int_equal(json_view_type(r), JSON_VIEW_NONE);
+			assert_int_equal(json_view_type(r), JSON_NONE);
 			continue;
 		}
 		assert_int_equal(r.len, strlen(members[i].raw));
@@ -158,9 +158,9 @@ static void test_the_members_of_a_container_come_in_order(void **state)
 	struct json_view object = scan("{ \"a\" : 1 , \"a\":{} }");
 	assert_true(json_view_step(object, &place));
 	assert_true(json_view_is(place.key, "a"));
-	assert_int_equal(json_view_type(place.value), JSON_VIEW_NUMBER);
+	assert_int_equal(json_view_type(place.value), JSON_NUMBER);
 	assert_true(json_view_step(object, &place));
-	assert_int_equal(json_view_type(place.value), JSON_VIEW_OBJECT);
+	assert_int_equal(json_view_type(place.value), JSON_OBJECT);
 	assert_false(json_view_step(object, &place));
 	place = (struct json_view_place){ 0 };
 	assert_false(json_view_step(scan("[ ]"), &place));
