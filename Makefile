@@ -46,7 +46,7 @@ ROOMS := base policy/json policy/seccomp policy protocol archive store executor/
     rootfs-tools/layers rootfs-tools/index rootfs-tools/registry rootfs-tools/build rootfs-tools \
     cli lib
 
-FILES_base := account answer await base64 buffer err frame hex io term_keys list redact fd_pass path quote \
+FILES_base := account answer await base64 buffer err frame hex io json_write term_keys list redact fd_pass path \
     resolve utf8 variables term_escape path_walk spot worker
 USES_base :=
 
@@ -155,7 +155,7 @@ USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/ro
 
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
-    json_write queue sandbox_info bash_split bash_split_expand bash_split_grammar bash_split_token bash_split_word stream redact_json
+    queue sandbox_info bash_split bash_split_expand bash_split_grammar bash_split_token bash_split_word stream redact_json
 USES_actions := base policy/json policy protocol sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 

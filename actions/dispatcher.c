@@ -6,7 +6,6 @@
 
 #include "actions/action.h"
 #include "actions/dedup.h"
-#include "actions/json_write.h"
 #include "actions/redact_json.h"
 #include "base/buffer.h"
 #include "base/err.h"
@@ -152,7 +151,7 @@ void dispatcher_finish(struct dispatcher *d, struct task *t, struct buffer *line
 	dispatcher_flush_output(d, t);
 	dispatcher_record_result(d, t);
 	redact_json_line(&d->secrets, line);
-	if (!json_write_is_whole(line)) {
+	if (line->is_cut) {
 		buffer_done(line);
 		buffer_init(line, DISPATCHER_LINE_MAX);
 		observe_error(line, &o, "HUTCH$TOO_LARGE", "ERROR: the observation is too large");

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include "actions/action.h"
-#include "actions/json_write.h"
 #include "actions/observe_parts.h"
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "base/redact.h"
@@ -26,15 +26,23 @@
 
 void observe_kind(struct buffer *out, const char *kind)
 {
-	json_write_raw(out, "{");
-	json_write_key(out, "observation", true);
-	json_write_text(out, kind);
+	json_write_open(out, NULL, "{");
+	observe_member(out, "observation", kind);
 }
 
 void observe_member(struct buffer *out, const char *key, const char *text)
 {
-	json_write_key(out, key, false);
-	json_write_text(out, text);
+	if (text)
+		json_write_bytes(out, key, text, strlen(text));
+	else
+		json_write_raw(out, key, "null");
+}
+
+/* Opens `extras`, whose first member in many observations is the path. */
+static void open_extras(struct buffer *out, const char *key, const char *text)
+{
+	json_write_open(out, "extras", "{");
+	observe_member(out, key, text);
 }
 
 const char *observe_type(uint32_t mode)
@@ -65,63 +73,71 @@ static void put_time(struct buffer *out, const struct stat_told *st)
 	long long whole = (long long)st->seconds + borrows;
 	unsigned parts = borrows ? 1000000000 - st->nanoseconds : st->nanoseconds;
 
-	json_write_format(out, ",\"mtime\":%s%lld.%09u", st->seconds < 0 ? "-" : "",
+	json_write_format(out, "mtime", "%s%lld.%09u", st->seconds < 0 ? "-" : "",
 		   whole < 0 ? -whole : whole, parts);
 }
 
 static void put_stat(struct buffer *out, const struct stat_told *st)
 {
-	json_write_raw(out, "\"stat\":{");
-	json_write_key(out, "type", true);
-	json_write_text(out, observe_type(st->mode));
-	json_write_format(out, ",\"size\":%llu,\"mode\":%u,\"uid\":%u,\"gid\":%u",
-		   (unsigned long long)st->size, st->mode & 07777, st->uid, st->gid);
+	json_write_open(out, "stat", "{");
+	observe_member(out, "type", observe_type(st->mode));
+	json_write_format(out, "size", "%llu", (unsigned long long)st->size);
+	json_write_number(out, "mode", st->mode & 07777);
+	json_write_number(out, "uid", st->uid);
+	json_write_number(out, "gid", st->gid);
 	put_time(out, st);
 	observe_member(out, "target", S_ISLNK(st->mode) ? st->target : NULL);
-	json_write_raw(out, "},");
+	json_write_close(out, "}");
 }
 
 static void put_denial(struct buffer *out, const struct denial *r)
 {
-	json_write_raw(out, "{");
-	json_write_key(out, "what", true);
-	json_write_text(out, r->what);
+	json_write_open(out, NULL, "{");
+	observe_member(out, "what", r->what);
 	observe_member(out, "path", r->path);
 	observe_member(out, "layer", r->layer);
 	observe_member(out, "rule", r->rule);
 	observe_member(out, "remedy", r->remedy);
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
+}
+
+static void put_refusals(struct buffer *out, const struct observed *o)
+{
+	json_write_open(out, "refused", "[");
+	for (size_t i = 0; i < o->refusal_count; i++)
+		put_refusal(out, &o->refusals[i]);
+	for (size_t i = 0; i < o->refused_count; i++) {
+		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
+		json_write_raw(out, NULL, one);
+	}
+	json_write_close(out, "]");
+}
+
+static void put_cause(struct buffer *out, const struct action *a)
+{
+	if (a->has_id)
+		json_write_format(out, "cause", "%llu", (unsigned long long)a->id);
 }
 
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted)
 {
-	if (o->action->has_id)
-		json_write_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
-	json_write_raw(out, ",\"hutch\":{\"log\":");
-	json_write_text(out, o->log);
-	json_write_format(out, ",\"truncated_chars\":%llu,\"restarted\":%s,", (unsigned long long)cut,
-		   is_restarted ? "true" : "false");
-	json_write_raw(out, "\"previous\":");
+	put_cause(out, o->action);
+	json_write_open(out, "hutch", "{");
+	observe_member(out, "log", o->log);
+	json_write_format(out, "truncated_chars", "%llu", (unsigned long long)cut);
+	json_write_bool(out, "restarted", is_restarted);
 	if (o->has_previous)
-		json_write_bytes(out, o->previous, o->previous_len);
+		json_write_bytes(out, "previous", o->previous, o->previous_len);
 	else
-		json_write_raw(out, "null");
-	json_write_raw(out, ",\"refused\":[");
-	for (size_t i = 0; i < o->denial_count; i++) {
-		json_write_raw(out, i ? "," : "");
-		put_denial(out, &o->denials[i]);
-	}
-	for (size_t i = 0; i < o->refused_count; i++) {
-		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
-		json_write_format(out, "%s%s", i || o->denial_count ? "," : "", one);
-	}
-	json_write_raw(out, "],");
+		json_write_raw(out, "previous", "null");
+	put_refusals(out, o);
 	if (o->stat)
 		put_stat(out, o->stat);
-	if (o->members) /* complete JSON members */
-		(void)buffer_append(out, buffer_data(o->members), buffer_len(o->members));
-	json_write_format(out, "\"took_ms\":%.3f}}\n", o->took_ms);
+	if (o->members)
+		json_write_raw(out, NULL, o->members);
+	json_write_format(out, "took_ms", "%.3f", o->took_ms);
+	json_write_close(out, "}}\n");
 }
 
 /* The number as Python prints a float: with a point, and no digit too many. */
@@ -291,15 +307,17 @@ static void put_metadata(struct buffer *out, const struct observed *o,
 	AUTO_FREE char *prefix = prefix_of(r);
 	bool is_known = has_ended(r);
 
-	json_write_format(out, "{\"exit_code\":%d,\"pid\":%d", is_known ? (int)r->exit_code : -1,
-		   is_known && r->background ? (int)r->background : -1);
+	json_write_open(out, "metadata", "{");
+	json_write_number(out, "exit_code", is_known ? (int)r->exit_code : -1);
+	json_write_number(out, "pid",
+			  is_known && r->background ? (int)r->background : -1);
 	observe_member(out, "username", is_known ? s->username : NULL);
 	observe_member(out, "hostname", is_known ? s->hostname : NULL);
 	observe_member(out, "working_dir", is_known ? r->cwd : NULL);
 	observe_member(out, "py_interpreter_path", is_known ? r->interpreter : NULL);
 	observe_member(out, "prefix", prefix);
 	observe_member(out, "suffix", suffix);
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
 }
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
@@ -314,18 +332,15 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 
 	observe_kind(out, "run");
 	observe_member(out, "message", message);
-	json_write_key(out, "content", false);
 	if (idle)
-		json_write_text(out, idle);
+		observe_member(out, "content", idle);
 	else
-		json_write_bytes(out, o->content, o->len);
-	json_write_format(out, ",\"success\":%s,\"extras\":{", code == 0 ? "true" : "false");
-	json_write_key(out, "command", true);
-	json_write_text(out, command);
-	json_write_format(out, ",\"hidden\":%s,\"metadata\":",
-		   a->is_hidden && !idle ? "true" : "false");
+		json_write_bytes(out, "content", o->content, o->len);
+	json_write_bool(out, "success", code == 0);
+	open_extras(out, "command", command);
+	json_write_bool(out, "hidden", a->is_hidden && !idle);
 	put_metadata(out, o, r, s);
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
 	observe_end(out, o, r->cut, r->flags & REPORT_RESTARTED);
 }
 
@@ -338,10 +353,8 @@ void observe_error(struct buffer *out, const struct observed *o, const char *err
 	observe_kind(out, "error");
 	observe_member(out, "message", all);
 	observe_member(out, "content", all);
-	json_write_raw(out, ",\"extras\":{");
-	json_write_key(out, "error_id", true);
-	json_write_text(out, error_id);
-	json_write_raw(out, "}");
+	open_extras(out, "error_id", error_id);
+	json_write_close(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -410,15 +423,15 @@ void observe_read(struct buffer *out, const struct observed *o, const struct don
 	AUTO_FREE char *message = text_format("I read the file %s.", o->action->path);
 	observe_kind(out, "read");
 	observe_member(out, "message", message);
-	json_write_raw(out, ",\"content\":\"");
-	if (mime)
-		json_write_format(out, "data:%s;base64,", mime);
+	AUTO_FREE char *front = mime ? text_format("data:%s;base64,", mime)
+				     : text_copy("");
+	json_write_open(out, "content", "\"");
+	json_write_part(out, front, strlen(front));
 	json_write_part(out, o->content, o->len);
-	json_write_raw(out, "\",\"extras\":{");
-	json_write_key(out, "path", true);
-	json_write_text(out, o->action->path);
+	json_write_close(out, "\"");
+	open_extras(out, "path", o->action->path);
 	observe_member(out, "impl_source", "default");
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -430,10 +443,8 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	observe_kind(out, "write");
 	observe_member(out, "message", message);
 	observe_member(out, "content", "");
-	json_write_raw(out, ",\"extras\":{");
-	json_write_key(out, "path", true);
-	json_write_text(out, d->path);
-	json_write_raw(out, "}");
+	open_extras(out, "path", d->path);
+	json_write_close(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -444,13 +455,13 @@ static void put_difference(struct buffer *out, const struct observed *o,
 {
 	const uint8_t *content = o->content;
 
-	json_write_raw(out, ",\"prev_exist\":false");
+	json_write_bool(out, "prev_exist", false);
 	observe_member(out, "old_content", o->action->old_str);
 	observe_member(out, "new_content", o->action->new_str);
 	observe_member(out, "impl_source", "oh_aci");
-	json_write_key(out, "diff", false);
-	json_write_bytes(out, content ? content + x->text_len : NULL, o->len - x->text_len);
-	json_write_raw(out, ",\"_diff_cache\":null");
+	json_write_bytes(out, "diff", content ? content + x->text_len : NULL,
+			 o->len - x->text_len);
+	json_write_raw(out, "_diff_cache", "null");
 }
 
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x)
@@ -464,29 +475,25 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 					      path);
 	observe_kind(out, is_edit ? "edit" : "read");
 	observe_member(out, "message", message);
-	json_write_key(out, "content", false);
-	json_write_bytes(out, o->content, x->text_len);
-	json_write_raw(out, ",\"extras\":{");
-	json_write_key(out, "path", true);
-	json_write_text(out, path);
+	json_write_bytes(out, "content", o->content, x->text_len);
+	open_extras(out, "path", path);
 	if (is_edit)
 		put_difference(out, o, x);
 	else
 		observe_member(out, "impl_source", "oh_aci");
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
 	observe_end(out, o, x->cut, false);
 }
 
 /* Writes the NAME of each NAME=value. */
-static void put_names(struct buffer *out, const struct list *words)
+static void put_names(struct buffer *out, const char *key, const struct list *words)
 {
-	json_write_raw(out, "[");
+	json_write_open(out, key, "[");
 	for (size_t i = 0; i < words->count; i++) {
 		const char *word = words->items[i];
-		json_write_raw(out, i ? "," : "");
-		json_write_bytes(out, word, strcspn(word, "="));
+		json_write_bytes(out, NULL, word, strcspn(word, "="));
 	}
-	json_write_raw(out, "]");
+	json_write_close(out, "]");
 }
 
 /* Says which values are too short to be redacted; allocated. */
@@ -514,14 +521,11 @@ void observe_env(struct buffer *out, const struct observed *o, const struct list
 	observe_kind(out, "env");
 	observe_member(out, "message", message);
 	observe_member(out, "content", content);
-	json_write_raw(out, ",\"extras\":{");
-	json_write_key(out, "set", true);
-	put_names(out, &a->set);
-	json_write_key(out, "unset", false);
-	put_names(out, &a->unset);
-	json_write_key(out, "secret", false);
-	put_names(out, hidden);
-	json_write_raw(out, "}");
+	json_write_open(out, "extras", "{");
+	put_names(out, "set", &a->set);
+	put_names(out, "unset", &a->unset);
+	put_names(out, "secret", hidden);
+	json_write_close(out, "}");
 	observe_end(out, o, 0, false);
 }
 
@@ -530,40 +534,49 @@ void observe_nothing(struct buffer *out, const struct observed *o)
 	observe_kind(out, "null");
 	observe_member(out, "message", "");
 	observe_member(out, "content", "");
-	json_write_raw(out, ",\"extras\":{}");
+	json_write_raw(out, "extras", "{}");
 	observe_end(out, o, 0, false);
+}
+
+static void open_notification(struct buffer *out, const char *method)
+{
+	json_write_open(out, NULL, "{");
+	observe_member(out, "jsonrpc", "2.0");
+	observe_member(out, "method", method);
+	json_write_open(out, "params", "{");
 }
 
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc)
 {
-	json_write_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":{"
-			    : "{\"event\":\"output\",");
-	if (o->action->has_id)
-		json_write_format(out, "\"cause\":%llu,", (unsigned long long)o->action->id);
-	json_write_key(out, "session", true);
-	json_write_text(out, o->action->session);
-	if (o->dropped) {
-		json_write_format(out, ",\"dropped\":%llu", (unsigned long long)o->dropped);
-	} else {
-		json_write_raw(out, ",\"data\":");
-		json_write_bytes(out, o->content, o->len);
-	}
-	json_write_raw(out, is_rpc ? "}}\n" : "}\n");
+	if (is_rpc)
+		open_notification(out, "output");
+	else
+		json_write_raw(out, NULL, "{\"event\":\"output\"");
+	put_cause(out, o->action);
+	observe_member(out, "session", o->action->session);
+	if (o->dropped)
+		json_write_format(out, "dropped", "%llu", (unsigned long long)o->dropped);
+	else
+		json_write_bytes(out, "data", o->content, o->len);
+	json_write_close(out, is_rpc ? "}}\n" : "}\n");
 }
 
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc)
 {
-	json_write_raw(out, is_rpc ? "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{" : "{");
-	json_write_format(out, "\"event\":\"ask\",\"ask\":%u", q->number);
-	if (o->action->has_id)
-		json_write_format(out, ",\"cause\":%llu", (unsigned long long)o->action->id);
+	if (is_rpc)
+		open_notification(out, "event");
+	else
+		json_write_open(out, NULL, "{");
+	observe_member(out, "event", "ask");
+	json_write_number(out, "ask", q->number);
+	put_cause(out, o->action);
 	if (q->request)
-		json_write_format(out, ",\"request\":%s", q->request);
+		json_write_raw(out, "request", q->request);
 	observe_member(out, "session", o->action->session);
 	observe_member(out, "action", q->action);
 	observe_member(out, "about", q->about);
 	observe_member(out, "risk", q->risk);
 	observe_member(out, "reason", q->reason);
-	json_write_raw(out, is_rpc ? "}}\n" : "}\n");
+	json_write_close(out, is_rpc ? "}}\n" : "}\n");
 }

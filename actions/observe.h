@@ -27,8 +27,7 @@ struct observed {
 	size_t previous_len;
 	bool has_previous;
 	const struct stat_told *stat; /* NULL: none was asked for */
-	const struct buffer *members; /* more members of `hutch` (observe_git.h); NULL:
-				       * none */
+	const char *members; /* more members of `hutch` (observe_git.h); NULL: none */
 	const char *log;    /* path inside of a run's whole output; NULL: none */
 	uint64_t dropped;   /* bytes left out, instead of a content (observe_output()) */
 	uint64_t oom_limit; /* bytes: the command was killed at this limit; 0: it was

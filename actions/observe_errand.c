@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "actions/action.h"
-#include "actions/json_write.h"
 #include "actions/observe_git.h"
 #include "actions/observe_parts.h"
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "protocol/action.h"
@@ -170,9 +170,8 @@ static void put_extras(struct buffer *out, const struct action *a)
 {
 	const char *other = action_other_key(a);
 
-	json_write_raw(out, ",\"extras\":{");
-	json_write_key(out, "path", true);
-	json_write_text(out, a->path);
+	json_write_open(out, "extras", "{");
+	observe_member(out, "path", a->path);
 	if (other)
 		observe_member(out, other, or_null(a->other));
 	if (a->kind == ACT_GREP)
@@ -181,7 +180,7 @@ static void put_extras(struct buffer *out, const struct action *a)
 		observe_member(out, "branch", or_null(a->include));
 	if (a->kind == ACT_GIT_SETUP)
 		observe_member(out, "email", or_null(a->include));
-	json_write_raw(out, "}");
+	json_write_close(out, "}");
 }
 
 static void put_done(struct buffer *out, const struct observed *o, const struct returned *x,
@@ -192,8 +191,10 @@ static void put_done(struct buffer *out, const struct observed *o, const struct 
 
 	observe_kind(out, shapes[a->kind].name);
 	observe_member(out, "message", message);
-	json_write_key(out, "content", false);
-	json_write_bytes(out, text ? (const void *)text : o->content, text ? strlen(text) : o->len);
+	if (text)
+		observe_member(out, "content", text);
+	else
+		json_write_bytes(out, "content", o->content, o->len);
 	put_extras(out, a);
 	observe_end(out, o, x->cut, false);
 }
@@ -213,16 +214,16 @@ static void observe_repository(struct buffer *out, const struct observed *o,
 {
 	struct observed mine = *o;
 	struct buffer members;
-	char *text = NULL;
+	AUTO_FREE char *text = NULL;
 
 	buffer_init(&members, out->max);
-	mine.members = &members;
-	if (observe_git(o, &members, &text) && json_write_is_whole(&members))
+	bool is_good = observe_git(o, &members, &text) && !members.is_cut;
+	AUTO_FREE char *written = json_write_end(&members);
+	mine.members = or_null(written);
+	if (is_good)
 		put_done(out, &mine, x, text);
 	else
 		observe_error(out, o, "", "ERROR: The output of git could not be read.");
-	free(text);
-	buffer_done(&members);
 }
 
 void observe_errand(struct buffer *out, const struct observed *o, const struct returned *x)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "actions/action.h"
-#include "actions/json_write.h"
 #include "actions/observe.h"
 #include "base/buffer.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
 
@@ -62,6 +62,15 @@ static bool split(const struct line *l, struct line *ret_first, struct line *ret
 	return true;
 }
 
+/* Writes null for a line that there is not. */
+static void put_line(struct buffer *to, const char *key, const struct line *l)
+{
+	if (l->at)
+		json_write_bytes(to, key, l->at, l->len);
+	else
+		json_write_raw(to, key, "null");
+}
+
 /* --- the state of a repository ----------------------------------------------------- */
 
 enum { BRANCH, COMMIT, UPSTREAM, TEXTS };
@@ -101,22 +110,16 @@ static bool take_key(struct state *s, const struct line *l)
 
 static void put_state(struct buffer *to, const struct state *s)
 {
-	json_write_raw(to, "\"git\":{");
-	for (int i = 0; i < TEXTS; i++) {
-		json_write_key(to, text_keys[i], i == 0);
-		if (s->texts[i].at)
-			json_write_bytes(to, s->texts[i].at, s->texts[i].len);
-		else
-			json_write_raw(to, "null");
-	}
-	for (int i = 0; i < NUMBERS; i++) {
-		json_write_key(to, number_keys[i], false);
+	json_write_open(to, "git", "{");
+	for (int i = 0; i < TEXTS; i++)
+		put_line(to, text_keys[i], &s->texts[i]);
+	for (int i = 0; i < NUMBERS; i++)
 		if (s->has[i])
-			json_write_format(to, "%llu", (unsigned long long)s->numbers[i]);
+			json_write_format(to, number_keys[i], "%llu",
+					  (unsigned long long)s->numbers[i]);
 		else
-			json_write_raw(to, "null");
-	}
-	json_write_raw(to, "},");
+			json_write_raw(to, number_keys[i], "null");
+	json_write_close(to, "}");
 }
 
 #define TEXT(line, most) (int)((line).len < (most) ? (line).len : (most)), (line).at
@@ -170,18 +173,16 @@ static bool observe_changes(struct text t, struct buffer *members)
 {
 	struct line l;
 
-	json_write_raw(members, "\"changes\":[");
-	for (bool is_first = true; next_line(&t, &l) && l.at[0] != '[';
-	     is_first = false) {
+	json_write_open(members, "changes", "[");
+	while (next_line(&t, &l) && l.at[0] != '[') {
 		if (l.len < 3 || !memchr("MADU", l.at[0], 4) || l.at[1] != ' ')
 			return false;
-		json_write_format(members, "%s{\"status\":\"%c\",", is_first ? "" : ",",
-			   l.at[0]);
-		json_write_key(members, "path", true);
-		json_write_bytes(members, l.at + 2, l.len - 2);
-		json_write_raw(members, "}");
+		json_write_open(members, NULL, "{");
+		json_write_bytes(members, "status", l.at, 1);
+		json_write_bytes(members, "path", l.at + 2, l.len - 2);
+		json_write_close(members, "}");
 	}
-	json_write_raw(members, "],");
+	json_write_close(members, "]");
 	return true;
 }
 
@@ -203,16 +204,6 @@ static bool take_side(struct text *t, const struct line *number, struct line *re
 	return true;
 }
 
-static void put_side(struct buffer *to, const char *key, const struct line *side,
-		     bool is_first)
-{
-	json_write_key(to, key, is_first);
-	if (side->at)
-		json_write_bytes(to, side->at, side->len);
-	else
-		json_write_raw(to, "null");
-}
-
 static bool observe_diff(struct text t, struct buffer *members, char **ret_content)
 {
 	struct line head, one, other, original, modified;
@@ -221,10 +212,10 @@ static bool observe_diff(struct text t, struct buffer *members, char **ret_conte
 	    !take_side(&t, &one, &original) || !take_side(&t, &other, &modified) ||
 	    t.left > 0)
 		return false;
-	json_write_raw(members, "\"diff\":{");
-	put_side(members, "modified", &modified, true);
-	put_side(members, "original", &original, false);
-	json_write_raw(members, "},");
+	json_write_open(members, "diff", "{");
+	put_line(members, "modified", &modified);
+	put_line(members, "original", &original);
+	json_write_close(members, "}");
 	bool is_same = original.at && modified.at && original.len == modified.len &&
 		       !memcmp(original.at, modified.at, original.len);
 	*ret_content = text_copy(!original.at	? "The file is new."
@@ -243,20 +234,19 @@ static bool observe_agents(struct text t, struct buffer *members, char **ret_con
 	struct list paths = { 0 };
 	bool is_whole = true;
 
-	json_write_raw(members, "\"microagents\":[");
+	json_write_open(members, "microagents", "[");
 	while (is_whole && next_line(&t, &head)) {
 		is_whole = split(&head, &number, &path) && path.len > 0 &&
 			   take_side(&t, &number, &content);
 		if (!is_whole)
 			break;
-		json_write_raw(members, paths.count ? ",{" : "{");
-		json_write_key(members, "path", true);
-		json_write_bytes(members, path.at, path.len);
-		put_side(members, "content", &content, false);
-		json_write_raw(members, "}");
+		json_write_open(members, NULL, "{");
+		put_line(members, "path", &path);
+		put_line(members, "content", &content);
+		json_write_close(members, "}");
 		list_addf(&paths, "%.*s", (int)path.len, path.at);
 	}
-	json_write_raw(members, "],");
+	json_write_close(members, "]");
 	*ret_content = paths.count ? list_join(&paths, 0, "\n") : text_copy("");
 	list_done(&paths);
 	return is_whole;

@@ -8,7 +8,7 @@
 struct buffer;
 struct observed;
 
-/* Writes members of `hutch`, each with a comma behind it.  *ret_content,
- * allocated, is the text for a model; NULL: that is the answer's own text.
+/* Writes members of `hutch`.  *ret_content, allocated, is the text for a model; NULL:
+ * that is the answer's own text.
  * False: the text is no answer to this kind of action. */
 bool observe_git(const struct observed *o, struct buffer *members, char **ret_content);

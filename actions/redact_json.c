@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/json_write.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"

@@ -1,8 +1,8 @@
 #include "base/answer.h"
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/term_escape.h"
 
 void answer_set(struct answer *a, bool is_yes, const char *layer, char *text)
@@ -20,8 +20,9 @@ void answer_done(struct answer *a)
 
 static void print_json(const struct answer *a, FILE *to)
 {
-	AUTO_FREE char *text = quote_json(a->text), *line = quote_json(a->line),
-		       *change = quote_json(a->change);
+	AUTO_FREE char *text = json_write_quoted(a->text);
+	AUTO_FREE char *line = json_write_quoted(a->line);
+	AUTO_FREE char *change = json_write_quoted(a->change);
 
 	(void)fprintf(to,
 		      "{\"version\":1,\"answer\":\"%s\",\"text\":%s,\"layer\":\"%s\","

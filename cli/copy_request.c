@@ -8,9 +8,9 @@
 
 #include "archive/outcome.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/utf8.h"
 #include "base/worker.h"
 #include "cli/common/client.h"
@@ -27,8 +27,8 @@ static int check_text(const char *text, struct err *e)
 
 static char *params_of(const struct copy_request *c)
 {
-	AUTO_FREE char *path = quote_json(c->path);
-	AUTO_FREE char *name = c->name ? quote_json(c->name) : NULL;
+	AUTO_FREE char *path = json_write_quoted(c->path);
+	AUTO_FREE char *name = c->name ? json_write_quoted(c->name) : NULL;
 
 	if (c->packs)
 		return text_format("{\"path\":%s,\"follow\":%s}", path,

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/term_escape.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -68,8 +68,8 @@ static bool size_of(const struct meeting *m, uint64_t *ret)
 static void print_object(struct diff *d, const struct meeting *m)
 {
 	bool is_link = m->item && m->item->kind == CHANGES_STREAM_LINK, is_there = m->kind != 'D';
-	AUTO_FREE char *whole = path_of(d, m), *path = quote_json(whole);
-	AUTO_FREE char *link = quote_json(is_link ? m->item->link : NULL);
+	AUTO_FREE char *whole = path_of(d, m), *path = json_write_quoted(whole);
+	AUTO_FREE char *link = json_write_quoted(is_link ? m->item->link : NULL);
 	uint64_t size;
 
 	(void)printf("%s{\"kind\":\"%c\",\"type\":\"%s\",\"path\":%s", d->count ? "," : "",

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/term_escape.h"
 #include "cli/common/report.h"
 #include "cli/run.h"
@@ -149,7 +149,7 @@ void doctor_print(const struct diagnosis *d, bool is_colored, FILE *to)
 /* Prints a member; an empty text is null. */
 static void print_member(const char *key, const char *text, FILE *to)
 {
-	AUTO_FREE char *quoted = quote_json(*text ? text : NULL);
+	AUTO_FREE char *quoted = json_write_quoted(*text ? text : NULL);
 
 	(void)fprintf(to, ",\"%s\":%s", key, quoted);
 }

@@ -23,8 +23,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/common/client.h"
 #include "cli/common/options.h"
@@ -74,7 +74,7 @@ struct visit {
 
 static int put_text(FILE *to, const char *what, const char *text, struct err *e)
 {
-	AUTO_FREE char *quoted = quote_json(text);
+	AUTO_FREE char *quoted = json_write_quoted(text);
 
 	if (!utf8_is_valid((const uint8_t *)text, strlen(text), false))
 		return err_set(e, ERR_USAGE, "%s '%.100s' is not UTF-8, which is all "

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -135,7 +135,8 @@ static int put_kept(FILE *to, const char *name)
 
 	if (saved_spec_find(name, &d, NULL) < 0)
 		return -1;
-	AUTO_FREE char *image = quote_json(d.image), *created = quote_json(d.created);
+	AUTO_FREE char *image = json_write_quoted(d.image);
+	AUTO_FREE char *created = json_write_quoted(d.created);
 	(void)fprintf(to, "{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			  "\"created\":%s,\"exit\":null}", d.name, d.id, image,
 		      registry_status_name(REGISTRY_ENDED), created);

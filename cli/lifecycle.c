@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/foreach_sandbox.h"
@@ -107,7 +107,7 @@ int kill_main(char **argv)
 
 static int rename_sandbox(const char *old, const char *name, struct err *e)
 {
-	AUTO_FREE char *quoted = quote_json(name);
+	AUTO_FREE char *quoted = json_write_quoted(name);
 	AUTO_FREE char *params = text_format("{\"name\":%s}", quoted);
 	struct client c = { 0 };
 	struct json_view answer;

@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -169,7 +169,7 @@ struct take {
  * request ends the time in which only this connection could use the sandbox. */
 static int claim(struct client *c, const char *name, struct err *e)
 {
-	AUTO_FREE char *quoted = quote_json(name);
+	AUTO_FREE char *quoted = json_write_quoted(name);
 	AUTO_FREE char *params = name ? text_format("{\"name\":%s}", quoted) : NULL;
 	struct json_view answer;
 

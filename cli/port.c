@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -97,7 +97,7 @@ static char *full_name(const char *word)
 static int remove_one(struct client *c, const char *word, struct err *e)
 {
 	AUTO_FREE char *host = full_name(word);
-	AUTO_FREE char *quoted = quote_json(host);
+	AUTO_FREE char *quoted = json_write_quoted(host);
 	AUTO_FREE char *params = text_format("{\"host\":%s}", quoted);
 	struct json_view answer;
 

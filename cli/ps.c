@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/flags.h"
 #include "cli/common/json_view.h"
 #include "cli/common/report.h"
@@ -90,7 +90,7 @@ static void print_object(const struct row *r)
 {
 	const struct sample unknown = { .memory = -1, .pids = -1 };
 	const struct sample *used = r->used ? r->used : &unknown;
-	AUTO_FREE char *name = quote_json(r->item->name);
+	AUTO_FREE char *name = json_write_quoted(r->item->name);
 
 	(void)printf("{\"name\":%s,\"id\":\"%s\"", name, r->item->id);
 	print_value("image", json_view_get(r->info, "image"));
@@ -196,7 +196,7 @@ static bool is_listed(const struct registry_list *list, const char *id)
 
 static char *info_of(const struct cow *c)
 {
-	AUTO_FREE char *source = quote_json(c->folders[0].source);
+	AUTO_FREE char *source = json_write_quoted(c->folders[0].source);
 	time_t seconds = (time_t)(c->started_ns / 1000000000);
 	char when[40] = "";
 	struct tm tm;
@@ -233,8 +233,8 @@ static void add_saved_specs(struct registry_list *list, const struct saved_spec_
 		const struct saved_spec *d = &kept->items[i];
 		if (is_listed(list, d->id))
 			continue;
-		AUTO_FREE char *image = quote_json(d->image);
-		AUTO_FREE char *created = quote_json(d->created);
+		AUTO_FREE char *image = json_write_quoted(d->image);
+		AUTO_FREE char *created = json_write_quoted(d->created);
 		add_item(list, d->name, d->id,
 			 text_format("{\"image\":%s,\"created\":%s}", image, created));
 	}

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/client.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
@@ -33,7 +33,7 @@ static void print_count(const char *key, int64_t count)
 
 static void print_object(const struct sample *s)
 {
-	AUTO_FREE char *name = quote_json(s->name);
+	AUTO_FREE char *name = json_write_quoted(s->name);
 
 	(void)printf("{\"name\":%s", name);
 	if (s->is_known)

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy_file.h"
 
 struct printer {
@@ -41,7 +41,7 @@ static void print_key(struct printer *p, const struct setting_kind *k)
 
 static void print_text(FILE *to, const char *text)
 {
-	AUTO_FREE char *quoted = quote_json(text);
+	AUTO_FREE char *quoted = json_write_quoted(text);
 
 	(void)fputs(quoted, to);
 }

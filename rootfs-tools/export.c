@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "policy/json/json.h"
@@ -83,7 +83,7 @@ static int put_blobs(const struct export *x, const struct sink *to, struct err *
 
 static int put_index(const struct export *x, const struct sink *to, struct err *e)
 {
-	AUTO_FREE char *type = quote_json(x->media_type);
+	AUTO_FREE char *type = json_write_quoted(x->media_type);
 	AUTO_FREE char *named = text_format(",\"annotations\":{\"" INDEX_WHOLE_NAME "\":\"%s\"%s%s%s}",
 					    x->name, x->tag[0] ? ",\"" INDEX_NAME "\":\"" : "",
 					    x->tag, x->tag[0] ? "\"" : "");

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "rootfs-tools/index/document.h"
@@ -49,7 +49,7 @@ static void subject_done(struct subject *x)
 
 static void print_string(const char *key, const char *value)
 {
-	AUTO_FREE char *quoted = quote_json(value);
+	AUTO_FREE char *quoted = json_write_quoted(value);
 
 	(void)printf(",\"%s\":%s", key, quoted);
 }
@@ -58,7 +58,7 @@ static void print_strings(const char *key, const struct list *l)
 {
 	(void)printf(",\"%s\":[", key);
 	for (size_t i = 0; i < l->count; i++) {
-		AUTO_FREE char *quoted = quote_json(l->items[i]);
+		AUTO_FREE char *quoted = json_write_quoted(l->items[i]);
 		(void)printf("%s%s", i ? "," : "", quoted);
 	}
 	(void)printf("]");
@@ -100,7 +100,7 @@ static void print_layer(const struct subject *x, size_t at)
 	const struct descriptor *d = &x->manifest.layers[at];
 	struct layer_about about = { 0 };
 	struct digest diff_id;
-	AUTO_FREE char *media_type = quote_json(d->media_type);
+	AUTO_FREE char *media_type = json_write_quoted(d->media_type);
 
 	memcpy(diff_id.hex, x->diff_ids.items[at], sizeof(diff_id.hex));
 	(void)layers_has(x->s, &diff_id, &about); /* on failure the sizes are 0; verify

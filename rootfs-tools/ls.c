@@ -5,9 +5,9 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "cli/common/flags.h"
 #include "cli/common/report.h"
 #include "cli/common/table.h"
@@ -57,10 +57,11 @@ static char *repository_of(const struct reference *r)
 static void print_json(const struct row *r, bool is_first)
 {
 	AUTO_FREE char *repository = r->name ? repository_of(r->name) : NULL;
-	AUTO_FREE char *quoted = quote_json(repository);
-	AUTO_FREE char *tag = quote_json(r->name && r->name->tag[0] ? r->name->tag : NULL);
+	AUTO_FREE char *quoted = json_write_quoted(repository);
+	const bool has_tag = r->name && r->name->tag[0];
+	AUTO_FREE char *tag = json_write_quoted(has_tag ? r->name->tag : NULL);
 	AUTO_FREE char *created = created_of(r->image);
-	AUTO_FREE char *when = quote_json(created);
+	AUTO_FREE char *when = json_write_quoted(created);
 
 	(void)printf("%s{\"repository\":%s,\"tag\":%s,\"id\":\"sha256:%s\","
 		     "\"digest\":\"sha256:%s\",\"created\":%s,\"size\":%llu}",

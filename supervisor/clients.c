@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "actions/json_write.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -139,15 +138,6 @@ void client_error(struct client *c, const char *id, int code, const struct err *
 	rpc_put_error(&c->conn.out, id, (enum rpc_code)code, e);
 }
 
-static void put_notification(struct client *c, const char *method, const char *params)
-{
-	json_write_raw(&c->conn.out, "{\"jsonrpc\":\"2.0\",\"method\":\"");
-	json_write_raw(&c->conn.out, method);
-	json_write_raw(&c->conn.out, "\",\"params\":");
-	json_write_raw(&c->conn.out, params);
-	json_write_raw(&c->conn.out, "}\n");
-}
-
 /* Sends events after outputs_tell(): if output is still left then, the client
  * is behind, and so are its events.  So the end of a process comes after all
  * that it has printed. */
@@ -159,14 +149,14 @@ static bool tell_events(struct supervisor *s, struct client *c)
 	       buffer_len(&c->conn.out) <= CLIENT_HIGH) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
-			put_notification(c, "event", text);
+			rpc_put_notification(&c->wire.out, "event", text);
 			c->next_event++;
 		} else {
 			uint64_t first = s->events.next - EVENTS_KEPT;
 			AUTO_FREE char *dropped =
 				text_format("{\"event\":\"dropped\",\"count\":%llu}",
 					    (unsigned long long)(first - c->next_event));
-			put_notification(c, "event", dropped);
+			rpc_put_notification(&c->wire.out, "event", dropped);
 			c->next_event = first;
 		}
 		has_some = true;
@@ -179,7 +169,7 @@ void clients_tell(struct supervisor *s, const char *params)
 	for (size_t i = 0; i < s->client_count; i++) {
 		struct client *c = s->clients[i];
 		if (c->has_events && buffer_len(&c->conn.out) <= CLIENT_HIGH)
-			put_notification(c, "event", params);
+			rpc_put_notification(&c->conn.out, "event", params);
 	}
 }
 
@@ -192,7 +182,8 @@ void client_exited(struct supervisor *s, struct client *c, struct job *j)
 	j->owes_event = false;
 	if (c->has_events && c->next_event <= j->exit_event)
 		return; /* the event comes with the others */
-	put_notification(c, "event", text ? text : "{\"event\":\"dropped\",\"count\":1}");
+	rpc_put_notification(&c->wire.out, "event",
+			     text ? text : "{\"event\":\"dropped\",\"count\":1}");
 }
 
 static bool tell_exits(struct supervisor *s, struct client *c)

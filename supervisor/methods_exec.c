@@ -6,10 +6,10 @@
 
 #include "base/base64.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "sandbox/launch/result.h"
 #include "supervisor/records.h"
 #include "supervisor/request.h"
@@ -67,7 +67,7 @@ static char *program_of(const struct supervisor *s, const struct job *j)
 			len--; /* not in the middle of a character */
 	}
 	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
-	return quote_json(cut);
+	return json_write_quoted(cut);
 }
 
 static void on_started(void *who, struct job *j)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/ports.h"
@@ -21,7 +21,7 @@ static int missing(const struct request *call, const char *key)
 
 static char *describe(const char *host, uint16_t guest, const char *more)
 {
-	AUTO_FREE char *quoted = quote_json(host);
+	AUTO_FREE char *quoted = json_write_quoted(host);
 
 	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, guest, more);
 }

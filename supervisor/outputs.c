@@ -8,13 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "actions/json_write.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json_write.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "sandbox/launch/launch.h"
 #include "sandbox/state/state_dir.h"
 #include "supervisor/supervisor.h"
@@ -157,16 +157,12 @@ static size_t grant(struct supervisor *s, const struct job *but, const struct ou
 void outputs_put_piece(struct buffer *out, const struct job *j, int stream,
 		       const struct piece *p)
 {
-	json_write_format(out, "\"process\":%u,\"stream\":\"%s\",", j->id,
-		   capture_stream_name(stream));
-	if (p->is_text) {
-		json_write_raw(out, "\"data\":");
-		json_write_bytes(out, p->bytes, p->len);
-		return;
-	}
+	json_write_number(out, "process", j->id);
+	json_write_text(out, "stream", capture_stream_name(stream));
+	if (p->is_text)
+		return json_write_bytes(out, "data", p->bytes, p->len);
 	uint8_t text[(CAPTURE_PIECE / 3 + 1) * 4];
-	json_write_raw(out, "\"base64\":");
-	json_write_bytes(out, text, base64_encode(p->bytes, p->len, text));
+	json_write_bytes(out, "base64", text, base64_encode(p->bytes, p->len, text));
 }
 
 static void log_line(struct supervisor *s, const struct buffer *line)
@@ -177,7 +173,7 @@ static void log_line(struct supervisor *s, const struct buffer *line)
 					    &e);
 
 	if (outcome == LOG_STOPPED) {
-		AUTO_FREE char *why = quote_json(e.text);
+		AUTO_FREE char *why = json_write_quoted(e.text);
 		AUTO_FREE char *more = text_format("\"state\":\"stopped\",\"message\":%s",
 						   why);
 		supervisor_event(s, "log", more);
@@ -202,9 +198,10 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 						       * dropped */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
-		json_write_format(&line, "{\"time\":\"%s\",", time);
+		json_write_open(&line, NULL, "{");
+		json_write_text(&line, "time", time);
 		outputs_put_piece(&line, j, stream, &p);
-		json_write_raw(&line, "}\n");
+		json_write_close(&line, "}\n");
 		log_line(s, &line);
 		buffer_consume(&line, buffer_len(&line));
 		*at += p.len;

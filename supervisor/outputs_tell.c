@@ -3,20 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/json_write.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "supervisor/rpc.h"
 #include "supervisor/supervisor.h"
-
-/* The start of a notification, with a place for its method; the params
- * follow. */
-#define NOTIFICATION "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":"
-
-static const char notification[] =
-	"{\"jsonrpc\":\"2.0\",\"method\":\"output\",\"params\":";
 
 /* --- viewers ---------------------------------------------------------------- */
 
@@ -59,13 +52,21 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 	return 0;
 }
 
+static void open_output(struct buffer *out)
+{
+	rpc_open_notification(out, "output");
+	json_write_open(out, "params", "{");
+}
+
 static void put_dropped(struct client *c, const struct job *j, int stream, uint64_t count)
 {
 	struct buffer *out = &c->conn.out;
 
-	json_write_raw(out, notification);
-	json_write_format(out, "{\"process\":%u,\"stream\":\"%s\",\"dropped\":%llu}}\n", j->id,
-		   capture_stream_name(stream), (unsigned long long)count);
+	open_output(out);
+	json_write_number(out, "process", j->id);
+	json_write_text(out, "stream", capture_stream_name(stream));
+	json_write_number(out, "dropped", (int64_t)count);
+	json_write_close(out, "}}\n");
 }
 
 /* Sends one piece of one stream. */
@@ -82,10 +83,9 @@ static bool tell_piece(struct client *c, struct viewer *v, int stream)
 	}
 	if (!capture_piece(capture, stream, v->at[stream], &p))
 		return false;
-	json_write_raw(&c->conn.out, notification);
-	json_write_raw(&c->conn.out, "{");
+	open_output(&c->conn.out);
 	outputs_put_piece(&c->conn.out, v->job, stream, &p);
-	json_write_raw(&c->conn.out, "}}\n");
+	json_write_close(&c->conn.out, "}}\n");
 	v->at[stream] += p.len;
 	return true;
 }
@@ -208,19 +208,17 @@ void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t ta
 	c->under_way++;
 }
 
-/* An entry of the log is the params of its notification as it is. */
-static void put_entries(struct client *c, const char *method, const uint8_t *entries,
-			size_t len)
+/* An entry of the log is the params of its notification as it is.  Each entry ends with
+ * "\n", which is overwritten. */
+static void put_entries(struct client *c, const char *method, char *entries, size_t len)
 {
-	while (len > 0) {
-		const uint8_t *end = memchr(entries, '\n', len);
-		size_t line = (size_t)(end - entries);
-		json_write_format(&c->conn.out, NOTIFICATION, method);
-		if (!buffer_append(&c->conn.out, entries, line))
-			c->conn.out.is_cut = true;
-		json_write_raw(&c->conn.out, "}\n");
-		entries += line + 1;
-		len -= line + 1;
+	char *const end = entries + len;
+
+	while (entries < end) {
+		char *line_end = memchr(entries, '\n', (size_t)(end - entries));
+		*line_end = '\0';
+		rpc_put_notification(&c->conn.out, method, entries);
+		entries = line_end + 1;
 	}
 }
 
@@ -239,16 +237,16 @@ static bool tell_entries(struct client *c, struct log_reader *r)
 	size_t len;
 
 	if (r->at < l->begin) {
-		json_write_format(&c->conn.out, NOTIFICATION, r->method);
-		json_write_format(&c->conn.out, "{\"dropped\":%llu}}\n",
-			   (unsigned long long)(l->begin - r->at));
+		unsigned long long count = l->begin - r->at;
+		AUTO_FREE char *dropped = text_format("{\"dropped\":%llu}", count);
+		rpc_put_notification(&c->conn.out, r->method, dropped);
 		r->at = l->begin;
 	}
 	if (r->at >= l->end)
 		return false;
 	bytes = mem_new(LOG_LINE_MAX);
 	len = whole_entries(bytes, log_read(l, r->at, bytes, LOG_LINE_MAX));
-	put_entries(c, r->method, bytes, len);
+	put_entries(c, r->method, (char *)bytes, len);
 	r->at += len;
 	if (len == 0) /* the user has cut the file short */
 		r->at = r->at < l->middle ? l->middle : l->end;

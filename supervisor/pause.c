@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/fd_pass.h"
 #include "base/frame.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy.h"
 #include "protocol/message.h"
 #include "sandbox/cgroup/cgroup.h"
@@ -283,7 +283,7 @@ int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
 static void tell_unprotected(struct supervisor *s)
 {
 	const struct err *why = &s->pause.lost;
-	AUTO_FREE char *message = quote_json(why->text);
+	AUTO_FREE char *message = json_write_quoted(why->text);
 	AUTO_FREE char *more = text_format("\"message\":%s", message);
 
 	supervisor_event(s, "unprotected", more);
@@ -541,7 +541,7 @@ int pause_give(const struct supervisor *s, int to, struct err *e)
 
 static void add_quoted(FILE *to, const char *before, const char *text)
 {
-	AUTO_FREE char *quoted = quote_json(text);
+	AUTO_FREE char *quoted = json_write_quoted(text);
 
 	(void)fprintf(to, "%s%s", before, quoted); /* fails only for want of memory */
 }

@@ -6,10 +6,10 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/redact.h"
 #include "base/utf8.h"
 #include "cli/common/options.h"
@@ -223,7 +223,7 @@ static int each_place(struct policy *p, place_visit *visit, void *to, struct err
 
 static char *place_line(const char *shown, const char *real)
 {
-	AUTO_FREE char *at = quote_json(shown), *where = quote_json(real);
+	AUTO_FREE char *at = json_write_quoted(shown), *where = json_write_quoted(real);
 
 	return text_format("%s %s", at, where);
 }

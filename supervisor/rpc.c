@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/json_write.h"
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/json_write.h"
+#include "base/json_write.h"
 #include "base/list.h"
-#include "base/quote.h"
 
 static const char *const keys[] = { "jsonrpc", "id", "method", "params", NULL };
 
@@ -33,7 +33,7 @@ static int get_id(const struct json_at *root, char **ret, struct err *e)
 	if (strlen(text) > RPC_ID_MAX)
 		return err_set(e, ERR_USAGE, "id: a text of more than %d bytes", RPC_ID_MAX);
 	free(*ret);
-	*ret = quote_json(text);
+	*ret = json_write_quoted(text);
 	return 0;
 }
 
@@ -82,13 +82,31 @@ void rpc_done(struct rpc_request *r)
 	*r = (struct rpc_request){ 0 };
 }
 
+static void open_message(struct buffer *out)
+{
+	json_write_open(out, NULL, "{");
+	json_write_text(out, "jsonrpc", "2.0");
+}
+
 void rpc_put_result(struct buffer *out, const char *id, const char *result)
 {
-	json_write_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	json_write_raw(out, id);
-	json_write_raw(out, ",\"result\":");
-	json_write_raw(out, result);
-	json_write_raw(out, "}\n");
+	open_message(out);
+	json_write_raw(out, "id", id);
+	json_write_raw(out, "result", result);
+	json_write_close(out, "}\n");
+}
+
+void rpc_open_notification(struct buffer *out, const char *method)
+{
+	open_message(out);
+	json_write_text(out, "method", method);
+}
+
+void rpc_put_notification(struct buffer *out, const char *method, const char *params)
+{
+	rpc_open_notification(out, method);
+	json_write_raw(out, "params", params);
+	json_write_close(out, "}\n");
 }
 
 const char *rpc_kind(const struct err *e)
@@ -127,26 +145,30 @@ const char *rpc_kind(const struct err *e)
 static void put_error(struct buffer *out, const char *id, enum rpc_code code,
 		      const struct err *e)
 {
-	json_write_raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	json_write_raw(out, id);
-	json_write_format(out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
-	json_write_text(out, e->text);
-	json_write_raw(out, ",\"data\":{\"kind\":");
-	json_write_text(out, rpc_kind(e));
-	json_write_raw(out, ",\"remedy\":");
-	json_write_text(out, e->remedy[0] ? e->remedy : NULL);
+	open_message(out);
+	json_write_raw(out, "id", id);
+	json_write_open(out, "error", "{");
+	json_write_number(out, "code", code);
+	json_write_bytes(out, "message", e->text, strlen(e->text));
+	json_write_open(out, "data", "{");
+	json_write_text(out, "kind", rpc_kind(e));
+	if (e->remedy[0])
+		json_write_bytes(out, "remedy", e->remedy, strlen(e->remedy));
+	else
+		json_write_raw(out, "remedy", "null");
 }
 
 void rpc_put_error(struct buffer *out, const char *id, enum rpc_code code,
 		   const struct err *e)
 {
 	put_error(out, id, code, e);
-	json_write_raw(out, "}}}\n");
+	json_write_close(out, "}}}\n");
 }
 
 void rpc_put_not_started(struct buffer *out, const char *id, int exit_code,
 			 const struct err *e)
 {
 	put_error(out, id, RPC_FAILED, e);
-	json_write_format(out, ",\"exit_code\":%d}}}\n", exit_code);
+	json_write_number(out, "exit_code", exit_code);
+	json_write_close(out, "}}}\n");
 }

@@ -38,6 +38,9 @@ void rpc_done(struct rpc_request *r);
 
 /* These append whole lines to `out`.  `result` is JSON. */
 void rpc_put_result(struct buffer *out, const char *id, const char *result);
+void rpc_put_notification(struct buffer *out, const char *method, const char *params);
+/* Begins a notification whose `params` are still to be written. */
+void rpc_open_notification(struct buffer *out, const char *method);
 void rpc_put_error(struct buffer *out, const char *id, enum rpc_code code,
 		   const struct err *e);
 /* The error of a command that could not be started, with the exit code that a

@@ -15,9 +15,9 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy.h"
 #include "sandbox/cgroup/cgroup.h"
 #include "sandbox/cgroup/watchdog.h"
@@ -105,12 +105,12 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
 			       : p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
 							 : text_copy("host");
-	AUTO_FREE char *image = quote_json(path);
-	AUTO_FREE char *workspace = quote_json(workspace_of(p));
+	AUTO_FREE char *image = json_write_quoted(path);
+	AUTO_FREE char *workspace = json_write_quoted(workspace_of(p));
 	AUTO_FREE char *limits = supervisor_limits(s);
 	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
 	const struct err *lost = &s->pause.lost;
-	AUTO_FREE char *unprotected = quote_json(lost->kind != ERR_NONE ? lost->text : NULL);
+	AUTO_FREE char *unprotected = json_write_quoted(lost->kind != ERR_NONE ? lost->text : NULL);
 
 	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
 			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
@@ -194,9 +194,9 @@ static char *record_of(struct supervisor *s)
 
 	redact_err(&s->dispatcher.secrets, &x->error);
 	bool has_error = x->error.kind != ERR_NONE;
-	AUTO_FREE char *limit = quote_json(x->limit);
-	AUTO_FREE char *message = quote_json(has_error ? x->error.text : NULL);
-	AUTO_FREE char *remedy = quote_json(x->error.remedy[0] ? x->error.remedy : NULL);
+	AUTO_FREE char *limit = json_write_quoted(x->limit);
+	AUTO_FREE char *message = json_write_quoted(has_error ? x->error.text : NULL);
+	AUTO_FREE char *remedy = json_write_quoted(x->error.remedy[0] ? x->error.remedy : NULL);
 	AUTO_FREE char *now = events_time(events_now());
 
 	return text_format("{\"reason\":\"%s\",\"exit_code\":%d,\"limit\":%s,\"message\":%s,"
@@ -423,9 +423,9 @@ static void turn(struct supervisor *s)
 static void tell_of_launch(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
-	AUTO_FREE char *image = quote_json(l->policy->image == IMAGE_STORE ? l->store_image.name
+	AUTO_FREE char *image = json_write_quoted(l->policy->image == IMAGE_STORE ? l->store_image.name
 									    : l->policy->image_path);
-	AUTO_FREE char *upper = quote_json(l->upper.path);
+	AUTO_FREE char *upper = json_write_quoted(l->upper.path);
 	AUTO_FREE char *degraded = result_degraded(l->degraded);
 	AUTO_FREE char *fields = text_format("\"version\":\"%s\",\"pid\":%d,\"image\":%s,"
 					     "\"upper\":%s,\"steps\":%zu,\"degraded\":[%s]",

@@ -5,9 +5,9 @@
 
 #include "actions/redact_json.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "sandbox/state/registry.h"
 #include "sandbox/state/state_dir.h"
 
@@ -56,7 +56,7 @@ void supervisor_log_add(struct supervisor_log *j, enum log_level level, const ch
 void supervisor_log_add_err(struct supervisor_log *j, enum log_level level, const char *component,
 		     const struct err *why)
 {
-	AUTO_FREE char *remedy = quote_json(why->remedy[0] ? why->remedy : NULL);
+	AUTO_FREE char *remedy = json_write_quoted(why->remedy[0] ? why->remedy : NULL);
 	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
 					     err_kind_name(why->kind), remedy);
 

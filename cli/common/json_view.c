@@ -156,7 +156,7 @@ bool json_view_is(struct json_view value, const char *text)
 uint8_t *json_view_base64(struct json_view value, size_t *ret_len)
 {
 	char *text = json_view_string(value);
-	uint8_t *bytes = (uint8_t *)text; /* three bytes are written where four were read */
+	uint8_t *bytes = (uint8_t *)text; /* decoded in place */
 
 	if (!text || !base64_decode(text, strlen(text), bytes, ret_len)) {
 		free(text);

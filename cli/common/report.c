@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/redact.h"
 #include "base/term_escape.h"
 #include "policy/environment.h"
@@ -23,7 +23,7 @@
 /* Prints the error as JSON (--log-format json). */
 static void report_line(const struct err *e)
 {
-	AUTO_FREE char *remedy = quote_json(e->remedy[0] ? e->remedy : NULL);
+	AUTO_FREE char *remedy = json_write_quoted(e->remedy[0] ? e->remedy : NULL);
 	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
 					     err_kind_name(e->kind), remedy);
 	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR, .component = "hutch",
@@ -123,7 +123,7 @@ int report_made(int json_fd, const char *name, const struct err *e)
 {
 	if (json_fd < 0)
 		return 0;
-	AUTO_FREE char *quoted = quote_json(name);
+	AUTO_FREE char *quoted = json_write_quoted(name);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted,
 					   error);

@@ -97,7 +97,8 @@ static struct json *build_value(struct build *b)
 	struct json *value = &b->values[b->count++];
 
 	skip_blanks(b);
-	*value = (struct json){ .type = json_type_of(peek(b)), .source = b->text + b->at };
+	*value = (struct json){ .type = json_type_of(peek(b)),
+				.source = b->text + b->at };
 	if (value->type == JSON_OBJECT || value->type == JSON_ARRAY)
 		value->child = build_items(b, value->type == JSON_OBJECT);
 	else if (value->type == JSON_STRING)

@@ -6,9 +6,9 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/json/json.h"
 #include "rootfs-tools/index/document.h"
 #include "rootfs-tools/layers/blobs.h"
@@ -277,8 +277,8 @@ static const char *created_of(const struct image_config *c)
 
 void image_config_told(struct image_config *c, const char *what, bool has_layer)
 {
-	AUTO_FREE char *when = quote_json(created_of(c));
-	AUTO_FREE char *quoted = quote_json(what);
+	AUTO_FREE char *when = json_write_quoted(created_of(c));
+	AUTO_FREE char *quoted = json_write_quoted(what);
 
 	list_addf(&c->history, "{\"created\":%s,\"created_by\":%s%s}", when, quoted,
 		  has_layer ? "" : ",\"empty_layer\":true");
@@ -294,7 +294,7 @@ static void put(struct buffer *b, const char *text)
 
 static void put_quoted(struct buffer *b, const char *text)
 {
-	AUTO_FREE char *quoted = quote_json(text);
+	AUTO_FREE char *quoted = json_write_quoted(text);
 
 	put(b, quoted);
 }

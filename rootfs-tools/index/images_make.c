@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/json/json.h"
 #include "rootfs-tools/index/images.h"
 #include "rootfs-tools/layers/blobs.h"
@@ -58,7 +58,7 @@ static void print_config(FILE *to, struct json_at *root, const struct list *diff
 		if (!strcmp(key, "rootfs"))
 			continue;
 		const char *value = json_source(&at, &len);
-		AUTO_FREE char *name = quote_json(key);
+		AUTO_FREE char *name = json_write_quoted(key);
 		(void)fprintf(to, "%s:%.*s,", name, (int)len, value);
 	}
 	if (!json_member(root, "architecture", &at))

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/term_escape.h"
 
 static const char *const names[] = {
@@ -76,8 +76,8 @@ static char *time_now(void)
 char *log_level_line(const struct log_level_entry *x)
 {
 	AUTO_FREE char *time = time_now();
-	AUTO_FREE char *sandbox = quote_json(x->sandbox);
-	AUTO_FREE char *message = quote_json(x->message);
+	AUTO_FREE char *sandbox = json_write_quoted(x->sandbox);
+	AUTO_FREE char *message = json_write_quoted(x->message);
 
 	return text_format("{\"time\":\"%s\",\"level\":\"%s\",\"sandbox\":%s,\"component\":\"%s\","
 			   "\"message\":%s,\"fields\":{%s}}", time, log_level_name(x->level), sandbox,

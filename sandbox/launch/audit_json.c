@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "base/redact.h"
 #include "store/sha256.h"
 
@@ -70,7 +70,7 @@ static char *quote_some(const char *text, size_t max)
 			len--;
 	}
 	AUTO_FREE char *some = text_format("%.*s", (int)len, text);
-	return quote_json(some);
+	return json_write_quoted(some);
 }
 
 static void put_digest(struct audit_json *n, const char *key, size_t len, struct sha256 *h)
@@ -80,7 +80,7 @@ static void put_digest(struct audit_json *n, const char *key, size_t len, struct
 	struct digest digest;
 
 	sha256_end(h, &digest);
-	AUTO_FREE char *quoted = quote_json(digest.hex);
+	AUTO_FREE char *quoted = json_write_quoted(digest.hex);
 	audit_json_number(n, bytes, len);
 	audit_json_json(n, sha256, quoted);
 }
@@ -136,7 +136,7 @@ void audit_json_list(struct audit_json *n, const char *key, const struct list *l
 	put(n, front);
 	for (size_t i = 0; i < l->count; i++) {
 		AUTO_FREE char *text = shown(n, l->items[i]);
-		AUTO_FREE char *quoted = quote_json(text);
+		AUTO_FREE char *quoted = json_write_quoted(text);
 		put(n, i ? "," : "");
 		put(n, quoted);
 	}

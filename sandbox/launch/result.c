@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "protocol/message.h"
 #include "sandbox/monitor/denials.h"
 
@@ -78,8 +78,8 @@ char *result_error_json(const struct err *error)
 {
 	if (error->kind == ERR_NONE)
 		return text_copy("null");
-	AUTO_FREE char *message = quote_json(error->text);
-	AUTO_FREE char *remedy = quote_json(error->remedy[0] ? error->remedy : NULL);
+	AUTO_FREE char *message = json_write_quoted(error->text);
+	AUTO_FREE char *remedy = json_write_quoted(error->remedy[0] ? error->remedy : NULL);
 	return text_format("{\"kind\":\"%s\",\"message\":%s,\"remedy\":%s}",
 			   err_kind_name(error->kind), message, remedy);
 }

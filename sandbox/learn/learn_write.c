@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/policy_file.h"
 #include "policy/port_spec.h"
 #include "policy/volume.h"
@@ -28,7 +28,7 @@ static void key(struct writer *w, const char *name)
 
 static void text(struct writer *w, const char *name, const char *value)
 {
-	AUTO_FREE char *quoted = quote_json(value);
+	AUTO_FREE char *quoted = json_write_quoted(value);
 
 	if (!value)
 		return;
@@ -51,7 +51,7 @@ static void array(struct writer *w, const char *name, const struct list *l)
 		return;
 	key(w, name);
 	for (size_t i = 0; i < l->count; i++) {
-		AUTO_FREE char *quoted = quote_json(l->items[i]);
+		AUTO_FREE char *quoted = json_write_quoted(l->items[i]);
 		(void)fprintf(w->to, "%s\n%*s%s", i ? "," : "[", 2 * w->depth + 2, "", quoted);
 	}
 	(void)fprintf(w->to, "\n%*s]", 2 * w->depth, "");
@@ -115,7 +115,7 @@ static void write_variables(struct writer *w, const struct policy *p)
 	for (size_t i = 0; i < p->env_set.count; i++) {
 		const char *word = p->env_set.items[i], *value = strchr(word, '=');
 		AUTO_FREE char *name = text_format("%.*s", (int)strcspn(word, "="), word);
-		AUTO_FREE char *quoted = quote_json(name);
+		AUTO_FREE char *quoted = json_write_quoted(name);
 
 		if (!value || list_has(&p->secrets, name))
 			continue;

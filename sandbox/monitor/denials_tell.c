@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/seccomp/seccomp_words.h"
 #include "sandbox/monitor/denials.h"
 
@@ -31,9 +31,9 @@ char *refused_call_members(const struct refused_call *c)
 {
 	AUTO_FREE char *what = syscall_text(c->call);
 	AUTO_FREE char *remedy = refused_call_remedy(c);
-	AUTO_FREE char *what_json = quote_json(what);
-	AUTO_FREE char *rule = quote_json(refused_call_rule(c));
-	AUTO_FREE char *remedy_json = quote_json(remedy);
+	AUTO_FREE char *what_json = json_write_quoted(what);
+	AUTO_FREE char *rule = json_write_quoted(refused_call_rule(c));
+	AUTO_FREE char *remedy_json = json_write_quoted(remedy);
 
 	return text_format("\"what\":%s,\"path\":null,\"layer\":\"seccomp\",\"rule\":%s,"
 			   "\"remedy\":%s", what_json, rule, remedy_json);

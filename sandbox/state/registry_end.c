@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "sandbox/state/state_dir.h"
 #include "store/rm_tree.h"
 
@@ -57,7 +57,8 @@ static const struct verdict not_written = {
 /* The record has all keys that a supervisor's has (docs/control.md). */
 static char *our_record(const struct verdict *v, int64_t now_us)
 {
-	AUTO_FREE char *why = quote_json(v->reason), *what = quote_json(v->message);
+	AUTO_FREE char *why = json_write_quoted(v->reason);
+	AUTO_FREE char *what = json_write_quoted(v->message);
 	const time_t now = (time_t)(now_us / 1000000);
 	char ended[32];
 	struct tm tm;

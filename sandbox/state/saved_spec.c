@@ -14,11 +14,11 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/kernel.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "policy/json/json.h"
 #include "policy/policy_file.h"
 #include "sandbox/state/state_dir.h"
@@ -153,8 +153,8 @@ static char *time_now(void)
 
 static char *print_about(const struct saved_spec *d)
 {
-	AUTO_FREE char *image = quote_json(d->image);
-	AUTO_FREE char *digest = quote_json(d->digest);
+	AUTO_FREE char *image = json_write_quoted(d->image);
+	AUTO_FREE char *digest = json_write_quoted(d->digest);
 
 	return text_format("{\"version\":%d,\"id\":\"%s\",\"created\":\"%s\",\"image\":%s,"
 			   "\"digest\":%s}", VERSION, d->id, d->created, image, digest);

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/fd_pass.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/quote.h"
 #include "sandbox/launch/result.h"
 #include "supervisor/rpc.h"
 

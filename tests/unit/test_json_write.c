@@ -1,5 +1,5 @@
 /* JSON output is valid, whatever the bytes. */
-#include "actions/json_write.h"
+#include "base/json_write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,10 +39,10 @@ static void test_strings(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
 		struct buffer b;
 		buffer_init(&b, 1000);
-		json_write_bytes(&b, samples[i].bytes, samples[i].len);
+		json_write_bytes(&b, NULL, samples[i].bytes, samples[i].len);
 		assert_int_equal(buffer_len(&b), strlen(samples[i].json));
 		assert_memory_equal(buffer_data(&b), samples[i].json, buffer_len(&b));
-		assert_true(json_write_is_whole(&b));
+		assert_false(b.is_cut);
 		buffer_done(&b);
 	}
 }
@@ -58,7 +58,7 @@ static void test_every_pair_of_bytes_is_a_valid_string(void **state)
 		if (!pair[0] || !pair[1])
 			continue; /* that reader refuses \u0000 */
 		buffer_init(&b, 100);
-		json_write_bytes(&b, pair, 2);
+		json_write_bytes(&b, NULL, pair, 2);
 		AUTO_JSON struct json *doc =
 			json_parse((const char *)buffer_data(&b), buffer_len(&b), &e);
 		if (!doc)
@@ -73,30 +73,100 @@ static void test_a_text_that_does_not_fit_is_known(void **state)
 
 	(void)state;
 	buffer_init(&b, 4);
-	json_write_text(&b, "long");
-	assert_false(json_write_is_whole(&b));
+	json_write_text(&b, NULL, "long");
+	assert_true(b.is_cut);
 	buffer_done(&b);
 	buffer_init(&b, 1000);
-	json_write_format(&b, "%255d", 1);
-	assert_true(json_write_is_whole(&b));
-	json_write_format(&b, "%256d", 1);
-	assert_false(json_write_is_whole(&b));
+	json_write_format(&b, NULL, "%255d", 1);
+	assert_false(b.is_cut);
+	json_write_format(&b, NULL, "%256d", 1);
+	assert_true(b.is_cut);
 	buffer_done(&b);
 }
 
-static void test_keys_and_null(void **state)
+/* Writes one line of everything, which is to be `line`. */
+static void put_all(struct buffer *b)
+{
+	json_write_open(b, NULL, "{");
+	json_write_text(b, "a", NULL);
+	json_write_count(b, "none", 0);
+	json_write_count(b, "most", UINT64_MAX);
+	json_write_open(b, "list", "[");
+	json_write_close(b, "]");
+	json_write_open(b, "more", "[");
+	json_write_number(b, NULL, -7);
+	json_write_text(b, NULL, "{");
+	json_write_bool(b, NULL, true);
+	json_write_open(b, NULL, "{");
+	json_write_raw(b, NULL, "\"x\":1,\"y\":[]");
+	json_write_format(b, "z", "%.3f", 0.5);
+	json_write_close(b, "}]");
+	json_write_open(b, "parts", "\"");
+	json_write_part(b, "one[", 4);
+	json_write_part(b, "\"two", 4);
+	json_write_close(b, "\"");
+	json_write_bytes(b, "end", NULL, 0);
+	json_write_close(b, "}\n");
+}
+
+static const char line[] =
+	"{\"a\":null,\"none\":null,\"most\":18446744073709551615,\"list\":[],"
+	"\"more\":[-7,\"{\",true,{\"x\":1,\"y\":[],\"z\":0.500}],"
+	"\"parts\":\"one[\\\"two\",\"end\":\"\"}\n";
+
+static void test_commas_stand_between_values_and_nowhere_else(void **state)
 {
 	struct buffer b;
 
 	(void)state;
-	buffer_init(&b, 100);
-	json_write_raw(&b, "{");
-	json_write_key(&b, "a", true);
-	json_write_text(&b, NULL);
-	json_write_key(&b, "b", false);
-	json_write_format(&b, "%d}", 7);
-	assert_memory_equal(buffer_data(&b), "{\"a\":null,\"b\":7}", buffer_len(&b));
-	buffer_done(&b);
+	json_write_begin(&b);
+	put_all(&b);
+	put_all(&b);
+	AUTO_FREE char *text = json_write_end(&b);
+	assert_int_equal(strlen(text), 2 * strlen(line));
+	assert_memory_equal(text, line, strlen(line));
+	assert_string_equal(text + strlen(line), line);
+}
+
+static void test_members_are_written_without_braces_too(void **state)
+{
+	struct buffer b;
+
+	(void)state;
+	json_write_begin(&b);
+	AUTO_FREE char *nothing = json_write_end(&b);
+	assert_string_equal(nothing, "");
+	json_write_begin(&b);
+	json_write_text(&b, "a", "1");
+	json_write_number(&b, "b", INT64_MIN);
+	AUTO_FREE char *text = json_write_end(&b);
+	assert_string_equal(text, "\"a\":\"1\",\"b\":-9223372036854775808");
+}
+
+static void test_no_byte_of_a_text_is_lost(void **state)
+{
+	static const struct {
+		const char *text, *quoted;
+	} cases[] = {
+		{ NULL, "null" },
+		{ "", "\"\"" },
+		{ "plain", "\"plain\"" },
+		{ "a\"b\\c", "\"a\\\"b\\\\c\"" },
+		{ "\n\x1b\x7f", "\"\\u000a\\u001b\\u007f\"" },
+		{ "h\xc3\xbctte", "\"h\xc3\xbctte\"" },
+		{ "\xc2\x80\xc2\x9b[2J\xc2\xa0", "\"\\u0080\\u009b[2J\xc2\xa0\"" },
+		{ "\xe2\x80\xa8", "\"\\u2028\"" },
+		{ "\xff\xc3(", "\"\\u00ff\\u00c3(\"" },	      /* no UTF-8 */
+		{ "\xc0\xaf", "\"\\u00c0\\u00af\"" },	      /* overlong */
+		{ "\xed\xa0\x80", "\"\\u00ed\\u00a0\\u0080\"" }, /* a surrogate */
+		{ "cut \xe2\x82", "\"cut \\u00e2\\u0082\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *quoted = json_write_quoted(cases[i].text);
+		assert_string_equal(quoted, cases[i].quoted);
+	}
 }
 
 int main(void)
@@ -105,7 +175,9 @@ int main(void)
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_every_pair_of_bytes_is_a_valid_string),
 		cmocka_unit_test(test_a_text_that_does_not_fit_is_known),
-		cmocka_unit_test(test_keys_and_null),
+		cmocka_unit_test(test_commas_stand_between_values_and_nowhere_else),
+		cmocka_unit_test(test_members_are_written_without_braces_too),
+		cmocka_unit_test(test_no_byte_of_a_text_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

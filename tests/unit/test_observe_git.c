@@ -46,7 +46,7 @@ static void check(const struct row *r)
 
 #define NOTHING                                                                      \
 	"\"git\":{\"branch\":null,\"commit\":null,\"upstream\":null,\"ahead\":null,\"behind\":" \
-	"null},"
+	"null}"
 
 static void test_the_state_of_a_repository(void **state)
 {
@@ -54,12 +54,12 @@ static void test_the_state_of_a_repository(void **state)
 		{ KIND(ACT_GIT_CLONE, ""), NOTHING, "No branch, without a commit." },
 		{ KIND(ACT_GIT_BRANCH, "branch b\ncommit 0123456789abcdef\nupstream o/b\nahead 1\nbehind 2"),
 		  "\"git\":{\"branch\":\"b\",\"commit\":\"0123456789abcdef\",\"upstream\":\"o/b\","
-		  "\"ahead\":1,\"behind\":2},",
+		  "\"ahead\":1,\"behind\":2}",
 		  "Branch b, at 0123456789ab, 1 ahead of o/b and 2 behind it: they have diverged, "
 		  "and nothing was merged." },
 		{ KIND(ACT_GIT_CLONE, "branch \"\\\n"),
 		  "\"git\":{\"branch\":\"\\\"\\\\\",\"commit\":null,\"upstream\":null,\"ahead\":null,"
-		  "\"behind\":null},", "Branch \"\\, without a commit." },
+		  "\"behind\":null}", "Branch \"\\, without a commit." },
 		{ KIND(ACT_GIT_CLONE, "token x"), NULL, NULL },
 		{ KIND(ACT_GIT_CLONE, "branch"), NULL, NULL },
 		{ KIND(ACT_GIT_CLONE, "\n"), NULL, NULL },
@@ -78,9 +78,9 @@ static void test_the_state_of_a_repository(void **state)
 static void test_changes(void **state)
 {
 	static const struct row rows[] = {
-		{ KIND(ACT_GIT_CHANGES, ""), "\"changes\":[],", NULL },
+		{ KIND(ACT_GIT_CHANGES, ""), "\"changes\":[]", NULL },
 		{ KIND(ACT_GIT_CHANGES, "M a b\nU \"\xff\n[3 more are not shown.]"),
-		  "\"changes\":[{\"status\":\"M\",\"path\":\"a b\"},{\"status\":\"U\",\"path\":\"\\\"\xef\xbf\xbd\"}],",
+		  "\"changes\":[{\"status\":\"M\",\"path\":\"a b\"},{\"status\":\"U\",\"path\":\"\\\"\xef\xbf\xbd\"}]",
 		  NULL },
 		{ KIND(ACT_GIT_CHANGES, "R a"), NULL, NULL },
 		{ KIND(ACT_GIT_CHANGES, "\"a"), NULL, NULL },
@@ -99,12 +99,12 @@ static void test_a_diff_has_two_sides_of_the_lengths_that_it_says(void **state)
 {
 	static const struct row rows[] = {
 		{ KIND(ACT_GIT_DIFF, "2 3\nabxyz"),
-		  "\"diff\":{\"modified\":\"xyz\",\"original\":\"ab\"},", "The file was changed." },
-		{ KIND(ACT_GIT_DIFF, "1 1\nxx"), "\"diff\":{\"modified\":\"x\",\"original\":\"x\"},",
+		  "\"diff\":{\"modified\":\"xyz\",\"original\":\"ab\"}", "The file was changed." },
+		{ KIND(ACT_GIT_DIFF, "1 1\nxx"), "\"diff\":{\"modified\":\"x\",\"original\":\"x\"}",
 		  "The file was not changed." },
-		{ KIND(ACT_GIT_DIFF, "- 0\n"), "\"diff\":{\"modified\":\"\",\"original\":null},",
+		{ KIND(ACT_GIT_DIFF, "- 0\n"), "\"diff\":{\"modified\":\"\",\"original\":null}",
 		  "The file is new." },
-		{ KIND(ACT_GIT_DIFF, "1 -\nx"), "\"diff\":{\"modified\":null,\"original\":\"x\"},",
+		{ KIND(ACT_GIT_DIFF, "1 -\nx"), "\"diff\":{\"modified\":null,\"original\":\"x\"}",
 		  "The file was removed." },
 		{ KIND(ACT_GIT_DIFF, ""), NULL, NULL },
 		{ KIND(ACT_GIT_DIFF, "2 3\nabxy"), NULL, NULL },
@@ -123,10 +123,10 @@ static void test_a_diff_has_two_sides_of_the_lengths_that_it_says(void **state)
 static void test_microagents_stand_behind_each_other(void **state)
 {
 	static const struct row rows[] = {
-		{ KIND(ACT_MICROAGENTS, ""), "\"microagents\":[],", "" },
+		{ KIND(ACT_MICROAGENTS, ""), "\"microagents\":[]", "" },
 		{ KIND(ACT_MICROAGENTS, "3 a b\nx\ny- c\n0 d\n"),
 		  "\"microagents\":[{\"path\":\"a b\",\"content\":\"x\\ny\"},{\"path\":\"c\",\"content\":"
-		  "null},{\"path\":\"d\",\"content\":\"\"}],", "a b\nc\nd" },
+		  "null},{\"path\":\"d\",\"content\":\"\"}]", "a b\nc\nd" },
 		{ KIND(ACT_MICROAGENTS, "4 a\nxyz"), NULL, NULL },
 		{ KIND(ACT_MICROAGENTS, "1 a\nxyz"), NULL, NULL },
 		{ KIND(ACT_MICROAGENTS, "1 \nx"), NULL, NULL },

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "actions/json_write.h"
 #include "base/buffer.h"
+#include "base/json_write.h"
 #include "base/list.h"
 #include "base/own.h"
 #include "policy/json/json.h"
@@ -89,9 +89,9 @@ static void test_random_texts_survive(void **state)
 		assert_int_equal(redact_add(&m, "ab\"\\", NULL, NULL), 0);
 		assert_int_equal(redact_add(&m, "u0001", NULL, NULL), 0);
 		buffer_init(&line, 4096);
-		json_write_raw(&line, "{\"a\":");
-		json_write_text(&line, text);
-		json_write_raw(&line, "}");
+		json_write_open(&line, NULL, "{");
+		json_write_bytes(&line, "a", text, strlen(text));
+		json_write_close(&line, "}");
 		AUTO_JSON struct json *plain =
 			json_parse((const char *)buffer_data(&line), buffer_len(&line), NULL);
 		assert_non_null(plain);
@@ -120,10 +120,10 @@ static void test_a_text_that_does_not_fit_is_cut(void **state)
 	(void)state;
 	assert_int_equal(redact_add(&m, "abcd", NULL, NULL), 0);
 	buffer_init(&line, 16);
-	json_write_raw(&line, "{\"a\":\"abcd abc\"}");
-	assert_true(json_write_is_whole(&line));
+	json_write_raw(&line, NULL, "{\"a\":\"abcd abc\"}");
+	assert_false(line.is_cut);
 	redact_json_line(&m, &line);
-	assert_false(json_write_is_whole(&line));
+	assert_true(line.is_cut);
 	buffer_done(&line);
 	redact_done(&m);
 }

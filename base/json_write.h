@@ -1,0 +1,61 @@
+/* json_write -- writes JSON into a buffer, one value after another.
+ *
+ *	struct buffer b;
+ *
+ *	json_write_begin(&b);
+ *	json_write_open(&b, NULL, "{");
+ *	json_write_text(&b, "name", name);
+ *	json_write_open(&b, "ports", "[");
+ *	json_write_number(&b, NULL, 80);
+ *	json_write_close(&b, "]}");
+ *	AUTO_FREE char *text = json_write_end(&b);
+ *
+ * `key` is the name of an object's member; it is NULL for an item of an array and for an
+ * outermost value.  Keys are constants that need no escape.  The last byte in the buffer
+ * decides about the comma: a value has none in front of it behind an opening bracket, at
+ * the start of a line and at the start of the buffer.  So members can also be built
+ * without their braces.
+ *
+ * Strings may hold any bytes.  Control characters are escaped, also those that terminals
+ * obey (U+0080 to U+009F) and the line ends U+2028 and U+2029, so that a value is always
+ * on one line.  Once a piece exceeds the buffer's bound, that piece and all behind it are
+ * left out, and the buffer's `is_cut` says so. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+/* Initialises a buffer without a bound; any other buffer will do, too. */
+void json_write_begin(struct buffer *b);
+/* Frees the buffer and returns its text, allocated. */
+char *json_write_end(struct buffer *b);
+
+/* `bracket` is "{" or "["; `brackets` are those that close it and, in one call, others
+ * around it, with "\n" behind the last of a line. */
+void json_write_open(struct buffer *b, const char *key, const char *bracket);
+void json_write_close(struct buffer *b, const char *brackets);
+
+/* A string of hutch's own words and of names on the host.  A byte that is no UTF-8 is
+ * written \u00xx, so that it is not lost.  NULL, which stands for unknown, is null. */
+void json_write_text(struct buffer *b, const char *key, const char *text);
+/* The same text as a string of its own, with its quotes; allocated. */
+char *json_write_quoted(const char *text);
+
+/* A string of bytes from inside a sandbox, as programs for agents write them: \n for a
+ * line end, and U+FFFD for a byte that is no UTF-8. */
+void json_write_bytes(struct buffer *b, const char *key, const void *bytes, size_t len);
+/* A part of such a string, between json_write_open(b, key, "\"") and
+ * json_write_close(b, "\""). */
+void json_write_part(struct buffer *b, const void *bytes, size_t len);
+
+void json_write_number(struct buffer *b, const char *key, int64_t value);
+/* A number, of which 0 stands for none and is null. */
+void json_write_count(struct buffer *b, const char *key, uint64_t count);
+void json_write_bool(struct buffer *b, const char *key, bool value);
+/* A value of at most 255 bytes that is JSON already, such as a number with a fraction. */
+void json_write_format(struct buffer *b, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A value that is JSON already, or complete members, for which `key` is NULL. */
+void json_write_raw(struct buffer *b, const char *key, const char *json);
