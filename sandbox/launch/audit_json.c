@@ -17,37 +17,22 @@ void audit_json_begin(struct audit_json *n, const struct redact *secrets, size_t
 
 char *audit_json_end(struct audit_json *n)
 {
-	char *text = text_format("%.*s", (int)buffer_len(&n->text),
-				 (const char *)buffer_data(&n->text));
-
-	buffer_done(&n->text);
-	return text;
-}
-
-static void put(struct audit_json *n, const char *text)
-{
-	if (!n->text.is_cut && !buffer_append(&n->text, text, strlen(text)))
-		n->text.is_cut = true;
+	return json_write_end(&n->text);
 }
 
 void audit_json_json(struct audit_json *n, const char *key, const char *json)
 {
-	AUTO_FREE char *front = text_format("%s\"%s\":", buffer_len(&n->text) ? "," : "", key);
-
-	put(n, front);
-	put(n, json);
+	json_write_raw(&n->text, key, json);
 }
 
 void audit_json_number(struct audit_json *n, const char *key, uint64_t value)
 {
-	AUTO_FREE char *text = text_format("%llu", (unsigned long long)value);
-
-	audit_json_json(n, key, text);
+	json_write_format(&n->text, key, "%llu", (unsigned long long)value);
 }
 
 void audit_json_yes(struct audit_json *n, const char *key, bool value)
 {
-	audit_json_json(n, key, value ? "true" : "false");
+	json_write_bool(&n->text, key, value);
 }
 
 /* --- texts ------------------------------------------------------------------------ */
@@ -58,9 +43,8 @@ static char *shown(const struct audit_json *n, const char *text)
 	return n->secrets ? redact_copy(n->secrets, text) : text_copy(text);
 }
 
-/* At most `max` bytes of `text`, cut between characters; allocated and
- * quoted. */
-static char *quote_some(const char *text, size_t max)
+/* Writes at most `max` bytes of `text`, cut between characters. */
+static void put_some(struct audit_json *n, const char *key, const char *text, size_t max)
 {
 	size_t len = strlen(text);
 
@@ -70,7 +54,7 @@ static char *quote_some(const char *text, size_t max)
 			len--;
 	}
 	AUTO_FREE char *some = text_format("%.*s", (int)len, text);
-	return json_write_quoted(some);
+	json_write_text(&n->text, key, some);
 }
 
 static void put_digest(struct audit_json *n, const char *key, size_t len, struct sha256 *h)
@@ -80,9 +64,8 @@ static void put_digest(struct audit_json *n, const char *key, size_t len, struct
 	struct digest digest;
 
 	sha256_end(h, &digest);
-	AUTO_FREE char *quoted = json_write_quoted(digest.hex);
 	audit_json_number(n, bytes, len);
-	audit_json_json(n, sha256, quoted);
+	json_write_text(&n->text, sha256, digest.hex);
 }
 
 void audit_json_bytes(struct audit_json *n, const char *key, const char *bytes)
@@ -98,47 +81,39 @@ void audit_json_bytes(struct audit_json *n, const char *key, const char *bytes)
 
 void audit_json_text(struct audit_json *n, const char *key, const char *value)
 {
-	AUTO_FREE char *text = value ? shown(n, value) : NULL;
-	AUTO_FREE char *quoted = text ? quote_some(text, AUDIT_JSON_TEXT_MAX) : text_copy("null");
-
-	audit_json_json(n, key, quoted);
-	if (text && strlen(text) > AUDIT_JSON_TEXT_MAX)
+	if (!value)
+		return json_write_raw(&n->text, key, "null");
+	AUTO_FREE char *text = shown(n, value);
+	put_some(n, key, text, AUDIT_JSON_TEXT_MAX);
+	if (strlen(text) > AUDIT_JSON_TEXT_MAX)
 		audit_json_bytes(n, key, text);
 }
 
 void audit_json_words(struct audit_json *n, const char *key, char *const *words, size_t count)
 {
-	AUTO_FREE char *front = text_format("%s\"%s\":[", buffer_len(&n->text) ? "," : "", key);
 	size_t len = 0;
 	struct sha256 h;
 
-	put(n, front);
+	json_write_open(&n->text, key, "[");
 	sha256_begin(&h);
 	for (size_t i = 0; i < count; i++) {
 		AUTO_FREE char *text = shown(n, words[i]);
-		if (len < AUDIT_JSON_TEXT_MAX) {
-			AUTO_FREE char *quoted = quote_some(text, AUDIT_JSON_TEXT_MAX - len);
-			put(n, i ? "," : "");
-			put(n, quoted);
-		}
+		if (len < AUDIT_JSON_TEXT_MAX)
+			put_some(n, NULL, text, AUDIT_JSON_TEXT_MAX - len);
 		sha256_add(&h, text, strlen(text) + 1);
 		len += strlen(text) + 1;
 	}
-	put(n, "]");
+	json_write_close(&n->text, "]");
 	if (len > AUDIT_JSON_TEXT_MAX)
 		put_digest(n, key, len, &h);
 }
 
 void audit_json_list(struct audit_json *n, const char *key, const struct list *l)
 {
-	AUTO_FREE char *front = text_format("%s\"%s\":[", buffer_len(&n->text) ? "," : "", key);
-
-	put(n, front);
+	json_write_open(&n->text, key, "[");
 	for (size_t i = 0; i < l->count; i++) {
 		AUTO_FREE char *text = shown(n, l->items[i]);
-		AUTO_FREE char *quoted = json_write_quoted(text);
-		put(n, i ? "," : "");
-		put(n, quoted);
+		json_write_text(&n->text, NULL, text);
 	}
-	put(n, "]");
+	json_write_close(&n->text, "]");
 }
