@@ -101,11 +101,11 @@ static void put_denial(struct buffer *out, const struct denial *r)
 	json_write_close(out, "}");
 }
 
-static void put_refusals(struct buffer *out, const struct observed *o)
+static void put_denials(struct buffer *out, const struct observed *o)
 {
 	json_write_open(out, "refused", "[");
-	for (size_t i = 0; i < o->refusal_count; i++)
-		put_refusal(out, &o->refusals[i]);
+	for (size_t i = 0; i < o->denial_count; i++)
+		put_denial(out, &o->denials[i]);
 	for (size_t i = 0; i < o->refused_count; i++) {
 		AUTO_FREE char *one = refused_call_json(&o->refused[i]);
 		json_write_raw(out, NULL, one);
@@ -131,7 +131,7 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		json_write_bytes(out, "previous", o->previous, o->previous_len);
 	else
 		json_write_raw(out, "previous", "null");
-	put_refusals(out, o);
+	put_denials(out, o);
 	if (o->stat)
 		put_stat(out, o->stat);
 	if (o->members)

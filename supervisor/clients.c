@@ -149,14 +149,14 @@ static bool tell_events(struct supervisor *s, struct client *c)
 	       buffer_len(&c->conn.out) <= CLIENT_HIGH) {
 		const char *text = events_get(&s->events, c->next_event);
 		if (text) {
-			rpc_put_notification(&c->wire.out, "event", text);
+			rpc_put_notification(&c->conn.out, "event", text);
 			c->next_event++;
 		} else {
 			uint64_t first = s->events.next - EVENTS_KEPT;
 			AUTO_FREE char *dropped =
 				text_format("{\"event\":\"dropped\",\"count\":%llu}",
 					    (unsigned long long)(first - c->next_event));
-			rpc_put_notification(&c->wire.out, "event", dropped);
+			rpc_put_notification(&c->conn.out, "event", dropped);
 			c->next_event = first;
 		}
 		has_some = true;
@@ -182,7 +182,7 @@ void client_exited(struct supervisor *s, struct client *c, struct job *j)
 	j->owes_event = false;
 	if (c->has_events && c->next_event <= j->exit_event)
 		return; /* the event comes with the others */
-	rpc_put_notification(&c->wire.out, "event",
+	rpc_put_notification(&c->conn.out, "event",
 			     text ? text : "{\"event\":\"dropped\",\"count\":1}");
 }
 

@@ -40,19 +40,26 @@ static const char *copy_error(const struct job *j)
 	return x->status < ARRAY_LEN(errors) ? errors[x->status] : "\"internal\"";
 }
 
+static int exit_code_of(const struct exited *x)
+{
+	return x->is_signaled ? 128 + (int)x->status : (int)x->status;
+}
+
 static char *exit_members(const struct job *j)
 {
 	const struct exited *x = &j->exited;
-	int code = x->is_signaled ? 128 + (int)x->status : (int)x->status;
-	AUTO_FREE char *signal = x->is_signaled ? text_format("%u", x->status)
-						: text_copy("null");
+	struct buffer b;
 
-	bool is_copy = j->exec.flags & EXEC_COPIES;
-	return text_format("\"process\":%u,\"exit_code\":%d,\"signal\":%s,\"timed_out\":%s,"
-			   "\"user_s\":%.6f,\"sys_s\":%.6f%s%s", j->id, code, signal,
-			   j->has_timed_out ? "true" : "false", (double)x->user_us / 1e6,
-			   (double)x->sys_us / 1e6, is_copy ? ",\"error\":" : "",
-			   is_copy ? copy_error(j) : "");
+	json_write_begin(&b);
+	json_write_number(&b, "process", j->id);
+	json_write_number(&b, "exit_code", exit_code_of(x));
+	json_write_count(&b, "signal", x->is_signaled ? x->status : 0);
+	json_write_bool(&b, "timed_out", j->has_timed_out);
+	json_write_format(&b, "user_s", "%.6f", (double)x->user_us / 1e6);
+	json_write_format(&b, "sys_s", "%.6f", (double)x->sys_us / 1e6);
+	if (j->exec.flags & EXEC_COPIES)
+		json_write_raw(&b, "error", copy_error(j));
+	return json_write_end(&b);
 }
 
 /* The program's name for events and lists; it is cut, since events are kept. */
@@ -314,32 +321,37 @@ int methods_write(const struct request *call)
 	return taken ? request_answer(call, "{}") : 0;
 }
 
-/* Grows *list by one object. */
-static void add_job(const struct supervisor *s, char **list, const struct job *j)
+static void add_job(const struct supervisor *s, struct buffer *list, const struct job *j)
 {
 	AUTO_FREE char *program = program_of(s, j);
 	AUTO_FREE char *started = events_time(j->begun_ms);
 	const struct exited *x = &j->exited;
-	AUTO_FREE char *code = j->state != JOB_ENDED ? text_copy("null")
-		: text_format("%d", x->is_signaled ? 128 + (int)x->status : (int)x->status);
-	char *longer = text_format("%s%s{\"process\":%u,\"pid\":%u,\"program\":%s,\"tty\":%s,"
-				   "\"started\":\"%s\",\"state\":\"%s\",\"exit_code\":%s,"
-				   "\"detached\":%s}", *list, **list ? "," : "", j->id, j->pid,
-				   program, j->has_terminal ? "true" : "false", started,
-				   j->state == JOB_ENDED ? "exited" : "running", code,
-				   j->is_detached ? "true" : "false");
 
-	free(*list);
-	*list = longer;
+	json_write_open(list, NULL, "{");
+	json_write_number(list, "process", j->id);
+	json_write_number(list, "pid", j->pid);
+	json_write_raw(list, "program", program);
+	json_write_bool(list, "tty", j->has_terminal);
+	json_write_text(list, "started", started);
+	json_write_text(list, "state", j->state == JOB_ENDED ? "exited" : "running");
+	if (j->state == JOB_ENDED)
+		json_write_number(list, "exit_code", exit_code_of(x));
+	else
+		json_write_raw(list, "exit_code", "null");
+	json_write_bool(list, "detached", j->is_detached);
+	json_write_close(list, "}");
 }
 
 int methods_list(const struct request *call)
 {
-	AUTO_FREE char *list = text_copy("");
+	struct buffer list;
 
+	json_write_begin(&list);
+	json_write_open(&list, NULL, "[");
 	for (const struct job *j = call->s->jobs.first; j; j = j->next)
 		if (j->state == JOB_RUNNING || j->state == JOB_ENDED)
 			add_job(call->s, &list, j);
-	AUTO_FREE char *result = text_format("[%s]", list);
+	json_write_close(&list, "]");
+	AUTO_FREE char *result = json_write_end(&list);
 	return request_answer(call, result);
 }

@@ -1,7 +1,6 @@
 #include "supervisor/pause.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "base/fd_pass.h"
 #include "base/frame.h"
 #include "base/json_write.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "protocol/message.h"
@@ -539,32 +537,25 @@ int pause_give(const struct supervisor *s, int to, struct err *e)
 	return err_sys(e, "send the folder over the descriptor beside the request");
 }
 
-static void add_quoted(FILE *to, const char *before, const char *text)
-{
-	AUTO_FREE char *quoted = json_write_quoted(text);
-
-	(void)fprintf(to, "%s%s", before, quoted); /* fails only for want of memory */
-}
-
 char *pause_over(const struct supervisor *s)
 {
 	const struct policy *p = s->launch->policy;
 	const struct store_image *store_image = &s->launch->store_image;
 	const struct plan *plan = &s->launch->plan;
 	bool is_stored = p->image == IMAGE_STORE;
-	char *text = NULL;
-	size_t len;
-	FILE *to = mem_or_abort(open_memstream(&text, &len));
-
-	add_quoted(to, "{\"image\":", is_stored ? store_image->name : NULL);
-	add_quoted(to, ",\"digest\":", is_stored ? store_image->image.hex : NULL);
 	AUTO_FREE char *ids = plan->has_ranges ? idmaps_print(&plan->ids) : NULL;
-	add_quoted(to, ",\"ids\":", ids);
-	(void)fprintf(to, ",\"lowers\":[");
+	struct buffer b;
+
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "image", is_stored ? store_image->name : NULL);
+	json_write_text(&b, "digest", is_stored ? store_image->image.hex : NULL);
+	json_write_text(&b, "ids", ids);
+	json_write_open(&b, "lowers", "[");
 	if (!is_stored)
-		add_quoted(to, "", p->image_path);
+		json_write_text(&b, NULL, p->image_path);
 	for (size_t i = 0; i < store_image->lowers.count; i++)
-		add_quoted(to, i ? "," : "", store_image->lowers.items[i]);
-	(void)fprintf(to, "]}");
-	return mem_or_abort(fclose(to) == 0 ? text : NULL);
+		json_write_text(&b, NULL, store_image->lowers.items[i]);
+	json_write_close(&b, "]}");
+	return json_write_end(&b);
 }

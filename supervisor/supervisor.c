@@ -74,11 +74,6 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	supervisor_event(s, "status", more);
 }
 
-static char *number_or_null(uint64_t n)
-{
-	return n ? text_format("%llu", (unsigned long long)n) : text_copy("null");
-}
-
 static const char *workspace_of(const struct policy *p)
 {
 	for (size_t i = 0; i < p->volume_count; i++)
@@ -89,14 +84,19 @@ static const char *workspace_of(const struct policy *p)
 
 char *supervisor_limits(const struct supervisor *s)
 {
-	AUTO_FREE char *memory = number_or_null(s->limits.memory);
-	AUTO_FREE char *pids = number_or_null(s->limits.pids);
-	AUTO_FREE char *disk = number_or_null(s->limits.disk);
-	AUTO_FREE char *cpus = s->limits.cpus ? text_format("%.3f", s->limits.cpus / 1000.0)
-					      : text_copy("null");
+	struct buffer b;
 
-	return text_format("{\"memory\":%s,\"cpus\":%s,\"pids\":%s,\"disk\":%s}", memory, cpus,
-			   pids, disk);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_count(&b, "memory", s->limits.memory);
+	if (s->limits.cpus)
+		json_write_format(&b, "cpus", "%.3f", s->limits.cpus / 1000.0);
+	else
+		json_write_raw(&b, "cpus", "null");
+	json_write_count(&b, "pids", s->limits.pids);
+	json_write_count(&b, "disk", s->limits.disk);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
 }
 
 char *supervisor_info(const struct supervisor *s)
@@ -105,22 +105,28 @@ char *supervisor_info(const struct supervisor *s)
 	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
 			       : p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
 							 : text_copy("host");
-	AUTO_FREE char *image = json_write_quoted(path);
-	AUTO_FREE char *workspace = json_write_quoted(workspace_of(p));
 	AUTO_FREE char *limits = supervisor_limits(s);
-	AUTO_FREE char *degraded = result_degraded(s->launch->degraded);
 	const struct err *lost = &s->pause.lost;
-	AUTO_FREE char *unprotected = json_write_quoted(lost->kind != ERR_NONE ? lost->text : NULL);
+	struct buffer b;
 
-	char *info = text_format("{\"name\":\"%s\",\"id\":\"%s\",\"image\":%s,\"state\":\"%s\","
-			   "\"created\":\"%s\",\"isolation\":\"namespaces\",\"workspace\":%s,"
-			   "\"limits\":%s,\"network\":\"%s\",\"pid\":%d,\"version\":\"%s\","
-			   "\"confined\":\"%s\",\"degraded\":[%s],\"unprotected\":%s}",
-			   s->entry->name, s->entry->id, image, registry_status_name(s->status),
-			   s->created, workspace, limits,
-			   p->network == NETWORK_HOST ? "host" : "none",
-			   (int)s->launch->sandbox.pid, HUTCH_VERSION,
-			   confine_name(s->has_landlock), degraded, unprotected);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "name", s->entry->name);
+	json_write_text(&b, "id", s->entry->id);
+	json_write_text(&b, "image", path);
+	json_write_text(&b, "state", registry_status_name(s->status));
+	json_write_text(&b, "created", s->created);
+	json_write_text(&b, "isolation", "namespaces");
+	json_write_text(&b, "workspace", workspace_of(p));
+	json_write_raw(&b, "limits", limits);
+	json_write_text(&b, "network", p->network == NETWORK_HOST ? "host" : "none");
+	json_write_number(&b, "pid", s->launch->sandbox.pid);
+	json_write_text(&b, "version", HUTCH_VERSION);
+	json_write_text(&b, "confined", confine_name(s->has_landlock));
+	result_write_degraded(&b, s->launch->degraded);
+	json_write_text(&b, "unprotected", lost->kind != ERR_NONE ? lost->text : NULL);
+	json_write_close(&b, "}");
+	char *info = json_write_end(&b);
 	redact_json_text(&s->dispatcher.secrets, &info);
 	return info;
 }
@@ -194,14 +200,19 @@ static char *record_of(struct supervisor *s)
 
 	redact_err(&s->dispatcher.secrets, &x->error);
 	bool has_error = x->error.kind != ERR_NONE;
-	AUTO_FREE char *limit = json_write_quoted(x->limit);
-	AUTO_FREE char *message = json_write_quoted(has_error ? x->error.text : NULL);
-	AUTO_FREE char *remedy = json_write_quoted(x->error.remedy[0] ? x->error.remedy : NULL);
 	AUTO_FREE char *now = events_time(events_now());
+	struct buffer b;
 
-	return text_format("{\"reason\":\"%s\",\"exit_code\":%d,\"limit\":%s,\"message\":%s,"
-			   "\"remedy\":%s,\"ended\":\"%s\"}", x->reason, x->exit_code, limit,
-			   message, remedy, now);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "reason", x->reason);
+	json_write_number(&b, "exit_code", x->exit_code);
+	json_write_text(&b, "limit", x->limit);
+	json_write_text(&b, "message", has_error ? x->error.text : NULL);
+	json_write_text(&b, "remedy", x->error.remedy[0] ? x->error.remedy : NULL);
+	json_write_text(&b, "ended", now);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
 }
 
 static void answer_mourners(struct supervisor *s)
@@ -248,9 +259,7 @@ static void on_refused(void *who, const struct refused_call *c, pid_t session)
 	if (!refused_call_is_news(c))
 		return;
 	AUTO_FREE char *members = refused_call_members(c);
-	AUTO_FREE char *more = text_format("%s,\"count\":%llu", members,
-					   (unsigned long long)c->count);
-	supervisor_event(s, "refused", more);
+	supervisor_event(s, "refused", members);
 	audit_refused_call(s->dispatcher.audit, c);
 }
 
@@ -423,15 +432,17 @@ static void turn(struct supervisor *s)
 static void tell_of_launch(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
-	AUTO_FREE char *image = json_write_quoted(l->policy->image == IMAGE_STORE ? l->store_image.name
-									    : l->policy->image_path);
-	AUTO_FREE char *upper = json_write_quoted(l->upper.path);
-	AUTO_FREE char *degraded = result_degraded(l->degraded);
-	AUTO_FREE char *fields = text_format("\"version\":\"%s\",\"pid\":%d,\"image\":%s,"
-					     "\"upper\":%s,\"steps\":%zu,\"degraded\":[%s]",
-					     HUTCH_VERSION, (int)l->sandbox.pid, image, upper,
-					     l->plan.count, degraded);
+	const bool is_stored = l->policy->image == IMAGE_STORE;
+	struct buffer b;
 
+	json_write_begin(&b);
+	json_write_text(&b, "version", HUTCH_VERSION);
+	json_write_number(&b, "pid", l->sandbox.pid);
+	json_write_text(&b, "image", is_stored ? l->store_image.name : l->policy->image_path);
+	json_write_text(&b, "upper", l->upper.path);
+	json_write_number(&b, "steps", (int64_t)l->plan.count);
+	result_write_degraded(&b, l->degraded);
+	AUTO_FREE char *fields = json_write_end(&b);
 	supervisor_log_add(&s->supervisor_log, l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
 		    l->degraded ? "made, but not with all that was asked for"
 				: s->is_restart ? "started again" : "made", fields);
@@ -608,14 +619,18 @@ char *supervisor_stats(const struct supervisor *s)
 {
 	const struct limits *limits = &s->limits;
 	bool has_cgroup = s->launch->cgroup.procs >= 0;
-	AUTO_FREE char *memory = number_or_null(limits->memory);
-	AUTO_FREE char *pids = number_or_null(limits->pids);
 	struct consumption now;
+	struct buffer b;
 
 	supervisor_consumption(s, &now);
-	return text_format("{\"cpu_s\":%.6f,\"memory_bytes\":%llu,\"memory_limit\":%s,"
-			   "\"pids\":%llu,\"pids_limit\":%s,\"by\":\"%s\"}",
-			   (double)now.cpu_us / 1e6, (unsigned long long)now.memory, memory,
-			   (unsigned long long)now.pids, pids,
-			   has_cgroup ? "cgroup" : "processes");
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_format(&b, "cpu_s", "%.6f", (double)now.cpu_us / 1e6);
+	json_write_number(&b, "memory_bytes", (int64_t)now.memory);
+	json_write_count(&b, "memory_limit", limits->memory);
+	json_write_number(&b, "pids", (int64_t)now.pids);
+	json_write_count(&b, "pids_limit", limits->pids);
+	json_write_text(&b, "by", has_cgroup ? "cgroup" : "processes");
+	json_write_close(&b, "}");
+	return json_write_end(&b);
 }

@@ -78,15 +78,14 @@ char *result_error_json(const struct err *error)
 {
 	if (error->kind == ERR_NONE)
 		return text_copy("null");
-	AUTO_FREE char *message = json_write_quoted(error->text);
-	AUTO_FREE char *remedy = json_write_quoted(error->remedy[0] ? error->remedy : NULL);
-	return text_format("{\"kind\":\"%s\",\"message\":%s,\"remedy\":%s}",
-			   err_kind_name(error->kind), message, remedy);
-}
-
-static char *json_count(uint64_t count)
-{
-	return count ? text_format("%llu", (unsigned long long)count) : text_copy("null");
+	struct buffer b;
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_text(&b, "kind", err_kind_name(error->kind));
+	json_write_text(&b, "message", error->text);
+	json_write_text(&b, "remedy", error->remedy[0] ? error->remedy : NULL);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
 }
 
 /* 126: found but not run, 127: not found, as shells say it. */
@@ -131,34 +130,36 @@ const char *result_degraded_name(unsigned i)
 	return flags[i];
 }
 
-char *result_degraded(unsigned degraded)
+void result_write_degraded(struct buffer *b, unsigned degraded)
 {
-	char *names = text_copy("");
-
-	for (unsigned i = 0; i < DEGRADED_COUNT; i++) {
-		if (!(degraded & 1u << i))
-			continue;
-		char *more = text_format("%s%s\"%s\"", names, *names ? "," : "",
-					 result_degraded_name(i));
-		free(names);
-		names = more;
-	}
-	return names;
+	json_write_open(b, "degraded", "[");
+	for (unsigned i = 0; i < DEGRADED_COUNT; i++)
+		if (degraded & 1u << i)
+			json_write_text(b, NULL, result_degraded_name(i));
+	json_write_close(b, "]");
 }
 
 char *result_json(const struct result *r)
 {
 	AUTO_FREE char *error = result_error_json(&r->error);
-	AUTO_FREE char *signal = r->signal ? text_format("%d", r->signal) : text_copy("null");
-	AUTO_FREE char *memory = json_count(r->memory_peak);
-	AUTO_FREE char *pids = json_count(r->pids_peak);
-	AUTO_FREE char *degraded = result_degraded(r->degraded);
+	struct buffer b;
 
-	return text_format("{\"version\":1,\"status\":\"%s\",\"exit_code\":%d,\"signal\":%s,"
-			   "\"wall_s\":%.6f,\"user_s\":%.6f,\"sys_s\":%.6f,"
-			   "\"memory_peak_bytes\":%s,\"pids_peak\":%s,"
-			   "\"degraded\":[%s],\"refused\":[%s],\"error\":%s}",
-			   status_names[r->status], r->exit_code, signal, r->wall_s, r->user_s,
-			   r->sys_s, memory, pids, degraded, r->refused ? r->refused : "",
-			   error);
+	json_write_begin(&b);
+	json_write_open(&b, NULL, "{");
+	json_write_number(&b, "version", 1);
+	json_write_text(&b, "status", status_names[r->status]);
+	json_write_number(&b, "exit_code", r->exit_code);
+	json_write_count(&b, "signal", (uint64_t)r->signal);
+	json_write_format(&b, "wall_s", "%.6f", r->wall_s);
+	json_write_format(&b, "user_s", "%.6f", r->user_s);
+	json_write_format(&b, "sys_s", "%.6f", r->sys_s);
+	json_write_count(&b, "memory_peak_bytes", r->memory_peak);
+	json_write_count(&b, "pids_peak", r->pids_peak);
+	result_write_degraded(&b, r->degraded);
+	json_write_open(&b, "refused", "[");
+	json_write_raw(&b, NULL, r->refused ? r->refused : "");
+	json_write_close(&b, "]");
+	json_write_raw(&b, "error", error);
+	json_write_close(&b, "}");
+	return json_write_end(&b);
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/list.h"
 
+struct buffer;
 struct exec;
 struct failed;
 struct denials;
@@ -38,9 +39,8 @@ enum degraded {
 /* "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);
 
-/* The options of these bits as the inside of a JSON array: "memory","cpus";
- * allocated. */
-char *result_degraded(unsigned degraded);
+/* Writes the options of these bits as a member: "degraded":["memory","cpus"]. */
+void result_write_degraded(struct buffer *b, unsigned degraded);
 
 /* The option, without its dashes, of bit `i`. */
 const char *result_degraded_name(unsigned i);

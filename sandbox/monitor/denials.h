@@ -106,7 +106,7 @@ bool refused_call_is_news(const struct refused_call *c);
 
 /* {"what":...,"path":null,"layer":"seccomp","rule":...,"remedy":...,"count":...} */
 char *refused_call_json(const struct refused_call *c);
-/* The same without "count", and without braces. */
+/* The same without braces. */
 char *refused_call_members(const struct refused_call *c);
 /* "mount was refused, 3 times (seccomp: the default profile)" */
 char *refused_call_sentence(const struct refused_call *c);

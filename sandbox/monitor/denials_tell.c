@@ -31,19 +31,23 @@ char *refused_call_members(const struct refused_call *c)
 {
 	AUTO_FREE char *what = syscall_text(c->call);
 	AUTO_FREE char *remedy = refused_call_remedy(c);
-	AUTO_FREE char *what_json = json_write_quoted(what);
-	AUTO_FREE char *rule = json_write_quoted(refused_call_rule(c));
-	AUTO_FREE char *remedy_json = json_write_quoted(remedy);
+	struct buffer b;
 
-	return text_format("\"what\":%s,\"path\":null,\"layer\":\"seccomp\",\"rule\":%s,"
-			   "\"remedy\":%s", what_json, rule, remedy_json);
+	json_write_begin(&b);
+	json_write_text(&b, "what", what);
+	json_write_text(&b, "path", NULL);
+	json_write_text(&b, "layer", "seccomp");
+	json_write_text(&b, "rule", refused_call_rule(c));
+	json_write_text(&b, "remedy", remedy);
+	json_write_format(&b, "count", "%llu", (unsigned long long)c->count);
+	return json_write_end(&b);
 }
 
 char *refused_call_json(const struct refused_call *c)
 {
 	AUTO_FREE char *members = refused_call_members(c);
 
-	return text_format("{%s,\"count\":%llu}", members, (unsigned long long)c->count);
+	return text_format("{%s}", members);
 }
 
 char *refused_call_sentence(const struct refused_call *c)
