@@ -53,7 +53,7 @@ USES_base :=
 FILES_policy/json := json json_scan json_string
 USES_policy/json := base
 
-FILES_policy/seccomp := bpf compile floor profile profile_fit seccomp_why
+FILES_policy/seccomp := bpf call_number compile floor profile profile_fit seccomp_why
 USES_policy/seccomp := base policy/json
 
 FILES_policy := ansi_c bpf_eval commands commands_here commands_run commands_word environment \

@@ -4,14 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <seccomp.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/seccomp/bpf.h"
+#include "policy/seccomp/call_number.h"
 #include "policy/seccomp/profile.h"
 
 /* One statement about the call `nr`: a row of the floor or a rule of the profile. */
@@ -58,12 +56,6 @@ static int by_number(const void *a, const void *b)
 	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-static const uint32_t scmp_archs[] = {
-	[ARCH_X86_64] = SCMP_ARCH_X86_64,
-	[ARCH_AARCH64] = SCMP_ARCH_AARCH64,
-};
-_Static_assert(ARRAY_LEN(scmp_archs) == ARCH_COUNT, "an architecture has no number");
-
 /* The floor's rows are part of the program whatever the profile contains. */
 static void add_floor(enum arch arch, struct entries *all)
 {
@@ -75,36 +67,15 @@ static void add_floor(enum arch arch, struct entries *all)
 			(struct entry){ .nr = rows[i].nr[arch], .row = &rows[i] };
 }
 
-/* The oldest libseccomp that hutch is built with, 2.5.4, does not know these names.
- * Since 5.1 a new call has one number on all architectures. */
-static const struct newer {
-	const char *name;
-	int nr;
-} newer[] = {
-	{ "statmount", 457 },	 { "listmount", 458 },
-	{ "setxattrat", 463 },	 { "getxattrat", 464 },
-	{ "listxattrat", 465 },	 { "removexattrat", 466 },
-	{ "file_getattr", 468 }, { "file_setattr", 469 },
-};
-
-/* The call's number, with the answers of seccomp_syscall_resolve_name_arch(3). */
-static int number_of(const char *name, enum arch arch)
-{
-	for (size_t i = 0; i < ARRAY_LEN(newer); i++)
-		if (!strcmp(newer[i].name, name))
-			return newer[i].nr;
-	return seccomp_syscall_resolve_name_arch(scmp_archs[arch], name);
-}
-
 static int add_rule(const struct profile *p, const struct profile_rule *rule,
 		    enum arch arch, struct entries *all, struct err *e)
 {
-	const int nr = number_of(rule->name, arch);
+	const int nr = call_number(arch, rule->name);
 
 	if (nr >= 0)
 		all->list[all->count++] =
 			(struct entry){ .nr = (uint32_t)nr, .rule = rule };
-	else if (nr == __NR_SCMP_ERROR &&
+	else if (nr == CALL_UNKNOWN &&
 		 leniency(rule->action) < leniency(p->default_action))
 		return err_set(
 			e, ERR_USAGE,

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/seccomp/bpf.h"
+#include "policy/seccomp/call_number.h"
 #include "policy/seccomp/compile.h"
 #include "policy/seccomp/profile.h"
 #include "policy/seccomp/profile_fit.h"
@@ -212,7 +213,7 @@ static int names(const struct options *o, struct err *e)
 	size_t gap = 0;
 
 	for (int nr = 0; nr < NAMES_MAX; nr++) {
-		AUTO_FREE char *name = seccomp_why_name(o->host.arch, nr);
+		AUTO_FREE char *name = call_number_name(o->host.arch, nr);
 		if (!name) {
 			gap++;
 			continue;

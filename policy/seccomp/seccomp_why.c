@@ -5,20 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <seccomp.h>
-
 #include "base/answer.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
+#include "policy/seccomp/call_number.h"
 #include "policy/seccomp/profile.h"
 #include "policy/seccomp/seccomp_words.h"
-
-static const uint32_t scmp_archs[] = {
-	[ARCH_X86_64] = SCMP_ARCH_X86_64,
-	[ARCH_AARCH64] = SCMP_ARCH_AARCH64,
-};
-_Static_assert(ARRAY_LEN(scmp_archs) == ARCH_COUNT, "an architecture has no number");
 
 /* --- the floor -------------------------------------------------------------------- */
 
@@ -99,8 +92,7 @@ static struct found_rule find_rule(const struct call_asked *c, const struct prof
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct profile_rule *rule = &p->rules[i];
-		int number = seccomp_syscall_resolve_name_arch(scmp_archs[c->arch],
-							       rule->name);
+		int number = call_number(c->arch, rule->name);
 		if (number < 0 || (uint32_t)number != nr)
 			continue;
 		ret.has_others |= rule->test_count > 0;
@@ -179,9 +171,9 @@ static void say_rule(const struct call_asked *c, const struct found_rule *f,
 
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e)
 {
-	const int nr = seccomp_syscall_resolve_name_arch(scmp_archs[c->arch], c->name);
+	const int nr = call_number(c->arch, c->name);
 
-	if (nr == __NR_SCMP_ERROR)
+	if (nr == CALL_UNKNOWN)
 		return err_set(e, ERR_USAGE, "no system call '%.64s' is known here",
 			       c->name);
 	if (nr < 0) {
@@ -205,9 +197,4 @@ int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e)
 			"an image as its root with one id: changes of owners and ids pretend");
 	}
 	return 0;
-}
-
-char *seccomp_why_name(enum arch arch, int nr)
-{
-	return seccomp_syscall_resolve_num_arch(scmp_archs[arch], nr);
 }

@@ -27,6 +27,3 @@ struct call_asked {
 
 /* -1: there is no such call, and `ret` is untouched. */
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e);
-
-/* The name of the call `nr`, allocated; NULL: there is none. */
-char *seccomp_why_name(enum arch arch, int nr);

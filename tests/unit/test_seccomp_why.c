@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/answer.h"
+#include "policy/seccomp/call_number.h"
 #include "policy/seccomp/seccomp_why.h"
 #include "tests/unit/profile_build.h"
 
@@ -54,7 +55,7 @@ static void compare_all(struct build *b)
 	uint64_t seed = 0x5eed;
 
 	for (uint32_t nr = 0; nr < NUMBERS; nr++) {
-		char *name = seccomp_syscall_resolve_num_arch(scmp_archs[b->arch], (int)nr);
+		char *name = call_number_name(b->arch, (int)nr);
 		for (int i = 0; name && i < 12; i++)
 			compare(b, name, nr, &seed);
 		free(name);
