@@ -280,7 +280,8 @@ HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(HO
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
-MUSL_PARTS := $(if $(filter musl,$(LINK)),$(MEMMOVE))
+# Debian's libvterm.a is made for glibc, whose checked functions glibc.c has.
+MUSL_PARTS := $(if $(filter musl,$(LINK)),$(MEMMOVE) $(B)/musl/base/glibc.o)
 
 # x.a of a room, with either C library.
 define room
@@ -305,12 +306,10 @@ $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
-# Debian's libvterm.a is made for glibc, whose checked functions glibc.c has; by its
-# path, since musl must find none of the other libraries that are beside it.
+# By its path, since musl must find none of the other libraries that are beside it.
 $(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
-$(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o \
-  $(if $(filter musl,$(LINK)),$(B)/musl/executor/glibc.o) $(call linked_rooms,executor)
+$(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o $(call linked_rooms,executor)
 
 $(B)/hutch $(B)/libexec/hutch-act $(B)/libexec/hutch-supervise $(B)/libexec/hutch-pool \
 $(B)/libexec/hutch-executor:
@@ -698,7 +697,7 @@ clang-only: $(B)/gen/seccomp_texts.h
 	$(Q)for f in $(MAINS); do \
 	  clang $(BASE_CFLAGS) -fsyntax-only $$f || exit; done
 	$(Q)clang $(patsubst $(CC_INCLUDE),$(shell clang -print-resource-dir)/include,$(MUSL_CFLAGS)) \
-	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c executor/glibc.c base/memmove.c
+	  $(BASE_CFLAGS) -fsyntax-only cli/malloc.c base/glibc.c base/memmove.c
 
 # libFuzzer targets; each has a committed corpus in tests/fuzz/corpus.  They are linked as unit
 # tests are.
