@@ -235,6 +235,8 @@ BASE_CFLAGS := -std=gnu11 $(OPTIMIZE) -D_GNU_SOURCE -DHUTCH_VERSION='"$(VERSION)
 # libseccomp is in the program, so that the program's own identity, which the
 # cache of compiled profiles goes by, covers it.
 COMPILER_LIBS := -Wl,-Bstatic -lseccomp -Wl,-Bdynamic
+# The sets and names of capabilities, in each program that may drop or name one.
+CAPS_LIBS     := -Wl,-Bstatic -lcap -Wl,-Bdynamic
 # The terminal library is in the executor, and in programs linked with its parts.
 VTERM_LIBS    := -Wl,-Bstatic -lvterm -Wl,-Bdynamic
 # glibc's; musl has no such checks.
@@ -280,8 +282,11 @@ HOST_LINK = $(CC) -pie $(LDHARDEN) $(HOST_EXTRA) -o $@ $(filter %.o %.a,$^) $(HO
 LINK_IT   = $(if $(filter host,$(LINK)),$(HOST_LINK),$(MUSL_LINK))
 # musl has a memmove of its own for each processor; that of this one is slow (memmove.c).
 MEMMOVE := $(if $(filter x86_64,$(ARCH)),$(B)/musl/base/memmove.o)
-# Debian's libvterm.a is made for glibc, whose checked functions glibc.c has.
+# Debian's libcap.a and libvterm.a are made for glibc, whose checked functions glibc.c has.
+# They are named by their paths, since musl must find none of the libraries that are beside them.
 MUSL_PARTS := $(if $(filter musl,$(LINK)),$(MEMMOVE) $(B)/musl/base/glibc.o)
+MUSL_LIBS  := /usr/lib/$(MULTIARCH)/libcap.a
+HOST_LIBS  := $(CAPS_LIBS)
 
 # x.a of a room, with either C library.
 define room
@@ -306,7 +311,7 @@ $(B)/libexec/hutch-act: $(B)/$(LINK)/actions/main.o $(call linked_rooms,actions)
 $(B)/libexec/hutch-supervise: $(B)/$(LINK)/supervisor/main.o $(call linked_rooms,supervisor)
 $(B)/libexec/hutch-pool: $(B)/$(LINK)/supervisor/pool/main.o $(call linked_rooms,supervisor/pool)
 
-# By its path, since musl must find none of the other libraries that are beside it.
+# The executor makes the calls of capabilities itself (executor/process/caps.c).
 $(B)/libexec/hutch-executor: MUSL_LIBS := /usr/lib/$(MULTIARCH)/libvterm.a
 $(B)/libexec/hutch-executor: HOST_LIBS := $(VTERM_LIBS)
 $(B)/libexec/hutch-executor: $(B)/$(LINK)/executor/main.o $(call linked_rooms,executor)
@@ -319,7 +324,7 @@ $(B)/libexec/hutch-executor:
 
 # libcurl, libarchive and libisal are loaded when they are needed (rootfs-tools/layers/shared_library.h).
 IMAGE_LIBS := -lcrypto
-$(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS)
+$(B)/libexec/hutch-image: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/libexec/hutch-image: $(B)/host/rootfs-tools/main.o $(call host_rooms,rootfs-tools)
 $(B)/libexec/hutch-seccomp: HOST_LIBS := $(COMPILER_LIBS)
 $(B)/libexec/hutch-seccomp: $(B)/host/policy/seccomp/main.o $(call host_rooms,policy/seccomp)
@@ -421,7 +426,7 @@ clean:
 # what only tests need.  A package that is installed is not requested again; if all
 # are, root is not needed.
 BUILD_DEPS := gcc libc6-dev musl-tools libarchive-dev libisal-dev libcurl4-openssl-dev libssl-dev \
-        libseccomp-dev libsystemd-dev libvterm-dev go-md2man
+        libseccomp-dev libcap-dev libsystemd-dev libvterm-dev go-md2man
 DEMO_DEPS  := $(BUILD_DEPS) python3
 TEST_DEPS  := $(DEMO_DEPS) libcmocka-dev clang libclang-rt-14-dev ripgrep pyflakes3 bats bubblewrap \
         uidmap git procps util-linux bsdutils groff-base strace user-mode-linux kmod debootstrap \
@@ -447,7 +452,8 @@ deps demo-deps test-deps vm-deps:
 	else echo "as root: $$line" >&2; exit 1; fi
 
 # Missing packages are named before the build, not by the first of many errors.
-HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h systemd/sd-bus.h vterm.h
+HEADERS := archive.h curl/curl.h isa-l/igzip_lib.h openssl/evp.h seccomp.h sys/capability.h \
+           systemd/sd-bus.h vterm.h
 $(B)/headers:
 	@mkdir -p $(@D); missing=; \
 	command -v $(firstword $(CC)) >/dev/null || missing=" $(firstword $(CC))"; \
@@ -516,7 +522,7 @@ rooms_of = $(filter $(ROOMS),$(call helped,$(call helped,$(call included,$(1))))
 EXECUTOR_UNIT := $(patsubst tests/unit/test_%.c,%,\
                    $(shell grep -lE '"tests/unit/(supervisor|actor|requests|in_session)' tests/unit/test_*.c))
 UNIT_BIN := $(addprefix $(B)/tests/unit/,$(UNIT))
-UNIT_LIBS := -lcmocka $(COMPILER_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
+UNIT_LIBS := -lcmocka $(COMPILER_LIBS) $(CAPS_LIBS) $(VTERM_LIBS) $(IMAGE_LIBS) -lutil
 
 define unit_test
 $(B)/tests/unit/$(1): $(B)/host/tests/unit/test_$(1).o \
@@ -557,7 +563,7 @@ $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,arc
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_IT)
-$(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS)
+$(B)/tests/run/layer: HOST_LIBS := $(IMAGE_LIBS) $(CAPS_LIBS)
 $(B)/tests/run/layer: $(B)/host/tests/run/layer.o $(call host_rooms,rootfs-tools/layers)
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -718,8 +724,8 @@ $(foreach t,$(FUZZ),$(eval $(call fuzzer,$(t))))
 $(FUZZ_BIN):
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(VTERM_LIBS) \
-	  $(IMAGE_LIBS) -pthread
+	$(Q)$(CC) $(HOST_EXTRA) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^) $(COMPILER_LIBS) $(CAPS_LIBS) \
+	  $(VTERM_LIBS) $(IMAGE_LIBS) -pthread
 
 # --- bench -----------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 /* glibc -- functions that a library compiled for glibc needs from musl.
  *
- * Debian's libvterm.a was compiled with _FORTIFY_SOURCE, so it calls the checked forms
- * of some functions, which musl lacks.  These forms behave like glibc's (Linux Standard
+ * Debian's libcap.a and libvterm.a were compiled with _FORTIFY_SOURCE, so they call the
+ * checked forms of some functions, which musl lacks.  These forms behave like glibc's (Linux Standard
  * Base, "libc", __*_chk): an overflow ends the program.  This file is linked with musl
  * only. */
 #include <stdarg.h>
@@ -14,6 +14,8 @@ int __snprintf_chk(char *to, size_t max, int flag, size_t room, const char *form
 		   ...);
 int __vsnprintf_chk(char *to, size_t max, int flag, size_t room, const char *format,
 		    va_list args);
+int __sprintf_chk(char *to, int flag, size_t room, const char *format, ...);
+int __asprintf_chk(char **to, int flag, const char *format, ...);
 int __fprintf_chk(FILE *to, int flag, const char *format, ...);
 char *__strncpy_chk(char *to, const char *from, size_t max, size_t room);
 
@@ -35,6 +37,32 @@ int __snprintf_chk(char *to, size_t max, int flag, size_t room, const char *form
 
 	va_start(args, format);
 	int len = __vsnprintf_chk(to, max, flag, room, format, args);
+	va_end(args);
+	return len;
+}
+
+__attribute__((format(printf, 4, 5)))
+int __sprintf_chk(char *to, int flag, size_t room, const char *format, ...)
+{
+	va_list args;
+
+	(void)flag;
+	va_start(args, format);
+	int len = vsnprintf(to, room, format, args);
+	va_end(args);
+	if (len >= 0 && (size_t)len >= room)
+		abort();
+	return len;
+}
+
+__attribute__((format(printf, 3, 4)))
+int __asprintf_chk(char **to, int flag, const char *format, ...)
+{
+	va_list args;
+
+	(void)flag;
+	va_start(args, format);
+	int len = vasprintf(to, format, args);
 	va_end(args);
 	return len;
 }

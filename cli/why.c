@@ -139,7 +139,7 @@ static void list_caps(uint64_t caps, struct list *ret)
 		if (!(caps & 1ull << n))
 			continue;
 		list_add(ret, "--cap");
-		list_addf(ret, "CAP_%s", caps_name(n));
+		list_addf(ret, "CAP_%s", caps_name(n).text);
 	}
 }
 

@@ -1,55 +1,60 @@
 #include "sandbox/kernel/caps.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/capability.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "policy/policy.h"
 
-#define BIT(n) (1ull << (n))
+#define BIT(n)	   (1ull << (n))
+#define CAPS_END   64 /* of a set's bits */
+#define PREFIX	   "cap_"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define AUTO_CAPS  __attribute__((cleanup(free_caps)))
+
+static void free_caps(cap_t *sets)
+{
+	const int saved = errno;
+
+	(void)cap_free(*sets); /* it is NULL, or one of libcap's */
+	errno = saved;
+}
 
 /* The capabilities of an image's root over files and ids of its own namespace:
  * the part of Docker's default set that package managers need. */
 static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER) |
 				 BIT(CAP_FSETID) | BIT(CAP_SETUID) | BIT(CAP_SETGID);
 
-/* In the order of their numbers (capabilities(7)). */
-static const char *const names[] = {
-	"CHOWN",	  "DAC_OVERRIDE",  "DAC_READ_SEARCH", "FOWNER",
-	"FSETID",	  "KILL",	   "SETGID",	      "SETUID",
-	"SETPCAP",	  "LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST",
-	"NET_ADMIN",	  "NET_RAW",	   "IPC_LOCK",	      "IPC_OWNER",
-	"SYS_MODULE",	  "SYS_RAWIO",	   "SYS_CHROOT",      "SYS_PTRACE",
-	"SYS_PACCT",	  "SYS_ADMIN",	   "SYS_BOOT",	      "SYS_NICE",
-	"SYS_RESOURCE",	  "SYS_TIME",	   "SYS_TTY_CONFIG",  "MKNOD",
-	"LEASE",	  "AUDIT_WRITE",   "AUDIT_CONTROL",   "SETFCAP",
-	"MAC_OVERRIDE",	  "MAC_ADMIN",	   "SYSLOG",	      "WAKE_ALARM",
-	"BLOCK_SUSPEND",  "AUDIT_READ",	   "PERFMON",	      "BPF",
-	"CHECKPOINT_RESTORE",
-};
-_Static_assert(ARRAY_LEN(names) == CAP_CHECKPOINT_RESTORE + 1, "a capability is missing");
-
+/* cap_from_name(3) reads up to the end of the first name, so the name of what it found is
+ * compared with all of the given one. */
 int caps_parse(const char *name, struct err *e)
 {
-	const char *bare = strncasecmp(name, "cap_", 4) ? name : name + 4;
+	const char *bare = strncasecmp(name, PREFIX, PREFIX_LEN) ? name : name + PREFIX_LEN;
+	char full[64];
+	cap_value_t number;
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcasecmp(bare, names[i]))
-			return (int)i;
+	(void)snprintf(full, sizeof(full), PREFIX "%s", bare); /* no name is as long */
+	if (cap_from_name(full, &number) == 0 && !strcasecmp(bare, caps_name(number).text))
+		return number;
 	return err_set(e, ERR_USAGE, "unknown capability '%.60s'", name);
 }
 
-const char *caps_name(int number)
+/* cap_to_name(3) writes "cap_chown", or digits for a number that it has no name for. */
+struct caps_name caps_name(int number)
 {
-	if (number < 0 || (size_t)number >= ARRAY_LEN(names))
-		return "?";
-	return names[number];
+	struct caps_name ret = { "?" };
+	char *name = cap_to_name(number);
+
+	if (name && !strncmp(name, PREFIX, PREFIX_LEN))
+		for (size_t i = 0; name[PREFIX_LEN + i] && i < sizeof(ret.text) - 1; i++)
+			ret.text[i] = (char)toupper((unsigned char)name[PREFIX_LEN + i]);
+	(void)cap_free(name);
+	return ret;
 }
 
 uint64_t caps_for(const struct policy *policy, uint32_t uid)
@@ -61,28 +66,48 @@ uint64_t caps_for(const struct policy *policy, uint32_t uid)
 	return (set & ~policy->cap_drop) | policy->cap_add;
 }
 
-/* Permitted capabilities become effective too: to raise an ambient capability
- * takes it permitted and inheritable, and the executor gives up what it does
- * not use itself. */
-static int set_sets(uint64_t permitted, uint64_t inheritable, struct err *e)
+/* cap_set_flag(3) refuses an empty list. */
+static int raise_flag(cap_t sets, cap_flag_t flag, uint64_t caps)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
+	cap_value_t values[CAPS_END];
+	int count = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(data); i++) {
-		data[i].permitted = data[i].effective = (uint32_t)(permitted >> (32 * i));
-		data[i].inheritable = (uint32_t)(inheritable >> (32 * i));
-	}
-	if (syscall(SYS_capset, &header, data) < 0)
-		return err_sys(e, "set the capabilities");
-	return 0;
+	for (cap_value_t n = 0; n < CAPS_END; n++)
+		if (caps & BIT(n))
+			values[count++] = n;
+	return count == 0 ? 0 : cap_set_flag(sets, flag, count, values, CAP_SET);
+}
+
+/* Fails with errno. */
+static int set_sets(uint64_t effective, uint64_t permitted, uint64_t inheritable)
+{
+	AUTO_CAPS cap_t sets = cap_init();
+
+	if (!sets || raise_flag(sets, CAP_EFFECTIVE, effective) < 0 ||
+	    raise_flag(sets, CAP_PERMITTED, permitted) < 0 ||
+	    raise_flag(sets, CAP_INHERITABLE, inheritable) < 0)
+		return -1;
+	return cap_set_proc(sets);
+}
+
+/* To raise an ambient capability takes it permitted and inheritable.  Permitted ones
+ * become effective too.  Fails with errno. */
+static int set_inheritable(uint64_t inheritable)
+{
+	AUTO_CAPS cap_t sets = cap_get_proc();
+
+	if (!sets || cap_fill(sets, CAP_EFFECTIVE, CAP_PERMITTED) < 0 ||
+	    cap_clear_flag(sets, CAP_INHERITABLE) < 0 ||
+	    raise_flag(sets, CAP_INHERITABLE, inheritable) < 0)
+		return -1;
+	return cap_set_proc(sets);
 }
 
 static int raise_ambient(uint64_t kept, struct err *e)
 {
-	for (int n = 0; n < 64; n++)
-		if ((kept & BIT(n)) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0)
-			return err_sys(e, "hand on CAP_%s", caps_name(n));
+	for (cap_value_t n = 0; n < CAPS_END; n++)
+		if ((kept & BIT(n)) && cap_set_ambient(n, CAP_SET) < 0)
+			return err_sys(e, "hand on CAP_%s", caps_name(n).text);
 	return 0;
 }
 
@@ -90,12 +115,12 @@ static int raise_ambient(uint64_t kept, struct err *e)
  * kernel's highest number ends the loop. */
 static int reduce_bounding(uint64_t kept, struct err *e)
 {
-	for (int n = 0; n < 64; n++) {
-		if ((kept & BIT(n)) || prctl(PR_CAPBSET_DROP, n, 0, 0, 0) == 0)
+	for (cap_value_t n = 0; n < CAPS_END; n++) {
+		if ((kept & BIT(n)) || cap_drop_bound(n) == 0)
 			continue;
 		if (errno == EINVAL)
 			return 0;
-		return err_sys(e, "drop CAP_%s from the bounding set", caps_name(n));
+		return err_sys(e, "drop CAP_%s from the bounding set", caps_name(n).text);
 	}
 	return 0;
 }
@@ -105,41 +130,32 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	/* Across execve(2), root keeps its bounding set and the inheritable
 	 * set; every other user keeps only the ambient set. */
 	const uint64_t inherited = is_root ? kept & ~handed_on : kept;
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct now[2];
 
-	if (syscall(SYS_capget, &header, now) < 0)
-		return err_sys(e, "read the capabilities");
 	/* All capabilities of the namespace's owner stay until the bounding set
 	 * is reduced, which takes CAP_SETPCAP.  The inheritable set is set
 	 * before that: it cannot be raised above the bounding set. */
-	uint64_t have = now[0].permitted | (uint64_t)now[1].permitted << 32;
-	if (set_sets(have, inherited, e) < 0 || raise_ambient(is_root ? 0 : kept, e) < 0 ||
+	if (set_inheritable(inherited) < 0)
+		return err_sys(e, "make capabilities inheritable");
+	if (raise_ambient(is_root ? 0 : kept, e) < 0 ||
 	    reduce_bounding(handed_on, e) < 0) /* layer: bounding-set */
 		return -1;
-	return set_sets(kept, inherited, e);
+	/* The executor gives up from the effective set what it does not use itself. */
+	return set_sets(kept, kept, inherited) < 0 ? err_sys(e, "set the capabilities") : 0;
+}
+
+int caps_keep(uint64_t kept, struct err *e)
+{
+	return set_sets(kept, kept, 0) < 0 ? err_sys(e, "set the capabilities") : 0;
 }
 
 /* This empties the ambient set too, which is a part of the permitted and
  * inheritable ones (capabilities(7)). */
 int caps_drop(struct err *e)
 {
-	return set_sets(0, 0, e);
-}
-
-int caps_keep(uint64_t kept, struct err *e)
-{
-	return set_sets(kept, 0, e);
+	return caps_keep(0, e);
 }
 
 int caps_raise(uint64_t kept, uint64_t raised)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
-
-	for (size_t i = 0; i < ARRAY_LEN(data); i++) {
-		data[i].permitted = (uint32_t)(kept >> (32 * i));
-		data[i].effective = (uint32_t)(raised >> (32 * i));
-	}
-	return (int)syscall(SYS_capset, &header, data);
+	return set_sets(raised, kept, 0);
 }

@@ -1,9 +1,8 @@
 /* caps -- which capabilities commands get, and how the child is reduced to
  * them.
  *
- * hutch makes the system calls itself: it needs only capset(2), two prctl(2)
- * and a table of names, and libcap.a would tie the launcher to the C library
- * that it was built with. */
+ * libcap has the sets and the names.  It allocates and locks, so no child of vfork(2) may
+ * call these functions (executor/process/caps.c says why). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +12,13 @@ struct policy;
 
 /* The number of "NET_BIND_SERVICE" or "cap_net_bind_service", or -1. */
 int caps_parse(const char *name, struct err *e);
-/* "NET_BIND_SERVICE"; "?" for a number that this build has no name for. */
-const char *caps_name(int number);
+/* By value, so that its text lasts for the expression that asks for it. */
+struct caps_name {
+	char text[24];
+};
+
+/* "NET_BIND_SERVICE"; "?" for a number that libcap has no name for. */
+struct caps_name caps_name(int number);
 
 /* The set for commands, one bit a capability.  An ordinary user has none.  Root
  * has CHOWN DAC_OVERRIDE FOWNER FSETID SETUID SETGID, within the sandbox's own

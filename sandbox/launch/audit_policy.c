@@ -73,7 +73,7 @@ static void note_caps(struct audit_json *n, const char *key, uint64_t caps, bool
 		list_add(&names, "ALL");
 	for (int i = 0; i < 64; i++)
 		if (caps & 1ull << i)
-			list_add(&names, caps_name(i));
+			list_add(&names, caps_name(i).text);
 	if (names.count)
 		audit_json_list(n, key, &names);
 	list_done(&names);

@@ -154,7 +154,7 @@ static void list_caps(const struct launch *l, struct list *ret)
 	uint64_t caps = caps_for(l->policy, uid);
 	for (int n = 0; n < 64; n++)
 		if (caps & (1ull << n))
-			list_addf(ret, "CAP_%s", caps_name(n));
+			list_addf(ret, "CAP_%s", caps_name(n).text);
 }
 
 static int load_profile(struct launch *l, const struct list *caps, struct err *e)

@@ -134,7 +134,7 @@ static void list_caps(struct list *to, uint64_t caps)
 {
 	for (int i = 0; i < 64; i++)
 		if (caps & 1ull << i)
-			list_add(to, caps_name(i));
+			list_add(to, caps_name(i).text);
 }
 
 static void write_caps(struct writer *w, const struct policy *p)

@@ -95,7 +95,7 @@ static void print_caps(uint64_t caps, FILE *to)
 	(void)fprintf(to, "caps     ");
 	for (int n = 0; n < 64; n++)
 		if (caps & (1ull << n))
-			(void)fprintf(to, " %s", caps_name(n));
+			(void)fprintf(to, " %s", caps_name(n).text);
 	(void)fprintf(to, "%s\n", caps ? "" : " none");
 }
 

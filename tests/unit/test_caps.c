@@ -37,9 +37,9 @@ static void test_names_and_numbers(void **state)
 		assert_int_equal(caps_parse(names[i].name, &e), names[i].number);
 	}
 	for (int n = 0; n <= CAP_LAST_CAP; n++)
-		assert_int_equal(caps_parse(caps_name(n), NULL), n);
-	assert_string_equal(caps_name(-1), "?");
-	assert_string_equal(caps_name(64), "?");
+		assert_int_equal(caps_parse(caps_name(n).text, NULL), n);
+	assert_string_equal(caps_name(-1).text, "?");
+	assert_string_equal(caps_name(64).text, "?");
 }
 
 static void test_commands_get_the_capabilities_of_their_user(void **state)
