@@ -1,33 +1,21 @@
 #include "executor/process/caps.h"
 
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface of capget(2) and capset(2), version 3: 64 bits in two halves.
- * Used without libcap, which allocates, as a child of vfork must not, and reads more of
- * the system than needed. */
-#define CAPS_VERSION 0x20080522u
-#define CAP_KILL     5
-#define CAP_SETGID   6
-#define CAP_SETUID   7
-#define CAP_SYS_PTRACE 19
-#define CAP_BIT(n)   (UINT64_C(1) << (n))
-#define CAP_END	     64
-
-struct header {
-	uint32_t version;
-	int pid;
-};
-
-struct half {
-	uint32_t effective, permitted, inheritable;
-};
+/* libcap would not do here: a child of vfork(2) calls these functions in the executor's own
+ * memory, and any process inside may kill that child at any moment.  libcap's sets are
+ * allocated, and locked while they are set; a child that dies in between would leave pid 1
+ * a broken heap, or a lock that no process ever opens. */
+#define CAP_BIT(n) (UINT64_C(1) << (n))
+#define CAP_END	   64
 
 static int set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 {
-	struct header header = { .version = CAPS_VERSION };
-	struct half halves[2] = {
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct halves[2] = {
 		{ (uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable },
 		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
 		  (uint32_t)(inheritable >> 32) },
@@ -38,8 +26,8 @@ static int set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 
 static int get(struct caps *ret)
 {
-	struct header header = { .version = CAPS_VERSION };
-	struct half halves[2] = { { 0 } };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct halves[2] = { { 0 } };
 
 	if (syscall(SYS_capget, &header, halves) < 0)
 		return -1;
