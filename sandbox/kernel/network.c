@@ -20,7 +20,8 @@ int network_place(struct err *e)
 }
 
 /* Sets the loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by
- * itself.  One ioctl of netdevice(7) does it, so no netlink library is needed.
+ * itself.  One ioctl of netdevice(7) does it; libnl would cost a launch 3 %
+ * (docs/dependencies.md).
  * Returns -1 with errno set. */
 static int make_namespace(int place)
 {

@@ -4,6 +4,7 @@ is allowed."""
 import sys
 
 import layers
+import libraries
 import python
 import report
 import rooms
@@ -173,6 +174,14 @@ ROOMS = [
     (MAKEFILE, {**SOURCES, "other/z.c": ""}, "each source"),
     (MAKEFILE.replace("FILES_low := x", "FILES_low := x z"), SOURCES, "each source"),
 ]
+# One library, the source that has it, the page that says so, and the sentence that is red.
+HEADERS = "HEADERS := \\\n  a/b.h\n"
+LIBRARIES = [
+    ({"x.c": "#include <a/b.h>\n", "y.c": "#include <a/b.h>\n"}, "`x.c` `y.c`", "each library"),
+    ({"x.h": "#include <a/b.h>\n"}, "`x.h`", "each library"),
+    ({"x.c": "#include <a/c.h>\n"}, "`x.c`", "each library"),
+    ({"x.c": "#include <a/b.h>\n"}, "`y.c`", "docs/dependencies.md"),
+]
 WORDS = [("x.c", "/* x -- What is here. */"), ("x.h", "/* A list.\n * Of these one is it. */"),
          ("x.py", "# It runs.  Nobody\n# reads it."), ("x.md", "- One that ends\n"),
          ("x.md", "| a | Whoever asks |\n"), ("Makefile", "# so that somebody sees")]
@@ -228,6 +237,14 @@ def rows():
             len(wrong) == 1 and wrong[0].startswith(words_of)
     yield "the two rooms are as they should be", \
         not any(list(found) for _, found in rooms.checks(MAKEFILE, SOURCES))
+    for sources, page, words_of in LIBRARIES:
+        wrong = [sentence for sentence, found in libraries.checks(HEADERS, sources, page)
+                 if list(found)]
+        yield f"{sources} with {page!r}: {words_of}", \
+            len(wrong) == 1 and wrong[0].startswith(words_of)
+    yield "one library is as it should be", not any(
+        list(found) for _, found in
+        libraries.checks(HEADERS, {"x.c": "#include <stdio.h>\n#include <a/b.h>\n"}, "`x.c`"))
     for name, text in WORDS:
         yield f"{name} with {text!r} has no plain subject", len(list(words.refused(name, text))) == 1
     for name, text in PLAIN:
