@@ -580,13 +580,14 @@ static void test_a_folder_is_shown_two_levels_deep(void **state)
 /* /proc/self would be the executor, whose descriptors must stay hidden. */
 static void test_folders_of_processes_are_named_and_not_looked_into(void **state)
 {
-	/* This process, since /proc may hide others (hidepid). */
+	/* This process, since /proc may hide others (hidepid).  The view ends before it where
+	 * many processes with lower numbers exist. */
 	AUTO_FREE char *named = text_format("\n/proc/%d/\n", (int)getpid());
 	AUTO_FREE char *looked_into = text_format("\n/proc/%d/attr", (int)getpid());
 
 	(void)state;
 	struct act x = ask(request("view", "/proc"));
-	assert_non_null(strstr(x.content, named));
+	assert_true(x.edited.cut > 0 || strstr(x.content, named));
 	assert_null(strstr(x.content, looked_into));
 	act_done(&x);
 	begins(request("view", "/proc/self/fd"), "ERROR:\nRan into [Errno 13]");
