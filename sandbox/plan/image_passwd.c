@@ -64,17 +64,17 @@ static int confine(void)
 	return seccomp_install(&program, NULL);
 }
 
-/* Keeps the file and the worker's pipe alone.  If this process cannot be confined, it gives
- * no answer. */
+/* Keeps the file, as descriptor 0 too, and the worker's pipe alone.  If this process cannot
+ * be confined, it gives no answer. */
 static int look(void *arg, void *result, struct err *e)
 {
 	const struct question *q = arg;
 	struct answer *a = result;
 
 	(void)e;
-	if (sys_close_range(0, 2, 0) < 0 || confine() < 0)
+	if (dup2(q->fd, 0) < 0 || sys_close_range(1, 2, 0) < 0 || confine() < 0)
 		_exit(1);
-	a->is_found = account_read(q->fd, q->name, q->id, &a->account);
+	a->is_found = account_read(0, q->name, q->id, &a->account);
 	return 0;
 }
 

@@ -119,7 +119,7 @@ static void test_no_more_than_a_mebibyte_is_read(void **state)
 	assert_int_equal(image_passwd_find(fd, "a", 0, &a, &e), 0);
 }
 
-static void test_a_folder_has_no_account_and_no_other_file_is_read(void **state)
+static void test_the_reader_can_do_nothing_but_read(void **state)
 {
 	struct account a;
 	struct err e;
@@ -128,6 +128,8 @@ static void test_a_folder_has_no_account_and_no_other_file_is_read(void **state)
 	/* read(2) fails on a folder, and no other source is tried. */
 	AUTO_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(image_passwd_find(fd, "a", 0, &a, &e), 0);
+	assert_int_equal(image_passwd_find(-1, "a", 0, &a, &e), -1);
+	assert_non_null(strstr(e.text, "ended"));
 }
 
 /* A member matches by its whole name only (group(5)). */
@@ -154,7 +156,7 @@ int main(void)
 		cmocka_unit_test(test_a_long_line_is_passed_over),
 		cmocka_unit_test(test_groups_that_have_a_user),
 		cmocka_unit_test(test_no_more_than_a_mebibyte_is_read),
-		cmocka_unit_test(test_a_folder_has_no_account_and_no_other_file_is_read),
+		cmocka_unit_test(test_the_reader_can_do_nothing_but_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

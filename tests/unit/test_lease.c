@@ -394,8 +394,7 @@ static void test_the_holder_says_hello_first_as_everybody(void **state)
 	assert_string_equal(lease_state(&x.s.lease), "\"waiting\"");
 }
 
-static void
-test_what_is_held_ends_when_its_holder_leaves_and_for_nobody_else(void **state)
+static void test_a_held_sandbox_ends_with_its_holder_and_no_other_client(void **state)
 {
 	(void)state;
 	AUTO_CLOSE int one = join_and_greet();
@@ -584,7 +583,7 @@ int main(void)
 		LEASE(test_the_time_outs_begin_once_with_the_holders_hello),
 		LEASE(test_a_hello_of_another_protocol_takes_nothing),
 		LEASE(test_the_holder_says_hello_first_as_everybody),
-		LEASE(test_what_is_held_ends_when_its_holder_leaves_and_for_nobody_else),
+		LEASE(test_a_held_sandbox_ends_with_its_holder_and_no_other_client),
 		LEASE(test_a_lease_is_held_as_long_as_any_process_has_the_descriptor),
 		LEASE(test_a_holder_that_says_nothing_more_sees_the_end),
 		LEASE(test_the_first_reason_to_end_counts),
