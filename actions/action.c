@@ -27,16 +27,18 @@ static const char *const top_keys[] = {
 	NULL,
 };
 
-static const char *const run_args[] = { "command", "is_input", "blocking", "is_static", "cwd",
-					"hidden", COMMON_ARGS, NULL };
-static const char *const read_args[] = { "path", "start", "end", "impl_source", "view_range",
-					 "relative",
-					 COMMON_ARGS, NULL };
+static const char *const run_args[] = { "command", "is_input", "blocking",  "is_static",
+					"cwd",	   "hidden",   COMMON_ARGS, NULL };
+static const char *const read_args[] = { "path",	"start",      "end",
+					 "impl_source", "view_range", "relative",
+					 COMMON_ARGS,	NULL };
 static const char *const write_args[] = { "path", "content", "start", "end", COMMON_ARGS,
 					  NULL };
-static const char *const edit_args[] = { "path", "command", "file_text", "old_str", "new_str",
-					 "insert_line", "content", "start", "end",
-					 "impl_source", "relative", COMMON_ARGS, NULL };
+static const char *const edit_args[] = { "path",	"command",  "file_text",
+					 "old_str",	"new_str",  "insert_line",
+					 "content",	"start",    "end",
+					 "impl_source", "relative", COMMON_ARGS,
+					 NULL };
 static const char *const env_args[] = { "set", "unset", "secret", COMMON_ARGS, NULL };
 static const char *const cancel_args[] = { "id", COMMON_ARGS, NULL };
 static const char *const confirm_args[] = { "ask", "allow", COMMON_ARGS, NULL };
@@ -76,7 +78,8 @@ static int get_path(const struct json_at *args, struct action *a, struct err *e)
 	    get_line(args, "end", &a->end, e) < 0)
 		return -1;
 	if (a->start == ACTION_LAST_LINE)
-		return err_set(e, ERR_USAGE, "args.start: not a whole number from 0 to 2^53");
+		return err_set(e, ERR_USAGE,
+			       "args.start: not a whole number from 0 to 2^53");
 	return 0;
 }
 
@@ -142,7 +145,8 @@ static bool is_whole(double number)
 
 static char *number_text(double number)
 {
-	return is_whole(number) ? text_format("%.0f", number) : text_format("%.17g", number);
+	return is_whole(number) ? text_format("%.0f", number)
+				: text_format("%.17g", number);
 }
 
 /* The item as Python prints it in a list.  A string is cut to 64 bytes, and a
@@ -185,7 +189,8 @@ static int get_range(const struct json_at *args, char **ret, struct err *e)
 		return -1;
 	while ((!text || strlen(text) < RANGE_MAX) && json_step(&list, &item)) {
 		AUTO_FREE char *one = item_text(&item), *before = text;
-		text = text_format("%s%s%s", before ? before : "[", before ? ", " : "", one);
+		text = text_format("%s%s%s", before ? before : "[", before ? ", " : "",
+				   one);
 	}
 	if (text)
 		*ret = text_format("%s]", text);
@@ -224,8 +229,8 @@ static int check_lengths(const struct action *a, struct err *e)
 			       length(a->command) >= 4096 ? "command" : "insert_line");
 	if (length(a->file_text) + length(a->old_str) + length(a->new_str) <= most)
 		return 0;
-	return err_set(e, ERR_USAGE, "args.file_text, old_str, new_str: more than %zu bytes",
-		       most);
+	return err_set(e, ERR_USAGE,
+		       "args.file_text, old_str, new_str: more than %zu bytes", most);
 }
 
 static int decode_edit(const struct json_at *args, struct action *a, struct err *e)
@@ -244,7 +249,8 @@ static int decode_edit(const struct json_at *args, struct action *a, struct err 
 	if (!a->command)
 		a->command = text_copy("");
 	if (by && strcmp(by, "oh_aci") != 0)
-		return err_set(e, ERR_USAGE, "args.impl_source: only oh_aci is done here");
+		return err_set(e, ERR_USAGE,
+			       "args.impl_source: only oh_aci is done here");
 	return check_lengths(a, e);
 }
 
@@ -304,8 +310,10 @@ static int get_set(const struct json_at *args, struct list *ret, struct err *e)
 		/* The name is checked before '=' is appended to it, since it
 		 * may itself hold a '='. */
 		if (!variable_is_name(name))
-			return err_set(e, ERR_USAGE, "args.set: '%.60s' is no name for a variable: "
-						     VARIABLE_NAME_RULE, name);
+			return err_set(
+				e, ERR_USAGE,
+				"args.set: '%.60s' is no name for a variable: " VARIABLE_NAME_RULE,
+				name);
 		if (json_string(&item, &value, e) < 0)
 			return -1;
 		list_addf(ret, "%s=%s", name, value);
@@ -327,8 +335,10 @@ static int get_names(const struct json_at *args, const char *key, struct list *r
 		if (json_string(&item, &name, e) < 0)
 			return -1;
 		if (!variable_is_name(name))
-			return err_set(e, ERR_USAGE, "args.%s: '%.60s' is no name for a variable: "
-						     VARIABLE_NAME_RULE, key, name);
+			return err_set(
+				e, ERR_USAGE,
+				"args.%s: '%.60s' is no name for a variable: " VARIABLE_NAME_RULE,
+				key, name);
 		list_add(ret, name);
 	}
 	return 0;
@@ -346,7 +356,8 @@ static int get_secret(const struct json_at *args, struct action *a, struct err *
 		return get_names(args, "secret", &a->secret, e);
 	(void)json_bool(&item, &are_all, NULL); /* cannot fail */
 	for (size_t i = 0; are_all && i < a->set.count; i++)
-		list_addf(&a->secret, "%.*s", (int)strcspn(a->set.items[i], "="), a->set.items[i]);
+		list_addf(&a->secret, "%.*s", (int)strcspn(a->set.items[i], "="),
+			  a->set.items[i]);
 	return 0;
 }
 
@@ -356,7 +367,8 @@ static int decode_env(const struct json_at *args, struct action *a, struct err *
 	    get_secret(args, a, e) < 0)
 		return -1;
 	if (a->set.count + a->unset.count > VARIABLES_MAX) /* to fit one message */
-		return err_set(e, ERR_USAGE, "args: more than %d variables", VARIABLES_MAX);
+		return err_set(e, ERR_USAGE, "args: more than %d variables",
+			       VARIABLES_MAX);
 	return 0;
 }
 
@@ -380,10 +392,12 @@ static const struct verb {
 	{ "mkdir", ACT_MKDIR, action_mkdir_args, action_decode_path, NULL },
 	{ "git_clone", ACT_GIT_CLONE, action_clone_args, action_decode_clone, NULL },
 	{ "git_branch", ACT_GIT_BRANCH, action_branch_args, action_decode_branch, NULL },
-	{ "git_changes", ACT_GIT_CHANGES, action_changes_args, action_decode_changes, NULL },
+	{ "git_changes", ACT_GIT_CHANGES, action_changes_args, action_decode_changes,
+	  NULL },
 	{ "git_diff", ACT_GIT_DIFF, action_diff_args, action_decode_diff, NULL },
 	{ "git_setup", ACT_GIT_SETUP, action_setup_args, action_decode_setup, NULL },
-	{ "install_git_hooks", ACT_GIT_HOOKS, action_hooks_args, action_decode_hooks, NULL },
+	{ "install_git_hooks", ACT_GIT_HOOKS, action_hooks_args, action_decode_hooks,
+	  NULL },
 	{ "microagents", ACT_MICROAGENTS, action_microagents_args,
 	  action_decode_microagents, NULL },
 	{ "run_setup_script", ACT_RUN, action_script_args, action_decode_script, NULL },
@@ -459,12 +473,14 @@ static int get_id(const struct json_at *root, struct action *a, struct err *e)
 	return 0;
 }
 
-static int get_name(const struct json_at *root, const char *key, char **ret, struct err *e)
+static int get_name(const struct json_at *root, const char *key, char **ret,
+		    struct err *e)
 {
 	if (args_text(root, key, ret, e) < 0)
 		return -1;
 	if (strlen(*ret) > ACTION_NAME_MAX)
-		return err_set(e, ERR_USAGE, "%s: more than %d bytes", key, ACTION_NAME_MAX);
+		return err_set(e, ERR_USAGE, "%s: more than %d bytes", key,
+			       ACTION_NAME_MAX);
 	return 0;
 }
 
@@ -474,7 +490,8 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 
 	if (!json_member(root, "timeout", &item)) {
 		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
-			return err_set(e, ERR_USAGE, "Blocking command with no timeout set");
+			return err_set(e, ERR_USAGE,
+				       "Blocking command with no timeout set");
 		if (a->timeout_s == 0) /* the decoder of the kind may have set one */
 			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
@@ -516,12 +533,14 @@ static int decode(struct json_at *root, struct action *a, struct err *e)
 		return err_set(e, ERR_USAGE, "'action' key is not found");
 	const struct verb *v = find_verb(name);
 	if (!v)
-		return err_set(e, ERR_USAGE, "'%.60s' is not defined. Available actions: run, "
-					     "read, write, edit, list, glob, grep, stat, "
-					     "move, remove, mkdir, git_clone, git_branch, "
-					     "git_changes, git_diff, git_setup, "
-					     "install_git_hooks, run_setup_script, "
-					     "microagents, env, confirm, cancel", name);
+		return err_set(e, ERR_USAGE,
+			       "'%.60s' is not defined. Available actions: run, "
+			       "read, write, edit, list, glob, grep, stat, "
+			       "move, remove, mkdir, git_clone, git_branch, "
+			       "git_changes, git_diff, git_setup, "
+			       "install_git_hooks, run_setup_script, "
+			       "microagents, env, confirm, cancel",
+			       name);
 	if (get_name(root, "timestamp", &a->timestamp, e) < 0 ||
 	    get_name(root, "client", &a->client, e) < 0 ||
 	    get_name(root, "session", &a->session, e) < 0 ||

@@ -21,8 +21,8 @@ const char *const action_stat_args[] = { "path", COMMON_ARGS, NULL };
 const char *const action_move_args[] = { "path", "to", "overwrite", COMMON_ARGS, NULL };
 const char *const action_remove_args[] = { "path", "recursive", COMMON_ARGS, NULL };
 const char *const action_mkdir_args[] = { "path", COMMON_ARGS, NULL };
-const char *const action_grep_args[] = { "pattern", "path", "include", "ignore_case", "limit",
-					 COMMON_ARGS, NULL };
+const char *const action_grep_args[] = { "pattern", "path",	 "include", "ignore_case",
+					 "limit",   COMMON_ARGS, NULL };
 
 static int get_flag(const struct json_at *args, const char *key, enum errand_flag flag,
 		    struct action *a, struct err *e)
@@ -51,7 +51,8 @@ static int get_pattern(const struct json_at *args, struct action *a, struct err 
 		return -1;
 	if (*a->other && strlen(a->other) < 4096)
 		return 0;
-	return err_set(e, ERR_USAGE, "args.pattern: a pattern of 1 to 4095 bytes was expected");
+	return err_set(e, ERR_USAGE,
+		       "args.pattern: a pattern of 1 to 4095 bytes was expected");
 }
 
 int action_decode_list(const struct json_at *args, struct action *a, struct err *e)

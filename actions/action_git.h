@@ -26,7 +26,8 @@ int action_decode_changes(const struct json_at *args, struct action *a, struct e
 int action_decode_diff(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_setup(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_hooks(const struct json_at *args, struct action *a, struct err *e);
-int action_decode_microagents(const struct json_at *args, struct action *a, struct err *e);
+int action_decode_microagents(const struct json_at *args, struct action *a,
+			      struct err *e);
 /* run_setup_script: becomes a run of the session's shell. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e);
 

@@ -39,7 +39,8 @@ int args_path(const char *text, const char *key, struct err *e)
 {
 	if (*text && strlen(text) < 4096)
 		return 0;
-	return err_set(e, ERR_USAGE, "args.%s: a path of 1 to 4095 bytes was expected", key);
+	return err_set(e, ERR_USAGE, "args.%s: a path of 1 to 4095 bytes was expected",
+		       key);
 }
 
 int args_count(const struct json_at *args, const char *key, uint32_t most, uint32_t *ret,
@@ -53,8 +54,8 @@ int args_count(const struct json_at *args, const char *key, uint32_t most, uint3
 	if (json_number(&item, &number, e) < 0)
 		return -1;
 	if (!(number >= 1 && number <= most) || number != (double)(uint32_t)number)
-		return err_set(e, ERR_USAGE, "args.%s: not a whole number from 1 to %u", key,
-			       most);
+		return err_set(e, ERR_USAGE, "args.%s: not a whole number from 1 to %u",
+			       key, most);
 	*ret = (uint32_t)number;
 	return 0;
 }

@@ -16,12 +16,13 @@ static bool is_told(const struct denial_reason *h, const char *sentence)
 	return false;
 }
 
-void denial_reason_path(struct denial_reason *h, const struct why *w, const char *what, const char *path,
-	       uint32_t sys)
+void denial_reason_path(struct denial_reason *h, const struct why *w, const char *what,
+			const char *path, uint32_t sys)
 {
 	struct answer *a = &h->answers[h->count];
 
-	if (!w->plan || !sys || h->count == DENIAL_REASON_MAX || !why_refused(w, path, (int)sys, a))
+	if (!w->plan || !sys || h->count == DENIAL_REASON_MAX ||
+	    !why_refused(w, path, (int)sys, a))
 		return;
 	char *sentence = text_format("Refused by hutch: %s%s%s%s", a->text,
 				     a->line ? " (" : "", a->line ? a->line : "",
@@ -40,14 +41,16 @@ void denial_reason_path(struct denial_reason *h, const struct why *w, const char
 	};
 }
 
-void denial_reason_output(struct denial_reason *h, const struct why *w, const char *what, const void *output,
-		 size_t len, const char *cwd)
+void denial_reason_output(struct denial_reason *h, const struct why *w, const char *what,
+			  const void *output, size_t len, const char *cwd)
 {
 	if (!w->plan)
 		return;
-	h->stderr_count = stderr_denials_find(output, len, *cwd ? cwd : NULL, h->stderr_denials);
+	h->stderr_count =
+		stderr_denials_find(output, len, *cwd ? cwd : NULL, h->stderr_denials);
 	for (size_t i = 0; i < h->stderr_count; i++)
-		denial_reason_path(h, w, what, h->stderr_denials[i].path, (uint32_t)h->stderr_denials[i].sys);
+		denial_reason_path(h, w, what, h->stderr_denials[i].path,
+				   (uint32_t)h->stderr_denials[i].sys);
 }
 
 void denial_reason_tell(const struct denial_reason *h, struct observed *o)

@@ -27,13 +27,13 @@ struct denial_reason {
 
 /* Notes a file action, named `what`, whose `path` (borrowed) failed with the
  * errno `sys`. */
-void denial_reason_path(struct denial_reason *h, const struct why *w, const char *what, const char *path,
-	       uint32_t sys);
+void denial_reason_path(struct denial_reason *h, const struct why *w, const char *what,
+			const char *path, uint32_t sys);
 
 /* Notes the refusals that a command reports in its output; relative paths begin
  * at `cwd`. */
-void denial_reason_output(struct denial_reason *h, const struct why *w, const char *what, const void *output,
-		 size_t len, const char *cwd);
+void denial_reason_output(struct denial_reason *h, const struct why *w, const char *what,
+			  const void *output, size_t len, const char *cwd);
 
 void denial_reason_tell(const struct denial_reason *h, struct observed *o);
 void denial_reason_done(struct denial_reason *h);

@@ -36,7 +36,8 @@ void dispatcher_done(struct dispatcher *d)
 	*d = (struct dispatcher){ 0 };
 }
 
-int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden, struct err *e)
+int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden,
+		    struct err *e)
 {
 	bool is_first = redact_is_empty(&d->secrets);
 
@@ -53,7 +54,8 @@ int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden
 
 void dispatcher_deliver(struct dispatcher_client *c)
 {
-	while (buffer_len(c->out) <= DISPATCHER_OUT_HIGH && reply_queue_deliver(&c->replies, c->out))
+	while (buffer_len(c->out) <= DISPATCHER_OUT_HIGH &&
+	       reply_queue_deliver(&c->replies, c->out))
 		;
 }
 
@@ -101,8 +103,8 @@ static void say(const struct dispatcher *d, struct asker *to, struct buffer *lin
 	letter_release(l);
 }
 
-static void say_error(const struct dispatcher *d, struct asker *to, const struct action *a,
-		      const char *error_id, const char *text)
+static void say_error(const struct dispatcher *d, struct asker *to,
+		      const struct action *a, const char *error_id, const char *text)
 {
 	const struct observed o = { .action = a };
 	struct buffer line;
@@ -132,7 +134,8 @@ static void say_again(const struct dispatcher *d, struct asker *to, const char *
 static void keep(struct dispatcher *d, const struct action *a, const struct buffer *line)
 {
 	if (a->has_id)
-		dedup_keep(d->dedup, a, (const char *)buffer_data(line), buffer_len(line));
+		dedup_keep(d->dedup, a, (const char *)buffer_data(line),
+			   buffer_len(line));
 }
 
 void dispatcher_tell_dropped(struct asker *to, const struct action *a)
@@ -154,7 +157,8 @@ void dispatcher_finish(struct dispatcher *d, struct task *t, struct buffer *line
 	if (line->is_cut) {
 		buffer_done(line);
 		buffer_init(line, DISPATCHER_LINE_MAX);
-		observe_error(line, &o, "HUTCH$TOO_LARGE", "ERROR: the observation is too large");
+		observe_error(line, &o, "HUTCH$TOO_LARGE",
+			      "ERROR: the observation is too large");
 	}
 	keep(d, &t->action, line);
 	struct letter *l = letter_new(line);
@@ -215,8 +219,9 @@ void dispatcher_finish_error(struct dispatcher *d, struct task *t, const char *e
 static void end_early(struct dispatcher *d, struct task *t)
 {
 	if (!t->is_sent)
-		return dispatcher_finish_error(d, t, "HUTCH$CANCELLED",
-					 "ERROR: The action was cancelled before it started.");
+		return dispatcher_finish_error(
+			d, t, "HUTCH$CANCELLED",
+			"ERROR: The action was cancelled before it started.");
 	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
 		return; /* the executor ends a file action soon anyway */
 	(void)action_put_cancel(d->wire, t->id, NULL); /* small: always fits */
@@ -252,13 +257,15 @@ static void confirm(struct dispatcher *d, struct asker *from, const struct actio
 	if (dispatcher_confirm(d, from->client, a))
 		observe_nothing(&line, &o);
 	else
-		observe_error(&line, &o, "HUTCH$NOT_FOUND",
-			      "ERROR: Nothing was asked under this number, or it has its answer.");
+		observe_error(
+			&line, &o, "HUTCH$NOT_FOUND",
+			"ERROR: Nothing was asked under this number, or it has its answer.");
 	keep(d, a, &line);
 	say(d, from, &line);
 }
 
-bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c, uint64_t id)
+bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c,
+		       uint64_t id)
 {
 	struct task *t = queue_find(&d->queue, c->name, id, NULL);
 
@@ -279,12 +286,15 @@ static bool is_new(struct dispatcher *d, struct asker *from, const struct action
 		   const char *line, size_t len)
 {
 	static const char *const refusals[] = {
-		[ANSWER_UNDER_WAY] = "ERROR: this action is under way, and enough repeats of "
-				     "it are waiting",
-		[ANSWER_OTHER_BODY] = "ERROR: another action with this id and timestamp was "
-				      "asked for before",
-		[ANSWER_TOO_OLD] = "ERROR: this id is older than all answers that are kept; it "
-				   "is not done again",
+		[ANSWER_UNDER_WAY] =
+			"ERROR: this action is under way, and enough repeats of "
+			"it are waiting",
+		[ANSWER_OTHER_BODY] =
+			"ERROR: another action with this id and timestamp was "
+			"asked for before",
+		[ANSWER_TOO_OLD] =
+			"ERROR: this id is older than all answers that are kept; it "
+			"is not done again",
 		[ANSWER_TOO_MANY] = "ERROR: more than 64 clients",
 	};
 	const char *kept = NULL;
@@ -313,11 +323,13 @@ static void finish_all(struct dispatcher *d)
 	for (size_t i = 0; i < d->queue.session_count; i++) {
 		struct session *s = &d->queue.sessions[i];
 		while (s->first)
-			dispatcher_finish_error(d, s->first, "HUTCH$SANDBOX_ENDED", d->ended);
+			dispatcher_finish_error(d, s->first, "HUTCH$SANDBOX_ENDED",
+						d->ended);
 	}
 }
 
-static void enqueue(struct dispatcher *d, struct asker *from, const struct action *a, size_t len)
+static void enqueue(struct dispatcher *d, struct asker *from, const struct action *a,
+		    size_t len)
 {
 	size_t most = a->kind == ACT_GIT_DIFF ? action_errand_max(ERRAND_GIT_DIFF)
 		      : action_is_errand(a)  ? ERRAND_TEXT_MAX
@@ -370,7 +382,8 @@ static int hide_token(struct dispatcher *d, const struct action *a, struct err *
 	return a->token ? dispatcher_hide(d, a->token, &is_hidden, e) : 0;
 }
 
-static void take_line(struct dispatcher *d, struct asker *from, const char *line, size_t len)
+static void take_line(struct dispatcher *d, struct asker *from, const char *line,
+		      size_t len)
 {
 	struct action a;
 	struct err e;
@@ -381,15 +394,16 @@ static void take_line(struct dispatcher *d, struct asker *from, const char *line
 	action_done(&a);
 }
 
-void dispatcher_line(struct dispatcher *d, struct dispatcher_client *c, const char *line, size_t len)
+void dispatcher_line(struct dispatcher *d, struct dispatcher_client *c, const char *line,
+		     size_t len)
 {
 	struct asker from = { .client = c };
 
 	take_line(d, &from, line, len);
 }
 
-void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char *id, const char *line,
-		  size_t len)
+void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char *id,
+			const char *line, size_t len)
 {
 	struct asker from = { .client = c, .id = id };
 
@@ -424,5 +438,6 @@ bool dispatcher_is_full(const struct dispatcher *d)
 
 bool dispatcher_is_behind(const struct dispatcher_client *c)
 {
-	return buffer_len(c->out) > DISPATCHER_OUT_HIGH || !reply_queue_is_empty(&c->replies);
+	return buffer_len(c->out) > DISPATCHER_OUT_HIGH ||
+	       !reply_queue_is_empty(&c->replies);
 }

@@ -132,14 +132,16 @@ void dispatcher_leave(struct dispatcher *d, struct dispatcher_client *c);
 bool dispatcher_unask(struct dispatcher *d, const struct dispatcher_client *c);
 
 /* Takes one line of input, without its newline. */
-void dispatcher_line(struct dispatcher *d, struct dispatcher_client *c, const char *line, size_t len);
+void dispatcher_line(struct dispatcher *d, struct dispatcher_client *c, const char *line,
+		     size_t len);
 /* Answers a line that was too long to be kept. */
 void dispatcher_long_line(struct dispatcher *d, struct dispatcher_client *c);
 /* Takes an action that came as a request; `id`, a JSON value, is taken over. */
-void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char *id, const char *line,
-		  size_t len);
+void dispatcher_request(struct dispatcher *d, struct dispatcher_client *c, char *id,
+			const char *line, size_t len);
 /* Cancels the first action of this client with this id.  False: there is none. */
-bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c, uint64_t id);
+bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c,
+		       uint64_t id);
 
 /* Takes a frame from the executor.  -1: the executor broke the protocol. */
 int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e);
@@ -157,7 +159,8 @@ bool dispatcher_start(struct dispatcher *d);
 
 /* Redacts the value in all output from now on.  *ret_is_hidden: whether the
  * value is long enough for that.  -1: there is no room for it. */
-int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden, struct err *e);
+int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden,
+		    struct err *e);
 
 /* Moves finished observations into `out`, as far as it has room. */
 void dispatcher_deliver(struct dispatcher_client *c);
@@ -168,7 +171,8 @@ int64_t dispatcher_deadline(const struct dispatcher *d);
 /* dispatcher_deadline() for a loop that does not read from the executor while this
  * client is behind, and last did not at `away_ms`: no answer is due meanwhile,
  * nor in the grace after it. */
-int64_t dispatcher_deadline_of(const struct dispatcher *d, const struct dispatcher_client *c, int64_t away_ms);
+int64_t dispatcher_deadline_of(const struct dispatcher *d,
+			       const struct dispatcher_client *c, int64_t away_ms);
 /* When the time-out of a git action that waits for its shell ends, in ms of
  * clock.h; 0: no such action waits.  The time-out runs while the shell starts,
  * since the inside can stop that shell.  dispatcher_expire() then answers the action;
@@ -198,7 +202,7 @@ bool dispatcher_is_behind(const struct dispatcher_client *c);
 #define DISPATCHER_SHELL "/bin/bash"
 
 /* The answer when no session can be had for an action. */
-#define DISPATCHER_NO_PLACE                                                                   \
+#define DISPATCHER_NO_PLACE                                                                 \
 	"ERROR: more than 64 sessions: so many are there, each for as long as the sandbox " \
 	"lives; name one of these, without is_static"
 
@@ -224,12 +228,14 @@ enum judged { JUDGED_GO, JUDGED_WAITS, JUDGED_DONE };
 enum judged dispatcher_judge(struct dispatcher *d, struct task *t);
 /* Takes the client's answer to a question.  False: this client has no such open
  * question. */
-bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c, const struct action *a);
+bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
+			const struct action *a);
 
 /* Records a task before it is done.  -1: the record could not be written; the
  * task is not done, and has its answer. */
 int dispatcher_record(struct dispatcher *d, struct task *t);
-void dispatcher_record_denial(struct dispatcher *d, const struct task *t, const struct verdict *v);
+void dispatcher_record_denial(struct dispatcher *d, const struct task *t,
+			      const struct verdict *v);
 /* Records a task's result, if the task itself is on record.  The result is
  * noted by the two functions below, or is an error's id, HUTCH$... */
 void dispatcher_record_result(struct dispatcher *d, const struct task *t);

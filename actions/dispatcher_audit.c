@@ -19,7 +19,8 @@ static void note_names(struct audit_json *n, const char *key, const struct list 
 	struct list names = { 0 };
 
 	for (size_t i = 0; i < words->count; i++)
-		list_addf(&names, "%.*s", (int)strcspn(words->items[i], "="), words->items[i]);
+		list_addf(&names, "%.*s", (int)strcspn(words->items[i], "="),
+			  words->items[i]);
 	audit_json_words(n, key, names.items, names.count);
 	list_done(&names);
 }
@@ -53,7 +54,8 @@ static void note_env(struct audit_json *n, const struct action *a)
 	note_names(n, "secret", &a->secret);
 }
 
-static void note_action(const struct dispatcher *d, struct audit_json *n, const struct task *t)
+static void note_action(const struct dispatcher *d, struct audit_json *n,
+			const struct task *t)
 {
 	const struct action *a = &t->action;
 
@@ -105,7 +107,8 @@ int dispatcher_record(struct dispatcher *d, struct task *t)
 	return -1;
 }
 
-void dispatcher_record_denial(struct dispatcher *d, const struct task *t, const struct verdict *v)
+void dispatcher_record_denial(struct dispatcher *d, const struct task *t,
+			      const struct verdict *v)
 {
 	struct audit_json n;
 
@@ -134,7 +137,8 @@ void dispatcher_record_result(struct dispatcher *d, const struct task *t)
 	if (t->has_exit_code)
 		audit_json_number(&n, "exit_code", t->exit_code);
 	audit_json_json(&n, "took_ms", took);
-	(void)audit_add(d->audit, "result", &n, AUDIT_PASSING, NULL); /* counted as lost */
+	(void)audit_add(d->audit, "result", &n, AUDIT_PASSING,
+			NULL); /* counted as lost */
 }
 
 /* --- results -------------------------------------------------------------------------

@@ -33,7 +33,8 @@ static int hide_one(struct dispatcher *d, const char *name, const char *value,
 	bool is_hidden;
 
 	if (!value)
-		return err_set(e, ERR_USAGE, "args.secret: there is no variable %.60s", name);
+		return err_set(e, ERR_USAGE, "args.secret: there is no variable %.60s",
+			       name);
 	if (dispatcher_hide(d, value, &is_hidden, e) < 0)
 		return -1;
 	list_add(is_hidden ? ret_hidden : ret_short, name);
@@ -51,8 +52,8 @@ static int hide(struct dispatcher *d, const struct action *a, struct list *ret_h
 	for (size_t i = 0; i < a->secret.count && result == 0; i++) {
 		const char *name = a->secret.items[i];
 		const char *value = list_get_env(&a->set, name);
-		result = hide_one(d, name, value ? value : list_get_env(&env, name), ret_hidden,
-				  ret_short, e);
+		result = hide_one(d, name, value ? value : list_get_env(&env, name),
+				  ret_hidden, ret_short, e);
 	}
 	list_done(&env);
 	return result;

@@ -50,7 +50,8 @@ static struct task *task_of(struct dispatcher *d, pid_t session, bool is_alone)
 	return is_alone ? queue_only(&d->queue) : NULL;
 }
 
-void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_t session, bool is_alone)
+void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_t session,
+			bool is_alone)
 {
 	struct task *t = task_of(d, session, is_alone);
 	size_t i = 0;
@@ -69,7 +70,8 @@ void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_
 	t->refused[i].count++;
 }
 
-static void finish_not_started(struct dispatcher *d, struct task *first, const struct failed *f)
+static void finish_not_started(struct dispatcher *d, struct task *first,
+			       const struct failed *f)
 {
 	AUTO_FREE char *cwd = dispatcher_cwd(d, first->session);
 	const char *what = f->stage == EXEC_STAGE_CWD ? cwd : DISPATCHER_SHELL;
@@ -79,7 +81,8 @@ static void finish_not_started(struct dispatcher *d, struct task *first, const s
 
 	/* ECANCELED is how pid 1 says that it stops (executor/session/session.c). */
 	if (f->sys == ECANCELED)
-		dispatcher_finish_error(d, first, "HUTCH$SANDBOX_ENDED", "ERROR: the sandbox is stopping");
+		dispatcher_finish_error(d, first, "HUTCH$SANDBOX_ENDED",
+					"ERROR: the sandbox is stopping");
 	else
 		dispatcher_finish_error(d, first, "HUTCH$NO_SHELL", text);
 }
@@ -151,7 +154,8 @@ static void tell_masked(struct dispatcher *d, struct task *t, struct bytes text)
 	buffer_done(&shown);
 }
 
-static int on_output(struct dispatcher *d, struct task *t, const struct frame *f, struct err *e)
+static int on_output(struct dispatcher *d, struct task *t, const struct frame *f,
+		     struct err *e)
 {
 	struct bytes text;
 
@@ -166,7 +170,8 @@ static int on_output(struct dispatcher *d, struct task *t, const struct frame *f
 	return 0;
 }
 
-static int on_content(struct dispatcher *d, struct task *t, const struct frame *f, struct err *e)
+static int on_content(struct dispatcher *d, struct task *t, const struct frame *f,
+		      struct err *e)
 {
 	struct bytes text;
 
@@ -216,7 +221,8 @@ static char *log_path(const struct task *t, const struct report *r)
 	return text_format("/run/hutch/log/%s-%u", label, r->log);
 }
 
-static int on_report(struct dispatcher *d, struct task *t, const struct frame *f, struct err *e)
+static int on_report(struct dispatcher *d, struct task *t, const struct frame *f,
+		     struct err *e)
 {
 	struct report r;
 	struct buffer line;
@@ -233,7 +239,8 @@ static int on_report(struct dispatcher *d, struct task *t, const struct frame *f
 	o.log = log;
 	struct denial_reason reason = { 0 };
 	if (r.state == REPORT_COMPLETED && r.exit_code != 0)
-		denial_reason_output(&reason, &d->why, action_name(&t->action), o.content, o.len, r.cwd);
+		denial_reason_output(&reason, &d->why, action_name(&t->action), o.content,
+				     o.len, r.cwd);
 	denial_reason_tell(&reason, &o);
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_run(&line, &o, &r, &d->sandbox_info);
@@ -250,7 +257,8 @@ static uint32_t errno_of(uint32_t outcome, uint32_t sys)
 	return outcome == OUTCOME_NOT_FOUND ? ENOENT : outcome == OUTCOME_DONE ? 0 : sys;
 }
 
-static int on_done(struct dispatcher *d, struct task *t, const struct frame *f, struct err *e)
+static int on_done(struct dispatcher *d, struct task *t, const struct frame *f,
+		   struct err *e)
 {
 	struct done done;
 	struct buffer line;
@@ -281,10 +289,12 @@ static bool is_edit_error(const struct observed *o)
 {
 	static const char words[] = "ERROR:";
 
-	return o->len >= sizeof(words) - 1 && !memcmp(o->content, words, sizeof(words) - 1);
+	return o->len >= sizeof(words) - 1 &&
+	       !memcmp(o->content, words, sizeof(words) - 1);
 }
 
-static int on_edited(struct dispatcher *d, struct task *t, const struct frame *f, struct err *e)
+static int on_edited(struct dispatcher *d, struct task *t, const struct frame *f,
+		     struct err *e)
 {
 	struct edited x;
 	struct buffer line;
@@ -341,7 +351,8 @@ void dispatcher_finish_late(struct dispatcher *d, struct task *t)
 
 static const struct frame_handler {
 	int (*session)(struct dispatcher *, const struct frame *, struct err *);
-	int (*task)(struct dispatcher *, struct task *, const struct frame *, struct err *);
+	int (*task)(struct dispatcher *, struct task *, const struct frame *,
+		    struct err *);
 } frame_handlers[MSG_COUNT] = {
 	[MSG_STARTED] = { .session = on_started },
 	[MSG_FAILED] = { .session = on_failed },
@@ -355,7 +366,8 @@ static const struct frame_handler {
 
 int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e)
 {
-	const struct frame_handler *a = f->type < MSG_COUNT ? &frame_handlers[f->type] : NULL;
+	const struct frame_handler *a = f->type < MSG_COUNT ? &frame_handlers[f->type]
+							    : NULL;
 
 	if (!a || (!a->session && !a->task))
 		return err_set(e, ERR_PROTOCOL, "it sent a message of type %u", f->type);

@@ -19,13 +19,14 @@
 /* An edit that only views counts as a read. */
 static const char *name_of(const struct action *a)
 {
-	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read" : action_name(a);
+	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read"
+								  : action_name(a);
 }
 
 static uint64_t size_of(const struct action *a)
 {
-	const char *const texts[] = { a->kind == ACT_WRITE ? a->content : NULL, a->file_text,
-				      a->new_str };
+	const char *const texts[] = { a->kind == ACT_WRITE ? a->content : NULL,
+				      a->file_text, a->new_str };
 	uint64_t size = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -35,7 +36,8 @@ static uint64_t size_of(const struct action *a)
 }
 
 /* `same`: a shell command with the same effect, or NULL. */
-static struct deed deed_of(const struct dispatcher *d, const struct action *a, const char *same)
+static struct deed deed_of(const struct dispatcher *d, const struct action *a,
+			   const char *same)
 {
 	return (struct deed){
 		.action = name_of(a),
@@ -80,15 +82,18 @@ static char *about_of(const struct verdict *v)
 /* --- a refusal -------------------------------------------------------------------------
  */
 
-static void refuse(struct dispatcher *d, struct task *t, const struct verdict *v, const char *why,
-		   const char *remedy)
+static void refuse(struct dispatcher *d, struct task *t, const struct verdict *v,
+		   const char *why, const char *remedy)
 {
-	const struct denial denial = { .what = name_of(&t->action), .path = t->action.path,
-					 .layer = "rules", .rule = v->rule, .remedy = remedy };
+	const struct denial denial = { .what = name_of(&t->action),
+				       .path = t->action.path,
+				       .layer = "rules",
+				       .rule = v->rule,
+				       .remedy = remedy };
 	AUTO_FREE char *all = about_of(v), *about = shown(d, all, TOLD_MAX);
 	AUTO_FREE char *text = text_format("ERROR: This was not done: %s: %s%s%s%s", why,
-					   v->reason, about ? " (" : "", about ? about : "",
-					   about ? ")" : "");
+					   v->reason, about ? " (" : "",
+					   about ? about : "", about ? ")" : "");
 	struct observed o = dispatcher_observed(d, t);
 	struct buffer line;
 
@@ -110,14 +115,18 @@ static struct asker *who_confirms(struct task *t)
 	return NULL;
 }
 
-static void ask(struct dispatcher *d, struct task *t, struct asker *who, const struct verdict *v)
+static void ask(struct dispatcher *d, struct task *t, struct asker *who,
+		const struct verdict *v)
 {
 	const struct observed o = { .action = &t->action };
 	AUTO_FREE char *all = about_of(v);
 	AUTO_FREE char *about = shown(d, all ? all : t->action.path, ABOUT_MAX);
-	const struct question q = { .number = t->ask = ++d->asks, .request = who->id,
-				    .action = name_of(&t->action), .risk = risk_name(v->risk),
-				    .reason = v->reason, .about = about };
+	const struct question q = { .number = t->ask = ++d->asks,
+				    .request = who->id,
+				    .action = name_of(&t->action),
+				    .risk = risk_name(v->risk),
+				    .reason = v->reason,
+				    .about = about };
 	struct buffer line;
 
 	t->asked = who->client;
@@ -129,7 +138,8 @@ static void ask(struct dispatcher *d, struct task *t, struct asker *who, const s
 	buffer_done(&line);
 }
 
-bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c, const struct action *a)
+bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
+			const struct action *a)
 {
 	for (size_t i = 0; i < d->queue.session_count; i++) {
 		struct task *t = d->queue.sessions[i].first;
@@ -146,10 +156,12 @@ bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
  */
 
 /* The client that was asked has said no, or has gone. */
-static enum judged end_asked(struct dispatcher *d, struct task *t, const struct verdict *v)
+static enum judged end_asked(struct dispatcher *d, struct task *t,
+			     const struct verdict *v)
 {
-	refuse(d, t, v, "it was to be confirmed, and was not", "ask for something else, or say why "
-							       "it is needed");
+	refuse(d, t, v, "it was to be confirmed, and was not",
+	       "ask for something else, or say why "
+	       "it is needed");
 	return JUDGED_DONE;
 }
 

@@ -45,7 +45,8 @@ static bool wants_stream(const struct task *t)
 	return false;
 }
 
-static void put_run(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+static void put_run(struct dispatcher *d, const struct session *s, struct task *t,
+		    struct err *e)
 {
 	const struct action *a = &t->action;
 	const struct run_request r = {
@@ -62,7 +63,8 @@ static void put_run(struct dispatcher *d, const struct session *s, struct task *
 	(void)action_put_run(d->wire, t->id, &r, e); /* checked; it fits */
 }
 
-static void put_file(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+static void put_file(struct dispatcher *d, const struct session *s, struct task *t,
+		     struct err *e)
 {
 	const struct action *a = &t->action;
 	uint32_t session = s->is_open ? s->id : 0;
@@ -73,9 +75,13 @@ static void put_file(struct dispatcher *d, const struct session *s, struct task 
 		.first = a->start, .end = a->end, .path = a->path,
 	};
 	const struct write_request write = {
-		.session = session, .place = place,
-		.first = a->start, .end = a->end, .path = a->path,
-		.content = { (const uint8_t *)a->content, a->content ? strlen(a->content) : 0 },
+		.session = session,
+		.place = place,
+		.first = a->start,
+		.end = a->end,
+		.path = a->path,
+		.content = { (const uint8_t *)a->content,
+			     a->content ? strlen(a->content) : 0 },
 	};
 
 	t->deadline_ms = dispatcher_now(d) + FILE_MS;
@@ -97,10 +103,12 @@ static uint32_t edit_flags(const struct dispatcher *d, const struct action *a)
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
 	       (a->new_str ? EDIT_NEW_STR : 0u) | (a->line ? EDIT_LINE : 0u) |
-	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) | (d->sandbox_info.lints ? EDIT_LINT : 0u);
+	       (a->is_relative ? EDIT_RELATIVE : 0u) | (has_rule ? EDIT_IS_READ : 0u) |
+	       (d->sandbox_info.lints ? EDIT_LINT : 0u);
 }
 
-static void put_edit(struct dispatcher *d, const struct session *s, struct task *t, struct err *e)
+static void put_edit(struct dispatcher *d, const struct session *s, struct task *t,
+		     struct err *e)
 {
 	const struct action *a = &t->action;
 	const struct edit_request r = {
@@ -121,8 +129,12 @@ static void put_edit(struct dispatcher *d, const struct session *s, struct task 
 }
 
 static const uint32_t errand_kinds[ACT_KIND_COUNT] = {
-	[ACT_LIST] = ERRAND_LIST,     [ACT_GLOB] = ERRAND_GLOB, [ACT_STAT] = ERRAND_STAT,
-	[ACT_MOVE] = ERRAND_MOVE,     [ACT_GREP] = ERRAND_GREP, [ACT_MKDIR] = ERRAND_MKDIR,
+	[ACT_LIST] = ERRAND_LIST,
+	[ACT_GLOB] = ERRAND_GLOB,
+	[ACT_STAT] = ERRAND_STAT,
+	[ACT_MOVE] = ERRAND_MOVE,
+	[ACT_GREP] = ERRAND_GREP,
+	[ACT_MKDIR] = ERRAND_MKDIR,
 	[ACT_REMOVE] = ERRAND_REMOVE,
 	[ACT_GIT_CLONE] = ERRAND_GIT_CLONE,
 	[ACT_GIT_BRANCH] = ERRAND_GIT_BRANCH,
@@ -137,7 +149,8 @@ static void put_errand(struct dispatcher *d, const struct session *s, struct tas
 		       struct err *e)
 {
 	const struct action *a = &t->action;
-	const int64_t left = t->deadline_ms - dispatcher_now(d); /* if it waited for a shell */
+	const int64_t left =
+		t->deadline_ms - dispatcher_now(d); /* if it waited for a shell */
 	const uint64_t asked = whole_ms(a->timeout_s);
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
@@ -219,7 +232,8 @@ static void open_session(struct dispatcher *d, struct session *s)
 	if (queue_is_static(s))
 		shell.flags |= EXEC_TREE;
 	if (message_put_open(d->wire, s->id, &shell, &e) < 0) {
-		AUTO_FREE char *text = text_format("ERROR: no shell could be started: %s", e.text);
+		AUTO_FREE char *text =
+			text_format("ERROR: no shell could be started: %s", e.text);
 		return dispatcher_finish_error(d, s->first, "HUTCH$NO_SHELL", text);
 	}
 	s->is_opening = true;
@@ -249,7 +263,8 @@ static bool has_room(const struct dispatcher *d, const struct session *s)
 			needs_shell(d, s);
 
 	if (action_is_errand(&s->first->action))
-		return d->errands < DISPATCHER_ERRANDS && buffer_len(d->wire) <= WIRE_BUSY;
+		return d->errands < DISPATCHER_ERRANDS &&
+		       buffer_len(d->wire) <= WIRE_BUSY;
 	if (kind != ACT_RUN && kind != ACT_ENV && d->files == DISPATCHER_FILES)
 		return false;
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
@@ -297,7 +312,8 @@ static bool seat_one(struct dispatcher *d)
 	struct session *lobby = &d->queue.sessions[0];
 
 	if (lobby->first && !queue_has_place(&d->queue)) {
-		dispatcher_finish_error(d, lobby->first, "HUTCH$BAD_ACTION", DISPATCHER_NO_PLACE);
+		dispatcher_finish_error(d, lobby->first, "HUTCH$BAD_ACTION",
+					DISPATCHER_NO_PLACE);
 		return true;
 	}
 	return queue_seat(&d->queue) != NULL;
@@ -342,7 +358,8 @@ static bool has_too_much(const struct task *t)
 
 	for (size_t i = 0; i < t->asker_count; i++) {
 		const struct dispatcher_client *c = t->askers[i].client;
-		if (c && c->streams && (buffer_len(c->out) > most || dispatcher_is_behind(c)))
+		if (c && c->streams &&
+		    (buffer_len(c->out) > most || dispatcher_is_behind(c)))
 			return true;
 	}
 	return false;
@@ -395,7 +412,8 @@ int64_t dispatcher_deadline(const struct dispatcher *d)
 	return next;
 }
 
-int64_t dispatcher_deadline_of(const struct dispatcher *d, const struct dispatcher_client *c, int64_t away_ms)
+int64_t dispatcher_deadline_of(const struct dispatcher *d,
+			       const struct dispatcher_client *c, int64_t away_ms)
 {
 	int64_t due = dispatcher_deadline(d);
 
@@ -416,7 +434,8 @@ void dispatcher_postpone(struct dispatcher *d, int64_t ms)
 
 static int64_t waiting_due(const struct session *s)
 {
-	return s->is_opening && s->first && !s->first->is_sent ? s->first->deadline_ms : 0;
+	return s->is_opening && s->first && !s->first->is_sent ? s->first->deadline_ms
+							       : 0;
 }
 
 int64_t dispatcher_due(const struct dispatcher *d)

@@ -29,7 +29,8 @@ void fd_writer_done(struct fd_writer *o)
 /* Not every kind of file supports RWF_NOWAIT (pwritev2(2)). */
 static bool is_unknown(int error)
 {
-	return error == EOPNOTSUPP || error == EINVAL || error == ENOSYS || error == ESPIPE;
+	return error == EOPNOTSUPP || error == EINVAL || error == ENOSYS ||
+	       error == ESPIPE;
 }
 
 static ssize_t write_some(struct fd_writer *o, bool is_ready)

@@ -28,8 +28,10 @@ static const char *reason_of(const struct stream_end *end)
 /* If the end cannot be recorded, hutch-act fails. */
 static void record_end(struct launch *l, struct stream_end *end)
 {
-	const struct audit_end x = { .reason = reason_of(end), .exit_code = end->exit_code,
-				     .error = &end->error, .cgroup = &l->cgroup };
+	const struct audit_end x = { .reason = reason_of(end),
+				     .exit_code = end->exit_code,
+				     .error = &end->error,
+				     .cgroup = &l->cgroup };
 	struct err e;
 
 	if (audit_end(&l->audit, &x, &e) == 0)
@@ -102,7 +104,9 @@ static int act(const struct policy *policy, const struct run_options *options)
 int main(int argc, char **argv)
 {
 	struct policy policy;
-	struct run_options options = { .verb = VERB_ACT, .policy = &policy, .json_fd = -1 };
+	struct run_options options = { .verb = VERB_ACT,
+				       .policy = &policy,
+				       .json_fd = -1 };
 	struct err e;
 	int code = EXIT_HUTCH;
 

@@ -158,15 +158,17 @@ static char *completed_suffix(const struct action *a, const struct report *r)
 					  r->exit_code);
 
 	if (r->flags & REPORT_NOT_TYPED)
-		return text_format("\n[%s The input was not sent: the command had ended.]",
-				   end);
+		return text_format(
+			"\n[%s The input was not sent: the command had ended.]", end);
 	char c = r->flags & REPORT_KEY ? action_control(a->command) : '\0';
 	if (c)
-		return text_format("\n[%s CTRL+%c was sent.]", end, toupper((unsigned char)c));
+		return text_format("\n[%s CTRL+%c was sent.]", end,
+				   toupper((unsigned char)c));
 	return text_format("\n[%s]", end);
 }
 
-static char *suffix_of(const struct action *a, const struct report *r, const struct sandbox_info *s)
+static char *suffix_of(const struct action *a, const struct report *r,
+		       const struct sandbox_info *s)
 {
 	AUTO_FREE char *hard = float_text(a->timeout_s);
 
@@ -174,17 +176,21 @@ static char *suffix_of(const struct action *a, const struct report *r, const str
 	case REPORT_COMPLETED:
 		return completed_suffix(a, r);
 	case REPORT_NO_CHANGE:
-		return text_format("\n[The command has no new output after %.12g seconds. "
-				   HOW_TO_GO_ON "]", s->soft_s);
+		return text_format(
+			"\n[The command has no new output after %.12g seconds. " HOW_TO_GO_ON
+			"]",
+			s->soft_s);
 	case REPORT_TIMED_OUT:
 		return text_format("\n[The command timed out after %s seconds. "
 				   HOW_TO_GO_ON "]", hard);
 	case REPORT_BUSY:
-		return text_format("\n[Your command \"%s\" is NOT executed. The previous "
-				   "command is still running - You CANNOT send new commands "
-				   "until the previous command is completed. By setting "
-				   "`is_input` to `true`, you can interact with the current "
-				   "process: " HOW_TO_GO_ON "]", a->command);
+		return text_format(
+			"\n[Your command \"%s\" is NOT executed. The previous "
+			"command is still running - You CANNOT send new commands "
+			"until the previous command is completed. By setting "
+			"`is_input` to `true`, you can interact with the current "
+			"process: " HOW_TO_GO_ON "]",
+			a->command);
 	case REPORT_CANCELLED:
 		return text_format("\n[The command was cancelled; its exit code is %u.]",
 				   r->exit_code);
@@ -234,12 +240,14 @@ static char *log_note(const struct observed *o, const struct report *r)
 	if (!r->cut && !r->lines)
 		return text_copy("");
 	if (!o->log)
-		return text_copy(missing ? "\n[The rest of the output was not kept: logs of other "
-					   "commands needed the room.]" : "");
+		return text_copy(
+			missing ? "\n[The rest of the output was not kept: logs of other "
+				  "commands needed the room.]"
+				: "");
 	if (!missing)
 		return text_format("\n[The whole output is in %s.]", o->log);
-	return text_format("\n[The output is in %s, but for %llu bytes in its middle.]", o->log,
-			   missing);
+	return text_format("\n[The output is in %s, but for %llu bytes in its middle.]",
+			   o->log, missing);
 }
 
 /* Says why something was refused, one line each. */
@@ -279,25 +287,32 @@ static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct sandbox_info *s)
 {
 	AUTO_FREE char *suffix = suffix_of(o->action, r, s);
-	AUTO_FREE char *oom = o->oom_limit
-		? text_format("\n[Out of memory: everything that ran was killed at the limit of "
-			      "%llu MiB.]", (unsigned long long)o->oom_limit >> 20)
-		: text_copy("");
-	AUTO_FREE char *restarted = r->flags & REPORT_RESTARTED
-		? text_format("\n[The shell had ended; this is a new one, in %s.]", r->cwd)
-		: text_copy("");
+	AUTO_FREE char *oom =
+		o->oom_limit
+			? text_format(
+				  "\n[Out of memory: everything that ran was killed at the limit of "
+				  "%llu MiB.]",
+				  (unsigned long long)o->oom_limit >> 20)
+			: text_copy("");
+	AUTO_FREE char *restarted =
+		r->flags & REPORT_RESTARTED
+			? text_format(
+				  "\n[The shell had ended; this is a new one, in %s.]",
+				  r->cwd)
+			: text_copy("");
 
-	const char *closed = o->action->is_static && !has_ended(r) && !idle_text(o->action, r)
-		? "\n[It ran in a session of its own (is_static) and was ended: nothing can be "
-		  "sent to it any more.]"
-		: "";
+	const char *closed =
+		o->action->is_static && !has_ended(r) && !idle_text(o->action, r)
+			? "\n[It ran in a session of its own (is_static) and was ended: nothing can be "
+			  "sent to it any more.]"
+			: "";
 
 	AUTO_FREE char *calls = calls_note(o, r);
 	AUTO_FREE char *refused = refused_note(o);
 	AUTO_FREE char *log = log_note(o, r);
 
-	return text_format("%s%s%s%s%s%s%s", suffix, oom, restarted, closed, calls, refused,
-			   log);
+	return text_format("%s%s%s%s%s%s%s", suffix, oom, restarted, closed, calls,
+			   refused, log);
 }
 
 static void put_metadata(struct buffer *out, const struct observed *o,
@@ -389,8 +404,8 @@ static char *file_error(const struct action *a, const struct done *d)
 				: text_format("File not found: %s. Your current working "
 					      "directory is %s.", d->path, d->cwd);
 	case OUTCOME_IS_FOLDER:
-		return text_format("Path is a directory: %s. You can only %s files", d->path,
-				   is_write ? "write to" : "read");
+		return text_format("Path is a directory: %s. You can only %s files",
+				   d->path, is_write ? "write to" : "read");
 	case OUTCOME_NOT_UTF8:
 		return text_format("File could not be decoded as utf-8: %s.", d->path);
 	case OUTCOME_BINARY:
@@ -405,7 +420,8 @@ static char *file_error(const struct action *a, const struct done *d)
 	}
 }
 
-static bool put_failure(struct buffer *out, const struct observed *o, const struct done *d)
+static bool put_failure(struct buffer *out, const struct observed *o,
+			const struct done *d)
 {
 	if (d->outcome == OUTCOME_DONE)
 		return false;
@@ -471,8 +487,8 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 
 	if (x->outcome == OUTCOME_BINARY)
 		return observe_error(out, o, "", "ERROR_BINARY_FILE");
-	AUTO_FREE char *message = text_format("I %s the file %s.", is_edit ? "edited" : "read",
-					      path);
+	AUTO_FREE char *message =
+		text_format("I %s the file %s.", is_edit ? "edited" : "read", path);
 	observe_kind(out, is_edit ? "edit" : "read");
 	observe_member(out, "message", message);
 	json_write_bytes(out, "content", o->content, x->text_len);
@@ -502,8 +518,10 @@ static char *short_text(const struct list *not_hidden)
 	char *text = text_copy("");
 
 	for (size_t i = 0; i < not_hidden->count; i++) {
-		char *longer = text_format("%sThe value of %s is shorter than %d bytes, and is "
-					   "not hidden.\n", text, not_hidden->items[i], REDACT_MIN);
+		char *longer =
+			text_format("%sThe value of %s is shorter than %d bytes, and is "
+				    "not hidden.\n",
+				    text, not_hidden->items[i], REDACT_MIN);
 		free(text);
 		text = longer;
 	}
@@ -515,8 +533,9 @@ void observe_env(struct buffer *out, const struct observed *o, const struct list
 {
 	AUTO_FREE char *content = short_text(not_hidden);
 	const struct action *a = o->action;
-	AUTO_FREE char *message = text_format("I set %zu and unset %zu environment variables.",
-					      a->set.count, a->unset.count);
+	AUTO_FREE char *message =
+		text_format("I set %zu and unset %zu environment variables.",
+			    a->set.count, a->unset.count);
 
 	observe_kind(out, "env");
 	observe_member(out, "message", message);

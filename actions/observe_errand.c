@@ -41,7 +41,8 @@ static char *time_text(int64_t seconds)
 	struct tm tm;
 	char text[64];
 
-	if (!gmtime_r(&at, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+	if (!gmtime_r(&at, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		return text_format("%lld s after 1970", (long long)seconds);
 	return text_copy(text);
 }
@@ -54,10 +55,11 @@ static char *stat_text(const struct returned *x)
 	char mode[10];
 
 	put_mode(mode, st->mode);
-	return text_format("%s: %s%s%s, %llu bytes, mode %04o (%s), owner %u:%u, changed %s",
-			   x->path, observe_type(st->mode), is_link ? " to " : "",
-			   st->target, (unsigned long long)st->size, st->mode & 07777, mode,
-			   st->uid, st->gid, when);
+	return text_format(
+		"%s: %s%s%s, %llu bytes, mode %04o (%s), owner %u:%u, changed %s",
+		x->path, observe_type(st->mode), is_link ? " to " : "", st->target,
+		(unsigned long long)st->size, st->mode & 07777, mode, st->uid, st->gid,
+		when);
 }
 
 /* --- errors ----------------------------------------------------------------------------
@@ -68,26 +70,30 @@ static const char *kind_words(const struct action *a, uint32_t sys)
 {
 	switch (sys) {
 	case EEXIST:
-		return a->kind == ACT_MOVE ? "it is there already; with \"overwrite\": true it "
-					     "is replaced, but a folder only by one and if "
-					     "it is empty"
-					   : "it is there, and is no folder";
+		return a->kind == ACT_MOVE
+			       ? "it is there already; with \"overwrite\": true it "
+				 "is replaced, but a folder only by one and if "
+				 "it is empty"
+			       : "it is there, and is no folder";
 	case EISDIR:
-		return a->kind == ACT_MOVE ? "it is a folder, which no file replaces; \"to\" is "
-					     "the new path itself, not where to put it"
-					   : NULL;
+		return a->kind == ACT_MOVE
+			       ? "it is a folder, which no file replaces; \"to\" is "
+				 "the new path itself, not where to put it"
+			       : NULL;
 	case ENOTEMPTY:
 		return a->kind != ACT_REMOVE ? NULL
 		       : a->errand_flags     ? "something was put into it meanwhile"
-					     : "the folder is not empty; with \"recursive\": "
-					       "true all that is in it is removed, too";
+					 : "the folder is not empty; with \"recursive\": "
+					   "true all that is in it is removed, too";
 	case EXDEV:
 		return "that is on another mount; `mv` in a run copies it there";
 	case EBUSY:
-		return a->kind == ACT_REMOVE || a->kind == ACT_MOVE ? "it is a mount, or no name"
-								    : NULL;
+		return a->kind == ACT_REMOVE || a->kind == ACT_MOVE
+			       ? "it is a mount, or no name"
+			       : NULL;
 	case EINVAL:
-		return a->kind == ACT_MOVE ? "a folder cannot be moved into itself" : NULL;
+		return a->kind == ACT_MOVE ? "a folder cannot be moved into itself"
+					   : NULL;
 	case EINTR:
 		return "it was ended by a signal before it was done";
 	case EAGAIN:
@@ -103,15 +109,17 @@ static char *error_text(const struct observed *o, const struct returned *x)
 
 	switch (x->outcome) {
 	case OUTCOME_NOT_FOUND:
-		return text_format("File not found: %s. Your current working directory is %s.",
-				   x->path, x->cwd);
+		return text_format(
+			"File not found: %s. Your current working directory is %s.",
+			x->path, x->cwd);
 	case OUTCOME_TIMED_OUT:
-		return text_format("ERROR: %s: it was not done within %.12g seconds.", x->path,
-				   o->action->timeout_s);
+		return text_format("ERROR: %s: it was not done within %.12g seconds.",
+				   x->path, o->action->timeout_s);
 	case OUTCOME_CANCELLED:
 		return text_copy("ERROR: The action was cancelled.");
 	case OUTCOME_IS_FOLDER:
-		return text_format("Path is a directory: %s. Only files are compared.", x->path);
+		return text_format("Path is a directory: %s. Only files are compared.",
+				   x->path);
 	case OUTCOME_BINARY:
 		return text_copy("ERROR_BINARY_FILE");
 	case OUTCOME_NOT_REGULAR:
@@ -119,15 +127,18 @@ static char *error_text(const struct observed *o, const struct returned *x)
 	case OUTCOME_REFUSED:
 		return text_format("ERROR: %.*s", (int)o->len, (const char *)o->content);
 	default:
-		return text_format("%s: %s.", x->path, words ? words : err_words((int)x->sys));
+		return text_format("%s: %s.", x->path,
+				   words ? words : err_words((int)x->sys));
 	}
 }
 
-static void say_error(struct buffer *out, const struct observed *o, const struct returned *x)
+static void say_error(struct buffer *out, const struct observed *o,
+		      const struct returned *x)
 {
 	AUTO_FREE char *text = error_text(o, x);
 
-	observe_error(out, o, x->outcome == OUTCOME_CANCELLED ? "HUTCH$CANCELLED" : "", text);
+	observe_error(out, o, x->outcome == OUTCOME_CANCELLED ? "HUTCH$CANCELLED" : "",
+		      text);
 }
 
 /* --- results ---------------------------------------------------------------------------
@@ -183,8 +194,8 @@ static void put_extras(struct buffer *out, const struct action *a)
 	json_write_close(out, "}");
 }
 
-static void put_done(struct buffer *out, const struct observed *o, const struct returned *x,
-		     const char *text)
+static void put_done(struct buffer *out, const struct observed *o,
+		     const struct returned *x, const char *text)
 {
 	const struct action *a = o->action;
 	AUTO_FREE char *message = message_of(&shapes[a->kind], x->path);
@@ -226,7 +237,8 @@ static void observe_repository(struct buffer *out, const struct observed *o,
 		observe_error(out, o, "", "ERROR: The output of git could not be read.");
 }
 
-void observe_errand(struct buffer *out, const struct observed *o, const struct returned *x)
+void observe_errand(struct buffer *out, const struct observed *o,
+		    const struct returned *x)
 {
 	if (x->outcome != OUTCOME_DONE)
 		say_error(out, o, x);

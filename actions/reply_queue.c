@@ -78,7 +78,8 @@ static bool write_parcel(const struct parcel *p, struct buffer *out)
 
 	if (!p->id)
 		return buffer_append(out, line, len);
-	AUTO_FREE char *start = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", p->id);
+	AUTO_FREE char *start =
+		text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", p->id);
 	if (!buffer_reserve(out, strlen(start) + len + 1))
 		return false;
 	(void)buffer_append(out, start, strlen(start));

@@ -61,7 +61,8 @@ static void add(struct found *f, const char *word, size_t len)
 		word += 2;
 		len -= 2;
 	}
-	if (f->count == STDERR_DENIALS_MAX || !is_text(word, len) || (is_relative && !f->cwd))
+	if (f->count == STDERR_DENIALS_MAX || !is_text(word, len) ||
+	    (is_relative && !f->cwd))
 		return;
 	char *path = is_relative ? text_format("%s/%.*s", f->cwd, (int)len, word)
 				 : text_format("%.*s", (int)len, word);

@@ -22,8 +22,13 @@
 /* How long to wait for a client to read the last observations. */
 #define GOODBYE_MS 10000
 
-enum watch { WATCH_INSTANCE, WATCH_IN = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_OUT, WATCH_SIGNALS,
-	     WATCH_COUNT };
+enum watch {
+	WATCH_INSTANCE,
+	WATCH_IN = WATCH_INSTANCE + INSTANCE_POLLS,
+	WATCH_OUT,
+	WATCH_SIGNALS,
+	WATCH_COUNT
+};
 
 struct server {
 	const struct stream *stream;
@@ -151,13 +156,16 @@ static void on_signals(struct server *s)
 
 static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 {
-	bool has_room = !dispatcher_is_behind(&s->client) && !dispatcher_is_full(&s->dispatcher);
+	bool has_room = !dispatcher_is_behind(&s->client) &&
+			!dispatcher_is_full(&s->dispatcher);
 	bool reads = !s->lines.is_at_eof && has_room;
 
 	instance_watch(&s->instance, w + WATCH_INSTANCE);
-	w[WATCH_IN] = (struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
-	w[WATCH_OUT] = (struct pollfd){ .fd = buffer_len(&s->writer.out) ? s->stream->out : -1,
-					.events = POLLOUT };
+	w[WATCH_IN] =
+		(struct pollfd){ .fd = reads ? s->stream->in : -1, .events = POLLIN };
+	w[WATCH_OUT] =
+		(struct pollfd){ .fd = buffer_len(&s->writer.out) ? s->stream->out : -1,
+				 .events = POLLOUT };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = s->stream->launch->signals,
 					    .events = POLLIN };
 }
@@ -171,8 +179,9 @@ static int64_t answer_due(const struct server *s)
 
 static int64_t due(const struct server *s)
 {
-	return clock_sooner(clock_sooner(s->deadline_ms, answer_due(s)),
-			    clock_sooner(dispatcher_due(&s->dispatcher), instance_due(&s->instance)));
+	return clock_sooner(
+		clock_sooner(s->deadline_ms, answer_due(s)),
+		clock_sooner(dispatcher_due(&s->dispatcher), instance_due(&s->instance)));
 }
 
 /* `now` is when poll(2) returned.  A frame that came after that is not read
@@ -286,8 +295,9 @@ static void server_init(struct server *s)
 {
 	struct launch *l = s->stream->launch;
 
-	s->instance = (struct instance){ .who = s, .take = take_frame, .is_full = is_behind,
-					 .refused = on_refused };
+	s->instance = (struct instance){
+		.who = s, .take = take_frame, .is_full = is_behind, .refused = on_refused
+	};
 	dispatcher_init(&s->dispatcher);
 	s->dispatcher.look_at_clock = look_at_clock;
 	s->dispatcher.who = s;

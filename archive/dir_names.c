@@ -93,8 +93,8 @@ const char *dir_names_next(struct dir_names *r)
 
 ssize_t dir_names_find(const struct dir_names *r, const char *name)
 {
-	const char **found = r->count ? bsearch(&name, r->sorted, r->count, sizeof(*r->sorted),
-						by_bytes)
+	const char **found = r->count ? bsearch(&name, r->sorted, r->count,
+						sizeof(*r->sorted), by_bytes)
 				      : NULL;
 
 	return found ? found - r->sorted : -1;

@@ -126,7 +126,8 @@ int dir_stack_down(struct dir_stack *t, const char *name, struct err *e)
 
 /* Reopens a folder by "..".  The stack came down through it, so search permission is
  * there. */
-static int open_again(struct dir_stack_step *up, int below, const char *path, struct err *e)
+static int open_again(struct dir_stack_step *up, int below, const char *path,
+		      struct err *e)
 {
 	AUTO_CLOSE int fd = open_folder(below, "..", RESOLVE_NO_SYMLINKS);
 	struct stat st;
@@ -153,7 +154,8 @@ int dir_stack_up(struct dir_stack *t, struct err *e)
 
 /* Whether the stack's path and `path` agree up to `len`, and `len` ends a whole name:
  * at 0, at a slash, or at the end. */
-static bool is_on_way(const struct dir_stack *t, const char *path, size_t from, size_t len)
+static bool is_on_way(const struct dir_stack *t, const char *path, size_t from,
+		      size_t len)
 {
 	return strncmp(t->path + from, path + from, len - from) == 0 &&
 	       (len == 0 || path[len] == '/' || path[len] == '\0');

@@ -19,7 +19,8 @@ void entry_path_done(struct entry_path *p)
 	*p = (struct entry_path){ 0 };
 }
 
-static void add_part(struct entry_path *to, size_t *len, const char *part, size_t part_len)
+static void add_part(struct entry_path *to, size_t *len, const char *part,
+		     size_t part_len)
 {
 	size_t slash = *len > 0;
 
@@ -49,7 +50,8 @@ static int check_part(const char *part, size_t len, const char *path, struct err
 	return 0;
 }
 
-int entry_path_read(struct entry_path *ret, const char *path, const char *rename, struct err *e)
+int entry_path_read(struct entry_path *ret, const char *path, const char *rename,
+		    struct err *e)
 {
 	size_t used = 0;
 

@@ -20,7 +20,8 @@ void entry_path_done(struct entry_path *p);
 
 /* Parses a name; "" is the root itself.  Unless `rename` is NULL, it replaces the name's
  * first part. */
-int entry_path_read(struct entry_path *ret, const char *path, const char *rename, struct err *e);
+int entry_path_read(struct entry_path *ret, const char *path, const char *rename,
+		    struct err *e);
 
 /* The path of the folder that the place is in, and the whole path; each is good until
  * the other is asked for. */

@@ -174,10 +174,11 @@ static int give_xattr(int fd, const struct tar_entry *entry, const struct tar_xa
 
 /* Hutch's own attribute is set first, since the others may fill the space that the
  * file system has for them. */
-int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax, bool is_new,
-	       uint64_t *left_out, struct err *e)
+int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax,
+	       bool is_new, uint64_t *left_out, struct err *e)
 {
-	size_t count = pax->xattr_count < TAR_XATTRS_MAX ? pax->xattr_count : TAR_XATTRS_MAX;
+	size_t count = pax->xattr_count < TAR_XATTRS_MAX ? pax->xattr_count
+							 : TAR_XATTRS_MAX;
 
 	if (has_stat(entry) ? give_stat(fd, entry, e) < 0 :
 			      !is_new && take_stat(fd, entry, e) < 0)

@@ -45,8 +45,8 @@ int layer_make_opaque(int fd, const char *path, struct err *e);
 /* Sets the attributes of the file or folder `fd`, which its owner may write.
  * `is_new`: the file has no attributes yet.  *left_out counts the attributes that
  * could not be kept. */
-int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax, bool is_new,
-	       uint64_t *left_out, struct err *e);
+int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax,
+	       bool is_new, uint64_t *left_out, struct err *e);
 
 /* Whether layer_give() would set anything on a new file. */
 bool layer_has_any(const struct tar_entry *entry, const struct tar_pax *pax);

@@ -2,7 +2,8 @@
 
 #include "base/worker.h"
 
-_Static_assert(sizeof(struct outcome) <= WORKER_RESULT_MAX, "an outcome must be one result");
+_Static_assert(sizeof(struct outcome) <= WORKER_RESULT_MAX,
+	       "an outcome must be one result");
 
 void outcome_wait(struct worker *w, struct outcome *ret)
 {

@@ -31,7 +31,8 @@ static int start_look(struct work *w, struct err *e)
 {
 	int root = fcntl(w->u->root, F_DUPFD_CLOEXEC, 0);
 
-	return root < 0 ? err_sys(e, "open the folder") : dir_stack_start(&w->look, root, "", e);
+	return root < 0 ? err_sys(e, "open the folder")
+			: dir_stack_start(&w->look, root, "", e);
 }
 
 static struct looks looks_of(const struct work *w)
@@ -51,9 +52,10 @@ static struct looks looks_of(const struct work *w)
 
 static int give_folder(struct work *w, struct err *e)
 {
-	return w->u->layer ? layer_give(unpack_dirs_here(&w->dirs), &w->tar.now, &w->tar.pax,
-					unpack_dirs_is_new(&w->dirs), &w->u->left_out, e) :
-			     0;
+	return w->u->layer
+		       ? layer_give(unpack_dirs_here(&w->dirs), &w->tar.now, &w->tar.pax,
+				    unpack_dirs_is_new(&w->dirs), &w->u->left_out, e)
+		       : 0;
 }
 
 static int make_folder(struct work *w, struct err *e)
@@ -63,8 +65,8 @@ static int make_folder(struct work *w, struct err *e)
 
 	if (!*w->entry_path.path && !w->u->layer) /* the root was not made by this tar */
 		return 0;
-	if (unpack_dirs_check_count(&w->dirs, e) < 0 || unpack_dirs_go(&w->dirs, w->entry_path.path, e) < 0 ||
-	    give_folder(w, e) < 0)
+	if (unpack_dirs_check_count(&w->dirs, e) < 0 ||
+	    unpack_dirs_go(&w->dirs, w->entry_path.path, e) < 0 || give_folder(w, e) < 0)
 		return -1;
 	unpack_dirs_folder(&w->dirs, &looks);
 	if (w->u->entries == before)
@@ -101,7 +103,9 @@ static int clear_place(struct work *w, struct err *e)
 	struct stat st;
 
 	if (fstatat(here, w->entry_path.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "%.300s", entry_path_whole(&w->entry_path));
+		return errno == ENOENT
+			       ? 0
+			       : err_sys(e, "%.300s", entry_path_whole(&w->entry_path));
 	if (S_ISDIR(st.st_mode) && w->u->layer)
 		return clear_folder(w, e);
 	if (S_ISDIR(st.st_mode))
@@ -239,8 +243,10 @@ static int make_link(struct work *w, struct err *e)
 {
 	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
 		return -1;
-	if (symlinkat(w->tar.now.link, unpack_dirs_here(&w->dirs), w->entry_path.name) < 0)
-		return err_sys(e, "make the link %.300s", entry_path_whole(&w->entry_path));
+	if (symlinkat(w->tar.now.link, unpack_dirs_here(&w->dirs), w->entry_path.name) <
+	    0)
+		return err_sys(e, "make the link %.300s",
+			       entry_path_whole(&w->entry_path));
 	if (finish_link(w, e) < 0)
 		return -1;
 	tell_link(w);
@@ -285,7 +291,8 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 	if (entry_path_read(target, w->tar.now.link, w->u->rename, e) < 0)
 		return -1;
 	if (!*target->path || look_at(w, entry_path_folder(target)) < 0 ||
-	    fstatat(dir_stack_here(&w->look), target->name, ret, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(dir_stack_here(&w->look), target->name, ret, AT_SYMLINK_NOFOLLOW) <
+		    0 ||
 	    S_ISDIR(ret->st_mode) || S_ISCHR(ret->st_mode) || !is_made(w, ret))
 		return not_made(w, e);
 	return 0;
@@ -306,8 +313,10 @@ static int add_name(struct work *w, const struct stat *target, struct err *e)
 {
 	int here = unpack_dirs_here(&w->dirs);
 
-	if (linkat(dir_stack_here(&w->look), w->target.name, here, w->entry_path.name, 0) < 0)
-		return err_sys(e, "make the hard link %.300s", entry_path_whole(&w->entry_path));
+	if (linkat(dir_stack_here(&w->look), w->target.name, here, w->entry_path.name,
+		   0) < 0)
+		return err_sys(e, "make the hard link %.300s",
+			       entry_path_whole(&w->entry_path));
 	if (has_file(w, target))
 		return 0;
 	(void)unlinkat(here, w->entry_path.name, 0);
@@ -337,8 +346,10 @@ static int make_fifo(struct work *w, struct err *e)
 		return -1;
 	/* The FIFO keeps the mode that umask(2) leaves: setting it would need a
 	 * descriptor, and opening a FIFO to write blocks. */
-	if (mknodat(unpack_dirs_here(&w->dirs), w->entry_path.name, S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
-		return err_sys(e, "make the FIFO %.300s", entry_path_whole(&w->entry_path));
+	if (mknodat(unpack_dirs_here(&w->dirs), w->entry_path.name,
+		    S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
+		return err_sys(e, "make the FIFO %.300s",
+			       entry_path_whole(&w->entry_path));
 	return finish_link(w, e);
 }
 
@@ -351,21 +362,24 @@ static int make_whiteout(struct work *w, struct err *e)
 	if (reach_place(w, e) < 0)
 		return -1;
 	w->u->entries++;
-	if (fstatat(unpack_dirs_here(&w->dirs), w->entry_path.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(unpack_dirs_here(&w->dirs), w->entry_path.name, &st,
+		    AT_SYMLINK_NOFOLLOW) < 0)
 		return layer_hide(unpack_dirs_here(&w->dirs), w->entry_path.name,
 				  entry_path_whole(&w->entry_path), e);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	if (unpack_dirs_go(&w->dirs, entry_path_whole(&w->entry_path), e) < 0)
 		return -1;
-	return layer_make_opaque(unpack_dirs_here(&w->dirs), entry_path_whole(&w->entry_path), e);
+	return layer_make_opaque(unpack_dirs_here(&w->dirs),
+				 entry_path_whole(&w->entry_path), e);
 }
 
 static int make_opaque(struct work *w, struct err *e)
 {
 	const char *folder = entry_path_folder(&w->entry_path);
 
-	if (unpack_dirs_go(&w->dirs, folder, e) < 0 || unpack_dirs_check_count(&w->dirs, e) < 0)
+	if (unpack_dirs_go(&w->dirs, folder, e) < 0 ||
+	    unpack_dirs_check_count(&w->dirs, e) < 0)
 		return -1;
 	w->u->entries++;
 	if (!*folder)
@@ -458,7 +472,8 @@ static int make_all(struct work *w, struct err *e)
 		if (make_entry(w, e) < 0)
 			break;
 	if (more != 0) {
-		(void)unpack_dirs_leave_all(&w->dirs, NULL); /* finish the folders that can be
+		(void)unpack_dirs_leave_all(&w->dirs,
+					    NULL); /* finish the folders that can be
 						       * finished */
 		return -1;
 	}

@@ -101,14 +101,18 @@ static bool is_closed(mode_t mode)
 	return (mode & 0500) != 0500;
 }
 
-static int close_later(struct unpack_dirs *s, const char *path, mode_t mode, struct err *e)
+static int close_later(struct unpack_dirs *s, const char *path, mode_t mode,
+		       struct err *e)
 {
 	if (s->closed_count == CLOSED_MAX)
-		return err_set(e, ERR_LIMIT,
-			       "the layer has more than %d folders that are closed to their "
-			       "owner", CLOSED_MAX);
+		return err_set(
+			e, ERR_LIMIT,
+			"the layer has more than %d folders that are closed to their "
+			"owner",
+			CLOSED_MAX);
 	s->closed = mem_resize(s->closed, s->closed_count + 1, sizeof(*s->closed));
-	s->closed[s->closed_count++] = (struct unpack_dirs_closed){ text_copy(path), mode };
+	s->closed[s->closed_count++] =
+		(struct unpack_dirs_closed){ text_copy(path), mode };
 	return 0;
 }
 
@@ -202,7 +206,8 @@ static int enter_instead(struct unpack_dirs *s, const char *name, struct err *e)
 	int here = unpack_dirs_here(s);
 
 	if (unlinkat(here, name, 0) < 0 || mkdirat(here, name, 0700) < 0)
-		return err_sys(e, "replace %.300s by a folder", dir_stack_name(&s->stack, name));
+		return err_sys(e, "replace %.300s by a folder",
+			       dir_stack_name(&s->stack, name));
 	s->u->entries++;
 	if (dir_stack_down(&s->stack, name, e) < 0)
 		return -1;
@@ -218,7 +223,8 @@ static int enter(struct unpack_dirs *s, const char *name, struct err *e)
 		return -1;
 	bool is_new = mkdirat(unpack_dirs_here(s), name, 0700) == 0;
 	if (!is_new && errno != EEXIST)
-		return err_sys(e, "make the folder %.300s", dir_stack_name(&s->stack, name));
+		return err_sys(e, "make the folder %.300s",
+			       dir_stack_name(&s->stack, name));
 	s->u->entries += is_new;
 	if (dir_stack_down(&s->stack, name, &mine) == 0) {
 		note_level(s, is_new);
@@ -267,7 +273,8 @@ bool unpack_dirs_is_new(const struct unpack_dirs *s)
 
 /* The mode is set by descriptor after the stack has left the folder, since going up
  * needs search permission in it. */
-static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c, struct err *e)
+static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c,
+		     struct err *e)
 {
 	if (unpack_dirs_go(s, c->path, e) < 0)
 		return -1;
@@ -306,5 +313,6 @@ int unpack_dirs_leave_all(struct unpack_dirs *s, struct err *e)
 		return 0;
 	if (close_all(s, e) < 0 || leave_below(s, e) < 0)
 		return -1;
-	return looks_give(&level(s)->looks, unpack_dirs_here(s), &s->stack.steps[0].st, "/", e);
+	return looks_give(&level(s)->looks, unpack_dirs_here(s), &s->stack.steps[0].st,
+			  "/", e);
 }

@@ -74,7 +74,8 @@ struct reader {
 static int next_byte(struct reader *r)
 {
 	if (r->at == r->len) {
-		ssize_t n = r->total < FILE_MAX ? read(r->fd, r->bytes, sizeof(r->bytes)) : 0;
+		ssize_t n = r->total < FILE_MAX ? read(r->fd, r->bytes, sizeof(r->bytes))
+						: 0;
 		r->len = n > 0 ? (size_t)n : 0;
 		r->total += r->len;
 		r->at = 0;

@@ -111,9 +111,11 @@ int err_sys(struct err *e, const char *fmt, ...)
 	size_t len = strlen(e->text);
 	(void)snprintf(e->text + len, sizeof(e->text) - len, ": %s", err_words(sys));
 	if (sys == ETOOMANYREFS)
-		(void)err_remedy(e, "programs of this user, those in sandboxes included, have more "
-				    "descriptors under way over unix sockets than the hard limit "
-				    "of ulimit -n here; end them, or raise that");
+		(void)err_remedy(
+			e,
+			"programs of this user, those in sandboxes included, have more "
+			"descriptors under way over unix sockets than the hard limit "
+			"of ulimit -n here; end them, or raise that");
 	errno = sys;
 	return -1;
 }

@@ -29,7 +29,8 @@ static ssize_t send_at_hard_limit(int socket, const struct msghdr *m)
 	return n;
 }
 
-ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count)
+ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds,
+		     size_t count)
 {
 	union control control = { .space = { 0 } };
 	struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
@@ -42,9 +43,10 @@ ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds, 
 	if (count) {
 		m.msg_control = control.space;
 		m.msg_controllen = CMSG_SPACE(count * sizeof(*fds));
-		control.align = (struct cmsghdr){ .cmsg_len = CMSG_LEN(count * sizeof(*fds)),
-						  .cmsg_level = SOL_SOCKET,
-						  .cmsg_type = SCM_RIGHTS };
+		control.align =
+			(struct cmsghdr){ .cmsg_len = CMSG_LEN(count * sizeof(*fds)),
+					  .cmsg_level = SOL_SOCKET,
+					  .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(&control.align), fds, count * sizeof(*fds));
 	}
 	ssize_t n = sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -75,7 +77,9 @@ ssize_t fd_pass_receive(int socket, void *bytes, size_t len, int *ret_fd)
 		struct cmsghdr align;
 	} control = { .space = { 0 } };
 	struct iovec part = { .iov_base = bytes, .iov_len = len };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.space,
 			    .msg_controllen = sizeof(control.space) };
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);

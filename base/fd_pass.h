@@ -11,7 +11,8 @@
  * descriptors where its user has too many under way.  The call then tries once more,
  * with this process's soft RLIMIT_NOFILE raised to the hard one for that moment; if
  * that fails too, errno is ETOOMANYREFS. */
-ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds, size_t count);
+ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds,
+		     size_t count);
 
 /* As recv(2).  *ret_fd is the descriptor that came with the bytes, which is the
  * caller's and close-on-exec, or -1; there is room for one.  FD_PASS_LOST: a descriptor

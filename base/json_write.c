@@ -128,7 +128,8 @@ static unsigned hidden_control(const unsigned char *at, size_t len)
 {
 	if (len == 2 && at[0] == 0xc2 && at[1] < 0xa0)
 		return at[1];
-	if (len == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
+	if (len == 3 && at[0] == 0xe2 && at[1] == 0x80 &&
+	    (at[2] == 0xa8 || at[2] == 0xa9))
 		return 0x2000u + (at[2] & 0x3f);
 	return 0;
 }

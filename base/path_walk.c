@@ -19,7 +19,9 @@ static void rest_put(struct rest *r, const char *text)
 {
 	const char *next = r->next ? r->next : "";
 	const bool ends_in_slash = *text && text[strlen(text) - 1] == '/';
-	const char *end = *next ? "/" : ends_in_slash && text[strspn(text, "/")] ? "." : "";
+	const char *end = *next					     ? "/"
+			  : ends_in_slash && text[strspn(text, "/")] ? "."
+								     : "";
 	char *whole = text_format("%s%s%s", text, end, next);
 
 	free(r->text);

@@ -169,7 +169,8 @@ static bool add_all(struct redact *m, const char *value)
 	return is_new;
 }
 
-static int add_forms(struct redact *m, const char *const forms[], size_t count, struct err *e)
+static int add_forms(struct redact *m, const char *const forms[], size_t count,
+		     struct err *e)
 {
 	size_t size = m->count;
 	bool is_new = false;
@@ -177,8 +178,9 @@ static int add_forms(struct redact *m, const char *const forms[], size_t count, 
 	for (size_t i = 0; i < count; i++)
 		size += size_of(forms[i]);
 	if (size > REDACT_BYTES)
-		return err_set(e, ERR_LIMIT, "the values of secrets have more than %u bytes "
-					     "together, each line counted again",
+		return err_set(e, ERR_LIMIT,
+			       "the values of secrets have more than %u bytes "
+			       "together, each line counted again",
 			       REDACT_BYTES);
 	if (m->count == 0) {
 		m->room = 256;
@@ -262,7 +264,8 @@ static void release(struct redact_stream *s, uint64_t to, struct buffer *out)
 {
 	while (s->begin < to && s->run_first < s->run_count) {
 		const struct redact_run run = s->runs[s->run_first];
-		pass(s, sooner(to, run.from > s->begin ? run.from : s->begin), false, out);
+		pass(s, sooner(to, run.from > s->begin ? run.from : s->begin), false,
+		     out);
 		if (s->begin < run.from)
 			return;
 		pass(s, sooner(to, run.to), true, out);
@@ -308,8 +311,8 @@ static size_t harmless(const struct redact *m, const uint8_t *at, size_t len)
 	return n;
 }
 
-void redact_feed(const struct redact *m, struct redact_stream *s, const void *data, size_t len,
-	       struct buffer *out)
+void redact_feed(const struct redact *m, struct redact_stream *s, const void *data,
+		 size_t len, struct buffer *out)
 {
 	const uint8_t *at = data, *end = at + len;
 
@@ -377,7 +380,8 @@ static void end_cut(const struct redact *m, struct redact_stream *s, struct buff
 	redact_flush(s, out);
 }
 
-bool redact_cut_text(const struct redact *m, const void *data, size_t len, struct buffer *out)
+bool redact_cut_text(const struct redact *m, const void *data, size_t len,
+		     struct buffer *out)
 {
 	const uint8_t *at = data, *end = at + len, *cut;
 

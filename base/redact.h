@@ -75,8 +75,8 @@ void redact_stream_done(struct redact_stream *s);
 
 /* Passes the decided bytes on to `out`, masked.  `out` must have room for REDACT_GROWTH
  * times the held and the new bytes, and for one REDACT_TEXT. */
-void redact_feed(const struct redact *m, struct redact_stream *s, const void *data, size_t len,
-	       struct buffer *out);
+void redact_feed(const struct redact *m, struct redact_stream *s, const void *data,
+		 size_t len, struct buffer *out);
 /* Passes the held bytes on, because the text ends here or because its reader is not
  * to wait any longer.  If the rest of the text then completes a value, that rest is
  * hidden. */
@@ -84,13 +84,15 @@ void redact_flush(struct redact_stream *s, struct buffer *out);
 
 /* Masks a whole text.  True: something was hidden, and *out has the masked text; else
  * nothing was added to *out. */
-bool redact_text(const struct redact *m, const void *data, size_t len, struct buffer *out);
+bool redact_text(const struct redact *m, const void *data, size_t len,
+		 struct buffer *out);
 
 /* The same for a text with lines that were cut, with REDACT_CUT in place of their
  * rest: in front of REDACT_CUT, the first REDACT_MIN or more bytes of a value are
  * hidden, too. */
 #define REDACT_CUT "[... "
-bool redact_cut_text(const struct redact *m, const void *data, size_t len, struct buffer *out);
+bool redact_cut_text(const struct redact *m, const void *data, size_t len,
+		     struct buffer *out);
 
 /* As redact_text(); the result is allocated. */
 char *redact_copy(const struct redact *m, const char *text);

@@ -20,7 +20,9 @@ static int read_no_link(void *who, int dir, const char *name, char *to)
 static int read_text_link(void *who, int dir, const char *name, char *to)
 {
 	(void)who;
-	return spot_is_proc(dir) && !spot_is_proc_root(dir) ? -ELOOP : spot_read_link(dir, name, to);
+	return spot_is_proc(dir) && !spot_is_proc_root(dir)
+		       ? -ELOOP
+		       : spot_read_link(dir, name, to);
 }
 
 static bool leaves(const char *path)
@@ -72,8 +74,9 @@ int resolve_open(int folder, const char *path, const struct open_how *how)
 
 	if (fd >= 0 || errno != ENOSYS)
 		return fd;
-	fd = how->resolve & RESOLVE_BENEATH && leaves(path) ? -EXDEV
-							    : open_by_hand(folder, path, how);
+	fd = how->resolve & RESOLVE_BENEATH && leaves(path)
+		     ? -EXDEV
+		     : open_by_hand(folder, path, how);
 	if (fd >= 0)
 		return fd;
 	errno = -fd;

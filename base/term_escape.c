@@ -66,12 +66,14 @@ char *term_escape_line(const char *text)
 		const uint8_t *at = (const uint8_t *)text + i;
 		char out[5];
 		if (moves_others(at, len - i)) {
-			to += sprintf(to, "<U+20%02X>", (at[1] & 3) << 6 | (at[2] & 0x3f));
+			to += sprintf(to, "<U+20%02X>",
+				      (at[1] & 3) << 6 | (at[2] & 0x3f));
 			i += 3;
 			continue;
 		}
 		size_t used = form(at, len - i, out);
-		to += sprintf(to, "%.*s", out[0] ? 4 : (int)used, out[0] ? out : text + i);
+		to += sprintf(to, "%.*s", out[0] ? 4 : (int)used,
+			      out[0] ? out : text + i);
 		i += used;
 	}
 	return line;

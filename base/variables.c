@@ -27,16 +27,18 @@ bool variable_is_name(const char *name)
 {
 	size_t len = strspn(name, LETTERS "0123456789");
 
-	return len > 0 && len <= VARIABLE_NAME_MAX && !name[len] && strspn(name, LETTERS) > 0 &&
-	       strncmp(name, OWN, strlen(OWN)) != 0;
+	return len > 0 && len <= VARIABLE_NAME_MAX && !name[len] &&
+	       strspn(name, LETTERS) > 0 && strncmp(name, OWN, strlen(OWN)) != 0;
 }
 
-int variable_check_size(const char *name, size_t name_len, size_t value_len, struct err *e)
+int variable_check_size(const char *name, size_t name_len, size_t value_len,
+			struct err *e)
 {
 	if (name_len + value_len + 2 <= VARIABLE_MAX)
 		return 0;
-	return err_set(e, ERR_LIMIT, "the value of %.*s has %zu bytes; no program could be "
-				     "started with more than %u in NAME=value",
+	return err_set(e, ERR_LIMIT,
+		       "the value of %.*s has %zu bytes; no program could be "
+		       "started with more than %u in NAME=value",
 		       (int)(name_len < 60 ? name_len : 60), name, value_len,
 		       VARIABLE_MAX - 1);
 }
@@ -68,7 +70,8 @@ static int check(const struct variables *v, const char *name, const char *value,
 	if (!old && v->count == VARIABLES_MAX)
 		return err_set(e, ERR_LIMIT, "more than %d variables", VARIABLES_MAX);
 	if (v->bytes - size_of(old) + strlen(name) + len > VARIABLES_BYTES)
-		return err_set(e, ERR_LIMIT, "more than %u bytes of variables", VARIABLES_BYTES);
+		return err_set(e, ERR_LIMIT, "more than %u bytes of variables",
+			       VARIABLES_BYTES);
 	return 0;
 }
 
@@ -130,8 +133,8 @@ static struct variables copy_of(const struct variables *v)
 	return copy;
 }
 
-int variables_change(struct variables *v, const struct list *set, const struct list *unset,
-		     struct err *e)
+int variables_change(struct variables *v, const struct list *set,
+		     const struct list *unset, struct err *e)
 {
 	struct variables next = copy_of(v);
 

@@ -41,15 +41,17 @@ bool variable_is_name(const char *name);
 
 /* Checks that a program can be started with NAME=value of these lengths
  * (execve(2)). */
-int variable_check_size(const char *name, size_t name_len, size_t value_len, struct err *e);
+int variable_check_size(const char *name, size_t name_len, size_t value_len,
+			struct err *e);
 
 /* Sets or, with a NULL value, unsets a variable.  -1: the name is invalid or a bound
  * was reached; nothing changed. */
-int variables_set(struct variables *v, const char *name, const char *value, struct err *e);
+int variables_set(struct variables *v, const char *name, const char *value,
+		  struct err *e);
 
 /* `set` has "NAME=value" and `unset` has names.  Either all are taken or none. */
-int variables_change(struct variables *v, const struct list *set, const struct list *unset,
-		     struct err *e);
+int variables_change(struct variables *v, const struct list *set,
+		     const struct list *unset, struct err *e);
 
 /* Applies the changes to a list of "NAME=value". */
 void variables_apply(const struct variables *v, struct list *env);

@@ -68,16 +68,20 @@ static void say_counts(const struct apply_kept *k, struct err *e)
 	const char *name = k->changes.cow.name;
 
 	if (k->is_judging)
-		(void)err_set(e, ERR_REFUSED, "nothing %s applied: %llu of the changes of '%s' "
-					      "cannot be, and all files are as they were",
+		(void)err_set(e, ERR_REFUSED,
+			      "nothing %s applied: %llu of the changes of '%s' "
+			      "cannot be, and all files are as they were",
 			      k->is_dry ? "would be" : "was", refused, name);
 	else if (k->is_dry)
-		(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' would be applied, and "
-					      "%llu would not", done, name, refused);
+		(void)err_set(e, ERR_REFUSED,
+			      "%llu of the changes of '%s' would be applied, and "
+			      "%llu would not",
+			      done, name, refused);
 	else
-		(void)err_set(e, ERR_REFUSED, "%llu of the changes of '%s' %s applied, and %llu "
-					      "%s not: those files are as they were", done, name,
-			      done == 1 ? "was" : "were", refused,
+		(void)err_set(e, ERR_REFUSED,
+			      "%llu of the changes of '%s' %s applied, and %llu "
+			      "%s not: those files are as they were",
+			      done, name, done == 1 ? "was" : "were", refused,
 			      refused == 1 ? "was" : "were");
 }
 
@@ -99,23 +103,31 @@ static int refused(const struct apply_kept *k, struct err *e)
 		return 0;
 	say_counts(k, e);
 	if (failed_amid(k))
-		return err_remedy(e, "what was applied is listed, and what was not; hutch apply "
-				     "%s goes on with that", name);
+		return err_remedy(
+			e,
+			"what was applied is listed, and what was not; hutch apply "
+			"%s goes on with that",
+			name);
 	if (!k->protected && !k->changed)
-		return err_remedy(e, "%shutch diff -p %s PATH shows what it would be", parts,
-				  name);
-	return err_remedy(e, "%shutch diff -p %s PATH shows what it would be; with %s%s%s it is "
-			     "done all the same", parts, name, force, both, protected);
+		return err_remedy(e, "%shutch diff -p %s PATH shows what it would be",
+				  parts, name);
+	return err_remedy(
+		e,
+		"%shutch diff -p %s PATH shows what it would be; with %s%s%s it is "
+		"done all the same",
+		parts, name, force, both, protected);
 }
 
 /* An error in the middle of a walk does not undo the changes before it. */
 static int failed(const struct apply_kept *k, struct err *e)
 {
 	if (k->done && !apply_kept_does_nothing(k))
-		(void)err_remedy(e, "%llu of the changes of '%s' were applied and are listed; "
-				    "hutch apply %s goes on behind them",
-				 (unsigned long long)k->done, k->changes.cow.name,
-				 k->changes.cow.name);
+		(void)err_remedy(
+			e,
+			"%llu of the changes of '%s' were applied and are listed; "
+			"hutch apply %s goes on behind them",
+			(unsigned long long)k->done, k->changes.cow.name,
+			k->changes.cow.name);
 	return -1;
 }
 
@@ -214,13 +226,17 @@ int apply_main(char **argv)
 		  &k->takes_protected, NULL },
 		{ 0, "partial", NULL, "the possible changes, even if others fail",
 		  &k->takes_parts, NULL },
-		{ 0, "dry-run", NULL, "say what would be done, and do nothing", &k->is_dry, NULL },
+		{ 0, "dry-run", NULL, "say what would be done, and do nothing",
+		  &k->is_dry, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch apply [OPTIONS] NAME [PATH...]",
-		.about = "Does on this host what a sandbox has changed in folders shown with :cow.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = SIZE_MAX,
+		.about =
+			"Does on this host what a sandbox has changed in folders shown with :cow.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
 	};
 
 	job_init(&j);
@@ -250,7 +266,8 @@ static int discard_one(const char *name, struct err *e)
 	if (result == 0 && (result = cow_lock(c, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
 	/* If the host's folder no longer exists, no temporary file is left there. */
-	if (result == 0 && apply_kept_sweep(&j.apply, &swept) < 0 && swept.kind == ERR_BUSY) {
+	if (result == 0 && apply_kept_sweep(&j.apply, &swept) < 0 &&
+	    swept.kind == ERR_BUSY) {
 		*e = swept;
 		result = -1;
 	}
@@ -266,8 +283,10 @@ int discard_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch discard NAME...",
-		.about = "Throws away what sandboxes have changed in folders shown with :cow.",
-		.operands_min = 1, .operands_max = SIZE_MAX,
+		.about =
+			"Throws away what sandboxes have changed in folders shown with :cow.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 	struct err e;

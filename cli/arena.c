@@ -63,7 +63,8 @@ static struct block *take(size_t size)
 void *arena_allocate(size_t size)
 {
 	size = rounded(size);
-	bool fits = size < ARENA_LARGE && sizeof(struct block) + size <= ARENA_SIZE - used;
+	bool fits = size < ARENA_LARGE &&
+		    sizeof(struct block) + size <= ARENA_SIZE - used;
 	struct block *b = size == 0 ? NULL : fits ? take(size) : map(size);
 
 	if (!b)

@@ -65,11 +65,14 @@ static void print_whole(const struct ledger_check *c)
 		(void)printf("%llu entries before them are not here\n",
 			     (unsigned long long)c->first - 1);
 	if (c->torn_count)
-		(void)printf("writers that were killed have left parts of lines in %llu places\n",
-			     (unsigned long long)c->torn_count);
+		(void)printf(
+			"writers that were killed have left parts of lines in %llu places\n",
+			(unsigned long long)c->torn_count);
 	if (c->torn_len)
-		(void)printf("the last line is a part of one, left by a writer that was killed: "
-			     "%llu bytes\n", (unsigned long long)c->torn_len);
+		(void)printf(
+			"the last line is a part of one, left by a writer that was killed: "
+			"%llu bytes\n",
+			(unsigned long long)c->torn_len);
 }
 
 static int verify(const char *folder, const struct list *anchors, struct ledger_check *c,

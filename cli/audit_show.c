@@ -33,8 +33,8 @@ struct shown {
 /* Keys that are printed in front already, and the policy, which is long. */
 static bool is_passed_over(struct json_view key)
 {
-	static const char *const keys[] = { "v", "prev", "seq", "time", "event", "sandbox", "name",
-					    "policy" };
+	static const char *const keys[] = { "v",     "prev",	"seq",	"time",
+					    "event", "sandbox", "name", "policy" };
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (json_view_is(key, keys[i]))
@@ -50,7 +50,8 @@ static void print_member(const struct json_view_place *place)
 	bool is_cut = len > VALUE_MAX;
 
 	if (is_cut)
-		for (len = VALUE_MAX; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
+		for (len = VALUE_MAX;
+		     len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
 			len--;
 	AUTO_FREE char *value = text_format(" %.*s=%.*s%s", (int)place->key.len - 2,
 					    place->key.text + 1, (int)len, text,
@@ -64,9 +65,12 @@ static void print_line(struct json_view entry, const struct ledger_entry *head)
 	struct json_view_place place = { 0 };
 	AUTO_FREE char *name = json_view_string(json_view_get(entry, "name"));
 	AUTO_FREE char *id = json_view_string(json_view_get(entry, "sandbox"));
-	AUTO_FREE char *front = text_format("%.*s %s %.*s", (int)head->time_len, head->time,
-					    name ? name : id ? id : "-", (int)head->event_len,
-					    head->event);
+	AUTO_FREE char *front = text_format("%.*s %s %.*s", (int)head->time_len,
+					    head->time,
+					    name ? name
+					    : id ? id
+						 : "-",
+					    (int)head->event_len, head->event);
 	AUTO_FREE char *safe = term_escape_line(front);
 
 	(void)fputs(safe, stdout);
@@ -108,8 +112,8 @@ static void show(const struct shown *s, const struct ledger_line *line)
 
 	if (!ledger_read_entry(line->text, line->len, &head) ||
 	    json_view_scan(&entry, line->text, line->len - 1, NULL) < 0) {
-		(void)fprintf(stderr, "hutch: note: log.%u:%llu is no entry\n", line->file,
-			      (unsigned long long)line->number);
+		(void)fprintf(stderr, "hutch: note: log.%u:%llu is no entry\n",
+			      line->file, (unsigned long long)line->number);
 		return;
 	}
 	if (!is_wanted(s, entry, &head))
@@ -137,8 +141,10 @@ static int read_since(const char *text, struct shown *ret, time_t now, struct er
 		return 0;
 	}
 	if (units_parse_duration(text, &ms, e) < 0) {
-		(void)err_set(e, ERR_USAGE, "--since takes a time such as 2026-11-22T10:30, in UTC, "
-					    "or how long ago, such as 10m, not '%.60s'", text);
+		(void)err_set(e, ERR_USAGE,
+			      "--since takes a time such as 2026-11-22T10:30, in UTC, "
+			      "or how long ago, such as 10m, not '%.60s'",
+			      text);
 		return -1;
 	}
 	time_t then = now - (time_t)(ms / 1000);
@@ -171,12 +177,16 @@ int audit_show_main(char **argv)
 	const struct flag flags[] = {
 		{ 0, "json", NULL, "the lines as they are", &s.is_json, NULL },
 		{ 0, "since", "TIME", "since then, or since 10m ago", NULL, &since },
-		{ 0, "sandbox", "NAME", "of this sandbox, by name or id", NULL, &s.sandbox },
+		{ 0, "sandbox", "NAME", "of this sandbox, by name or id", NULL,
+		  &s.sandbox },
 	};
 	const struct usage usage = {
-		.synopsis = "hutch audit show [--json] [--since TIME] [--sandbox NAME] [DIR]",
+		.synopsis =
+			"hutch audit show [--json] [--since TIME] [--sandbox NAME] [DIR]",
 		.about = "Prints the audit log, a line for each entry.",
-		.flags = flags, .count = ARRAY_LEN(flags), .operands_max = 1,
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

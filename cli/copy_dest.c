@@ -46,7 +46,8 @@ static int become_owner(struct copy_dest *l, int folder, struct err *e)
 	(void)setfsgid(st.st_gid); /* no error is returned, so the next calls check the
 				    * result */
 	(void)setfsuid(st.st_uid);
-	if (setfsgid((gid_t)-1) != (int)st.st_gid || setfsuid((uid_t)-1) != (int)st.st_uid) {
+	if (setfsgid((gid_t)-1) != (int)st.st_gid ||
+	    setfsuid((uid_t)-1) != (int)st.st_uid) {
 		errno = EPERM;
 		return err_sys(e, "make files as user %u, to whom the folder belongs",
 			       st.st_uid);
@@ -116,7 +117,8 @@ static int make_stage(struct copy_dest *l, struct err *e)
 		return -1;
 	(void)snprintf(l->stage, sizeof(l->stage), ".hutch-cp-%s", random);
 	if (mkdirat(l->above, l->stage, 0700) < 0) {
-		(void)err_sys(e, "make a folder beside %.200s, where the copy comes first",
+		(void)err_sys(e,
+			      "make a folder beside %.200s, where the copy comes first",
 			      l->name);
 		l->stage[0] = '\0';
 		return -1;
@@ -146,8 +148,8 @@ static bool has_slash(const char *path)
 }
 
 /* For a named file or folder: `path` is the folder for it, or its new name. */
-static int open_named(struct copy_dest *l, const char *path, const char *name, bool is_folder,
-		      struct err *e)
+static int open_named(struct copy_dest *l, const char *path, const char *name,
+		      bool is_folder, struct err *e)
 {
 	bool is_below = is_folder || has_slash(path) || is_folder_at(AT_FDCWD, path, 0);
 
@@ -177,8 +179,8 @@ static int open_content(struct copy_dest *l, const char *path, struct err *e)
 	return stage(l, false, e);
 }
 
-int copy_dest_open(struct copy_dest *l, const char *path, const char *name, bool is_folder,
-		 struct err *e)
+int copy_dest_open(struct copy_dest *l, const char *path, const char *name,
+		   bool is_folder, struct err *e)
 {
 	if (!*path)
 		return err_set(e, ERR_USAGE, "an empty path");
@@ -215,8 +217,9 @@ int copy_dest_settle(struct copy_dest *l, struct err *e)
 	int sys = errno;
 	(void)err_sys(e, "give the copy its name, %.200s", l->name);
 	if (sys == ENOTDIR || sys == EISDIR)
-		return err_remedy(e, "a folder does not take the place of a file or link, nor "
-				     "the other way round");
+		return err_remedy(
+			e, "a folder does not take the place of a file or link, nor "
+			   "the other way round");
 	return -1;
 }
 

@@ -36,7 +36,7 @@ void copy_dest_init(struct copy_dest *l);
  * `path` must be a folder.
  *
  * After this call root creates files as the user who owns the folder. */
-int copy_dest_open(struct copy_dest *l, const char *path, const char *name, bool is_folder,
-		 struct err *e);
+int copy_dest_open(struct copy_dest *l, const char *path, const char *name,
+		   bool is_folder, struct err *e);
 int copy_dest_settle(struct copy_dest *l, struct err *e);
 void copy_dest_done(struct copy_dest *l);

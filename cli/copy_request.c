@@ -21,8 +21,10 @@ static int check_text(const char *text, struct err *e)
 {
 	if (utf8_is_valid((const uint8_t *)text, strlen(text), false))
 		return 0;
-	return err_set(e, ERR_USAGE, "the path '%.100s' is not UTF-8, which is all that the "
-				     "control socket carries; its folder can be copied", text);
+	return err_set(e, ERR_USAGE,
+		       "the path '%.100s' is not UTF-8, which is all that the "
+		       "control socket carries; its folder can be copied",
+		       text);
 }
 
 static char *params_of(const struct copy_request *c)
@@ -47,10 +49,12 @@ static int start(struct copy_request *c, struct client *client, struct err *e)
 	if (null < 0)
 		return err_sys(e, "open /dev/null");
 	const struct client_fds fds = {
-		.fds = { c->packs ? null : c->tar, c->packs ? c->tar : null, c->sentences },
+		.fds = { c->packs ? null : c->tar, c->packs ? c->tar : null,
+			 c->sentences },
 		.count = 3,
 	};
-	int id = client_send_fds(client, c->packs ? "copy.out" : "copy.in", params, &fds, e);
+	int id = client_send_fds(client, c->packs ? "copy.out" : "copy.in", params, &fds,
+				 e);
 	own_close(&c->tar);
 	own_close(&c->sentences);
 	return id;
@@ -74,7 +78,8 @@ static enum err_kind kind_of(struct json_view word)
 	return ERR_SYSTEM;
 }
 
-static int judge_end(const struct copy_request *c, struct json_view end, struct outcome *o)
+static int judge_end(const struct copy_request *c, struct json_view end,
+		     struct outcome *o)
 {
 	const struct json_view word = json_view_get(end, "error");
 	AUTO_FREE char *text = json_view_string(word);
@@ -83,15 +88,18 @@ static int judge_end(const struct copy_request *c, struct json_view end, struct 
 	if (json_view_integer(json_view_get(end, "exit_code"), &code) && code == 0)
 		return 0;
 	if (json_view_is(word, "timeout"))
-		return err_set(&o->error, ERR_SYSTEM, "sandbox '%s': commands in it kept the "
-						      "process that copied %.300s stopped, so "
-						      "it was ended", c->sandbox, c->path);
+		return err_set(&o->error, ERR_SYSTEM,
+			       "sandbox '%s': commands in it kept the "
+			       "process that copied %.300s stopped, so "
+			       "it was ended",
+			       c->sandbox, c->path);
 	const enum err_kind kind = kind_of(word);
 	o->is_inside = true;
 	o->is_closed = kind == ERR_GONE;
-	return err_set(&o->error, kind, "sandbox '%s': the copy of %.300s ended with code %lld "
-					"(%.20s)", c->sandbox, c->path, (long long)code,
-		       text ? text : "unknown");
+	return err_set(&o->error, kind,
+		       "sandbox '%s': the copy of %.300s ended with code %lld "
+		       "(%.20s)",
+		       c->sandbox, c->path, (long long)code, text ? text : "unknown");
 }
 
 static int talk(struct copy_request *c, struct client *client, struct outcome *o)

@@ -98,7 +98,9 @@ static int end_init(struct end *x, const char *word, struct err *e)
 {
 	const size_t len = box_len(word);
 
-	*x = (struct end){ .kind = len ? END_BOX : strcmp(word, "-") ? END_HOST : END_STREAM };
+	*x = (struct end){ .kind = len		       ? END_BOX
+				   : strcmp(word, "-") ? END_HOST
+						       : END_STREAM };
 	if (len) {
 		x->box = text_format("%.*s", (int)len, word);
 		word += len + 1;
@@ -107,8 +109,8 @@ static int end_init(struct end *x, const char *word, struct err *e)
 	if (x->kind == END_STREAM)
 		return 0;
 	if (!*x->path) {
-		(void)err_set(e, ERR_USAGE, "no path behind '%.80s%s'", x->box ? x->box : "",
-			      x->box ? ":" : "");
+		(void)err_set(e, ERR_USAGE, "no path behind '%.80s%s'",
+			      x->box ? x->box : "", x->box ? ":" : "");
 		return err_remedy(e, "NAME:. is the folder that commands in it start in");
 	}
 	set_name(x);
@@ -172,7 +174,8 @@ static void choose_paths(struct copy *c)
 	c->paths[READER] = text_format("%s%s", to->path, is_below ? "/" : "");
 }
 
-static void set_request(struct copy *c, int side, int tar, int sentences, struct worker_task *w)
+static void set_request(struct copy *c, int side, int tar, int sentences,
+			struct worker_task *w)
 {
 	c->requests[side] = (struct copy_request){
 		.sandbox = c->ends[side]->box, .path = c->paths[side],
@@ -262,7 +265,8 @@ static int start(struct copy *c, int64_t now, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int readers = to[0];
 	AUTO_CLOSE int out = to[1];
-	if (start_side(c, WRITER, writers, e) < 0 || start_side(c, READER, readers, e) < 0)
+	if (start_side(c, WRITER, writers, e) < 0 ||
+	    start_side(c, READER, readers, e) < 0)
 		return -1;
 	belt_begin(&c->belt, fd_take(&in), fd_take(&out), now);
 	return 0;
@@ -356,7 +360,8 @@ static int wait_for_both(struct copy *c, int signals)
 {
 	int signo = 0;
 
-	while (signo == 0 && !c->is_late && (c->workers[WRITER].pid || c->workers[READER].pid))
+	while (signo == 0 && !c->is_late &&
+	       (c->workers[WRITER].pid || c->workers[READER].pid))
 		signo = turn(c, signals);
 	return signo;
 }
@@ -400,20 +405,23 @@ static void tell_late(const struct copy *c)
 	const struct end *box = c->ends[c->late];
 	struct err e;
 
-	(void)err_set(&e, ERR_SYSTEM, "sandbox '%s' %s the copy of %.300s for %.3g seconds",
-		      box->box, c->late == WRITER ? "has sent nothing of" : "has taken nothing of",
+	(void)err_set(&e, ERR_SYSTEM,
+		      "sandbox '%s' %s the copy of %.300s for %.3g seconds", box->box,
+		      c->late == WRITER ? "has sent nothing of" : "has taken nothing of",
 		      c->ends[WRITER]->path, (double)c->wish->idle_ms / 1000);
 	(void)err_remedy(&e, "--idle-timeout DURATION waits longer, and with 0 for ever");
 	report_error(&e);
 }
 
-static void tell_note(uint64_t count, const char *one, const char *many, const char *first)
+static void tell_note(uint64_t count, const char *one, const char *many,
+		      const char *first)
 {
 	AUTO_FREE char *shown = term_escape_line(first);
 
 	if (count)
-		(void)fprintf(stderr, "hutch: note: %llu %s: %s%s\n", (unsigned long long)count,
-			      count == 1 ? one : many, shown, count == 1 ? "" : ", ...");
+		(void)fprintf(stderr, "hutch: note: %llu %s: %s%s\n",
+			      (unsigned long long)count, count == 1 ? one : many, shown,
+			      count == 1 ? "" : ", ...");
 }
 
 /* The jail's counts and names are not trusted, since it read foreign bytes. */
@@ -423,8 +431,8 @@ static void tell_notes(const struct copy *c)
 	const struct outcome *out = &c->outcomes[READER];
 
 	if (c->ends[WRITER]->kind == END_HOST)
-		tell_note(in->left_out, "is left out or not whole", "are left out or not whole",
-			  in->first);
+		tell_note(in->left_out, "is left out or not whole",
+			  "are left out or not whole", in->first);
 	if (c->ends[READER]->kind == END_HOST)
 		tell_note(out->links_out, "link leads out of the copied files",
 			  "links lead out of the copied files", out->first);
@@ -436,8 +444,9 @@ static void tell_sum(const struct copy *c)
 	const struct outcome *o = &c->outcomes[side];
 
 	if (!c->wish->is_quiet && isatty(2) && c->ends[side]->kind == END_HOST)
-		(void)fprintf(stderr, "hutch: copied %llu files and folders, %llu bytes\n",
-			      (unsigned long long)o->entries, (unsigned long long)o->bytes);
+		(void)fprintf(
+			stderr, "hutch: copied %llu files and folders, %llu bytes\n",
+			(unsigned long long)o->entries, (unsigned long long)o->bytes);
 }
 
 static int finish(struct copy *c)
@@ -526,7 +535,8 @@ static int check_pair(const struct wish *w, const struct end *from, struct err *
 		return refuse(e, "from stdin to stdout there is nothing to be done here",
 			      "hutch cp - NAME:FOLDER, or hutch cp NAME:PATH -");
 	if (to->kind == END_STREAM && isatty(1))
-		return refuse(e, "a tar is nothing for a terminal", "hutch cp NAME:PATH - >FILE");
+		return refuse(e, "a tar is nothing for a terminal",
+			      "hutch cp NAME:PATH - >FILE");
 	return 0;
 }
 
@@ -582,8 +592,8 @@ static int copy_all(struct wish *w, char **words, const char *size, const char *
 	int signals = -1, code = EXIT_HUTCH;
 
 	(void)signal(SIGPIPE, SIG_IGN); /* write(2) then fails with EPIPE */
-	if (read_size(size, &w->size_max, &e) == 0 && read_idle(idle, &w->idle_ms, &e) == 0 &&
-	    read_words(w, words, &e) == 0)
+	if (read_size(size, &w->size_max, &e) == 0 &&
+	    read_idle(idle, &w->idle_ms, &e) == 0 && read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);
 	if (signals >= 0)
 		code = copy_each(w, signals);
@@ -605,9 +615,12 @@ int cp_main(char **argv)
 		{ 'L', "follow-link", NULL, "if SRC is a link, copy what it leads to",
 		  &wish.follows, NULL },
 		{ 'q', "quiet", NULL, "no sum on a terminal", &wish.is_quiet, NULL },
-		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL, &size },
-		{ 0, "idle-timeout", "DURATION", "how long a sandbox may keep a copy waiting "
-		  "(default 60s)", NULL, &idle },
+		{ 0, "max-size", "BYTES", "most that may come out (default 64g)", NULL,
+		  &size },
+		{ 0, "idle-timeout", "DURATION",
+		  "how long a sandbox may keep a copy waiting "
+		  "(default 60s)",
+		  NULL, &idle },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch cp [OPTIONS] SRC... DST",

@@ -31,8 +31,10 @@ struct diff {
 
 static const char *type_of(const struct meeting *m)
 {
-	static const char *const names[] = { [CHANGES_STREAM_FOLDER] = "folder", [CHANGES_STREAM_FILE] = "file",
-					     [CHANGES_STREAM_LINK] = "link",     [CHANGES_STREAM_FIFO] = "fifo" };
+	static const char *const names[] = { [CHANGES_STREAM_FOLDER] = "folder",
+					     [CHANGES_STREAM_FILE] = "file",
+					     [CHANGES_STREAM_LINK] = "link",
+					     [CHANGES_STREAM_FIFO] = "fifo" };
 
 	if (m->item && m->item->kind != CHANGES_STREAM_GONE)
 		return names[m->item->kind];
@@ -67,13 +69,14 @@ static bool size_of(const struct meeting *m, uint64_t *ret)
 
 static void print_object(struct diff *d, const struct meeting *m)
 {
-	bool is_link = m->item && m->item->kind == CHANGES_STREAM_LINK, is_there = m->kind != 'D';
+	bool is_link = m->item && m->item->kind == CHANGES_STREAM_LINK,
+	     is_there = m->kind != 'D';
 	AUTO_FREE char *whole = path_of(d, m), *path = json_write_quoted(whole);
 	AUTO_FREE char *link = json_write_quoted(is_link ? m->item->link : NULL);
 	uint64_t size;
 
-	(void)printf("%s{\"kind\":\"%c\",\"type\":\"%s\",\"path\":%s", d->count ? "," : "",
-		     m->kind, type_of(m), path);
+	(void)printf("%s{\"kind\":\"%c\",\"type\":\"%s\",\"path\":%s",
+		     d->count ? "," : "", m->kind, type_of(m), path);
 	if (size_of(m, &size))
 		(void)printf(",\"size\":%llu", (unsigned long long)size);
 	else
@@ -186,7 +189,8 @@ static void tell_left_out(const struct diff *d)
 		return;
 	AUTO_FREE char *first = term_escape_line(d->first);
 	(void)fprintf(stderr, "hutch: note: %llu %s not shown, such as %s\n",
-		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are", first);
+		      (unsigned long long)d->left_out, d->left_out == 1 ? "is" : "are",
+		      first);
 }
 
 /* Opens the sandbox's root, by its name or id. */
@@ -211,8 +215,10 @@ static int find(struct diff *d, const char *name, char *const *words, struct err
 	if (open_root(d, name, &of_root) == 0)
 		return 0;
 	if (of_root.kind == ERR_NOT_FOUND && !d->changes.cow.count) {
-		(void)err_set(e, ERR_NOT_FOUND, "no sandbox '%.63s' runs, and no changes are kept "
-						"of one", name);
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "no sandbox '%.63s' runs, and no changes are kept "
+			      "of one",
+			      name);
 		return err_remedy(e, "hutch ps -a lists what runs and what is kept");
 	}
 	bool has_none = of_root.kind == ERR_NOT_FOUND || of_root.kind == ERR_UNSUPPORTED;
@@ -232,10 +238,13 @@ int diff_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch diff [OPTIONS] NAME [PATH...]",
-		.about = "Lists what a sandbox has changed in folders shown with :cow, and, while "
-			 "it lives,\nin the image that its root is written over.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = SIZE_MAX,
+		.about =
+			"Lists what a sandbox has changed in folders shown with :cow, and, while "
+			"it lives,\nin the image that its root is written over.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 	struct err e;

@@ -39,7 +39,8 @@ struct listener {
 
 static bool is_head(struct json_view key)
 {
-	return json_view_is(key, "n") || json_view_is(key, "time") || json_view_is(key, "event");
+	return json_view_is(key, "n") || json_view_is(key, "time") ||
+	       json_view_is(key, "event");
 }
 
 /* Returns "TIME NAME EVENT KEY=VALUE ...", the values as JSON. */
@@ -70,8 +71,8 @@ static int show(const struct listener *l, const struct source *s, const struct m
 		return 0;
 	if (l->is_json) {
 		/* The sandbox's name is put in front of the event's members. */
-		(void)printf("{\"name\":\"%s\",%.*s\n", s->client.name, (int)event.len - 1,
-			     event.text + 1);
+		(void)printf("{\"name\":\"%s\",%.*s\n", s->client.name,
+			     (int)event.len - 1, event.text + 1);
 	} else {
 		AUTO_FREE char *line = line_of(s->client.name, event);
 		AUTO_FREE char *safe = term_escape_line(line);
@@ -83,7 +84,8 @@ static int show(const struct listener *l, const struct source *s, const struct m
 /* --- listening ------------------------------------------------------------- */
 
 /* -1: an error. */
-static int take(struct listener *l, struct source *s, const struct message *m, struct err *e)
+static int take(struct listener *l, struct source *s, const struct message *m,
+		struct err *e)
 {
 	int64_t number;
 
@@ -150,7 +152,8 @@ static bool is_known(struct listener *l, const struct client *c)
 
 /* Asks the sandbox for its events.  1: they will come; 0: another source has them; -1: an
  * error. */
-static int source_open(struct source *s, struct listener *l, const char *name, struct err *e)
+static int source_open(struct source *s, struct listener *l, const char *name,
+		       struct err *e)
 {
 	if (client_open(&s->client, name, e) < 0 || client_greet(&s->client, e) < 0)
 		return -1;
@@ -246,7 +249,8 @@ static int turn(struct listener *l, struct err *e)
 
 	w[count] = (struct pollfd){ .fd = l->arrivals.fd, .events = POLLIN };
 	for (size_t i = 0; i < count; i++)
-		w[i] = (struct pollfd){ .fd = l->sources[i]->client.fd, .events = POLLIN };
+		w[i] = (struct pollfd){ .fd = l->sources[i]->client.fd,
+					.events = POLLIN };
 	if (poll(w, count + 1, -1) < 0)
 		return errno == EINTR ? 0 : err_sys(e, "poll");
 	for (size_t i = 0; i < count; i++)
@@ -286,14 +290,19 @@ int events_main(char **argv)
 {
 	struct listener l = { .arrivals = { .fd = -1, .state = -1 } };
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL, "and what comes; of all, also of those that are made later", &l.follows, NULL },
+		{ 'f', "follow", NULL,
+		  "and what comes; of all, also of those that are made later", &l.follows,
+		  NULL },
 		{ 0, "json", NULL, "an object a line", &l.is_json, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch events [-f] [--json] [NAME]",
-		.about = "What has happened in a sandbox, or in all that live now: the last 1024 "
-			 "events.",
-		.flags = flags, .count = ARRAY_LEN(flags), .operands_max = 1,
+		.about =
+			"What has happened in a sandbox, or in all that live now: the last 1024 "
+			"events.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

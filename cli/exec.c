@@ -77,8 +77,10 @@ static int put_text(FILE *to, const char *what, const char *text, struct err *e)
 	AUTO_FREE char *quoted = json_write_quoted(text);
 
 	if (!utf8_is_valid((const uint8_t *)text, strlen(text), false))
-		return err_set(e, ERR_USAGE, "%s '%.100s' is not UTF-8, which is all "
-					     "that the control socket carries", what, text);
+		return err_set(e, ERR_USAGE,
+			       "%s '%.100s' is not UTF-8, which is all "
+			       "that the control socket carries",
+			       what, text);
 	(void)fputs(quoted, to);
 	return 0;
 }
@@ -109,8 +111,10 @@ static int put_env(FILE *to, const struct list *env, struct err *e)
 			return -1;
 		(void)fputc(':', to);
 		if (put_text(to, "the value", value, e) < 0)
-			return err_set(e, ERR_USAGE, "the value of %.60s is not UTF-8, which is all "
-						     "that the control socket carries", name);
+			return err_set(e, ERR_USAGE,
+				       "the value of %.60s is not UTF-8, which is all "
+				       "that the control socket carries",
+				       name);
 	}
 	(void)fputc('}', to);
 	return 0;
@@ -156,8 +160,9 @@ static char *start_params(const struct policy *p, bool detaches, struct err *e)
 
 	if (!to)
 		abort();
-	bool is_good = put_argv(to, &p->argv, e) == 0 && put_env(to, &p->env_set, e) == 0 &&
-		       put_secrets(to, &p->secrets, e) == 0 && put_rest(to, p, detaches, e) == 0;
+	bool is_good =
+		put_argv(to, &p->argv, e) == 0 && put_env(to, &p->env_set, e) == 0 &&
+		put_secrets(to, &p->secrets, e) == 0 && put_rest(to, p, detaches, e) == 0;
 	if (fclose(to) != 0)
 		abort();
 	if (!is_good)
@@ -190,8 +195,8 @@ static void fail(struct visit *v)
  * with a comma. */
 static int request(struct visit *v, const char *method, const char *more)
 {
-	AUTO_FREE char *params = text_format("{\"process\":%lld%s}", (long long)v->process,
-					     more);
+	AUTO_FREE char *params =
+		text_format("{\"process\":%lld%s}", (long long)v->process, more);
 	int id = client_send(&v->client, method, params, &v->error);
 
 	if (id < 0)
@@ -243,7 +248,8 @@ static void on_exited(struct visit *v, struct json_view how)
 	(void)json_view_integer(json_view_get(how, "exit_code"), &code);
 	(void)json_view_bool(json_view_get(how, "timed_out"), &timed_out);
 	if (timed_out) {
-		(void)err_set(&v->error, ERR_LIMIT, "timed out after %.1f s; the command was ended",
+		(void)err_set(&v->error, ERR_LIMIT,
+			      "timed out after %.1f s; the command was ended",
 			      (double)v->policy->timeout_ms / 1e3);
 		code = EXIT_TIMED_OUT;
 	}
@@ -275,7 +281,8 @@ static void take_messages(struct visit *v)
 	struct message m;
 	int got;
 
-	while (v->state < DRAINING && (got = client_next(&v->client, &m, &v->error)) != 0) {
+	while (v->state < DRAINING &&
+	       (got = client_next(&v->client, &m, &v->error)) != 0) {
 		if (got < 0)
 			return fail(v);
 		on_answer(v, &m);
@@ -400,7 +407,8 @@ static int take_terminal(struct visit *v, struct err *e)
 		return 0;
 	overlay_upper_init(&upper);
 	cgroup_init(&cgroup);
-	if (terminal_open(&v->terminal, 0, e) < 0 || janitor_start(&v->janitor, &chores, e) < 0)
+	if (terminal_open(&v->terminal, 0, e) < 0 ||
+	    janitor_start(&v->janitor, &chores, e) < 0)
 		return -1;
 	return terminal_raw(&v->terminal, e);
 }
@@ -408,7 +416,8 @@ static int take_terminal(struct visit *v, struct err *e)
 /* A sandbox from a pool is held by this connection, and ends when it closes. */
 static int connect_to(struct visit *v, const char *name, struct err *e)
 {
-	return v->is_taken ? pool_take(name, -1, &v->client, e) : client_open(&v->client, name, e);
+	return v->is_taken ? pool_take(name, -1, &v->client, e)
+			   : client_open(&v->client, name, e);
 }
 
 static int begin(struct visit *v, const char *name, struct err *e)
@@ -524,7 +533,8 @@ static int enter(const char *name, struct policy *policy, enum door door)
 static int incomplete(const struct list *words, bool is_pool, struct err *e)
 {
 	if (!words->count)
-		(void)err_set(e, ERR_USAGE, "no %s was named", is_pool ? "pool" : "sandbox");
+		(void)err_set(e, ERR_USAGE, "no %s was named",
+			      is_pool ? "pool" : "sandbox");
 	else
 		(void)err_set(e, ERR_USAGE, "no command to run in %s '%.70s'",
 			      is_pool ? "a sandbox of pool" : "sandbox", words->items[0]);
@@ -543,7 +553,8 @@ static int split(struct list *words, bool is_pool, char **ret_name, struct err *
 	if (skip == 2)
 		free(words->items[1]);
 	words->count -= skip;
-	memmove(words->items, words->items + skip, (words->count + 1) * sizeof(*words->items));
+	memmove(words->items, words->items + skip,
+		(words->count + 1) * sizeof(*words->items));
 	return 0;
 }
 
@@ -577,8 +588,9 @@ static int pool_words(char **argv, struct run_options *o, struct err *e)
 		return 0;
 	}
 	if (o->detaches)
-		return err_set(e, ERR_USAGE, "-d makes no sense for hutch pool exec, whose sandbox "
-					     "ends with it");
+		return err_set(e, ERR_USAGE,
+			       "-d makes no sense for hutch pool exec, whose sandbox "
+			       "ends with it");
 	if (split(&o->policy->argv, true, &pool, e) < 0)
 		return -1;
 	return enter(pool, o->policy, DOOR_POOL);
@@ -600,7 +612,8 @@ static int shell_words(char **argv, struct run_options *o, struct err *e)
 		return 0;
 	}
 	if (policy->argv.count != (name ? 0 : 1)) {
-		(void)err_set(e, ERR_USAGE, "hutch shell takes one name of a sandbox and no command");
+		(void)err_set(e, ERR_USAGE,
+			      "hutch shell takes one name of a sandbox and no command");
 		return err_remedy(e, "hutch exec runs a command");
 	}
 	AUTO_FREE char *copy = text_copy(name ? name : policy->argv.items[0]);

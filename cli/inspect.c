@@ -95,7 +95,8 @@ static void put_pretty(FILE *to, const char *text)
 
 /* Prints the supervisor's information, with the present state, and the record
  * of the end. */
-static void put_object(FILE *to, struct json_view info, const char *state, struct json_view record)
+static void put_object(FILE *to, struct json_view info, const char *state,
+		       struct json_view record)
 {
 	struct json_view_place place = { 0 };
 
@@ -106,7 +107,8 @@ static void put_object(FILE *to, struct json_view info, const char *state, struc
 		if (is_state)
 			(void)fprintf(to, "\"%s\",", state);
 		else
-			(void)fprintf(to, "%.*s,", (int)place.value.len, place.value.text);
+			(void)fprintf(to, "%.*s,", (int)place.value.len,
+				      place.value.text);
 	}
 	if (record.text)
 		(void)fprintf(to, "\"exit\":%.*s}", (int)record.len, record.text);

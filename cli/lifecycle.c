@@ -18,8 +18,10 @@
 static void tell_signals(const struct client *c, struct json_view answer)
 {
 	if (json_view_is(json_view_get(answer, "by"), "signals"))
-		(void)fprintf(stderr, "hutch: note: sandbox '%s' is paused by signals "
-				      "(--best-effort): a process inside can undo that\n", c->name);
+		(void)fprintf(stderr,
+			      "hutch: note: sandbox '%s' is paused by signals "
+			      "(--best-effort): a process inside can undo that\n",
+			      c->name);
 }
 
 int pause_main(char **argv)
@@ -29,18 +31,22 @@ int pause_main(char **argv)
 		.about = "Stops everything inside where it stands, until hutch unpause.",
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
-	static const struct foreach_sandbox pause = { .method = "pause", .tell = tell_signals };
+	static const struct foreach_sandbox pause = { .method = "pause",
+						      .tell = tell_signals };
 	enum flags_result got = flags_begin(argv, &usage);
 
-	return got == FLAGS_READ ? foreach_sandbox_ask(argv, &pause) : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return got == FLAGS_READ   ? foreach_sandbox_ask(argv, &pause)
+	       : got == FLAGS_HELP ? 0
+				   : EXIT_HUTCH;
 }
 
 int unpause_main(char **argv)
 {
 	bool is_forced = false;
 	const struct flag flags[] = {
-		{ 'f', "force", NULL, "also where something protected was replaced on the host",
-		  &is_forced, NULL },
+		{ 'f', "force", NULL,
+		  "also where something protected was replaced on the host", &is_forced,
+		  NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch unpause [-f] NAME...",
@@ -52,7 +58,9 @@ int unpause_main(char **argv)
 	const struct foreach_sandbox unpause = { .method = "unpause",
 				      .params = is_forced ? "{\"force\":true}" : NULL };
 
-	return got == FLAGS_READ ? foreach_sandbox_ask(argv, &unpause) : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return got == FLAGS_READ   ? foreach_sandbox_ask(argv, &unpause)
+	       : got == FLAGS_HELP ? 0
+				   : EXIT_HUTCH;
 }
 
 static int read_grace(const char *text, uint64_t *ret, struct err *e)
@@ -61,21 +69,26 @@ static int read_grace(const char *text, uint64_t *ret, struct err *e)
 		return 0;
 	if (units_parse_number(text, ret, e) < 0)
 		return err_in(e, "--time");
-	return *ret > 86400 ? err_set(e, ERR_USAGE, "--time takes at most 86400 seconds") : 0;
+	return *ret > 86400 ? err_set(e, ERR_USAGE, "--time takes at most 86400 seconds")
+			    : 0;
 }
 
 int stop_main(char **argv)
 {
 	const char *time = NULL;
 	const struct flag flags[] = {
-		{ 't', "time", "SECONDS", "between SIGTERM and the end (default 10)", NULL, &time },
+		{ 't', "time", "SECONDS", "between SIGTERM and the end (default 10)",
+		  NULL, &time },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch stop [-t SECONDS] NAME...",
-		.about = "Sends SIGTERM to everything inside, and ends the sandbox when it has "
-			 "ended or\nthe time has passed.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = SIZE_MAX,
+		.about =
+			"Sends SIGTERM to everything inside, and ends the sandbox when it has "
+			"ended or\nthe time has passed.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
 	};
 	uint64_t grace = 10;
 	struct err e;
@@ -87,8 +100,11 @@ int stop_main(char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	AUTO_FREE char *params = text_format("{\"grace\":%llu}", (unsigned long long)grace);
-	const struct foreach_sandbox stop = { .method = "stop", .params = params, .is_the_end = true };
+	AUTO_FREE char *params =
+		text_format("{\"grace\":%llu}", (unsigned long long)grace);
+	const struct foreach_sandbox stop = { .method = "stop",
+					      .params = params,
+					      .is_the_end = true };
 	return foreach_sandbox_ask(argv, &stop);
 }
 
@@ -99,10 +115,13 @@ int kill_main(char **argv)
 		.about = "Ends sandboxes at once.",
 		.operands_min = 1, .operands_max = SIZE_MAX,
 	};
-	static const struct foreach_sandbox kill = { .method = "kill", .is_the_end = true };
+	static const struct foreach_sandbox kill = { .method = "kill",
+						     .is_the_end = true };
 	enum flags_result got = flags_begin(argv, &usage);
 
-	return got == FLAGS_READ ? foreach_sandbox_ask(argv, &kill) : got == FLAGS_HELP ? 0 : EXIT_HUTCH;
+	return got == FLAGS_READ   ? foreach_sandbox_ask(argv, &kill)
+	       : got == FLAGS_HELP ? 0
+				   : EXIT_HUTCH;
 }
 
 static int rename_sandbox(const char *old, const char *name, struct err *e)

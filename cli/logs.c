@@ -109,7 +109,8 @@ static void take(void *who, const struct message *m)
 {
 	struct printer *p = who;
 
-	if (!json_view_is(m->method, p->wanted->of_supervisor ? "log" : "output") || p->error.kind != ERR_NONE)
+	if (!json_view_is(m->method, p->wanted->of_supervisor ? "log" : "output") ||
+	    p->error.kind != ERR_NONE)
 		return;
 	if (p->wanted->put(m->params, &p->error) < 0)
 		(void)shutdown(p->client.fd, SHUT_RDWR); /* the other entries are not
@@ -121,11 +122,12 @@ static int print_live(struct printer *live, struct err *e)
 	struct printer p = *live;
 	const struct wanted *w = p.wanted;
 	struct json_view answer;
-	AUTO_FREE char *last = w->tail == ALL ? text_copy("null")
-					      : text_format("%llu", (unsigned long long)w->tail);
-	AUTO_FREE char *params = text_format("{\"follow\":%s,\"tail\":%s%s}",
-					     w->follows ? "true" : "false", last,
-					     w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
+	AUTO_FREE char *last = w->tail == ALL
+				       ? text_copy("null")
+				       : text_format("%llu", (unsigned long long)w->tail);
+	AUTO_FREE char *params = text_format(
+		"{\"follow\":%s,\"tail\":%s%s}", w->follows ? "true" : "false", last,
+		w->of_supervisor ? ",\"of\":\"supervisor\"" : "");
 
 	p.client.who = &p;
 	p.client.take = take;
@@ -166,7 +168,8 @@ static int print_entries(const struct wanted *w, const char *at, const char *end
 	return 0;
 }
 
-static int read_log(int folder, const char *name, char **ret, size_t *ret_len, struct err *e)
+static int read_log(int folder, const char *name, char **ret, size_t *ret_len,
+		    struct err *e)
 {
 	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -225,7 +228,8 @@ int logs_main(char **argv)
 	struct wanted w = { .put = put_entry };
 	const char *tail = NULL;
 	const struct flag flags[] = {
-		{ 'f', "follow", NULL, "new entries, too, until its end", &w.follows, NULL },
+		{ 'f', "follow", NULL, "new entries, too, until its end", &w.follows,
+		  NULL },
 		{ 'n', "tail", "N", "the last N entries only", NULL, &tail },
 		{ 0, "supervisor", NULL, "the supervisor's own log instead",
 		  &w.of_supervisor, NULL },
@@ -233,7 +237,10 @@ int logs_main(char **argv)
 	const struct usage usage = {
 		.synopsis = "hutch logs [--supervisor] [-f] [--tail N] NAME",
 		.about = "Prints the kept output of detached processes.",
-		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

@@ -133,14 +133,17 @@ static const struct verb {
 } verbs[] = {
 	{ "A sandbox that ends with its command:", NULL, NULL, false },
 	{ "run", "one command in a fresh sandbox", run_main, false },
-	{ "act", "actions as JSON lines, in a fresh sandbox or in one with a name", act_main, false },
+	{ "act", "actions as JSON lines, in a fresh sandbox or in one with a name",
+	  act_main, false },
 
 	{ "Work in a sandbox that has a name:", NULL, NULL, false },
 	{ "create", "make one that lives on under its name", create_main, false },
-	{ "start", "start it again when it has ended, if it was made with --keep", start_main, false },
+	{ "start", "start it again when it has ended, if it was made with --keep",
+	  start_main, false },
 	{ "exec", "run a command in it", exec_main, false },
 	{ "shell", "a shell in it", shell_main, false },
-	{ "pool", "sandboxes made ahead, to be had at once: create, ls, take, exec, rm", pool_main, false },
+	{ "pool", "sandboxes made ahead, to be had at once: create, ls, take, exec, rm",
+	  pool_main, false },
 	{ "cp", "copy files into it, out of it, or from one to another", cp_main, false },
 	{ "port", "ports of this host that lead into it: add, rm, ls", port_main, true },
 	{ "connect", "its control socket over stdin and stdout", connect_main, true },
@@ -168,7 +171,8 @@ static const struct verb {
 	{ "discard", "of folders: throw them away", discard_main, true },
 	{ "snapshot", "of its root: keep them as an image", snapshot_main, false },
 	{ "fork", "make another sandbox of it, or of a snapshot", fork_main, false },
-	{ "commit", "give it, or a snapshot, the name of an image of yours", commit_main, false },
+	{ "commit", "give it, or a snapshot, the name of an image of yours", commit_main,
+	  false },
 
 	{ "Permissions and records:", NULL, NULL, false },
 	{ "policy", "policies: list, show, check, compare", policy_main, false },
@@ -179,7 +183,8 @@ static const struct verb {
 	{ "image", "images: pull, import, build, list, remove", image_main, false },
 
 	{ "This host and this program:", NULL, NULL, false },
-	{ "doctor", "what this host lacks, and what would change it", doctor_main, false },
+	{ "doctor", "what this host lacks, and what would change it", doctor_main,
+	  false },
 	{ "version", "print the version", print_version, false },
 	{ "help", "print this", print_help, false },
 };
@@ -200,14 +205,16 @@ static int print_help(char **argv)
 
 	if (verb && verb->main != print_help && verb->main != print_version)
 		return verb->main(flag);
-	(void)printf("hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n");
+	(void)printf(
+		"hutch VERB [OPTIONS]\n\nA safe place for an agent to act on this machine.\n");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (verbs[i].main)
 			(void)printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
 		else
 			(void)printf("\n%s\n", verbs[i].name);
-	(void)printf("\nhutch VERB --help lists its flags; man hutch-run and man hutch-sandboxes "
-		     "explain them.\n");
+	(void)printf(
+		"\nhutch VERB --help lists its flags; man hutch-run and man hutch-sandboxes "
+		"explain them.\n");
 	return 0;
 }
 
@@ -216,14 +223,16 @@ static int unknown_verb(const char *name)
 	struct err e;
 
 	(void)err_set(&e, ERR_USAGE, "'%.60s' is not a hutch command", name);
-	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s", name);
+	(void)err_remedy(&e, "hutch help lists them; to run a program: hutch run %.60s",
+			 name);
 	report_error(&e);
 	return EXIT_HUTCH;
 }
 
 static const struct {
 	const char *flag, *variable;
-} log_flags[] = { { "--log-level", LOG_LEVEL_VARIABLE }, { "--log-format", FORMAT_VARIABLE } };
+} log_flags[] = { { "--log-level", LOG_LEVEL_VARIABLE },
+		  { "--log-format", FORMAT_VARIABLE } };
 
 /* "--flag VALUE" or "--flag=VALUE": the number of words; 0: no such flag. */
 static int take_log_flag(char **words, struct err *e)
@@ -237,7 +246,8 @@ static int take_log_flag(char **words, struct err *e)
 			continue;
 		const char *value = is_one ? *words + len + 1 : words[1];
 		if (!value || !*value)
-			return err_set(e, ERR_USAGE, "%s needs a value", log_flags[i].flag);
+			return err_set(e, ERR_USAGE, "%s needs a value",
+				       log_flags[i].flag);
 		if (setenv(log_flags[i].variable, value, 1) < 0)
 			return err_sys(e, "%s", log_flags[i].flag);
 		return is_one ? 1 : 2;

@@ -28,10 +28,13 @@ struct named {
 /* Checks each value as its flag would, and then all of them together. */
 static int judge(struct named *n, struct err *e)
 {
-	struct run_options options = { .verb = VERB_CREATE, .policy = &n->policy, .json_fd = -1 };
+	struct run_options options = { .verb = VERB_CREATE,
+				       .policy = &n->policy,
+				       .json_fd = -1 };
 
 	n->policy.takes_actions = true; /* a policy needs no command */
-	return options_apply(&options, &n->settings, e) < 0 ? -1 : policy_check(&n->policy, e);
+	return options_apply(&options, &n->settings, e) < 0 ? -1
+							    : policy_check(&n->policy, e);
 }
 
 static int read_one(struct named *n, const char *name, struct err *e)
@@ -58,7 +61,8 @@ static int fail(struct named *n, const struct err *e)
 
 /* Prints all settings of one kind.  Values of a list keep their order, which
  * may matter. */
-static void print_kind(struct table *t, const struct policy_file *s, const struct setting_kind *k)
+static void print_kind(struct table *t, const struct policy_file *s,
+		       const struct setting_kind *k)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct setting *at = &s->items[i];
@@ -99,14 +103,18 @@ static int list_main(char **argv)
 static void note_unprotected(const struct policy *p)
 {
 	(void)report_flush(); /* puts the table before the notes if both go to one file */
-	for (size_t i = 0; p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
+	for (size_t i = 0;
+	     p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable || v->is_cow)
 			continue;
 		AUTO_FREE char *target = term_escape_line(v->target);
-		(void)fprintf(stderr, "hutch: note: %s is shown :rw, where names that are not there yet "
-				      "are not protected; :cow protects them, and --protect-missing "
-				      "does, more slowly\n", target);
+		(void)fprintf(
+			stderr,
+			"hutch: note: %s is shown :rw, where names that are not there yet "
+			"are not protected; :cow protects them, and --protect-missing "
+			"does, more slowly\n",
+			target);
 	}
 }
 
@@ -160,7 +168,8 @@ static int check_main(char **argv)
 	if (read_one(&n, argv[0], &e) < 0)
 		return fail(&n, &e);
 	const size_t count = n.settings.count;
-	(void)printf("%s is a policy: %zu setting%s\n", argv[0], count, count == 1 ? "" : "s");
+	(void)printf("%s is a policy: %zu setting%s\n", argv[0], count,
+		     count == 1 ? "" : "s");
 	named_done(&n);
 	return 0;
 }
@@ -177,8 +186,8 @@ static bool has(const struct policy_file *s, const struct setting *wanted)
 }
 
 /* Prints the settings of `a` that `b` does not have. */
-static void print_missing(char sign, const struct policy_file *a, const struct policy_file *b,
-			  const struct setting_kind *k)
+static void print_missing(char sign, const struct policy_file *a,
+			  const struct policy_file *b, const struct setting_kind *k)
 {
 	for (size_t i = 0; i < a->count; i++) {
 		const struct setting *at = &a->items[i];
@@ -230,9 +239,11 @@ int policy_main(char **argv)
 	};
 	static const struct subcommands parts = {
 		.verb = "policy",
-		.about = "What a sandbox is allowed and given, in a file: --policy of hutch run, "
-			 "act, create\nand fork.",
-		.list = list, .count = ARRAY_LEN(list),
+		.about =
+			"What a sandbox is allowed and given, in a file: --policy of hutch run, "
+			"act, create\nand fork.",
+		.list = list,
+		.count = ARRAY_LEN(list),
 	};
 
 	return subcommands_main(argv, &parts);

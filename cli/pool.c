@@ -29,14 +29,15 @@
 
 static int print_create_help(void)
 {
-	(void)printf("hutch pool create NAME [--size N] [OPTIONS OF hutch create]\n\n"
-		     "Keeps N sandboxes ready, to be handed out by hutch pool take and exec.\n\n"
-		     "     --size N                        how many are kept (default 4, at most 512)\n"
-		     "     --lease FD                      end with that connection\n"
-		     "     --json[=FD]                     how it went, as an object of JSON\n"
-		     "  -h --help                          this text\n\n"
-		     "Each is made with the other options: hutch create --help lists them.\n"
-		     "More: man hutch-pool\n");
+	(void)printf(
+		"hutch pool create NAME [--size N] [OPTIONS OF hutch create]\n\n"
+		"Keeps N sandboxes ready, to be handed out by hutch pool take and exec.\n\n"
+		"     --size N                        how many are kept (default 4, at most 512)\n"
+		"     --lease FD                      end with that connection\n"
+		"     --json[=FD]                     how it went, as an object of JSON\n"
+		"  -h --help                          this text\n\n"
+		"Each is made with the other options: hutch create --help lists them.\n"
+		"More: man hutch-pool\n");
 	return 0;
 }
 
@@ -81,9 +82,10 @@ static void add_row(struct table *t, const char *name, struct json_view info)
 
 	table_add(t, text_copy(name));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		table_add(t, json_view_integer(json_view_get(info, columns[i].key), &number)
-				     ? text_format("%lld", (long long)number)
-				     : NULL);
+		table_add(t,
+			  json_view_integer(json_view_get(info, columns[i].key), &number)
+				  ? text_format("%lld", (long long)number)
+				  : NULL);
 	table_add(t, error ? text_copy(error) : text_copy(""));
 }
 
@@ -201,9 +203,11 @@ static int check_stdout(struct err *e)
 
 	if (getpeername(1, &peer, &len) == 0 && peer.sa_family == AF_UNIX)
 		return 0;
-	(void)err_set(e, ERR_USAGE, "-d hands a connection over through stdout, which must be a "
-				    "unix socket that is connected");
-	return err_remedy(e, "it is for programs; hutch pool take without it prints a name");
+	(void)err_set(e, ERR_USAGE,
+		      "-d hands a connection over through stdout, which must be a "
+		      "unix socket that is connected");
+	return err_remedy(e,
+			  "it is for programs; hutch pool take without it prints a name");
 }
 
 /* Checks the name in advance; another sandbox may still take it meanwhile. */
@@ -218,7 +222,8 @@ static int check_name(const char *name, struct err *e)
  * of stdout. */
 static int hand_on(const struct client *c, struct err *e)
 {
-	AUTO_FREE char *line = text_format("{\"error\":null,\"sandbox\":\"%s\"}\n", c->name);
+	AUTO_FREE char *line =
+		text_format("{\"error\":null,\"sandbox\":\"%s\"}\n", c->name);
 	const ssize_t len = (ssize_t)strlen(line);
 
 	if (fd_pass_send(1, line, (size_t)len, &c->fd, 1) == len)
@@ -332,8 +337,10 @@ static int rm_pool_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch pool rm POOL...",
-		.about = "Ends pools and the sandboxes that wait in them; not those that were taken.",
-		.operands_min = 1, .operands_max = SIZE_MAX,
+		.about =
+			"Ends pools and the sandboxes that wait in them; not those that were taken.",
+		.operands_min = 1,
+		.operands_max = SIZE_MAX,
 	};
 	struct err e;
 	int code = 0;

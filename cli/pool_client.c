@@ -36,8 +36,8 @@ static int send_both(int fd, const char *request, const char *params, struct err
 {
 	AUTO_FREE char *text = text_format(
 		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\",\"params\":{\"protocol\":%d}}\n"
-		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}\n", HELLO,
-		CLIENT_PROTOCOL, REQUEST, request, params ? params : "{}");
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}\n",
+		HELLO, CLIENT_PROTOCOL, REQUEST, request, params ? params : "{}");
 	const ssize_t len = (ssize_t)strlen(text);
 
 	/* The request fits into an empty socket, so the write is complete; a
@@ -77,11 +77,15 @@ static int no_line(const char *pool, struct err *e)
 {
 	if (errno != ETIMEDOUT) {
 		(void)err_set(e, ERR_GONE, "the keeper of pool '%s' has ended", pool);
-		return err_remedy(e, "hutch pool ls lists the pools; hutch pool create makes one");
+		return err_remedy(
+			e, "hutch pool ls lists the pools; hutch pool create makes one");
 	}
-	(void)err_set(e, ERR_SYSTEM, "the keeper of pool '%s' does not answer: it was stopped, or is "
-				     "stuck", pool);
-	return err_remedy(e, "end it, a process called hutch-pool, and what waits in it ends, too");
+	(void)err_set(e, ERR_SYSTEM,
+		      "the keeper of pool '%s' does not answer: it was stopped, or is "
+		      "stuck",
+		      pool);
+	return err_remedy(
+		e, "end it, a process called hutch-pool, and what waits in it ends, too");
 }
 
 /* The next line, valid until the next call. */
@@ -148,7 +152,8 @@ static int ask(const char *pool, const char *request, const char *params, int64_
 	const int64_t connect_due = clock_sooner(due, now + POOLS_CONNECT_MS);
 	AUTO_CLOSE int socket = pools_connect(pool, clock_wait(connect_due, now), e);
 	if (socket < 0 || send_both(socket, request, params, e) < 0 ||
-	    take_line(ret, pool, socket, clock_sooner(due, now + CLIENT_PATIENCE_MS), e) < 0)
+	    take_line(ret, pool, socket, clock_sooner(due, now + CLIENT_PATIENCE_MS), e) <
+		    0)
 		return -1;
 	return take_line(ret, pool, socket, due, e);
 }
@@ -180,9 +185,11 @@ int pool_take(const char *pool, int64_t timeout_ms, struct client *ret, struct e
 	struct pool_answer a;
 	int result = ask(pool, "take", params, due, &a, e);
 
-	AUTO_FREE char *name = result < 0 ? NULL : json_view_string(json_view_get(a.result, "sandbox"));
+	AUTO_FREE char *name =
+		result < 0 ? NULL : json_view_string(json_view_get(a.result, "sandbox"));
 	if (result == 0 && (!name || !registry_is_name(name) || a.fd < 0))
-		result = err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
+		result =
+			err_set(e, ERR_PROTOCOL, "pool '%s' handed out no sandbox", pool);
 	if (result == 0) {
 		client_over(ret, fd_take(&a.fd), name);
 		hasten(ret, due, clock_ms());

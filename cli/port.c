@@ -37,7 +37,8 @@ static int each_port(char **argv, int (*one)(struct client *, const char *, stru
 
 /* --- add -------------------------------------------------------------------------- */
 
-static int hand_over(struct client *c, const struct listener *at, uint16_t guest, struct err *e)
+static int hand_over(struct client *c, const struct listener *at, uint16_t guest,
+		     struct err *e)
 {
 	AUTO_FREE char *params = text_format("{\"guest\":%u}", guest);
 	const struct client_fds fds = { .fds = { at->fd }, .count = 1 };
@@ -113,9 +114,11 @@ static int rm_port_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch port rm NAME [IP:]HOST...",
-		.about = "Has ports of this host, as hutch port ls names them, lead nowhere any more.\n"
-			 "Their connections are reset.",
-		.operands_min = 2, .operands_max = PORT_SPEC_MAX + 1,
+		.about =
+			"Has ports of this host, as hutch port ls names them, lead nowhere any more.\n"
+			"Their connections are reset.",
+		.operands_min = 2,
+		.operands_max = PORT_SPEC_MAX + 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
@@ -131,7 +134,9 @@ static void add_number(struct table *t, struct json_view value)
 {
 	int64_t number;
 
-	table_add(t, json_view_integer(value, &number) ? text_format("%lld", (long long)number) : NULL);
+	table_add(t, json_view_integer(value, &number)
+			     ? text_format("%lld", (long long)number)
+			     : NULL);
 }
 
 static void print_table(struct json_view list)

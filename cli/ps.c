@@ -49,7 +49,8 @@ static struct json_view scan(const char *text)
 	struct json_view r = { 0 };
 
 	if (text)
-		(void)json_view_scan(&r, text, strlen(text), NULL); /* on failure `r` stays
+		(void)json_view_scan(&r, text, strlen(text),
+				     NULL); /* on failure `r` stays
 								 * without a value */
 	return r;
 }
@@ -135,7 +136,8 @@ static char *state_of(const struct row *r)
 	const char *state = registry_status_name(r->item->status);
 	AUTO_FREE char *reason = json_view_string(json_view_get(r->record, "reason"));
 
-	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept" : "";
+	const char *kept = r->is_kept && r->item->status == REGISTRY_ENDED ? ", kept"
+									   : "";
 
 	if (r->item->is_waiting)
 		return text_format("%s (in a pool)", state);
@@ -154,8 +156,10 @@ static void add_row(struct table *t, const struct row *r, const struct ps_option
 	table_add(t, image_of(r, o->is_whole));
 	table_add(t, state_of(r));
 	table_add(t, table_age(created, now));
-	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids) : NULL);
-	table_add(t, used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
+	table_add(t, used && used->pids >= 0 ? text_format("%lld", (long long)used->pids)
+					     : NULL);
+	table_add(t,
+		  used && used->memory >= 0 ? table_bytes((uint64_t)used->memory) : NULL);
 	if (o->has_all)
 		table_add(t, r->changes >= 0 ? table_bytes((uint64_t)r->changes) : NULL);
 }
@@ -206,7 +210,8 @@ static char *info_of(const struct cow *c)
 	return text_format("{\"created\":\"%s\",\"workspace\":%s}", when, source);
 }
 
-static void add_item(struct registry_list *list, const char *name, const char *id, char *info)
+static void add_item(struct registry_list *list, const char *name, const char *id,
+		     char *info)
 {
 	list->items = mem_resize(list->items, list->count + 1, sizeof(*list->items));
 	struct registry_item *item = &list->items[list->count++];
@@ -227,7 +232,8 @@ static void add_kept(struct registry_list *list, const struct cow_list *kept)
 
 /* Adds kept sandboxes without a record of their end, such as those from before
  * a reboot. */
-static void add_saved_specs(struct registry_list *list, const struct saved_spec_list *kept)
+static void add_saved_specs(struct registry_list *list,
+			    const struct saved_spec_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
 		const struct saved_spec *d = &kept->items[i];
@@ -294,13 +300,14 @@ static void print(const struct registry_list *list, const struct remains *kept,
 	AUTO_FREE struct row *rows = mem_zeroed(list->count, sizeof(*rows));
 
 	for (size_t i = 0; i < list->count; i++)
-		rows[i] = (struct row){ .item = &list->items[i], .info = scan(list->items[i].info),
-					.record = scan(list->items[i].record),
-					.used = asks && i < live ? &samples[i] : NULL,
-					.is_kept = is_saved_spec(&kept->saved_specs,
-								 list->items[i].id),
-					.changes = changes_of(&kept->changes,
-							      list->items[i].id) };
+		rows[i] = (struct row){
+			.item = &list->items[i],
+			.info = scan(list->items[i].info),
+			.record = scan(list->items[i].record),
+			.used = asks && i < live ? &samples[i] : NULL,
+			.is_kept = is_saved_spec(&kept->saved_specs, list->items[i].id),
+			.changes = changes_of(&kept->changes, list->items[i].id)
+		};
 	if (o->is_quiet)
 		print_names(rows, list->count);
 	else if (o->is_json)
@@ -323,7 +330,8 @@ int ps_main(char **argv)
 {
 	struct ps_options o = { 0 };
 	const struct flag flags[] = {
-		{ 'a', "all", NULL, "also those that have ended, or wait in a pool", &o.has_all, NULL },
+		{ 'a', "all", NULL, "also those that have ended, or wait in a pool",
+		  &o.has_all, NULL },
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
 		{ 'q', "quiet", NULL, "names alone", &o.is_quiet, NULL },
 		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },

@@ -39,13 +39,16 @@ static int supervisor_of(const struct client *c, struct err *e)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
 		return err_sys(e, "find the supervisor of sandbox '%s'", c->name);
 	if (who.pid <= 1 || who.uid != geteuid())
-		return err_set(e, ERR_REFUSED, "the supervisor of sandbox '%s' is a process that "
-					       "cannot be ended from here", c->name);
+		return err_set(e, ERR_REFUSED,
+			       "the supervisor of sandbox '%s' is a process that "
+			       "cannot be ended from here",
+			       c->name);
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
 	if (pidfd < 0)
 		return err_sys(e, "open the supervisor of sandbox '%s'", c->name);
 	if (poll(&w, 1, 0) != 0 && (w.revents & (POLLHUP | POLLERR)))
-		return err_set(e, ERR_SYSTEM, "the supervisor of sandbox '%s' has ended", c->name);
+		return err_set(e, ERR_SYSTEM, "the supervisor of sandbox '%s' has ended",
+			       c->name);
 	return fd_take(&pidfd);
 }
 
@@ -86,7 +89,8 @@ static int end(const char *name, struct err *e)
 
 /* Finds the kept sandbox.  If `id` is given it must match, since one sandbox's
  * id may be another one's name. */
-static int find_kept(const char *name, const char *id, struct saved_spec *ret, struct err *e)
+static int find_kept(const char *name, const char *id, struct saved_spec *ret,
+		     struct err *e)
 {
 	if (saved_spec_find(name, ret, e) < 0)
 		return -1;
@@ -135,7 +139,8 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	registry_item_done(&item);
 	if (!is_forced) {
 		(void)err_set(e, ERR_BUSY, "sandbox '%s' has not ended", name);
-		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name, name);
+		return err_remedy(e, "hutch stop %s first, or hutch rm -f %s", name,
+				  name);
 	}
 	if (end(name, e) < 0)
 		return -1;
@@ -154,8 +159,10 @@ static void tell_kept(const char *id)
 		return;
 	bool is_settled = c.has_sum || c.is_live || cow_lock(&c, NULL) < 0;
 	if (is_settled || kept_changes_settle(&c, NULL) != 0)
-		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
-				      "%s\n", c.name, c.name);
+		(void)fprintf(stderr,
+			      "hutch: changes are kept as %s; hutch diff|apply|discard "
+			      "%s\n",
+			      c.name, c.name);
 	cow_done(&c);
 }
 
@@ -190,7 +197,8 @@ int rm_main(char **argv)
 {
 	bool is_forced = false;
 	const struct flag flags[] = {
-		{ 'f', "force", NULL, "end those that live, even stuck ones", &is_forced, NULL },
+		{ 'f', "force", NULL, "end those that live, even stuck ones", &is_forced,
+		  NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch rm [-f] NAME...",

@@ -95,13 +95,17 @@ static void add_row(struct table *t, const struct sample *s, const struct sample
 	table_add(t, text_copy(s->name));
 	table_add(t, before ? share(s, before) : NULL);
 	table_add(t, s->is_known ? text_format("%.2fs", s->cpu_s) : NULL);
-	table_add(t, s->memory >= 0 ? with_limit(bytes(s->memory), bytes(s->memory_limit)) : NULL);
-	table_add(t, s->pids >= 0 ? with_limit(number(s->pids), number(s->pids_limit)) : NULL);
+	table_add(t, s->memory >= 0 ? with_limit(bytes(s->memory), bytes(s->memory_limit))
+				    : NULL);
+	table_add(t, s->pids >= 0 ? with_limit(number(s->pids), number(s->pids_limit))
+				  : NULL);
 }
 
-static void print_table(const struct sample *now, const struct sample *before, size_t count)
+static void print_table(const struct sample *now, const struct sample *before,
+			size_t count)
 {
-	static const char *const heads[] = { "NAME", "CPU", "CPU TIME", "MEMORY", "PIDS" };
+	static const char *const heads[] = { "NAME", "CPU", "CPU TIME", "MEMORY",
+					     "PIDS" };
 	struct table t = { .columns = ARRAY_LEN(heads) };
 
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)

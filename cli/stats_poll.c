@@ -80,7 +80,9 @@ static void collect(struct batch *b, int64_t due)
 
 	while (b->left && !clock_is_due(due, now_us / 1000)) {
 		for (size_t i = 0; i < b->count; i++)
-			w[i] = (struct pollfd){ .fd = b->requests[i] < 0 ? -1 : b->clients[i].fd,
+			w[i] = (struct pollfd){ .fd = b->requests[i] < 0
+							      ? -1
+							      : b->clients[i].fd,
 						.events = POLLIN };
 		const int ready = poll(w, b->count, clock_wait(due, now_us / 1000));
 		now_us = clock_us();

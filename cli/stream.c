@@ -44,7 +44,9 @@ static int hand_over(const char *name, struct err *e)
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
 	if (fd_pass_send(1, line, strlen(line), &c.fd, is_there) < 0)
-		(void)err_sys(e, "hand the connection over to stdout, which takes a unix socket");
+		(void)err_sys(
+			e,
+			"hand the connection over to stdout, which takes a unix socket");
 	client_done(&c);
 	return e->kind == ERR_NONE ? 0 : -1;
 }
@@ -53,8 +55,9 @@ int connect_main(char **argv)
 {
 	bool hands_over = false;
 	const struct flag flags[] = {
-		{ 'd', "descriptor", NULL, "hand the connection itself over to stdout, a unix socket",
-		  &hands_over, NULL },
+		{ 'd', "descriptor", NULL,
+		  "hand the connection itself over to stdout, a unix socket", &hands_over,
+		  NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch connect [-d] NAME",
@@ -68,7 +71,8 @@ int connect_main(char **argv)
 	if (got != FLAGS_READ)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	ignore_pipes();
-	return report_end(hands_over ? hand_over(argv[0], &e) : connect_to(argv[0], &e), &e);
+	return report_end(hands_over ? hand_over(argv[0], &e) : connect_to(argv[0], &e),
+			  &e);
 }
 
 /* --- act ------------------------------------------------------------------- */
@@ -122,13 +126,17 @@ int act_named(char **argv)
 {
 	bool streams = false, confirms = false;
 	const struct flag flags[] = {
-		{ 0, "stream", NULL, "events of output as it comes, too", &streams, NULL },
+		{ 0, "stream", NULL, "events of output as it comes, too", &streams,
+		  NULL },
 		{ 0, "confirm", NULL, "ask the client about actions", &confirms, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch act NAME [--stream] [--confirm]",
 		.about = "Actions as JSON lines on stdin, in a sandbox that has a name.",
-		.flags = flags, .count = ARRAY_LEN(flags), .operands_min = 1, .operands_max = 1,
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 
@@ -136,6 +144,7 @@ int act_named(char **argv)
 		return got == FLAGS_HELP ? 0 : EXIT_HUTCH;
 	ignore_pipes();
 	AUTO_FREE char *params = text_format("{\"stream\":%s,\"confirm\":%s}",
-					     streams ? "true" : "false", confirms ? "true" : "false");
+					     streams ? "true" : "false",
+					     confirms ? "true" : "false");
 	return act_in(argv[0], params);
 }

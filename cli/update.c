@@ -22,12 +22,15 @@ struct words {
 static int refuse(const struct words *w, struct err *e)
 {
 	if (w->disk) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--disk is the size of folders that were mounted "
-						  "when the sandbox was made, and cannot be changed");
-		return err_remedy(e, "make another sandbox with it; hutch cp takes files there");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--disk is the size of folders that were mounted "
+			      "when the sandbox was made, and cannot be changed");
+		return err_remedy(
+			e, "make another sandbox with it; hutch cp takes files there");
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "--ulimit is given to processes as they start, and "
-					  "cannot be changed");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--ulimit is given to processes as they start, and "
+		      "cannot be changed");
 	return err_remedy(e, "ulimit of a shell inside lowers it; for more make another "
 			     "sandbox");
 }
@@ -51,11 +54,13 @@ static int read_limits(const struct words *w, struct limits *ret, struct err *e)
 
 static char *params_of(const struct limits *l)
 {
-	AUTO_FREE char *memory = text_format("\"memory\":%llu,", (unsigned long long)l->memory);
+	AUTO_FREE char *memory =
+		text_format("\"memory\":%llu,", (unsigned long long)l->memory);
 	AUTO_FREE char *pids = text_format("\"pids\":%llu,", (unsigned long long)l->pids);
-	AUTO_FREE char *cpus = text_format("\"cpus\":%u.%03u,", l->cpus / 1000, l->cpus % 1000);
-	char *params = text_format("{%s%s%s", l->memory ? memory : "", l->pids ? pids : "",
-				   l->cpus ? cpus : "");
+	AUTO_FREE char *cpus =
+		text_format("\"cpus\":%u.%03u,", l->cpus / 1000, l->cpus % 1000);
+	char *params = text_format("{%s%s%s", l->memory ? memory : "",
+				   l->pids ? pids : "", l->cpus ? cpus : "");
 
 	params[strlen(params) - 1] = '}'; /* there is at least one member */
 	return params;
@@ -65,8 +70,8 @@ int update_main(char **argv)
 {
 	struct words w = { 0 };
 	const struct flag flags[] = {
-		{ 'm', "memory", "SIZE", "memory of everything inside, such as 512m", NULL,
-		  &w.memory },
+		{ 'm', "memory", "SIZE", "memory of everything inside, such as 512m",
+		  NULL, &w.memory },
 		{ 0, "cpus", "NUMBER", "CPU time in CPUs, such as 1.5", NULL, &w.cpus },
 		{ 0, "pids-limit", "N", "processes and threads", NULL, &w.pids },
 		{ 0, "disk", "SIZE", NULL, NULL, &w.disk },

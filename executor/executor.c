@@ -69,7 +69,8 @@ static void child_ended(void *executor, pid_t pid, int status)
 {
 	struct executor *x = executor;
 
-	if (!freezer_reaped(&x->freezer, pid, x->now) && !workers_reaped(&x->workers, pid))
+	if (!freezer_reaped(&x->freezer, pid, x->now) &&
+	    !workers_reaped(&x->workers, pid))
 		sessions_reaped(&x->sessions, pid, status, executor_now(x));
 }
 
@@ -205,7 +206,8 @@ struct watched {
 
 static struct watched watch(struct executor *x, struct pollfd *fds)
 {
-	bool is_behind = channel_is_full(&x->channel) || !send_queue_is_empty(&x->replies);
+	bool is_behind = channel_is_full(&x->channel) ||
+			 !send_queue_is_empty(&x->replies);
 	short events = is_full(x) ? 0 : POLLIN;
 	struct watched w;
 
@@ -213,7 +215,8 @@ static struct watched watch(struct executor *x, struct pollfd *fds)
 		events |= POLLOUT;
 	fds[POLL_CHANNEL] = (struct pollfd){ .fd = x->channel.fd, .events = events };
 	fds[POLL_SIGNALS] = (struct pollfd){ .fd = x->signals, .events = POLLIN };
-	fds[POLL_PORT_CONNECT] = (struct pollfd){ .fd = port_connect_fd(&x->port_connect), .events = POLLIN };
+	fds[POLL_PORT_CONNECT] = (struct pollfd){ .fd = port_connect_fd(&x->port_connect),
+						  .events = POLLIN };
 	freezer_watch(&x->freezer, fds + POLL_FREEZER);
 	w.commands = processes_watch(&x->processes, fds + POLL_COMMANDS);
 	w.sessions = sessions_watch(&x->sessions, fds + POLL_COMMANDS + w.commands,
@@ -253,7 +256,8 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e)
 {
 	const struct frozen none = { .number = number, .why = FREEZE_FAILED };
 
-	if (number > 0 && (x->all_processes.is_ending || all_processes_is_paused(&x->all_processes)))
+	if (number > 0 &&
+	    (x->all_processes.is_ending || all_processes_is_paused(&x->all_processes)))
 		return message_put_frozen(&x->channel.out, &none, e);
 	all_processes_trace(&x->all_processes, number > 0, x->now);
 	if (number > 0)
@@ -269,7 +273,8 @@ static int say(struct executor *x, struct err *e)
 	x->processes.holds_last = has_last_words(x);
 	if (x->processes.holds_last)
 		ending_expect_words(&x->ending, x->now);
-	if (report_pause(x, e) < 0 || port_connect_report(&x->port_connect, &x->channel.out, e) < 0 ||
+	if (report_pause(x, e) < 0 ||
+	    port_connect_report(&x->port_connect, &x->channel.out, e) < 0 ||
 	    processes_report(&x->processes, &x->channel.out, e) < 0)
 		return -1;
 	do {
@@ -335,8 +340,9 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
+	const bool is_paused = all_processes_is_paused(&x->all_processes);
 	/* layer: stopped-copies */
-	processes_look(&x->processes, all_processes_is_paused(&x->all_processes), executor_now(x));
+	processes_look(&x->processes, is_paused, executor_now(x));
 	if (all_processes_due(&x->all_processes))
 		look_at_leaders(x);
 	if (look_at_freezer(x, e) < 0)
@@ -370,12 +376,14 @@ static int timeout_of(const struct executor *x, bool has_more)
 				 workers_look_due(&x->workers),
 				 processes_look_due(&x->processes) };
 	int64_t theirs = INT64_MAX;
-	int64_t due = clock_sooner(clock_sooner(all_processes_due(&x->all_processes), x->freezer.due),
-				   ending_next(&x->ending, x->now));
+	int64_t due = clock_sooner(
+		clock_sooner(all_processes_due(&x->all_processes), x->freezer.due),
+		ending_next(&x->ending, x->now));
 
 	for (size_t i = 0; i < ARRAY_LEN(dues); i++)
 		theirs = dues[i] < theirs ? dues[i] : theirs;
-	if (has_more || port_connect_has_more(&x->port_connect) || sessions_have_more(&x->sessions))
+	if (has_more || port_connect_has_more(&x->port_connect) ||
+	    sessions_have_more(&x->sessions))
 		return 0;
 	return sooner(all_processes_wait(&x->all_processes, theirs, x->now),
 		      clock_wait(due, x->now));

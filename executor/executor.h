@@ -41,7 +41,8 @@ struct executor {
 	struct undo undo; /* earlier contents of edited files */
 	struct all_processes all_processes;
 	struct freezer freezer;
-	uint32_t told_stopped; /* the last value of all_processes.stopped that was reported */
+	uint32_t
+		told_stopped; /* the last value of all_processes.stopped that was reported */
 	uint64_t others; /* the capabilities that users other than root may get */
 	struct output_logs output_logs; /* the output logs */
 	unsigned phase; /* enum phase */

@@ -44,7 +44,8 @@ static int has_channel(void)
 /* The procfs, which only an executor that outlives a command has; -1: there is none. */
 static int take_proc(void)
 {
-	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 && tree_can_look(PROC_FD);
+	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 &&
+			tree_can_look(PROC_FD);
 
 	return is_there ? PROC_FD : -1;
 }
@@ -53,7 +54,8 @@ static int take_proc(void)
  * something is mounted over it. */
 static int take_logs(void)
 {
-	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 && output_logs_is_seen(LOGS_FD);
+	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 &&
+			output_logs_is_seen(LOGS_FD);
 
 	return is_there ? LOGS_FD : -1;
 }
@@ -75,6 +77,7 @@ int main(int argc, char **argv)
 		return EXIT_HUTCH;
 	if (executor_protect(&e) < 0)
 		return EXIT_HUTCH;
-	int served = executor_serve(CHANNEL_FD, take_proc(), take_logs(), take_others(argv), &e);
+	int served = executor_serve(CHANNEL_FD, take_proc(), take_logs(),
+				    take_others(argv), &e);
 	return served < 0 ? EXIT_HUTCH : 0;
 }

@@ -74,7 +74,8 @@ static int connect_to(uint16_t port, bool is_second)
 {
 	const struct sockaddr_in first = { .sin_family = AF_INET, .sin_port = htons(port),
 					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	const struct sockaddr_in6 second = { .sin6_family = AF_INET6, .sin6_port = htons(port),
+	const struct sockaddr_in6 second = { .sin6_family = AF_INET6,
+					     .sin6_port = htons(port),
 					     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 	const int yes = 1;
 	AUTO_CLOSE int fd = socket(is_second ? AF_INET6 : AF_INET,
@@ -85,8 +86,9 @@ static int connect_to(uint16_t port, bool is_second)
 	/* Bytes that were written at once are sent at once: their writer has chosen
 	 * when to send. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	int got = is_second ? connect(fd, (const struct sockaddr *)&second, sizeof(second))
-			    : connect(fd, (const struct sockaddr *)&first, sizeof(first));
+	int got = is_second
+			  ? connect(fd, (const struct sockaddr *)&second, sizeof(second))
+			  : connect(fd, (const struct sockaddr *)&first, sizeof(first));
 	return got < 0 && errno != EINPROGRESS ? -1 : fd_take(&fd);
 }
 
@@ -102,7 +104,8 @@ static void close_one(struct port_connect *d, struct dial *x, int sys)
 		socket_splice_done(&x->splice);
 }
 
-static bool watch(const struct port_connect *d, const struct dial *x, const struct socket_splice *c)
+static bool watch(const struct port_connect *d, const struct dial *x,
+		  const struct socket_splice *c)
 {
 	return socket_splice_watch(c, d->epoll, x->id);
 }
@@ -116,7 +119,9 @@ static void try_second(struct port_connect *d, struct dial *x, int sys)
 	x->is_second = true;
 	own_close(&x->splice.socket);
 	x->splice.socket = connect_to(x->port, true);
-	const struct socket_splice alone = { .socket = x->splice.socket, .in = -1, .out = -1 };
+	const struct socket_splice alone = { .socket = x->splice.socket,
+					     .in = -1,
+					     .out = -1 };
 	if (alone.socket < 0 || !watch(d, x, &alone))
 		close_one(d, x, sys);
 }
@@ -233,7 +238,8 @@ bool port_connect_has_more(const struct port_connect *d)
 void port_connect_serve(struct port_connect *d)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
-	int count = d->epoll < 0 ? 0 : epoll_pwait(d->epoll, events, EVENTS_AT_ONCE, 0, NULL);
+	int count = d->epoll < 0 ? 0
+				 : epoll_pwait(d->epoll, events, EVENTS_AT_ONCE, 0, NULL);
 
 	d->has_more = false;
 	for (size_t i = 0; i < d->count; i++)

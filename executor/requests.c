@@ -318,7 +318,8 @@ static bool is_permitted(const struct executor *x, const struct frame *f)
 	if (f->type >= MSG_COUNT)
 		return false;
 	unsigned when = f->id ? requests[f->type].one : requests[f->type].all;
-	return (when & x->phase) && (!all_processes_is_paused(&x->all_processes) || (when & PAUSED));
+	return (when & x->phase) &&
+	       (!all_processes_is_paused(&x->all_processes) || (when & PAUSED));
 }
 
 int request_answer(struct executor *x, const struct frame *f, struct err *e)

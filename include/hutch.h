@@ -107,7 +107,7 @@ enum hutch_kind {
 
 struct hutch_error {
 	int kind;	   /* enum hutch_kind */
-	int exit_code;	   /* that of `hutch`: 125; 126 or 127: a command could not be started */
+	int exit_code; /* that of `hutch`: 125; 126 or 127: a command could not be started */
 	char message[768]; /* a sentence: what was tried, on what, and the result */
 	char remedy[448];  /* a way to mend it; "": none is known */
 };
@@ -123,7 +123,7 @@ HUTCH_API const char *hutch_version(void);
 struct hutch_how {
 	size_t size;
 	const char *program; /* the hutch to run; NULL: the one on PATH */
-	const char *verb;    /* of hutch_create: "create", "fork" or "start"; NULL: create */
+	const char *verb; /* of hutch_create: "create", "fork" or "start"; NULL: create */
 	int notes;	     /* a descriptor for its notes to people; 0: none */
 };
 

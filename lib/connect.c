@@ -38,7 +38,8 @@ static int open_state(void)
 static int connect_in(int folder, const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	/* The path may be longer than a socket address allows, so it is given by way
 	 * of /proc. */

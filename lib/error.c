@@ -179,7 +179,8 @@ int error_entry(struct hutch_error *e, struct json_view entry)
 
 	if (!read_text(json_view_get(entry, "message"), message, sizeof(message)))
 		(void)snprintf(message, sizeof(message), "an error without words");
-	(void)error_set(e, kind_named(json_view_get(entry, "fields.kind")), "%s", message);
+	(void)error_set(e, kind_named(json_view_get(entry, "fields.kind")), "%s",
+			message);
 	if (read_text(json_view_get(entry, "fields.remedy"), remedy, sizeof(remedy)))
 		(void)error_remedy(e, "%s", remedy);
 	return -1;

@@ -77,7 +77,8 @@ void opening_start_timer(struct hutch *h)
 
 static int start_taking(struct hutch *h, struct hutch_error *e)
 {
-	char program[] = "hutch", verb[] = "pool", how[] = "take", flag[] = "--descriptor";
+	char program[] = "hutch", verb[] = "pool", how[] = "take",
+	     flag[] = "--descriptor";
 	char *argv[] = { program, verb, how, flag, h->name, NULL };
 
 	h->stage = TAKING;
@@ -168,7 +169,8 @@ static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch
 {
 	struct json_view object = { 0 };
 
-	(void)json_view_scan(&object, said, strlen(said), NULL); /* judge() has scanned it */
+	(void)json_view_scan(&object, said, strlen(said),
+			     NULL); /* judge() has scanned it */
 	if (*fd < 0 || !handle_rename(h, json_view_get(object, "sandbox")))
 		return error_set(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,

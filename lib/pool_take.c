@@ -18,9 +18,10 @@ enum { ASK_HELLO = 1, ASK_TAKE };
 
 int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e)
 {
-	static const char form[] = "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\","
-				   "\"params\":{\"protocol\":%d}}\n"
-				   "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"take\"}\n";
+	static const char form[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hello\","
+		"\"params\":{\"protocol\":%d}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"take\"}\n";
 	char text[sizeof(form) + 20];
 	const int len =
 		snprintf(text, sizeof(text), form, ASK_HELLO, CLIENT_PROTOCOL, ASK_TAKE);
@@ -39,8 +40,10 @@ int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e)
 
 static int gone(const struct hutch *h, struct hutch_error *e)
 {
-	(void)error_set(e, HUTCH_DISCONNECTED, "the keeper of pool '%s' has ended", h->name);
-	return error_remedy(e, "hutch pool ls lists the pools; hutch pool create makes one");
+	(void)error_set(e, HUTCH_DISCONNECTED, "the keeper of pool '%s' has ended",
+			h->name);
+	return error_remedy(e,
+			    "hutch pool ls lists the pools; hutch pool create makes one");
 }
 
 static int broken(const struct hutch *h, const char *how, struct hutch_error *e)

@@ -321,7 +321,8 @@ static int receive(struct hutch *h)
 	ssize_t n;
 
 	do {
-		n = recv(h->socket, in->bytes + in->end, room < most ? room : most, MSG_DONTWAIT);
+		n = recv(h->socket, in->bytes + in->end, room < most ? room : most,
+			 MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0) {
 		in->end += (size_t)n;

@@ -27,8 +27,8 @@ static int repeat(char *line, const char *name, struct hutch_error *e)
 	struct json_view said;
 
 	if (!line || json_view_scan(&said, line, len, NULL) < 0)
-		return error_set(e, HUTCH_SYSTEM, "hutch rm %s failed, and did not say why",
-			     name);
+		return error_set(e, HUTCH_SYSTEM,
+				 "hutch rm %s failed, and did not say why", name);
 	return error_entry(e, said);
 }
 

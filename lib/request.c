@@ -43,8 +43,8 @@ static int check(const struct json_build *d, const char *method, struct hutch_er
 }
 
 /* Sends a request with the drafted params, and releases the draft. */
-static int64_t send_request(struct hutch *h, struct request *r, struct json_build *d, void *tag,
-			  struct hutch_error *e)
+static int64_t send_request(struct hutch *h, struct request *r, struct json_build *d,
+			    void *tag, struct hutch_error *e)
 {
 	int64_t id = -1;
 
@@ -190,7 +190,8 @@ static void put_flags(struct json_build *d, const struct hutch_exec *x)
 			   (unsigned long long)x->timeout_ms % 1000);
 }
 
-static int put_exec(struct json_build *d, const struct hutch_exec *x, struct hutch_error *e)
+static int put_exec(struct json_build *d, const struct hutch_exec *x,
+		    struct hutch_error *e)
 {
 	if (!x->argv || !x->argv[0])
 		return error_set(e, HUTCH_INVALID, "exec.start: no command was given");

@@ -174,8 +174,9 @@ static int wait_ready(struct hutch *h, int timeout_ms, struct hutch_error *e)
 	if (rc < 0)
 		return -1;
 	if (rc > 0)
-		return error_set(e, HUTCH_TIMEOUT, "sandbox '%s' was not ready within %d ms",
-			     h->name, timeout_ms);
+		return error_set(e, HUTCH_TIMEOUT,
+				 "sandbox '%s' was not ready within %d ms", h->name,
+				 timeout_ms);
 	if (h->stage == OVER && e)
 		*e = h->why;
 	return h->stage == OVER ? -1 : 0;

@@ -49,7 +49,8 @@ static size_t put_both(char c, char ret[ANSI_C_MAX])
 }
 
 /* Reads \xHH, \x{HH...}, \uHHHH or \UHHHHHHHH, from behind the letter. */
-static size_t hexadecimal(const char **at, const char *end, char letter, char ret[ANSI_C_MAX])
+static size_t hexadecimal(const char **at, const char *end, char letter,
+			  char ret[ANSI_C_MAX])
 {
 	bool has_braces = letter == 'x' && *at < end && **at == '{';
 	const char *digits = *at + has_braces;
@@ -60,7 +61,8 @@ static size_t hexadecimal(const char **at, const char *end, char letter, char re
 	if (stop == digits)
 		return put_both(letter, ret);
 	*at = stop + (has_braces && stop < end && *stop == '}');
-	return letter == 'x' ? put_byte(value & 0xff, ret) : put_code(value & 0x1fffff, ret);
+	return letter == 'x' ? put_byte(value & 0xff, ret)
+			     : put_code(value & 0x1fffff, ret);
 }
 
 /* Reads an escape from behind its backslash. */

@@ -52,7 +52,8 @@ static bool is_assignment(struct raw raw)
 {
 	size_t len = 0;
 
-	while (len < raw.len && (isalnum((unsigned char)raw.at[len]) || raw.at[len] == '_'))
+	while (len < raw.len &&
+	       (isalnum((unsigned char)raw.at[len]) || raw.at[len] == '_'))
 		len++;
 	if (!len || isdigit((unsigned char)*raw.at))
 		return false;
@@ -66,8 +67,9 @@ static bool is_assignment(struct raw raw)
  * part of the command. */
 static bool take_keyword(struct state *s, struct raw raw)
 {
-	static const char *const openers[] = { "if",	"then", "elif", "else", "fi", "while",
-					       "until", "do",	"done", "{",	"}",  "!", NULL };
+	static const char *const openers[] = { "if",	"then",	 "elif", "else", "fi",
+					       "while", "until", "do",	 "done", "{",
+					       "}",	"!",	 NULL };
 
 	if (is_raw_of(raw, openers))
 		return true;
@@ -109,7 +111,8 @@ static bool take_other(struct state *s, struct raw raw)
 		s->is_function = false;
 		return true;
 	}
-	return s->is_time && s->words.count == 0 && (is_raw(raw, "-p") || is_raw(raw, "--"));
+	return s->is_time && s->words.count == 0 &&
+	       (is_raw(raw, "-p") || is_raw(raw, "--"));
 }
 
 /* Takes the next word of the list; `word` is owned, and `raw` is its spelling. */
@@ -270,7 +273,8 @@ void commands_read_group(struct reader *r, enum group kind)
 	if (may_be_sum && read_inner(r, GROUP_INNER, true) && r->at[-2] == ')')
 		return;
 	/* A "((" that does not end in "))" may be a list in a list. */
-	if (may_be_sum && commands_may_read(r->into, (size_t)(r->at - from), r->depth + 1)) {
+	if (may_be_sum &&
+	    commands_may_read(r->into, (size_t)(r->at - from), r->depth + 1)) {
 		r->into->is_open = was_open;
 		r->at = from;
 	}
@@ -320,7 +324,8 @@ static void pass_comment(struct reader *r)
 static bool is_redirection(const struct reader *r)
 {
 	return reader_is_next(r, "&>") ||
-	       (reader_is_one_of(r, "<>") && !reader_is_next(r, "<(") && !reader_is_next(r, ">("));
+	       (reader_is_one_of(r, "<>") && !reader_is_next(r, "<(") &&
+		!reader_is_next(r, ">("));
 }
 
 /* Reads the next word, operator or group.  True: the list has ended. */
@@ -370,7 +375,8 @@ bool commands_may_read(struct commands *into, size_t len, unsigned depth)
 	return !into->is_cut;
 }
 
-void commands_read_more(struct commands *into, const char *text, size_t len, unsigned depth)
+void commands_read_more(struct commands *into, const char *text, size_t len,
+			unsigned depth)
 {
 	struct reader r = { .at = text, .end = text + len, .into = into, .depth = depth };
 

@@ -41,7 +41,8 @@ void commands_here_move(struct reader *from, struct reader *to)
 	while (from->here_count > 0 && to->here_count + from->here_count <= HERE_MAX) {
 		to->heres[to->here_count++] = from->heres[0];
 		from->here_count--;
-		memmove(from->heres, from->heres + 1, from->here_count * sizeof(from->heres[0]));
+		memmove(from->heres, from->heres + 1,
+			from->here_count * sizeof(from->heres[0]));
 	}
 	to->into->is_cut |= from->here_count > 0;
 }
@@ -53,7 +54,8 @@ void commands_here_drop(struct reader *r)
 	r->here_count = 0;
 }
 
-void commands_input(struct reader *r, const char *text, size_t len, size_t first, size_t stop)
+void commands_input(struct reader *r, const char *text, size_t len, size_t first,
+		    size_t stop)
 {
 	for (size_t i = first; i < stop && i < r->into->count; i++)
 		if (commands_is_shell(&r->into->items[i])) {
@@ -108,7 +110,9 @@ static void read_one(struct reader *r, const struct here *h)
 {
 	const char *from = r->at;
 	const char *stop = pass_lines(r, h);
-	struct reader inner = { .at = from, .end = stop, .into = r->into, .depth = r->depth };
+	struct reader inner = {
+		.at = from, .end = stop, .into = r->into, .depth = r->depth
+	};
 
 	/* The text is also the input of the commands behind it on its line, which may
 	 * form a pipe. */

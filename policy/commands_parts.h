@@ -60,7 +60,8 @@ static inline void reader_pass_blanks(struct reader *r)
 /* Whether `len` more bytes may be read, at this depth of nesting. */
 bool commands_may_read(struct commands *into, size_t len, unsigned depth);
 /* Adds the commands of a text that is nested `depth` deep. */
-void commands_read_more(struct commands *into, const char *text, size_t len, unsigned depth);
+void commands_read_more(struct commands *into, const char *text, size_t len,
+			unsigned depth);
 /* Reads what is between "(", which has been taken, and its ")". */
 enum group {
 	GROUP_LIST,
@@ -98,7 +99,8 @@ void commands_here_drop(struct reader *r);
 
 /* Handles the input of the commands from `first` to before `stop`: if one of them is a
  * shell, the text contains commands. */
-void commands_input(struct reader *r, const char *text, size_t len, size_t first, size_t stop);
+void commands_input(struct reader *r, const char *text, size_t len, size_t first,
+		    size_t stop);
 
 /* --- commands_run.c --------------------------------------------------------------- */
 

@@ -12,30 +12,72 @@ static const struct runner {
 	const char *valued; /* letters of options that take a value */
 	size_t operands;    /* arguments of its own in front of the command */
 } runners[] = {
-	{ "builtin", "", 0 },	  { "busybox", "", 0 },	       { "chroot", "", 1 },
-	{ "chrt", "TPD", 1 },	  { "fakeroot", "lfbis", 0 },  { "linux32", "", 0 },
-	{ "linux64", "", 0 },	  { "prlimit", "po", 0 },      { "setarch", "", 1 },
-	{ "taskset", "", 1 },
-	{ "command", "", 0 },	  { "doas", "Cu", 0 },	       { "env", "uCS", 0 },
-	{ "exec", "a", 0 },	  { "flock", "Ewc", 1 },       { "ionice", "cnp", 0 },
-	{ "ltrace", "eopsu", 0 }, { "nice", "n", 0 },	       { "nohup", "", 0 },
-	{ "nsenter", "tGS", 0 },  { "setpriv", "", 0 },	       { "setsid", "", 0 },
-	{ "stdbuf", "ioe", 0 },	  { "strace", "aeIoOpPsSuUX", 0 }, { "sudo", "CDghpRrTtUu", 0 },
-	{ "time", "fo", 0 },	  { "timeout", "ks", 1 },      { "unshare", "GRSw", 0 },
-	{ "watch", "nq", 0 },	  { "xargs", "adEILnPs", 0 },
+	{ "builtin", "", 0 },	      { "busybox", "", 0 },
+	{ "chroot", "", 1 },	      { "chrt", "TPD", 1 },
+	{ "fakeroot", "lfbis", 0 },   { "linux32", "", 0 },
+	{ "linux64", "", 0 },	      { "prlimit", "po", 0 },
+	{ "setarch", "", 1 },	      { "taskset", "", 1 },
+	{ "command", "", 0 },	      { "doas", "Cu", 0 },
+	{ "env", "uCS", 0 },	      { "exec", "a", 0 },
+	{ "flock", "Ewc", 1 },	      { "ionice", "cnp", 0 },
+	{ "ltrace", "eopsu", 0 },     { "nice", "n", 0 },
+	{ "nohup", "", 0 },	      { "nsenter", "tGS", 0 },
+	{ "setpriv", "", 0 },	      { "setsid", "", 0 },
+	{ "stdbuf", "ioe", 0 },	      { "strace", "aeIoOpPsSuUX", 0 },
+	{ "sudo", "CDghpRrTtUu", 0 }, { "time", "fo", 0 },
+	{ "timeout", "ks", 1 },	      { "unshare", "GRSw", 0 },
+	{ "watch", "nq", 0 },	      { "xargs", "adEILnPs", 0 },
 };
 
 /* Long options of any of these programs whose value is the next argument. */
-static const char *const valued_words[] = {
-	"adjustment", "arg-file", "chdir", "chroot", "class", "classdata", "close-from",
-	"command-timeout", "conflict-exit-code", "delimiter", "error", "format", "group", "host",
-	"input", "interval", "kill-after", "max-args", "max-chars", "max-lines", "max-procs",
-	"other-user", "output", "pid", "process-slot-var", "prompt", "regid",
-	"reuid", "rgid", "role", "root", "ruid", "setgid", "setuid", "signal", "split-string",
-	"target", "timeout", "trace", "type", "unset", "user", "wait", "wd", NULL
-};
+static const char *const valued_words[] = { "adjustment",
+					    "arg-file",
+					    "chdir",
+					    "chroot",
+					    "class",
+					    "classdata",
+					    "close-from",
+					    "command-timeout",
+					    "conflict-exit-code",
+					    "delimiter",
+					    "error",
+					    "format",
+					    "group",
+					    "host",
+					    "input",
+					    "interval",
+					    "kill-after",
+					    "max-args",
+					    "max-chars",
+					    "max-lines",
+					    "max-procs",
+					    "other-user",
+					    "output",
+					    "pid",
+					    "process-slot-var",
+					    "prompt",
+					    "regid",
+					    "reuid",
+					    "rgid",
+					    "role",
+					    "root",
+					    "ruid",
+					    "setgid",
+					    "setuid",
+					    "signal",
+					    "split-string",
+					    "target",
+					    "timeout",
+					    "trace",
+					    "type",
+					    "unset",
+					    "user",
+					    "wait",
+					    "wd",
+					    NULL };
 
-static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
+static const char *const shells[] = { "sh",  "bash", "dash", "ash",
+				      "zsh", "ksh",  "mksh", NULL };
 
 /* Commands that can be told to read their input as shell text. */
 static const char *const sources[] = { ".", "source", NULL };
@@ -65,8 +107,8 @@ bool commands_is_shell(const struct command *c)
 /* --- one more --------------------------------------------------------------------- */
 
 /* Adds the command that consists of the words from `from` up to `stop`. */
-static void add_words(struct commands *into, const struct list *words, size_t from, size_t stop,
-		      unsigned depth)
+static void add_words(struct commands *into, const struct list *words, size_t from,
+		      size_t stop, unsigned depth)
 {
 	struct list mine = { 0 };
 

@@ -55,7 +55,8 @@ static void read_double(struct reader *r, struct text *to)
 		} else if (reader_is_next(r, "\\\n")) {
 			r->at += 2;
 		} else {
-			if (reader_is_at(r, '\\') && r->at + 1 < r->end && strchr("$`\"\\", r->at[1]))
+			if (reader_is_at(r, '\\') && r->at + 1 < r->end &&
+			    strchr("$`\"\\", r->at[1]))
 				r->at++;
 			text_put(to, r->at++, 1);
 		}
@@ -311,7 +312,8 @@ static bool has_subscript(const struct reader *r)
 		return false;
 	size_t len = commands_subscript(at, r->end);
 	at += len;
-	return len && at < r->end && (*at == '=' || (*at == '+' && at + 1 < r->end && at[1] == '='));
+	return len && at < r->end &&
+	       (*at == '=' || (*at == '+' && at + 1 < r->end && at[1] == '='));
 }
 
 char *commands_first_word(struct reader *r)

@@ -51,7 +51,8 @@ int environment_add_secret(struct policy *p, const char *word, struct err *e)
 	if (len == 0 || strcspn(word, " \t\n") < len)
 		return err_set(e, ERR_USAGE, "'%.60s' is no name of a variable", name);
 	if (!word[len] && !getenv(name))
-		return err_set(e, ERR_USAGE, "%.60s: the caller's environment has none", name);
+		return err_set(e, ERR_USAGE, "%.60s: the caller's environment has none",
+			       name);
 	if (!environment_is_secret(p, name, len))
 		list_add(&p->secrets, name);
 	return environment_add(p, word, e);
@@ -60,13 +61,15 @@ int environment_add_secret(struct policy *p, const char *word, struct err *e)
 int environment_mask(const struct policy *p, struct redact *ret, struct err *e)
 {
 	for (size_t i = 0; i < p->secrets.count; i++)
-		if (redact_add(ret, list_get_env(&p->env_set, p->secrets.items[i]), NULL, e) < 0)
+		if (redact_add(ret, list_get_env(&p->env_set, p->secrets.items[i]), NULL,
+			       e) < 0)
 			return -1;
 	return 0;
 }
 
 static int add_lines(struct policy *p, char *text,
-		     int (*add)(struct policy *, const char *, struct err *), struct err *e)
+		     int (*add)(struct policy *, const char *, struct err *),
+		     struct err *e)
 {
 	unsigned number = 0;
 
@@ -85,7 +88,8 @@ static int add_lines(struct policy *p, char *text,
 }
 
 static int read_file(struct policy *p, const char *path,
-		     int (*add)(struct policy *, const char *, struct err *), struct err *e)
+		     int (*add)(struct policy *, const char *, struct err *),
+		     struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 	size_t len;

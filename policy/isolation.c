@@ -17,8 +17,8 @@ int isolation_parse_landlock(struct policy *p, const char *word, struct err *e)
 	else if (!strcmp(word, "off"))
 		p->landlock_root = LANDLOCK_ROOT_OFF;
 	else
-		return err_set(e, ERR_USAGE, "--landlock takes auto, on or off, not '%.60s'",
-			       word);
+		return err_set(e, ERR_USAGE,
+			       "--landlock takes auto, on or off, not '%.60s'", word);
 	return 0;
 }
 
@@ -34,14 +34,17 @@ int isolation_parse(struct policy *p, const char *word, struct err *e)
 		p->isolation = (enum isolation)i;
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "--isolation takes auto, namespaces or landlock, not '%.60s'",
+	return err_set(e, ERR_USAGE,
+		       "--isolation takes auto, namespaces or landlock, not '%.60s'",
 		       word);
 }
 
 static int needs_namespaces(const char *what, const char *from, struct err *e)
 {
-	(void)err_set(e, ERR_UNSUPPORTED, "%s needs namespaces, which --isolation landlock does "
-					  "without", what);
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "%s needs namespaces, which --isolation landlock does "
+		      "without",
+		      what);
 	(void)err_from(e, from);
 	return err_remedy(e, "leave it out, or leave --isolation landlock out");
 }
@@ -96,6 +99,7 @@ int isolation_check(const struct policy *p, struct err *e)
 	if (!p->audit || !strcmp(p->audit, "off"))
 		return 0;
 	/* No kernel rule prevents it; it is not implemented. */
-	(void)err_set(e, ERR_UNSUPPORTED, "--audit is not there for --isolation landlock");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--audit is not there for --isolation landlock");
 	return err_remedy(e, "--audit off, or leave --isolation landlock out");
 }

@@ -111,7 +111,8 @@ static int check_target(const struct volume *v, struct err *e)
 	}
 	if (!own)
 		return 0;
-	(void)err_set(e, ERR_USAGE, "nothing can be mounted at %.200s: %s is the sandbox's own",
+	(void)err_set(e, ERR_USAGE,
+		      "nothing can be mounted at %.200s: %s is the sandbox's own",
 		      v->target, own);
 	return err_from(e, v->from);
 }
@@ -135,7 +136,8 @@ static int check_duplicates(const struct policy *p, struct err *e)
 	for (size_t i = 1; i < p->volume_count; i++) {
 		if (strcmp(sorted[i - 1]->target, sorted[i]->target))
 			continue;
-		return err_set(e, ERR_USAGE, "two mounts at %.200s (from %.200s and %.200s)",
+		return err_set(e, ERR_USAGE,
+			       "two mounts at %.200s (from %.200s and %.200s)",
 			       sorted[i]->target, sorted[i - 1]->from, sorted[i]->from);
 	}
 	return 0;
@@ -168,17 +170,20 @@ static int check_caps(const struct policy *p, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		if (p->cap_add & (1ull << refused[i].number))
-			return err_set(e, ERR_USAGE,
-				       "--cap-add %s is refused: it would let commands reach "
-				       "the sandbox's own init", refused[i].name);
+			return err_set(
+				e, ERR_USAGE,
+				"--cap-add %s is refused: it would let commands reach "
+				"the sandbox's own init",
+				refused[i].name);
 	return 0;
 }
 
 static int check_terminal(const struct policy *p, struct err *e)
 {
 	if (p->has_terminal && p->inherits_stdio)
-		return err_set(e, ERR_USAGE, "-t makes a terminal of the sandbox's own and "
-					     "--stdio inherit hands over the caller's; choose one");
+		return err_set(e, ERR_USAGE,
+			       "-t makes a terminal of the sandbox's own and "
+			       "--stdio inherit hands over the caller's; choose one");
 	return 0;
 }
 
@@ -187,12 +192,14 @@ static int check_command(const struct policy *p, struct err *e)
 	if (p->takes_actions && p->argv.count > 0) {
 		(void)err_set(e, ERR_USAGE, "hutch act takes no command, but got '%.60s'",
 			      p->argv.items[0]);
-		return err_remedy(e, "actions come on its stdin, one JSON object a line; in a "
-				     "sandbox that has a name: hutch act NAME [--stream]");
+		return err_remedy(
+			e, "actions come on its stdin, one JSON object a line; in a "
+			   "sandbox that has a name: hutch act NAME [--stream]");
 	}
 	if (p->entrypoint && p->image != IMAGE_STORE)
-		return err_set(e, ERR_USAGE, "--entrypoint is for an image that has one, of the "
-					     "store");
+		return err_set(e, ERR_USAGE,
+			       "--entrypoint is for an image that has one, of the "
+			       "store");
 	/* The configuration of a store's image may name a command. */
 	if (p->takes_actions || (p->image == IMAGE_STORE && p->argv.count == 0))
 		return 0;
@@ -208,17 +215,20 @@ static int check_command(const struct policy *p, struct err *e)
 /* A quota on a folder of the host's cannot be set without privilege. */
 static int check_disk(const struct policy *p, struct err *e)
 {
-	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count; i++) {
+	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count;
+	     i++) {
 		const struct volume *v = &p->volumes[i];
 		if (v->kind == VOLUME_TMPFS || !v->is_writable)
 			continue;
 		(void)err_set(e, ERR_UNSUPPORTED,
-			      "--disk cannot bound what is written to %.200s, %s", v->target,
+			      "--disk cannot bound what is written to %.200s, %s",
+			      v->target,
 			      v->is_cow ? "which is kept on this host's disk"
 					: "a folder of this host");
 		(void)err_from(e, v->from);
-		return err_remedy(e, "show it with :ro, or add --best-effort, which leaves it "
-				     "without a bound");
+		return err_remedy(
+			e, "show it with :ro, or add --best-effort, which leaves it "
+			   "without a bound");
 	}
 	return 0;
 }
@@ -231,13 +241,17 @@ static int check_upper(const struct policy *p, struct err *e)
 	if (!p->upper && !p->keeps)
 		return 0;
 	if (p->image == IMAGE_HOST) {
-		(void)err_set(e, ERR_USAGE, "%s keeps what is written over an image, and "
-					    "the host's own /usr is not written over", flag);
+		(void)err_set(e, ERR_USAGE,
+			      "%s keeps what is written over an image, and "
+			      "the host's own /usr is not written over",
+			      flag);
 		return err_remedy(e, "add --image");
 	}
 	if (p->is_read_only)
-		return err_set(e, ERR_USAGE, "%s keeps what is written, and --read-only has "
-					     "nothing written; choose one", flag);
+		return err_set(e, ERR_USAGE,
+			       "%s keeps what is written, and --read-only has "
+			       "nothing written; choose one",
+			       flag);
 	if (p->idmap == IDMAP_RANGES)
 		return err_set(e, ERR_UNSUPPORTED, "%s is for one mapped id: you could "
 						   "not remove files of other ids", flag);
@@ -251,13 +265,17 @@ static int check_missing(const struct policy *p, struct err *e)
 	if (!p->protects_missing)
 		return 0;
 	if (!p->protects.count) {
-		(void)err_set(e, ERR_USAGE, "--protect-missing says nothing without --protect");
-		return err_remedy(e, "add --protect PATTERN, or --policy agent, which has some");
+		(void)err_set(e, ERR_USAGE,
+			      "--protect-missing says nothing without --protect");
+		return err_remedy(
+			e, "add --protect PATTERN, or --policy agent, which has some");
 	}
 	if (p->idmap == IDMAP_RANGES) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--protect-missing is for one mapped id, and not "
-						  "for --idmap ranges");
-		return err_remedy(e, "show the folder with :cow, where apply protects every name");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--protect-missing is for one mapped id, and not "
+			      "for --idmap ranges");
+		return err_remedy(
+			e, "show the folder with :cow, where apply protects every name");
 	}
 	return 0;
 }
@@ -316,7 +334,8 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 	uint64_t number;
 
 	for (; names->name; names++) {
-		if (strcmp(text, names->name) != 0 || (names->is_hosts && p->image != IMAGE_HOST))
+		if (strcmp(text, names->name) != 0 ||
+		    (names->is_hosts && p->image != IMAGE_HOST))
 			continue;
 		*ret = names->id;
 		return 0;
@@ -325,10 +344,12 @@ static int parse_id(const struct policy *p, const char *text, const struct id_na
 		*ret = (uint32_t)number;
 		return 0;
 	}
-	(void)err_set(e, ERR_USAGE, "-u takes agent, root or a number up to %d, not '%.60s'", ID_MAX,
+	(void)err_set(e, ERR_USAGE,
+		      "-u takes agent, root or a number up to %d, not '%.60s'", ID_MAX,
 		      text);
-	return err_remedy(e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
-			     "this host's");
+	return err_remedy(
+		e, "a name is one of the sandbox's own /etc/passwd or /etc/group, not of "
+		   "this host's");
 }
 
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
@@ -348,9 +369,11 @@ int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 			return -1;
 	}
 	if (p->idmap == IDMAP_SINGLE && ((uid != 0 && uid != 1000) || gid != uid)) {
-		(void)err_set(e, ERR_USAGE,
-			      "-u %.60s: only one id is mapped, and it can stand for agent "
-			      "(1000) or root (0)", p->user);
+		(void)err_set(
+			e, ERR_USAGE,
+			"-u %.60s: only one id is mapped, and it can stand for agent "
+			"(1000) or root (0)",
+			p->user);
 		return err_remedy(e, "add --idmap ranges, which maps 65536 ids through "
 				     "newuidmap and /etc/subuid");
 	}

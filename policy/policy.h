@@ -18,7 +18,11 @@ enum image_kind { IMAGE_HOST, IMAGE_DIR, IMAGE_STORE };
 enum pull { PULL_MISSING, PULL_ALWAYS, PULL_NEVER };
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum idmap_mode { IDMAP_SINGLE, IDMAP_RANGES };
-enum isolation { ISOLATION_AUTO, ISOLATION_NAMESPACES, ISOLATION_LANDLOCK }; /* isolation.h */
+enum isolation {
+	ISOLATION_AUTO,
+	ISOLATION_NAMESPACES,
+	ISOLATION_LANDLOCK
+}; /* isolation.h */
 enum landlock_root_mode { LANDLOCK_ROOT_AUTO, LANDLOCK_ROOT_ON, LANDLOCK_ROOT_OFF };
 
 enum volume_kind {

@@ -106,7 +106,8 @@ static void forget(struct policy_file *s, const struct setting_kind *kind)
 }
 
 /* Removes the setting of a map with the same KEY. */
-static void forget_same(struct policy_file *s, const struct setting_kind *kind, const char *value)
+static void forget_same(struct policy_file *s, const struct setting_kind *kind,
+			const char *value)
 {
 	size_t len = strcspn(value, "=") + 1;
 
@@ -114,7 +115,8 @@ static void forget_same(struct policy_file *s, const struct setting_kind *kind, 
 		if (s->items[i].kind != kind || strncmp(s->items[i].value, value, len))
 			continue;
 		free(s->items[i].value);
-		memmove(&s->items[i], &s->items[i + 1], (--s->count - i) * sizeof(*s->items));
+		memmove(&s->items[i], &s->items[i + 1],
+			(--s->count - i) * sizeof(*s->items));
 		return;
 	}
 }
@@ -173,7 +175,8 @@ static char *host_path(const struct source *from, const char *value)
 		return text_format("%s%s", home, value + 1);
 	if (value[0] == '/' || !from->folder || !value[0])
 		return text_copy(value);
-	return text_format("%s/%s", from->folder, value + (strncmp(value, "./", 2) ? 0 : 2));
+	return text_format("%s/%s", from->folder,
+			   value + (strncmp(value, "./", 2) ? 0 : 2));
 }
 
 /* An image may be a folder, too ("dir:"). */
@@ -199,8 +202,10 @@ static int add_string(const struct source *from, const struct setting_kind *kind
 	/* Others may read a policy file, so it has only the names of secrets, and no
 	 * values. */
 	if (!strcmp(kind->key, "secrets") && strchr(value, '='))
-		return err_set(e, ERR_USAGE, "%s: the name of a variable was expected, without "
-					     "its value", at->place);
+		return err_set(e, ERR_USAGE,
+			       "%s: the name of a variable was expected, without "
+			       "its value",
+			       at->place);
 	return add(from, kind, as_flag_takes_it(from, kind, value), e);
 }
 
@@ -249,14 +254,17 @@ static int add_list(const struct source *from, const struct setting_kind *kind,
 		if (json_only(at, keys, e) < 0)
 			return -1;
 		if (!json_member(at, "replace", &list))
-			return err_set(e, ERR_USAGE, "%s: an array was expected, or an object "
-						     "with 'replace'", at->place);
+			return err_set(e, ERR_USAGE,
+				       "%s: an array was expected, or an object "
+				       "with 'replace'",
+				       at->place);
 		forget(from->into, kind);
 	}
 	if (json_expect(&list, JSON_ARRAY, e) < 0)
 		return -1;
 	while (json_step(&list, &item))
-		if ((kind->type == SETTING_LIST ? add_string : add_object)(from, kind, &item, e) < 0)
+		if ((kind->type == SETTING_LIST ? add_string : add_object)(from, kind,
+									   &item, e) < 0)
 			return -1;
 	return 0;
 }
@@ -274,7 +282,8 @@ static int add_map(const struct source *from, const struct setting_kind *kind,
 		if (json_string(&item, &value, e) < 0)
 			return -1;
 		if (!*key || strchr(key, '='))
-			return err_set(e, ERR_USAGE, "%s: '%.60s' is no name", at->place, key);
+			return err_set(e, ERR_USAGE, "%s: '%.60s' is no name", at->place,
+				       key);
 		if (add(from, kind, text_format("%s=%s", key, value), e) < 0)
 			return -1;
 	}
@@ -283,8 +292,9 @@ static int add_map(const struct source *from, const struct setting_kind *kind,
 
 static int (*const ways[])(const struct source *, const struct setting_kind *,
 			   const struct json_at *, struct err *) = {
-	[SETTING_TEXT] = add_string, [SETTING_NUMBER] = add_number, [SETTING_YES] = add_yes,
-	[SETTING_LIST] = add_list,   [SETTING_MAP] = add_map,	    [SETTING_OBJECTS] = add_list,
+	[SETTING_TEXT] = add_string, [SETTING_NUMBER] = add_number,
+	[SETTING_YES] = add_yes,     [SETTING_LIST] = add_list,
+	[SETTING_MAP] = add_map,     [SETTING_OBJECTS] = add_list,
 };
 
 /* --- keys ------------------------------------------------------------------------- */
@@ -330,7 +340,8 @@ static int check_keys(const struct json_at *object, const char *outer, struct er
 	while (json_step_key(object, &item, &key)) {
 		if (is_key(outer, key))
 			continue;
-		(void)err_set(e, ERR_USAGE, "%s: unknown key '%.64s'", object->place, key);
+		(void)err_set(e, ERR_USAGE, "%s: unknown key '%.64s'", object->place,
+			      key);
 		return err_remedy(e, "man hutch-policy lists them");
 	}
 	return 0;
@@ -342,13 +353,14 @@ static int check_version(const struct json_at *root, struct err *e)
 	uint64_t version;
 
 	if (!json_member(root, "version", &at))
-		return err_set(e, ERR_USAGE, "%s: \"version\": %d is missing", root->place,
-			       POLICY_FILE_VERSION);
+		return err_set(e, ERR_USAGE, "%s: \"version\": %d is missing",
+			       root->place, POLICY_FILE_VERSION);
 	if (json_uint(&at, &version, e) < 0)
 		return -1;
 	if (version != POLICY_FILE_VERSION)
-		return err_set(e, ERR_USAGE, "%s: this hutch reads version %d, not %llu", at.place,
-			       POLICY_FILE_VERSION, (unsigned long long)version);
+		return err_set(e, ERR_USAGE, "%s: this hutch reads version %d, not %llu",
+			       at.place, POLICY_FILE_VERSION,
+			       (unsigned long long)version);
 	return 0;
 }
 
@@ -368,8 +380,9 @@ static int check_words(const struct json_at *root, struct err *e)
 		if (json_string(&item, &text, e) < 0)
 			return -1;
 		if (!find(root, key, &meant))
-			return err_set(e, ERR_USAGE, "%s: there is no '%.60s' in this file",
-				       item.place, key);
+			return err_set(e, ERR_USAGE,
+				       "%s: there is no '%.60s' in this file", item.place,
+				       key);
 	}
 	return 0;
 }
@@ -382,7 +395,8 @@ static int check_object(const struct json_at *root, struct err *e)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(objects); i++) {
 		struct json_at at;
-		if (json_member(root, objects[i], &at) && check_keys(&at, objects[i], e) < 0)
+		if (json_member(root, objects[i], &at) &&
+		    check_keys(&at, objects[i], e) < 0)
 			return -1;
 	}
 	return check_version(root, e) < 0 ? -1 : check_words(root, e);
@@ -390,8 +404,8 @@ static int check_object(const struct json_at *root, struct err *e)
 
 /* --- files ------------------------------------------------------------------------ */
 
-static int read_policy(struct policy_file *s, const char *name, const struct source *above,
-		       struct err *e);
+static int read_policy(struct policy_file *s, const char *name,
+		       const struct source *above, struct err *e);
 
 static int extend(const struct source *from, const struct json_at *at, struct err *e)
 {
@@ -400,10 +414,12 @@ static int extend(const struct source *from, const struct json_at *at, struct er
 	if (json_string(at, &name, e) < 0)
 		return -1;
 	AUTO_FREE char *path = is_file(name) ? host_path(from, name) : text_copy(name);
-	return read_policy(from->into, path, from, e) < 0 ? err_in(e, "%s", at->place) : 0;
+	return read_policy(from->into, path, from, e) < 0 ? err_in(e, "%s", at->place)
+							  : 0;
 }
 
-static int extend_all(const struct source *from, const struct json_at *root, struct err *e)
+static int extend_all(const struct source *from, const struct json_at *root,
+		      struct err *e)
 {
 	struct json_at at, item = { 0 };
 
@@ -417,7 +433,8 @@ static int extend_all(const struct source *from, const struct json_at *root, str
 	return 0;
 }
 
-static int take_text(const struct source *from, const char *text, size_t len, struct err *e)
+static int take_text(const struct source *from, const char *text, size_t len,
+		     struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(text, len, e);
 	struct json_at root, at;
@@ -455,8 +472,11 @@ static int take_file(struct source *from, struct err *e)
 static int unknown_profile(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "there is no policy '%.100s'", name);
-	return err_remedy(e, "hutch policy list shows those that hutch has; a file is named with "
-			     "a / in it, such as ./%.100s", name);
+	return err_remedy(
+		e,
+		"hutch policy list shows those that hutch has; a file is named with "
+		"a / in it, such as ./%.100s",
+		name);
 }
 
 static const struct profile *find_profile(const char *name)
@@ -467,7 +487,8 @@ static const struct profile *find_profile(const char *name)
 	return NULL;
 }
 
-static int check_depth(const struct policy_file *s, const struct source *above, struct err *e)
+static int check_depth(const struct policy_file *s, const struct source *above,
+		       struct err *e)
 {
 	int depth = 0;
 
@@ -482,8 +503,8 @@ static int check_depth(const struct policy_file *s, const struct source *above, 
 	return 0;
 }
 
-static int read_policy(struct policy_file *s, const char *name, const struct source *above,
-		       struct err *e)
+static int read_policy(struct policy_file *s, const char *name,
+		       const struct source *above, struct err *e)
 {
 	const char *slash = strrchr(name, '/');
 	struct source from = { .into = s, .name = name, .above = above };
@@ -495,8 +516,9 @@ static int read_policy(struct policy_file *s, const char *name, const struct sou
 		const struct profile *p = find_profile(name);
 		if (!p)
 			return unknown_profile(name, e);
-		return take_text(&from, p->text, strlen(p->text), e) < 0 ? err_in(e, "%s", name)
-									   : 0;
+		return take_text(&from, p->text, strlen(p->text), e) < 0
+			       ? err_in(e, "%s", name)
+			       : 0;
 	}
 	AUTO_FREE char *folder = slash ? text_format("%.*s", (int)(slash - name), name)
 				       : text_copy(".");
@@ -563,7 +585,8 @@ char *policy_file_about(const char *profile)
 	const char *about = "";
 	struct json_at root, at;
 
-	AUTO_JSON struct json *doc = p ? json_parse(p->text, strlen(p->text), NULL) : NULL;
+	AUTO_JSON struct json *doc = p ? json_parse(p->text, strlen(p->text), NULL)
+				       : NULL;
 	if (doc) {
 		json_root(doc, "policy", &root);
 		if (json_member(&root, "about", &at))
@@ -578,7 +601,8 @@ void policy_file_protected(const char *profile, struct list *ret)
 	struct json_at root, at, item = { 0 };
 	const char *pattern;
 
-	AUTO_JSON struct json *doc = p ? json_parse(p->text, strlen(p->text), NULL) : NULL;
+	AUTO_JSON struct json *doc = p ? json_parse(p->text, strlen(p->text), NULL)
+				       : NULL;
 	if (!doc)
 		return;
 	json_root(doc, "policy", &root);

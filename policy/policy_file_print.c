@@ -101,7 +101,8 @@ char *settings_print(const struct policy_file *s)
 {
 	char *text = NULL;
 	size_t len;
-	struct printer p = { .to = mem_or_abort(open_memstream(&text, &len)), .settings = s,
+	struct printer p = { .to = mem_or_abort(open_memstream(&text, &len)),
+			     .settings = s,
 			     .outer = "" };
 
 	(void)fprintf(p.to, "{\"version\":%d", POLICY_FILE_VERSION);

@@ -30,17 +30,21 @@ void port_spec_done(struct port_spec *p)
 
 static int misses(const char *word, struct err *e)
 {
-	(void)err_set(e, ERR_USAGE, "-p takes [IP:]HOST:GUEST, auto:GUEST or PATH:GUEST, not "
-				    "'%.100s'", word);
-	return err_remedy(e, "-p 8080:80 has port 8080 of this host lead to port 80 inside; "
-			     "-p auto:80 takes a free one");
+	(void)err_set(e, ERR_USAGE,
+		      "-p takes [IP:]HOST:GUEST, auto:GUEST or PATH:GUEST, not "
+		      "'%.100s'",
+		      word);
+	return err_remedy(e,
+			  "-p 8080:80 has port 8080 of this host lead to port 80 inside; "
+			  "-p auto:80 takes a free one");
 }
 
 static int parse_port(const char *text, uint16_t *ret, struct err *e)
 {
 	uint64_t number;
 
-	if (units_parse_number(text, &number, NULL) < 0 || number == 0 || number > UINT16_MAX)
+	if (units_parse_number(text, &number, NULL) < 0 || number == 0 ||
+	    number > UINT16_MAX)
 		return err_set(e, ERR_USAGE, "'%.60s' is no port from 1 to 65535", text);
 	*ret = (uint16_t)number;
 	return 0;
@@ -70,9 +74,12 @@ static int parse_host(char *text, struct port_spec *p, struct err *e)
 	}
 	if (dash)
 		*dash++ = '\0';
-	if (parse_port(text, &p->low, e) < 0 || parse_port(dash ? dash : text, &p->high, e) < 0)
+	if (parse_port(text, &p->low, e) < 0 ||
+	    parse_port(dash ? dash : text, &p->high, e) < 0)
 		return -1;
-	return p->low <= p->high ? 0 : err_set(e, ERR_USAGE, "%u-%u is no range", p->low, p->high);
+	return p->low <= p->high
+		       ? 0
+		       : err_set(e, ERR_USAGE, "%u-%u is no range", p->low, p->high);
 }
 
 static bool is_address(const char *text)
@@ -87,7 +94,8 @@ static int take_path(const char *path, struct port_spec *p, struct err *e)
 	struct sockaddr_un address;
 
 	if (strlen(path) >= sizeof(address.sun_path))
-		return err_set(e, ERR_LIMIT, "the path of a unix socket has at most %zu bytes",
+		return err_set(e, ERR_LIMIT,
+			       "the path of a unix socket has at most %zu bytes",
 			       sizeof(address.sun_path) - 1);
 	p->path = text_copy(path);
 	return 0;
@@ -165,8 +173,9 @@ int port_spec_check(const struct policy *p, struct err *e)
 {
 	if (p->publish_count == 0 || p->network != NETWORK_HOST)
 		return 0;
-	(void)err_set(e, ERR_USAGE, "a port is published out of a network of the sandbox's "
-				    "own, and --network host has none");
+	(void)err_set(e, ERR_USAGE,
+		      "a port is published out of a network of the sandbox's "
+		      "own, and --network host has none");
 	(void)err_from(e, p->publishes[0].from);
 	return err_remedy(e, "leave -p out: programs inside then listen on this host");
 }

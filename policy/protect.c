@@ -20,19 +20,20 @@ static const struct {
 	uint32_t code;
 	const char *is;
 } folds[] = {
-	{ 0xdf, "ss" },	   { 0x17f, "s" },   { 0x1e9e, "ss" },	{ 0x212a, "k" },   { 0xfb00, "ff" },
-	{ 0xfb01, "fi" },  { 0xfb02, "fl" }, { 0xfb03, "ffi" }, { 0xfb04, "ffl" }, { 0xfb05, "st" },
-	{ 0xfb06, "st" },
+	{ 0xdf, "ss" },	   { 0x17f, "s" },   { 0x1e9e, "ss" }, { 0x212a, "k" },
+	{ 0xfb00, "ff" },  { 0xfb01, "fi" }, { 0xfb02, "fl" }, { 0xfb03, "ffi" },
+	{ 0xfb04, "ffl" }, { 0xfb05, "st" }, { 0xfb06, "st" },
 };
 
 static const struct {
 	uint32_t first, last;
 } ignored[] = {
-	{ 0xad, 0xad },	      { 0x34f, 0x34f },	    { 0x61c, 0x61c },	  { 0x115f, 0x1160 },
-	{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x200b, 0x200f },	  { 0x202a, 0x202e },
-	{ 0x2060, 0x206f },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },	  { 0xfeff, 0xfeff },
-	{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfff8 },   { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
-	{ 0xe0000, 0xe0fff },
+	{ 0xad, 0xad },	      { 0x34f, 0x34f },	    { 0x61c, 0x61c },
+	{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+	{ 0x200b, 0x200f },   { 0x202a, 0x202e },   { 0x2060, 0x206f },
+	{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfff8 },   { 0x1bca0, 0x1bca3 },
+	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
 /* The ASCII text to which a code point folds; NULL: it stays as it is. */
@@ -55,13 +56,16 @@ static size_t fold_name(const char *name, size_t len, char *to)
 
 	for (size_t i = 0; i < len;) {
 		size_t size = utf8_length(name + i, len - i);
-		const char *is = size > 1 ? fold_code(utf8_code((const uint8_t *)name + i, size)) : NULL;
+		const char *is =
+			size > 1 ? fold_code(utf8_code((const uint8_t *)name + i, size))
+				 : NULL;
 		if (is)
 			out = stpcpy(out, is);
 		else if (size > 1)
 			out = mempcpy(out, name + i, size);
 		else /* also for a byte that is no character */
-			*out++ = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+			*out++ = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20
+									 : name[i]);
 		i += size ? size : 1;
 	}
 	if (out == to && len)
@@ -124,7 +128,8 @@ static void read_pattern(const char *text, struct pattern *ret)
 	ret->given = text_copy(text);
 	fold_text(text, ret->folded);
 	ret->is_anchored = *text == '/';
-	for (const char *name; ret->count < PROTECT_NAMES_MAX && (name = next_name(&at, &len));) {
+	for (const char *name;
+	     ret->count < PROTECT_NAMES_MAX && (name = next_name(&at, &len));) {
 		ret->names[ret->count].at = name;
 		ret->names[ret->count].len = len;
 		ret->names[ret->count++].is_any = len == 2 && !memcmp(name, ANY_NAMES, 2);
@@ -235,21 +240,25 @@ int protect_check(const char *pattern, struct err *e)
 	size_t count = 0, named = 0, len;
 
 	if (strlen(pattern) > PROTECT_BYTES_MAX)
-		return err_set(e, ERR_USAGE, "a pattern has %d bytes at most", PROTECT_BYTES_MAX);
+		return err_set(e, ERR_USAGE, "a pattern has %d bytes at most",
+			       PROTECT_BYTES_MAX);
 	fold_text(pattern, text);
-	for (const char *at = text + strspn(text, "/"); *at; at += len + strspn(at + len, "/")) {
+	for (const char *at = text + strspn(text, "/"); *at;
+	     at += len + strspn(at + len, "/")) {
 		len = strcspn(at, "/");
 		if (len <= 2 && !strncmp(at, "..", len))
 			return wrong(pattern, "has '.' or '..' in it", e);
 		bool is_any = len == 2 && !strncmp(at, ANY_NAMES, len);
 		if (!is_any && len > 1 && memmem(at, len, ANY_NAMES, 2))
-			return wrong(pattern, "has '**' beside other characters of a name", e);
+			return wrong(pattern,
+				     "has '**' beside other characters of a name", e);
 		named += !is_any && !(len == 1 && *at == '*');
 		count++;
 	}
 	if (!named)
 		return wrong(pattern, "names nothing", e);
 	if (count > PROTECT_NAMES_MAX)
-		return err_set(e, ERR_USAGE, "a pattern has %d names at most", PROTECT_NAMES_MAX);
+		return err_set(e, ERR_USAGE, "a pattern has %d names at most",
+			       PROTECT_NAMES_MAX);
 	return 0;
 }

@@ -16,10 +16,28 @@
 #define ANY_WORDS "**"
 
 /* The actions that a rule can name.  Bit N of a set of actions is the action N. */
-enum deed_kind { DEED_RUN, DEED_READ, DEED_WRITE, DEED_EDIT, DEED_LIST, DEED_GLOB, DEED_STAT,
-		 DEED_MOVE, DEED_REMOVE, DEED_MKDIR, DEED_GREP, DEED_ENV, DEED_GIT_CLONE,
-		 DEED_GIT_BRANCH, DEED_GIT_CHANGES, DEED_GIT_DIFF, DEED_GIT_SETUP,
-		 DEED_INSTALL_GIT_HOOKS, DEED_MICROAGENTS, DEED_KINDS };
+enum deed_kind {
+	DEED_RUN,
+	DEED_READ,
+	DEED_WRITE,
+	DEED_EDIT,
+	DEED_LIST,
+	DEED_GLOB,
+	DEED_STAT,
+	DEED_MOVE,
+	DEED_REMOVE,
+	DEED_MKDIR,
+	DEED_GREP,
+	DEED_ENV,
+	DEED_GIT_CLONE,
+	DEED_GIT_BRANCH,
+	DEED_GIT_CHANGES,
+	DEED_GIT_DIFF,
+	DEED_GIT_SETUP,
+	DEED_INSTALL_GIT_HOOKS,
+	DEED_MICROAGENTS,
+	DEED_KINDS
+};
 
 static const char *const actions[] = {
 	[DEED_RUN] = "run",
@@ -121,7 +139,8 @@ static int find_word(const struct json_at *at, const char *const *words, size_t 
 	for (*ret = 0; *ret < count; (*ret)++)
 		if (!strcmp(words[*ret], text))
 			return 0;
-	return err_set(e, ERR_USAGE, "%s: '%.40s' is none that is known", at->place, text);
+	return err_set(e, ERR_USAGE, "%s: '%.40s' is none that is known", at->place,
+		       text);
 }
 
 /* Reads a string, or an array of strings. */
@@ -213,7 +232,8 @@ static int take_larger(struct rule *r, const struct json_at *at, struct err *e)
 		return json_uint(at, &r->larger, e);
 	if (json_string(at, &text, e) < 0)
 		return -1;
-	return units_parse_bytes(text, &r->larger, e) < 0 ? err_in(e, "%s", at->place) : 0;
+	return units_parse_bytes(text, &r->larger, e) < 0 ? err_in(e, "%s", at->place)
+							  : 0;
 }
 
 static int take_decision(struct rule *r, const struct json_at *root, struct err *e)
@@ -223,19 +243,22 @@ static int take_decision(struct rule *r, const struct json_at *root, struct err 
 	size_t number;
 
 	if (!json_member(root, "decision", &at))
-		return err_set(e, ERR_USAGE, "%s: there is no 'decision': allow, ask or deny",
+		return err_set(e, ERR_USAGE,
+			       "%s: there is no 'decision': allow, ask or deny",
 			       root->place);
 	if (find_word(&at, decisions, ARRAY_LEN(decisions), &number, e) < 0)
 		return -1;
 	r->decision = (enum decision)number;
-	if (json_member(root, "risk", &at) && find_word(&at, risks, ARRAY_LEN(risks), &number, e) < 0)
+	if (json_member(root, "risk", &at) &&
+	    find_word(&at, risks, ARRAY_LEN(risks), &number, e) < 0)
 		return -1;
 	r->risk = (enum risk)number; /* without 'risk': low for allow, high for deny */
 	if (json_member(root, "reason", &at)) {
 		if (json_string(&at, &reason, e) < 0)
 			return -1;
 	} else if (r->decision != DECISION_ALLOW) {
-		return err_set(e, ERR_USAGE, "%s: there is no 'reason', which the agent is told",
+		return err_set(e, ERR_USAGE,
+			       "%s: there is no 'reason', which the agent is told",
 			       root->place);
 	}
 	r->reason = text_copy(reason);
@@ -249,18 +272,21 @@ static int check_sense(const struct rule *r, const struct json_at *root, struct 
 		return err_set(e, ERR_USAGE, "%s: a 'command' has no 'path' and no size",
 			       root->place);
 	if (r->line_count && r->actions && !(r->actions & RUN_BIT))
-		return err_set(e, ERR_USAGE, "%s: only 'run' has a 'command'", root->place);
+		return err_set(e, ERR_USAGE, "%s: only 'run' has a 'command'",
+			       root->place);
 	if (r->paths && r->actions && !(r->actions & ~(RUN_BIT | ENV_BIT)))
-		return err_set(e, ERR_USAGE, "%s: these actions have no 'path'", root->place);
+		return err_set(e, ERR_USAGE, "%s: these actions have no 'path'",
+			       root->place);
 	if (r->has_larger && r->actions && !(r->actions & WRITE_BITS))
-		return err_set(e, ERR_USAGE, "%s: these actions write nothing", root->place);
+		return err_set(e, ERR_USAGE, "%s: these actions write nothing",
+			       root->place);
 	return 0;
 }
 
 static int read_rule(struct rule *r, const struct json_at *root, struct err *e)
 {
-	static const char *const keys[] = { "action", "command", "path", "larger", "decision",
-					    "risk", "reason", NULL };
+	static const char *const keys[] = { "action",	"command", "path",   "larger",
+					    "decision", "risk",	   "reason", NULL };
 	struct json_at at;
 
 	if (json_only(root, keys, e) < 0 || take_decision(r, root, e) < 0)
@@ -466,8 +492,8 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 }
 
 /* The last matching rule of the shelf, or `best` if none of them comes later. */
-static size_t last_met(const struct rules *r, size_t bucket, const struct deed *d, uint32_t action,
-		       const struct candidate *c, size_t best)
+static size_t last_met(const struct rules *r, size_t bucket, const struct deed *d,
+		       uint32_t action, const struct candidate *c, size_t best)
 {
 	const struct bucket *s = &r->buckets[bucket];
 
@@ -494,8 +520,8 @@ static void judge_one(const struct rules *r, const struct deed *d, uint32_t acti
 	if (!is_equal)
 		list_done(&v->about);
 	if (!is_equal || rule->risk > v->risk)
-		*v = (struct verdict){ rule->decision, rule->risk, rule->reason, rule->text,
-				       v->about };
+		*v = (struct verdict){ rule->decision, rule->risk, rule->reason,
+				       rule->text, v->about };
 	if (c) {
 		AUTO_FREE char *words = list_join(c->words, 0, " ");
 		list_add(&v->about, words);
@@ -582,7 +608,8 @@ void rules_judge(const struct rules *r, const struct deed *d, struct verdict *re
 	if (d->command)
 		judge_run(r, &whole, ret);
 	else
-		judge_one(r, &whole, bit_of(d->action) | (d->reads ? READ_BIT : 0), NULL, ret);
+		judge_one(r, &whole, bit_of(d->action) | (d->reads ? READ_BIT : 0), NULL,
+			  ret);
 	if (d->same) {
 		whole.command = d->same;
 		judge_run(r, &whole, ret);

@@ -94,7 +94,8 @@ int units_parse_memory(const char *text, uint64_t *ret, struct err *e)
 	if (units_parse_bytes(text, &bytes, e) < 0)
 		return err_in(e, "--memory");
 	if (bytes < UNITS_MEMORY_MIN || bytes > UNITS_MEMORY_MAX)
-		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'", text);
+		return err_set(e, ERR_USAGE, "--memory takes 6m or more, not '%.60s'",
+			       text);
 	*ret = bytes;
 	return 0;
 }
@@ -106,7 +107,8 @@ int units_parse_pids(const char *text, uint64_t *ret, struct err *e)
 	if (units_parse_number(text, &count, e) < 0)
 		return err_in(e, "--pids-limit");
 	if (count == 0 || count > UNITS_PIDS_MAX)
-		return err_set(e, ERR_USAGE, "--pids-limit takes 1 or more, not '%.60s'", text);
+		return err_set(e, ERR_USAGE, "--pids-limit takes 1 or more, not '%.60s'",
+			       text);
 	*ret = count;
 	return 0;
 }
@@ -152,10 +154,11 @@ int units_parse_cpus(const char *text, uint32_t *ret, struct err *e)
 		part = take_thousandths(&at);
 	}
 	if (*at)
-		return err_set(e, ERR_USAGE, "'%.60s' is not a number of CPUs such as 2 or 1.5",
-			       text);
+		return err_set(e, ERR_USAGE,
+			       "'%.60s' is not a number of CPUs such as 2 or 1.5", text);
 	if (whole > UNITS_CPUS_MAX / 1000 || whole * 1000 + part < UNITS_CPUS_MIN)
-		return err_set(e, ERR_USAGE, "'%.60s' is not between 0.01 and 1000", text);
+		return err_set(e, ERR_USAGE, "'%.60s' is not between 0.01 and 1000",
+			       text);
 	*ret = (uint32_t)(whole * 1000 + part);
 	return 0;
 }
@@ -176,7 +179,8 @@ int units_parse_duration(const char *text, uint64_t *ret_ms, struct err *e)
 		bool has_unit = *at != '\0';
 		if (unit_ms(&at, &unit) < 0 || (!has_unit && total > 0))
 			return err_set(e, ERR_USAGE,
-				       "'%.60s' is not a duration such as 90s or 10m", text);
+				       "'%.60s' is not a duration such as 90s or 10m",
+				       text);
 		if (whole > MAX_DURATION_MS / unit)
 			return err_set(e, ERR_USAGE, "'%.60s' is too long", text);
 		total += whole * unit + part * unit / 1000;
@@ -192,7 +196,8 @@ int units_parse_duration(const char *text, uint64_t *ret_ms, struct err *e)
 static int find_ulimit(const char *word, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ulimit_names); i++)
-		if (strlen(ulimit_names[i]) == len && !strncmp(word, ulimit_names[i], len))
+		if (strlen(ulimit_names[i]) == len &&
+		    !strncmp(word, ulimit_names[i], len))
 			return (int)i;
 	return -1;
 }
@@ -218,7 +223,8 @@ static int parse_ulimit(struct policy *p, const char *word, struct err *e)
 	int resource = find_ulimit(word, len);
 
 	if (resource < 0)
-		return err_set(e, ERR_USAGE, "unknown limit '%.*s'", (int)(len < 60 ? len : 60), word);
+		return err_set(e, ERR_USAGE, "unknown limit '%.*s'",
+			       (int)(len < 60 ? len : 60), word);
 	if (!word[len])
 		return err_set(e, ERR_USAGE, "expected NAME=SOFT[:HARD]");
 	if (p->ulimit_count == POLICY_MAX_ULIMITS)

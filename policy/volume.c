@@ -85,8 +85,11 @@ static int parse_bind(struct policy *p, const char *word, struct err *e)
 	if (!colon || colon == source || !colon[1]) {
 		(void)err_set(e, ERR_USAGE, "expected SOURCE:TARGET[:ro|:rw|:cow]");
 		source[strcspn(source, ":")] = '\0';
-		return *source ? err_remedy(e, "to show it read-only at its own path: "
-					       "-v %.120s:%.120s:ro", source, source) : -1;
+		return *source ? err_remedy(e,
+					    "to show it read-only at its own path: "
+					    "-v %.120s:%.120s:ro",
+					    source, source)
+			       : -1;
 	}
 	*colon = '\0';
 	if (volume_normalize(colon + 1, &target, e) < 0)
@@ -155,7 +158,8 @@ static int parse_tmpfs(struct policy *p, const char *word, struct err *e)
 	if (colon)
 		*colon++ = '\0';
 	if (colon && (strncmp(colon, "size=", 5) || strchr(colon, ',')))
-		return err_set(e, ERR_USAGE, "expected TARGET[:size=BYTES], no other options");
+		return err_set(e, ERR_USAGE,
+			       "expected TARGET[:size=BYTES], no other options");
 	if (colon && units_parse_bytes(colon + 5, &size, e) < 0)
 		return -1;
 	if (colon && size == 0)
@@ -183,7 +187,8 @@ char *volume_word(const struct volume *v, const char *source)
 
 	switch (v->kind) {
 	case VOLUME_TMPFS:
-		return v->size ? text_format("%s:size=%llu", v->target, (unsigned long long)v->size)
+		return v->size ? text_format("%s:size=%llu", v->target,
+					     (unsigned long long)v->size)
 			       : text_copy(v->target);
 	case VOLUME_TOOLCHAIN:
 		return text_copy(source);

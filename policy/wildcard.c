@@ -14,7 +14,8 @@ static size_t char_len(const char *at, size_t left)
 
 /* On a mismatch, only the last "*" takes one more character: the earlier ones need
  * not be tried again. */
-bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name, size_t len)
+bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name,
+		      size_t len)
 {
 	size_t p = 0, n = 0, star = SIZE_MAX, again = 0;
 

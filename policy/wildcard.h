@@ -6,4 +6,5 @@
 #include <stddef.h>
 
 /* The time is at most proportional to the product of the lengths. */
-bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name, size_t len);
+bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name,
+		      size_t len);

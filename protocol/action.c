@@ -49,8 +49,8 @@ int action_get_run(const struct frame *f, struct run_request *ret, struct err *e
 	r.hard_ms = fields_get_u64(&in);
 	r.text = fields_get_bytes(&in);
 	bool in_range = r.kind > RUN_NONE && r.kind < RUN_KIND_COUNT &&
-			!(r.flags & ~(uint32_t)RUN_FLAGS) && r.text.len <= ACTION_TEXT_MAX &&
-			!has_zero(r.text);
+			!(r.flags & ~(uint32_t)RUN_FLAGS) &&
+			r.text.len <= ACTION_TEXT_MAX && !has_zero(r.text);
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = r;
@@ -117,8 +117,8 @@ int action_get_read(const struct frame *f, struct read_request *ret, struct err 
 	r.first = fields_get_u64(&in);
 	r.end = fields_get_u64(&in);
 	r.path = fields_get_text(&in);
-	bool in_range = r.form > READ_NONE && r.form < READ_FORM_COUNT && is_path(r.path) &&
-			is_path(r.place.cwd);
+	bool in_range = r.form > READ_NONE && r.form < READ_FORM_COUNT &&
+			is_path(r.path) && is_path(r.place.cwd);
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = r;
@@ -175,7 +175,8 @@ int action_get_text(const struct frame *f, struct bytes *ret, struct err *e)
 	return 0;
 }
 
-int action_put_report(struct buffer *b, uint32_t id, const struct report *r, struct err *e)
+int action_put_report(struct buffer *b, uint32_t id, const struct report *r,
+		      struct err *e)
 {
 	size_t begun = frame_begin(b, MSG_REPORT, id);
 
@@ -243,8 +244,8 @@ int action_get_done(const struct frame *f, struct done *ret, struct err *e)
 	d.sys = fields_get_u32(&in);
 	d.path = fields_get_text(&in);
 	d.cwd = fields_get_text(&in);
-	bool in_range = d.outcome < OUTCOME_FILE_COUNT && d.sys < 4096 && is_short(d.path) &&
-			is_short(d.cwd);
+	bool in_range = d.outcome < OUTCOME_FILE_COUNT && d.sys < 4096 &&
+			is_short(d.path) && is_short(d.cwd);
 	if (message_checked(f, &in, in_range, e) < 0)
 		return -1;
 	*ret = d;

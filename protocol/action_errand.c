@@ -81,11 +81,13 @@ static bool is_errand(const struct errand_request *r)
 		return false;
 	const struct takes *t = &takes[r->kind];
 	bool has_depth = t->depth && (r->depth || !t->may_be_all);
-	return !(r->flags & ~t->flags) && is_number(r->depth, has_depth, ERRAND_DEPTH_MAX) &&
+	return !(r->flags & ~t->flags) &&
+	       is_number(r->depth, has_depth, ERRAND_DEPTH_MAX) &&
 	       is_number(r->limit, t->limit, ERRAND_LIMIT_MAX) &&
 	       is_text(r->place.cwd, false) && is_text(r->path, false) &&
-	       is_text(r->other, !t->other || t->may_be_empty) && (t->other || !r->other[0]) &&
-	       is_text(r->include, true) && (t->include || !r->include[0]) &&
+	       is_text(r->other, !t->other || t->may_be_empty) &&
+	       (t->other || !r->other[0]) && is_text(r->include, true) &&
+	       (t->include || !r->include[0]) &&
 	       r->secret.len <= (t->has_secret ? ERRAND_SECRET_MAX : 0);
 }
 
@@ -143,16 +145,17 @@ static bool is_stat(const struct stat_told *s)
 {
 	bool is_link = (s->mode & S_IFMT) == S_IFLNK;
 
-	return s->mode <= 0xffff && s->size <= ACTION_CUT_MAX && s->seconds <= SECONDS_MAX &&
-	       s->seconds >= -SECONDS_MAX && s->nanoseconds < 1000000000 &&
-	       is_text(s->target, true) && (is_link || !s->target[0]);
+	return s->mode <= 0xffff && s->size <= ACTION_CUT_MAX &&
+	       s->seconds <= SECONDS_MAX && s->seconds >= -SECONDS_MAX &&
+	       s->nanoseconds < 1000000000 && is_text(s->target, true) &&
+	       (is_link || !s->target[0]);
 }
 
 /* Whether there is no stat: all fields are 0. */
 static bool is_no_stat(const struct stat_told *s)
 {
-	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds && !s->nanoseconds &&
-	       s->target && !s->target[0];
+	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds &&
+	       !s->nanoseconds && s->target && !s->target[0];
 }
 
 static bool is_returned(const struct returned *x)

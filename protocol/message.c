@@ -69,7 +69,8 @@ int message_checked(const struct frame *f, const struct fields *in, bool in_rang
 {
 	if (fields_end(in) && in_range)
 		return 0;
-	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message", message_name(f->type));
+	return err_set(e, ERR_PROTOCOL, "a malformed '%s' message",
+		       message_name(f->type));
 }
 
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e)
@@ -218,7 +219,8 @@ int message_get_exec(const struct frame *f, struct exec *ret, struct err *e)
 	x.argv = get_list(&in);
 	x.env = get_list(&in);
 	bool in_range = get_rlimits(&in, &x) && get_filter(&in, &x) &&
-			get_groups(&in, &x) && x.rows <= UINT16_MAX && x.cols <= UINT16_MAX && is_command(&x);
+			get_groups(&in, &x) && x.rows <= UINT16_MAX &&
+			x.cols <= UINT16_MAX && is_command(&x);
 	if (message_checked(f, &in, in_range, e) < 0) {
 		exec_done(&x);
 		return -1;

@@ -73,14 +73,15 @@ struct frozen {
 #define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT) /* BPF_MAXINSNS of them */
 
 enum exec_flag {
-	EXEC_PTY = 1,  /* give the command a terminal of the sandbox's own */
-	EXEC_LAST = 2, /* the sandbox ends with this command */
-	EXEC_PACK = 4,	 /* no program is executed: the process writes a tar of
+	EXEC_PTY = 1,	  /* give the command a terminal of the sandbox's own */
+	EXEC_LAST = 2,	  /* the sandbox ends with this command */
+	EXEC_PACK = 4,	  /* no program is executed: the process writes a tar of
 			  * argv[1] ... */
-	EXEC_UNPACK = 8, /* ... or reads one into argv[1], as argv[2] */
-	EXEC_TREE = 16,	 /* the command becomes the subreaper of its descendants */
+	EXEC_UNPACK = 8,  /* ... or reads one into argv[1], as argv[2] */
+	EXEC_TREE = 16,	  /* the command becomes the subreaper of its descendants */
 	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
-	EXEC_FILE = 64, /* with EXEC_UNPACK: argv[1] is a file that its user may write to */
+	EXEC_FILE =
+		64, /* with EXEC_UNPACK: argv[1] is a file that its user may write to */
 	EXEC_PARENTS = 128, /* with EXEC_FILE: folders above it are made */
 	EXEC_FLAGS = 255
 };
@@ -217,7 +218,8 @@ int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e
 int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e);
 
 /* A MSG_FINISH, MSG_HANGUP or MSG_FINISHED, as `type` says; they have no body. */
-int message_put_word(struct buffer *b, enum message_type type, uint32_t id, struct err *e);
+int message_put_word(struct buffer *b, enum message_type type, uint32_t id,
+		     struct err *e);
 int message_get_word(const struct frame *f, struct err *e);
 
 /* `sys`: an errno; 0: both directions have ended in order. */

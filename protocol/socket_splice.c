@@ -55,7 +55,8 @@ bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag)
 	const int fds[] = { c->socket, c->in, c->out };
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-		struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+		struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP |
+						       EPOLLET,
 					     .data.u64 = tag };
 		if (fds[i] >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &event) < 0)
 			return false;
@@ -138,7 +139,8 @@ static bool has_error(struct socket_splice *c)
 
 	if (c->out >= 0 || c->in < 0)
 		return false;
-	return getsockopt(c->socket, SOL_SOCKET, SO_ERROR, &c->sys, &len) == 0 && c->sys != 0;
+	return getsockopt(c->socket, SOL_SOCKET, SO_ERROR, &c->sys, &len) == 0 &&
+	       c->sys != 0;
 }
 
 /* Delivers the bytes that came before the break: an answer may have been sent just

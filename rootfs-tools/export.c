@@ -84,15 +84,15 @@ static int put_blobs(const struct export *x, const struct sink *to, struct err *
 static int put_index(const struct export *x, const struct sink *to, struct err *e)
 {
 	AUTO_FREE char *type = json_write_quoted(x->media_type);
-	AUTO_FREE char *named = text_format(",\"annotations\":{\"" INDEX_WHOLE_NAME "\":\"%s\"%s%s%s}",
-					    x->name, x->tag[0] ? ",\"" INDEX_NAME "\":\"" : "",
-					    x->tag, x->tag[0] ? "\"" : "");
-	AUTO_FREE char *text =
-		text_format("{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image."
-			    "index.v1+json\",\"manifests\":[{\"mediaType\":%s,\"digest\":"
-			    "\"sha256:%s\",\"size\":%llu%s}]}",
-			    type, x->digest.hex, (unsigned long long)x->size,
-			    x->name[0] ? named : "");
+	AUTO_FREE char *named = text_format(
+		",\"annotations\":{\"" INDEX_WHOLE_NAME "\":\"%s\"%s%s%s}", x->name,
+		x->tag[0] ? ",\"" INDEX_NAME "\":\"" : "", x->tag, x->tag[0] ? "\"" : "");
+	AUTO_FREE char *text = text_format(
+		"{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image."
+		"index.v1+json\",\"manifests\":[{\"mediaType\":%s,\"digest\":"
+		"\"sha256:%s\",\"size\":%llu%s}]}",
+		type, x->digest.hex, (unsigned long long)x->size,
+		x->name[0] ? named : "");
 
 	return sink_text(to, "index.json", text, e);
 }
@@ -102,8 +102,8 @@ static int put_saved(const struct export *x, const struct sink *to, struct err *
 {
 	AUTO_FREE char *text = text_format(
 		"[{\"Config\":\"" BLOBS "/%s\",\"RepoTags\":[%s%s%s],\"Layers\":[",
-		x->manifest.config.digest.hex, x->tag[0] ? "\"" : "", x->tag[0] ? x->name : "",
-		x->tag[0] ? "\"" : "");
+		x->manifest.config.digest.hex, x->tag[0] ? "\"" : "",
+		x->tag[0] ? x->name : "", x->tag[0] ? "\"" : "");
 
 	for (size_t i = 0; i < x->manifest.layer_count; i++) {
 		AUTO_FREE char *before = text;
@@ -192,7 +192,8 @@ static int export_to(const struct export *x, const char *path, struct err *e)
 		return export_tar(x, path, e);
 	if (!x->is_docker)
 		return export_folder(x, path, e);
-	(void)err_set(e, ERR_USAGE, "docker load reads a tar, and '%.200s' is to be a folder", path);
+	(void)err_set(e, ERR_USAGE,
+		      "docker load reads a tar, and '%.200s' is to be a folder", path);
 	return err_remedy(e, "-o FILE.tar");
 }
 
@@ -261,14 +262,19 @@ int image_export_main(char **argv)
 	const char *path = NULL, *format = NULL;
 	bool is_docker;
 	const struct flag flags[] = {
-		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL, &path },
-		{ 0, "format", "NAME", "oci, or docker, which docker load reads", NULL, &format },
+		{ 'o', "output", "PATH", "FILE.tar, or a folder; else to stdout", NULL,
+		  &path },
+		{ 0, "format", "NAME", "oci, or docker, which docker load reads", NULL,
+		  &format },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image export REF [-o PATH] [--format oci|docker]",
-		.about = "Writes an image as an OCI layout.  Done twice, the bytes are the same.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = 1,
+		.about =
+			"Writes an image as an OCI layout.  Done twice, the bytes are the same.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

@@ -39,7 +39,8 @@ static bool is_compressed(int fd)
 	ssize_t len = pread(fd, begin, sizeof(begin), 0);
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (len >= (ssize_t)known[i].len && !memcmp(begin, known[i].bytes, known[i].len))
+		if (len >= (ssize_t)known[i].len &&
+		    !memcmp(begin, known[i].bytes, known[i].len))
 			return true;
 	return false;
 }
@@ -74,13 +75,15 @@ static int inflate(const struct import *i, int in, struct err *e)
 
 	if (stage < 0)
 		return -1;
-	AUTO_CLOSE int fd = openat(stage, UNPACKED, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd =
+		openat(stage, UNPACKED, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		(void)err_sys(e, "make a file in tmp of the store");
 	(void)unlinkat(stage, UNPACKED, 0); /* if this fails, a later sweep removes the
 					     * file */
 	(void)unlinkat(tmp, name, AT_REMOVEDIR);
-	if (fd < 0 || lseek(in, 0, SEEK_SET) < 0 || import_inflate(i->store, in, fd, e) < 0)
+	if (fd < 0 || lseek(in, 0, SEEK_SET) < 0 ||
+	    import_inflate(i->store, in, fd, e) < 0)
 		return -1;
 	return fd_take(&fd);
 }
@@ -110,9 +113,11 @@ static int import_folder(const struct import *i, int *fd, struct err *e)
 	if (import_is_layout(from))
 		rc = import_layout(i, from, e);
 	else
-		rc = i->tag ? err_set(e, ERR_USAGE, "the folder is no OCI layout, and has no "
-						    "image '%.100s'", i->tag) :
-			      import_tree(i, *fd, e);
+		rc = i->tag ? err_set(e, ERR_USAGE,
+				      "the folder is no OCI layout, and has no "
+				      "image '%.100s'",
+				      i->tag)
+			    : import_tree(i, *fd, e);
 	source_free(from);
 	return rc;
 }
@@ -126,8 +131,8 @@ static int open_path(char *path, const char **ret_tag, struct stat *st, struct e
 	char *colon;
 
 	*ret_tag = NULL;
-	while (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && (colon = strrchr(path, ':')) &&
-	       colon > path) {
+	while (fd < 0 && (errno == ENOENT || errno == ENOTDIR) &&
+	       (colon = strrchr(path, ':')) && colon > path) {
 		*colon = '\0';
 		*ret_tag = colon + 1;
 		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -173,7 +178,9 @@ static int import(const char *name, char *path, struct err *e)
 {
 	struct reference wanted, called;
 	struct store s;
-	struct import i = { .store = &s, .called = &called, .on_left_out = tell_left_out };
+	struct import i = { .store = &s,
+			    .called = &called,
+			    .on_left_out = tell_left_out };
 	char text[REFERENCE_MAX];
 
 	if (name && reference_parse(name, &wanted, e) < 0)
@@ -199,10 +206,13 @@ int image_import_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image import PATH[:TAG] [--name REF]",
-		.about = "Takes an image from a folder or an archive: an OCI layout, what docker "
-			 "save\nwrites, or a root file system itself.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = 1,
+		.about =
+			"Takes an image from a folder or an archive: an OCI layout, what docker "
+			"save\nwrites, or a root file system itself.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

@@ -35,14 +35,16 @@ static bool is_of_hex(const char *path)
 {
 	const char *rest = path + strspn(path, "0123456789abcdef");
 
-	return rest == path + DIGEST_HEX &&
-	       (!*rest || !strcmp(rest, ".json") || (*rest == '/' && !strchr(rest + 1, '/')));
+	return rest == path + DIGEST_HEX && (!*rest || !strcmp(rest, ".json") ||
+					     (*rest == '/' && !strchr(rest + 1, '/')));
 }
 
 bool import_is_part(const char *path)
 {
-	static const char *const whole[] = { LAYOUT, INDEX, SAVED, "repositories", "blobs",
-					     "blobs/", "blobs/sha256", BLOBS, "", "." };
+	static const char *const whole[] = {
+		LAYOUT, INDEX, SAVED, "repositories", "blobs", "blobs/", "blobs/sha256",
+		BLOBS,	"",    "."
+	};
 
 	while (path[0] == '.' && path[1] == '/')
 		path += 2;
@@ -82,8 +84,8 @@ static char *path_of(const struct digest *d)
 	return text_format(BLOBS "%s", d->hex);
 }
 
-static int read_document(const struct source *from, const struct descriptor *d, char **ret,
-			 size_t *ret_len, struct err *e)
+static int read_document(const struct source *from, const struct descriptor *d,
+			 char **ret, size_t *ret_len, struct err *e)
 {
 	AUTO_FREE char *path = path_of(&d->digest);
 	struct digest is;
@@ -131,7 +133,8 @@ static int descend(const struct source *from, struct descriptor *d, struct err *
 		if (index_choose(text, len, NULL, d, e) < 0)
 			return -1;
 	}
-	return err_set(e, ERR_LIMIT, "there are more than %d indexes in one another", INDEX_DEEP);
+	return err_set(e, ERR_LIMIT, "there are more than %d indexes in one another",
+		       INDEX_DEEP);
 }
 
 static int copy_image(const struct import *i, const struct source *from,
@@ -141,7 +144,8 @@ static int copy_image(const struct import *i, const struct source *from,
 	struct manifest m = { 0 };
 	size_t len;
 
-	if (read_document(from, d, &text, &len, e) < 0 || manifest_parse(text, len, &m, e) < 0)
+	if (read_document(from, d, &text, &len, e) < 0 ||
+	    manifest_parse(text, len, &m, e) < 0)
 		return -1;
 	int rc = copy_blob(i, from, &m.config, e);
 	for (size_t at = 0; at < m.layer_count && rc == 0; at++)
@@ -201,7 +205,8 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* The name that equals the tag, or ends in ":TAG"; without a tag the first name. */
-static int saved_name(const struct saved *s, const char *tag, const char **ret, struct err *e)
+static int saved_name(const struct saved *s, const char *tag, const char **ret,
+		      struct err *e)
 {
 	struct json_at at = { 0 };
 	const char *name;
@@ -313,7 +318,8 @@ int import_saved(const struct import *i, const struct source *from, struct err *
 	if (!doc)
 		return err_in(e, SAVED);
 	json_root(doc, SAVED, &root);
-	if (saved_choose(&root, i->tag, &one, &says, e) < 0 || import_name(i, says, e) < 0)
+	if (saved_choose(&root, i->tag, &one, &says, e) < 0 ||
+	    import_name(i, says, e) < 0)
 		return -1;
 	return saved_finish(i, from, &one, e);
 }

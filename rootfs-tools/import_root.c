@@ -40,8 +40,10 @@ static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
 		if (n < 0)
 			return err_sys(e, "read the imported file");
 		if (blob_at(b) + (uint64_t)n > max)
-			return err_set(e, ERR_LIMIT, "it has more than %llu bytes when it is "
-						     "decompressed", (unsigned long long)max);
+			return err_set(e, ERR_LIMIT,
+				       "it has more than %llu bytes when it is "
+				       "decompressed",
+				       (unsigned long long)max);
 		if (blob_add(b, piece, (size_t)n, e) < 0)
 			return -1;
 	}
@@ -79,10 +81,14 @@ struct origin {
  * get EPIPE when this process stops to read. */
 static int start(struct origin *o, struct worker *ret, struct err *e)
 {
-	const struct worker_task task = { .name = "the process that reads the imported file",
-					  .work = o->work, .arg = o, .result_len = o->said_len,
-					  .fds = { o->in, o->out, o->store->root },
-					  .fd_count = 3 };
+	const struct worker_task task = {
+		.name = "the process that reads the imported file",
+		.work = o->work,
+		.arg = o,
+		.result_len = o->said_len,
+		.fds = { o->in, o->out, o->store->root },
+		.fd_count = 3
+	};
 
 	return worker_start(&task, ret, e);
 }
@@ -149,9 +155,14 @@ static int inflate_in(int folder, int in, int out, struct err *e)
 
 	if (inflate_begin(in, e) < 0)
 		return -1;
-	const struct jail j = { .folder = folder, .in = in, .out = out,
-				.uid = geteuid(), .gid = getegid(), .file_max = inflated_max(in),
-				.work = work_in_jail, .result_len = sizeof(theirs) };
+	const struct jail j = { .folder = folder,
+				.in = in,
+				.out = out,
+				.uid = geteuid(),
+				.gid = getegid(),
+				.file_max = inflated_max(in),
+				.work = work_in_jail,
+				.result_len = sizeof(theirs) };
 	if (jail_run(&j, &theirs, e) < 0)
 		return -1;
 	if (theirs.kind == ERR_NONE)

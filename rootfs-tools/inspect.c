@@ -32,7 +32,8 @@ static int subject_read(struct subject *x, struct err *e)
 	size_t len;
 
 	if (images_read(x->s, &x->image->digest, &x->manifest, e) < 0 ||
-	    blobs_read(x->s, &x->manifest.config.digest, CONFIG_MAX, &x->config, &len, e) < 0)
+	    blobs_read(x->s, &x->manifest.config.digest, CONFIG_MAX, &x->config, &len,
+		       e) < 0)
 		return -1;
 	launch_config_init(&r);
 	int rc = config_parse(x->config, len, &r, &x->diff_ids, e);
@@ -105,11 +106,12 @@ static void print_layer(const struct subject *x, size_t at)
 	memcpy(diff_id.hex, x->diff_ids.items[at], sizeof(diff_id.hex));
 	(void)layers_has(x->s, &diff_id, &about); /* on failure the sizes are 0; verify
 						   * reports it */
-	(void)printf("%s{\"diff_id\":\"sha256:%s\",\"digest\":\"sha256:%s\",\"media_type\":%s,"
-		     "\"compressed_size\":%llu,\"size\":%llu,\"entries\":%llu,\"left_out\":%llu}",
-		     at ? "," : "", diff_id.hex, d->digest.hex, media_type,
-		     (unsigned long long)d->size, (unsigned long long)about.bytes,
-		     (unsigned long long)about.entries, (unsigned long long)about.left_out);
+	(void)printf(
+		"%s{\"diff_id\":\"sha256:%s\",\"digest\":\"sha256:%s\",\"media_type\":%s,"
+		"\"compressed_size\":%llu,\"size\":%llu,\"entries\":%llu,\"left_out\":%llu}",
+		at ? "," : "", diff_id.hex, d->digest.hex, media_type,
+		(unsigned long long)d->size, (unsigned long long)about.bytes,
+		(unsigned long long)about.entries, (unsigned long long)about.left_out);
 }
 
 /* The configuration was parsed before, so it is printed unchanged. */
@@ -124,8 +126,8 @@ static void print_subject(const struct subject *x)
 	(void)printf("],\"configuration\":%s}", x->config);
 }
 
-static int inspect_one(const struct store *s, const struct store_index *c, const char *text,
-		       bool is_first, struct err *e)
+static int inspect_one(const struct store *s, const struct store_index *c,
+		       const char *text, bool is_first, struct err *e)
 {
 	struct subject x = { .s = s, .c = c };
 	size_t image, name;

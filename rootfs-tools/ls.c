@@ -66,7 +66,8 @@ static void print_json(const struct row *r, bool is_first)
 	(void)printf("%s{\"repository\":%s,\"tag\":%s,\"id\":\"sha256:%s\","
 		     "\"digest\":\"sha256:%s\",\"created\":%s,\"size\":%llu}",
 		     is_first ? "" : ",", quoted, tag, r->image->launch_config.config.hex,
-		     r->image->digest.hex, when, (unsigned long long)r->image->launch_config.size);
+		     r->image->digest.hex, when,
+		     (unsigned long long)r->image->launch_config.size);
 }
 
 /* --- for people ---------------------------------------------------------------- */
@@ -89,7 +90,8 @@ static void add_row(struct table *t, const struct row *r, const struct ls_option
 	if (o->has_digests)
 		table_add(t, text_format("sha256:%s", r->image->digest.hex));
 	table_add(t, r->image->is_broken ? text_copy("(broken)") : id_of(r, o));
-	table_add(t, created && r->image->launch_config.created ? table_age(created, now) : NULL);
+	table_add(t, created && r->image->launch_config.created ? table_age(created, now)
+								: NULL);
 	table_add(t, table_bytes(r->image->launch_config.size));
 }
 
@@ -147,7 +149,8 @@ static void print(const struct row *rows, size_t count, const struct ls_options 
  * Cached layers of builds are not listed. */
 static void print_index(const struct store_index *c, const struct ls_options *o)
 {
-	AUTO_FREE struct row *rows = mem_zeroed(c->name_count + c->image_count, sizeof(*rows));
+	AUTO_FREE struct row *rows =
+		mem_zeroed(c->name_count + c->image_count, sizeof(*rows));
 	AUTO_FREE bool *is_named = mem_zeroed(c->image_count, sizeof(*is_named));
 	size_t count = 0;
 
@@ -190,7 +193,8 @@ int image_ls_main(char **argv)
 {
 	struct ls_options o = { 0 };
 	const struct flag flags[] = {
-		{ 0, "digests", NULL, "the digests of their manifests, too", &o.has_digests, NULL },
+		{ 0, "digests", NULL, "the digests of their manifests, too",
+		  &o.has_digests, NULL },
 		{ 0, "json", NULL, "one array on one line", &o.is_json, NULL },
 		{ 'q', "quiet", NULL, "ids alone", &o.is_quiet, NULL },
 		{ 0, "no-trunc", NULL, "do not shorten anything", &o.is_whole, NULL },

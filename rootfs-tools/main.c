@@ -45,7 +45,8 @@ static int help_main(char **argv)
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (verbs[i].help)
 			(void)printf("  %-13s %s\n", verbs[i].name, verbs[i].help);
-	(void)printf("\nhutch image VERB --help lists its flags; man hutch-image explains them.\n");
+	(void)printf(
+		"\nhutch image VERB --help lists its flags; man hutch-image explains them.\n");
 	return 0;
 }
 

@@ -46,8 +46,9 @@ int image_quota_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch image quota [SIZE | none]",
-		.about = "Says how large the store may become, such as 20g; and prints how large it "
-			 "is.",
+		.about =
+			"Says how large the store may become, such as 20g; and prints how large it "
+			"is.",
 		.operands_max = 1,
 	};
 	struct err e;

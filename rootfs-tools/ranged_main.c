@@ -29,11 +29,12 @@ static void tell(const struct ranged_todo *t)
 
 	if (t->entries < TOLD_ENTRIES && t->bytes < TOLD_BYTES)
 		return;
-	(void)fprintf(stderr, "hutch: note: --idmap ranges: %zu layer%s of the image (%" PRIu64
-			      " entries, %s) %s copied once, so that files belong to the "
-			      "image's users\n", t->layers, t->layers == 1 ? "" : "s",
-			      t->entries,
-		      bytes, t->layers == 1 ? "is" : "are");
+	(void)fprintf(stderr,
+		      "hutch: note: --idmap ranges: %zu layer%s of the image (%" PRIu64
+		      " entries, %s) %s copied once, so that files belong to the "
+		      "image's users\n",
+		      t->layers, t->layers == 1 ? "" : "s", t->entries, bytes,
+		      t->layers == 1 ? "is" : "are");
 }
 
 static int take_digests(char **argv, struct list *ret, struct err *e)
@@ -64,7 +65,8 @@ int image_launch_ranged_main(char **argv)
 	struct list hexes = { 0 };
 	struct err e = { 0 };
 	struct idmaps maps;
-	int rc = *argv ? idmaps_parse(*argv, &maps, &e) : err_set(&e, ERR_USAGE, "which maps?");
+	int rc = *argv ? idmaps_parse(*argv, &maps, &e)
+		       : err_set(&e, ERR_USAGE, "which maps?");
 
 	if (rc == 0 && take_digests(argv + 1, &hexes, &e) == 0)
 		rc = make(&maps, &hexes, &e);

@@ -22,7 +22,8 @@
 static int copy(const struct list *hexes, struct err *e)
 {
 	/* The leash moves above the descriptors that the launcher passed. */
-	AUTO_CLOSE int leash = fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
+	AUTO_CLOSE int leash =
+		fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int to = fcntl(1, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	const struct image_copy r = { .hexes = hexes->count ? hexes : NULL, .from = from,
@@ -36,9 +37,11 @@ static int copy(const struct list *hexes, struct err *e)
 	if (!sum.left_out)
 		return 0;
 	AUTO_FREE char *first = term_escape_line(sum.first);
-	(void)fprintf(stderr, "hutch: note: %llu of the image cannot be copied and %s not in it, "
-			      "such as %s\n", (unsigned long long)sum.left_out,
-		      sum.left_out == 1 ? "is" : "are", first);
+	(void)fprintf(stderr,
+		      "hutch: note: %llu of the image cannot be copied and %s not in it, "
+		      "such as %s\n",
+		      (unsigned long long)sum.left_out, sum.left_out == 1 ? "is" : "are",
+		      first);
 	return 0;
 }
 

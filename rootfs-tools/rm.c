@@ -38,8 +38,8 @@ static size_t count_names(const struct store_index *c, size_t image)
 }
 
 /* A name alone removes that name; an id removes all names of the image. */
-static int remove_found(const struct store *s, const struct store_index *c, const char *text,
-			bool is_forced, struct err *e)
+static int remove_found(const struct store *s, const struct store_index *c,
+			const char *text, bool is_forced, struct err *e)
 {
 	size_t image, name;
 
@@ -62,7 +62,8 @@ static int remove_found(const struct store *s, const struct store_index *c, cons
 	return remove_names(s, c, image, e);
 }
 
-static int remove_one(const struct store *s, const char *text, bool is_forced, struct err *e)
+static int remove_one(const struct store *s, const char *text, bool is_forced,
+		      struct err *e)
 {
 	struct store_index c;
 
@@ -109,7 +110,8 @@ int image_rm_main(char **argv)
 {
 	bool is_forced = false;
 	const struct flag flags[] = {
-		{ 'f', "force", NULL, "even if it is used, or is not there", &is_forced, NULL },
+		{ 'f', "force", NULL, "even if it is used, or is not there", &is_forced,
+		  NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image rm [-f] REF...",
@@ -136,12 +138,14 @@ static void print_collected(const struct collected *done, bool only_looks)
 	AUTO_FREE char *bytes = table_bytes(done->bytes);
 
 	(void)printf("%s %s: %zu images, %zu layers, %zu blobs, %zu parts of blobs\n",
-		     only_looks ? "would free" : "freed", bytes, done->images, done->layers,
-		     done->blobs, done->partial);
+		     only_looks ? "would free" : "freed", bytes, done->images,
+		     done->layers, done->blobs, done->partial);
 	if (done->ranged)
-		(void)printf("%zu copies of layers for --idmap ranges among it\n", done->ranged);
+		(void)printf("%zu copies of layers for --idmap ranges among it\n",
+			     done->ranged);
 	if (done->used)
-		(void)printf("%zu images without a name are used, and stay\n", done->used);
+		(void)printf("%zu images without a name are used, and stay\n",
+			     done->used);
 }
 
 struct forgetting {
@@ -171,7 +175,8 @@ static int forget_builds(const struct store *s, bool only_looks, struct err *e)
 
 	if (refs_each(s, forget, &f, e) < 0 || f.rc < 0)
 		return -1;
-	(void)printf("%s %zu layers of builds\n", only_looks ? "would forget" : "forgot", f.count);
+	(void)printf("%s %zu layers of builds\n", only_looks ? "would forget" : "forgot",
+		     f.count);
 	return 0;
 }
 
@@ -203,14 +208,17 @@ int image_gc_main(char **argv)
 	const struct flag flags[] = {
 		{ 0, "build-cache", NULL, "also cached layers of builds", &forgets_builds,
 		  NULL },
-		{ 0, "dry-run", NULL, "say what would go, and remove nothing", &only_looks, NULL },
+		{ 0, "dry-run", NULL, "say what would go, and remove nothing",
+		  &only_looks, NULL },
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image gc [--build-cache] [--dry-run]",
-		.about = "Removes images that have no name and are not used, and what only they "
-			 "have;\nand what was left by downloads that were not finished.  Waits for "
-			 "those that\nrun.",
-		.flags = flags, .count = ARRAY_LEN(flags),
+		.about =
+			"Removes images that have no name and are not used, and what only they "
+			"have;\nand what was left by downloads that were not finished.  Waits for "
+			"those that\nrun.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

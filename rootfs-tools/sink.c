@@ -22,11 +22,14 @@ static int write_to(int fd, const void *data, size_t len, struct err *e)
 }
 
 /* Writes the tar header of a file or folder. */
-static int begin(const struct sink *s, enum tar_type type, const char *path, uint64_t size,
-		 struct err *e)
+static int begin(const struct sink *s, enum tar_type type, const char *path,
+		 uint64_t size, struct err *e)
 {
-	const struct tar_entry entry = { .type = type, .path = path, .link = "",
-					 .mode = type == TAR_FOLDER ? 0755 : 0644, .size = size };
+	const struct tar_entry entry = { .type = type,
+					 .path = path,
+					 .link = "",
+					 .mode = type == TAR_FOLDER ? 0755 : 0644,
+					 .size = size };
 	struct buffer b;
 
 	buffer_init(&b, 16384);
@@ -63,7 +66,8 @@ static int open_file(const struct sink *s, const char *path, uint64_t size, stru
 	if (s->folder < 0)
 		fd = fcntl(s->tar, F_DUPFD_CLOEXEC, 0);
 	else
-		fd = openat(s->folder, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		fd = openat(s->folder, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			    0644);
 	return fd < 0 ? err_sys(e, "make %s", path) : fd;
 }
 
@@ -106,9 +110,11 @@ int sink_blob(const struct sink *s, const char *path, int from, uint64_t size,
 	if (fd < 0 || copy(fd, from, size, &is, e) < 0)
 		return -1;
 	if (!digest_equal(&is, d)) {
-		(void)err_set(e, ERR_REFUSED, "blob %.12s in the store is damaged", d->hex);
-		return err_remedy(e, "hutch image verify --repair removes it; then get the image "
-				     "again");
+		(void)err_set(e, ERR_REFUSED, "blob %.12s in the store is damaged",
+			      d->hex);
+		return err_remedy(
+			e, "hutch image verify --repair removes it; then get the image "
+			   "again");
 	}
 	return s->folder < 0 ? pad(s, size, e) : 0;
 }

@@ -46,10 +46,13 @@ static int take_answer(struct client *c, struct json_view answer, struct taken *
 		memcpy(t->image.hex, hex, sizeof(t->image.hex));
 		return 0;
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "sandbox '%s' was made of a folder, and a snapshot is "
-					  "a layer over an image", c->name);
-	return err_remedy(e, "hutch image import FOLDER --name REF makes an image of it, for "
-			     "sandboxes to come");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "sandbox '%s' was made of a folder, and a snapshot is "
+		      "a layer over an image",
+		      c->name);
+	return err_remedy(
+		e, "hutch image import FOLDER --name REF makes an image of it, for "
+		   "sandboxes to come");
 }
 
 /* Stops the sandbox's processes and gets a descriptor of its upper layer. */
@@ -116,7 +119,8 @@ static int add_layer(const struct store *s, const struct taken *t,
 {
 	struct digest layer;
 
-	if (blob_catch_up(t->tar, e) < 0 || blob_commit(t->tar, UINT64_MAX, &layer, e) < 0)
+	if (blob_catch_up(t->tar, e) < 0 ||
+	    blob_commit(t->tar, UINT64_MAX, &layer, e) < 0)
 		return -1;
 	AUTO_CLOSE int fd = blobs_open(s, &layer, e);
 	/* The tar is not compressed, so its digest is the blob's. */
@@ -177,7 +181,8 @@ static void look(void *who, const struct reference *r, const struct digest *imag
 	size_t digits = strspn(r->tag, "0123456789");
 
 	(void)image;
-	if (!digits || digits > 6 || r->tag[digits] || strcmp(r->registry, h->like->registry) ||
+	if (!digits || digits > 6 || r->tag[digits] ||
+	    strcmp(r->registry, h->like->registry) ||
 	    strcmp(r->repository, h->like->repository))
 		return;
 	unsigned number = (unsigned)strtoul(r->tag, NULL, 10);
@@ -185,8 +190,8 @@ static void look(void *who, const struct reference *r, const struct digest *imag
 }
 
 /* Tries the next free number; another process may take the same one meanwhile. */
-static int give_number(const struct store *s, struct reference *r, const struct digest *image,
-		       struct err *e)
+static int give_number(const struct store *s, struct reference *r,
+		       const struct digest *image, struct err *e)
 {
 	struct highest h = { .like = r };
 

@@ -83,10 +83,13 @@ int image_snapshot_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch snapshot [-m TEXT] NAME [REF]",
-		.about = "Keeps what a sandbox has written to its root, as an image over its own; "
-			 "prints\nwhat that is called (default: localhost/NAME:1, 2, ...).",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 1, .operands_max = 2,
+		.about =
+			"Keeps what a sandbox has written to its root, as an image over its own; "
+			"prints\nwhat that is called (default: localhost/NAME:1, 2, ...).",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 1,
+		.operands_max = 2,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 	struct err e;
@@ -125,10 +128,13 @@ int image_commit_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch commit [-m TEXT] NAME|SNAPSHOT REF",
-		.about = "Makes an image of a sandbox as it is, or of a snapshot, under a name of "
-			 "your own.",
-		.flags = flags, .count = ARRAY_LEN(flags),
-		.operands_min = 2, .operands_max = 2,
+		.about =
+			"Makes an image of a sandbox as it is, or of a snapshot, under a name of "
+			"your own.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
+		.operands_min = 2,
+		.operands_max = 2,
 	};
 	enum flags_result got = flags_begin(argv, &usage);
 	struct err e;
@@ -156,7 +162,8 @@ static int print_source(const struct store *s, char **words, struct err *e)
 
 	/* The name is checked before a snapshot is made for it. */
 	if (is_live(words[1]))
-		return err_set(e, ERR_EXISTS, "a sandbox '%.63s' exists already", words[1]);
+		return err_set(e, ERR_EXISTS, "a sandbox '%.63s' exists already",
+			       words[1]);
 	if (is_live(words[0])) {
 		const struct snapshot what = { .sandbox = words[0] };
 		if (snapshot_take(s, &what, NULL, &name, e) < 0)

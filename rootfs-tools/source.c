@@ -68,8 +68,10 @@ static int add_file(struct source *s, const struct entries *t, const char *path,
 {
 	s->paths += strlen(path) + strlen(t->now.link ? t->now.link : "");
 	if (s->count == FILES_MAX || s->paths > PATHS_MAX)
-		return err_set(e, ERR_LIMIT, "the archive has more than %d files, or too long "
-					     "names", FILES_MAX);
+		return err_set(e, ERR_LIMIT,
+			       "the archive has more than %d files, or too long "
+			       "names",
+			       FILES_MAX);
 	if (s->count % 64 == 0)
 		s->files = mem_resize(s->files, s->count + 64, sizeof(*s->files));
 	s->files[s->count++] = (struct file){
@@ -108,8 +110,9 @@ int source_of_tar(int fd, bool (*is_ours)(const char *path), struct source **ret
 	struct source *s = source_of_folder(-1);
 
 	s->tar = fd;
-	int rc = lseek(fd, 0, SEEK_SET) < 0 ? err_sys(e, "read the archive from its begin") :
-					      index_tar(s, is_ours, e);
+	int rc = lseek(fd, 0, SEEK_SET) < 0
+			 ? err_sys(e, "read the archive from its begin")
+			 : index_tar(s, is_ours, e);
 	if (rc <= 0) {
 		s->tar = -1;
 		source_free(s);
@@ -149,8 +152,8 @@ static int no_file(const char *path, struct err *e)
 }
 
 /* Finds the offset and the size of a file's content. */
-static int open_file(const struct source *s, const char *path, struct file *ret, int *ret_fd,
-		     struct err *e)
+static int open_file(const struct source *s, const char *path, struct file *ret,
+		     int *ret_fd, struct err *e)
 {
 	struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };

@@ -74,8 +74,10 @@ int image_exists_main(char **argv)
 {
 	static const struct usage usage = {
 		.synopsis = "hutch image exists REF",
-		.about = "Exits with 0 where the image is in the store, with 1 where it is not.",
-		.operands_min = 1, .operands_max = 1,
+		.about =
+			"Exits with 0 where the image is in the store, with 1 where it is not.",
+		.operands_min = 1,
+		.operands_max = 1,
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);

@@ -39,7 +39,8 @@ struct verifying {
 	size_t kept; /* broken, and could not be removed */
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct verifying *v, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct verifying *v,
+						      const char *fmt, ...)
 {
 	va_list ap;
 
@@ -69,7 +70,8 @@ static void check_blob(struct verifying *v, int blobs, const char *hex)
 {
 	struct digest is = { 0 };
 	struct err e = { 0 };
-	AUTO_CLOSE int fd = openat(blobs, hex, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		openat(blobs, hex, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	v->blobs++;
 	int rc = fd < 0 ? err_sys(&e, "open it") : hash_file(fd, &is, &e);
@@ -112,11 +114,13 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 	if (count_in_jail(&c, &is, e) < 0)
 		return -1;
 	if (is.entries != about.there.entries || is.bytes != about.there.bytes)
-		return err_set(e, ERR_REFUSED, "%llu entries with %llu bytes are to be there, "
-					       "and are %llu with %llu",
+		return err_set(e, ERR_REFUSED,
+			       "%llu entries with %llu bytes are to be there, "
+			       "and are %llu with %llu",
 			       (unsigned long long)about.there.entries,
 			       (unsigned long long)about.there.bytes,
-			       (unsigned long long)is.entries, (unsigned long long)is.bytes);
+			       (unsigned long long)is.entries,
+			       (unsigned long long)is.bytes);
 	if (is.sum == about.there.sum)
 		return 0;
 	return err_set(e, ERR_REFUSED, "names, modes, sizes or times in it have changed");
@@ -124,7 +128,8 @@ static int look_at_layer(const struct store *s, const char *hex, struct err *e)
 
 /* A launch or sandbox that holds the lock of an image with this layer keeps the
  * layer, even if it is broken. */
-static bool layer_is_used(const struct store_index *c, const struct store *s, const char *hex)
+static bool layer_is_used(const struct store_index *c, const struct store *s,
+			  const char *hex)
 {
 	for (size_t i = 0; i < c->image_count; i++)
 		for (size_t k = 0; k < c->images[i].launch_config.layers.count; k++)
@@ -134,7 +139,8 @@ static bool layer_is_used(const struct store_index *c, const struct store *s, co
 	return false;
 }
 
-static void remove_layer(struct verifying *v, const struct store_index *c, const char *hex)
+static void remove_layer(struct verifying *v, const struct store_index *c,
+			 const char *hex)
 {
 	AUTO_FREE char *gone = text_format("gone-%s", hex);
 	AUTO_CLOSE int layers = store_folder(v->s, STORE_LAYERS, NULL);
@@ -180,8 +186,11 @@ static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 	struct ranged_look *l = who;
 
 	if (!is_sure) {
-		(void)fprintf(stderr, "hutch: note: layer %s for --idmap ranges (%s) was not looked "
-				      "at: %s\n", hex, maps, why->text);
+		(void)fprintf(
+			stderr,
+			"hutch: note: layer %s for --idmap ranges (%s) was not looked "
+			"at: %s\n",
+			hex, maps, why->text);
 		return;
 	}
 	say(l->v, "layer %s for --idmap ranges (%s): %s", hex, maps, why->text);
@@ -209,7 +218,8 @@ static int look_at_blobs(const struct store *s, const struct manifest *m, struct
 	uint64_t size;
 
 	for (size_t i = 0; i <= m->layer_count; i++) {
-		const struct descriptor *d = i < m->layer_count ? &m->layers[i] : &m->config;
+		const struct descriptor *d = i < m->layer_count ? &m->layers[i]
+								: &m->config;
 		if (!blobs_has(s, &d->digest, &size))
 			return err_set(e, ERR_NOT_FOUND, "its blob %s is not there",
 				       d->digest.hex);
@@ -231,7 +241,8 @@ static int look_at_image(const struct store *s, const struct store_index_image *
 	for (size_t i = 0; i < image->launch_config.layers.count; i++) {
 		memcpy(d.hex, image->launch_config.layers.items[i], sizeof(d.hex));
 		if (!layers_has(s, &d, NULL))
-			return err_set(e, ERR_NOT_FOUND, "its layer %s is not there", d.hex);
+			return err_set(e, ERR_NOT_FOUND, "its layer %s is not there",
+				       d.hex);
 	}
 	if (images_read(s, &image->digest, &m, e) < 0)
 		return -1;
@@ -250,7 +261,8 @@ static void remove_image(struct verifying *v, const struct store_index *c, size_
 	for (size_t i = 0; i < c->name_count; i++)
 		if (c->names[i].image == image)
 			(void)refs_remove(v->s, &c->names[i].reference, NULL);
-	if (launch_config_remove_unused(v->s, &c->images[image].digest, &is_removed, NULL) < 0 ||
+	if (launch_config_remove_unused(v->s, &c->images[image].digest, &is_removed,
+					NULL) < 0 ||
 	    !is_removed)
 		v->kept++;
 }
@@ -326,9 +338,11 @@ int image_verify_main(char **argv)
 	};
 	const struct usage usage = {
 		.synopsis = "hutch image verify [--repair]",
-		.about = "Looks whether all that is in the store is what it is called, and prints "
-			 "what\nis not.",
-		.flags = flags, .count = ARRAY_LEN(flags),
+		.about =
+			"Looks whether all that is in the store is what it is called, and prints "
+			"what\nis not.",
+		.flags = flags,
+		.count = ARRAY_LEN(flags),
 	};
 	struct err e;
 	enum flags_result got = flags_begin(argv, &usage);
@@ -339,12 +353,14 @@ int image_verify_main(char **argv)
 		report_error(&e);
 		return EXIT_HUTCH;
 	}
-	(void)printf("%zu blobs, %zu layers, %zu images, %zu names: ", v.blobs, v.layers, v.images,
-		     v.names);
+	(void)printf("%zu blobs, %zu layers, %zu images, %zu names: ", v.blobs, v.layers,
+		     v.images, v.names);
 	if (!v.broken)
 		(void)puts("all right");
 	else
 		(void)printf("%zu broken%s\n", v.broken,
-			     !v.repairs ? "" : v.kept ? ", not all of them removed" : ", removed");
+			     !v.repairs ? ""
+			     : v.kept	? ", not all of them removed"
+					: ", removed");
 	return v.broken && (!v.repairs || v.kept) ? EXIT_BROKEN : 0;
 }

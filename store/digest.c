@@ -21,9 +21,12 @@ int digest_parse(const char *text, struct digest *ret, struct err *e)
 		return 0;
 	}
 	if (strncmp(text, PREFIX, prefix) && strchr(text, ':'))
-		return err_set(e, ERR_USAGE, "'%.100s' is a digest of an algorithm that hutch "
-					     "does not know: sha256 is the one", text);
-	return err_set(e, ERR_USAGE, "'%.100s' is no digest: sha256: and 64 of 0-9 a-f", text);
+		return err_set(e, ERR_USAGE,
+			       "'%.100s' is a digest of an algorithm that hutch "
+			       "does not know: sha256 is the one",
+			       text);
+	return err_set(e, ERR_USAGE, "'%.100s' is no digest: sha256: and 64 of 0-9 a-f",
+		       text);
 }
 
 void digest_print(const struct digest *d, char ret[DIGEST_TEXT])

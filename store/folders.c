@@ -112,7 +112,8 @@ static bool is_trusted(uid_t uid)
 
 static int refuse_theirs(const char *name, const char *path, struct err *e)
 {
-	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is another user's", path, name);
+	return err_set(e, ERR_REFUSED, "make %s: %s on the way to it is another user's",
+		       path, name);
 }
 
 /* Opens the folder `name` in `dir`, and makes it if it is missing; closes `dir`.  The
@@ -146,9 +147,13 @@ static int advise(const char *path, struct err *e)
 		const char *base = getenv(homes[i].variable);
 		const size_t len = base && base[0] == '/' ? strlen(base) : 0;
 
-		if (len && !strncmp(path, base, len) && (path[len] == '/' || base[len - 1] == '/'))
-			return err_remedy(e, "%s names it: set that to a folder of yours, or unset "
-					     "it", homes[i].variable);
+		if (len && !strncmp(path, base, len) &&
+		    (path[len] == '/' || base[len - 1] == '/'))
+			return err_remedy(
+				e,
+				"%s names it: set that to a folder of yours, or unset "
+				"it",
+				homes[i].variable);
 	}
 	return -1;
 }
@@ -170,7 +175,8 @@ char *folder_audit(const char *where)
 int folder_create(const char *path, struct err *e)
 {
 	AUTO_FREE char *names = text_copy(path);
-	AUTO_CLOSE int at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int at =
+		open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char *rest = names;
 
 	if (at < 0)

@@ -162,36 +162,42 @@ static int parse_one(struct launch_config *r, const char *text, struct err *e)
 	size_t len = strcspn(text, "=");
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		if (strlen(keys[i].name) != len || strncmp(text, keys[i].name, len) || !text[len])
+		if (strlen(keys[i].name) != len || strncmp(text, keys[i].name, len) ||
+		    !text[len])
 			continue;
 		if (keys[i].set(r, text + len + 1) == 0)
 			return 0;
-		return err_set(e, ERR_PROTOCOL, "the value of %s is not to be understood: '%.100s'",
+		return err_set(e, ERR_PROTOCOL,
+			       "the value of %s is not to be understood: '%.100s'",
 			       keys[i].name, text + len + 1);
 	}
-	(void)err_set(e, ERR_UNSUPPORTED, "it says '%.100s', which this hutch does not know",
-		      text);
-	return err_remedy(e, "use the hutch that made the image, or hutch image rm it and get "
-			     "it again");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "it says '%.100s', which this hutch does not know", text);
+	return err_remedy(
+		e, "use the hutch that made the image, or hutch image rm it and get "
+		   "it again");
 }
 
 static int parse_all(struct launch_config *r, const char *text, size_t len, struct err *e)
 {
 	if (len < sizeof(MAGIC) || strcmp(text, MAGIC) || text[len - 1])
-		return err_set(e, ERR_PROTOCOL, "it is no recipe of an image, or not all of one");
+		return err_set(e, ERR_PROTOCOL,
+			       "it is no recipe of an image, or not all of one");
 	for (const char *at = text + sizeof(MAGIC); at < text + len; at += strlen(at) + 1)
 		if (parse_one(r, at, e) < 0)
 			return -1;
 	return 0;
 }
 
-int launch_config_parse(const char *text, size_t len, struct launch_config *ret, struct err *e)
+int launch_config_parse(const char *text, size_t len, struct launch_config *ret,
+			struct err *e)
 {
 	struct launch_config r;
 
 	launch_config_init(&r);
 	if (len > LAUNCH_CONFIG_MAX)
-		return err_set(e, ERR_LIMIT, "it has more than %u bytes", LAUNCH_CONFIG_MAX);
+		return err_set(e, ERR_LIMIT, "it has more than %u bytes",
+			       LAUNCH_CONFIG_MAX);
 	if (parse_all(&r, text, len, e) < 0) {
 		launch_config_done(&r);
 		return -1;
@@ -235,10 +241,12 @@ int launch_config_print(const struct launch_config *r, struct buffer *to, struct
 	add(to, "created", created);
 	add(to, "size", size);
 	if (to->is_cut)
-		return err_set(e, ERR_LIMIT, "the image's configuration has more than %u bytes",
+		return err_set(e, ERR_LIMIT,
+			       "the image's configuration has more than %u bytes",
 			       LAUNCH_CONFIG_MAX);
 	/* A recipe that could not be read back is not written. */
-	if (launch_config_parse((const char *)buffer_data(to), buffer_len(to), &again, e) < 0)
+	if (launch_config_parse((const char *)buffer_data(to), buffer_len(to), &again,
+				e) < 0)
 		return err_in(e, "the image's configuration");
 	launch_config_done(&again);
 	return 0;
@@ -251,8 +259,8 @@ int launch_config_print(const struct launch_config *r, struct buffer *to, struct
 static int open_locked(int images, const char *hex, int operation)
 {
 	for (;;) {
-		AUTO_CLOSE int fd = openat(images, hex,
-					   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		AUTO_CLOSE int fd = openat(
+			images, hex, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0 || lock_take(fd, operation) < 0)
 			return -1;
 		if (lock_is_at(images, hex, fd))
@@ -265,14 +273,15 @@ static int read_open(int fd, const char *hex, struct launch_config *ret, struct 
 	AUTO_FREE char *text = NULL;
 	size_t len;
 
-	if (io_read_file(fd, "the image's recipe", LAUNCH_CONFIG_MAX, &text, &len, e) < 0 ||
+	if (io_read_file(fd, "the image's recipe", LAUNCH_CONFIG_MAX, &text, &len, e) <
+		    0 ||
 	    launch_config_parse(text, len, ret, e) < 0)
 		return err_in(e, "image %.12s", hex);
 	return 0;
 }
 
-int launch_config_open(const struct store *s, const struct digest *image, struct launch_config *ret,
-		int *ret_lock, struct err *e)
+int launch_config_open(const struct store *s, const struct digest *image,
+		       struct launch_config *ret, int *ret_lock, struct err *e)
 {
 	AUTO_CLOSE int images = store_folder(s, STORE_IMAGES, e);
 
@@ -295,7 +304,8 @@ int launch_config_open(const struct store *s, const struct digest *image, struct
 static int write_new(int folder, const struct buffer *text)
 {
 	AUTO_CLOSE int fd = openat(folder, FILE_NAME,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				   0400);
 
 	if (fd < 0 || io_write_all(fd, buffer_data(text), buffer_len(text)) < 0)
 		return -1;
@@ -327,8 +337,8 @@ static int put_text(const struct store *s, const char *hex, const struct buffer 
 	return rc;
 }
 
-int launch_config_put(const struct store *s, const struct digest *image, const struct launch_config *r,
-	       struct err *e)
+int launch_config_put(const struct store *s, const struct digest *image,
+		      const struct launch_config *r, struct err *e)
 {
 	struct buffer text;
 

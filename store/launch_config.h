@@ -47,18 +47,19 @@ void launch_config_done(struct launch_config *r);
 
 /* Conversion from and to the text, which has at most LAUNCH_CONFIG_MAX bytes.  *ret need not
  * be initialised. */
-int launch_config_parse(const char *text, size_t len, struct launch_config *ret, struct err *e);
+int launch_config_parse(const char *text, size_t len, struct launch_config *ret,
+			struct err *e);
 int launch_config_print(const struct launch_config *r, struct buffer *to, struct err *e);
 
 /* Reads images/HEX and takes its lock, shared.  As long as *ret_lock is open, which
  * the caller owns, the image and its layers are not removed.  ERR_NOT_FOUND: there is
  * no such image. */
-int launch_config_open(const struct store *s, const struct digest *image, struct launch_config *ret,
-		int *ret_lock, struct err *e);
+int launch_config_open(const struct store *s, const struct digest *image,
+		       struct launch_config *ret, int *ret_lock, struct err *e);
 
 /* Makes images/HEX; an existing one is left as it is, since it is the same. */
-int launch_config_put(const struct store *s, const struct digest *image, const struct launch_config *r,
-	       struct err *e);
+int launch_config_put(const struct store *s, const struct digest *image,
+		      const struct launch_config *r, struct err *e);
 
 /* Removes the image if no process holds its lock; *ret_is_removed says whether.  The
  * caller must hold the store's lock exclusively. */

@@ -14,10 +14,12 @@ int ledger_check_begin(struct ledger_check *c, const struct list *anchors, struc
 	*c = (struct ledger_check){ .anchors = anchors };
 	memcpy(c->last.hex, LEDGER_NO_ENTRY, sizeof(c->last.hex));
 	if (anchors->count > LEDGER_ANCHORS_MAX)
-		return err_set(e, ERR_USAGE, "--anchor: %d are the most", LEDGER_ANCHORS_MAX);
+		return err_set(e, ERR_USAGE, "--anchor: %d are the most",
+			       LEDGER_ANCHORS_MAX);
 	for (size_t i = 0; i < anchors->count; i++)
 		if (!digest_is_hex(anchors->items[i]))
-			return err_set(e, ERR_USAGE, "--anchor %.80s: 64 of 0-9 a-f were expected",
+			return err_set(e, ERR_USAGE,
+				       "--anchor %.80s: 64 of 0-9 a-f were expected",
 				       anchors->items[i]);
 	return 0;
 }
@@ -76,11 +78,14 @@ static int check_torn(struct ledger_check *c, const struct ledger_line *line,
 	struct digest digest;
 
 	if (!c->torn_len)
-		return says_so ? broken(line, e, "it tells of a part of a line before it, which is "
-						 "not there") : 0;
+		return says_so ? broken(line, e,
+					"it tells of a part of a line before it, which is "
+					"not there")
+			       : 0;
 	sha256_end(&c->torn, &digest);
 	AUTO_FREE char *expected = text_format("\",\"bytes\":%llu,\"sha256\":\"%s\"}\n",
-					       (unsigned long long)c->torn_len, digest.hex);
+					       (unsigned long long)c->torn_len,
+					       digest.hex);
 	size_t left = line->len - (size_t)(rest - line->text);
 	if (!says_so || !c->may_be_torn || strlen(expected) != left ||
 	    memcmp(rest, expected, left))
@@ -98,11 +103,14 @@ static int check_first(struct ledger_check *c, const struct ledger_line *line,
 	if (entry->seq == 1)
 		return 0;
 	if (!meet(c, &entry->prev)) {
-		(void)err_set(e, ERR_REFUSED, "log.%u:%llu: the log begins with entry %llu; those "
-					      "before it are missing", line->file,
-			      (unsigned long long)line->number, (unsigned long long)entry->seq);
-		return err_remedy(e, "if you have moved them elsewhere, --anchor takes the hash of "
-				     "the last of them");
+		(void)err_set(e, ERR_REFUSED,
+			      "log.%u:%llu: the log begins with entry %llu; those "
+			      "before it are missing",
+			      line->file, (unsigned long long)line->number,
+			      (unsigned long long)entry->seq);
+		return err_remedy(
+			e, "if you have moved them elsewhere, --anchor takes the hash of "
+			   "the last of them");
 	}
 	c->last = entry->prev;
 	c->seq = entry->seq - 1;
@@ -113,25 +121,31 @@ static int check_follows(const struct ledger_check *c, const struct ledger_line 
 			 const struct ledger_entry *entry, struct err *e)
 {
 	if (!digest_equal(&entry->prev, &c->last))
-		return err_set(e, ERR_REFUSED, "log.%u:%llu: it does not follow from entry %llu "
-					       "before it: that one was changed, or something "
-					       "between them is missing or new", line->file,
-			       (unsigned long long)line->number, (unsigned long long)c->seq);
-	if (entry->seq != c->seq + 1)
-		return err_set(e, ERR_REFUSED, "log.%u:%llu: its number is %llu, behind entry %llu",
+		return err_set(e, ERR_REFUSED,
+			       "log.%u:%llu: it does not follow from entry %llu "
+			       "before it: that one was changed, or something "
+			       "between them is missing or new",
 			       line->file, (unsigned long long)line->number,
-			       (unsigned long long)entry->seq, (unsigned long long)c->seq);
+			       (unsigned long long)c->seq);
+	if (entry->seq != c->seq + 1)
+		return err_set(e, ERR_REFUSED,
+			       "log.%u:%llu: its number is %llu, behind entry %llu",
+			       line->file, (unsigned long long)line->number,
+			       (unsigned long long)entry->seq,
+			       (unsigned long long)c->seq);
 	return 0;
 }
 
 static void note_time(char to[LEDGER_TIME_MAX], const struct ledger_entry *entry)
 {
-	(void)snprintf(to, LEDGER_TIME_MAX, "%.*s", (int)(entry->time_len < LEDGER_TIME_MAX
-							   ? entry->time_len : LEDGER_TIME_MAX),
+	(void)snprintf(to, LEDGER_TIME_MAX, "%.*s",
+		       (int)(entry->time_len < LEDGER_TIME_MAX ? entry->time_len
+							       : LEDGER_TIME_MAX),
 		       entry->time);
 }
 
-int ledger_check_line(struct ledger_check *c, const struct ledger_line *line, struct err *e)
+int ledger_check_line(struct ledger_check *c, const struct ledger_line *line,
+		      struct err *e)
 {
 	struct ledger_entry entry;
 
@@ -159,8 +173,9 @@ int ledger_check_end(const struct ledger_check *c, struct err *e)
 		return not_an_entry(c, e);
 	for (size_t i = 0; i < c->anchors->count; i++)
 		if (!(c->met & 1ull << i))
-			return err_set(e, ERR_REFUSED, "no entry has the hash %s (--anchor): the "
-						       "one that had it is missing or was changed",
+			return err_set(e, ERR_REFUSED,
+				       "no entry has the hash %s (--anchor): the "
+				       "one that had it is missing or was changed",
 				       c->anchors->items[i]);
 	return 0;
 }

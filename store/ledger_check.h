@@ -41,7 +41,8 @@ struct ledger_check {
 int ledger_check_begin(struct ledger_check *c, const struct list *anchors, struct err *e);
 
 /* -1: the ledger is broken, and *e says where. */
-int ledger_check_line(struct ledger_check *c, const struct ledger_line *line, struct err *e);
+int ledger_check_line(struct ledger_check *c, const struct ledger_line *line,
+		      struct err *e);
 
 /* Ends the check.  If `torn_len` is not 0, the last line is a part of one, which the
  * next entry will report. */

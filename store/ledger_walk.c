@@ -20,7 +20,8 @@ static int open_number(const struct ledger_walk *w, unsigned number)
 	char name[LEDGER_NAME_MAX];
 
 	ledger_name(number, name);
-	return openat(w->folder, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return openat(w->folder, name,
+		      O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Records the range of files and the size of the last one; entries that are added
@@ -106,7 +107,8 @@ static size_t line_len(const struct ledger_walk *w, size_t looked)
 {
 	const uint8_t *text = buffer_data(&w->bytes);
 	size_t len = buffer_len(&w->bytes);
-	const uint8_t *newline = len > looked ? memchr(text + looked, '\n', len - looked) : NULL;
+	const uint8_t *newline = len > looked ? memchr(text + looked, '\n', len - looked)
+					      : NULL;
 
 	if (newline && newline - text < (ptrdiff_t)LEDGER_ENTRY_MAX)
 		return (size_t)(newline - text) + 1;

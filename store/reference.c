@@ -31,8 +31,9 @@ static int refuse(const char *text, const char *why, struct err *e)
 {
 	(void)err_set(e, ERR_USAGE, "'%.100s%s' is no reference of an image: %s", text,
 		      strlen(text) > 100 ? "..." : "", why);
-	return err_remedy(e, "[REGISTRY[:PORT]/]NAME[/NAME...][:TAG | @sha256:DIGEST], such as "
-			     "python:3.12 or localhost:5000/me/tool");
+	return err_remedy(
+		e, "[REGISTRY[:PORT]/]NAME[/NAME...][:TAG | @sha256:DIGEST], such as "
+		   "python:3.12 or localhost:5000/me/tool");
 }
 
 /* --- parts --------------------------------------------------------------------- */
@@ -176,8 +177,10 @@ static int check(const char *text, const struct reference *r, struct err *e)
 	if (!is_host(r->registry))
 		return refuse(text, "its first part is no name of a host", e);
 	if (!is_repository(r->repository))
-		return refuse(text, "its name has to be of a-z and 0-9, with single '.', '_', "
-				    "'-' or '/' between them", e);
+		return refuse(text,
+			      "its name has to be of a-z and 0-9, with single '.', '_', "
+			      "'-' or '/' between them",
+			      e);
 	reference_print(r, whole);
 	len = strlen(whole);
 	for (const char *slash = whole; (slash = strchr(slash, '/')); slash++)
@@ -242,13 +245,15 @@ void reference_print_short(const struct reference *r, char ret[REFERENCE_MAX])
 
 	/* docker.io/localhost/x may not be shortened to localhost/x, which means
 	 * another image. */
-	if (strcmp(r->registry, DOCKER_HOST) || has_host(repository, strcspn(repository, "/"))) {
+	if (strcmp(r->registry, DOCKER_HOST) ||
+	    has_host(repository, strcspn(repository, "/"))) {
 		(void)snprintf(ret, REFERENCE_MAX, "%s/%s", r->registry, repository);
 	} else {
 		/* 64 hexadecimal digits alone would be read as a digest, not as a
 		 * name. */
 		if (!strncmp(repository, DOCKER_REPO, official) &&
-		    !strchr(repository + official, '/') && !digest_is_hex(repository + official))
+		    !strchr(repository + official, '/') &&
+		    !digest_is_hex(repository + official))
 			repository += official;
 		(void)snprintf(ret, REFERENCE_MAX, "%s", repository);
 	}

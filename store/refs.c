@@ -96,8 +96,8 @@ int refs_get(const struct store *s, const struct reference *r, struct digest *re
 	return errno == ENOENT ? unknown(r, e) : err_sys(e, "read the name %s", file);
 }
 
-static int put(const struct store *s, const struct reference *r, const struct digest *image,
-	       unsigned flags, struct err *e)
+static int put(const struct store *s, const struct reference *r,
+	       const struct digest *image, unsigned flags, struct err *e)
 {
 	char file[NAME_MAX + 1];
 	unsigned long long random;
@@ -168,8 +168,9 @@ static int list_files(int folder, struct list *ret, struct err *e)
 }
 
 int refs_each(const struct store *s,
-	       void (*take)(void *who, const struct reference *r, const struct digest *image),
-	       void *who, struct err *e)
+	      void (*take)(void *who, const struct reference *r,
+			   const struct digest *image),
+	      void *who, struct err *e)
 {
 	AUTO_CLOSE int names = store_folder(s, STORE_NAMES, e);
 	struct list files = { 0 };

@@ -26,5 +26,6 @@ int refs_remove(const struct store *s, const struct reference *r, struct err *e)
 
 /* Gives all names, sorted; other files in the folder are skipped. */
 int refs_each(const struct store *s,
-	       void (*take)(void *who, const struct reference *r, const struct digest *image),
-	       void *who, struct err *e);
+	      void (*take)(void *who, const struct reference *r,
+			   const struct digest *image),
+	      void *who, struct err *e);

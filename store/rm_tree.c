@@ -23,7 +23,8 @@ int rm_tree_open(int parent, const char *name)
 	/* fchmodat(2) would follow a link that was put in the folder's place, so the
 	 * mode is set by descriptor.  fchmod(2) refuses an O_PATH descriptor; its
 	 * name in /proc can be used. */
-	AUTO_CLOSE int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int path =
+		openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char self[40];
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
 	if (path < 0 || chmod(self, 0700) < 0)

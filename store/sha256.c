@@ -50,13 +50,16 @@ static void spread(const uint8_t *block, uint32_t w[64])
  * variables: shifting an array costs three times as much. */
 static void mix(uint32_t s[8], const uint32_t w[64])
 {
-	uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
+	uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6],
+		 h = s[7];
 
 	for (int t = 0; t < 64; t++) {
-		uint32_t one = h + (turn_right(e, 6) ^ turn_right(e, 11) ^ turn_right(e, 25)) +
-			       ((e & f) ^ (~e & g)) + round_words[t] + w[t];
-		uint32_t two = (turn_right(a, 2) ^ turn_right(a, 13) ^ turn_right(a, 22)) +
-			       ((a & b) ^ (a & c) ^ (b & c));
+		uint32_t one =
+			h + (turn_right(e, 6) ^ turn_right(e, 11) ^ turn_right(e, 25)) +
+			((e & f) ^ (~e & g)) + round_words[t] + w[t];
+		uint32_t two =
+			(turn_right(a, 2) ^ turn_right(a, 13) ^ turn_right(a, 22)) +
+			((a & b) ^ (a & c) ^ (b & c));
 		h = g, g = f, f = e, e = d + one;
 		d = c, c = b, b = a, a = one + two;
 	}
@@ -90,7 +93,8 @@ void sha256_add(struct sha256 *h, const void *data, size_t len)
 		take_block(h, h->block);
 		at += fill, len -= fill, have = 0;
 	}
-	for (; !have && len >= sizeof(h->block); at += sizeof(h->block), len -= sizeof(h->block))
+	for (; !have && len >= sizeof(h->block);
+	     at += sizeof(h->block), len -= sizeof(h->block))
 		take_block(h, at);
 	if (len)
 		memcpy(h->block + have, at, len);

@@ -22,8 +22,8 @@
 #define VERSION_TEXT "1\n"
 #define LOCK_FILE    "lock"
 
-static const char *const folders[] = { STORE_BLOBS, STORE_LAYERS, STORE_IMAGES, STORE_NAMES,
-				       STORE_TMP };
+static const char *const folders[] = { STORE_BLOBS, STORE_LAYERS, STORE_IMAGES,
+				       STORE_NAMES, STORE_TMP };
 
 void store_init(struct store *s)
 {
@@ -44,8 +44,9 @@ void store_done(struct store *s)
 static int no_store(const char *path, struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "there is no store of images (%.400s)", path);
-	return err_remedy(e, "hutch image pull REF, or hutch image import PATH --name REF, "
-			     "makes it");
+	return err_remedy(e,
+			  "hutch image pull REF, or hutch image import PATH --name REF, "
+			  "makes it");
 }
 
 /* The version is written last, so that a store with a version is complete.  Processes
@@ -105,10 +106,13 @@ int store_open(struct store *s, bool may_make, struct err *e)
 	e = e ? e : &own;
 	store_init(&fresh);
 	if (!data) {
-		(void)err_set(e, ERR_NOT_FOUND,
-			      "there is no place for images: neither XDG_DATA_HOME nor HOME is a "
-			      "folder of user %u", geteuid());
-		return err_remedy(e, "XDG_DATA_HOME=FOLDER, with a folder that user %u owns",
+		(void)err_set(
+			e, ERR_NOT_FOUND,
+			"there is no place for images: neither XDG_DATA_HOME nor HOME is a "
+			"folder of user %u",
+			geteuid());
+		return err_remedy(e,
+				  "XDG_DATA_HOME=FOLDER, with a folder that user %u owns",
 				  geteuid());
 	}
 	fresh.path = text_format("%s/store", data);
@@ -160,11 +164,13 @@ static bool is_kept(const char *name)
 /* Removes a file or folder that no process locks: its process was killed. */
 static void sweep_one(int tmp, const char *name)
 {
-	AUTO_CLOSE int old = openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int old =
+		openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	/* Between the open and the lock, the name may have been moved to its final
 	 * place. */
-	if (old < 0 || lock_take(old, LOCK_EX | LOCK_NB) < 0 || !lock_is_at(tmp, name, old))
+	if (old < 0 || lock_take(old, LOCK_EX | LOCK_NB) < 0 ||
+	    !lock_is_at(tmp, name, old))
 		return;
 	if (unlinkat(tmp, name, 0) < 0)
 		rm_tree_remove(tmp, name);
@@ -190,7 +196,8 @@ static int try_stage(int tmp, const char *name)
 {
 	if (mkdirat(tmp, name, 0700) < 0)
 		return -1;
-	AUTO_CLOSE int fd = openat(tmp, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		openat(tmp, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	bool is_locked = fd >= 0 && lock_take(fd, LOCK_EX | LOCK_NB) == 0;
 	if (!is_locked && errno != ENOENT && errno != EWOULDBLOCK)
 		return -1;

@@ -28,7 +28,8 @@ struct capture {
 	int in;			  /* owned; -1: closed, or the process has no stdin */
 	int out[CAPTURE_STREAMS]; /* owned; -1: at its end */
 	struct output_ring ring[CAPTURE_STREAMS];
-	struct redact_stream shown[CAPTURE_STREAMS]; /* owned; holds back bytes that may be
+	struct redact_stream
+		shown[CAPTURE_STREAMS];	   /* owned; holds back bytes that may be
 						    * the start of a secret */
 	int64_t shown_ms[CAPTURE_STREAMS]; /* clock.h: when the bytes that are held back
 					    * are kept anyway */

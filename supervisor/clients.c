@@ -32,7 +32,8 @@ static void refuse(struct supervisor *s, int fd, const struct err *e)
 	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor", e);
 	buffer_init(&line, 8192);
 	rpc_put_error(&line, "null", RPC_FAILED, e);
-	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)send(fd, buffer_data(&line), buffer_len(&line),
+		   MSG_DONTWAIT | MSG_NOSIGNAL);
 	buffer_done(&line);
 	(void)close(fd);
 }
@@ -51,7 +52,9 @@ void clients_add(struct supervisor *s, int fd)
 	connection_init(&c->conn, fd, ACTION_LINE_MAX, DISPATCHER_OUT_MAX);
 	(void)snprintf(c->name, sizeof(c->name), "#%llu",
 		       (unsigned long long)++s->client_number);
-	c->dispatcher = (struct dispatcher_client){ .out = &c->conn.out, .name = c->name, .is_rpc = true };
+	c->dispatcher = (struct dispatcher_client){ .out = &c->conn.out,
+						    .name = c->name,
+						    .is_rpc = true };
 	s->clients[s->client_count++] = c;
 	tell_count(s);
 }
@@ -79,7 +82,8 @@ void clients_accept(struct supervisor *s)
 	if (peer_check(&s->self, fd, &e) < 0)
 		return refuse(s, fd, &e);
 	if (s->client_count == CLIENTS_MAX) {
-		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already", CLIENTS_MAX);
+		(void)err_set(&e, ERR_LIMIT, "%d clients are connected already",
+			      CLIENTS_MAX);
 		return refuse(s, fd, &e);
 	}
 	clients_add(s, fd);
@@ -226,14 +230,17 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 
 	add_early(c, fds);
 	if (code == 0 && fds->is_wrong) {
-		(void)err_set(&e, ERR_USAGE, "descriptors come beside the first byte of their "
-					     "line, %d at most", CONNECTION_FDS);
+		(void)err_set(&e, ERR_USAGE,
+			      "descriptors come beside the first byte of their "
+			      "line, %d at most",
+			      CONNECTION_FDS);
 		code = RPC_PARAMS;
 	}
 	if (code == 0)
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
-		redact_err(&s->dispatcher.secrets, &e); /* the error may quote the request */
+		redact_err(&s->dispatcher.secrets,
+			   &e); /* the error may quote the request */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
@@ -247,7 +254,8 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	if (kind == LINE_TOO_LONG && c->is_stream) {
 		dispatcher_long_line(&s->dispatcher, &c->dispatcher);
 	} else if (kind == LINE_TOO_LONG) {
-		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes", ACTION_LINE_MAX);
+		(void)err_set(&e, ERR_LIMIT, "a line of more than %u bytes",
+			      ACTION_LINE_MAX);
 		client_error(c, "null", RPC_REQUEST, &e);
 	} else if (c->is_stream && len > 0) {
 		dispatcher_line(&s->dispatcher, &c->dispatcher, line, len);
@@ -276,7 +284,8 @@ static bool take_lines(struct supervisor *s, struct client *c)
 	bool has_some = false;
 	const int64_t until = s->now_ms + SHARE_MS;
 
-	while (may_ask(s, c) && (kind = connection_next(&c->conn, &line, &len, &fds)) != LINE_NONE) {
+	while (may_ask(s, c) &&
+	       (kind = connection_next(&c->conn, &line, &len, &fds)) != LINE_NONE) {
 		take_line(s, c, kind, line, len, &fds);
 		connection_fds_done(&fds);
 		connection_took(&c->conn);
@@ -327,18 +336,21 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		bool is_well = !(w[i].revents & (POLLERR | POLLNVAL));
 		if (is_well && (w[i].revents & POLLOUT))
 			is_well = flush(c, s->now_ms);
-		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) && connection_may_read(&c->conn))
+		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) &&
+		    connection_may_read(&c->conn))
 			is_well = connection_read(&c->conn);
 		/* The client has gone, and poll(2) would say so again and
 		 * again. */
-		if (!is_well || ((w[i].revents & POLLHUP) && !connection_may_read(&c->conn)))
+		if (!is_well ||
+		    ((w[i].revents & POLLHUP) && !connection_may_read(&c->conn)))
 			remove_client(s, i);
 	}
 }
 
 static bool is_finished(const struct client *c)
 {
-	bool has_all = buffer_len(&c->conn.out) == 0 && dispatcher_is_idle(&c->dispatcher);
+	bool has_all = buffer_len(&c->conn.out) == 0 &&
+		       dispatcher_is_idle(&c->dispatcher);
 
 	if (c->conn.out.is_cut || c->dispatcher.replies.bytes > CLIENT_WAITING)
 		return true;
@@ -378,10 +390,12 @@ bool clients_work(struct supervisor *s)
 		has_some = tell_exits(s, c) || has_some;
 		has_some = tell_events(s, c) || has_some;
 		dispatcher_deliver(&c->dispatcher);
-		bool was_behind = dispatcher_is_behind(&c->dispatcher), is_well = flush(c, s->now_ms);
+		bool was_behind = dispatcher_is_behind(&c->dispatcher),
+		     is_well = flush(c, s->now_ms);
 		/* Data that waited for room has it now, and nothing else would
 		 * wake us for that. */
-		has_some = has_some || (was_behind && buffer_len(&c->conn.out) <= DISPATCHER_OUT_HIGH);
+		has_some = has_some || (was_behind &&
+					buffer_len(&c->conn.out) <= DISPATCHER_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
 			remove_client(s, i);
 	}
@@ -393,7 +407,8 @@ static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
 		struct client *c = s->clients[i];
-		if (may_ask(s, c) && connection_may_read(&c->conn) && !connection_read(&c->conn))
+		if (may_ask(s, c) && connection_may_read(&c->conn) &&
+		    !connection_read(&c->conn))
 			remove_client(s, i);
 	}
 }

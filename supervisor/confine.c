@@ -104,7 +104,21 @@ static int close_others(const struct confine *c, struct err *e)
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
 
-enum { STATE, ENDED, TMP, OWN, PROC, DEV_NULL, AUDIT, KEPT, PARENT, PROCS, CONTROL, CGROUP, RULES };
+enum {
+	STATE,
+	ENDED,
+	TMP,
+	OWN,
+	PROC,
+	DEV_NULL,
+	AUDIT,
+	KEPT,
+	PARENT,
+	PROCS,
+	CONTROL,
+	CGROUP,
+	RULES
+};
 
 /* A file that does not exist gets no rule (fd -1). */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)

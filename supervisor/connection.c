@@ -134,7 +134,9 @@ static bool read_once(struct connection *w, bool *ret_is_alone)
 		return false; /* the waiting line was not taken, and its sender has
 			       * gone */
 	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
-	struct msghdr m = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space,
+	struct msghdr m = { .msg_iov = &bytes,
+			    .msg_iovlen = 1,
+			    .msg_control = control.space,
 			    .msg_controllen = sizeof(control.space) };
 	ssize_t n = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 

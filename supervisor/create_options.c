@@ -83,12 +83,14 @@ static int take_name(struct create_options *o, struct err *e)
 	if (o->options.verb == VERB_FORK)
 		return take_names(o, e);
 	if (words->count > 1)
-		(void)err_set(e, ERR_USAGE, "hutch %s takes one name, but got '%.60s' and '%.60s'",
+		(void)err_set(e, ERR_USAGE,
+			      "hutch %s takes one name, but got '%.60s' and '%.60s'",
 			      verb, words->items[0], words->items[1]);
 	else if (!words->count)
 		(void)err_set(e, ERR_USAGE, "hutch %s needs a name", verb);
 	if (words->count != 1)
-		return err_remedy(e, "hutch %s [OPTIONS] NAME; commands are for hutch exec", verb);
+		return err_remedy(
+			e, "hutch %s [OPTIONS] NAME; commands are for hutch exec", verb);
 	return settle_name(o, words->items[0], e);
 }
 
@@ -113,7 +115,8 @@ static void resolve_paths(struct policy *p)
 }
 
 /* Runs as the user that images, and other sandboxes, belong to. */
-static _Noreturn void become_image(const struct create_options *o, const char *path, int output)
+static _Noreturn void become_image(const struct create_options *o, const char *path,
+				   int output)
 {
 	char program[] = "hutch-image", verb[] = "fork-source", dash[] = "--";
 	char *argv[] = { program, verb, dash, o->from, o->name, NULL };
@@ -153,7 +156,8 @@ static int find_source(struct create_options *o, struct err *e)
 	(void)close(ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork");
-	int rc = io_read_file(output, "what hutch-image says", REFERENCE_MAX, &text, &len, e);
+	int rc = io_read_file(output, "what hutch-image says", REFERENCE_MAX, &text, &len,
+			      e);
 	if (worker_reap(pid) != 0 || rc < 0)
 		return -1;
 	text[strcspn(text, "\n")] = '\0';
@@ -172,15 +176,16 @@ static int look_up(void *arg, struct err *e)
 	if (registry_look(o->name, &live, NULL) == 0) {
 		registry_item_done(&live);
 		(void)err_set(e, ERR_EXISTS, "sandbox '%s' is running", o->name);
-		return err_remedy(e, "hutch exec %s, or end it first: hutch stop %s", o->name, o->name);
+		return err_remedy(e, "hutch exec %s, or end it first: hutch stop %s",
+				  o->name, o->name);
 	}
 	if (saved_spec_find(o->name, &o->saved_spec, e) == 0)
 		return saved_spec_read(&o->saved_spec, o->said, e);
 	if (e->kind != ERR_NOT_FOUND || registry_find_ended(o->name, &live, NULL) < 0)
 		return -1;
 	registry_item_done(&live);
-	(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended, and nothing of it is kept",
-		      o->name);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "sandbox '%s' has ended, and nothing of it is kept", o->name);
 	return err_remedy(e, "a sandbox that is made with --keep can be started again");
 }
 
@@ -225,16 +230,19 @@ static int describe(struct create_options *o, struct err *e)
 static int check_lease(const struct run_options *o, struct err *e)
 {
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
-		(void)err_set(e, ERR_USAGE, "-p and --lease exclude each other: a port would lead "
-					    "into a sandbox that no client has taken yet");
-		return err_remedy(e, "hutch port add publishes ports of one that was taken");
+		(void)err_set(e, ERR_USAGE,
+			      "-p and --lease exclude each other: a port would lead "
+			      "into a sandbox that no client has taken yet");
+		return err_remedy(e,
+				  "hutch port add publishes ports of one that was taken");
 	}
 	/* The one is closed when the sandbox is made, and the other with it. */
 	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
 		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)
-		return err_set(e, ERR_USAGE, "--keep and --lease exclude each other: a sandbox "
-					     "that ends with a connection is not kept");
+		return err_set(e, ERR_USAGE,
+			       "--keep and --lease exclude each other: a sandbox "
+			       "that ends with a connection is not kept");
 	return 0;
 }
 

@@ -39,7 +39,8 @@ const char *events_add(struct events *ev, const char *name, const char *more)
 
 	free(*place);
 	*place = text_format("{\"n\":%llu,\"time\":\"%s\",\"event\":\"%s\"%s%s}",
-			     (unsigned long long)ev->next, time, name, *more ? "," : "", more);
+			     (unsigned long long)ev->next, time, name, *more ? "," : "",
+			     more);
 	ev->next++;
 	return *place;
 }

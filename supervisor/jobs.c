@@ -103,7 +103,8 @@ static void send_signal(struct jobs *js, const struct job *j, int signo)
 	struct err e;
 
 	if (j->state == JOB_ASKED || j->state == JOB_RUNNING)
-		if (channel_send_signal(&js->instance->channel, j->id, (uint32_t)signo, &e) < 0)
+		if (channel_send_signal(&js->instance->channel, j->id, (uint32_t)signo,
+					&e) < 0)
 			instance_broke_protocol(js->instance, &e);
 }
 
@@ -145,7 +146,8 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		j->deadline_ms = now + (int64_t)j->timeout_ms;
 		j->exec.flags |= EXEC_TREE;
 	}
-	if (channel_send_exec(&js->instance->channel, j->id, &j->exec, j->fds.fds, &e) == 0)
+	if (channel_send_exec(&js->instance->channel, j->id, &j->exec, j->fds.fds, &e) ==
+	    0)
 		return;
 	if (e.kind == ERR_LIMIT)
 		refuse(js, j, e.sys);
@@ -287,7 +289,8 @@ static bool is_asked(const struct jobs *js, const struct job *j)
 	       (js->passing != j || channel_has_passed(&js->instance->channel));
 }
 
-static int on_started(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+static int on_started(struct jobs *js, struct job *j, const struct frame *f,
+		      struct err *e)
 {
 	if (!is_asked(js, j))
 		return untimely(f, e);
@@ -337,11 +340,14 @@ static int on_content(struct job *j, const struct frame *f, struct err *e)
 	if (action_get_text(f, &text, e) < 0)
 		return -1;
 	return buffer_append(&j->found, text.data, text.len)
-		       ? 1 : err_set(e, ERR_PROTOCOL, "it sent more of an account than one has");
+		       ? 1
+		       : err_set(e, ERR_PROTOCOL,
+				 "it sent more of an account than one has");
 }
 
 /* A job whose client has gone meanwhile is dropped without a word. */
-static int on_returned(struct jobs *js, struct job *j, const struct frame *f, struct err *e)
+static int on_returned(struct jobs *js, struct job *j, const struct frame *f,
+		       struct err *e)
 {
 	struct returned x;
 
@@ -382,7 +388,8 @@ int jobs_frame(struct jobs *js, const struct frame *f, struct err *e)
 
 /* --- clients -------------------------------------------------------------- */
 
-int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e)
+int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request,
+	      struct err *e)
 {
 	struct job *j = jobs_find(js, id);
 	struct waiter *w;
@@ -390,7 +397,9 @@ int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, str
 	if (!j)
 		return err_set(e, ERR_NOT_FOUND, "no process %u", id);
 	w = mem_zeroed(1, sizeof(*w));
-	*w = (struct waiter){ .client = c, .request = request, .job = id, .next = js->waiters };
+	*w = (struct waiter){
+		.client = c, .request = request, .job = id, .next = js->waiters
+	};
 	js->waiters = w;
 	if (j->state == JOB_ENDED)
 		tell_waiters(js, j);

@@ -40,13 +40,20 @@ struct returned;
 #define JOBS_MAX	512
 #define JOBS_REMEMBERED 256
 
-enum job_state { JOB_NAMED, JOB_LOOKED_UP, JOB_WAITING, JOB_ASKED, JOB_RUNNING, JOB_ENDED };
+enum job_state {
+	JOB_NAMED,
+	JOB_LOOKED_UP,
+	JOB_WAITING,
+	JOB_ASKED,
+	JOB_RUNNING,
+	JOB_ENDED
+};
 
 struct job {
 	uint32_t id; /* on the wire, and for clients */
 	enum job_state state;
 	struct client *owner; /* borrowed; NULL: it has gone */
-	char *request;	      /* owned: the id of its exec.start, until that is answered */
+	char *request; /* owned: the id of its exec.start, until that is answered */
 	bool is_detached, has_terminal, has_timed_out;
 	bool was_stopped; /* the sandbox was being stopped when the job ended */
 	bool is_recorded; /* its start is in the audit log, and its end is to be */
@@ -119,7 +126,8 @@ int jobs_frame(struct jobs *js, const struct frame *f, struct err *e);
 
 /* on_waited() is called when the job has ended; at once if it has already.  -1:
  * no such job. */
-int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request, struct err *e);
+int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request,
+	      struct err *e);
 
 /* Answers the waits of a client that may be answered by now.  True: there was
  * one. */

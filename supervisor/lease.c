@@ -37,8 +37,9 @@ int lease_check(const struct supervisor *s, const struct client *c, struct err *
 		return 0;
 	(void)err_set(e, ERR_BUSY, "it waits to be handed out, and no client can "
 				      "use it until then");
-	return err_remedy(e, "hutch pool ls shows the pools; hutch pool take POOL hands out one of "
-			     "its sandboxes");
+	return err_remedy(
+		e, "hutch pool ls shows the pools; hutch pool take POOL hands out one of "
+		   "its sandboxes");
 }
 
 bool lease_leave(struct supervisor *s, const struct client *c)
@@ -71,7 +72,8 @@ int lease_release(const struct request *call)
 	if (request_text(call, "name", &name) < 0)
 		return RPC_PARAMS;
 	if (call->client != s->lease.holder) {
-		(void)err_set(call->e, ERR_USAGE, "this connection holds no lease of sandbox '%s'",
+		(void)err_set(call->e, ERR_USAGE,
+			      "this connection holds no lease of sandbox '%s'",
 			      s->entry->name);
 		return RPC_FAILED;
 	}

@@ -46,10 +46,15 @@ static int prepare(struct launch *l, const struct create_options *o, struct err 
 		return 0;
 	if (o->options.verb != VERB_START || !d->digest || e->kind != ERR_NOT_FOUND)
 		return -1;
-	(void)err_set(e, ERR_NOT_FOUND, "the image that sandbox '%s' was made of is gone: %.200s, "
-					"with the digest sha256:%s", o->name, d->image, d->digest);
-	return err_remedy(e, "hutch image pull brings it back if a registry has that digest; what was "
-			     "written over it is in %.150s/files/upper", d->path);
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "the image that sandbox '%s' was made of is gone: %.200s, "
+		      "with the digest sha256:%s",
+		      o->name, d->image, d->digest);
+	return err_remedy(
+		e,
+		"hutch image pull brings it back if a registry has that digest; what was "
+		"written over it is in %.150s/files/upper",
+		d->path);
 }
 
 /* Takes the saved spec that these options came from: another sandbox may have
@@ -59,8 +64,10 @@ static int take_again(const struct create_options *o, struct saved_spec *d, stru
 	if (saved_spec_find(o->name, d, e) < 0)
 		return -1;
 	if (strcmp(d->id, o->saved_spec.id) != 0 || strcmp(d->name, o->name) != 0)
-		return err_set(e, ERR_BUSY, "sandbox '%s' was renamed, or removed and made anew, "
-					    "meanwhile", o->name);
+		return err_set(e, ERR_BUSY,
+			       "sandbox '%s' was renamed, or removed and made anew, "
+			       "meanwhile",
+			       o->name);
 	return saved_spec_take(d, e);
 }
 
@@ -89,7 +96,8 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 	return saved_spec_make(d, o->said, e);
 }
 
-static int claim(const struct create_options *o, struct registry_entry *entry, struct err *e)
+static int claim(const struct create_options *o, struct registry_entry *entry,
+		 struct err *e)
 {
 	if (o->options.verb == VERB_START)
 		return registry_create_again(o->name, o->saved_spec.id, entry, e);
@@ -99,8 +107,8 @@ static int claim(const struct create_options *o, struct registry_entry *entry, s
 	return saved_spec_check_free(o->name, e);
 }
 
-static int start(struct launch *l, const struct create_options *o, struct registry_entry *entry,
-		 struct saved_spec *kept, struct err *e)
+static int start(struct launch *l, const struct create_options *o,
+		 struct registry_entry *entry, struct saved_spec *kept, struct err *e)
 {
 	if (prepare(l, o, e) < 0 || claim(o, entry, e) < 0)
 		return -1;
@@ -123,7 +131,9 @@ static int start(struct launch *l, const struct create_options *o, struct regist
 /* Records in the audit log that the sandbox could not be started. */
 static void record_failure(struct launch *l, const struct err *why)
 {
-	const struct audit_end x = { .reason = "error", .exit_code = EXIT_HUTCH, .error = why,
+	const struct audit_end x = { .reason = "error",
+				     .exit_code = EXIT_HUTCH,
+				     .error = why,
 				     .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
@@ -135,8 +145,8 @@ static void record_failure(struct launch *l, const struct err *why)
 
 /* A sandbox that could not be made is not kept either; one that could not be
  * started again is. */
-static void undo(struct launch *l, const struct create_options *o, struct registry_entry *entry,
-		 struct saved_spec *kept)
+static void undo(struct launch *l, const struct create_options *o,
+		 struct registry_entry *entry, struct saved_spec *kept)
 {
 	launch_done(l);
 	cow_done(&l->cow); /* nothing was changed in the copy */
@@ -144,7 +154,8 @@ static void undo(struct launch *l, const struct create_options *o, struct regist
 	if (kept->path && o->options.verb != VERB_START)
 		(void)saved_spec_remove(kept, NULL); /* it was made a moment ago */
 	if (entry->name[0])
-		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE, NULL);
+		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE,
+				   NULL);
 }
 
 /* Runs the background process; the process that waits at `ready` is told the
@@ -189,7 +200,8 @@ static void supervise(const struct create_options *o, int ready)
 static int wait_ready(int ready, struct err *e)
 {
 	if (io_read_full(ready, e, sizeof(*e)) != (ssize_t)sizeof(*e))
-		return err_set(e, ERR_INTERNAL, "the supervisor ended before the sandbox was ready");
+		return err_set(e, ERR_INTERNAL,
+			       "the supervisor ended before the sandbox was ready");
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 
@@ -243,7 +255,8 @@ static int report_object(const struct create_options *o, int code, const struct 
 	static const struct err none = { .kind = ERR_NONE };
 	const struct err *why = code == 0 ? &none : e->kind == ERR_NONE ? &told : e;
 
-	return report_made(o->options.json_fd, o->name, why) < 0 && !code ? EXIT_HUTCH : code;
+	return report_made(o->options.json_fd, o->name, why) < 0 && !code ? EXIT_HUTCH
+									  : code;
 }
 
 int main(int argc, char **argv)

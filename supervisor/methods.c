@@ -24,7 +24,8 @@ static int do_hello(const struct request *call)
 	if (request_uint(call, "protocol", UINT32_MAX, &protocol) < 0)
 		return RPC_PARAMS;
 	if (protocol != 1) {
-		(void)err_set(call->e, ERR_UNSUPPORTED, "this sandbox speaks protocol 1, not %llu",
+		(void)err_set(call->e, ERR_UNSUPPORTED,
+			      "this sandbox speaks protocol 1, not %llu",
 			      (unsigned long long)protocol);
 		(void)err_remedy(call->e, "it was started by hutch " HUTCH_VERSION);
 		call->client->is_closing = true;
@@ -34,9 +35,11 @@ static int do_hello(const struct request *call)
 	lease_take(call->s, call->client);
 	call->client->early = *call->fds;
 	*call->fds = (struct connection_fds){ 0 };
-	AUTO_FREE char *text = text_format(
-		"{\"protocol\":1,\"version\":\"" HUTCH_VERSION "\",\"name\":\"%s\",\"id\":\"%s\","
-		"\"state\":\"%s\"}", s->entry->name, s->entry->id, registry_status_name(s->status));
+	AUTO_FREE char *text = text_format("{\"protocol\":1,\"version\":\"" HUTCH_VERSION
+					   "\",\"name\":\"%s\",\"id\":\"%s\","
+					   "\"state\":\"%s\"}",
+					   s->entry->name, s->entry->id,
+					   registry_status_name(s->status));
 	return request_answer(call, text);
 }
 
@@ -131,18 +134,24 @@ static void say_not_over(const struct request *call)
 {
 	if (call->s->launch->degraded & DEGRADED_IMAGE) {
 		bool is_served = call->s->launch->plan.steps[0].is_served;
-		(void)err_set(call->e, ERR_UNSUPPORTED, "the root of this sandbox is %s, since "
-							"there is no overlayfs here: nothing tells "
-							"what was written to it",
-			      is_served ? "served by fuse-overlayfs" : "a copy of the image");
-		(void)err_remedy(call->e, "hutch doctor says how to get overlayfs; hutch cp takes "
-					  "files out");
+		(void)err_set(call->e, ERR_UNSUPPORTED,
+			      "the root of this sandbox is %s, since "
+			      "there is no overlayfs here: nothing tells "
+			      "what was written to it",
+			      is_served ? "served by fuse-overlayfs"
+					: "a copy of the image");
+		(void)err_remedy(call->e,
+				 "hutch doctor says how to get overlayfs; hutch cp takes "
+				 "files out");
 		return;
 	}
-	(void)err_set(call->e, ERR_UNSUPPORTED, "the root of this sandbox is not written over an "
-						"image");
-	(void)err_remedy(call->e, "hutch create --image REF has one; and --workspace DIR:cow keeps "
-				  "what is changed in a folder");
+	(void)err_set(call->e, ERR_UNSUPPORTED,
+		      "the root of this sandbox is not written over an "
+		      "image");
+	(void)err_remedy(
+		call->e,
+		"hutch create --image REF has one; and --workspace DIR:cow keeps "
+		"what is changed in a folder");
 }
 
 /* Takes the one descriptor, a socket, that must come with the request. */
@@ -170,7 +179,8 @@ static int do_diff(const struct request *call)
 
 	if (code != 0)
 		return code;
-	return pause_give(call->s, to, call->e) < 0 ? RPC_FAILED : request_answer(call, over);
+	return pause_give(call->s, to, call->e) < 0 ? RPC_FAILED
+						    : request_answer(call, over);
 }
 
 static int do_snapshot(const struct request *call)
@@ -224,14 +234,16 @@ static int do_logs(const struct request *call)
 	uint64_t tail = UINT64_MAX;
 	const char *of = "output";
 
-	if (request_bool(call, "follow", &r.follows) < 0 || request_text(call, "of", &of) < 0 ||
+	if (request_bool(call, "follow", &r.follows) < 0 ||
+	    request_text(call, "of", &of) < 0 ||
 	    request_uint(call, "tail", 1ull << 53, &tail) < 0)
 		return RPC_PARAMS;
 	if (!strcmp(of, "supervisor")) {
 		r.of = &call->s->supervisor_log.log;
 		r.method = "log";
 	} else if (strcmp(of, "output") != 0) {
-		(void)err_set(call->e, ERR_USAGE, "params.of: output or supervisor was expected");
+		(void)err_set(call->e, ERR_USAGE,
+			      "params.of: output or supervisor was expected");
 		return RPC_PARAMS;
 	}
 	r.request = request_take_id(call);
@@ -281,7 +293,8 @@ static int do_act(const struct request *call)
 
 	if (request_busy(call) < 0)
 		return RPC_FAILED;
-	if (request_bool(call, "stream", &streams) < 0 || request_bool(call, "confirm", &confirms) < 0)
+	if (request_bool(call, "stream", &streams) < 0 ||
+	    request_bool(call, "confirm", &confirms) < 0)
 		return RPC_PARAMS;
 	if (!json_member(&call->request->params, "action", &action)) {
 		(void)err_set(call->e, ERR_USAGE, "params.action: missing");
@@ -290,13 +303,15 @@ static int do_act(const struct request *call)
 	if (json_expect(&action, JSON_OBJECT, call->e) < 0)
 		return RPC_PARAMS;
 	if (dispatcher_is_full(&call->s->dispatcher)) {
-		(void)err_set(call->e, ERR_LIMIT, "too many actions wait, of all clients");
+		(void)err_set(call->e, ERR_LIMIT,
+			      "too many actions wait, of all clients");
 		return RPC_FAILED;
 	}
 	const char *line = json_source(&action, &len);
 	call->client->dispatcher.streams = call->client->dispatcher.streams || streams;
 	call->client->dispatcher.confirms = call->client->dispatcher.confirms || confirms;
-	dispatcher_request(&call->s->dispatcher, &call->client->dispatcher, request_take_id(call), line, len);
+	dispatcher_request(&call->s->dispatcher, &call->client->dispatcher,
+			   request_take_id(call), line, len);
 	return 0;
 }
 
@@ -316,8 +331,9 @@ static const char *const stop_keys[] = { "grace", NULL };
 static const char *const rename_keys[] = { "name", NULL };
 static const char *const release_keys[] = { "name", NULL };
 static const char *const since_keys[] = { "since", NULL };
-static const char *const start_keys[] = { "argv", "env", "cwd", "user", "tty", "rows", "cols",
-					  "secret", "stdin", "timeout", "detach", NULL };
+static const char *const start_keys[] = { "argv",  "env",     "cwd",	"user",
+					  "tty",   "rows",    "cols",	"secret",
+					  "stdin", "timeout", "detach", NULL };
 static const char *const copy_in_keys[] = { "path", "name", "file", "parents", NULL };
 static const char *const copy_out_keys[] = { "path", "follow", NULL };
 static const char *const process_keys[] = { "process", NULL };

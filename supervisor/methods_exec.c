@@ -81,9 +81,10 @@ static void on_started(void *who, struct job *j)
 {
 	struct supervisor *s = who;
 	AUTO_FREE char *program = program_of(s, j);
-	AUTO_FREE char *result = text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
-	AUTO_FREE char *more = text_format("\"process\":%u,\"pid\":%u,\"program\":%s", j->id,
-					   j->pid, program);
+	AUTO_FREE char *result =
+		text_format("{\"process\":%u,\"pid\":%u}", j->id, j->pid);
+	AUTO_FREE char *more = text_format("\"process\":%u,\"pid\":%u,\"program\":%s",
+					   j->id, j->pid, program);
 
 	supervisor_event(s, "started", more);
 	if (!j->owner)
@@ -149,10 +150,14 @@ static void on_waited(void *who, const struct waiter *w, const struct job *j)
 
 void methods_init_jobs(struct supervisor *s)
 {
-	s->jobs = (struct jobs){ .instance = &s->instance, .who = s, .on_started = on_started,
+	s->jobs = (struct jobs){ .instance = &s->instance,
+				 .who = s,
+				 .on_started = on_started,
 				 .on_failed = on_failed,
-				 .on_looked_up = methods_looked_up, .on_ended = on_ended,
-				 .on_waited = on_waited, .may_tell = may_tell,
+				 .on_looked_up = methods_looked_up,
+				 .on_ended = on_ended,
+				 .on_waited = on_waited,
+				 .may_tell = may_tell,
 				 .on_gone = on_gone };
 }
 
@@ -179,7 +184,8 @@ int methods_wait(const struct request *call)
 	if (code != 0)
 		return code;
 	call->client->under_way++;
-	return jobs_wait(&call->s->jobs, j->id, call->client, request_take_id(call), call->e);
+	return jobs_wait(&call->s->jobs, j->id, call->client, request_take_id(call),
+			 call->e);
 }
 
 /* Takes "TERM", "SIGTERM" or 15. */
@@ -189,19 +195,22 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 		const char *name;
 		int signo;
 	} names[] = {
-		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "QUIT", SIGQUIT }, { "KILL", SIGKILL },
-		{ "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "PIPE", SIGPIPE }, { "ALRM", SIGALRM },
-		{ "TERM", SIGTERM }, { "CHLD", SIGCHLD }, { "CONT", SIGCONT }, { "STOP", SIGSTOP },
-		{ "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU }, { "WINCH", SIGWINCH },
-		{ "ABRT", SIGABRT }, { "SEGV", SIGSEGV },
+		{ "HUP", SIGHUP },     { "INT", SIGINT },   { "QUIT", SIGQUIT },
+		{ "KILL", SIGKILL },   { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
+		{ "PIPE", SIGPIPE },   { "ALRM", SIGALRM }, { "TERM", SIGTERM },
+		{ "CHLD", SIGCHLD },   { "CONT", SIGCONT }, { "STOP", SIGSTOP },
+		{ "TSTP", SIGTSTP },   { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU },
+		{ "WINCH", SIGWINCH }, { "ABRT", SIGABRT }, { "SEGV", SIGSEGV },
 	};
 	const char *name;
 
 	if (json_type(at) == JSON_NUMBER) {
 		if (json_uint(at, ret, e) < 0)
 			return -1;
-		return *ret >= 1 && *ret <= 64 ? 0 : err_set(e, ERR_USAGE, "params.signal: a number "
-								"from 1 to 64 was expected");
+		return *ret >= 1 && *ret <= 64 ? 0
+					       : err_set(e, ERR_USAGE,
+							 "params.signal: a number "
+							 "from 1 to 64 was expected");
 	}
 	if (json_string(at, &name, e) < 0)
 		return -1;
@@ -220,7 +229,8 @@ static bool is_flooded(const struct request *call)
 {
 	if (buffer_len(&call->s->instance.channel.out) <= CHANNEL_BUSY)
 		return false;
-	(void)err_set(call->e, ERR_BUSY, "more has been asked for than the sandbox takes now");
+	(void)err_set(call->e, ERR_BUSY,
+		      "more has been asked for than the sandbox takes now");
 	return true;
 }
 
@@ -257,12 +267,14 @@ int methods_resize(const struct request *call)
 
 	if (code != 0)
 		return code;
-	if (request_uint(call, "rows", 65535, &rows) < 0 || request_uint(call, "cols", 65535, &cols) < 0)
+	if (request_uint(call, "rows", 65535, &rows) < 0 ||
+	    request_uint(call, "cols", 65535, &cols) < 0)
 		return RPC_PARAMS;
 	if (is_flooded(call))
 		return RPC_FAILED;
 	if (j->state == JOB_RUNNING && j->has_terminal &&
-	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols, call->e) < 0)
+	    channel_send_resize(&g->channel, j->id, (uint32_t)rows, (uint32_t)cols,
+				call->e) < 0)
 		instance_broke_protocol(g, call->e);
 	return request_answer(call, "{}");
 }
@@ -286,7 +298,8 @@ static int get_bytes(const struct request *call, struct bytes *ret, uint8_t **re
 {
 	const char *data = NULL, *text = NULL;
 
-	if (request_text(call, "data", &data) < 0 || request_text(call, "base64", &text) < 0)
+	if (request_text(call, "data", &data) < 0 ||
+	    request_text(call, "base64", &text) < 0)
 		return -1;
 	if (data && text)
 		return err_set(call->e, ERR_USAGE, "params.base64: beside params.data");
@@ -295,8 +308,9 @@ static int get_bytes(const struct request *call, struct bytes *ret, uint8_t **re
 		return 0;
 	*ret_owned = mem_new(strlen(text) / 4 * 3);
 	if (!base64_decode(text, strlen(text), *ret_owned, &ret->len))
-		return err_set(call->e, ERR_USAGE, "params.base64: not base64 (RFC 4648, with "
-						   "padding and without line ends)");
+		return err_set(call->e, ERR_USAGE,
+			       "params.base64: not base64 (RFC 4648, with "
+			       "padding and without line ends)");
 	ret->data = *ret_owned;
 	return 0;
 }
@@ -312,7 +326,8 @@ int methods_write(const struct request *call)
 
 	if (code != 0)
 		return code;
-	if (get_bytes(call, &bytes, &owned) < 0 || request_bool(call, "eof", &has_eof) < 0)
+	if (get_bytes(call, &bytes, &owned) < 0 ||
+	    request_bool(call, "eof", &has_eof) < 0)
 		return RPC_PARAMS;
 	id = text_copy(call->request->id);
 	int taken = outputs_write(j, call->client, bytes, has_eof, &id, call->e);

@@ -31,8 +31,9 @@ static char *describe(const char *host, uint16_t guest, const char *more)
 static int take_listener(const struct request *call, struct listener *ret)
 {
 	if (call->fds->count != 1) {
-		(void)err_set(call->e, ERR_USAGE, "port.add takes one descriptor, a socket that "
-						  "listens");
+		(void)err_set(call->e, ERR_USAGE,
+			      "port.add takes one descriptor, a socket that "
+			      "listens");
 		return RPC_PARAMS;
 	}
 	if (listener_adopt(call->fds->fds[0], ret, call->e) < 0)
@@ -46,7 +47,8 @@ static int add(const struct request *call, struct listener *at, uint16_t guest)
 	struct launch *l = call->s->launch;
 	AUTO_FREE char *answer = describe(at->host, guest, "");
 
-	if (at->host[0] == '/' && listener_note(call->s->entry->folder, at->host, call->e) < 0)
+	if (at->host[0] == '/' &&
+	    listener_note(call->s->entry->folder, at->host, call->e) < 0)
 		return RPC_FAILED;
 	if (ports_add(&l->ports, at, guest, call->e) < 0)
 		return RPC_FAILED;
@@ -63,8 +65,9 @@ int methods_port_add(const struct request *call)
 	if (guest == 0)
 		return missing(call, "guest");
 	if (call->s->launch->policy->network == NETWORK_HOST) {
-		(void)err_set(call->e, ERR_UNSUPPORTED, "this sandbox shares the host's network: "
-							"what listens inside listens there");
+		(void)err_set(call->e, ERR_UNSUPPORTED,
+			      "this sandbox shares the host's network: "
+			      "what listens inside listens there");
 		return RPC_FAILED;
 	}
 	int code = take_listener(call, &at);
@@ -98,7 +101,8 @@ int methods_port_list(const struct request *call)
 	(void)fputc('[', to);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct port *port = &p->all[i];
-		AUTO_FREE char *more = text_format(",\"connections\":%zu", ports_count(p, port));
+		AUTO_FREE char *more =
+			text_format(",\"connections\":%zu", ports_count(p, port));
 		AUTO_FREE char *item = describe(port->at.host, port->guest, more);
 		(void)fprintf(to, "%s%s", i ? "," : "", item);
 	}

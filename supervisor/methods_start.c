@@ -58,8 +58,9 @@ static void add_own(const struct request *call, struct job *j)
 		for (size_t i = 0; i < plan->env.count; i++)
 			list_add(&j->env, plan->env.items[i]);
 	else
-		environment_build(call->s->launch->policy, j->exec.uid, shell ? shell : "/bin/sh",
-				  zone ? zone : "UTC", &j->env);
+		environment_build(call->s->launch->policy, j->exec.uid,
+				  shell ? shell : "/bin/sh", zone ? zone : "UTC",
+				  &j->env);
 	variables_apply(&call->s->dispatcher.variables, &j->env);
 }
 
@@ -80,7 +81,8 @@ static int get_env(const struct request *call, struct job *j)
 		if (json_string(&item, &value, call->e) < 0)
 			return -1;
 		if (!*key || strchr(key, '='))
-			return err_set(call->e, ERR_USAGE, "params.env: '%.100s' is no name", key);
+			return err_set(call->e, ERR_USAGE,
+				       "params.env: '%.100s' is no name", key);
 		set_env(&j->env, own, key, value);
 		j->said |= methods_user_variable(key);
 	}
@@ -103,8 +105,10 @@ static int get_secret(const struct request *call, const struct job *j)
 			return -1;
 		const char *value = list_get_env(&j->env, name);
 		if (!value)
-			return err_set(call->e, ERR_USAGE, "params.secret: there is no variable "
-							   "'%.60s'", name);
+			return err_set(call->e, ERR_USAGE,
+				       "params.secret: there is no variable "
+				       "'%.60s'",
+				       name);
 		if (dispatcher_hide(&call->s->dispatcher, value, &is_hidden, call->e) < 0)
 			return -1;
 	}
@@ -116,7 +120,8 @@ static int get_place(const struct request *call, struct job *j)
 	const char *cwd = NULL;
 	uint64_t rows = 24, cols = 80;
 
-	if (request_text(call, "cwd", &cwd) < 0 || request_uint(call, "rows", 65535, &rows) < 0 ||
+	if (request_text(call, "cwd", &cwd) < 0 ||
+	    request_uint(call, "rows", 65535, &rows) < 0 ||
 	    request_uint(call, "cols", 65535, &cols) < 0)
 		return -1;
 	if (cwd && !*cwd)
@@ -134,8 +139,9 @@ static int get_job(const struct request *call, struct job *j)
 	j->exec = launch_command(call->s->launch);
 	if (get_argv(call, j) < 0 || request_bool(call, "tty", &j->has_terminal) < 0 ||
 	    request_bool(call, "detach", &j->is_detached) < 0 ||
-	    request_seconds(call, "timeout", &j->timeout_ms) < 0 || methods_get_user(call, j) < 0 ||
-	    get_env(call, j) < 0 || get_secret(call, j) < 0 || get_place(call, j) < 0)
+	    request_seconds(call, "timeout", &j->timeout_ms) < 0 ||
+	    methods_get_user(call, j) < 0 || get_env(call, j) < 0 ||
+	    get_secret(call, j) < 0 || get_place(call, j) < 0)
 		return -1;
 	j->exec.argv = j->argv.items;
 	j->exec.env = j->env.items;
@@ -149,11 +155,13 @@ static int check_fds(const struct request *call, bool *ret_has_stdin)
 
 	*ret_has_stdin = false;
 	if (count != 0 && count != CONNECTION_FDS)
-		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+		return err_set(call->e, ERR_USAGE,
+			       "three descriptors were expected, or none");
 	if (request_bool(call, "stdin", ret_has_stdin) < 0)
 		return -1;
 	if (count != 0 && *ret_has_stdin)
-		return err_set(call->e, ERR_USAGE, "params.stdin: the descriptors have one");
+		return err_set(call->e, ERR_USAGE,
+			       "params.stdin: the descriptors have one");
 	return 0;
 }
 
@@ -257,16 +265,21 @@ static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 	const char *path = NULL, *name = NULL;
 	bool follows = false, is_file = false, parents = false;
 
-	if (request_text(call, "path", &path) < 0 || request_text(call, "name", &name) < 0 ||
-	    request_bool(call, "follow", &follows) < 0 || request_bool(call, "file", &is_file) < 0 ||
+	if (request_text(call, "path", &path) < 0 ||
+	    request_text(call, "name", &name) < 0 ||
+	    request_bool(call, "follow", &follows) < 0 ||
+	    request_bool(call, "file", &is_file) < 0 ||
 	    request_bool(call, "parents", &parents) < 0)
 		return -1;
 	if (is_file ? !name : parents)
-		return err_set(call->e, ERR_USAGE, "params: a file needs a name, and parents a file");
+		return err_set(call->e, ERR_USAGE,
+			       "params: a file needs a name, and parents a file");
 	if (!path || !*path)
-		return err_set(call->e, ERR_USAGE, "params.path: %s", path ? "empty" : "missing");
+		return err_set(call->e, ERR_USAGE, "params.path: %s",
+			       path ? "empty" : "missing");
 	if (call->fds->count != 0 && call->fds->count != CONNECTION_FDS)
-		return err_set(call->e, ERR_USAGE, "three descriptors were expected, or none");
+		return err_set(call->e, ERR_USAGE,
+			       "three descriptors were expected, or none");
 	j->exec = launch_command(call->s->launch);
 	list_add(&j->argv, call->request->method);
 	list_add(&j->argv, path);

@@ -36,7 +36,8 @@ static int take_cpus(const struct request *call, uint32_t *ret)
 	if (json_number(&at, &cpus, call->e) < 0)
 		return -1;
 	if (!(cpus * 1000 >= UNITS_CPUS_MIN && cpus * 1000 <= UNITS_CPUS_MAX))
-		return err_set(call->e, ERR_USAGE, "params.cpus: from 0.01 to 1000 was expected");
+		return err_set(call->e, ERR_USAGE,
+			       "params.cpus: from 0.01 to 1000 was expected");
 	*ret = (uint32_t)(cpus * 1000 + 0.5);
 	return 0;
 }
@@ -58,29 +59,35 @@ static int take_limits(const struct request *call, struct limits *ret)
 
 /* Without a cgroup the kernel holds no limit for the whole sandbox, at most
  * some for each process. */
-static int check_can(const struct supervisor *s, const struct limits *asked, struct err *e)
+static int check_can(const struct supervisor *s, const struct limits *asked,
+		     struct err *e)
 {
 	if (asked->disk) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--disk is the size of folders that were "
-						  "mounted when the sandbox was made, and "
-						  "cannot be changed");
-		return err_remedy(e, "make another sandbox with it; hutch cp takes files there");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--disk is the size of folders that were "
+			      "mounted when the sandbox was made, and "
+			      "cannot be changed");
+		return err_remedy(
+			e, "make another sandbox with it; hutch cp takes files there");
 	}
 	if (s->is_stopping)
 		return err_set(e, ERR_BUSY, "the sandbox is stopping");
 	if (s->launch->cgroup.procs >= 0)
 		return 0;
 	if (policy_wants_cgroup(s->launch->policy)) {
-		(void)err_set(e, ERR_UNSUPPORTED, "the limits of this sandbox are those of "
-						  "--best-effort, without a cgroup, and cannot be "
-						  "changed");
-		return err_remedy(e, "hutch doctor says what a cgroup takes; make another sandbox "
-				     "then");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "the limits of this sandbox are those of "
+			      "--best-effort, without a cgroup, and cannot be "
+			      "changed");
+		return err_remedy(
+			e, "hutch doctor says what a cgroup takes; make another sandbox "
+			   "then");
 	}
 	(void)err_set(e, ERR_UNSUPPORTED, "this sandbox was made without a limit, and so "
 					  "without a cgroup that could have one");
-	return err_remedy(e, "make another sandbox with --memory, --cpus or --pids-limit; with "
-			     "one of them any can be changed later");
+	return err_remedy(
+		e, "make another sandbox with --memory, --cpus or --pids-limit; with "
+		   "one of them any can be changed later");
 }
 
 static void become(struct limits *l, const struct limits *asked)

@@ -37,7 +37,8 @@ static unsigned already_said(const struct supervisor *s)
 
 	for (unsigned i = 0; i < ARRAY_LEN(variables); i++)
 		if (list_get_env(set, variables[i]) ||
-		    (store_image && list_get_env(&store_image->launch_config.env, variables[i])))
+		    (store_image &&
+		     list_get_env(&store_image->launch_config.env, variables[i])))
 			said |= 1u << i;
 	for (size_t i = 0; i < s->dispatcher.variables.count; i++)
 		said |= methods_user_variable(s->dispatcher.variables.all[i].name);
@@ -48,7 +49,8 @@ static unsigned already_said(const struct supervisor *s)
 static int look_up(const struct request *call, struct job *j, const char *user)
 {
 	if (!*user || *user == ':' || strlen(user) >= ACCOUNT_TEXT)
-		return err_set(call->e, ERR_USAGE, "-u takes USER or USER:GROUP, not '%.60s'", user);
+		return err_set(call->e, ERR_USAGE,
+			       "-u takes USER or USER:GROUP, not '%.60s'", user);
 	j->user = text_copy(user);
 	j->said = already_said(call->s);
 	if (call->s->launch->plan.has_ranges)
@@ -63,8 +65,8 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 	AUTO_FREE char *id = text_format("%u", j->exec.uid);
 	AUTO_FREE char *ids = text_format("%u:%u", j->exec.uid, j->exec.gid);
 
-	if (!plan->has_ranges && (!strcmp(user, plan->store_image->user) || !strcmp(user, id) ||
-				  !strcmp(user, ids)))
+	if (!plan->has_ranges && (!strcmp(user, plan->store_image->user) ||
+				  !strcmp(user, id) || !strcmp(user, ids)))
 		return 0;
 	return look_up(call, j, user);
 }
@@ -73,12 +75,18 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
-	const char *name = plan->store_image ? plan->store_image->user : plan->uid ? "agent" : "root";
+	const char *name = plan->store_image ? plan->store_image->user
+			   : plan->uid	     ? "agent"
+					     : "root";
 
-	(void)err_set(e, ERR_USAGE, "-u %.60s: only one id is mapped, and in this sandbox it "
-				    "stands for %.60s (%u:%u)", user, name, plan->uid, plan->gid);
-	return err_remedy(e, "make the sandbox with -u %.60s; or with --idmap ranges, which "
-			     "maps 65536 ids", user);
+	(void)err_set(e, ERR_USAGE,
+		      "-u %.60s: only one id is mapped, and in this sandbox it "
+		      "stands for %.60s (%u:%u)",
+		      user, name, plan->uid, plan->gid);
+	return err_remedy(e,
+			  "make the sandbox with -u %.60s; or with --idmap ranges, which "
+			  "maps 65536 ids",
+			  user);
 }
 
 /* As -u of hutch run: a name or number that the id map has; with ranges also a
@@ -164,16 +172,21 @@ static int not_found(const struct supervisor *s, const struct job *j,
 	const int len = (int)strcspn(j->user, ":");
 
 	if (is_group)
-		(void)err_set(e, ERR_USAGE, "-u %.60s: unable to find group %.60s: no matching "
-					    "entries in group file", j->user, colon ? colon + 1 : "");
+		(void)err_set(e, ERR_USAGE,
+			      "-u %.60s: unable to find group %.60s: no matching "
+			      "entries in group file",
+			      j->user, colon ? colon + 1 : "");
 	else
-		(void)err_set(e, ERR_USAGE, "-u %.60s: unable to find user %.*s: no matching "
-					    "entries in passwd file", j->user, len < 60 ? len : 60,
-			      j->user);
-	return err_remedy(e, "names are those of the sandbox's own /etc/%s, which hutch exec %.63s "
-			     "cat /etc/%s shows; numbers need no line there",
-			  is_group ? "group" : "passwd", s->entry->name,
-			  is_group ? "group" : "passwd");
+		(void)err_set(e, ERR_USAGE,
+			      "-u %.60s: unable to find user %.*s: no matching "
+			      "entries in passwd file",
+			      j->user, len < 60 ? len : 60, j->user);
+	return err_remedy(
+		e,
+		"names are those of the sandbox's own /etc/%s, which hutch exec %.63s "
+		"cat /etc/%s shows; numbers need no line there",
+		is_group ? "group" : "passwd", s->entry->name,
+		is_group ? "group" : "passwd");
 }
 
 static int check_outcome(const struct supervisor *s, const struct job *j,
@@ -188,11 +201,15 @@ static int check_outcome(const struct supervisor *s, const struct job *j,
 		err_sanitize(e);
 		return err_remedy(e, "-u USER:GROUP asks for that group alone");
 	}
-	(void)err_set(e, ERR_SYSTEM, "-u %.60s: look in /etc/passwd and /etc/group of the sandbox: "
-				     "%s", j->user, x->outcome == OUTCOME_TIMED_OUT
-		      ? "they do not answer" : strerror((int)x->sys));
-	return err_remedy(e, "hutch exec %.63s ls -l /etc/passwd /etc/group shows what they are",
-			  s->entry->name);
+	(void)err_set(e, ERR_SYSTEM,
+		      "-u %.60s: look in /etc/passwd and /etc/group of the sandbox: "
+		      "%s",
+		      j->user,
+		      x->outcome == OUTCOME_TIMED_OUT ? "they do not answer"
+						      : strerror((int)x->sys));
+	return err_remedy(
+		e, "hutch exec %.63s ls -l /etc/passwd /etc/group shows what they are",
+		s->entry->name);
 }
 
 /* A range has more ids than these: the first one after them is the executor's
@@ -205,8 +222,10 @@ static int check_ranges(const struct job *j, const struct person *p, struct err 
 		most = p->groups[i] > most ? p->groups[i] : most;
 	if (most < EXECUTOR_ID) /* layer: user-ids */
 		return 0;
-	(void)err_set(e, ERR_USAGE, "-u %.60s: %u is not among the ids 0 to %d that --idmap "
-				    "ranges maps", j->user, most, EXECUTOR_ID - 1);
+	(void)err_set(e, ERR_USAGE,
+		      "-u %.60s: %u is not among the ids 0 to %d that --idmap "
+		      "ranges maps",
+		      j->user, most, EXECUTOR_ID - 1);
 	return err_remedy(e, "a user whose number, and those of its groups, are below");
 }
 
@@ -247,8 +266,8 @@ static int take_account(struct supervisor *s, struct job *j, const struct return
 	if (check_outcome(s, j, x, text, e) < 0)
 		return -1;
 	if (!take_text(&p, text))
-		return err_set(e, ERR_PROTOCOL, "-u %.60s: the executor sent an invalid account",
-			       j->user);
+		return err_set(e, ERR_PROTOCOL,
+			       "-u %.60s: the executor sent an invalid account", j->user);
 	if (check_mapped(s, j, &p, e) < 0)
 		return -1;
 	j->exec.uid = p.uid;
@@ -267,7 +286,8 @@ bool methods_looked_up(void *who, struct job *j, const struct returned *x)
 	if (take_account(s, j, x, &e) == 0)
 		return true;
 	redact_err(&s->dispatcher.secrets, &e);
-	client_error(j->owner, j->request, e.kind == ERR_USAGE ? RPC_PARAMS : RPC_FAILED, &e);
+	client_error(j->owner, j->request, e.kind == ERR_USAGE ? RPC_PARAMS : RPC_FAILED,
+		     &e);
 	j->owner->under_way--;
 	return false;
 }

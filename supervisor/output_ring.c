@@ -26,7 +26,8 @@ void output_ring_drop(struct output_ring *k)
 
 size_t output_ring_wants(const struct output_ring *k, size_t len)
 {
-	size_t have = (size_t)(k->end - k->begin), room = k->room ? k->room : OUTPUT_RING_MIN;
+	size_t have = (size_t)(k->end - k->begin),
+	       room = k->room ? k->room : OUTPUT_RING_MIN;
 
 	while (room < OUTPUT_RING_MAX && room - have < len)
 		room *= 2;
@@ -47,8 +48,10 @@ static void place(struct output_ring *k, uint64_t at, const uint8_t *from, size_
 static void grow(struct output_ring *k, size_t more)
 {
 	size_t have = (size_t)(k->end - k->begin);
-	struct output_ring larger = { .bytes = mem_new(k->room + more), .room = k->room + more,
-			       .begin = k->begin, .end = k->end };
+	struct output_ring larger = { .bytes = mem_new(k->room + more),
+				      .room = k->room + more,
+				      .begin = k->begin,
+				      .end = k->end };
 	uint8_t *flat = mem_new(have);
 
 	(void)output_ring_copy(k, k->begin, flat, have);

@@ -48,7 +48,8 @@ static size_t raise_fds(void)
 		return 0;
 	const struct rlimit higher = { limit.rlim_max, limit.rlim_max };
 	if (setrlimit(RLIMIT_NOFILE, &higher) == 0 && limit.rlim_cur < FDS_WANTED)
-		limit.rlim_cur = limit.rlim_max < FDS_WANTED ? limit.rlim_max : FDS_WANTED;
+		limit.rlim_cur = limit.rlim_max < FDS_WANTED ? limit.rlim_max
+							     : FDS_WANTED;
 	return limit.rlim_cur > 2 * FDS_OTHERS ? (size_t)limit.rlim_cur - FDS_OTHERS
 					       : (size_t)limit.rlim_cur / 2;
 }
@@ -120,9 +121,10 @@ int outputs_reserve(struct supervisor *s, struct err *e)
 	}
 	if (count + FDS_START <= s->outputs.fds_max)
 		return 0;
-	(void)err_set(e, ERR_LIMIT, "the processes that run, and connections to ports, have %zu "
-				    "of the supervisor's descriptors, and %zu are for them", count,
-		      s->outputs.fds_max);
+	(void)err_set(e, ERR_LIMIT,
+		      "the processes that run, and connections to ports, have %zu "
+		      "of the supervisor's descriptors, and %zu are for them",
+		      count, s->outputs.fds_max);
 	return err_remedy(e, "a higher limit on open files (ulimit -n) for hutch create");
 }
 
@@ -140,8 +142,8 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 }
 
 /* How much of `more` a stream may have. */
-static size_t grant(struct supervisor *s, const struct job *but, const struct output_ring *k,
-		    size_t more)
+static size_t grant(struct supervisor *s, const struct job *but,
+		    const struct output_ring *k, size_t more)
 {
 	size_t total = more;
 
@@ -169,8 +171,8 @@ static void log_line(struct supervisor *s, const struct buffer *line)
 {
 	struct log *l = &s->outputs.log;
 	struct err e;
-	enum log_outcome outcome = log_add(l, buffer_data(line), buffer_len(line), s->now_ms,
-					    &e);
+	enum log_outcome outcome =
+		log_add(l, buffer_data(line), buffer_len(line), s->now_ms, &e);
 
 	if (outcome == LOG_STOPPED) {
 		AUTO_FREE char *why = json_write_quoted(e.text);
@@ -223,7 +225,8 @@ static void keep(struct supervisor *s, struct job *j, int stream, const uint8_t 
 
 /* --- secrets: nothing that is hidden is kept ------------------------------------ */
 
-static void keep_shown(struct supervisor *s, struct job *j, int stream, struct buffer *shown)
+static void keep_shown(struct supervisor *s, struct job *j, int stream,
+		       struct buffer *shown)
 {
 	keep(s, j, stream, buffer_data(shown), buffer_len(shown));
 	buffer_done(shown);

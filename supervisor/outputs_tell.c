@@ -37,18 +37,21 @@ int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e)
 	const struct output_ring *k;
 
 	if (!j->capture)
-		return err_set(e, ERR_USAGE, "the output of process %u goes to the "
-					     "descriptors that it was started with", j->id);
+		return err_set(e, ERR_USAGE,
+			       "the output of process %u goes to the "
+			       "descriptors that it was started with",
+			       j->id);
 	if (outputs_viewer(c, j))
 		return err_set(e, ERR_EXISTS, "this connection gets the output of "
 					      "process %u already", j->id);
 	outputs_view(c, j);
 	k = j->capture->ring;
 	*ret = text_format("{\"process\":%u,\"kept\":{\"stdout\":%llu,\"stderr\":%llu},"
-			   "\"lost\":{\"stdout\":%llu,\"stderr\":%llu}}", j->id,
-			   (unsigned long long)(k[0].end - k[0].begin),
+			   "\"lost\":{\"stdout\":%llu,\"stderr\":%llu}}",
+			   j->id, (unsigned long long)(k[0].end - k[0].begin),
 			   (unsigned long long)(k[1].end - k[1].begin),
-			   (unsigned long long)k[0].begin, (unsigned long long)k[1].begin);
+			   (unsigned long long)k[0].begin,
+			   (unsigned long long)k[1].begin);
 	return 0;
 }
 
@@ -135,19 +138,19 @@ static int check_write(const struct job *j, struct bytes bytes, struct err *e)
 	const struct capture *c = j->capture;
 
 	if (!c || !c->has_stdin)
-		return err_set(e, ERR_USAGE, "process %u was not started with \"stdin\":true",
-			       j->id);
+		return err_set(e, ERR_USAGE,
+			       "process %u was not started with \"stdin\":true", j->id);
 	if (c->has_eof)
-		return err_set(e, ERR_USAGE, "the input of process %u was ended by \"eof\"",
-			       j->id);
+		return err_set(e, ERR_USAGE,
+			       "the input of process %u was ended by \"eof\"", j->id);
 	if (c->in < 0)
 		return gone(j, e);
 	if (bytes.len > CAPTURE_INPUT)
 		return err_set(e, ERR_LIMIT, "%zu bytes at once, and %u is the most",
 			       bytes.len, CAPTURE_INPUT);
 	if (buffer_len(&c->input) > CAPTURE_INPUT)
-		return err_set(e, ERR_BUSY, "a write to process %u waits for room already",
-			       j->id);
+		return err_set(e, ERR_BUSY,
+			       "a write to process %u waits for room already", j->id);
 	return 0;
 }
 

@@ -102,7 +102,9 @@ static void trace(struct supervisor *s, bool is_frozen)
 	struct err e;
 
 	s->pause.freezes += is_frozen;
-	sent(s, channel_send_freeze(&s->instance.channel, is_frozen ? s->pause.freezes : 0, &e),
+	sent(s,
+	     channel_send_freeze(&s->instance.channel, is_frozen ? s->pause.freezes : 0,
+				 &e),
 	     &e);
 }
 
@@ -253,8 +255,9 @@ static int refuse_unprotected(const struct err *lost, struct err *e)
 {
 	(void)err_set(e, ERR_REFUSED, "%.600s, where nothing can be mounted from outside",
 		      lost->text);
-	return err_remedy(e, "make another sandbox; or, if the inside may write to it, hutch "
-			     "unpause --force");
+	return err_remedy(
+		e, "make another sandbox; or, if the inside may write to it, hutch "
+		   "unpause --force");
 }
 
 int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
@@ -300,8 +303,9 @@ void pause_unprotected(void *supervisor, const struct err *why)
 	t->is_for_reader = false;
 	/* A sandbox that is not ready yet, or about to stop, cannot be
 	 * paused. */
-	bool is_held = t->phase != PAUSE_NOT ? t->by != PAUSE_BY_SIGNALS
-					     : check_state(s, &e) == 0 && begin(s, &e) == 0;
+	bool is_held = t->phase != PAUSE_NOT
+			       ? t->by != PAUSE_BY_SIGNALS
+			       : check_state(s, &e) == 0 && begin(s, &e) == 0;
 	if (!is_held)
 		supervisor_end(s, "error", EXIT_HUTCH, NULL, why);
 	instance_flush(&s->instance);
@@ -399,18 +403,24 @@ static int explain(const struct frozen *what, struct err *e)
 
 	switch (what->why) {
 	case FREEZE_TRACED:
-		(void)err_set(e, ERR_REFUSED, "process %u inside is traced by another one, and "
-			      "only one can stop it", pid);
+		(void)err_set(e, ERR_REFUSED,
+			      "process %u inside is traced by another one, and "
+			      "only one can stop it",
+			      pid);
 		return err_remedy(e, "end its debugger or strace" OTHERWISE);
 	case FREEZE_DENIED:
-		(void)err_set(e, ERR_REFUSED, "the kernel lets no process trace process %u inside, "
-			      "which would stop it", pid);
-		return err_remedy(e, "kernel.yama.ptrace_scope has to be below 3, and the program "
-				     "readable to its user" OTHERWISE);
+		(void)err_set(e, ERR_REFUSED,
+			      "the kernel lets no process trace process %u inside, "
+			      "which would stop it",
+			      pid);
+		return err_remedy(
+			e, "kernel.yama.ptrace_scope has to be below 3, and the program "
+			   "readable to its user" OTHERWISE);
 	case FREEZE_LATE:
-		return pid ? err_set(e, ERR_BUSY, "process %u inside did not stand still in time",
-				     pid)
-			   : err_set(e, ERR_BUSY, "not every process inside stood still in time");
+		return pid ? err_set(e, ERR_BUSY,
+				     "process %u inside did not stand still in time", pid)
+			   : err_set(e, ERR_BUSY,
+				     "not every process inside stood still in time");
 	default:
 		(void)err_set(e, ERR_REFUSED, "no process that stops the others could be "
 					      "started inside");
@@ -511,8 +521,9 @@ void pause_look(struct supervisor *s)
 		if (are_stopped == 0 && !clock_is_due(t->due_ms, s->now_ms))
 			return;
 		if (are_stopped == 0)
-			(void)err_set(&e, ERR_BUSY, "not every process inside stood still within "
-						    "%d s",
+			(void)err_set(&e, ERR_BUSY,
+				      "not every process inside stood still within "
+				      "%d s",
 				      STAND_MS / 1000);
 		if (are_stopped > 0)
 			stand(s);

@@ -128,7 +128,8 @@ static bool is_in(const struct peer_self *self, pid_t pid)
 	if (stat(path, &its) == 0)
 		return its.st_dev == self->dev && its.st_ino == self->ino;
 	return errno == EACCES && self->can_tell &&
-	       has_map(pid, "uid_map", self->uid_map) && has_map(pid, "gid_map", self->gid_map);
+	       has_map(pid, "uid_map", self->uid_map) &&
+	       has_map(pid, "gid_map", self->gid_map);
 }
 
 int peer_check(const struct peer_self *self, int fd, struct err *e)

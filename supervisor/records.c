@@ -68,7 +68,8 @@ void records_end(struct supervisor *s, const struct job *j, const char *why)
 	if (why) {
 		audit_json_text(&n, "error", why);
 	} else {
-		audit_json_number(&n, "exit_code", x->is_signaled ? 128 + x->status : x->status);
+		audit_json_number(&n, "exit_code",
+				  x->is_signaled ? 128 + x->status : x->status);
 		audit_json_yes(&n, "timed_out", j->has_timed_out);
 		audit_json_json(&n, "cpu_s", cpu);
 	}

@@ -39,7 +39,9 @@ int request_bool(const struct request *call, const char *key, bool *ret)
 {
 	struct json_at at;
 
-	return json_member(&call->request->params, key, &at) ? json_bool(&at, ret, call->e) : 0;
+	return json_member(&call->request->params, key, &at)
+		       ? json_bool(&at, ret, call->e)
+		       : 0;
 }
 
 int request_uint(const struct request *call, const char *key, uint64_t max, uint64_t *ret)
@@ -67,8 +69,10 @@ int request_seconds(const struct request *call, const char *key, uint64_t *ret_m
 	if (json_number(&at, &seconds, call->e) < 0)
 		return -1;
 	if (!(seconds >= 0 && seconds <= 1e6))
-		return err_set(call->e, ERR_USAGE, "params.%s: seconds from 0 to 1000000 were "
-						   "expected", key);
+		return err_set(call->e, ERR_USAGE,
+			       "params.%s: seconds from 0 to 1000000 were "
+			       "expected",
+			       key);
 	*ret_ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
 	return 0;
 }

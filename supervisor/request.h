@@ -32,7 +32,8 @@ int request_busy(const struct request *call);
  * or is out of range. */
 int request_text(const struct request *call, const char *key, const char **ret);
 int request_bool(const struct request *call, const char *key, bool *ret);
-int request_uint(const struct request *call, const char *key, uint64_t max, uint64_t *ret);
+int request_uint(const struct request *call, const char *key, uint64_t max,
+		 uint64_t *ret);
 /* Reads seconds, with fractions, as milliseconds; 0: none were given. */
 int request_seconds(const struct request *call, const char *key, uint64_t *ret_ms);
 /* Reads "process".  Returns 0, or an enum rpc_code. */

@@ -14,7 +14,8 @@ struct policy_file;
 /* Turns `said`, the settings of options and policies, into those to be kept.
  * ERR_REFUSED: a secret's value is part of another setting.  ERR_UNSUPPORTED,
  * ERR_LIMIT: the settings could not be read back as they are. */
-int restart_spec_describe(const struct policy *p, struct policy_file *said, struct err *e);
+int restart_spec_describe(const struct policy *p, struct policy_file *said,
+			  struct err *e);
 
 /* The content of --seccomp's file, which the inside may be able to write to;
  * allocated.  NULL: there is none, or it cannot be read, which the launch will
@@ -25,7 +26,8 @@ char *restart_spec_profile(const struct policy *p);
  * options have set stay.  A secret without an option takes the caller's
  * variable; ERR_USAGE names those that have neither.  ERR_REFUSED: the settings
  * are not as restart_spec_describe() makes them. */
-int restart_spec_apply(struct run_options *o, const char *name, struct policy_file *kept, struct err *e);
+int restart_spec_apply(struct run_options *o, const char *name, struct policy_file *kept,
+		       struct err *e);
 
 /* Returns, as lines, where each shown path of the host leads now, without
  * links, and the same for the folders of published unix sockets; allocated. */

@@ -20,7 +20,8 @@ static int get_id(const struct json_at *root, char **ret, struct err *e)
 	const char *text;
 
 	if (!json_member(root, "id", &id))
-		return err_set(e, ERR_USAGE, "a request has an id; notifications are not known");
+		return err_set(e, ERR_USAGE,
+			       "a request has an id; notifications are not known");
 	if (json_type(&id) == JSON_NUMBER) {
 		if (json_uint(&id, &number, e) < 0)
 			return -1;
@@ -31,7 +32,8 @@ static int get_id(const struct json_at *root, char **ret, struct err *e)
 	if (json_string(&id, &text, e) < 0)
 		return -1;
 	if (strlen(text) > RPC_ID_MAX)
-		return err_set(e, ERR_USAGE, "id: a text of more than %d bytes", RPC_ID_MAX);
+		return err_set(e, ERR_USAGE, "id: a text of more than %d bytes",
+			       RPC_ID_MAX);
 	free(*ret);
 	*ret = json_write_quoted(text);
 	return 0;
@@ -44,7 +46,9 @@ static int check_version(const struct json_at *root, struct err *e)
 
 	if (json_member(root, "jsonrpc", &version) && json_string(&version, &text, e) < 0)
 		return -1;
-	return strcmp(text, "2.0") ? err_set(e, ERR_USAGE, "jsonrpc: \"2.0\" was expected") : 0;
+	return strcmp(text, "2.0")
+		       ? err_set(e, ERR_USAGE, "jsonrpc: \"2.0\" was expected")
+		       : 0;
 }
 
 static int get_method(const struct json_at *root, struct rpc_request *r, struct err *e)

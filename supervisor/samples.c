@@ -36,7 +36,8 @@ void samples_tell(struct supervisor *s)
 	AUTO_FREE char *time = events_time(events_now());
 	AUTO_FREE char *text = text_format(
 		"{\"time\":\"%s\",\"event\":\"sample\",\"memory_bytes\":%llu,\"cpu_s\":%.6f,"
-		"\"pids\":%llu}", time, (unsigned long long)used.memory,
-		(double)used.cpu_us / 1e6, (unsigned long long)used.pids);
+		"\"pids\":%llu}",
+		time, (unsigned long long)used.memory, (double)used.cpu_us / 1e6,
+		(unsigned long long)used.pids);
 	clients_tell(s, text);
 }

@@ -29,8 +29,14 @@
 #include "supervisor/confine.h"
 #include "supervisor/records.h"
 
-enum { WATCH_INSTANCE, WATCH_SIGNALS = WATCH_INSTANCE + INSTANCE_POLLS, WATCH_LISTENER, WATCH_READY,
-       WATCH_PAUSE, WATCH_CLIENTS };
+enum {
+	WATCH_INSTANCE,
+	WATCH_SIGNALS = WATCH_INSTANCE + INSTANCE_POLLS,
+	WATCH_LISTENER,
+	WATCH_READY,
+	WATCH_PAUSE,
+	WATCH_CLIENTS
+};
 
 /* --- what it is and how it is -------------------------------------------------- */
 
@@ -42,7 +48,8 @@ static bool is_idle(const struct supervisor *s)
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
 			return false;
-	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 && s->dispatcher.queue.count == 0;
+	return s->jobs.alive == 0 && s->launch->ports.visit_count == 0 &&
+	       s->dispatcher.queue.count == 0;
 }
 
 /* While the sandbox is in use no idle time-out wakes the loop, and the use may
@@ -64,13 +71,15 @@ void supervisor_event(struct supervisor *s, const char *name, const char *more)
 
 void supervisor_set_status(struct supervisor *s, enum registry_status status)
 {
-	AUTO_FREE char *more = text_format("\"status\":\"%s\"", registry_status_name(status));
+	AUTO_FREE char *more =
+		text_format("\"status\":\"%s\"", registry_status_name(status));
 	struct err e;
 
 	s->status = status;
 	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
 							    * registry see it */
-		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor", &e);
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor",
+				       &e);
 	supervisor_event(s, "status", more);
 }
 
@@ -102,9 +111,10 @@ char *supervisor_limits(const struct supervisor *s)
 char *supervisor_info(const struct supervisor *s)
 {
 	const struct policy *p = s->launch->policy;
-	AUTO_FREE char *path = p->image == IMAGE_DIR	 ? text_format("dir:%s", p->image_path)
-			       : p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
-							 : text_copy("host");
+	AUTO_FREE char *path =
+		p->image == IMAGE_DIR	  ? text_format("dir:%s", p->image_path)
+		: p->image == IMAGE_STORE ? text_copy(s->launch->store_image.name)
+					  : text_copy("host");
 	AUTO_FREE char *limits = supervisor_limits(s);
 	const struct err *lost = &s->pause.lost;
 	struct buffer b;
@@ -284,7 +294,8 @@ static int64_t due(const struct supervisor *s)
 	due = clock_sooner(due, clock_sooner(s->outputs.look_ms, s->pause.due_ms));
 	if (pause_is(s))
 		return due;
-	return clock_sooner(due, clock_sooner(dispatcher_deadline(&s->dispatcher), dispatcher_due(&s->dispatcher)));
+	return clock_sooner(due, clock_sooner(dispatcher_deadline(&s->dispatcher),
+					      dispatcher_due(&s->dispatcher)));
 }
 
 static const struct ending ends[] = {
@@ -359,7 +370,8 @@ static void work(struct supervisor *s)
 	s->has_left = false;
 	while (has_more && !s->has_left) {
 		has_more = instance_take(&s->instance);
-		look_at_instance(s); /* before the clients, which are told of the result */
+		look_at_instance(
+			s); /* before the clients, which are told of the result */
 		pause_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
@@ -379,7 +391,8 @@ static void watch_all(struct supervisor *s, struct watch *w)
 	 * descriptors stay for these. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	instance_watch(&s->instance, w->fds + WATCH_INSTANCE);
-	w->fds[WATCH_SIGNALS] = (struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
+	w->fds[WATCH_SIGNALS] =
+		(struct pollfd){ .fd = s->launch->signals, .events = POLLIN };
 	if (clock_is_due(s->deaf_ms, s->now_ms))
 		s->deaf_ms = 0;
 	w->fds[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
@@ -412,7 +425,8 @@ static void turn(struct supervisor *s)
 
 	supervisor_look_at_clock(s);
 	watch_all(s, &w);
-	const int ready = poll(w.fds, w.count, s->has_left ? 0 : clock_wait(due(s), s->now_ms));
+	const int ready =
+		poll(w.fds, w.count, s->has_left ? 0 : clock_wait(due(s), s->now_ms));
 	supervisor_look_at_clock(s);
 	const int64_t now = s->now_ms;
 	if (ready < 0)
@@ -438,14 +452,18 @@ static void tell_of_launch(struct supervisor *s)
 	json_write_begin(&b);
 	json_write_text(&b, "version", HUTCH_VERSION);
 	json_write_number(&b, "pid", l->sandbox.pid);
-	json_write_text(&b, "image", is_stored ? l->store_image.name : l->policy->image_path);
+	json_write_text(&b, "image",
+			is_stored ? l->store_image.name : l->policy->image_path);
 	json_write_text(&b, "upper", l->upper.path);
 	json_write_number(&b, "steps", (int64_t)l->plan.count);
 	result_write_degraded(&b, l->degraded);
 	AUTO_FREE char *fields = json_write_end(&b);
-	supervisor_log_add(&s->supervisor_log, l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
-		    l->degraded ? "made, but not with all that was asked for"
-				: s->is_restart ? "started again" : "made", fields);
+	supervisor_log_add(&s->supervisor_log,
+			   l->degraded ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "launcher",
+			   l->degraded	   ? "made, but not with all that was asked for"
+			   : s->is_restart ? "started again"
+					   : "made",
+			   fields);
 }
 
 static void look_at_clock(void *who)
@@ -470,7 +488,8 @@ static void init(struct supervisor *s)
 	peer_self_init(&s->self);
 	listener_expect_shared(); /* for port.add; later the filter refuses
 				   * sigaction(2) */
-	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets, &s->now_ms);
+	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets,
+			    &s->now_ms);
 	tell_of_launch(s);
 	s->created = events_time(events_now());
 	clocks_begin(&s->clocks, s->now_ms);
@@ -483,14 +502,35 @@ static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
 	const int own[] = {
-		s->ready, s->listener, l->signals, l->janitor.dismiss, l->upper.lock, l->cow.folder,
-		l->sandbox.pidfd, l->sandbox.channel, l->sandbox.failure,
-		l->sandbox.fuse.pidfd, l->sandbox.fuse.words, l->sandbox.broker.socket, l->protect_watch.fd,
-		l->cgroup.parent.fd, l->cgroup.folder, l->cgroup.cmds, l->cgroup.procs,
-		s->entry->state, s->entry->folder, s->entry->alive, s->entry->lock,
-		s->saved_spec ? s->saved_spec->folder : -1, s->lease.fd,
-		s->outputs.log.folder, s->supervisor_log.log.folder, s->supervisor_log.log.now,
-		l->store_image.lock, l->audit.ledger.folder, l->audit.ledger.file,
+		s->ready,
+		s->listener,
+		l->signals,
+		l->janitor.dismiss,
+		l->upper.lock,
+		l->cow.folder,
+		l->sandbox.pidfd,
+		l->sandbox.channel,
+		l->sandbox.failure,
+		l->sandbox.fuse.pidfd,
+		l->sandbox.fuse.words,
+		l->sandbox.broker.socket,
+		l->protect_watch.fd,
+		l->cgroup.parent.fd,
+		l->cgroup.folder,
+		l->cgroup.cmds,
+		l->cgroup.procs,
+		s->entry->state,
+		s->entry->folder,
+		s->entry->alive,
+		s->entry->lock,
+		s->saved_spec ? s->saved_spec->folder : -1,
+		s->lease.fd,
+		s->outputs.log.folder,
+		s->supervisor_log.log.folder,
+		s->supervisor_log.log.now,
+		l->store_image.lock,
+		l->audit.ledger.folder,
+		l->audit.ledger.file,
 	};
 	int keep[ARRAY_LEN(own) + PORTS_FDS];
 	size_t count = ARRAY_LEN(own) + ports_fds(&l->ports, keep + ARRAY_LEN(own));
@@ -549,22 +589,26 @@ static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
 	AUTO_FREE char *members = text_format("\"record\":%s", record);
-	const bool was_ready = s->ready < 0, is_nobodys = !was_ready || s->lease.is_waiting;
+	const bool was_ready = s->ready < 0,
+		   is_nobodys = !was_ready || s->lease.is_waiting;
 	struct err e;
 
 	if (!was_ready && s->ending.error.kind == ERR_NONE)
-		(void)err_set(&s->ending.error, ERR_GONE, "the sandbox was ended before it was "
-							  "ready");
+		(void)err_set(&s->ending.error, ERR_GONE,
+			      "the sandbox was ended before it was "
+			      "ready");
 	if (!was_ready && s->saved_spec && !s->is_restart)
 		(void)saved_spec_remove(s->saved_spec, NULL); /* on failure the saved spec
 							       * at least has no name */
 	s->has_ended = true;
-	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE ? s->ending.error.text
-							     : "the sandbox was ended");
+	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE
+					       ? s->ending.error.text
+					       : "the sandbox was ended");
 	outputs_end(s);
 	methods_end_jobs(s);
 	if (s->ending.error.kind != ERR_NONE)
-		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor", &s->ending.error);
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor",
+				       &s->ending.error);
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
@@ -572,8 +616,10 @@ static void finish(struct supervisor *s)
 	 * the changed files. */
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
-	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP, &e) < 0) {
-		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor", &e);
+	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP,
+			 &e) < 0) {
+		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_ERROR, "supervisor",
+				       &e);
 		supervisor_event(s, "error", "");
 	}
 	tell_ready(s, &s->ending.error); /* the name is free by now */

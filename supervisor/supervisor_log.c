@@ -16,18 +16,21 @@ static const struct {
 	const char *event;
 	enum log_level level;
 } levels[] = {
-	{ "status", LOG_LEVEL_INFO },   { "update", LOG_LEVEL_INFO }, { "refused", LOG_LEVEL_INFO },
-	{ "ended", LOG_LEVEL_INFO },    { "log", LOG_LEVEL_WARN },    { "unprotected", LOG_LEVEL_WARN },
+	{ "status", LOG_LEVEL_INFO },  { "update", LOG_LEVEL_INFO },
+	{ "refused", LOG_LEVEL_INFO }, { "ended", LOG_LEVEL_INFO },
+	{ "log", LOG_LEVEL_WARN },     { "unprotected", LOG_LEVEL_WARN },
 	{ "error", LOG_LEVEL_ERROR },
 };
 
 void supervisor_log_init(struct supervisor_log *j, const struct registry_entry *entry,
 		  const struct redact *secrets, const int64_t *now_ms)
 {
-	*j = (struct supervisor_log){ .level = log_level_now(), .entry = entry, .secrets = secrets,
-			       .now_ms = now_ms };
-	log_init(&j->log, state_dir_folder(entry->folder, STATE_DIR_LOG, NULL), LOG_LEVEL_FILE,
-		 SUPERVISOR_LOG_FILE_MAX);
+	*j = (struct supervisor_log){ .level = log_level_now(),
+				      .entry = entry,
+				      .secrets = secrets,
+				      .now_ms = now_ms };
+	log_init(&j->log, state_dir_folder(entry->folder, STATE_DIR_LOG, NULL),
+		 LOG_LEVEL_FILE, SUPERVISOR_LOG_FILE_MAX);
 }
 
 void supervisor_log_done(struct supervisor_log *j)
@@ -35,8 +38,8 @@ void supervisor_log_done(struct supervisor_log *j)
 	log_done(&j->log);
 }
 
-void supervisor_log_add(struct supervisor_log *j, enum log_level level, const char *component,
-		 const char *message, const char *fields)
+void supervisor_log_add(struct supervisor_log *j, enum log_level level,
+			const char *component, const char *message, const char *fields)
 {
 	const struct log_level_entry x = { .level = level, .sandbox = j->entry->name,
 				       .component = component, .message = message,
@@ -53,8 +56,8 @@ void supervisor_log_add(struct supervisor_log *j, enum log_level level, const ch
 	(void)log_add(&j->log, whole, strlen(whole), *j->now_ms, NULL);
 }
 
-void supervisor_log_add_err(struct supervisor_log *j, enum log_level level, const char *component,
-		     const struct err *why)
+void supervisor_log_add_err(struct supervisor_log *j, enum log_level level,
+			    const char *component, const struct err *why)
 {
 	AUTO_FREE char *remedy = json_write_quoted(why->remedy[0] ? why->remedy : NULL);
 	AUTO_FREE char *fields = text_format("\"kind\":\"%s\",\"remedy\":%s",
@@ -63,7 +66,8 @@ void supervisor_log_add_err(struct supervisor_log *j, enum log_level level, cons
 	supervisor_log_add(j, level, component, why->text, fields);
 }
 
-void supervisor_log_add_event(struct supervisor_log *j, const char *event, const char *members)
+void supervisor_log_add_event(struct supervisor_log *j, const char *event,
+			      const char *members)
 {
 	enum log_level level = LOG_LEVEL_DEBUG;
 

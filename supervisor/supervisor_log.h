@@ -30,13 +30,14 @@ void supervisor_log_done(struct supervisor_log *j);
 
 /* Adds a message.  `fields`: members of an object, without its braces; NULL:
  * none. */
-void supervisor_log_add(struct supervisor_log *j, enum log_level level, const char *component,
-		 const char *message, const char *fields);
+void supervisor_log_add(struct supervisor_log *j, enum log_level level,
+			const char *component, const char *message, const char *fields);
 
 /* Adds an error, with its kind and its remedy. */
 struct err;
-void supervisor_log_add_err(struct supervisor_log *j, enum log_level level, const char *component,
-		     const struct err *why);
+void supervisor_log_add_err(struct supervisor_log *j, enum log_level level,
+			    const char *component, const struct err *why);
 
 /* Adds an event of docs/control.md. */
-void supervisor_log_add_event(struct supervisor_log *j, const char *event, const char *members);
+void supervisor_log_add_event(struct supervisor_log *j, const char *event,
+			      const char *members);

@@ -18,14 +18,16 @@
  * true ends the test program by abort(3), and stderr names the claim. */
 #define patience_wait(is_true, who) patience_wait_for(is_true, who, #is_true)
 
-static inline void patience_wait_for(bool (*is_true)(void *), void *who, const char *claim)
+static inline void patience_wait_for(bool (*is_true)(void *), void *who,
+				     const char *claim)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	/* Naps are counted and no clock is read: a suspended machine uses up none. */
 	for (int naps = 0; !is_true(who); naps++) {
 		if (naps == PATIENCE_MS) {
-			(void)fprintf(stderr, "%s: not true after %d s\n", claim, PATIENCE_S);
+			(void)fprintf(stderr, "%s: not true after %d s\n", claim,
+				      PATIENCE_S);
 			abort();
 		}
 		(void)nanosleep(&moment, NULL);

@@ -28,17 +28,22 @@ static int explain_absent(const char *name, struct err *e)
 
 	(void)err_remedy(e, "hutch ps lists the sandboxes");
 	if (pools_has(name))
-		return err_remedy(e, "'%s' is a pool: hutch pool exec %s runs a command in one of "
-				     "its sandboxes, hutch pool take %s hands one out", name, name,
-				  name);
+		return err_remedy(
+			e,
+			"'%s' is a pool: hutch pool exec %s runs a command in one of "
+			"its sandboxes, hutch pool take %s hands one out",
+			name, name, name);
 	if (registry_find_ended(name, &item, NULL) < 0)
 		return -1;
-	if (item.record && json_view_scan(&record, item.record, strlen(item.record), NULL) == 0) {
-		AUTO_FREE char *reason = json_view_string(json_view_get(record, "reason"));
+	if (item.record &&
+	    json_view_scan(&record, item.record, strlen(item.record), NULL) == 0) {
+		AUTO_FREE char *reason =
+			json_view_string(json_view_get(record, "reason"));
 		(void)err_set(e, ERR_NOT_FOUND, "sandbox '%s' has ended (%.60s)", name,
 			      reason ? reason : "unknown");
-		(void)err_remedy(e, "hutch inspect %s tells more; hutch create %s makes a new one",
-				 name, name);
+		(void)err_remedy(
+			e, "hutch inspect %s tells more; hutch create %s makes a new one",
+			name, name);
 	}
 	registry_item_done(&item);
 	return -1;
@@ -56,7 +61,9 @@ int client_open(struct client *c, const char *name, struct err *e)
 
 void client_over(struct client *c, int fd, const char *name)
 {
-	*c = (struct client){ .fd = fd, .last_id = HELLO, .patience_ms = CLIENT_PATIENCE_MS,
+	*c = (struct client){ .fd = fd,
+			      .last_id = HELLO,
+			      .patience_ms = CLIENT_PATIENCE_MS,
 			      .exit_code = EXIT_HUTCH };
 	(void)snprintf(c->name, sizeof(c->name), "%s", name);
 	buffer_init(&c->in, CLIENT_LINE_MAX + STEP);
@@ -77,8 +84,10 @@ void client_done(struct client *c)
 static int stuck(struct client *c, struct err *e)
 {
 	c->is_stuck = true;
-	(void)err_set(e, ERR_SYSTEM, "sandbox '%s' does not answer: its supervisor was stopped or "
-				     "is stuck", c->name);
+	(void)err_set(e, ERR_SYSTEM,
+		      "sandbox '%s' does not answer: its supervisor was stopped or "
+		      "is stuck",
+		      c->name);
 	return err_remedy(e, "hutch rm -f %s ends it", c->name);
 }
 
@@ -89,7 +98,8 @@ static int write_all(struct client *c, const char *text, size_t len,
 	size_t passing = fds ? fds->count : 0;
 
 	while (len > 0) {
-		ssize_t n = fd_pass_send(c->fd, text, len, fds ? fds->fds : NULL, passing);
+		ssize_t n =
+			fd_pass_send(c->fd, text, len, fds ? fds->fds : NULL, passing);
 		if (n > 0) {
 			text += n;
 			len -= (size_t)n;
@@ -126,9 +136,11 @@ int client_send_fds(struct client *c, const char *method, const char *params,
 {
 	/* Hello and request are sent in one piece, so the server reads both at
 	 * once. */
-	AUTO_FREE char *text = text_format("%s{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
-					   "\"params\":%s}\n", c->has_said_hello ? "" : greeting,
-					   c->last_id + 1, method, params ? params : "{}");
+	AUTO_FREE char *text =
+		text_format("%s{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\","
+			    "\"params\":%s}\n",
+			    c->has_said_hello ? "" : greeting, c->last_id + 1, method,
+			    params ? params : "{}");
 	const size_t len = strlen(text);
 
 	if (len > CLIENT_LINE_MAX)
@@ -160,8 +172,8 @@ int client_fill(struct client *c, struct err *e)
 		return 0;
 	uint8_t *to = buffer_reserve(&c->in, STEP);
 	if (!to)
-		return err_set(e, ERR_PROTOCOL, "sandbox '%s' sent a line of more than 32 MiB",
-			       c->name);
+		return err_set(e, ERR_PROTOCOL,
+			       "sandbox '%s' sent a line of more than 32 MiB", c->name);
 	ssize_t n = recv(c->fd, to, STEP, MSG_DONTWAIT);
 	if (n > 0) {
 		buffer_added(&c->in, (size_t)n);
@@ -179,12 +191,15 @@ static int broken(const struct client *c, struct err *e)
 	(void)err_set(e, ERR_PROTOCOL, "sandbox '%s' sent an invalid message (control "
 				       "protocol, version %d)",
 		      c->name, CLIENT_PROTOCOL);
-	return err_remedy(e, "was hutch updated since it was created?  hutch rm -f %s and create "
-			     "it again", c->name);
+	return err_remedy(
+		e,
+		"was hutch updated since it was created?  hutch rm -f %s and create "
+		"it again",
+		c->name);
 }
 
-static int read_message(const struct client *c, struct json_view line, struct message *ret,
-			struct err *e)
+static int read_message(const struct client *c, struct json_view line,
+			struct message *ret, struct err *e)
 {
 	const struct json_view id = json_view_get(line, "id");
 	int64_t number = 0;
@@ -217,8 +232,9 @@ int client_next(struct client *c, struct message *ret, struct err *e)
 	drop_taken(c);
 	const char *text = (const char *)buffer_data(&c->in);
 	const size_t len = buffer_len(&c->in);
-	const char *end = len > c->searched ? memchr(text + c->searched, '\n', len - c->searched)
-					    : NULL;
+	const char *end = len > c->searched
+				  ? memchr(text + c->searched, '\n', len - c->searched)
+				  : NULL;
 	c->searched = end ? 0 : len;
 	if (!end)
 		return 0;
@@ -254,9 +270,11 @@ int client_refused(struct client *c, struct json_view error, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (json_view_is(word, kinds[i].name))
 			kind = kinds[i].kind;
-	if (json_view_integer(json_view_get(error, "data.exit_code"), &code) && code > 0 && code < 256)
+	if (json_view_integer(json_view_get(error, "data.exit_code"), &code) &&
+	    code > 0 && code < 256)
 		c->exit_code = (int)code;
-	(void)err_set(e, kind, "sandbox '%s': %.600s", c->name, message ? message : "an error");
+	(void)err_set(e, kind, "sandbox '%s': %.600s", c->name,
+		      message ? message : "an error");
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
 }
 
@@ -285,16 +303,20 @@ int client_ended(struct client *c, struct err *e)
 	c->is_closed = true;
 	AUTO_FREE char *text = record_of(c);
 	if (!text || json_view_scan(&record, text, strlen(text), NULL) < 0) {
-		(void)err_set(e, ERR_GONE, "sandbox '%s' closed the connection: it has ended, or "
-					     "is ending", c->name);
+		(void)err_set(e, ERR_GONE,
+			      "sandbox '%s' closed the connection: it has ended, or "
+			      "is ending",
+			      c->name);
 		return err_remedy(e, "hutch ps -a tells what became of it");
 	}
 	AUTO_FREE char *reason = json_view_string(json_view_get(record, "reason"));
 	AUTO_FREE char *message = json_view_string(json_view_get(record, "message"));
-	if (json_view_integer(json_view_get(record, "exit_code"), &code) && code > 0 && code < 256)
+	if (json_view_integer(json_view_get(record, "exit_code"), &code) && code > 0 &&
+	    code < 256)
 		c->exit_code = (int)code;
 	return err_set(e, ERR_GONE, "sandbox '%s' has ended (%.60s)%s%.400s", c->name,
-		       reason ? reason : "unknown", message ? ": " : "", message ? message : "");
+		       reason ? reason : "unknown", message ? ": " : "",
+		       message ? message : "");
 }
 
 static int wait_for_more(struct client *c, int64_t due, struct err *e)
@@ -322,7 +344,8 @@ static int next_answer(struct client *c, int64_t due, struct message *ret, struc
 	return got;
 }
 
-static int await(struct client *c, unsigned id, int64_t due, struct message *ret, struct err *e)
+static int await(struct client *c, unsigned id, int64_t due, struct message *ret,
+		 struct err *e)
 {
 	int got;
 
@@ -336,10 +359,12 @@ static int wrong_version(const struct client *c, struct json_view hello, struct 
 {
 	AUTO_FREE char *version = json_view_string(json_view_get(hello, "version"));
 
-	(void)err_set(e, ERR_UNSUPPORTED, "sandbox '%s' was created by hutch %.40s, whose control "
-					  "protocol is not version %d", c->name,
-		      version ? version : "of another version", CLIENT_PROTOCOL);
-	return err_remedy(e, "use that hutch for it, or hutch rm -f %s and create it again",
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "sandbox '%s' was created by hutch %.40s, whose control "
+		      "protocol is not version %d",
+		      c->name, version ? version : "of another version", CLIENT_PROTOCOL);
+	return err_remedy(e,
+			  "use that hutch for it, or hutch rm -f %s and create it again",
 			  c->name);
 }
 
@@ -379,8 +404,8 @@ int client_await(struct client *c, int id, struct json_view *ret, struct err *e)
 	return 0;
 }
 
-int client_call(struct client *c, const char *method, const char *params, struct json_view *ret,
-		struct err *e)
+int client_call(struct client *c, const char *method, const char *params,
+		struct json_view *ret, struct err *e)
 {
 	int id = client_send(c, method, params, e);
 

@@ -85,8 +85,8 @@ int client_greet(struct client *c, struct err *e);
 int client_await(struct client *c, int id, struct json_view *ret, struct err *e);
 
 /* Sends a request and waits for its answer. */
-int client_call(struct client *c, const char *method, const char *params, struct json_view *ret,
-		struct err *e);
+int client_call(struct client *c, const char *method, const char *params,
+		struct json_view *ret, struct err *e);
 
 /* Reads without waiting.  1: bytes came; 0: none now, or the connection has
  * ended, which is_closed tells; -1: an error. */

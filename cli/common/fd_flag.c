@@ -15,7 +15,8 @@ int fd_flag_fd(const char *flag, const char *value, int *ret, struct err *e)
 	if (units_parse_number(value, &fd, e) < 0)
 		return err_in(e, "%s", flag);
 	if (fd > FD_MAX || fcntl((int)fd, F_GETFD) < 0)
-		return err_set(e, ERR_USAGE, "%s=%.20s: that descriptor is not open", flag, value);
+		return err_set(e, ERR_USAGE, "%s=%.20s: that descriptor is not open",
+			       flag, value);
 	*ret = (int)fd;
 	return 0;
 }

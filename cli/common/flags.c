@@ -13,9 +13,9 @@
 
 static void print_flag(const struct flag *f)
 {
-	AUTO_FREE char *text = text_format("  %c%c --%s%s%s", f->letter ? '-' : ' ',
-					   f->letter ? f->letter : ' ', f->name,
-					   f->argument ? " " : "", f->argument ? f->argument : "");
+	AUTO_FREE char *text = text_format(
+		"  %c%c --%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
+		f->name, f->argument ? " " : "", f->argument ? f->argument : "");
 
 	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
 }
@@ -27,11 +27,16 @@ static const char *page_of(const char *synopsis)
 	static const struct {
 		const char *begin, *page;
 	} pages[] = {
-		{ "hutch image ", "hutch-image" },	 { "hutch cp ", "hutch-cp" },
-		{ "hutch diff ", "hutch-diff" },	 { "hutch apply ", "hutch-diff" },
-		{ "hutch discard ", "hutch-diff" },	 { "hutch snapshot ", "hutch-snapshot" },
-		{ "hutch commit ", "hutch-snapshot" },	 { "hutch policy ", "hutch-policy" },
-		{ "hutch audit ", "hutch-audit" },	 { "hutch port ", "hutch-port" },
+		{ "hutch image ", "hutch-image" },
+		{ "hutch cp ", "hutch-cp" },
+		{ "hutch diff ", "hutch-diff" },
+		{ "hutch apply ", "hutch-diff" },
+		{ "hutch discard ", "hutch-diff" },
+		{ "hutch snapshot ", "hutch-snapshot" },
+		{ "hutch commit ", "hutch-snapshot" },
+		{ "hutch policy ", "hutch-policy" },
+		{ "hutch audit ", "hutch-audit" },
+		{ "hutch port ", "hutch-port" },
 		{ "hutch pool ", "hutch-pool" },
 	};
 
@@ -43,7 +48,9 @@ static const char *page_of(const char *synopsis)
 
 static void print_help(const struct usage *u)
 {
-	static const struct flag help = { .letter = 'h', .name = "help", .help = "this text" };
+	static const struct flag help = { .letter = 'h',
+					  .name = "help",
+					  .help = "this text" };
 
 	(void)printf("%s\n\n%s\n\n", u->synopsis, u->about);
 	for (size_t i = 0; i < u->count; i++)
@@ -77,7 +84,8 @@ static int take(const struct flag *f, const char *value, char ***at, struct err 
 	}
 	value = value ? value : *++*at;
 	if (!value)
-		return err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name, f->argument);
+		return err_set(e, ERR_USAGE, "--%s needs a value: %s", f->name,
+			       f->argument);
 	if (is_repeated(f))
 		list_add(f->value, value);
 	else
@@ -91,8 +99,10 @@ static int read_long(const struct usage *u, char ***at, struct err *e)
 	const size_t len = strcspn(word, "=");
 
 	for (size_t i = 0; i < u->count; i++)
-		if (strlen(u->flags[i].name) == len && !strncmp(u->flags[i].name, word, len))
-			return take(&u->flags[i], word[len] ? word + len + 1 : NULL, at, e);
+		if (strlen(u->flags[i].name) == len &&
+		    !strncmp(u->flags[i].name, word, len))
+			return take(&u->flags[i], word[len] ? word + len + 1 : NULL, at,
+				    e);
 	return unknown(u, **at, e);
 }
 
@@ -125,14 +135,16 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-static int check_count(const struct usage *u, char **operands, size_t count, struct err *e)
+static int check_count(const struct usage *u, char **operands, size_t count,
+		       struct err *e)
 {
 	if (count >= u->operands_min && count <= u->operands_max)
 		return 0;
 	if (count < u->operands_min)
 		(void)err_set(e, ERR_USAGE, "a name is missing");
 	else
-		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'", operands[u->operands_max]);
+		(void)err_set(e, ERR_USAGE, "too many words: '%.60s'",
+			      operands[u->operands_max]);
 	return err_remedy(e, "%s", u->synopsis);
 }
 
@@ -150,13 +162,15 @@ enum flags_result flags_read(char **argv, const struct usage *u, struct err *e)
 			print_help(u);
 			return FLAGS_HELP;
 		} else {
-			int rc = (*at)[1] == '-' ? read_long(u, &at, e) : read_letters(u, &at, e);
+			int rc = (*at)[1] == '-' ? read_long(u, &at, e)
+						 : read_letters(u, &at, e);
 			if (rc < 0)
 				return FLAGS_FAILED;
 		}
 	}
 	*operand = NULL;
-	return check_count(u, argv, (size_t)(operand - argv), e) < 0 ? FLAGS_FAILED : FLAGS_READ;
+	return check_count(u, argv, (size_t)(operand - argv), e) < 0 ? FLAGS_FAILED
+								     : FLAGS_READ;
 }
 
 enum flags_result flags_begin(char **argv, const struct usage *u)

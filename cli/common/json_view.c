@@ -74,7 +74,8 @@ static struct json_view take_value(struct json_view t, size_t *at)
 	size_t start = skip_blanks(t, *at);
 
 	*at = skip_value(t, start);
-	return *at > start ? (struct json_view){ t.text + start, *at - start } : (struct json_view){ 0 };
+	return *at > start ? (struct json_view){ t.text + start, *at - start }
+			   : (struct json_view){ 0 };
 }
 
 int json_view_scan(struct json_view *ret, const char *line, size_t len, struct err *e)

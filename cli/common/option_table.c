@@ -47,8 +47,9 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 	}
 	if (reference_parse(value, &r, e) < 0) {
 		(void)err_in(e, "--image");
-		return err_remedy(e, "--image takes host, dir:PATH, or a reference such as "
-				     "python:3.12");
+		return err_remedy(e,
+				  "--image takes host, dir:PATH, or a reference such as "
+				  "python:3.12");
 	}
 	o->policy->image = IMAGE_STORE;
 	return set_text(&o->policy->image_path, value);
@@ -72,7 +73,8 @@ static int take_pull(struct run_options *o, const char *value, struct err *e)
 		o->policy->pull = (enum pull)i;
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "--pull takes missing, always or never, not '%.60s'", value);
+	return err_set(e, ERR_USAGE, "--pull takes missing, always or never, not '%.60s'",
+		       value);
 }
 
 static int take_entrypoint(struct run_options *o, const char *value, struct err *e)
@@ -147,7 +149,8 @@ static int take_protect(struct run_options *o, const char *value, struct err *e)
 	if (protect_check(value, e) < 0)
 		return err_in(e, "--protect");
 	if (o->policy->protects.count == PROTECT_MAX)
-		return err_set(e, ERR_LIMIT, "--protect: %d patterns are the most", PROTECT_MAX);
+		return err_set(e, ERR_LIMIT, "--protect: %d patterns are the most",
+			       PROTECT_MAX);
 	list_add(&o->policy->protects, value);
 	return 0;
 }
@@ -214,8 +217,8 @@ static int take_idmap(struct run_options *o, const char *value, struct err *e)
 	else if (!strcmp(value, "ranges"))
 		o->policy->idmap = IDMAP_RANGES;
 	else
-		return err_set(e, ERR_USAGE, "--idmap takes single or ranges, not '%.60s'",
-			       value);
+		return err_set(e, ERR_USAGE,
+			       "--idmap takes single or ranges, not '%.60s'", value);
 	return 0;
 }
 
@@ -231,7 +234,9 @@ static int take_ttl(struct run_options *o, const char *value, struct err *e)
 
 static int take_idle_timeout(struct run_options *o, const char *value, struct err *e)
 {
-	return units_parse_duration(value, &o->idle_ms, e) < 0 ? err_in(e, "--idle-timeout") : 0;
+	return units_parse_duration(value, &o->idle_ms, e) < 0
+		       ? err_in(e, "--idle-timeout")
+		       : 0;
 }
 
 /* shorter intervals would be a load of their own */
@@ -244,7 +249,8 @@ static int take_sample(struct run_options *o, const char *value, struct err *e)
 	if (units_parse_duration(value, &ms, e) < 0)
 		return err_in(e, "--sample");
 	if (ms < SAMPLE_MIN_MS)
-		return err_set(e, ERR_USAGE, "--sample takes 100ms or more, not '%.60s'", value);
+		return err_set(e, ERR_USAGE, "--sample takes 100ms or more, not '%.60s'",
+			       value);
 	o->sample_ms = ms;
 	return 0;
 }
@@ -281,7 +287,8 @@ static int take_disk(struct run_options *o, const char *value, struct err *e)
 		return err_in(e, "--disk");
 	/* A tmpfs of less than a few pages cannot hold the root folder. */
 	if (bytes < 1u << 20 || bytes > INT64_MAX)
-		return err_set(e, ERR_USAGE, "--disk takes 1m or more, not '%.60s'", value);
+		return err_set(e, ERR_USAGE, "--disk takes 1m or more, not '%.60s'",
+			       value);
 	o->policy->limits.disk = bytes;
 	return 0;
 }
@@ -309,7 +316,8 @@ static int take_seccomp(struct run_options *o, const char *value, struct err *e)
 static int take_cap_add(struct run_options *o, const char *value, struct err *e)
 {
 	if (!strcasecmp(value, "all"))
-		return err_set(e, ERR_USAGE, "--cap-add ALL is refused; name what is needed");
+		return err_set(e, ERR_USAGE,
+			       "--cap-add ALL is refused; name what is needed");
 	int number = caps_parse(value, e);
 	if (number < 0)
 		return err_in(e, "--cap-add");
@@ -358,8 +366,10 @@ static int take_lease(struct run_options *o, const char *value, struct err *e)
 	if (fd <= 2 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 	    domain != AF_UNIX || type != SOCK_STREAM) {
-		(void)err_set(e, ERR_USAGE, "--lease %d: that descriptor is no unix stream "
-					    "socket", fd);
+		(void)err_set(e, ERR_USAGE,
+			      "--lease %d: that descriptor is no unix stream "
+			      "socket",
+			      fd);
 		return err_remedy(e, "hand over one end of a socketpair(2), above 2");
 	}
 	o->lease_fd = fd;
@@ -461,18 +471,24 @@ static int take_help(struct run_options *o, const char *value, struct err *e)
 const struct option option_table[] = {
 	{ 0, "policy", "FILE|NAME", take_policy, "a policy: man hutch-policy" },
 	{ 0, "image", "REF", take_image, "host (default), a reference, or dir:PATH" },
-	{ 0, "pull", "WHEN", take_pull, "fetch the image: missing (default), always, never" },
+	{ 0, "pull", "WHEN", take_pull,
+	  "fetch the image: missing (default), always, never" },
 	{ 0, "entrypoint", "CMD", take_entrypoint, "in place of the image's" },
 	{ 0, "upper", "DIR", take_upper, "keep files written over the image in DIR" },
-	{ 0, "keep", NULL, take_keep, "it can be started again, with its files: man hutch-create" },
-	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume, "show a folder or file of the host" },
+	{ 0, "keep", NULL, take_keep,
+	  "it can be started again, with its files: man hutch-create" },
+	{ 'v', "volume", "SRC:DST[:ro|rw|cow]", take_volume,
+	  "show a folder or file of the host" },
 	{ 0, "workspace", "DIR[:ro|rw|cow]", take_workspace, "show DIR at /workspace" },
-	{ 0, "protect", "PATTERN", take_protect, "names in such folders that stay as they are" },
-	{ 0, "protect-missing", NULL, take_protect_missing, "also those that are not there yet" },
+	{ 0, "protect", "PATTERN", take_protect,
+	  "names in such folders that stay as they are" },
+	{ 0, "protect-missing", NULL, take_protect_missing,
+	  "also those that are not there yet" },
 	{ 0, "toolchain", "DIR", take_toolchain, "show DIR read-only at its own path" },
 	{ 0, "tmpfs", "DST[:size=N]", take_tmpfs, "an empty writable folder" },
 	{ 0, "read-only", NULL, take_read_only, "only named folders are writable" },
-	{ 'e', "env", "KEY[=VALUE]", take_env, "set a variable, or pass the caller's on" },
+	{ 'e', "env", "KEY[=VALUE]", take_env,
+	  "set a variable, or pass the caller's on" },
 	{ 0, "env-file", "FILE", take_env_file, "variables from a file" },
 	{ 0, "secret", "KEY[=VALUE]", take_secret, "a variable whose value is redacted" },
 	{ 0, "secret-file", "FILE", take_secret_file, "such variables from a file" },
@@ -482,31 +498,42 @@ const struct option option_table[] = {
 	{ 'i', "interactive", NULL, take_interactive, "pass stdin on" },
 	{ 't', "tty", NULL, take_tty, "a terminal of the sandbox's own" },
 	{ 'd', "detach", NULL, take_detach, "do not wait for it; print its number" },
-	{ 0, "stdio", "inherit", take_stdio, "hand stdin, stdout, stderr over as they are" },
+	{ 0, "stdio", "inherit", take_stdio,
+	  "hand stdin, stdout, stderr over as they are" },
 	{ 0, "network", "MODE", take_network, "none (default) or host" },
-	{ 'p', "publish", "HOST:GUEST", take_publish, "a port of the host that leads inside" },
-	{ 0, "isolation", "MODE", take_isolation, "auto (default), namespaces or landlock" },
-	{ 0, "landlock", "auto|on|off", take_landlock, "a second wall around the root's files" },
+	{ 'p', "publish", "HOST:GUEST", take_publish,
+	  "a port of the host that leads inside" },
+	{ 0, "isolation", "MODE", take_isolation,
+	  "auto (default), namespaces or landlock" },
+	{ 0, "landlock", "auto|on|off", take_landlock,
+	  "a second wall around the root's files" },
 	{ 0, "idmap", "MODE", take_idmap, "single (default) or ranges" },
 	{ 0, "cap-add", "CAP", take_cap_add, "give commands a capability" },
 	{ 0, "cap-drop", "CAP", take_cap_drop, "take one away, or ALL" },
-	{ 0, "seccomp", "FILE", take_seccomp, "a filter profile in OCI's or docker's JSON" },
-	{ 'm', "memory", "SIZE", take_memory, "memory of everything inside, such as 512m" },
+	{ 0, "seccomp", "FILE", take_seccomp,
+	  "a filter profile in OCI's or docker's JSON" },
+	{ 'm', "memory", "SIZE", take_memory,
+	  "memory of everything inside, such as 512m" },
 	{ 0, "cpus", "NUMBER", take_cpus, "CPU time in CPUs, such as 1.5" },
 	{ 0, "pids-limit", "N", take_pids, "processes and threads" },
 	{ 0, "disk", "SIZE", take_disk, "limit of bytes in private folders" },
-	{ 0, "cgroup-parent", "DIR", take_cgroup_parent, "the cgroup to make the sandbox's in" },
-	{ 0, "best-effort", NULL, take_best_effort, "weaker limits where there is no cgroup" },
+	{ 0, "cgroup-parent", "DIR", take_cgroup_parent,
+	  "the cgroup to make the sandbox's in" },
+	{ 0, "best-effort", NULL, take_best_effort,
+	  "weaker limits where there is no cgroup" },
 	{ 0, "ulimit", "NAME=SOFT[:HARD]", take_ulimit, "a resource limit" },
-	{ 0, "timeout", "DURATION", take_timeout, "end everything after it; exit code 124" },
+	{ 0, "timeout", "DURATION", take_timeout,
+	  "end everything after it; exit code 124" },
 	{ 0, "ttl", "DURATION", take_ttl, "end the sandbox after it" },
 	{ 0, "idle-timeout", "DURATION", take_idle_timeout,
 	  "end the sandbox when it is unused for so long" },
-	{ 0, "sample", "DURATION", take_sample, "how often to report use: man hutch-create" },
+	{ 0, "sample", "DURATION", take_sample,
+	  "how often to report use: man hutch-create" },
 	{ 0, "audit", "on|off|DIR", take_audit, "keep an audit log: man hutch-audit" },
 	{ 0, "json", "[FD]", take_json, "the result as an object of JSON, on FD" },
 	{ 0, "lease", "FD", take_lease, "end with that connection: man hutch-create" },
-	{ 0, "learn", "FILE", take_learn, "write the policy that it would need into FILE" },
+	{ 0, "learn", "FILE", take_learn,
+	  "write the policy that it would need into FILE" },
 	{ 0, "dry-run", NULL, take_dry_run, "print the plan and run nothing" },
 	{ 0, "stream", NULL, take_stream, "events of output as it comes, too" },
 	{ 0, "rule", "JSON", take_rule, "a rule for actions: man hutch-policy" },

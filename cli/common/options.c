@@ -22,19 +22,32 @@ static const struct {
 	const char *name;
 	unsigned verbs;
 } own_options[] = {
-	{ "env", VARIED },		{ "env-file", VARIED },
-	{ "secret", VARIED },	{ "secret-file", VARIED },
-	{ "workdir", MAKERS | COMMANDS },	{ "user", MAKERS | COMMANDS },
-	{ "timeout", MAKERS | COMMANDS },	{ "help", VARIED },
-	{ "interactive", VERB_RUN | VERB_EXEC }, { "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
-	{ "detach", VERB_EXEC },		{ "stdio", VERB_RUN },
-	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY }, { "rm", VERB_RUN },
-	{ "entrypoint", VERB_RUN },		{ "learn", VERB_RUN },
-	{ "image", MAKERS & ~VERB_FORK },	{ "pull", MAKERS & ~VERB_FORK },
-	{ "stream", VERB_ACT },			{ "confirm", VERB_ACT },
-	{ "rule", VERB_ACT | BOXES | VERB_WHY }, { "dry-run", VERB_RUN | VERB_ACT },
-	{ "ttl", BOXES },			{ "idle-timeout", BOXES },
-	{ "lint", VERB_ACT | BOXES },		{ "sample", BOXES },
+	{ "env", VARIED },
+	{ "env-file", VARIED },
+	{ "secret", VARIED },
+	{ "secret-file", VARIED },
+	{ "workdir", MAKERS | COMMANDS },
+	{ "user", MAKERS | COMMANDS },
+	{ "timeout", MAKERS | COMMANDS },
+	{ "help", VARIED },
+	{ "interactive", VERB_RUN | VERB_EXEC },
+	{ "tty", VERB_RUN | VERB_EXEC | VERB_WHY },
+	{ "detach", VERB_EXEC },
+	{ "stdio", VERB_RUN },
+	{ "json", VERB_RUN | BOXES | VERB_START | VERB_WHY },
+	{ "rm", VERB_RUN },
+	{ "entrypoint", VERB_RUN },
+	{ "learn", VERB_RUN },
+	{ "image", MAKERS & ~VERB_FORK },
+	{ "pull", MAKERS & ~VERB_FORK },
+	{ "stream", VERB_ACT },
+	{ "confirm", VERB_ACT },
+	{ "rule", VERB_ACT | BOXES | VERB_WHY },
+	{ "dry-run", VERB_RUN | VERB_ACT },
+	{ "ttl", BOXES },
+	{ "idle-timeout", BOXES },
+	{ "lint", VERB_ACT | BOXES },
+	{ "sample", BOXES },
 	{ "keep", BOXES },
 	{ "lease", BOXES },
 };
@@ -47,13 +60,15 @@ static bool has_option(enum verb verb, const struct option *o)
 	return verb & MAKERS;
 }
 
-#define COMMAND_CODES \
+#define COMMAND_CODES                                                                          \
 	"\nExit codes: the command's own; 128+N ended by signal N; 124 timed out;\n125 hutch " \
 	"failed; 126 found but not run; 127 not found.  "
 
 static void print_option(const struct option *o)
 {
-	const char *value = !o->argument ? "" : *o->argument == '[' ? "[=FD]" : o->argument;
+	const char *value = !o->argument	  ? ""
+			    : *o->argument == '[' ? "[=FD]"
+						  : o->argument;
 	AUTO_FREE char *flag = text_format("  %c%c --%s%s%s", o->letter ? '-' : ' ',
 					   o->letter ? o->letter : ' ', o->name,
 					   *value && *value != '[' ? " " : "", value);
@@ -128,11 +143,15 @@ void options_print_help(enum verb verb)
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
-		return err_set(e, ERR_USAGE, "--%s is no flag of hutch fork, which has its image "
-					     "from the one that is forked", o->name);
+		return err_set(e, ERR_USAGE,
+			       "--%s is no flag of hutch fork, which has its image "
+			       "from the one that is forked",
+			       o->name);
 	if (verb == VERB_START)
-		return err_set(e, ERR_USAGE, "--%s is no flag of hutch start: a sandbox is started "
-					     "again as it was made", o->name);
+		return err_set(e, ERR_USAGE,
+			       "--%s is no flag of hutch start: a sandbox is started "
+			       "again as it was made",
+			       o->name);
 	if (verb == VERB_EXEC || verb == VERB_SHELL)
 		return err_set(e, ERR_USAGE, "--%s is no flag of hutch %s", o->name,
 			       verb_name(verb));
@@ -143,16 +162,21 @@ static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--%s is a flag of hutch %s", o->name,
 			       has_option(VERB_ACT, o) ? "act" : "exec");
 	if (verb & BOXES)
-		return err_set(e, ERR_USAGE, "--%s makes no sense for hutch %s, which runs no "
-					     "command", o->name, verb_name(verb));
-	return err_set(e, ERR_USAGE, "--%s makes no sense for hutch act, whose stdin and stdout "
-				     "are actions and observations", o->name);
+		return err_set(e, ERR_USAGE,
+			       "--%s makes no sense for hutch %s, which runs no "
+			       "command",
+			       o->name, verb_name(verb));
+	return err_set(e, ERR_USAGE,
+		       "--%s makes no sense for hutch act, whose stdin and stdout "
+		       "are actions and observations",
+		       o->name);
 }
 
 static const struct option *find_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < option_count; i++)
-		if (strlen(option_table[i].name) == len && !strncmp(option_table[i].name, name, len))
+		if (strlen(option_table[i].name) == len &&
+		    !strncmp(option_table[i].name, name, len))
 			return &option_table[i];
 	return NULL;
 }
@@ -179,10 +203,14 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 		if (has_option(verb, &option_table[i]) &&
 		    !strncmp(option_table[i].name, word, len < 4 ? len : 4))
 			return err_set(e, ERR_USAGE, "unknown flag --%.*s; is it --%s?",
-				       (int)(len < 60 ? len : 60), word, option_table[i].name);
-	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60), word);
-	return err_remedy(e, "hutch %s --help lists them; a command that starts with - goes "
-			     "behind --", verb_name(verb));
+				       (int)(len < 60 ? len : 60), word,
+				       option_table[i].name);
+	(void)err_set(e, ERR_USAGE, "unknown flag --%.*s", (int)(len < 60 ? len : 60),
+		      word);
+	return err_remedy(e,
+			  "hutch %s --help lists them; a command that starts with - goes "
+			  "behind --",
+			  verb_name(verb));
 }
 
 /* Keeps the flag as a policy setting; relative paths are made absolute. */
@@ -261,7 +289,8 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 			++*at;
 			break;
 		}
-		if (((**at)[1] == '-' ? parse_long(ret, at, e) : parse_letters(ret, at, e)) < 0)
+		if (((**at)[1] == '-' ? parse_long(ret, at, e)
+				      : parse_letters(ret, at, e)) < 0)
 			return -1;
 		if (!**at) /* a flag has taken the last word as its value */
 			break;
@@ -318,9 +347,13 @@ static int check_isolation(const struct run_options *o, struct err *e)
 {
 	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "hutch %s needs namespaces: --isolation landlock is for "
-					  "hutch run", verb_name(o->verb));
-	return err_remedy(e, "leave it out; if user namespaces are refused here, hutch doctor says by what");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "hutch %s needs namespaces: --isolation landlock is for "
+		      "hutch run",
+		      verb_name(o->verb));
+	return err_remedy(
+		e,
+		"leave it out; if user namespaces are refused here, hutch doctor says by what");
 }
 
 int options_parse(char **argv, struct run_options *ret, struct err *e)

@@ -55,11 +55,13 @@ static void report_refused(const struct result *r)
 	const size_t kinds = r->told.count / 2;
 
 	for (size_t i = 0; i < kinds && i < REFUSED_LINES; i++)
-		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n", r->told.items[2 * i],
-			      r->told.items[2 * i + 1]);
+		(void)fprintf(stderr, "hutch: %s\nhutch: hint: %s\n",
+			      r->told.items[2 * i], r->told.items[2 * i + 1]);
 	if (kinds > REFUSED_LINES)
-		(void)fprintf(stderr, "hutch: note: %zu more kinds of system calls were refused; "
-				      "--json tells all of them\n", kinds - REFUSED_LINES);
+		(void)fprintf(stderr,
+			      "hutch: note: %zu more kinds of system calls were refused; "
+			      "--json tells all of them\n",
+			      kinds - REFUSED_LINES);
 }
 
 int report_end(int result, const struct err *e)
@@ -85,7 +87,8 @@ int report_unwritten(struct err *e)
 	if (unwritten)
 		errno = unwritten;
 	return errno ? err_sys(e, "write to stdout")
-		     : err_set(e, ERR_SYSTEM, "write to stdout: not all of it could be written");
+		     : err_set(e, ERR_SYSTEM,
+			       "write to stdout: not all of it could be written");
 }
 
 int report_told(int code)
@@ -125,8 +128,8 @@ int report_made(int json_fd, const char *name, const struct err *e)
 		return 0;
 	AUTO_FREE char *quoted = json_write_quoted(name);
 	AUTO_FREE char *error = result_error_json(e);
-	AUTO_FREE char *line = text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted,
-					   error);
+	AUTO_FREE char *line =
+		text_format("{\"version\":1,\"name\":%s,\"error\":%s}\n", quoted, error);
 
 	return write_object(json_fd, line);
 }
@@ -136,7 +139,8 @@ int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 	if (r->error.kind != ERR_NONE)
 		report_error(&r->error);
 	else if (r->status == RUN_TIMEOUT)
-		(void)fprintf(stderr, "hutch: timed out after %.1f s; everything was ended\n",
+		(void)fprintf(stderr,
+			      "hutch: timed out after %.1f s; everything was ended\n",
 			      (double)timeout_ms / 1e3);
 	if (r->exit_code != 0)
 		report_refused(r);
@@ -150,8 +154,9 @@ int report_result(const struct result *r, uint64_t timeout_ms, int json_fd)
 void report_network(const struct policy *policy)
 {
 	if (policy->network == NETWORK_HOST)
-		(void)fprintf(stderr, "hutch: --network host: the sandbox shares this host's "
-				      "network, its loopback services included\n");
+		(void)fprintf(stderr,
+			      "hutch: --network host: the sandbox shares this host's "
+			      "network, its loopback services included\n");
 }
 
 void report_secrets(const struct policy *policy)
@@ -161,10 +166,13 @@ void report_secrets(const struct policy *policy)
 	for (size_t i = 0; i < policy->secrets.count; i++) {
 		const char *name = policy->secrets.items[i];
 		bool is_hidden = true;
-		(void)redact_add(&m, list_get_env(&policy->env_set, name), &is_hidden, NULL);
+		(void)redact_add(&m, list_get_env(&policy->env_set, name), &is_hidden,
+				 NULL);
 		if (!is_hidden)
-			(void)fprintf(stderr, "hutch: note: the value of %s is shorter than %d "
-					      "bytes, and is not hidden\n", name, REDACT_MIN);
+			(void)fprintf(stderr,
+				      "hutch: note: the value of %s is shorter than %d "
+				      "bytes, and is not hidden\n",
+				      name, REDACT_MIN);
 	}
 	redact_done(&m);
 }
@@ -237,14 +245,17 @@ static int explain_name(struct err *e, const char *name)
 	AUTO_FREE char *found = find_in_path(name);
 
 	if (!found)
-		return err_set(e, ERR_NOT_FOUND,
-			       "%.200s: command not found inside, nor on this host's PATH",
-			       name);
+		return err_set(
+			e, ERR_NOT_FOUND,
+			"%.200s: command not found inside, nor on this host's PATH",
+			name);
 	(void)err_set(e, ERR_NOT_FOUND,
-		      "%.200s: command not found inside; on this host it is %.300s", name, found);
+		      "%.200s: command not found inside; on this host it is %.300s", name,
+		      found);
 	*strrchr(found, '/') = '\0';
-	return err_remedy(e, "-v %.100s:%.100s:ro -e PATH=%.100s:" ENVIRONMENT_PATH " shows it",
-			  found, found, found);
+	return err_remedy(
+		e, "-v %.100s:%.100s:ro -e PATH=%.100s:" ENVIRONMENT_PATH " shows it",
+		found, found, found);
 }
 
 void report_explain_missing(struct err *e, const struct policy *policy)

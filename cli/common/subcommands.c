@@ -39,7 +39,8 @@ static int unknown(const struct subcommands *p, const char *name)
 	struct err e;
 
 	if (name)
-		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name, p->verb);
+		(void)err_set(&e, ERR_USAGE, "'%.60s' is no verb of hutch %s", name,
+			      p->verb);
 	else
 		(void)err_set(&e, ERR_USAGE, "hutch %s takes a verb", p->verb);
 	(void)err_remedy(&e, "hutch %s %s", p->verb, names);

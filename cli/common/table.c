@@ -52,7 +52,8 @@ void table_print(const struct table *t, FILE *to)
 		if (column + 1 == t->columns)
 			(void)fprintf(to, "%s\n", text);
 		else
-			(void)fprintf(to, "%s%*s", text, (int)gap_behind(text, widths[column]), "");
+			(void)fprintf(to, "%s%*s", text,
+				      (int)gap_behind(text, widths[column]), "");
 	}
 }
 
@@ -63,7 +64,9 @@ void table_done(struct table *t)
 
 char *table_bytes(uint64_t bytes)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const char *const units[] = {
+		"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"
+	};
 	double value = (double)bytes;
 	size_t i = 0;
 
@@ -74,7 +77,8 @@ char *table_bytes(uint64_t bytes)
 
 static char *ago(int64_t count, const char *unit)
 {
-	return text_format("%lld %s%s ago", (long long)count, unit, count == 1 ? "" : "s");
+	return text_format("%lld %s%s ago", (long long)count, unit,
+			   count == 1 ? "" : "s");
 }
 
 char *table_age(const char *text, int64_t now)
@@ -88,8 +92,8 @@ char *table_age(const char *text, int64_t now)
 	};
 	struct tm tm = { 0 };
 
-	if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-			    &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+	if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon,
+			    &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
 		return NULL;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;

@@ -54,8 +54,8 @@ static const char *usual_newline(struct bytes text)
 	return cr > lf ? "\r" : "\n";
 }
 
-bool edit_text_init(struct edit_text *t, struct bytes raw, const struct encoding *encoding,
-		    size_t *ret_bad)
+bool edit_text_init(struct edit_text *t, struct bytes raw,
+		    const struct encoding *encoding, size_t *ret_bad)
 {
 	uint8_t *decoded;
 	size_t len;

@@ -50,8 +50,8 @@ struct edit_text {
 
 /* False when the file is not of this encoding: *ret_bad is the first invalid byte.
  * Otherwise `t` is valid as long as `raw` is, and edit_text_done() is due. */
-bool edit_text_init(struct edit_text *t, struct bytes raw, const struct encoding *encoding,
-		    size_t *ret_bad);
+bool edit_text_init(struct edit_text *t, struct bytes raw,
+		    const struct encoding *encoding, size_t *ret_bad);
 void edit_text_done(struct edit_text *t);
 
 /* How many lines there are; the last one need not end. */

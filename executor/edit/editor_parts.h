@@ -105,5 +105,6 @@ bool editor_fail_missing(struct job *j, const char *parameter);
 /* Reports a fault of the file. */
 bool editor_fail_file(struct job *j, const char *why);
 /* Reports a character that the file's encoding does not have. */
-bool editor_fail_lacks(struct job *j, const struct encoding *encoding, uint32_t character);
+bool editor_fail_lacks(struct job *j, const struct encoding *encoding,
+		       uint32_t character);
 bool editor_fail_size(struct job *j, uint64_t size);

@@ -255,8 +255,8 @@ static void set_words(struct finding *f, const char *words)
 static bool get_finding(const struct linter *l, const char *line, struct finding *ret)
 {
 	size_t len = strlen(l->prefix);
-	const char *at = strncmp(line, l->prefix, len) ? NULL
-						       : get_number(line + len, &ret->line);
+	const char *at =
+		strncmp(line, l->prefix, len) ? NULL : get_number(line + len, &ret->line);
 
 	ret->column = 1;
 	if (!at || *at != ':')
@@ -298,7 +298,8 @@ static bool ask(const struct linter *l, const char *program, struct bytes text,
 	int code = run(l, program, text, o, &out);
 	bool is_cut = buffer_len(&out) == LINT_OUTPUT_MAX;
 	bool counts = code >= 0 || is_cut;
-	get_findings(l, (struct bytes){ buffer_data(&out), counts ? buffer_len(&out) : 0 },
+	get_findings(l,
+		     (struct bytes){ buffer_data(&out), counts ? buffer_len(&out) : 0 },
 		     ret);
 	buffer_done(&out);
 	return code == 0 || ret->count > 0;
@@ -318,7 +319,8 @@ static bool begins_line(struct bytes text, size_t at)
 
 static struct seam seam_of(struct bytes old, struct bytes new)
 {
-	size_t least = old.len < new.len ? old.len : new.len, head = 0, tail = 0, lines = 0;
+	size_t least = old.len < new.len ? old.len : new.len, head = 0, tail = 0,
+	       lines = 0;
 
 	while (head < least && old.data[head] == new.data[head])
 		lines += old.data[head++] == '\n';

@@ -101,7 +101,8 @@ static int start(struct workers *s, struct lint_wait *l, const struct lint_edit 
 bool lints_start(struct workers *s, const struct lint_edit *edit,
 		 struct editor_answer *answer, int64_t now)
 {
-	if (!edit->exec || !lint_knows(edit->path) || all_processes_is_paused(s->all_processes))
+	if (!edit->exec || !lint_knows(edit->path) ||
+	    all_processes_is_paused(s->all_processes))
 		return false;
 	struct lint_wait *l = mem_zeroed(1, sizeof(*l));
 	l->worker.kind = &lint;

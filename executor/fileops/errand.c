@@ -86,7 +86,8 @@ void errand_note(struct errand *x, const char *fmt, ...)
 	va_start(args, fmt);
 	int len = vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	(void)put_line(x, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1,
+	(void)put_line(x, line,
+		       (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1,
 		       ERRAND_TEXT_MAX); /* it fits */
 }
 

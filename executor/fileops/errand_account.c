@@ -33,8 +33,10 @@ static int open_file(struct errand *x, int which)
 	struct stat st;
 	char path[PATH_MAX];
 
-	(void)snprintf(path, sizeof(path), "%.4000s/%s", x->path, names[which]); /* it fits */
-	AUTO_CLOSE int fd = files_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	(void)snprintf(path, sizeof(path), "%.4000s/%s", x->path,
+		       names[which]); /* it fits */
+	AUTO_CLOSE int fd =
+		files_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return -2;
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -64,7 +66,8 @@ static int find_user(struct errand *x, struct person *p)
 {
 	int found = find(x, PASSWD, x->ask->other, &p->account);
 
-	if (found < 0 && x->end.outcome == OUTCOME_NOT_FOUND && !strcmp(x->ask->other, "root")) {
+	if (found < 0 && x->end.outcome == OUTCOME_NOT_FOUND &&
+	    !strcmp(x->ask->other, "root")) {
 		x->end = (struct returned){ 0 };
 		found = 0;
 	}
@@ -106,8 +109,9 @@ static void tell(struct errand *x, const struct person *p)
 		(void)errand_line(x, line, (size_t)snprintf(line, sizeof(line), "%s %u",
 							    own[i].key, own[i].id));
 	for (size_t i = 0; i < p->group_count; i++)
-		(void)errand_line(x, line, (size_t)snprintf(line, sizeof(line), "group %u",
-							    p->groups[i]));
+		(void)errand_line(
+			x, line,
+			(size_t)snprintf(line, sizeof(line), "group %u", p->groups[i]));
 	if (p->account.name[0])
 		(void)errand_line(x, line, (size_t)snprintf(line, sizeof(line), "name %s",
 							    p->account.name));

@@ -213,7 +213,8 @@ static int remove_folder(struct errand *x)
 {
 	if (rmdir(x->path) == 0)
 		return 0;
-	if ((errno != ENOTEMPTY && errno != EEXIST) || !(x->ask->flags & ERRAND_RECURSIVE))
+	if ((errno != ENOTEMPTY && errno != EEXIST) ||
+	    !(x->ask->flags & ERRAND_RECURSIVE))
 		return errand_fail(x, NULL, errno);
 	return remove_all(x);
 }

@@ -36,7 +36,8 @@ static void put_top(struct search *s, const char *before)
 		const struct find *one = &s->top.all[i];
 		AUTO_FREE char *path = text_format("%s%s", before, one->path);
 		AUTO_FREE char *shown = shell_quote_shown(path);
-		AUTO_FREE char *line = text_format("%s%s", shown, one->is_folder ? "/" : "");
+		AUTO_FREE char *line =
+			text_format("%s%s", shown, one->is_folder ? "/" : "");
 		if (!errand_line(x, line, strlen(line)))
 			s->top.dropped++;
 	}
@@ -115,7 +116,8 @@ static int by_name(const void *one, const void *other)
 
 void errand_list(struct errand *x)
 {
-	struct search s = { .x = x, .top = { .compare = by_name, .limit = x->ask->limit } };
+	struct search s = { .x = x,
+			    .top = { .compare = by_name, .limit = x->ask->limit } };
 
 	search(&s, "", on_listed);
 }
@@ -179,7 +181,8 @@ static const char *take_root(struct errand *x, const char *pattern)
 
 void errand_glob(struct errand *x)
 {
-	struct search s = { .x = x, .top = { .compare = by_time, .limit = x->ask->limit } };
+	struct search s = { .x = x,
+			    .top = { .compare = by_time, .limit = x->ask->limit } };
 	const char *why;
 	AUTO_FREE char *pattern = text_copy(take_root(x, x->ask->other));
 	size_t len = strlen(pattern);

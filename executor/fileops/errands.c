@@ -50,8 +50,11 @@ static void say(const struct workers *s, uint32_t id, const struct returned *x,
 static void say_failure(const struct workers *s, const struct errand_child *c,
 			uint32_t outcome, int sys)
 {
-	const struct returned x = { .outcome = outcome, .sys = (uint32_t)sys, .path = c->path,
-				    .cwd = c->cwd, .stat.target = "" };
+	const struct returned x = { .outcome = outcome,
+				    .sys = (uint32_t)sys,
+				    .path = c->path,
+				    .cwd = c->cwd,
+				    .stat.target = "" };
 
 	say(s, c->worker.id, &x, (struct bytes){ 0 });
 }

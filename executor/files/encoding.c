@@ -204,7 +204,8 @@ const struct encoding *encoding_guess(struct bytes raw, const struct encoding *w
 static bool has_control(struct bytes raw)
 {
 	for (size_t i = 0; i < raw.len; i++)
-		if (raw.data[i] < ' ' && !(raw.data[i] && strchr("\n\r\t\f\b", raw.data[i])))
+		if (raw.data[i] < ' ' &&
+		    !(raw.data[i] && strchr("\n\r\t\f\b", raw.data[i])))
 			return true;
 	return false;
 }
@@ -355,7 +356,8 @@ static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
 }
 
 /* Returns how many bytes the character takes; 0: the encoding does not have it. */
-static size_t put(const struct encoding *x, const uint8_t *byte_of, uint32_t c, uint8_t to[4])
+static size_t put(const struct encoding *x, const uint8_t *byte_of, uint32_t c,
+		  uint8_t to[4])
 {
 	if (x->unit == 2 && c > 0xffff)
 		return put_unit(x, 0xd800 + ((c - 0x10000) >> 10), to) +

@@ -311,7 +311,8 @@ static int make_parents(const char *path)
 	int sys = 0;
 
 	(void)snprintf(parts, sizeof(parts), "%s", path); /* it is shorter */
-	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/')); name = end + 1) {
+	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/'));
+	     name = end + 1) {
 		*end = '\0';
 		if (!*name)
 			continue;
@@ -555,7 +556,8 @@ static struct result do_write(const char *path, const struct write_request *r)
 		return (struct result){ OUTCOME_ERROR, sys };
 	got = write_new(path, r);
 	/* Another process has made the file meanwhile. */
-	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r) : got;
+	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r)
+								 : got;
 }
 
 /* --- replies --------------------------------------------------------------- */

@@ -172,7 +172,8 @@ static int go_up(struct walker *k)
 	const struct walk *w = k->w;
 	struct err e;
 	const char *path = dir_stack_path(&k->stack), *slash = strrchr(path, '/');
-	char *name = mem_copy(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path) + 1);
+	char *name =
+		mem_copy(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path) + 1);
 	int up = dir_stack_up(&k->stack, &e);
 
 	if (up == 0 && w->on_left) {

@@ -77,13 +77,15 @@ static void ask_again(struct all_processes *a, const struct leaders *l, int64_t 
 		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
 }
 
-enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand, int64_t now)
+enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
+					   int64_t now)
 {
 	bool is_late = clock_is_due(a->due, now);
 
 	if (a->is_ending)
 		return is_late ? ALL_PROCESSES_IS_ASKED : ALL_PROCESSES_WAITS;
-	return a->due && (is_late || all_stand) ? ALL_PROCESSES_STOPS : ALL_PROCESSES_WAITS;
+	return a->due && (is_late || all_stand) ? ALL_PROCESSES_STOPS
+						: ALL_PROCESSES_WAITS;
 }
 
 static void stop_rest(struct all_processes *a)
@@ -190,8 +192,8 @@ static int must_be_init(struct err *e)
 		       "a signal to all processes, but this is not pid 1");
 }
 
-int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l, int64_t now,
-		    struct err *e)
+int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l,
+			 int64_t now, struct err *e)
 {
 	if (must_be_init(e) < 0)
 		return -1;
@@ -204,8 +206,8 @@ int all_processes_signal(struct all_processes *a, int signo, const struct leader
 	return 0;
 }
 
-int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l, int64_t now,
-			struct err *e)
+int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
+			     int64_t now, struct err *e)
 {
 	if (must_be_init(e) < 0)
 		return -1;

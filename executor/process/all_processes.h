@@ -59,8 +59,8 @@ struct all_processes {
  *
  * -1: we are not the init of a pid namespace, and -1 would signal all of the user's
  * processes. */
-int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l, int64_t now,
-		    struct err *e);
+int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l,
+			 int64_t now, struct err *e);
 
 /* The supervisor holds all processes by a cgroup's freezer, or no longer. */
 void all_processes_hold(struct all_processes *a, bool is_held, int64_t now);
@@ -69,8 +69,8 @@ void all_processes_hold(struct all_processes *a, bool is_held, int64_t now);
 void all_processes_trace(struct all_processes *a, bool is_traced, int64_t now);
 
 /* Asks all to end, paused or not: by SIGTERM, and interactive shells by SIGHUP. */
-int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l, int64_t now,
-			struct err *e);
+int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
+			     int64_t now, struct err *e);
 
 /* Called while all_processes_due() is not 0: after SIGCHLD, and when that time has come. */
 void all_processes_look(struct all_processes *a, const struct leaders *l, int64_t now);
@@ -83,7 +83,8 @@ enum all_processes_step {
 	ALL_PROCESSES_STOPS,	 /* the other processes are stopped, too */
 	ALL_PROCESSES_IS_ASKED, /* the leaders get SIGHUP once more */
 };
-enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand, int64_t now);
+enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
+					   int64_t now);
 
 /* True when there is no other process, not even one to be reaped. */
 bool all_processes_is_gone(void);

@@ -14,7 +14,8 @@
 
 static int set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct halves[2] = {
 		{ (uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable },
 		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
@@ -26,7 +27,8 @@ static int set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 
 static int get(struct caps *ret)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct halves[2] = { { 0 } };
 
 	if (syscall(SYS_capget, &header, halves) < 0)

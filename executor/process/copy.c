@@ -152,7 +152,8 @@ static int check_source(const struct place *from, bool follows, struct err *e)
 	if (fstatat(AT_FDCWD, from->path, &st, follows ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(e, "%.400s", from->path);
 	errno = ENOTDIR;
-	return from->has_slash && !S_ISDIR(st.st_mode) ? err_sys(e, "%.400s/", from->path) : 0;
+	return from->has_slash && !S_ISDIR(st.st_mode) ? err_sys(e, "%.400s/", from->path)
+						       : 0;
 }
 
 static int add_place(struct pack *p, const struct place *from, struct err *e)

@@ -181,7 +181,8 @@ bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
 	if (len < 0 && errno == EAGAIN && !is_late)
 		return false;
 	if (!is_word(&said, len))
-		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE : FREEZE_FAILED };
+		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE
+								 : FREEZE_FAILED };
 	/* If the freezer has died since its report, all go on. */
 	if (said.why == FREEZE_STANDS && !is_heard(f))
 		said.why = FREEZE_FAILED;

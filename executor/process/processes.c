@@ -326,7 +326,8 @@ static void let_go_on(const siginfo_t *stop)
 {
 	const int signo = stop->si_status & 0x7f;
 
-	(void)ptrace(PTRACE_DETACH, stop->si_pid, NULL, (long)(signo == SIGTRAP ? 0 : signo));
+	(void)ptrace(PTRACE_DETACH, stop->si_pid, NULL,
+		     (long)(signo == SIGTRAP ? 0 : signo));
 }
 
 /* A process that has ended and is not reaped, so that its pid is still its own; 0:

@@ -125,7 +125,8 @@ static struct tracee *find(const struct seized *s, pid_t tid)
 {
 	const struct tracee key = { .tid = tid };
 
-	return s->sorted ? bsearch(&key, s->all, s->sorted, sizeof(key), by_number) : NULL;
+	return s->sorted ? bsearch(&key, s->all, s->sorted, sizeof(key), by_number)
+			 : NULL;
 }
 
 static void add(struct seized *s, pid_t tid)
@@ -384,7 +385,8 @@ static bool wait_for_all(struct seized *s, int64_t due)
 static void end_with_us(const struct tracee *t)
 {
 	if (t->stop) /* else it waits for its child, and stops when the child is killed */
-		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL, OPTIONS | PTRACE_O_EXITKILL);
+		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL,
+			     OPTIONS | PTRACE_O_EXITKILL);
 }
 
 struct seized *seize_all(int proc, int64_t due, struct frozen *ret)

@@ -58,10 +58,10 @@ void seize_release(struct seized *s);
 /* Judges a process that could not be seized by its /proc/PID/status.  `text` is
  * hostile: a program sets its own name, though on one line. */
 enum seize_verdict {
-	SEIZE_IS_GONE,	 /* it has ended */
-	SEIZE_IS_OURS,	 /* we trace it already */
-	SEIZE_IS_TRACED, /* another process traces it */
-	SEIZE_IS_ENTERED,	 /* its parent is outside: it entered the sandbox, for a moment */
+	SEIZE_IS_GONE,	  /* it has ended */
+	SEIZE_IS_OURS,	  /* we trace it already */
+	SEIZE_IS_TRACED,  /* another process traces it */
+	SEIZE_IS_ENTERED, /* its parent is outside: it entered the sandbox, for a moment */
 	SEIZE_IS_DENIED
 };
 enum seize_verdict seize_judge(const char *text, int self);

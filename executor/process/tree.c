@@ -39,7 +39,8 @@ bool tree_can_look(int proc)
 
 	if (fstatfs(proc, &fs) < 0 || fs.f_type != PROC_MAGIC)
 		return false;
-	return readlinkat(proc, "self", self, sizeof(self) - 1) > 0 && atoi(self) == getpid();
+	return readlinkat(proc, "self", self, sizeof(self) - 1) > 0 &&
+	       atoi(self) == getpid();
 }
 
 /* --- what /proc says ------------------------------------------------------- */
@@ -114,8 +115,9 @@ enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
 
 	if (len <= 0 || other_len <= 0)
 		return TREE_HAS_ENDED;
-	return len == other_len && memcmp(one, other, (size_t)len) == 0 ? TREE_SAME_ARGUMENTS
-									: TREE_OTHER_ARGUMENTS;
+	return len == other_len && memcmp(one, other, (size_t)len) == 0
+		       ? TREE_SAME_ARGUMENTS
+		       : TREE_OTHER_ARGUMENTS;
 }
 
 /* The name comes first, and its newlines are escaped, so it cannot fake a line. */
@@ -134,7 +136,8 @@ bool tree_minds_signal(int proc, pid_t pid, int signo)
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
-	return has_signal(text, "\nSigIgn:", signo) || has_signal(text, "\nSigCgt:", signo);
+	return has_signal(text, "\nSigIgn:", signo) ||
+	       has_signal(text, "\nSigCgt:", signo);
 }
 
 /* --- sets of processes ------------------------------------------------------- */
@@ -187,7 +190,8 @@ static void look_around(int proc, struct people *to)
 
 	to->count = 0;
 	while (dir && (d = readdir(dir)))
-		if (*d->d_name >= '1' && *d->d_name <= '9' && look_at(proc, d->d_name, &one))
+		if (*d->d_name >= '1' && *d->d_name <= '9' &&
+		    look_at(proc, d->d_name, &one))
 			add(to, &one);
 	if (dir)
 		(void)closedir(dir); /* it was only read */

@@ -43,7 +43,11 @@ bool tree_look(int proc, pid_t pid, struct tree_process *ret);
 
 /* Compares the arguments of two processes.  A child and its parent have the same
  * arguments until one calls execve(2). */
-enum tree_arguments { TREE_SAME_ARGUMENTS, TREE_OTHER_ARGUMENTS, TREE_HAS_ENDED /* one of them */ };
+enum tree_arguments {
+	TREE_SAME_ARGUMENTS,
+	TREE_OTHER_ARGUMENTS,
+	TREE_HAS_ENDED /* one of them */
+};
 enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b);
 
 /* Whether the process catches or ignores the signal.  False also for a process that has

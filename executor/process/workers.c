@@ -202,7 +202,8 @@ bool workers_reaped(struct workers *s, pid_t pid)
 		while (w->out >= 0 && read_some(w))
 			;
 		if (!w->is_told)
-			w->kind->tell(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_ENDED);
+			w->kind->tell(s, w,
+				      w->is_cancelled ? WORKER_CANCELLED : WORKER_ENDED);
 		worker_free(s, w);
 		s->all[i] = s->all[--s->count];
 		return true;
@@ -271,7 +272,8 @@ int64_t workers_look_due(const struct workers *s)
 static void look(const struct workers *s, struct worker *w, int64_t now)
 {
 	bool is_due = !w->is_told && now >= w->halt.due;
-	bool is_stopped = is_due && !all_processes_is_paused(s->all_processes) && halt_has(w->pid);
+	bool is_stopped = is_due && !all_processes_is_paused(s->all_processes) &&
+			  halt_has(w->pid);
 
 	if (!is_due || halt_step(&w->halt, is_stopped, now) == HALT_GOES_ON)
 		return;

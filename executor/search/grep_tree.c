@@ -152,7 +152,8 @@ static size_t make_path(struct searcher *k, const struct work *w, const char *na
 	return w->path_len + len;
 }
 
-static void look_at(struct searcher *k, const struct work *w, int folder, const char *name)
+static void look_at(struct searcher *k, const struct work *w, int folder,
+		    const char *name)
 {
 	const struct grep_wanted *wanted = k->tree->wanted;
 	size_t len = make_path(k, w, name);

@@ -203,7 +203,8 @@ static bool is_here(const struct literal *n, const uint8_t *at)
 }
 
 /* Checks `count` places one by one. */
-static const uint8_t *find_slowly(const struct literal *n, const uint8_t *at, size_t count)
+static const uint8_t *find_slowly(const struct literal *n, const uint8_t *at,
+				  size_t count)
 {
 	uint8_t rare = n->bytes[n->rare], mask = n->masks[n->rare];
 
@@ -213,7 +214,8 @@ static const uint8_t *find_slowly(const struct literal *n, const uint8_t *at, si
 	return NULL;
 }
 
-const uint8_t *literal_find(const struct literal *n, const uint8_t *at, const uint8_t *end)
+const uint8_t *literal_find(const struct literal *n, const uint8_t *at,
+			    const uint8_t *end)
 {
 	if ((size_t)(end - at) < n->len)
 		return NULL;

@@ -23,4 +23,5 @@ struct literal {
 void literal_init(struct literal *n, const struct pattern *p);
 
 /* The first occurrence, or NULL.  The literal must not be empty. */
-const uint8_t *literal_find(const struct literal *n, const uint8_t *at, const uint8_t *end);
+const uint8_t *literal_find(const struct literal *n, const uint8_t *at,
+			    const uint8_t *end);

@@ -198,7 +198,8 @@ static uint32_t make_loop(struct builder *m, uint32_t node, uint32_t next, bool 
 	return once ? body : loop;
 }
 
-static uint32_t make_repeat(struct builder *m, const struct pattern_node *n, uint32_t next)
+static uint32_t make_repeat(struct builder *m, const struct pattern_node *n,
+			    uint32_t next)
 {
 	uint32_t made = next, min = n->min;
 

@@ -124,8 +124,8 @@ static uint32_t hash_of(const struct steps *s, enum front front)
 	return h;
 }
 
-static bool is_same(const struct nfa_match *m, const struct state *a, const struct steps *s,
-		    enum front front)
+static bool is_same(const struct nfa_match *m, const struct state *a,
+		    const struct steps *s, enum front front)
 {
 	return a->front == front && a->count == s->count &&
 	       memcmp(m->items + a->from, s->list, s->count * sizeof(*s->list)) == 0;

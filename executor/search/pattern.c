@@ -245,7 +245,8 @@ static bool has_sign(const struct reader *r, size_t after, const char *any)
 static int refuse_question(const struct reader *r, const uint8_t *where)
 {
 	if (has_sign(r, 0, "P") || (has_sign(r, 0, "<") && !has_sign(r, 1, "=!")))
-		return reader_refuse(r, where, "there are no names of groups; write (...)");
+		return reader_refuse(r, where,
+				     "there are no names of groups; write (...)");
 	if (has_sign(r, 0, "=!<"))
 		return reader_refuse(r, where, "there is no looking ahead or behind");
 	return reader_refuse(r, where, "there are no options in a pattern; ignore_case is"
@@ -293,7 +294,8 @@ static int read_escape(struct reader *r, uint32_t *ret)
 	}
 	if (reader_escape(r, &found) < 0)
 		return -1;
-	*ret = found.is_set ? add_set(r->made, &found.set) : add_codepoint(r, found.codepoint);
+	*ret = found.is_set ? add_set(r->made, &found.set)
+			    : add_codepoint(r, found.codepoint);
 	return 0;
 }
 

@@ -51,7 +51,8 @@ bool output_logs_is_seen(int folder)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-static struct output_log_file *file_of(const struct output_logs *t, const struct output_log *by)
+static struct output_log_file *file_of(const struct output_logs *t,
+				       const struct output_log *by)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->files[i].by == by)
@@ -73,7 +74,8 @@ static void remove_file(struct output_logs *t, struct output_log_file *f)
 
 /* The oldest file that is not recorded any more, or else the oldest but that of
  * `by`. */
-static struct output_log_file *oldest(const struct output_logs *t, const struct output_log *by)
+static struct output_log_file *oldest(const struct output_logs *t,
+				      const struct output_log *by)
 {
 	struct output_log_file *found = NULL;
 
@@ -103,12 +105,15 @@ static bool is_label(const char *text)
 	       !strchr(text, '/');
 }
 
-void output_log_init(struct output_log *t, struct output_logs *output_logs, const char *label)
+void output_log_init(struct output_log *t, struct output_logs *output_logs,
+		     const char *label)
 {
-	bool has_folder = output_logs && output_logs->folder >= 0 && output_logs->max >= LEAST &&
-			  is_label(label);
+	bool has_folder = output_logs && output_logs->folder >= 0 &&
+			  output_logs->max >= LEAST && is_label(label);
 
-	*t = (struct output_log){ .output_logs = has_folder ? output_logs : NULL, .label = label, .fd = -1 };
+	*t = (struct output_log){ .output_logs = has_folder ? output_logs : NULL,
+				  .label = label,
+				  .fd = -1 };
 	buffer_init(&t->held, OUTPUT_LOG_HELD);
 }
 
@@ -150,7 +155,8 @@ static void lose(struct output_log *t)
 static bool write_at(struct output_log *t, const uint8_t *data, size_t len, uint64_t at)
 {
 	struct output_log_file *f = file_of(t->output_logs, t);
-	uint64_t size = in_pages(at + len), more = f && size > f->size ? size - f->size : 0;
+	uint64_t size = in_pages(at + len),
+		 more = f && size > f->size ? size - f->size : 0;
 
 	if (!f || (more && !make_room(t->output_logs, t, more)))
 		return false;

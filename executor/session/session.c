@@ -88,7 +88,8 @@ static void end_command(struct session *s, uint32_t status, enum session_state s
 	s->key_due = s->hit_due = INT64_MAX;
 	session_drop_command(s);
 	if (s->action.id)
-		session_answer(s, s->action.kills ? REPORT_CANCELLED : REPORT_COMPLETED, 0);
+		session_answer(s, s->action.kills ? REPORT_CANCELLED : REPORT_COMPLETED,
+			       0);
 	else
 		s->is_unread = true;
 	s->state = state;
@@ -167,7 +168,8 @@ static void start(struct session *s, int64_t now)
 	s->state = SESSION_STARTING;
 	s->is_put_off = s->all_processes->is_traced;
 	if (s->is_put_off) {
-		s->start_due = now + 1; /* all_processes_now() stands still until the pause
+		s->start_due =
+			now + 1; /* all_processes_now() stands still until the pause
 					 * ends */
 		return;
 	}
@@ -226,7 +228,8 @@ static void count_fds(struct session *s)
 
 	if (s->more_fds > used)
 		processes_release(s->processes, s->more_fds - used);
-	else if (s->more_fds < used && !processes_reserve(s->processes, used - s->more_fds)) {
+	else if (s->more_fds < used &&
+		 !processes_reserve(s->processes, used - s->more_fds)) {
 		inner_drop(&s->shell);
 		return;
 	}
@@ -432,8 +435,9 @@ static uint32_t code_of(int status)
 
 static void died_starting(struct session *s, int64_t now)
 {
-	const struct failed no_shell = { EXEC_STAGE_EXECVE,
-					 s->all_processes->is_ending ? ECANCELED : ENOEXEC };
+	const struct failed no_shell = { EXEC_STAGE_EXECVE, s->all_processes->is_ending
+								    ? ECANCELED
+								    : ENOEXEC };
 
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
@@ -639,7 +643,8 @@ static int happened(const struct session *s, const struct pollfd *fds, int fd)
 
 bool session_has_more(const struct session *s)
 {
-	return s->is_ending || s->is_reported || (buffer_len(&s->ahead) > 0 && !s->is_waiting);
+	return s->is_ending || s->is_reported ||
+	       (buffer_len(&s->ahead) > 0 && !s->is_waiting);
 }
 
 static void serve_output(struct session *s, int64_t now)

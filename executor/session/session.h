@@ -116,7 +116,8 @@ struct session {
 	bool has_begun;	      /* the command did something, as the report says */
 	bool is_waiting;      /* its terminal is not read now, since its stream has no
 			       * reader */
-	struct output_log output_log;     /* owned; the output log: the same bytes as they came */
+	struct output_log
+		output_log; /* owned; the output log: the same bytes as they came */
 	uint8_t carry[4]; /* the beginning of an incomplete character, when streaming */
 	size_t carry_len;
 

@@ -108,7 +108,8 @@ static bool may_be_lost(const struct session *s, pid_t group)
 
 	if (s->key != ('c' & 0x1f) || s->proc < 0 || group <= 1 || s->hits == HITS_MAX)
 		return false;
-	return group == shell || s->was_shell || !tree_minds_signal(s->proc, group, SIGINT);
+	return group == shell || s->was_shell ||
+	       !tree_minds_signal(s->proc, group, SIGINT);
 }
 
 static void send_signal(struct session *s, int64_t now)
@@ -119,8 +120,9 @@ static void send_signal(struct session *s, int64_t now)
 	s->hit = group;
 	/* Compared before the key is typed: afterwards a copy that lost the signal may
 	 * be the program already. */
-	s->was_shell = s->proc >= 0 && tree_compare_arguments(s->proc, group, s->shell.leader) ==
-					      TREE_SAME_ARGUMENTS;
+	s->was_shell = s->proc >= 0 &&
+		       tree_compare_arguments(s->proc, group, s->shell.leader) ==
+			       TREE_SAME_ARGUMENTS;
 	(void)shell_type(&s->shell, &s->key, 1); /* a full queue: a cancellation would
 						  * kill it */
 	shell_ask_again(&s->shell);
@@ -190,7 +192,8 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r,
 	if (r->kind == RUN_COMMAND)
 		run_command(s, r->text, now);
 	else if (s->is_unread)
-		session_answer(s, REPORT_COMPLETED, r->kind == RUN_WAIT ? 0 : REPORT_NOT_TYPED);
+		session_answer(s, REPORT_COMPLETED,
+			       r->kind == RUN_WAIT ? 0 : REPORT_NOT_TYPED);
 	else if (!is_busy(s))
 		session_refuse(s, REPORT_NOTHING);
 	else if (r->kind == RUN_INPUT && s->state == SESSION_RUNNING)

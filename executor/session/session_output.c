@@ -101,8 +101,9 @@ static bool has_ended(uint32_t state)
 static struct screen_text take_text(struct session *s, uint32_t state, uint32_t flags)
 {
 	bool is_whole = s->action.flags & RUN_WHOLE && !(flags & REPORT_PREVIOUS);
-	struct screen_text t = screen_take(&s->screen, (has_ended(state) ? SCREEN_ENDED : 0u) |
-							       (is_whole ? SCREEN_WHOLE : 0u));
+	struct screen_text t =
+		screen_take(&s->screen, (has_ended(state) ? SCREEN_ENDED : 0u) |
+						(is_whole ? SCREEN_WHOLE : 0u));
 
 	return t;
 }
@@ -122,7 +123,8 @@ void session_forget(struct session *s)
 static void say_report(struct session *s, uint32_t state, uint32_t flags)
 {
 	struct screen_text taken = take_text(s, state, flags);
-	struct output_log_told told = output_log_tell(&s->output_log, taken.cut > 0 || taken.lines > 0);
+	struct output_log_told told =
+		output_log_tell(&s->output_log, taken.cut > 0 || taken.lines > 0);
 	struct reply a = new_reply(s->action.id);
 	struct report r = {
 		.state = state,

@@ -172,9 +172,10 @@ int sessions_open(struct sessions *s, const struct frame *f, int64_t now, struct
 	int refused = s->count >= SESSIONS_MAX ? EAGAIN : 0;
 	if (!refused && !processes_reserve(s->processes, SHELL_FDS))
 		refused = EMFILE;
-	const struct session_world world = { s->replies, s->user, &s->processes->cgroup,
-					     s->all_processes, s->output_logs, &s->variables, s->processes,
-					     s->proc };
+	const struct session_world world = {
+		s->replies,	s->user,       &s->processes->cgroup, s->all_processes,
+		s->output_logs, &s->variables, s->processes,	      s->proc
+	};
 	if (is_shell && !refused) {
 		add(s, session_new(f->id, body, &x, &world, now));
 		return 0;

@@ -197,9 +197,10 @@ static int reset_terminal(struct shell *sh)
 static int put_text(struct shell *sh, struct bytes command)
 {
 	char prefix[64] = "";
-	int prefix_len = sh->is_traced && !sh->is_silent ? snprintf(prefix, sizeof(prefix), TRACE_LINE,
-						  sh->last_status)
-				       : 0;
+	int prefix_len =
+		sh->is_traced && !sh->is_silent
+			? snprintf(prefix, sizeof(prefix), TRACE_LINE, sh->last_status)
+			: 0;
 	const struct iovec parts[] = {
 		{ prefix, (size_t)prefix_len },
 		{ (void *)(uintptr_t)command.data, command.len },

@@ -100,8 +100,9 @@ static bool reads_terminal(const struct shell *sh, int proc, pid_t pid)
 	struct stat ours, theirs;
 
 	(void)snprintf(name, sizeof(name), "%d/fd/0", (int)pid);
-	return fstat(sh->terminal.slave, &ours) == 0 && fstatat(proc, name, &theirs, 0) == 0 &&
-	       S_ISCHR(theirs.st_mode) && theirs.st_rdev == ours.st_rdev;
+	return fstat(sh->terminal.slave, &ours) == 0 &&
+	       fstatat(proc, name, &theirs, 0) == 0 && S_ISCHR(theirs.st_mode) &&
+	       theirs.st_rdev == ours.st_rdev;
 }
 
 /* The shell has written its prompt, and reads.  A line that is typed earlier would not
@@ -214,10 +215,11 @@ static int open_reports(struct shell *sh)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-static int spawn_holder(struct shell *sh, const struct held *h, const struct shell_how *how)
+static int spawn_holder(struct shell *sh, const struct held *h,
+			const struct shell_how *how)
 {
-	char *argv[] = { how->exec->argv[0], (char *)"--norc", (char *)"-c", (char *)"read",
-			 NULL };
+	char *argv[] = { how->exec->argv[0], (char *)"--norc", (char *)"-c",
+			 (char *)"read", NULL };
 	char *env[] = { NULL }; /* no BASH_ENV */
 	struct exec mine = *how->exec;
 	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text, 61 },
@@ -288,7 +290,8 @@ static void type_line(struct shell *sh, const struct screen *screen)
 	char line[128];
 
 	c->number = ++sh->issued;
-	int len = snprintf(line, sizeof(line), form, pid, pid, c->number, 1u, screen->col);
+	int len =
+		snprintf(line, sizeof(line), form, pid, pid, c->number, 1u, screen->col);
 	len = snprintf(line, sizeof(line), form, pid, pid, c->number,
 		       rows_of(screen, (size_t)len), screen->col);
 	(void)shell_type(sh, line, (size_t)len); /* a full queue: the shell stays as it

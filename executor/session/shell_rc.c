@@ -180,8 +180,8 @@ int shell_rc_make(enum shell_rc kind)
 	static const char *const texts[] = {
 		[SHELL_RC_FIRST] = FIRST RC_USER RC_READY,
 		[SHELL_RC_BARE] = FIRST RC_READY,
-		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61") RC_NOTE RC_HEAD RC_ENV RC_TAIL
-			RC_INNER_READY,
+		[SHELL_RC_INNER] = RC_INNER RC_IN("</proc/self/fd/61")
+			RC_NOTE RC_HEAD RC_ENV RC_TAIL RC_INNER_READY,
 	};
 
 	return shell_rc_memfd("hutch-shell", strlen(texts[kind]), texts[kind]);

@@ -41,8 +41,8 @@ static struct row_place place(struct display *d, unsigned row, unsigned col)
 
 /* A place to write cells from `col` on.  The work includes blanking the cells between
  * the row's last and these, and converting a row of ASCII to a broad one. */
-static struct row_place place_for(struct display *d, unsigned row, unsigned col, size_t cells,
-				  bool is_broad)
+static struct row_place place_for(struct display *d, unsigned row, unsigned col,
+				  size_t cells, bool is_broad)
 {
 	struct row_place p = place(d, row, col);
 	const struct row *r = p.row;
@@ -191,8 +191,8 @@ static size_t rows_text(const struct grid *s, struct report_cursor_place from)
 }
 
 /* Skips rows that lie wholly within the first `excess` bytes. */
-static struct report_cursor_place pass_over(const struct grid *s, struct report_cursor_place from,
-				   size_t excess)
+static struct report_cursor_place
+pass_over(const struct grid *s, struct report_cursor_place from, size_t excess)
 {
 	unsigned used = grid_used(s);
 
@@ -205,7 +205,8 @@ static struct report_cursor_place pass_over(const struct grid *s, struct report_
 	return from;
 }
 
-static void put_rows(struct display_text *t, const struct grid *s, struct report_cursor_place from)
+static void put_rows(struct display_text *t, const struct grid *s,
+		     struct report_cursor_place from)
 {
 	unsigned used = grid_used(s);
 
@@ -281,9 +282,10 @@ static void count_report(struct display *d, const struct display_text *t)
 
 struct display_text display_take(struct display *d)
 {
-	struct display_text t = d->is_second
-		? text_of(NULL, 0, &d->grids[1], report_cursor_place(&d->cursors[1], &d->grids[1]))
-		: take_first(d);
+	struct display_text t =
+		d->is_second ? text_of(NULL, 0, &d->grids[1],
+				       report_cursor_place(&d->cursors[1], &d->grids[1]))
+			     : take_first(d);
 
 	report_cursor_note(&d->cursors[d->is_second], grid_of(d));
 	count_report(d, &t);

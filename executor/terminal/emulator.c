@@ -191,7 +191,8 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	VTermPos after = cursor(m);
 	/* The library searches tab stops column by column. */
 	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
-	if (effects & EMULATOR_MOVES || after.row != before.row || after.col != before.col)
+	if (effects & EMULATOR_MOVES || after.row != before.row ||
+	    after.col != before.col)
 		m->is_at_margin = false;
 }
 

@@ -73,13 +73,16 @@ static unsigned line_of(const struct grid *s, unsigned i)
 	return i;
 }
 
-struct report_cursor_place report_cursor_place(const struct report_cursor *t, const struct grid *s)
+struct report_cursor_place report_cursor_place(const struct report_cursor *t,
+					       const struct grid *s)
 {
 	for (unsigned i = t->first; i < t->count; i++)
 		if (!is_as_it_was(t, i, row_at(s, i - t->first)))
-			return (struct report_cursor_place){ .row = line_of(s, i - t->first),
-						    .is_change = true };
+			return (struct report_cursor_place){
+				.row = line_of(s, i - t->first), .is_change = true
+			};
 	if (t->first == t->count)
 		return (struct report_cursor_place){ 0 };
-	return (struct report_cursor_place){ .row = t->count - 1 - t->first, .col = t->cells };
+	return (struct report_cursor_place){ .row = t->count - 1 - t->first,
+					     .col = t->cells };
 }

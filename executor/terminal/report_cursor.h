@@ -33,4 +33,5 @@ void report_cursor_note(struct report_cursor *t, const struct grid *s);
  * here on all is new. */
 int report_cursor_pass(struct report_cursor *t, const struct row *r, bool *ret_whole);
 
-struct report_cursor_place report_cursor_place(const struct report_cursor *t, const struct grid *s);
+struct report_cursor_place report_cursor_place(const struct report_cursor *t,
+					       const struct grid *s);

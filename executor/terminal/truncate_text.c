@@ -17,11 +17,11 @@ static size_t blank_at(const uint8_t *at, size_t len)
 		return 2;
 	if (len < 3 || at[0] < 0xe1 || at[0] > 0xe3)
 		return 0;
-	bool is_blank = memcmp(at, "\xe1\x9a\x80", 3) == 0 ||
-			(memcmp(at, "\xe2\x80", 2) == 0 &&
-			 (at[2] <= 0x8a || at[2] == 0xa8 || at[2] == 0xa9 || at[2] == 0xaf)) ||
-			memcmp(at, "\xe2\x81\x9f", 3) == 0 ||
-			memcmp(at, "\xe3\x80\x80", 3) == 0;
+	bool is_blank =
+		memcmp(at, "\xe1\x9a\x80", 3) == 0 ||
+		(memcmp(at, "\xe2\x80", 2) == 0 &&
+		 (at[2] <= 0x8a || at[2] == 0xa8 || at[2] == 0xa9 || at[2] == 0xaf)) ||
+		memcmp(at, "\xe2\x81\x9f", 3) == 0 || memcmp(at, "\xe3\x80\x80", 3) == 0;
 	return is_blank ? 3 : 0;
 }
 

@@ -144,8 +144,8 @@ int channel_receive(struct channel *c, struct frame *ret, struct err *e)
 static int take(struct channel *c, int *ret_fds, size_t count, struct err *e)
 {
 	if (c->fd_count != count)
-		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of %zu", c->fd_count,
-			       count);
+		return err_set(e, ERR_PROTOCOL, "%zu descriptors instead of %zu",
+			       c->fd_count, count);
 	for (size_t i = 0; i < count; i++)
 		ret_fds[i] = fd_take(&c->fds[i]);
 	c->fd_count = 0;

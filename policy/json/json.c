@@ -86,7 +86,8 @@ static double build_word(struct build *b, enum json_type type)
 	b->at += json_word_length(b->text + start, b->len - start);
 	if (type != JSON_NUMBER)
 		return type == JSON_BOOL && b->text[start] == 't';
-	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(b->at - start), b->text + start);
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)(b->at - start),
+		       b->text + start);
 	return json_scan_number(digits);
 }
 
@@ -137,7 +138,8 @@ static int check_all_keys(const struct build *b, struct err *e)
 	AUTO_FREE const struct json **room = mem_new(b->count * sizeof(*room));
 
 	for (size_t i = 0; i < b->count; i++)
-		if (b->values[i].type == JSON_OBJECT && check_keys(&b->values[i], room, e) < 0)
+		if (b->values[i].type == JSON_OBJECT &&
+		    check_keys(&b->values[i], room, e) < 0)
 			return -1;
 	return 0;
 }

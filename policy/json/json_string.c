@@ -48,7 +48,8 @@ static size_t decode_unicode(const char *text, size_t len, size_t *at, char ret[
 	unsigned c = hex4(text + *at);
 	*at += 4;
 	if (c >= 0xd800 && c < 0xdc00 && len - *at >= 6) {
-		c = 0x10000 + ((c - 0xd800) << 10) + ((hex4(text + *at + 2) - 0xdc00) & 0x3ff);
+		c = 0x10000 + ((c - 0xd800) << 10) +
+		    ((hex4(text + *at + 2) - 0xdc00) & 0x3ff);
 		*at += 6;
 	}
 	return put_utf8(ret, c);

@@ -313,7 +313,8 @@ int compile_profile(const struct profile *p, enum arch arch, struct bpf *b, stru
 		free(all.list);
 		return -1;
 	}
-	AUTO_FREE struct bpf_range *ranges = mem_zeroed(2 * all.count + 1, sizeof(*ranges));
+	AUTO_FREE struct bpf_range *ranges =
+		mem_zeroed(2 * all.count + 1, sizeof(*ranges));
 
 	const size_t count = write_calls(b, &all, p->default_action, ranges);
 

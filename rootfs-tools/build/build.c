@@ -152,8 +152,9 @@ static int name_it(struct builder *b, struct digest *ret, struct err *e)
 
 static int build(struct builder *b, int64_t now, struct digest *ret, struct err *e)
 {
-	if (check_tags(b->order, e) < 0 || read_time(b, now, e) < 0 || read_file(b, e) < 0 ||
-	    stages_plan(b, e) < 0 || store_open(&b->store, true, e) < 0)
+	if (check_tags(b->order, e) < 0 || read_time(b, now, e) < 0 ||
+	    read_file(b, e) < 0 || stages_plan(b, e) < 0 ||
+	    store_open(&b->store, true, e) < 0)
 		return -1;
 	b->lock = store_lock(&b->store, false, true, e);
 	if (b->lock < 0)

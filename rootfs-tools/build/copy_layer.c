@@ -472,7 +472,8 @@ static int place_all(struct place_work *w, struct err *e)
 	size_t len = strlen(w->p->to);
 	int more;
 
-	if (w->p->owner && copy_layer_owner(&w->image, w->p->owner, &w->uid, &w->gid, e) < 0)
+	if (w->p->owner &&
+	    copy_layer_owner(&w->image, w->p->owner, &w->uid, &w->gid, e) < 0)
 		return -1;
 	w->is_folder = len && w->p->to[len - 1] == '/';
 	while ((more = entries_next(&w->tar, e)) > 0)

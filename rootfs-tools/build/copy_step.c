@@ -162,7 +162,8 @@ static int take_from(struct copy *c, const struct making *m, const struct instru
 	if (reference_parse(from, &r, e) < 0 ||
 	    base_image_find(&m->b->store, &r, false, &image, e) < 0 ||
 	    image_config_read(&m->b->store, &image, &c->image, e) < 0)
-		return err_in(e, "--from=%.60s is no earlier stage, and as an image", from);
+		return err_in(e, "--from=%.60s is no earlier stage, and as an image",
+			      from);
 	c->copying.from = &c->image.diff_ids;
 	return 0;
 }

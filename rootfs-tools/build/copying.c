@@ -179,11 +179,15 @@ static void ends_done(struct ends *p)
 
 static int start_part(struct part *p, struct worker *ret, struct err *e)
 {
-	struct worker_task task = { .name = "the process that reads the files to be copied",
-				    .work = work_of(p), .arg = p,
-				    .result_len = sizeof(struct outcome),
-				    .fds = { p->out, p->layers }, .fd_count = 2,
-				    .leash = &p->leash };
+	struct worker_task task = {
+		.name = "the process that reads the files to be copied",
+		.work = work_of(p),
+		.arg = p,
+		.result_len = sizeof(struct outcome),
+		.fds = { p->out, p->layers },
+		.fd_count = 2,
+		.leash = &p->leash
+	};
 
 	if (p->archive >= 0)
 		task.fds[task.fd_count++] = p->archive;

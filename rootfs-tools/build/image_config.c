@@ -123,7 +123,8 @@ static int read_more(const struct json_at *root, struct image_config *to, struct
 	    read_keys(&c, "Volumes", &to->volumes, e) < 0)
 		return -1;
 	to->has_triggers = json_member(&c, "OnBuild", &triggers) &&
-			   json_type(&triggers) == JSON_ARRAY && json_step(&triggers, &one);
+			   json_type(&triggers) == JSON_ARRAY &&
+			   json_step(&triggers, &one);
 	return 0;
 }
 

@@ -85,7 +85,8 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 
 int apply_begin(struct apply *a, struct err *e)
 {
-	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s", a->id);
+	(void)snprintf(a->temporary, sizeof(a->temporary), APPLY_TEMPORARY "%.31s",
+		       a->id);
 	apply_find_own(a);
 	if (apply_protect_begin(&a->protect, a->protects, a->dir, e) < 0)
 		return -1;

@@ -47,7 +47,8 @@ static const char *why_not_removed(void *who, const char *below, const struct st
 		r->apply->protected++;
 		return PROTECTED;
 	}
-	return S_ISDIR(st->st_mode) && inodes_has(&r->apply->own, st) ? "is hutch's own" : NULL;
+	return S_ISDIR(st->st_mode) && inodes_has(&r->apply->own, st) ? "is hutch's own"
+								      : NULL;
 }
 
 static int check_folder(struct apply *a, const struct meeting *m)
@@ -56,7 +57,8 @@ static int check_folder(struct apply *a, const struct meeting *m)
 
 	if (inodes_has(&a->own, &m->host))
 		return apply_refuse(a, m->path, "is hutch's own");
-	AUTO_FREE char *found = rmdir_check_find(m->at, m->name, why_not_removed, &removal);
+	AUTO_FREE char *found =
+		rmdir_check_find(m->at, m->name, why_not_removed, &removal);
 	return found ? apply_refuse(a, m->path, found) : 0;
 }
 
@@ -80,7 +82,8 @@ static const char *why_fixed(const struct meeting *m, bool is_mode)
 
 	if (!why && m->exists)
 		why = rmdir_check_fixed(m->at, m->name);
-	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid() && fstat(m->at, &at) == 0)
+	if (!why && m->exists && !is_mode && m->host.st_uid != geteuid() &&
+	    fstat(m->at, &at) == 0)
 		why = rmdir_check_sticky(&at);
 	return why;
 }
@@ -94,12 +97,14 @@ static int check_rights(struct apply *a, const struct meeting *m)
 	const bool is_open = !apply_does_nothing(a) || is_to_be_opened(a, m);
 
 	if (is_mode && geteuid() != 0 && m->host.st_uid != geteuid())
-		return apply_refuse(a, m->path, "belongs to another user, who alone may change its "
-					  "mode");
+		return apply_refuse(a, m->path,
+				    "belongs to another user, who alone may change its "
+				    "mode");
 	if (is_mode && apply_does_nothing(a))
 		list_add(&a->opened, m->path);
 	if (!is_mode && !is_open && faccessat(m->at, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return apply_refuse_errno(a, m->path, "write to the folder that it is in");
+		return apply_refuse_errno(a, m->path,
+					  "write to the folder that it is in");
 	const char *why = why_fixed(m, is_mode);
 	return why ? apply_refuse(a, m->path, why) : 0;
 }
@@ -157,8 +162,8 @@ static int check_guarded(struct apply *a, const struct meeting *m, struct err *e
 /* The reason for a repository is reported once, for all of its files. */
 static int refuse_with_repository(struct apply *a, struct repository *r)
 {
-	AUTO_FREE char *why = text_format("%s; a repository is applied whole or not at all",
-					  r->why);
+	AUTO_FREE char *why =
+		text_format("%s; a repository is applied whole or not at all", r->why);
 
 	if (r->is_named) {
 		a->refused++;
@@ -178,7 +183,8 @@ static int check_others(struct apply *a, const struct meeting *m, struct err *e)
 	int is_same = m->may_be_same ? changes_walk_is_same(m, e) : 0;
 	if (is_same != 0)
 		return is_same;
-	return a->is_stopped ? apply_refuse(a, m->path, NOT_TRIED) : refuse_with_repository(a, r);
+	return a->is_stopped ? apply_refuse(a, m->path, NOT_TRIED)
+			     : refuse_with_repository(a, r);
 }
 
 int apply_check_new(struct apply *a, const struct meeting *m, struct err *e)

@@ -71,7 +71,8 @@ bool apply_kept_does_nothing(const struct apply_kept *k)
 }
 
 /* Changes the folder `a->dir`, whose changes are in `upper`. */
-static int make_changes(const struct apply_kept *k, struct apply *a, int upper, struct err *e)
+static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
+			struct err *e)
 {
 	struct changes_stream t = { .fd = -1 };
 	const bool wants_content = !k->is_sweeping && !apply_kept_does_nothing(k) &&
@@ -91,10 +92,12 @@ static int make_changes(const struct apply_kept *k, struct apply *a, int upper, 
  * before. */
 static int write_to_disk(const struct apply_kept *k, const struct apply *a, struct err *e)
 {
-	const bool may_go = a->done && !k->changes.is_partial && !k->changes.cow.is_live &&
-			    !apply_kept_does_nothing(k);
+	const bool may_go = a->done && !k->changes.is_partial &&
+			    !k->changes.cow.is_live && !apply_kept_does_nothing(k);
 
-	return may_go && syncfs(a->dir) < 0 ? err_sys(e, "write the applied files to disk") : 0;
+	return may_go && syncfs(a->dir) < 0
+		       ? err_sys(e, "write the applied files to disk")
+		       : 0;
 }
 
 static void add_up(struct apply_kept *k, const struct apply *a)
@@ -117,14 +120,22 @@ static int walk(struct apply_kept *k, size_t number, struct err *e)
 	AUTO_CLOSE int upper = dir < 0 ? -1 : cow_upper(c, number, e);
 	if (upper < 0 || lseek(k->record, 0, SEEK_SET) < 0)
 		return -1;
-	struct apply a = { .dir = dir, .wanted = wanted, .id = c->id, .record = k->record,
-			   .started_ns = c->started_ns, .is_forced = k->is_forced,
+	struct apply a = { .dir = dir,
+			   .wanted = wanted,
+			   .id = c->id,
+			   .record = k->record,
+			   .started_ns = c->started_ns,
+			   .is_forced = k->is_forced,
 			   .protects = k->takes_protected ? NULL : &c->protects,
-			   .is_dry = k->is_dry, .is_judging = k->is_judging,
+			   .is_dry = k->is_dry,
+			   .is_judging = k->is_judging,
 			   .is_whole = !k->takes_parts,
 			   .is_stopped = !k->takes_parts && k->refused,
-			   .repositories = &k->broken[number], .who = k, .on_done = on_done,
-			   .on_refused = on_refused, .on_left_out = on_left_out };
+			   .repositories = &k->broken[number],
+			   .who = k,
+			   .on_done = on_done,
+			   .on_refused = on_refused,
+			   .on_left_out = on_left_out };
 	k->target = c->folders[number].target;
 	int result = make_changes(k, &a, upper, e);
 	if (result == 0)
@@ -151,8 +162,8 @@ static int begin(struct apply_kept *k, struct err *e)
 	const struct cow *c = &k->changes.cow;
 
 	k->was_killed = faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0;
-	k->applying = openat(c->folder, COW_APPLYING, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			     0600);
+	k->applying = openat(c->folder, COW_APPLYING,
+			     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (k->applying < 0)
 		return err_sys(e, "make %s/" COW_APPLYING, c->path);
 	if (flock(k->applying, LOCK_EX | LOCK_NB) < 0)

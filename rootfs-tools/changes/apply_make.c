@@ -35,8 +35,9 @@ static bool is_the_one(int at, const char *name, const struct stat *was)
 {
 	struct stat st;
 
-	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == was->st_ino &&
-	       st.st_dev == was->st_dev && st.st_mode == was->st_mode &&
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_ino == was->st_ino && st.st_dev == was->st_dev &&
+	       st.st_mode == was->st_mode &&
 	       (S_ISDIR(st.st_mode) ||
 		(st.st_size == was->st_size && st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
 		 st.st_mtim.tv_nsec == was->st_mtim.tv_nsec));
@@ -70,7 +71,8 @@ static int put_instead(struct apply *a, const struct meeting *m)
 		apply_remove_temporary(a, m->at);
 		return result;
 	}
-	if (!a->is_forced && faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (!a->is_forced &&
+	    faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !is_the_one(m->at, a->temporary, &m->host)) {
 		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE);
 		apply_remove_temporary(a, m->at);
@@ -131,20 +133,24 @@ static int copy_content(struct apply *a, const struct meeting *m, int fd, struct
 	}
 	if (len < 0)
 		return refuse_content(a, m, &why, e);
-	return is_hole && ftruncate(fd, size) < 0 ? apply_refuse_errno(a, m->path, "write it") : 0;
+	return is_hole && ftruncate(fd, size) < 0
+		       ? apply_refuse_errno(a, m->path, "write it")
+		       : 0;
 }
 
 static int write_held(struct apply *a, const struct meeting *m, int fd, struct err *e)
 {
 	(void)e;
-	return io_write_all(fd, a->held, a->held_len) == 0 ? 0
-							   : apply_refuse_errno(a, m->path, "write it");
+	return io_write_all(fd, a->held, a->held_len) == 0
+		       ? 0
+		       : apply_refuse_errno(a, m->path, "write it");
 }
 
 typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
 
 /* Makes the temporary file, whose content `fill` writes.  1: refused. */
-static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill, struct err *e)
+static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill,
+		      struct err *e)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int fd = openat(m->at, a->temporary, flags, 0600);
@@ -230,7 +236,8 @@ static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
 
 	if (result != 0)
 		return result;
-	result = is_same_file(m->at, a->temporary, m->name) ? 1 : apply_check_unchanged(a, m);
+	result = is_same_file(m->at, a->temporary, m->name) ? 1
+							    : apply_check_unchanged(a, m);
 	if (result == 0)
 		return put_in_place(a, m);
 	apply_remove_temporary(a, m->at);
@@ -302,7 +309,8 @@ static int put_back(struct apply *a, const struct meeting *m)
 static int apply_removal(struct apply *a, const struct meeting *m, struct err *e)
 {
 	(void)e;
-	if (sys_renameat2(m->at, m->name, m->at, a->temporary, KERNEL_RENAME_NOREPLACE) < 0)
+	if (sys_renameat2(m->at, m->name, m->at, a->temporary, KERNEL_RENAME_NOREPLACE) <
+	    0)
 		return apply_refuse_errno(a, m->path, "remove it");
 	if (!a->is_forced && !is_the_one(m->at, a->temporary, &m->host)) {
 		(void)rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_NOREPLACE);
@@ -315,7 +323,9 @@ static int apply_removal(struct apply *a, const struct meeting *m, struct err *e
 typedef int apply_kind(struct apply *, const struct meeting *, struct err *);
 
 static apply_kind *const kinds[] = {
-	[CHANGES_STREAM_FOLDER] = apply_folder, [CHANGES_STREAM_FILE] = apply_file, [CHANGES_STREAM_LINK] = apply_link,
+	[CHANGES_STREAM_FOLDER] = apply_folder,
+	[CHANGES_STREAM_FILE] = apply_file,
+	[CHANGES_STREAM_LINK] = apply_link,
 	[CHANGES_STREAM_GONE] = apply_removal,
 };
 

@@ -44,7 +44,8 @@ static void add_below(struct apply_protect *g, const char *folder, const char *p
  * or not it exists. */
 static void add_way(struct apply_protect *g, const char *folder, const char *pattern)
 {
-	AUTO_FREE char *path = text_format("%s/%s", folder, pattern + strspn(pattern, "/"));
+	AUTO_FREE char *path =
+		text_format("%s/%s", folder, pattern + strspn(pattern, "/"));
 	struct list links = { 0 };
 	AUTO_FREE char *end = links_follow(path, &links);
 
@@ -54,7 +55,8 @@ static void add_way(struct apply_protect *g, const char *folder, const char *pat
 	list_done(&links);
 }
 
-int apply_protect_begin(struct apply_protect *g, const struct list *patterns, int dir, struct err *e)
+int apply_protect_begin(struct apply_protect *g, const struct list *patterns, int dir,
+			struct err *e)
 {
 	*g = (struct apply_protect){ 0 };
 	if (!patterns || !patterns->count)
@@ -78,7 +80,8 @@ void apply_protect_done(struct apply_protect *g)
 
 /* --- what a path is --------------------------------------------------------------- */
 
-static enum protected find(const struct apply_protect *g, const char *path, const char **ret)
+static enum protected find(const struct apply_protect *g, const char *path,
+			   const char **ret)
 {
 	enum protected is = protect_find(g->protect, path, ret);
 
@@ -101,9 +104,11 @@ static bool keeps_folder(const struct meeting *m)
 {
 	if (m->exists && !S_ISDIR(m->host.st_mode))
 		return false;
-	if (m->exists && m->item && m->item->kind == CHANGES_STREAM_FOLDER && !m->is_on_way)
+	if (m->exists && m->item && m->item->kind == CHANGES_STREAM_FOLDER &&
+	    !m->is_on_way)
 		return false; /* the mode decides which users may write there */
-	return !m->item || m->item->kind == CHANGES_STREAM_FOLDER || m->item->kind == CHANGES_STREAM_GONE;
+	return !m->item || m->item->kind == CHANGES_STREAM_FOLDER ||
+	       m->item->kind == CHANGES_STREAM_GONE;
 }
 
 char *apply_protect_why(const struct apply_protect *g, const struct meeting *m)
@@ -129,7 +134,8 @@ char *apply_protect_why(const struct apply_protect *g, const struct meeting *m)
 	return NULL;
 }
 
-bool apply_protect_has(const struct apply_protect *g, const char *folder, const char *rest)
+bool apply_protect_has(const struct apply_protect *g, const char *folder,
+		       const char *rest)
 {
 	const char *pattern;
 

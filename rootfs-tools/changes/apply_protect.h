@@ -19,7 +19,8 @@ struct apply_protect {
 };
 
 /* `dir` is the host's folder; `patterns` may be NULL. */
-int apply_protect_begin(struct apply_protect *g, const struct list *patterns, int dir, struct err *e);
+int apply_protect_begin(struct apply_protect *g, const struct list *patterns, int dir,
+			struct err *e);
 void apply_protect_done(struct apply_protect *g);
 
 /* Why the change is refused, as a sentence without a subject, allocated; NULL:
@@ -28,4 +29,5 @@ void apply_protect_done(struct apply_protect *g);
 char *apply_protect_why(const struct apply_protect *g, const struct meeting *m);
 
 /* Whether `rest`, below the folder `folder`, is protected. */
-bool apply_protect_has(const struct apply_protect *g, const char *folder, const char *rest);
+bool apply_protect_has(const struct apply_protect *g, const char *folder,
+		       const char *rest);

@@ -14,7 +14,8 @@
 
 static char *time_text(const struct stat *st)
 {
-	return text_format("%lld.%09ld", (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+	return text_format("%lld.%09ld", (long long)st->st_ctim.tv_sec,
+			   st->st_ctim.tv_nsec);
 }
 
 /* A line is "DEV INO CTIME\n".  A last line without its newline was cut by a
@@ -54,7 +55,8 @@ void apply_record_add(struct apply *a, const struct meeting *m)
 		return;
 	AUTO_FREE char *when = time_text(&st);
 	inodes_put(&a->applied, &st, when);
-	AUTO_FREE char *line = text_format("%llu %llu %s\n", (unsigned long long)st.st_dev,
+	AUTO_FREE char *line = text_format("%llu %llu %s\n",
+					   (unsigned long long)st.st_dev,
 					   (unsigned long long)st.st_ino, when);
 	if (a->record >= 0)
 		(void)io_write_all(a->record, line, strlen(line));

@@ -51,8 +51,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 	struct writing *w = who;
 
 	if (!w->outcome->first[0]) /* may be cut */
-		(void)snprintf(w->outcome->first, sizeof(w->outcome->first), "%.90s: %.60s",
-			       path, why);
+		(void)snprintf(w->outcome->first, sizeof(w->outcome->first),
+			       "%.90s: %.60s", path, why);
 }
 
 /* --- attributes --------------------------------------------------------------- */
@@ -120,7 +120,8 @@ static int read_attributes(int fd, struct attributes *ret)
 	if (len <= 0)
 		return 0;
 	names[len] = '\0';
-	for (const char *at = names; at < names + len && result == 0; at += strlen(at) + 1)
+	for (const char *at = names; at < names + len && result == 0;
+	     at += strlen(at) + 1)
 		if (is_the_insides(at))
 			result = add_attribute(ret, fd, at);
 	if (ret->count > 1)
@@ -141,7 +142,8 @@ static void read_owner(const struct writing *w, int fd, struct stat *st)
 		return;
 	text[len] = '\0';
 	if (strspn(text, "0123456789 ") != (size_t)len ||
-	    sscanf(text, "%10u %10u %6o%c", &uid, &gid, &mode, &more) != 3 || mode > 07777)
+	    sscanf(text, "%10u %10u %6o%c", &uid, &gid, &mode, &more) != 3 ||
+	    mode > 07777)
 		return;
 	st->st_uid = uid;
 	st->st_gid = gid;
@@ -150,7 +152,8 @@ static void read_owner(const struct writing *w, int fd, struct stat *st)
 
 /* --- entries ------------------------------------------------------------------ */
 
-static struct pack_item item_of(const struct upper_scan_item *d, const struct attributes *a)
+static struct pack_item item_of(const struct upper_scan_item *d,
+				const struct attributes *a)
 {
 	return (struct pack_item){ .at = d->at, .name = d->name, .as = d->path,
 				   .xattrs = a ? a->items : NULL,
@@ -171,8 +174,8 @@ static void put_mark(struct writing *w, const char *path)
 static int put_gone(struct writing *w, const struct upper_scan_item *d, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%.*s" WHITEOUT "%s",
-					   (int)(strlen(d->path) - strlen(d->name)), d->path,
-					   d->name);
+					   (int)(strlen(d->path) - strlen(d->name)),
+					   d->path, d->name);
 
 	(void)e;
 	put_mark(w, path);
@@ -186,7 +189,8 @@ static int put_folder(struct writing *w, const struct upper_scan_item *d, struct
 
 	(void)e;
 	if (read_attributes(d->fd, &a) < 0)
-		upper_scan_leave_out(&w->scan, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->scan, d->path,
+				     "some of its attributes are too many");
 	read_owner(w, d->fd, &st);
 	const struct pack_item i = item_of(d, &a);
 	pack_header(&w->pack, TAR_FOLDER, &i, &st, NULL);
@@ -212,7 +216,8 @@ static int put_open_file(struct writing *w, const struct upper_scan_item *d, int
 	struct attributes a;
 
 	if (read_attributes(fd, &a) < 0)
-		upper_scan_leave_out(&w->scan, d->path, "some of its attributes are too many");
+		upper_scan_leave_out(&w->scan, d->path,
+				     "some of its attributes are too many");
 	read_owner(w, a.has_any ? fd : -1, st);
 	const struct pack_item i = item_of(d, &a);
 	int result = pack_content(&w->pack, fd, &i, st, e);
@@ -285,9 +290,11 @@ static int put_fifo(struct writing *w, const struct upper_scan_item *d, struct e
 	return 0;
 }
 
-static int (*const ways[])(struct writing *, const struct upper_scan_item *, struct err *) = {
-	[UPPER_SCAN_FOLDER] = put_folder, [UPPER_SCAN_FOLDER_END] = put_end, [UPPER_SCAN_FILE] = put_file,
-	[UPPER_SCAN_LINK] = put_link,     [UPPER_SCAN_FIFO] = put_fifo,	   [UPPER_SCAN_GONE] = put_gone,
+static int (*const ways[])(struct writing *, const struct upper_scan_item *,
+			   struct err *) = {
+	[UPPER_SCAN_FOLDER] = put_folder, [UPPER_SCAN_FOLDER_END] = put_end,
+	[UPPER_SCAN_FILE] = put_file,	  [UPPER_SCAN_LINK] = put_link,
+	[UPPER_SCAN_FIFO] = put_fifo,	  [UPPER_SCAN_GONE] = put_gone,
 };
 _Static_assert(ARRAY_LEN(ways) == UPPER_SCAN_KIND_COUNT, "a kind has no entry");
 
@@ -311,7 +318,9 @@ static void write_tar(const void *arg, int folder, int in, void *result)
 	struct writing w = { .outcome = o, .has_ranges = order->ranges != NULL };
 
 	(void)in;
-	w.scan = (struct upper_scan){ .who = &w, .on_left_out = on_left_out, .reserved = WHITEOUT };
+	w.scan = (struct upper_scan){ .who = &w,
+				      .on_left_out = on_left_out,
+				      .reserved = WHITEOUT };
 	w.pack = (struct pack){ .out = JAIL_OUT, .newest = order->newest, .who = &w,
 				.on_left_out = on_left_out };
 	if (upper_scan_begin(&w.scan, folder, &o->error) == 0)

@@ -53,7 +53,8 @@ static void put(struct teller *t, const void *data, size_t len)
 	buffer_added(&t->out, len);
 }
 
-static void put_item(struct teller *t, struct changes_stream_head *h, const char *path, const char *link)
+static void put_item(struct teller *t, struct changes_stream_head *h, const char *path,
+		     const char *link)
 {
 	h->path_len = (uint32_t)strlen(path);
 	h->link_len = (uint32_t)strlen(link);
@@ -92,7 +93,8 @@ static void put_content(struct teller *t, int fd, uint64_t size)
 	put(t, &verdict, sizeof(verdict));
 }
 
-static struct changes_stream_head head_of(const struct upper_scan_item *d, enum changes_stream_kind kind)
+static struct changes_stream_head head_of(const struct upper_scan_item *d,
+					  enum changes_stream_kind kind)
 {
 	return (struct changes_stream_head){ .kind = kind, .mode = d->st.st_mode & 07777,
 			      .mtime = d->st.st_mtim.tv_sec,
@@ -147,9 +149,12 @@ static void changes_stream_link(struct teller *t, const struct upper_scan_item *
 static void changes_stream_one(struct teller *t, struct upper_scan_item *d)
 {
 	static const enum changes_stream_kind kinds[] = {
-		[UPPER_SCAN_FOLDER] = CHANGES_STREAM_FOLDER, [UPPER_SCAN_FOLDER_END] = CHANGES_STREAM_FOLDER_END,
-		[UPPER_SCAN_FILE] = CHANGES_STREAM_FILE,     [UPPER_SCAN_LINK] = CHANGES_STREAM_LINK,
-		[UPPER_SCAN_FIFO] = CHANGES_STREAM_FIFO,     [UPPER_SCAN_GONE] = CHANGES_STREAM_GONE,
+		[UPPER_SCAN_FOLDER] = CHANGES_STREAM_FOLDER,
+		[UPPER_SCAN_FOLDER_END] = CHANGES_STREAM_FOLDER_END,
+		[UPPER_SCAN_FILE] = CHANGES_STREAM_FILE,
+		[UPPER_SCAN_LINK] = CHANGES_STREAM_LINK,
+		[UPPER_SCAN_FIFO] = CHANGES_STREAM_FIFO,
+		[UPPER_SCAN_GONE] = CHANGES_STREAM_GONE,
 	};
 
 	if (d->kind == UPPER_SCAN_FILE) {
@@ -182,7 +187,8 @@ static void changes_stream_all(const void *arg, int folder, int in, void *result
 	buffer_init(&t.out, PENDING + CHANGES_STREAM_PATH_MAX);
 	t.scan = (struct upper_scan){ .who = &t, .on_left_out = on_left_out };
 	if (upper_scan_begin(&t.scan, folder, &o->error) == 0)
-		while (!t.is_closed && (more = upper_scan_next(&t.scan, &item, &o->error)) > 0)
+		while (!t.is_closed &&
+		       (more = upper_scan_next(&t.scan, &item, &o->error)) > 0)
 			changes_stream_one(&t, &item);
 	if (more == 0)
 		put_item(&t, &end, "", "");
@@ -237,7 +243,8 @@ int changes_stream_begin(struct changes_stream *t, int upper, struct err *e)
 	return changes_stream_begin_ranges(t, upper, NULL, e);
 }
 
-int changes_stream_begin_ranges(struct changes_stream *t, int upper, const struct idmaps *ranges, struct err *e)
+int changes_stream_begin_ranges(struct changes_stream *t, int upper,
+				const struct idmaps *ranges, struct err *e)
 {
 	return begin(t, &(struct order){ .upper = upper, .ranges = ranges }, e);
 }
@@ -325,14 +332,16 @@ static int settle(struct changes_stream *t, struct err *e)
 
 /* Checks that the path is one part below the present folder, or is that folder
  * where it ends. */
-static bool is_in_place(const struct changes_stream *t, const struct changes_stream_head *h)
+static bool is_in_place(const struct changes_stream *t,
+			const struct changes_stream_head *h)
 {
 	size_t len = strlen(t->here);
 	const char *name = t->text + len + (len > 0);
 
 	if (h->kind == CHANGES_STREAM_FOLDER_END)
 		return len > 0 && !strcmp(t->text, t->here);
-	if (h->kind == CHANGES_STREAM_LEFT_OUT) /* only displayed; it may also name a folder that
+	if (h->kind ==
+	    CHANGES_STREAM_LEFT_OUT) /* only displayed; it may also name a folder that
 				       * could not be read */
 		return true;
 	return h->path_len > len + (len > 0) && !strncmp(t->text, t->here, len) &&
@@ -355,21 +364,22 @@ static void move_to(struct changes_stream *t, const struct changes_stream_head *
 
 static bool is_in_range(const struct changes_stream_head *h)
 {
-	return h->kind < CHANGES_STREAM_KIND_COUNT && h->path_len < CHANGES_STREAM_PATH_MAX &&
-	       h->link_len < PATH_MAX && h->mode <= 07777 && h->mtime_ns < 1000000000 &&
-	       h->size <= INT64_MAX;
+	return h->kind < CHANGES_STREAM_KIND_COUNT &&
+	       h->path_len < CHANGES_STREAM_PATH_MAX && h->link_len < PATH_MAX &&
+	       h->mode <= 07777 && h->mtime_ns < 1000000000 && h->size <= INT64_MAX;
 }
 
-static int take_item(struct changes_stream *t, const struct changes_stream_head *h, struct changes_stream_item *ret,
-		     struct err *e)
+static int take_item(struct changes_stream *t, const struct changes_stream_head *h,
+		     struct changes_stream_item *ret, struct err *e)
 {
 	own_free(&t->text);
 	t->text = mem_zeroed(1, (size_t)h->path_len + h->link_len + 2);
 	char *link = t->text + h->path_len + 1;
 	if (take(t, t->text, h->path_len, e) < 0 || take(t, link, h->link_len, e) < 0)
 		return -1;
-	if (strlen(t->text) != h->path_len || strlen(link) != h->link_len || !is_in_place(t, h) ||
-	    ++t->told > 3ull * UPPER_SCAN_ENTRIES_MAX || t->depth > DIR_STACK_DEPTH_MAX)
+	if (strlen(t->text) != h->path_len || strlen(link) != h->link_len ||
+	    !is_in_place(t, h) || ++t->told > 3ull * UPPER_SCAN_ENTRIES_MAX ||
+	    t->depth > DIR_STACK_DEPTH_MAX)
 		return broken(t, e);
 	const char *slash = strrchr(t->text, '/');
 	*ret = (struct changes_stream_item){
@@ -379,12 +389,14 @@ static int take_item(struct changes_stream *t, const struct changes_stream_head 
 		.is_covered = h->flags & CHANGES_STREAM_COVERED,
 	};
 	move_to(t, h);
-	t->state = h->kind != CHANGES_STREAM_FILE ? CHANGES_STREAM_IDLE
-		   : h->flags & CHANGES_STREAM_ALONG ? CHANGES_STREAM_IN_CONTENT : CHANGES_STREAM_ASKABLE;
+	t->state = h->kind != CHANGES_STREAM_FILE    ? CHANGES_STREAM_IDLE
+		   : h->flags & CHANGES_STREAM_ALONG ? CHANGES_STREAM_IN_CONTENT
+						     : CHANGES_STREAM_ASKABLE;
 	return 1;
 }
 
-int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret, struct err *e)
+int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret,
+			struct err *e)
 {
 	struct changes_stream_head h;
 

@@ -79,7 +79,11 @@ struct changes_stream {
 	char *text; /* owned: path and link of the item */
 	char *here; /* owned: the present folder, "" or "a/b" */
 	struct buffer in;
-	enum { CHANGES_STREAM_IDLE, CHANGES_STREAM_ASKABLE, CHANGES_STREAM_IN_CONTENT } state;
+	enum {
+		CHANGES_STREAM_IDLE,
+		CHANGES_STREAM_ASKABLE,
+		CHANGES_STREAM_IN_CONTENT
+	} state;
 	uint64_t told; /* items so far */
 	size_t depth;
 };
@@ -87,7 +91,8 @@ struct changes_stream {
 /* `upper` is borrowed.  Call changes_stream_done() after a failure too. */
 int changes_stream_begin(struct changes_stream *t, int upper, struct err *e);
 /* The same for files that belong to mapped ids (sandbox/kernel/idmap.h); NULL: to one id. */
-int changes_stream_begin_ranges(struct changes_stream *t, int upper, const struct idmaps *ranges, struct err *e);
+int changes_stream_begin_ranges(struct changes_stream *t, int upper,
+				const struct idmaps *ranges, struct err *e);
 
 /* The same, with small files' content sent unasked; it is read in the same way. */
 int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e);
@@ -98,7 +103,8 @@ void changes_stream_listen(struct changes_stream *t, int fd);
 void changes_stream_done(struct changes_stream *t);
 
 /* 1: *ret is the next item.  0: there are no more.  -1: the stream is broken. */
-int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret, struct err *e);
+int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret,
+			struct err *e);
 
 /* The next piece of the last file: its length; 0 after the last piece.  -1
  * without t->is_broken: this file has no usable content, because it cannot be

@@ -113,7 +113,8 @@ static int end_cover(struct walk *w, struct err *e)
 		const char *name = c->names.sorted[i];
 		struct meeting m = { .kind = 'D', .name = name, .exists = true,
 				     .at = dir_stack_here(&w->stack) };
-		if (c->is_told[i] || fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
+		if (c->is_told[i] ||
+		    fstatat(m.at, name, &m.host, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		AUTO_FREE char *path = text_copy(dir_stack_name(&w->stack, name));
 		m.path = path;
@@ -137,7 +138,8 @@ static int leave_folder(struct walk *w, struct err *e)
 
 /* The callback for this folder may have created it, so the host is looked at
  * again. */
-static int enter_folder(struct walk *w, const struct changes_stream_item *i, struct err *e)
+static int enter_folder(struct walk *w, const struct changes_stream_item *i,
+			struct err *e)
 {
 	struct stat st;
 
@@ -265,7 +267,8 @@ static int walk(struct walk *w, struct err *e)
 	AUTO_CLOSE int dir = openat(w->g->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return err_sys(e, "open the folder");
-	if (dir_stack_start(&w->stack, fd_take(&dir), "", e) < 0 || begin_folder(w, false, e) < 0)
+	if (dir_stack_start(&w->stack, fd_take(&dir), "", e) < 0 ||
+	    begin_folder(w, false, e) < 0)
 		return -1;
 	while ((more = changes_stream_next(w->stream, &item, e)) > 0)
 		if (take(w, &item, e) < 0)
@@ -273,7 +276,8 @@ static int walk(struct walk *w, struct err *e)
 	return more;
 }
 
-int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, struct err *e)
+int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t,
+		      struct err *e)
 {
 	struct walk w = { .g = g, .stream = t };
 	int result = walk(&w, e);

@@ -47,7 +47,8 @@ struct changes_walk {
 	void (*on_left_out)(void *who, const char *path, const char *why);
 };
 
-int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t, struct err *e);
+int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t,
+		      struct err *e);
 
 /* Reads the content that the file has inside to its end.  1: the host's file has the
  * same content.  0: it differs, or cannot be read.  -1: the stream of items is

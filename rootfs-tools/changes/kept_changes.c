@@ -27,7 +27,8 @@ static const char *behind(const char *path, const char *target)
 
 /* Adds the path to its folder's list.  A folder may be mounted in another one:
  * the innermost is chosen. */
-static int want(struct kept_changes *p, const char *path, struct list *others, struct err *e)
+static int want(struct kept_changes *p, const char *path, struct list *others,
+		struct err *e)
 {
 	const struct cow *c = &p->cow;
 	const char *rest = NULL;
@@ -41,13 +42,16 @@ static int want(struct kept_changes *p, const char *path, struct list *others, s
 		}
 	}
 	if (!rest && !others)
-		return err_set(e, ERR_NOT_FOUND, "%.300s is in no folder that was shown with "
-						 ":cow", path);
+		return err_set(e, ERR_NOT_FOUND,
+			       "%.300s is in no folder that was shown with "
+			       ":cow",
+			       path);
 	list_add(rest ? &p->wanted[best] : others, rest ? rest : path);
 	return 0;
 }
 
-static int take_word(struct kept_changes *p, const char *word, struct list *others, struct err *e)
+static int take_word(struct kept_changes *p, const char *word, struct list *others,
+		     struct err *e)
 {
 	const char *first = p->cow.count ? p->cow.folders[0].target : "";
 	AUTO_FREE char *whole = *word == '/' ? text_copy(word)
@@ -59,8 +63,8 @@ static int take_word(struct kept_changes *p, const char *word, struct list *othe
 	return want(p, path, others, e);
 }
 
-int kept_changes_open(struct kept_changes *p, const char *name, char *const *words, struct list *others,
-	      struct err *e)
+int kept_changes_open(struct kept_changes *p, const char *name, char *const *words,
+		      struct list *others, struct err *e)
 {
 	*p = (struct kept_changes){ 0 };
 	cow_init(&p->cow);
@@ -99,8 +103,8 @@ int kept_changes_source(const struct cow_folder *f, struct err *e)
 		       f->source);
 }
 
-int kept_changes_walk_upper(int upper, const struct idmaps *ranges, const struct changes_walk *g,
-		    struct err *e)
+int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
+			    const struct changes_walk *g, struct err *e)
 {
 	struct changes_stream t;
 	int result = changes_stream_begin_ranges(&t, upper, ranges, e);
@@ -119,7 +123,8 @@ static int walk(const struct cow *c, size_t number, const struct changes_walk *g
 	return upper < 0 ? -1 : kept_changes_walk_upper(upper, NULL, g, e);
 }
 
-int kept_changes_walk(const struct kept_changes *p, size_t number, const struct changes_walk *g, struct err *e)
+int kept_changes_walk(const struct kept_changes *p, size_t number,
+		      const struct changes_walk *g, struct err *e)
 {
 	return walk(&p->cow, number, g, e);
 }
@@ -163,8 +168,10 @@ int kept_changes_settle(struct cow *c, struct err *e)
 		AUTO_CLOSE int dir = kept_changes_source(&c->folders[i], e);
 		if (dir < 0)
 			return -1;
-		const struct changes_walk g = { .dir = dir, .who = &sum, .on_meeting = on_meeting,
-					  .on_left_out = on_left_out };
+		const struct changes_walk g = { .dir = dir,
+						.who = &sum,
+						.on_meeting = on_meeting,
+						.on_left_out = on_left_out };
 		if (walk(c, i, &g, e) < 0)
 			return -1;
 	}
@@ -193,7 +200,8 @@ static int settle_roughly(struct cow *c)
 	for (size_t i = 0; i < c->count && is_empty; i++) {
 		struct dir_names names = { 0 };
 		AUTO_CLOSE int upper = cow_upper(c, i, NULL);
-		is_empty = upper >= 0 && dir_names_read(upper, 1 << 20, &names) == 0 && !names.count;
+		is_empty = upper >= 0 && dir_names_read(upper, 1 << 20, &names) == 0 &&
+			   !names.count;
 		dir_names_done(&names);
 	}
 	if (is_empty)
@@ -213,8 +221,10 @@ void kept_changes_end(struct cow *c)
 	if (kept < 0)
 		report_error(&e);
 	if (kept != 0)
-		(void)fprintf(stderr, "hutch: changes are kept as %s; hutch diff|apply|discard "
-				      "%s\n", c->name, c->name);
+		(void)fprintf(stderr,
+			      "hutch: changes are kept as %s; hutch diff|apply|discard "
+			      "%s\n",
+			      c->name, c->name);
 	cow_done(c);
 }
 
@@ -222,7 +232,8 @@ static void settle_one(struct cow *c)
 {
 	if (c->is_live || c->has_sum || cow_lock(c, NULL) < 0)
 		return;
-	(void)kept_changes_settle(c, NULL); /* if this fails, the changes stay uncounted */
+	(void)kept_changes_settle(c,
+				  NULL); /* if this fails, the changes stay uncounted */
 	cow_unlock(c);
 }
 

@@ -22,20 +22,21 @@ struct kept_changes {
  * below the first of its folders, up to a NULL; none: all.  A path that is in
  * no such folder is put into `others`, absolute; with `others` NULL it is an
  * error. */
-int kept_changes_open(struct kept_changes *p, const char *name, char *const *words, struct list *others,
-	      struct err *e);
+int kept_changes_open(struct kept_changes *p, const char *name, char *const *words,
+		      struct list *others, struct err *e);
 void kept_changes_done(struct kept_changes *p);
 
 /* Opens the host's folder, if it is still the same folder.  A descriptor, or -1. */
 int kept_changes_source(const struct cow_folder *f, struct err *e);
 
 /* Walks the changes of folder `number`, compared with the host's. */
-int kept_changes_walk(const struct kept_changes *p, size_t number, const struct changes_walk *g, struct err *e);
+int kept_changes_walk(const struct kept_changes *p, size_t number,
+		      const struct changes_walk *g, struct err *e);
 
 /* The same for any upper layer; `ranges`: its files belong to these mapped ids;
  * NULL: to one id. */
-int kept_changes_walk_upper(int upper, const struct idmaps *ranges, const struct changes_walk *g,
-		    struct err *e);
+int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
+			    const struct changes_walk *g, struct err *e);
 
 /* Counts the changes of an ended sandbox, whose lock the caller holds.  Without
  * changes it removes the folder and returns 0; else 1. */

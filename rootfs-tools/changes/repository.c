@@ -54,7 +54,8 @@ static size_t place_of(const struct repositories *r, const char *path, size_t le
 
 struct repository *repository_find(struct repositories *r, const char *path)
 {
-	size_t len = repository_len(path), place = len ? place_of(r, path, len) : r->count;
+	size_t len = repository_len(path),
+	       place = len ? place_of(r, path, len) : r->count;
 	bool is_there = place < r->count && !compare(r->items[place].path, path, len);
 
 	return is_there ? &r->items[place] : NULL;

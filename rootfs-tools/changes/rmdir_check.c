@@ -44,14 +44,16 @@ const char *rmdir_check_rights(int folder, const struct stat *st)
 
 const char *rmdir_check_sticky(const struct stat *folder)
 {
-	return (folder->st_mode & S_ISVTX) && geteuid() != 0 && folder->st_uid != geteuid()
+	return (folder->st_mode & S_ISVTX) && geteuid() != 0 &&
+			       folder->st_uid != geteuid()
 		       ? "belongs to another user, and the folder that it is in has the sticky bit"
 		       : NULL;
 }
 
 const char *rmdir_check_fixed(int at, const char *name)
 {
-	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+			  (*name ? 0 : AT_EMPTY_PATH);
 	struct statx x = { 0 };
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
@@ -71,7 +73,8 @@ static const char *why_it_stays(const struct level *l, const struct stat *st)
 	return l->keeps ? l->keeps : st->st_uid != geteuid() ? l->others : NULL;
 }
 
-static bool blocks_rmdir(struct scan *s, const char *name, const char *path, const struct stat *st)
+static bool blocks_rmdir(struct scan *s, const char *name, const char *path,
+			 const struct stat *st)
 {
 	const char *why = s->why(s->who, path, st);
 
@@ -98,7 +101,8 @@ static int scan_begin(struct scan *s)
 		.keeps = rmdir_check_rights(dir_stack_here(&s->stack), st),
 		.others = rmdir_check_sticky(st),
 	};
-	return dir_names_read(dir_stack_here(&s->stack), NAMES_MAX, &s->levels[depth].names);
+	return dir_names_read(dir_stack_here(&s->stack), NAMES_MAX,
+			      &s->levels[depth].names);
 }
 
 /* 0: go on.  1: an obstacle was found, or the entry cannot be read. */

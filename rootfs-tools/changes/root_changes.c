@@ -46,7 +46,8 @@ int root_changes_ids(struct json_view answer, struct idmaps *ret, struct err *e)
 	return idmaps_parse(word, ret, e) < 0 ? -1 : 1;
 }
 
-int root_changes_ask(struct client *c, const char *method, struct json_view *ret, struct err *e)
+int root_changes_ask(struct client *c, const char *method, struct json_view *ret,
+		     struct err *e)
 {
 	struct client_fds passed = { .count = 1 };
 	int ends[2], upper;

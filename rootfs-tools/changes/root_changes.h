@@ -22,7 +22,8 @@ void root_changes_done(struct root_changes *r);
 
 /* Sends "diff" or "snapshot" (docs/control.md).  Returns a descriptor of the
  * upper layer; *ret is the answer, valid until the next call. */
-int root_changes_ask(struct client *c, const char *method, struct json_view *ret, struct err *e);
+int root_changes_ask(struct client *c, const char *method, struct json_view *ret,
+		     struct err *e);
 
 /* Reads the ids in such an answer.  1: *ret has ranges; 0: one id is mapped. */
 int root_changes_ids(struct json_view answer, struct idmaps *ret, struct err *e);

@@ -72,7 +72,8 @@ static struct middle middle_of(struct lines *old, struct lines *new)
 
 static bool is_match(const struct middle *w, long x, long y)
 {
-	return is_equal(&w->old->items[w->from + (size_t)x], &w->new->items[w->from + (size_t)y]);
+	return is_equal(&w->old->items[w->from + (size_t)x],
+			&w->new->items[w->from + (size_t)y]);
 }
 
 /* The furthest x on each diagonal k, row after row for each d. */
@@ -162,7 +163,8 @@ static void mark_edits(struct lines *old, struct lines *new)
 	struct trace t = { .d = -1 };
 
 	/* Untouched pages of the array take no memory. */
-	t.furthest = mem_new((size_t)(enough + 1) * (size_t)(enough + 1) * sizeof(int32_t));
+	t.furthest =
+		mem_new((size_t)(enough + 1) * (size_t)(enough + 1) * sizeof(int32_t));
 	for (long d = 0; d <= enough && t.d < 0; d++)
 		if (extend_row(&w, &t, d))
 			t.d = d;
@@ -222,7 +224,8 @@ static void put_hunk(FILE *to, const struct lines *old, const struct lines *new,
 
 static bool is_edit(const struct lines *old, const struct lines *new, size_t i, size_t j)
 {
-	return (i < old->count && old->is_edited[i]) || (j < new->count && new->is_edited[j]);
+	return (i < old->count && old->is_edited[i]) ||
+	       (j < new->count &&new->is_edited[j]);
 }
 
 /* The hunk goes on until twice as many lines are equal as are shown around it. */

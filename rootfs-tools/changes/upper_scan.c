@@ -57,7 +57,8 @@ static void begin_folder(struct upper_scan *d, bool is_covered)
 	l->is_covered = is_covered;
 	size_t max = UPPER_SCAN_NAMES_MAX - d->names_len;
 	if (dir_names_read(dir_stack_here(&d->stack), max, &l->names) < 0) {
-		const char *why = errno == EOVERFLOW ? "has too many names" : err_words(errno);
+		const char *why = errno == EOVERFLOW ? "has too many names"
+						     : err_words(errno);
 		dir_names_done(&l->names);
 		upper_scan_leave_out(d, dir_stack_path(&d->stack), why);
 	}
@@ -148,17 +149,21 @@ static bool take(struct upper_scan *d, struct upper_scan_item *i)
 }
 
 /* 0: the entry is left out. */
-static int look_at(struct upper_scan *d, const char *name, struct upper_scan_item *ret, struct err *e)
+static int look_at(struct upper_scan *d, const char *name, struct upper_scan_item *ret,
+		   struct err *e)
 {
-	struct upper_scan_item i = { .at = dir_stack_here(&d->stack), .name = name, .fd = -1,
-				.path = dir_stack_name(&d->stack, name),
-				.is_covered = level(d)->is_covered };
+	struct upper_scan_item i = { .at = dir_stack_here(&d->stack),
+				     .name = name,
+				     .fd = -1,
+				     .path = dir_stack_name(&d->stack, name),
+				     .is_covered = level(d)->is_covered };
 
 	if (++d->entries > d->entries_max)
 		return err_set(e, ERR_LIMIT, "there are more than %llu changes",
 			       (unsigned long long)d->entries_max);
 	if (d->reserved && !strncmp(name, d->reserved, strlen(d->reserved))) {
-		upper_scan_leave_out(d, i.path, "a name that would mean something else there");
+		upper_scan_leave_out(d, i.path,
+				     "a name that would mean something else there");
 		return 0;
 	}
 	if (fstatat(i.at, name, &i.st, AT_SYMLINK_NOFOLLOW) < 0) {

@@ -36,8 +36,8 @@ static int get_word(const struct json_at *of, const char *key, char **ret, struc
 		return -1;
 	for (const char *at = text; at && *at; at++)
 		if (*at <= ' ' || *at > '~' || at - text >= WORD_MAX)
-			return err_set(e, ERR_PROTOCOL, "%s.%s is no word: '%.60s'", of->place, key,
-				       text);
+			return err_set(e, ERR_PROTOCOL, "%s.%s is no word: '%.60s'",
+				       of->place, key, text);
 	*ret = text ? text_copy(text) : NULL;
 	return 0;
 }
@@ -56,8 +56,8 @@ int config_texts(const struct json_at *of, const char *key, struct list *ret,
 		if (json_string(&at, &text, e) < 0)
 			return -1;
 		if (strlen(text) >= VARIABLE_MAX)
-			return err_set(e, ERR_LIMIT, "%s has more than %u bytes", at.place,
-				       VARIABLE_MAX - 1);
+			return err_set(e, ERR_LIMIT, "%s has more than %u bytes",
+				       at.place, VARIABLE_MAX - 1);
 		list_add(ret, text);
 	}
 	return 0;
@@ -96,7 +96,8 @@ static int read_config(const struct json_at *root, struct launch_config *r, stru
 
 	if (!json_member(root, "config", &at))
 		return 0;
-	if (json_expect(&at, JSON_OBJECT, e) < 0 || get_environment(&at, &r->env, e) < 0 ||
+	if (json_expect(&at, JSON_OBJECT, e) < 0 ||
+	    get_environment(&at, &r->env, e) < 0 ||
 	    config_texts(&at, "Entrypoint", &r->entrypoint, e) < 0 ||
 	    config_texts(&at, "Cmd", &r->cmd, e) < 0 ||
 	    get_word(&at, "User", &r->user, e) < 0 ||
@@ -105,7 +106,8 @@ static int read_config(const struct json_at *root, struct launch_config *r, stru
 	return get_word(&at, "StopSignal", &r->stop_signal, e);
 }
 
-static int read_platform(const struct json_at *root, struct launch_config *r, struct err *e)
+static int read_platform(const struct json_at *root, struct launch_config *r,
+			 struct err *e)
 {
 	AUTO_FREE char *os = NULL;
 
@@ -113,14 +115,15 @@ static int read_platform(const struct json_at *root, struct launch_config *r, st
 	    get_word(root, "architecture", &r->architecture, e) < 0)
 		return -1;
 	if (os && strcmp(os, "linux"))
-		return err_set(e, ERR_UNSUPPORTED, "the image is for %.60s, and hutch runs Linux's",
-			       os);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the image is for %.60s, and hutch runs Linux's", os);
 	return 0;
 }
 
 /* The time is RFC 3339, to the second.  An invalid time becomes 1970, since
  * nothing depends on it. */
-static int read_created(const struct json_at *root, struct launch_config *r, struct err *e)
+static int read_created(const struct json_at *root, struct launch_config *r,
+			struct err *e)
 {
 	struct tm t = { 0 };
 	const char *text;
@@ -134,7 +137,8 @@ static int read_created(const struct json_at *root, struct launch_config *r, str
 		end += 1 + strspn(end + 1, "0123456789");
 	int hours = 0, minutes = 0;
 	char sign = *end;
-	if ((sign == '+' || sign == '-') && sscanf(end + 1, "%2d:%2d", &hours, &minutes) != 2)
+	if ((sign == '+' || sign == '-') &&
+	    sscanf(end + 1, "%2d:%2d", &hours, &minutes) != 2)
 		return 0;
 	int64_t shift = (sign == '-' ? -1 : 1) * (int64_t)(hours * 3600 + minutes * 60);
 	r->created = (int64_t)timegm(&t) - shift;
@@ -147,14 +151,17 @@ static int read_rootfs(const struct json_at *root, struct list *diff_ids, struct
 	struct digest d;
 	const char *text;
 
-	if (!json_member(root, "rootfs", &rootfs) || !json_member(&rootfs, "diff_ids", &list))
+	if (!json_member(root, "rootfs", &rootfs) ||
+	    !json_member(&rootfs, "diff_ids", &list))
 		return 0;
 	if (json_expect(&list, JSON_ARRAY, e) < 0)
 		return -1;
 	while (json_step(&list, &at)) {
 		if (diff_ids->count == IMAGE_LAYERS_MAX)
-			return err_set(e, ERR_LIMIT, "the image has more than %d layers, which no "
-						     "kernel takes", IMAGE_LAYERS_MAX);
+			return err_set(e, ERR_LIMIT,
+				       "the image has more than %d layers, which no "
+				       "kernel takes",
+				       IMAGE_LAYERS_MAX);
 		if (json_string(&at, &text, e) < 0)
 			return -1;
 		if (digest_parse(text, &d, e) < 0)
@@ -164,8 +171,8 @@ static int read_rootfs(const struct json_at *root, struct list *diff_ids, struct
 	return 0;
 }
 
-int config_read(const struct json_at *root, struct launch_config *r, struct list *diff_ids,
-		struct err *e)
+int config_read(const struct json_at *root, struct launch_config *r,
+		struct list *diff_ids, struct err *e)
 {
 	if (json_expect(root, JSON_OBJECT, e) < 0 || read_platform(root, r, e) < 0 ||
 	    read_config(root, r, e) < 0 || read_created(root, r, e) < 0)
@@ -173,8 +180,8 @@ int config_read(const struct json_at *root, struct launch_config *r, struct list
 	return read_rootfs(root, diff_ids, e);
 }
 
-int config_parse(const char *text, size_t len, struct launch_config *r, struct list *diff_ids,
-		 struct err *e)
+int config_parse(const char *text, size_t len, struct launch_config *r,
+		 struct list *diff_ids, struct err *e)
 {
 	AUTO_JSON struct json *doc = json_parse(text, len, e);
 	struct json_at root;

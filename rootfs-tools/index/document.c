@@ -52,9 +52,11 @@ enum role document_role(const char *media_type)
 
 static int old_schema(struct err *e)
 {
-	(void)err_set(e, ERR_UNSUPPORTED, "the manifest is of docker's schema 1, whose layers "
-					  "cannot be checked");
-	return err_remedy(e, "push the image again with a docker or skopeo of this decade");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "the manifest is of docker's schema 1, whose layers "
+		      "cannot be checked");
+	return err_remedy(e,
+			  "push the image again with a docker or skopeo of this decade");
 }
 
 /* --- manifest or index --------------------------------------------------------- */
@@ -67,14 +69,18 @@ static int check_schema(const struct json_at *root, struct err *e)
 	if (json_expect(root, JSON_OBJECT, e) < 0)
 		return -1;
 	if (!json_member(root, "schemaVersion", &at))
-		return err_set(e, ERR_PROTOCOL, "the document has no schemaVersion: it is no "
-						"manifest and no index");
+		return err_set(e, ERR_PROTOCOL,
+			       "the document has no schemaVersion: it is no "
+			       "manifest and no index");
 	if (json_uint(&at, &version, e) < 0)
 		return -1;
 	if (version == 1)
 		return old_schema(e);
-	return version == 2 ? 0 : err_set(e, ERR_UNSUPPORTED, "the document's schemaVersion is "
-					  "%llu, and 2 is known", (unsigned long long)version);
+	return version == 2 ? 0
+			    : err_set(e, ERR_UNSUPPORTED,
+				      "the document's schemaVersion is "
+				      "%llu, and 2 is known",
+				      (unsigned long long)version);
 }
 
 /* A document that looks like both a manifest and an index is refused: two
@@ -84,15 +90,18 @@ static int kind_by_content(const struct json_at *root, enum document_kind *ret,
 {
 	struct json_at at;
 	bool is_index = json_member(root, "manifests", &at);
-	bool is_manifest = json_member(root, "layers", &at) || json_member(root, "config", &at);
+	bool is_manifest = json_member(root, "layers", &at) ||
+			   json_member(root, "config", &at);
 
 	if (is_index && is_manifest)
-		return err_set(e, ERR_REFUSED, "the document says that it is both a manifest and "
-					       "an index");
+		return err_set(e, ERR_REFUSED,
+			       "the document says that it is both a manifest and "
+			       "an index");
 	if (!is_index && json_member(root, "fsLayers", &at))
 		return old_schema(e);
 	if (!is_index && !is_manifest)
-		return err_set(e, ERR_PROTOCOL, "the document is neither a manifest nor an index");
+		return err_set(e, ERR_PROTOCOL,
+			       "the document is neither a manifest nor an index");
 	*ret = is_index ? DOCUMENT_INDEX : DOCUMENT_MANIFEST;
 	return 0;
 }
@@ -104,12 +113,15 @@ static int agree(const char *media_type, enum document_kind kind, struct err *e)
 	if (role == ROLE_OLD)
 		return old_schema(e);
 	if (role != ROLE_MANIFEST && role != ROLE_INDEX)
-		return err_set(e, ERR_UNSUPPORTED, "'%.100s' is no media type of a manifest or an "
-						   "index", media_type);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "'%.100s' is no media type of a manifest or an "
+			       "index",
+			       media_type);
 	if ((role == ROLE_INDEX) == (kind == DOCUMENT_INDEX))
 		return 0;
-	return err_set(e, ERR_REFUSED, "the document is %s, and its media type says otherwise: "
-				       "%.100s",
+	return err_set(e, ERR_REFUSED,
+		       "the document is %s, and its media type says otherwise: "
+		       "%.100s",
 		       kind == DOCUMENT_INDEX ? "an index" : "a manifest", media_type);
 }
 
@@ -169,29 +181,33 @@ int document_descriptor(const struct json_at *at, struct descriptor *ret, struct
 	struct json_at size;
 
 	if (get_string(at, "mediaType", &media_type, e) < 0 ||
-	    get_string(at, "digest", &digest, e) < 0 || document_need(at, "size", &size, e) < 0 ||
+	    get_string(at, "digest", &digest, e) < 0 ||
+	    document_need(at, "size", &size, e) < 0 ||
 	    json_uint(&size, &ret->size, e) < 0)
 		return -1;
 	if (strlen(media_type) >= sizeof(ret->media_type))
-		return err_set(e, ERR_PROTOCOL, "%s.mediaType is longer than any that is known",
+		return err_set(e, ERR_PROTOCOL,
+			       "%s.mediaType is longer than any that is known",
 			       at->place);
 	(void)snprintf(ret->media_type, sizeof(ret->media_type), "%s", media_type);
 	return digest_parse(digest, &ret->digest, e) < 0 ? err_in(e, "%s", at->place) : 0;
 }
 
-static int check_role(const struct json_at *at, const struct descriptor *d, enum role wanted,
-		      struct err *e)
+static int check_role(const struct json_at *at, const struct descriptor *d,
+		      enum role wanted, struct err *e)
 {
 	enum role role = document_role(d->media_type);
 
 	if (role == wanted)
 		return 0;
 	if (role == ROLE_ELSEWHERE)
-		return err_set(e, ERR_UNSUPPORTED, "%s may not be distributed with the image (%s), "
-						   "and hutch gets nothing from elsewhere",
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s may not be distributed with the image (%s), "
+			       "and hutch gets nothing from elsewhere",
 			       at->place, d->media_type);
-	return err_set(e, ERR_UNSUPPORTED, "%s is of the media type '%s', which is none of %s",
-		       at->place, d->media_type,
+	return err_set(e, ERR_UNSUPPORTED,
+		       "%s is of the media type '%s', which is none of %s", at->place,
+		       d->media_type,
 		       wanted == ROLE_CONFIG ? "a configuration of an image" : "a layer");
 }
 
@@ -206,10 +222,13 @@ static int read_layers(const struct json_at *layers, struct manifest *ret, struc
 	ret->layers = mem_zeroed(IMAGE_LAYERS_MAX, sizeof(*ret->layers));
 	while (json_step(layers, &at)) {
 		if (ret->layer_count == IMAGE_LAYERS_MAX)
-			return err_set(e, ERR_LIMIT, "the image has more than %d layers, which "
-						     "no kernel takes", IMAGE_LAYERS_MAX);
+			return err_set(e, ERR_LIMIT,
+				       "the image has more than %d layers, which "
+				       "no kernel takes",
+				       IMAGE_LAYERS_MAX);
 		struct descriptor *d = &ret->layers[ret->layer_count];
-		if (document_descriptor(&at, d, e) < 0 || check_role(&at, d, ROLE_LAYER, e) < 0)
+		if (document_descriptor(&at, d, e) < 0 ||
+		    check_role(&at, d, ROLE_LAYER, e) < 0)
 			return -1;
 		ret->layer_count++;
 	}
@@ -224,13 +243,17 @@ static int manifest_read(const struct json_at *root, struct manifest *ret, struc
 	if (document_kind_of(root, NULL, &kind, e) < 0)
 		return -1;
 	if (kind != DOCUMENT_MANIFEST)
-		return err_set(e, ERR_PROTOCOL, "it is an index, where a manifest has to be");
-	if (document_need(root, "config", &at, e) < 0 || document_descriptor(&at, &ret->config, e) < 0 ||
+		return err_set(e, ERR_PROTOCOL,
+			       "it is an index, where a manifest has to be");
+	if (document_need(root, "config", &at, e) < 0 ||
+	    document_descriptor(&at, &ret->config, e) < 0 ||
 	    check_role(&at, &ret->config, ROLE_CONFIG, e) < 0)
 		return -1;
 	if (ret->config.size > CONFIG_MAX)
-		return err_set(e, ERR_LIMIT, "the image's configuration has %llu bytes, more than "
-					     "%u", (unsigned long long)ret->config.size, CONFIG_MAX);
+		return err_set(e, ERR_LIMIT,
+			       "the image's configuration has %llu bytes, more than "
+			       "%u",
+			       (unsigned long long)ret->config.size, CONFIG_MAX);
 	return document_need(root, "layers", &at, e) < 0 ? -1 : read_layers(&at, ret, e);
 }
 

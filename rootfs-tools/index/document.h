@@ -12,8 +12,8 @@ struct launch_config;
  * except its layers, its size and the configuration's own digest, and adds the
  * digests of the layers' tars, hexadecimal, lowest first.  Added digests stay
  * in the list after a failure. */
-int config_parse(const char *text, size_t len, struct launch_config *r, struct list *diff_ids,
-		 struct err *e);
+int config_parse(const char *text, size_t len, struct launch_config *r,
+		 struct list *diff_ids, struct err *e);
 
 /* Annotations that name an entry of a layout's index: mostly a tag, and a whole
  * reference. */
@@ -24,7 +24,8 @@ int config_parse(const char *text, size_t len, struct launch_config *r, struct l
  * or end in ":TAG".  NULL: among all entries, which then must have the same
  * name or none.  *ret_name is the chosen entry's name, or "". */
 int index_choose_named(const char *text, size_t len, const char *tag,
-		       char ret_name[REFERENCE_MAX], struct descriptor *ret, struct err *e);
+		       char ret_name[REFERENCE_MAX], struct descriptor *ret,
+		       struct err *e);
 
 /* --- for the readers of documents --- */
 
@@ -32,8 +33,8 @@ enum role { ROLE_MANIFEST, ROLE_INDEX, ROLE_OLD, ROLE_CONFIG, ROLE_LAYER, ROLE_E
 	    ROLE_UNKNOWN };
 
 /* The same for a parsed document, for a caller that needs more of it. */
-int config_read(const struct json_at *root, struct launch_config *r, struct list *diff_ids,
-		struct err *e);
+int config_read(const struct json_at *root, struct launch_config *r,
+		struct list *diff_ids, struct err *e);
 
 /* config_text(): the text of a member, valid as long as the document; NULL
  * where it is absent, null or empty.  config_texts(): adds the texts of an

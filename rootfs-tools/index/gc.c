@@ -43,14 +43,17 @@ static bool has_name(const struct store_index *c, size_t image)
 bool gc_is_used(const struct store *s, const struct digest *image)
 {
 	AUTO_CLOSE int images = store_folder(s, STORE_IMAGES, NULL);
-	AUTO_CLOSE int fd = images < 0 ? -1 : openat(images, image->hex, O_RDONLY |
-							    O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		images < 0 ? -1
+			   : openat(images, image->hex,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	return fd >= 0 && lock_take(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
 /* 1: the image has been removed, or would be. */
-static int drop_image(struct collecting *g, const struct store_index_image *image, struct err *e)
+static int drop_image(struct collecting *g, const struct store_index_image *image,
+		      struct err *e)
 {
 	int is_removed;
 
@@ -106,8 +109,8 @@ static int compare(const void *a, const void *b)
 
 static bool is_needed(const struct list *sorted, const char *hex)
 {
-	return sorted->count &&
-	       bsearch(&hex, sorted->items, sorted->count, sizeof(*sorted->items), compare);
+	return sorted->count && bsearch(&hex, sorted->items, sorted->count,
+					sizeof(*sorted->items), compare);
 }
 
 /* Renames the layer into tmp first, so that it is out of sight at once; after a
@@ -165,7 +168,8 @@ static int drop_layers(struct collecting *g, struct err *e)
  * removes them. */
 static int drop_ranged(struct collecting *g, struct err *e)
 {
-	struct ranged_collecting c = { .needed = &g->layers, .only_looks = g->only_looks };
+	struct ranged_collecting c = { .needed = &g->layers,
+				       .only_looks = g->only_looks };
 	int rc = g->keeps_layers ? 0 : ranged_collect(g->s, &c, e);
 
 	g->done->ranged += c.count;

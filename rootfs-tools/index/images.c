@@ -34,7 +34,8 @@ static int unpack_layer(void *arg, void *result, struct err *e)
 	struct digest diff_id;
 
 	memcpy(diff_id.hex, u->diff_ids->items[u->next], sizeof(diff_id.hex));
-	AUTO_CLOSE int blob = blobs_open(u->store, &u->manifest->layers[u->next].digest, e);
+	AUTO_CLOSE int blob =
+		blobs_open(u->store, &u->manifest->layers[u->next].digest, e);
 	if (blob < 0)
 		return -1;
 	return layers_unpack(u->store, blob, &diff_id, NULL, NULL, result, e);
@@ -79,21 +80,22 @@ static int check_size(const struct store *s, const struct descriptor *d, const c
 	uint64_t size;
 
 	if (!blobs_has(s, &d->digest, &size))
-		return err_set(e, ERR_NOT_FOUND, "%s, blob %.12s, is not in the store", what,
-			       d->digest.hex);
+		return err_set(e, ERR_NOT_FOUND, "%s, blob %.12s, is not in the store",
+			       what, d->digest.hex);
 	if (size == d->size)
 		return 0;
-	return err_set(e, ERR_REFUSED, "%s has %llu bytes, and the manifest says %llu", what,
-		       (unsigned long long)size, (unsigned long long)d->size);
+	return err_set(e, ERR_REFUSED, "%s has %llu bytes, and the manifest says %llu",
+		       what, (unsigned long long)size, (unsigned long long)d->size);
 }
 
 static int check_layers(const struct store *s, const struct manifest *m,
 			const struct list *diff_ids, struct err *e)
 {
 	if (diff_ids->count != m->layer_count)
-		return err_set(e, ERR_REFUSED, "the manifest has %zu layers, and the image's "
-					       "configuration %zu", m->layer_count,
-			       diff_ids->count);
+		return err_set(e, ERR_REFUSED,
+			       "the manifest has %zu layers, and the image's "
+			       "configuration %zu",
+			       m->layer_count, diff_ids->count);
 	for (size_t i = 0; i < m->layer_count; i++) {
 		AUTO_FREE char *what = text_format("layer %zu", i + 1);
 		if (check_size(s, &m->layers[i], what, e) < 0)
@@ -102,8 +104,8 @@ static int check_layers(const struct store *s, const struct manifest *m,
 	return 0;
 }
 
-static int read_config(const struct store *s, const struct manifest *m, struct launch_config *r,
-		       struct list *diff_ids, struct err *e)
+static int read_config(const struct store *s, const struct manifest *m,
+		       struct launch_config *r, struct list *diff_ids, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 	size_t len;
@@ -115,8 +117,8 @@ static int read_config(const struct store *s, const struct manifest *m, struct l
 	return config_parse(text, len, r, diff_ids, e);
 }
 
-int images_read(const struct store *s, const struct digest *manifest, struct manifest *ret,
-		struct err *e)
+int images_read(const struct store *s, const struct digest *manifest,
+		struct manifest *ret, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 	enum document_kind kind;

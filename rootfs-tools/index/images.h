@@ -55,8 +55,8 @@ void platform_here(struct platform *ret);
 int platform_parse(const char *text, struct platform *ret, struct err *e);
 
 /* Reads the manifest of an image in the store. */
-int images_read(const struct store *s, const struct digest *manifest, struct manifest *ret,
-		struct err *e);
+int images_read(const struct store *s, const struct digest *manifest,
+		struct manifest *ret, struct err *e);
 
 /* Completes an image whose manifest, configuration and layers are blobs in the
  * store: unpacks the layers that are not unpacked yet, writes the recipe, and
@@ -70,9 +70,9 @@ int images_finish(const struct store *s, const struct digest *manifest,
  * first.  `config` is a configuration's JSON without its rootfs, which is added
  * (NULL: "{}" for this machine).  Adds both documents as blobs, and completes
  * the image. */
-int images_make(const struct store *s, const char *config, const struct list *layer_digests,
-		const struct list *diff_ids, const struct reference *r, struct digest *ret,
-		struct err *e);
+int images_make(const struct store *s, const char *config,
+		const struct list *layer_digests, const struct list *diff_ids,
+		const struct reference *r, struct digest *ret, struct err *e);
 
 /* The same with a whole configuration, which is not changed. */
 int images_assemble(const struct store *s, const char *config, size_t len,

@@ -104,7 +104,8 @@ static const char *layer_type(int blob)
 
 	ssize_t len = pread(blob, begin, sizeof(begin), 0);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (len >= (ssize_t)known[i].len && !memcmp(begin, known[i].bytes, known[i].len))
+		if (len >= (ssize_t)known[i].len &&
+		    !memcmp(begin, known[i].bytes, known[i].len))
 			return known[i].type;
 	return OCI "layer.v1.tar";
 }
@@ -131,9 +132,10 @@ static int make_manifest(const struct store *s, const struct digest *config, siz
 	int rc = 0;
 
 	text_open(ret);
-	(void)fprintf(ret->to, "{\"schemaVersion\":2,\"mediaType\":\"" OCI "manifest.v1+json\","
-			       "\"config\":{\"mediaType\":\"" OCI "config.v1+json\","
-			       "\"digest\":\"sha256:%s\",\"size\":%zu},\"layers\":[",
+	(void)fprintf(ret->to,
+		      "{\"schemaVersion\":2,\"mediaType\":\"" OCI "manifest.v1+json\","
+		      "\"config\":{\"mediaType\":\"" OCI "config.v1+json\","
+		      "\"digest\":\"sha256:%s\",\"size\":%zu},\"layers\":[",
 		      config->hex, size);
 	for (size_t i = 0; i < layers->count && rc == 0; i++) {
 		(void)fputs(i ? "," : "", ret->to);
@@ -159,8 +161,8 @@ static int put_manifest(const struct store *s, const struct digest *config, size
 }
 
 int images_assemble(const struct store *s, const char *config, size_t len,
-		    const struct list *layers, const struct reference *r, struct digest *ret,
-		    struct err *e)
+		    const struct list *layers, const struct reference *r,
+		    struct digest *ret, struct err *e)
 {
 	struct digest d, manifest;
 
@@ -173,9 +175,9 @@ int images_assemble(const struct store *s, const char *config, size_t len,
 	return 0;
 }
 
-int images_make(const struct store *s, const char *config, const struct list *layer_digests,
-		const struct list *diff_ids, const struct reference *r, struct digest *ret,
-		struct err *e)
+int images_make(const struct store *s, const char *config,
+		const struct list *layer_digests, const struct list *diff_ids,
+		const struct reference *r, struct digest *ret, struct err *e)
 {
 	struct text t = { 0 };
 	int rc = make_config(config, diff_ids, &t, e);

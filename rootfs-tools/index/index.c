@@ -22,7 +22,8 @@ void platform_here(struct platform *ret)
 	*ret = (struct platform){ .os = "linux" };
 	if (uname(&here) < 0)
 		return; /* uname(2) cannot fail here */
-	(void)snprintf(ret->architecture, sizeof(ret->architecture), "%.31s", here.machine);
+	(void)snprintf(ret->architecture, sizeof(ret->architecture), "%.31s",
+		       here.machine);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(here.machine, known[i].machine))
 			(void)snprintf(ret->architecture, sizeof(ret->architecture), "%s",
@@ -69,7 +70,8 @@ static const char *variant_of(const char *architecture, const char *variant)
 
 static bool platform_fits(const struct platform *wanted, const struct platform *is)
 {
-	return !strcmp(wanted->os, is->os) && !strcmp(wanted->architecture, is->architecture) &&
+	return !strcmp(wanted->os, is->os) &&
+	       !strcmp(wanted->architecture, is->architecture) &&
 	       !strcmp(variant_of(wanted->architecture, wanted->variant),
 		       variant_of(is->architecture, is->variant));
 }
@@ -203,10 +205,10 @@ static int judge(const struct choice *c, struct err *e)
 		return err_remedy(e, "PATH:TAG takes one of them");
 	}
 	if (c->tag && !c->there[0])
-		return err_set(e, ERR_NOT_FOUND, "there is no image '%.100s', but: %s", c->tag,
-			       c->names[0] ? c->names : "none with a name");
-	return err_set(e, ERR_NOT_FOUND, "there is no image for %s/%s%s%s here, but: %s", p->os,
-		       p->architecture, p->variant[0] ? "/" : "", p->variant,
+		return err_set(e, ERR_NOT_FOUND, "there is no image '%.100s', but: %s",
+			       c->tag, c->names[0] ? c->names : "none with a name");
+	return err_set(e, ERR_NOT_FOUND, "there is no image for %s/%s%s%s here, but: %s",
+		       p->os, p->architecture, p->variant[0] ? "/" : "", p->variant,
 		       c->there[0] ? c->there : "none");
 }
 
@@ -218,7 +220,8 @@ static int index_read(const struct json_at *root, struct choice *c, struct err *
 	if (document_kind_of(root, NULL, &kind, e) < 0)
 		return -1;
 	if (kind != DOCUMENT_INDEX)
-		return err_set(e, ERR_PROTOCOL, "it is a manifest, where an index has to be");
+		return err_set(e, ERR_PROTOCOL,
+			       "it is a manifest, where an index has to be");
 	if (document_need(root, "manifests", &list, e) < 0 ||
 	    json_expect(&list, JSON_ARRAY, e) < 0)
 		return -1;
@@ -254,7 +257,8 @@ int index_choose(const char *text, size_t len, const struct platform *p,
 }
 
 int index_choose_named(const char *text, size_t len, const char *tag,
-		       char ret_name[REFERENCE_MAX], struct descriptor *ret, struct err *e)
+		       char ret_name[REFERENCE_MAX], struct descriptor *ret,
+		       struct err *e)
 {
 	struct platform here;
 	struct descriptor found = { 0 };

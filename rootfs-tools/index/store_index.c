@@ -41,14 +41,16 @@ int store_index_files(const struct store *s, const char *folder, struct list *re
 	return 0;
 }
 
-static void take_image(const struct store *s, const char *hex, struct store_index_image *ret)
+static void take_image(const struct store *s, const char *hex,
+		       struct store_index_image *ret)
 {
 	AUTO_CLOSE int lock = -1;
 
 	*ret = (struct store_index_image){ 0 };
 	memcpy(ret->digest.hex, hex, sizeof(ret->digest.hex));
 	launch_config_init(&ret->launch_config);
-	ret->is_broken = launch_config_open(s, &ret->digest, &ret->launch_config, &lock, NULL) < 0;
+	ret->is_broken =
+		launch_config_open(s, &ret->digest, &ret->launch_config, &lock, NULL) < 0;
 }
 
 static int compare_image(const void *key, const void *image)
@@ -62,7 +64,8 @@ static void take_name(void *who, const struct reference *r, const struct digest 
 	const struct store_index_image *at = NULL;
 
 	if (c->image_count)
-		at = bsearch(image->hex, c->images, c->image_count, sizeof(*at), compare_image);
+		at = bsearch(image->hex, c->images, c->image_count, sizeof(*at),
+			     compare_image);
 	if (c->name_count % 64 == 0)
 		c->names = mem_resize(c->names, c->name_count + 64, sizeof(*c->names));
 	c->names[c->name_count++] = (struct store_index_name){
@@ -156,8 +159,8 @@ int store_index_find(const struct store_index *c, const char *text, size_t *ret_
 	if (found == 1)
 		return 0;
 	if (found > 1)
-		return err_set(e, ERR_USAGE, "%zu images have an id that begins with %s", found,
-			       hex);
+		return err_set(e, ERR_USAGE, "%zu images have an id that begins with %s",
+			       found, hex);
 	if (!is_hex && reference_parse(text, &r, e) < 0)
 		return -1;
 	(void)err_set(e, ERR_NOT_FOUND, "there is no image '%.200s' in the store", text);

@@ -68,7 +68,8 @@ int blobs_open(const struct store *s, const struct digest *d, struct err *e)
 		return -1;
 	int fd = openat(blobs, d->hex, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
-		return err_set(e, ERR_NOT_FOUND, "blob %.12s is not in the store", d->hex);
+		return err_set(e, ERR_NOT_FOUND, "blob %.12s is not in the store",
+			       d->hex);
 	return fd < 0 ? err_sys(e, "open blob %.12s", d->hex) : fd;
 }
 
@@ -85,9 +86,11 @@ int blobs_read(const struct store *s, const struct digest *d, size_t max, char *
 		return -1;
 	hash_bytes(data, len, &is);
 	if (!digest_equal(&is, d)) {
-		(void)err_set(e, ERR_REFUSED, "blob %.12s in the store is damaged", d->hex);
-		return err_remedy(e, "hutch image verify --repair removes it; then get the image "
-				     "again");
+		(void)err_set(e, ERR_REFUSED, "blob %.12s in the store is damaged",
+			      d->hex);
+		return err_remedy(
+			e, "hutch image verify --repair removes it; then get the image "
+			   "again");
 	}
 	*ret = data;
 	data = NULL;
@@ -183,7 +186,9 @@ int blob_begin(const struct store *s, const struct digest *expected, struct blob
 {
 	struct blob *b = mem_new(sizeof(*b));
 
-	*b = (struct blob){ .blobs = -1, .tmp = -1, .fd = -1, .hash = hash_new(), .store = s };
+	*b = (struct blob){
+		.blobs = -1, .tmp = -1, .fd = -1, .hash = hash_new(), .store = s
+	};
 	if (expected)
 		b->expected = *expected;
 	int rc = begin(s, b, e);
@@ -230,7 +235,9 @@ int blob_catch_up(struct blob *b, struct err *e)
 		return err_sys(e, "read a blob's new bytes in the store");
 	if (catch_up(b, e) < 0)
 		return -1;
-	return max != QUOTA_NONE && quota_used(b->store) > max ? quota_is_full(b->store, e) : 0;
+	return max != QUOTA_NONE && quota_used(b->store) > max
+		       ? quota_is_full(b->store, e)
+		       : 0;
 }
 
 int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
@@ -238,11 +245,13 @@ int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
 	if (take_room(b, len, e) < 0)
 		return -1;
 	if (io_write_all(b->fd, data, len) < 0) {
-		(void)err_sys(e, "write a blob into the store, %llu bytes of which are there",
-			      (unsigned long long)b->at);
+		(void)err_sys(
+			e, "write a blob into the store, %llu bytes of which are there",
+			(unsigned long long)b->at);
 		if (e && (e->sys == ENOSPC || e->sys == EDQUOT))
-			(void)err_remedy(e, "hutch image gc, or other room on that file system; "
-					    "the next try goes on from there");
+			(void)err_remedy(
+				e, "hutch image gc, or other room on that file system; "
+				   "the next try goes on from there");
 		/* The file is cut to the bytes that were hashed. */
 		if (ftruncate(b->fd, (off_t)b->at) < 0 ||
 		    lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)

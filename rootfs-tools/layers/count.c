@@ -105,8 +105,10 @@ int count_in_jail(const struct counting *c, struct count *ret, struct err *e)
 {
 	struct counting mine = *c;
 	const struct worker_task task = { .name = "the process that counts a layer",
-					  .work = count_it, .arg = &mine,
-					  .result_len = sizeof(*ret), .has_all_fds = true };
+					  .work = count_it,
+					  .arg = &mine,
+					  .result_len = sizeof(*ret),
+					  .has_all_fds = true };
 
 	return worker_run(&task, ret, e);
 }

@@ -70,7 +70,8 @@ static bool has_to_be_read(int sys)
 static ssize_t copy_some(const struct work *w, int from, int to, off_t at, size_t len)
 {
 	loff_t in = at, out = at;
-	ssize_t n = copy_file_range(from, &in, to, &out, len < AT_ONCE ? len : AT_ONCE, 0);
+	ssize_t n =
+		copy_file_range(from, &in, to, &out, len < AT_ONCE ? len : AT_ONCE, 0);
 
 	if (n >= 0 || !has_to_be_read(errno))
 		return n;
@@ -175,7 +176,8 @@ static int give(const struct work *w, int folder, const char *name, const struct
 {
 	if (!w->r->ranges)
 		return 0;
-	return fchownat(folder, name, id_inside(st->st_uid), id_inside(st->st_gid), BY_FD);
+	return fchownat(folder, name, id_inside(st->st_uid), id_inside(st->st_gid),
+			BY_FD);
 }
 
 /* Without ranges no file gets setuid and setgid bits: layers have none, and the
@@ -197,8 +199,9 @@ static int cannot_copy(const struct merged_at *at, struct err *e)
 {
 	(void)err_sys(e, "copy /%.300s", at->path);
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
-		return err_remedy(e, "the copy is made in hutch's data folder: XDG_DATA_HOME may "
-				     "name another place");
+		return err_remedy(
+			e, "the copy is made in hutch's data folder: XDG_DATA_HOME may "
+			   "name another place");
 	return -1;
 }
 
@@ -257,10 +260,11 @@ static int copy_file(struct work *w, const struct merged_at *at, int folder,
 
 	if (from < 0 || fstat(from, &st) < 0)
 		return -1;
-	AUTO_CLOSE int to = openat(folder, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW |
-				   O_CLOEXEC, 0600);
+	AUTO_CLOSE int to = openat(
+		folder, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0 || copy_content(w, from, to, st.st_size) < 0 ||
-	    copy_attributes(w, from, to) < 0 || copy_looks(w, to, looks_of(w, at, &st)) < 0)
+	    copy_attributes(w, from, to) < 0 ||
+	    copy_looks(w, to, looks_of(w, at, &st)) < 0)
 		return cannot_copy(at, e);
 	return 0;
 }
@@ -285,7 +289,8 @@ static int make_fifo(const struct work *w, const struct merged_at *at, int folde
 {
 	if (mknodat(folder, name, S_IFIFO | 0600, 0) < 0)
 		return cannot_copy(at, e);
-	AUTO_CLOSE int to = openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int to =
+		openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	return to < 0 || copy_looks(w, to, &at->st) < 0 ? cannot_copy(at, e) : 0;
 }
 
@@ -422,7 +427,8 @@ static int copy_folder(struct work *w, const struct merged_at *at, struct err *e
 		return errno == ENOENT ? 0 : cannot_copy(at, e);
 	own_close(&is_copied);
 	if (++w->depth > DEPTH_MAX)
-		return err_set(e, ERR_LIMIT, "the image has more than %d folders in each other",
+		return err_set(e, ERR_LIMIT,
+			       "the image has more than %d folders in each other",
 			       DEPTH_MAX);
 	if (is_ours && fill_folder(w, at, e) < 0)
 		return -1;

@@ -49,4 +49,5 @@ struct image_copy_sum {
 };
 
 /* Changes the working directory of the calling process (jail_start()). */
-int image_copy_make(const struct image_copy *r, struct image_copy_sum *ret, struct err *e);
+int image_copy_make(const struct image_copy *r, struct image_copy_sum *ret,
+		    struct err *e);

@@ -15,10 +15,11 @@
 #define PIECE (256u << 10)
 
 /* The functions of libarchive that are used: archive_read_new() is lib.read_new(). */
-#define CALLS(X)                                                                              \
-	X(error_string) X(filter_count) X(read_data_block) X(read_free) X(read_new)           \
-	X(read_next_header) X(read_open) X(read_support_filter_gzip)                          \
-	X(read_support_filter_xz) X(read_support_filter_zstd) X(read_support_format_raw)
+#define CALLS(X)                                                                        \
+	X(error_string)                                                                 \
+	X(filter_count) X(read_data_block) X(read_free) X(read_new) X(read_next_header) \
+		X(read_open) X(read_support_filter_gzip) X(read_support_filter_xz)      \
+			X(read_support_filter_zstd) X(read_support_format_raw)
 
 static struct {
 #define MEMBER(name) __typeof__(archive_##name) *name;
@@ -27,10 +28,11 @@ static struct {
 
 bool inflate_knows(const void *first, size_t len)
 {
-	static const char gzip[] = "\x1f\x8b", zstd[] = "\x28\xb5\x2f\xfd", xz[] = "\xfd\x37zXZ";
+	static const char gzip[] = "\x1f\x8b", zstd[] = "\x28\xb5\x2f\xfd",
+			  xz[] = "\xfd\x37zXZ";
 
-	return len >= INFLATE_MARK &&
-	       (!memcmp(first, gzip, 2) || !memcmp(first, zstd, 4) || !memcmp(first, xz, 6));
+	return len >= INFLATE_MARK && (!memcmp(first, gzip, 2) ||
+				       !memcmp(first, zstd, 4) || !memcmp(first, xz, 6));
 }
 
 /* Whether gunzip can take the bytes at the present offset of `in`.  A pipe
@@ -51,7 +53,8 @@ int inflate_begin(int in, struct err *e)
 
 	if (is_gunzips(in))
 		return 0;
-	return shared_library_load("libarchive.so.13", "libarchive13", calls, ARRAY_LEN(calls), e);
+	return shared_library_load("libarchive.so.13", "libarchive13", calls,
+				   ARRAY_LEN(calls), e);
 }
 
 static int is_damaged(struct archive *a, struct err *e)

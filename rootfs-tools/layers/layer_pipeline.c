@@ -132,7 +132,8 @@ static bool is_plain_tar(int blob)
 	if (at < 0 || pread(blob, first, sizeof(first), at) != sizeof(first) ||
 	    pread(blob, mark, sizeof(mark), at + mark_at) != sizeof(mark))
 		return false;
-	return !inflate_knows(first, sizeof(first)) && !memcmp(mark, "ustar", sizeof(mark));
+	return !inflate_knows(first, sizeof(first)) &&
+	       !memcmp(mark, "ustar", sizeof(mark));
 }
 
 /* Starts the decompressing process; for a plain tar the pipeline reads the blob
@@ -184,9 +185,10 @@ static int pass_piece(struct pipeline *p, const uint8_t *piece, size_t len, stru
 {
 	p->size += len;
 	if (p->size > p->s->bytes_max)
-		return err_set(e, ERR_LIMIT,
-			       "the layer is more than %llu bytes when it is decompressed",
-			       (unsigned long long)p->s->bytes_max);
+		return err_set(
+			e, ERR_LIMIT,
+			"the layer is more than %llu bytes when it is decompressed",
+			(unsigned long long)p->s->bytes_max);
 	hash_add(p->hash, piece, len);
 	if (p->to < 0 || io_write_all(p->to, piece, len) == 0)
 		return 0;
@@ -248,7 +250,8 @@ static int port(void *arg, void *result, struct err *e)
 
 /* --- the caller --------------------------------------------------------------------- */
 
-static int check(const struct layer_pipeline *s, const struct layer_pipeline_result *r, struct err *e)
+static int check(const struct layer_pipeline *s, const struct layer_pipeline_result *r,
+		 struct err *e)
 {
 	if (r->entries > s->entries_max || r->bytes > s->bytes_max ||
 	    r->left_out > s->entries_max + s->bytes_max)
@@ -257,7 +260,8 @@ static int check(const struct layer_pipeline *s, const struct layer_pipeline_res
 	return 0;
 }
 
-int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret, struct err *e)
+int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret,
+		       struct err *e)
 {
 	struct order order = { .s = s };
 	const struct worker_task task = { .name = "the process that unpacks the layer",

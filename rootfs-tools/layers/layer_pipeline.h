@@ -35,4 +35,5 @@ struct layer_pipeline_result {
 
 /* Returns 0 when the whole layer is unpacked.  After a failure the caller
  * removes the folder's content. */
-int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret, struct err *e);
+int layer_pipeline_run(const struct layer_pipeline *s, struct layer_pipeline_result *ret,
+		       struct err *e);

@@ -43,11 +43,13 @@ static const char *const keys[ABOUT_ROWS] = {
 
 int layers_write_about(int folder, const struct layer_about *about, struct err *e)
 {
-	const uint64_t values[ABOUT_ROWS] = { about->entries, about->bytes, about->left_out,
-					      about->hides_all, about->there.entries,
-					      about->there.bytes, about->there.sum };
+	const uint64_t values[ABOUT_ROWS] = { about->entries,	    about->bytes,
+					      about->left_out,	    about->hides_all,
+					      about->there.entries, about->there.bytes,
+					      about->there.sum };
 	AUTO_CLOSE int fd = openat(folder, STORE_ABOUT,
-				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				   0600);
 
 	if (fd < 0)
 		return err_sys(e, "make a layer's %s", STORE_ABOUT);
@@ -85,13 +87,15 @@ bool layers_read_about(int folder, struct layer_about *ret)
 			.bytes = value_of(text, keys[BYTES]),
 			.left_out = value_of(text, keys[LEFT_OUT]),
 			.hides_all = value_of(text, keys[HIDES_ALL]) != 0,
-			.there = { value_of(text, keys[THERE]), value_of(text, keys[THERE_BYTES]),
+			.there = { value_of(text, keys[THERE]),
+				   value_of(text, keys[THERE_BYTES]),
 				   value_of(text, keys[THERE_SUM]) },
 		};
 	return true;
 }
 
-bool layers_has(const struct store *s, const struct digest *diff_id, struct layer_about *ret)
+bool layers_has(const struct store *s, const struct digest *diff_id,
+		struct layer_about *ret)
 {
 	AUTO_FREE char *path = text_format(STORE_LAYERS "/%s", diff_id->hex);
 	AUTO_CLOSE int folder = openat(s->root, path,
@@ -120,7 +124,8 @@ static int make_folder(int at, const char *name, struct err *e)
 	return fd < 0 ? err_sys(e, "open a folder in tmp of the store") : fd;
 }
 
-static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_quota, struct err *e)
+static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_quota,
+		  struct err *e)
 {
 	struct stat st;
 
@@ -162,7 +167,8 @@ static int pour(struct work *w, int stage, struct err *e)
 	if (blob < 0 || bounds(w, &s, &is_quota, e) < 0)
 		return -1;
 	if (layer_pipeline_run(&s, &r, e) < 0)
-		return e && e->kind == ERR_LIMIT && is_quota ? quota_is_full(w->s, e) : -1;
+		return e && e->kind == ERR_LIMIT && is_quota ? quota_is_full(w->s, e)
+							     : -1;
 	rm_tree_remove(stage, EMPTY);
 	w->digest = r.digest;
 	w->about = (struct layer_about){ .entries = r.entries, .bytes = r.bytes,
@@ -186,7 +192,8 @@ static int name_it(const struct work *w, const char *name, struct err *e)
 {
 	if (renameat(w->tmp, name, w->layers, w->digest.hex) == 0)
 		return 0;
-	if ((errno == EEXIST || errno == ENOTEMPTY) && layers_has(w->s, &w->digest, NULL)) {
+	if ((errno == EEXIST || errno == ENOTEMPTY) &&
+	    layers_has(w->s, &w->digest, NULL)) {
 		rm_tree_remove(w->tmp, name);
 		return 0;
 	}
@@ -214,8 +221,8 @@ static int unpack_staged(struct work *w, struct err *e)
 static int lock_name(const struct work *w, const char *name, struct err *e)
 {
 	for (;;) {
-		AUTO_CLOSE int fd = openat(w->tmp, name,
-					   O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		AUTO_CLOSE int fd = openat(
+			w->tmp, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 || lock_take(fd, LOCK_EX) < 0)
 			return err_sys(e, "lock layer %.12s", w->expected->hex);
 		if (lock_is_at(w->tmp, name, fd))
@@ -251,7 +258,8 @@ int layers_unpack(const struct store *s, int blob, const struct digest *diff_id,
 
 	if (!is_there(&w)) {
 		AUTO_CLOSE int tmp = w.tmp = store_folder(s, STORE_TMP, e);
-		AUTO_CLOSE int layers = w.layers = tmp < 0 ? -1 : store_folder(s, STORE_LAYERS, e);
+		AUTO_CLOSE int layers = w.layers =
+			tmp < 0 ? -1 : store_folder(s, STORE_LAYERS, e);
 		if (layers < 0)
 			return -1;
 		if ((diff_id ? unpack_expected(&w, e) : unpack_staged(&w, e)) < 0)

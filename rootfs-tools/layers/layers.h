@@ -49,7 +49,8 @@ struct layer_limits {
 	uint64_t entries_max, bytes_max;
 };
 
-bool layers_has(const struct store *s, const struct digest *diff_id, struct layer_about *ret);
+bool layers_has(const struct store *s, const struct digest *diff_id,
+		struct layer_about *ret);
 
 /* Read and write a folder's `about` file; false: there is no valid one. */
 bool layers_read_about(int folder, struct layer_about *ret);

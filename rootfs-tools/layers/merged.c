@@ -358,7 +358,9 @@ static int go_root(void *who)
 static int walk_all(struct walk *w, const char *path)
 {
 	static const struct path_tree merged_tree = { enter, read_link, go_root };
-	struct path_walk walk = { .tree = &merged_tree, .who = w, .rest_max = PATH_LIMIT };
+	struct path_walk walk = { .tree = &merged_tree,
+				  .who = w,
+				  .rest_max = PATH_LIMIT };
 	size_t len = strlen(path);
 
 	while (len > 0 && path[len - 1] == '/') /* says nothing about a last link */

@@ -43,12 +43,14 @@ int quota_set(const struct store *s, uint64_t max, struct err *e)
 	char text[32];
 	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)max);
 
-	if (max == QUOTA_NONE && (unlinkat(s->root, QUOTA_FILE, 0) == 0 || errno == ENOENT))
+	if (max == QUOTA_NONE &&
+	    (unlinkat(s->root, QUOTA_FILE, 0) == 0 || errno == ENOENT))
 		return 0;
 	if (max == QUOTA_NONE)
 		return err_sys(e, "remove the bound of the store");
 	AUTO_CLOSE int fd = openat(s->root, QUOTA_FRESH,
-				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+				   0600);
 	if (fd < 0 || io_write_all(fd, text, (size_t)len) < 0 ||
 	    renameat(s->root, QUOTA_FRESH, s->root, QUOTA_FILE) < 0)
 		return err_sys(e, "write the bound of the store");
@@ -104,7 +106,8 @@ static uint64_t layers_in(const struct store *s)
 
 uint64_t quota_used(const struct store *s)
 {
-	return files_in(s, STORE_BLOBS) + files_in(s, STORE_TMP) + layers_in(s) + ranged_bytes(s);
+	return files_in(s, STORE_BLOBS) + files_in(s, STORE_TMP) + layers_in(s) +
+	       ranged_bytes(s);
 }
 
 uint64_t quota_room(const struct store *s)
@@ -121,6 +124,8 @@ int quota_is_full(const struct store *s, struct err *e)
 {
 	AUTO_FREE char *max = table_bytes(quota_get(s));
 
-	(void)err_set(e, ERR_LIMIT, "there is no more room in the store, which may have %s", max);
-	return err_remedy(e, "hutch image gc or rm makes room; hutch image quota SIZE gives more");
+	(void)err_set(e, ERR_LIMIT,
+		      "there is no more room in the store, which may have %s", max);
+	return err_remedy(
+		e, "hutch image gc or rm makes room; hutch image quota SIZE gives more");
 }

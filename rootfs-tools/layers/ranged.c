@@ -62,7 +62,8 @@ static int open_made(int parent, const char *name, bool may_make)
 
 static int lock_all(int ranged, struct err *e)
 {
-	AUTO_CLOSE int fd = openat(ranged, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd =
+		openat(ranged, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0 || lock_take(fd, LOCK_EX) < 0)
 		return err_sys(e, "lock the layers for --idmap ranges");
@@ -88,9 +89,14 @@ static void work_remove(const void *arg, int folder, int in, void *result)
 static int remove_it(void *arg, void *result, struct err *e)
 {
 	const struct removal *r = arg;
-	const struct jail j = { .folder = r->folder, .in = -1,
-				.uid = geteuid(), .gid = getegid(), .ranges = &r->shop->maps,
-				.role = JAIL_REMOVES, .reads_all = true, .work = work_remove,
+	const struct jail j = { .folder = r->folder,
+				.in = -1,
+				.uid = geteuid(),
+				.gid = getegid(),
+				.ranges = &r->shop->maps,
+				.role = JAIL_REMOVES,
+				.reads_all = true,
+				.work = work_remove,
 				.result_len = sizeof(bool) };
 
 	return jail_run(&j, result, e);
@@ -100,8 +106,10 @@ static int empty(const struct shop *w, int folder, struct err *e)
 {
 	struct removal r = { w, folder };
 	const struct worker_task task = { .name = "the process that removes a layer",
-					  .work = remove_it, .arg = &r,
-					  .result_len = sizeof(bool), .has_all_fds = true };
+					  .work = remove_it,
+					  .arg = &r,
+					  .result_len = sizeof(bool),
+					  .has_all_fds = true };
 	bool is_gone = false;
 
 	/* A process that was killed while it copied or removed may leave a
@@ -115,11 +123,13 @@ static int empty(const struct shop *w, int folder, struct err *e)
 
 static int cannot_remove(const struct shop *w, const char *name, struct err *e)
 {
-	(void)err_in(e, "remove a layer for --idmap ranges, whose files belong to subordinate ids");
+	(void)err_in(
+		e,
+		"remove a layer for --idmap ranges, whose files belong to subordinate ids");
 	if (e && e->remedy[0])
 		return -1;
-	return err_remedy(e, "as root: rm -rf %.200s/" STORE_RANGED "/%s/%.80s", w->s->path,
-			  w->word, name);
+	return err_remedy(e, "as root: rm -rf %.200s/" STORE_RANGED "/%s/%.80s",
+			  w->s->path, w->word, name);
 }
 
 /* Removes the folder `name`, which begins with a dot.  Only the files in its fs
@@ -188,20 +198,23 @@ static int visit_shop(const struct store *s, int ranged, const char *word, visit
 	struct shop w = { .s = s, .word = text_copy(word), .folder = -1 };
 	int rc = 0;
 
-	if (idmaps_parse(word, &w.maps, NULL) == 0 && (w.folder = open_folder(ranged, word)) >= 0)
+	if (idmaps_parse(word, &w.maps, NULL) == 0 &&
+	    (w.folder = open_folder(ranged, word)) >= 0)
 		rc = visit_one(&w, v, who, e);
 	shop_done(&w);
 	return rc;
 }
 
-static int visit_all(const struct store *s, int ranged, visit *v, void *who, struct err *e)
+static int visit_all(const struct store *s, int ranged, visit *v, void *who,
+		     struct err *e)
 {
 	struct list words = { 0 };
 	struct err ignored;
 	int rc = names_in(ranged, &words, e);
 
 	for (size_t i = 0; i < words.count; i++)
-		if (visit_shop(s, ranged, words.items[i], v, who, rc < 0 ? &ignored : e) < 0)
+		if (visit_shop(s, ranged, words.items[i], v, who, rc < 0 ? &ignored : e) <
+		    0)
 			rc = -1;
 	list_done(&words);
 	return rc;
@@ -213,7 +226,8 @@ static int visit_locked(const struct store *s, visit *v, void *who, struct err *
 	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
 
 	if (ranged < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open " STORE_RANGED " in the store");
+		return errno == ENOENT ? 0
+				       : err_sys(e, "open " STORE_RANGED " in the store");
 	AUTO_CLOSE int lock = lock_all(ranged, e);
 	return lock < 0 ? -1 : visit_all(s, ranged, v, who, e);
 }
@@ -251,8 +265,8 @@ static int copy_it(void *arg, void *result, struct err *e)
 	return image_copy_make(arg, result, e);
 }
 
-static int copy(const struct shop *w, const char *hex, int folder, struct layer_about *ret,
-		struct err *e)
+static int copy(const struct shop *w, const char *hex, int folder,
+		struct layer_about *ret, struct err *e)
 {
 	AUTO_FREE char *path = text_format(STORE_LAYERS "/%s/" STORE_FS, hex);
 	/* O_PATH: the folder's mode may keep its owner from reading it; the
@@ -320,7 +334,8 @@ static int make_missing(const struct shop *w, const struct list *hexes, struct e
 	struct layer_about about;
 
 	for (size_t i = 0; i < hexes->count; i++)
-		if (!about_of(w, hexes->items[i], &about) && make_one(w, hexes->items[i], e) < 0)
+		if (!about_of(w, hexes->items[i], &about) &&
+		    make_one(w, hexes->items[i], e) < 0)
 			return -1;
 	return 0;
 }
@@ -345,8 +360,9 @@ static int make_all(const struct shop *w, const struct list *hexes,
 	return rc;
 }
 
-int ranged_make(const struct store *s, const struct idmaps *maps, const struct list *hexes,
-		void (*begins)(const struct ranged_todo *), struct err *e)
+int ranged_make(const struct store *s, const struct idmaps *maps,
+		const struct list *hexes, void (*begins)(const struct ranged_todo *),
+		struct err *e)
 {
 	AUTO_CLOSE int ranged = open_made(s->root, STORE_RANGED, true);
 
@@ -392,8 +408,8 @@ static int compare(const void *a, const void *b)
 
 static bool is_needed(const struct list *sorted, const char *hex)
 {
-	return sorted->count &&
-	       bsearch(&hex, sorted->items, sorted->count, sizeof(*sorted->items), compare);
+	return sorted->count && bsearch(&hex, sorted->items, sorted->count,
+					sizeof(*sorted->items), compare);
 }
 
 static int collect_one(void *who, const struct shop *w, const char *name, struct err *e)
@@ -430,8 +446,10 @@ int ranged_remove(const struct store *s, const char *hex, struct err *e)
 static int compare_with_about(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_CLOSE int folder = open_folder(w->folder, hex);
-	AUTO_CLOSE int fs = folder < 0 ? -1 : openat(folder, STORE_FS, O_PATH | O_DIRECTORY |
-						     O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fs =
+		folder < 0 ? -1
+			   : openat(folder, STORE_FS,
+				    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct layer_about about;
 	struct count is;
 
@@ -439,7 +457,9 @@ static int compare_with_about(const struct shop *w, const char *hex, struct err 
 		(void)err_set(e, ERR_NOT_FOUND, "its folder or its record is missing");
 		return 0;
 	}
-	const struct counting c = { .folder = folder, .below = STORE_FS, .ranges = &w->maps };
+	const struct counting c = { .folder = folder,
+				    .below = STORE_FS,
+				    .ranges = &w->maps };
 	if (count_in_jail(&c, &is, e) < 0)
 		return -1;
 	if (is.entries == about.there.entries && is.bytes == about.there.bytes &&
@@ -469,6 +489,7 @@ int ranged_verify(const struct store *s, struct ranged_verifying *v, struct err 
 	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
 
 	if (ranged < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open " STORE_RANGED " in the store");
+		return errno == ENOENT ? 0
+				       : err_sys(e, "open " STORE_RANGED " in the store");
 	return visit_all(s, ranged, verify_one, v, e);
 }

@@ -38,8 +38,9 @@ struct ranged_todo {
 /* Makes the missing copies of these layers, which are in the store.  Waits
  * while another process holds the lock.  `begins`, if not NULL, is called once
  * before the work.  The caller holds the store's lock. */
-int ranged_make(const struct store *s, const struct idmaps *maps, const struct list *hexes,
-		void (*begins)(const struct ranged_todo *), struct err *e);
+int ranged_make(const struct store *s, const struct idmaps *maps,
+		const struct list *hexes, void (*begins)(const struct ranged_todo *),
+		struct err *e);
 
 /* Bytes of files in all copies, as recorded when they were made. */
 uint64_t ranged_bytes(const struct store *s);

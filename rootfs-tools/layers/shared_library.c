@@ -9,12 +9,14 @@ static int cannot_load(const char *package, struct err *e)
 {
 	const char *why = dlerror();
 
-	(void)err_set(e, ERR_UNSUPPORTED, "load a library: %.300s", why ? why : "unknown");
+	(void)err_set(e, ERR_UNSUPPORTED, "load a library: %.300s",
+		      why ? why : "unknown");
 	return err_remedy(e, "Debian's package %s has it", package);
 }
 
-int shared_library_load(const char *file, const char *package, const struct shared_library_call *calls,
-		 size_t count, struct err *e)
+int shared_library_load(const char *file, const char *package,
+			const struct shared_library_call *calls, size_t count,
+			struct err *e)
 {
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 

@@ -17,5 +17,6 @@ struct shared_library_call {
 /* `file` is the library's soname; `package` is the Debian package that has it. 
  * ERR_UNSUPPORTED: the library is not installed, or lacks one of `calls`.  It
  * stays loaded until the process ends. */
-int shared_library_load(const char *file, const char *package, const struct shared_library_call *calls,
-		 size_t count, struct err *e);
+int shared_library_load(const char *file, const char *package,
+			const struct shared_library_call *calls, size_t count,
+			struct err *e);

@@ -236,7 +236,8 @@ static int ask_helper(const char *name, const char *registry, const char *from,
 	AUTO_FREE char *text = NULL;
 	size_t len;
 
-	int got = credential_helper_get(name, host, 2 * CREDENTIALS_SECRET_MAX, &text, &len, e);
+	int got = credential_helper_get(name, host, 2 * CREDENTIALS_SECRET_MAX, &text,
+					&len, e);
 	if (got < 0)
 		return err_from(e, from);
 	if (!got)

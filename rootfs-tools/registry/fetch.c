@@ -60,8 +60,8 @@ static int check_text(const struct fetch *f, const struct digest *wanted,
 		   "or get it from elsewhere");
 }
 
-static int ask_text(struct fetch *f, const struct digest *wanted, struct registry_text *ret,
-		    struct err *e)
+static int ask_text(struct fetch *f, const struct digest *wanted,
+		    struct registry_text *ret, struct err *e)
 {
 	do {
 		if (registry_manifest(f->registry, wanted, ret, e) < 0)
@@ -94,8 +94,8 @@ static int keep_text(const struct fetch *f, const struct registry_text *t,
 
 /* Takes a document from the store if it is there and its digest is known; else
  * fetches it and adds it to the store. */
-static int get_text(struct fetch *f, const struct digest *wanted, struct registry_text *ret,
-		    struct err *e)
+static int get_text(struct fetch *f, const struct digest *wanted,
+		    struct registry_text *ret, struct err *e)
 {
 	if (wanted && blobs_has(f->store, wanted, NULL)) {
 		*ret = (struct registry_text){ 0 };
@@ -123,8 +123,8 @@ static const char *type_of(const struct registry_text *t)
 	return t->media_type;
 }
 
-static int choose(const struct fetch *f, const struct registry_text *t, struct digest *next,
-		  struct err *e)
+static int choose(const struct fetch *f, const struct registry_text *t,
+		  struct digest *next, struct err *e)
 {
 	struct descriptor d;
 
@@ -175,7 +175,8 @@ static int find_manifest(struct fetch *f, struct err *e)
 
 /* An index has chosen the platform; a manifest alone shows it only in its
  * configuration. */
-static int check_platform(const struct fetch *f, const struct launch_config *r, struct err *e)
+static int check_platform(const struct fetch *f, const struct launch_config *r,
+			  struct err *e)
 {
 	struct platform here;
 	const struct platform *wanted = f->platform ? f->platform : &here;
@@ -194,7 +195,8 @@ static int read_config(struct fetch *f, struct err *e)
 	struct launch_config r;
 	size_t len;
 
-	if (pull_workers_fetch(f->store, f->registry, &f->manifest.config, NULL, NULL, e) < 0 ||
+	if (pull_workers_fetch(f->store, f->registry, &f->manifest.config, NULL, NULL,
+			       e) < 0 ||
 	    blobs_read(f->store, &f->manifest.config.digest, CONFIG_MAX, &text, &len, e) <
 		    0)
 		return -1;
@@ -257,7 +259,8 @@ static int fetch_layers(struct fetch *f, struct err *e)
 	reference_print_short(f->ref, name);
 	const uint64_t total = list_jobs(f);
 	progress_begin(f->progress, name, f->job_count, total, clock_ms());
-	int rc = pull_workers_run(f->store, f->registry, f->jobs, f->job_count, f->progress, e);
+	int rc = pull_workers_run(f->store, f->registry, f->jobs, f->job_count,
+				  f->progress, e);
 	progress_end(f->progress);
 	return rc;
 }

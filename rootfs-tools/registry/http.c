@@ -18,10 +18,11 @@
 #define CURL_TEXT     __attribute__((cleanup(curl_text_free)))
 
 /* The functions of libcurl that are used: curl_easy_init() is curl.easy_init(). */
-#define CALLS(X)                                                                              \
-	X(easy_cleanup) X(easy_escape) X(easy_getinfo) X(easy_init) X(easy_perform)           \
-	X(easy_reset) X(easy_setopt) X(easy_strerror) X(free) X(global_init) X(slist_append)  \
-	X(slist_free_all) X(url) X(url_cleanup) X(url_get) X(url_set)
+#define CALLS(X)                                                                       \
+	X(easy_cleanup)                                                                \
+	X(easy_escape) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_reset)      \
+		X(easy_setopt) X(easy_strerror) X(free) X(global_init) X(slist_append) \
+			X(slist_free_all) X(url) X(url_cleanup) X(url_get) X(url_set)
 
 static struct {
 #define MEMBER(name) __typeof__(curl_##name) *name;
@@ -53,7 +54,8 @@ int http_begin(struct err *e)
 #define CALL(name) { "curl_" #name, &curl.name },
 	static const struct shared_library_call calls[] = { CALLS(CALL) };
 
-	if (shared_library_load("libcurl.so.4", "libcurl4", calls, ARRAY_LEN(calls), e) < 0)
+	if (shared_library_load("libcurl.so.4", "libcurl4", calls, ARRAY_LEN(calls), e) <
+	    0)
 		return -1;
 	if (curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		return 0;

@@ -84,8 +84,9 @@ static int commit(struct registry *r, const struct descriptor *d, struct blob *b
 	return is_wrong ? 1 : -1;
 }
 
-int pull_workers_fetch(const struct store *s, struct registry *r, const struct descriptor *d,
-	       void (*news)(void *who, uint64_t at), void *who, struct err *e)
+int pull_workers_fetch(const struct store *s, struct registry *r,
+		       const struct descriptor *d, void (*news)(void *who, uint64_t at),
+		       void *who, struct err *e)
 {
 	int rc = 1;
 
@@ -114,7 +115,8 @@ static int unpack(const struct fetcher *w, struct err *e)
 	struct digest is;
 	AUTO_CLOSE int blob = blobs_open(s, &job->blob.digest, e);
 
-	return blob < 0 ? -1 : layers_unpack(s, blob, &job->diff_id, NULL, &is, &about, e);
+	return blob < 0 ? -1
+			: layers_unpack(s, blob, &job->diff_id, NULL, &is, &about, e);
 }
 
 static int do_job(struct fetcher *w)
@@ -130,7 +132,8 @@ static int do_job(struct fetcher *w)
 	if (news.what == NEWS_FAILED)
 		return -1;
 	news.what = NEWS_UNPACKED;
-	if (!layers_has(c->store, &c->jobs[w->job].diff_id, &about) && unpack(w, &news.error) < 0)
+	if (!layers_has(c->store, &c->jobs[w->job].diff_id, &about) &&
+	    unpack(w, &news.error) < 0)
 		news.what = NEWS_FAILED;
 	tell(w, &news);
 	return news.what == NEWS_FAILED ? -1 : 0;
@@ -196,7 +199,8 @@ static void end_by_signal(struct pull_workers *c, struct progress *p)
 }
 
 /* 1: more reports may come.  0: all workers have ended. */
-static int take_news(const struct pull_workers *c, struct progress *p, int64_t now, struct err *e)
+static int take_news(const struct pull_workers *c, struct progress *p, int64_t now,
+		     struct err *e)
 {
 	struct news news;
 	ssize_t len = read(c->from, &news, sizeof(news));
@@ -291,8 +295,9 @@ static void close_workers(struct pull_workers *c)
 	own_close(&c->signals);
 }
 
-int pull_workers_run(const struct store *s, struct registry *r, const struct pull_workers_job *jobs,
-	     size_t count, struct progress *p, struct err *e)
+int pull_workers_run(const struct store *s, struct registry *r,
+		     const struct pull_workers_job *jobs, size_t count,
+		     struct progress *p, struct err *e)
 {
 	struct pull_workers c = { .store = s,
 			  .registry = r,

@@ -28,9 +28,11 @@ struct pull_workers_job {
  * partial blobs stay in the store for the next try.  The caller holds the
  * store's lock, shared.  A signal that ends this process (SIGINT, SIGTERM,
  * SIGHUP) first ends the workers and removes the progress display. */
-int pull_workers_run(const struct store *s, struct registry *r, const struct pull_workers_job *jobs,
-	     size_t count, struct progress *p, struct err *e);
+int pull_workers_run(const struct store *s, struct registry *r,
+		     const struct pull_workers_job *jobs, size_t count,
+		     struct progress *p, struct err *e);
 
 /* Fetches and checks one blob unless it is in the store. */
-int pull_workers_fetch(const struct store *s, struct registry *r, const struct descriptor *d,
-	       void (*news)(void *who, uint64_t at), void *who, struct err *e);
+int pull_workers_fetch(const struct store *s, struct registry *r,
+		       const struct descriptor *d, void (*news)(void *who, uint64_t at),
+		       void *who, struct err *e);

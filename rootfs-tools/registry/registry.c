@@ -479,8 +479,8 @@ static int ask(struct registry *r, const struct errand *x, struct http_answer *r
 	return -1;
 }
 
-int registry_manifest(struct registry *r, const struct digest *d, struct registry_text *ret,
-		    struct err *e)
+int registry_manifest(struct registry *r, const struct digest *d,
+		      struct registry_text *ret, struct err *e)
 {
 	struct errand x = { .accept = ACCEPT_MANIFESTS, .max = MANIFEST_MAX };
 	struct http_answer a = { 0 };

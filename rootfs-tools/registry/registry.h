@@ -41,8 +41,8 @@ void registry_reconnect(struct registry *r);
 
 /* Fetches `d`, or with NULL the reference's tag.  The caller checks the text's
  * digest. */
-int registry_manifest(struct registry *r, const struct digest *d, struct registry_text *ret,
-		    struct err *e);
+int registry_manifest(struct registry *r, const struct digest *d,
+		      struct registry_text *ret, struct err *e);
 void registry_text_done(struct registry_text *t);
 
 /* Adds the missing bytes up to the descriptor's size.  `news`, if set, is

@@ -178,7 +178,8 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 /* Enables the wanted controllers; only those in `needs` must succeed. */
 static int enable(int folder, unsigned wanted, unsigned needs, struct err *e)
 {
-	unsigned missing = wanted & ~delegate_controllers(folder, "cgroup.subtree_control");
+	unsigned missing = wanted &
+			   ~delegate_controllers(folder, "cgroup.subtree_control");
 	char word[16];
 
 	for (size_t i = 0; i < ARRAY_LEN(all_controllers); i++) {
@@ -245,19 +246,22 @@ int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
  * Other launches make and remove cgroups there meanwhile, hence the lock. */
 static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
 {
-	unsigned missing = more & ~delegate_controllers(c->parent.fd, "cgroup.controllers");
+	unsigned missing = more &
+			   ~delegate_controllers(c->parent.fd, "cgroup.controllers");
 
 	if (missing) {
 		AUTO_FREE char *names = delegate_names(missing);
-		(void)err_set(e, ERR_UNSUPPORTED, "its cgroup was made in %.300s, which has no "
-						  "controller for it: %s",
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "its cgroup was made in %.300s, which has no "
+			      "controller for it: %s",
 			      c->parent.path, names);
 		return err_remedy(e, "hutch doctor says how hutch gets cgroups with it");
 	}
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, e);
 	if (lock < 0)
 		return -1;
-	if (enable(c->parent.fd, more, more, e) < 0 || enable(c->folder, more, more, e) < 0)
+	if (enable(c->parent.fd, more, more, e) < 0 ||
+	    enable(c->folder, more, more, e) < 0)
 		return err_in(e, "give the sandbox's cgroup in %.300s more controllers",
 			      c->parent.path);
 	return 0;

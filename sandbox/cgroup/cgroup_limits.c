@@ -33,7 +33,8 @@ static int set_swap(int cmds, const char *text, struct err *e)
 {
 	struct err absent = { 0 };
 
-	if (io_write_proc(cmds, "memory.swap.max", text, &absent) == 0 || absent.sys == ENOENT)
+	if (io_write_proc(cmds, "memory.swap.max", text, &absent) == 0 ||
+	    absent.sys == ENOENT)
 		return 0;
 	*e = absent;
 	return -1;
@@ -49,11 +50,12 @@ static int set_memory(int cmds, uint64_t bytes, struct err *e)
 
 static int set_cpus(int cmds, uint32_t thousandths, struct err *e)
 {
-	AUTO_FREE char *quota =
-		thousandths ? text_format("%llu %d",
-					  (unsigned long long)thousandths * (PERIOD_US / 1000),
-					  PERIOD_US)
-			    : text_format("max %d", PERIOD_US);
+	AUTO_FREE char *quota = thousandths
+					? text_format("%llu %d",
+						      (unsigned long long)thousandths *
+							      (PERIOD_US / 1000),
+						      PERIOD_US)
+					: text_format("max %d", PERIOD_US);
 
 	return io_write_proc(cmds, "cpu.max", quota, e);
 }
@@ -99,8 +101,9 @@ static int lower_memory(int cmds, uint64_t bytes, struct err *e)
 	(void)err_set(e, ERR_LIMIT, "%llu KiB of memory are in use, and with a limit of "
 				    "%llu KiB the kernel would kill everything inside",
 		      KIB(used), KIB(bytes));
-	return err_remedy(e, "end something inside, or remove files from its folders in memory, "
-			     "such as /tmp; or ask for more");
+	return err_remedy(
+		e, "end something inside, or remove files from its folders in memory, "
+		   "such as /tmp; or ask for more");
 }
 
 static int change_memory(int cmds, uint64_t was, uint64_t now, struct err *e)
@@ -126,7 +129,9 @@ static int change(int cmds, const struct limits *was, const struct limits *now,
 		return -1;
 	if (now->pids != was->pids && set_number(cmds, "pids.max", now->pids, e) < 0)
 		return -1;
-	return now->memory != was->memory ? change_memory(cmds, was->memory, now->memory, e) : 0;
+	return now->memory != was->memory
+		       ? change_memory(cmds, was->memory, now->memory, e)
+		       : 0;
 }
 
 /* The kernel has accepted each of these values before. */

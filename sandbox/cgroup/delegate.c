@@ -58,7 +58,8 @@ char *delegate_names(unsigned set)
 		if (!(set & controllers[i].bit))
 			continue;
 		AUTO_FREE char *before = names;
-		names = text_format("%s%s%s", before, *before ? ", " : "", controllers[i].name);
+		names = text_format("%s%s%s", before, *before ? ", " : "",
+				    controllers[i].name);
 	}
 	return names;
 }
@@ -69,7 +70,8 @@ static char *read_text(int folder, const char *file)
 	char *text = NULL;
 	size_t len;
 
-	return fd < 0 || io_read_file(fd, file, FILE_MAX, &text, &len, NULL) < 0 ? NULL : text;
+	return fd < 0 || io_read_file(fd, file, FILE_MAX, &text, &len, NULL) < 0 ? NULL
+										 : text;
 }
 
 unsigned delegate_controllers(int folder, const char *file)
@@ -88,7 +90,8 @@ unsigned delegate_controllers(int folder, const char *file)
 /* The files of a cgroup belong to the user that it was delegated to. */
 static bool is_ours(int folder)
 {
-	static const char *const names[] = { ".", "cgroup.procs", "cgroup.subtree_control" };
+	static const char *const names[] = { ".", "cgroup.procs",
+					     "cgroup.subtree_control" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (faccessat(folder, names[i], W_OK, 0) < 0)
@@ -132,7 +135,8 @@ bool delegate_is_marked(const char *path, const char *root)
 
 	for (; strlen(at) > strlen(root); *strrchr(at, '/') = '\0')
 		if (is_unit(at))
-			return getxattr(at, "user.delegate", &mark, 1) == 1 && mark == '1';
+			return getxattr(at, "user.delegate", &mark, 1) == 1 &&
+			       mark == '1';
 	return true;
 }
 
@@ -155,7 +159,8 @@ static int open_folder(const char *path)
  * 1. */
 static const char *find_root(void)
 {
-	static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+	static const char *const places[] = { "/sys/fs/cgroup",
+					      "/sys/fs/cgroup/unified" };
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		AUTO_CLOSE int fd = open_folder(places[i]);
@@ -242,12 +247,14 @@ static int lacks(const char *path, unsigned missing, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
 		if (!(missing & controllers[i].bit))
 			continue;
-		(void)err_set(e, ERR_UNSUPPORTED, "the cgroup %.200s has no controller '%s'",
-			      path, controllers[i].name);
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "the cgroup %.200s has no controller '%s'", path,
+			      controllers[i].name);
 		break;
 	}
-	return err_remedy(e, "as root: systemctl edit user@.service, with [Service] and "
-			     "Delegate=cpu memory pids; then log in again; or add --best-effort");
+	return err_remedy(
+		e, "as root: systemctl edit user@.service, with [Service] and "
+		   "Delegate=cpu memory pids; then log in again; or add --best-effort");
 }
 
 static int use_own(struct delegate *d, const struct outlook *o, struct err *e)
@@ -257,13 +264,17 @@ static int use_own(struct delegate *d, const struct outlook *o, struct err *e)
 		return err_sys(e, "open the cgroup %.300s", o->own);
 
 	if (!o->is_ours)
-		return err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					       "is not delegated to you", o->own);
+		return err_set(e, ERR_REFUSED,
+			       "the cgroup %.300s, in which hutch was started, "
+			       "is not delegated to you",
+			       o->own);
 	if (o->missing)
 		return lacks(o->own, o->missing, e);
 	if (o->others)
-		return err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					       "has other processes in it", o->own);
+		return err_set(e, ERR_REFUSED,
+			       "the cgroup %.300s, in which hutch was started, "
+			       "has other processes in it",
+			       o->own);
 	use(d, o->own, &fd, delegate_controllers(fd, "cgroup.controllers"));
 	d->is_own = true;
 	return 0;
@@ -288,12 +299,15 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, pid_
 	AUTO_CLOSE int fd = path ? open_folder(path) : -1;
 
 	if (fd < 0 && errno == EMEDIUMTYPE)
-		return err_set(e, ERR_USAGE, "%.300s is no folder of a cgroup (version 2) file "
-					     "system", name);
+		return err_set(e, ERR_USAGE,
+			       "%.300s is no folder of a cgroup (version 2) file "
+			       "system",
+			       name);
 	if (fd < 0)
 		return err_sys(e, "open the cgroup %.300s", name);
 	if (!is_ours(fd)) {
-		(void)err_set(e, ERR_REFUSED, "the cgroup %.300s is not delegated to you", name);
+		(void)err_set(e, ERR_REFUSED, "the cgroup %.300s is not delegated to you",
+			      name);
 		return err_remedy(e, "as root: chown you it and its cgroup.procs and "
 				     "cgroup.subtree_control");
 	}
@@ -303,8 +317,10 @@ static int find_named(struct delegate *d, const char *name, unsigned needs, pid_
 		return use_own(d, &o, e);
 	unsigned has = delegate_controllers(fd, "cgroup.subtree_control");
 	if ((needs & ~has) && count_others(fd, 0))
-		return err_set(e, ERR_REFUSED, "the cgroup %.300s has processes in it, so that "
-					       "cgroups in it cannot have limits", name);
+		return err_set(e, ERR_REFUSED,
+			       "the cgroup %.300s has processes in it, so that "
+			       "cgroups in it cannot have limits",
+			       name);
 	has |= delegate_controllers(fd, "cgroup.controllers");
 	if (needs & ~has)
 		return lacks(path, needs & ~has, e);
@@ -330,14 +346,17 @@ static int find(struct delegate *d, unsigned needs, pid_t waiter, struct err *e)
 
 	delegate_look(&o, needs, waiter);
 	if (!o.own)
-		return err_set(e, ERR_UNSUPPORTED, "no cgroup file system of version 2 is "
-						   "mounted at /sys/fs/cgroup that shows hutch's "
-						   "own cgroup");
+		return err_set(e, ERR_UNSUPPORTED,
+			       "no cgroup file system of version 2 is "
+			       "mounted at /sys/fs/cgroup that shows hutch's "
+			       "own cgroup");
 	if (o.above)
 		return use_above(d, &o, needs, e);
 	if (!o.is_marked)
-		(void)err_set(e, ERR_REFUSED, "the cgroup %.300s, in which hutch was started, "
-					      "is systemd's own and not delegated", o.own);
+		(void)err_set(e, ERR_REFUSED,
+			      "the cgroup %.300s, in which hutch was started, "
+			      "is systemd's own and not delegated",
+			      o.own);
 	else if (use_own(d, &o, e) == 0)
 		return 0;
 	return scope_has_bus() ? find_in_scope(d, needs, e) : -1;
@@ -358,8 +377,9 @@ int delegate_find(struct delegate *d, const struct policy *policy, unsigned need
 	if (policy->cgroup_parent)
 		(void)err_from(&why, "--cgroup-parent");
 	else if (!*why.remedy)
-		(void)err_remedy(&why, RUN_SCOPE "; or add --best-effort, for limits that "
-						  "are weaker");
+		(void)err_remedy(&why,
+				 RUN_SCOPE "; or add --best-effort, for limits that "
+					   "are weaker");
 	(void)err_in(&why, "limits need a cgroup");
 	if (e)
 		*e = why;

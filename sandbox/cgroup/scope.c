@@ -31,9 +31,11 @@ static bool is_answered(const char *path)
 	    st.st_uid != geteuid())
 		return false;
 	memcpy(at.sun_path, path, strlen(path));
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* EAGAIN: other clients wait there, too (unix(7)). */
-	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 || errno == EAGAIN;
+	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 ||
+	       errno == EAGAIN;
 }
 
 /* A variable that was left behind by sudo names another user's bus, so a socket
@@ -42,7 +44,8 @@ static char *bus_path(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	AUTO_FREE char *usual = text_format("/run/user/%u", geteuid());
-	const char *const folders[] = { runtime && *runtime == '/' ? runtime : usual, usual };
+	const char *const folders[] = { runtime && *runtime == '/' ? runtime : usual,
+					usual };
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
 		char *path = text_format("%s/bus", folders[i]);
@@ -81,7 +84,8 @@ static int failed(int status, char *sentence, struct err *e)
 	(void)err_set(e, ERR_REFUSED, "%s",
 		      *sentence ? sentence : "hutch-scope failed silently");
 	if (!WIFEXITED(status))
-		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d", WTERMSIG(status));
+		(void)err_set(e, ERR_INTERNAL, "hutch-scope died of signal %d",
+			      WTERMSIG(status));
 	return err_in(e, "ask the systemd user manager for a scope");
 }
 
@@ -93,10 +97,12 @@ int scope_enter(struct err *e)
 	int ends[2];
 
 	if (!path)
-		return err_set(e, ERR_NOT_FOUND, "there is no systemd user manager to ask");
+		return err_set(e, ERR_NOT_FOUND,
+			       "there is no systemd user manager to ask");
 	if (program_find("hutch-scope", &program, e) < 0)
 		return -1;
-	AUTO_FREE char *address = text_format("DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
+	AUTO_FREE char *address =
+		text_format("DBUS_SESSION_BUS_ADDRESS=unix:path=%s", path);
 	char *env[] = { address, NULL };
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(e, "make a pipe");

@@ -136,7 +136,8 @@ static int enter(sd_bus *bus, uint32_t pid)
 	if (r < 0)
 		return failed("listen for JobRemoved", r);
 	/* Without a subscriber the manager sends no signals of this kind. */
-	r = sd_bus_call_method(bus, MANAGER, PATH, INTERFACE, "Subscribe", NULL, NULL, NULL);
+	r = sd_bus_call_method(bus, MANAGER, PATH, INTERFACE, "Subscribe", NULL, NULL,
+			       NULL);
 	if (r < 0)
 		return failed("subscribe to the manager", r);
 	return start_unit(bus, pid, &job) < 0 ? 1 : wait_for(bus, &job);
@@ -149,7 +150,8 @@ int main(int argc, char **argv)
 	/* Only the parent process can be moved: another pid could be stale, and
 	 * belong to another process by now. */
 	if (argc != 2 || atoi(argv[1]) != (int)getppid() || getppid() == 1) {
-		(void)fprintf(stderr, "hutch-scope is run by hutch, with its process id\n");
+		(void)fprintf(stderr,
+			      "hutch-scope is run by hutch, with its process id\n");
 		return 1;
 	}
 	int r = sd_bus_open_user(&bus);

@@ -28,7 +28,8 @@ static char *read_proc(const char *path)
 	char *text = NULL;
 	size_t len;
 
-	return fd < 0 || io_read_file(fd, path, FILE_MAX, &text, &len, NULL) < 0 ? NULL : text;
+	return fd < 0 || io_read_file(fd, path, FILE_MAX, &text, &len, NULL) < 0 ? NULL
+										 : text;
 }
 
 /* Reads the children that a thread has made (proc(5)). */
@@ -123,8 +124,9 @@ static uint64_t cpu_of(pid_t pid, bool is_init)
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	AUTO_FREE char *text = read_proc(path);
 	const char *at = text ? strrchr(text, ')') : NULL;
-	if (!at || sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu",
-			  &own[0], &own[1], &waited[0], &waited[1]) != 4)
+	if (!at ||
+	    sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu",
+		   &own[0], &own[1], &waited[0], &waited[1]) != 4)
 		return 0;
 	uint64_t ticks = waited[0] + waited[1] + (is_init ? 0 : own[0] + own[1]);
 	return ticks * (1000000 / (uint64_t)sysconf(_SC_CLK_TCK));

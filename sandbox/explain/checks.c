@@ -31,10 +31,10 @@ _Static_assert(ARRAY_LEN(status_names) == CHECK_STATUS_COUNT, "a status has no n
 
 /* The user namespace is tried before the checks that need it. */
 static const struct check_kind kinds[] = {
-	{ "kernel", probe_kernel, "hutch was never tried on it; it may fail, or bound less",
-	  false, 0 },
-	{ USER_NAMESPACES, probe_user_namespaces, "hutch run fails: no sandbox can be made",
-	  false, 0 },
+	{ "kernel", probe_kernel,
+	  "hutch was never tried on it; it may fail, or bound less", false, 0 },
+	{ USER_NAMESPACES, probe_user_namespaces,
+	  "hutch run fails: no sandbox can be made", false, 0 },
 	{ "namespaces", probe_namespaces, "hutch run fails", true, 0 },
 	{ "network-namespace", probe_network_namespace,
 	  "hutch run fails unless --network host is given, which puts this host's network "
@@ -43,8 +43,9 @@ static const struct check_kind kinds[] = {
 	{ "cgroup-namespace", probe_cgroup_namespace, "hutch run fails", true, 0 },
 	{ "mounts", probe_mounts, "hutch run fails", true, 0 },
 	{ "proc", probe_proc, "hutch run fails", true, 0 },
-	{ "overlayfs", probe_overlayfs, "--image dir:PATH fails unless --read-only is given; --image REF fails",
-	  true, 0 },
+	{ "overlayfs", probe_overlayfs,
+	  "--image dir:PATH fails unless --read-only is given; --image REF fails", true,
+	  0 },
 	{ "seccomp", probe_seccomp, "hutch run fails", false, 0 },
 	{ "seccomp-notify", probe_seccomp_notify,
 	  "which system calls were refused inside cannot be told", false, 0 },
@@ -56,9 +57,11 @@ static const struct check_kind kinds[] = {
 	  "--idmap ranges fails; without it one id is mapped, which is enough for hutch run",
 	  true, 0 },
 	{ "cgroup", probe_cgroup,
-	  "--memory, --cpus and --pids-limit fail unless --best-effort is given", false, 0 },
+	  "--memory, --cpus and --pids-limit fail unless --best-effort is given", false,
+	  0 },
 	{ "runtime-dir", probe_runtime_dir,
-	  "a sandbox that keeps state on disk fails; a plain hutch run keeps none", false, 0 },
+	  "a sandbox that keeps state on disk fails; a plain hutch run keeps none", false,
+	  0 },
 };
 _Static_assert(ARRAY_LEN(kinds) == CHECKS_HOST, "checks.h has another number");
 
@@ -73,7 +76,8 @@ void trial_found(struct trial *t, enum check_status status, const char *fmt, ...
 
 	t->check.status = status;
 	va_start(ap, fmt);
-	(void)vsnprintf(t->check.detail, sizeof(t->check.detail), fmt, ap); /* may be cut */
+	(void)vsnprintf(t->check.detail, sizeof(t->check.detail), fmt,
+			ap); /* may be cut */
 	va_end(ap);
 }
 
@@ -91,7 +95,8 @@ void trial_remedy(struct trial *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(t->check.remedy, sizeof(t->check.remedy), fmt, ap); /* may be cut */
+	(void)vsnprintf(t->check.remedy, sizeof(t->check.remedy), fmt,
+			ap); /* may be cut */
 	va_end(ap);
 }
 
@@ -125,9 +130,13 @@ int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial 
 {
 	/* Taken before the clone: in the new namespace these ids have no number
 	 * until they are mapped. */
-	struct inside in = { t, { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } }, work };
+	struct inside in = { t,
+			     { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } },
+			     work };
 	/* Among all descriptors is the pipe that tells when the last process has ended. */
-	const struct worker_task task = { .name = "a trial", .work = work_inside, .arg = &in,
+	const struct worker_task task = { .name = "a trial",
+					  .work = work_inside,
+					  .arg = &in,
 					  .has_all_fds = true,
 					  .flags = namespaces | CLONE_NEWUSER };
 	struct worker w;
@@ -183,7 +192,8 @@ static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 	if (!is_over(alive, seconds)) {
 		(void)kill(pid, SIGKILL); /* ours and not yet reaped */
 		(void)waitpid(pid, NULL, is_over(alive, 1) ? 0 : WNOHANG);
-		trial_found(t, CHECK_MISSING, "the trial did not end within %u s", seconds);
+		trial_found(t, CHECK_MISSING, "the trial did not end within %u s",
+			    seconds);
 		return;
 	}
 	const int status = worker_reap(pid);
@@ -196,7 +206,8 @@ static void run_probe(struct trial *t, const struct check_kind *kind)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0) {
-		trial_found(t, CHECK_MISSING, "no trial: make a pipe: %s", err_words(errno));
+		trial_found(t, CHECK_MISSING, "no trial: make a pipe: %s",
+			    err_words(errno));
 		return;
 	}
 	AUTO_CLOSE int alive = ends[0];
@@ -220,15 +231,16 @@ static void finish(struct check *c, const struct check_kind *kind)
 		(void)snprintf(c->means, sizeof(c->means), "%s", kind->means);
 }
 
-void check_try(const struct check_kind *kind, const struct host_user *who, struct check *ret)
+void check_try(const struct check_kind *kind, const struct host_user *who,
+	       struct check *ret)
 {
 	struct trial *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	*ret = (struct check){ .name = kind->name, .status = CHECK_MISSING };
 	if (t == MAP_FAILED) {
-		(void)snprintf(ret->detail, sizeof(ret->detail), "no trial: map memory: %s",
-			       err_words(errno));
+		(void)snprintf(ret->detail, sizeof(ret->detail),
+			       "no trial: map memory: %s", err_words(errno));
 		return;
 	}
 	t->who = who;

@@ -71,7 +71,8 @@ void probe_user_namespaces(struct trial *t)
 
 void probe_namespaces(struct trial *t)
 {
-	if (diagnose_try(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, &t->e) < 0)
+	if (diagnose_try(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS,
+			 &t->e) < 0)
 		trial_failed(t);
 	else
 		trial_found(t, CHECK_OK, "mount, pid, ipc and uts can be made");
@@ -91,7 +92,8 @@ void probe_network_namespace(struct trial *t)
 	if (trial_inside(t, 0, make_network) < 0)
 		trial_failed(t);
 	else
-		trial_found(t, CHECK_OK, "can be made, with a loopback device that is up");
+		trial_found(t, CHECK_OK,
+			    "can be made, with a loopback device that is up");
 }
 
 void probe_cgroup_namespace(struct trial *t)
@@ -109,7 +111,8 @@ static int make_mounts(struct trial *t)
 	AUTO_CLOSE int file = mount_api_clone_file("/dev/null", &t->e);
 	if (file < 0)
 		return -1;
-	AUTO_CLOSE int root = mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
+	AUTO_CLOSE int root =
+		mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, &t->e);
 	if (root < 0)
 		return -1;
 	if (sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -128,7 +131,8 @@ void probe_mounts(struct trial *t)
 	if (trial_inside(t, CLONE_NEWNS, make_mounts) < 0)
 		trial_failed(t);
 	else
-		trial_found(t, CHECK_OK, "a new root can be mounted, and the old one let go");
+		trial_found(t, CHECK_OK,
+			    "a new root can be mounted, and the old one let go");
 }
 
 static int make_proc(struct trial *t)
@@ -172,9 +176,10 @@ static int change_overlay(int root, struct err *e)
 	if (mknodat(root, "new", S_IFREG | 0644, 0) < 0 ||
 	    renameat(root, "new", root, "newer") < 0)
 		return err_sys(e, "change what is in an overlay");
-	if (overlay_upper_tmpfs_suffices() && (renameat(root, "file", root, "moved") < 0 ||
-				       unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
-				       renameat(root, "moved", root, "folder") < 0))
+	if (overlay_upper_tmpfs_suffices() &&
+	    (renameat(root, "file", root, "moved") < 0 ||
+	     unlinkat(root, "folder", AT_REMOVEDIR) < 0 ||
+	     renameat(root, "moved", root, "folder") < 0))
 		return err_sys(e, "change what is in an overlay");
 	return 0;
 }
@@ -209,31 +214,41 @@ static void find_upper(struct trial *t)
 		trial_failed(t);
 		return;
 	}
-	trial_found(t, CHECK_LIMITED, "works; a tmpfs has no user.* attributes for what is "
-				      "written, but %s can have them", place);
-	trial_means(t, "what a sandbox writes over an image is kept on disk, not in memory, "
-		       "until it ends; --idmap ranges with an image needs --read-only");
+	trial_found(t, CHECK_LIMITED,
+		    "works; a tmpfs has no user.* attributes for what is "
+		    "written, but %s can have them",
+		    place);
+	trial_means(t,
+		    "what a sandbox writes over an image is kept on disk, not in memory, "
+		    "until it ends; --idmap ranges with an image needs --read-only");
 	trial_remedy(t, "a kernel with CONFIG_TMPFS_XATTR, 6.6 or newer");
 }
 
-static void say_served(struct trial *t, const struct root_fuse_overlayfs *f, const char *place)
+static void say_served(struct trial *t, const struct root_fuse_overlayfs *f,
+		       const char *place)
 {
-	trial_found(t, CHECK_LIMITED, "%s; images are served by %s, version %u.%u, and what is "
-				      "written to one is kept in %s",
+	trial_found(t, CHECK_LIMITED,
+		    "%s; images are served by %s, version %u.%u, and what is "
+		    "written to one is kept in %s",
 		    t->e.text, f->program.path, f->major, f->minor, place);
-	trial_means(t, "calls for files of an image take longer; hutch diff, hutch snapshot, "
-		       "--upper, :cow and RUN in hutch image build fail");
+	trial_means(
+		t, "calls for files of an image take longer; hutch diff, hutch snapshot, "
+		   "--upper, :cow and RUN in hutch image build fail");
 	trial_remedy(t, "%s", t->e.remedy);
 }
 
-static void say_copied(struct trial *t, const char *place, bool shares, const struct err *why)
+static void say_copied(struct trial *t, const char *place, bool shares,
+		       const struct err *why)
 {
-	trial_found(t, CHECK_LIMITED, "%s; each sandbox gets a copy of its image in %s%s; %s",
-		    t->e.text, place, shares ? ", whose content is shared" : "",
-		    why->text);
-	trial_means(t, "a launch of an image takes %s; hutch diff, hutch snapshot, --upper, :cow "
-		       "and RUN in hutch image build fail", shares
-		       ? "time for each of its files" : "the time and the room of a copy of it");
+	trial_found(t, CHECK_LIMITED,
+		    "%s; each sandbox gets a copy of its image in %s%s; %s", t->e.text,
+		    place, shares ? ", whose content is shared" : "", why->text);
+	trial_means(
+		t,
+		"a launch of an image takes %s; hutch diff, hutch snapshot, --upper, :cow "
+		"and RUN in hutch image build fail",
+		shares ? "time for each of its files"
+		       : "the time and the room of a copy of it");
 	trial_remedy(t, "%s%s%s", t->e.remedy, *why->remedy ? "; or " : "", why->remedy);
 }
 
@@ -266,8 +281,9 @@ void probe_overlayfs(struct trial *t)
 	else if (!overlay_upper_tmpfs_suffices())
 		find_upper(t);
 	else
-		trial_found(t, CHECK_OK, "works in a user namespace, with a tmpfs for what is "
-					 "written");
+		trial_found(t, CHECK_OK,
+			    "works in a user namespace, with a tmpfs for what is "
+			    "written");
 }
 
 static int set_no_new_privs(struct err *e)
@@ -320,14 +336,17 @@ static void explain_no_landlock(struct trial *t, int sys)
 	AUTO_FREE char *modules = security_modules();
 
 	if (sys == EOPNOTSUPP) {
-		trial_found(t, CHECK_MISSING, "the kernel has it, and did not enable it when it "
-					      "was booted");
-		trial_remedy(t, "as root: add lsm=landlock,%.300s to GRUB_CMDLINE_LINUX in "
-				"/etc/default/grub; update-grub && reboot",
+		trial_found(t, CHECK_MISSING,
+			    "the kernel has it, and did not enable it when it "
+			    "was booted");
+		trial_remedy(t,
+			     "as root: add lsm=landlock,%.300s to GRUB_CMDLINE_LINUX in "
+			     "/etc/default/grub; update-grub && reboot",
 			     modules ? modules : "$(cat /sys/kernel/security/lsm)");
 	} else if (diagnose_is_filtered()) {
-		trial_found(t, CHECK_MISSING, "refused by a seccomp filter around this process, "
-					      "or not in this kernel");
+		trial_found(t, CHECK_MISSING,
+			    "refused by a seccomp filter around this process, "
+			    "or not in this kernel");
 		trial_remedy(t, "start the outer container with --security-opt "
 				"seccomp=unconfined");
 	} else {
@@ -341,14 +360,19 @@ static void explain_no_landlock(struct trial *t, int sys)
 static void limit_landlock(struct trial *t, int abi)
 {
 	const bool has_refer = abi >= LANDLOCK_ABI_REFER;
-	const char *purpose = has_refer ? "it is a second wall around sandboxes' files"
-				      : "a second wall around sandboxes' files takes ABI 2";
+	const char *purpose =
+		has_refer ? "it is a second wall around sandboxes' files"
+			  : "a second wall around sandboxes' files takes ABI 2";
 
-	trial_found(t, CHECK_LIMITED, "ABI %d; %s; unix sockets can be kept apart from ABI %d "
-				      "on", abi, purpose, LANDLOCK_ABI_SCOPES);
+	trial_found(t, CHECK_LIMITED,
+		    "ABI %d; %s; unix sockets can be kept apart from ABI %d "
+		    "on",
+		    abi, purpose, LANDLOCK_ABI_SCOPES);
 	if (has_refer)
-		trial_means(t, "with --network host unix sockets do not work inside: those of "
-			       "the host could not be kept apart");
+		trial_means(
+			t,
+			"with --network host unix sockets do not work inside: those of "
+			"the host could not be kept apart");
 	trial_remedy(t, "a kernel 6.12 or newer");
 }
 
@@ -363,6 +387,6 @@ void probe_landlock(struct trial *t)
 	else if (abi < LANDLOCK_ABI_SCOPES)
 		limit_landlock(t, abi);
 	else
-		trial_found(t, CHECK_OK, "ABI %d; it is a second wall around sandboxes' files",
-			    abi);
+		trial_found(t, CHECK_OK,
+			    "ABI %d; it is a second wall around sandboxes' files", abi);
 }

@@ -42,14 +42,15 @@ static unsigned missing_in(const char *folder)
 /* The user manager's own cgroup; its scopes get their controllers from it. */
 static char *manager_folder(const struct outlook *o)
 {
-	return text_format("%s/user.slice/user-%u.slice/user@%u.service", o->root, geteuid(),
-			   geteuid());
+	return text_format("%s/user.slice/user-%u.slice/user@%u.service", o->root,
+			   geteuid(), geteuid());
 }
 
 static void advise_boot(struct trial *t)
 {
-	trial_remedy(t, "boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command "
-			"line");
+	trial_remedy(
+		t, "boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command "
+		   "line");
 }
 
 static void explain_no_mount(struct trial *t)
@@ -58,15 +59,18 @@ static void explain_no_mount(struct trial *t)
 	if (access("/sys/fs/cgroup/memory", F_OK) == 0)
 		advise_boot(t);
 	else if (access("/sys/fs/cgroup", F_OK) < 0)
-		trial_remedy(t, "start the outer container with its /sys/fs/cgroup mounted");
+		trial_remedy(t,
+			     "start the outer container with its /sys/fs/cgroup mounted");
 	else
 		trial_remedy(t, "as root: mount -t cgroup2 cgroup2 /sys/fs/cgroup");
 }
 
 static void explain_version_1(struct trial *t, const struct outlook *o)
 {
-	trial_found(t, CHECK_MISSING, "cgroup v2 is at %s, but memory, cpu and pids are bound "
-				      "to v1", o->root);
+	trial_found(t, CHECK_MISSING,
+		    "cgroup v2 is at %s, but memory, cpu and pids are bound "
+		    "to v1",
+		    o->root);
 	advise_boot(t);
 }
 
@@ -100,8 +104,10 @@ static void advise_by_hand(struct trial *t, const struct outlook *o)
 
 static void explain_none(struct trial *t, const struct outlook *o)
 {
-	trial_found(t, CHECK_MISSING, "%.300s is not delegated to user %u, and no user manager "
-				      "of systemd answers", o->own, geteuid());
+	trial_found(t, CHECK_MISSING,
+		    "%.300s is not delegated to user %u, and no user manager "
+		    "of systemd answers",
+		    o->own, geteuid());
 	if (access("/run/systemd/system", F_OK) == 0)
 		trial_remedy(t, "as root: loginctl enable-linger %u", geteuid());
 	else
@@ -110,13 +116,16 @@ static void explain_none(struct trial *t, const struct outlook *o)
 
 /* Says how to get controllers handed on: by the service manager's configuration
  * or, where the folders were made by hand, by writing to each of them. */
-static void advise_controllers(struct trial *t, const struct outlook *o, const char *folder)
+static void advise_controllers(struct trial *t, const struct outlook *o,
+			       const char *folder)
 {
 	if (access("/run/systemd/system", F_OK) == 0) {
-		trial_remedy(t, "as root: mkdir -p /etc/systemd/system/user@.service.d; printf "
-				"'[Service]\\nDelegate=cpu cpuset io memory pids\\n' "
-				">/etc/systemd/system/user@.service.d/delegate.conf; systemctl "
-				"daemon-reload; then log in anew");
+		trial_remedy(
+			t,
+			"as root: mkdir -p /etc/systemd/system/user@.service.d; printf "
+			"'[Service]\\nDelegate=cpu cpuset io memory pids\\n' "
+			">/etc/systemd/system/user@.service.d/delegate.conf; systemctl "
+			"daemon-reload; then log in anew");
 		return;
 	}
 	AUTO_FREE char *below = text_copy(folder + strlen(o->root));
@@ -132,31 +141,40 @@ static void explain_manager(struct trial *t, const struct outlook *o)
 	AUTO_FREE char *missing = delegate_names(missing_in(folder));
 
 	if (*missing) {
-		trial_found(t, CHECK_LIMITED, "systemd's user manager makes one for each sandbox "
-					      "with a limit, without %s", missing);
-		trial_means(t, "limits by %s fail unless --best-effort is given", missing);
+		trial_found(t, CHECK_LIMITED,
+			    "systemd's user manager makes one for each sandbox "
+			    "with a limit, without %s",
+			    missing);
+		trial_means(t, "limits by %s fail unless --best-effort is given",
+			    missing);
 		advise_controllers(t, o, folder);
 	} else {
-		trial_found(t, CHECK_OK, "systemd's user manager makes one for each sandbox with "
-					 "a limit");
+		trial_found(t, CHECK_OK,
+			    "systemd's user manager makes one for each sandbox with "
+			    "a limit");
 	}
 }
 
 static void explain_lack(struct trial *t, const struct outlook *o, const char *missing)
 {
-	trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, without %s", o->own,
-		    geteuid(), missing);
+	trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, without %s",
+		    o->own, geteuid(), missing);
 	trial_means(t, "limits by %s fail unless --best-effort is given", missing);
 	advise_controllers(t, o, o->own);
 }
 
 static void explain_others(struct trial *t, const struct outlook *o)
 {
-	trial_found(t, CHECK_LIMITED, "%.300s is delegated to user %u, but %u other processes "
-				      "live in it", o->own, geteuid(), o->others);
-	trial_means(t, "limits fail: a cgroup with processes in it hands no controllers on");
-	trial_remedy(t, "g=%.300s; mkdir -p $g/shell; for p in $(cat $g/cgroup.procs); do "
-			"echo $p >$g/shell/cgroup.procs; done 2>/dev/null", o->own);
+	trial_found(t, CHECK_LIMITED,
+		    "%.300s is delegated to user %u, but %u other processes "
+		    "live in it",
+		    o->own, geteuid(), o->others);
+	trial_means(t,
+		    "limits fail: a cgroup with processes in it hands no controllers on");
+	trial_remedy(t,
+		     "g=%.300s; mkdir -p $g/shell; for p in $(cat $g/cgroup.procs); do "
+		     "echo $p >$g/shell/cgroup.procs; done 2>/dev/null",
+		     o->own);
 }
 
 /* The user copies a remedy into a shell, which may be root's. */
@@ -180,7 +198,8 @@ static void explain_place(struct trial *t, const struct outlook *o)
 		trial_found(t, CHECK_OK, "%.300s, above our own, is delegated to user %u",
 			    o->above, geteuid());
 	else if (is_ours(o) && !o->missing && !o->others)
-		trial_found(t, CHECK_OK, "%.300s is delegated to user %u", o->own, geteuid());
+		trial_found(t, CHECK_OK, "%.300s is delegated to user %u", o->own,
+			    geteuid());
 	else if (scope_has_bus())
 		explain_manager(t, o);
 	else if (!is_ours(o))
@@ -204,8 +223,10 @@ void probe_cgroup(struct trial *t)
 	else if (missing_in(o.root) == ALL)
 		explain_version_1(t, &o);
 	else if (!o.own)
-		trial_found(t, CHECK_MISSING, "cgroup v2 is at %s, which does not show our own "
-					      "cgroup", o.root);
+		trial_found(t, CHECK_MISSING,
+			    "cgroup v2 is at %s, which does not show our own "
+			    "cgroup",
+			    o.root);
 	else
 		explain_place(t, &o);
 }

@@ -77,7 +77,8 @@ void probe_id_ranges(struct trial *t)
 	if (plan_ranges(&p, t->who, &t->e) < 0 || use_ranges(t, &p) < 0)
 		trial_failed(t);
 	else
-		trial_found(t, CHECK_OK, "65536 ids from %u on, by newuidmap and newgidmap",
+		trial_found(t, CHECK_OK,
+			    "65536 ids from %u on, by newuidmap and newgidmap",
 			    p.ids.uids[0].outside);
 	plan_done(&p);
 }
@@ -91,7 +92,8 @@ static int try_to_write(const char *folder)
 
 	if (fd >= 0)
 		return 0;
-	return errno == EOPNOTSUPP ? faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) : -1;
+	return errno == EOPNOTSUPP ? faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS)
+				   : -1;
 }
 
 static void advise_runtime(struct trial *t)
@@ -110,7 +112,8 @@ static void explain_unwritable(struct trial *t, const char *base)
 	int sys = errno;
 	struct stat st;
 
-	trial_found(t, CHECK_MISSING, "%.300s cannot be written to: %s", base, err_words(sys));
+	trial_found(t, CHECK_MISSING, "%.300s cannot be written to: %s", base,
+		    err_words(sys));
 	if (sys == EACCES && stat(base, &st) == 0 && st.st_uid == geteuid())
 		trial_remedy(t, "chmod u+rwx %.300s", base);
 	else
@@ -122,12 +125,16 @@ static void explain_fallback(struct trial *t, const char *path)
 	const char *named = getenv("XDG_RUNTIME_DIR");
 
 	if (!named || !*named)
-		trial_found(t, CHECK_LIMITED, "XDG_RUNTIME_DIR is not set: %s is used", path);
+		trial_found(t, CHECK_LIMITED, "XDG_RUNTIME_DIR is not set: %s is used",
+			    path);
 	else
-		trial_found(t, CHECK_LIMITED, "XDG_RUNTIME_DIR=%.300s is no folder of user %u: "
-					      "%s is used", named, geteuid(), path);
-	trial_means(t, "another user could take that name first, and a program that tidies "
-		       "/tmp may remove it");
+		trial_found(t, CHECK_LIMITED,
+			    "XDG_RUNTIME_DIR=%.300s is no folder of user %u: "
+			    "%s is used",
+			    named, geteuid(), path);
+	trial_means(t,
+		    "another user could take that name first, and a program that tidies "
+		    "/tmp may remove it");
 	advise_runtime(t);
 }
 

@@ -70,7 +70,8 @@ static void say_nothing(const struct why *w, const char *path, struct answer *re
 
 	if (!strncmp(path, "/proc/", 6) && path[6] >= '0' && path[6] <= '9') {
 		answer_set(ret, false, "processes",
-			   text_format("%s: before a sandbox starts it has no process", path));
+			   text_format("%s: before a sandbox starts it has no process",
+				       path));
 		return;
 	}
 	if (lstat(path, &st) < 0) {

@@ -26,7 +26,8 @@ static char *follow_one(const struct plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct step *s = &p->steps[i];
-		const char *rest = s->kind == STEP_SYMLINK ? path_below(path, s->target) : NULL;
+		const char *rest = s->kind == STEP_SYMLINK ? path_below(path, s->target)
+							   : NULL;
 		if (!rest)
 			continue;
 		if (*s->data == '/')
@@ -56,8 +57,9 @@ static char *follow_all(const struct plan *p, const char *path)
  * the command must get no more than it. */
 static bool is_plain(const char *path)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "/._-+@";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		"/._-+@";
 
 	return !path[strspn(path, plain)];
 }

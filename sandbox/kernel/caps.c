@@ -27,19 +27,22 @@ static void free_caps(cap_t *sets)
 
 /* The capabilities of an image's root over files and ids of its own namespace:
  * the part of Docker's default set that package managers need. */
-static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER) |
-				 BIT(CAP_FSETID) | BIT(CAP_SETUID) | BIT(CAP_SETGID);
+static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) |
+				 BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_SETUID) |
+				 BIT(CAP_SETGID);
 
 /* cap_from_name(3) reads up to the end of the first name, so the name of what it found is
  * compared with all of the given one. */
 int caps_parse(const char *name, struct err *e)
 {
-	const char *bare = strncasecmp(name, PREFIX, PREFIX_LEN) ? name : name + PREFIX_LEN;
+	const char *bare = strncasecmp(name, PREFIX, PREFIX_LEN) ? name
+								 : name + PREFIX_LEN;
 	char full[64];
 	cap_value_t number;
 
 	(void)snprintf(full, sizeof(full), PREFIX "%s", bare); /* no name is as long */
-	if (cap_from_name(full, &number) == 0 && !strcasecmp(bare, caps_name(number).text))
+	if (cap_from_name(full, &number) == 0 &&
+	    !strcasecmp(bare, caps_name(number).text))
 		return number;
 	return err_set(e, ERR_USAGE, "unknown capability '%.60s'", name);
 }
@@ -140,7 +143,8 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	    reduce_bounding(handed_on, e) < 0) /* layer: bounding-set */
 		return -1;
 	/* The executor gives up from the effective set what it does not use itself. */
-	return set_sets(kept, kept, inherited) < 0 ? err_sys(e, "set the capabilities") : 0;
+	return set_sets(kept, kept, inherited) < 0 ? err_sys(e, "set the capabilities")
+						   : 0;
 }
 
 int caps_keep(uint64_t kept, struct err *e)

@@ -6,7 +6,8 @@
 
 void countdown_start(struct countdown *c, uint64_t timeout_ms, int64_t now)
 {
-	*c = (struct countdown){ .deadline_ms = timeout_ms ? now + (int64_t)timeout_ms : 0 };
+	*c = (struct countdown){ .deadline_ms = timeout_ms ? now + (int64_t)timeout_ms
+							   : 0 };
 }
 
 bool countdown_signal(struct countdown *c, int signo, int64_t now)

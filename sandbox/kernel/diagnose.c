@@ -98,11 +98,13 @@ static int advise_apparmor(struct err *e)
 {
 	bool is_installed = access(APPARMOR_PROFILE, F_OK) == 0;
 
-	return err_remedy(e, "%s `sudo apparmor_parser -r " APPARMOR_PROFILE "`%s; or, for every "
-			     "program of this machine, `sudo sysctl -w " APPARMOR_SYSCTL "=0`",
-			  is_installed ? "load hutch's profile:"
-				       : "in hutch's source, `sudo make install`, then",
-			  is_installed ? ", and run the hutch that it names" : "");
+	return err_remedy(
+		e,
+		"%s `sudo apparmor_parser -r " APPARMOR_PROFILE "`%s; or, for every "
+		"program of this machine, `sudo sysctl -w " APPARMOR_SYSCTL "=0`",
+		is_installed ? "load hutch's profile:"
+			     : "in hutch's source, `sudo make install`, then",
+		is_installed ? ", and run the hutch that it names" : "");
 }
 
 static int explain_powerless(struct err *e)
@@ -114,24 +116,30 @@ static int explain_powerless(struct err *e)
 static int explain_user(struct err *e)
 {
 	if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
-		(void)err_set(e, ERR_REFUSED, "make a user namespace: refused by the sysctl "
-					      "kernel.unprivileged_userns_clone");
-		return err_remedy(e, "as root: sysctl -w kernel.unprivileged_userns_clone=1");
+		(void)err_set(e, ERR_REFUSED,
+			      "make a user namespace: refused by the sysctl "
+			      "kernel.unprivileged_userns_clone");
+		return err_remedy(
+			e, "as root: sysctl -w kernel.unprivileged_userns_clone=1");
 	}
 	if (is_restricted_by_apparmor() && !diagnose_is_filtered()) {
-		(void)err_set(e, ERR_REFUSED, "make a user namespace: AppArmor refuses it to "
-					      "this program (" APPARMOR_SYSCTL " is 1)");
+		(void)err_set(e, ERR_REFUSED,
+			      "make a user namespace: AppArmor refuses it to "
+			      "this program (" APPARMOR_SYSCTL " is 1)");
 		return advise_apparmor(e);
 	}
 	if (diagnose_is_filtered()) {
-		(void)err_set(e, ERR_REFUSED, "make a user namespace: refused by a seccomp "
-					      "filter around this process, as a container has");
-		return err_remedy(e, "start the outer container with --security-opt "
-				     "seccomp=unconfined, or with a profile that allows clone, "
-				     "unshare and mount");
+		(void)err_set(e, ERR_REFUSED,
+			      "make a user namespace: refused by a seccomp "
+			      "filter around this process, as a container has");
+		return err_remedy(
+			e, "start the outer container with --security-opt "
+			   "seccomp=unconfined, or with a profile that allows clone, "
+			   "unshare and mount");
 	}
 	(void)err_set(e, ERR_REFUSED, "make a user namespace: Operation not permitted");
-	return err_remedy(e, "a chroot or a security module forbids it; dmesg may say which");
+	return err_remedy(
+		e, "a chroot or a security module forbids it; dmesg may say which");
 }
 
 static int explain_bound(const struct namespace *ns, struct err *e)
@@ -162,11 +170,13 @@ int diagnose_try(uint64_t namespaces, struct err *e)
 	    !diagnose_is_filtered())
 		return explain_powerless(e);
 	if (cause == EINVAL)
-		return err_remedy(e, "this kernel was built without it, or an outer sandbox "
-				     "hides it");
+		return err_remedy(e,
+				  "this kernel was built without it, or an outer sandbox "
+				  "hides it");
 	if (ns->flag == CLONE_NEWNET)
-		return err_remedy(e, "--network host does without one; everything on this "
-				     "host's network is then in reach");
+		return err_remedy(e,
+				  "--network host does without one; everything on this "
+				  "host's network is then in reach");
 	return -1;
 }
 
@@ -198,6 +208,7 @@ void diagnose_setup(struct err *e)
 		return;
 	}
 	if (diagnose_is_filtered())
-		(void)err_remedy(e, "a seccomp filter around this process may be the cause: "
-				    "in docker, --security-opt seccomp=unconfined");
+		(void)err_remedy(e,
+				 "a seccomp filter around this process may be the cause: "
+				 "in docker, --security-opt seccomp=unconfined");
 }

@@ -64,7 +64,9 @@ int host_user_decide(const struct policy *policy, struct host_user *ret, struct 
 	if (getuid() == 0)
 		decide_for_root(policy, ret);
 	else
-		*ret = (struct host_user){ .uid = getuid(), .gid = getgid(), .why = "caller" };
+		*ret = (struct host_user){ .uid = getuid(),
+					   .gid = getgid(),
+					   .why = "caller" };
 	return 0;
 }
 
@@ -85,13 +87,15 @@ char *host_user_name(uid_t uid)
  * user mapped a single id (user_namespaces(7)). */
 static int cannot_become(const struct host_user *user, struct err *e)
 {
-	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)", user->uid,
-		      user->why);
+	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)",
+		      user->uid, user->why);
 	if (e->sys != EINVAL && e->sys != EPERM)
 		return -1;
-	(void)err_in(e, "this root is one of a user namespace in which no such id is mapped");
-	return err_remedy(e, "run hutch as an ordinary user, or in a container with a range of "
-			     "ids");
+	(void)err_in(
+		e, "this root is one of a user namespace in which no such id is mapped");
+	return err_remedy(
+		e, "run hutch as an ordinary user, or in a container with a range of "
+		   "ids");
 }
 
 int host_user_become(const struct host_user *user, struct err *e)
@@ -121,11 +125,28 @@ static const char *const kept_by_clients[] = {
  * with credentials, and a proxy, whose password can be given in no other way.
  * SOURCE_DATE_EPOCH and the next one are for builds. */
 static const char *const kept_for_images[] = {
-	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "PATH",
-	"TERM", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "http_proxy",
-	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-	"SOURCE_DATE_EPOCH", "OH_RUNTIME_RUNTIME_IMAGE_REPO", LOG_LEVEL_VARIABLE,
-	FORMAT_VARIABLE, NULL,
+	"XDG_RUNTIME_DIR",
+	"XDG_DATA_HOME",
+	"XDG_CACHE_HOME",
+	"XDG_CONFIG_HOME",
+	"HOME",
+	"PATH",
+	"TERM",
+	"DOCKER_CONFIG",
+	"REGISTRY_AUTH_FILE",
+	"SSL_CERT_FILE",
+	"http_proxy",
+	"https_proxy",
+	"HTTPS_PROXY",
+	"all_proxy",
+	"ALL_PROXY",
+	"no_proxy",
+	"NO_PROXY",
+	"SOURCE_DATE_EPOCH",
+	"OH_RUNTIME_RUNTIME_IMAGE_REPO",
+	LOG_LEVEL_VARIABLE,
+	FORMAT_VARIABLE,
+	NULL,
 };
 
 static bool is_kept(const char *variable, const char *const *kept)

@@ -32,12 +32,14 @@ static bool is_about(const char *line, size_t len, const struct subid_owner *own
 
 	(void)snprintf(number, sizeof(number), "%u", owner->uid); /* fits */
 	return (strlen(number) == len && !strncmp(line, number, len)) ||
-	       (owner->name && strlen(owner->name) == len && !strncmp(line, owner->name, len));
+	       (owner->name && strlen(owner->name) == len &&
+		!strncmp(line, owner->name, len));
 }
 
 /* Parses "USER:START:COUNT".  False: the line is not about `owner`, or its
  * range is too small. */
-static bool matches(const char *line, const struct subid_owner *owner, uint32_t *ret_start)
+static bool matches(const char *line, const struct subid_owner *owner,
+		    uint32_t *ret_start)
 {
 	const size_t len = strcspn(line, ":\n");
 	unsigned long long start, count;
@@ -89,14 +91,17 @@ static int advise_range(const char *file, const struct subid_owner *owner, struc
 
 	start = behind_all("/etc/subgid", behind_all("/etc/subuid", start));
 	if (!owner->name)
-		return err_remedy(e, "as root: echo %u:%llu:%d | tee -a /etc/subuid /etc/subgid",
-				  owner->uid, start, IDS_INSIDE);
-	return err_remedy(e, "as root: usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s",
-			  start, start + IDS_INSIDE - 1, start, start + IDS_INSIDE - 1, owner->name);
+		return err_remedy(
+			e, "as root: echo %u:%llu:%d | tee -a /etc/subuid /etc/subgid",
+			owner->uid, start, IDS_INSIDE);
+	return err_remedy(
+		e, "as root: usermod --add-subuids %llu-%llu --add-subgids %llu-%llu %s",
+		start, start + IDS_INSIDE - 1, start, start + IDS_INSIDE - 1,
+		owner->name);
 }
 
-static int find_range(const char *file, const struct subid_owner *owner, uint32_t *ret_start,
-		      struct err *e)
+static int find_range(const char *file, const struct subid_owner *owner,
+		      uint32_t *ret_start, struct err *e)
 {
 	AUTO_FREE char *text = NULL;
 
@@ -108,8 +113,8 @@ static int find_range(const char *file, const struct subid_owner *owner, uint32_
 			return 0;
 	}
 	AUTO_FREE char *number = text_format("%u", owner->uid);
-	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file, IDS_INSIDE,
-		      owner->name ? owner->name : number);
+	(void)err_set(e, ERR_NOT_FOUND, "%s grants no range of %d ids to %s", file,
+		      IDS_INSIDE, owner->name ? owner->name : number);
 	return advise_range(file, owner, e);
 }
 
@@ -138,9 +143,11 @@ size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file,
 	return lay_out(ret, start, kept);
 }
 
-int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid, struct err *e)
+int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid,
+		struct err *e)
 {
-	const struct idmap own_uid = { IDMAP_AGENT, owner->uid, 1 }, own_gid = { IDMAP_AGENT, gid, 1 };
+	const struct idmap own_uid = { IDMAP_AGENT, owner->uid, 1 },
+			   own_gid = { IDMAP_AGENT, gid, 1 };
 
 	ret->uid_count = idmap_ranges(ret->uids, "/etc/subuid", owner, own_uid, e);
 	if (ret->uid_count == 0)
@@ -168,7 +175,8 @@ int idmaps_parse(const char *text, struct idmaps *ret, struct err *e)
 	if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 43 ||
 	    sscanf(text, "%10u.%10u.%10u.%10u%c", &uid, &gid, &uids, &gids, &more) != 4 ||
 	    !uid || !gid || !may_start(uids) || !may_start(gids))
-		return err_set(e, ERR_USAGE, "'%.60s' does not say which ids are mapped", text);
+		return err_set(e, ERR_USAGE, "'%.60s' does not say which ids are mapped",
+			       text);
 	ret->uid_count = lay_out(ret->uids, uids, (struct idmap){ IDMAP_AGENT, uid, 1 });
 	ret->gid_count = lay_out(ret->gids, gids, (struct idmap){ IDMAP_AGENT, gid, 1 });
 	return 0;
@@ -234,15 +242,20 @@ static int explain_helper(const char *program, struct err *e)
 	struct stat st;
 
 	if (!has_every_id()) {
-		(void)err_in(e, "hutch is in a user namespace already, which has only some ids");
-		return err_remedy(e, "start hutch outside of it, or give the outer container as "
-				     "many ids as /etc/subuid and /etc/subgid grant in it");
+		(void)err_in(
+			e,
+			"hutch is in a user namespace already, which has only some ids");
+		return err_remedy(
+			e, "start hutch outside of it, or give the outer container as "
+			   "many ids as /etc/subuid and /etc/subgid grant in it");
 	}
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
-		(void)err_in(e, "no_new_privs is set on this process, so no setuid program "
-				"works");
-		return err_remedy(e, "start hutch without setpriv --no-new-privs, systemd's "
-				     "NoNewPrivileges=, or docker's no-new-privileges");
+		(void)err_in(e,
+			     "no_new_privs is set on this process, so no setuid program "
+			     "works");
+		return err_remedy(e,
+				  "start hutch without setpriv --no-new-privs, systemd's "
+				  "NoNewPrivileges=, or docker's no-new-privileges");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
@@ -264,8 +277,8 @@ static int helper_failed(const char *program, int status, struct err *e)
 		return err_remedy(e, "as root: apt install uidmap");
 	}
 	if (WIFEXITED(status))
-		(void)err_set(e, ERR_REFUSED, "%s refused the id map (exit code %d)", program,
-			      WEXITSTATUS(status));
+		(void)err_set(e, ERR_REFUSED, "%s refused the id map (exit code %d)",
+			      program, WEXITSTATUS(status));
 	else
 		(void)err_set(e, ERR_REFUSED, "%s was ended by signal %d", program,
 			      WTERMSIG(status));

@@ -51,7 +51,8 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 /* --- ranges ----------------------------------------------------------------------- */
 
 /* Finds the maps with ranges of `owner`, whose group is `gid`. */
-int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid, struct err *e);
+int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid,
+		struct err *e);
 
 /* All that the maps depend on, in a word that may be the name of a folder:
  * "UID.GID.START.START", where the ranges begin.  Allocated. */

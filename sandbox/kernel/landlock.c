@@ -55,7 +55,8 @@ int landlock_try(struct err *e)
 		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK,
 	};
 
-	return landlock_abi() >= LANDLOCK_ABI_SCOPES ? landlock_scope(e) : enter(&oldest, e);
+	return landlock_abi() >= LANDLOCK_ABI_SCOPES ? landlock_scope(e)
+						     : enter(&oldest, e);
 }
 
 /* Handles every right that this ABI knows: an access that no rule allows is
@@ -64,9 +65,10 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
 {
 	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
 	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
-	uint64_t scopes =
-		(spares & LANDLOCK_SPARES_ABSTRACT ? 0 : LANDLOCK_SCOPED_ABSTRACT_SOCKET) |
-		(spares & LANDLOCK_SPARES_SIGNALS ? 0 : LANDLOCK_SCOPED_SIGNAL);
+	uint64_t scopes = (spares & LANDLOCK_SPARES_ABSTRACT
+				   ? 0
+				   : LANDLOCK_SCOPED_ABSTRACT_SOCKET) |
+			  (spares & LANDLOCK_SPARES_SIGNALS ? 0 : LANDLOCK_SCOPED_SIGNAL);
 
 	return (struct landlock_scopes){
 		.handled_access_fs = (1ull << bits) - 1,
@@ -80,8 +82,8 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
  * (landlock_add_rule(2)). */
 static int add_rule(int set, const struct landlock_path_beneath_attr *beneath)
 {
-	long added = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, beneath,
-			     0);
+	long added = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH,
+			     beneath, 0);
 
 	return added < 0 && errno != EBADFD ? -1 : 0;
 }

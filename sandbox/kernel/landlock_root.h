@@ -26,7 +26,8 @@ struct err;
 
 struct landlock_root {
 	int root; /* borrowed, as all are; O_PATH will do */
-	int others[LANDLOCK_ROOT_OTHERS]; /* other files that may be opened, and files below
+	int others
+		[LANDLOCK_ROOT_OTHERS]; /* other files that may be opened, and files below
 				   * them */
 	size_t other_count;
 	bool hides_abstract; /* abstract sockets and signals stay inside: ABI 6 */

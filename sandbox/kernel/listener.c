@@ -53,7 +53,8 @@ static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address
 	if (is_six) {
 		ret->six.sin6_family = AF_INET6;
 		ret->six.sin6_port = htons(port);
-		(void)inet_pton(AF_INET6, p->address, &ret->six.sin6_addr); /* it was parsed */
+		(void)inet_pton(AF_INET6, p->address,
+				&ret->six.sin6_addr); /* it was parsed */
 		return sizeof(ret->six);
 	}
 	ret->four.sin_family = AF_INET;
@@ -97,11 +98,15 @@ static int explain(const struct port_spec *p, uint16_t port, struct err *e)
 	(void)err_sys(e, "listen at %s", name);
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
-		return err_remedy(e, "`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
-				     "port that is free", port, p->guest);
+		return err_remedy(
+			e,
+			"`ss -ltnp sport = :%u` shows the process; -p auto:%u takes a "
+			"port that is free",
+			port, p->guest);
 	if (sys == EACCES)
-		return err_remedy(e, "ports below 1024 are root's: take one above, or lower "
-				     "net.ipv4.ip_unprivileged_port_start");
+		return err_remedy(e,
+				  "ports below 1024 are root's: take one above, or lower "
+				  "net.ipv4.ip_unprivileged_port_start");
 	return -1;
 }
 
@@ -129,8 +134,8 @@ static int open_range(const struct port_spec *p, struct listener *ret, struct er
 		*ret = (struct listener){ .fd = fd, .host = tcp_name(p->address, port) };
 		return 0;
 	}
-	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low, p->high,
-		      p->address);
+	(void)err_set(e, ERR_LIMIT, "no port from %u to %u is free at %s", p->low,
+		      p->high, p->address);
 	(void)err_from(e, p->from);
 	return err_remedy(e, "-p LOW-HIGH:%u names another range", p->guest);
 }
@@ -167,7 +172,8 @@ void listener_remove(const char *path)
 	AUTO_CLOSE int fd = new_socket(AF_UNIX);
 	/* unix(7): ECONNREFUSED: no process holds the other end.  A socket of
 	 * another type gives EPROTOTYPE. */
-	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 && errno == ECONNREFUSED)
+	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 &&
+	    errno == ECONNREFUSED)
 		(void)unlink(path);
 }
 
@@ -207,16 +213,20 @@ int listener_note(int folder, const char *path, struct err *e)
 	size_t size = 0;
 
 	if (strchr(path, '\n'))
-		return err_set(e, ERR_USAGE, "the path of a socket has no line end in it");
+		return err_set(e, ERR_USAGE,
+			       "the path of a socket has no line end in it");
 	AUTO_CLOSE int fd = openat(folder, NOTES,
-				   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+				   O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+				   0600);
 	if (fd < 0)
 		return err_sys(e, "note %s down", path);
 	if (look_up(fd, line, &size, e) < 0)
 		return -1;
 	if (size > NOTES_MAX)
-		return err_set(e, ERR_LIMIT, "note %s down: all paths that this sandbox had "
-					     "together are more than %u bytes", path, NOTES_MAX);
+		return err_set(e, ERR_LIMIT,
+			       "note %s down: all paths that this sandbox had "
+			       "together are more than %u bytes",
+			       path, NOTES_MAX);
 	if (size > 0 && io_write_all(fd, line, strlen(line)) < 0)
 		return err_sys(e, "note %s down", path);
 	return 0;
@@ -254,11 +264,15 @@ static int explain_path(const struct port_spec *p, struct err *e)
 	(void)err_sys(e, "listen at %s", p->path);
 	(void)err_from(e, p->from);
 	if (sys == EADDRINUSE)
-		return err_remedy(e, "another file is there, or a process listens at it already; "
-				     "name another path");
+		return err_remedy(
+			e, "another file is there, or a process listens at it already; "
+			   "name another path");
 	if (sys == EACCES)
-		return err_remedy(e, "it takes a folder that user %u may write to, as whom it is "
-				     "made", (unsigned)geteuid());
+		return err_remedy(
+			e,
+			"it takes a folder that user %u may write to, as whom it is "
+			"made",
+			(unsigned)geteuid());
 	return -1;
 }
 
@@ -283,7 +297,8 @@ static int open_path(const struct port_spec *p, struct listener *ret, struct err
 	if (!path)
 		return explain_path(p, e);
 	if (!name_path(path, &address))
-		return err_set(e, ERR_LIMIT, "the path %s is too long for a unix socket", p->path);
+		return err_set(e, ERR_LIMIT, "the path %s is too long for a unix socket",
+			       p->path);
 	listener_remove(path);
 	if (fd < 0 || bind_path(fd, &address) < 0 || listen(fd, BACKLOG) < 0)
 		return explain_path(p, e);
@@ -307,7 +322,8 @@ static char *name_of(const union address *a)
 	if (a->any.sa_family == AF_UNIX)
 		return a->path.sun_path[0] ? text_copy(a->path.sun_path) : NULL;
 	if (a->any.sa_family == AF_INET) {
-		(void)inet_ntop(AF_INET, &a->four.sin_addr, text, sizeof(text)); /* fits */
+		(void)inet_ntop(AF_INET, &a->four.sin_addr, text,
+				sizeof(text)); /* fits */
 		return tcp_name(text, ntohs(a->four.sin_port));
 	}
 	if (a->any.sa_family != AF_INET6)
@@ -337,11 +353,13 @@ int listener_adopt(int fd, struct listener *ret, struct err *e)
 
 	if (!is_option(fd, SO_TYPE, SOCK_STREAM) || !is_option(fd, SO_ACCEPTCONN, 1) ||
 	    getsockname(fd, &name.address.any, &len) < 0)
-		return err_set(e, ERR_USAGE, "the descriptor is no stream socket that listens");
+		return err_set(e, ERR_USAGE,
+			       "the descriptor is no stream socket that listens");
 	char *host = name_of(&name.address);
 	if (!host)
-		return err_set(e, ERR_USAGE, "the descriptor is no socket of TCP, and none with a "
-					     "path");
+		return err_set(e, ERR_USAGE,
+			       "the descriptor is no socket of TCP, and none with a "
+			       "path");
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
 		free(host);
 		return err_sys(e, "make the socket non-blocking");

@@ -41,17 +41,22 @@ static int find(const char *variable, const char *const *words, int count, int u
 int log_level_check(struct err *e)
 {
 	if (find(LOG_LEVEL_VARIABLE, names, LOG_LEVEL_COUNT, 0) < 0)
-		return err_set(e, ERR_USAGE, "--log-level and " LOG_LEVEL_VARIABLE " take error, warn, "
-					     "info or debug, not '%.60s'", getenv(LOG_LEVEL_VARIABLE));
+		return err_set(e, ERR_USAGE,
+			       "--log-level and " LOG_LEVEL_VARIABLE " take error, warn, "
+			       "info or debug, not '%.60s'",
+			       getenv(LOG_LEVEL_VARIABLE));
 	if (find(FORMAT_VARIABLE, formats, ARRAY_LEN(formats), 0) < 0)
-		return err_set(e, ERR_USAGE, "--log-format and " FORMAT_VARIABLE " take text or "
-					     "json, not '%.60s'", getenv(FORMAT_VARIABLE));
+		return err_set(e, ERR_USAGE,
+			       "--log-format and " FORMAT_VARIABLE " take text or "
+			       "json, not '%.60s'",
+			       getenv(FORMAT_VARIABLE));
 	return 0;
 }
 
 enum log_level log_level_now(void)
 {
-	const int level = find(LOG_LEVEL_VARIABLE, names, LOG_LEVEL_COUNT, LOG_LEVEL_WARN);
+	const int level =
+		find(LOG_LEVEL_VARIABLE, names, LOG_LEVEL_COUNT, LOG_LEVEL_WARN);
 
 	return level < 0 ? LOG_LEVEL_WARN : (enum log_level)level;
 }
@@ -79,9 +84,11 @@ char *log_level_line(const struct log_level_entry *x)
 	AUTO_FREE char *sandbox = json_write_quoted(x->sandbox);
 	AUTO_FREE char *message = json_write_quoted(x->message);
 
-	return text_format("{\"time\":\"%s\",\"level\":\"%s\",\"sandbox\":%s,\"component\":\"%s\","
-			   "\"message\":%s,\"fields\":{%s}}", time, log_level_name(x->level), sandbox,
-			   x->component, message, x->fields ? x->fields : "");
+	return text_format(
+		"{\"time\":\"%s\",\"level\":\"%s\",\"sandbox\":%s,\"component\":\"%s\","
+		"\"message\":%s,\"fields\":{%s}}",
+		time, log_level_name(x->level), sandbox, x->component, message,
+		x->fields ? x->fields : "");
 }
 
 void log_level_say(const struct log_level_entry *x)

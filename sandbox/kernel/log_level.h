@@ -19,7 +19,13 @@ struct err;
  * before it. */
 #define LOG_LEVEL_FILE "supervisor"
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG, LOG_LEVEL_COUNT };
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARN,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG,
+	LOG_LEVEL_COUNT
+};
 
 /* "error", "warn", ... */
 const char *log_level_name(enum log_level level);

@@ -15,7 +15,8 @@ static int configure(int fs, char *option, struct err *e)
 
 	if (value)
 		*value++ = '\0';
-	if (sys_fsconfig(fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, option, value) < 0)
+	if (sys_fsconfig(fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, option,
+			 value) < 0)
 		return err_sys(e, "set mount option %s=%s", option, value ? value : "");
 	return 0;
 }
@@ -39,14 +40,15 @@ int mount_api_make(const char *type, const char *options, uint64_t attr, struct 
 
 int mount_api_clone(int dir, const char *path, bool is_tree, struct err *e)
 {
-	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (*path ? 0 : AT_EMPTY_PATH) |
-			 (is_tree ? AT_RECURSIVE : 0);
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			 (*path ? 0 : AT_EMPTY_PATH) | (is_tree ? AT_RECURSIVE : 0);
 	int mount = sys_open_tree(dir, path, flags);
 
 	return mount < 0 ? err_sys(e, "mount %.300s", *path ? path : "a clone") : mount;
 }
 
-int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what, struct err *e)
+int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
+		       struct err *e)
 {
 	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
 	unsigned flags = AT_EMPTY_PATH | (is_tree ? AT_RECURSIVE : 0);
@@ -62,13 +64,15 @@ int mount_api_clone_file(const char *path, struct err *e)
 
 	if (mount < 0)
 		return -1;
-	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
-		     path, e) < 0)
+	if (mount_api_set_attr(mount,
+			       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			       false, path, e) < 0)
 		return -1;
 	return fd_take(&mount);
 }
 
-int mount_api_attach(int mount, int dir, const char *name, const char *where, struct err *e)
+int mount_api_attach(int mount, int dir, const char *name, const char *where,
+		     struct err *e)
 {
 	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*name ? 0 : MOVE_MOUNT_T_EMPTY_PATH);
 

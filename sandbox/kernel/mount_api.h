@@ -14,7 +14,8 @@ int mount_api_make(const char *type, const char *options, uint64_t attr, struct 
 int mount_api_clone(int dir, const char *path, bool is_tree, struct err *e);
 
 /* Adds MOUNT_ATTR_* and makes propagation private. */
-int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what, struct err *e);
+int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
+		       struct err *e);
 
 /* A detached, read-only clone of one file's mount, to execute the file from: a process that
  * opens /proc/PID/exe gets the read-only mount.  Returns an O_PATH descriptor. */
@@ -22,4 +23,5 @@ int mount_api_clone_file(const char *path, struct err *e);
 
 /* Attaches `mount` over `name` below the descriptor `dir`, following no link, or
  * over `dir` itself where `name` is empty; `where` is for messages. */
-int mount_api_attach(int mount, int dir, const char *name, const char *where, struct err *e);
+int mount_api_attach(int mount, int dir, const char *name, const char *where,
+		     struct err *e);

@@ -64,8 +64,9 @@ static int cannot_make(const char *what, const char *path, struct err *e)
 	(void)err_sys(e, "make the %s %.300s inside", what, path);
 	if (e->sys != EROFS && e->sys != EACCES)
 		return -1;
-	return err_remedy(e, "mount at a place that exists in the image, or below a folder "
-			     "that the sandbox may write to");
+	return err_remedy(e,
+			  "mount at a place that exists in the image, or below a folder "
+			  "that the sandbox may write to");
 }
 
 int mount_target_own(const struct targets *t, int parent, const char *name, struct err *e)
@@ -144,10 +145,11 @@ static int check_type(int fd, const char *path, bool is_dir, struct err *e)
 		return err_sys(e, "stat %.300s inside", path);
 	if (!S_ISDIR(st.st_mode) != is_dir)
 		return 0;
-	return err_set(e, ERR_USAGE,
-		       is_dir ? "%.300s is a file inside, and a folder is to be mounted there"
-			      : "%.300s is a folder inside, and a file is to be mounted there",
-		       path);
+	return err_set(
+		e, ERR_USAGE,
+		is_dir ? "%.300s is a file inside, and a folder is to be mounted there"
+		       : "%.300s is a folder inside, and a file is to be mounted there",
+		path);
 }
 
 int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,

@@ -57,4 +57,5 @@ int mount_target_parent(struct targets *t, const char *path, const char **ret_na
 
 /* Gives `name` in `parent`, which was just made, to root inside where
  * t->is_roots. */
-int mount_target_own(const struct targets *t, int parent, const char *name, struct err *e);
+int mount_target_own(const struct targets *t, int parent, const char *name,
+		     struct err *e);

@@ -45,8 +45,9 @@ int network_make(int place, struct err *e)
 	int sys = errno;
 	(void)err_sys(e, "make a network namespace");
 	if (sys == ENOSPC)
-		return err_remedy(e, "the bound user.max_net_namespaces is reached; as root: "
-				     "sysctl -w user.max_net_namespaces=10000");
+		return err_remedy(
+			e, "the bound user.max_net_namespaces is reached; as root: "
+			   "sysctl -w user.max_net_namespaces=10000");
 	return err_remedy(e, "--network host does without one; everything on this host's "
 			     "network is then in reach");
 }

@@ -8,7 +8,8 @@
 
 #define PAGE 4096 /* the smallest; a text may run into the next page */
 
-ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to, size_t size)
+ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to,
+			   size_t size)
 {
 	const size_t first = PAGE - at % PAGE;
 	const struct iovec local = { to, size };

@@ -22,7 +22,8 @@ struct notify_target {
 
 /* Reads up to `size` bytes, from two pages at most.  Returns how many could be
  * read, or -1 with errno. */
-ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to, size_t size);
+ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to,
+			   size_t size);
 
 /* Reads a text with its 0, of at most NOTIFY_TARGET_PATH_MAX bytes.  Fails with
  * EFAULT, ENAMETOOLONG, and as process_vm_readv(2) does. */

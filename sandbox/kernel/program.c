@@ -43,9 +43,11 @@ int program_find(const char *name, char **ret_path, struct err *e)
 			*places[i] = NULL;
 			return 0;
 		}
-	(void)err_set(e, ERR_NOT_FOUND,
-		      "%s is neither at %.200s nor at %.200s: this hutch was moved or copied "
-		      "without its other programs", name, built, installed);
+	(void)err_set(
+		e, ERR_NOT_FOUND,
+		"%s is neither at %.200s nor at %.200s: this hutch was moved or copied "
+		"without its other programs",
+		name, built, installed);
 	return err_remedy(e, "make install PREFIX=... puts them where hutch looks");
 }
 
@@ -116,6 +118,7 @@ int program_seal(const struct program *p, struct err *e)
 		return -1;
 	}
 	if (fstat(mount, &st) < 0 || st.st_dev != p->dev || st.st_ino != p->ino)
-		return err_set(e, ERR_REFUSED, "%s was replaced during the launch", p->path);
+		return err_set(e, ERR_REFUSED, "%s was replaced during the launch",
+			       p->path);
 	return fd_take(&mount);
 }

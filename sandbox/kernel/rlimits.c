@@ -36,7 +36,8 @@ int rlimits_apply_sysctls(int folder, const struct sysctl *sysctls, size_t count
 		const struct sysctl *s = &sysctls[i];
 		char value[32];
 		struct err why;
-		(void)snprintf(value, sizeof(value), "%llu", (unsigned long long)s->value);
+		(void)snprintf(value, sizeof(value), "%llu",
+			       (unsigned long long)s->value);
 		if (io_write_proc(folder, s->name, value, &why) == 0 ||
 		    (s->may_lack && why.sys == ENOENT))
 			continue;

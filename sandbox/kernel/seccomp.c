@@ -86,12 +86,15 @@ void seccomp_pretend(struct seccomp_program *ret)
 void seccomp_landlock(enum seccomp_landlock which, struct seccomp_program *ret)
 {
 	static const struct seccomp_program programs[] = {
-		[SECCOMP_LANDLOCK] = { landlock_program, ARRAY_LEN(landlock_program), NULL },
+		[SECCOMP_LANDLOCK] = { landlock_program, ARRAY_LEN(landlock_program),
+				       NULL },
 		[SECCOMP_LANDLOCK_OFFLINE] = { landlock_offline_program,
-					   ARRAY_LEN(landlock_offline_program), NULL },
-		[SECCOMP_LANDLOCK_ONLINE] = { landlock_online_program, ARRAY_LEN(landlock_online_program),
-					  NULL },
-		[SECCOMP_LANDLOCK_EARLY] = { landlock_early_program, ARRAY_LEN(landlock_early_program), NULL },
+					       ARRAY_LEN(landlock_offline_program),
+					       NULL },
+		[SECCOMP_LANDLOCK_ONLINE] = { landlock_online_program,
+					      ARRAY_LEN(landlock_online_program), NULL },
+		[SECCOMP_LANDLOCK_EARLY] = { landlock_early_program,
+					     ARRAY_LEN(landlock_early_program), NULL },
 	};
 
 	*ret = programs[which];
@@ -239,9 +242,11 @@ bool seccomp_is_told(uint32_t action)
 	       error != ENOSYS;
 }
 
-struct sock_filter *seccomp_replace_told(const struct seccomp_program *program, uint32_t by)
+struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
+					 uint32_t by)
 {
-	struct sock_filter *insns = mem_copy(program->insns, program->count * sizeof(*insns));
+	struct sock_filter *insns =
+		mem_copy(program->insns, program->count * sizeof(*insns));
 
 	for (size_t i = 0; i < program->count; i++)
 		if (insns[i].code == (BPF_RET | BPF_K) && seccomp_is_told(insns[i].k))
@@ -281,17 +286,19 @@ static int cannot_listen(struct err *e)
 
 	(void)err_sys(e, "install a seccomp listener");
 	if (sys == EBUSY) {
-		(void)err_in(e, "the filter around this process has a listener already, and "
-				"there can be one");
+		(void)err_in(e,
+			     "the filter around this process has a listener already, and "
+			     "there can be one");
 		return err_remedy(e, "start the outer container with --security-opt "
 				     "seccomp=unconfined");
 	}
 	if (sys == EINVAL)
 		return err_remedy(e, "a kernel with CONFIG_SECCOMP_FILTER, 5.0 or newer");
 	if (sys == EPERM || sys == ENOSYS)
-		return err_remedy(e, "a seccomp filter around this process refuses it: start "
-				     "the outer container with --security-opt "
-				     "seccomp=unconfined");
+		return err_remedy(
+			e, "a seccomp filter around this process refuses it: start "
+			   "the outer container with --security-opt "
+			   "seccomp=unconfined");
 	return -1;
 }
 

@@ -112,7 +112,8 @@ static int open_input(struct stdio *s, const struct policy *policy, struct err *
 	return from < 0 ? -1 : 0;
 }
 
-static int open_output(struct stdio *s, const struct policy *policy, int fd, struct err *e)
+static int open_output(struct stdio *s, const struct policy *policy, int fd,
+		       struct err *e)
 {
 	struct stat st;
 	int ours;
@@ -161,17 +162,21 @@ static bool sends_anywhere(int fd)
 	int domain = 0, type = 0;
 	socklen_t len = sizeof(int);
 
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_DGRAM;
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	       domain == AF_UNIX &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	       type == SOCK_DGRAM;
 }
 
 static int inherit(struct stdio *s, struct err *e)
 {
 	for (int i = 0; i < STDIO_COUNT; i++) {
 		if (sends_anywhere(i)) {
-			(void)err_set(e, ERR_REFUSED, "hand %s over (--stdio inherit): it is a "
-						      "datagram socket, which leads to all of this "
-						      "host's", names[i]);
+			(void)err_set(e, ERR_REFUSED,
+				      "hand %s over (--stdio inherit): it is a "
+				      "datagram socket, which leads to all of this "
+				      "host's",
+				      names[i]);
 			return err_remedy(e, "leave --stdio inherit out, or use a pipe");
 		}
 		s->inside[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);

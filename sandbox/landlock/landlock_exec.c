@@ -113,7 +113,8 @@ static int stage_limits(struct beginning *b, struct err *e)
 {
 	for (uint32_t i = 0; i < b->exec->rlimit_count; i++) { /* layer: landlock-limits */
 		const struct exec_rlimit *from = &b->exec->rlimits[i];
-		const struct rlimit limit = { .rlim_cur = from->soft, .rlim_max = from->hard };
+		const struct rlimit limit = { .rlim_cur = from->soft,
+					      .rlim_max = from->hard };
 		if (setrlimit((int)from->resource, &limit) < 0)
 			return err_sys(e, "set limit %u", from->resource);
 	}
@@ -146,7 +147,8 @@ static int stage_environment(struct beginning *b, struct err *e)
 static bool is_elsewhere(const char *path)
 {
 	const int sys = errno;
-	const bool is_absent = (sys == ENOENT || sys == ENOTDIR) && access(path, F_OK) < 0;
+	const bool is_absent = (sys == ENOENT || sys == ENOTDIR) &&
+			       access(path, F_OK) < 0;
 
 	errno = sys;
 	return is_absent || sys == EACCES || sys == ENAMETOOLONG;
@@ -160,8 +162,8 @@ static _Noreturn void execute_from_path(const struct exec *x)
 
 	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir && *x->argv[0];) {
 		int len = (int)strcspn(dir, ":");
-		int room = snprintf(path, sizeof(path), "%.*s%s%s", len, dir, len ? "/" : "",
-				    x->argv[0]);
+		int room = snprintf(path, sizeof(path), "%.*s%s%s", len, dir,
+				    len ? "/" : "", x->argv[0]);
 		if (room < (int)sizeof(path)) {
 			(void)execve(path, x->argv, environ);
 			if (!is_elsewhere(path))

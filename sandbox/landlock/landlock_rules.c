@@ -88,8 +88,8 @@ static int grant_host_path(struct landlock_rules *g, const char *path, struct er
  * resolvers matter only to a command that has a network. */
 static void list_etc(struct list *ret, const struct policy *policy)
 {
-	static const char *const always[] = { "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
-					      "/etc/hosts" };
+	static const char *const always[] = { "/etc/passwd", "/etc/group",
+					      "/etc/nsswitch.conf", "/etc/hosts" };
 
 	for (size_t i = 0; i < ARRAY_LEN(always); i++)
 		list_add(ret, always[i]);
@@ -102,14 +102,16 @@ static void list_etc(struct list *ret, const struct policy *policy)
  * its own. */
 static void list_proc(struct list *ret)
 {
-	static const char *const names[] = { "cpuinfo", "filesystems", "loadavg", "meminfo",
-					     "stat",	"uptime",      "version" };
+	static const char *const names[] = { "cpuinfo", "filesystems", "loadavg",
+					     "meminfo", "stat",	       "uptime",
+					     "version" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		list_addf(ret, "/proc/%s", names[i]);
 }
 
-static int grant_host(struct landlock_rules *g, const struct policy *policy, struct err *e)
+static int grant_host(struct landlock_rules *g, const struct policy *policy,
+		      struct err *e)
 {
 	struct list paths = { 0 };
 	int result = image_list_host(&paths, e);
@@ -142,8 +144,10 @@ static int check_place(const struct volume *v, const char *source, struct err *e
 
 	if (v->kind == VOLUME_WORKSPACE || (target && !strcmp(source, target)))
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "mount %.200s at %.200s: another path than its own needs "
-					  "namespaces", v->source, v->target);
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "mount %.200s at %.200s: another path than its own needs "
+		      "namespaces",
+		      v->source, v->target);
 	(void)err_from(e, v->from);
 	return err_remedy(e, "-v %.100s:%.100s shows it where it is", source, source);
 }
@@ -159,7 +163,8 @@ static int grant_volume(struct landlock_rules *g, const struct volume *v, struct
 		(void)err_set(e, ERR_USAGE, "%.200s is not a folder", v->source);
 		return err_from(e, v->from);
 	}
-	if (check_place(v, source, e) < 0 || volumes_check_apart(v, source, g->own, e) < 0)
+	if (check_place(v, source, e) < 0 ||
+	    volumes_check_apart(v, source, g->own, e) < 0)
 		return -1;
 	if (grant(g, source, v->is_writable ? WRITES : READS) < 0)
 		return volumes_source_missing(v, e);
@@ -170,7 +175,8 @@ static int grant_volume(struct landlock_rules *g, const struct volume *v, struct
 
 /* Rights beneath a folder add up: below a writable folder every file is
  * writable. */
-static int check_nesting(const struct policy *policy, const struct volume *inner, struct err *e)
+static int check_nesting(const struct policy *policy, const struct volume *inner,
+			 struct err *e)
 {
 	AUTO_FREE char *path = realpath(inner->source, NULL);
 
@@ -179,16 +185,18 @@ static int check_nesting(const struct policy *policy, const struct volume *inner
 		AUTO_FREE char *around = realpath(outer->source, NULL);
 		if (!outer->is_writable || !around || !path_below(path, around))
 			continue;
-		(void)err_set(e, ERR_UNSUPPORTED, "mount %.200s: a path in a writable folder "
-						  "can be read-only only where there are "
-						  "namespaces",
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "mount %.200s: a path in a writable folder "
+			      "can be read-only only where there are "
+			      "namespaces",
 			      inner->source);
 		return err_from(e, inner->from);
 	}
 	return 0;
 }
 
-static int grant_volumes(struct landlock_rules *g, const struct policy *policy, struct err *e)
+static int grant_volumes(struct landlock_rules *g, const struct policy *policy,
+			 struct err *e)
 {
 	for (size_t i = 0; i < policy->volume_count; i++)
 		if (grant_volume(g, &policy->volumes[i], e) < 0 ||
@@ -202,7 +210,8 @@ int landlock_rules_add_private(struct landlock_rules *g, const char *path, struc
 	return grant(g, path, WRITES) < 0 ? err_sys(e, "open %s", path) : 0;
 }
 
-int landlock_rules_build(struct landlock_rules *g, const struct policy *policy, struct err *e)
+int landlock_rules_build(struct landlock_rules *g, const struct policy *policy,
+			 struct err *e)
 {
 	if (grant_host(g, policy, e) < 0 || grant_devices(g, e) < 0)
 		return -1;
@@ -228,6 +237,8 @@ void landlock_rules_print(const struct landlock_rules *g, FILE *to)
 	for (size_t i = 0; i < g->count; i++) {
 		AUTO_FREE char *path = term_escape_line(g->paths[i]);
 		(void)fprintf(to, "%-9s %s\n",
-			      g->rules[i].allowed & LANDLOCK_WRITE_FILE ? "write" : "read", path);
+			      g->rules[i].allowed & LANDLOCK_WRITE_FILE ? "write"
+									: "read",
+			      path);
 	}
 }

@@ -31,7 +31,8 @@ struct landlock_rules {
 /* Opens everything but the private folder.  Fails on a path that the host does
  * not have, on a mount at another path than its own, and on one that would give
  * away hutch's own folders. */
-int landlock_rules_build(struct landlock_rules *g, const struct policy *policy, struct err *e);
+int landlock_rules_build(struct landlock_rules *g, const struct policy *policy,
+			 struct err *e);
 /* Adds the folder that was made for this sandbox. */
 int landlock_rules_add_private(struct landlock_rules *g, const char *path, struct err *e);
 void landlock_rules_done(struct landlock_rules *g);

@@ -66,7 +66,8 @@ static void set_unless_said(struct landlock_run *r, const char *name, const char
 static void plan_user(struct landlock_run *r)
 {
 	AUTO_FREE char *listed = host_user_name(r->l.who.uid);
-	AUTO_FREE char *name = listed ? text_copy(listed) : text_format("%u", r->l.who.uid);
+	AUTO_FREE char *name = listed ? text_copy(listed)
+				      : text_format("%u", r->l.who.uid);
 
 	set_unless_said(r, "USER", name);
 	set_unless_said(r, "LOGNAME", name);
@@ -116,8 +117,10 @@ static int check_kernel(struct err *e)
 {
 	if (landlock_abi() > 0)
 		return 0;
-	(void)err_sys(e, "--isolation landlock: this kernel has no Landlock, or it is off");
-	return err_remedy(e, "a kernel 5.13 or newer with 'landlock' in lsm= on its command line");
+	(void)err_sys(e,
+		      "--isolation landlock: this kernel has no Landlock, or it is off");
+	return err_remedy(
+		e, "a kernel 5.13 or newer with 'landlock' in lsm= on its command line");
 }
 
 static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
@@ -132,8 +135,9 @@ static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
 		return -1;
 	if (host_user_become(&l->who, e) < 0)
 		return -1;
-	return landlock_rules_build(&r->rules, l->policy, e) < 0 ? -1
-							  : plan_rlimits(&l->plan, l->policy, e);
+	return landlock_rules_build(&r->rules, l->policy, e) < 0
+		       ? -1
+		       : plan_rlimits(&l->plan, l->policy, e);
 }
 
 /* --- the start -------------------------------------------------------------------- */
@@ -157,7 +161,8 @@ static int make_private(struct landlock_run *r, char **ret_path, struct err *e)
 	return 0;
 }
 
-static void add_filter(struct subreaper_parts *parts, const struct seccomp_program *filter)
+static void add_filter(struct subreaper_parts *parts,
+		       const struct seccomp_program *filter)
 {
 	if (filter->count)
 		parts->filters[parts->filter_count++] = filter;
@@ -193,13 +198,16 @@ static int start(struct landlock_run *r, struct err *e)
 		return -1;
 	plan_command(r, private ? private : "/nonexistent");
 	choose_filters(r, &parts);
-	(void)dprintf(r->l.words, "hutch: note: --isolation landlock is weaker than namespaces: "
-				  "%s\n", landlock_run_loses);
+	(void)dprintf(r->l.words,
+		      "hutch: note: --isolation landlock is weaker than namespaces: "
+		      "%s\n",
+		      landlock_run_loses);
 	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);
 	/* For the reason given in launch_start(). */
-	if ((r->l.who.was_root || r->l.policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
+	if ((r->l.who.was_root || r->l.policy->secrets.count) &&
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
 }
@@ -319,7 +327,8 @@ static void watch_list(const struct landlock_run *r, struct pollfd w[WATCH_COUNT
 	int line = r->state == RUNNING ? r->subreaper.line : -1;
 
 	w[WATCH_LINE] = (struct pollfd){ .fd = line, .events = POLLIN };
-	w[WATCH_FAILURE] = (struct pollfd){ .fd = r->subreaper.failure, .events = POLLIN };
+	w[WATCH_FAILURE] =
+		(struct pollfd){ .fd = r->subreaper.failure, .events = POLLIN };
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = r->l.signals, .events = POLLIN };
 	for (int i = 0; i < STDIO_COUNT; i++)
 		w[WATCH_PUMPS + i] = pump_poll(&r->l.stdio.pumps[i]);
@@ -341,7 +350,8 @@ static void serve(struct landlock_run *r, const struct pollfd w[WATCH_COUNT], in
 	if (w[WATCH_SIGNALS].revents)
 		on_signals(r, now);
 	on_deadline(r, now);
-	if (r->state == DRAINING && !pump_is_open(&io->pumps[1]) && !pump_is_open(&io->pumps[2]))
+	if (r->state == DRAINING && !pump_is_open(&io->pumps[1]) &&
+	    !pump_is_open(&io->pumps[2]))
 		r->state = DONE;
 }
 
@@ -394,7 +404,8 @@ static void run_all(const struct policy *policy, bool is_dry_run, bool is_trial,
 	*ret = (struct result){ 0 };
 	launch_init(&r.l, policy);
 	subreaper_init(&r.subreaper);
-	if (is_dry_run ? dry_run(&r, &e) : prepare(&r, false, &e) < 0 || start(&r, &e) < 0)
+	if (is_dry_run ? dry_run(&r, &e)
+		       : prepare(&r, false, &e) < 0 || start(&r, &e) < 0)
 		result_failed(ret, EXIT_HUTCH, &e);
 	else if (!is_dry_run)
 		run(&r);

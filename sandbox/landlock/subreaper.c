@@ -50,8 +50,11 @@ static bool look_at(pid_t pid, struct told *ret)
 		return false;
 	text[len] = '\0';
 	const char *end = strrchr(text, ')');
-	return end && sscanf(end, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-				  "%*d %*d %*d %*d %llu", &ret->parent, &ret->started) == 2;
+	return end &&
+	       sscanf(end,
+		      ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+		      "%*d %*d %*d %*d %llu",
+		      &ret->parent, &ret->started) == 2;
 }
 
 /* When a process began.  Many begin within one tick, which is 10 ms; of two in
@@ -78,7 +81,8 @@ static unsigned kill_children(const struct birth *since)
 	struct told t;
 
 	while (proc && (entry = readdir(proc))) {
-		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name)
+								     : 0;
 		if (pid <= 0 || !look_at(pid, &t) || t.parent != getpid() ||
 		    !is_later(&(struct birth){ t.started, pid }, since))
 			continue;
@@ -164,7 +168,8 @@ static int enter_domain(bool *ret_has_domain, struct err *e)
 	if (landlock_scope(e) < 0)
 		return -1;
 	if (kill(getppid(), 0) == 0 || errno != EPERM)
-		return err_set(e, ERR_INTERNAL, "a Landlock domain does not hold signals back");
+		return err_set(e, ERR_INTERNAL,
+			       "a Landlock domain does not hold signals back");
 	*ret_has_domain = true;
 	return 0;
 }
@@ -264,7 +269,8 @@ static _Noreturn void keep(const struct subreaper_parts *parts, int line, int fa
 	bool has_domain = false;
 	pid_t command = -1;
 
-	if (children >= 0 && become_subreaper(&e) == 0 && enter_domain(&has_domain, &e) == 0) {
+	if (children >= 0 && become_subreaper(&e) == 0 &&
+	    enter_domain(&has_domain, &e) == 0) {
 		command = fork();
 		if (command == 0)
 			landlock_exec_command(parts, failure);
@@ -273,7 +279,8 @@ static _Noreturn void keep(const struct subreaper_parts *parts, int line, int fa
 	}
 	if (command < 0)
 		landlock_exec_failed(failure, &e);
-	const int held[HELD] = { line, children < 0 ? line : children, parts->folder->lock };
+	const int held[HELD] = { line, children < 0 ? line : children,
+				 parts->folder->lock };
 	keep_only(held);
 	int status = command < 0 ? 0 : watch(command);
 	end_all(has_domain); /* layer: landlock-end */
@@ -289,7 +296,8 @@ void subreaper_init(struct subreaper *k)
 	*k = (struct subreaper){ .line = -1, .failure = -1 };
 }
 
-int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, struct err *e)
+int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret,
+		    struct err *e)
 {
 	int line[2], failure[2];
 
@@ -312,7 +320,9 @@ int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, 
 		own_close(&ours);
 		keep(parts, theirs, fails);
 	}
-	*ret = (struct subreaper){ .pid = pid, .line = fd_take(&ours), .failure = fd_take(&failed) };
+	*ret = (struct subreaper){ .pid = pid,
+				   .line = fd_take(&ours),
+				   .failure = fd_take(&failed) };
 	return 0;
 }
 
@@ -322,7 +332,8 @@ enum subreaper_heard subreaper_hear(struct subreaper *k, struct subreaper_news *
 
 	if (got == sizeof(*ret))
 		return SUBREAPER_NEWS;
-	return got < 0 && (errno == EAGAIN || errno == EINTR) ? SUBREAPER_NOTHING : SUBREAPER_GONE;
+	return got < 0 && (errno == EAGAIN || errno == EINTR) ? SUBREAPER_NOTHING
+							      : SUBREAPER_GONE;
 }
 
 int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *e)
@@ -334,7 +345,8 @@ int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *
 
 void subreaper_signal(const struct subreaper *k, int signo)
 {
-	(void)send(k->line, &signo, sizeof(signo), MSG_NOSIGNAL | MSG_DONTWAIT); /* or it ends */
+	(void)send(k->line, &signo, sizeof(signo),
+		   MSG_NOSIGNAL | MSG_DONTWAIT); /* or it ends */
 }
 
 void subreaper_end(const struct subreaper *k)

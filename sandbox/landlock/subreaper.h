@@ -59,7 +59,8 @@ struct subreaper_news {
 enum subreaper_heard { SUBREAPER_NOTHING, SUBREAPER_NEWS, SUBREAPER_GONE };
 
 void subreaper_init(struct subreaper *k);
-int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret, struct err *e);
+int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret,
+		    struct err *e);
 
 /* Reads the line.  NEWS: the command, and everything that it had started, has
  * ended.  GONE: the subreaper was killed. */

@@ -39,17 +39,21 @@ int audit_check(const char *where, struct err *e)
 {
 	if (!strcmp(where, "on") || !strcmp(where, "off") || strchr(where, '/'))
 		return 0;
-	(void)err_set(e, ERR_USAGE, "--audit takes on, off or a folder, not '%.100s'", where);
+	(void)err_set(e, ERR_USAGE, "--audit takes on, off or a folder, not '%.100s'",
+		      where);
 	return err_remedy(e, "a folder is named with a / in it, such as ./%.100s",
 			  *where ? where : "audit");
 }
 
 static int no_folder(struct err *e)
 {
-	(void)err_set(e, ERR_NOT_FOUND, "--audit on: there is no data folder of user %u for the "
-					"audit log", geteuid());
-	return err_remedy(e, "set HOME or XDG_DATA_HOME to a folder of that user's, or name one: "
-			     "--audit DIR");
+	(void)err_set(e, ERR_NOT_FOUND,
+		      "--audit on: there is no data folder of user %u for the "
+		      "audit log",
+		      geteuid());
+	return err_remedy(
+		e, "set HOME or XDG_DATA_HOME to a folder of that user's, or name one: "
+		   "--audit DIR");
 }
 
 int audit_resume(struct audit *a, const char *path, const char *id, const char *name,
@@ -91,8 +95,8 @@ void audit_note(const struct audit *a, struct audit_json *n)
 	audit_json_text(n, "name", a->name);
 }
 
-int audit_add(struct audit *a, const char *event, struct audit_json *n, enum audit_kind kind,
-	      struct err *e)
+int audit_add(struct audit *a, const char *event, struct audit_json *n,
+	      enum audit_kind kind, struct err *e)
 {
 	if (a->is_on && a->lost)
 		audit_json_number(n, "lost", a->lost);
@@ -100,16 +104,18 @@ int audit_add(struct audit *a, const char *event, struct audit_json *n, enum aud
 	AUTO_FREE char *members = audit_json_end(n);
 	if (!a->is_on)
 		return 0;
-	int result = is_cut ? err_set(e, ERR_LIMIT, "the entry is too large")
-			    : ledger_add(&a->ledger, event, members, kind == AUDIT_LASTING, e);
+	int result =
+		is_cut ? err_set(e, ERR_LIMIT, "the entry is too large")
+		       : ledger_add(&a->ledger, event, members, kind == AUDIT_LASTING, e);
 	if (result == 0) {
 		a->lost = 0;
 		return 0;
 	}
 	a->lost++;
 	(void)err_in(e, "it could not be put on record (--audit)");
-	return err_remedy(e, "make room where the audit log is; without --audit nothing is put on "
-			     "record");
+	return err_remedy(
+		e, "make room where the audit log is; without --audit nothing is put on "
+		   "record");
 }
 
 static const char *network_name(const struct policy *p)
@@ -141,7 +147,8 @@ static void note_policy(struct audit_json *n, const struct policy *p)
 
 	sha256_bytes(policy, strlen(policy), &digest);
 	audit_json_text(n, "policy_sha256", digest.hex);
-	audit_json_json(n, "policy", strlen(policy) <= AUDIT_POLICY_MAX ? policy : "null");
+	audit_json_json(n, "policy",
+			strlen(policy) <= AUDIT_POLICY_MAX ? policy : "null");
 }
 
 int audit_launch(struct audit *a, const struct launch *l, struct err *e)

@@ -82,8 +82,8 @@ int audit_end(struct audit *a, const struct audit_end *x, struct err *e);
 
 /* Begin and write an entry; the caller adds its members between the two. */
 void audit_note(const struct audit *a, struct audit_json *n);
-int audit_add(struct audit *a, const char *event, struct audit_json *n, enum audit_kind kind,
-	      struct err *e);
+int audit_add(struct audit *a, const char *event, struct audit_json *n,
+	      enum audit_kind kind, struct err *e);
 
 /* The effective policy, in the keys of a policy file; of variables only the
  * names.  Allocated. */

@@ -57,7 +57,8 @@ static void put_some(struct audit_json *n, const char *key, const char *text, si
 	json_write_text(&n->text, key, some);
 }
 
-static void put_digest(struct audit_json *n, const char *key, size_t len, struct sha256 *h)
+static void put_digest(struct audit_json *n, const char *key, size_t len,
+		       struct sha256 *h)
 {
 	AUTO_FREE char *bytes = text_format("%s_bytes", key);
 	AUTO_FREE char *sha256 = text_format("%s_sha256", key);
@@ -89,7 +90,8 @@ void audit_json_text(struct audit_json *n, const char *key, const char *value)
 		audit_json_bytes(n, key, text);
 }
 
-void audit_json_words(struct audit_json *n, const char *key, char *const *words, size_t count)
+void audit_json_words(struct audit_json *n, const char *key, char *const *words,
+		      size_t count)
 {
 	size_t len = 0;
 	struct sha256 h;

@@ -33,7 +33,8 @@ void audit_json_text(struct audit_json *n, const char *key, const char *value);
 /* Writes an array of texts.  AUDIT_JSON_TEXT_MAX bounds all of them together; each
  * text counts one byte more, for the 0 behind it, which the digest covers
  * too. */
-void audit_json_words(struct audit_json *n, const char *key, char *const *words, size_t count);
+void audit_json_words(struct audit_json *n, const char *key, char *const *words,
+		      size_t count);
 /* Writes an array of all items, uncut. */
 void audit_json_list(struct audit_json *n, const char *key, const struct list *l);
 void audit_json_number(struct audit_json *n, const char *key, uint64_t value);

@@ -85,8 +85,8 @@ static void note_limits(struct audit_json *n, const struct policy *p)
 		const char *key;
 		uint64_t value;
 	} limits[] = {
-		{ "memory", p->limits.memory },	       { "disk", p->limits.disk },
-		{ "pids", p->limits.pids },	       { "cpus_thousandths", p->limits.cpus },
+		{ "memory", p->limits.memory },	 { "disk", p->limits.disk },
+		{ "pids", p->limits.pids },	 { "cpus_thousandths", p->limits.cpus },
 		{ "timeout_ms", p->timeout_ms },
 	};
 	struct audit_json inner;
@@ -187,7 +187,8 @@ char *audit_policy(const struct policy *p, const struct redact *secrets)
 	note_caps(&n, "capabilities_drop", p->cap_drop, p->drops_all_caps);
 	note_path(&n, "seccomp", p->seccomp);
 	if (p->landlock_root != LANDLOCK_ROOT_AUTO)
-		audit_json_text(&n, "landlock", p->landlock_root == LANDLOCK_ROOT_ON ? "on" : "off");
+		audit_json_text(&n, "landlock",
+				p->landlock_root == LANDLOCK_ROOT_ON ? "on" : "off");
 	note_limits(&n, p);
 	note_ulimits(&n, p);
 	note_path(&n, "cgroup_parent", p->cgroup_parent);

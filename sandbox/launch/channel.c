@@ -39,8 +39,8 @@ short channel_events(const struct channel *c)
  * them, so the request that they belong to must be alone in the queue. */
 static ssize_t send_some(struct channel *c)
 {
-	return fd_pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out), c->passing,
-			 c->passing_count);
+	return fd_pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out),
+			    c->passing, c->passing_count);
 }
 
 int channel_flush(struct channel *c, struct err *e)
@@ -107,7 +107,8 @@ int channel_send_dial(struct channel *c, uint32_t id, uint16_t port, const int f
 	return message_put_dial(&c->out, id, port, e) < 0 ? -1 : pass(c, fds, 2, e);
 }
 
-int channel_send_word(struct channel *c, enum message_type word, uint32_t id, struct err *e)
+int channel_send_word(struct channel *c, enum message_type word, uint32_t id,
+		      struct err *e)
 {
 	return message_put_word(&c->out, word, id, e) < 0 ? -1 : channel_flush(c, e);
 }
@@ -123,7 +124,8 @@ int channel_send_cgroup(struct channel *c, int procs, struct err *e)
 	/* A few bytes always fit a socket that nothing was written to before. */
 	return channel_has_passed(c) || !buffer_len(&c->out)
 		       ? 0
-		       : err_set(e, ERR_INTERNAL, "the executor's channel is full at its start");
+		       : err_set(e, ERR_INTERNAL,
+				 "the executor's channel is full at its start");
 }
 
 int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e)

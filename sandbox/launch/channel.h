@@ -38,7 +38,8 @@ int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 int channel_send_dial(struct channel *c, uint32_t id, uint16_t port, const int fds[2],
 		      struct err *e);
 /* `word`: MSG_FINISH or MSG_HANGUP. */
-int channel_send_word(struct channel *c, enum message_type word, uint32_t id, struct err *e);
+int channel_send_word(struct channel *c, enum message_type word, uint32_t id,
+		      struct err *e);
 /* Whether a request with descriptors could be sent now. */
 bool channel_is_free(const struct channel *c);
 /* To be sent before the first exec, if the sandbox's commands enter a cgroup.

@@ -174,7 +174,8 @@ static bool take_frames(struct instance *g, bool are_last)
 	bool has_some = false;
 	int got = 0;
 
-	while (g->cause == INSTANCE_RUNS && (are_last || !g->is_full || !g->is_full(g->who)) &&
+	while (g->cause == INSTANCE_RUNS &&
+	       (are_last || !g->is_full || !g->is_full(g->who)) &&
 	       (got = channel_next(&g->channel, &f, &e)) > 0) {
 		if (take_frame(g, &f, &e) < 0)
 			instance_broke_protocol(g, &e);
@@ -236,12 +237,14 @@ static void on_end(struct instance *g, int64_t now)
 		on_failure(g);
 	do {
 		(void)take_frames(g, true);
-	} while (g->cause == INSTANCE_RUNS && !g->is_closed && fill(g, now) == CHANNEL_READ);
+	} while (g->cause == INSTANCE_RUNS && !g->is_closed &&
+		 fill(g, now) == CHANNEL_READ);
 	if (WIFSIGNALED(g->status))
 		(void)err_set(&e, ERR_SYSTEM, "the sandbox was ended by signal %d",
 			      WTERMSIG(g->status));
 	else
-		(void)err_set(&e, ERR_INTERNAL, "the sandbox's executor ended with code %d",
+		(void)err_set(&e, ERR_INTERNAL,
+			      "the sandbox's executor ended with code %d",
 			      WEXITSTATUS(g->status));
 	end(g, INSTANCE_DIED, &e);
 	if (g->ports)
@@ -296,18 +299,21 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 
 	if (is_full)
 		events = (short)(events & POLLOUT);
-	w[INSTANCE_CHANNEL] = (struct pollfd){ .fd = listens && events ? box->channel : -1,
-					    .events = events };
+	w[INSTANCE_CHANNEL] =
+		(struct pollfd){ .fd = listens && events ? box->channel : -1,
+				 .events = events };
 	w[INSTANCE_FAILURE] = (struct pollfd){ .fd = box->failure, .events = POLLIN };
 	w[INSTANCE_SERVER] = (struct pollfd){ .fd = box->fuse.pid ? box->fuse.pidfd : -1,
 					   .events = POLLIN };
 	w[INSTANCE_DENIALS] = denials_watch(&box->denials);
 	w[INSTANCE_BROKER] = broker_watch(&box->broker);
-	w[INSTANCE_PID] = (struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
+	w[INSTANCE_PID] =
+		(struct pollfd){ .fd = box->pid ? box->pidfd : -1, .events = POLLIN };
 	w[INSTANCE_PORTS] = (struct pollfd){ .fd = carries(g) ? ports_fd(g->ports) : -1,
 					  .events = POLLIN };
-	w[INSTANCE_HOST] = (struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
-					 .events = POLLIN };
+	w[INSTANCE_HOST] =
+		(struct pollfd){ .fd = is_watched(g) ? g->protect_watch->fd : -1,
+				 .events = POLLIN };
 }
 
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
@@ -347,8 +353,9 @@ static void look_at_memory(struct instance *g, int64_t now)
 	g->look_ms = now + WATCHDOG_MS;
 	if (watchdog_measure(g->sandbox->pid, g->watched_memory) <= g->watched_memory)
 		return;
-	(void)err_set(&e, ERR_LIMIT, "out of memory: the processes inside used more than %llu MiB "
-				     "(--memory) when hutch looked; everything was ended",
+	(void)err_set(&e, ERR_LIMIT,
+		      "out of memory: the processes inside used more than %llu MiB "
+		      "(--memory) when hutch looked; everything was ended",
 		      (unsigned long long)g->watched_memory >> 20);
 	end(g, INSTANCE_OUT_OF_MEMORY, &e);
 }

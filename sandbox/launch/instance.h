@@ -48,8 +48,17 @@ enum instance_cause {
 	INSTANCE_DIED	     /* by itself or by a foreign signal: see `status` */
 };
 
-enum { INSTANCE_CHANNEL, INSTANCE_FAILURE, INSTANCE_PID, INSTANCE_SERVER, INSTANCE_HOST, INSTANCE_DENIALS,
-       INSTANCE_BROKER, INSTANCE_PORTS, INSTANCE_POLLS };
+enum {
+	INSTANCE_CHANNEL,
+	INSTANCE_FAILURE,
+	INSTANCE_PID,
+	INSTANCE_SERVER,
+	INSTANCE_HOST,
+	INSTANCE_DENIALS,
+	INSTANCE_BROKER,
+	INSTANCE_PORTS,
+	INSTANCE_POLLS
+};
 
 struct instance {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
@@ -60,7 +69,7 @@ struct instance {
 	int (*take)(void *who, const struct frame *f, struct err *e);
 	bool (*is_full)(void *who); /* may be NULL: never */
 	struct ports *ports;	    /* borrowed; NULL: none can be published */
-	struct protect_watch *protect_watch;	    /* borrowed; NULL: nothing is watched */
+	struct protect_watch *protect_watch; /* borrowed; NULL: nothing is watched */
 	/* The protection watch has noticed a change; NULL: the sandbox is ended then. */
 	void (*unprotected)(void *who, const struct err *why);
 	/* A call was refused, in this session of the inside (denials_take());

@@ -107,14 +107,18 @@ static void put_line(int log, const char *line)
 static void tell_of_death(const struct registry_entry *r)
 {
 	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-	const struct log_level_entry x = { .level = LOG_LEVEL_ERROR, .sandbox = r->name,
-				       .component = "janitor",
-				       .message = "the supervisor was killed; what it left is "
-						  "tidied up" };
+	const struct log_level_entry x = {
+		.level = LOG_LEVEL_ERROR,
+		.sandbox = r->name,
+		.component = "janitor",
+		.message = "the supervisor was killed; what it left is "
+			   "tidied up"
+	};
 
 	if (!r->name[0])
 		return;
-	AUTO_CLOSE int log = openat(FOLDER, STATE_DIR_LOG "/" LOG_LEVEL_FILE, flags, 0600);
+	AUTO_CLOSE int log =
+		openat(FOLDER, STATE_DIR_LOG "/" LOG_LEVEL_FILE, flags, 0600);
 	AUTO_FREE char *line = log_level_line(&x);
 	AUTO_FREE char *whole = text_format("%s\n", line);
 	if (log >= 0)
@@ -155,8 +159,9 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 
 static int has_nothing(const struct chores *c)
 {
-	return c->terminal->fd < 0 && (!c->upper->path || c->upper->is_kept) && !c->cgroup->parent.path &&
-	       !entry_of(c).name[0] && !(c->sockets && c->sockets->count);
+	return c->terminal->fd < 0 && (!c->upper->path || c->upper->is_kept) &&
+	       !c->cgroup->parent.path && !entry_of(c).name[0] &&
+	       !(c->sockets && c->sockets->count);
 }
 
 /* Returns in the launcher; `held` are the descriptors that the janitor holds. */

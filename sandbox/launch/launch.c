@@ -83,9 +83,12 @@ int launch_leave_caller(struct err *e)
 
 void launch_init(struct launch *l, const struct policy *policy)
 {
-	*l = (struct launch){ .policy = policy, .executor.fd = -1, .server.program.fd = -1,
+	*l = (struct launch){ .policy = policy,
+			      .executor.fd = -1,
+			      .server.program.fd = -1,
 			      .terminal.fd = -1,
-			      .words = 2, .signals = -1 };
+			      .words = 2,
+			      .signals = -1 };
 	plan_init(&l->plan);
 	store_image_init(&l->store_image);
 	stdio_init(&l->stdio);
@@ -167,10 +170,13 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 	if (program_find("hutch-seccomp", &compiler, e) < 0)
 		return -1;
 	/* A launch that is going to fail, or a dry run, makes no folder. */
-	bool has_use = cache && !l->plan.is_dry_run && access(l->policy->seccomp, R_OK) == 0;
+	bool has_use = cache && !l->plan.is_dry_run &&
+		       access(l->policy->seccomp, R_OK) == 0;
 	const struct seccomp_request request = {
-		.profile = l->policy->seccomp, .compiler = compiler,
-		.cache_dir = has_use && folder_create(cache, &uncached) == 0 ? cache : NULL,
+		.profile = l->policy->seccomp,
+		.compiler = compiler,
+		.cache_dir = has_use && folder_create(cache, &uncached) == 0 ? cache
+									     : NULL,
 		.caps = (const char *const *)caps->items,
 	};
 	return seccomp_obtain(&request, &l->profile, e);
@@ -198,7 +204,8 @@ static int build_plan(struct launch *l, struct err *e)
 {
 	if (l->policy->image == IMAGE_STORE) {
 		l->store_image.was_root = l->who.was_root;
-		if (store_image_open(&l->store_image, l->policy, l->plan.is_dry_run, e) < 0)
+		if (store_image_open(&l->store_image, l->policy, l->plan.is_dry_run, e) <
+		    0)
 			return -1;
 		l->plan.store_image = &l->store_image;
 	}
@@ -243,7 +250,8 @@ static const char *keeping_flag(const struct launch *l)
 }
 
 /* Only the folder of --upper may have been resolved already. */
-static int keep_upper(struct launch *l, const char *flag, const char *folder, struct err *e)
+static int keep_upper(struct launch *l, const char *flag, const char *folder,
+		      struct err *e)
 {
 	const bool is_real = l->policy->upper && l->policy->is_resolved;
 	AUTO_FREE char *real = is_real ? text_copy(folder) : realpath(folder, NULL);
@@ -260,12 +268,16 @@ static int make_upper(struct launch *l, struct err *e)
 	if (!flag)
 		return overlay_upper_make(&l->upper, e);
 	if (!folder)
-		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files", flag);
+		return err_set(e, ERR_INTERNAL, "%s: there is no folder for its files",
+			       flag);
 	if (plan_has_overlay(&l->plan))
 		return keep_upper(l, flag, folder, e);
-	(void)err_set(e, ERR_REFUSED, "%s: the image %.200s belongs to another user, and "
-				      "cannot be written over", flag, l->policy->image_path);
-	return err_remedy(e, "give all of it your owner and group, in a copy of it maybe");
+	(void)err_set(e, ERR_REFUSED,
+		      "%s: the image %.200s belongs to another user, and "
+		      "cannot be written over",
+		      flag, l->policy->image_path);
+	return err_remedy(e,
+			  "give all of it your owner and group, in a copy of it maybe");
 }
 
 static int prepare_upper(struct launch *l, struct err *e)
@@ -277,16 +289,20 @@ static int prepare_upper(struct launch *l, struct err *e)
 	if (!is_needed && !keeping_flag(l))
 		return 0;
 	if (l->plan.has_ranges) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--idmap ranges with a writable image needs "
-						  "user.* attributes on tmpfs, kernel 6.6");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--idmap ranges with a writable image needs "
+			      "user.* attributes on tmpfs, kernel 6.6");
 		return err_remedy(e, "add --read-only");
 	}
 	if (l->policy->limits.disk && !l->policy->is_best_effort) {
-		(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written over the "
-						  "image: %s a folder on disk",
-			      l->policy->upper ? "--upper names"
-			      : l->policy->keeps ? "--keep needs" : "on this kernel it needs");
-		return err_remedy(e, "add --read-only, or --best-effort, or use kernel 6.6");
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "--disk cannot bound what is written over the "
+			      "image: %s a folder on disk",
+			      l->policy->upper	 ? "--upper names"
+			      : l->policy->keeps ? "--keep needs"
+						 : "on this kernel it needs");
+		return err_remedy(e,
+				  "add --read-only, or --best-effort, or use kernel 6.6");
 	}
 	if (l->policy->limits.disk)
 		l->degraded |= DEGRADED_DISK;
@@ -308,15 +324,18 @@ static int check_other(const struct launch *l, const char *is, const struct err 
 						: NULL;
 
 	if (what) {
-		(void)err_set(e, ERR_UNSUPPORTED, "%s takes overlayfs, which is not here: %s", what,
+		(void)err_set(e, ERR_UNSUPPORTED,
+			      "%s takes overlayfs, which is not here: %s", what,
 			      why->text);
 		return err_remedy(e, "%s", why->remedy);
 	}
 	if (!l->policy->limits.disk || l->policy->is_best_effort)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "--disk cannot bound what is written to the root: it "
-					  "is a folder on disk, %s, since there is no overlayfs "
-					  "here (%s)", is, why->text);
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--disk cannot bound what is written to the root: it "
+		      "is a folder on disk, %s, since there is no overlayfs "
+		      "here (%s)",
+		      is, why->text);
 	return err_remedy(e, "%s; or add --best-effort", why->remedy);
 }
 
@@ -339,9 +358,11 @@ static int prepare_served(struct launch *l, const struct err *why, struct err *e
 		return -1;
 	plan_set_served(&l->plan, l->upper.path);
 	l->degraded |= DEGRADED_IMAGE | (l->policy->limits.disk ? DEGRADED_DISK : 0u);
-	(void)dprintf(l->words, "hutch: note: the root is served by %s, since there is no "
-				"overlayfs here (%s); hutch diff and snapshot cannot tell what is "
-				"written to it\n", l->server.program.path, why->text);
+	(void)dprintf(l->words,
+		      "hutch: note: the root is served by %s, since there is no "
+		      "overlayfs here (%s); hutch diff and snapshot cannot tell what is "
+		      "written to it\n",
+		      l->server.program.path, why->text);
 	return 0;
 }
 
@@ -398,15 +419,19 @@ static int explain_to_root(const struct launch *l, struct err *e)
 		     l->who.why);
 	if (e->kind != ERR_REFUSED)
 		return -1;
-	return err_remedy(e, "`hutch doctor`, as root, says how this user gets one; with systemd: "
-			     "systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
-			     "--best-effort, for limits that are weaker", l->who.uid);
+	return err_remedy(
+		e,
+		"`hutch doctor`, as root, says how this user gets one; with systemd: "
+		"systemd-run --uid=%u -p Delegate=yes --pipe hutch ...; or add "
+		"--best-effort, for limits that are weaker",
+		l->who.uid);
 }
 
 /* Without a limit, no cgroup is made and no bus is asked. */
 static int place_cgroup(struct launch *l, struct err *e)
 {
-	if (!policy_wants_cgroup(l->policy) || cgroup_place(&l->cgroup, l->policy, e) == 0)
+	if (!policy_wants_cgroup(l->policy) ||
+	    cgroup_place(&l->cgroup, l->policy, e) == 0)
 		return 0;
 	if (!l->policy->is_best_effort)
 		return explain_to_root(l, e);
@@ -429,7 +454,8 @@ static int make_cgroup(struct launch *l, struct err *e)
 static int prepare_copies(struct launch *l, struct err *e)
 {
 	if (!l->observer)
-		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run", e);
+		return cow_make(&l->cow, &l->plan, l->entry, l->verb ? l->verb : "run",
+				e);
 	if (overlay_upper_make(&l->upper, e) < 0)
 		return -1;
 	return cow_make_dropped(&l->plan, l->upper.path, e);
@@ -496,8 +522,8 @@ struct exec launch_command(const struct launch *l)
 int launch_start(struct launch *l, struct err *e)
 {
 	l->signals = supervise_signals(e);
-	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 || prepare_host(l, e) < 0 ||
-	    watch_protected(l, e) < 0)
+	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
+	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
 	/* If there is only one command, it is never ended with its tree. */
 	const struct spawn_parts parts = {
@@ -514,7 +540,8 @@ int launch_start(struct launch *l, struct err *e)
 	/* The user that root became may have other processes, and root's
 	 * environment is still in this one (ptrace(2), access mode checking).
 	 * Nor may secrets get into a core file. */
-	if ((l->who.was_root || l->policy->secrets.count) && prctl(PR_SET_DUMPABLE, 0) < 0)
+	if ((l->who.was_root || l->policy->secrets.count) &&
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
 }

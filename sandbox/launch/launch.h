@@ -69,7 +69,8 @@ struct launch {
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ones */
 	struct list sockets;  /* paths of the published unix sockets */
-	struct protect_watch protect_watch; /* watches the host's files that are protected inside */
+	struct protect_watch
+		protect_watch; /* watches the host's files that are protected inside */
 	struct terminal terminal;
 	struct overlay_upper upper;
 	struct cow cow; /* launch_done() leaves it; the verb settles the changes */

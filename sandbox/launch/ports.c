@@ -94,14 +94,18 @@ static int watch(struct ports *p, const struct port *port, struct err *e)
 
 int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e)
 {
-	struct port port = { .guest = guest, .has_waiting = true, .number = ++p->last_number };
+	struct port port = { .guest = guest,
+			     .has_waiting = true,
+			     .number = ++p->last_number };
 
 	if (p->count == PORT_SPEC_MAX)
-		return err_set(e, ERR_LIMIT, "%d ports are published already, which is the most",
+		return err_set(e, ERR_LIMIT,
+			       "%d ports are published already, which is the most",
 			       PORT_SPEC_MAX);
 	for (size_t i = 0; i < p->count; i++)
 		if (!strcmp(p->all[i].at.host, at->host))
-			return err_set(e, ERR_EXISTS, "%s is published already", at->host);
+			return err_set(e, ERR_EXISTS, "%s is published already",
+				       at->host);
 	port.at = *at;
 	if (watch(p, &port, e) < 0)
 		return -1;
@@ -122,7 +126,8 @@ static int open_some(struct ports *p, const struct policy *policy, bool are_path
 	for (size_t i = 0; i < policy->publish_count; i++) {
 		const struct port_spec *one = &policy->publishes[i];
 		struct listener at;
-		if ((one->path != NULL) != are_paths || (one->low != one->high) != are_ranges)
+		if ((one->path != NULL) != are_paths ||
+		    (one->low != one->high) != are_ranges)
 			continue;
 		if (listener_open(one, &at, e) < 0)
 			return -1;
@@ -135,7 +140,8 @@ static int open_some(struct ports *p, const struct policy *policy, bool are_path
 	return 0;
 }
 
-int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e)
+int ports_open(struct ports *p, const struct policy *policy, bool are_paths,
+	       struct err *e)
 {
 	if (policy->publish_count == 0)
 		return 0;
@@ -226,7 +232,8 @@ static void widen(struct ports *p, struct visit *v)
 /* Moves bytes.  Frees the visit when nothing is left to send or to receive. */
 static int run(struct ports *p, struct visit *v, struct err *e)
 {
-	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS : socket_splice_run(&v->splice);
+	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS
+						    : socket_splice_run(&v->splice);
 	int said = 0;
 
 	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
@@ -355,7 +362,8 @@ static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 
 static bool may_admit(const struct ports *p)
 {
-	return p->channel && !p->is_closed && !p->deaf_ms && p->visit_count < PORT_CONNECTS_MAX &&
+	return p->channel && !p->is_closed && !p->deaf_ms &&
+	       p->visit_count < PORT_CONNECTS_MAX &&
 	       ports_visit_fds(p) + DIAL_FDS <= p->fds_max && channel_is_free(p->channel);
 }
 
@@ -458,7 +466,8 @@ int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 
 	if (p->has_more && go_on(p, e) < 0)
 		return -1;
-	int count = has_events ? epoll_pwait(p->epoll, events, EVENTS_AT_ONCE, 0, NULL) : 0;
+	int count = has_events ? epoll_pwait(p->epoll, events, EVENTS_AT_ONCE, 0, NULL)
+			       : 0;
 	for (int i = 0; i < count; i++)
 		if (take_event(p, events[i].data.u64, e) < 0)
 			return -1;
@@ -482,7 +491,8 @@ static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct er
 {
 	v->is_closed = true;
 	if (sys == 0 && (!v->is_finished || !v->is_finish_said))
-		return err_set(e, ERR_PROTOCOL, "it closed a connection that has not ended");
+		return err_set(e, ERR_PROTOCOL,
+			       "it closed a connection that has not ended");
 	if (sys == 0)
 		return run(p, v, e);
 	if (!v->is_parted)
@@ -502,7 +512,8 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
 	if (got < 0)
 		return -1;
 	if (!v || v->is_closed)
-		return err_set(e, ERR_PROTOCOL, "it sent '%s' about an unknown connection",
+		return err_set(e, ERR_PROTOCOL,
+			       "it sent '%s' about an unknown connection",
 			       message_name(f->type));
 	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
 }

@@ -71,7 +71,8 @@ void ports_done(struct ports *p);
 /* Opens the policy's ports that are paths, or those that are not.  TCP ports
  * are to be opened before the process gives up any rights, paths as the user
  * that is to own them. */
-int ports_open(struct ports *p, const struct policy *policy, bool are_paths, struct err *e);
+int ports_open(struct ports *p, const struct policy *policy, bool are_paths,
+	       struct err *e);
 /* Adds one port; takes `at` over.  ERR_LIMIT: there are PORT_SPEC_MAX already. */
 int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e);
 /* Removes a port and its visits.  ERR_NOT_FOUND: it is not published. */

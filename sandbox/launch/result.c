@@ -114,8 +114,9 @@ int result_not_started(const struct failed *failed, const struct exec *x, struct
 	(void)err_sys(e, "%s: %.200s", exec_stage_name(failed->stage),
 		      is_folder ? x->cwd : x->argv[0]);
 	if (failed->stage == EXEC_STAGE_EXECVE && failed->sys == ENOENT)
-		(void)err_remedy(e, "its interpreter, after #! or its dynamic loader, is not "
-				    "inside");
+		(void)err_remedy(
+			e, "its interpreter, after #! or its dynamic loader, is not "
+			   "inside");
 	if (is_folder)
 		(void)err_remedy(e, "-w takes a folder that exists inside");
 	return exit_code_for(failed);

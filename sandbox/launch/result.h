@@ -21,7 +21,12 @@ enum run_status {
 };
 
 /* hutch's own exit codes (docs/hutch-run.md). */
-enum { EXIT_TIMED_OUT = 124, EXIT_HUTCH = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum {
+	EXIT_TIMED_OUT = 124,
+	EXIT_HUTCH = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127
+};
 
 /* Options that were given, with --best-effort, and could not be met; bits. */
 enum degraded {

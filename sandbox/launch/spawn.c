@@ -115,8 +115,11 @@ static int stage_helper(struct child *c, struct err *e)
 {
 	/* A file that the helper opens is open in both processes.  CLONE_VM would make them
 	 * share errno. */
-	const struct worker_task task = { .name = "a helper process", .work = help, .arg = c,
-					  .has_all_fds = true, .flags = CLONE_FILES };
+	const struct worker_task task = { .name = "a helper process",
+					  .work = help,
+					  .arg = c,
+					  .has_all_fds = true,
+					  .flags = CLONE_FILES };
 
 	c->sysctls = rlimits_open_sysctls(e);
 	if (c->sysctls < 0)
@@ -137,7 +140,8 @@ static int become_killable(struct err *e)
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || io_read_file(fd, "oom_score_adj", 64, &text, &len, e) < 0)
 		return err_sys(e, "read oom_score_adj");
-	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e) : 0;
+	return *text == '-' ? io_write_proc(AT_FDCWD, "/proc/self/oom_score_adj", "0", e)
+			    : 0;
 }
 
 /* Needs: the host's paths, and its /proc without masks of ours.  Does: opens
@@ -170,8 +174,9 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 	_Static_assert(ARRAY_LEN(names) == HANDED_COUNT, "a descriptor has no name");
 	const char byte = (char)what;
 
-	return fd_pass_send(failure, &byte, 1, &fd, 1) == 1 ? 0 : err_sys(e, "hand out %s",
-								       names[what]);
+	return fd_pass_send(failure, &byte, 1, &fd, 1) == 1
+		       ? 0
+		       : err_sys(e, "hand out %s", names[what]);
 }
 
 /* A queue of mq_open(3) is a file of a mount that the ipc namespace has and
@@ -181,7 +186,8 @@ static int open_queues(struct child *c, struct err *e)
 {
 	struct err why;
 
-	c->queues = mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
+	c->queues =
+		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
 	if (c->queues >= 0 || why.sys == ENODEV) /* a kernel without queues */
 		return 0;
 	*e = why;
@@ -309,11 +315,13 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 }
 
 /* The listener also learns of refused calls if no filter on top refuses any. */
-static int install_listener(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+static int install_listener(const struct spawn_parts *parts, int *ret_listener,
+			    struct err *e)
 {
 	AUTO_FREE struct sock_filter *telling =
 		seccomp_replace_told(parts->filter, SECCOMP_RET_USER_NOTIF);
-	const struct seccomp_program told = { .insns = telling, .count = parts->filter->count };
+	const struct seccomp_program told = { .insns = telling,
+					      .count = parts->filter->count };
 	struct seccomp_program notify;
 
 	broker_program(parts->tells ? &told : parts->filter, &notify);
@@ -322,14 +330,17 @@ static int install_listener(const struct spawn_parts *parts, int *ret_listener, 
 	return result;
 }
 
-static int install_listening(const struct spawn_parts *parts, int *ret_listener, struct err *e)
+static int install_listening(const struct spawn_parts *parts, int *ret_listener,
+			     struct err *e)
 {
 	if (plan_has_broker(parts->plan))
-		return install_listener(parts, ret_listener, e) < 0 ? err_in(e, "--protect-missing")
-								  : 0;
+		return install_listener(parts, ret_listener, e) < 0
+			       ? err_in(e, "--protect-missing")
+			       : 0;
 	if (parts->trace)
-		return install_tracing(parts->filter, ret_listener, e) < 0 ? err_in(e, "--learn")
-									   : 0;
+		return install_tracing(parts->filter, ret_listener, e) < 0
+			       ? err_in(e, "--learn")
+			       : 0;
 	return seccomp_install_telling(parts->filter, ret_listener, e);
 }
 
@@ -355,6 +366,7 @@ static int stage_privileges(struct child *c, struct err *e)
 	/* The executor pauses all commands with it where a client can ask for
 	 * that (executor/process/freezer.h). */
 	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
+	const uint64_t kept = plan_executor_caps(c->parts->plan) | tracing;
 
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
@@ -368,7 +380,7 @@ static int stage_privileges(struct child *c, struct err *e)
 	if (p->refuses_unix && sockets_refuse_unix(e) < 0)
 		return -1;
 	/* layer: capabilities */
-	if (caps_reduce(plan_executor_caps(p) | tracing, p->root_caps, geteuid() == 0, e) < 0)
+	if (caps_reduce(kept, p->root_caps, geteuid() == 0, e) < 0)
 		return -1;
 	return enter_filter(c, e); /* layer: seccomp */
 }
@@ -424,15 +436,17 @@ static int cannot_clone(const struct child *c, struct err *e)
 	if (c->parts->cgroup <= 0 || !is_about_cgroup(errno))
 		return diagnose_clone(c->parts->plan->namespaces, e);
 	(void)err_sys(e, "start the sandbox in its cgroup");
-	return err_remedy(e, "hutch itself must live in the same delegated cgroup: systemd-run "
-			     "--user --scope -p Delegate=yes hutch ...");
+	return err_remedy(
+		e, "hutch itself must live in the same delegated cgroup: systemd-run "
+		   "--user --scope -p Delegate=yes hutch ...");
 }
 
 static int make_child(struct child *c, struct sandbox *s, struct err *e)
 {
 	struct clone_args args = {
 		/* The network namespace comes later (network.h). */
-		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) | CLONE_PIDFD,
+		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) |
+			 CLONE_PIDFD,
 		.pidfd = (uintptr_t)&s->pidfd,
 		.exit_signal = SIGCHLD,
 	};

@@ -95,7 +95,8 @@ static void send_signal(struct supervisor *s, int signo)
 {
 	struct err e;
 
-	if (channel_send_signal(&s->instance.channel, COMMAND_ID, (uint32_t)signo, &e) < 0)
+	if (channel_send_signal(&s->instance.channel, COMMAND_ID, (uint32_t)signo, &e) <
+	    0)
 		instance_broke_protocol(&s->instance, &e);
 }
 
@@ -316,8 +317,8 @@ static void start(struct supervisor *s, int64_t now)
 	struct err e;
 
 	instance_init(&s->instance, now);
-	if (channel_send_exec(&s->instance.channel, COMMAND_ID, s->run->exec, s->run->stdio->inside,
-			      &e) < 0)
+	if (channel_send_exec(&s->instance.channel, COMMAND_ID, s->run->exec,
+			      s->run->stdio->inside, &e) < 0)
 		fail(s, EXIT_HUTCH, &e);
 	look_at_instance(s);
 }
@@ -329,9 +330,12 @@ void supervise_run(struct run *run, struct result *ret)
 	struct err e;
 
 	*ret = (struct result){ 0 };
-	s.instance = (struct instance){ .sandbox = run->sandbox, .who = &s, .take = take_frame,
-				  .watched_memory = run->watched_memory,
-				  .protect_watch = run->protect_watch, .ports = run->ports };
+	s.instance = (struct instance){ .sandbox = run->sandbox,
+					.who = &s,
+					.take = take_frame,
+					.watched_memory = run->watched_memory,
+					.protect_watch = run->protect_watch,
+					.ports = run->ports };
 	countdown_start(&s.countdown, run->timeout_ms, now);
 	start(&s, now);
 	while (s.state != DONE)

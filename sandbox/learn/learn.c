@@ -234,8 +234,9 @@ static void show(struct learn *l, const char *path, bool is_inner)
 	AUTO_FREE char *real = realpath(path, NULL);
 	struct stat st;
 
-	if (!real || is_own(l, real) || stat(real, &st) < 0 || is_kernels(real) || !may_look(real, &st) ||
-	    has_target(&l->wide, path) || learn_is_above(&l->plain, path))
+	if (!real || is_own(l, real) || stat(real, &st) < 0 || is_kernels(real) ||
+	    !may_look(real, &st) || has_target(&l->wide, path) ||
+	    learn_is_above(&l->plain, path))
 		return;
 	const bool is_split = S_ISDIR(st.st_mode) && has_mount_below(l, real);
 	if ((is_inner || is_split) && strcmp(real, path) != 0)
@@ -351,8 +352,8 @@ static int check_and_write(struct learn *l, const struct wishes *w, struct err *
 	found.volume_count = found.volume_room = 0;
 	copy_volumes(l->asked, &found, false);
 	add_wishes(w, &found);
-	AUTO_FREE char *about = text_format("learned from a run of %.200s; to be reviewed",
-					    l->asked->argv.items[0]);
+	AUTO_FREE char *about = text_format(
+		"learned from a run of %.200s; to be reviewed", l->asked->argv.items[0]);
 	AUTO_FREE char *text = learn_write(&found, about);
 	int result = policy_check(&found, e);
 	if (result < 0)

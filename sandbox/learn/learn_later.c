@@ -12,11 +12,32 @@
 /* Names in a home, beside those of `agent`, which are mostly names in a
  * project. */
 static const char *const of_a_home[] = {
-	".local/bin", "bin", ".vimrc", ".vim", ".config/nvim", ".emacs", ".emacs.d", ".npmrc",
-	".inputrc", ".tmux.conf", ".screenrc", ".xinitrc", ".xsession", ".xsessionrc",
-	".pam_environment", ".config/environment.d", ".local/share/systemd",
-	".local/share/applications", ".cargo/config.toml", ".cargo/bin", ".pythonstartup",
-	".local/lib", ".gitignore_global", "/var/spool/cron", "/etc/cron.d", "/etc/crontab",
+	".local/bin",
+	"bin",
+	".vimrc",
+	".vim",
+	".config/nvim",
+	".emacs",
+	".emacs.d",
+	".npmrc",
+	".inputrc",
+	".tmux.conf",
+	".screenrc",
+	".xinitrc",
+	".xsession",
+	".xsessionrc",
+	".pam_environment",
+	".config/environment.d",
+	".local/share/systemd",
+	".local/share/applications",
+	".cargo/config.toml",
+	".cargo/bin",
+	".pythonstartup",
+	".local/lib",
+	".gitignore_global",
+	"/var/spool/cron",
+	"/etc/cron.d",
+	"/etc/crontab",
 };
 
 struct protect *learn_later_names(void)
@@ -55,7 +76,8 @@ static char *find_in(const char *folder)
 char *learn_later(const struct protect *names, const char *path, bool is_folder)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
-	enum protected is = find(names, path), really = real ? find(names, real) : PROTECTED_NOT;
+	enum protected is = find(names, path),
+		       really = real ? find(names, real) : PROTECTED_NOT;
 
 	is = really > is ? really : is; /* by either of its names */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))

@@ -24,7 +24,8 @@ static const char *name_of(const struct learn *l)
 
 static int is_there(const struct learn *l, struct err *e)
 {
-	(void)err_set(e, ERR_EXISTS, FROM " %.300s: it is there already, and is not written over",
+	(void)err_set(e, ERR_EXISTS,
+		      FROM " %.300s: it is there already, and is not written over",
 		      l->out);
 	return err_remedy(e, "name another file, or remove it");
 }
@@ -36,10 +37,13 @@ static int check_apart(const struct learn *l, const char *folder, struct err *e)
 	for (size_t i = 0; i < l->asked->volume_count; i++) {
 		const struct volume *v = &l->asked->volumes[i];
 		AUTO_FREE char *source = v->source ? realpath(v->source, NULL) : NULL;
-		if (!source || !v->is_writable || v->is_cow || !path_below(folder, source))
+		if (!source || !v->is_writable || v->is_cow ||
+		    !path_below(folder, source))
 			continue;
-		(void)err_set(e, ERR_REFUSED, FROM " %.200s would be in a folder that the "
-			      "command may write to", l->out);
+		(void)err_set(e, ERR_REFUSED,
+			      FROM " %.200s would be in a folder that the "
+				   "command may write to",
+			      l->out);
 		(void)err_from(e, v->from);
 		return err_remedy(e, "name a file that is elsewhere");
 	}
@@ -49,8 +53,9 @@ static int check_apart(const struct learn *l, const char *folder, struct err *e)
 int learn_open_out(struct learn *l, struct err *e)
 {
 	const char *slash = strrchr(l->out, '/');
-	AUTO_FREE char *folder = slash ? text_format("%.*s/", (int)(slash - l->out), l->out)
-				       : text_copy(".");
+	AUTO_FREE char *folder =
+		slash ? text_format("%.*s/", (int)(slash - l->out), l->out)
+		      : text_copy(".");
 	AUTO_FREE char *real = realpath(folder, NULL);
 	struct stat st;
 
@@ -63,7 +68,8 @@ int learn_open_out(struct learn *l, struct err *e)
 		return is_there(l, e);
 	if (faccessat(l->folder, ".", W_OK | X_OK, 0) < 0) {
 		(void)err_sys(e, FROM " %.300s: write to its folder", l->out);
-		return err_remedy(e, "user %u, for whom the sandbox stands, must be able to",
+		return err_remedy(e,
+				  "user %u, for whom the sandbox stands, must be able to",
 				  geteuid());
 	}
 	l->file = openat(l->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -100,8 +106,9 @@ static int write_aside(const struct learn *l, const char *text, struct err *e)
 		return err_sys(e, FROM " %.300s: make a file beside it", l->out);
 	int result = write_text(fd, l, text, e);
 	if (result == 0 && linkat(l->folder, aside, l->folder, name_of(l), 0) < 0)
-		result = errno == EEXIST ? is_there(l, e)
-					 : err_sys(e, FROM " %.300s: give it its name", l->out);
+		result = errno == EEXIST
+				 ? is_there(l, e)
+				 : err_sys(e, FROM " %.300s: give it its name", l->out);
 	(void)unlinkat(l->folder, aside, 0); /* made here a moment ago */
 	return result;
 }

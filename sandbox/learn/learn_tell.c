@@ -26,15 +26,19 @@ static void tell_more(size_t count, const char *what)
 static void tell_wishes(const struct learn *l, const struct wishes *w)
 {
 	static const char *const words[] = { [WISH_EMPTY] = "an empty folder",
-					     [WISH_READ] = "read", [WISH_WRITE] = "read, written" };
+					     [WISH_READ] = "read",
+					     [WISH_WRITE] = "read, written" };
 	AUTO_FREE char *out = term_escape_line(l->out);
 
-	(void)fprintf(stderr, "hutch: learned: %s shows %zu paths of this host beside what every "
-			      "sandbox has; look at them before you use it\n", out, w->count);
+	(void)fprintf(stderr,
+		      "hutch: learned: %s shows %zu paths of this host beside what every "
+		      "sandbox has; look at them before you use it\n",
+		      out, w->count);
 	for (size_t i = 0; i < w->count && i < SHOWN; i++) {
 		const struct wish *one = &w->items[i];
 		AUTO_FREE char *what = text_format("  %s%s (%s)", one->path,
-						   one->is_folder ? "/" : "", words[one->mode]);
+						   one->is_folder ? "/" : "",
+						   words[one->mode]);
 		line(what, "");
 	}
 	tell_more(w->count, "paths are in the policy");
@@ -54,9 +58,10 @@ static void tell_secrets(const struct wishes *w)
 static void tell_later(const struct wishes *w)
 {
 	for (size_t i = 0; i < w->later.count && i < SHOWN; i++) {
-		AUTO_FREE char *what =
-			text_format("note: %s, which runs or is obeyed outside of the sandbox "
-				    "later, can be written to with the policy", w->later.items[i]);
+		AUTO_FREE char *what = text_format(
+			"note: %s, which runs or is obeyed outside of the sandbox "
+			"later, can be written to with the policy",
+			w->later.items[i]);
 		line(what, ": make it \":ro\", or take it out, unless it is meant");
 	}
 	tell_more(w->later.count, "that run later can be written to with the policy");
@@ -65,12 +70,16 @@ static void tell_later(const struct wishes *w)
 static void tell_left(const struct wishes *w)
 {
 	static const char *const words[] = {
-		[LEFT_WIDE] = "is not in the policy: it is, or holds, what is never shown whole",
-		[LEFT_MADE] = ("was made or replaced in a folder that is never shown whole: make it "
-			       "on this host and learn again, or show it with -v"),
+		[LEFT_WIDE] =
+			"is not in the policy: it is, or holds, what is never shown whole",
+		[LEFT_MADE] =
+			("was made or replaced in a folder that is never shown whole: make it "
+			 "on this host and learn again, or show it with -v"),
 		[LEFT_CLOSED] = "is not in the policy: you may not read it",
-		[LEFT_AUTO] = "is not in the policy: it is an automounter's, and was not looked at",
-		[LEFT_SPECIAL] = "is not in the policy: it is a socket, a FIFO or a device",
+		[LEFT_AUTO] =
+			"is not in the policy: it is an automounter's, and was not looked at",
+		[LEFT_SPECIAL] =
+			"is not in the policy: it is a socket, a FIFO or a device",
 		[LEFT_NAME] = "is not in the policy: no policy can say that name",
 		[LEFT_OWN] = "is not in the policy: it is hutch's own",
 		[LEFT_KERNEL] = "is not in the policy: no sandbox shows this host's",
@@ -80,8 +89,8 @@ static void tell_left(const struct wishes *w)
 
 	for (size_t why = 0; why < LEFT_COUNT; why++) {
 		for (size_t i = 0; i < w->left[why].count && i < SHOWN; i++) {
-			AUTO_FREE char *what = text_format("note: %s %s", w->left[why].items[i],
-							   words[why]);
+			AUTO_FREE char *what = text_format(
+				"note: %s %s", w->left[why].items[i], words[why]);
 			line(what, "");
 		}
 		tell_more(w->left[why].count, "are not in the policy for that reason");
@@ -95,11 +104,13 @@ static bool is_loopback(const char *address)
 
 static void tell_addresses(const struct learn *l)
 {
-	static const char inet[] = ": it is not in the policy; `\"network\": \"host\"` there would "
-				   "let it, and any other";
+	static const char inet[] =
+		": it is not in the policy; `\"network\": \"host\"` there would "
+		"let it, and any other";
 	static const char local[] = ": it is not in the policy; -v shows a socket";
-	static const char names[] = "note: it asked for addresses of names (DNS), which takes a "
-				    "network";
+	static const char names[] =
+		"note: it asked for addresses of names (DNS), which takes a "
+		"network";
 	const struct trace_set *t = &l->trace.seen;
 	bool asked = false;
 
@@ -111,22 +122,27 @@ static void tell_addresses(const struct learn *l)
 		const size_t len = strlen(at);
 		if (!is_loopback(at) && ++count <= SHOWN)
 			line(what, strncmp(at, "unix:", 5) ? inet : local);
-		asked = asked || (is_loopback(at) && len > 3 && !strcmp(at + len - 3, ":53"));
+		asked = asked ||
+			(is_loopback(at) && len > 3 && !strcmp(at + len - 3, ":53"));
 	}
 	tell_more(count, "addresses were tried");
 	if (asked)
 		line(names, "");
 	if (t->lost_addresses)
-		(void)fprintf(stderr, "hutch: note: there were more addresses than the %d that are "
-				      "kept\n", TRACE_SET_ADDRESSES);
+		(void)fprintf(
+			stderr,
+			"hutch: note: there were more addresses than the %d that are "
+			"kept\n",
+			TRACE_SET_ADDRESSES);
 }
 
 /* The policy leaves these calls refused: a command that succeeded without them
  * needs none. */
 static void tell_refused(const struct denials *r, const struct result *result)
 {
-	static const char needs[] = "; the command failed: if that is why, --seccomp names another "
-				    "profile";
+	static const char needs[] =
+		"; the command failed: if that is why, --seccomp names another "
+		"profile";
 
 	for (size_t i = 0; i < r->count && i < SHOWN; i++) {
 		AUTO_FREE char *sentence = refused_call_sentence(&r->calls[i]);
@@ -148,13 +164,20 @@ void learn_tell(const struct learn *l, const struct wishes *w,
 	tell_later(w);
 	tell_secrets(w);
 	if (l->trace.seen.lost)
-		(void)fprintf(stderr, "hutch: note: it used more paths than the %d that are kept; "
-				      "the policy is not complete\n", TRACE_SET_PATHS);
+		(void)fprintf(
+			stderr,
+			"hutch: note: it used more paths than the %d that are kept; "
+			"the policy is not complete\n",
+			TRACE_SET_PATHS);
 	if (l->unshown)
-		(void)fprintf(stderr, "hutch: note: %zu files and folders of this host were not shown "
-				      "to it, since there are too many; -v shows one\n",
-			      l->unshown);
+		(void)fprintf(
+			stderr,
+			"hutch: note: %zu files and folders of this host were not shown "
+			"to it, since there are too many; -v shows one\n",
+			l->unshown);
 	if (result->exit_code != 0)
-		(void)fprintf(stderr, "hutch: note: the command ended with %d: files that it did "
-				      "not get to are not in the policy\n", result->exit_code);
+		(void)fprintf(stderr,
+			      "hutch: note: the command ended with %d: files that it did "
+			      "not get to are not in the policy\n",
+			      result->exit_code);
 }

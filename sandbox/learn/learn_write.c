@@ -21,8 +21,8 @@ struct writer {
 
 static void key(struct writer *w, const char *name)
 {
-	(void)fprintf(w->to, "%s\n%*s\"%s\": ", w->has_members ? "," : "", 2 * w->depth, "",
-		      name);
+	(void)fprintf(w->to, "%s\n%*s\"%s\": ", w->has_members ? "," : "", 2 * w->depth,
+		      "", name);
 	w->has_members = true;
 }
 
@@ -52,7 +52,8 @@ static void array(struct writer *w, const char *name, const struct list *l)
 	key(w, name);
 	for (size_t i = 0; i < l->count; i++) {
 		AUTO_FREE char *quoted = json_write_quoted(l->items[i]);
-		(void)fprintf(w->to, "%s\n%*s%s", i ? "," : "[", 2 * w->depth + 2, "", quoted);
+		(void)fprintf(w->to, "%s\n%*s%s", i ? "," : "[", 2 * w->depth + 2, "",
+			      quoted);
 	}
 	(void)fprintf(w->to, "\n%*s]", 2 * w->depth, "");
 }

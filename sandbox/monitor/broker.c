@@ -47,7 +47,8 @@ struct start {
 static int place_descriptors(int socket, int pidfd, struct err *e)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int high[] = { fcntl(socket, F_DUPFD_CLOEXEC, 10), fcntl(pidfd, F_DUPFD_CLOEXEC, 10) };
+	int high[] = { fcntl(socket, F_DUPFD_CLOEXEC, 10),
+		       fcntl(pidfd, F_DUPFD_CLOEXEC, 10) };
 
 	for (int fd = 0; fd <= 2; fd++)
 		if (dup2(null, fd) < 0)
@@ -149,8 +150,8 @@ static _Noreturn void be_opener(struct broker_work *w, int socket, pid_t broker)
 	struct err e;
 
 	(void)close(w->proc); /* its children are inside and must not have it */
-	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 || sys_close_range(SOCKET, PIDFD, 0) < 0 ||
-	    confine(w, broker, &e) < 0)
+	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 ||
+	    sys_close_range(SOCKET, PIDFD, 0) < 0 || confine(w, broker, &e) < 0)
 		_exit(125);
 	inside_serve(w, socket);
 }
@@ -181,7 +182,8 @@ static int begin(struct broker_work *w, const struct start *s, struct err *e)
 		return -1;
 	while (w->listener < 0)
 		(void)await(&byte, 1, &w->listener);
-	if (join(s->parts->plan, e) < 0 || start_opener(w, e) < 0 || know_mounts(w, s->parts->plan, e) < 0)
+	if (join(s->parts->plan, e) < 0 || start_opener(w, e) < 0 ||
+	    know_mounts(w, s->parts->plan, e) < 0)
 		return -1;
 	w->uid = geteuid();
 	w->protect_missing = protect_missing_new(s->parts->plan);
@@ -304,11 +306,14 @@ void broker_explain(struct broker *d, struct err *e)
 		err_sanitize(&cause);
 		*e = cause;
 	} else if (WIFSIGNALED(status)) {
-		(void)err_set(e, ERR_SYSTEM, "the process that makes names for the inside was "
-					     "ended by signal %d", WTERMSIG(status));
+		(void)err_set(e, ERR_SYSTEM,
+			      "the process that makes names for the inside was "
+			      "ended by signal %d",
+			      WTERMSIG(status));
 	} else {
-		(void)err_set(e, ERR_SYSTEM, "the process that makes names for the inside has "
-					     "ended");
+		(void)err_set(e, ERR_SYSTEM,
+			      "the process that makes names for the inside has "
+			      "ended");
 	}
 	(void)err_in(e, "--protect-missing");
 }

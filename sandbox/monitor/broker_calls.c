@@ -96,7 +96,8 @@ static bool may_make(const struct made_call *c, const struct seccomp_data *data)
 	const uint64_t flags = c->flags == NONE ? 0 : data->args[c->flags];
 
 	/* With O_PATH, open(2) makes nothing. */
-	return c->kind != OPEN || c->flags == NONE || (flags & (O_CREAT | O_PATH)) == O_CREAT;
+	return c->kind != OPEN || c->flags == NONE ||
+	       (flags & (O_CREAT | O_PATH)) == O_CREAT;
 }
 
 bool broker_takes(const struct seccomp_data *data)
@@ -118,7 +119,8 @@ bool broker_takes(const struct seccomp_data *data)
 static size_t tell_row(const struct made_call *c, struct sock_filter *to)
 {
 	const bool is_told = c->kind != OPEN || c->flags == NONE;
-	const struct sock_filter always[] = { IS(c->nr, 0, 1), RETURN(SECCOMP_RET_USER_NOTIF) };
+	const struct sock_filter always[] = { IS(c->nr, 0, 1),
+					      RETURN(SECCOMP_RET_USER_NOTIF) };
 	const struct sock_filter some[] = {
 		IS(c->nr, 0, 5), LOAD_ARG(is_told ? 0 : c->flags), HAS(O_PATH, 2, 0),
 		HAS(O_CREAT, 0, 1), RETURN(SECCOMP_RET_USER_NOTIF), LOAD_NR,
@@ -133,7 +135,8 @@ static size_t refuse_row(const struct way_around *w, struct sock_filter *to)
 	const uint32_t refused = SECCOMP_RET_ERRNO | (uint32_t)w->error;
 	const struct sock_filter any[] = { IS(w->nr, 0, 1), RETURN(refused) };
 	const struct sock_filter some[] = {
-		IS(w->nr, 0, 4), LOAD_ARG(1), IS(w->command, 0, 1), RETURN(refused), LOAD_NR,
+		IS(w->nr, 0, 4), LOAD_ARG(1), IS(w->command, 0, 1),
+		RETURN(refused), LOAD_NR,
 	};
 
 	memcpy(to, w->command ? some : any, w->command ? sizeof(some) : sizeof(any));
@@ -142,7 +145,11 @@ static size_t refuse_row(const struct way_around *w, struct sock_filter *to)
 
 void broker_program(const struct seccomp_program *program, struct seccomp_program *ret)
 {
-	enum { ROW = 6, HEAD = 4, MOST = HEAD + ROW * (ARRAY_LEN(calls) + ARRAY_LEN(ways_around)) };
+	enum {
+		ROW = 6,
+		HEAD = 4,
+		MOST = HEAD + ROW * (ARRAY_LEN(calls) + ARRAY_LEN(ways_around))
+	};
 	struct sock_filter *insns = mem_zeroed(MOST + program->count, sizeof(*insns));
 	const struct sock_filter head[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
@@ -211,7 +218,9 @@ static int link_magic(const struct job *j, const struct spot *from, const struct
 	if (fd < 0)
 		return -errno;
 	own_path(fd, own);
-	return linkat(j->work->proc, own, to->dir, to->name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+	return linkat(j->work->proc, own, to->dir, to->name, AT_SYMLINK_FOLLOW) < 0
+		       ? -errno
+		       : 0;
 }
 
 static bool is_link(const struct spot *s)
@@ -219,7 +228,8 @@ static bool is_link(const struct spot *s)
 	struct stat st;
 
 	return *s->name && !s->is_magic && !strchr(s->name, '/') &&
-	       fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+	       fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISLNK(st.st_mode);
 }
 
 static int make_link(struct job *j, struct places *p, uint64_t flags)
@@ -227,7 +237,8 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 	int error = 0;
 
 	if (flags & ~(uint64_t)AT_SYMLINK_FOLLOW)
-		return flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : -ENOENT;
+		return flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL
+									      : -ENOENT;
 	while (!error && flags && is_link(&p->from))
 		error = spot_follow(&j->path_walk, &p->from);
 	if (error)
@@ -238,7 +249,8 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 		return error;
 	if (p->from.is_magic)
 		return link_magic(j, &p->from, &p->to);
-	return linkat(p->from.dir, p->from.name, p->to.dir, p->to.name, 0) < 0 ? -errno : 0;
+	return linkat(p->from.dir, p->from.name, p->to.dir, p->to.name, 0) < 0 ? -errno
+									       : 0;
 }
 
 static enum making as_made(const struct spot *s)
@@ -261,8 +273,9 @@ static int make_rename(const struct job *j, const struct places *p, unsigned fla
 	if ((flags & KERNEL_RENAME_EXCHANGE) &&
 	    (error = spot_allows(j, &p->from, as_made(&p->to))))
 		return error;
-	return sys_renameat2(p->from.dir, p->from.name, p->to.dir, p->to.name, flags) < 0 ? -errno
-											   : 0;
+	return sys_renameat2(p->from.dir, p->from.name, p->to.dir, p->to.name, flags) < 0
+		       ? -errno
+		       : 0;
 }
 
 /* --- one call ------------------------------------------------------------------------- */
@@ -275,8 +288,9 @@ static uint64_t arg(const struct job *j, int number)
 /* Opens the folder that a path begins in; -1 where none is needed. */
 static int begin(const struct job *j, int dir, const char *path, int *ret_base)
 {
-	const int base = *path == '/' ? -1
-				      : job_base(j, dir == HERE ? AT_FDCWD : (int)arg(j, dir));
+	const int base = *path == '/'
+				 ? -1
+				 : job_base(j, dir == HERE ? AT_FDCWD : (int)arg(j, dir));
 
 	*ret_base = base;
 	return *path == '/' || base >= 0 ? 0 : base;
@@ -292,7 +306,8 @@ static int find_spot(struct job *j, int dir, const char *path, struct spot *ret)
 
 static int open_call(struct job *j, const struct made_call *c, const char *path)
 {
-	const int wants = c->flags == NONE ? O_CREAT | O_WRONLY | O_TRUNC : (int)arg(j, c->flags);
+	const int wants = c->flags == NONE ? O_CREAT | O_WRONLY | O_TRUNC
+					   : (int)arg(j, c->flags);
 	AUTO_CLOSE int base = -1;
 	const int error = begin(j, c->dir, path, &base);
 
@@ -301,7 +316,8 @@ static int open_call(struct job *j, const struct made_call *c, const char *path)
 	return job_open(j, base, path, wants, (mode_t)arg(j, c->mode));
 }
 
-static int make(struct job *j, const struct made_call *c, struct places *p, const char *text)
+static int make(struct job *j, const struct made_call *c, struct places *p,
+		const char *text)
 {
 	const mode_t mode = (mode_t)arg(j, c->mode);
 
@@ -360,7 +376,8 @@ static void answer(const struct job *j, int error, int value)
 	struct seccomp_notif_resp resp = { .id = j->target.call->id, .error = error,
 					   .val = value };
 
-	(void)ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* may be gone */
+	(void)ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_SEND,
+		    &resp); /* may be gone */
 }
 
 void job_answer(const struct job *j, int error)
@@ -373,7 +390,8 @@ void job_answer(const struct job *j, int error)
  * (flock(2)), or a FIFO open. */
 void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 {
-	struct seccomp_notif_addfd add = { .id = j->target.call->id, .srcfd = (uint32_t)fd,
+	struct seccomp_notif_addfd add = { .id = j->target.call->id,
+					   .srcfd = (uint32_t)fd,
 					   .newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
 	const int number = ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	const int error = number < 0 ? -errno : 0; /* EMFILE, or the caller has gone */

@@ -96,6 +96,7 @@ int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t
 			   .flags = flags, .mode = mode };
 
 	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* fits */
-	return fd_pass_send(j->work->opener, &a, sizeof(a), &s->dir, 1) == sizeof(a) ? JOB_ANSWERED
-										   : -EAGAIN;
+	return fd_pass_send(j->work->opener, &a, sizeof(a), &s->dir, 1) == sizeof(a)
+		       ? JOB_ANSWERED
+		       : -EAGAIN;
 }

@@ -66,7 +66,8 @@ static _Noreturn void wait_and_open(const struct job *j, pid_t broker, int dir,
 }
 
 /* Opens the file in a child, which answers the call. */
-static int open_waiting(const struct job *j, int dir, const char *name, const struct opening *o)
+static int open_waiting(const struct job *j, int dir, const char *name,
+			const struct opening *o)
 {
 	struct waiter *place = find_place(j->work);
 	const pid_t broker = getpid();
@@ -101,8 +102,8 @@ static int open_at_once(int dir, const char *name, const struct opening *o)
 
 /* A FIFO waits for its other end, a file with a lease for the lease's holder
  * (fcntl(2)), and /dev/tty belongs to the process that opens it. */
-static int open_there(const struct job *j, int dir, const char *name, const struct opening *o,
-		      const struct stat *st)
+static int open_there(const struct job *j, int dir, const char *name,
+		      const struct opening *o, const struct stat *st)
 {
 	const bool waits = !(o->flags & O_NONBLOCK);
 	int fd;
@@ -173,7 +174,8 @@ static int open_old(const struct job *j, const struct spot *s, const struct open
 	return open_there(j, s->dir, s->name, &there, st);
 }
 
-static int open_spot(const struct job *j, const struct spot *s, const struct opening *asked)
+static int open_spot(const struct job *j, const struct spot *s,
+		     const struct opening *asked)
 {
 	struct opening o = *asked;
 	struct stat st;

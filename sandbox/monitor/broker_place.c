@@ -25,7 +25,8 @@ static bool tell_self(const struct job *j, int dir, const char *name, char *to)
 	if (!strcmp(name, "self"))
 		(void)snprintf(to, PATH_MAX, "%d", j->process); /* fits */
 	else if (!strcmp(name, "thread-self"))
-		(void)snprintf(to, PATH_MAX, "%d/task/%d", j->process, j->thread); /* fits */
+		(void)snprintf(to, PATH_MAX, "%d/task/%d", j->process,
+			       j->thread); /* fits */
 	else
 		return false;
 	return true;
@@ -91,7 +92,8 @@ static bool read_own(const struct broker_work *w, int fd, char *to)
 
 bool spot_look(int fd, struct statx *ret)
 {
-	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, ret) == 0 &&
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, ret) ==
+		       0 &&
 	       (ret->stx_mask & STATX_MNT_ID);
 }
 
@@ -147,11 +149,12 @@ static char *join(const char *folder, const char *rest)
 
 /* In a shown mount: the folder's place on the host.  A folder that was moved
  * out of the mount on the host has no place any more. */
-static int find_shown(const struct broker_work *w, const struct shown *s, const char *path,
-		      char **ret_host)
+static int find_shown(const struct broker_work *w, const struct shown *s,
+		      const char *path, char **ret_host)
 {
 	char base[PATH_MAX];
-	const char *rest = read_own(w, s->fd, base) ? protect_missing_below(path, base) : NULL;
+	const char *rest = read_own(w, s->fd, base) ? protect_missing_below(path, base)
+						    : NULL;
 
 	*ret_host = rest ? join(s->source, rest) : NULL;
 	return rest ? 0 : -EACCES;
@@ -160,8 +163,8 @@ static int find_shown(const struct broker_work *w, const struct shown *s, const 
 /* In a mount that came with a shown one, and counts as a part of it.  In a
  * mount that the root does not lead to, nothing is made: by its path it would
  * be taken for another one. */
-static int find_within(const struct broker_work *w, const struct statx *is, const char *path,
-		       char **ret_host)
+static int find_within(const struct broker_work *w, const struct statx *is,
+		       const char *path, char **ret_host)
 {
 	const struct shown *found = NULL;
 	char base[PATH_MAX];
@@ -171,7 +174,8 @@ static int find_within(const struct broker_work *w, const struct statx *is, cons
 		return -EACCES;
 	for (size_t i = 0; i < w->shown_count; i++) {
 		const struct shown *s = &w->shown[i];
-		if (read_own(w, s->fd, base) && protect_missing_below(path, base) && strlen(base) >= longest) {
+		if (read_own(w, s->fd, base) && protect_missing_below(path, base) &&
+		    strlen(base) >= longest) {
 			longest = strlen(base);
 			found = s;
 		}
@@ -207,5 +211,6 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what)
 					    (int)strcspn(s->name, "/"), s->name);
 	/* layer: protect_missing-names */
 	/* layer: missing-names */
-	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS : 0;
+	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS
+									      : 0;
 }

@@ -40,7 +40,8 @@ void denials_listen(struct denials *r, int listener)
 {
 	own_close(&r->listener);
 	r->listener = listener;
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+		    SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
 /* --- tokens ----------------------------------------------------------------------- */

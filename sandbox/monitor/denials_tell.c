@@ -24,7 +24,8 @@ char *refused_call_remedy(const struct refused_call *c)
 {
 	AUTO_FREE char *question = syscall_question(c->call);
 
-	return text_format("`%s` says by which rule, and whether something changes it", question);
+	return text_format("`%s` says by which rule, and whether something changes it",
+			   question);
 }
 
 char *refused_call_members(const struct refused_call *c)

@@ -66,7 +66,8 @@ static int look_at(const char *path, struct face *ret)
 		errno = EMLINK;
 		return -1;
 	}
-	*ret = (struct face){ makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, 0, 0 };
+	*ret = (struct face){ makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, 0,
+			      0 };
 	if (st.stx_mask & STATX_BTIME) {
 		ret->born_s = st.stx_btime.tv_sec;
 		ret->born_ns = st.stx_btime.tv_nsec;
@@ -104,18 +105,24 @@ static int refuse_watch(const char *what, struct err *e)
 
 	(void)err_sys(e, "watch %.300s on the host for changes of protected files", what);
 	if (!is_bound)
-		return err_remedy(e, "show the folder with :cow, or add --best-effort, with which "
-				     "they go unnoticed");
+		return err_remedy(
+			e, "show the folder with :cow, or add --best-effort, with which "
+			   "they go unnoticed");
 	e->kind = ERR_LIMIT;
-	return err_remedy(e, "as root: sysctl -w fs.inotify.%s; or show the folder with :cow, or "
-			     "add --best-effort, with which they go unnoticed",
-			  sys == EMFILE ? "max_user_instances=1024" : "max_user_watches=524288");
+	return err_remedy(
+		e,
+		"as root: sysctl -w fs.inotify.%s; or show the folder with :cow, or "
+		"add --best-effort, with which they go unnoticed",
+		sys == EMFILE ? "max_user_instances=1024" : "max_user_watches=524288");
 }
 
-static int watch_folder(struct protect_watch *s, const char *path, size_t len, struct err *e)
+static int watch_folder(struct protect_watch *s, const char *path, size_t len,
+			struct err *e)
 {
-	AUTO_FREE char *folder = len ? text_format("%.*s", (int)len, path) : text_copy("/");
-	int watch = inotify_add_watch(s->fd, folder, CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW);
+	AUTO_FREE char *folder = len ? text_format("%.*s", (int)len, path)
+				     : text_copy("/");
+	int watch =
+		inotify_add_watch(s->fd, folder, CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW);
 
 	return watch < 0 ? refuse_watch(folder, e) : watch;
 }
@@ -148,8 +155,10 @@ static int add_post(struct protect_watch *s, const struct step *step, struct err
 	if (look_at(p->path, &p->face) < 0)
 		return err_sys(e, "look at %.300s, which is protected", p->path);
 	if (p->face.dev != step->dev || p->face.ino != step->ino)
-		return err_set(e, ERR_REFUSED, "%.300s, which is protected, was replaced while "
-					       "hutch started", p->path);
+		return err_set(e, ERR_REFUSED,
+			       "%.300s, which is protected, was replaced while "
+			       "hutch started",
+			       p->path);
 	return 0;
 }
 
@@ -161,8 +170,10 @@ static int add_absent(struct protect_watch *s, const char *path, struct err *e)
 		return -1;
 	p->is_absent = true;
 	if (!is_as_it_was(p))
-		return err_set(e, ERR_REFUSED, "%.300s, which is protected, was made while hutch "
-					       "started", path);
+		return err_set(e, ERR_REFUSED,
+			       "%.300s, which is protected, was made while hutch "
+			       "started",
+			       path);
 	return 0;
 }
 
@@ -240,13 +251,15 @@ static void take_name(struct protect_watch *s, int watch, const char *name)
 {
 	struct post *p = find(s, &(struct post){ .watch = watch, .name = name });
 
-	for (; p < s->posts + s->count && p->watch == watch && !strcasecmp(p->name, name); p++)
+	for (; p < s->posts + s->count && p->watch == watch && !strcasecmp(p->name, name);
+	     p++)
 		if (!strcmp(p->name, name) || !is_as_it_was(p))
 			lose(s, p);
 }
 
 /* `looked`: the folder whose names were all looked at during this read(2). */
-static void take_event(struct protect_watch *s, const struct inotify_event *event, int *looked)
+static void take_event(struct protect_watch *s, const struct inotify_event *event,
+		       int *looked)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
 		look_from(s, s->posts, -1); /* layer: protect-overflow */
@@ -257,7 +270,8 @@ static void take_event(struct protect_watch *s, const struct inotify_event *even
 	if ((event->len && !is_odd(event->name)) || event->wd == *looked)
 		return;
 	/* An event without a name: the folder itself is gone. */
-	look_from(s, find(s, &(struct post){ .watch = event->wd, .name = "" }), event->wd);
+	look_from(s, find(s, &(struct post){ .watch = event->wd, .name = "" }),
+		  event->wd);
 	*looked = event->wd;
 }
 
@@ -277,13 +291,19 @@ static bool say_lost(const struct protect_watch *s, struct err *e)
 	}
 	if (!first)
 		return false;
-	AUTO_FREE char *others = more ? text_format(" (and %zu more)", more) : text_copy("");
-	(void)err_set(e, ERR_REFUSED, "%.300s%s was %s, and --protect%s keeps it from the inside "
-				      "no longer", first->path, others,
-		      first->is_absent ? "made" : "replaced, moved or removed on the host",
+	AUTO_FREE char *others = more ? text_format(" (and %zu more)", more)
+				      : text_copy("");
+	(void)err_set(e, ERR_REFUSED,
+		      "%.300s%s was %s, and --protect%s keeps it from the inside "
+		      "no longer",
+		      first->path, others,
+		      first->is_absent ? "made"
+				       : "replaced, moved or removed on the host",
 		      first->is_absent ? "-missing" : "");
-	(void)err_remedy(e, "see whether what is there now is yours, and start anew; a folder that "
-			    "is shown with :cow stays as it is");
+	(void)err_remedy(
+		e,
+		"see whether what is there now is yours, and start anew; a folder that "
+		"is shown with :cow stays as it is");
 	return true;
 }
 

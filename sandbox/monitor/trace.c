@@ -147,7 +147,8 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 
 		row[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 						      (uint32_t)calls[i].nr, 0, 1);
-		row[1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+		row[1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						      SECCOMP_RET_USER_NOTIF);
 	}
 	memcpy(insns + front, telling, program->count * sizeof(*insns));
 	*ret = (struct seccomp_program){ .insns = insns, .count = front + program->count,
@@ -164,7 +165,8 @@ static bool read_base(const struct notify_target *c, int dir, char *to)
 	char link[64];
 
 	if (fd == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "/proc/%u/cwd", c->call->pid); /* fits */
+		(void)snprintf(link, sizeof(link), "/proc/%u/cwd",
+			       c->call->pid); /* fits */
 	else
 		(void)snprintf(link, sizeof(link), "/proc/%u/fd/%d", c->call->pid, fd);
 	const ssize_t len = readlink(link, to, TRACE_SET_PATH_MAX - 1);
@@ -196,7 +198,8 @@ static unsigned use_of(const struct notify_target *c, const struct traced_call *
 	if (row->shape == OPEN)
 		return use_of_open(value);
 	if (row->shape == OPEN_HOW)
-		return notify_target_read(c, value, &flags, sizeof(flags)) == sizeof(flags)
+		return notify_target_read(c, value, &flags, sizeof(flags)) ==
+				       sizeof(flags)
 			       ? use_of_open(flags)
 			       : 0;
 	return row->use;
@@ -213,17 +216,21 @@ static bool is_everywhere(const char *path)
 	return false;
 }
 
-static void note_path(struct trace *t, const struct notify_target *c, const struct traced_call *row)
+static void note_path(struct trace *t, const struct notify_target *c,
+		      const struct traced_call *row)
 {
-	char base[TRACE_SET_PATH_MAX] = "", text[TRACE_SET_PATH_MAX], path[TRACE_SET_PATH_MAX];
+	char base[TRACE_SET_PATH_MAX] = "", text[TRACE_SET_PATH_MAX],
+	     path[TRACE_SET_PATH_MAX];
 	const unsigned use = use_of(c, row);
 
 	/* "" refers to a descriptor, or to nothing at all. */
-	if (!use || notify_target_read_path(c, c->call->data.args[row->path], text) < 0 || !*text)
+	if (!use || notify_target_read_path(c, c->call->data.args[row->path], text) < 0 ||
+	    !*text)
 		return;
 	if (*text != '/' && !read_base(c, row->dir, base))
 		return;
-	if (!trace_set_join(base, text, path) || is_everywhere(path) || !notify_target_waits(c))
+	if (!trace_set_join(base, text, path) || is_everywhere(path) ||
+	    !notify_target_waits(c))
 		return;
 	trace_set_add(&t->seen, path, use);
 }
@@ -270,8 +277,9 @@ static void note_address(struct trace *t, const struct notify_target *c,
 	const uint64_t said = c->call->data.args[row->flags];
 	const uint64_t at = c->call->data.args[row->path];
 	const size_t want = said < sizeof(a) ? (size_t)said : sizeof(a);
-	const ssize_t len = at && want >= sizeof(a.any.sa_family) ? notify_target_read(c, at, &a, want)
-								   : -1;
+	const ssize_t len = at && want >= sizeof(a.any.sa_family)
+				    ? notify_target_read(c, at, &a, want)
+				    : -1;
 	char text[sizeof(*t->seen.addresses)] = "";
 
 	if (len != (ssize_t)want || !notify_target_waits(c))

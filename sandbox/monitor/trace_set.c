@@ -94,7 +94,8 @@ void trace_set_add_address(struct trace_set *t, const char *text)
 	}
 	if (!t->addresses)
 		t->addresses = mem_zeroed(TRACE_SET_ADDRESSES, sizeof(*t->addresses));
-	(void)snprintf(t->addresses[t->address_count++], sizeof(*t->addresses), "%s", text);
+	(void)snprintf(t->addresses[t->address_count++], sizeof(*t->addresses), "%s",
+		       text);
 }
 
 /* --- paths ------------------------------------------------------------------------ */

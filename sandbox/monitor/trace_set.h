@@ -21,10 +21,12 @@ enum trace_set_use {
 	TRACE_SET_READ = 2,   /* opened for reading; a folder: listed */
 	TRACE_SET_WRITE = 4,  /* opened for writing, truncated, its mode or times set */
 	TRACE_SET_CREATE = 8, /* made, unless it existed */
-	TRACE_SET_PLACE = 16, /* to be given to another file, by rename or link, whatever had
+	TRACE_SET_PLACE =
+		16, /* to be given to another file, by rename or link, whatever had
 			    * the name */
 	TRACE_SET_REMOVE = 32, /* to be removed */
-	TRACE_SET_EXECUTE = 64 /* with TRACE_SET_READ: run; a script's first line names another
+	TRACE_SET_EXECUTE =
+		64 /* with TRACE_SET_READ: run; a script's first line names another
 			     * program */
 };
 

@@ -117,7 +117,8 @@ static int list_etc(struct list *ret, struct err *e)
 		return errno == ENOENT ? 0 : err_sys(e, "list /etc");
 	while ((entry = readdir(etc)))
 		for (size_t i = 0; i < ARRAY_LEN(etc_prefixes); i++)
-			if (!strncmp(entry->d_name, etc_prefixes[i], strlen(etc_prefixes[i])))
+			if (!strncmp(entry->d_name, etc_prefixes[i],
+				     strlen(etc_prefixes[i])))
 				list_addf(ret, "/etc/%s", entry->d_name);
 	(void)closedir(etc); /* it was only read */
 	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
@@ -174,10 +175,11 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 	AUTO_FREE char *shell = image_shell(p, policy);
 
 	add_file(p, "/etc/passwd",
-		 text_format("root:x:0:0:root:/root:%s\n"
-			     "agent:x:1000:1000:agent:/home/agent:%s\n"
-			     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-			     shell, shell));
+		 text_format(
+			 "root:x:0:0:root:/root:%s\n"
+			 "agent:x:1000:1000:agent:/home/agent:%s\n"
+			 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			 shell, shell));
 	add_file(p, "/etc/group", text_copy("root:x:0:\nagent:x:1000:\ntty:x:5:\n"
 					    "nogroup:x:65534:\n"));
 	add_file(p, "/etc/nsswitch.conf",
@@ -206,8 +208,10 @@ static int add_device(struct plan *p, const char *path, struct err *e)
 
 static int add_dev(struct plan *p, struct err *e)
 {
-	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					       "/dev/random", "/dev/urandom", "/dev/tty" };
+	static const char *const devices[] = {
+		"/dev/null",   "/dev/zero",    "/dev/full",
+		"/dev/random", "/dev/urandom", "/dev/tty"
+	};
 	static const char *const links[][2] = { { "/dev/fd", "/proc/self/fd" },
 						{ "/dev/stdin", "/proc/self/fd/0" },
 						{ "/dev/stdout", "/proc/self/fd/1" },
@@ -248,8 +252,8 @@ static void add_scratch(struct plan *p, bool is_read_only)
 			{ "/workspace", 0755 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, folders[i].path)->mode =
-			folders[i].mode;
+		plan_add(p, is_read_only ? STEP_DIR : STEP_SCRATCH, folders[i].path)
+			->mode = folders[i].mode;
 	plan_add(p, STEP_SCRATCH, "/dev/shm")->mode = 01777;
 }
 
@@ -323,11 +327,14 @@ static void add_own_files(struct plan *p, const struct policy *policy)
 /* Entries that an image may have, and that the plan depends on. */
 enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
 
-static void look_at_image(const struct list *lowers, struct overlay_lowers_entry ret[LOOKED_FOR])
+static void look_at_image(const struct list *lowers,
+			  struct overlay_lowers_entry ret[LOOKED_FOR])
 {
 	static const char *const paths[] = {
-		[PROC] = "proc", [DEV] = "dev", [TMP] = "tmp", [RUN] = "run", [SYS] = "sys",
-		[WORKSPACE] = "workspace", [ETC] = "etc", [MTAB] = "etc/mtab",
+		[PROC] = "proc",   [DEV] = "dev",
+		[TMP] = "tmp",	   [RUN] = "run",
+		[SYS] = "sys",	   [WORKSPACE] = "workspace",
+		[ETC] = "etc",	   [MTAB] = "etc/mtab",
 		[APT] = "etc/apt", [APT_CONF] = "etc/apt/apt.conf.d",
 	};
 
@@ -475,7 +482,8 @@ int image_plan(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (p->store_image)
 		return plan_store(p, policy, e);
-	return policy->image == IMAGE_HOST ? plan_host(p, policy, e) : plan_dir(p, policy, e);
+	return policy->image == IMAGE_HOST ? plan_host(p, policy, e)
+					   : plan_dir(p, policy, e);
 }
 
 /* A /bin that is a link to /usr/bin may be in another layer than its target. */

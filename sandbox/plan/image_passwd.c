@@ -110,7 +110,10 @@ int image_passwd_find(int fd, const char *name, uint32_t id, struct account *ret
 {
 	struct question q = { fd, name, id };
 	const struct worker_task task = { .name = "the process that was to read it",
-					  .work = look, .arg = &q, .fds = { fd }, .fd_count = 1,
+					  .work = look,
+					  .arg = &q,
+					  .fds = { fd },
+					  .fd_count = 1,
 					  .result_len = sizeof(struct answer) };
 	struct answer a;
 

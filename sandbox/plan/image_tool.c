@@ -21,8 +21,9 @@ static bool place(int fd, int null, int at)
 	return dup2(fd < 0 ? null : fd, at) == at;
 }
 
-__attribute__((noreturn)) static void run_tool(const struct image_tool *t, const char *path,
-					       struct list *argv, int leash, pid_t parent)
+__attribute__((noreturn)) static void run_tool(const struct image_tool *t,
+					       const char *path, struct list *argv,
+					       int leash, pid_t parent)
 {
 	/* Moved up first, so that it is not overwritten by a descriptor that
 	 * goes to its number. */
@@ -87,7 +88,8 @@ static void wait_for_all(int leash)
 	}
 }
 
-static int run(const struct image_tool *t, const char *path, struct list *argv, struct err *e)
+static int run(const struct image_tool *t, const char *path, struct list *argv,
+	       struct err *e)
 {
 	sigset_t watched, before;
 	int status = -1, number = 0, ends[2];
@@ -111,8 +113,10 @@ static int run(const struct image_tool *t, const char *path, struct list *argv, 
 	if (pid < 0 || status == 0)
 		return pid < 0 ? -1 : 0;
 	if (number)
-		return err_set(e, ERR_SYSTEM, "ended by signal %d while %s", number, t->doing);
-	return err_set(e, ERR_GONE, "hutch image ended without saying why, while %s", t->doing);
+		return err_set(e, ERR_SYSTEM, "ended by signal %d while %s", number,
+			       t->doing);
+	return err_set(e, ERR_GONE, "hutch image ended without saying why, while %s",
+		       t->doing);
 }
 
 int image_tool_run(struct image_tool *t, struct err *e)

@@ -35,15 +35,18 @@
  * device nodes only. */
 static bool is_tmpfs(const struct step *s)
 {
-	return (s->kind == STEP_ROOT || s->kind == STEP_OVERLAY || s->kind == STEP_TMPFS) &&
-	       s->data && !strncmp(s->data, SIZE, strlen(SIZE)) && strcmp(s->target, "/dev");
+	return (s->kind == STEP_ROOT || s->kind == STEP_OVERLAY ||
+		s->kind == STEP_TMPFS) &&
+	       s->data && !strncmp(s->data, SIZE, strlen(SIZE)) &&
+	       strcmp(s->target, "/dev");
 }
 
 static uint64_t quarter_of_machine(void)
 {
 	struct sysinfo info;
 
-	return sysinfo(&info) < 0 ? UINT64_MAX : (uint64_t)info.totalram * info.mem_unit / 4;
+	return sysinfo(&info) < 0 ? UINT64_MAX
+				  : (uint64_t)info.totalram * info.mem_unit / 4;
 }
 
 static uint64_t size_of(const struct step *s)
@@ -60,9 +63,10 @@ static void set_size(struct step *s, uint64_t bytes)
 {
 	const char *mode = strstr(s->data, ",mode=");
 	uint64_t files = bytes / BYTES_PER_FILE + FILES_MIN;
-	char *data = text_format(SIZE "%llu,nr_inodes=%llu%s", (unsigned long long)bytes,
-				 (unsigned long long)(files < FILES_MAX ? files : FILES_MAX),
-				 mode ? mode : "");
+	char *data =
+		text_format(SIZE "%llu,nr_inodes=%llu%s", (unsigned long long)bytes,
+			    (unsigned long long)(files < FILES_MAX ? files : FILES_MAX),
+			    mode ? mode : "");
 
 	free(s->data);
 	s->data = data;
@@ -70,7 +74,8 @@ static void set_size(struct step *s, uint64_t bytes)
 
 static void bound(struct step *s, const struct limits *l, uint64_t share)
 {
-	bool is_private = s->kind != STEP_TMPFS || !strncmp(s->data, UNSIZED, strlen(UNSIZED));
+	bool is_private = s->kind != STEP_TMPFS ||
+			  !strncmp(s->data, UNSIZED, strlen(UNSIZED));
 	uint64_t size = size_of(s);
 
 	if (l->disk && is_private && l->disk < size)
@@ -102,10 +107,11 @@ void limits_plan_logs(struct plan *p, const struct policy *policy)
 	struct step *s = plan_add(p, STEP_LOGS, LIMITS_LOGS);
 	/* The logs are the executor's, whichever process makes the folder. */
 	s->data = p->has_ranges
-		? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
-			      (unsigned long long)size, LOGS_FILES, EXECUTOR_ID, EXECUTOR_ID)
-		: text_format(SIZE "%llu,nr_inodes=%d,mode=0755", (unsigned long long)size,
-			      LOGS_FILES);
+			  ? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
+					(unsigned long long)size, LOGS_FILES, EXECUTOR_ID,
+					EXECUTOR_ID)
+			  : text_format(SIZE "%llu,nr_inodes=%d,mode=0755",
+					(unsigned long long)size, LOGS_FILES);
 }
 
 void limits_plan(struct plan *p, const struct policy *policy)

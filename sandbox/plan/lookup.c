@@ -24,7 +24,8 @@
 
 static ssize_t read_image_link(const struct lookup *l, const struct found *f, char *to)
 {
-	AUTO_CLOSE int fd = overlay_lowers_open(&l->lowers, f->path + 1, O_PATH | O_NOFOLLOW);
+	AUTO_CLOSE int fd =
+		overlay_lowers_open(&l->lowers, f->path + 1, O_PATH | O_NOFOLLOW);
 
 	return fd < 0 ? -1 : readlinkat(fd, "", to, PATH_MAX - 1);
 }
@@ -63,7 +64,8 @@ static int go_root(void *who)
 static int go_up(struct walk *w)
 {
 	const char *path = w->here->path, *slash = strrchr(path, '/');
-	AUTO_FREE char *above = text_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
+	AUTO_FREE char *above =
+		text_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
 
 	return go_to(w, above);
 }

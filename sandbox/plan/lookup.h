@@ -49,7 +49,8 @@ struct found {
 	struct stat st;
 };
 
-void lookup_path(const struct lookup *l, const char *path, bool follows, struct found *ret);
+void lookup_path(const struct lookup *l, const char *path, bool follows,
+		 struct found *ret);
 void found_done(struct found *f);
 
 /* Whether the command may access what was FOUND, with R_OK, W_OK or X_OK of

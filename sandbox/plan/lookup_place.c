@@ -27,7 +27,8 @@ static bool is_root(const struct step *s)
 
 static bool is_never_written(const struct step *s)
 {
-	return s->attr & MOUNT_ATTR_RDONLY || s->kind == STEP_CGROUP || s->kind == STEP_LOGS;
+	return s->attr & MOUNT_ATTR_RDONLY || s->kind == STEP_CGROUP ||
+	       s->kind == STEP_LOGS;
 }
 
 static const char *target_of(const struct lookup *l, size_t i)

@@ -135,7 +135,8 @@ static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
 }
 
 /* A missing layer is reported when it is to be mounted. */
-void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries, size_t count)
+void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries,
+			 size_t count)
 {
 	uint64_t open_questions = (1ull << count) - 1;
 

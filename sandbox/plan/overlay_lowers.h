@@ -24,4 +24,5 @@ struct overlay_lowers_entry {
 	struct stat st;
 };
 
-void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries, size_t count);
+void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries,
+			 size_t count);

@@ -112,10 +112,13 @@ static int plan_landlock_root(struct plan *p, const struct policy *policy, struc
 	p->has_landlock_root = landlock_abi() >= LANDLOCK_ABI_REFER;
 	if (p->has_landlock_root || policy->landlock_root == LANDLOCK_ROOT_AUTO)
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "--landlock on: this kernel has no Landlock of ABI "
-					  "%d, or it is off", LANDLOCK_ABI_REFER);
-	return err_remedy(e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command "
-			     "line; or --landlock auto, which does without where there is none");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "--landlock on: this kernel has no Landlock of ABI "
+		      "%d, or it is off",
+		      LANDLOCK_ABI_REFER);
+	return err_remedy(
+		e, "a kernel 5.19 or newer with 'landlock' in lsm= on its command "
+		   "line; or --landlock auto, which does without where there is none");
 }
 
 static bool has_workspace(const struct policy *policy)

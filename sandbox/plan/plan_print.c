@@ -65,8 +65,8 @@ static void print_step(const struct step *s, FILE *to)
 static void print_maps(const char *name, const struct idmap *maps, size_t count, FILE *to)
 {
 	for (size_t i = 0; i < count; i++) {
-		(void)fprintf(to, "%-9s %u inside is %u on this host", name, maps[i].inside,
-			      maps[i].outside);
+		(void)fprintf(to, "%-9s %u inside is %u on this host", name,
+			      maps[i].inside, maps[i].outside);
 		if (maps[i].count > 1)
 			(void)fprintf(to, ", and so on for %u", maps[i].count);
 		(void)fprintf(to, "\n");
@@ -112,7 +112,8 @@ static void print_bounds(const struct policy *policy, FILE *to)
 
 	print_number("memory", l->memory, to);
 	if (l->cpus)
-		(void)fprintf(to, "limit     cpus %u.%03u\n", l->cpus / 1000, l->cpus % 1000);
+		(void)fprintf(to, "limit     cpus %u.%03u\n", l->cpus / 1000,
+			      l->cpus % 1000);
 	print_number("pids", l->pids, to);
 	print_number("disk", l->disk, to);
 	if (!policy_wants_cgroup(policy))
@@ -151,7 +152,8 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 	size_t len = strcspn(variable, "=");
 	AUTO_FREE char *hidden = text_format("%.*s=" REDACT_TEXT, (int)len, variable);
 
-	print_field(to, "", environment_is_secret(policy, variable, len) ? hidden : variable);
+	print_field(to, "",
+		    environment_is_secret(policy, variable, len) ? hidden : variable);
 }
 
 /* A word of the command may hold a secret's value, which is hidden. */
@@ -181,7 +183,8 @@ static const char *landlock_root_text(const struct plan *p, const struct policy 
 static void print_network(const struct policy *policy, FILE *to)
 {
 	(void)fprintf(to, "network   %s\n",
-		      policy->network == NETWORK_HOST ? "this host's" : "none but loopback");
+		      policy->network == NETWORK_HOST ? "this host's"
+						      : "none but loopback");
 	for (size_t i = 0; i < policy->publish_count; i++) {
 		(void)fprintf(to, "publish  ");
 		print_field(to, "", port_spec_word(&policy->publishes[i]));
@@ -194,8 +197,10 @@ static void print_walls(const struct plan *p, const struct policy *policy, FILE 
 {
 	(void)fprintf(to, "landlock  %s\n", landlock_root_text(p, policy));
 	if (plan_has_broker(p))
-		(void)fprintf(to, "seccomp   names are made by another process, but for protected "
-				  "ones\n");
+		(void)fprintf(
+			to,
+			"seccomp   names are made by another process, but for protected "
+			"ones\n");
 	if (p->hides_abstract)
 		(void)fprintf(to, "landlock  abstract sockets and signals stay inside\n");
 	if (p->refuses_unix)

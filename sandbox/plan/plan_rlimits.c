@@ -77,8 +77,9 @@ static int set_ulimit(struct plan *p, const struct ulimit *u, struct err *e)
 	if (getrlimit(u->resource, &own) < 0)
 		return err_sys(e, "getrlimit %s", units_ulimit_name(u->resource));
 	if (own.rlim_max != RLIM_INFINITY && u->hard > own.rlim_max) {
-		(void)err_set(e, ERR_LIMIT, "%s cannot be raised above %llu, the hard limit "
-					    "that hutch itself runs under",
+		(void)err_set(e, ERR_LIMIT,
+			      "%s cannot be raised above %llu, the hard limit "
+			      "that hutch itself runs under",
 			      units_ulimit_name(u->resource),
 			      (unsigned long long)own.rlim_max);
 		return err_from(e, u->from);

@@ -55,11 +55,13 @@ static bool is_refused(enum protected is, enum making what)
 	return true;
 }
 
-bool protect_missing_refuses(const struct protect_missing *m, const char *path, enum making what)
+bool protect_missing_refuses(const struct protect_missing *m, const char *path,
+			     enum making what)
 {
 	for (size_t i = 0; i < m->guarded->count; i++) {
 		const char *rest = protect_missing_below(path, m->guarded->items[i]);
-		if (rest && *rest && is_refused(protect_find(m->protect, rest + 1, NULL), what))
+		if (rest && *rest &&
+		    is_refused(protect_find(m->protect, rest + 1, NULL), what))
 			return true;
 	}
 	return false;

@@ -23,7 +23,8 @@ enum making {
 };
 
 /* `path` is absolute, on the host, and without links, "." and "..". */
-bool protect_missing_refuses(const struct protect_missing *m, const char *path, enum making what);
+bool protect_missing_refuses(const struct protect_missing *m, const char *path,
+			     enum making what);
 
 /* The part of `path` below `folder`, with its leading "/"; "" if both are the
  * same, NULL if `path` is not below `folder`.  Both are absolute, without

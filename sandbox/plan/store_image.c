@@ -73,12 +73,15 @@ static int pull_failed(const struct store_image *s, const struct err *why, bool 
 		*e = *why;
 		err_sanitize(e);
 	} else {
-		(void)err_set(e, ERR_GONE, "--image %.200s: hutch image pull ended without "
-					   "saying why", s->name);
+		(void)err_set(e, ERR_GONE,
+			      "--image %.200s: hutch image pull ended without "
+			      "saying why",
+			      s->name);
 	}
 	if (!e->remedy[0])
-		(void)err_remedy(e, "hutch image ls lists the images that are here; hutch image "
-				    "import makes one of a folder, a tar or docker save");
+		(void)err_remedy(
+			e, "hutch image ls lists the images that are here; hutch image "
+			   "import makes one of a folder, a tar or docker save");
 	return -1;
 }
 
@@ -122,7 +125,8 @@ static int find(struct store_image *s, const struct reference *r, struct err *e)
 		found = 0;
 	}
 	if (found == 0)
-		found = launch_config_open(&store, &s->image, &s->launch_config, &s->lock, e);
+		found = launch_config_open(&store, &s->image, &s->launch_config, &s->lock,
+					   e);
 	for (size_t i = 0; found == 0 && i < s->launch_config.layers.count; i++)
 		list_addf(&s->lowers, "%s/" STORE_LAYERS "/%s/" STORE_FS, store.path,
 			  s->launch_config.layers.items[i]);
@@ -132,8 +136,8 @@ static int find(struct store_image *s, const struct reference *r, struct err *e)
 	return found < 0 ? err_in(e, "--image %.200s", s->name) : 0;
 }
 
-static int find_or_pull(struct store_image *s, const struct reference *r, const struct policy *p,
-			bool is_dry_run, struct err *e)
+static int find_or_pull(struct store_image *s, const struct reference *r,
+			const struct policy *p, bool is_dry_run, struct err *e)
 {
 	if (p->pull == PULL_ALWAYS && !is_dry_run && pull(s, e) < 0)
 		return -1;
@@ -142,8 +146,10 @@ static int find_or_pull(struct store_image *s, const struct reference *r, const 
 	if (e->kind != ERR_NOT_FOUND || p->pull == PULL_ALWAYS)
 		return -1;
 	if (p->pull == PULL_NEVER || is_dry_run) {
-		(void)err_set(e, ERR_NOT_FOUND, "--image %.200s: there is no such image in the "
-						"store%s", s->name,
+		(void)err_set(e, ERR_NOT_FOUND,
+			      "--image %.200s: there is no such image in the "
+			      "store%s",
+			      s->name,
 			      is_dry_run ? "" : ", and --pull never fetches none");
 		return err_remedy(e, "hutch image pull %.200s", s->name);
 	}
@@ -163,12 +169,13 @@ static bool is_number(const char *text, uint32_t *ret)
 }
 
 /* 1: found; 0: the image has no such file, or no such entry in it. */
-static int look_up(const struct store_image *s, const char *file, const char *name, uint32_t id,
-		   struct account *ret, struct err *e)
+static int look_up(const struct store_image *s, const char *file, const char *name,
+		   uint32_t id, struct account *ret, struct err *e)
 {
 	struct stat st;
 
-	AUTO_CLOSE int fd = overlay_lowers_open(&s->lowers, file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	AUTO_CLOSE int fd =
+		overlay_lowers_open(&s->lowers, file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -176,8 +183,8 @@ static int look_up(const struct store_image *s, const char *file, const char *na
 	if (!S_ISREG(st.st_mode))
 		return 0;
 	int found = image_passwd_find(fd, name, id, ret, e);
-	return found < 0 ? err_in(e, "look for %.60s in /%s of the image", name ? name : "a user",
-				  file)
+	return found < 0 ? err_in(e, "look for %.60s in /%s of the image",
+				  name ? name : "a user", file)
 			 : found;
 }
 
@@ -223,13 +230,16 @@ static int decide_name(struct store_image *s, const char *name, const struct pol
 }
 
 /* With --idmap ranges other ids do not exist inside. */
-static int check_mapped(const struct store_image *s, const struct policy *p, struct err *e)
+static int check_mapped(const struct store_image *s, const struct policy *p,
+			struct err *e)
 {
 	if (p->idmap != IDMAP_RANGES || (s->uid < IDS_INSIDE && s->gid < IDS_INSIDE))
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "user %u:%u (%s) is not among the ids 0 to %d that "
-					  "--idmap ranges maps", s->uid, s->gid,
-		      p->user ? "-u" : "the image's User", IDS_INSIDE - 1);
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "user %u:%u (%s) is not among the ids 0 to %d that "
+		      "--idmap ranges maps",
+		      s->uid, s->gid, p->user ? "-u" : "the image's User",
+		      IDS_INSIDE - 1);
 	return err_remedy(e, "leave --idmap out; or name another one with -u");
 }
 
@@ -274,18 +284,21 @@ static int decide_argv(struct store_image *s, const struct policy *p, struct err
 		add_all(&s->argv, &s->launch_config.cmd);
 	if (s->argv.count && *s->argv.items[0])
 		return 0;
-	(void)err_set(e, ERR_USAGE, "no command given, and the image %.200s names none", s->name);
+	(void)err_set(e, ERR_USAGE, "no command given, and the image %.200s names none",
+		      s->name);
 	return err_remedy(e, "for a shell: hutch run -it --image %.200s sh", s->name);
 }
 
 static int decide_workdir(struct store_image *s, struct err *e)
 {
-	if (s->launch_config.workdir && volume_normalize(s->launch_config.workdir, &s->workdir, e) < 0)
+	if (s->launch_config.workdir &&
+	    volume_normalize(s->launch_config.workdir, &s->workdir, e) < 0)
 		return err_in(e, "the WorkingDir of the image %.200s", s->name);
 	return 0;
 }
 
-int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run, struct err *e)
+int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run,
+		     struct err *e)
 {
 	struct reference r;
 	char name[REFERENCE_MAX];
@@ -297,9 +310,11 @@ int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_
 	if (find_or_pull(s, &r, p, is_dry_run, e) < 0)
 		return -1;
 	if (s->launch_config.env.count > VARIABLES_MAX)
-		return err_set(e, ERR_LIMIT, "the image %.200s has more than %d variables",
-			       s->name, VARIABLES_MAX);
-	if (decide_user(s, p, e) < 0 || check_mapped(s, p, e) < 0 || decide_workdir(s, e) < 0)
+		return err_set(e, ERR_LIMIT,
+			       "the image %.200s has more than %d variables", s->name,
+			       VARIABLES_MAX);
+	if (decide_user(s, p, e) < 0 || check_mapped(s, p, e) < 0 ||
+	    decide_workdir(s, e) < 0)
 		return -1;
 	return decide_argv(s, p, e);
 }
@@ -311,8 +326,8 @@ void store_image_name_ranged(struct store_image *s, const struct idmaps *maps)
 	AUTO_FREE char *word = idmaps_print(maps);
 
 	for (size_t i = 0; i < s->launch_config.layers.count; i++)
-		list_addf(&s->ranged, "%s/" STORE_RANGED "/%s/%s/" STORE_FS, s->store, word,
-			  s->launch_config.layers.items[i]);
+		list_addf(&s->ranged, "%s/" STORE_RANGED "/%s/%s/" STORE_FS, s->store,
+			  word, s->launch_config.layers.items[i]);
 }
 
 /* A copy gets its name only when it is complete. */
@@ -324,8 +339,8 @@ static bool all_are_there(const struct list *ranged)
 	return true;
 }
 
-int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps, int words,
-		      struct err *e)
+int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps,
+			    int words, struct err *e)
 {
 	AUTO_FREE char *word = idmaps_print(maps);
 	struct image_tool t = { .in = -1, .errors = words, .was_root = s->was_root,

@@ -49,10 +49,11 @@ void store_image_done(struct store_image *s);
 
 /* Called as the user that the inside stands for.  With `is_dry_run` nothing is
  * fetched. */
-int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run, struct err *e);
+int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run,
+		     struct err *e);
 
 void store_image_name_ranged(struct store_image *s, const struct idmaps *maps);
 /* Has a program of its own make the missing copies; it writes to the descriptor
  * `words` if that is much work.  Signals: image_tool.h. */
-int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps, int words,
-		      struct err *e);
+int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps,
+			    int words, struct err *e);

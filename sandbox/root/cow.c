@@ -91,8 +91,9 @@ static int write_about(const struct cow *c, struct err *e)
 	size_t len = 0;
 
 	to = mem_or_abort(open_memstream(&text, &len));
-	(void)fprintf(to, MAGIC "%cid=%s%cname=%s%cgenerated=%d%cstarted=%lld%c", 0, c->id, 0,
-		      c->name, 0, c->is_generated, 0, (long long)c->started_ns, 0);
+	(void)fprintf(to, MAGIC "%cid=%s%cname=%s%cgenerated=%d%cstarted=%lld%c", 0,
+		      c->id, 0, c->name, 0, c->is_generated, 0, (long long)c->started_ns,
+		      0);
 	if (c->audit)
 		(void)fprintf(to, "audit=%s%c", c->audit, 0);
 	for (size_t i = 0; i < c->protects.count; i++)
@@ -200,9 +201,10 @@ static int read_about(struct cow *c, struct err *e)
 		return err_sys(e, "open %s/" ABOUT, c->path);
 	if (io_read_file(fd, c->path, ABOUT_MAX, &text, &len, e) < 0)
 		return -1;
-	return parse_about(c, text, len) == 0 ? 0
-	       : err_set(e, ERR_UNSUPPORTED, "%s/" ABOUT " is of another version of hutch",
-			 c->path);
+	return parse_about(c, text, len) == 0
+		       ? 0
+		       : err_set(e, ERR_UNSUPPORTED,
+				 "%s/" ABOUT " is of another version of hutch", c->path);
 }
 
 static void read_sum(struct cow *c)
@@ -359,15 +361,19 @@ static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 
 	for (size_t i = 0; is_same && i < c->count; i++) {
 		const struct cow_folder *a = &c->folders[i], *b = &old->folders[i];
-		is_same = !strcmp(a->source, b->source) && !strcmp(a->target, b->target) &&
-			  a->dev == b->dev && a->ino == b->ino;
+		is_same = !strcmp(a->source, b->source) &&
+			  !strcmp(a->target, b->target) && a->dev == b->dev &&
+			  a->ino == b->ino;
 	}
 	if (is_same)
 		return 0;
-	(void)err_set(e, ERR_REFUSED, "changes of sandbox '%s' are kept, and the folders that they "
-				      "are of are others now", old->name);
-	return err_remedy(e, "hutch diff %s shows them, hutch discard %s throws them away", old->name,
-			  old->name);
+	(void)err_set(e, ERR_REFUSED,
+		      "changes of sandbox '%s' are kept, and the folders that they "
+		      "are of are others now",
+		      old->name);
+	return err_remedy(e,
+			  "hutch diff %s shows them, hutch discard %s throws them away",
+			  old->name, old->name);
 }
 
 /* Removes the sum, which a living sandbox has not, and makes the work folders
@@ -388,8 +394,10 @@ static int open_again(struct cow *c, struct err *e)
 static int go_on(struct cow *c, struct cow *old, struct err *e)
 {
 	if (faccessat(old->folder, COW_APPLYING, F_OK, 0) == 0) {
-		(void)err_set(e, ERR_BUSY, "an apply of the changes of sandbox '%s' has not come to "
-					   "its end", old->name);
+		(void)err_set(e, ERR_BUSY,
+			      "an apply of the changes of sandbox '%s' has not come to "
+			      "its end",
+			      old->name);
 		return err_remedy(e, "hutch apply %s", old->name);
 	}
 	if (check_same(c, old, e) < 0 || open_again(old, e) < 0)
@@ -433,9 +441,13 @@ static int take_name(struct cow *c, const struct registry_entry *entry, const ch
 	if (cow_find(c->name, &other, NULL) < 0)
 		return 0;
 	cow_done(&other);
-	(void)err_set(e, ERR_EXISTS, "changes of an earlier sandbox '%s' are kept", c->name);
-	return err_remedy(e, "look at them with hutch diff %s; then hutch apply %s, or hutch "
-			     "discard %s, or another name", c->name, c->name, c->name);
+	(void)err_set(e, ERR_EXISTS, "changes of an earlier sandbox '%s' are kept",
+		      c->name);
+	return err_remedy(
+		e,
+		"look at them with hutch diff %s; then hutch apply %s, or hutch "
+		"discard %s, or another name",
+		c->name, c->name, c->name);
 }
 
 static int check_plan(const struct plan *p, struct err *e)
@@ -444,7 +456,8 @@ static int check_plan(const struct plan *p, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_UNSUPPORTED, ":cow with --idmap ranges: you could not apply "
 					  "what other ids of the inside write");
-	return err_remedy(e, "leave --idmap ranges out, or show the folder with :ro or :rw");
+	return err_remedy(e,
+			  "leave --idmap ranges out, or show the folder with :ro or :rw");
 }
 
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
@@ -482,7 +495,8 @@ int cow_make_dropped(struct plan *p, const char *folder, struct err *e)
 	take_folders(&c, p);
 	c.path = text_copy(folder);
 	c.folder = open(folder, FOLDER);
-	int result = c.folder < 0 ? err_sys(e, "open %s", folder) : make_all_layers(&c, e);
+	int result = c.folder < 0 ? err_sys(e, "open %s", folder)
+				  : make_all_layers(&c, e);
 	if (result == 0)
 		put_uppers(&c, p);
 	cow_done(&c);
@@ -493,7 +507,8 @@ int cow_make_dropped(struct plan *p, const char *folder, struct err *e)
 
 static bool is_id(const char *name)
 {
-	return strlen(name) == COW_ID_LEN && strspn(name, "0123456789abcdef") == COW_ID_LEN;
+	return strlen(name) == COW_ID_LEN &&
+	       strspn(name, "0123456789abcdef") == COW_ID_LEN;
 }
 
 /* The lock is held by the launch of the sandbox, or by a process that works on
@@ -581,7 +596,8 @@ static void find_id(const char *name, char id[COW_ID_LEN + 1])
 	struct registry_item item;
 
 	id[0] = '\0';
-	if (registry_look(name, &item, NULL) < 0 && registry_find_ended(name, &item, NULL) < 0)
+	if (registry_look(name, &item, NULL) < 0 &&
+	    registry_find_ended(name, &item, NULL) < 0)
 		return;
 	(void)snprintf(id, COW_ID_LEN + 1, "%s", item.id);
 	registry_item_done(&item);
@@ -610,8 +626,9 @@ int cow_find(const char *name, struct cow *ret, struct err *e)
 	if (found)
 		return 0;
 	(void)err_set(e, ERR_NOT_FOUND, "no changes are kept of a sandbox '%s'", name);
-	return err_remedy(e, "hutch ps -a lists what is kept; changes are those to folders shown "
-			     "with :cow");
+	return err_remedy(
+		e, "hutch ps -a lists what is kept; changes are those to folders shown "
+		   "with :cow");
 }
 
 int cow_lock(struct cow *c, struct err *e)

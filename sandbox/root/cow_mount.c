@@ -40,7 +40,8 @@ static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 
 	if (mount < 0)
 		return -1;
-	if (mount_api_set_attr(mount, attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, path, e) < 0)
+	if (mount_api_set_attr(mount, attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
+			       path, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount %.300s", path);
@@ -59,35 +60,41 @@ static int bind_lower(const struct step *s, struct err *e)
 		return err_sys(e, "stat %.300s", s->source);
 	if (st.st_dev == s->dev && st.st_ino == s->ino)
 		return 0;
-	return err_set(e, ERR_REFUSED, "mount %.300s: it was replaced while the sandbox was "
-				       "being made", s->source);
+	return err_set(e, ERR_REFUSED,
+		       "mount %.300s: it was replaced while the sandbox was "
+		       "being made",
+		       s->source);
 }
 
 /* Uses mount(2) with names relative to the working directory, as for the root's
  * overlay (sandbox/root/overlay.c). */
 static int mount_overlay(const struct step *s, struct err *e)
 {
-	static const char options[] = "lowerdir=" LOWER ",upperdir=" DISK "/upper,workdir=" DISK
-				      "/work,userxattr";
+	static const char options[] = "lowerdir=" LOWER ",upperdir=" DISK
+				      "/upper,workdir=" DISK "/work,userxattr";
 
 	if (sys_mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV, options) == 0)
 		return 0;
 	(void)err_sys(e, "mount %.300s copy-on-write", s->source);
 	if (e->sys == ENODEV)
-		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
-				     "module; else show it with :ro");
+		return err_remedy(e,
+				  "as root: modprobe overlay, where this kernel has that "
+				  "module; else show it with :ro");
 	if (e->sys == EPERM)
-		return err_remedy(e, "this kernel has no overlayfs for user namespaces; show it "
-				     "with :ro");
+		return err_remedy(
+			e, "this kernel has no overlayfs for user namespaces; show it "
+			   "with :ro");
 	if (e->sys == EINVAL)
-		return err_remedy(e, "its file system can be no layer of an overlay, or others "
-				     "are mounted in it; show it with :ro");
+		return err_remedy(
+			e, "its file system can be no layer of an overlay, or others "
+			   "are mounted in it; show it with :ro");
 	return -1;
 }
 
 static int mount_staged(const struct step *s, struct err *e)
 {
-	if (bind_lower(s, e) < 0 || bind(s->upper, 0, DISK, e) < 0 || mount_overlay(s, e) < 0)
+	if (bind_lower(s, e) < 0 || bind(s->upper, 0, DISK, e) < 0 ||
+	    mount_overlay(s, e) < 0)
 		return -1;
 	return mount_api_clone(AT_FDCWD, ROOT, false, e);
 }

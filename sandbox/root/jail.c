@@ -179,9 +179,13 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 	AUTO_CLOSE int folder = p->is_apart
 			? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 			: open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const int from[JAIL_FDS] = { j->in < 0 ? p->null : j->in, j->out ? j->out : p->null,
-				     p->null, p->answer, j->leash ? j->leash : p->null,
-				     folder, p->beside };
+	const int from[JAIL_FDS] = { j->in < 0 ? p->null : j->in,
+				     j->out ? j->out : p->null,
+				     p->null,
+				     p->answer,
+				     j->leash ? j->leash : p->null,
+				     folder,
+				     p->beside };
 	const int count = p->beside < 0 ? BESIDE_FD : JAIL_FDS;
 	int high[JAIL_FDS];
 
@@ -196,7 +200,9 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 			return err_sys(e, "set descriptor %d", i);
 	p->answer = ANSWER_FD;
 	folder = -1; /* closed with the others */
-	return sys_close_range((unsigned)count, ~0u, 0) < 0 ? err_sys(e, "close descriptors") : 0;
+	return sys_close_range((unsigned)count, ~0u, 0) < 0
+		       ? err_sys(e, "close descriptors")
+		       : 0;
 }
 
 static int stage_limits(struct prisoner *p, struct err *e)
@@ -213,7 +219,8 @@ static uint64_t caps_of(const struct jail *j)
 {
 	static const uint64_t roles[] = {
 		[JAIL_READS] = 0,
-		[JAIL_GIVES] = 1ull << CAP_CHOWN | 1ull << CAP_FOWNER | 1ull << CAP_FSETID,
+		[JAIL_GIVES] = 1ull << CAP_CHOWN | 1ull << CAP_FOWNER |
+			       1ull << CAP_FSETID,
 		[JAIL_REMOVES] = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER,
 	};
 
@@ -269,9 +276,12 @@ static int become_owner(const struct jail *j, struct err *e)
 /* The stages themselves leave the child only the descriptors that it may have. */
 static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 {
-	const struct worker_task task = { .name = "the jailed process", .work = work_inside,
-					  .arg = p, .result_len = p->jail->result_len,
-					  .has_all_fds = true, .flags = NAMESPACES,
+	const struct worker_task task = { .name = "the jailed process",
+					  .work = work_inside,
+					  .arg = p,
+					  .result_len = p->jail->result_len,
+					  .has_all_fds = true,
+					  .flags = NAMESPACES,
 					  .answer = &p->answer };
 
 	return worker_start(&task, ret, e) < 0 ? diagnose_clone(NAMESPACES, e) : 0;
@@ -289,7 +299,8 @@ static bool is_apart(int folder)
 /* Without its maps the child cannot begin, and is killed. */
 static int install_maps(const struct prisoner *p, struct worker *w, struct err *e)
 {
-	if (!p->jail->ranges || idmaps_install(p->jail->ranges, w->pid, p->maps_go, e) == 0)
+	if (!p->jail->ranges ||
+	    idmaps_install(p->jail->ranges, w->pid, p->maps_go, e) == 0)
 		return 0;
 	worker_end(w);
 	return -1;
@@ -297,7 +308,9 @@ static int install_maps(const struct prisoner *p, struct worker *w, struct err *
 
 static int start(const struct jail *j, struct worker *ret, struct err *e)
 {
-	struct prisoner p = { .jail = j, .beside = -1, .uid = geteuid(), .gid = getegid() };
+	struct prisoner p = {
+		.jail = j, .beside = -1, .uid = geteuid(), .gid = getegid()
+	};
 	int maps[2] = { -1, -1 };
 
 	if (j->ranges && pipe2(maps, O_CLOEXEC) < 0)

@@ -50,7 +50,8 @@ static int make_view(void *arg, void *result, struct err *e)
 	AUTO_CLOSE int root = overlay_view(v->lowers, e);
 	if (root < 0)
 		return -1;
-	return fd_pass_send(v->to, "", 1, &root, 1) < 0 ? err_sys(e, "hand over the view") : 0;
+	return fd_pass_send(v->to, "", 1, &root, 1) < 0 ? err_sys(e, "hand over the view")
+							: 0;
 }
 
 static int open_view(const struct list *lowers, struct err *e)
@@ -63,9 +64,13 @@ static int open_view(const struct list *lowers, struct err *e)
 	AUTO_CLOSE int ours = ends[0];
 	AUTO_CLOSE int theirs = ends[1];
 	struct view view = { lowers, theirs };
-	const struct worker_task task = { .name = "the process that shows the image's layers",
-					  .work = make_view, .arg = &view,
-					  .fds = { theirs }, .fd_count = 1 };
+	const struct worker_task task = {
+		.name = "the process that shows the image's layers",
+		.work = make_view,
+		.arg = &view,
+		.fds = { theirs },
+		.fd_count = 1
+	};
 	if (worker_run(&task, NULL, e) < 0)
 		return -1;
 	if (fd_pass_receive(ours, &byte, 1, &root) != 1 || root < 0)

@@ -40,7 +40,8 @@
  * found. */
 static int enter_base(const char *options, struct err *e)
 {
-	AUTO_CLOSE int base = mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	AUTO_CLOSE int base =
+		mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 
 	if (base < 0)
 		return -1;
@@ -52,7 +53,8 @@ static int enter_base(const char *options, struct err *e)
 
 static int make_folders(struct err *e)
 {
-	static const char *const names[] = { IMAGE, OURS, DISK, ROOT, DISK UPPER, DISK WORK };
+	static const char *const names[] = { IMAGE, OURS,	DISK,
+					     ROOT,  DISK UPPER, DISK WORK };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (mkdir(names[i], 0755) < 0)
@@ -70,8 +72,9 @@ static int bind_image(const struct step *s, struct err *e)
 	if (st.st_dev != s->dev || st.st_ino != s->ino)
 		return err_set(e, ERR_REFUSED, "the image %.300s was replaced while the "
 					       "sandbox was being made", s->source);
-	if (mount_api_set_attr(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true,
-			s->source, e) < 0)
+	if (mount_api_set_attr(mount,
+			       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			       true, s->source, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, IMAGE, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount the image %.300s", s->source);
@@ -95,8 +98,10 @@ static int bind_disk(const struct step *s, struct err *e)
 		return err_sys(e, "stat %.300s", s->upper);
 	/* layer: upper-inode */
 	if (st.st_dev != s->upper_dev || st.st_ino != s->upper_ino)
-		return err_set(e, ERR_REFUSED, "%.300s was replaced while the sandbox was being "
-					       "made", s->upper);
+		return err_set(e, ERR_REFUSED,
+			       "%.300s was replaced while the sandbox was being "
+			       "made",
+			       s->upper);
 	if (mount_api_set_attr(mount, attr, false, s->upper, e) < 0)
 		return -1;
 	if (sys_move_mount(mount, "", AT_FDCWD, DISK, MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -131,7 +136,8 @@ static char *list_lowers(const char *above, const struct list *lowers)
 
 static int too_many(struct err *e)
 {
-	return err_set(e, ERR_LIMIT, "the image has more layers than can be mounted, which is %d",
+	return err_set(e, ERR_LIMIT,
+		       "the image has more layers than can be mounted, which is %d",
 		       LOWERS_MAX);
 }
 
@@ -139,13 +145,16 @@ static int cannot_mount(const struct step *s, struct err *e)
 {
 	(void)err_sys(e, "mount the overlay");
 	if (e->sys == ENODEV)
-		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
-				     "module; else --image dir:PATH --read-only");
+		return err_remedy(e,
+				  "as root: modprobe overlay, where this kernel has that "
+				  "module; else --image dir:PATH --read-only");
 	if (e->sys == EPERM)
-		return err_remedy(e, "this kernel has no overlayfs for user namespaces (5.11 and "
-				     "newer have); without it: --image dir:PATH --read-only");
+		return err_remedy(
+			e, "this kernel has no overlayfs for user namespaces (5.11 and "
+			   "newer have); without it: --image dir:PATH --read-only");
 	if (e->sys == ENOENT && s->lowers)
-		return err_remedy(e, "a layer of the image is missing: hutch image verify");
+		return err_remedy(e,
+				  "a layer of the image is missing: hutch image verify");
 	return -1;
 }
 
@@ -153,11 +162,13 @@ static int cannot_mount(const struct step *s, struct err *e)
 static int explain_none(struct err *e)
 {
 	if (e->sys == ENODEV)
-		return err_remedy(e, "as root: modprobe overlay, where this kernel has that "
-				     "module");
+		return err_remedy(e,
+				  "as root: modprobe overlay, where this kernel has that "
+				  "module");
 	if (diagnose_is_filtered())
-		return err_remedy(e, "a seccomp filter around this process may be the cause: in "
-				     "docker, --security-opt seccomp=unconfined");
+		return err_remedy(
+			e, "a seccomp filter around this process may be the cause: in "
+			   "docker, --security-opt seccomp=unconfined");
 	return err_remedy(e, "a kernel that has it for user namespaces: 5.11 or newer");
 }
 
@@ -196,7 +207,8 @@ static bool is_there(void)
 
 int overlay_try(struct err *e)
 {
-	const struct worker_task task = { .name = "a trial of overlayfs", .work = try_inside,
+	const struct worker_task task = { .name = "a trial of overlayfs",
+					  .work = try_inside,
 					  .flags = CLONE_NEWUSER | CLONE_NEWNS };
 	struct worker w;
 	struct err why;
@@ -215,11 +227,13 @@ int overlay_try(struct err *e)
  * syntax. */
 static int mount_overlay(const struct step *s, struct err *e)
 {
-	AUTO_FREE char *lowers = list_lowers(s->source ? OURS ":" IMAGE : OURS, s->lowers);
+	AUTO_FREE char *lowers =
+		list_lowers(s->source ? OURS ":" IMAGE : OURS, s->lowers);
 	AUTO_FREE char *options = text_format("lowerdir=%s,upperdir=" DISK UPPER
 					      ",workdir=" DISK WORK ",userxattr", lowers);
 
-	if ((s->lowers && s->lowers->count > LOWERS_MAX) || strlen(options) >= OPTIONS_MAX)
+	if ((s->lowers && s->lowers->count > LOWERS_MAX) ||
+	    strlen(options) >= OPTIONS_MAX)
 		return too_many(e);
 	if (sys_mount("overlay", ROOT, "overlay", MS_NOSUID | MS_NODEV, options) == 0)
 		return 0;
@@ -232,7 +246,8 @@ int overlay_upper(struct err *e)
 			      MOUNT_ATTR_NOEXEC;
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, DISK UPPER, false, e);
 
-	if (mount < 0 || mount_api_set_attr(mount, attr, false, "the upper folder", e) < 0)
+	if (mount < 0 ||
+	    mount_api_set_attr(mount, attr, false, "the upper folder", e) < 0)
 		return -1;
 	return fd_take(&mount);
 }
@@ -247,8 +262,9 @@ int overlay_view(const struct list *lowers, struct err *e)
 		return -1;
 	if (lowers->count > LOWERS_MAX || strlen(options) >= OPTIONS_MAX)
 		return too_many(e);
-	if (lowers->count && sys_mount("overlay", ROOT, "overlay",
-				       MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+	if (lowers->count &&
+	    sys_mount("overlay", ROOT, "overlay",
+		      MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
 		return err_sys(e, "mount an overlay");
 	int root = open(ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? err_sys(e, "open the overlay") : root;

@@ -67,7 +67,8 @@ static int make_layers(struct overlay_upper *u, bool is_layer, struct err *e)
 	return 0;
 }
 
-static int make_below(struct overlay_upper *u, const char *base, bool is_layer, struct err *e)
+static int make_below(struct overlay_upper *u, const char *base, bool is_layer,
+		      struct err *e)
 {
 	if (folder_create(base, e) < 0)
 		return -1;
@@ -102,7 +103,8 @@ static int lock_folder(struct overlay_upper *u, struct err *e)
 {
 	u->lock = resolve_open_real(u->path, O_RDONLY | O_DIRECTORY);
 	if (u->lock < 0 && errno == ELOOP)
-		return err_set(e, ERR_REFUSED, "it was replaced while the sandbox was being made");
+		return err_set(e, ERR_REFUSED,
+			       "it was replaced while the sandbox was being made");
 	if (u->lock < 0)
 		return err_sys(e, "open it");
 	if (flock(u->lock, LOCK_EX | LOCK_NB) < 0)
@@ -116,15 +118,19 @@ static int take_folder(struct overlay_upper *u, struct err *e)
 {
 	if (lock_folder(u, e) < 0)
 		return -1;
-	if (fsetxattr(u->lock, PROBE, "1", 1, 0) < 0 || fremovexattr(u->lock, PROBE) < 0) {
+	if (fsetxattr(u->lock, PROBE, "1", 1, 0) < 0 ||
+	    fremovexattr(u->lock, PROBE) < 0) {
 		(void)err_sys(e, "set an attribute on it");
-		return err_remedy(e, "--upper takes a folder of yours on ext4, xfs or btrfs; so "
-				     "does XDG_DATA_HOME, where --keep keeps files");
+		return err_remedy(
+			e, "--upper takes a folder of yours on ext4, xfs or btrfs; so "
+			   "does XDG_DATA_HOME, where --keep keeps files");
 	}
-	return make_missing(u->lock, "upper", e) < 0 ? -1 : make_missing(u->lock, "work", e);
+	return make_missing(u->lock, "upper", e) < 0 ? -1
+						     : make_missing(u->lock, "work", e);
 }
 
-int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder, struct err *e)
+int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder,
+		       struct err *e)
 {
 	AUTO_FREE char *from = text_format("%s %.200s", flag, folder);
 
@@ -137,10 +143,13 @@ static const enum folder places[] = { FOLDER_STATE, FOLDER_DATA };
 
 static int no_place(struct err *e)
 {
-	(void)err_in(e, "a writable image needs a place with user.* attributes: tmpfs has none "
-			"before kernel 6.6");
-	return err_remedy(e, "add --read-only, or set XDG_DATA_HOME to a folder on ext4, xfs or "
-			     "btrfs");
+	(void)err_in(
+		e,
+		"a writable image needs a place with user.* attributes: tmpfs has none "
+		"before kernel 6.6");
+	return err_remedy(
+		e, "add --read-only, or set XDG_DATA_HOME to a folder on ext4, xfs or "
+		   "btrfs");
 }
 
 int overlay_upper_make(struct overlay_upper *u, struct err *e)
@@ -248,7 +257,8 @@ void overlay_upper_remove(struct overlay_upper *u)
 	}
 	char *slash = strrchr(u->path, '/');
 	*slash = '\0';
-	AUTO_CLOSE int base = open(u->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int base =
+		open(u->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	*slash = '/';
 	if (base >= 0)
 		rm_tree_remove(base, slash + 1);

@@ -38,7 +38,8 @@ int overlay_upper_make_root(struct overlay_upper *u, struct err *e);
 /* Takes `folder`, whose path has no links, and makes "upper" and "work" in it
  * where they are missing; `flag` is the option, for messages.  ERR_BUSY:
  * another launch has the folder. */
-int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder, struct err *e);
+int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder,
+		       struct err *e);
 
 /* Whether overlay_upper_make() would find a place; tried with a file without a name, so
  * that nothing is left.  *ret_place is the place, allocated. */

@@ -56,11 +56,15 @@ static int check_apart(const struct step *s, struct err *e)
 
 	if (!to)
 		return err_sys(e, "look at %.300s", s->upper);
-	if (strncmp(to, s->source, len) != 0 || (to[len] != '/' && s->source[len - 1] != '/'))
+	if (strncmp(to, s->source, len) != 0 ||
+	    (to[len] != '/' && s->source[len - 1] != '/'))
 		return 0;
-	(void)err_set(e, ERR_UNSUPPORTED, "the image %.200s has hutch's own folders in it, where "
-					  "it would have to be copied to", s->source);
-	return err_remedy(e, "XDG_DATA_HOME may name another place for them; or add --read-only");
+	(void)err_set(e, ERR_UNSUPPORTED,
+		      "the image %.200s has hutch's own folders in it, where "
+		      "it would have to be copied to",
+		      s->source);
+	return err_remedy(
+		e, "XDG_DATA_HOME may name another place for them; or add --read-only");
 }
 
 /* --- the copying ------------------------------------------------------------------- */

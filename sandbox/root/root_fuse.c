@@ -64,9 +64,10 @@ static int check_owner(const char *path, const struct stat *st, struct err *e)
 		return err_set(e, ERR_REFUSED, "%.300s is no file", path);
 	if ((st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022))
 		return 0;
-	(void)err_set(e, ERR_REFUSED, "%.300s can be written by others than root and its caller",
-		      path);
-	return err_remedy(e, "as root: chown root %.200s && chmod go-w %.200s", path, path);
+	(void)err_set(e, ERR_REFUSED,
+		      "%.300s can be written by others than root and its caller", path);
+	return err_remedy(e, "as root: chown root %.200s && chmod go-w %.200s", path,
+			  path);
 }
 
 static int open_program(struct program *ret, struct err *e)
@@ -76,7 +77,8 @@ static int open_program(struct program *ret, struct err *e)
 
 	if (!path) {
 		(void)err_set(e, ERR_NOT_FOUND, NAME " is not installed");
-		return err_remedy(e, "install " NAME ", 1.8 or newer; on Debian, as root: apt "
+		return err_remedy(e, "install " NAME
+				     ", 1.8 or newer; on Debian, as root: apt "
 				     "install " NAME);
 	}
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -97,8 +99,8 @@ static _Noreturn void say_version(const struct program *p, int to)
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && null >= 0 && dup2(null, 0) == 0 &&
-	    dup2(to, 1) == 1 && dup2(null, 2) == 2)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && null >= 0 &&
+	    dup2(null, 0) == 0 && dup2(to, 1) == 1 && dup2(null, 2) == 2)
 		(void)syscall(SYS_execveat, p->fd, "", argv, env, AT_EMPTY_PATH);
 	_exit(127);
 }
@@ -164,10 +166,13 @@ static int mount_one(int *ret_device, struct err *e)
 
 	if (device < 0)
 		return err_sys(e, "open " DEVICE);
-	AUTO_FREE char *options = text_format(
-		"source=" NAME ",subtype=" NAME ",fd=%d,rootmode=40000,user_id=%u,group_id=%u,"
-		"default_permissions,allow_other", device, geteuid(), getegid());
-	int mount = mount_api_make("fuse", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	AUTO_FREE char *options =
+		text_format("source=" NAME ",subtype=" NAME
+			    ",fd=%d,rootmode=40000,user_id=%u,group_id=%u,"
+			    "default_permissions,allow_other",
+			    device, geteuid(), getegid());
+	int mount =
+		mount_api_make("fuse", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (mount >= 0)
 		*ret_device = fd_take(&device);
 	return mount;
@@ -179,14 +184,16 @@ static int try_inside(void *arg, void *result, struct err *e)
 	int device;
 
 	(void)result;
-	return idmap_write_both(&ids[0], &ids[1], e) < 0 || mount_one(&device, e) < 0 ? -1 : 0;
+	return idmap_write_both(&ids[0], &ids[1], e) < 0 || mount_one(&device, e) < 0 ? -1
+										      : 0;
 }
 
 static int explain_device(struct err *e)
 {
 	if (e->sys == ENOENT || e->sys == ENODEV || e->sys == ENXIO)
-		return err_remedy(e, "as root: modprobe fuse, where this kernel has that module; "
-				     "in docker: --device " DEVICE);
+		return err_remedy(
+			e, "as root: modprobe fuse, where this kernel has that module; "
+			   "in docker: --device " DEVICE);
 	if (e->sys == EACCES || e->sys == EPERM)
 		return err_remedy(e, "as root: chmod 666 " DEVICE "; in docker: --device "
 				     DEVICE);
@@ -196,8 +203,10 @@ static int explain_device(struct err *e)
 static int try_mount(struct err *e)
 {
 	struct idmap ids[2] = { { 0, geteuid(), 1 }, { 0, getegid(), 1 } };
-	const struct worker_task task = { .name = "a trial of FUSE", .work = try_inside,
-					  .arg = ids, .flags = CLONE_NEWUSER | CLONE_NEWNS };
+	const struct worker_task task = { .name = "a trial of FUSE",
+					  .work = try_inside,
+					  .arg = ids,
+					  .flags = CLONE_NEWUSER | CLONE_NEWNS };
 	struct worker w;
 
 	if (worker_start(&task, &w, e) < 0)
@@ -272,7 +281,8 @@ void root_fuse_done(struct root_fuse *f)
 static int clone_server(const struct plan *p, const struct program *program, int socket,
 			int words, struct root_fuse *f, struct err *e)
 {
-	struct clone_args args = { .flags = NAMESPACES | CLONE_PIDFD, .exit_signal = SIGCHLD,
+	struct clone_args args = { .flags = NAMESPACES | CLONE_PIDFD,
+				   .exit_signal = SIGCHLD,
 				   .pidfd = (uintptr_t)&f->pidfd };
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -281,9 +291,11 @@ static int clone_server(const struct plan *p, const struct program *program, int
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		own_close(&f->socket); /* with two holders it would never close */
-		root_fuse_server_run(&(struct root_fuse_server){ .plan = p, .program = program,
-						       .socket = socket, .words = words,
-						       .null = null });
+		root_fuse_server_run(&(struct root_fuse_server){ .plan = p,
+								 .program = program,
+								 .socket = socket,
+								 .words = words,
+								 .null = null });
 	}
 	if (pid < 0)
 		return diagnose_clone(NAMESPACES, e);
@@ -291,8 +303,8 @@ static int clone_server(const struct plan *p, const struct program *program, int
 	return 0;
 }
 
-int root_fuse_start(const struct plan *p, const struct program *program, struct root_fuse *ret,
-	       struct err *e)
+int root_fuse_start(const struct plan *p, const struct program *program,
+		    struct root_fuse *ret, struct err *e)
 {
 	int pair[2], words[2];
 	struct root_fuse f;
@@ -354,12 +366,14 @@ bool root_fuse_has_failed(struct root_fuse *f, struct err *e)
 	if (status == 0)
 		return false;
 	if (WIFSIGNALED(status))
-		(void)err_set(e, ERR_SYSTEM, "fuse-overlayfs, which serves the sandbox's root, "
-					     "was ended by signal %d%s%.300s",
+		(void)err_set(e, ERR_SYSTEM,
+			      "fuse-overlayfs, which serves the sandbox's root, "
+			      "was ended by signal %d%s%.300s",
 			      WTERMSIG(status), colon, words);
 	else
-		(void)err_set(e, ERR_SYSTEM, "fuse-overlayfs, which serves the sandbox's root, "
-					     "ended with code %d%s%.300s",
+		(void)err_set(e, ERR_SYSTEM,
+			      "fuse-overlayfs, which serves the sandbox's root, "
+			      "ended with code %d%s%.300s",
 			      WEXITSTATUS(status), colon, words);
 	err_sanitize(e); /* may quote names that the inside chose */
 	return true;

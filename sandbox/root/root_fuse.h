@@ -73,8 +73,8 @@ void root_fuse_kill(const struct root_fuse *f);
 
 /* Starts a server for the plan's root, is_served.  The next child that the
  * caller makes has the socket; the caller closes it then. */
-int root_fuse_start(const struct plan *p, const struct program *program, struct root_fuse *ret,
-	       struct err *e);
+int root_fuse_start(const struct plan *p, const struct program *program,
+		    struct root_fuse *ret, struct err *e);
 
 /* Called in the sandbox's child.  Needs: CAP_SYS_ADMIN over its namespaces, and
  * the host's /dev.  Returns a descriptor of the mount, which is attached

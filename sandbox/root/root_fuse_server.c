@@ -101,8 +101,10 @@ static int check_same(const struct step *s, const char *name, struct err *e)
 		return err_sys(e, "look at the image %.300s", s->source);
 	if (st.st_dev == s->dev && st.st_ino == s->ino)
 		return 0;
-	return err_set(e, ERR_REFUSED, "the image %.300s was replaced while the sandbox was "
-				       "being made", s->source);
+	return err_set(e, ERR_REFUSED,
+		       "the image %.300s was replaced while the sandbox was "
+		       "being made",
+		       s->source);
 }
 
 static int bind_layers(const struct step *s, struct err *e)
@@ -128,7 +130,8 @@ static int bind_libraries(struct err *e)
 {
 	struct stat st;
 
-	if (mkdir("usr", 0755) < 0 || mkdir("usr/local", 0755) < 0 || mkdir("etc", 0755) < 0)
+	if (mkdir("usr", 0755) < 0 || mkdir("usr/local", 0755) < 0 ||
+	    mkdir("etc", 0755) < 0)
 		return err_sys(e, "make folders for libraries");
 	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
 		if (stat(libraries[i], &st) == 0 && S_ISDIR(st.st_mode) &&
@@ -137,10 +140,12 @@ static int bind_libraries(struct err *e)
 	AUTO_CLOSE int cache = mount_api_clone_file("/etc/ld.so.cache", NULL);
 	if (cache < 0)
 		return 0; /* musl has none */
-	AUTO_CLOSE int file = open("etc/ld.so.cache", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
+	AUTO_CLOSE int file =
+		open("etc/ld.so.cache", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
 	if (file < 0)
 		return err_sys(e, "make a file for libraries");
-	return mount_api_attach(cache, AT_FDCWD, "etc/ld.so.cache", "/etc/ld.so.cache", e);
+	return mount_api_attach(cache, AT_FDCWD, "etc/ld.so.cache", "/etc/ld.so.cache",
+				e);
 }
 
 static int fill_root(const struct step *s, struct err *e)
@@ -190,7 +195,8 @@ static int stage_root(struct server *s, struct err *e)
 	    fchdir(root) < 0)
 		return err_sys(e, "mount a root");
 	if (fill_root(s->step, e) < 0 ||
-	    mount_api_set_attr(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, false, "/", e) < 0)
+	    mount_api_set_attr(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, false, "/",
+			       e) < 0)
 		return -1;
 	return leave_old(e);
 }
@@ -286,7 +292,8 @@ static int stage_exec(struct server *s, struct err *e)
 	AUTO_FREE char *options = text_format("lowerdir=%s,upperdir=/" DISK "/upper,"
 					      "workdir=/" DISK "/work,"
 					      "squash_to_uid=%u,squash_to_gid=%u",
-					      layers, p->ids.uids[0].inside, p->ids.gids[0].inside);
+					      layers, p->ids.uids[0].inside,
+					      p->ids.gids[0].inside);
 	char name[] = "fuse-overlayfs", flag[] = "-f", o[] = "-o", at[] = "/dev/fd/3";
 	char *argv[] = { name, flag, o, options, at, NULL }, *env[] = { NULL };
 

@@ -27,14 +27,17 @@ int pools_check_name(const char *name, struct err *e)
 		return registry_refuse_name(name, "pool", POOLS_NAME_MAX, e);
 	if (strlen(name) <= POOLS_NAME_MAX)
 		return 0;
-	return err_set(e, ERR_USAGE, "'%s' is too long for the name of a pool: its sandboxes are "
-				     "called that and %d characters more, so %d are the most",
+	return err_set(e, ERR_USAGE,
+		       "'%s' is too long for the name of a pool: its sandboxes are "
+		       "called that and %d characters more, so %d are the most",
 		       name, POOLS_DIGITS + 1, POOLS_NAME_MAX);
 }
 
 void pools_init(struct pools_place *p)
 {
-	*p = (struct pools_place){ .state = -1, .pools = -1, .folder = -1, .listener = -1 };
+	*p = (struct pools_place){
+		.state = -1, .pools = -1, .folder = -1, .listener = -1
+	};
 }
 
 void pools_done(struct pools_place *p)
@@ -60,7 +63,8 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 		return 0;
 	/* Another process that had the lock before may have removed the
 	 * folder. */
-	if (state_dir_is_at(pools, name, folder) && hex_random(id, REGISTRY_ID_LEN, NULL) == 0)
+	if (state_dir_is_at(pools, name, folder) &&
+	    hex_random(id, REGISTRY_ID_LEN, NULL) == 0)
 		registry_discard(state, pools, name, id);
 	if (state_dir_is_at(pools, name, folder))
 		return state_dir_in_the_way(place, "cannot be removed", e);
@@ -83,7 +87,8 @@ static struct sockaddr_un address_in(int folder)
 static int listen_in(int folder, struct err *e)
 {
 	const struct sockaddr_un address = address_in(folder);
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	/* bind(2) gives the file the mode that the socket has. */
 	if (fd < 0 || fchmod(fd, 0600) < 0 ||
@@ -102,10 +107,12 @@ static int try_folder(struct pools_place *p, int tmp, char id[REGISTRY_ID_LEN + 
 	if (hex_random(id, REGISTRY_ID_LEN, e) < 0)
 		return -1;
 	if (mkdirat(tmp, id, 0700) < 0)
-		return errno == EEXIST ? 0 : err_sys(e, "make a folder in the state folder");
+		return errno == EEXIST ? 0
+				       : err_sys(e, "make a folder in the state folder");
 	p->folder = openat(tmp, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (p->folder < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
+		return errno == ENOENT ? 0
+				       : err_sys(e, "open a folder in the state folder");
 	if (state_dir_lock(p->folder, LOCK_EX | LOCK_NB) == 0)
 		return state_dir_is_at(tmp, id, p->folder);
 	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
@@ -121,9 +128,11 @@ static int take_name(struct pools_place *p, int tmp, const char *id, struct err 
 			return -1;
 		if (tidied > 0)
 			continue;
-		(void)err_set(e, ERR_EXISTS, "a pool named '%s' is there already", p->name);
-		return err_remedy(e, "choose another name, or end that one: hutch pool rm %s",
-				  p->name);
+		(void)err_set(e, ERR_EXISTS, "a pool named '%s' is there already",
+			      p->name);
+		return err_remedy(
+			e, "choose another name, or end that one: hutch pool rm %s",
+			p->name);
 	}
 	return 0;
 }
@@ -135,7 +144,8 @@ static int make(struct pools_place *p, struct err *e)
 
 	p->state = state_dir_state(true, e);
 	p->pools = p->state < 0 ? -1 : state_dir_made(p->state, POOLS_FOLDER, e);
-	AUTO_CLOSE int tmp = p->pools < 0 ? -1 : state_dir_made(p->state, STATE_DIR_TMP, e);
+	AUTO_CLOSE int tmp = p->pools < 0 ? -1
+					  : state_dir_made(p->state, STATE_DIR_TMP, e);
 	if (tmp < 0)
 		return -1;
 	while (!made)
@@ -177,8 +187,11 @@ void pools_remove(struct pools_place *p)
 static int absent(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "no pool is named '%s'", name);
-	return err_remedy(e, "hutch pool ls lists those that are there; hutch pool create %s makes "
-			     "one", name);
+	return err_remedy(
+		e,
+		"hutch pool ls lists those that are there; hutch pool create %s makes "
+		"one",
+		name);
 }
 
 /* Opens the folder .pools; -1 with errno ENOENT in *e: no pool was ever
@@ -199,7 +212,8 @@ static int connect_in(int folder, int wait_ms)
 
 	/* SO_SNDTIMEO bounds connect(2) too, which waits for room in the
 	 * queue. */
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none)) < 0)
 		return -1;
@@ -257,7 +271,8 @@ static void look_at(void *arg, const char *name)
 	if (!registry_is_name(name))
 		return;
 	folder = state_dir_folder(f->pools, name, NULL);
-	if (folder >= 0 && (state_dir_is_alive(folder) || tidy(f->state, f->pools, name, NULL) == 0))
+	if (folder >= 0 &&
+	    (state_dir_is_alive(folder) || tidy(f->state, f->pools, name, NULL) == 0))
 		list_add(f->names, name);
 }
 

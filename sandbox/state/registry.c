@@ -48,7 +48,8 @@ int registry_refuse_name(const char *name, const char *of, unsigned max, struct 
 	AUTO_FREE char *shown = term_escape_line(start);
 	return err_set(e, ERR_USAGE,
 		       "'%s%s' is no name of a %s: 1 to %u of A-Z a-z 0-9 _ . -, the "
-		       "first a letter or a digit", shown, name[cut] ? "..." : "", of, max);
+		       "first a letter or a digit",
+		       shown, name[cut] ? "..." : "", of, max);
 }
 
 int registry_check_name(const char *name, struct err *e)
@@ -59,7 +60,9 @@ int registry_check_name(const char *name, struct err *e)
 
 void registry_init(struct registry_entry *r)
 {
-	*r = (struct registry_entry){ .state = -1, .folder = -1, .alive = -1, .lock = -1 };
+	*r = (struct registry_entry){
+		.state = -1, .folder = -1, .alive = -1, .lock = -1
+	};
 }
 
 void registry_done(struct registry_entry *r)
@@ -106,11 +109,13 @@ static int try_folder(struct registry_entry *r, const char *id, int tmp, struct 
 	if (!is_made && errno != EEXIST)
 		return err_sys(e, "make a folder in the state folder");
 	if (!is_made)
-		return !id ? 0 : err_set(e, ERR_BUSY, "sandbox '%s' is being started or removed",
-					 r->name);
+		return !id ? 0
+			   : err_set(e, ERR_BUSY,
+				     "sandbox '%s' is being started or removed", r->name);
 	r->alive = openat(tmp, r->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->alive < 0)
-		return errno == ENOENT ? 0 : err_sys(e, "open a folder in the state folder");
+		return errno == ENOENT ? 0
+				       : err_sys(e, "open a folder in the state folder");
 	if (state_dir_lock(r->alive, LOCK_EX | LOCK_NB) == 0)
 		return state_dir_is_at(tmp, r->id, r->alive);
 	return errno == EWOULDBLOCK ? 0 : err_sys(e, "lock a folder in the state folder");
@@ -173,7 +178,8 @@ struct birth {
 	bool is_waiting;
 };
 
-static int make(struct registry_entry *r, const char *name, const struct birth *b, struct err *e)
+static int make(struct registry_entry *r, const char *name, const struct birth *b,
+		struct err *e)
 {
 	r->state = state_dir_state(true, e);
 	if (r->state < 0)
@@ -245,7 +251,8 @@ int registry_set_info(const struct registry_entry *r, const char *json, struct e
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e)
 {
-	return state_dir_put(r->folder, STATE_DIR_STATUS, registry_status_name(status), e);
+	return state_dir_put(r->folder, STATE_DIR_STATUS, registry_status_name(status),
+			     e);
 }
 
 void registry_unset_waiting(const struct registry_entry *r)
@@ -268,7 +275,8 @@ int registry_rename(struct registry_entry *r, const char *name, struct err *e)
 static int listen_at(const struct registry_entry *r, const char *file, struct err *e)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
 		       r->folder, file);

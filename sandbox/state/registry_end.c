@@ -65,16 +65,19 @@ static char *our_record(const struct verdict *v, int64_t now_us)
 
 	(void)gmtime_r(&now, &tm);
 	(void)strftime(ended, sizeof(ended), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return text_format("{\"reason\":%s,\"exit_code\":%d,\"limit\":null,\"message\":%s,"
-			   "\"remedy\":null,\"ended\":\"%s\"}", why, v->exit_code, what, ended);
+	return text_format(
+		"{\"reason\":%s,\"exit_code\":%d,\"limit\":null,\"message\":%s,"
+		"\"remedy\":null,\"ended\":\"%s\"}",
+		why, v->exit_code, what, ended);
 }
 
 static int write_record(int lock, const char *record, int64_t now_us, struct err *e)
 {
 	if (record[0] != '{' || strchr(record, '\n') ||
 	    strlen(record) >= REGISTRY_TEXT_MAX)
-		(void)err_set(e, ERR_INTERNAL,
-			      "the record of a sandbox's end is no line of JSON, or too long");
+		(void)err_set(
+			e, ERR_INTERNAL,
+			"the record of a sandbox's end is no line of JSON, or too long");
 	else if (write_lock(lock, record) == 0)
 		return 0;
 	else
@@ -90,7 +93,8 @@ void registry_discard(int state, int parent, const char *name, const char *id)
 {
 	AUTO_CLOSE int tmp = state_dir_made(state, STATE_DIR_TMP, NULL);
 
-	if (tmp >= 0 && sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
+	if (tmp >= 0 &&
+	    sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
 		rm_tree_remove(tmp, id);
 	else if (tmp < 0 || errno != ENOENT) /* ENOENT: another process has removed it */
 		rm_tree_remove(parent, name);
@@ -125,7 +129,8 @@ static void prune(int state, int ended)
 	struct list names = { 0 };
 	struct state_dir_ended x;
 
-	(void)state_dir_each(ended, collect_ended, &names, NULL); /* on failure the next end
+	(void)state_dir_each(ended, collect_ended, &names,
+			     NULL); /* on failure the next end
 							       * prunes */
 	if (names.count > REGISTRY_ENDED_MAX)
 		qsort(names.items, names.count, sizeof(*names.items), by_text);
@@ -198,8 +203,8 @@ int registry_end(struct registry_entry *r, const char *record, enum registry_res
 	 * get the record. */
 	(void)write_record(r->lock, record, now_us, NULL);
 	(void)state_dir_lock(r->lock, LOCK_UN);
-	return err_set(e, ERR_NOT_FOUND, "the folder of sandbox '%s' is no longer in its place",
-		       r->name);
+	return err_set(e, ERR_NOT_FOUND,
+		       "the folder of sandbox '%s' is no longer in its place", r->name);
 }
 
 void registry_end_killed(struct registry_entry *r)
@@ -216,13 +221,15 @@ void registry_end_killed(struct registry_entry *r)
 int registry_absent(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is running", name);
-	return err_remedy(e, "`hutch ps -a` shows those that run and those that have ended");
+	return err_remedy(e,
+			  "`hutch ps -a` shows those that run and those that have ended");
 }
 
 static int taken(const char *name, const char *how, struct err *e)
 {
 	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' is %s", name, how);
-	return err_remedy(e, "choose another name, or end that one: hutch rm -f %s", name);
+	return err_remedy(e, "choose another name, or end that one: hutch rm -f %s",
+			  name);
 }
 
 static int finish_left_over(struct registry_entry *old, struct err *e)
@@ -249,15 +256,17 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 		*e = why;
 	if (folder < 0)
 		return -1;
-	AUTO_CLOSE int lock = openat(folder, STATE_DIR_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int lock =
+		openat(folder, STATE_DIR_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	bool is_closed_to_us = lock < 0 && errno == EACCES;
 	if (state_dir_is_alive(folder))
 		return taken(name, "running", e);
 	if (is_closed_to_us) /* to a confined supervisor (supervisor/confine.h) */
 		return taken(name, "being tidied up, or left over", e);
 	if (lock < 0) /* the sandbox may just have been ended */
-		return !state_dir_is_at(state, name, folder) ?
-			       0 : state_dir_in_the_way(name, "is no sandbox's folder", e);
+		return !state_dir_is_at(state, name, folder)
+			       ? 0
+			       : state_dir_in_the_way(name, "is no sandbox's folder", e);
 	if (state_dir_lock(lock, may_wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
 		return taken(name, "being tidied up", e);
 	(void)snprintf(old.name, sizeof(old.name), "%s", name);

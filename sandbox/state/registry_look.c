@@ -198,7 +198,8 @@ static int find_ended(int state, const char *name, struct list *ret)
 	int ended = state_dir_folder(state, STATE_DIR_ENDED, NULL);
 
 	if (ended >= 0)
-		(void)state_dir_each(ended, match_ended, &s, NULL); /* on failure: as if it
+		(void)state_dir_each(ended, match_ended, &s,
+				     NULL); /* on failure: as if it
 								 * were empty */
 	if (s.found.count > 1)
 		qsort(s.found.items, s.found.count, sizeof(*s.found.items), latest_first);

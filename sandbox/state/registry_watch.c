@@ -41,8 +41,9 @@ int registry_watch_open(struct registry_watch *w, struct err *e)
 	if (w->fd >= 0 && watch_folder(w, w->state) >= 0)
 		return 0;
 	(void)err_sys(e, "watch for sandboxes that are made");
-	(void)err_remedy(e, "fs.inotify.max_user_instances and max_user_watches of sysctl(8) "
-			    "bound what one user may watch");
+	(void)err_remedy(
+		e, "fs.inotify.max_user_instances and max_user_watches of sysctl(8) "
+		   "bound what one user may watch");
 	registry_watch_done(w);
 	return -1;
 }
@@ -114,8 +115,9 @@ static int list(struct registry_watch *w, const struct teller *t, struct err *e)
 	return 0;
 }
 
-int registry_watch_list(struct registry_watch *w, void (*take)(void *who, const char *name),
-			void *who, struct err *e)
+int registry_watch_list(struct registry_watch *w,
+			void (*take)(void *who, const char *name), void *who,
+			struct err *e)
 {
 	const struct teller t = { take, who };
 
@@ -138,8 +140,9 @@ static int on_event(struct registry_watch *w, const struct inotify_event *x,
 	return 0;
 }
 
-int registry_watch_take(struct registry_watch *w, void (*take)(void *who, const char *name),
-			void *who, struct err *e)
+int registry_watch_take(struct registry_watch *w,
+			void (*take)(void *who, const char *name), void *who,
+			struct err *e)
 {
 	_Alignas(struct inotify_event) char bytes[4096];
 	const struct teller t = { take, who };
@@ -147,7 +150,8 @@ int registry_watch_take(struct registry_watch *w, void (*take)(void *who, const 
 
 	while ((n = read(w->fd, bytes, sizeof(bytes))) > 0)
 		for (const char *at = bytes; at < bytes + n;) {
-			const struct inotify_event *x = (const struct inotify_event *)(const void *)at;
+			const struct inotify_event *x =
+				(const struct inotify_event *)(const void *)at;
 			if (on_event(w, x, &t, e) < 0)
 				return -1;
 			at += sizeof(*x) + x->len;

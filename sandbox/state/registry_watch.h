@@ -27,7 +27,9 @@ int registry_watch_open(struct registry_watch *w, struct err *e);
 void registry_watch_done(struct registry_watch *w);
 
 /* Both call `take` with each name to be reported, and do not wait. */
-int registry_watch_list(struct registry_watch *w, void (*take)(void *who, const char *name),
-			void *who, struct err *e);
-int registry_watch_take(struct registry_watch *w, void (*take)(void *who, const char *name),
-			void *who, struct err *e);
+int registry_watch_list(struct registry_watch *w,
+			void (*take)(void *who, const char *name), void *who,
+			struct err *e);
+int registry_watch_take(struct registry_watch *w,
+			void (*take)(void *who, const char *name), void *who,
+			struct err *e);

@@ -82,7 +82,8 @@ static char *place_path(void)
 static int no_place(struct err *e)
 {
 	(void)err_in(e, "--keep needs a folder that outlives the sandbox");
-	return err_remedy(e, "set XDG_DATA_HOME to a folder of yours on ext4, xfs or btrfs");
+	return err_remedy(e,
+			  "set XDG_DATA_HOME to a folder of yours on ext4, xfs or btrfs");
 }
 
 int saved_spec_place(struct err *e)
@@ -125,8 +126,11 @@ static void sweep_one(void *arg, const char *name)
 static int kept_already(const char *name, struct err *e)
 {
 	(void)err_set(e, ERR_EXISTS, "a sandbox named '%s' has ended and is kept", name);
-	return err_remedy(e, "go on with it: hutch start %s; remove it with its files: hutch rm "
-			     "%s; or choose another name", name, name);
+	return err_remedy(
+		e,
+		"go on with it: hutch start %s; remove it with its files: hutch rm "
+		"%s; or choose another name",
+		name, name);
 }
 
 int saved_spec_check_free(const char *name, struct err *e)
@@ -156,8 +160,10 @@ static char *print_about(const struct saved_spec *d)
 	AUTO_FREE char *image = json_write_quoted(d->image);
 	AUTO_FREE char *digest = json_write_quoted(d->digest);
 
-	return text_format("{\"version\":%d,\"id\":\"%s\",\"created\":\"%s\",\"image\":%s,"
-			   "\"digest\":%s}", VERSION, d->id, d->created, image, digest);
+	return text_format(
+		"{\"version\":%d,\"id\":\"%s\",\"created\":\"%s\",\"image\":%s,"
+		"\"digest\":%s}",
+		VERSION, d->id, d->created, image, digest);
 }
 
 static int put(int folder, const char *name, const char *text, struct err *e)
@@ -194,7 +200,8 @@ static int try_folder(struct saved_spec *d, int place, const char *hidden, struc
 	d->folder = openat(place, hidden, FOLDER);
 	if (d->folder < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder");
-	if (state_dir_lock(d->folder, LOCK_EX) < 0) /* a sweeping process soon releases it */
+	if (state_dir_lock(d->folder, LOCK_EX) <
+	    0) /* a sweeping process soon releases it */
 		return err_sys(e, "lock a folder");
 	return state_dir_is_at(place, hidden, d->folder);
 }
@@ -211,7 +218,8 @@ static int make_at(struct saved_spec *d, int place, const char *hidden,
 	if (sys_renameat2(place, hidden, place, d->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;
 	/* That sandbox may be gone by now, but it was there. */
-	return errno == EEXIST ? kept_already(d->name, e) : err_sys(e, "give it its name");
+	return errno == EEXIST ? kept_already(d->name, e)
+			       : err_sys(e, "give it its name");
 }
 
 int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct err *e)
@@ -221,7 +229,8 @@ int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct
 
 	if (place < 0)
 		return -1;
-	(void)state_dir_each(place, sweep_one, &place, NULL); /* else the next one sweeps */
+	(void)state_dir_each(place, sweep_one, &place,
+			     NULL); /* else the next one sweeps */
 	d->created = time_now();
 	if (make_at(d, place, hidden, said, e) < 0) {
 		rm_tree_remove(place, hidden);
@@ -236,7 +245,8 @@ int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct
 /* --- found ---------------------------------------------------------------------- */
 
 /* Reads a member that is a text or null. */
-static int take_text(const struct json_at *about, const char *key, char **ret, struct err *e)
+static int take_text(const struct json_at *about, const char *key, char **ret,
+		     struct err *e)
 {
 	struct json_at at;
 	const char *text;
@@ -256,17 +266,21 @@ static int check_version(const struct json_at *about, struct err *e)
 
 	if (json_member(about, "version", &at) && json_uint(&at, &version, e) < 0)
 		return -1;
-	return version == VERSION ? 0 : err_set(e, ERR_UNSUPPORTED, "it is of another version "
-								    "of hutch");
+	return version == VERSION ? 0
+				  : err_set(e, ERR_UNSUPPORTED,
+					    "it is of another version "
+					    "of hutch");
 }
 
 static int take_about(struct saved_spec *d, const struct json_at *about, struct err *e)
 {
-	static const char *const keys[] = { "version", "id", "created", "image", "digest", NULL };
+	static const char *const keys[] = { "version", "id",	 "created",
+					    "image",   "digest", NULL };
 	AUTO_FREE char *id = NULL;
 
 	if (check_version(about, e) < 0 || json_only(about, keys, e) < 0 ||
-	    take_text(about, "id", &id, e) < 0 || take_text(about, "created", &d->created, e) < 0 ||
+	    take_text(about, "id", &id, e) < 0 ||
+	    take_text(about, "created", &d->created, e) < 0 ||
 	    take_text(about, "image", &d->image, e) < 0 ||
 	    take_text(about, "digest", &d->digest, e) < 0)
 		return -1;
@@ -277,8 +291,8 @@ static int take_about(struct saved_spec *d, const struct json_at *about, struct 
 	return 0;
 }
 
-static int read_part(const struct saved_spec *d, const char *name, char **ret, size_t *ret_len,
-		     struct err *e)
+static int read_part(const struct saved_spec *d, const char *name, char **ret,
+		     size_t *ret_len, struct err *e)
 {
 	AUTO_CLOSE int fd = openat(d->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -403,7 +417,8 @@ int saved_spec_find(const char *name, struct saved_spec *ret, struct err *e)
 	if (find_id(name, ret) == 0)
 		return 0;
 	(void)err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
-	return err_remedy(e, "`hutch ps -a` shows which are; one is if it was made with --keep");
+	return err_remedy(
+		e, "`hutch ps -a` shows which are; one is if it was made with --keep");
 }
 
 int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e)
@@ -485,8 +500,10 @@ static int wait_for_first(const struct saved_spec *d, struct err *e)
 
 	if (pidfd < 0 || poll(&w, 1, GONE_MS) > 0)
 		return 0;
-	return err_set(e, ERR_BUSY, "processes of sandbox '%s' are still there, %d s after its "
-				    "end", d->name, GONE_MS / 1000);
+	return err_set(e, ERR_BUSY,
+		       "processes of sandbox '%s' are still there, %d s after its "
+		       "end",
+		       d->name, GONE_MS / 1000);
 }
 
 int saved_spec_take(struct saved_spec *d, struct err *e)
@@ -496,7 +513,8 @@ int saved_spec_take(struct saved_spec *d, struct err *e)
 	if (place < 0)
 		return -1;
 	if (state_dir_lock(d->folder, LOCK_EX | LOCK_NB) < 0)
-		return err_set(e, ERR_BUSY, "sandbox '%s' is being started or removed", d->name);
+		return err_set(e, ERR_BUSY, "sandbox '%s' is being started or removed",
+			       d->name);
 	if (state_dir_is_at(place, d->name, d->folder))
 		return wait_for_first(d, e);
 	return err_set(e, ERR_NOT_FOUND, "sandbox '%s' was removed", d->name);
@@ -512,7 +530,8 @@ int saved_spec_rename(struct saved_spec *d, const char *name, struct err *e)
 	if (place < 0)
 		return -1;
 	if (sys_renameat2(place, d->name, place, name, KERNEL_RENAME_NOREPLACE) < 0)
-		return errno == EEXIST ? kept_already(name, e) : err_sys(e, "rename %s", d->path);
+		return errno == EEXIST ? kept_already(name, e)
+				       : err_sys(e, "rename %s", d->path);
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
 	free(d->path);
 	d->path = text_format("%s/%s", above, name);

@@ -48,7 +48,8 @@ int state_dir_folder(int parent, const char *name, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %s in the state folder", name);
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return state_dir_in_the_way(name, "is another user's or open to others", e);
+		return state_dir_in_the_way(name, "is another user's or open to others",
+					    e);
 	return fd_take(&fd);
 }
 
@@ -201,7 +202,8 @@ bool state_dir_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1]
 	return state_dir_is_at(state, name, folder);
 }
 
-void state_dir_ended_print(const struct state_dir_ended *x, char text[STATE_DIR_ENDED_MAX])
+void state_dir_ended_print(const struct state_dir_ended *x,
+			   char text[STATE_DIR_ENDED_MAX])
 {
 	(void)snprintf(text, STATE_DIR_ENDED_MAX, "%016llx-%s-%s",
 		       (unsigned long long)x->us, x->id, x->name);

@@ -80,5 +80,6 @@ struct state_dir_ended {
 };
 #define STATE_DIR_ENDED_MAX (16 + 1 + REGISTRY_ID_LEN + 1 + REGISTRY_NAME_MAX + 1)
 
-void state_dir_ended_print(const struct state_dir_ended *x, char text[STATE_DIR_ENDED_MAX]);
+void state_dir_ended_print(const struct state_dir_ended *x,
+			   char text[STATE_DIR_ENDED_MAX]);
 bool state_dir_ended_parse(struct state_dir_ended *x, const char *text);

@@ -42,7 +42,8 @@ static int usage(struct err *e, const char *what, const char *word)
 {
 	(void)err_set(e, ERR_USAGE, "%s%s%.60s%s", what, *word ? " '" : "", word,
 		      *word ? "'" : "");
-	return err_remedy(e, "hutch pool create NAME [--size N] [OPTIONS OF hutch create]");
+	return err_remedy(e,
+			  "hutch pool create NAME [--size N] [OPTIONS OF hutch create]");
 }
 
 static int take_size(struct order *o, const char *value, struct err *e)
@@ -50,8 +51,8 @@ static int take_size(struct order *o, const char *value, struct err *e)
 	if (units_parse_number(value, &o->size, e) < 0)
 		return err_in(e, "--size");
 	if (o->size < 1 || o->size > POOL_SIZE_MAX)
-		return err_set(e, ERR_USAGE, "--size takes 1 to %d, not '%.60s'", POOL_SIZE_MAX,
-			       value);
+		return err_set(e, ERR_USAGE, "--size takes 1 to %d, not '%.60s'",
+			       POOL_SIZE_MAX, value);
 	return 0;
 }
 
@@ -63,8 +64,10 @@ static int take_lease(struct order *o, const char *value, struct err *e)
 		return -1;
 	if (o->lease <= 2 || fstat(o->lease, &st) < 0 ||
 	    !(S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)))
-		return err_set(e, ERR_USAGE, "--lease %d: that descriptor is no socket and no "
-					     "pipe above 2", o->lease);
+		return err_set(e, ERR_USAGE,
+			       "--lease %d: that descriptor is no socket and no "
+			       "pipe above 2",
+			       o->lease);
 	return 0;
 }
 
@@ -79,17 +82,21 @@ static int take_json(struct order *o, const char *value, struct err *e)
 static int refuse(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
-	(void)err_set(e, ERR_USAGE, "-p makes no sense for a pool, whose sandboxes would all have "
-				    "the same port of this host");
-	return err_remedy(e, "hutch port add publishes ports of a sandbox that was taken");
+	(void)err_set(e, ERR_USAGE,
+		      "-p makes no sense for a pool, whose sandboxes would all have "
+		      "the same port of this host");
+	return err_remedy(e,
+			  "hutch port add publishes ports of a sandbox that was taken");
 }
 
 static int refuse_keep(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
-	(void)err_set(e, ERR_USAGE, "--keep makes no sense for a pool: the sandboxes that wait "
-				    "in it end with its keeper");
-	return err_remedy(e, "hutch snapshot keeps what was written in a sandbox that was taken");
+	(void)err_set(e, ERR_USAGE,
+		      "--keep makes no sense for a pool: the sandboxes that wait "
+		      "in it end with its keeper");
+	return err_remedy(
+		e, "hutch snapshot keeps what was written in a sandbox that was taken");
 }
 
 static const struct own_flag {
@@ -131,10 +138,13 @@ static int take_own(struct order *o, char ***at, struct err *e)
 
 static int no_command(const struct order *o, const char *word, struct err *e)
 {
-	(void)err_set(e, ERR_USAGE, "hutch pool create takes one name and no command, but got also "
-				    "'%.60s'", word);
-	return err_remedy(e, "hutch pool exec %.60s %.60s runs it, when the pool is there", o->name,
-			  word);
+	(void)err_set(e, ERR_USAGE,
+		      "hutch pool create takes one name and no command, but got also "
+		      "'%.60s'",
+		      word);
+	return err_remedy(e,
+			  "hutch pool exec %.60s %.60s runs it, when the pool is there",
+			  o->name, word);
 }
 
 /* "--" ends nothing here: the user means what follows as a command, or as
@@ -148,8 +158,9 @@ static int no_dashes(const struct order *o, const char *next, struct err *e)
 	if (next && *next != '-')
 		return no_command(o, next, e);
 	(void)err_set(e, ERR_USAGE, "%s", text);
-	return err_remedy(e, "leave it out: hutch pool create %.60s [--size N] %.60s%s", o->name,
-			  next ? next : "[OPTIONS OF hutch create]", next ? " ..." : "");
+	return err_remedy(e, "leave it out: hutch pool create %.60s [--size N] %.60s%s",
+			  o->name, next ? next : "[OPTIONS OF hutch create]",
+			  next ? " ..." : "");
 }
 
 static int name_first(const char *word, struct err *e)
@@ -179,7 +190,8 @@ static int parse(char **at, struct order *o, struct err *e)
 	}
 	if (o->lease >= 0 && o->lease == o->json_fd)
 		return usage(e, "--lease and --json need a descriptor each", "");
-	return o->name ? pools_check_name(o->name, e) : usage(e, "the pool needs a name", "");
+	return o->name ? pools_check_name(o->name, e)
+		       : usage(e, "the pool needs a name", "");
 }
 
 /* --- the keeper ---------------------------------------------------------------- */
@@ -196,8 +208,10 @@ static int raise_files(struct pool *p, struct err *e)
 	higher.rlim_cur = wanted;
 	if (wanted <= higher.rlim_max && setrlimit(RLIMIT_NOFILE, &higher) == 0)
 		return 0;
-	(void)err_set(e, ERR_LIMIT, "a pool of %zu takes %llu descriptors, and this user may have "
-				    "%llu", p->size, (unsigned long long)wanted,
+	(void)err_set(e, ERR_LIMIT,
+		      "a pool of %zu takes %llu descriptors, and this user may have "
+		      "%llu",
+		      p->size, (unsigned long long)wanted,
 		      (unsigned long long)higher.rlim_max);
 	return err_remedy(e, "raise ulimit -n here, or make it smaller: --size");
 }
@@ -234,8 +248,8 @@ static int prepare(struct pool *p, const struct order *o, struct err *e)
 	p->size = o->size;
 	p->words = o->words;
 	p->together = count_cpus();
-	if (program_find("hutch-supervise", &p->program, e) < 0 || raise_files(p, e) < 0 ||
-	    pools_create(o->name, &p->place, e) < 0)
+	if (program_find("hutch-supervise", &p->program, e) < 0 ||
+	    raise_files(p, e) < 0 || pools_create(o->name, &p->place, e) < 0)
 		return -1;
 	p->created = events_time(events_now());
 	p->signals = open_signals(e);
@@ -287,8 +301,10 @@ static int start(struct order *o, struct err *e)
 	(void)close(ends[1]);
 	own_close(&o->lease); /* else its holder would not see the end */
 	if (io_read_full(ends[0], e, sizeof(*e)) != (ssize_t)sizeof(*e))
-		return err_set(e, ERR_INTERNAL, "the keeper of pool '%s' ended before it had made "
-						"a sandbox", o->name);
+		return err_set(e, ERR_INTERNAL,
+			       "the keeper of pool '%s' ended before it had made "
+			       "a sandbox",
+			       o->name);
 	return e->kind == ERR_NONE ? 0 : -1;
 }
 

@@ -20,7 +20,7 @@
 
 struct pace {
 	int64_t rest_ms;   /* the end of the rest after a take; 0: none */
-	int64_t retry_ms;  /* the end of the pause after a failure; 0: no failure counts */
+	int64_t retry_ms; /* the end of the pause after a failure; 0: no failure counts */
 	int64_t shaken_ms; /* when a sandbox died that had not waited for long; 0: none
 			    * did */
 	unsigned strikes;  /* failures in a row */

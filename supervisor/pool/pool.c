@@ -39,8 +39,10 @@ static void lose(struct pool *p, size_t i, int64_t now)
 	if (!p->is_ending) {
 		p->lost++;
 		if (pace_lost(&p->pace, x->since_ms, now)) {
-			(void)err_set(&p->trouble, ERR_GONE, "sandbox '%s' ended while it waited "
-							     "in the pool", x->name);
+			(void)err_set(&p->trouble, ERR_GONE,
+				      "sandbox '%s' ended while it waited "
+				      "in the pool",
+				      x->name);
 			(void)err_remedy(&p->trouble, "hutch audit show may tell why");
 		}
 	}
@@ -169,7 +171,8 @@ static bool lacks_some(const struct pool *p)
 {
 	const size_t together = p->pace.strikes ? 1 : p->together;
 
-	return !p->is_ending && p->waiting_count + p->making < p->size && p->making < together;
+	return !p->is_ending && p->waiting_count + p->making < p->size &&
+	       p->making < together;
 }
 
 static bool may_make(const struct pool *p, int64_t now)
@@ -181,8 +184,10 @@ static bool may_make(const struct pool *p, int64_t now)
  * does. */
 static void make(struct pool *p, int64_t now)
 {
-	const struct pool_spawn_plan plan = { .program = p->program, .pool = p->place.name,
-					 .words = &p->words, .files = p->files };
+	const struct pool_spawn_plan plan = { .program = p->program,
+					      .pool = p->place.name,
+					      .words = &p->words,
+					      .files = p->files };
 	struct pool_spawn *m = may_make(p, now) ? idle_spawn(p) : NULL;
 	struct err e;
 
@@ -208,8 +213,10 @@ void pool_stop(struct pool *p, int64_t now)
 	p->is_ending = true;
 	p->end_ms = now + GOODBYE_MS;
 	if (p->why.kind == ERR_NONE)
-		(void)err_set(&p->why, ERR_GONE, "pool '%s' was ended before it had made a "
-						 "sandbox", p->place.name);
+		(void)err_set(&p->why, ERR_GONE,
+			      "pool '%s' was ended before it had made a "
+			      "sandbox",
+			      p->place.name);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
 		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if it has ended
@@ -261,7 +268,8 @@ static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
 
 int64_t pool_due(const struct pool *p)
 {
-	int64_t due = clock_sooner(pool_clients_due(p), clock_sooner(p->end_ms, p->deaf_ms));
+	int64_t due =
+		clock_sooner(pool_clients_due(p), clock_sooner(p->end_ms, p->deaf_ms));
 
 	for (size_t i = 0; i < POOL_SPAWNS_MAX && !p->is_ending; i++)
 		due = clock_sooner(due, p->spawns[i].due_ms);
@@ -309,8 +317,8 @@ static int64_t turn(struct pool *p)
 
 bool pool_is_over(const struct pool *p, int64_t now)
 {
-	return p->is_ending &&
-	       ((p->waiting_count == 0 && p->making == 0) || clock_is_due(p->end_ms, now));
+	return p->is_ending && ((p->waiting_count == 0 && p->making == 0) ||
+				clock_is_due(p->end_ms, now));
 }
 
 void pool_run(struct pool *p)

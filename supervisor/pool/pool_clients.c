@@ -29,7 +29,8 @@ static void refuse(int fd, const struct err *e)
 
 	buffer_init(&line, 8192);
 	rpc_put_error(&line, "null", RPC_FAILED, e);
-	(void)send(fd, buffer_data(&line), buffer_len(&line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)send(fd, buffer_data(&line), buffer_len(&line),
+		   MSG_DONTWAIT | MSG_NOSIGNAL);
 	buffer_done(&line);
 	(void)close(fd);
 }
@@ -48,7 +49,8 @@ void pool_clients_accept(struct pool *p, int64_t now)
 	if (peer_check(&p->self, fd, &e) < 0)
 		return refuse(fd, &e);
 	if (p->client_count == POOL_CLIENTS_MAX) {
-		(void)err_set(&e, ERR_LIMIT, "%d clients of pool '%s' are connected already",
+		(void)err_set(&e, ERR_LIMIT,
+			      "%d clients of pool '%s' are connected already",
 			      POOL_CLIENTS_MAX, p->place.name);
 		return refuse(fd, &e);
 	}
@@ -92,7 +94,8 @@ static void settle(struct pool_client *t, const struct err *e)
 /* Passes the connection with the first byte of the answer, which is sent in one
  * piece: a client that has not read earlier answers is disconnected, and a
  * descriptor on its way to it is closed. */
-static void hand_out(struct pool *p, struct pool_client *t, const struct waiting *x, int64_t now)
+static void hand_out(struct pool *p, struct pool_client *t, const struct waiting *x,
+		     int64_t now)
 {
 	AUTO_FREE char *line = text_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":"
 					   "{\"sandbox\":\"%s\"}}\n", t->asks, x->name);
@@ -137,10 +140,13 @@ static void too_late(const struct pool *p, struct pool_client *t)
 		e = p->trouble;
 		(void)err_in(&e, "make a sandbox for pool '%s'", p->place.name);
 	} else {
-		(void)err_set(&e, ERR_BUSY, "no sandbox of pool '%s' was ready in time: %zu are "
-					    "being made", p->place.name, p->making);
-		(void)err_remedy(&e, "wait for longer, or make the pool larger: hutch pool create "
-				     "--size");
+		(void)err_set(&e, ERR_BUSY,
+			      "no sandbox of pool '%s' was ready in time: %zu are "
+			      "being made",
+			      p->place.name, p->making);
+		(void)err_remedy(
+			&e, "wait for longer, or make the pool larger: hutch pool create "
+			    "--size");
 	}
 	e.sys = ETIMEDOUT;
 	settle(t, &e);
@@ -157,7 +163,8 @@ static void look_at_line(struct pool *p, int64_t now)
 	while ((t = first_in_line(p)) && (p->is_ending || pool_is_in_trouble(p))) {
 		e = p->trouble;
 		if (p->is_ending)
-			(void)err_set(&e, ERR_GONE, "pool '%s' is being removed", p->place.name);
+			(void)err_set(&e, ERR_GONE, "pool '%s' is being removed",
+				      p->place.name);
 		else
 			(void)err_in(&e, "make a sandbox for pool '%s'", p->place.name);
 		settle(t, &e);
@@ -178,8 +185,8 @@ int64_t pool_clients_due(const struct pool *p)
 
 /* --- methods ------------------------------------------------------------------- */
 
-static int do_hello(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
-		    struct err *e)
+static int do_hello(struct pool *p, struct pool_client *t, struct rpc_request *r,
+		    int64_t now, struct err *e)
 {
 	struct json_at at;
 	uint64_t protocol = 1;
@@ -201,8 +208,8 @@ static int do_hello(struct pool *p, struct pool_client *t, struct rpc_request *r
 	return 0;
 }
 
-static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
-		   struct err *e)
+static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r,
+		   int64_t now, struct err *e)
 {
 	struct json_at at;
 	double seconds = -1;
@@ -210,7 +217,8 @@ static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	if (json_member(&r->params, "timeout", &at) && json_number(&at, &seconds, e) < 0)
 		return RPC_PARAMS;
 	if (at.value && !(seconds >= 0 && seconds <= WAIT_MAX_S)) {
-		(void)err_set(e, ERR_USAGE, "params.timeout: 0 to %d seconds", WAIT_MAX_S);
+		(void)err_set(e, ERR_USAGE, "params.timeout: 0 to %d seconds",
+			      WAIT_MAX_S);
 		return RPC_PARAMS;
 	}
 	t->asks = r->id;
@@ -221,8 +229,8 @@ static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	return 0;
 }
 
-static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
-		   struct err *e)
+static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r,
+		   int64_t now, struct err *e)
 {
 	AUTO_FREE char *error = result_error_json(&p->trouble);
 	size_t asking = 0;
@@ -233,8 +241,9 @@ static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	AUTO_FREE char *text = text_format(
 		"{\"name\":\"%s\",\"size\":%zu,\"ready\":%zu,\"making\":%zu,\"waiting\":%zu,"
 		"\"made\":%llu,\"taken\":%llu,\"lost\":%llu,\"failed\":%llu,\"created\":\"%s\","
-		"\"pid\":%d,\"error\":%s}", p->place.name, p->size, p->waiting_count, p->making,
-		asking, (unsigned long long)p->made, (unsigned long long)p->taken,
+		"\"pid\":%d,\"error\":%s}",
+		p->place.name, p->size, p->waiting_count, p->making, asking,
+		(unsigned long long)p->made, (unsigned long long)p->taken,
 		(unsigned long long)p->lost, (unsigned long long)p->failed, p->created,
 		(int)getpid(), error);
 	rpc_put_result(&t->conn.out, r->id, text);
@@ -242,8 +251,8 @@ static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r,
 }
 
 /* Answered when all waiting sandboxes have ended. */
-static int do_stop(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
-		   struct err *e)
+static int do_stop(struct pool *p, struct pool_client *t, struct rpc_request *r,
+		   int64_t now, struct err *e)
 {
 	(void)e;
 	t->asks = r->id;
@@ -259,8 +268,8 @@ static const char *const take_keys[] = { "timeout", NULL };
 
 static const struct method {
 	const char *name;
-	int (*call)(struct pool *p, struct pool_client *t, struct rpc_request *r, int64_t now,
-		    struct err *e);
+	int (*call)(struct pool *p, struct pool_client *t, struct rpc_request *r,
+		    int64_t now, struct err *e);
 	const char *const *keys;
 } methods[] = {
 	{ "hello", do_hello, hello_keys },
@@ -292,8 +301,8 @@ static int call(struct pool *p, struct pool_client *t, struct rpc_request *r, in
 
 /* --- lines --------------------------------------------------------------------- */
 
-static void take_request(struct pool *p, struct pool_client *t, const char *line, size_t len,
-			 int64_t now)
+static void take_request(struct pool *p, struct pool_client *t, const char *line,
+			 size_t len, int64_t now)
 {
 	struct rpc_request r;
 	struct err e;
@@ -322,7 +331,8 @@ static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 	size_t len;
 	struct err e;
 
-	while (may_ask(t) && (kind = connection_next(&t->conn, &line, &len, &fds)) != LINE_NONE) {
+	while (may_ask(t) &&
+	       (kind = connection_next(&t->conn, &line, &len, &fds)) != LINE_NONE) {
 		has_some = true;
 		if (kind == LINE_TOO_LONG || fds.count || fds.is_wrong) {
 			(void)err_set(&e, ERR_LIMIT, kind == LINE_TOO_LONG
@@ -395,7 +405,8 @@ void pool_clients_work(struct pool *p, int64_t now)
 		has_some = false;
 		look_at_line(p, now);
 		for (size_t i = 0; i < p->client_count; i++) {
-			(void)connection_write(&p->clients[i]->conn); /* errors are handled
+			(void)connection_write(
+				&p->clients[i]->conn); /* errors are handled
 								* below */
 			has_some = take_lines(p, p->clients[i], now) || has_some;
 		}
@@ -410,7 +421,8 @@ void pool_clients_part(struct pool *p)
 	for (size_t i = p->client_count; i-- > 0;) {
 		if (p->clients[i]->asks)
 			settle(p->clients[i], NULL);
-		(void)connection_write(&p->clients[i]->conn); /* a client that does not take the
+		(void)connection_write(
+			&p->clients[i]->conn); /* a client that does not take the
 							* answer does not get it */
 		remove_client(p, i);
 	}

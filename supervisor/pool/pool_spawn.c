@@ -49,7 +49,8 @@ static int new_name(struct pool_spawn *m, const char *pool, struct err *e)
 	return 0;
 }
 
-static void plan_words(struct list *argv, const struct pool_spawn *m, const struct list *words)
+static void plan_words(struct list *argv, const struct pool_spawn *m,
+		       const struct list *words)
 {
 	list_add(argv, "hutch-supervise");
 	list_addf(argv, "--lease=%d", LEASE_FD);
@@ -72,7 +73,8 @@ static void close_ends(struct ends *x)
 }
 
 /* In the child.  Its standard three are /dev/null already, like ours. */
-static _Noreturn void become(const struct pool_spawn_plan *plan, char **argv, const struct ends *x)
+static _Noreturn void become(const struct pool_spawn_plan *plan, char **argv,
+			     const struct ends *x)
 {
 	sigset_t none;
 
@@ -119,15 +121,16 @@ static int make_ends(struct pool_spawn *m, struct ends *x, struct err *e)
 		return err_sys(e, "make a socket for a sandbox");
 	m->lease = pair[0];
 	x->lease = pair[1];
-	if (make_pipe(&m->says, &x->says, e) < 0 || make_pipe(&m->reads, &x->reads, e) < 0)
+	if (make_pipe(&m->says, &x->says, e) < 0 ||
+	    make_pipe(&m->reads, &x->reads, e) < 0)
 		return -1;
 	if (move_up(&x->lease) < 0 || move_up(&x->says) < 0 || move_up(&x->reads) < 0)
 		return err_sys(e, "copy a descriptor");
 	return 0;
 }
 
-static int start(struct pool_spawn *m, const struct pool_spawn_plan *plan, struct ends *x, int64_t now,
-		 struct err *e)
+static int start(struct pool_spawn *m, const struct pool_spawn_plan *plan, struct ends *x,
+		 int64_t now, struct err *e)
 {
 	struct list argv = { 0 };
 
@@ -142,7 +145,8 @@ static int start(struct pool_spawn *m, const struct pool_spawn_plan *plan, struc
 	return m->pid < 0 ? err_sys(e, "fork") : 0;
 }
 
-int pool_spawn_start(struct pool_spawn *m, const struct pool_spawn_plan *plan, int64_t now, struct err *e)
+int pool_spawn_start(struct pool_spawn *m, const struct pool_spawn_plan *plan,
+		     int64_t now, struct err *e)
 {
 	struct ends x = { -1, -1, -1 };
 
@@ -171,10 +175,13 @@ void pool_spawn_kill(const struct pool_spawn *m)
 
 int pool_spawn_late(struct err *e)
 {
-	(void)err_set(e, ERR_LIMIT, "hutch create was still reading its options after %d s",
+	(void)err_set(e, ERR_LIMIT,
+		      "hutch create was still reading its options after %d s",
 		      POOL_SPAWN_READS_MS / 1000);
-	return err_remedy(e, "a file that they name may be a FIFO that no process writes to, or "
-			     "on a server that does not answer: --env-file, --secret-file, --policy");
+	return err_remedy(
+		e,
+		"a file that they name may be a FIFO that no process writes to, or "
+		"on a server that does not answer: --env-file, --secret-file, --policy");
 }
 
 void pool_spawn_reaped(struct pool_spawn *m, pid_t pid)
@@ -211,13 +218,16 @@ int pool_spawn_judge(const struct pool_spawn *m, struct err *e)
 	const size_t len = m->len && m->said[m->len - 1] == '\n' ? m->len - 1 : m->len;
 
 	if (json_view_scan(&object, m->said, len, NULL) < 0)
-		return err_set(e, ERR_INTERNAL, "hutch create was killed before it had made "
-						"sandbox '%s'", m->name);
+		return err_set(e, ERR_INTERNAL,
+			       "hutch create was killed before it had made "
+			       "sandbox '%s'",
+			       m->name);
 	const struct json_view error = json_view_get(object, "error");
 	if (json_view_type(error) == JSON_NULL)
 		return 0;
 	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));
 	AUTO_FREE char *remedy = json_view_string(json_view_get(error, "remedy"));
-	(void)err_set(e, kind_of(json_view_get(error, "kind")), "%s", message ? message : "an error");
+	(void)err_set(e, kind_of(json_view_get(error, "kind")), "%s",
+		      message ? message : "an error");
 	return remedy ? err_remedy(e, "%s", remedy) : -1;
 }

@@ -48,7 +48,8 @@ struct pool_spawn_plan {
 void pool_spawn_init(struct pool_spawn *m);
 void pool_spawn_done(struct pool_spawn *m);
 
-int pool_spawn_start(struct pool_spawn *m, const struct pool_spawn_plan *plan, int64_t now, struct err *e);
+int pool_spawn_start(struct pool_spawn *m, const struct pool_spawn_plan *plan,
+		     int64_t now, struct err *e);
 
 /* The child has read its options. */
 void pool_spawn_go_on(struct pool_spawn *m);

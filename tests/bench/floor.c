@@ -138,8 +138,10 @@ static void make_content(int root, const struct table *t, const struct step *s)
 static void mount_bind(int root, const struct table *t, const struct step *s)
 {
 	const char *source = text(t, s->source);
-	int mount = must(sys_open_tree(AT_FDCWD, source, OPEN_TREE_CLONE |
-				       OPEN_TREE_CLOEXEC | AT_RECURSIVE), "clone", source);
+	int mount =
+		must(sys_open_tree(AT_FDCWD, source,
+				   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
+		     "clone", source);
 
 	set_attr(mount, s->attr, AT_RECURSIVE, source);
 	attach(mount, root, text(t, s->target));
@@ -281,8 +283,8 @@ static void add_rule(int set, int fd, uint64_t allowed)
 	const struct landlock_path_beneath_attr rule = { .allowed_access = allowed,
 							 .parent_fd = fd };
 
-	must(syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &rule, 0), "add",
-	     "a rule");
+	must(syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &rule, 0),
+	     "add", "a rule");
 }
 
 static void restrict_root(int executor)
@@ -329,7 +331,8 @@ static void set_up(const struct table *t, char **argv, int is_beside)
 		restrict_root(executor);
 	load_filter();
 	argv[0] = (char *)EXECUTOR;
-	must(syscall(SYS_execveat, executor, "", argv, none, AT_EMPTY_PATH), "exec", self);
+	must(syscall(SYS_execveat, executor, "", argv, none, AT_EMPTY_PATH), "exec",
+	     self);
 }
 
 static int be_executor(char **argv)
@@ -348,17 +351,18 @@ static int be_executor(char **argv)
 static void become(const struct table *t)
 {
 	must(syscall(SYS_setgroups, 0, NULL), "drop", "the groups");
-	must(syscall(SYS_setresgid, t->outside_gid, t->outside_gid, t->outside_gid), "set",
-	     "the group");
-	must(syscall(SYS_setresuid, t->outside_uid, t->outside_uid, t->outside_uid), "set",
-	     "the user");
+	must(syscall(SYS_setresgid, t->outside_gid, t->outside_gid, t->outside_gid),
+	     "set", "the group");
+	must(syscall(SYS_setresuid, t->outside_uid, t->outside_uid, t->outside_uid),
+	     "set", "the user");
 	must(prctl(PR_SET_DUMPABLE, 1), "become", "dumpable");
 }
 
 static int launch(const struct table *t, char **argv, int is_beside)
 {
 	struct clone_args args = {
-		.flags = is_beside ? t->namespaces & ~(uint64_t)CLONE_NEWNET : t->namespaces,
+		.flags = is_beside ? t->namespaces & ~(uint64_t)CLONE_NEWNET
+				   : t->namespaces,
 		.exit_signal = SIGCHLD,
 	};
 

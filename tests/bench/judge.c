@@ -34,7 +34,9 @@ static int by_size(const void *a, const void *b)
 
 static double measure(const struct rules *r, const char *command)
 {
-	const struct deed deed = { .action = "run", .command = command, .cwd = "/workspace" };
+	const struct deed deed = { .action = "run",
+				   .command = command,
+				   .cwd = "/workspace" };
 	double turns[TURNS];
 
 	for (size_t i = 0; i < TURNS; i++) {
@@ -57,15 +59,20 @@ int main(void)
 	struct list texts = { 0 };
 
 	for (int i = 0; i < RULES; i++)
-		list_addf(&texts, i % 4 ? "{\"command\":\"program%d ** --force **\",\"decision\":\"deny\","
-					  "\"reason\":\"r\"}"
-					: "{\"command\":\"* verb%d **\",\"decision\":\"deny\",\"reason\":\"r\"}", i);
+		list_addf(
+			&texts,
+			i % 4 ? "{\"command\":\"program%d ** --force **\",\"decision\":\"deny\","
+				"\"reason\":\"r\"}"
+			      : "{\"command\":\"* verb%d **\",\"decision\":\"deny\",\"reason\":\"r\"}",
+			i);
 	for (size_t i = 0; i < texts.count; i++)
 		if (rules_check(texts.items[i], NULL) < 0)
 			return 1;
 	struct rules *r = rules_new(&texts);
-	(void)printf("%d %.2f %.2f\n", RULES, measure(r, "git push --tags origin main"),
-		     measure(r, "cd src && git commit -m 'what it does now' && make -j2 2>&1 | tail -20"));
+	(void)printf(
+		"%d %.2f %.2f\n", RULES, measure(r, "git push --tags origin main"),
+		measure(r,
+			"cd src && git commit -m 'what it does now' && make -j2 2>&1 | tail -20"));
 	rules_free(r);
 	list_done(&texts);
 	return 0;

@@ -32,7 +32,9 @@ static int by_ioctl(void)
 
 static int by_netlink(void)
 {
-	struct ifinfomsg up = { .ifi_index = 1, .ifi_flags = IFF_UP, .ifi_change = IFF_UP };
+	struct ifinfomsg up = { .ifi_index = 1,
+				.ifi_flags = IFF_UP,
+				.ifi_change = IFF_UP };
 	struct nl_sock *s = nl_socket_alloc();
 	struct nl_msg *m = nlmsg_alloc_simple(RTM_NEWLINK, 0);
 	int done = nl_connect(s, NETLINK_ROUTE);
@@ -56,7 +58,8 @@ static double cpu_us(void)
 int main(int argc, char **argv)
 {
 	const int count = argc == 3 ? atoi(argv[2]) : 0;
-	int (*raise)(void) = argc > 1 && !strcmp(argv[1], "netlink") ? by_netlink : by_ioctl;
+	int (*raise)(void) = argc > 1 && !strcmp(argv[1], "netlink") ? by_netlink
+								     : by_ioctl;
 
 	if (count <= 0)
 		errx(2, "usage: loopback ioctl|netlink COUNT");

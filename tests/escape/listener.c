@@ -56,7 +56,8 @@ static void answer_datagram(int sock)
 	    len <= sizeof(un.sun_family))
 		return;
 	/* Answers from a new socket, since a connected socket has only one peer. */
-	AUTO_CLOSE int back = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int back =
+		socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (!connect(back, (struct sockaddr *)&un, len))
 		(void)socket_send_fd(back, 0); /* the probe sees whether it comes */
 }

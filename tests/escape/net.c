@@ -208,7 +208,8 @@ static int send_to_host(const struct trial *t, int sock, int with)
 		return sendto(sock, "x", 1, 0, (struct sockaddr *)&un, len) < 0 ? -1 : 0;
 	/* Connects first: socket_send_fd() takes no address.  The socket stays
 	 * connected. */
-	return connect(sock, (struct sockaddr *)&un, len) ? -1 : socket_send_fd(sock, with);
+	return connect(sock, (struct sockaddr *)&un, len) ? -1
+							  : socket_send_fd(sock, with);
 }
 
 static void pair_to_host(struct trial *t)
@@ -236,12 +237,14 @@ static void pair_takes_rights(struct trial *t)
 	struct pollfd answer = { .fd = sock, .events = POLLIN };
 
 	if (sock < 0 || connect(sock, &no_peer, sizeof(no_peer)) ||
-	    bind(sock, &no_name, sizeof(no_name.sa_family)) || send_to_host(t, sock, -1)) {
+	    bind(sock, &no_name, sizeof(no_name.sa_family)) ||
+	    send_to_host(t, sock, -1)) {
 		net_result(t, -1);
 		return;
 	}
 	errno = ETIMEDOUT;
-	AUTO_CLOSE int taken = poll(&answer, 1, GIVE_UP_MS) < 1 ? -1 : socket_take_fd(sock);
+	AUTO_CLOSE int taken = poll(&answer, 1, GIVE_UP_MS) < 1 ? -1
+								: socket_take_fd(sock);
 	net_result(t, taken < 0 ? -1 : 0);
 }
 
@@ -282,7 +285,8 @@ const struct probe net_probes[] = {
 	{ "D61", "pair-path", .run = pair_to_host, .value = SOCK_DGRAM },
 	{ "D61", "pair-path-wide", .run = pair_to_host, .value = SOCK_DGRAM | 1L << 32 },
 	{ "D61", "pair-path-raw", .run = pair_to_host, .value = SOCK_RAW },
-	{ "D61", "pair-abstract", .run = pair_to_host, .value = SOCK_DGRAM, .value2 = true },
+	{ "D61", "pair-abstract", .run = pair_to_host, .value = SOCK_DGRAM,
+	  .value2 = true },
 	{ "D61", "pair-gives-rights", .run = pair_gives_rights, .value = SOCK_DGRAM },
 	{ "D61", "pair-takes-rights", .run = pair_takes_rights, .value = SOCK_DGRAM },
 	{ "D61", "pair-takes-name", .run = pair_takes_name, .value = SOCK_STREAM },

@@ -22,7 +22,8 @@ static bool has_capability(void)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2] = { 0 };
 
-	return syscall(SYS_capget, &head, sets) == 0 && (sets[0].effective | sets[1].effective);
+	return syscall(SYS_capget, &head, sets) == 0 &&
+	       (sets[0].effective | sets[1].effective);
 }
 
 static int play_status(char **arguments)

@@ -150,8 +150,8 @@ static void new_file_flags(struct trial *t)
 {
 	uint64_t attr[3];
 
-	trial_file(t, syscall(NEW_FILE_GETATTR, AT_FDCWD, t->set->secret, attr, sizeof(attr),
-			      0));
+	trial_file(t, syscall(NEW_FILE_GETATTR, AT_FDCWD, t->set->secret, attr,
+			      sizeof(attr), 0));
 }
 
 /* Lists the mounts by number and asks for the details of each: the content of

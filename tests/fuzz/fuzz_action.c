@@ -17,9 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* An errand that the dispatcher sends is one that the executor accepts. */
 static bool is_errand(const struct action *a)
 {
-	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
-			 a->kind == ACT_GIT_CHANGES;
-	bool has_other = a->kind == ACT_MOVE || a->kind == ACT_GLOB || a->kind == ACT_GREP ||
+	bool has_limit = a->kind == ACT_LIST || a->kind == ACT_GLOB ||
+			 a->kind == ACT_GREP || a->kind == ACT_GIT_CHANGES;
+	bool has_other = a->kind == ACT_MOVE || a->kind == ACT_GLOB ||
+			 a->kind == ACT_GREP ||
 			 (a->kind >= ACT_GIT_CLONE && a->kind != ACT_GIT_HOOKS);
 	bool may_be_empty = a->kind == ACT_GIT_CHANGES || a->kind == ACT_GIT_DIFF ||
 			    a->kind == ACT_GIT_SETUP;
@@ -30,7 +31,8 @@ static bool is_errand(const struct action *a)
 	       (a->limit > 0) == has_limit &&
 	       (a->depth > 0 ? a->kind == ACT_LIST || a->kind == ACT_GIT_CLONE
 			     : a->kind != ACT_LIST) &&
-	       (a->other != NULL) == has_other && (!a->other || *a->other || may_be_empty) &&
+	       (a->other != NULL) == has_other &&
+	       (!a->other || *a->other || may_be_empty) &&
 	       (a->include != NULL) == has_include;
 }
 

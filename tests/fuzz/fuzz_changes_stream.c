@@ -23,7 +23,8 @@ static void check(const struct changes_stream_item *i)
 		return;
 	while (*at) {
 		size_t len = strcspn(at, "/");
-		if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && !strncmp(at, "..", 2)))
+		if (len == 0 || (len == 1 && at[0] == '.') ||
+		    (len == 2 && !strncmp(at, "..", 2)))
 			abort();
 		at += len;
 		if (*at && !*++at)
@@ -55,9 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int ends[2];
 
-	if (size > INPUT_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (size > INPUT_MAX ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return 0;
-	if (send(ends[1], data, size, MSG_NOSIGNAL) == (ssize_t)size && shutdown(ends[1], SHUT_WR) == 0)
+	if (send(ends[1], data, size, MSG_NOSIGNAL) == (ssize_t)size &&
+	    shutdown(ends[1], SHUT_WR) == 0)
 		listen_to(ends[0]);
 	else
 		(void)close(ends[0]);

@@ -30,8 +30,9 @@ static int decode_report(const struct frame *f, struct err *e)
 	if (action_get_report(f, &r, e) < 0)
 		return -1;
 	if (strlen(r.cwd) >= PATH_MAX || strlen(r.interpreter) >= PATH_MAX ||
-	    (r.exit_code > 255 && r.exit_code != ACTION_NO_CODE) || r.state == REPORT_NONE ||
-	    r.state >= REPORT_STATE_COUNT || r.background > INT32_MAX)
+	    (r.exit_code > 255 && r.exit_code != ACTION_NO_CODE) ||
+	    r.state == REPORT_NONE || r.state >= REPORT_STATE_COUNT ||
+	    r.background > INT32_MAX)
 		abort();
 	return 0;
 }
@@ -66,8 +67,8 @@ static int decode_returned(const struct frame *f, struct err *e)
 	if (action_get_returned(f, &x, e) < 0)
 		return -1;
 	if (strlen(x.path) >= PATH_MAX || strlen(x.cwd) >= PATH_MAX ||
-	    strlen(x.stat.target) >= PATH_MAX || x.outcome >= OUTCOME_COUNT || x.sys > 4095 ||
-	    x.cut > ACTION_CUT_MAX || x.stat.size > ACTION_CUT_MAX ||
+	    strlen(x.stat.target) >= PATH_MAX || x.outcome >= OUTCOME_COUNT ||
+	    x.sys > 4095 || x.cut > ACTION_CUT_MAX || x.stat.size > ACTION_CUT_MAX ||
 	    x.stat.nanoseconds > 999999999 || (x.stat.mode && x.outcome != OUTCOME_DONE))
 		abort();
 	return 0;

@@ -100,7 +100,8 @@ static void marked(struct lines *diff, struct lines *text, char mark, unsigned c
 		struct bytes line = next_line(diff);
 
 		must(line.len > 0 && line.data[0] == (uint8_t)mark);
-		must(is_same((struct bytes){ line.data + 1, line.len - 1 }, next_line(text)));
+		must(is_same((struct bytes){ line.data + 1, line.len - 1 },
+			     next_line(text)));
 	}
 }
 
@@ -153,7 +154,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buffer_init(&b, DIFF_MAX);
 	diff_put_in(&b, "/f", old, new, steps);
 	if (buffer_len(&b) == 0) {
-		must(old.len == new.len && (!old.len || !memcmp(old.data, new.data, old.len)));
+		must(old.len == new.len &&
+		     (!old.len || !memcmp(old.data, new.data, old.len)));
 	} else {
 		buffer_append(&b, "", 1);
 		must(!strncmp((const char *)buffer_data(&b), HEAD, strlen(HEAD)));

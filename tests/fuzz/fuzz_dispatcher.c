@@ -56,7 +56,8 @@ static void start(struct dispatcher *d)
 		buffer_consume(d->wire, buffer_len(d->wire));
 }
 
-static void answer(struct dispatcher *d, struct dispatcher_client *c, const struct buffer *in)
+static void answer(struct dispatcher *d, struct dispatcher_client *c,
+		   const struct buffer *in)
 {
 	struct buffer left = *in; /* a view: nothing is added to it */
 	struct frame f;

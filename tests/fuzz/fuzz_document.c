@@ -65,7 +65,8 @@ static void read_config(const char *text, size_t len, struct err *e)
 
 	launch_config_init(&r);
 	buffer_init(&b, LAUNCH_CONFIG_MAX);
-	if (config_parse(text, len, &r, &ids, e) == 0 && launch_config_print(&r, &b, &why) < 0)
+	if (config_parse(text, len, &r, &ids, e) == 0 &&
+	    launch_config_print(&r, &b, &why) < 0)
 		claim(why.kind == ERR_LIMIT);
 	claim(ids.count <= IMAGE_LAYERS_MAX);
 	buffer_done(&b);

@@ -36,7 +36,8 @@ static struct bytes take(const uint8_t **data, size_t *size)
 static bool ends_as(struct bytes whole, struct bytes end)
 {
 	return whole.len >= end.len &&
-	       (end.len == 0 || !memcmp(whole.data + whole.len - end.len, end.data, end.len));
+	       (end.len == 0 ||
+		!memcmp(whole.data + whole.len - end.len, end.data, end.len));
 }
 
 static bool begins_as(struct bytes whole, struct bytes begin)
@@ -138,7 +139,8 @@ static void tell(struct bytes old, struct bytes new, uint32_t steps)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes raw = take(&data, &size), old = take(&data, &size), new = take(&data, &size);
+	struct bytes raw = take(&data, &size), old = take(&data, &size),
+		     new = take(&data, &size);
 	struct edit_text t;
 	struct buffer places;
 	size_t bad, len;
@@ -154,7 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_there_and_back(&t);
 	AUTO_FREE uint8_t *literal = edit_needle(old, &len);
-	if (utf8_is_valid(old.data, old.len, false) && utf8_is_valid(new.data, new.len, false))
+	if (utf8_is_valid(old.data, old.len, false) &&
+	    utf8_is_valid(new.data, new.len, false))
 		splice(&t, (struct bytes){ literal, len }, new);
 	show(edit_slice(t.lines, 1, 4), 2);
 	show(t.lines, 1);

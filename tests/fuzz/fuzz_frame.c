@@ -138,7 +138,8 @@ static void try_run(const struct frame *f, struct buffer *again)
 
 	if (action_get_run(f, &r, &e) < 0)
 		return;
-	if (r.text.len > ACTION_TEXT_MAX || (r.text.len && memchr(r.text.data, 0, r.text.len)))
+	if (r.text.len > ACTION_TEXT_MAX ||
+	    (r.text.len && memchr(r.text.data, 0, r.text.len)))
 		abort();
 	must_equal(f, again, action_put_run(again, f->id, &r, &e));
 }
@@ -351,17 +352,22 @@ static void try_closed(const struct frame *f, struct buffer *again)
 }
 
 static void (*const tries[])(const struct frame *f, struct buffer *again) = {
-	[MSG_HELLO] = try_hello,   [MSG_EXEC] = try_exec,     [MSG_STARTED] = try_started,
-	[MSG_FAILED] = try_failed, [MSG_EXITED] = try_exited, [MSG_SIGNAL] = try_signal,
-	[MSG_RESIZE] = try_resize, [MSG_STOP] = try_stop,     [MSG_OPEN] = try_open,
-	[MSG_RUN] = try_run,	   [MSG_CANCEL] = try_cancel, [MSG_READ] = try_read,
-	[MSG_WRITE] = try_write,   [MSG_OUTPUT] = try_text,   [MSG_CONTENT] = try_text,
-	[MSG_REPORT] = try_report, [MSG_DONE] = try_done,     [MSG_END] = try_end,
-	[MSG_HOLD] = try_hold,	   [MSG_EDIT] = try_edit,     [MSG_EDITED] = try_edited,
-	[MSG_ENV] = try_env,	   [MSG_ERRAND] = try_errand, [MSG_RETURNED] = try_returned,
-	[MSG_PAUSED] = try_paused, [MSG_DIAL] = try_dial,     [MSG_FINISH] = try_word,
-	[MSG_HANGUP] = try_word,   [MSG_FINISHED] = try_word, [MSG_CLOSED] = try_closed,
-	[MSG_FREEZE] = try_freeze, [MSG_FROZEN] = try_frozen,
+	[MSG_HELLO] = try_hello,     [MSG_EXEC] = try_exec,
+	[MSG_STARTED] = try_started, [MSG_FAILED] = try_failed,
+	[MSG_EXITED] = try_exited,   [MSG_SIGNAL] = try_signal,
+	[MSG_RESIZE] = try_resize,   [MSG_STOP] = try_stop,
+	[MSG_OPEN] = try_open,	     [MSG_RUN] = try_run,
+	[MSG_CANCEL] = try_cancel,   [MSG_READ] = try_read,
+	[MSG_WRITE] = try_write,     [MSG_OUTPUT] = try_text,
+	[MSG_CONTENT] = try_text,    [MSG_REPORT] = try_report,
+	[MSG_DONE] = try_done,	     [MSG_END] = try_end,
+	[MSG_HOLD] = try_hold,	     [MSG_EDIT] = try_edit,
+	[MSG_EDITED] = try_edited,   [MSG_ENV] = try_env,
+	[MSG_ERRAND] = try_errand,   [MSG_RETURNED] = try_returned,
+	[MSG_PAUSED] = try_paused,   [MSG_DIAL] = try_dial,
+	[MSG_FINISH] = try_word,     [MSG_HANGUP] = try_word,
+	[MSG_FINISHED] = try_word,   [MSG_CLOSED] = try_closed,
+	[MSG_FREEZE] = try_freeze,   [MSG_FROZEN] = try_frozen,
 };
 _Static_assert(ARRAY_LEN(tries) == MSG_COUNT, "a message is not tried");
 

@@ -13,9 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct account *a, const char *name)
 {
-	if (!memchr(a->name, '\0', sizeof(a->name)) || !memchr(a->home, '\0', sizeof(a->home)))
+	if (!memchr(a->name, '\0', sizeof(a->name)) ||
+	    !memchr(a->home, '\0', sizeof(a->home)))
 		abort();
-	if (a->id == UINT32_MAX || a->group == UINT32_MAX || (*a->home && *a->home != '/'))
+	if (a->id == UINT32_MAX || a->group == UINT32_MAX ||
+	    (*a->home && *a->home != '/'))
 		abort();
 	if (name && *a->name && strcmp(a->name, name) != 0)
 		abort();
@@ -26,12 +28,14 @@ static void look(const uint8_t *data, size_t size, const char *name)
 	AUTO_CLOSE int fd = memfd_create("accounts", MFD_CLOEXEC);
 	struct account a = { 0 };
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    lseek(fd, 0, SEEK_SET) < 0)
 		abort();
 	if (account_read(fd, name, 0, &a))
 		check(&a, name);
 	uint32_t ids[2] = { 0 };
-	if (lseek(fd, 0, SEEK_SET) < 0 || (name && account_groups(fd, name, ids, 2) > size))
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    (name && account_groups(fd, name, ids, 2) > size))
 		abort();
 }
 

@@ -38,10 +38,12 @@ static void check_scalar(struct json_view line, struct json_view v, bool is_scan
 
 	claim_inside(line, v);
 	if (is_scanned)
-		claim(json_view_scan(&again, v.text, v.len, NULL) == 0 && again.len == v.len);
+		claim(json_view_scan(&again, v.text, v.len, NULL) == 0 &&
+		      again.len == v.len);
 	char *text = json_view_string(v);
 	claim(!text || !is_scanned || json_view_is(v, text));
-	claim(!text || !is_scanned || utf8_is_valid((uint8_t *)text, strlen(text), false));
+	claim(!text || !is_scanned ||
+	      utf8_is_valid((uint8_t *)text, strlen(text), false));
 	if (is_scanned && json_view_number(v, &number))
 		claim(isfinite(number) &&
 		      (!json_view_integer(v, &integer) || (double)integer == number));
@@ -61,7 +63,8 @@ static void check_key(struct json_view container, const struct json_view_place *
 	free(key);
 }
 
-static void walk(struct json_view line, struct json_view v, bool is_scanned, unsigned depth)
+static void walk(struct json_view line, struct json_view v, bool is_scanned,
+		 unsigned depth)
 {
 	struct json_view_place place = { 0 };
 	unsigned count = 0;

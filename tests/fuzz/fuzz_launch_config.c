@@ -32,8 +32,10 @@ static void read_recipe(const char *text, size_t len)
 	buffer_init(&b2, LAUNCH_CONFIG_MAX);
 	/* An accepted recipe may be too long once its defaults are written out. */
 	if (launch_config_print(&r, &b, &e) == 0) {
-		claim(launch_config_parse((const char *)buffer_data(&b), buffer_len(&b), &again, &e) == 0);
-		claim(launch_config_print(&again, &b2, &e) == 0 && buffer_len(&b) == buffer_len(&b2) &&
+		claim(launch_config_parse((const char *)buffer_data(&b), buffer_len(&b),
+					  &again, &e) == 0);
+		claim(launch_config_print(&again, &b2, &e) == 0 &&
+		      buffer_len(&b) == buffer_len(&b2) &&
 		      !memcmp(buffer_data(&b), buffer_data(&b2), buffer_len(&b)));
 		launch_config_done(&again);
 	}
@@ -63,8 +65,9 @@ static void read_reference(const char *text, size_t len)
 		claim(!strcmp(whole, again) && whole[0] != '/');
 		/* A tag may have several dots in a row; it is the end of a name. */
 		claim(!strstr(r.registry, "..") && !strstr(r.repository, ".."));
-		claim(!whole[strspn(whole, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "0123456789._-/:@[]")]);
+		claim(!whole[strspn(whole,
+				    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-/:@[]")]);
 	} else {
 		claim(e.text[0]);
 	}

@@ -46,7 +46,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void put(int dir, const char *name, const uint8_t *data, size_t size)
 {
-	AUTO_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	claim(fd >= 0 && io_write_all(fd, data, size) == 0);
 }
@@ -77,7 +78,8 @@ static int walk(size_t size, struct ledger_check *c)
 	int result = 0;
 	struct err e;
 
-	claim(ledger_check_begin(c, &none, &e) == 0 && ledger_walk_open(&w, folder, &e) == 0);
+	claim(ledger_check_begin(c, &none, &e) == 0 &&
+	      ledger_walk_open(&w, folder, &e) == 0);
 	while (ledger_walk_next(&w, &line, &e) > 0) {
 		claim(line.len > 0 && line.len <= LEDGER_ENTRY_MAX);
 		bytes += line.len;
@@ -105,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(dir, "log.2", data + half, size - half);
 	int is_broken = walk(size, &before);
 	ledger_init(&l);
-	if (ledger_open(&l, folder, &e) == 0 && ledger_add(&l, "x", "\"a\":1", false, &e) == 0 &&
-	    is_broken == 0) {
+	if (ledger_open(&l, folder, &e) == 0 &&
+	    ledger_add(&l, "x", "\"a\":1", false, &e) == 0 && is_broken == 0) {
 		claim(walk(0, &behind) == 0 && behind.torn_len == 0);
 		claim(behind.entries == before.entries + 1 + (before.torn_len > 0));
 	}

@@ -27,7 +27,8 @@ static void judge(const struct policy_file *s)
 			abort();
 	policy_init(&p);
 	p.takes_actions = true;
-	if ((options_apply(&options, s, &e) < 0 || policy_check(&p, &e) < 0) && !e.text[0])
+	if ((options_apply(&options, s, &e) < 0 || policy_check(&p, &e) < 0) &&
+	    !e.text[0])
 		abort();
 	policy_done(&p);
 }

@@ -48,7 +48,8 @@ static void add_sandbox(struct scene *x)
 	struct waiting *w = &x->pool.waiting[x->pool.waiting_count++];
 	int ends[2];
 
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) ==
+	     0);
 	*w = (struct waiting){ .lease = ends[0], .since_ms = x->now };
 	(void)snprintf(w->name, sizeof(w->name), "p-%zu", x->stocked);
 	x->sandboxes[x->stocked++] = ends[1];
@@ -69,7 +70,8 @@ static void open_scene(struct scene *x, size_t stock)
 		pool_spawn_init(&x->pool.spawns[i]);
 	while (x->stocked < stock)
 		add_sandbox(x);
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) ==
+	     0);
 	connection_init(&t->conn, ends[0], POOL_LINE_MAX, OUT_MAX);
 	x->pool.clients[x->pool.client_count++] = t;
 	x->client = ends[1];
@@ -158,7 +160,8 @@ static bool turn(struct scene *x)
 	struct pollfd w[1];
 
 	pool_clients_watch(&x->pool, w);
-	if (poll(w, x->pool.client_count, 0) == 0 && !clock_is_due(pool_clients_due(&x->pool), x->now))
+	if (poll(w, x->pool.client_count, 0) == 0 &&
+	    !clock_is_due(pool_clients_due(&x->pool), x->now))
 		return false;
 	pool_clients_serve(&x->pool, w);
 	pool_clients_work(&x->pool, x->now);
@@ -170,7 +173,8 @@ static bool turn(struct scene *x)
 
 static void say(struct scene *x, const void *bytes, size_t len, bool has_fd)
 {
-	(void)fd_pass_send(x->client, bytes, len, &x->nothing, has_fd); /* it may be closed */
+	(void)fd_pass_send(x->client, bytes, len, &x->nothing,
+			   has_fd); /* it may be closed */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -94,8 +94,8 @@ static void say(struct scene *x, unsigned head, const uint8_t *data, size_t size
 	for (size_t i = 0; i < FDS(head); i++)
 		fds[i] = x->passed[KIND(head)];
 	/* The other end may have ended, or be full. */
-	const ssize_t n = fd_pass_send(is_sandbox ? x->sandbox : x->keeper, data, size, fds,
-				    FDS(head));
+	const ssize_t n = fd_pass_send(is_sandbox ? x->sandbox : x->keeper, data, size,
+				       fds, FDS(head));
 	x->has_said = x->has_said || (is_sandbox && n > 0);
 }
 

@@ -36,7 +36,8 @@ static bool says_what_leads(const char *pattern)
 /* True for a path with a name that file systems keep. */
 static bool has_name(const char *path)
 {
-	return strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") < strlen(path);
+	return strcspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") <
+	       strlen(path);
 }
 
 static void check(const struct protect *p, const char *pattern, char *path)

@@ -85,11 +85,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	read_input(&in, data, size);
 	for (size_t i = 0; i < in.count; i++)
-		if (redact_add(&m, in.values[i], NULL, &e) < 0 && strlen(in.values[i]) < 1024)
+		if (redact_add(&m, in.values[i], NULL, &e) < 0 &&
+		    strlen(in.values[i]) < 1024)
 			abort();
 	if (m.count < REDACT_BYTES / 2) {
-		struct naive n = { in.values, in.count, in.text, in.len, flushes, 0, NULL };
-		buffer_init(&out, (REDACT_GROWTH * TEXT_MAX) + FLUSHES * sizeof(REDACT_TEXT));
+		struct naive n = {
+			in.values, in.count, in.text, in.len, flushes, 0, NULL
+		};
+		buffer_init(&out,
+			    (REDACT_GROWTH * TEXT_MAX) + FLUSHES * sizeof(REDACT_TEXT));
 		feed(&in, &m, &n, &out);
 		char *want = naive_redact(&n, &len);
 		if (out.is_cut || len != buffer_len(&out) ||

@@ -72,7 +72,8 @@ static void open_scene(struct scene *x)
 	x->launch.plan.workdir = text_copy("/");
 	make_entry(x);
 	list_add(&x->env, "HOME=/");
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) ==
+	     0);
 	x->executor = ends[1];
 	sandbox_init(&x->launch.sandbox);
 	x->launch.sandbox.channel = ends[0];
@@ -85,14 +86,17 @@ static void open_scene(struct scene *x)
 	dispatcher_init(&s->dispatcher);
 	methods_init_jobs(s);
 	/* The supervisor's log is written, but stored nowhere. */
-	s->supervisor_log = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG, .entry = &x->entry,
-				       .secrets = &s->dispatcher.secrets, .now_ms = &s->now_ms };
+	s->supervisor_log = (struct supervisor_log){ .level = LOG_LEVEL_DEBUG,
+						     .entry = &x->entry,
+						     .secrets = &s->dispatcher.secrets,
+						     .now_ms = &s->now_ms };
 	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 	s->dispatcher.wire = &s->instance.channel.out;
 	s->dispatcher.shell = (struct exec){ .cwd = "/", .env = x->env.items };
 	s->dispatcher.sandbox_info = (struct sandbox_info){ 10, "agent", "hutch", false };
 	x->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) ==
+	     0);
 	x->client = ends[1];
 	clients_add(s, ends[0]);
 }
@@ -224,7 +228,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	say(&x, HELLO, sizeof(HELLO) - 1, 0);
 	turn(&x, &in);
 	for (size_t at = 1; at < size; at += step) {
-		say(&x, data + at, size - at < step ? size - at : step, fds > 4 ? 0 : fds);
+		say(&x, data + at, size - at < step ? size - at : step,
+		    fds > 4 ? 0 : fds);
 		if (!(mode & 16))
 			turn(&x, &in);
 	}

@@ -28,7 +28,8 @@ static void check_store(const struct screen *s)
 	claim(s->row < d->rows && s->col < d->cols);
 	claim(d->budget <= DISPLAY_CELLS);
 	for (int i = 0; i < 2; i++)
-		claim(d->grids[i].count <= d->grids[i].made && d->grids[i].made <= d->rows);
+		claim(d->grids[i].count <= d->grids[i].made &&
+		      d->grids[i].made <= d->rows);
 	claim(d->back.room <= SCROLLBACK_ROOM && d->back.lines <= SCROLLBACK_LINES);
 	claim(d->reported_to <= scrollback_end(&d->back));
 }

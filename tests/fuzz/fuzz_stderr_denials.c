@@ -26,7 +26,8 @@ static void look_at(const struct stderr_denials *c)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stderr_denials found[STDERR_DENIALS_MAX];
-	size_t count = stderr_denials_find(data, size, size & 1 ? "/workspace" : NULL, found);
+	size_t count =
+		stderr_denials_find(data, size, size & 1 ? "/workspace" : NULL, found);
 
 	for (size_t i = 0; i < count; i++)
 		look_at(&found[i]);

@@ -48,7 +48,8 @@ static void check_entry(const struct tar_entry *entry)
 {
 	must(entry->type < TAR_LABEL && entry->mode <= 07777 &&
 	     entry->size <= INT64_MAX && entry->mtime_ns < 1000000000);
-	must(strlen(entry->path) <= TAR_HEADER_MAX && strlen(entry->link) <= TAR_HEADER_MAX);
+	must(strlen(entry->path) <= TAR_HEADER_MAX &&
+	     strlen(entry->link) <= TAR_HEADER_MAX);
 	/* hutch's headers can express times only as far back as this. */
 	if (entry->type <= TAR_LINK && entry->mtime > INT64_MIN / 2)
 		check_again(entry);

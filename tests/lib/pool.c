@@ -17,11 +17,15 @@ static void take_from_a_pool(void)
 
 	check(strncmp(hutch_name(kept), "pond-", 5) == 0);
 	check(strcmp(hutch_name(kept), hutch_name(held)) != 0);
-	check(trial_sh(held, "echo here", out, sizeof(out)) == 0 && !strcmp(out, "here\n"));
-	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) < 0);
+	check(trial_sh(held, "echo here", out, sizeof(out)) == 0 &&
+	      !strcmp(out, "here\n"));
+	check(hutch_wait(held, hutch_release(held, "../x", HUTCH_WAIT, &e), PATIENCE_MS,
+			 NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
-	hutch_message_free(trial_answer(kept, hutch_release(kept, "kept", HUTCH_WAIT, &e)));
-	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), PATIENCE_MS, NULL, &e) < 0);
+	hutch_message_free(
+		trial_answer(kept, hutch_release(kept, "kept", HUTCH_WAIT, &e)));
+	check(hutch_wait(kept, hutch_release(kept, NULL, HUTCH_WAIT, &e), PATIENCE_MS,
+			 NULL, &e) < 0);
 	check(e.kind == HUTCH_INVALID);
 	hutch_close(kept);
 	hutch_close(held); /* closing a sandbox that was not released ends it */
@@ -82,8 +86,8 @@ static int keep_mirage(struct sockaddr_un *address)
 	folder(path, sizeof(path), "/.pools");
 	folder(path, sizeof(path), "/.pools/mirage");
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	check((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%s/pool.sock",
-			       path) < sizeof(address->sun_path));
+	check((size_t)snprintf(address->sun_path, sizeof(address->sun_path),
+			       "%s/pool.sock", path) < sizeof(address->sun_path));
 	check(bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
 	      listen(fd, 1) == 0);
 	return fd;
@@ -120,8 +124,9 @@ static struct hutch *open_mirage(int listener, int *ret_keeper)
 
 #define LINE(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" #id "," rest "}\n"
 #define GREETED	       LINE(1, "\"result\":{\"protocol\":1}")
-#define REFUSED(kind) \
-	"\"error\":{\"code\":-32000,\"message\":\"not so\",\"data\":{\"kind\":\"" kind "\"}}"
+#define REFUSED(kind)                                                                  \
+	"\"error\":{\"code\":-32000,\"message\":\"not so\",\"data\":{\"kind\":\"" kind \
+	"\"}}"
 
 #define TAKEN	   LINE(2, "\"result\":{\"sandbox\":\"mirage-1\"}")
 #define NUL_BEHIND "{\"id\":1,\"result\":{}}\0hello\n"
@@ -139,13 +144,19 @@ static const struct keeper {
 	{ LINE("1", "\"result\":{}"), false, HUTCH_PROTOCOL, "no number" },
 	{ GREETED GREETED, false, HUTCH_PROTOCOL, "without a request" },
 	{ GREETED LINE(3, "\"result\":{}"), false, HUTCH_PROTOCOL, "without a request" },
-	{ LINE(2, "\"result\":{\"sandbox\":\"a\"}"), true, HUTCH_PROTOCOL, "without a request" },
-	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"a\"}"), false, HUTCH_PROTOCOL, "no sandbox" },
-	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"../a\"}"), true, HUTCH_PROTOCOL, "no sandbox" },
-	{ GREETED LINE(2, "\"result\":{\"sandbox\":7}"), true, HUTCH_PROTOCOL, "no sandbox" },
+	{ LINE(2, "\"result\":{\"sandbox\":\"a\"}"), true, HUTCH_PROTOCOL,
+	  "without a request" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"a\"}"), false, HUTCH_PROTOCOL,
+	  "no sandbox" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":\"../a\"}"), true, HUTCH_PROTOCOL,
+	  "no sandbox" },
+	{ GREETED LINE(2, "\"result\":{\"sandbox\":7}"), true, HUTCH_PROTOCOL,
+	  "no sandbox" },
 	{ GREETED LINE(2, "\"result\":7"), true, HUTCH_PROTOCOL, "no sandbox" },
-	{ LINE(1, REFUSED("unsupported")), false, HUTCH_UNSUPPORTED, "pool 'mirage': not so" },
-	{ GREETED LINE(2, REFUSED("limit")), false, HUTCH_LIMIT, "pool 'mirage': not so" },
+	{ LINE(1, REFUSED("unsupported")), false, HUTCH_UNSUPPORTED,
+	  "pool 'mirage': not so" },
+	{ GREETED LINE(2, REFUSED("limit")), false, HUTCH_LIMIT,
+	  "pool 'mirage': not so" },
 	{ LINE(null, REFUSED("limit")), true, HUTCH_LIMIT, "pool 'mirage': not so" },
 };
 
@@ -215,7 +226,8 @@ static void find_no_descriptor_for_a_sandbox(void)
 		return;
 	const int listener = keep_mirage(&address);
 	struct hutch *h = open_mirage(listener, &keeper);
-	check(fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) > 0);
+	check(fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &listener, 1) >
+	      0);
 	old = trial_use_up_descriptors();
 	check(hutch_ready(h, PATIENCE_MS, &e) == -1);
 	check(setrlimit(RLIMIT_NOFILE, &old) == 0);
@@ -247,7 +259,8 @@ static bool take_without_memory(int listener, long n)
 	trial_fail_memory(n);
 	bool is_ready = hutch_take("mirage", &how, &h, &e) == 0;
 	const int keeper = accept_one(listener); /* -1 if it failed early */
-	check(!is_ready || fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN), &ends[1], 1) > 0);
+	check(!is_ready || fd_pass_send(keeper, GREETED TAKEN, strlen(GREETED TAKEN),
+					&ends[1], 1) > 0);
 	is_ready = is_ready && hutch_ready(h, PATIENCE_MS, &e) == 0;
 	const bool has_failed = trial_has_failed();
 	if (is_ready)

@@ -17,22 +17,24 @@
 #include "hutch.h"
 #include "tests/patience.h"
 
-#define check(claim)                                                            \
-	do {                                                                    \
-		if (!(claim)) {                                                 \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
-			_exit(1);                                               \
-		}                                                               \
+#define check(claim)                                                               \
+	do {                                                                       \
+		if (!(claim)) {                                                    \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
+				#claim);                                           \
+			_exit(1);                                                  \
+		}                                                                  \
 	} while (0)
 
 /* Like check(), and prints the library's error. */
-#define works(e, claim)                                                         \
-	do {                                                                    \
-		if (!(claim)) {                                                 \
-			fprintf(stderr, "%s:%d: not so: %s\n(%s: %s)\n", __FILE__, __LINE__, \
-				#claim, hutch_kind_name((e)->kind), (e)->message); \
-			_exit(1);                                               \
-		}                                                               \
+#define works(e, claim)                                                            \
+	do {                                                                       \
+		if (!(claim)) {                                                    \
+			fprintf(stderr, "%s:%d: not so: %s\n(%s: %s)\n", __FILE__, \
+				__LINE__, #claim, hutch_kind_name((e)->kind),      \
+				(e)->message);                                     \
+			_exit(1);                                                  \
+		}                                                                  \
 	} while (0)
 
 /* Returns a handle of a sandbox: of a running one, or of a new one. */
@@ -76,8 +78,8 @@ struct trial {
 	const char *name;
 	void (*run)(void);
 };
-extern const struct trial trials_use[], trials_trouble[], trials_hostile[], trials_memory[],
-	trials_pool[];
+extern const struct trial trials_use[], trials_trouble[], trials_hostile[],
+	trials_memory[], trials_pool[];
 
 /* Plays `hutch connect` or `hutch create` for trials_hostile. */
 int trial_impostor(char **argv);

@@ -15,8 +15,8 @@ static void time_out(struct hutch *h)
 	struct hutch_exec x = { .size = sizeof(x),
 				.timeout_ms = 100,
 				.cwd = "/tmp",
-				.argv = (const char *const[]){ "sh", "-c",
-							       "pwd; sleep 1000", NULL } };
+				.argv = (const char *const[]){
+					"sh", "-c", "pwd; sleep 1000", NULL } };
 	struct hutch_result r;
 	struct hutch_error e;
 	bool has_written;
@@ -56,8 +56,8 @@ static void run_commands(void)
 
 	/* The first command reads no input, and a process that it leaves behind
 	 * holds its pipes. */
-	x.argv = (const char *const[]){ "sh", "-c", "sleep 1000 & printf %s \"$GREETING\"",
-					NULL };
+	x.argv = (const char *const[]){ "sh", "-c",
+					"sleep 1000 & printf %s \"$GREETING\"", NULL };
 	works(&e, hutch_run(h, &x, &input, &r, &e) == 0);
 	check(r.exit_code == 0 && !strcmp(r.out, "hello \"there\""));
 	hutch_result_done(&r);
@@ -270,7 +270,8 @@ static void do_actions(void)
 		works(&e, hutch_next(h, PATIENCE_MS, &m, &e) == 1);
 		if (m->type == HUTCH_ANSWER)
 			break;
-		const bool is_told = m->type == HUTCH_OUTPUT && m->stream == 0 && m->data_len > 0;
+		const bool is_told = m->type == HUTCH_OUTPUT && m->stream == 0 &&
+				     m->data_len > 0;
 		hutch_message_free(m);
 		if (is_told && !was_told) /* go on after its first line */
 			check(trial_sh(h, "echo >/tmp/go", NULL, 0) == 0);
@@ -387,7 +388,8 @@ static void end_by_kill(struct hutch *h)
 /* library.bats has made `box` with a file in it, and the sandbox has ended. */
 static void read_what_the_supervisor_logs(void)
 {
-	check(setenv("HUTCH_LOG_LEVEL", "info", 1) == 0); /* so that something is logged */
+	check(setenv("HUTCH_LOG_LEVEL", "info", 1) ==
+	      0); /* so that something is logged */
 	struct hutch *h = trial_create("box");
 	const struct hutch_request logs = { .size = sizeof(logs),
 					    .method = "logs",

@@ -76,8 +76,8 @@ static int run_unpack(int argc, char **argv)
 		return 2;
 	}
 	int result = unpack_all(&u, &e);
-	(void)fprintf(stderr, "unpacked: %llu, %llu bytes\n", (unsigned long long)u.entries,
-		      (unsigned long long)u.bytes);
+	(void)fprintf(stderr, "unpacked: %llu, %llu bytes\n",
+		      (unsigned long long)u.entries, (unsigned long long)u.bytes);
 	return result < 0 ? fail(&e) : 0;
 }
 

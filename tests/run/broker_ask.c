@@ -82,7 +82,8 @@ static int run_new(void)
 		(void)execv(argv[0], argv);
 		_exit(errno == ETXTBSY ? 1 : 2);
 	}
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+								    : 2;
 }
 
 static int lock_again(void)
@@ -137,10 +138,12 @@ static int look_at_flags(void)
 	const int made = O_CREAT | O_WRONLY;
 
 	(void)unlink("new");
-	return is_so("/dev", O_PATH | O_CREAT, 0) + is_so("new", O_PATH | O_CREAT, ENOENT) +
+	return is_so("/dev", O_PATH | O_CREAT, 0) +
+	       is_so("new", O_PATH | O_CREAT, ENOENT) +
 	       is_so("/dev", O_PATH | O_CREAT | O_EXCL, 0) + is_so(".", made, EISDIR) +
-	       is_so(".", made | O_EXCL, EEXIST) + is_so("new", made | O_DIRECTORY, EINVAL) +
-	       is_so("new", made | O_EXCL, 0) + is_so("new", made | O_EXCL, EEXIST);
+	       is_so(".", made | O_EXCL, EEXIST) +
+	       is_so("new", made | O_DIRECTORY, EINVAL) + is_so("new", made | O_EXCL, 0) +
+	       is_so("new", made | O_EXCL, EEXIST);
 }
 
 /* --- thread --------------------------------------------------------------------------- */
@@ -153,7 +156,8 @@ static void *make_there(void *first)
 	if (unshare(CLONE_FILES) < 0 || dup2(there, PLACE) < 0)
 		exit(2);
 	int fd = openat(PLACE, "new", O_CREAT | O_WRONLY, 0600);
-	exit(fd < 0 ? said(strerror(errno), 1) : said("elsewhere", access("there/new", F_OK) < 0));
+	exit(fd < 0 ? said(strerror(errno), 1)
+		    : said("elsewhere", access("there/new", F_OK) < 0));
 }
 
 static int make_by_thread(void)

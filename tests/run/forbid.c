@@ -51,7 +51,8 @@ static void add(struct code *c, struct sock_filter insn)
 
 static void add_refusal(struct code *c, long number, int error)
 {
-	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1));
+	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number,
+					    0, 1));
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 					    SECCOMP_RET_ERRNO | (unsigned)error));
 }
@@ -64,7 +65,8 @@ static void refuse_namespaces(struct code *c, int clone3_error)
 	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
 	add(c, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 					    offsetof(struct seccomp_data, args[0])));
-	add(c, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
+	add(c,
+	    (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1));
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
 	add(c, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }

@@ -49,7 +49,8 @@ int main(int argc, char **argv)
 	store_init(&s);
 	int rc = store_open(&s, true, &e) < 0 ? -1 : unpack(&s, argv, &e);
 	if (rc < 0)
-		(void)fprintf(stderr, "%s: %s\n%s\n", err_kind_name(e.kind), e.text, e.remedy);
+		(void)fprintf(stderr, "%s: %s\n%s\n", err_kind_name(e.kind), e.text,
+			      e.remedy);
 	store_done(&s);
 	return rc < 0;
 }

@@ -37,7 +37,8 @@ static void wake(void)
 {
 	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } };
 	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
-	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	const struct sigaction action = { .sa_handler = on_signal,
+					  .sa_flags = SA_RESTART };
 	timer_t timer;
 
 	if (sigaction(SIGCONT, &action, NULL) < 0 ||
@@ -188,7 +189,8 @@ int main(int argc, char **argv)
 
 	self = argv[0];
 	folder = argv[2];
-	if (strcmp(mode, "vfork") != 0 && strcmp(mode, "traced") != 0 && strcmp(mode, "job") != 0)
+	if (strcmp(mode, "vfork") != 0 && strcmp(mode, "traced") != 0 &&
+	    strcmp(mode, "job") != 0)
 		wake();
 	if (strcmp(mode, "hidden") == 0)
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

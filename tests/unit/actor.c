@@ -369,8 +369,9 @@ struct act actor_do(struct actor *a, struct run_request r, uint32_t state)
 
 	assert_int_equal(x.type, MSG_REPORT);
 	if (x.report.state != state)
-		fail_msg("state %u instead of %u after '%.*s', exit %d: %s", x.report.state,
-			 state, (int)(r.text.len < 200 ? r.text.len : 200), r.text.data,
+		fail_msg("state %u instead of %u after '%.*s', exit %d: %s",
+			 x.report.state, state,
+			 (int)(r.text.len < 200 ? r.text.len : 200), r.text.data,
 			 (int)x.report.exit_code, x.content);
 	return x;
 }
@@ -423,12 +424,15 @@ void actor_check(struct actor *a, const char *command, const char *content,
 	act_done(&x);
 }
 
-static uint32_t send_read(struct actor *a, uint32_t form, const char *path, uint64_t first,
-			  uint64_t end)
+static uint32_t send_read(struct actor *a, uint32_t form, const char *path,
+			  uint64_t first, uint64_t end)
 {
 	struct read_request r = { .session = a->file_session,
 				  .place = { getuid(), getgid(), "/" },
-				  .form = form, .first = first, .end = end, .path = path };
+				  .form = form,
+				  .first = first,
+				  .end = end,
+				  .path = path };
 	struct buffer b;
 	struct err e;
 

@@ -28,7 +28,8 @@ static inline int control_pair(int *ret_theirs)
 	int ends[2];
 
 	assert_int_equal(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
+		0);
 	*ret_theirs = ends[1];
 	return ends[0];
 }
@@ -53,8 +54,9 @@ static inline void control_begin(struct control *x)
 	methods_init_jobs(s);
 	/* The logs get entries but have no file. */
 	log_init(&s->outputs.log, -1, "output", 1 << 20);
-	s->supervisor_log = (struct supervisor_log){ .entry = &x->entry, .secrets = &s->dispatcher.secrets,
-				       .now_ms = &s->now_ms };
+	s->supervisor_log = (struct supervisor_log){ .entry = &x->entry,
+						     .secrets = &s->dispatcher.secrets,
+						     .now_ms = &s->now_ms };
 	log_init(&s->supervisor_log.log, -1, LOG_LEVEL_FILE, 1 << 20);
 }
 

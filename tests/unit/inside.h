@@ -85,7 +85,8 @@ static inline bool inside_is_as_wished(void *wish)
 
 /* Waits until there are `count` processes, and all or none of them are
  * stopped.  It polls: no event reports that. */
-static inline void inside_wait(const struct supervisor *s, unsigned count, bool is_stopped)
+static inline void inside_wait(const struct supervisor *s, unsigned count,
+			       bool is_stopped)
 {
 	struct inside_wish w = { s, count, is_stopped ? count : 0 };
 

@@ -69,7 +69,8 @@ static void naive_shown(struct naive *n, const char *at, bool by_byte)
 	while (*at) {
 		int len = utf8_char((const uint8_t *)at, strlen(at));
 		int used = len > 0 ? len : by_byte ? 1 : len < 0 ? -len : (int)strlen(at);
-		end = mempcpy(end, len > 0 ? at : UTF8_REPLACEMENT, len > 0 ? (size_t)len : 3);
+		end = mempcpy(end, len > 0 ? at : UTF8_REPLACEMENT,
+			      len > 0 ? (size_t)len : 3);
 		at += used;
 	}
 	naive_value(n, told);

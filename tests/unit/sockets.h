@@ -33,7 +33,8 @@ static inline int listen_at(int family, uint16_t *ret_port)
 
 	if (family == AF_INET6 && fd >= 0)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
-	if (fd < 0 || bind(fd, at, len) < 0 || listen(fd, 64) < 0 || getsockname(fd, at, &len) < 0) {
+	if (fd < 0 || bind(fd, at, len) < 0 || listen(fd, 64) < 0 ||
+	    getsockname(fd, at, &len) < 0) {
 		own_close(&fd);
 		return -1;
 	}

@@ -109,9 +109,11 @@ static void start(struct supervisor *s, unsigned long namespaces)
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	pid_t pid = namespaces ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0)
-			       : fork();
-	if (pid < 0 && namespaces && (errno == EPERM || errno == ENOSYS || errno == ENOSPC))
+	pid_t pid = namespaces
+			    ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0)
+			    : fork();
+	if (pid < 0 && namespaces &&
+	    (errno == EPERM || errno == ENOSYS || errno == ENOSPC))
 		skip(); /* e.g. inside a sandbox of hutch */
 	assert_true(pid >= 0);
 	if (pid == 0) {

@@ -28,7 +28,8 @@ static void test_the_least_that_is_needed(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"ls\"}}", &a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"run\",\"args\":{\"command\":\"ls\"}}", &a, &e), 0);
 	assert_int_equal(a.kind, ACT_RUN);
 	assert_string_equal(a.command, "ls");
 	assert_string_equal(a.session, "main");
@@ -37,12 +38,15 @@ static void test_the_least_that_is_needed(void **state)
 	assert_false(a.has_id || a.is_input || a.is_blocking || a.is_hidden);
 	assert_true(a.timeout_s == 120);
 	action_done(&a);
-	assert_int_equal(decode("{\"action\":\"read\",\"args\":{\"path\":\"x\"}}", &a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"read\",\"args\":{\"path\":\"x\"}}", &a, &e), 0);
 	assert_int_equal(a.start, 0);
 	assert_true(a.end == UINT64_MAX);
 	action_done(&a);
-	assert_int_equal(decode("{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"\"}}",
-				&a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"\"}}",
+		       &a, &e),
+		0);
 	action_done(&a);
 	assert_int_equal(decode("{\"action\":\"browse\"}", &a, &e), 0);
 	assert_int_equal(a.kind, ACT_UNSUPPORTED);
@@ -96,25 +100,32 @@ static void test_invalid_actions_are_refused_with_a_reason(void **state)
 		{ "{\"action\":\"think\"}", "'think' is not defined" },
 		{ "{\"action\":\"run\"}", "args.command is missing" },
 		{ "{\"action\":\"run\",\"args\":[]}", "an object was expected" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":7}}", "a string was expected" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":7}}",
+		  "a string was expected" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"a\\u0000b\"}}", "" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"\xff\"}}", "UTF-8" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"code\":\"y\"}}",
 		  "wrong arguments: action.args: unknown key 'code'" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"command\":\"y\"}}", "twice" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"command\":\"y\"}}",
+		  "twice" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"extra\":1}",
 		  "unknown key 'extra'" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":0}", "timeout" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":-1}", "timeout" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":1e9}", "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":0}",
+		  "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":-1}",
+		  "timeout" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":1e9}",
+		  "timeout" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"timeout\":\"5\"}",
 		  "a number was expected" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\",\"blocking\":true}}",
 		  "Blocking command with no timeout set" },
 		{ "{\"action\":\"read\",\"args\":{}}", "args.path is missing" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"\"}}", "1 to 4095 bytes" },
-		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"start\":-1}}", "args.start" },
-		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":1.5}}", "whole number" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"start\":-1}}",
+		  "args.start" },
+		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":1.5}}",
+		  "whole number" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"end\":-2}}",
 		  "args.end: not a whole number from 0 to 2^53, or -1, the last line" },
 		{ "{\"action\":\"list\",\"args\":{\"depth\":1.5}}",
@@ -123,7 +134,8 @@ static void test_invalid_actions_are_refused_with_a_reason(void **state)
 		  "args.limit: not a whole number from 1 to 10000" },
 		{ "{\"action\":\"glob\",\"args\":{\"pattern\":\"x\",\"limit\":1e99}}",
 		  "args.limit: not a whole number from 1 to 10000" },
-		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\"}}", "args.content is missing" },
+		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\"}}",
+		  "args.content is missing" },
 		{ "{\"action\":\"edit\"}", "args.path is missing" },
 		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"view_range\":[1,2]}}",
 		  "unknown key 'view_range'" },
@@ -132,11 +144,14 @@ static void test_invalid_actions_are_refused_with_a_reason(void **state)
 		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"insert_line\":[]}}",
 		  "a number was expected" },
 		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"impl_source\":"
-		  "\"llm_based_edit\"}}", "only oh_aci" },
+		  "\"llm_based_edit\"}}",
+		  "only oh_aci" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"x\",\"impl_source\":\"oh_aci\","
-		  "\"view_range\":\"1\"}}", "an array was expected" },
+		  "\"view_range\":\"1\"}}",
+		  "an array was expected" },
 		{ "{\"action\":\"cancel\"}", "args.id is missing" },
-		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":1.5}", "whole number" },
+		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":1.5}",
+		  "whole number" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"},\"id\":\"1\"}",
 		  "a number was expected" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"x\"}} x", "" },
@@ -169,7 +184,8 @@ static void test_a_refused_line_keeps_its_id(void **state)
 
 /* A text of `len` letters between `before` and `after` is refused, a text of
  * one letter less is not. */
-static void check_bound(const char *before, const char *after, size_t len, const char *says)
+static void check_bound(const char *before, const char *after, size_t len,
+			const char *says)
 {
 	char *text = malloc(len + 1);
 	struct action a;
@@ -206,10 +222,10 @@ static void test_texts_are_bounded(void **state)
 		  "timestamp: more than 64 bytes" },
 		{ "{\"action\":\"read\",\"args\":{\"path\":\"", "\"}}", 4096,
 		  "1 to 4095 bytes" },
-		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"command\":\"", "\"}}", 4096,
-		  "args.command: more than 4095 bytes" },
-		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"insert_line\":\"", "\"}}", 4096,
-		  "args.insert_line: more than 4095 bytes" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"command\":\"", "\"}}",
+		  4096, "args.command: more than 4095 bytes" },
+		{ "{\"action\":\"edit\",\"args\":{\"path\":\"x\",\"insert_line\":\"",
+		  "\"}}", 4096, "args.insert_line: more than 4095 bytes" },
 		{ "{\"action\":\"run\",\"args\":{\"command\":\"", "\"}}",
 		  ACTION_TEXT_MAX + 1, "args.command: more than 4194304 bytes" },
 		{ "{\"action\":\"write\",\"args\":{\"path\":\"x\",\"content\":\"", "\"}}",
@@ -227,12 +243,16 @@ static void test_a_session_of_its_own_begins_somewhere(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"x\"}}", &a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"run\",\"args\":{\"command\":\"x\"}}", &a, &e), 0);
 	assert_false(a.is_static);
 	assert_null(a.cwd);
 	action_done(&a);
-	assert_int_equal(decode("{\"action\":\"run\",\"args\":{\"command\":\"x\",\"cwd\":\"/c\","
-				"\"is_static\":true}}", &a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"run\",\"args\":{\"command\":\"x\",\"cwd\":\"/c\","
+		       "\"is_static\":true}}",
+		       &a, &e),
+		0);
 	assert_int_equal(a.kind, ACT_RUN);
 	assert_true(a.is_static);
 	assert_string_equal(a.cwd, "/c");
@@ -259,7 +279,8 @@ static void test_an_edit_is_taken_as_it_is_meant(void **state)
 	assert_string_equal(a.new_str, " n ");
 	assert_string_equal(a.line, "3");
 	action_done(&a);
-	assert_int_equal(decode("{\"action\":\"edit\",\"args\":{\"path\":\"/a\"}}", &a, &e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"edit\",\"args\":{\"path\":\"/a\"}}", &a, &e), 0);
 	assert_string_equal(a.command, "");
 	assert_true(!a.file_text && !a.old_str && !a.new_str && !a.line && !a.range);
 	action_done(&a);
@@ -281,15 +302,19 @@ static void test_numbers_of_lines_come_as_python_prints_them(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-		(void)snprintf(text, sizeof(text), "{\"action\":\"edit\",\"args\":{\"path\":\"x\","
-			       "\"insert_line\":%s}}", lines[i][0]);
+		(void)snprintf(text, sizeof(text),
+			       "{\"action\":\"edit\",\"args\":{\"path\":\"x\","
+			       "\"insert_line\":%s}}",
+			       lines[i][0]);
 		assert_int_equal(decode(text, &a, &e), 0);
 		assert_string_equal(a.line, lines[i][1]);
 		action_done(&a);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {
-		(void)snprintf(text, sizeof(text), "{\"action\":\"read\",\"args\":{\"path\":\"x\","
-			       "\"impl_source\":\"oh_aci\",\"view_range\":%s}}", ranges[i][0]);
+		(void)snprintf(text, sizeof(text),
+			       "{\"action\":\"read\",\"args\":{\"path\":\"x\","
+			       "\"impl_source\":\"oh_aci\",\"view_range\":%s}}",
+			       ranges[i][0]);
 		assert_int_equal(decode(text, &a, &e), 0);
 		assert_true(a.is_viewed && action_is_edit(&a));
 		assert_string_equal(a.range, ranges[i][1]);
@@ -308,8 +333,8 @@ static void test_no_range_is_none_and_a_long_one_is_cut(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
-		(void)snprintf(text, sizeof(text), "%.*s%s}}", (int)sizeof(begin) - 2, begin,
-			       none[i]);
+		(void)snprintf(text, sizeof(text), "%.*s%s}}", (int)sizeof(begin) - 2,
+			       begin, none[i]);
 		assert_int_equal(decode(text, &a, &e), 0);
 		assert_true(a.is_viewed && !a.range);
 		action_done(&a);
@@ -340,7 +365,8 @@ static void test_the_texts_of_an_edit_are_bounded_together(void **state)
 		(void)strcpy(text + n + most - 1 + more, "\"}}");
 		assert_int_equal(decode(text, &a, &e), more ? -1 : 0);
 		if (more)
-			assert_non_null(strstr(e.text, "file_text, old_str, new_str: more than"));
+			assert_non_null(
+				strstr(e.text, "file_text, old_str, new_str: more than"));
 		action_done(&a);
 	}
 	free(text);
@@ -356,35 +382,41 @@ static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **
 	} rows[] = {
 		{ "list\"", ACT_LIST, ".", NULL, NULL, 0, 1, 1000 },
 		{ "list\",\"args\":null", ACT_LIST, ".", NULL, NULL, 0, 1, 1000 },
-		{ "list\",\"args\":{\"path\":\"a\",\"depth\":4096,\"limit\":10000}", ACT_LIST, "a",
-		  NULL, NULL, 0, 4096, 10000 },
-		{ "glob\",\"args\":{\"pattern\":\"*\",\"path\":null}", ACT_GLOB, ".", "*", NULL, 0, 0,
-		  100 },
-		{ "stat\",\"args\":{\"path\":\"a\"}", ACT_STAT, "a", NULL, NULL, 0, 0, 0 },
-		{ "mkdir\",\"args\":{\"path\":\"a\"}", ACT_MKDIR, "a", NULL, NULL, 0, 0, 0 },
-		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\"}", ACT_MOVE, "a", "b", NULL, 0, 0, 0 },
-		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\",\"overwrite\":true}", ACT_MOVE, "a",
-		  "b", NULL, ERRAND_OVERWRITE, 0, 0 },
-		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":false}", ACT_REMOVE, "a", NULL,
+		{ "list\",\"args\":{\"path\":\"a\",\"depth\":4096,\"limit\":10000}",
+		  ACT_LIST, "a", NULL, NULL, 0, 4096, 10000 },
+		{ "glob\",\"args\":{\"pattern\":\"*\",\"path\":null}", ACT_GLOB, ".", "*",
+		  NULL, 0, 0, 100 },
+		{ "stat\",\"args\":{\"path\":\"a\"}", ACT_STAT, "a", NULL, NULL, 0, 0,
+		  0 },
+		{ "mkdir\",\"args\":{\"path\":\"a\"}", ACT_MKDIR, "a", NULL, NULL, 0, 0,
+		  0 },
+		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\"}", ACT_MOVE, "a", "b",
 		  NULL, 0, 0, 0 },
-		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":true}", ACT_REMOVE, "a", NULL,
-		  NULL, ERRAND_RECURSIVE, 0, 0 },
-		{ "grep\",\"args\":{\"pattern\":\"x\"}", ACT_GREP, ".", "x", "", 0, 0, 250 },
+		{ "move\",\"args\":{\"path\":\"a\",\"to\":\"b\",\"overwrite\":true}",
+		  ACT_MOVE, "a", "b", NULL, ERRAND_OVERWRITE, 0, 0 },
+		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":false}", ACT_REMOVE,
+		  "a", NULL, NULL, 0, 0, 0 },
+		{ "remove\",\"args\":{\"path\":\"a\",\"recursive\":true}", ACT_REMOVE,
+		  "a", NULL, NULL, ERRAND_RECURSIVE, 0, 0 },
+		{ "grep\",\"args\":{\"pattern\":\"x\"}", ACT_GREP, ".", "x", "", 0, 0,
+		  250 },
 		{ "grep\",\"args\":{\"pattern\":\"x\",\"include\":\"*.c\",\"ignore_case\":true,"
-		  "\"limit\":1}", ACT_GREP, ".", "x", "*.c", ERRAND_IGNORE_CASE, 0, 1 },
-		{ "git_clone\",\"args\":{\"url\":\"https://h/a/b.git/\"}", ACT_GIT_CLONE, "b",
-		  "https://h/a/b.git/", "", 0, 0, 0 },
+		  "\"limit\":1}",
+		  ACT_GREP, ".", "x", "*.c", ERRAND_IGNORE_CASE, 0, 1 },
+		{ "git_clone\",\"args\":{\"url\":\"https://h/a/b.git/\"}", ACT_GIT_CLONE,
+		  "b", "https://h/a/b.git/", "", 0, 0, 0 },
 		{ "git_clone\",\"args\":{\"url\":\"h:x\",\"path\":\"p\",\"branch\":\"m\",\"depth\":2}",
 		  ACT_GIT_CLONE, "p", "h:x", "m", 0, 2, 0 },
-		{ "git_branch\",\"args\":{\"name\":\"x\",\"create\":true}", ACT_GIT_BRANCH, ".", "x",
-		  NULL, ERRAND_CREATE, 0, 0 },
+		{ "git_branch\",\"args\":{\"name\":\"x\",\"create\":true}",
+		  ACT_GIT_BRANCH, ".", "x", NULL, ERRAND_CREATE, 0, 0 },
 		{ "git_changes\"", ACT_GIT_CHANGES, ".", "", NULL, 0, 0, 1000 },
-		{ "git_diff\",\"args\":{\"path\":\"a\",\"ref\":\"b\"}", ACT_GIT_DIFF, "a", "b", NULL,
-		  0, 0, 0 },
-		{ "git_setup\",\"args\":{\"email\":\"e\",\"init\":true}", ACT_GIT_SETUP, ".", "", "e",
-		  ERRAND_CREATE, 0, 0 },
+		{ "git_diff\",\"args\":{\"path\":\"a\",\"ref\":\"b\"}", ACT_GIT_DIFF, "a",
+		  "b", NULL, 0, 0, 0 },
+		{ "git_setup\",\"args\":{\"email\":\"e\",\"init\":true}", ACT_GIT_SETUP,
+		  ".", "", "e", ERRAND_CREATE, 0, 0 },
 		{ "install_git_hooks\"", ACT_GIT_HOOKS, ".", NULL, NULL, 0, 0, 0 },
-		{ "microagents\"", ACT_MICROAGENTS, ".", ".openhands/microagents", NULL, 0, 0, 0 },
+		{ "microagents\"", ACT_MICROAGENTS, ".", ".openhands/microagents", NULL,
+		  0, 0, 0 },
 	};
 	char text[512];
 	struct action a;
@@ -396,9 +428,11 @@ static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **
 		if (decode(text, &a, &e) < 0)
 			fail_msg("%s: %s", text, e.text);
 		assert_int_equal(a.kind, rows[i].kind);
-		assert_true(action_is_errand(&a) && !action_is_edit(&a) && a.timeout_s == 120);
+		assert_true(action_is_errand(&a) && !action_is_edit(&a) &&
+			    a.timeout_s == 120);
 		assert_string_equal(a.path, rows[i].path);
-		assert_string_equal(a.other ? a.other : "-", rows[i].other ? rows[i].other : "-");
+		assert_string_equal(a.other ? a.other : "-",
+				    rows[i].other ? rows[i].other : "-");
 		assert_string_equal(a.include ? a.include : "-",
 				    rows[i].include ? rows[i].include : "-");
 		assert_true(a.errand_flags == rows[i].flags && a.depth == rows[i].depth &&
@@ -409,13 +443,16 @@ static void test_errands_have_what_they_were_asked_with_or_what_is_usual(void **
 
 static void test_a_token_is_kept_for_a_server_that_it_may_be_sent_to(void **state)
 {
-	static const struct { const char *args, *secret; } rows[] = {
-		{ "\"url\":\"https://h:1/x\",\"token\":\"t\"", "username=x-access-token\npassword=t\n" },
+	static const struct { const char *args, *secret;
+	} rows[] = {
+		{ "\"url\":\"https://h:1/x\",\"token\":\"t\"",
+		  "username=x-access-token\npassword=t\n" },
 		{ "\"url\":\"https://me@h/x\",\"token\":\"t\",\"user\":\"u\"",
 		  "username=u\npassword=t\n" },
 		{ "\"url\":\"http://127.0.0.1:80/x\",\"token\":\"t\",\"user\":\"\"",
 		  "username=x-access-token\npassword=t\n" },
-		{ "\"url\":\"http://[::1]/x\",\"token\":\"t\"", "username=x-access-token\npassword=t\n" },
+		{ "\"url\":\"http://[::1]/x\",\"token\":\"t\"",
+		  "username=x-access-token\npassword=t\n" },
 		{ "\"url\":\"http://h/x\"", "" },
 		{ "\"url\":\"http://h/x\",\"token\":\"t\"", NULL },
 		{ "\"url\":\"http://localhost.evil/x\",\"token\":\"t\"", NULL },
@@ -431,8 +468,8 @@ static void test_a_token_is_kept_for_a_server_that_it_may_be_sent_to(void **stat
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO_FREE char *text =
-			text_format("{\"action\":\"git_clone\",\"args\":{%s}}", rows[i].args);
+		AUTO_FREE char *text = text_format(
+			"{\"action\":\"git_clone\",\"args\":{%s}}", rows[i].args);
 		bool is_good = decode(text, &a, &e) == 0;
 		AUTO_FREE char *secret = is_good ? action_git_secret(&a) : NULL;
 		if (is_good != (rows[i].secret != NULL))
@@ -449,8 +486,10 @@ static void test_a_setup_script_is_a_run_of_one_line(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(decode("{\"action\":\"run_setup_script\",\"args\":{\"path\":\"a'; b\"}}", &a,
-				&e), 0);
+	assert_int_equal(
+		decode("{\"action\":\"run_setup_script\",\"args\":{\"path\":\"a'; b\"}}",
+		       &a, &e),
+		0);
 	assert_true(a.kind == ACT_RUN && a.is_blocking && a.timeout_s == 600 && !a.path);
 	assert_non_null(strstr(a.command, "cd -- 'a'\\''; b' && if "));
 	action_done(&a);
@@ -474,7 +513,8 @@ static void test_a_carriage_return_before_a_newline_is_none(void **state)
 		struct err e;
 
 		(void)snprintf(line, sizeof(line),
-			       "{\"action\":\"run\",\"args\":{\"command\":\"%s\"}}", rows[i].given);
+			       "{\"action\":\"run\",\"args\":{\"command\":\"%s\"}}",
+			       rows[i].given);
 		assert_int_equal(decode(line, &a, &e), 0);
 		assert_string_equal(a.command, rows[i].taken);
 		action_done(&a);
@@ -490,11 +530,11 @@ static void test_control_keys(void **state)
 	assert_int_equal(action_control("CTRL+d"), 'd');
 	assert_int_equal(action_control("Ctrl-D"), 'D');
 	assert_int_equal(action_control("C-1"), '1'); /* no key and no text */
-	assert_false(action_control("C-") || action_control("C-cc") || action_control("") ||
-		     action_control("CTRL+") || action_control("CTRL c") ||
-		     action_control("Up"));
-	assert_true(action_is_key("Up") && action_is_key("C-c") && action_is_key("Enter") &&
-		    action_is_key("C-1"));
+	assert_false(action_control("C-") || action_control("C-cc") ||
+		     action_control("") || action_control("CTRL+") ||
+		     action_control("CTRL c") || action_control("Up"));
+	assert_true(action_is_key("Up") && action_is_key("C-c") &&
+		    action_is_key("Enter") && action_is_key("C-1"));
 	assert_false(action_is_key("") || action_is_key("up") || action_is_key("y"));
 }
 
@@ -511,8 +551,10 @@ int main(void)
 		cmocka_unit_test(test_numbers_of_lines_come_as_python_prints_them),
 		cmocka_unit_test(test_no_range_is_none_and_a_long_one_is_cut),
 		cmocka_unit_test(test_the_texts_of_an_edit_are_bounded_together),
-		cmocka_unit_test(test_errands_have_what_they_were_asked_with_or_what_is_usual),
-		cmocka_unit_test(test_a_token_is_kept_for_a_server_that_it_may_be_sent_to),
+		cmocka_unit_test(
+			test_errands_have_what_they_were_asked_with_or_what_is_usual),
+		cmocka_unit_test(
+			test_a_token_is_kept_for_a_server_that_it_may_be_sent_to),
 		cmocka_unit_test(test_a_setup_script_is_a_run_of_one_line),
 		cmocka_unit_test(test_a_carriage_return_before_a_newline_is_none),
 		cmocka_unit_test(test_control_keys),

@@ -301,10 +301,16 @@ static struct edit_request good_edit(void)
 {
 	const struct bytes text = { (const uint8_t *)"a\0b", 3 };
 
-	return (struct edit_request){ .session = 5, .place = { 1, 2, "/c" }, .flags = EDIT_FLAGS,
-				      .command = "insert", .path = "/f", .line = "12",
-				      .range = "[1, 2]", .file_text = text,
-				      .old_str = { text.data, 2 }, .new_str = { text.data, 1 } };
+	return (struct edit_request){ .session = 5,
+				      .place = { 1, 2, "/c" },
+				      .flags = EDIT_FLAGS,
+				      .command = "insert",
+				      .path = "/f",
+				      .line = "12",
+				      .range = "[1, 2]",
+				      .file_text = text,
+				      .old_str = { text.data, 2 },
+				      .new_str = { text.data, 1 } };
 }
 
 static void test_an_edit_comes_as_it_went(void **state)
@@ -322,7 +328,8 @@ static void test_an_edit_comes_as_it_went(void **state)
 	assert_string_equal(got.line, "12");
 	assert_string_equal(got.range, "[1, 2]");
 	assert_memory_equal(got.file_text.data, "a\0b", 3);
-	assert_true(got.file_text.len == 3 && got.old_str.len == 2 && got.new_str.len == 1);
+	assert_true(got.file_text.len == 3 && got.old_str.len == 2 &&
+		    got.new_str.len == 1);
 }
 
 static void refuse_edit(struct edit_request r)

@@ -74,12 +74,16 @@ static void test_an_errand_comes_as_it_went(void **state)
 
 static bool may_be_empty(uint32_t kind)
 {
-	return kind == ERRAND_GIT_CHANGES || kind == ERRAND_GIT_DIFF || kind == ERRAND_GIT_SETUP;
+	return kind == ERRAND_GIT_CHANGES || kind == ERRAND_GIT_DIFF ||
+	       kind == ERRAND_GIT_SETUP;
 }
 
 static void test_each_kind_takes_what_is_its_own(void **state)
 {
-	static const struct { uint32_t kind, flags; bool depth, limit, other, include; } rows[] = {
+	static const struct {
+		uint32_t kind, flags;
+		bool depth, limit, other, include;
+	} rows[] = {
 		{ ERRAND_LIST, 0, true, true, false, false },
 		{ ERRAND_GLOB, 0, false, true, true, false },
 		{ ERRAND_STAT, 0, false, false, false, false },
@@ -150,9 +154,18 @@ static void test_each_bad_field_of_an_errand_is_refused(void **state)
 }
 
 static const struct returned good = {
-	.outcome = OUTCOME_DONE, .sys = 4095, .cut = ACTION_CUT_MAX, .path = "/p", .cwd = "/c",
-	.stat = { .mode = S_IFLNK | 0777, .uid = UINT32_MAX, .gid = 1, .size = ACTION_CUT_MAX,
-		  .seconds = -5, .nanoseconds = 999999999, .target = "t" },
+	.outcome = OUTCOME_DONE,
+	.sys = 4095,
+	.cut = ACTION_CUT_MAX,
+	.path = "/p",
+	.cwd = "/c",
+	.stat = { .mode = S_IFLNK | 0777,
+		  .uid = UINT32_MAX,
+		  .gid = 1,
+		  .size = ACTION_CUT_MAX,
+		  .seconds = -5,
+		  .nanoseconds = 999999999,
+		  .target = "t" },
 };
 
 static void test_a_returned_comes_as_it_went(void **state)
@@ -163,7 +176,8 @@ static void test_a_returned_comes_as_it_went(void **state)
 	assert_int_equal(action_put_returned(&b, 7, &good, &e), 0);
 	struct frame f = one_frame(MSG_RETURNED, 7);
 	assert_int_equal(action_get_returned(&f, &got, &e), 0);
-	assert_true(got.outcome == OUTCOME_DONE && got.sys == 4095 && got.cut == ACTION_CUT_MAX);
+	assert_true(got.outcome == OUTCOME_DONE && got.sys == 4095 &&
+		    got.cut == ACTION_CUT_MAX);
 	assert_string_equal(got.path, "/p");
 	assert_string_equal(got.cwd, "/c");
 	assert_true(got.stat.mode == (S_IFLNK | 0777) && got.stat.uid == UINT32_MAX &&

@@ -53,11 +53,21 @@ static const struct {
 	{ "it goes on from there", { { 1010, true }, { 5010, false } }, 5010, 1010, 90 },
 	{ "and further", { { 1010, true }, { 5010, false } }, 5099, 1099, 1 },
 	{ "and is due", { { 1010, true }, { 5010, false } }, 5100, 1100, 0 },
-	{ "twice is once", { { 1010, true }, { 2000, true }, { 5010, false }, { 6010, false } },
-	  6020, 2020, 0 },
-	{ "a second pause", { { 1010, true }, { 1110, false }, { 1150, true } }, 9000, 1050, -1 },
-	{ "and its end", { { 1010, true }, { 1110, false }, { 1150, true }, { 2150, false } },
-	  2160, 1060, 40 },
+	{ "twice is once",
+	  { { 1010, true }, { 2000, true }, { 5010, false }, { 6010, false } },
+	  6020,
+	  2020,
+	  0 },
+	{ "a second pause",
+	  { { 1010, true }, { 1110, false }, { 1150, true } },
+	  9000,
+	  1050,
+	  -1 },
+	{ "and its end",
+	  { { 1010, true }, { 1110, false }, { 1150, true }, { 2150, false } },
+	  2160,
+	  1060,
+	  40 },
 	{ "what nobody holds is not let go", { { 1010, false } }, 1050, 1050, 50 },
 };
 
@@ -67,7 +77,8 @@ static void test_time_is_what_was_not_paused(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
 		struct all_processes e = { 0 };
 		for (size_t k = 0; k < 4 && times[i].holds[k].at; k++)
-			all_processes_hold(&e, times[i].holds[k].is_held, times[i].holds[k].at);
+			all_processes_hold(&e, times[i].holds[k].is_held,
+					   times[i].holds[k].at);
 		int64_t theirs = all_processes_now(&e, times[i].now);
 		int wait = all_processes_wait(&e, 1100, times[i].now);
 		if (theirs != times[i].theirs || wait != times[i].wait)
@@ -103,7 +114,10 @@ static const struct {
 	{ { .since = 1000, .due = 3000 }, false, 2999, ALL_PROCESSES_WAITS },
 	{ { .since = 1000, .due = 3000 }, true, 1001, ALL_PROCESSES_STOPS },
 	{ { .since = 1000, .due = 3000 }, false, 3000, ALL_PROCESSES_STOPS },
-	{ { .since = 1000 }, true, 9000, ALL_PROCESSES_WAITS }, /* they have been stopped */
+	{ { .since = 1000 },
+	  true,
+	  9000,
+	  ALL_PROCESSES_WAITS }, /* they have been stopped */
 	{ { .is_ending = true, .due = 1500 }, true, 1499, ALL_PROCESSES_WAITS },
 	{ { .is_ending = true, .due = 1500 }, false, 1500, ALL_PROCESSES_IS_ASKED },
 	{ { .is_ending = true, .due = 1500 }, true, 1500, ALL_PROCESSES_IS_ASKED },
@@ -116,7 +130,8 @@ static void test_leaders_are_waited_for_so_long_and_asked_again(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
-		if (all_processes_step(&looks[i].e, looks[i].all_stand, looks[i].now) != looks[i].step)
+		if (all_processes_step(&looks[i].e, looks[i].all_stand, looks[i].now) !=
+		    looks[i].step)
 			fail_msg("row %zu", i);
 	all_processes_look(&e, &none, 1499);
 	assert_true(all_processes_due(&e) == 1500);
@@ -146,7 +161,8 @@ static void test_a_signal_to_all_is_refused_outside_a_pid_namespace(void **state
  * and an orphan. */
 static void start_all_kinds(struct supervisor *s)
 {
-	static char daemon[] = "setsid sh -c 'sleep 1000 & exec sleep 1000' & exec sleep 1000";
+	static char daemon[] =
+		"setsid sh -c 'sleep 1000 & exec sleep 1000' & exec sleep 1000";
 	struct ask plain = { .id = 1, .argv = SH(daemon) };
 	struct ask terminal = { .id = 2, .flags = EXEC_PTY, .argv = sleep_argv };
 	struct ask orphan = { .id = 3, .argv = SH("(setsid sleep 1000 &)") };
@@ -564,7 +580,8 @@ static void test_nothing_starts_by_itself_in_a_pause(void **state)
 }
 
 /* The tracer of a pause does not see new processes, so the executor starts none. */
-static void test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards(void **state)
+static void
+test_a_shell_that_dies_while_all_are_traced_is_begun_again_afterwards(void **state)
 {
 	struct actor a;
 
@@ -698,8 +715,8 @@ static void start_with_range(struct supervisor *s)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	make_pipe(go);
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0,
-				   0, 0);
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0,
+				   0, 0, 0);
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		(void)close(ends[0]);

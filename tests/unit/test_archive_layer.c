@@ -104,8 +104,12 @@ static void check_opaque(void **state, const char *name, bool is_opaque)
 static void put(struct buffer *tar, enum tar_type type, const char *path, uint32_t mode,
 		uint64_t uid, uint64_t gid)
 {
-	const struct tar_entry entry = { .type = type, .path = path, .mode = mode, .uid = uid,
-					 .gid = gid, .mtime = 1000000000 };
+	const struct tar_entry entry = { .type = type,
+					 .path = path,
+					 .mode = mode,
+					 .uid = uid,
+					 .gid = gid,
+					 .mtime = 1000000000 };
 
 	tar_encode(tar, &entry);
 }
@@ -409,7 +413,8 @@ static void test_owners_and_bits_are_kept_as_data(void **state)
 
 	tar_start(&tar);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		put(&tar, rows[i].type, rows[i].path, rows[i].mode, rows[i].uid, rows[i].gid);
+		put(&tar, rows[i].type, rows[i].path, rows[i].mode, rows[i].uid,
+		    rows[i].gid);
 		left_out += rows[i].left_out;
 	}
 	struct unpack u = take(state, &tar);
@@ -423,7 +428,8 @@ static void test_owners_and_bits_are_kept_as_data(void **state)
 		assert_int_equal(st.st_mtim.tv_sec, 1000000000);
 		assert_int_equal(st.st_uid, geteuid());
 		assert_int_equal(chmod(path, 0700), 0);
-		assert_string_equal(attribute(state, name, "user.hutch.stat"), rows[i].stat);
+		assert_string_equal(attribute(state, name, "user.hutch.stat"),
+				    rows[i].stat);
 	}
 }
 
@@ -498,7 +504,8 @@ static void test_without_its_entry_the_root_is_open_to_all(void **state)
 }
 
 /* Adds a pax record with any bytes as its value. */
-static void put_record(struct buffer *records, const char *key, const char *value, size_t len)
+static void put_record(struct buffer *records, const char *key, const char *value,
+		       size_t len)
 {
 	size_t rest = strlen(key) + len + 3, all = rest + 1;
 	char front[512];
@@ -525,9 +532,17 @@ static void put_xattr(struct buffer *tar, const char *name, const char *value, s
 static void test_only_attributes_of_anybodys_come_in(void **state)
 {
 	static const char *const none[] = {
-		"security.capability", "trusted.overlay.opaque", "system.posix_acl_access",
-		"user.overlay.opaque", "user.overlay.redirect", "user.hutch.stat", "user.", "user",
-		"", "odd", "User.x",
+		"security.capability",
+		"trusted.overlay.opaque",
+		"system.posix_acl_access",
+		"user.overlay.opaque",
+		"user.overlay.redirect",
+		"user.hutch.stat",
+		"user.",
+		"user",
+		"",
+		"odd",
+		"User.x",
 	};
 	AUTO_FREE char *path = NULL;
 	struct buffer tar;

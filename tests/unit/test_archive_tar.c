@@ -103,21 +103,32 @@ static void test_names_of_any_length_come_back(void **state)
 		enum tar_type type;
 		size_t len;
 	} names[] = {
-		{ 100, 999, TAR_FILE, 512 },	{ 101, 999, TAR_FILE, 1536 },
-		{ 101, 0, TAR_FILE, 1536 },	{ 101, 1, TAR_FILE, 512 },
-		{ 101, 99, TAR_FILE, 512 },	{ 256, 155, TAR_FILE, 512 },
-		{ 256, 154, TAR_FILE, 1536 },	{ 256, 156, TAR_FILE, 1536 },
-		{ 257, 155, TAR_FILE, 1536 },	{ 99, 999, TAR_FOLDER, 512 },
-		{ 100, 999, TAR_FOLDER, 1536 }, { 255, 155, TAR_FOLDER, 512 },
-		{ 256, 155, TAR_FOLDER, 1536 }, { 5000, 999, TAR_FILE, 1024 + 5120 },
-		{ 90, 999, TAR_LINK, 512 },	{ 1 << 20, 9, TAR_FILE, 1024 + 512 + (1 << 20) },
+		{ 100, 999, TAR_FILE, 512 },
+		{ 101, 999, TAR_FILE, 1536 },
+		{ 101, 0, TAR_FILE, 1536 },
+		{ 101, 1, TAR_FILE, 512 },
+		{ 101, 99, TAR_FILE, 512 },
+		{ 256, 155, TAR_FILE, 512 },
+		{ 256, 154, TAR_FILE, 1536 },
+		{ 256, 156, TAR_FILE, 1536 },
+		{ 257, 155, TAR_FILE, 1536 },
+		{ 99, 999, TAR_FOLDER, 512 },
+		{ 100, 999, TAR_FOLDER, 1536 },
+		{ 255, 155, TAR_FOLDER, 512 },
+		{ 256, 155, TAR_FOLDER, 1536 },
+		{ 5000, 999, TAR_FILE, 1024 + 5120 },
+		{ 90, 999, TAR_LINK, 512 },
+		{ 1 << 20, 9, TAR_FILE, 1024 + 512 + (1 << 20) },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		AUTO_FREE char *path = letters(names[i].count, names[i].slash);
-		check_same(&(struct tar_entry){ .type = names[i].type, .path = path,
-						.link = names[i].type == TAR_LINK ? path : NULL },
+		check_same(&(struct tar_entry){ .type = names[i].type,
+						.path = path,
+						.link = names[i].type == TAR_LINK
+								? path
+								: NULL },
 			   names[i].len);
 	}
 }
@@ -128,8 +139,10 @@ static void test_the_target_of_a_link_comes_back(void **state)
 		       *longest = letters(4095, 50);
 
 	(void)state;
-	check_same(&(struct tar_entry){ .type = TAR_LINK, .path = "l", .link = fits }, 512);
-	check_same(&(struct tar_entry){ .type = TAR_LINK, .path = "l", .link = longer }, 1536);
+	check_same(&(struct tar_entry){ .type = TAR_LINK, .path = "l", .link = fits },
+		   512);
+	check_same(&(struct tar_entry){ .type = TAR_LINK, .path = "l", .link = longer },
+		   1536);
 	check_same(&(struct tar_entry){ .type = TAR_HARD_LINK, .path = longest,
 					.link = longest },
 		   1024 + 8704);
@@ -199,7 +212,8 @@ static void test_numbers_are_read_as_others_write_them(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		make_block(block, numbers[i].at, numbers[i].text, 12);
 		decode(block, &entry, 0);
-		int64_t got = numbers[i].at == SIZE_AT ? (int64_t)entry.size : entry.mtime;
+		int64_t got = numbers[i].at == SIZE_AT ? (int64_t)entry.size
+						       : entry.mtime;
 		if (got != numbers[i].expected)
 			fail_msg("number %zu: %lld", i, (long long)got);
 	}
@@ -311,7 +325,9 @@ static void test_records_say_what_they_say(void **state)
 
 	(void)state;
 	assert_int_equal(read_records("12 path=a=b\n6 x=y\n17 linkpath=c d\n\n12 size=123"
-				      "\n8 uid=4\n8 gid=5\n16 mtime=-1.250\n", &p, &e), 0);
+				      "\n8 uid=4\n8 gid=5\n16 mtime=-1.250\n",
+				      &p, &e),
+			 0);
 	assert_string_equal(p.path, "a=b");
 	assert_string_equal(p.link, "c d\n");
 	assert_true(p.has_size && p.size == 123 && p.uid == 4 && p.gid == 5);
@@ -321,7 +337,8 @@ static void test_records_say_what_they_say(void **state)
 	assert_int_equal(p.mtime_ns, 123456789);
 	assert_int_equal(read_records("12 mtime=7.\n", &p, &e), 0);
 	/* An empty value removes the record's earlier value. */
-	assert_int_equal(read_records("9 path=a\n8 path=\n11 size=12\n8 size=\n", &p, &e), 0);
+	assert_int_equal(read_records("9 path=a\n8 path=\n11 size=12\n8 size=\n", &p, &e),
+			 0);
 	assert_null(p.path);
 	assert_false(p.has_size);
 }

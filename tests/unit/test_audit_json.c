@@ -129,7 +129,8 @@ static void test_a_policy_says_no_value_of_a_variable(void **state)
 	assert_null(strstr(text, "value"));
 	assert_null(strchr(text, '\n'));
 	assert_non_null(strstr(text, "\"env\":[\"A\"]"));
-	assert_non_null(strstr(text, "\"rules\":[{\"command\":\"x\",  \"decision\":\"allow\"}]"));
+	assert_non_null(
+		strstr(text, "\"rules\":[{\"command\":\"x\",  \"decision\":\"allow\"}]"));
 	policy_done(&p);
 }
 

@@ -63,10 +63,11 @@ static void test_every_byte_at_every_place_comes_back(void **state)
 static void test_text_that_no_encoder_writes_is_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"Z", "Zg", "Zg=", "Zm9vY", "=", "==", "===", "====", "Z===", "=g==", "Z=g=",
-		"Zg==Zg==", "Zm8=Zm9v",		/* padding inside */
-		"Zh==", "Zm9=",			/* unused bits that are not 0 */
-		"Zm9\n", " Zm9v", "Zm9v\n", "Zm-v", "Zm_v", "Zm9v\xc3\xa9\xc3\xa9",
+		"Z",	    "Zg",    "Zg=",    "Zm9vY", "=",	"==",
+		"===",	    "====",  "Z===",   "=g==",	"Z=g=", "Zg==Zg==",
+		"Zm8=Zm9v",	    /* padding inside */
+		"Zh==",	    "Zm9=", /* unused bits that are not 0 */
+		"Zm9\n",    " Zm9v", "Zm9v\n", "Zm-v",	"Zm_v", "Zm9v\xc3\xa9\xc3\xa9",
 	};
 	uint8_t got[64];
 

@@ -65,7 +65,8 @@ static bool reads(struct stage *s, const char *text)
 {
 	char got[64] = "";
 
-	return read(s->reader, got, sizeof(got)) == (ssize_t)strlen(text) && !strcmp(got, text);
+	return read(s->reader, got, sizeof(got)) == (ssize_t)strlen(text) &&
+	       !strcmp(got, text);
 }
 
 /* Writes until the pipe is full. */

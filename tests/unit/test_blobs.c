@@ -275,7 +275,8 @@ static void test_two_do_not_fetch_the_same(void **state)
 /* Runs in a child whose files are limited to four bytes. */
 static void play_full(void *arg)
 {
-	const struct rlimit four = { 4, RLIM_INFINITY }, any = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct rlimit four = { 4, RLIM_INFINITY },
+			    any = { RLIM_INFINITY, RLIM_INFINITY };
 	struct store s;
 	struct blob *b = NULL;
 	struct err e;

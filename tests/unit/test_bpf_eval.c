@@ -19,7 +19,8 @@
 #define CALLS	 600
 #define ARGUMENTS 200
 
-static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386 };
+static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
+				  AUDIT_ARCH_I386 };
 
 /* Small numbers and single bits, the values that programs compare with, in the
  * low or high half. */
@@ -44,8 +45,10 @@ static void expect_same(const struct sock_filter *insns, size_t count)
 	uint64_t random = 88172645463325252ull;
 
 	for (size_t i = 0; i < ARRAY_LEN(archs) * CALLS * ARGUMENTS; i++) {
-		struct seccomp_data data = { .nr = (int)(i % CALLS),
-					     .arch = archs[i / CALLS % ARRAY_LEN(archs)] };
+		struct seccomp_data data = {
+			.nr = (int)(i % CALLS),
+			.arch = archs[i / CALLS % ARRAY_LEN(archs)]
+		};
 		uint32_t ret = 0;
 
 		for (size_t n = 0; n < ARRAY_LEN(data.args); n++)

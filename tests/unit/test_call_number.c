@@ -29,7 +29,8 @@ static void test_a_name_has_the_number_of_its_architecture(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (enum arch a = 0; a < ARCH_COUNT; a++)
-			assert_int_equal(call_number(a, rows[i].name), rows[i].numbers[a]);
+			assert_int_equal(call_number(a, rows[i].name),
+					 rows[i].numbers[a]);
 }
 
 static void test_a_number_has_its_name(void **state)

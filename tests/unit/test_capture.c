@@ -211,7 +211,8 @@ int main(void)
 		cmocka_unit_test(test_a_piece_is_text_or_bytes_and_no_character_is_torn),
 		cmocka_unit_test(test_a_long_text_is_told_in_pieces_of_text),
 		cmocka_unit_test(test_output_before_the_end_is_told_without_later_output),
-		cmocka_unit_test(test_input_waits_until_the_process_takes_it_and_then_ends),
+		cmocka_unit_test(
+			test_input_waits_until_the_process_takes_it_and_then_ends),
 		cmocka_unit_test(test_input_that_nobody_reads_any_more_is_gone),
 	};
 

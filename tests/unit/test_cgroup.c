@@ -126,13 +126,14 @@ static void end(struct world *w)
 
 static void send_exec(struct world *w, const char *script)
 {
-	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, text_copy(script), NULL };
+	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, text_copy(script),
+			 NULL };
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const struct exec x = { .uid = w->plan.uid, .gid = w->plan.gid, .cwd = "/tmp",
 				.argv = argv, .env = w->plan.env.items };
 
-	must(channel_send_exec(&w->channel, ++w->id, &x, (const int[]){ null, null, null },
-			       &w->e),
+	must(channel_send_exec(&w->channel, ++w->id, &x,
+			       (const int[]){ null, null, null }, &w->e),
 	     &w->e);
 	assert_true(channel_has_passed(&w->channel));
 	free(argv[2]);
@@ -173,7 +174,8 @@ static void test_commands_live_in_it_and_the_executor_does_not(void **state)
 	begin(&w);
 	assert_int_equal(run(&w, "grep -qx 0::/../cmds /proc/self/cgroup"), 0);
 	assert_int_equal(run(&w, "test $(cat /sys/fs/cgroup/memory.max) = 33554432"), 0);
-	assert_int_equal(run(&w, "wc -l < /sys/fs/cgroup/cgroup.procs | grep -qx [23]"), 0);
+	assert_int_equal(run(&w, "wc -l < /sys/fs/cgroup/cgroup.procs | grep -qx [23]"),
+			 0);
 	end(&w);
 }
 
@@ -214,7 +216,8 @@ static void test_after_an_out_of_memory_the_next_command_runs(void **state)
 		cgroup_usage(&w.cgroup, &after);
 		assert_true(after.oom_kills > before.oom_kills && after.is_over_limit);
 		patience_wait(is_given_back, &w);
-		if (run(&w, "test -z \"$(ls -A /dev/shm; ipcs | grep ^0x)\" && /hog heap 24"))
+		if (run(&w,
+			"test -z \"$(ls -A /dev/shm; ipcs | grep ^0x)\" && /hog heap 24"))
 			fail_msg("after: %s", leavings[i]);
 	}
 	end(&w);

@@ -64,8 +64,8 @@ static int hear(const struct told *all)
 static void test_entries_in_order_are_taken(void **state)
 {
 	static const struct told good[] = {
-		FOLDER("a"), LINK("a/b"), FOLDER("a/c"), FOLDER_END("a/c"), FOLDER_END("a"),
-		LINK("a.b"), LINK("...") , { .path = NULL },
+		FOLDER("a"),	 LINK("a/b"), FOLDER("a/c"), FOLDER_END("a/c"),
+		FOLDER_END("a"), LINK("a.b"), LINK("..."),   { .path = NULL },
 	};
 
 	(void)state;
@@ -118,7 +118,8 @@ static void test_numbers_out_of_their_range_are_not(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
-		const struct told all[] = { { .head = heads[i], .path = "a" }, { .path = NULL } };
+		const struct told all[] = { { .head = heads[i], .path = "a" },
+					    { .path = NULL } };
 		if (hear(all) != 0)
 			fail_msg("row %zu", i);
 	}
@@ -126,7 +127,9 @@ static void test_numbers_out_of_their_range_are_not(void **state)
 
 static void test_a_zero_in_a_path_is_not(void **state)
 {
-	const struct changes_stream_head h = { .kind = CHANGES_STREAM_LINK, .path_len = 3, .link_len = 1 };
+	const struct changes_stream_head h = { .kind = CHANGES_STREAM_LINK,
+					       .path_len = 3,
+					       .link_len = 1 };
 	struct changes_stream t;
 	struct changes_stream_item item;
 	struct err e;
@@ -144,7 +147,9 @@ static void test_a_zero_in_a_path_is_not(void **state)
 
 static void test_a_piece_that_is_too_long_is_not(void **state)
 {
-	const struct changes_stream_head h = { .kind = CHANGES_STREAM_FILE, .path_len = 1, .size = 9 };
+	const struct changes_stream_head h = { .kind = CHANGES_STREAM_FILE,
+					       .path_len = 1,
+					       .size = 9 };
 	const uint32_t len = (64 << 10) + 1;
 	struct changes_stream t;
 	struct changes_stream_item item;

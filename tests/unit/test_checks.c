@@ -128,8 +128,11 @@ static void print_much(struct trial *t)
 {
 	char byte;
 
-	trial_found(t, dprintf(1, "x") == 1 && dprintf(2, "x") == 1 && read(0, &byte, 1) == 0
-			       ? CHECK_OK : CHECK_MISSING, "printed");
+	trial_found(t,
+		    dprintf(1, "x") == 1 && dprintf(2, "x") == 1 && read(0, &byte, 1) == 0
+			    ? CHECK_OK
+			    : CHECK_MISSING,
+		    "printed");
 }
 
 static void test_output_of_a_probe_is_not_seen(void **state)
@@ -151,7 +154,8 @@ static void test_output_of_a_probe_is_not_seen(void **state)
 static int look_around(struct trial *t)
 {
 	if (getuid() != 1000 || getgid() != 1000 || getpid() != 1)
-		return err_set(&t->e, ERR_INTERNAL, "%u %u %d", getuid(), getgid(), getpid());
+		return err_set(&t->e, ERR_INTERNAL, "%u %u %d", getuid(), getgid(),
+			       getpid());
 	return mount("none", "/", "tmpfs", 0, "") < 0 ? err_sys(&t->e, "mount") : 0;
 }
 
@@ -160,7 +164,8 @@ static void go_inside(struct trial *t)
 	if (trial_inside(t, CLONE_NEWNS | CLONE_NEWPID, look_around) < 0)
 		trial_failed(t);
 	else
-		trial_found(t, access("/proc", F_OK) == 0 ? CHECK_OK : CHECK_LIMITED, "back");
+		trial_found(t, access("/proc", F_OK) == 0 ? CHECK_OK : CHECK_LIMITED,
+			    "back");
 }
 
 static int fail_inside(struct trial *t)
@@ -233,7 +238,8 @@ static void play_all(void *arg)
 
 static void play_without_user(void *arg)
 {
-	AUTO_CLOSE int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
 	struct check all[CHECKS_HOST];
 
 	CHECK(write(fd, "0", 1) == 1);

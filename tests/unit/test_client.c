@@ -18,7 +18,7 @@
 #include "tests/patience.h"
 #include "tests/unit/scene.h"
 
-#define HELLO \
+#define HELLO                                                                             \
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":1,\"version\":\"0.1.0\"," \
 	"\"name\":\"box\",\"id\":\"3f2a90b1c4d5\",\"state\":\"ready\"}}\n"
 
@@ -85,18 +85,23 @@ static void test_hello_goes_out_with_the_first_request_and_its_descriptors(void 
 	(void)state;
 	open_pair(&p, HELLO);
 	assert_int_equal(client_send_fds(&p.client, "exec.start", "{\"argv\":[\"x\"]}",
-					 &(struct client_fds){ { 0, 1, 2 }, 3 }, &p.e), 2);
+					 &(struct client_fds){ { 0, 1, 2 }, 3 }, &p.e),
+			 2);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 3);
 	read_line(&p, line, sizeof(line), &fds);
-	assert_string_equal(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":"
-				  "{\"protocol\":1}}\n");
+	assert_string_equal(
+		line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":"
+		      "{\"protocol\":1}}\n");
 	assert_int_equal(fds, 3);
 	read_line(&p, line, sizeof(line), &fds);
-	assert_string_equal(line, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"exec.start\","
-				  "\"params\":{\"argv\":[\"x\"]}}\n");
+	assert_string_equal(line,
+			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"exec.start\","
+			    "\"params\":{\"argv\":[\"x\"]}}\n");
 	assert_int_equal(fds, 0);
 	read_line(&p, line, sizeof(line), &fds);
-	assert_string_equal(line, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"info\",\"params\":{}}\n");
+	assert_string_equal(
+		line,
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"info\",\"params\":{}}\n");
 	assert_int_equal(fds, 0);
 	close_pair(&p);
 }
@@ -117,10 +122,11 @@ static void test_answers_are_told_apart_and_notifications_handed_on(void **state
 	int seen = 0;
 
 	(void)state;
-	open_pair(&p, HELLO "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"n\":1}}\n"
-			    "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":33}\n"
-			    "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"n\":2}}\n"
-			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":22}\n");
+	open_pair(&p, HELLO
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"n\":1}}\n"
+		  "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":33}\n"
+		  "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"n\":2}}\n"
+		  "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":22}\n");
 	p.client.who = &seen;
 	p.client.take = count;
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 2);
@@ -140,9 +146,11 @@ static const struct {
 	int exit_code;
 } errors[] = {
 	{ "{\"code\":-32000,\"message\":\"no process 7\",\"data\":{\"kind\":\"not_found\","
-	  "\"remedy\":null}}", ERR_NOT_FOUND, "sandbox 'box': no process 7", "", 125 },
+	  "\"remedy\":null}}",
+	  ERR_NOT_FOUND, "sandbox 'box': no process 7", "", 125 },
 	{ "{\"code\":-32000,\"message\":\"m\",\"data\":{\"kind\":\"not_found\",\"remedy\":\"r\","
-	  "\"exit_code\":127}}", ERR_NOT_FOUND, "sandbox 'box': m", "r", 127 },
+	  "\"exit_code\":127}}",
+	  ERR_NOT_FOUND, "sandbox 'box': m", "r", 127 },
 	{ "{\"code\":-32000,\"message\":\"m\",\"data\":{\"kind\":\"busy\",\"exit_code\":0}}",
 	  ERR_BUSY, "sandbox 'box': m", "", 125 },
 	{ "{\"code\":-32000,\"message\":\"m\",\"data\":{\"kind\":\"exists\",\"exit_code\":256}}",
@@ -243,7 +251,8 @@ static void test_an_answer_is_waited_for_until_it_is_due(void **state)
 		open_pair(&p, HELLO);
 		say(&p, cases[i].answer);
 		p.client.due_ms = cases[i].due_ms;
-		assert_int_equal(client_call(&p.client, "info", NULL, &r, &p.e), cases[i].result);
+		assert_int_equal(client_call(&p.client, "info", NULL, &r, &p.e),
+				 cases[i].result);
 		assert_int_equal(p.client.is_stuck, cases[i].result < 0);
 		close_pair(&p);
 	}
@@ -266,7 +275,8 @@ static void test_a_server_that_does_not_read_is_stuck(void **state)
 
 static void test_a_server_that_closes_has_ended(void **state)
 {
-	static const char *const last[] = { HELLO, HELLO "{\"id\":2,", HELLO "half a line", "" };
+	static const char *const last[] = { HELLO, HELLO "{\"id\":2,",
+					    HELLO "half a line", "" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(last); i++) {
@@ -289,8 +299,9 @@ static void test_messages_before_the_end_are_told(void **state)
 	struct pair p;
 
 	(void)state;
-	open_pair(&p, "{\"id\":null,\"error\":{\"message\":\"too many\",\"data\":{\"kind\":"
-		      "\"limit\"}}}\n");
+	open_pair(&p,
+		  "{\"id\":null,\"error\":{\"message\":\"too many\",\"data\":{\"kind\":"
+		  "\"limit\"}}}\n");
 	own_close(&p.peer);
 	assert_int_equal(client_send(&p.client, "info", NULL, &p.e), 2);
 	assert_int_equal(client_greet(&p.client, &p.e), -1);
@@ -378,7 +389,8 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello_goes_out_with_the_first_request_and_its_descriptors),
+		cmocka_unit_test(
+			test_hello_goes_out_with_the_first_request_and_its_descriptors),
 		cmocka_unit_test(test_answers_are_told_apart_and_notifications_handed_on),
 		cmocka_unit_test(test_an_error_keeps_its_kind_words_and_exit_code),
 		cmocka_unit_test(test_an_invalid_greeting_is_one_clear_sentence),

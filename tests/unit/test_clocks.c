@@ -50,16 +50,29 @@ static const struct life lives[] = {
 	/* After a stop the grace belongs to the processes inside, the rest to
 	 * the executor. */
 	{ .ready = 1, .stop = 10, .due = 10 + STOP_MS, .end = CLOCKS_STOP },
-	{ .ready = 1, .stop = 10, .grace = 5000, .due = 5010 + STOP_MS, .end = CLOCKS_STOP },
-	{ .timeout = 2500, .ready = 1, .stop = 10, .grace = 5000, .due = 2500,
+	{ .ready = 1,
+	  .stop = 10,
+	  .grace = 5000,
+	  .due = 5010 + STOP_MS,
+	  .end = CLOCKS_STOP },
+	{ .timeout = 2500,
+	  .ready = 1,
+	  .stop = 10,
+	  .grace = 5000,
+	  .due = 2500,
 	  .end = CLOCKS_TIMEOUT },
-	{ .timeout = 10 + STOP_MS, .ready = 1, .stop = 10, .due = 10 + STOP_MS,
+	{ .timeout = 10 + STOP_MS,
+	  .ready = 1,
+	  .stop = 10,
+	  .due = 10 + STOP_MS,
 	  .end = CLOCKS_STOP },
 };
 
 static void live(struct clocks *c, const struct life *l)
 {
-	*c = (struct clocks){ .timeout_ms = l->timeout, .ttl_ms = l->ttl, .idle_ms = l->idle };
+	*c = (struct clocks){ .timeout_ms = l->timeout,
+			      .ttl_ms = l->ttl,
+			      .idle_ms = l->idle };
 	clocks_begin(c, NOW);
 	if (!l->taken)
 		clocks_run(c, NOW);

@@ -23,7 +23,8 @@ static char *shown(const char *text)
 	for (size_t i = 0; i < c.count; i++)
 		for (size_t k = 0; k < c.items[i].words.count; k++) {
 			const char *between = k ? "|" : i ? "; " : "";
-			char *more = text_format("%s%s%s", all, between, c.items[i].words.items[k]);
+			char *more = text_format("%s%s%s", all, between,
+						 c.items[i].words.items[k]);
 			free(all);
 			all = more;
 		}
@@ -84,7 +85,8 @@ static void test_redirections_and_variables_are_no_part_of_a_command(void **stat
 		{ "2>x cmd 2 >y", "cmd|2" },
 		{ "! cmd", "cmd" },
 		{ "time -p make", "make" },
-		{ "time ! a; time { b; }; /usr/bin/time -o f c", "a; b; /usr/bin/time|-o|f|c; c" },
+		{ "time ! a; time { b; }; /usr/bin/time -o f c",
+		  "a; b; /usr/bin/time|-o|f|c; c" },
 		{ "for x do a; done; for x\ndo b; done", "a; b" },
 		{ "coproc X { a; }; coproc Y (b); coproc c d", "a; b; c|d" },
 		{ "\\case in; a", "case|in; a" },
@@ -106,7 +108,8 @@ static void test_redirections_and_variables_are_no_part_of_a_command(void **stat
 		{ "for ((i = 0; i < 3; i++)); do b; done", "i|=|0; i|<|3; i++; b" },
 		{ "case $x in rm|y) a ;; (z) b ;& *) c ;; esac; d", "a; b; c; d" },
 		{ "case x in\nrm)\na\n;;\nesac", "a" },
-		{ "echo $(case x in a) rm;; esac) y", "rm; echo|$(case x in a) rm;; esac)|y" },
+		{ "echo $(case x in a) rm;; esac) y",
+		  "rm; echo|$(case x in a) rm;; esac)|y" },
 		{ "f() { a; }; function g { b; }; f", "a; b; f" },
 		{ "a=(rm x)", "rm|x" },
 		{ "{ a; b; }", "a; b" },
@@ -122,7 +125,8 @@ static void test_commands_are_found_wherever_they_stand(void **state)
 	static const struct sample samples[] = {
 		{ "a; b && c || d | e |& f & g\nh", "a; b; c; d; e; f; g; h" },
 		{ "(a; (b))", "a; b" },
-		{ "x $(a `b \\`c\\``) y", "c; b|`c`; a|`b \\`c\\``; x|$(a `b \\`c\\``)|y" },
+		{ "x $(a `b \\`c\\``) y",
+		  "c; b|`c`; a|`b \\`c\\``; x|$(a `b \\`c\\``)|y" },
 		{ "x \"$(a \"$(b)\")\"", "b; a|$(b); x|$(a \"$(b)\")" },
 		{ "x ${y:-$(a)}", "a; x|${y:-$(a)}" },
 		{ "x <(a) >(b)", "a; b; x|<(a)|>(b)" },
@@ -181,8 +185,7 @@ static void test_the_command_that_a_command_runs_is_one_too(void **state)
 		{ "bash -c 'rm x; y'", "bash|-c|rm x; y; rm|x; y" },
 		{ "/bin/sh -ec \"rm x\" name", "/bin/sh|-ec|rm x|name; rm|x" },
 		{ "eval 'rm' 'x;' y", "eval|rm|x;|y; rm|x; y" },
-		{ "sudo -u root -E X=1 rm x",
-		  "sudo|-u|root|-E|X=1|rm|x; rm|x" },
+		{ "sudo -u root -E X=1 rm x", "sudo|-u|root|-E|X=1|rm|x; rm|x" },
 		{ "env X=1 -u Y rm x", "env|X=1|-u|Y|rm|x; rm|x" },
 		{ "env -S 'rm x'", "env|-S|rm x; rm|x" },
 		{ "timeout -s KILL 5 nice -n 5 rm x",
@@ -192,7 +195,8 @@ static void test_the_command_that_a_command_runs_is_one_too(void **state)
 		{ "sudo -nu root rm x", "sudo|-nu|root|rm|x; rm|x" },
 		{ "env -uS a", "env|-uS|a; a; a" },
 		{ "env --chdir . --unset X rm", "env|--chdir|.|--unset|X|rm; rm" },
-		{ "timeout --sig=KILL --kill 3 5 rm", "timeout|--sig=KILL|--kill|3|5|rm; rm" },
+		{ "timeout --sig=KILL --kill 3 5 rm",
+		  "timeout|--sig=KILL|--kill|3|5|rm; rm" },
 		{ "env -vS rm x", "env|-vS|rm|x; x; rm|x" },
 		{ "env --split='rm x' y", "env|--split=rm x|y; y; rm|x|y" },
 		{ "bash -c -- 'rm x'", "bash|-c|--|rm x; rm|x" },
@@ -207,7 +211,8 @@ static void test_the_command_that_a_command_runs_is_one_too(void **state)
 		{ "eval -- rm x", "eval|--|rm|x; rm|x" },
 		{ "trap -- 'rm x' EXIT", "trap|--|rm x|EXIT; rm|x" },
 		{ "watch -n 9 'rm x; y'", "watch|-n|9|rm x; y; rm x; y; rm|x; y" },
-		{ "find . -exec env -u + rm {} ';'", "find|.|-exec|env|-u|+|rm|{}|;; env|-u|+|rm|{}; rm|{}" },
+		{ "find . -exec env -u + rm {} ';'",
+		  "find|.|-exec|env|-u|+|rm|{}|;; env|-u|+|rm|{}; rm|{}" },
 		{ "find . -name x -exec rm {} \\; -ok a +",
 		  "find|.|-name|x|-exec|rm|{}|;|-ok|a|+; rm|{}; a|+" },
 		{ "x | xargs -I {} rm {}", "x; xargs|-I|{}|rm|{}; rm|{}" },
@@ -241,10 +246,14 @@ static void test_a_text_that_ends_in_the_middle_says_so(void **state)
 		const char *text;
 		bool is_open;
 	} samples[] = {
-		{ "a", false },	   { "a 'b", true },	{ "a \"b", true },	{ "a $(b", true },
-		{ "a `b", true },  { "a ${b", true },	{ "(a", true },	    { "a <<E\nb", true },
-		{ "a <<E", true }, { "a \\", true },	{ "case x in a", true }, { "$'a", true },
-		{ "a)", false },   { "a # 'b", false }, { "$[1", true },     { "case x in a) b;; esac", false },
+		{ "a", false },		 { "a 'b", true },
+		{ "a \"b", true },	 { "a $(b", true },
+		{ "a `b", true },	 { "a ${b", true },
+		{ "(a", true },		 { "a <<E\nb", true },
+		{ "a <<E", true },	 { "a \\", true },
+		{ "case x in a", true }, { "$'a", true },
+		{ "a)", false },	 { "a # 'b", false },
+		{ "$[1", true },	 { "case x in a) b;; esac", false },
 	};
 	struct commands c;
 
@@ -265,11 +274,12 @@ static void test_too_many_commands_are_cut(void **state)
 		const char *text;
 		bool is_cut;
 	} parts[] = {
-		{ "$(", true },	  { "${", true },    { "(", true },	    { "a;", true },
-		{ "sudo ", true }, { "eval ", true }, { "x <(", true },	    { "bash -c \"$(", true },
-		{ "`", false },	  { "$'a'", false }, { "<<E ", true },	    { "<<E\n", false },
-		{ "x ", false },   { "\"", false },	{ "bash<<<\"a", false }, { "a ((", true },
-		{ "X=1 ", false }, { "case x in ", false },
+		{ "$(", true },	   { "${", true },	     { "(", true },
+		{ "a;", true },	   { "sudo ", true },	     { "eval ", true },
+		{ "x <(", true },  { "bash -c \"$(", true }, { "`", false },
+		{ "$'a'", false }, { "<<E ", true },	     { "<<E\n", false },
+		{ "x ", false },   { "\"", false },	     { "bash<<<\"a", false },
+		{ "a ((", true },  { "X=1 ", false },	     { "case x in ", false },
 	};
 
 	(void)state;
@@ -287,8 +297,9 @@ static void test_too_many_commands_are_cut(void **state)
 
 static void test_the_end_of_the_text_is_its_length(void **state)
 {
-	static const char *const samples[] = { "rm $", "rm \\", "a <<", "a <", "$'\\", "$'\\x", "${",
-					       "$(", "\"$", "a <<-", "x=", "<(", "&", "`\\" };
+	static const char *const samples[] = { "rm $",	"rm \\", "a <<", "a <", "$'\\",
+					       "$'\\x", "${",	 "$(",	 "\"$", "a <<-",
+					       "x=",	"<(",	 "&",	 "`\\" };
 	struct commands c;
 
 	(void)state;
@@ -310,9 +321,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_are_as_bash_has_them_without_quotes),
-		cmocka_unit_test(test_redirections_and_variables_are_no_part_of_a_command),
+		cmocka_unit_test(
+			test_redirections_and_variables_are_no_part_of_a_command),
 		cmocka_unit_test(test_commands_are_found_wherever_they_stand),
-		cmocka_unit_test(test_input_that_stands_in_the_text_is_no_command_but_for_a_shell),
+		cmocka_unit_test(
+			test_input_that_stands_in_the_text_is_no_command_but_for_a_shell),
 		cmocka_unit_test(test_the_command_that_a_command_runs_is_one_too),
 		cmocka_unit_test(test_a_text_that_ends_in_the_middle_says_so),
 		cmocka_unit_test(test_too_many_commands_are_cut),

@@ -94,8 +94,8 @@ static void place_make(struct place *p, const char *folder)
 
 static void place_enter(const struct place *p)
 {
-	const int keep[] = { p->cgroup.parent.fd, p->listener, p->mine.lock, p->mine.state,
-			     p->mine.alive, p->mine.folder };
+	const int keep[] = { p->cgroup.parent.fd, p->listener,	 p->mine.lock,
+			     p->mine.state,	  p->mine.alive, p->mine.folder };
 	const struct confine c = { .has_landlock = p->has_landlock, .child = p->child,
 				   .server = p->server,
 				   .entry = &p->mine, .cgroup = &p->cgroup,
@@ -479,11 +479,13 @@ static void test_old_records_are_removed(void **state)
  * tested in the vm tier. */
 static void make_cgroups(struct place *p)
 {
-	static const char *const files[] = { "cgroup.procs", "cgroup.subtree_control",
-					     "memory.max", "box/cgroup.kill",
-					     "box/cmds/cgroup.freeze", "theirs/cgroup.kill" };
+	static const char *const files[] = {
+		"cgroup.procs",	   "cgroup.subtree_control", "memory.max",
+		"box/cgroup.kill", "box/cmds/cgroup.freeze", "theirs/cgroup.kill"
+	};
 
-	CHECK(mkdir("group", 0700) == 0 && chdir("group") == 0 && mkdir("box", 0700) == 0);
+	CHECK(mkdir("group", 0700) == 0 && chdir("group") == 0 &&
+	      mkdir("box", 0700) == 0);
 	CHECK(mkdir("box/cmds", 0700) == 0 && mkdir("box/exec", 0700) == 0);
 	CHECK(mkdir("theirs", 0700) == 0 && mkdir("sup", 0700) == 0);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -500,7 +502,8 @@ static void play_cgroup(void *arg)
 
 	make_cgroups(p);
 	place_enter(p);
-	CHECK(touch(".", O_RDONLY | O_DIRECTORY) == 0 && touch("memory.max", O_RDONLY) == 0);
+	CHECK(touch(".", O_RDONLY | O_DIRECTORY) == 0 &&
+	      touch("memory.max", O_RDONLY) == 0);
 	CHECK(touch("box/cgroup.kill", O_WRONLY) == 0);
 	CHECK(touch("box/cmds/cgroup.freeze", O_RDWR) == 0);
 	CHECK(touch("cgroup.procs", O_WRONLY) == 0);

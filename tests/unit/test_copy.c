@@ -20,7 +20,8 @@ struct ended {
 /* Copies in the scene's folder, with `tar` as descriptor 0 or 1. */
 static struct ended copy(void **state, uint32_t flags, const char *path, const char *name)
 {
-	char *argv[] = { (char *)"copy", (char *)(uintptr_t)path, (char *)(uintptr_t)name, NULL };
+	char *argv[] = { (char *)"copy", (char *)(uintptr_t)path, (char *)(uintptr_t)name,
+			 NULL };
 	const struct exec x = { .flags = flags, .argv = argv, .env = argv + 3 };
 	struct ended end = { 0 };
 	int said[2];
@@ -30,7 +31,9 @@ static struct ended copy(void **state, uint32_t flags, const char *path, const c
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		CHECK(chdir(*state) == 0);
-		int tar = open("tar", O_RDWR | O_CREAT | (flags & EXEC_PACK ? O_TRUNC : 0), 0600);
+		int tar = open("tar",
+			       O_RDWR | O_CREAT | (flags & EXEC_PACK ? O_TRUNC : 0),
+			       0600);
 		CHECK(tar >= 0 && dup2(tar, flags & EXEC_PACK ? 1 : 0) >= 0);
 		CHECK(dup2(said[1], 2) == 2);
 		copy_run(&x);

@@ -67,12 +67,14 @@ static void play_below(void *arg)
 
 	CHECK(chdir(arg) == 0 && mkdir("to", 0755) == 0);
 	copy_dest_init(&l);
-	CHECK(copy_dest_open(&l, "to", "name", false, &e) == 0 && !strcmp(l.rename, "name"));
+	CHECK(copy_dest_open(&l, "to", "name", false, &e) == 0 &&
+	      !strcmp(l.rename, "name"));
 	CHECK(mkdirat(l.folder, "name", 0555) == 0); /* unmovable while closed */
 	CHECK(copy_dest_settle(&l, &e) == 0);
 	copy_dest_done(&l);
 	struct stat st;
-	CHECK(stat("to/name", &st) == 0 && (st.st_mode & 07777) == 0555 && count("to") == 1);
+	CHECK(stat("to/name", &st) == 0 && (st.st_mode & 07777) == 0555 &&
+	      count("to") == 1);
 }
 
 static void test_into_a_folder_it_keeps_its_name(void **state)
@@ -106,7 +108,8 @@ static void play_content(void *arg)
 
 	CHECK(chdir(arg) == 0);
 	copy_dest_init(&l);
-	CHECK(copy_dest_open(&l, "new", NULL, false, &e) == 0 && !l.rename && !l.wants_content);
+	CHECK(copy_dest_open(&l, "new", NULL, false, &e) == 0 && !l.rename &&
+	      !l.wants_content);
 	put(l.folder, "a", "a");
 	CHECK(copy_dest_settle(&l, &e) == 0);
 	copy_dest_done(&l);
@@ -127,7 +130,8 @@ static void play_merge(void *arg)
 
 	CHECK(chdir(arg) == 0 && mkdir("to", 0755) == 0 && mkdir("to/name", 0755) == 0);
 	copy_dest_init(&l);
-	CHECK(copy_dest_open(&l, "to", "name", false, &e) == 0 && l.wants_content && !l.rename);
+	CHECK(copy_dest_open(&l, "to", "name", false, &e) == 0 && l.wants_content &&
+	      !l.rename);
 	put(l.folder, "a", "a");
 	CHECK(copy_dest_settle(&l, &e) == 0);
 	copy_dest_done(&l);
@@ -177,7 +181,8 @@ static void play_file(void *arg)
 	CHECK(access("x", F_OK) == 0 && count(".") == 1);
 	CHECK(copy_dest_open(&l, "x/", "name", false, &e) < 0);
 	copy_dest_done(&l);
-	CHECK(copy_dest_open(&l, "nowhere/x", "name", false, &e) < 0 && e.kind == ERR_NOT_FOUND);
+	CHECK(copy_dest_open(&l, "nowhere/x", "name", false, &e) < 0 &&
+	      e.kind == ERR_NOT_FOUND);
 	copy_dest_done(&l);
 	CHECK(copy_dest_open(&l, "y", "name", true, &e) < 0 && e.kind == ERR_NOT_FOUND);
 	copy_dest_done(&l);

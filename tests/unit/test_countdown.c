@@ -92,10 +92,12 @@ static void test_stories(void **state)
 			const struct step *s = &stories[i].steps[j];
 			bool may_ask = !s->signo || countdown_signal(&c, s->signo, s->at);
 			enum countdown_end end = countdown_expire(&c, s->at);
-			if (may_ask != s->may_ask || end != s->end || countdown_due(&c) != s->due)
-				fail_msg("'%s', step %zu: may ask %d, end %d, due at %lld",
-					 stories[i].name, j + 1, may_ask, (int)end,
-					 (long long)countdown_due(&c));
+			if (may_ask != s->may_ask || end != s->end ||
+			    countdown_due(&c) != s->due)
+				fail_msg(
+					"'%s', step %zu: may ask %d, end %d, due at %lld",
+					stories[i].name, j + 1, may_ask, (int)end,
+					(long long)countdown_due(&c));
 		}
 	}
 }

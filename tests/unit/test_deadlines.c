@@ -91,7 +91,8 @@ static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
 
 	(void)state;
 	c->has_hello = true;
-	call(c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"stop\",\"params\":{\"grace\":5}}");
+	call(c,
+	     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"stop\",\"params\":{\"grace\":5}}");
 	assert_true(x.s.is_stopping);
 	assert_true(x.s.clocks.stop_due > LONG_AGO + 5000 + STOP_MS);
 	own_close(&fd);
@@ -100,7 +101,8 @@ static void test_the_grace_of_a_stop_begins_when_it_is_on_record(void **state)
 /* Handling the previous line may have taken long. */
 static void test_each_line_has_a_time_of_its_own(void **state)
 {
-	static const char line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nothing\"}\n";
+	static const char line[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nothing\"}\n";
 	int fd;
 	struct client *c = control_client(&x, &fd);
 

@@ -32,7 +32,8 @@ static struct action asked(uint64_t id, const char *timestamp, const char *clien
 				.client = (char *)(uintptr_t)client };
 }
 
-static enum answer_state look(void *a, struct action x, const char *line, const char **ret)
+static enum answer_state look(void *a, struct action x, const char *line,
+			      const char **ret)
 {
 	return dedup_look(a, &x, line, strlen(line), ret);
 }
@@ -68,14 +69,15 @@ static void test_a_key_is_client_id_and_timestamp(void **state)
 	assert_int_equal(look(*state, asked(1, "", ""), "e", &kept), ANSWER_NEW);
 }
 
-static void play(void *a, uint64_t from, uint64_t to, const char *timestamp, const char *answer)
+static void play(void *a, uint64_t from, uint64_t to, const char *timestamp,
+		 const char *answer)
 {
 	const char *kept = NULL;
 	char when[64];
 
 	for (uint64_t id = from; id < to; id++) {
-		(void)snprintf(when, sizeof(when), *timestamp ? "%s.%06u" : "%s", timestamp,
-			       (unsigned)id);
+		(void)snprintf(when, sizeof(when), *timestamp ? "%s.%06u" : "%s",
+			       timestamp, (unsigned)id);
 		assert_int_equal(look(a, asked(id, when, ""), "x", &kept), ANSWER_NEW);
 		keep(a, asked(id, when, ""), answer);
 	}
@@ -100,8 +102,9 @@ static void test_later_times_are_new(void **state)
 	const char *kept = NULL;
 
 	play(*state, 1, 100, "2026-01-01T00:00:00", "ok");
-	assert_int_equal(look(*state, asked(1, "2026-01-01T00:00:00.000001", ""), "x", &kept),
-			 ANSWER_TOO_OLD);
+	assert_int_equal(
+		look(*state, asked(1, "2026-01-01T00:00:00.000001", ""), "x", &kept),
+		ANSWER_TOO_OLD);
 	assert_int_equal(look(*state, asked(1, "2025-12-31T23:59:59", ""), "x", &kept),
 			 ANSWER_TOO_OLD);
 	play(*state, 1, 100, "2026-01-01T00:00:01", "ok");
@@ -154,7 +157,8 @@ static void test_the_largest_that_was_let_go_of_counts(void **state)
 	assert_int_equal(look(*state, asked(1, "b", "c"), "x", &kept), ANSWER_NEW);
 	keep(*state, asked(1, "b", "c"), "ok");
 	for (uint64_t id = 2; id < DEDUP_KEPT * 2; id++) {
-		assert_int_equal(look(*state, asked(id, "a", "c"), "x", &kept), ANSWER_NEW);
+		assert_int_equal(look(*state, asked(id, "a", "c"), "x", &kept),
+				 ANSWER_NEW);
 		keep(*state, asked(id, "a", "c"), "ok");
 	}
 	assert_int_equal(look(*state, asked(1, "b", "c"), "x", &kept), ANSWER_TOO_OLD);
@@ -182,9 +186,11 @@ static void test_clients_are_bounded(void **state)
 
 	for (int i = 0; i < DEDUP_CLIENTS; i++) {
 		(void)snprintf(name, sizeof(name), "c%d", i);
-		assert_int_equal(look(*state, asked(1, "", name), "x", &kept), ANSWER_NEW);
+		assert_int_equal(look(*state, asked(1, "", name), "x", &kept),
+				 ANSWER_NEW);
 	}
-	assert_int_equal(look(*state, asked(1, "", "one more"), "x", &kept), ANSWER_TOO_MANY);
+	assert_int_equal(look(*state, asked(1, "", "one more"), "x", &kept),
+			 ANSWER_TOO_MANY);
 }
 
 static void test_a_client_that_has_gone_leaves_a_place(void **state)

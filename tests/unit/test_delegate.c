@@ -61,12 +61,13 @@ static void test_the_unit_of_a_cgroup_is_found_by_its_mark(void **state)
 		(void)snprintf(name, sizeof(name), "root%zu", i);
 		scene_dir(state, name);
 		AUTO_FREE char *root = scene_path(state, name);
-		AUTO_FREE char *full = places[i].path[0]
-					       ? text_format("%s/%s", root, places[i].path)
-					       : text_copy(root);
+		AUTO_FREE char *full =
+			places[i].path[0] ? text_format("%s/%s", root, places[i].path)
+					  : text_copy(root);
 		make_folders(root, places[i].path);
 		if (places[i].marked) {
-			AUTO_FREE char *unit = text_format("%s/%s", root, places[i].marked);
+			AUTO_FREE char *unit =
+				text_format("%s/%s", root, places[i].marked);
 			const char *mark = places[i].mark ? places[i].mark : "1";
 			if (setxattr(unit, "user.delegate", mark, strlen(mark), 0) < 0)
 				skip(); /* this host has no user.* attributes in /tmp */
@@ -98,9 +99,10 @@ static void test_lists_of_controllers(void **state)
 
 	assert_int_equal(delegate_controllers(dir, "list"), 0); /* missing */
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		AUTO_CLOSE int fd = openat(dir, "list", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC,
-					   0600);
-		assert_int_equal(io_write_all(fd, lists[i].text, strlen(lists[i].text)), 0);
+		AUTO_CLOSE int fd = openat(
+			dir, "list", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+		assert_int_equal(io_write_all(fd, lists[i].text, strlen(lists[i].text)),
+				 0);
 		assert_int_equal(delegate_controllers(dir, "list"), lists[i].found);
 	}
 }

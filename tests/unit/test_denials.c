@@ -47,7 +47,8 @@ static void expect_telling(const struct seccomp_program *p)
 		const uint32_t plain = bpf_run(p->insns, p->count, &data);
 		const uint32_t tells = bpf_run(telling, p->count, &data);
 		const uint32_t error = plain & SECCOMP_RET_DATA;
-		const bool is_told = (plain & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO &&
+		const bool is_told = (plain & SECCOMP_RET_ACTION_FULL) ==
+					     SECCOMP_RET_ERRNO &&
 				     error != 0 && error != ENOSYS;
 		assert_int_equal(tells, is_told ? SECCOMP_RET_USER_NOTIF : plain);
 		told += is_told;
@@ -328,7 +329,8 @@ static void test_a_storm_waits_for_tokens_and_each_call_is_counted_once(void **s
 	begin(&w, storm);
 	assert_int_equal(serve(&w), 0);
 	/* After one more pause the listener reports that the child has gone. */
-	assert_int_equal(w.now, BEGUN_MS + 1000 * (STORM - DENIALS_BURST) / DENIALS_PER_S +
+	assert_int_equal(w.now, BEGUN_MS +
+					1000 * (STORM - DENIALS_BURST) / DENIALS_PER_S +
 					DENIALS_PAUSE_MS);
 	assert_int_equal(w.denials.count, 1);
 	assert_int_equal(w.denials.calls[0].count, STORM);
@@ -387,12 +389,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_denials_are_reported_and_nothing_else_is_changed),
-		cmocka_unit_test(test_a_call_that_pretends_hides_no_refusal_from_the_listener),
+		cmocka_unit_test(
+			test_a_call_that_pretends_hides_no_refusal_from_the_listener),
 		cmocka_unit_test(test_there_is_a_row_for_each_kind),
 		cmocka_unit_test(test_tokens_come_back_with_time_and_no_faster),
 		cmocka_unit_test(test_without_a_token_nobody_looks_until_some_are_due),
 		cmocka_unit_test(test_the_errors_are_those_of_the_filter_and_are_counted),
-		cmocka_unit_test(test_a_storm_waits_for_tokens_and_each_call_is_counted_once),
+		cmocka_unit_test(
+			test_a_storm_waits_for_tokens_and_each_call_is_counted_once),
 		cmocka_unit_test(test_nobody_is_let_through_when_nobody_listens),
 		cmocka_unit_test(test_a_caller_that_is_killed_holds_nobody),
 		cmocka_unit_test(test_a_refused_call_is_news_at_powers_of_ten),

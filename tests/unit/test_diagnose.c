@@ -50,9 +50,12 @@ static void play_bound(void *arg)
 static void test_a_bound_that_is_reached(void **state)
 {
 	static const struct bound bounds[] = {
-		{ "max_user_namespaces", "a user" },   { "max_mnt_namespaces", "a mount" },
-		{ "max_pid_namespaces", "a pid" },     { "max_net_namespaces", "a network" },
-		{ "max_ipc_namespaces", "an ipc" },    { "max_uts_namespaces", "a uts" },
+		{ "max_user_namespaces", "a user" },
+		{ "max_mnt_namespaces", "a mount" },
+		{ "max_pid_namespaces", "a pid" },
+		{ "max_net_namespaces", "a network" },
+		{ "max_ipc_namespaces", "an ipc" },
+		{ "max_uts_namespaces", "a uts" },
 		{ "max_cgroup_namespaces", "a cgroup" },
 	};
 
@@ -172,7 +175,8 @@ int main(void)
 		cmocka_unit_test(test_a_chroot_around_us),
 		cmocka_unit_test(test_a_trial_leaves_no_process),
 		cmocka_unit_test(test_an_error_that_no_trial_repeats_is_told_as_it_was),
-		cmocka_unit_test(test_an_error_with_a_remedy_or_another_cause_is_left_alone),
+		cmocka_unit_test(
+			test_an_error_with_a_remedy_or_another_cause_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, scene_setup, scene_teardown);

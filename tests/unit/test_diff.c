@@ -83,7 +83,8 @@ static void test_a_frequent_line_begins_no_run_in_a_long_text(void **state)
 static void test_beyond_the_bounds_it_is_one_hunk_and_right(void **state)
 {
 	static const char *const rows[][3] = {
-		{ "a\nb\nc\nd", "a\nX\nc\nY\nd", HEAD "@@ -2,2 +2,3 @@\n-b\n-c\n+X\n+c\n+Y" },
+		{ "a\nb\nc\nd", "a\nX\nc\nY\nd",
+		  HEAD "@@ -2,2 +2,3 @@\n-b\n-c\n+X\n+c\n+Y" },
 		{ "a", "a\nb", HEAD "@@ -1,0 +2 @@\n+b" },
 		{ "a\nb", "b", HEAD "@@ -1 +0,0 @@\n-a" },
 		{ "", "x\n", HEAD "@@ -0,0 +1 @@\n+x" },

@@ -60,7 +60,8 @@ static void test_files_of_the_store_are_lower_case(void **state)
 	assert_false(digest_is_hex(""));
 	assert_false(digest_is_hex("0123"));
 	assert_false(digest_is_hex(HEX "0"));
-	assert_false(digest_is_hex("g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
+	assert_false(digest_is_hex(
+		"g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
 }
 
 int main(void)

@@ -14,9 +14,14 @@
 
 static const struct check found[] = {
 	{ .name = "proc", .status = CHECK_OK, .detail = "there" },
-	{ .name = "network-namespace", .status = CHECK_MISSING, .detail = "not \33[2J tried" },
-	{ .name = "cgroup", .status = CHECK_LIMITED, .detail = "half \"of\" it",
-	  .means = "less", .remedy = "as root: \xff\n" },
+	{ .name = "network-namespace",
+	  .status = CHECK_MISSING,
+	  .detail = "not \33[2J tried" },
+	{ .name = "cgroup",
+	  .status = CHECK_LIMITED,
+	  .detail = "half \"of\" it",
+	  .means = "less",
+	  .remedy = "as root: \xff\n" },
 };
 
 static char *print(const struct diagnosis *d, bool is_json, bool is_colored)
@@ -74,8 +79,9 @@ static void test_the_verdict(void **state)
 	assert_non_null(strstr(a, "\n\nhutch run does not work here: "));
 	assert_non_null(strstr(b, "\n\nhutch run works here, with every flag"));
 	AUTO_FREE char *c = print(&other, false, false);
-	assert_non_null(strstr(c, "\n\nhutch run --isolation landlock works here, which is weaker.\n"
-				  "hutch run does not work here: "));
+	assert_non_null(strstr(
+		c, "\n\nhutch run --isolation landlock works here, which is weaker.\n"
+		   "hutch run does not work here: "));
 }
 
 /* The reader accepts only strict JSON in strict UTF-8. */

@@ -18,9 +18,12 @@
 #define LAYER		  OF(OCI "layer.v1.tar+gzip", HEX_B)
 #define MANIFEST(members) "{\"schemaVersion\":2," members "}"
 #define INDEX(entries)	  "{\"schemaVersion\":2,\"manifests\":[" entries "]}"
-#define ENTRY(hex, os, architecture, variant) \
-	"{\"mediaType\":\"" OCI "manifest.v1+json\"," SHA(hex) ",\"size\":7,\"platform\":" \
-	"{\"os\":\"" os "\",\"architecture\":\"" architecture "\"" variant "}}"
+#define ENTRY(hex, os, architecture, variant)                                \
+	"{\"mediaType\":\"" OCI                                              \
+	"manifest.v1+json\"," SHA(hex) ",\"size\":7,\"platform\":"           \
+				       "{\"os\":\"" os                       \
+				       "\",\"architecture\":\"" architecture \
+				       "\"" variant "}}"
 
 /* --- which one it is ----------------------------------------------------------- */
 
@@ -30,7 +33,8 @@ static const struct {
 	const char *says;
 } kinds[] = {
 	{ MANIFEST(CONFIG ",\"layers\":[]"), NULL, DOCUMENT_MANIFEST, NULL },
-	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "manifest.v1+json", DOCUMENT_MANIFEST, NULL },
+	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "manifest.v1+json", DOCUMENT_MANIFEST,
+	  NULL },
 	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "manifest.v1+json; charset=x",
 	  DOCUMENT_MANIFEST, NULL },
 	{ MANIFEST(CONFIG ",\"layers\":[]"), DOCKER "distribution.manifest.v2+json",
@@ -38,10 +42,11 @@ static const struct {
 	{ INDEX(""), NULL, DOCUMENT_INDEX, NULL },
 	{ INDEX(""), DOCKER "distribution.manifest.list.v2+json", DOCUMENT_INDEX, NULL },
 	/* Media type and content disagree. */
-	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "index.v1+json", -1, "is a manifest, and" },
-	{ INDEX(""), OCI "manifest.v1+json", -1, "is an index, and" },
-	{ MANIFEST("\"mediaType\":\"" OCI "index.v1+json\"," CONFIG ",\"layers\":[]"), NULL, -1,
+	{ MANIFEST(CONFIG ",\"layers\":[]"), OCI "index.v1+json", -1,
 	  "is a manifest, and" },
+	{ INDEX(""), OCI "manifest.v1+json", -1, "is an index, and" },
+	{ MANIFEST("\"mediaType\":\"" OCI "index.v1+json\"," CONFIG ",\"layers\":[]"),
+	  NULL, -1, "is a manifest, and" },
 	{ MANIFEST(CONFIG ",\"layers\":[],\"manifests\":[]"), NULL, -1, "both" },
 	{ MANIFEST("\"manifests\":[]," CONFIG), OCI "index.v1+json", -1, "both" },
 	/* Other documents. */
@@ -64,8 +69,8 @@ static void test_a_document_is_what_all_of_it_says(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		enum document_kind kind = 77;
 		struct err e = { 0 };
-		int rc = document_kind(kinds[i].text, strlen(kinds[i].text), kinds[i].media_type,
-				       &kind, &e);
+		int rc = document_kind(kinds[i].text, strlen(kinds[i].text),
+				       kinds[i].media_type, &kind, &e);
 		if (rc < 0 && (kinds[i].kind >= 0 || !strstr(e.text, kinds[i].says)))
 			fail_msg("number %zu: %s", i, e.text);
 		assert_int_equal(rc < 0 ? -1 : (int)kind, kinds[i].kind);
@@ -104,24 +109,29 @@ static const struct {
 	{ MANIFEST(CONFIG ",\"layers\":[{}]"), "layers[0] has no mediaType" },
 	{ MANIFEST(CONFIG ",\"layers\":[" LAYER "," OF(OCI "layer.v2", HEX_A) "]"),
 	  "layers[1] is of the media type '" OCI "layer.v2'" },
-	{ MANIFEST(CONFIG ",\"layers\":[" OF(OCI "config.v1+json", HEX_A) "]"), "a layer" },
-	{ MANIFEST(CONFIG ",\"layers\":["
-		   OF(OCI "layer.nondistributable.v1.tar+gzip", HEX_A) "]"),
+	{ MANIFEST(CONFIG ",\"layers\":[" OF(OCI "config.v1+json", HEX_A) "]"),
+	  "a layer" },
+	{ MANIFEST(CONFIG ",\"layers\":[" OF(OCI "layer.nondistributable.v1.tar+gzip",
+					     HEX_A) "]"),
 	  "layers[0] may not be distributed" },
-	{ MANIFEST(CONFIG ",\"layers\":["
-		   OF(DOCKER "image.rootfs.foreign.diff.tar.gzip", HEX_A) "]"),
+	{ MANIFEST(CONFIG ",\"layers\":[" OF(DOCKER "image.rootfs.foreign.diff.tar.gzip",
+					     HEX_A) "]"),
 	  "may not be distributed" },
-	{ MANIFEST("\"config\":" OF("application/vnd.cncf.helm.config.v1+json", HEX_A)
-		   ",\"layers\":[]"), "helm" },
-	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI "config.v1+json\"," SHA(HEX_A)
-		   ",\"size\":4194305},\"layers\":[]"), "4194305 bytes" },
-	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI "config.v1+json\"," SHA(HEX_A)
-		   ",\"size\":-1},\"layers\":[]"), "size" },
+	{ MANIFEST("\"config\":" OF("application/vnd.cncf.helm.config.v1+json",
+				    HEX_A) ",\"layers\":[]"),
+	  "helm" },
+	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI
+		   "config.v1+json\"," SHA(HEX_A) ",\"size\":4194305},\"layers\":[]"),
+	  "4194305 bytes" },
+	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI
+		   "config.v1+json\"," SHA(HEX_A) ",\"size\":-1},\"layers\":[]"),
+	  "size" },
 	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI "config.v1+json\","
 		   "\"digest\":\"sha512:" HEX_A HEX_A "\",\"size\":1},\"layers\":[]"),
 	  "algorithm" },
-	{ MANIFEST("\"config\":{\"mediaType\":\"" OCI "config.v1+json\","
-		   "\"digest\":\"sha256:../../../../../etc/passwd\",\"size\":1},\"layers\":[]"),
+	{ MANIFEST(
+		  "\"config\":{\"mediaType\":\"" OCI "config.v1+json\","
+		  "\"digest\":\"sha256:../../../../../etc/passwd\",\"size\":1},\"layers\":[]"),
 	  "no digest" },
 };
 
@@ -144,12 +154,14 @@ static void test_there_are_no_more_layers_than_a_kernel_takes(void **state)
 {
 	(void)state;
 	for (int count = IMAGE_LAYERS_MAX; count <= 10000; count += 9500) {
-		AUTO_FREE char *text = text_copy("{\"schemaVersion\":2," CONFIG ",\"layers\":[");
+		AUTO_FREE char *text =
+			text_copy("{\"schemaVersion\":2," CONFIG ",\"layers\":[");
 		size_t len = strlen(text), each = strlen(LAYER) + 1;
 		text = realloc(text, len + (size_t)count * each + 2);
 		assert_non_null(text);
 		for (int i = 0; i < count; i++)
-			len += (size_t)sprintf(text + len, "%s%s", LAYER, i + 1 < count ? "," : "]}");
+			len += (size_t)sprintf(text + len, "%s%s", LAYER,
+					       i + 1 < count ? "," : "]}");
 		struct manifest m = { 0 };
 		struct err e = { 0 };
 		int rc = manifest_parse(text, len - 0, &m, &e);
@@ -201,7 +213,8 @@ static void test_an_index_has_one_for_each_platform(void **state)
 		struct descriptor d = { .size = 77 };
 		struct err e = { 0 };
 		assert_int_equal(platform_parse(choices[i].platform, &p, &e), 0);
-		int rc = index_choose(choices[i].text, strlen(choices[i].text), &p, &d, &e);
+		int rc = index_choose(choices[i].text, strlen(choices[i].text), &p, &d,
+				      &e);
 		if (rc < 0 && (choices[i].hex || !strstr(e.text, choices[i].says)))
 			fail_msg("number %zu: %s", i, e.text);
 		assert_int_equal(rc, choices[i].hex ? 0 : -1);
@@ -214,10 +227,18 @@ static void test_an_index_has_one_for_each_platform(void **state)
 
 static void test_a_platform_has_two_or_three_parts(void **state)
 {
-	static const char *const bad[] = { "", "linux", "linux/", "/amd64", "linux//v8",
-					   "linux/arm/v7/x", "linux/arm/", "Linux/amd64",
-					   "linux/amd 64",
-					   "linux/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	static const char *const bad[] = {
+		"",
+		"linux",
+		"linux/",
+		"/amd64",
+		"linux//v8",
+		"linux/arm/v7/x",
+		"linux/arm/",
+		"Linux/amd64",
+		"linux/amd 64",
+		"linux/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	};
 	struct platform p;
 
 	(void)state;
@@ -268,7 +289,10 @@ static void test_a_configuration_is_read(void **state)
 static void test_little_is_needed(void **state)
 {
 	static const char *const good[] = {
-		"{}", "{\"config\":null}", "{\"config\":{}}", "{\"created\":\"yesterday\"}",
+		"{}",
+		"{\"config\":null}",
+		"{\"config\":{}}",
+		"{\"created\":\"yesterday\"}",
 		"{\"config\":{\"Env\":null,\"Cmd\":null,\"User\":\"\",\"WorkingDir\":\"\"}}",
 		"{\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[]}}",
 	};
@@ -329,7 +353,8 @@ static void test_a_hostile_configuration_is_refused(void **state)
 
 static void test_a_word_is_no_longer_than_one_can_be_handed_on(void **state)
 {
-	AUTO_FREE char *text = text_format("{\"config\":{\"Env\":[\"A=%0*d\"]}}", 1 << 20, 0);
+	AUTO_FREE char *text =
+		text_format("{\"config\":{\"Env\":[\"A=%0*d\"]}}", 1 << 20, 0);
 	struct list ids = { 0 };
 	struct launch_config r;
 	struct err e;

@@ -91,12 +91,16 @@ static void test_lines_are_cut_out_as_far_as_they_are_there(void **state)
 	static const struct {
 		size_t first, end;
 		const char *lines;
-	} rows[] = { { 0, 1, "a\n" }, { 1, 3, "b\nc" }, { 0, 99, "a\nb\nc" }, { 3, 9, "" },
+	} rows[] = { { 0, 1, "a\n" },
+		     { 1, 3, "b\nc" },
+		     { 0, 99, "a\nb\nc" },
+		     { 3, 9, "" },
 		     { 2, 1, "" } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct bytes got = edit_slice(text("a\nb\nc"), rows[i].first, rows[i].end);
+		struct bytes got =
+			edit_slice(text("a\nb\nc"), rows[i].first, rows[i].end);
 		assert_int_equal(got.len, strlen(rows[i].lines));
 		assert_memory_equal(got.data, rows[i].lines, got.len);
 	}
@@ -240,7 +244,8 @@ static void test_lines_are_shown_with_their_numbers(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buffer b;
 		buffer_init(&b, 1000);
-		assert_int_equal(edit_put_numbered(&b, text(rows[i].lines), rows[i].first), 0);
+		assert_int_equal(
+			edit_put_numbered(&b, text(rows[i].lines), rows[i].first), 0);
 		same(&b, rows[i].shown);
 		buffer_done(&b);
 	}
@@ -281,13 +286,23 @@ static void test_numbers_and_ranges_are_whole(void **state)
 		const char *text;
 		bool is_number;
 		int64_t number;
-	} rows[] = { { "0", true, 0 }, { "-12", true, -12 }, { " +7\n", true, 7 }, { "", false, 0 },
-		     { "x", false, 0 }, { "1x", false, 0 }, { "1 2", false, 0 }, { "-", false, 0 },
-		     { "1.0", false, 0 }, { "999999999999999999", true, 999999999999999999 },
+	} rows[] = { { "0", true, 0 },
+		     { "-12", true, -12 },
+		     { " +7\n", true, 7 },
+		     { "", false, 0 },
+		     { "x", false, 0 },
+		     { "1x", false, 0 },
+		     { "1 2", false, 0 },
+		     { "-", false, 0 },
+		     { "1.0", false, 0 },
+		     { "999999999999999999", true, 999999999999999999 },
 		     { "9999999999999999999", false, 0 } };
-	static const char *const bad[] = { "", "[]", "[1]", "[1, 2", "[1, 2]x", "[1, 2, 3]",
-					   "['1', 2]", "[1.0, 2]", "1, 2", "[1, ]", "[--1, 2]",
-					   "[11111111111111111111111111111111, 2]" };
+	static const char *const bad[] = {
+		"",	    "[]",	"[1]",
+		"[1, 2",    "[1, 2]x",	"[1, 2, 3]",
+		"['1', 2]", "[1.0, 2]", "1, 2",
+		"[1, ]",    "[--1, 2]", "[11111111111111111111111111111111, 2]"
+	};
 	int64_t number, range[2];
 
 	(void)state;
@@ -305,9 +320,10 @@ static void test_numbers_and_ranges_are_whole(void **state)
 static void test_paths_are_as_pathlib_has_them(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "/a/b", "/a/b" }, { "//a///b//", "/a/b" }, { "/", "/" }, { "/.", "/" },
-		{ "./x", "x" },	    { ".", "." },	     { "a/./b/.", "a/b" },
-		{ "/a/../b", "/a/../b" }, { "..", ".." },    { "./", "." }, { "/.a", "/.a" },
+		{ "/a/b", "/a/b" },   { "//a///b//", "/a/b" },	{ "/", "/" },
+		{ "/.", "/" },	      { "./x", "x" },		{ ".", "." },
+		{ "a/./b/.", "a/b" }, { "/a/../b", "/a/../b" }, { "..", ".." },
+		{ "./", "." },	      { "/.a", "/.a" },
 	};
 
 	(void)state;

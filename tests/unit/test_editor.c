@@ -86,7 +86,8 @@ static void says(struct edit_request r, const char *expected)
 	AUTO_FREE char *text = said(&x);
 
 	if (strcmp(text, expected) != 0)
-		fail_msg("%s %s: '%s' instead of '%s'", r.command, r.path, text, expected);
+		fail_msg("%s %s: '%s' instead of '%s'", r.command, r.path, text,
+			 expected);
 	act_done(&x);
 }
 
@@ -96,7 +97,8 @@ static void begins(struct edit_request r, const char *expected)
 	AUTO_FREE char *text = said(&x);
 
 	if (strncmp(text, expected, strlen(expected)) != 0)
-		fail_msg("%s %s: '%.300s' instead of '%s'", r.command, r.path, text, expected);
+		fail_msg("%s %s: '%.300s' instead of '%s'", r.command, r.path, text,
+			 expected);
 	act_done(&x);
 }
 
@@ -110,7 +112,8 @@ static void test_crlf_mark_and_mode_are_kept_by_every_edit(void **state)
 	(void)state;
 	put_text("f", "\xef\xbb\xbfone\r\ntwo\r\nthree");
 	assert_int_equal(chmod("f", 0751), 0);
-	says(request("view", "f"), SHOWN "~/f:\n     1\tone\n     2\ttwo\n     3\tthree\n");
+	says(request("view", "f"),
+	     SHOWN "~/f:\n     1\tone\n     2\ttwo\n     3\tthree\n");
 	begins(replacing("f", "one\ntwo", "1\n2"), EDITED);
 	check_file("f", "\xef\xbb\xbf" "1\r\n2\r\nthree");
 	begins(inserting("f", "1", "x"), EDITED);
@@ -118,7 +121,8 @@ static void test_crlf_mark_and_mode_are_kept_by_every_edit(void **state)
 	begins(inserting("f", "4", "end"), EDITED);
 	check_file("f", "\xef\xbb\xbf" "1\r\nx\r\n2\r\nthree\r\nend\r\n");
 	for (int i = 0; i < 3; i++)
-		begins(request("undo_edit", "f"), "Last edit to ~/f undone successfully. ");
+		begins(request("undo_edit", "f"),
+		       "Last edit to ~/f undone successfully. ");
 	check_file("f", "\xef\xbb\xbfone\r\ntwo\r\nthree");
 	says(request("undo_edit", "f"), "ERROR:\nNo edit history found for ~/f.");
 	assert_int_equal(stat("f", &st), 0);
@@ -144,12 +148,15 @@ static void test_an_empty_file_has_no_impossible_range(void **state)
 	(void)state;
 	put_text("f", "");
 	r.range = "[1, 1]";
-	says(r, "ERROR:\nInvalid `view_range` parameter: [1, 1]. The file is empty: it has no "
-		"lines.");
+	says(r,
+	     "ERROR:\nInvalid `view_range` parameter: [1, 1]. The file is empty: it has no "
+	     "lines.");
 	says(request("view", "f"), SHOWN "~/f:\n     1\t\n");
-	says(inserting("f", "1", "x"), "ERROR:\nInvalid `insert_line` parameter: 1. It should be "
-				       "within the range of allowed values: [0, 0]");
-	says(replacing("f", "", "x"), EDITED SHOWN "a snippet of ~/f:\n     1\tx\n"
+	says(inserting("f", "1", "x"),
+	     "ERROR:\nInvalid `insert_line` parameter: 1. It should be "
+	     "within the range of allowed values: [0, 0]");
+	says(replacing("f", "", "x"), EDITED SHOWN
+	     "a snippet of ~/f:\n     1\tx\n"
 	     "Review the changes and make sure they are as expected. Edit the file again if "
 	     "necessary.");
 	check_file("f", "x");
@@ -166,11 +173,13 @@ static void test_a_view_of_lines_has_none_behind_the_last(void **state)
 	r.range = "[2, 2]";
 	says(r, SHOWN "~/f:\n     2\t2\n");
 	r.range = "[2, -5]";
-	says(r, "ERROR:\nInvalid `view_range` parameter: [2, -5]. Its second element `-5` should "
-		"be greater than or equal to the first element `2`.");
+	says(r,
+	     "ERROR:\nInvalid `view_range` parameter: [2, -5]. Its second element `-5` should "
+	     "be greater than or equal to the first element `2`.");
 	r.range = "[1, 'x']";
-	says(r, "ERROR:\nInvalid `view_range` parameter: [1, 'x']. It should be a list of two "
-		"integers.");
+	says(r,
+	     "ERROR:\nInvalid `view_range` parameter: [1, 'x']. It should be a list of two "
+	     "integers.");
 	put_text("f", "1\n\n\n");
 	r.range = "[1, 3]";
 	says(r, SHOWN "~/f:\n     1\t1\n     2\t\n     3\t\n");
@@ -180,8 +189,8 @@ static void test_blanks_around_are_taken_off_where_it_helps(void **state)
 {
 	(void)state;
 	put_text("f", "a b\nc\n");
-	says(replacing("f", " \n\tb\xc2\xa0", "\nB\n"),
-	     EDITED SHOWN "a snippet of ~/f:\n     1\ta B\n     2\tc\n     3\t\nReview the changes "
+	says(replacing("f", " \n\tb\xc2\xa0", "\nB\n"), EDITED SHOWN
+	     "a snippet of ~/f:\n     1\ta B\n     2\tc\n     3\t\nReview the changes "
 	     "and make sure they are as expected. Edit the file again if necessary.");
 	check_file("f", "a B\nc\n");
 	says(replacing("f", " x ", "y"),
@@ -206,8 +215,9 @@ static void test_requests_in_the_wrong_words_are_refused(void **state)
 	r.flags = EDIT_LINE;
 	r.line = "1";
 	says(r, "ERROR:\nParameter `new_str` is required for command: insert.");
-	says(request("create", "g"), "ERROR:\nParameter `file_text` is required for command: "
-				     "create.");
+	says(request("create", "g"),
+	     "ERROR:\nParameter `file_text` is required for command: "
+	     "create.");
 	assert_int_equal(access("g", F_OK), -1);
 }
 
@@ -219,14 +229,16 @@ static void test_a_path_that_is_not_absolute_gets_a_hint(void **state)
 	struct act x = actor_edit(&a, r);
 	AUTO_FREE char *none = said(&x);
 	act_done(&x);
-	assert_string_equal(none, "ERROR:\nInvalid `path` parameter: f. The path should be an "
-				  "absolute path, starting with `/`.");
+	assert_string_equal(none,
+			    "ERROR:\nInvalid `path` parameter: f. The path should be an "
+			    "absolute path, starting with `/`.");
 	put_text("f", "x");
 	x = actor_edit(&a, r);
 	AUTO_FREE char *hint = said(&x);
 	act_done(&x);
-	assert_string_equal(hint, "ERROR:\nInvalid `path` parameter: f. The path should be an "
-				  "absolute path, starting with `/`. Maybe you meant ~/f?");
+	assert_string_equal(hint,
+			    "ERROR:\nInvalid `path` parameter: f. The path should be an "
+			    "absolute path, starting with `/`. Maybe you meant ~/f?");
 }
 
 /* The editor waits for none of these, and names what each is. */
@@ -235,25 +247,32 @@ static void test_a_file_that_is_no_text_is_refused(void **state)
 	static const struct {
 		const char *path, *says;
 	} rows[] = {
-		{ "nul", "File validation failed for ~/nul: File appears to be binary and this "
-			 "file type cannot be read or edited by this tool." },
+		{ "nul",
+		  "File validation failed for ~/nul: File appears to be binary and this "
+		  "file type cannot be read or edited by this tool." },
 		{ "odd", "File validation failed for ~/odd: File is not valid UTF-16LE "
 			 "(position 4)." },
-		{ "wide", "File validation failed for ~/wide: File appears to be binary and this "
-			  "file type cannot be read or edited by this tool." },
-		{ "large", "File validation failed for ~/large: File is too large (11.0MB). "
-			   "Maximum allowed size is 10MB." },
-		{ "fifo", "Invalid `path` parameter: ~/fifo. The path ~/fifo is not a regular "
-			  "file, and no other can be viewed or edited." },
-		{ "/dev/zero", "Invalid `path` parameter: /dev/zero. The path /dev/zero is not a "
-			       "regular file, and no other can be viewed or edited." },
+		{ "wide",
+		  "File validation failed for ~/wide: File appears to be binary and this "
+		  "file type cannot be read or edited by this tool." },
+		{ "large",
+		  "File validation failed for ~/large: File is too large (11.0MB). "
+		  "Maximum allowed size is 10MB." },
+		{ "fifo",
+		  "Invalid `path` parameter: ~/fifo. The path ~/fifo is not a regular "
+		  "file, and no other can be viewed or edited." },
+		{ "/dev/zero",
+		  "Invalid `path` parameter: /dev/zero. The path /dev/zero is not a "
+		  "regular file, and no other can be viewed or edited." },
 		{ "/proc/self/environ", "Ran into [Errno 13] Permission denied: "
 					"'/proc/self/environ' while trying to read "
 					"/proc/self/environ" },
-		{ "loop", "Invalid `path` parameter: ~/loop. The path ~/loop does not exist. "
-			  "Please provide a valid path." },
-		{ "nul/x", "Invalid `path` parameter: ~/nul/x. The path ~/nul/x does not exist. "
-			   "Please provide a valid path." },
+		{ "loop",
+		  "Invalid `path` parameter: ~/loop. The path ~/loop does not exist. "
+		  "Please provide a valid path." },
+		{ "nul/x",
+		  "Invalid `path` parameter: ~/nul/x. The path ~/nul/x does not exist. "
+		  "Please provide a valid path." },
 	};
 
 	(void)state;
@@ -270,12 +289,15 @@ static void test_a_file_that_is_no_text_is_refused(void **state)
 		says(request("view", rows[i].path), text);
 		says(replacing(rows[i].path, "a", "b"), text);
 	}
-	says(request("view", "/proc/self"), "ERROR:\nRan into [Errno 13] Permission denied: "
-					    "'/proc/self' while trying to read /proc/self");
-	says(creating("nul/x", "y"), "ERROR:\nRan into [Errno 20] Not a directory: '~/nul/x' while "
-				     "trying to write to ~/nul/x");
-	says(creating("loop", "y"), "ERROR:\nRan into [Errno 40] Too many levels of symbolic "
-				    "links: '~/loop' while trying to write to ~/loop");
+	says(request("view", "/proc/self"),
+	     "ERROR:\nRan into [Errno 13] Permission denied: "
+	     "'/proc/self' while trying to read /proc/self");
+	says(creating("nul/x", "y"),
+	     "ERROR:\nRan into [Errno 20] Not a directory: '~/nul/x' while "
+	     "trying to write to ~/nul/x");
+	says(creating("loop", "y"),
+	     "ERROR:\nRan into [Errno 40] Too many levels of symbolic "
+	     "links: '~/loop' while trying to write to ~/loop");
 }
 
 static void check_bytes(const char *path, const char *expected, size_t len)
@@ -308,8 +330,8 @@ static void test_every_encoding_is_kept(void **state)
 		/* Western; also bytes that windows-1252 does not define. */
 		{ RAW("caf\xe9 \x81\r\nend"), SEEN("caf\xc3\xa9 \xc2\x81"), "caf\xc3\xa9",
 		  "\xe2\x82\xac\n", RAW("\x80\r\n \x81\r\nend"), NULL },
-		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "f\xc3\xa9", "", RAW("ca\nend"),
-		  REPLACED("ca") },
+		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "f\xc3\xa9", "",
+		  RAW("ca\nend"), REPLACED("ca") },
 		/* Russian. */
 		{ RAW("\xf4\xe0\xe9\xeb\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
 		  "\xd1\x84", "\xd0\x96", RAW("\xc6\xe0\xe9\xeb\nend"),
@@ -318,16 +340,20 @@ static void test_every_encoding_is_kept(void **state)
 		  "\xd1\x84", "\xd0\x96", RAW("\xf6\xc1\xca\xcc\nend"),
 		  REPLACED("\xd0\x96\xd0\xb0\xd0\xb9\xd0\xbb") },
 		/* UTF-16: the byte order mark, line ends and a surrogate pair. */
-		{ RAW("\xff\xfe" "a\0\r\0\n\0e\0n\0d\0"), SEEN("a"), "a", "\xf0\x9f\x98\x80\nb",
+		{ RAW("\xff\xfe"
+		      "a\0\r\0\n\0e\0n\0d\0"),
+		  SEEN("a"), "a", "\xf0\x9f\x98\x80\nb",
 		  RAW("\xff\xfe\x3d\xd8\x00\xde\r\0\n\0b\0\r\0\n\0e\0n\0d\0"), NULL },
 		{ RAW("\xfe\xff\0a\0\n\0e\0n\0d"), SEEN("a"), "a", "\xc3\xa9",
 		  RAW("\xfe\xff\0\xe9\0\n\0e\0n\0d"), REPLACED("\xc3\xa9") },
 		/* A character that the file's encoding lacks. */
 		{ RAW("caf\xe9\nend"), SEEN("caf\xc3\xa9"), "caf", "\xe9\xbe\x8d",
-		  RAW("caf\xe9\nend"), "ERROR:\nRan into U+9F8D, which windows-1252, the "
+		  RAW("caf\xe9\nend"),
+		  "ERROR:\nRan into U+9F8D, which windows-1252, the "
 		  "encoding of the file, does not have, while trying to write to ~/f" },
 		{ RAW("\xf4\xe0\xe9\xeb\nend"), SEEN("\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb"),
-		  "end", "\xc3\xa9", RAW("\xf4\xe0\xe9\xeb\nend"), "ERROR:\nRan into U+00E9, "
+		  "end", "\xc3\xa9", RAW("\xf4\xe0\xe9\xeb\nend"),
+		  "ERROR:\nRan into U+00E9, "
 		  "which windows-1251, the encoding of the file, does not have, while trying "
 		  "to write to ~/f" },
 	};
@@ -340,7 +366,8 @@ static void test_every_encoding_is_kept(void **state)
 		says(request("view", "f"), rows[i].seen);
 		rows[i].says ? says(r, rows[i].says) : begins(r, EDITED);
 		check_bytes("f", rows[i].after, rows[i].after_len);
-		begins(request("undo_edit", "f"), fails ? "ERROR:\nNo edit history" : "Last edit");
+		begins(request("undo_edit", "f"),
+		       fails ? "ERROR:\nNo edit history" : "Last edit");
 		check_bytes("f", rows[i].raw, rows[i].raw_len);
 	}
 }
@@ -355,7 +382,8 @@ static void test_an_encoding_is_remembered_between_edits(void **state)
 	check_file("f", "// x\n");
 	begins(inserting("f", "1", "\xd1\x89"), EDITED);
 	check_file("f", "// x\n\xf9\n");
-	says(request("view", "f"), SHOWN "~/f:\n     1\t// x\n     2\t\xd1\x89\n     3\t\n");
+	says(request("view", "f"),
+	     SHOWN "~/f:\n     1\t// x\n     2\t\xd1\x89\n     3\t\n");
 	put_text("f", "\xc3\xa9\n"); /* another program made it UTF-8 */
 	says(request("view", "f"), SHOWN "~/f:\n     1\t\xc3\xa9\n     2\t\n");
 	begins(request("undo_edit", "f"), "Last edit to ~/f undone");
@@ -426,8 +454,9 @@ static void test_documents_are_neither_shown_nor_edited(void **state)
 	     "ERROR:\nInvalid `path` parameter: ~/b.docx. The path ~/b.docx points to a binary "
 	     "file (.docx) and only the `view` command can be used on supported binary files.");
 	assert_int_equal(mkdir("d.pdf", 0700), 0);
-	begins(request("view", "d.pdf"), "Here's the files and directories up to 2 levels deep "
-					 "in ~/d.pdf, excluding");
+	begins(request("view", "d.pdf"),
+	       "Here's the files and directories up to 2 levels deep "
+	       "in ~/d.pdf, excluding");
 }
 
 static void test_a_text_that_grows_too_large_is_not_written(void **state)
@@ -438,8 +467,9 @@ static void test_a_text_that_grows_too_large_is_not_written(void **state)
 	memset(much, 'x', 10 << 20);
 	memcpy(much, "y\n", 2);
 	put("f", much, (10 << 20) - 1);
-	says(inserting("f", "0", "zz"), "ERROR:\nFile validation failed for ~/f: File is too large "
-					"(10.0MB). Maximum allowed size is 10MB.");
+	says(inserting("f", "0", "zz"),
+	     "ERROR:\nFile validation failed for ~/f: File is too large "
+	     "(10.0MB). Maximum allowed size is 10MB.");
 	says(request("undo_edit", "f"), "ERROR:\nNo edit history found for ~/f.");
 	begins(replacing("f", "y", "yz"), EDITED SHOWN "a snippet of ~/f:\n     1\tyz\n");
 	free(much);
@@ -471,13 +501,15 @@ static void test_an_undo_that_fails_can_be_repeated(void **state)
 	put_text("f", "one\n");
 	begins(replacing("f", "one", "two"), EDITED);
 	assert_int_equal(chmod("f", 0400), 0);
-	says(request("undo_edit", "f"), "ERROR:\nRan into [Errno 13] Permission denied: '~/f' while "
-					"trying to write to ~/f");
+	says(request("undo_edit", "f"),
+	     "ERROR:\nRan into [Errno 13] Permission denied: '~/f' while "
+	     "trying to write to ~/f");
 	/* Errors in the request come first. */
 	says(replacing("f", "none", "x"),
 	     "ERROR:\nNo replacement was performed, old_str `none` did not appear verbatim in ~/f.");
-	says(replacing("f", "two", "x"), "ERROR:\nRan into [Errno 13] Permission denied: '~/f' "
-					 "while trying to write to ~/f");
+	says(replacing("f", "two", "x"),
+	     "ERROR:\nRan into [Errno 13] Permission denied: '~/f' "
+	     "while trying to write to ~/f");
 	assert_int_equal(chmod("f", 0600), 0);
 	begins(request("undo_edit", "f"), "Last edit");
 	check_file("f", "one\n");
@@ -491,7 +523,8 @@ static void test_an_undo_tells_what_it_takes_away(void **state)
 	begins(replacing("f", "one", "two"), EDITED);
 	put_text("f", "two\nmore\n");
 	struct act x = ask(request("undo_edit", "f"));
-	assert_non_null(strstr(x.content + x.edited.text_len, "@@ -1,2 +1 @@\n-two\n-more\n+one"));
+	assert_non_null(strstr(x.content + x.edited.text_len,
+			       "@@ -1,2 +1 @@\n-two\n-more\n+one"));
 	act_done(&x);
 	check_file("f", "one\n");
 }
@@ -573,8 +606,9 @@ static void test_a_folder_is_shown_two_levels_deep(void **state)
 	     "2 hidden files/directories in this directory are excluded. You can use 'ls -la ~/d' "
 	     "to see them.");
 	assert_int_equal(mkdir("empty", 0700), 0);
-	says(request("view", "empty"), "Here's the files and directories up to 2 levels deep in "
-				       "~/empty, excluding hidden items:\n~/empty/");
+	says(request("view", "empty"),
+	     "Here's the files and directories up to 2 levels deep in "
+	     "~/empty, excluding hidden items:\n~/empty/");
 }
 
 /* /proc/self would be the executor, whose descriptors must stay hidden. */
@@ -609,8 +643,9 @@ static void test_links_of_proc_lead_nowhere(void **state)
 	begins(replacing(path, "mine", "yours"), "ERROR:\nRan into [Errno 13]");
 	begins(inserting(path, "0", "yours"), "ERROR:\nRan into [Errno 13]");
 	begins(creating(new, "yours"), "ERROR:\nRan into [Errno 13]");
-	says(request("view", ""), "Here's the files and directories up to 2 levels deep in ~, "
-				  "excluding hidden items:\n~/\n~/f\n~/link/");
+	says(request("view", ""),
+	     "Here's the files and directories up to 2 levels deep in ~, "
+	     "excluding hidden items:\n~/\n~/f\n~/link/");
 	check_file("f", "mine\n");
 	assert_int_equal(access("new", F_OK), -1);
 }

@@ -86,8 +86,9 @@ static int teardown(void **state)
 
 static void check_refused(struct fixture *d)
 {
-	const char expected[] = "ERROR:\nRan into a change of the file by another process "
-				"while trying to write to f. View it and edit it again.";
+	const char expected[] =
+		"ERROR:\nRan into a change of the file by another process "
+		"while trying to write to f. View it and edit it again.";
 
 	assert_false(editor_store(&d->job, &d->file, &d->made, &d->text));
 	assert_int_equal(buffer_len(&d->job.say), strlen(expected));

@@ -24,13 +24,21 @@ static const struct {
 	{ "UTF-8", BYTES(""), "" },
 	{ "UTF-8", BYTES("plain"), "plain" },
 	{ "UTF-8", BYTES("caf\xc3\xa9"), "caf\xc3\xa9" },
-	{ "UTF-8", BYTES("\xef\xbb\xbf" "x"), "\xef\xbb\xbf" "x" },
+	{ "UTF-8",
+	  BYTES("\xef\xbb\xbf"
+		"x"),
+	  "\xef\xbb\xbf"
+	  "x" },
 	{ "windows-1252", BYTES("caf\xe9 au lait"), "caf\xc3\xa9 au lait" },
-	{ "windows-1252", BYTES("\x80 \x93q\x94 \x81"), "\xe2\x82\xac \xe2\x80\x9cq\xe2\x80\x9d "
-							"\xc2\x81" },
+	{ "windows-1252", BYTES("\x80 \x93q\x94 \x81"),
+	  "\xe2\x82\xac \xe2\x80\x9cq\xe2\x80\x9d "
+	  "\xc2\x81" },
 	{ "windows-1252", BYTES("ab\xc3"), "ab\xc3\x83" }, /* half a character */
-	{ "windows-1252", BYTES("// \xa9 M\xfcller & S\xf6hne, Gr\xf6\xdf" "e"),
-	  "// \xc2\xa9 M\xc3\xbcller & S\xc3\xb6hne, Gr\xc3\xb6\xc3\x9f" "e" },
+	{ "windows-1252",
+	  BYTES("// \xa9 M\xfcller & S\xf6hne, Gr\xf6\xdf"
+		"e"),
+	  "// \xc2\xa9 M\xc3\xbcller & S\xc3\xb6hne, Gr\xc3\xb6\xc3\x9f"
+	  "e" },
 	{ "windows-1252", BYTES("\x93\xfa\x96{\x8c\xea"), NULL },
 	{ "windows-1252", BYTES("\xff\xff\xff\xff"), NULL },
 	{ "windows-1251", BYTES("# \xe4\xee\xe1\xe0\xe2\xe8\xf2\xfc \xf4\xe0\xe9\xeb"),
@@ -44,8 +52,14 @@ static const struct {
 	  "\xd1\x84\xd0\xb0\xd0\xb9\xd0\xbb" },
 	{ "KOI8-R", BYTES("\xe6\xd5\xce\xcb\xc3\xc9\xd1"), NULL },
 	{ "KOI8-R", BYTES("\xf0\xd2\xc9\xd7\xc5\xd4, \xcd\xc9\xd2"), NULL },
-	{ "UTF-16LE", BYTES("\xff\xfe" "a\0\n\0\xac\x20"), "\xef\xbb\xbf" "a\n\xe2\x82\xac" },
-	{ "UTF-16BE", BYTES("\xfe\xff\0a\xd8\x3d\xde\x00"), "\xef\xbb\xbf" "a\xf0\x9f\x98\x80" },
+	{ "UTF-16LE",
+	  BYTES("\xff\xfe"
+		"a\0\n\0\xac\x20"),
+	  "\xef\xbb\xbf"
+	  "a\n\xe2\x82\xac" },
+	{ "UTF-16BE", BYTES("\xfe\xff\0a\xd8\x3d\xde\x00"),
+	  "\xef\xbb\xbf"
+	  "a\xf0\x9f\x98\x80" },
 	{ "UTF-16LE", BYTES("\xff\xfe"), "\xef\xbb\xbf" },
 };
 
@@ -69,7 +83,8 @@ static void test_bytes_are_taken_for_an_encoding(void **state)
 
 static void test_a_file_keeps_its_encoding_while_it_can(void **state)
 {
-	const struct bytes koi = BYTES("# \xc4\xcf\xc2\xc1\xd7\xc9\xd4\xd8 \xc6\xc1\xca\xcc");
+	const struct bytes koi =
+		BYTES("# \xc4\xcf\xc2\xc1\xd7\xc9\xd4\xd8 \xc6\xc1\xca\xcc");
 	const struct bytes ascii = BYTES("# plain"), cafe = BYTES("caf\xe9");
 	const struct bytes utf8 = BYTES("caf\xc3\xa9"), utf16 = BYTES("\xff\xfe");
 	const struct encoding *was = encoding_guess(koi, NULL);
@@ -129,7 +144,8 @@ static void test_no_two_bytes_are_the_same_character(void **state)
 		struct buffer back;
 		size_t len, bad;
 		uint32_t lacks;
-		assert_true(encoding_decode(x, (struct bytes){ all, 256 }, &text, &len, &bad));
+		assert_true(encoding_decode(x, (struct bytes){ all, 256 }, &text, &len,
+					    &bad));
 		buffer_init(&back, 300);
 		assert_true(encoding_put(x, (struct bytes){ text, len }, &back, &lacks));
 		assert_int_equal(buffer_len(&back), 256);
@@ -163,7 +179,8 @@ static void test_russian_is_text_and_a_blank_image_is_not(void **state)
 {
 	const struct bytes text = BYTES("\xff \xe7\xed\xe0\xfe, \xf7\xf2\xee "
 					"\xed\xe8\xf7\xe5\xe3\xee\n");
-	const struct bytes blank = BYTES("\xff\xff\xff\xff\xff\xff"), cafe = BYTES("caf\xe9");
+	const struct bytes blank = BYTES("\xff\xff\xff\xff\xff\xff"),
+			   cafe = BYTES("caf\xe9");
 	const struct bytes control = BYTES("\xe7\xed\xe0\xfe \xf7\xf2\xee\x01");
 
 	(void)state;

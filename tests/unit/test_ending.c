@@ -24,12 +24,23 @@ static const struct {
 	{ "a moment before", { { 1000, 500 } }, 1499, false, 1500 },
 	{ "then", { { 1000, 500 } }, 1500, true, 1500 },
 	{ "no grace", { { 1000, 0 } }, 1000, true, 1000 },
-	{ "a longer one does not put it off", { { 1000, 500 }, { 1100, 9000 } }, 1499, false, 1500 },
-	{ "nor does the same once more", { { 1000, 500 }, { 1400, 500 } }, 1500, true, 1500 },
+	{ "a longer one does not put it off",
+	  { { 1000, 500 }, { 1100, 9000 } },
+	  1499,
+	  false,
+	  1500 },
+	{ "nor does the same once more",
+	  { { 1000, 500 }, { 1400, 500 } },
+	  1500,
+	  true,
+	  1500 },
 	{ "a shorter one is meant", { { 1000, 9000 }, { 1100, 50 } }, 1149, false, 1150 },
 	{ "and passes", { { 1000, 9000 }, { 1100, 50 } }, 1150, true, 1150 },
 	{ "none after all", { { 1000, 9000 }, { 1100, 0 } }, 1100, true, 1100 },
-	{ "the longest", { { 1000, UINT32_MAX } }, 1000 + (int64_t)UINT32_MAX - 1, false,
+	{ "the longest",
+	  { { 1000, UINT32_MAX } },
+	  1000 + (int64_t)UINT32_MAX - 1,
+	  false,
 	  1000 + (int64_t)UINT32_MAX },
 };
 
@@ -39,7 +50,8 @@ static void test_the_grace_passes_when_its_time_has_come(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(graces); i++) {
 		struct ending n = { 0 };
 		for (size_t k = 0; k < 2 && graces[i].asked[k].at; k++)
-			ending_ask(&n, graces[i].asked[k].grace_ms, graces[i].asked[k].at);
+			ending_ask(&n, graces[i].asked[k].grace_ms,
+				   graces[i].asked[k].at);
 		if (ending_is_due(&n, graces[i].now) != graces[i].is_due ||
 		    ending_next(&n, graces[i].now) != graces[i].next)
 			fail_msg("%s: next at %lld", graces[i].what,
@@ -89,7 +101,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_grace_passes_when_its_time_has_come),
-		cmocka_unit_test(test_last_words_put_the_end_off_for_so_long_and_no_longer),
+		cmocka_unit_test(
+			test_last_words_put_the_end_off_for_so_long_and_no_longer),
 		cmocka_unit_test(test_the_earlier_of_both_is_next),
 	};
 

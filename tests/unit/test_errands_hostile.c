@@ -188,7 +188,8 @@ static void test_any_report_of_the_process_becomes_one_good_answer(void **state)
 		struct frame f;
 		struct err e;
 		const struct errand_request r = { .place = { getuid(), getgid(), "/" },
-						  .path = "/asked", .limit = (uint32_t)i };
+						  .path = "/asked",
+						  .limit = (uint32_t)i };
 		processes_init(&processes);
 		assert_int_equal(user_init(&user), 0);
 		struct workers s = { .replies = &replies, .processes = &processes,
@@ -202,7 +203,8 @@ static void test_any_report_of_the_process_becomes_one_good_answer(void **state)
 		assert_int_equal(action_get_returned(&f, &x, &e), 0);
 		if (x.outcome != rows[i].outcome || x.sys != rows[i].sys ||
 		    (rows[i].text != SIZE_MAX && a->len != rows[i].text))
-			fail_msg("row %zu: %u, %u, %zu bytes", i, x.outcome, x.sys, a->len);
+			fail_msg("row %zu: %u, %u, %zu bytes", i, x.outcome, x.sys,
+				 a->len);
 		assert_string_equal(x.path, x.outcome == OUTCOME_DONE ? "/p" : "/asked");
 		assert_int_equal(processes.fds, 0);
 		workers_done(&s);
@@ -247,8 +249,10 @@ static void begin(struct timed *t, const struct errand_request *r,
 	*t = (struct timed){ 0 };
 	processes_init(&t->processes);
 	assert_int_equal(user_init(&t->user), 0);
-	t->workers = (struct workers){ .replies = &t->replies, .processes = &t->processes,
-				       .user = &t->user, .all_processes = &t->all_processes };
+	t->workers = (struct workers){ .replies = &t->replies,
+				       .processes = &t->processes,
+				       .user = &t->user,
+				       .all_processes = &t->all_processes };
 	errands_start(&t->workers, &(struct errand_order){ ID, r, NULL }, how, T0);
 }
 
@@ -260,7 +264,8 @@ static uint32_t end(struct timed *t)
 
 	wait_for_end(&t->workers);
 	assert_non_null(t->replies.first);
-	assert_int_equal(frame_next(&t->replies.first->end, SEND_QUEUE_END_MAX, &f, &e), 1);
+	assert_int_equal(frame_next(&t->replies.first->end, SEND_QUEUE_END_MAX, &f, &e),
+			 1);
 	assert_int_equal(action_get_returned(&f, &x, &e), 0);
 	workers_done(&t->workers);
 	send_queue_done(&t->replies);
@@ -315,7 +320,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_report_of_the_process_becomes_one_good_answer),
-		cmocka_unit_test(test_an_errand_that_hangs_is_given_up_after_its_time_out),
+		cmocka_unit_test(
+			test_an_errand_that_hangs_is_given_up_after_its_time_out),
 		cmocka_unit_test(test_a_late_errand_tells_the_results_that_it_has),
 	};
 

@@ -149,7 +149,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_command_enters_it_once),
 		cmocka_unit_test(test_without_one_nothing_is_entered),
-		cmocka_unit_test(test_a_cgroup_that_cannot_be_entered_is_a_failed_command),
+		cmocka_unit_test(
+			test_a_cgroup_that_cannot_be_entered_is_a_failed_command),
 		cmocka_unit_test(test_the_cgroup_comes_with_one_descriptor),
 		cmocka_unit_test(test_the_cgroup_comes_once),
 		cmocka_unit_test(test_the_cgroup_comes_before_any_command),

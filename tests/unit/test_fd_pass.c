@@ -147,8 +147,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_comes_with_its_bytes_and_the_rest_without),
-		cmocka_unit_test(test_the_first_of_several_is_kept_and_no_other_stays_open),
-		cmocka_unit_test(test_one_that_there_is_no_number_for_is_lost_and_that_is_told),
+		cmocka_unit_test(
+			test_the_first_of_several_is_kept_and_no_other_stays_open),
+		cmocka_unit_test(
+			test_one_that_there_is_no_number_for_is_lost_and_that_is_told),
 		cmocka_unit_test(test_many_under_way_count_against_the_hard_limit_alone),
 		cmocka_unit_test(test_a_peer_that_has_gone_is_an_error_and_no_signal),
 	};

@@ -174,7 +174,8 @@ static int terminal_of(pid_t pid)
 	AUTO_FREE char *stat = read_all(fd);
 	int terminal = -1;
 
-	assert_int_equal(sscanf(strrchr(stat, ')') + 1, " %*c %*d %*d %*d %d", &terminal), 1);
+	assert_int_equal(sscanf(strrchr(stat, ')') + 1, " %*c %*d %*d %*d %d", &terminal),
+			 1);
 	return terminal;
 }
 
@@ -230,7 +231,8 @@ static void test_files_of_processes_are_refused(void **state)
  * reach: its log folder, its own procfs. */
 static void test_links_of_proc_lead_nowhere(void **state)
 {
-	static const char *const before[] = { "/proc/self/root", "/proc/thread-self/root", "link" };
+	static const char *const before[] = { "/proc/self/root", "/proc/thread-self/root",
+					      "link" };
 	static const char *const files[] = { "f", "none", "none/none" };
 
 	(void)state;
@@ -238,8 +240,8 @@ static void test_links_of_proc_lead_nowhere(void **state)
 	put_text("f", "mine");
 	for (size_t i = 0; i < ARRAY_LEN(before) * ARRAY_LEN(files); i++) {
 		const char *file = files[i % ARRAY_LEN(files)];
-		AUTO_FREE char *path = text_format("%s%s/%s", before[i / ARRAY_LEN(files)], a.home,
-						   file);
+		AUTO_FREE char *path = text_format(
+			"%s%s/%s", before[i / ARRAY_LEN(files)], a.home, file);
 		struct act x = actor_read(&a, READ_TEXT, path, 0, LAST);
 		if (x.outcome != OUTCOME_ERROR || (x.sys != EACCES && x.sys != ELOOP))
 			fail_msg("%s: %u, %u", path, x.outcome, x.sys);
@@ -310,8 +312,11 @@ static unsigned long most_memory_of(pid_t pid)
 static void test_many_files_are_answered_one_after_the_other(void **state)
 {
 	enum { COUNT = 16 };
-	const struct read_request r = { .session = 1, .place = { getuid(), getgid(), "/" },
-					.form = READ_TEXT, .end = LAST, .path = "f" };
+	const struct read_request r = { .session = 1,
+					.place = { getuid(), getgid(), "/" },
+					.form = READ_TEXT,
+					.end = LAST,
+					.path = "f" };
 	char *much = malloc(8 * MIB);
 	struct buffer b;
 
@@ -385,10 +390,14 @@ static void test_lines_of_a_file_are_replaced(void **state)
 		uint64_t first, end;
 		const char *result;
 	} rows[] = {
-		{ "x", 0, LAST, "x\n" },	     { "x", 0, 1, "x\ntwo\nthree" },
-		{ "x", 1, 2, "one\nx\nthree" },	     { "x\ny", 1, 1, "one\nx\ny\ntwo\nthree" },
-		{ "x", 1, LAST, "one\nx\n" },	     { "x", 0, 0, "x\none\ntwo\nthree" },
-		{ "x", 9, LAST, "one\ntwo\nthreex\n" }, { "x", 2, 3, "one\ntwo\nx\n" },
+		{ "x", 0, LAST, "x\n" },
+		{ "x", 0, 1, "x\ntwo\nthree" },
+		{ "x", 1, 2, "one\nx\nthree" },
+		{ "x\ny", 1, 1, "one\nx\ny\ntwo\nthree" },
+		{ "x", 1, LAST, "one\nx\n" },
+		{ "x", 0, 0, "x\none\ntwo\nthree" },
+		{ "x", 9, LAST, "one\ntwo\nthreex\n" },
+		{ "x", 2, 3, "one\ntwo\nx\n" },
 	};
 
 	(void)state;
@@ -491,10 +500,11 @@ static void test_extended_attributes_are_kept(void **state)
 static void test_a_folder_s_acl_gets_into_no_old_file(void **state)
 {
 	/* user::rwx, user:4242:rwx, group::r-x, mask::rwx, other::--- (acl(5)) */
-	static const uint8_t acl[] = { 2, 0, 0, 0, 1, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,
-				       2, 0, 7, 0, 0x92, 0x10, 0, 0, 4, 0, 5, 0, 0xff, 0xff,
-				       0xff, 0xff, 0x10, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,
-				       0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff };
+	static const uint8_t acl[] = { 2,    0,	   0,	 0, 1,	  0,	7,    0,    0xff,
+				       0xff, 0xff, 0xff, 2, 0,	  7,	0,    0x92, 0x10,
+				       0,    0,	   4,	 0, 5,	  0,	0xff, 0xff, 0xff,
+				       0xff, 0x10, 0,	 7, 0,	  0xff, 0xff, 0xff, 0xff,
+				       0x20, 0,	   0,	 0, 0xff, 0xff, 0xff, 0xff };
 
 	(void)state;
 	put_text("f", "old");
@@ -519,7 +529,8 @@ static void test_a_file_with_the_name_of_the_twin_is_left_alone(void **state)
 		AUTO_FREE char *twin = text_format(".hutch-%llx-%llx",
 						   (unsigned long long)st.st_ino,
 						   (unsigned long long)st.st_mtime);
-		assert_int_equal(is_link ? symlink("theirs", twin) : link("theirs", twin), 0);
+		assert_int_equal(is_link ? symlink("theirs", twin) : link("theirs", twin),
+				 0);
 		check_write("f", OUTCOME_DONE, "new");
 		check_file("f", "new\n");
 		check_file("theirs", "theirs");
@@ -611,7 +622,8 @@ static void test_files_belong_to_the_session_s_user(void **state)
 	bool may = x.report.exit_code == 0;
 	act_done(&x);
 	check_read("root-only", may ? OUTCOME_DONE : OUTCOME_ERROR, may ? "x" : "");
-	x = actor_expect(&a, actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
+	x = actor_expect(&a,
+			 actor_send_run(&a, 2, RUN_COMMAND, "id -u; tty >&2; echo up"));
 	assert_int_equal(strncmp(x.content, "4001\n/dev/pts/", 14), 0);
 	act_done(&x);
 	/* The executor is itself again, after a write and after a read. */

@@ -54,7 +54,8 @@ static void test_words_become_flags_and_operands(void **state)
 			{ 'b', "both", NULL, "", &b, NULL },
 			{ 't', "time", "SECONDS", "", NULL, &value },
 		};
-		const struct usage usage = { "synopsis", "about", flags, ARRAY_LEN(flags), 1, 2 };
+		const struct usage usage = { "synopsis",       "about", flags,
+					     ARRAY_LEN(flags), 1,	2 };
 		char *argv[WORDS_MAX];
 		struct err e = { 0 };
 

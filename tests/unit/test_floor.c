@@ -173,6 +173,7 @@ static const struct sample samples[] = {
 	{ "ioctl", { 0x5412, 0 }, ALLOWED },
 	{ "fcntl", { 1, 1031, 1 << 20 }, SECCOMP_RET_ERRNO | EPERM }, /* F_SETPIPE_SZ */
 	{ "fcntl", { 1, 1024, 0 }, SECCOMP_RET_ERRNO | EPERM }, /* F_SETLEASE */
+	{ "fcntl", { 1, 1040, 0 }, SECCOMP_RET_ERRNO | EPERM }, /* F_SETDELEG */
 	{ "fcntl", { 1, 10, 9 }, SECCOMP_RET_ERRNO | EPERM },	/* F_SETSIG */
 	{ "fcntl", { 1, 8, 9 }, ALLOWED },			/* F_SETOWN */
 	{ "fcntl", { 1, 1032 }, ALLOWED },			      /* F_GETPIPE_SZ */

@@ -186,8 +186,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_none_can_be_made_that_is_the_answer),
 		cmocka_unit_test(test_the_word_of_the_freezer_is_the_answer),
-		cmocka_unit_test(test_the_death_of_the_freezer_while_all_stand_is_noticed),
-		cmocka_unit_test(test_one_that_does_not_go_is_killed_when_that_harms_nobody),
+		cmocka_unit_test(
+			test_the_death_of_the_freezer_while_all_stand_is_noticed),
+		cmocka_unit_test(
+			test_one_that_does_not_go_is_killed_when_that_harms_nobody),
 		cmocka_unit_test(test_the_next_one_waits_until_the_last_has_gone),
 	};
 

@@ -581,7 +581,8 @@ static bool swap_at_first(void *who, const char *path)
 
 static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 {
-	static const char *const ways[][2] = { { "a", "../other" }, { "a/b", "../../other/b" } };
+	static const char *const ways[][2] = { { "a", "../other" },
+					       { "a/b", "../../other/b" } };
 	const struct world *w = *state;
 	AUTO_FREE char *rust = NULL;
 	struct prepared p;
@@ -590,14 +591,17 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
 		AUTO_FREE char *make = text_format(
 			"cd %s && mkdir -p race/a/b other/b && echo foo | tee race/a/first "
-			"race/a/b/in >other/b/out", w->path);
-		AUTO_FREE char *clean = text_format("rm -r %s/race %s/other", w->path, w->path);
+			"race/a/b/in >other/b/out",
+			w->path);
+		AUTO_FREE char *clean =
+			text_format("rm -r %s/race %s/other", w->path, w->path);
 		struct grep_paths found = { 0 };
 		assert_int_equal(system(make), 0);
 		struct swap x = { .path = ways[i][0], .link = ways[i][1] };
 		x.folder = openat(w->root, "race", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		const struct grep_wanted wanted = { .prepared = &p, .threads = 1, .who = &x,
-						    .wants = swap_at_first };
+		const struct grep_wanted wanted = {
+			.prepared = &p, .threads = 1, .who = &x, .wants = swap_at_first
+		};
 		grep_tree(x.folder, &wanted, &found);
 		grep_paths_sort(&found);
 		assert_int_equal(found.closed, 0);

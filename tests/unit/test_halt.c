@@ -40,7 +40,11 @@ static const struct {
 	{ { 1500, 0 }, true, 9999, HALT_IS_CONTINUED, { 9999 + HALT_EVERY_MS, 1 } },
 	/* A look that finds it running does not reset the count. */
 	{ { 1500, 7 }, false, 1500, HALT_GOES_ON, { 2000, 7 } },
-	{ { 1500, HALT_MOST - 2 }, true, 1500, HALT_IS_CONTINUED, { 2000, HALT_MOST - 1 } },
+	{ { 1500, HALT_MOST - 2 },
+	  true,
+	  1500,
+	  HALT_IS_CONTINUED,
+	  { 2000, HALT_MOST - 1 } },
 	{ { 1500, HALT_MOST - 1 }, false, 1500, HALT_GOES_ON, { 2000, HALT_MOST - 1 } },
 	{ { 1500, HALT_MOST - 1 }, true, 1500, HALT_HAS_TAKEN_ALL, { 2000, HALT_MOST } },
 };

@@ -159,7 +159,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_ordinary_caller_stays),
-		cmocka_unit_test(test_root_stands_for_the_user_of_sudo_or_of_the_workspace),
+		cmocka_unit_test(
+			test_root_stands_for_the_user_of_sudo_or_of_the_workspace),
 		cmocka_unit_test(test_root_drops_everything),
 		cmocka_unit_test(test_a_setuid_hutch_refuses_to_work),
 	};

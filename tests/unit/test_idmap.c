@@ -164,8 +164,9 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 
 	scene_file(state, "subuid", "ben:900000000:65536\neve:4294967295:9\n");
 	assert_int_equal(idmap_ranges(maps, path, &anna, kept, &e), 0);
-	assert_string_equal(e.remedy, "as root: usermod --add-subuids 900065536-900131071 "
-				      "--add-subgids 900065536-900131071 anna");
+	assert_string_equal(e.remedy,
+			    "as root: usermod --add-subuids 900065536-900131071 "
+			    "--add-subgids 900065536-900131071 anna");
 	assert_int_equal(idmap_ranges(maps, path, &nameless, kept, &e), 0);
 	assert_string_equal(e.remedy, "as root: echo 65534:900065536:65536 | tee -a "
 				      "/etc/subuid /etc/subgid");
@@ -178,8 +179,20 @@ static void test_the_range_that_is_advised_is_nobodys(void **state)
 static void test_maps_are_told_in_a_word(void **state)
 {
 	static const char *const wrong[] = {
-		"", "1", "1.2.3", "1.2.3.4.5", "1.2.3.4 ", " 1.2.3.4", "1.2.3.-4", "0.2.3.4",
-		"1.0.3.4", "1.2.0.4", "1.2.3.0", "1.2.3.4294901760", "1.2.3.99999999999", "..",
+		"",
+		"1",
+		"1.2.3",
+		"1.2.3.4.5",
+		"1.2.3.4 ",
+		" 1.2.3.4",
+		"1.2.3.-4",
+		"0.2.3.4",
+		"1.0.3.4",
+		"1.2.0.4",
+		"1.2.3.0",
+		"1.2.3.4294901760",
+		"1.2.3.99999999999",
+		"..",
 		"1.2..4",
 	};
 	struct idmaps maps = { 0 }, again = { 0 };

@@ -98,7 +98,9 @@ static void test_a_printed_config_is_read_the_same(void **state)
 		struct err e = { 0 };
 		image_config_init(&c);
 		image_config_init(&again);
-		assert_int_equal(image_config_parse(documents[i], strlen(documents[i]), &c, &e), 0);
+		assert_int_equal(
+			image_config_parse(documents[i], strlen(documents[i]), &c, &e),
+			0);
 		AUTO_FREE char *first = image_config_print(&c);
 		assert_int_equal(image_config_parse(first, strlen(first), &again, &e), 0);
 		AUTO_FREE char *second = image_config_print(&again);

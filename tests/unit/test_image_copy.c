@@ -37,7 +37,9 @@ static void folders(const char *const *paths)
 
 static int enter(void **state)
 {
-	return scene_setup(state) == 0 && chdir(*state) == 0 && mkdir("to", 0700) == 0 ? 0 : -1;
+	return scene_setup(state) == 0 && chdir(*state) == 0 && mkdir("to", 0700) == 0
+		       ? 0
+		       : -1;
 }
 
 static int leave(void **state)
@@ -91,14 +93,25 @@ static bool is(const char *path, const char *text)
 	char is_text[64] = { 0 };
 
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, is_text, sizeof(is_text) - 1) >= 0 && !strcmp(is_text, text);
+	return fd >= 0 && read(fd, is_text, sizeof(is_text) - 1) >= 0 &&
+	       !strcmp(is_text, text);
 }
 
 static void test_layers_are_merged_as_overlayfs_would(void **state)
 {
-	const char *const made[] = { "l", "l/a", "l/a/fs", "l/b", "l/b/fs", "l/a/fs/d",
-				     "l/b/fs/d", "l/a/fs/gone", "l/a/fs/opaque",
-				     "l/b/fs/opaque", "l/a/fs/file", "l/b/fs/folder", NULL };
+	const char *const made[] = { "l",
+				     "l/a",
+				     "l/a/fs",
+				     "l/b",
+				     "l/b/fs",
+				     "l/a/fs/d",
+				     "l/b/fs/d",
+				     "l/a/fs/gone",
+				     "l/a/fs/opaque",
+				     "l/b/fs/opaque",
+				     "l/a/fs/file",
+				     "l/b/fs/folder",
+				     NULL };
 	struct copy c = { .from = "l", .has_layers = true };
 
 	(void)state;
@@ -115,7 +128,8 @@ static void test_layers_are_merged_as_overlayfs_would(void **state)
 	assert_int_equal(setxattr("l/b/fs/opaque", "user.overlay.opaque", "y", 1, 0), 0);
 	assert_int_equal(copy(&c), 0);
 	assert_true(is("to/d/low", "low") && is("to/d/both", "high"));
-	assert_true(is("to/file", "in place of a folder") && S_ISDIR(look("to/folder").st_mode));
+	assert_true(is("to/file", "in place of a folder") &&
+		    S_ISDIR(look("to/folder").st_mode));
 	assert_int_equal(look("to/gone").st_mode | look("to/opaque/hidden").st_mode, 0);
 	assert_true(is("to/opaque/shown", "x"));
 	assert_int_equal(getxattr("to/opaque", "user.overlay.opaque", NULL, 0), -1);
@@ -137,8 +151,10 @@ static void test_looks_are_kept(void **state)
 	assert_int_equal(mkfifo("f/pipe", 0600), 0);
 	assert_int_equal(link("f/x", "f/sticky/twin"), 0);
 	assert_int_equal(setxattr("f/x", "user.k", "value", 5, 0), 0);
-	assert_int_equal(chmod("f/x", 06751) | chmod("f/closed", 0) | chmod("f/pipe", 0620) |
-			 chmod("f/sticky", 01777) | chmod("f/sealed", 0500), 0);
+	assert_int_equal(chmod("f/x", 06751) | chmod("f/closed", 0) |
+				 chmod("f/pipe", 0620) | chmod("f/sticky", 01777) |
+				 chmod("f/sealed", 0500),
+			 0);
 	const char *const timed[] = { "x", "link", "pipe", "sticky", "sealed" };
 	for (size_t i = 0; i < ARRAY_LEN(timed); i++) {
 		AUTO_FREE char *path = text_format("f/%s", timed[i]);

@@ -91,11 +91,13 @@ static void test_one_that_has_closed_its_channel_may_take_a_while_to_end(void **
 	own_close(&s.executor);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		turn(NOW + rows[i].at);
-		if (s.instance.cause != rows[i].cause || instance_due(&s.instance) != NOW + rows[i].due)
+		if (s.instance.cause != rows[i].cause ||
+		    instance_due(&s.instance) != NOW + rows[i].due)
 			fail_msg("row %zu: cause %d, due %lld", i, s.instance.cause,
 				 (long long)instance_due(&s.instance) - NOW);
 	}
-	assert_non_null(strstr(s.instance.error.text, "it closed its channel and lived on"));
+	assert_non_null(
+		strstr(s.instance.error.text, "it closed its channel and lived on"));
 	close_scene();
 }
 
@@ -143,7 +145,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_anything_to_wait_for_nothing_is_due),
-		cmocka_unit_test(test_one_that_has_closed_its_channel_may_take_a_while_to_end),
+		cmocka_unit_test(
+			test_one_that_has_closed_its_channel_may_take_a_while_to_end),
 		cmocka_unit_test(test_memory_is_looked_at_at_an_interval),
 		cmocka_unit_test(test_after_the_end_nothing_is_due),
 	};

@@ -46,15 +46,22 @@ static void set_pids(struct policy *p) { p->limits.pids = 1; }
 static void set_disk(struct policy *p) { p->limits.disk = 1; }
 static void set_parent(struct policy *p) { p->cgroup_parent = text_copy("x"); }
 static void set_landlock_root(struct policy *p) { p->landlock_root = LANDLOCK_ROOT_OFF; }
-static void set_tmpfs(struct policy *p) { (void)policy_add_volume(p, VOLUME_TMPFS, "--tmpfs /x"); }
-static void set_cow(struct policy *p) { policy_add_volume(p, VOLUME_BIND, "-v")->is_cow = true; }
+static void set_tmpfs(struct policy *p)
+{
+	(void)policy_add_volume(p, VOLUME_TMPFS, "--tmpfs /x");
+}
+static void set_cow(struct policy *p)
+{
+	policy_add_volume(p, VOLUME_BIND, "-v")->is_cow = true;
+}
 static void set_protect(struct policy *p)
 {
 	list_add(&p->protects, ".git");
 	policy_add_volume(p, VOLUME_BIND, "-v")->is_writable = true;
 }
 
-static void test_options_that_need_namespaces_are_refused_with_landlock_alone(void **state)
+static void
+test_options_that_need_namespaces_are_refused_with_landlock_alone(void **state)
 {
 	static const struct {
 		void (*set)(struct policy *);
@@ -107,7 +114,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_options_that_need_namespaces_are_refused_with_landlock_alone),
+		cmocka_unit_test(
+			test_options_that_need_namespaces_are_refused_with_landlock_alone),
 		cmocka_unit_test(test_options_that_need_no_namespaces_pass),
 	};
 

@@ -80,13 +80,22 @@ static void play(void *arg)
 	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(leash, O_CLOEXEC) == 0);
 	CHECK(write(in[1], "\1\2\3\4", 4) == 4 && close(in[1]) == 0);
 	const struct jail j = {
-		.folder = w->is_apart ? clone_apart(w->folder)
-				      : open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-		.in = in[0], .leash = leash[1], .uid = w->uid, .gid = w->gid,
-		.file_max = w->file_max, .work = w->work, .arg = w,
-		.ranges = w->ranges, .role = w->role, .reads_all = w->reads_all,
+		.folder = w->is_apart
+				  ? clone_apart(w->folder)
+				  : open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.in = in[0],
+		.leash = leash[1],
+		.uid = w->uid,
+		.gid = w->gid,
+		.file_max = w->file_max,
+		.work = w->work,
+		.arg = w,
+		.ranges = w->ranges,
+		.role = w->role,
+		.reads_all = w->reads_all,
 		.result_len = sizeof(w->report),
-		.beside = w->beside ? open(w->beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : 0,
+		.beside = w->beside ? open(w->beside, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				    : 0,
 	};
 	CHECK(j.folder >= 0 && j.beside >= 0);
 	if (jail_run(&j, &w->report, &w->e) < 0)
@@ -130,7 +139,8 @@ static void make_a_file(const void *arg, int folder, int in, void *result)
 	CLAIM(r, read(in, bytes, sizeof(bytes)) == 4);
 	int fd = openat(folder, "new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
 	CLAIM(r, fd >= 0 && write(fd, bytes, 4) == 4 && fchmod(fd, 0640) == 0);
-	CLAIM(r, mkdirat(folder, "below", 0755) == 0 && symlinkat("new", folder, "link") == 0);
+	CLAIM(r, mkdirat(folder, "below", 0755) == 0 &&
+			 symlinkat("new", folder, "link") == 0);
 	CLAIM(r, linkat(folder, "new", folder, "twin", 0) == 0);
 }
 
@@ -213,7 +223,8 @@ static void look_outside(const void *arg, int folder, int in, void *result)
 	CLAIM(r, open(w->folder, O_RDONLY) < 0 && errno == ENOENT);
 	CLAIM(r, fstatat(folder, "..", &up, 0) == 0 && fstat(folder, &root) == 0);
 	CLAIM(r, up.st_ino == root.st_ino && up.st_dev == root.st_dev);
-	CLAIM(r, openat(folder, "../../../../etc/passwd", O_RDONLY) < 0 && errno == ENOENT);
+	CLAIM(r,
+	      openat(folder, "../../../../etc/passwd", O_RDONLY) < 0 && errno == ENOENT);
 	CLAIM(r, openat(folder, "out", O_RDONLY) < 0 && errno == ENOENT);
 }
 
@@ -240,7 +251,8 @@ static void look_beside(const void *arg, int folder, int in, void *result)
 	CLAIM(r, openat(beside, "text", O_WRONLY) < 0 && errno == EROFS);
 	CLAIM(r, mkdirat(beside, "new", 0755) < 0 && errno == EROFS);
 	CLAIM(r, fchmod(text, 0600) < 0 && errno == EROFS);
-	CLAIM(r, fstatat(beside, "..", &up, 0) == 0 && fstatat(beside, ".", &root, 0) == 0);
+	CLAIM(r,
+	      fstatat(beside, "..", &up, 0) == 0 && fstatat(beside, ".", &root, 0) == 0);
 	CLAIM(r, up.st_ino == root.st_ino && up.st_dev == root.st_dev);
 	CLAIM(r, openat(beside, "../folder", O_PATH) < 0 && errno == ENOENT);
 	CLAIM(r, openat(folder, "../beside", O_PATH) < 0 && errno == ENOENT);
@@ -288,7 +300,8 @@ static void call_others(const void *arg, int folder, int in, void *result)
 	NONE(r, syscall(SYS_mount, "x", "/below", "tmpfs", 0, NULL));
 	NONE(r, syscall(SYS_fsopen, "proc", 0));
 	NONE(r, syscall(SYS_open_tree, folder, "", 0));
-	CLAIM(r, syscall(SYS_unshare, CLONE_NEWUSER) < 0 && errno == EPERM); /* the floor's */
+	CLAIM(r, syscall(SYS_unshare, CLONE_NEWUSER) < 0 &&
+			 errno == EPERM); /* the floor's */
 	CLAIM(r, fcntl(0, F_SETPIPE_SZ, 1 << 20) < 0 && errno == EPERM);
 	NONE(r, syscall(SYS_prctl, 0, 0, 0, 0, 0));
 	NONE(r, syscall(SYS_mknodat, folder, "node", S_IFCHR | 0600, 0x103));
@@ -301,7 +314,8 @@ static void call_others(const void *arg, int folder, int in, void *result)
 	NONE(r, syscall(SYS_ioctl, folder, 0, 0));
 	NONE(r, syscall(SYS_io_uring_setup, 1, NULL));
 	NONE(r, syscall(SYS_prlimit64, 0, 0, NULL, NULL));
-	NONE(r, mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	NONE(r,
+	     mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	NONE(r, mprotect((void *)0x1000, 4096, PROT_EXEC));
 }
 
@@ -323,7 +337,8 @@ static void use_much(const void *arg, int folder, int in, void *result)
 	CLAIM(r, pwrite(fd, "x", 1, 1 << 20) < 0 && errno == EFBIG);
 #ifndef __SANITIZE_ADDRESS__
 	CLAIM(r, mmap(NULL, (size_t)JAIL_MEMORY_MAX, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == ENOMEM);
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+			 errno == ENOMEM);
 #endif
 }
 
@@ -354,8 +369,13 @@ static _Noreturn void look_at_limits(struct world *w)
 
 	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
 	const struct jail j = {
-		.folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .in = in[0],
-		.out = out[1], .uid = w->uid, .gid = w->gid, .work = w->work, .result_len = sizeof(w->report),
+		.folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.in = in[0],
+		.out = out[1],
+		.uid = w->uid,
+		.gid = w->gid,
+		.work = w->work,
+		.result_len = sizeof(w->report),
 	};
 	if (jail_start(&j, &child, &w->e) < 0)
 		_exit(w->e.kind == ERR_REFUSED ? SCENE_NO_NAMESPACES : 2);
@@ -455,11 +475,13 @@ static void give_away(const void *arg, int folder, int in, void *result)
 	CLAIM(r, getuid() == 1000 && getgid() == 1000);
 	int fd = openat(folder, "theirs", O_WRONLY | O_CREAT | O_EXCL, 0600);
 	CLAIM(r, give(fd, "", 33, 34) == 0 && fchmod(fd, 06751) == 0);
-	CLAIM(r, symlinkat("theirs", folder, "link") == 0 && give(folder, "link", 0, 0) == 0);
+	CLAIM(r, symlinkat("theirs", folder, "link") == 0 &&
+			 give(folder, "link", 0, 0) == 0);
 	int closed = openat(folder, "closed", O_WRONLY | O_CREAT | O_EXCL, 0);
 	CLAIM(r, give(closed, "", 65535, 65535) == 0);
 	CLAIM(r, linkat(folder, "closed", folder, "twin", 0) == 0);
-	CLAIM(r, mkdirat(folder, "sealed", 0700) == 0 && give(folder, "sealed", 5, 5) == 0);
+	CLAIM(r,
+	      mkdirat(folder, "sealed", 0700) == 0 && give(folder, "sealed", 5, 5) == 0);
 	/* Ids beyond the range are refused. */
 	CLAIM(r, give(folder, "link", 65537, 0) < 0 && errno == EINVAL);
 	CLAIM(r, give(folder, "link", 1u << 31, 0) < 0 && errno == EINVAL);
@@ -468,8 +490,9 @@ static void give_away(const void *arg, int folder, int in, void *result)
 	CLAIM(r, openat(folder, "closed", O_RDONLY) < 0 && errno == EACCES);
 	CLAIM(r, openat(folder, "closed", O_WRONLY) < 0 && errno == EACCES);
 	CLAIM(r, mkdirat(folder, "sealed/x", 0700) < 0 && errno == EACCES);
-	CLAIM(r, fsetxattr(fd, "security.capability", "\1\0\0\2\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0",
-			   20, 0) < 0 && errno == EPERM);
+	CLAIM(r, fsetxattr(fd, "security.capability",
+			   "\1\0\0\2\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, 0) < 0 &&
+			 errno == EPERM);
 	CLAIM(r, fsetxattr(fd, "trusted.x", "x", 1, 0) < 0 && errno == EPERM);
 	NONE(r, syscall(SYS_setresuid, 33, 33, 33));
 	NONE(r, syscall(SYS_setgroups, 0, NULL));
@@ -510,7 +533,8 @@ static void make_sealed(const void *arg, int folder, int in, void *result)
 	(void)arg, (void)in;
 	CLAIM(r, mkdirat(folder, "sealed", 0700) == 0);
 	CLAIM(r, close(openat(folder, "sealed/x", O_WRONLY | O_CREAT | O_EXCL, 0)) == 0);
-	CLAIM(r, give(folder, "sealed/x", 6, 6) == 0 && give(folder, "sealed", 5, 5) == 0);
+	CLAIM(r,
+	      give(folder, "sealed/x", 6, 6) == 0 && give(folder, "sealed", 5, 5) == 0);
 }
 
 static void remove_sealed(const void *arg, int folder, int in, void *result)
@@ -532,7 +556,8 @@ static void read_sealed(const void *arg, int folder, int in, void *result)
 
 	(void)in;
 	CLAIM(r, (openat(folder, "sealed/x", O_RDONLY) >= 0) == w->reads_all);
-	CLAIM(r, !w->reads_all || (fstatat(folder, "sealed/x", &st, 0) == 0 && st.st_uid == 6));
+	CLAIM(r, !w->reads_all ||
+			 (fstatat(folder, "sealed/x", &st, 0) == 0 && st.st_uid == 6));
 	CLAIM(r, openat(folder, "sealed/x", O_WRONLY) < 0 && errno == EACCES);
 	CLAIM(r, give(folder, "sealed", 7, 7) < 0 && errno == EPERM);
 	CLAIM(r, unlinkat(folder, "sealed/x", 0) < 0 && errno == EACCES);
@@ -584,9 +609,16 @@ static void ask_for_others(void *arg)
 
 	CHECK(pipe2(leash, O_CLOEXEC) == 0);
 	const struct jail j = {
-		.folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .in = -1,
-		.leash = leash[1], .uid = w->uid, .gid = w->gid, .ranges = w->ranges,
-		.role = w->role, .work = w->work, .arg = w, .result_len = sizeof(w->report),
+		.folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.in = -1,
+		.leash = leash[1],
+		.uid = w->uid,
+		.gid = w->gid,
+		.ranges = w->ranges,
+		.role = w->role,
+		.work = w->work,
+		.arg = w,
+		.result_len = sizeof(w->report),
 	};
 	CHECK(jail_run(&j, &w->report, &e) < 0);
 	if (e.kind != ERR_REFUSED || !strstr(e.text, "newuidmap"))

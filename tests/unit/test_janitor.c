@@ -52,7 +52,8 @@ __attribute__((noreturn)) static void launch(int tty, struct overlay_upper *u,
 
 	janitor_init(&j);
 	CHECK(tty < 0 || terminal_open(&t, tty, &e) == 0);
-	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL, -1, NULL }, &e) == 0);
+	CHECK(janitor_start(&j, &(struct chores){ &t, u, &no_cgroup, NULL, -1, NULL },
+			    &e) == 0);
 	CHECK(j.pid > 0);
 	CHECK(tty < 0 || terminal_raw(&t, &e) == 0);
 	if (end == DISMISSES)
@@ -118,8 +119,10 @@ static void launcher_start_janitor(struct launcher *l)
 {
 	struct err e;
 
-	CHECK(janitor_start(&l->j, &(struct chores){ &l->t, &l->none, &no_cgroup, NULL, -1, NULL }, &e) ==
-	      0);
+	CHECK(janitor_start(
+		      &l->j,
+		      &(struct chores){ &l->t, &l->none, &no_cgroup, NULL, -1, NULL },
+		      &e) == 0);
 }
 
 /* Ctrl-C and a hang-up go to a terminal's whole foreground group.  The launcher
@@ -183,7 +186,11 @@ static void test_with_nothing_to_undo_there_is_none(void **state)
 	(void)state;
 	overlay_upper_init(&none);
 	janitor_init(&j);
-	assert_int_equal(janitor_start(&j, &(struct chores){ &t, &none, &no_cgroup, NULL, -1, NULL }, &e), 0);
+	assert_int_equal(
+		janitor_start(&j,
+			      &(struct chores){ &t, &none, &no_cgroup, NULL, -1, NULL },
+			      &e),
+		0);
 	assert_int_equal(j.pid, 0);
 	janitor_dismiss(&j);
 }
@@ -214,8 +221,10 @@ static void play_socket(void *arg)
 	launcher_begin(&l);
 	list_add(&paths, arg);
 	CHECK(listener_open(&p, &at, &e) == 0);
-	CHECK(janitor_start(&l.j, &(struct chores){ &l.t, &l.none, &no_cgroup, NULL, -1, &paths },
-			    &e) == 0);
+	CHECK(janitor_start(
+		      &l.j,
+		      &(struct chores){ &l.t, &l.none, &no_cgroup, NULL, -1, &paths },
+		      &e) == 0);
 	patience_wait(scene_sleeps_or_ended, &l.j.pid);
 	struct scene_process before = scene_process(l.j.pid);
 	struct slept slept = { l.j.pid, before.sleeps };
@@ -285,8 +294,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_upper_folder_is_removed_with_what_is_in_it, scene_setup,
 			scene_teardown),
-		cmocka_unit_test_setup_teardown(test_the_janitor_does_the_work_that_it_is_left, scene_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_the_janitor_does_the_work_that_it_is_left, scene_setup,
+			scene_teardown),
 	};
 
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -98,9 +98,13 @@ static int setup(void **state)
 	s.box.channel = ends[0];
 	s.instance = (struct instance){ .sandbox = &s.box, .state = INSTANCE_READY };
 	instance_init(&s.instance, NOW);
-	s.jobs = (struct jobs){ .instance = &s.instance, .who = &s, .on_started = on_started,
-				.on_failed = on_failed, .on_ended = on_ended,
-				.on_waited = on_waited, .on_looked_up = on_looked_up };
+	s.jobs = (struct jobs){ .instance = &s.instance,
+				.who = &s,
+				.on_started = on_started,
+				.on_failed = on_failed,
+				.on_ended = on_ended,
+				.on_waited = on_waited,
+				.on_looked_up = on_looked_up };
 	buffer_init(&s.said, 1 << 20);
 	*state = &s;
 	return 0;
@@ -131,7 +135,9 @@ static struct job *add_as(struct scene *s, uint32_t id, struct client *owner,
 	j->user = user ? text_copy(user) : NULL;
 	list_add(&j->argv, "true");
 	list_add(&j->env, "A=b");
-	j->exec = (struct exec){ .cwd = j->cwd, .argv = j->argv.items, .env = j->env.items };
+	j->exec = (struct exec){ .cwd = j->cwd,
+				 .argv = j->argv.items,
+				 .env = j->env.items };
 	for (unsigned i = 0; i < CONNECTION_FDS; i++)
 		j->fds.fds[j->fds.count++] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (jobs_add(&s->jobs, j, &e) == 0)
@@ -460,14 +466,25 @@ static const struct life lives[] = {
 	{ .timeout_ms = 60000, .gone = 7, .end = 7 + GRACE_MS },
 	{ .timeout_ms = 5000, .gone = 7, .end = 5000, .is_late = true },
 	/* No time passes in a pause. */
-	{ .timeout_ms = 60000, .gone = -1, .pause = 59999, .resume = 1059999, .end = 1060000,
+	{ .timeout_ms = 60000,
+	  .gone = -1,
+	  .pause = 59999,
+	  .resume = 1059999,
+	  .end = 1060000,
 	  .is_late = true },
-	{ .timeout_ms = 60000, .gone = -1, .pause = 1, .resume = 2, .end = 60001,
+	{ .timeout_ms = 60000,
+	  .gone = -1,
+	  .pause = 1,
+	  .resume = 2,
+	  .end = 60001,
 	  .is_late = true },
 	{ .gone = 7, .pause = 8, .resume = 50008, .end = 7 + GRACE_MS + 50000 },
 	/* Its client leaves during the pause: after the pause the grace is whole. */
 	{ .gone = 30000, .pause = 8, .resume = 50008, .end = 50008 + GRACE_MS },
-	{ .timeout_ms = 60000, .gone = 30000, .pause = 8, .resume = 50008,
+	{ .timeout_ms = 60000,
+	  .gone = 30000,
+	  .pause = 8,
+	  .resume = 50008,
 	  .end = 50008 + GRACE_MS },
 };
 

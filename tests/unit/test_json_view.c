@@ -57,7 +57,8 @@ static void test_members_are_found_by_their_path(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		struct json_view r = json_view_get(scan(members[i].line), members[i].path);
+		struct json_view r =
+			json_view_get(scan(members[i].line), members[i].path);
 		if (!members[i].raw) {
 			assert_null(r.text);
 			assert_int_equal(json_view_type(r), JSON_NONE);
@@ -74,7 +75,8 @@ static const struct {
 	{ "\"\"", "" },
 	{ "\"plain\"", "plain" },
 	{ "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t" },
-	{ "\"\\u0041\\u00E9\\u20ac\\uD83D\\ude00\"", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
+	{ "\"\\u0041\\u00E9\\u20ac\\uD83D\\ude00\"",
+	  "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
 	{ "\"\xf0\x9f\x98\x80\"", "\xf0\x9f\x98\x80" },
 	{ "\"\\u0001\\u007f\\uffff\"", "\x01\x7f\xef\xbf\xbf" },
 	{ "\"\\udbff\\udfff\"", "\xf4\x8f\xbf\xbf" },
@@ -143,7 +145,8 @@ static void test_the_members_of_a_container_come_in_order(void **state)
 {
 	struct json_view_place place = { 0 };
 	struct json_view list = scan("[ 1,\"a,]\" , [2,3],{\"b\":4} ,null ]");
-	static const char *const items[] = { "1", "\"a,]\"", "[2,3]", "{\"b\":4}", "null" };
+	static const char *const items[] = { "1", "\"a,]\"", "[2,3]", "{\"b\":4}",
+					     "null" };
 	size_t count = 0;
 
 	(void)state;
@@ -172,7 +175,13 @@ static void test_the_members_of_a_container_come_in_order(void **state)
 static void test_an_escaped_quote_ends_no_string(void **state)
 {
 	static const char *const items[] = {
-		"\"\"", "\"\\\"\"", "\"\\\\\"", "\"\\\\\\\"]\"", "\"a\\nb\\\"c,\\\\\"", "\"\\u0022]\"", "7",
+		"\"\"",
+		"\"\\\"\"",
+		"\"\\\\\"",
+		"\"\\\\\\\"]\"",
+		"\"a\\nb\\\"c,\\\\\"",
+		"\"\\u0022]\"",
+		"7",
 	};
 	AUTO_FREE char *text = mem_zeroed(1, 200);
 	struct json_view_place place = { 0 };

@@ -73,7 +73,8 @@ static void play_confined(void *arg)
 		{ -1, all },
 		{ open("others", O_PATH | O_CLOEXEC), LANDLOCK_READ_DIR },
 	};
-	CHECK(landlock_confine(rules, ARRAY_LEN(rules), LANDLOCK_SPARES_SIGNALS, &e) == 0);
+	CHECK(landlock_confine(rules, ARRAY_LEN(rules), LANDLOCK_SPARES_SIGNALS, &e) ==
+	      0);
 	CHECK(touch("mine/f", O_RDWR) == 0 && touch("mine/new", O_WRONLY | O_CREAT) == 0);
 	CHECK(unlink("mine/new") == 0 && touch("others", O_RDONLY | O_DIRECTORY) == 0);
 	CHECK(kill(getppid(), 0) == 0);
@@ -126,8 +127,9 @@ static void test_a_path_that_no_rule_allows_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_path_that_no_rule_allows_is_refused,
-						scene_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_path_that_no_rule_allows_is_refused, scene_setup,
+			scene_teardown),
 		cmocka_unit_test(test_landlock_needs_no_new_privs),
 		cmocka_unit_test(test_a_trial_confines),
 	};

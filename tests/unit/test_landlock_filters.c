@@ -23,9 +23,12 @@
 #define PASSES 0
 
 /* Returns the errno, or PASSES. */
-static int answer(enum seccomp_landlock which, long nr, uint64_t a, uint64_t b, uint64_t c)
+static int answer(enum seccomp_landlock which, long nr, uint64_t a, uint64_t b,
+		  uint64_t c)
 {
-	const struct seccomp_data data = { .nr = (int)nr, .arch = OUR_ARCH, .args = { a, b, c } };
+	const struct seccomp_data data = { .nr = (int)nr,
+					   .arch = OUR_ARCH,
+					   .args = { a, b, c } };
 	struct seccomp_program p;
 
 	seccomp_landlock(which, &p);
@@ -37,16 +40,18 @@ static int answer(enum seccomp_landlock which, long nr, uint64_t a, uint64_t b, 
 
 static void test_others_are_out_of_reach(void **state)
 {
-	static const long first[] = { SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setattr,
-				      SYS_sched_setparam, SYS_sched_setscheduler,
-				      SYS_migrate_pages, SYS_move_pages };
+	static const long first[] = { SYS_prlimit64,	      SYS_sched_setaffinity,
+				      SYS_sched_setattr,      SYS_sched_setparam,
+				      SYS_sched_setscheduler, SYS_migrate_pages,
+				      SYS_move_pages };
 	static const long second[] = { SYS_setpriority, SYS_ioprio_set };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
 		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], 0, 0, 0), PASSES);
 		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], 4242, 0, 0), EPERM);
-		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], HIGH | 4242, 0, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, first[i], HIGH | 4242, 0, 0),
+				 EPERM);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(second); i++) {
 		assert_int_equal(answer(SECCOMP_LANDLOCK, second[i], 0, 0, 0), PASSES);
@@ -59,8 +64,9 @@ static void test_others_are_out_of_reach(void **state)
 
 static void test_calls_that_landlock_does_not_see_are_refused(void **state)
 {
-	static const long absent[] = { SYS_shmget, SYS_shmat, SYS_semget, SYS_semop, SYS_msgget,
-				       SYS_msgsnd, SYS_mq_open, SYS_inotify_init1 };
+	static const long absent[] = { SYS_shmget,  SYS_shmat,	      SYS_semget,
+				       SYS_semop,   SYS_msgget,	      SYS_msgsnd,
+				       SYS_mq_open, SYS_inotify_init1 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(absent); i++)
@@ -79,14 +85,16 @@ enum { SETXATTRAT = 463, GETXATTRAT, LISTXATTRAT, REMOVEXATTRAT,
 
 static void test_attributes_by_path_are_refused(void **state)
 {
-	static const long by_path[] = { SYS_getxattr, SYS_lgetxattr, SYS_listxattr,
-					SYS_llistxattr, SYS_setxattr, SYS_lsetxattr,
-					SYS_removexattr, SYS_lremovexattr, SETXATTRAT, GETXATTRAT,
-					LISTXATTRAT, REMOVEXATTRAT, FILE_GETATTR, FILE_SETATTR };
+	static const long by_path[] = { SYS_getxattr,	 SYS_lgetxattr,	   SYS_listxattr,
+					SYS_llistxattr,	 SYS_setxattr,	   SYS_lsetxattr,
+					SYS_removexattr, SYS_lremovexattr, SETXATTRAT,
+					GETXATTRAT,	 LISTXATTRAT,	   REMOVEXATTRAT,
+					FILE_GETATTR,	 FILE_SETATTR };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(by_path); i++)
-		assert_int_equal(answer(SECCOMP_LANDLOCK, by_path[i], 0, 0, 0), EOPNOTSUPP);
+		assert_int_equal(answer(SECCOMP_LANDLOCK, by_path[i], 0, 0, 0),
+				 EOPNOTSUPP);
 	assert_int_equal(answer(SECCOMP_LANDLOCK, STATMOUNT, 0, 0, 0), EPERM);
 	assert_int_equal(answer(SECCOMP_LANDLOCK, LISTMOUNT, 0, 0, 0), EPERM);
 }
@@ -103,7 +111,8 @@ static void test_pairs_reach_nobody_else(void **state)
 			const bool is_tied = type == STREAM || type == SEQPACKET;
 			const int wanted = is_tied ? PASSES : EACCES;
 
-			assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX, type | flags, 0),
+			assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX,
+						type | flags, 0),
 					 wanted);
 			assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX,
 						HIGH | type | flags, 0), wanted);
@@ -118,27 +127,36 @@ static void test_sockets(void **state)
 	const uint64_t stream = 1 | 0x80000 | 0x800; /* CLOEXEC, NONBLOCK */
 
 	(void)state;
-	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, INET, 1, 0), EACCES);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, UNIX, 1, 0), EACCES);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socketpair, UNIX, 1, 0), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, INET, 1, 0),
+			 EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socket, UNIX, 1, 0),
+			 EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_OFFLINE, SYS_socketpair, UNIX, 1, 0),
+			 PASSES);
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, UNIX, 1, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, 30, 1, 0), EAFNOSUPPORT);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, stream, 0), PASSES);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET6, stream, 6), PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_socketpair, 30, 1, 0),
+			 EAFNOSUPPORT);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, stream, 0),
+			 PASSES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET6, stream, 6),
+			 PASSES);
 	for (uint64_t domain = 0; domain < 64; domain++)
 		for (uint64_t high = 0; high <= HIGH; high += HIGH)
 			if ((domain != INET && domain != INET6) || high)
-				assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket,
-							domain | high, 1, 0), EACCES);
+				assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE,
+							SYS_socket, domain | high, 1, 0),
+						 EACCES);
 	for (uint64_t type = 0; type < 16; type++)
 		if (type != 1)
 			assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET,
 						type | 0x80000 | HIGH, 0), EACCES);
 	for (uint64_t protocol = 1; protocol < 300; protocol++)
 		if (protocol != 6)
-			assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, 1,
-						protocol), EACCES);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, 1, HIGH | 6), EACCES);
+			assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET,
+						1, protocol),
+					 EACCES);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_ONLINE, SYS_socket, INET, 1, HIGH | 6),
+			 EACCES);
 }
 
 static void test_before_scopes_signals_reach_the_own_group_alone(void **state)
@@ -150,13 +168,17 @@ static void test_before_scopes_signals_reach_the_own_group_alone(void **state)
 	(void)state;
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, 0, 15, 0), PASSES);
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, 1, 15, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT64_MAX, 15, 0), EPERM);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT32_MAX, 15, 0), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT64_MAX, 15, 0),
+			 EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, UINT32_MAX, 15, 0),
+			 EPERM);
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_kill, HIGH, 15, 0), EPERM);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-		assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, refused[i], 0, 0, 0), EPERM);
+		assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, refused[i], 0, 0, 0),
+				 EPERM);
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, 8, 1), EPERM);
-	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, HIGH | 15, 1), EPERM);
+	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, HIGH | 15, 1),
+			 EPERM);
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_fcntl, 3, 1, 1), PASSES);
 	assert_int_equal(answer(SECCOMP_LANDLOCK_EARLY, SYS_ioctl, 3, 0x8901, 0), EPERM);
 	assert_int_equal(answer(SECCOMP_LANDLOCK, SYS_kill, 1, 15, 0), PASSES);

@@ -62,7 +62,8 @@ static void play_restricted(void *arg)
 	landlock_root_add(&f, place("/proc"));
 	CHECK(landlock_root_enter(&f, &e) == 0);
 
-	CHECK(touch("root/new", O_RDWR | O_CREAT) == 0 && mkdir("root/folder", 0700) == 0);
+	CHECK(touch("root/new", O_RDWR | O_CREAT) == 0 &&
+	      mkdir("root/folder", 0700) == 0);
 	CHECK(rename("root/a/f", "root/b/f") == 0 && link("root/b/f", "root/a/f") == 0);
 	CHECK(truncate("root/b/f", 0) == 0 && mkfifo("root/fifo", 0600) == 0);
 	CHECK(touch("others/folder/f", O_RDWR) == 0);
@@ -78,7 +79,8 @@ static void play_restricted(void *arg)
 	REFUSED(openat(held, "new", O_WRONLY | O_CREAT | O_CLOEXEC, 0600), EACCES);
 	REFUSED(unlinkat(held, "f", 0), EACCES);
 	REFUSED(mkdirat(held, "new", 0700), EACCES);
-	CHECK(linkat(held, "f", f.root, "out", 0) < 0 && (errno == EXDEV || errno == EACCES));
+	CHECK(linkat(held, "f", f.root, "out", 0) < 0 &&
+	      (errno == EXDEV || errno == EACCES));
 	REFUSED(execl("/bin/true", "true", NULL), EACCES);
 }
 
@@ -161,10 +163,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_files_below_the_root_and_no_others_are_open, scene_setup,
 			scene_teardown),
-		cmocka_unit_test_setup_teardown(test_scopes_are_in_the_same_domain, scene_setup,
-						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_the_root_needs_no_new_privs, scene_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(test_scopes_are_in_the_same_domain,
+						scene_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(test_the_root_needs_no_new_privs,
+						scene_setup, scene_teardown),
 		cmocka_unit_test(test_without_a_root_there_is_none),
 	};
 

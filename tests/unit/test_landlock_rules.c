@@ -27,9 +27,10 @@ static const struct landlock_rule *find(const struct landlock_rules *g, const ch
 
 static void test_the_hosts_programs_are_read_and_nothing_else_is_open(void **state)
 {
-	static const char *const closed[] = { "/",     "/etc",	"/proc", "/proc/self", "/tmp",
-					      "/home", "/root", "/run",	 "/dev",       "/dev/shm",
-					      "/etc/shadow", "/etc/resolv.conf" };
+	static const char *const closed[] = {
+		"/",	 "/etc", "/proc", "/proc/self", "/tmp",	       "/home",
+		"/root", "/run", "/dev",  "/dev/shm",	"/etc/shadow", "/etc/resolv.conf"
+	};
 	struct policy p;
 	struct landlock_rules g = { 0 };
 	struct err e;
@@ -41,7 +42,8 @@ static void test_the_hosts_programs_are_read_and_nothing_else_is_open(void **sta
 			 LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR);
 	assert_int_equal(find(&g, "/dev/null")->allowed,
 			 LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_IOCTL_DEV);
-	assert_int_equal(find(&g, "/etc/passwd")->allowed, LANDLOCK_EXECUTE | LANDLOCK_READ_FILE);
+	assert_int_equal(find(&g, "/etc/passwd")->allowed,
+			 LANDLOCK_EXECUTE | LANDLOCK_READ_FILE);
 	for (size_t i = 0; i < ARRAY_LEN(closed); i++)
 		assert_null(find(&g, closed[i]));
 	for (size_t i = 0; i < g.count; i++)
@@ -74,7 +76,8 @@ static void test_a_folder_is_granted_at_its_own_path_alone(void **state)
 	show(&p, VOLUME_BIND, folder, folder)->is_writable = true;
 	assert_int_equal(landlock_rules_build(&g, &p, &e), 0);
 	assert_true(find(&g, folder)->allowed & LANDLOCK_MAKE_REG);
-	assert_int_equal(find(&g, folder)->allowed & (1ull << 6 | 1ull << 9 | 1ull << 11), 0);
+	assert_int_equal(find(&g, folder)->allowed & (1ull << 6 | 1ull << 9 | 1ull << 11),
+			 0);
 	assert_null(g.workspace);
 	landlock_rules_done(&g);
 	policy_done(&p);
@@ -116,7 +119,8 @@ static void test_a_file_gets_no_right_of_folders(void **state)
 
 static void test_paths_of_the_kernel_and_of_hutch_are_refused(void **state)
 {
-	static const char *const refused[] = { "/", "/proc", "/proc/self", "/sys", "/tmp" };
+	static const char *const refused[] = { "/", "/proc", "/proc/self", "/sys",
+					       "/tmp" };
 	struct policy p;
 	struct err e;
 
@@ -137,7 +141,8 @@ static void test_paths_of_the_kernel_and_of_hutch_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_hosts_programs_are_read_and_nothing_else_is_open),
+		cmocka_unit_test(
+			test_the_hosts_programs_are_read_and_nothing_else_is_open),
 		cmocka_unit_test(test_a_folder_is_granted_at_its_own_path_alone),
 		cmocka_unit_test(test_a_file_gets_no_right_of_folders),
 		cmocka_unit_test(test_paths_of_the_kernel_and_of_hutch_are_refused),

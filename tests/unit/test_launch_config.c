@@ -64,7 +64,8 @@ static void test_a_written_config_is_read_the_same(void **state)
 	in_store_open(&s);
 	assert_int_equal(launch_config_open(&s, &image, &got, &lock, &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
-	if (launch_config_put(&s, &image, &r, &e) < 0 || launch_config_put(&s, &image, &r, &e) < 0 ||
+	if (launch_config_put(&s, &image, &r, &e) < 0 ||
+	    launch_config_put(&s, &image, &r, &e) < 0 ||
 	    launch_config_open(&s, &image, &got, &lock, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_sample(&got);
@@ -158,8 +159,9 @@ static void test_there_are_bounds(void **state)
 	for (int i = 0; i < LAUNCH_CONFIG_LAYERS_MAX; i++)
 		list_add(&r.layers, HEX_A);
 	assert_int_equal(launch_config_print(&r, &text, &e), 0);
-	assert_int_equal(launch_config_parse((const char *)buffer_data(&text), buffer_len(&text), &got,
-				      &e), 0);
+	assert_int_equal(launch_config_parse((const char *)buffer_data(&text),
+					     buffer_len(&text), &got, &e),
+			 0);
 	assert_int_equal(got.layers.count, LAUNCH_CONFIG_LAYERS_MAX);
 	launch_config_done(&got);
 	list_add(&r.layers, HEX_A);
@@ -179,8 +181,8 @@ int main(void)
 {
 	scene_leave_root();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_written_config_is_read_the_same, in_store_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_written_config_is_read_the_same,
+						in_store_setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_is_used_is_not_removed,
 						in_store_setup, scene_teardown),
 		cmocka_unit_test(test_an_unknown_config_is_refused),

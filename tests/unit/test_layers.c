@@ -234,8 +234,8 @@ static void test_bounds_are_kept(void **state)
 	AUTO_CLOSE int blob = small_layer(&d, "text");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err e = { 0 };
-		assert_int_equal(layers_unpack(&s, blob, &d, &rows[i].limits, NULL, NULL, &e),
-				 -1);
+		assert_int_equal(
+			layers_unpack(&s, blob, &d, &rows[i].limits, NULL, NULL, &e), -1);
 		if (e.kind != ERR_LIMIT || !strstr(e.text, rows[i].says))
 			fail_msg("%zu: %s: %s", i, err_kind_name(e.kind), e.text);
 		check_nothing(&s, &d);
@@ -328,7 +328,8 @@ static void test_the_remains_of_a_kill_block_nothing(void **state)
 	hash_bytes(buffer_data(&tar), buffer_len(&tar), &d);
 	AUTO_CLOSE int blob = tar_open(&tar);
 	const size_t len = buffer_len(&tar);
-	for (size_t given = PAGE; !layers_has(&s, &d, NULL) && given < 2 * len; given *= 2)
+	for (size_t given = PAGE; !layers_has(&s, &d, NULL) && given < 2 * len;
+	     given *= 2)
 		kill_over(&s, &d, buffer_data(&tar), given < len ? given : len);
 	buffer_done(&tar);
 	unpack(&s, blob, &d, NULL);

@@ -86,7 +86,8 @@ static void start_supervisor(int lease)
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets, &s->now_ms);
+	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets,
+			    &s->now_ms);
 	s->created = text_copy("2026-01-01T00:00:00Z");
 	s->listener = registry_listen(s->entry, &e);
 	if (s->listener < 0)

@@ -311,8 +311,8 @@ static void test_files_that_were_taken_away_are_missed(void **state)
 static void test_a_part_of_a_line_is_ended_and_told(void **state)
 {
 	static const char *const parts[] = {
-		"{", "{\"v\":1,\"prev\":\"00", "{\"v\":1,\"a\":{}", "x\ny", "", "<torn>\n",
-		"abc<torn>\n{\"v\":1",
+		"{",	    "{\"v\":1,\"prev\":\"00", "{\"v\":1,\"a\":{}", "x\ny", "",
+		"<torn>\n", "abc<torn>\n{\"v\":1",
 	};
 	struct place *p = *state;
 	struct ledger_check c;

@@ -61,7 +61,8 @@ static void test_logs_are_an_eighth_of_memory_at_most(void **state)
 		{ 0, false, "size=268435456,nr_inodes=1024,mode=0755" },
 		{ 4096 * MIB, false, "size=268435456,nr_inodes=1024,mode=0755" },
 		{ 64 * MIB, false, "size=8388608,nr_inodes=1024,mode=0755" },
-		{ 0, true, "size=268435456,nr_inodes=1024,mode=0755,uid=65536,gid=65536" },
+		{ 0, true,
+		  "size=268435456,nr_inodes=1024,mode=0755,uid=65536,gid=65536" },
 	};
 
 	(void)state;
@@ -163,8 +164,8 @@ static void test_a_place_for_the_cgroup(void **state)
 	assert_int_equal(stat("/tmp", &st), 0);
 	assert_string_equal(s->source, "/tmp");
 	assert_true(s->dev == st.st_dev && s->ino == st.st_ino && s->is_dir);
-	assert_int_equal(s->attr, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-					  MOUNT_ATTR_NOEXEC);
+	assert_int_equal(s->attr, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					  MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	plan_done(&p);
 	policy_done(&policy);
 }

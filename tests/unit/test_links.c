@@ -49,7 +49,8 @@ static char *wanted_path(const char *scene, const char *path)
 	if (path[0] == '/')
 		return text_copy(path);
 	if (!strncmp(path, "../", 3))
-		return text_format("%.*s/%s", (int)(strrchr(scene, '/') - scene), scene, path + 3);
+		return text_format("%.*s/%s", (int)(strrchr(scene, '/') - scene), scene,
+				   path + 3);
 	return text_format("%s/%s", scene, path);
 }
 

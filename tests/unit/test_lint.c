@@ -67,8 +67,10 @@ static void put_program(const char *name, const char *script)
 static struct edit_request replacing(const char *path, const char *old, const char *new)
 {
 	return (struct edit_request){ .flags = EDIT_OLD_STR | EDIT_NEW_STR | EDIT_LINT,
-				      .command = "str_replace", .path = path,
-				      .old_str = bytes_of(old), .new_str = bytes_of(new) };
+				      .command = "str_replace",
+				      .path = path,
+				      .old_str = bytes_of(old),
+				      .new_str = bytes_of(new) };
 }
 
 /* Returns the text between the snippet and the advice after it. */
@@ -152,11 +154,14 @@ static void test_each_kind_of_file_has_its_linter(void **state)
 	static const struct {
 		const char *path, *file, *old, *new, *says;
 	} rows[] = {
-		{ "a.py", "x = 1\n", "1", "(1", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "a.py", "x = 1\n", "1", "(1",
+		  FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "a.py", "x = 1\n", "1", "2", NOTHING },
-		{ "a.py", "x = (\n", "x", "y", FOUND("- Line 1, Column 1: '(' was never closed") },
-		{ "a.json", "{\n}\n", "}", "x}", FOUND("- Line 2, Column 1: Expecting property name "
-							   "enclosed in double quotes") },
+		{ "a.py", "x = (\n", "x", "y",
+		  FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "a.json", "{\n}\n", "}", "x}",
+		  FOUND("- Line 2, Column 1: Expecting property name "
+			"enclosed in double quotes") },
 		{ "a.sh", "true\n", "true", "if true\nfi",
 		  FOUND("- Line 2, Column 1: syntax error near unexpected token `fi'\n"
 			"- Line 2, Column 1: `fi'") },
@@ -181,9 +186,11 @@ static void test_a_linter_that_does_not_work(void **state)
 		/* The next linter is asked. */
 		{ "exit 3", FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
-		{ "echo stdin:1:1: x; kill -9 $$", FOUND("- Line 1, Column 1: '(' was never closed") },
+		{ "echo stdin:1:1: x; kill -9 $$",
+		  FOUND("- Line 1, Column 1: '(' was never closed") },
 		{ "exit 0", NOTHING },
-		{ "echo other:1:1: x; echo stdin:x:1: y; echo stdin:; echo; exit 0", NOTHING },
+		{ "echo other:1:1: x; echo stdin:x:1: y; echo stdin:; echo; exit 0",
+		  NOTHING },
 		{ "echo stdin:1:1: x; exit 1", FOUND("- Line 1, Column 1: x") },
 		{ "echo stdin:1: x", FOUND("- Line 1, Column 1: x") },
 		{ "echo stdin:7: x", NOTHING }, /* beyond the end, as before the edit */
@@ -191,7 +198,9 @@ static void test_a_linter_that_does_not_work(void **state)
 		{ "printf 'stdin:1:9: z\\nstdin:1:1: b\\nstdin:1:1: a'",
 		  FOUND("- Line 1, Column 1: b\n- Line 1, Column 1: a\n"
 			"- Line 1, Column 9: z") },
-		{ "printf 'stdin:1:1: a\\033[31m\\377b\\t'", FOUND("- Line 1, Column 1: a [31m\xef\xbf\xbd" "b") },
+		{ "printf 'stdin:1:1: a\\033[31m\\377b\\t'",
+		  FOUND("- Line 1, Column 1: a [31m\xef\xbf\xbd"
+			"b") },
 		{ "echo stdin:99999999999:1: x", NOTHING },
 	};
 
@@ -237,7 +246,8 @@ static void hang(uint32_t *ret_id)
 
 static void check_gone(void)
 {
-	actor_check(&a, "while kill -0 $(cat pid) 2>/dev/null; do :; done; echo gone", "gone", 0);
+	actor_check(&a, "while kill -0 $(cat pid) 2>/dev/null; do :; done; echo gone",
+		    "gone", 0);
 }
 
 static void test_a_linter_that_hangs_is_ended_by_a_cancel(void **state)
@@ -275,7 +285,8 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 {
 	AUTO_FREE char *path = text_format("PATH=%s/bin:/usr/bin:/bin", a.home);
 	const struct exec exec = { .uid = getuid(), .gid = getgid(), .env = ARGV(path) };
-	const struct lint_edit edit = { "f.py", bytes_of("x = 1\n"), bytes_of("x = 2\n"), &exec };
+	const struct lint_edit edit = { "f.py", bytes_of("x = 1\n"), bytes_of("x = 2\n"),
+					&exec };
 	struct editor_answer answer = { .id = 7 };
 	struct all_processes all_processes = { 0 };
 	struct send_queue replies = { 0 };
@@ -298,7 +309,8 @@ static void test_a_linter_that_hangs_is_ended_by_time(void **state)
 	workers_expire(&s, T0 + LINTS_MS - 1);
 	assert_null(replies.first);
 	workers_expire(&s, T0 + LINTS_MS);
-	const char late[] = "\nThe linter was ended, since it took more than 5 seconds.\n";
+	const char late[] =
+		"\nThe linter was ended, since it took more than 5 seconds.\n";
 	assert_true(replies.first && replies.first->len == strlen(late));
 	assert_memory_equal(replies.first->bytes, late, strlen(late));
 	assert_true(workers_reaped(&s, waitpid(s.all[0]->pid, NULL, 0)));

@@ -74,7 +74,8 @@ static void test_a_range_is_used_up(void **state)
 	}
 	assert_int_equal(open_word("127.3.2.1:61000-61007:80", &more, &e), -1);
 	assert_int_equal(e.kind, ERR_LIMIT);
-	assert_non_null(strstr(e.text, "no port from 61000 to 61007 is free at 127.3.2.1"));
+	assert_non_null(
+		strstr(e.text, "no port from 61000 to 61007 is free at 127.3.2.1"));
 	for (int i = 0; i < 8; i++)
 		listener_done(&all[i]);
 }
@@ -252,7 +253,8 @@ static void test_an_adopted_descriptor_is_a_listening_stream_socket(void **state
 	assert_int_equal(listener_adopt(silent, &l, &e), -1);
 	assert_int_equal(listener_adopt(pair[0], &l, &e), -1);
 	struct sockaddr_un abstract = { .sun_family = AF_UNIX };
-	assert_int_equal(bind(unnamed, (struct sockaddr *)&abstract, sizeof(sa_family_t)), 0);
+	assert_int_equal(bind(unnamed, (struct sockaddr *)&abstract, sizeof(sa_family_t)),
+			 0);
 	assert_int_equal(listen(unnamed, 1), 0);
 	assert_int_equal(listener_adopt(unnamed, &l, &e), -1);
 	assert_null(l.host);
@@ -315,7 +317,8 @@ int main(void)
 		cmocka_unit_test(test_a_noted_socket_is_removed_when_it_is_dead),
 		cmocka_unit_test(test_a_socket_is_noted_once),
 		cmocka_unit_test(test_an_adopted_descriptor_is_a_listening_stream_socket),
-		cmocka_unit_test(test_a_process_that_shares_the_socket_makes_no_accept_sleep_long),
+		cmocka_unit_test(
+			test_a_process_that_shares_the_socket_makes_no_accept_sleep_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,12 +179,14 @@ static void test_an_entry_that_does_not_fit_stops_the_log_for_a_while(void **sta
 	add(l, 0, 100);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		limit_files(rows[i].room);
-		enum log_outcome outcome = log_add(l, "a line\n", 7, NOW + rows[i].at, &e);
+		enum log_outcome outcome =
+			log_add(l, "a line\n", 7, NOW + rows[i].at, &e);
 		limit_files(RLIM_INFINITY);
 		if (outcome != rows[i].outcome || size_of(l, "output") != rows[i].size ||
 		    l->end != (uint64_t)rows[i].size || l->lost != rows[i].lost)
 			fail_msg("row %zu: %d, %lld bytes, %llu lost", i, outcome,
-				 (long long)size_of(l, "output"), (unsigned long long)l->lost);
+				 (long long)size_of(l, "output"),
+				 (unsigned long long)l->lost);
 		if (outcome == LOG_STOPPED)
 			assert_non_null(strstr(e.text, "write the log"));
 	}

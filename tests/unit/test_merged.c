@@ -69,7 +69,8 @@ static int make_layers(void **state)
 	if (symlink("usr/lib", "a/fs/lib") < 0 || symlink("/../../etc", "b/fs/up") < 0 ||
 	    symlink("gone", "c/fs/to_gone") < 0 || symlink("once", "c/fs/to_once") < 0 ||
 	    symlink("usr/lib/", "c/fs/slash") < 0 || symlink("loop", "b/fs/loop") < 0 ||
-	    symlink("new/x", "c/fs/dangling") < 0 || symlink("/etc", "a/fs/usr/far") < 0 ||
+	    symlink("new/x", "c/fs/dangling") < 0 ||
+	    symlink("/etc", "a/fs/usr/far") < 0 ||
 	    setxattr("b/fs/once", "user.overlay.opaque", "y", 1, 0) < 0 ||
 	    setxattr("b/fs/etc/all", "user.hutch.stat", "1 1 0", 5, 0) < 0 ||
 	    setxattr("c/fs/etc/all", "user.hutch.stat", "5 6 4000", 8, 0) < 0)

@@ -310,7 +310,8 @@ struct raw_exec {
 static int decode_raw(const struct raw_exec *r)
 {
 	static const uint8_t filter[EXEC_MAX_FILTER + EXEC_FILTER_UNIT];
-	char *argv[] = { (char *)"x", (char *)"x", (char *)"x", (char *)"x", (char *)"x", NULL };
+	char *argv[] = { (char *)"x", (char *)"x", (char *)"x",
+			 (char *)"x", (char *)"x", NULL };
 	struct exec x, untouched;
 	struct err e;
 	size_t begun = frame_begin(&b, MSG_EXEC, 1);

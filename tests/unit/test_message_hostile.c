@@ -22,17 +22,29 @@ static int put_action(uint32_t type)
 {
 	const struct bytes text = { (const uint8_t *)"text", 4 };
 	struct run_request run = { .kind = RUN_COMMAND, .text = text };
-	struct read_request read = { .place = { .cwd = "/" }, .form = READ_TEXT, .path = "p" };
-	struct write_request write = { .place = { .cwd = "/" }, .path = "p", .content = text };
-	struct report report = { .state = REPORT_COMPLETED, .cwd = "/", .interpreter = "" };
+	struct read_request read = { .place = { .cwd = "/" },
+				     .form = READ_TEXT,
+				     .path = "p" };
+	struct write_request write = { .place = { .cwd = "/" },
+				       .path = "p",
+				       .content = text };
+	struct report report = { .state = REPORT_COMPLETED,
+				 .cwd = "/",
+				 .interpreter = "" };
 	struct done done = { .path = "/p", .cwd = "/" };
 	struct edit_request edit = { .place = { .cwd = "/" }, .command = "c", .path = "p",
 				     .line = "l", .range = "r", .file_text = text,
 				     .old_str = text, .new_str = text };
 	struct edited edited = { .text_len = 1 };
-	struct errand_request errand = { .place = { 1, 1, "/" }, .kind = ERRAND_GREP, .limit = 1,
-					 .path = "p", .other = "o", .include = "i" };
-	struct returned returned = { .path = "p", .cwd = "/", .stat = { .mode = 1, .target = "" } };
+	struct errand_request errand = { .place = { 1, 1, "/" },
+					 .kind = ERRAND_GREP,
+					 .limit = 1,
+					 .path = "p",
+					 .other = "o",
+					 .include = "i" };
+	struct returned returned = { .path = "p",
+				     .cwd = "/",
+				     .stat = { .mode = 1, .target = "" } };
 	struct err e;
 
 	if (type == MSG_RUN)

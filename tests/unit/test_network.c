@@ -60,8 +60,11 @@ static void play_enter(void *arg)
 	(void)arg;
 	int place = network_place(&e);
 	CHECK(place >= 0);
-	const struct worker_task task = { .name = "a helper process", .work = make, .arg = &place,
-					  .has_all_fds = true, .flags = CLONE_FILES };
+	const struct worker_task task = { .name = "a helper process",
+					  .work = make,
+					  .arg = &place,
+					  .has_all_fds = true,
+					  .flags = CLONE_FILES };
 	CHECK(worker_run(&task, NULL, &e) == 0);
 	CHECK(network_enter(&place, &e) == 0);
 	CHECK(place == -1 && waitpid(-1, NULL, WNOHANG) < 0);

@@ -83,8 +83,10 @@ static const struct {
 	  "ac/a\344c/a\303c/a\355\240\200c/a\300\200c/a\364\220\200\200c", false },
 	{ "^.{2}$", "ab/\303\244\303\266/a\r\r", "a/abc/\377\376", false },
 	{ "^[^a]$", "b/\303\244/\364\217\277\277", "a/\344/ab", false },
-	{ "^[\303\240-\303\274]$", "\303\244/\303\240/\303\274", "a/\303\275/\303\237", false },
-	{ "^[a-z\303\244\346\227\245]+$", "a\303\244\346\227\245z", "\346\227\246/\303\245", false },
+	{ "^[\303\240-\303\274]$", "\303\244/\303\240/\303\274", "a/\303\275/\303\237",
+	  false },
+	{ "^[a-z\303\244\346\227\245]+$", "a\303\244\346\227\245z",
+	  "\346\227\246/\303\245", false },
 	{ "[]x]", "]/x", "[", false },
 	{ "[^]x]", "[/a", "]/x", false },
 	{ "^[a-]$", "a/-", "b", false },
@@ -311,8 +313,8 @@ static void any_pattern_takes_linear_time(void **state)
 		int64_t once = cost_of(slow[i], "aababbbabaababa", count);
 		int64_t four = cost_of(slow[i], "aababbbabaababa", 4 * count);
 		if (four > NOISE_US && four > 10 * once)
-			fail_msg("%s: %d us, and four times as much %d us", slow[i], (int)once,
-				 (int)four);
+			fail_msg("%s: %d us, and four times as much %d us", slow[i],
+				 (int)once, (int)four);
 	}
 }
 

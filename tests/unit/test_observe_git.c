@@ -37,14 +37,16 @@ static void check(const struct row *r)
 	bool is_good = observe_git(&o, &members, &content);
 	(void)buffer_append(&members, "", 1);
 	const char *got = (const char *)buffer_data(&members);
-	if (is_good != (r->members != NULL) || (r->members && strcmp(got, r->members) != 0))
+	if (is_good != (r->members != NULL) ||
+	    (r->members && strcmp(got, r->members) != 0))
 		fail_msg("'%s': %d, %s", r->text, is_good, got);
-	if (r->members && strcmp(content ? content : "-", r->content ? r->content : "-") != 0)
+	if (r->members &&
+	    strcmp(content ? content : "-", r->content ? r->content : "-") != 0)
 		fail_msg("'%s': %s", r->text, content ? content : "-");
 	buffer_done(&members);
 }
 
-#define NOTHING                                                                      \
+#define NOTHING                                                                                 \
 	"\"git\":{\"branch\":null,\"commit\":null,\"upstream\":null,\"ahead\":null,\"behind\":" \
 	"null}"
 
@@ -52,14 +54,16 @@ static void test_the_state_of_a_repository(void **state)
 {
 	static const struct row rows[] = {
 		{ KIND(ACT_GIT_CLONE, ""), NOTHING, "No branch, without a commit." },
-		{ KIND(ACT_GIT_BRANCH, "branch b\ncommit 0123456789abcdef\nupstream o/b\nahead 1\nbehind 2"),
+		{ KIND(ACT_GIT_BRANCH,
+		       "branch b\ncommit 0123456789abcdef\nupstream o/b\nahead 1\nbehind 2"),
 		  "\"git\":{\"branch\":\"b\",\"commit\":\"0123456789abcdef\",\"upstream\":\"o/b\","
 		  "\"ahead\":1,\"behind\":2}",
 		  "Branch b, at 0123456789ab, 1 ahead of o/b and 2 behind it: they have diverged, "
 		  "and nothing was merged." },
 		{ KIND(ACT_GIT_CLONE, "branch \"\\\n"),
 		  "\"git\":{\"branch\":\"\\\"\\\\\",\"commit\":null,\"upstream\":null,\"ahead\":null,"
-		  "\"behind\":null}", "Branch \"\\, without a commit." },
+		  "\"behind\":null}",
+		  "Branch \"\\, without a commit." },
 		{ KIND(ACT_GIT_CLONE, "token x"), NULL, NULL },
 		{ KIND(ACT_GIT_CLONE, "branch"), NULL, NULL },
 		{ KIND(ACT_GIT_CLONE, "\n"), NULL, NULL },
@@ -99,12 +103,15 @@ static void test_a_diff_has_two_sides_of_the_lengths_that_it_says(void **state)
 {
 	static const struct row rows[] = {
 		{ KIND(ACT_GIT_DIFF, "2 3\nabxyz"),
-		  "\"diff\":{\"modified\":\"xyz\",\"original\":\"ab\"}", "The file was changed." },
-		{ KIND(ACT_GIT_DIFF, "1 1\nxx"), "\"diff\":{\"modified\":\"x\",\"original\":\"x\"}",
+		  "\"diff\":{\"modified\":\"xyz\",\"original\":\"ab\"}",
+		  "The file was changed." },
+		{ KIND(ACT_GIT_DIFF, "1 1\nxx"),
+		  "\"diff\":{\"modified\":\"x\",\"original\":\"x\"}",
 		  "The file was not changed." },
-		{ KIND(ACT_GIT_DIFF, "- 0\n"), "\"diff\":{\"modified\":\"\",\"original\":null}",
-		  "The file is new." },
-		{ KIND(ACT_GIT_DIFF, "1 -\nx"), "\"diff\":{\"modified\":null,\"original\":\"x\"}",
+		{ KIND(ACT_GIT_DIFF, "- 0\n"),
+		  "\"diff\":{\"modified\":\"\",\"original\":null}", "The file is new." },
+		{ KIND(ACT_GIT_DIFF, "1 -\nx"),
+		  "\"diff\":{\"modified\":null,\"original\":\"x\"}",
 		  "The file was removed." },
 		{ KIND(ACT_GIT_DIFF, ""), NULL, NULL },
 		{ KIND(ACT_GIT_DIFF, "2 3\nabxy"), NULL, NULL },
@@ -126,12 +133,14 @@ static void test_microagents_stand_behind_each_other(void **state)
 		{ KIND(ACT_MICROAGENTS, ""), "\"microagents\":[]", "" },
 		{ KIND(ACT_MICROAGENTS, "3 a b\nx\ny- c\n0 d\n"),
 		  "\"microagents\":[{\"path\":\"a b\",\"content\":\"x\\ny\"},{\"path\":\"c\",\"content\":"
-		  "null},{\"path\":\"d\",\"content\":\"\"}]", "a b\nc\nd" },
+		  "null},{\"path\":\"d\",\"content\":\"\"}]",
+		  "a b\nc\nd" },
 		{ KIND(ACT_MICROAGENTS, "4 a\nxyz"), NULL, NULL },
 		{ KIND(ACT_MICROAGENTS, "1 a\nxyz"), NULL, NULL },
 		{ KIND(ACT_MICROAGENTS, "1 \nx"), NULL, NULL },
 		{ KIND(ACT_MICROAGENTS, "x a\n"), NULL, NULL },
-		{ KIND(ACT_GIT_HOOKS, ""), "", "There is no .openhands/pre-commit.sh: nothing was installed." },
+		{ KIND(ACT_GIT_HOOKS, ""), "",
+		  "There is no .openhands/pre-commit.sh: nothing was installed." },
 		{ KIND(ACT_GIT_HOOKS, "/x"), "", NULL },
 		{ KIND(ACT_GIT_SETUP, "safe.directory x"), "", NULL },
 	};

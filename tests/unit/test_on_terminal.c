@@ -102,8 +102,10 @@ static void test_a_terminal_that_all_closed_can_be_opened_again(void **state)
 {
 	AUTO_FREE char *closed = scene_path(state, "closed");
 	AUTO_FREE char *seen = scene_path(state, "seen");
-	AUTO_FREE char *script = text_format("exec </dev/null >/dev/null 2>&1; echo >%s; read x <%s;"
-					     "echo again >/dev/tty", closed, seen);
+	AUTO_FREE char *script =
+		text_format("exec </dev/null >/dev/null 2>&1; echo >%s; read x <%s;"
+			    "echo again >/dev/tty",
+			    closed, seen);
 	struct on_terminal t;
 	char line[2] = "";
 

@@ -32,7 +32,9 @@ static struct run *parse(const char *const words[])
 	for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
 		list_add(&argv, words[i]);
 	policy_init(&r->policy);
-	r->options = (struct run_options){ .verb = VERB_RUN, .policy = &r->policy, .json_fd = -1 };
+	r->options = (struct run_options){ .verb = VERB_RUN,
+					   .policy = &r->policy,
+					   .json_fd = -1 };
 	char *none[] = { NULL };
 	r->result = options_parse(argv.items ? argv.items : none, &r->options, &r->e);
 	list_done(&argv);

@@ -133,7 +133,8 @@ static void test_a_part_is_read_to_the_byte(void **state)
 	uint8_t got[8];
 
 	(void)state;
-	add(&k, OUTPUT_RING_MIN + 3, OUTPUT_RING_MIN); /* it wraps around after one byte more than 3 */
+	add(&k, OUTPUT_RING_MIN + 3,
+	    OUTPUT_RING_MIN); /* it wraps around after one byte more than 3 */
 	for (uint64_t at = k.begin; at + 4 <= k.end; at++) {
 		memset(got, 0xee, sizeof(got));
 		assert_int_equal(output_ring_copy(&k, at, got, 4), 4);

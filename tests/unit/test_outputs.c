@@ -86,14 +86,17 @@ static void test_held_bytes_that_are_no_secret_are_shown_after_a_while(void **st
 	const struct output_ring *k = &j->capture->ring[0];
 
 	(void)state;
-	assert_int_equal(redact_add(&x.s.dispatcher.secrets, "sesame-0123456789", &is_hidden, &e), 0);
+	assert_int_equal(
+		redact_add(&x.s.dispatcher.secrets, "sesame-0123456789", &is_hidden, &e),
+		0);
 	assert_true(is_hidden);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pollfd w[2 * CAPTURE_STREAMS];
 		char got[256] = "";
 		const char *printed = rows[i].printed;
 		if (printed)
-			assert_int_equal(write(fd, printed, strlen(printed)), strlen(printed));
+			assert_int_equal(write(fd, printed, strlen(printed)),
+					 strlen(printed));
 		turn(NOW + rows[i].at);
 		(void)output_ring_copy(k, k->begin, got, sizeof(got) - 1);
 		(void)outputs_watch(&x.s, w);
@@ -123,7 +126,8 @@ static void test_a_client_that_takes_nothing_is_waited_for_a_while(void **state)
 		{ 0, OUTPUTS_STUCK_MS - 1, false, OUTPUTS_STUCK_MS },
 		{ 0, OUTPUTS_STUCK_MS, true, 0 },
 		{ 0, OUTPUTS_STUCK_MS + 1, true, 0 },
-		{ 700, OUTPUTS_STUCK_MS + 1, false, 700 + OUTPUTS_STUCK_MS }, /* it has read */
+		{ 700, OUTPUTS_STUCK_MS + 1, false,
+		  700 + OUTPUTS_STUCK_MS }, /* it has read */
 	};
 	int fd, ours;
 	struct client *c = control_client(&x, &ours);

@@ -114,12 +114,13 @@ static void test_stories(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
 		struct pace p = { 0 };
-		for (size_t j = 0; j < STEPS_MAX && stories[i].steps[j].event != END; j++) {
+		for (size_t j = 0; j < STEPS_MAX && stories[i].steps[j].event != END;
+		     j++) {
 			const struct step *s = &stories[i].steps[j];
 			happen(&p, s);
 			if (pace_due(&p) != s->due || pace_is_due(&p, s->at) != s->is_due)
-				fail_msg("'%s', step %zu: due at %lld, %s", stories[i].name, j + 1,
-					 (long long)pace_due(&p),
+				fail_msg("'%s', step %zu: due at %lld, %s",
+					 stories[i].name, j + 1, (long long)pace_due(&p),
 					 pace_is_due(&p, s->at) ? "now" : "not now");
 		}
 	}

@@ -23,15 +23,19 @@
 static const struct {
 	const char *path, *is;
 } entries[] = {
-	{ "/a", FOLDER },	   { "/a/b", FOLDER },	    { "/a/b/c", FOLDER },
-	{ "/a/f", FILE_ },	   { "/low", FOLDER },	    { "/low/x", FOLDER },
-	{ "/gone", FOLDER },	   { "/gone/x", FOLDER },   { "/rel", "a/b" },
-	{ "/abs", "/a/b" },	   { "/a/up", "../.." },    { "/a/over", "../../../../low" },
-	{ "/root", "/" },	   { "/slash", "a/b/" },    { "/file", "a/f" },
-	{ "/file_slash", "a/f/" }, { "/dangling", "a/no" }, { "/loop", "loop" },
-	{ "/one", "two" },	   { "/two", "/one" },	    { "/grow", "grow/x" },
-	{ "/to_gone", "gone/x" },  { "/to_low", "low" },    { "/gone", WHITEOUT },
-	{ "/magic", "magic:" },	   { "/a/far", "/low" },
+	{ "/a", FOLDER },	 { "/a/b", FOLDER },
+	{ "/a/b/c", FOLDER },	 { "/a/f", FILE_ },
+	{ "/low", FOLDER },	 { "/low/x", FOLDER },
+	{ "/gone", FOLDER },	 { "/gone/x", FOLDER },
+	{ "/rel", "a/b" },	 { "/abs", "/a/b" },
+	{ "/a/up", "../.." },	 { "/a/over", "../../../../low" },
+	{ "/root", "/" },	 { "/slash", "a/b/" },
+	{ "/file", "a/f" },	 { "/file_slash", "a/f/" },
+	{ "/dangling", "a/no" }, { "/loop", "loop" },
+	{ "/one", "two" },	 { "/two", "/one" },
+	{ "/grow", "grow/x" },	 { "/to_gone", "gone/x" },
+	{ "/to_low", "low" },	 { "/gone", WHITEOUT },
+	{ "/magic", "magic:" },	 { "/a/far", "/low" },
 };
 
 struct tree {
@@ -156,8 +160,8 @@ static void test_a_path_leads_to_a_place(void **state)
 		const int result = path_walk(&w, samples[i].path);
 		if (result != samples[i].result || strcmp(t.at, samples[i].at) ||
 		    t.reads != samples[i].links)
-			fail_msg("'%s': %d at '%s', %d links", samples[i].path, result, t.at,
-				 t.reads);
+			fail_msg("'%s': %d at '%s', %d links", samples[i].path, result,
+				 t.at, t.reads);
 	}
 }
 
@@ -180,7 +184,9 @@ static void test_forty_links_are_followed_and_no_more(void **state)
 static void test_links_of_earlier_walks_count(void **state)
 {
 	struct tree t = { .follows = true };
-	struct path_walk w = { .tree = &table, .who = &t, .links = PATH_WALK_LINKS_MAX - 1 };
+	struct path_walk w = { .tree = &table,
+			       .who = &t,
+			       .links = PATH_WALK_LINKS_MAX - 1 };
 
 	(void)state;
 	assert_int_equal(path_walk(&w, "root"), 0);
@@ -196,7 +202,8 @@ static void test_links_lengthen_a_path_up_to_its_bound(void **state)
 	for (size_t max = 6; max <= 7; max++) {
 		struct tree t = { .follows = true };
 		struct path_walk w = { .tree = &table, .who = &t, .rest_max = max };
-		assert_int_equal(path_walk(&w, path), max < strlen("a/b/./c") ? -ENAMETOOLONG : 0);
+		assert_int_equal(path_walk(&w, path),
+				 max < strlen("a/b/./c") ? -ENAMETOOLONG : 0);
 	}
 }
 

@@ -99,8 +99,8 @@ static bool is_answered(const struct client *c, const char *part)
 {
 	const struct buffer *out = &c->conn.out;
 
-	return memmem(buffer_data(out) ? (const char *)buffer_data(out) : "", buffer_len(out),
-		      part, strlen(part)) != NULL;
+	return memmem(buffer_data(out) ? (const char *)buffer_data(out) : "",
+		      buffer_len(out), part, strlen(part)) != NULL;
 }
 
 /* A reader waits until all processes stand still, at most STAND_MS. */
@@ -133,12 +133,14 @@ static void test_a_reader_waits_for_all_and_not_for_ever(void **state)
 				assert_int_equal(answers(1, FREEZE_STANDS), 0);
 			pause_look(&x.s);
 			const bool is_over = moments[n] >= rows[i].end;
-			if (is_answered(c, rows[i].answer) != is_over || !t->request != is_over)
+			if (is_answered(c, rows[i].answer) != is_over ||
+			    !t->request != is_over)
 				fail_msg("row %zu at %lld", i, (long long)moments[n]);
 		}
 		assert_int_equal(t->due_ms, 0);
 		/* The reader gets bytes, or all processes go on. */
-		assert_int_equal(x.s.status, rows[i].stand ? REGISTRY_PAUSED : REGISTRY_READY);
+		assert_int_equal(x.s.status,
+				 rows[i].stand ? REGISTRY_PAUSED : REGISTRY_READY);
 		own_close(&fd);
 		own_close(&ours);
 		assert_int_equal(teardown(state) + setup(state), 0);
@@ -226,7 +228,8 @@ static void test_in_a_pause_no_time_passes(void **state)
 		jobs_expire(&x.s.jobs, x.s.now_ms);
 		pauses[i / ARRAY_LEN(lengths)].end();
 		if (jobs_due(&x.s.jobs) != NOW + 60000 + length ||
-		    dispatcher_deadline(&x.s.dispatcher) != NOW + 70000 + length || j->has_timed_out)
+		    dispatcher_deadline(&x.s.dispatcher) != NOW + 70000 + length ||
+		    j->has_timed_out)
 			fail_msg("row %zu: %lld and %lld", i,
 				 (long long)jobs_due(&x.s.jobs) - NOW,
 				 (long long)dispatcher_deadline(&x.s.dispatcher) - NOW);
@@ -245,7 +248,8 @@ static void test_nobody_is_told_of_a_pause_that_is_none(void **state)
 		{ FREEZE_TRACED, "process 7 inside is traced by another one" },
 		{ FREEZE_DENIED, "the kernel lets no process trace process 7 inside" },
 		{ FREEZE_LATE, "process 7 inside did not stand still in time" },
-		{ FREEZE_FAILED, "no process that stops the others could be started inside" },
+		{ FREEZE_FAILED,
+		  "no process that stops the others could be started inside" },
 		{ FREEZE_STANDS, "\"result\":{\"by\":\"tracing\"}" },
 	};
 

@@ -177,7 +177,9 @@ static void test_with_the_hosts_network_a_wall_is_added(void **state)
 static void test_the_second_wall_stands_where_the_kernel_has_it(void **state)
 {
 	const bool has_it = landlock_abi() >= LANDLOCK_ABI_REFER;
-	static const enum landlock_root_mode modes[] = { LANDLOCK_ROOT_AUTO, LANDLOCK_ROOT_ON, LANDLOCK_ROOT_OFF };
+	static const enum landlock_root_mode modes[] = { LANDLOCK_ROOT_AUTO,
+							 LANDLOCK_ROOT_ON,
+							 LANDLOCK_ROOT_OFF };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
@@ -186,7 +188,8 @@ static void test_the_second_wall_stands_where_the_kernel_has_it(void **state)
 		w.policy.landlock_root = modes[i];
 		bool fails = modes[i] == LANDLOCK_ROOT_ON && !has_it;
 		assert_int_equal(build(&w), fails ? -1 : 0);
-		assert_int_equal(w.plan.has_landlock_root, has_it && modes[i] != LANDLOCK_ROOT_OFF);
+		assert_int_equal(w.plan.has_landlock_root,
+				 has_it && modes[i] != LANDLOCK_ROOT_OFF);
 		world_done(&w);
 	}
 }

@@ -32,7 +32,8 @@ static void put(struct scene *s, size_t i)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	s->pool.waiting[i] = (struct waiting){ .lease = ends[0], .since_ms = NOW };
-	(void)snprintf(s->pool.waiting[i].name, sizeof(s->pool.waiting[i].name), "p-%zu", i);
+	(void)snprintf(s->pool.waiting[i].name, sizeof(s->pool.waiting[i].name), "p-%zu",
+		       i);
 	s->sandboxes[i] = ends[1];
 }
 
@@ -105,7 +106,8 @@ static void one_that_dies_after_each_pause_makes_the_next_twice_as_long(void **s
 	struct scene *s = *state;
 	int64_t now = NOW;
 
-	for (size_t i = 0; i < 6; i++) { /* the sum of pauses stays below PACE_STEADY_MS */
+	for (size_t i = 0; i < 6;
+	     i++) { /* the sum of pauses stays below PACE_STEADY_MS */
 		own_close(&s->sandboxes[i]);
 		(void)pool_oldest(&s->pool, now);
 		assert_int_equal(s->pool.pace.retry_ms, now + (PACE_RETRY_MS << i));
@@ -131,7 +133,8 @@ static void making_rests_while_there_is_enough(void **state)
 
 	for (size_t left = STOCK; left-- > 0;) {
 		pool_taken(&s->pool, NOW);
-		assert_int_equal(pool_due(&s->pool), 2 * left >= STOCK ? NOW + PACE_REST_MS : 0);
+		assert_int_equal(pool_due(&s->pool),
+				 2 * left >= STOCK ? NOW + PACE_REST_MS : 0);
 	}
 	assert_int_equal(s->pool.taken, STOCK);
 }
@@ -219,10 +222,13 @@ static void the_end_waits_for_what_waits_but_not_for_ever(void **state)
 	struct scene *s = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct pool p = { .size = STOCK, .waiting_count = cases[i].waiting,
-				  .making = cases[i].making, .is_ending = cases[i].is_stopped,
+		struct pool p = { .size = STOCK,
+				  .waiting_count = cases[i].waiting,
+				  .making = cases[i].making,
+				  .is_ending = cases[i].is_stopped,
 				  .end_ms = cases[i].is_stopped ? NOW + 10000 : 0 };
-		assert_int_equal(pool_is_over(&p, NOW + cases[i].after), cases[i].is_over);
+		assert_int_equal(pool_is_over(&p, NOW + cases[i].after),
+				 cases[i].is_over);
 	}
 	pool_stop(&s->pool, NOW);
 	pool_stop(&s->pool, NOW + 5000); /* a second stop delays nothing */

@@ -42,7 +42,9 @@ struct scene {
 
 static void pair(int ends[2])
 {
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
+		0);
 }
 
 static void say(struct scene *s, size_t client, const char *text)
@@ -117,7 +119,8 @@ static bool turn(struct scene *s)
 	struct pollfd w[CLIENTS];
 
 	pool_clients_watch(&s->pool, w);
-	if (poll(w, s->pool.client_count, 0) == 0 && !clock_is_due(pool_clients_due(&s->pool), s->now))
+	if (poll(w, s->pool.client_count, 0) == 0 &&
+	    !clock_is_due(pool_clients_due(&s->pool), s->now))
 		return false;
 	pool_clients_serve(&s->pool, w);
 	pool_clients_work(&s->pool, s->now);
@@ -130,8 +133,8 @@ static void listen_to(struct scene *s, size_t client)
 	ssize_t n;
 	int fd;
 
-	while ((n = fd_pass_receive(s->clients[client], s->heard + len, sizeof(s->heard) - len - 1,
-				 &fd)) > 0) {
+	while ((n = fd_pass_receive(s->clients[client], s->heard + len,
+				    sizeof(s->heard) - len - 1, &fd)) > 0) {
 		len += (size_t)n;
 		if (fd >= 0)
 			s->fds[s->got++] = fd;
@@ -348,7 +351,8 @@ static void who_does_not_read_gets_no_sandbox(void **state)
 
 static void garbage_is_told_and_the_others_are_served(void **state)
 {
-	static const char *const wrong[] = { "{}\n", "[]\n", "\x01\xff\n", "{\"a\":1,\"a\":1}\n" };
+	static const char *const wrong[] = { "{}\n", "[]\n", "\x01\xff\n",
+					     "{\"a\":1,\"a\":1}\n" };
 	struct scene *s = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {

@@ -44,10 +44,10 @@ static void test_the_words_of_a_supervisor_are_the_outcome(void **state)
 		{ "", "killed", "", ERR_INTERNAL },
 		{ "garbage\n", "killed", "", ERR_INTERNAL },
 		{ "{\"error\":nul", "killed", "", ERR_INTERNAL },
-		{ "{\"error\":{\"kind\":\"limit\",\"message\":\"m\",\"remedy\":\"r\"}}\n", "m", "r",
-		  ERR_LIMIT },
-		{ "{\"error\":{\"kind\":\"no such\",\"message\":\"100%s\",\"remedy\":null}}\n", "100%s",
-		  "", ERR_INTERNAL },
+		{ "{\"error\":{\"kind\":\"limit\",\"message\":\"m\",\"remedy\":\"r\"}}\n",
+		  "m", "r", ERR_LIMIT },
+		{ "{\"error\":{\"kind\":\"no such\",\"message\":\"100%s\",\"remedy\":null}}\n",
+		  "100%s", "", ERR_INTERNAL },
 		{ "{\"error\":{}}\n", "an error", "", ERR_INTERNAL },
 		{ "{}\n", "an error", "", ERR_INTERNAL },
 	};
@@ -115,8 +115,9 @@ static void test_a_supervisor_is_given_its_descriptors_words_and_name(void **sta
 	char byte;
 
 	(void)state;
-	start(&m, "case \"$*\" in '--lease=3 --json=4 --memory=64m p-'*) ;; *) exit;; esac\n"
-		  "echo x >&3; echo '{" NONE "' >&4");
+	start(&m,
+	      "case \"$*\" in '--lease=3 --json=4 --memory=64m p-'*) ;; *) exit;; esac\n"
+	      "echo x >&3; echo '{" NONE "' >&4");
 	assert_int_equal(pool_spawn_judge(&m, &e), 0);
 	assert_int_equal(strlen(m.name), strlen("p-12345678"));
 	assert_int_equal(read(m.lease, &byte, 1), 1); /* the other end of it */
@@ -131,7 +132,8 @@ static void test_one_that_says_too_much_is_not_read_for_ever(void **state)
 	struct err e;
 
 	(void)state;
-	start(&m, "i=0; while [ $i -lt 400 ]; do echo 12345678901234567890123456789 >&4; i=$((i+1)); done");
+	start(&m,
+	      "i=0; while [ $i -lt 400 ]; do echo 12345678901234567890123456789 >&4; i=$((i+1)); done");
 	assert_int_equal(m.len, POOL_SPAWN_SAID_MAX);
 	assert_int_equal(pool_spawn_judge(&m, &e), -1);
 	pool_spawn_done(&m);
@@ -185,9 +187,10 @@ static void test_a_supervisor_inherits_no_signal_of_the_keeper(void **state)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigfillset(&all);
 	assert_int_equal(sigprocmask(SIG_BLOCK, &all, NULL), 0);
-	start(&m, "grep -qE '^SigBlk:.0+$' /proc/self/status &&\n"
-		  "grep -qE '^SigIgn:.*[02468ace]...$' /proc/self/status &&\n" /* SIGPIPE is 0x1000 */
-		  "echo '{" NONE "' >&4");
+	start(&m,
+	      "grep -qE '^SigBlk:.0+$' /proc/self/status &&\n"
+	      "grep -qE '^SigIgn:.*[02468ace]...$' /proc/self/status &&\n" /* SIGPIPE is 0x1000 */
+	      "echo '{" NONE "' >&4");
 	assert_int_equal(sigprocmask(SIG_UNBLOCK, &all, NULL), 0);
 	assert_int_equal(pool_spawn_judge(&m, &e), 0);
 	pool_spawn_done(&m);
@@ -196,8 +199,9 @@ static void test_a_supervisor_inherits_no_signal_of_the_keeper(void **state)
 static void test_a_program_that_is_not_there_has_made_nothing(void **state)
 {
 	struct list words = { 0 };
-	struct pool_spawn_plan plan = { .program = "/no/such", .pool = "p", .words = &words,
-				   .files = { 64, 64 } };
+	struct pool_spawn_plan plan = {
+		.program = "/no/such", .pool = "p", .words = &words, .files = { 64, 64 }
+	};
 	struct pool_spawn m;
 	struct err e;
 
@@ -213,7 +217,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_words_of_a_supervisor_are_the_outcome),
-		cmocka_unit_test(test_a_supervisor_is_given_its_descriptors_words_and_name),
+		cmocka_unit_test(
+			test_a_supervisor_is_given_its_descriptors_words_and_name),
 		cmocka_unit_test(test_one_that_says_too_much_is_not_read_for_ever),
 		cmocka_unit_test(test_that_it_has_read_its_words_shows_while_it_goes_on),
 		cmocka_unit_test(test_one_that_still_reads_its_words_can_be_killed),

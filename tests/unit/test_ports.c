@@ -50,7 +50,9 @@ static int setup(void **state)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	listener_expect_shared();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+		0);
 	channel_init(&s->channel, ends[0]);
 	s->inside = ends[1];
 	s->in = s->out = -1;

@@ -27,7 +27,8 @@
 #define PRETENDS  SECCOMP_RET_ERRNO /* with an errno of 0 */
 #define CALLS_MAX 1024
 
-static uint32_t answer(const struct seccomp_program *p, long nr, uint64_t second, uint64_t third)
+static uint32_t answer(const struct seccomp_program *p, long nr, uint64_t second,
+		       uint64_t third)
 {
 	const struct seccomp_data data = { .nr = (int)nr, .arch = OUR_ARCH,
 					   .args = { 0, second, third } };
@@ -37,11 +38,12 @@ static uint32_t answer(const struct seccomp_program *p, long nr, uint64_t second
 
 static void test_owners_and_ids_pretend(void **state)
 {
-	static const long calls[] = { SYS_fchown,    SYS_fchownat,  SYS_capset,	   SYS_setuid,
-				      SYS_setgid,    SYS_setreuid,  SYS_setregid,  SYS_setresuid,
-				      SYS_setresgid, SYS_setgroups, SYS_setfsuid,  SYS_setfsgid,
+	static const long calls[] = {
+		SYS_fchown,    SYS_fchownat,  SYS_capset,   SYS_setuid,
+		SYS_setgid,    SYS_setreuid,  SYS_setregid, SYS_setresuid,
+		SYS_setresgid, SYS_setgroups, SYS_setfsuid, SYS_setfsgid,
 #ifdef SYS_chown
-				      SYS_chown,     SYS_lchown,
+		SYS_chown,     SYS_lchown,
 #endif
 	};
 	struct seccomp_program p;

@@ -190,8 +190,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_executor_is_found_beside_this_program),
-		cmocka_unit_test_setup_teardown(test_the_executor_is_sealed_by_a_mount, scene_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(test_the_executor_is_sealed_by_a_mount,
+						scene_setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_was_replaced_is_refused,
 						scene_setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(

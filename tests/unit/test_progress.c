@@ -76,9 +76,11 @@ static const struct {
 	enum news what;
 	size_t layer;
 } drawn[] = {
-	{ 1000, 1000, AT, 0 },	     { 1099, 1000, AT, 0 },	  { 1099, 1000, FETCHED, 0 },
-	{ 1099, 1000, UNPACKED, 0 }, { 1100, 1100, AT, 1 },	  { 1199, 1100, AT, 1 },
-	{ 5000, 5000, AT, 1 },	     { 5001, 5000, FETCHED, 1 }, { 5001, 5001, UNPACKED, 1 },
+	{ 1000, 1000, AT, 0 },	     { 1099, 1000, AT, 0 },
+	{ 1099, 1000, FETCHED, 0 },  { 1099, 1000, UNPACKED, 0 },
+	{ 1100, 1100, AT, 1 },	     { 1199, 1100, AT, 1 },
+	{ 5000, 5000, AT, 1 },	     { 5001, 5000, FETCHED, 1 },
+	{ 5001, 5001, UNPACKED, 1 },
 };
 
 static void test_the_line_is_drawn_ten_times_a_second_and_at_the_end(void **state)
@@ -148,7 +150,8 @@ int main(void)
 		cmocka_unit_test(test_sizes_are_short),
 		cmocka_unit_test(test_the_line_is_as_wide_as_the_terminal_at_most),
 		cmocka_unit_test(test_a_layer_that_begins_anew_takes_its_bytes_back),
-		cmocka_unit_test(test_the_line_is_drawn_ten_times_a_second_and_at_the_end),
+		cmocka_unit_test(
+			test_the_line_is_drawn_ten_times_a_second_and_at_the_end),
 		cmocka_unit_test(test_a_speed_is_told_after_a_second),
 		cmocka_unit_test(test_nothing_to_get_is_all_of_it),
 	};

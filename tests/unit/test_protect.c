@@ -108,15 +108,23 @@ static void test_a_name_is_what_any_file_system_takes_it_for(void **state)
 		{ ".GIT/Hooks", ".git/hooks", PROTECTED_YES },
 		{ ".git/hooks", ".git./hooks ", PROTECTED_YES },
 		{ ".git/hooks", ".git. ./hooks", PROTECTED_YES },
-		{ ".git/hooks", ".git/hoo\xe2\x84\xaas", PROTECTED_YES },	 /* U+212A, kelvin */
-		{ ".git/hooks", ".git/hook\xc5\xbf", PROTECTED_YES },		 /* U+017F, long s */
-		{ ".git/config", ".git/con\xef\xac\x81g", PROTECTED_YES },	 /* U+FB01, fi */
-		{ ".git/hooks", ".g\xe2\x80\x8cit/hooks", PROTECTED_YES },	 /* U+200C */
-		{ ".git/hooks", "\xef\xbb\xbf.git/hooks", PROTECTED_YES },	 /* U+FEFF */
-		{ ".git/hooks", ".git/h\xf3\xa0\x80\xa1ooks", PROTECTED_YES }, /* U+E0021 */
-		{ "stra\xc3\x9f" "e", "STRASSE", PROTECTED_YES },
+		{ ".git/hooks", ".git/hoo\xe2\x84\xaas",
+		  PROTECTED_YES },				      /* U+212A, kelvin */
+		{ ".git/hooks", ".git/hook\xc5\xbf", PROTECTED_YES }, /* U+017F, long s */
+		{ ".git/config", ".git/con\xef\xac\x81g",
+		  PROTECTED_YES }, /* U+FB01, fi */
+		{ ".git/hooks", ".g\xe2\x80\x8cit/hooks", PROTECTED_YES }, /* U+200C */
+		{ ".git/hooks", "\xef\xbb\xbf.git/hooks", PROTECTED_YES }, /* U+FEFF */
+		{ ".git/hooks", ".git/h\xf3\xa0\x80\xa1ooks",
+		  PROTECTED_YES }, /* U+E0021 */
+		{ "stra\xc3\x9f"
+		  "e",
+		  "STRASSE", PROTECTED_YES },
 		{ ".git/hooks", ".git//hooks", PROTECTED_YES },
-		{ ".git/hooks", ".g\xff" "it/hooks", PROTECTED_NOT },
+		{ ".git/hooks",
+		  ".g\xff"
+		  "it/hooks",
+		  PROTECTED_NOT },
 		{ ".git/hooks", "...git/hooks", PROTECTED_NOT },
 		{ "a", "...", PROTECTED_NOT },
 		{ "/a/*/c", "a/\xe2\x80\x8b/c", PROTECTED_YES },
@@ -186,7 +194,8 @@ static void test_an_invalid_pattern_is_refused_with_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_name_is_protected_with_what_is_below_and_wherever_it_is),
+		cmocka_unit_test(
+			test_a_name_is_protected_with_what_is_below_and_wherever_it_is),
 		cmocka_unit_test(test_wildcards_stand_for_characters_and_for_names),
 		cmocka_unit_test(test_a_name_is_what_any_file_system_takes_it_for),
 		cmocka_unit_test(test_the_strictest_of_several_counts_and_is_named),

@@ -29,7 +29,8 @@ static void check(const char *const *patterns, const char *const *folders,
 	p.protects = &protects;
 	struct protect_missing *m = protect_missing_new(&p);
 	for (size_t i = 0; i < count; i++)
-		if (protect_missing_refuses(m, samples[i].path, samples[i].what) != samples[i].is_refused)
+		if (protect_missing_refuses(m, samples[i].path, samples[i].what) !=
+		    samples[i].is_refused)
 			fail_msg("%s, %d", samples[i].path, samples[i].what);
 	protect_missing_free(m);
 	plan_done(&p);
@@ -102,7 +103,8 @@ static void test_below_is_by_whole_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_protected_path_is_not_made_and_its_parents_are_empty),
+		cmocka_unit_test(
+			test_a_protected_path_is_not_made_and_its_parents_are_empty),
 		cmocka_unit_test(test_each_folder_has_its_say),
 		cmocka_unit_test(test_below_is_by_whole_names),
 	};

@@ -50,7 +50,8 @@ static void begin(void **state, struct place *p)
 	p->file = text_format("%s/config", p->folder);
 	p->other = text_format("%s/lock", p->folder);
 	AUTO_FREE char *hooks = text_format("%s/hooks", p->folder);
-	assert_int_equal(mkdir(p->top, 0755) | mkdir(p->folder, 0755) | mkdir(hooks, 0755), 0);
+	assert_int_equal(
+		mkdir(p->top, 0755) | mkdir(p->folder, 0755) | mkdir(hooks, 0755), 0);
 	write_file(p->file, "one");
 	write_file(p->other, "two");
 	plan_init(&p->plan);
@@ -130,7 +131,8 @@ static void test_harmless_changes_are_no_loss(void **state)
 	write_file(plain, "");
 	write_file(odd, "");
 	write_file(near, "");
-	assert_int_equal(rename(p.other, plain) | unlink(plain) | unlink(odd) | unlink(near), 0);
+	assert_int_equal(
+		rename(p.other, plain) | unlink(plain) | unlink(odd) | unlink(near), 0);
 	assert_false(notices(&p, p.file));
 	/* ... and a hard link is one, once another event makes the protect_watch look. */
 	AUTO_FREE char *link_path = text_format("%s/link~", p.folder);
@@ -145,7 +147,8 @@ static void overflow(struct place *p)
 {
 	AUTO_FREE char *a = text_format("%s/a", p->folder);
 	AUTO_FREE char *b = text_format("%s/b", p->folder);
-	AUTO_CLOSE int fd = open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY | O_CLOEXEC);
 	char text[32] = "";
 
 	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);

@@ -267,7 +267,8 @@ static void test_why_a_write_failed_is_remembered(void **state)
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(modes); i++) {
 		const char *path = rows[i / ARRAY_LEN(modes)].path;
-		int from, in, reader = -1, to = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+		int from, in, reader = -1,
+			      to = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
 		struct pump p;
 
 		make_pipe(&from, &in);

@@ -121,7 +121,9 @@ static void folder(const char *path, mode_t mode, const char *stat)
 
 static uint32_t outside(const struct idmap *m, uint32_t id)
 {
-	return id < 1000 ? m[0].outside + id : id == 1000 ? m[1].outside : m[2].outside + id - 1001;
+	return id < 1000    ? m[0].outside + id
+	       : id == 1000 ? m[1].outside
+			    : m[2].outside + id - 1001;
 }
 
 /* An attribute that does not have exactly three numbers is ignored, as in the
@@ -162,7 +164,8 @@ static void test_files_belong_to_whom_the_layer_says(void **state)
 		if (st.st_uid != outside(maps.uids, files[i].uid) ||
 		    st.st_gid != outside(maps.gids, files[i].gid) ||
 		    (st.st_mode & 07777) != files[i].is)
-			fail_msg("%s: %u:%u %o", files[i].name, st.st_uid, st.st_gid, st.st_mode);
+			fail_msg("%s: %u:%u %o", files[i].name, st.st_uid, st.st_gid,
+				 st.st_mode);
 	}
 	done(&w);
 }
@@ -187,7 +190,8 @@ static void test_all_that_overlayfs_goes_by_is_kept(void **state)
 	assert_int_equal(setxattr("opaque", "user.overlay.redirect", "/x", 2, 0), 0);
 	assert_int_equal(setxattr("opaque", "user.k", "value", 5, 0), 0);
 	assert_int_equal(setxattr(".", STAT, "3 4 755", 7, 0), 0);
-	static const char *const timed[] = { "opaque/file", "opaque", "link", "pipe", "" };
+	static const char *const timed[] = { "opaque/file", "opaque", "link", "pipe",
+					     "" };
 	for (size_t i = 0; i < ARRAY_LEN(timed); i++)
 		assert_int_equal(utimensat(AT_FDCWD, *timed[i] ? timed[i] : ".", then,
 					   AT_SYMLINK_NOFOLLOW), 0);
@@ -364,8 +368,10 @@ static void become(void)
 	while (geteuid() == 0 && !has_maps && (pw = getpwent()))
 		has_maps = subids_of(pw, &maps);
 	if (has_maps && geteuid() == 0 &&
-	    (setgroups(0, NULL) < 0 || setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0 ||
-	     setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0))
+	    (setgroups(0, NULL) < 0 ||
+	     setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0 ||
+	     setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid) < 0 ||
+	     prctl(PR_SET_DUMPABLE, 1) < 0))
 		abort();
 }
 

@@ -152,11 +152,12 @@ static void test_a_secret_in_pieces_is_hidden(void **state)
 	static const struct {
 		const char *text, *want;
 	} rows[] = {
-		{ "a sec", "a " },   { "ret b", M " b" },   { "sec", "" },  { "tor", "sector" },
-		{ "s", "" },	     { NULL, "s" },	    { NULL, "" },   { "ecre", "" },
-		{ "t", M },	     { "secret", M },	    { "sec", "" },  { NULL, "sec" },
-		{ "urity", "urity" }, { "s", "" },	    { "e", "" },    { "c", "" },
-		{ "secret", "sec" M }, { "the", "the" },
+		{ "a sec", "a " },    { "ret b", M " b" },   { "sec", "" },
+		{ "tor", "sector" },  { "s", "" },	     { NULL, "s" },
+		{ NULL, "" },	      { "ecre", "" },	     { "t", M },
+		{ "secret", M },      { "sec", "" },	     { NULL, "sec" },
+		{ "urity", "urity" }, { "s", "" },	     { "e", "" },
+		{ "c", "" },	      { "secret", "sec" M }, { "the", "the" },
 	};
 	struct redact m = { 0 };
 	struct redact_stream s = { 0 };
@@ -239,7 +240,8 @@ static void try_once(bool has_flushes)
 	size_t want_len;
 	char *want = naive_redact(&naive, &want_len);
 	assert_int_equal(buffer_len(&out), want_len);
-	assert_memory_equal(want_len ? buffer_data(&out) : (const uint8_t *)"", want, want_len);
+	assert_memory_equal(want_len ? buffer_data(&out) : (const uint8_t *)"", want,
+			    want_len);
 	for (size_t i = 0; i < count; i++)
 		free(values[i]);
 	free(want);
@@ -297,8 +299,8 @@ static void test_a_long_value_costs_no_more_than_a_short_one(void **state)
 	int64_t one = cost_of_masking(value, REDACT_MIN, text);
 	int64_t other = cost_of_masking(value, HOSTILE_VALUE_LEN, text);
 	if (other > 20 * one)
-		fail_msg("%lld us for a short value, %lld us for a long one", (long long)one,
-			 (long long)other);
+		fail_msg("%lld us for a short value, %lld us for a long one",
+			 (long long)one, (long long)other);
 }
 
 static void test_an_error_is_masked_in_place(void **state)

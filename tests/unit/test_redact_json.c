@@ -28,18 +28,22 @@ static void test_texts_are_masked_and_nothing_else(void **state)
 		{ "secret", "[\"secret\",\"secret\"]", "[\"" M "\",\"" M "\"]" },
 		{ "secret", "[\"a secr[... 9 more\"]", "[\"a " M "[... 9 more\"]" },
 		{ "secret", "[\"a sec[... 9\"]", "[\"a sec[... 9\"]" },
-		{ "secret", "[\"secresecre[... 9 secret secr\"]", "[\"secre" M "[... 9 " M " secr\"]" },
+		{ "secret", "[\"secresecre[... 9 secret secr\"]",
+		  "[\"secre" M "[... 9 " M " secr\"]" },
 		{ "secre[... t", "[\"secre[... t\"]", "[\"" M "\"]" },
 		{ "se[... cret", "[\"se[... cret\"]", "[\"" M "\"]" },
-		{ "12345", "{\"a\":12345,\"b\":\"12345\"}", "{\"a\":12345,\"b\":\"" M "\"}" },
+		{ "12345", "{\"a\":12345,\"b\":\"12345\"}",
+		  "{\"a\":12345,\"b\":\"" M "\"}" },
 		{ "true", "{\"a\":true}", "{\"a\":true}" },
 		{ "error", "{\"observation\":\"error\",\"content\":\"error\"}",
 		  "{\"observation\":\"error\",\"content\":\"" M "\"}" },
 		{ "n123", "{\"a\":\"x\\n123\"}", "{\"a\":\"x\\n123\"}" },
 		{ "n123", "{\"a\":\"x\\nn123\"}", "{\"a\":\"x\\n" M "\"}" },
-		{ "a\nb\tc\"d\\e", "{\"a\":\"xa\\nb\\tc\\\"d\\\\ey\"}", "{\"a\":\"x" M "y\"}" },
+		{ "a\nb\tc\"d\\e", "{\"a\":\"xa\\nb\\tc\\\"d\\\\ey\"}",
+		  "{\"a\":\"x" M "y\"}" },
 		{ "a\x01z/", "{\"a\":\"a\\u0001z\\/\"}", "{\"a\":\"" M "\"}" },
-		{ "\xc2\x85\xe2\x80\xa8", "{\"a\":\"\\u0085\\u2028\"}", "{\"a\":\"" M "\"}" },
+		{ "\xc2\x85\xe2\x80\xa8", "{\"a\":\"\\u0085\\u2028\"}",
+		  "{\"a\":\"" M "\"}" },
 		{ "\\\\\\\\", "{\"a\":\"\\\\\\\\\\\\\\\\\"}", "{\"a\":\"" M "\"}" },
 		{ "\",\"b", "{\"a\":\"a\",\"b\":\"b\"}", "{\"a\":\"a\",\"b\":\"b\"}" },
 		{ "xxxx", "", "" },
@@ -92,16 +96,16 @@ static void test_random_texts_survive(void **state)
 		json_write_open(&line, NULL, "{");
 		json_write_bytes(&line, "a", text, strlen(text));
 		json_write_close(&line, "}");
-		AUTO_JSON struct json *plain =
-			json_parse((const char *)buffer_data(&line), buffer_len(&line), NULL);
+		AUTO_JSON struct json *plain = json_parse(
+			(const char *)buffer_data(&line), buffer_len(&line), NULL);
 		assert_non_null(plain);
 		json_root(plain, "plain", &root);
 		assert_true(json_member(&root, "a", &a));
 		assert_int_equal(json_string(&a, &got, NULL), 0);
 		AUTO_FREE char *want = redact_copy(&m, got);
 		redact_json_line(&m, &line);
-		AUTO_JSON struct json *veiled =
-			json_parse((const char *)buffer_data(&line), buffer_len(&line), NULL);
+		AUTO_JSON struct json *veiled = json_parse(
+			(const char *)buffer_data(&line), buffer_len(&line), NULL);
 		assert_non_null(veiled);
 		json_root(veiled, "veiled", &root);
 		assert_true(json_member(&root, "a", &a));

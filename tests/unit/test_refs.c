@@ -53,7 +53,8 @@ static void take(void *who, const struct reference *r, const struct digest *imag
 
 static void test_all_are_listed_and_nothing_else(void **state)
 {
-	const struct reference refs[] = { ref("b:2"), ref("a"), ref("x.io/y/z@sha256:" HEX_B) };
+	const struct reference refs[] = { ref("b:2"), ref("a"),
+					  ref("x.io/y/z@sha256:" HEX_B) };
 	struct list got = { 0 };
 	struct store s;
 
@@ -82,7 +83,8 @@ static void test_a_link_that_says_something_else_is_an_error(void **state)
 	struct err e;
 
 	in_store_open(&s);
-	scene_link(state, "hutch/store/names/docker.io%2Flibrary%2Fbad:1", "../../" HEX_A);
+	scene_link(state, "hutch/store/names/docker.io%2Flibrary%2Fbad:1",
+		   "../../" HEX_A);
 	assert_int_equal(refs_get(&s, &r, &got, &e), -1);
 	assert_int_equal(e.kind, ERR_SYSTEM);
 	assert_string_equal(got.hex, "untouched");
@@ -93,12 +95,14 @@ int main(void)
 {
 	scene_leave_root();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_name_means_the_last_image_it_was_given,
-						in_store_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_name_means_the_last_image_it_was_given, in_store_setup,
+			scene_teardown),
 		cmocka_unit_test_setup_teardown(test_all_are_listed_and_nothing_else,
 						in_store_setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(test_a_link_that_says_something_else_is_an_error,
-						in_store_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_link_that_says_something_else_is_an_error, in_store_setup,
+			scene_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,8 @@ static void test_a_life_from_its_making_to_its_record(void **state)
 	assert_int_equal(registry_find_ended("one", &item, &e), -1);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 	assert_int_equal(registry_forget("one", &e), -1);
-	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"),
+			 0);
 	assert_int_equal(scene_open_fds(), before);
 }
 
@@ -76,7 +77,8 @@ static void test_a_removed_sandbox_leaves_nothing(void **state)
 	scene_file(state, "hutch/one/log/main-1", "x");
 	end(&r, REGISTRY_REMOVE);
 	assert_int_equal(count_in(state, "hutch"), 2);
-	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"),
+			 0);
 }
 
 static void test_logs_are_found_before_and_after_the_end(void **state)
@@ -308,7 +310,8 @@ static void test_a_waiting_sandbox_is_listed_as_waiting_until_it_is_taken(void *
 
 static void test_a_list_is_sorted_and_passes_over_what_is_none(void **state)
 {
-	static const char *const live[] = { "b", "c", "a" }, *const ended[] = { "z", "y" };
+	static const char *const live[] = { "b", "c", "a" }, *const ended[] = { "z",
+										"y" };
 	static const char *const expected[] = { "a", "b", "c", "y", "z" };
 	struct registry_entry r[3], old;
 	struct registry_list list;
@@ -365,7 +368,8 @@ __attribute__((noreturn)) static void own_many(int from, int done, int hold)
 	for (int i = from; i < from + MANY / 5; i++) {
 		AUTO_FREE char *name = text_format("n%d", i);
 		CHECK(registry_create(name, &r, &e) == 0);
-		CHECK(registry_set_info(&r, "{\"name\":\"n\",\"image\":\"host\"}", &e) == 0);
+		CHECK(registry_set_info(&r, "{\"name\":\"n\",\"image\":\"host\"}", &e) ==
+		      0);
 		own_close(&r.state); /* the entry works without it */
 		own_close(&r.folder);
 	}
@@ -562,7 +566,8 @@ static void play_full_disk(void *folder)
 		AUTO_FREE char *options = text_format("nr_inodes=%d", inodes);
 		use_tmpfs(folder, options);
 		if (registry_create("one", &r, &e) == 0) {
-			CHECK(inodes > 8 && registry_end(&r, RECORD, REGISTRY_REMOVE, &e) == 0);
+			CHECK(inodes > 8 &&
+			      registry_end(&r, RECORD, REGISTRY_REMOVE, &e) == 0);
 			registry_done(&r);
 		}
 		CHECK(inodes > 8 || e.sys == ENOSPC);
@@ -592,7 +597,8 @@ static void play_full_at_the_end(void *folder)
 	fill_disk(folder);
 	CHECK(registry_end(&r, large, REGISTRY_KEEP, &e) == -1 && e.sys == ENOSPC);
 	registry_done(&r);
-	CHECK(registry_find_ended("one", &item, &e) == 0 && strstr(item.record, "\"unknown\""));
+	CHECK(registry_find_ended("one", &item, &e) == 0 &&
+	      strstr(item.record, "\"unknown\""));
 }
 
 static void test_a_full_disk_leaves_nothing_behind(void **state)

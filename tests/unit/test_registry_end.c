@@ -43,7 +43,9 @@ __attribute__((noreturn)) static void own(const struct owner *o)
 	janitor_init(&j);
 	CHECK(registry_create(o->name, &r, &e) == 0);
 	if (o->has_janitor)
-		CHECK(janitor_start(&j, &(struct chores){ &no_terminal, &none, &no_cgroup, &r, -1, NULL },
+		CHECK(janitor_start(&j,
+				    &(struct chores){ &no_terminal, &none, &no_cgroup, &r,
+						      -1, NULL },
 				    &e) == 0);
 	if (o->renamed)
 		CHECK(registry_rename(&r, o->renamed, &e) == 0);
@@ -102,7 +104,8 @@ static void test_the_name_of_a_killed_owner_is_free_at_once(void **state)
 	for (int i = 0; i < 100; i++) {
 		kill_owner(start_owner(&owners[i % 2]));
 		create("one", &r);
-		expect_ended("one", i % 2 ? "\"reason\":\"killed\"" : "\"reason\":\"host_gone\"");
+		expect_ended("one", i % 2 ? "\"reason\":\"killed\""
+					  : "\"reason\":\"host_gone\"");
 		end(&r, REGISTRY_REMOVE);
 		wait_for_all();
 	}
@@ -110,12 +113,18 @@ static void test_the_name_of_a_killed_owner_is_free_at_once(void **state)
 
 static void test_the_janitor_ends_what_its_supervisor_no_longer_can(void **state)
 {
-	static const struct { struct owner owner; const char *name, *record; } cases[] = {
-		{ { .name = "a", .has_janitor = true }, "a",
+	static const struct { struct owner owner; const char *name, *record;
+	} cases[] = {
+		{ { .name = "a", .has_janitor = true },
+		  "a",
 		  "{\"reason\":\"killed\",\"exit_code\":137,\"limit\":null,\"message\":\"the "
 		  "supervisor was killed\",\"remedy\":null,\"ended\":\"20" },
-		{ { .name = "b", .renamed = "b2", .has_janitor = true }, "b2", "\"killed\"" },
-		{ { .name = "c", .has_janitor = true, .writes_record = true }, "c", RECORD },
+		{ { .name = "b", .renamed = "b2", .has_janitor = true },
+		  "b2",
+		  "\"killed\"" },
+		{ { .name = "c", .has_janitor = true, .writes_record = true },
+		  "c",
+		  RECORD },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -253,7 +262,8 @@ static int run_race(void)
 	pid_t pids[RACERS];
 
 	(void)alarm(PATIENCE_S);
-	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC) | pipe2(hold, O_CLOEXEC),
+	assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC) |
+				 pipe2(hold, O_CLOEXEC),
 			 0);
 	for (int i = 0; i < RACERS; i++)
 		if ((pids[i] = fork()) == 0) {
@@ -309,7 +319,8 @@ __attribute__((noreturn)) static void churn(int seed)
 		CHECK(registry_look("one", &item, &e) == 0 && !strcmp(item.id, r.id));
 		registry_item_done(&item);
 		if ((i + seed) % 3) /* otherwise it is as if it were killed */
-			CHECK(registry_end(&r, RECORD, i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
+			CHECK(registry_end(&r, RECORD,
+					   i & 2 ? REGISTRY_KEEP : REGISTRY_REMOVE,
 					   &e) == 0);
 		registry_done(&r);
 		(void)registry_forget("one", NULL);
@@ -330,7 +341,8 @@ static void test_a_sandbox_keeps_its_name_against_all_others(void **state)
 	expect_absent("one");
 	(void)registry_forget("one", NULL);
 	assert_int_equal(count_in(state, "hutch"), 2);
-	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"), 0);
+	assert_int_equal(count_in(state, "hutch/.ended") + count_in(state, "hutch/.tmp"),
+			 0);
 }
 
 /* --- waiting --------------------------------------------------------------- */

@@ -267,9 +267,9 @@ int main(void)
 		cmocka_unit_test(test_much_output_arrives_whole_and_in_order),
 		cmocka_unit_test(test_much_input_arrives_whole),
 		cmocka_unit_test(test_output_that_nobody_reads_hangs_the_terminal_up),
+		cmocka_unit_test(test_output_that_waits_holds_this_command_and_no_other),
 		cmocka_unit_test(
-			test_output_that_waits_holds_this_command_and_no_other),
-		cmocka_unit_test(test_a_process_that_writes_after_the_end_does_not_delay_it),
+			test_a_process_that_writes_after_the_end_does_not_delay_it),
 		cmocka_unit_test(test_waiting_costs_no_processor_time),
 	};
 

@@ -18,9 +18,15 @@ static void test_the_outermost_folder_of_gits_counts(void **state)
 		const char *path;
 		size_t len;
 	} rows[] = {
-		{ ".git", 4 },		     { ".git/index", 4 },	{ "a/.git/refs/x", 6 },
-		{ "a/.git/m/.git/x", 6 },    { "a", 0 },		{ "", 0 },
-		{ ".gitignore", 0 },	     { "x.git/HEAD", 0 },	{ "a/.github/.git", 14 },
+		{ ".git", 4 },
+		{ ".git/index", 4 },
+		{ "a/.git/refs/x", 6 },
+		{ "a/.git/m/.git/x", 6 },
+		{ "a", 0 },
+		{ "", 0 },
+		{ ".gitignore", 0 },
+		{ "x.git/HEAD", 0 },
+		{ "a/.github/.git", 14 },
 		{ "a/.git.x/b", 0 },
 	};
 
@@ -76,7 +82,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_outermost_folder_of_gits_counts),
-		cmocka_unit_test(test_a_path_in_a_broken_repository_finds_it_and_the_fault),
+		cmocka_unit_test(
+			test_a_path_in_a_broken_repository_finds_it_and_the_fault),
 		cmocka_unit_test(test_many_are_each_found),
 	};
 

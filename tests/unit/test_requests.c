@@ -99,8 +99,12 @@ static void put_cgroup(struct buffer *b)
 
 static void put_open_of(struct buffer *b, uint32_t id)
 {
-	struct exec x = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(), .cwd = "/",
-			  .argv = bash_argv, .env = (char *[]){ TEXT("PATH=/bin"), NULL } };
+	struct exec x = { .flags = EXEC_PTY,
+			  .uid = getuid(),
+			  .gid = getgid(),
+			  .cwd = "/",
+			  .argv = bash_argv,
+			  .env = (char *[]){ TEXT("PATH=/bin"), NULL } };
 	struct err e;
 
 	assert_int_equal(message_put_open(b, id, &x, &e), 0);
@@ -199,7 +203,9 @@ static void put_edit_of(struct buffer *b, uint32_t id, uint32_t session)
 {
 	const struct edit_request r = { .session = session,
 					.place = { getuid(), getgid(), "/" },
-					.command = "view", .path = "/dev/null", .line = "",
+					.command = "view",
+					.path = "/dev/null",
+					.line = "",
 					.range = "" };
 	struct err e;
 
@@ -388,8 +394,9 @@ static void test_a_forbidden_request_ends_the_executor_when_busy(void **state)
 
 static void test_a_request_about_a_command_is_untimely_before_any(void **state)
 {
-	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize, put_end,
-							     put_run, put_cancel };
+	static void (*const untimely[])(struct buffer *) = { put_signal, put_resize,
+							     put_end, put_run,
+							     put_cancel };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(untimely); i++) {
@@ -588,9 +595,11 @@ int main(void)
 		cmocka_unit_test(test_a_forbidden_request_ends_the_executor_when_busy),
 		cmocka_unit_test(test_a_request_about_a_command_is_untimely_before_any),
 		cmocka_unit_test(test_nothing_is_begun_beside_the_last_command),
-		cmocka_unit_test(test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
+		cmocka_unit_test(
+			test_a_file_is_of_a_session_that_is_and_has_an_id_of_its_own),
 		cmocka_unit_test(test_a_session_ends_and_its_id_is_free),
-		cmocka_unit_test(test_a_session_is_not_ended_before_it_is_there_nor_in_an_action),
+		cmocka_unit_test(
+			test_a_session_is_not_ended_before_it_is_there_nor_in_an_action),
 		cmocka_unit_test(test_an_id_in_use_ends_it),
 		cmocka_unit_test(test_an_id_can_be_used_again),
 		cmocka_unit_test(test_another_number_of_descriptors_than_three_ends_it),

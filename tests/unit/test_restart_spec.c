@@ -40,7 +40,8 @@ static void test_a_link_that_leads_where_it_led_is_followed_once(void **state)
 	AUTO_FREE char *kept = restart_spec_places(&p);
 	assert_int_equal(restart_spec_hold_places(&p, kept, &e), 0);
 	assert_string_equal(p.volumes[0].source, data);
-	assert_true(p.is_resolved); /* none that comes later is followed: test_volumes.c */
+	assert_true(
+		p.is_resolved); /* none that comes later is followed: test_volumes.c */
 	policy_done(&p);
 }
 

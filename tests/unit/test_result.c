@@ -56,8 +56,10 @@ static void test_peaks_and_limits_of_a_cgroup_are_in_the_result(void **state)
 	result_oom(&r, &e);
 	AUTO_FREE char *text = result_json(&r);
 	json_free(parse(text));
-	assert_non_null(strstr(text, "\"status\":\"oom\",\"exit_code\":137,\"signal\":9,"));
-	assert_non_null(strstr(text, "\"memory_peak_bytes\":1099511627776,\"pids_peak\":7,"));
+	assert_non_null(
+		strstr(text, "\"status\":\"oom\",\"exit_code\":137,\"signal\":9,"));
+	assert_non_null(
+		strstr(text, "\"memory_peak_bytes\":1099511627776,\"pids_peak\":7,"));
 	assert_non_null(strstr(text, "\"degraded\":[\"cpus\",\"disk\"],"));
 	assert_non_null(strstr(text, "\"error\":{\"kind\":\"limit\""));
 	r.degraded = DEGRADED_MEMORY | DEGRADED_PIDS;

@@ -58,8 +58,14 @@ static const struct share {
 static void play_lower(void *arg)
 {
 	const struct rlimit first = { 100, 4096 };
-	const struct { uint64_t most, wanted; } tries[] = {
-		{ UINT64_MAX, 4096 }, { 5000, 4096 }, { 4096, 4096 }, { 7, 7 }, { 9, 7 }, { 0, 0 },
+	const struct { uint64_t most, wanted;
+	} tries[] = {
+		{ UINT64_MAX, 4096 },
+		{ 5000, 4096 },
+		{ 4096, 4096 },
+		{ 7, 7 },
+		{ 9, 7 },
+		{ 0, 0 },
 	};
 	struct rlimit now;
 	struct err e;
@@ -183,7 +189,8 @@ static void play_sysctls(void *arg)
 	struct err e;
 
 	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
-	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
+	CHECK(folder >= 0 &&
+	      rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	for (size_t i = 0; i < p->sysctl_count; i++)
 		CHECK(read_sysctl(p->sysctls[i].name) == p->sysctls[i].value);
 	CHECK(unshare(CLONE_NEWUSER) < 0 && errno == ENOSPC);
@@ -205,7 +212,8 @@ static void test_the_namespace_is_bounded_and_nests_no_other(void **state)
 	assert_string_equal(p.sysctls[0].name, "user/max_user_namespaces");
 	assert_int_equal(p.sysctls[0].value, 0);
 	assert_string_equal(p.sysctls[1].name, "user/max_inotify_instances");
-	assert_int_equal(p.sysctls[1].value, read_sysctl("user/max_inotify_instances") / 4);
+	assert_int_equal(p.sysctls[1].value,
+			 read_sysctl("user/max_inotify_instances") / 4);
 	assert_string_equal(p.sysctls[2].name, "user/max_inotify_watches");
 	assert_int_equal(p.sysctls[2].value, watches / 4);
 	scene_inside(0, 1000, play_sysctls, &p);
@@ -246,16 +254,20 @@ static void play_lacking(void *arg)
 	struct err e;
 
 	AUTO_CLOSE int folder = rlimits_open_sysctls(&e);
-	CHECK(folder >= 0 && rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
+	CHECK(folder >= 0 &&
+	      rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) == 0);
 	p->sysctls[0].may_lack = false;
-	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 && e.sys == ENOENT);
+	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 &&
+	      e.sys == ENOENT);
 	p->sysctls[0] = (struct sysctl){ "user", 1, true };
-	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 && e.sys == EISDIR);
+	CHECK(rlimits_apply_sysctls(folder, p->sysctls, p->sysctl_count, &e) < 0 &&
+	      e.sys == EISDIR);
 }
 
 static void test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional(void **state)
 {
-	struct plan p = { .sysctls = { { "net/unix/no_such", 1, true } }, .sysctl_count = 1 };
+	struct plan p = { .sysctls = { { "net/unix/no_such", 1, true } },
+			  .sysctl_count = 1 };
 
 	(void)state;
 	scene_inside(0, 1000, play_lacking, &p);
@@ -269,8 +281,10 @@ int main(void)
 		cmocka_unit_test(test_every_resource_at_once_fits),
 		cmocka_unit_test(test_a_lowered_limit_never_rises),
 		cmocka_unit_test(test_the_namespace_is_bounded_and_nests_no_other),
-		cmocka_unit_test(test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
-		cmocka_unit_test(test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional),
+		cmocka_unit_test(
+			test_no_queue_of_datagrams_is_full_in_a_network_of_its_own),
+		cmocka_unit_test(
+			test_a_limit_that_the_kernel_lacks_is_an_error_unless_optional),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,25 +38,28 @@ static const struct sample {
 	{ REQUEST("\"id\":9007199254740992,\"method\":\"m\",\"params\":{}"), 0,
 	  "9007199254740992", "m" },
 	{ REQUEST("\"id\":\"\",\"method\":\"m\""), 0, "\"\"", "m" },
-	{ REQUEST("\"id\":\"a\\\"\\n\\u0001\",\"method\":\"m\""), 0, "\"a\\\"\\u000a\\u0001\"", "m" },
+	{ REQUEST("\"id\":\"a\\\"\\n\\u0001\",\"method\":\"m\""), 0,
+	  "\"a\\\"\\u000a\\u0001\"", "m" },
 	{ REQUEST("\"id\":\"" X64 "\",\"method\":\"m\""), 0, "\"" X64 "\"", "m" },
 	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":{\"a\":[1]}"), 0, "1", "m" },
 	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":null"), 0, "1", "m" },
-	{ TEXT(" { \"method\" : \"m\" , \"id\" : 7 , \"jsonrpc\" : \"2.0\" } \r"), 0, "7", "m" },
+	{ TEXT(" { \"method\" : \"m\" , \"id\" : 7 , \"jsonrpc\" : \"2.0\" } \r"), 0, "7",
+	  "m" },
 
 	{ TEXT(""), RPC_PARSE, "null", "" },
 	{ TEXT("{"), RPC_PARSE, "null", "" },
 	{ TEXT("\0"), RPC_PARSE, "null", "" },
-	{ TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"} x"), RPC_PARSE, "null", "" },
+	{ TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"} x"), RPC_PARSE, "null",
+	  "" },
 	{ REQUEST("\"id\":1,\"id\":1,\"method\":\"m\""), RPC_PARSE, "null", "twice" },
-	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":{\"a\":1,\"a\":1}"), RPC_PARSE, "null",
-	  "twice" },
+	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":{\"a\":1,\"a\":1}"), RPC_PARSE,
+	  "null", "twice" },
 	{ REQUEST("\"id\":9007199254740993,\"method\":\"m\""), RPC_PARSE, "null", "" },
 	{ REQUEST("\"id\":1e400,\"method\":\"m\""), RPC_PARSE, "null", "" },
 	{ REQUEST("\"id\":\"\\u0000\",\"method\":\"m\""), RPC_PARSE, "null", "u0000" },
 	{ REQUEST("\"id\":\"\xff\",\"method\":\"m\""), RPC_PARSE, "null", "UTF-8" },
-	{ TEXT(OPEN16 OPEN16 OPEN16 OPEN16 "[]" CLOSE16 CLOSE16 CLOSE16 CLOSE16), RPC_PARSE,
-	  "null", "64" },
+	{ TEXT(OPEN16 OPEN16 OPEN16 OPEN16 "[]" CLOSE16 CLOSE16 CLOSE16 CLOSE16),
+	  RPC_PARSE, "null", "64" },
 	{ TEXT(OPEN16 OPEN16 OPEN16 OPEN16 CLOSE16 CLOSE16 CLOSE16 CLOSE16), RPC_REQUEST,
 	  "null", "object" },
 
@@ -71,18 +74,22 @@ static const struct sample {
 	{ REQUEST("\"id\":{},\"method\":\"m\""), RPC_REQUEST, "null", "string" },
 	{ REQUEST("\"id\":\"" X64 "x\",\"method\":\"m\""), RPC_REQUEST, "null", "64" },
 	{ TEXT("{\"id\":1,\"method\":\"m\"}"), RPC_REQUEST, "1", "jsonrpc" },
-	{ TEXT("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"m\"}"), RPC_REQUEST, "1", "jsonrpc" },
+	{ TEXT("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"m\"}"), RPC_REQUEST, "1",
+	  "jsonrpc" },
 	{ TEXT("{\"jsonrpc\":2.0,\"id\":\"a\",\"method\":\"m\"}"), RPC_REQUEST, "\"a\"",
 	  "jsonrpc" },
 	{ REQUEST("\"id\":1"), RPC_REQUEST, "1", "method" },
 	{ REQUEST("\"id\":1,\"method\":null"), RPC_REQUEST, "1", "method" },
 	{ REQUEST("\"id\":1,\"method\":1"), RPC_REQUEST, "1", "method" },
 	{ REQUEST("\"id\":1,\"method\":\"m\",\"more\":1"), RPC_REQUEST, "1", "'more'" },
-	{ REQUEST("\"id\":1,\"method\":\"m\",\"Params\":{}"), RPC_REQUEST, "1", "'Params'" },
+	{ REQUEST("\"id\":1,\"method\":\"m\",\"Params\":{}"), RPC_REQUEST, "1",
+	  "'Params'" },
 
 	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":[]"), RPC_PARAMS, "1", "params" },
-	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":\"x\""), RPC_PARAMS, "1", "params" },
-	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":false"), RPC_PARAMS, "1", "params" },
+	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":\"x\""), RPC_PARAMS, "1",
+	  "params" },
+	{ REQUEST("\"id\":1,\"method\":\"m\",\"params\":false"), RPC_PARAMS, "1",
+	  "params" },
 };
 
 static void each_line_is_a_request_or_says_why_not(void **state)
@@ -115,8 +122,10 @@ static void params_are_an_object_or_no_value(void **state)
 	assert_int_equal(rpc_decode(REQUEST("\"id\":1,\"method\":\"m\""), &r, &e), 0);
 	assert_null(r.params.value);
 	rpc_done(&r);
-	assert_int_equal(rpc_decode(REQUEST("\"id\":1,\"method\":\"m\",\"params\":{\"a\":1}"),
-				    &r, &e), 0);
+	assert_int_equal(
+		rpc_decode(REQUEST("\"id\":1,\"method\":\"m\",\"params\":{\"a\":1}"), &r,
+			   &e),
+		0);
 	assert_true(json_member(&r.params, "a", &a));
 	rpc_done(&r);
 }
@@ -163,16 +172,20 @@ static void answers_are_lines(void **state)
 	(void)err_set(&e, ERR_NOT_FOUND, "no \"process\"\n\x80");
 	(void)err_remedy(&e, "look again");
 	rpc_put_error(&out, "\"a\"", RPC_FAILED, &e);
-	expect_line(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32000,\"message\":"
-			  "\"no \\\"process\\\"\\n\xef\xbf\xbd\",\"data\":{\"kind\":\"not_found\","
-			  "\"remedy\":\"look again\"}}}\n");
+	expect_line(
+		&out,
+		"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32000,\"message\":"
+		"\"no \\\"process\\\"\\n\xef\xbf\xbd\",\"data\":{\"kind\":\"not_found\","
+		"\"remedy\":\"look again\"}}}\n");
 	buffer_init(&out, 4096);
 	errno = ENOENT;
 	(void)err_sys(&e, "x");
 	rpc_put_not_started(&out, "2", 127, &e);
-	expect_line(&out, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32000,\"message\":"
-			  "\"x: No such file or directory\",\"data\":{\"kind\":\"not_found\","
-			  "\"remedy\":null,\"exit_code\":127}}}\n");
+	expect_line(
+		&out,
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32000,\"message\":"
+		"\"x: No such file or directory\",\"data\":{\"kind\":\"not_found\","
+		"\"remedy\":null,\"exit_code\":127}}}\n");
 }
 
 static void kinds_have_the_names_of_the_contract(void **state)

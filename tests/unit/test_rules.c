@@ -51,8 +51,8 @@ static void check(const char *lines, const struct sample *samples, size_t count)
 		AUTO_FREE char *about = list_join(&v.about, 0, "\n");
 		if (v.decision != s->decision || strcmp(v.reason, s->reason) ||
 		    strcmp(about, s->about))
-			fail_msg("'%s': %s, '%s', '%s'", s->command, names[v.decision], v.reason,
-				 about);
+			fail_msg("'%s': %s, '%s', '%s'", s->command, names[v.decision],
+				 v.reason, about);
 		verdict_done(&v);
 	}
 	rules_free(r);
@@ -96,7 +96,8 @@ static void test_each_command_is_judged_and_the_strictest_holds(void **state)
 	static const struct sample samples[] = {
 		{ "ls && git push; rm x", DECISION_DENY, "push", "git push" },
 		{ "rm x; git push", DECISION_DENY, "push", "git push" },
-		{ "git push a; rm x; git push b", DECISION_DENY, "push", "git push a\ngit push b" },
+		{ "git push a; rm x; git push b", DECISION_DENY, "push",
+		  "git push a\ngit push b" },
 		{ "ls | rm x", DECISION_ASK, "rm", "rm x" },
 		{ "echo \"$(git 'pu'sh)\"", DECISION_DENY, "push", "git push" },
 		{ "sudo -u x git push", DECISION_DENY, "push", "git push" },
@@ -127,9 +128,11 @@ static void judge(const char *lines, const struct deed *deed, enum decision deci
 
 static void test_paths_and_sizes_of_actions_are_met(void **state)
 {
-	static const char path[] = "{\"action\":[\"write\",\"edit\",\"move\"],\"path\":[\"/etc/**\",\".env\"],"
-				   "\"decision\":\"deny\",\"reason\":\"r\"}",
-			  size[] = "{\"larger\":\"1k\",\"decision\":\"ask\",\"reason\":\"r\",\"risk\":\"low\"}";
+	static const char path
+		[] = "{\"action\":[\"write\",\"edit\",\"move\"],\"path\":[\"/etc/**\",\".env\"],"
+		     "\"decision\":\"deny\",\"reason\":\"r\"}",
+	    size[] =
+		    "{\"larger\":\"1k\",\"decision\":\"ask\",\"reason\":\"r\",\"risk\":\"low\"}";
 	const struct deed deeds[] = {
 		{ .action = "write", .path = "/etc/passwd" },
 		{ .action = "write", .path = "../../etc/./x", .cwd = "/workspace/a" },
@@ -158,15 +161,20 @@ static void test_paths_and_sizes_of_actions_are_met(void **state)
 
 static void test_a_rule_without_a_what_is_about_everything(void **state)
 {
-	static const char rule[] = "{\"decision\":\"ask\",\"reason\":\"all\"}",
-			  run[] = "{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\",\"risk\":\"medium\"}";
+	static const char rule
+		[] = "{\"decision\":\"ask\",\"reason\":\"all\"}",
+	    run[] = "{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\",\"risk\":\"medium\"}";
 
 	(void)state;
 	judge(rule, &(struct deed){ .action = "env" }, DECISION_ASK, RISK_MEDIUM);
-	judge(rule, &(struct deed){ .action = "run", .command = "x" }, DECISION_ASK, RISK_MEDIUM);
-	judge(rule, &(struct deed){ .action = "run", .command = "# x" }, DECISION_ASK, RISK_MEDIUM);
-	judge(run, &(struct deed){ .action = "run", .command = "x" }, DECISION_DENY, RISK_MEDIUM);
-	judge(run, &(struct deed){ .action = "read", .path = "x" }, DECISION_ALLOW, RISK_LOW);
+	judge(rule, &(struct deed){ .action = "run", .command = "x" }, DECISION_ASK,
+	      RISK_MEDIUM);
+	judge(rule, &(struct deed){ .action = "run", .command = "# x" }, DECISION_ASK,
+	      RISK_MEDIUM);
+	judge(run, &(struct deed){ .action = "run", .command = "x" }, DECISION_DENY,
+	      RISK_MEDIUM);
+	judge(run, &(struct deed){ .action = "read", .path = "x" }, DECISION_ALLOW,
+	      RISK_LOW);
 }
 
 static void test_a_run_that_is_too_much_to_judge_is_asked_about(void **state)
@@ -178,14 +186,18 @@ static void test_a_run_that_is_too_much_to_judge_is_asked_about(void **state)
 	assert_non_null(large);
 	memset(large, 'x', RULES_TEXT_MAX + 1);
 	large[RULES_TEXT_MAX + 1] = '\0';
-	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ASK, RISK_HIGH);
+	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ASK,
+	      RISK_HIGH);
 	large[RULES_TEXT_MAX] = '\0';
-	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ALLOW, RISK_LOW);
+	judge(rule, &(struct deed){ .action = "run", .command = large }, DECISION_ALLOW,
+	      RISK_LOW);
 	free(large);
 	for (size_t i = 0; i < 1000; i++)
 		memcpy(deep + 2 * i, "$(", 3);
-	judge(rule, &(struct deed){ .action = "run", .command = deep }, DECISION_ASK, RISK_HIGH);
-	judge(rule, &(struct deed){ .action = "run", .command = "x 'y" }, DECISION_ASK, RISK_HIGH);
+	judge(rule, &(struct deed){ .action = "run", .command = deep }, DECISION_ASK,
+	      RISK_HIGH);
+	judge(rule, &(struct deed){ .action = "run", .command = "x 'y" }, DECISION_ASK,
+	      RISK_HIGH);
 }
 
 static void test_keys_in_what_is_typed_are_asked_about(void **state)
@@ -209,7 +221,8 @@ static void test_an_action_with_a_commands_effect_is_judged_as_both(void **state
 		"{\"command\":\"git clone **\",\"decision\":\"deny\",\"reason\":\"r\"}";
 	static const char name[] =
 		"{\"action\":\"git_clone\",\"decision\":\"deny\",\"reason\":\"r\"}";
-	static const char run[] = "{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\"}";
+	static const char run[] =
+		"{\"action\":\"run\",\"decision\":\"deny\",\"reason\":\"r\"}";
 	static const char all[] = "{\"decision\":\"deny\",\"reason\":\"r\"}\n"
 				  "{\"command\":\"git **\",\"decision\":\"allow\"}";
 	static const char read[] =
@@ -240,7 +253,10 @@ static void test_many_words_for_many_rules_are_asked_about(void **state)
 		many[i] = i % 2 ? ' ' : 'x';
 	many[2 * count] = '\0';
 	for (int i = 0; i < 100; i++)
-		list_addf(&texts, "{\"command\":\"* ** y%d\",\"decision\":\"deny\",\"reason\":\"r\"}", i);
+		list_addf(
+			&texts,
+			"{\"command\":\"* ** y%d\",\"decision\":\"deny\",\"reason\":\"r\"}",
+			i);
 	struct rules *r = rules_new(&texts);
 	rules_judge(r, &(struct deed){ .action = "run", .command = many }, &v);
 	assert_int_equal(v.decision, DECISION_ASK);
@@ -252,14 +268,16 @@ static void test_many_words_for_many_rules_are_asked_about(void **state)
 
 static void test_the_highest_risk_of_equal_decisions_is_told(void **state)
 {
-	struct rules *r = rules_of("{\"command\":\"a\",\"decision\":\"ask\",\"reason\":\"low\",\"risk\":\"low\"}\n"
-				   "{\"command\":\"b\",\"decision\":\"ask\",\"reason\":\"high\",\"risk\":\"high\"}");
+	struct rules *r = rules_of(
+		"{\"command\":\"a\",\"decision\":\"ask\",\"reason\":\"low\",\"risk\":\"low\"}\n"
+		"{\"command\":\"b\",\"decision\":\"ask\",\"reason\":\"high\",\"risk\":\"high\"}");
 	static const char *const commands[] = { "a; b; a", "b; a" };
 	struct verdict v;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		rules_judge(r, &(struct deed){ .action = "run", .command = commands[i] }, &v);
+		rules_judge(r, &(struct deed){ .action = "run", .command = commands[i] },
+			    &v);
 		assert_int_equal(v.risk, RISK_HIGH);
 		assert_string_equal(v.reason, "high");
 		AUTO_FREE char *about = list_join(&v.about, 0, "\n");
@@ -285,16 +303,21 @@ static void test_an_invalid_rule_is_refused_with_its_place(void **state)
 		{ "{\"decision\":\"allow\",\"action\":\"fly\"}", "rule.action: 'fly'" },
 		{ "{\"decision\":\"allow\",\"action\":[]}", "rule.action: it is empty" },
 		{ "{\"decision\":\"allow\",\"action\":[\"run\",2]}", "rule.action[1]" },
-		{ "{\"decision\":\"allow\",\"command\":\" \"}", "rule.command: it is empty" },
+		{ "{\"decision\":\"allow\",\"command\":\" \"}",
+		  "rule.command: it is empty" },
 		{ "{\"decision\":\"allow\",\"path\":\"a/../b\"}", "rule.path: 'a/../b'" },
 		{ "{\"decision\":\"allow\",\"path\":[]}", "rule.path: it is empty" },
 		{ "{\"decision\":\"allow\",\"larger\":\"x\"}", "rule.larger" },
 		{ "{\"decision\":\"allow\",\"larger\":-1}", "rule.larger" },
-		{ "{\"decision\":\"allow\",\"command\":\"x\",\"path\":\"y\"}", "no 'path'" },
+		{ "{\"decision\":\"allow\",\"command\":\"x\",\"path\":\"y\"}",
+		  "no 'path'" },
 		{ "{\"decision\":\"allow\",\"command\":\"x\",\"larger\":1}", "no size" },
-		{ "{\"decision\":\"allow\",\"command\":\"x\",\"action\":\"read\"}", "only 'run'" },
-		{ "{\"decision\":\"allow\",\"action\":[\"run\",\"env\"],\"path\":\"y\"}", "have no 'path'" },
-		{ "{\"decision\":\"allow\",\"action\":\"read\",\"larger\":1}", "write nothing" },
+		{ "{\"decision\":\"allow\",\"command\":\"x\",\"action\":\"read\"}",
+		  "only 'run'" },
+		{ "{\"decision\":\"allow\",\"action\":[\"run\",\"env\"],\"path\":\"y\"}",
+		  "have no 'path'" },
+		{ "{\"decision\":\"allow\",\"action\":\"read\",\"larger\":1}",
+		  "write nothing" },
 	};
 	struct err e;
 

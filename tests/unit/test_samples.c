@@ -37,7 +37,8 @@ static unsigned count_told(const struct client *c)
 	size_t left = buffer_len(&c->conn.out);
 	unsigned count = 0;
 
-	for (const char *next; left && (next = memmem(at, left, word, sizeof(word) - 1));) {
+	for (const char *next;
+	     left && (next = memmem(at, left, word, sizeof(word) - 1));) {
 		count++;
 		left -= (size_t)(next + 1 - at);
 		at = next + 1;
@@ -68,7 +69,8 @@ static void test_one_is_told_at_each_interval(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		x.s.now_ms = NOW + rows[i].at;
 		samples_tell(&x.s);
-		if (count_told(c) != rows[i].count || samples_due(&x.s) != NOW + rows[i].due)
+		if (count_told(c) != rows[i].count ||
+		    samples_due(&x.s) != NOW + rows[i].due)
 			fail_msg("row %zu: %u told, the next at %lld", i, count_told(c),
 				 (long long)samples_due(&x.s) - NOW);
 	}

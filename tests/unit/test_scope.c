@@ -26,7 +26,8 @@ static void test_a_bus_is_a_socket_that_is_ours(void **state)
 	assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
 	if (scope_has_bus())
 		skip(); /* this user has a session with a bus */
-	AUTO_CLOSE int file = open(address.sun_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	AUTO_CLOSE int file =
+		open(address.sun_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_false(scope_has_bus());
 	assert_int_equal(unlink(address.sun_path), 0);
 	AUTO_CLOSE int bus = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

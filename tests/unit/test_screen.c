@@ -214,26 +214,50 @@ struct step {
 	const char *in, *out;
 };
 
-static const struct step
-	prompts[] = { { "Name? ", "Name?" }, { "Hello Ann\r\n", "Hello Ann" }, { "", "" } },
-	counting[] = { { "1\r\n", "1" }, { "2\r\n", "2" }, { "", "" }, { "3\r\n4", "3\n4" },
-		       { "5\r\n", "5" } },
-	progress[] = { { "get\r\n10%", "get\n10%" }, { "\r20%", "20%" },
-		       { "\r100%\r\ndone", "100%\ndone" } },
-	dots[] = { { "..", ".." }, { "...", "..." } },
-	same_again[] = { { "a\r\nb\r\n", "a\nb" }, { C "H" "a\r\nb\r\n", "" } },
-	redrawn[] = { { "a\r\nb\r\nc\r\n", "a\nb\nc" },
-		      { C "2;1HX" C "4;1H", "X\nc" }, { "d", "d" } },
-	shrunk[] = { { "a\r\nb\r\n", "a\nb" }, { C "2K" C "A" C "2K", "" },
-		     { "c", "c" } },
-	cleared[] = { { "a\r\nb\r\n", "a\nb" }, { C "H" C "2J" "c\r\n", "c" },
-		      { C "H" C "2J" C "3J" "d", "d" } },
-	deleted[] = { { "a\r\nb\r\nc\r\n", "a\nb\nc" }, { C "H" C "M", "b\nc" } },
-	full_screen[] = { { "first\r\n", "first" }, { C "?1049h" C "Hvim", "vim" },
-			  { "", "" }, { C "2;1H:q", ":q" },
-			  { C "H" "VIM", "VIM\n:q" },
-			  { C "?1049l" "last", "last" } },
-	repl[] = { { ">>> ", ">>>" }, { "2\r\n>>> ", "2\n>>>" }, { "", "" } };
+static const struct step prompts[] = { { "Name? ", "Name?" },
+				       { "Hello Ann\r\n", "Hello Ann" },
+				       { "", "" } },
+			 counting[] = { { "1\r\n", "1" },
+					{ "2\r\n", "2" },
+					{ "", "" },
+					{ "3\r\n4", "3\n4" },
+					{ "5\r\n", "5" } },
+			 progress[] = { { "get\r\n10%", "get\n10%" },
+					{ "\r20%", "20%" },
+					{ "\r100%\r\ndone", "100%\ndone" } },
+			 dots[] = { { "..", ".." }, { "...", "..." } },
+			 same_again[] = { { "a\r\nb\r\n", "a\nb" },
+					  { C "H"
+					      "a\r\nb\r\n",
+					    "" } },
+			 redrawn[] = { { "a\r\nb\r\nc\r\n", "a\nb\nc" },
+				       { C "2;1HX" C "4;1H", "X\nc" },
+				       { "d", "d" } },
+			 shrunk[] = { { "a\r\nb\r\n", "a\nb" },
+				      { C "2K" C "A" C "2K", "" },
+				      { "c", "c" } },
+			 cleared[] = { { "a\r\nb\r\n", "a\nb" },
+				       { C "H" C "2J"
+					   "c\r\n",
+					 "c" },
+				       { C "H" C "2J" C "3J"
+					   "d",
+					 "d" } },
+			 deleted[] = { { "a\r\nb\r\nc\r\n", "a\nb\nc" },
+				       { C "H" C "M", "b\nc" } },
+			 full_screen[] = { { "first\r\n", "first" },
+					   { C "?1049h" C "Hvim", "vim" },
+					   { "", "" },
+					   { C "2;1H:q", ":q" },
+					   { C "H"
+					       "VIM",
+					     "VIM\n:q" },
+					   { C "?1049l"
+					       "last",
+					     "last" } },
+			 repl[] = { { ">>> ", ">>>" },
+				    { "2\r\n>>> ", "2\n>>>" },
+				    { "", "" } };
 
 #define STEPS(name) { name, ARRAY_LEN(name) }
 static const struct {
@@ -269,16 +293,20 @@ static void test_a_report_has_what_is_new(void **state)
 }
 
 /* The same when the reported text has meanwhile left at the top. */
-static const struct step
-	scrolled[] = { { "1\r\n2\r\n", "1\n2" }, { "3\r\n4\r\n5\r\n", "3\n4\n5" },
-		       { "6", "6" } },
-	scrolled_half[] = { { "1\r\n2", "1\n2" }, { "2\r\n3\r\n4\r\n5\r\n", "2\n3\n4\n5" } },
-	scrolled_change[] = { { "1\r\n2\r\n", "1\n2" },
-			      { C "2;1HX\r\n3\r\n4\r\n5", "X\n3\n4\n5" }, { "6", "6" } },
-	wrapped[] = { { "abcdefg", "abcdefg" }, { "hijk", "hijk" },
-		      { C "2;1HX", "abcdeXghijk" } },
-	wrapped_away[] = { { "abcdefghijkl", "abcdefghijkl" }, { "mnopqrstuvw", "mnopqrstuvw" },
-			   { C "1;1HX", "abcdefghijXlmnopqrstuvw" } };
+static const struct step scrolled[] = { { "1\r\n2\r\n", "1\n2" },
+					{ "3\r\n4\r\n5\r\n", "3\n4\n5" },
+					{ "6", "6" } },
+			 scrolled_half[] = { { "1\r\n2", "1\n2" },
+					     { "2\r\n3\r\n4\r\n5\r\n", "2\n3\n4\n5" } },
+			 scrolled_change[] = { { "1\r\n2\r\n", "1\n2" },
+					       { C "2;1HX\r\n3\r\n4\r\n5", "X\n3\n4\n5" },
+					       { "6", "6" } },
+			 wrapped[] = { { "abcdefg", "abcdefg" },
+				       { "hijk", "hijk" },
+				       { C "2;1HX", "abcdeXghijk" } },
+			 wrapped_away[] = { { "abcdefghijkl", "abcdefghijkl" },
+					    { "mnopqrstuvw", "mnopqrstuvw" },
+					    { C "1;1HX", "abcdefghijXlmnopqrstuvw" } };
 
 static const struct {
 	const struct step *steps;
@@ -458,9 +486,26 @@ static void test_a_character_has_one_width_for_every_program(void **state)
 
 /* Output that needs no emulator. */
 static const char *const bits[] = {
-	"a", "b", " ", "xyz", "\xd0\xb8", "\xd1\x91", "\xc2\xab", "\xe2\x80\x94",
-	"\xe6\xbc\xa2", "\xe3\x81\x8b", "\xe3\x80\x82", "\xed\x95\x9c", "\xef\xbc\xa1",
-	"\xd0\xb8 \xd1\x91", "\xe6\xbc\xa2\xed\x95\x9c", "\r\n", "\r", "\b", "\t", C "31m",
+	"a",
+	"b",
+	" ",
+	"xyz",
+	"\xd0\xb8",
+	"\xd1\x91",
+	"\xc2\xab",
+	"\xe2\x80\x94",
+	"\xe6\xbc\xa2",
+	"\xe3\x81\x8b",
+	"\xe3\x80\x82",
+	"\xed\x95\x9c",
+	"\xef\xbc\xa1",
+	"\xd0\xb8 \xd1\x91",
+	"\xe6\xbc\xa2\xed\x95\x9c",
+	"\r\n",
+	"\r",
+	"\b",
+	"\t",
+	C "31m",
 };
 
 static size_t mix(char *to, size_t room, unsigned *seed)
@@ -523,7 +568,8 @@ int main(void)
 		cmocka_unit_test(test_a_line_of_any_length_is_one),
 		cmocka_unit_test(test_questions_are_answered),
 		cmocka_unit_test(test_a_character_has_one_width_for_every_program),
-		cmocka_unit_test(test_characters_drawn_at_once_are_as_those_drawn_one_by_one),
+		cmocka_unit_test(
+			test_characters_drawn_at_once_are_as_those_drawn_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

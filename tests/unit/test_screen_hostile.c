@@ -168,11 +168,12 @@ static void test_floods_have_a_bound(void **state)
 		plain = i == 0 ? cost : plain;
 		plain_unit = i == 0 ? unit : plain_unit;
 		if (unit > HOSTILE_UNIT_TIMES * plain_unit)
-			fail_msg("row %zu: %.3f us for a unit of work, and %.3f in plain text", i,
-				 unit, plain_unit);
+			fail_msg(
+				"row %zu: %.3f us for a unit of work, and %.3f in plain text",
+				i, unit, plain_unit);
 		if (cost > HOSTILE_TIMES * plain)
-			fail_msg("row %zu: %.3f us a byte, and %.3f of plain text", i, cost,
-				 plain);
+			fail_msg("row %zu: %.3f us a byte, and %.3f of plain text", i,
+				 cost, plain);
 		check_text(&s);
 		screen_clear(&s);
 	}
@@ -202,12 +203,13 @@ static void test_work_ends_where_it_is_told_to(void **state)
 		screen_feed(&whole, text, many * len);
 		while (at < many * len) {
 			uint64_t work = TURN_WORK, before = parts.display.work;
-			size_t used = screen_feed_some(&parts, text + at, many * len - at, &work);
+			size_t used = screen_feed_some(&parts, text + at, many * len - at,
+						       &work);
 			uint64_t did = parts.display.work - before;
 			assert_true(used > 0);
 			if (did > TURN_WORK + STEP_WORK)
-				fail_msg("row %zu: %zu bytes were %llu units of work", i, used,
-					 (unsigned long long)did);
+				fail_msg("row %zu: %zu bytes were %llu units of work", i,
+					 used, (unsigned long long)did);
 			assert_true(at + used == many * len || did >= TURN_WORK);
 			assert_int_equal(work, did < TURN_WORK ? TURN_WORK - did : 0);
 			at += used;

@@ -141,8 +141,9 @@ static void complain_if_blind(size_t blind)
 		return;
 	if (must && strcmp(must, "1") == 0)
 		fail_msg("%zu probes are refused without the filter too", blind);
-	print_message("%zu probes are refused without the filter too: they prove nothing\n",
-		      blind);
+	print_message(
+		"%zu probes are refused without the filter too: they prove nothing\n",
+		blind);
 }
 
 static void each_probe_is_answered_as_planned(void **state)

@@ -61,7 +61,8 @@ static void test_the_changes_of_a_command_last(void **state)
 {
 	static const struct row rows[] = {
 		{ "echo hi", "hi", 0 },
-		{ "cd /usr; x=5; f() { echo f $1; }; alias ll='echo LL'; set -- a b", "", 0 },
+		{ "cd /usr; x=5; f() { echo f $1; }; alias ll='echo LL'; set -- a b", "",
+		  0 },
 		{ "pwd; echo $x $2; f 1", "/usr\n5 b\nf 1", 0 },
 		{ "ll", "LL", 0 },
 		{ "false", "", 1 },
@@ -75,7 +76,8 @@ static void test_the_changes_of_a_command_last(void **state)
 		{ "nonesuch_program", "bash: nonesuch_program: command not found", 127 },
 		{ "(exit 7)", "", 7 },
 		{ "printf no-newline", "no-newline", 0 },
-		{ "tty >/dev/null && test -t 0 && test -t 1 && stty size", "1000 1000", 0 },
+		{ "tty >/dev/null && test -t 0 && test -t 1 && stty size", "1000 1000",
+		  0 },
 		{ "", "", 0 },
 		{ "   ", "", 0 },
 		{ "# a comment", "", 0 },
@@ -116,7 +118,8 @@ static void test_text_runs_exactly_as_given(void **state)
 		{ "true", "", 0 },
 		{ "trap - ERR RETURN", "", 0 },
 		/* After this error bash forgets a token of the next line. */
-		{ "echo 'open", "bash: unexpected EOF while looking for matching `''", 2 },
+		{ "echo 'open", "bash: unexpected EOF while looking for matching `''",
+		  2 },
 		{ "echo alive", "alive", 0 },
 		{ "echo alive", "alive", 0 },
 	};
@@ -155,12 +158,15 @@ static void test_break_and_return_do_what_they_do_at_a_prompt(void **state)
 {
 	(void)state;
 	actor_check(&a, "break",
-		    "bash: break: only meaningful in a `for', `while', or `until' loop", 0);
-	actor_check(&a, "continue",
-		    "bash: continue: only meaningful in a `for', `while', or `until' loop",
+		    "bash: break: only meaningful in a `for', `while', or `until' loop",
 		    0);
+	actor_check(
+		&a, "continue",
+		"bash: continue: only meaningful in a `for', `while', or `until' loop",
+		0);
 	actor_check(&a, "return 3",
-		    "bash: return: can only `return' from a function or sourced script", 2);
+		    "bash: return: can only `return' from a function or sourced script",
+		    2);
 	actor_check(&a, "local x",
 		    "bash: local: can only be used in a function", 1);
 	actor_check(&a, "echo same $$ | tr -d 0-9", "same", 0);
@@ -185,7 +191,8 @@ static void check_death(const char *command, uint32_t code)
 	act_done(&x);
 }
 
-static void test_the_death_of_the_shell_ends_the_action_and_a_new_one_follows(void **state)
+static void
+test_the_death_of_the_shell_ends_the_action_and_a_new_one_follows(void **state)
 {
 	(void)state;
 	check_death("exit 3", 3);
@@ -237,7 +244,8 @@ static void test_read_prompts_and_gets_its_answer(void **state)
 	expect(request(RUN_INPUT, "John", 0, 0), REPORT_COMPLETED, "hello John", 0);
 }
 
-static void test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(void **state)
+static void
+test_a_command_that_runs_on_is_waited_for_refused_and_interrupted(void **state)
 {
 	(void)state;
 	shows(RUN_COMMAND, UP_AND_STAY, "up");
@@ -290,7 +298,8 @@ static bool has_reported(void *shell)
  * end is unread. */
 static void end_unwaited(const char *word)
 {
-	AUTO_FREE char *command = text_format("cat fifo; rm fifo; echo %s; (exit 5)", word);
+	AUTO_FREE char *command =
+		text_format("cat fifo; rm fifo; echo %s; (exit 5)", word);
 	struct act shell = actor_run(&a, "echo $$");
 
 	actor_make_fifo(&a, "fifo");
@@ -395,8 +404,10 @@ static void test_the_prompt_is_the_command_s_to_change_and_nobody_s_harm(void **
 		{ "PROMPT_COMMAND=:; PS1='x$ '; echo ${nope?none}; echo never",
 		  "bash: nope: none", 1 },
 		{ "echo c", "c", 0 },
-		{ "readonly PS1; alias eval=false builtin=false; alias printf=false", "", 0 },
-		{ "set -o posix; shopt -s extdebug; set +o posix; shopt -u extdebug", "", 0 },
+		{ "readonly PS1; alias eval=false builtin=false; alias printf=false", "",
+		  0 },
+		{ "set -o posix; shopt -s extdebug; set +o posix; shopt -u extdebug", "",
+		  0 },
 	};
 
 	(void)state;
@@ -406,8 +417,8 @@ static void test_the_prompt_is_the_command_s_to_change_and_nobody_s_harm(void **
 static void test_an_abandoned_command_with_its_own_prompt_is_reported(void **state)
 {
 	(void)state;
-	shows(RUN_COMMAND, "unset PROMPT_COMMAND; PROMPT_COMMAND=:; PS1='x$ '; " UP_AND_STAY,
-	      "up");
+	shows(RUN_COMMAND,
+	      "unset PROMPT_COMMAND; PROMPT_COMMAND=:; PS1='x$ '; " UP_AND_STAY, "up");
 	struct act x = actor_do(&a, request(RUN_KEY, "C-c", 0, 0), REPORT_COMPLETED);
 	assert_int_equal(x.report.exit_code, 130);
 	act_done(&x);
@@ -435,7 +446,8 @@ static void check_lost(const char *command, uint32_t code)
 {
 	actor_check(&a, "gone=1", "", 0);
 	struct act x = actor_run(&a, command);
-	if (x.report.exit_code != code || !strstr(x.content, "hutch: the shell has ended"))
+	if (x.report.exit_code != code ||
+	    !strstr(x.content, "hutch: the shell has ended"))
 		fail_msg("'%s' gave %u, %s", command, x.report.exit_code, x.content);
 	act_done(&x);
 	x = actor_run(&a, "echo ${gone-new}");
@@ -456,15 +468,21 @@ static void test_a_shell_that_loses_its_descriptors_ends_at_once(void **state)
 	check_lost("(read x <never; exit) & echo $! >holder; ulimit -n 30", 0);
 	actor_check(&a, "kill -9 $(<holder)", "", 0);
 	/* A stopped job that loses its shell gets a SIGHUP. */
-	check_lost("sleep 1000 & kill -STOP $!; until jobs | grep -q Stopped; do :; done; "
-		   "ulimit -n 30", 0);
-	check_lost("for f in /proc/$$/fd/*; do f=${f##*/}; ((f < 3)) || eval \"exec $f>&-\"; "
-		   "done; true", 0);
+	check_lost(
+		"sleep 1000 & kill -STOP $!; until jobs | grep -q Stopped; do :; done; "
+		"ulimit -n 30",
+		0);
+	check_lost(
+		"for f in /proc/$$/fd/*; do f=${f##*/}; ((f < 3)) || eval \"exec $f>&-\"; "
+		"done; true",
+		0);
 	/* The last descriptor of the terminal: the shell undoes its redirection
 	 * last but one. */
-	check_lost("for f in /proc/$$/fd/*; do [[ $(readlink $f) == /dev/pts/* ]] && "
-		   "((${f##*/} > 2 && ${f##*/} < 60)) && eval \"exec ${f##*/}>&-\"; done; "
-		   "true", 0);
+	check_lost(
+		"for f in /proc/$$/fd/*; do [[ $(readlink $f) == /dev/pts/* ]] && "
+		"((${f##*/} > 2 && ${f##*/} < 60)) && eval \"exec ${f##*/}>&-\"; done; "
+		"true",
+		0);
 	actor_check(&a, "ulimit -n 63; kept=1", "", 0);
 	actor_check(&a, "echo $kept; (ulimit -n 10; ulimit -n)", "1\n10", 0);
 }
@@ -507,8 +525,8 @@ static void test_more_is_typed_than_anybody_reads(void **state)
 	act_done(&x);
 	actor_check(&a, "echo after", "after", 0);
 	/* A command that reads gets all of it. */
-	expect(request(RUN_COMMAND, "head -c 1048570 | wc -c", 1, 0), REPORT_NO_CHANGE, "",
-	       ACTION_NO_CODE);
+	expect(request(RUN_COMMAND, "head -c 1048570 | wc -c", 1, 0), REPORT_NO_CHANGE,
+	       "", ACTION_NO_CODE);
 	expect(request(RUN_INPUT, much, 0, 0), REPORT_COMPLETED, "1048570", 0);
 	free(much);
 }
@@ -546,8 +564,8 @@ static bool is_full(void *socket)
 
 static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 {
-	struct run_request r = request(RUN_COMMAND, "seq 300000; printf '\\303\\251\\303'", 0,
-				       0);
+	struct run_request r =
+		request(RUN_COMMAND, "seq 300000; printf '\\303\\251\\303'", 0, 0);
 
 	(void)state;
 	r.flags = RUN_STREAM;
@@ -561,7 +579,8 @@ static void test_a_stream_says_everything_and_waits_for_its_reader(void **state)
 	/* Raw output: each line has a CR, and U+FFFD stands for the half of a
 	 * character. */
 	assert_int_equal(x.output_len, 1988895 + 300000 + 2 + 3);
-	assert_string_equal(x.output + x.output_len - 13, "300000\r\n\303\251\357\277\275");
+	assert_string_equal(x.output + x.output_len - 13,
+			    "300000\r\n\303\251\357\277\275");
 	assert_true(x.outputs > 100);
 	assert_int_equal(x.report.state, REPORT_COMPLETED);
 	act_done(&x);
@@ -639,8 +658,10 @@ static void test_a_forged_report_ends_an_action_early_and_no_more(void **state)
 
 	(void)state;
 	/* The descriptor under which bash keeps it while a command runs. */
-	actor_check(&a, "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
-			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
+	actor_check(&a,
+		    "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
+		    "{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P",
+		    "", 0);
 	for (size_t i = 0; i < ARRAY_LEN(junk); i++) {
 		actor_check(&a, junk[i], "", 0);
 		actor_check(&a, "echo fine", "fine", 0);
@@ -751,7 +772,8 @@ static void test_a_bashrc_is_read_and_cannot_disturb(void **state)
 		"v=set; cat; read x; alias eval=false printf=false",
 		"v=set; return 4", "v=set\nif", "v=set; trap 'echo D' EXIT; false",
 	};
-	static const char *const deadly[] = { "exit 3", "exec true", "kill -9 $$", "set -e; false" };
+	static const char *const deadly[] = { "exit 3", "exec true", "kill -9 $$",
+					      "set -e; false" };
 	uint32_t id = 100;
 
 	(void)state;
@@ -765,7 +787,8 @@ static void test_a_bashrc_is_read_and_cannot_disturb(void **state)
 		x = actor_expect(&a, id);
 		assert_int_equal(x.type, MSG_STARTED);
 		act_done(&x);
-		x = actor_expect(&a, actor_send_run(&a, id, RUN_COMMAND, "echo ${v-not}"));
+		x = actor_expect(&a,
+				 actor_send_run(&a, id, RUN_COMMAND, "echo ${v-not}"));
 		assert_string_equal(x.content, is_deadly ? "not" : "set");
 		act_done(&x);
 	}
@@ -792,8 +815,11 @@ static void test_a_session_that_cannot_start_says_why(void **state)
 static void ask_badly(int what)
 {
 	char *argv[] = { TEXT("bash"), NULL };
-	struct exec x = { .flags = what ? EXEC_PTY | EXEC_LAST : 0, .cwd = "/", .argv = argv,
-			  .uid = getuid(), .gid = getgid() };
+	struct exec x = { .flags = what ? EXEC_PTY | EXEC_LAST : 0,
+			  .cwd = "/",
+			  .argv = argv,
+			  .uid = getuid(),
+			  .gid = getgid() };
 	struct buffer b;
 
 	buffer_init(&b, 10000);
@@ -818,7 +844,8 @@ static void ask_badly(int what)
 		actor_send_run(&a, 1, RUN_COMMAND, "true");
 		break;
 	default: /* an answer */
-		assert_int_equal(action_put_text(&b, MSG_CONTENT, 7, bytes_of("x"), NULL), 0);
+		assert_int_equal(action_put_text(&b, MSG_CONTENT, 7, bytes_of("x"), NULL),
+				 0);
 		supervisor_send(&a.s, &b, NULL, 0);
 	}
 	buffer_done(&b);
@@ -865,10 +892,12 @@ static void test_ten_thousand_commands_neither_grow_nor_mix(void **state)
 	(void)state;
 	for (int i = 0; i < 10000; i++) {
 		char command[64], expected[64];
-		(void)snprintf(command, sizeof(command), "echo %d; (exit %d)", i, i % 200);
+		(void)snprintf(command, sizeof(command), "echo %d; (exit %d)", i,
+			       i % 200);
 		(void)snprintf(expected, sizeof(expected), "%d", i);
 		if (i % 4 == 0)
-			(void)snprintf(command, sizeof(command), "echo %d; return_%d=", i, i);
+			(void)snprintf(command, sizeof(command), "echo %d; return_%d=", i,
+				       i);
 		actor_check(&a, command, expected, i % 4 ? (uint32_t)i % 200 : 0);
 		if (i == 5000) {
 			kib = supervisor_memory(&a.s);
@@ -943,16 +972,18 @@ static void test_the_memory_of_a_command_s_text_is_bounded_and_given_back(void *
 	memcpy(command, "true", 4);
 	command[MIB] = '\0';
 	actor_check(&a, command, "", 0);
-	actor_check(&a, EACH_TEXT("(($(stat -L -c %b $P) <= 128)) && echo little"), "little",
-		    0);
+	actor_check(&a, EACH_TEXT("(($(stat -L -c %b $P) <= 128)) && echo little"),
+		    "little", 0);
 	free(command);
 }
 
 static void test_a_forged_report_without_an_end_hides_no_other(void **state)
 {
 	(void)state;
-	actor_check(&a, "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
-			"{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P", "", 0);
+	actor_check(&a,
+		    "for P in /proc/$$/fd/*; do case $(readlink $P) in pipe:*) "
+		    "{ true >$P; } 2>/dev/null && break;; esac; done; test -p $P",
+		    "", 0);
 	actor_check(&a, "{ printf '\\0\\0n'; yes | head -c 300000; } >$P", "", 0);
 	actor_check(&a, "echo fine", "fine", 0);
 	/* Nor does one for this very command, with an invalid status. */

@@ -47,10 +47,16 @@ static int setup(void **state)
 
 	(void)alarm(PATIENCE_S); /* for each test */
 	st = (struct stage){ 0 };
-	st.session = (struct session){ .id = 1, .replies = &st.replies, .shell = none,
-				       .state = SESSION_RUNNING, .begun = T0,
-				       .start_due = NEVER, .key_due = NEVER, .inner_due = NEVER,
-				       .hit_due = NEVER, .parked = -1 };
+	st.session = (struct session){ .id = 1,
+				       .replies = &st.replies,
+				       .shell = none,
+				       .state = SESSION_RUNNING,
+				       .begun = T0,
+				       .start_due = NEVER,
+				       .key_due = NEVER,
+				       .inner_due = NEVER,
+				       .hit_due = NEVER,
+				       .parked = -1 };
 	buffer_init(&st.session.shell.typed, 100);
 	screen_init(&st.session.screen, 24, 80);
 	output_log_init(&st.session.output_log, NULL, "");
@@ -94,17 +100,53 @@ static const struct {
 	{ "soft: output puts it off", 100, 0, { 1099 }, 1198, 0, 1199 },
 	{ "soft: from the last output on", 100, 0, { 1099 }, 1199, OVERDUE_SOFT, 1199 },
 	{ "soft: each output does", 100, 0, { 1090, 1180, 1270 }, 1369, 0, 1370 },
-	{ "soft: but not for ever", 100, 0, { 1090, 1180, 1270 }, 1370, OVERDUE_SOFT, 1370 },
+	{ "soft: but not for ever",
+	  100,
+	  0,
+	  { 1090, 1180, 1270 },
+	  1370,
+	  OVERDUE_SOFT,
+	  1370 },
 	{ "hard: a moment before", 0, 100, { 0 }, 1099, 0, 1100 },
 	{ "hard: then", 0, 100, { 0 }, 1100, OVERDUE_HARD, 1100 },
-	{ "hard: output does not put it off", 0, 100, { 1099 }, 1100, OVERDUE_HARD, 1100 },
+	{ "hard: output does not put it off",
+	  0,
+	  100,
+	  { 1099 },
+	  1100,
+	  OVERDUE_HARD,
+	  1100 },
 	{ "both: the first has passed", 50, 60, { 0 }, 1055, OVERDUE_SOFT, 1050 },
 	{ "both: or the other is first", 60, 50, { 0 }, 1055, OVERDUE_HARD, 1050 },
-	{ "both have passed: the earlier is told", 50, 60, { 0 }, 9999, OVERDUE_SOFT, 1050 },
-	{ "both have passed, the other way round", 60, 50, { 0 }, 9999, OVERDUE_HARD, 1050 },
+	{ "both have passed: the earlier is told",
+	  50,
+	  60,
+	  { 0 },
+	  9999,
+	  OVERDUE_SOFT,
+	  1050 },
+	{ "both have passed, the other way round",
+	  60,
+	  50,
+	  { 0 },
+	  9999,
+	  OVERDUE_HARD,
+	  1050 },
 	{ "both at once", 50, 50, { 0 }, 1050, OVERDUE_SOFT, 1050 },
-	{ "both: output leaves the hard one", 50, 60, { 1049 }, 1060, OVERDUE_HARD, 1060 },
-	{ "ages", UINT64_MAX, UINT64_MAX, { 0 }, INT64_C(1) << 49, 0, T0 + (INT64_C(1) << 50) },
+	{ "both: output leaves the hard one",
+	  50,
+	  60,
+	  { 1049 },
+	  1060,
+	  OVERDUE_HARD,
+	  1060 },
+	{ "ages",
+	  UINT64_MAX,
+	  UINT64_MAX,
+	  { 0 },
+	  INT64_C(1) << 49,
+	  0,
+	  T0 + (INT64_C(1) << 50) },
 };
 
 static void test_a_time_out_passes_when_its_time_has_come(void **state)
@@ -131,7 +173,8 @@ static struct report take_report(struct stage *st)
 
 	assert_non_null(st->replies.first);
 	assert_null(st->replies.first->next);
-	assert_int_equal(frame_next(&st->replies.first->end, SEND_QUEUE_END_MAX, &f, &e), 1);
+	assert_int_equal(frame_next(&st->replies.first->end, SEND_QUEUE_END_MAX, &f, &e),
+			 1);
 	assert_int_equal(f.id, 7);
 	assert_int_equal(action_get_report(&f, &r, &e), 0);
 	r.cwd = r.interpreter = NULL; /* they pointed into the frame */
@@ -255,7 +298,8 @@ static void test_a_shell_that_begins_has_its_time_and_no_other(void **state)
 		if (session_overdue(s, starts[i].now) != starts[i].overdue ||
 		    session_due(s) != starts[i].due)
 			fail_msg("row %zu: %u, next at %lld", i,
-				 session_overdue(s, starts[i].now), (long long)session_due(s));
+				 session_overdue(s, starts[i].now),
+				 (long long)session_due(s));
 	}
 }
 
@@ -319,8 +363,14 @@ static void test_a_shell_that_does_not_begin_in_time_is_killed(void **state)
 static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 {
 	char **argv = mem_zeroed(3, sizeof(*argv)), **env = mem_zeroed(1, sizeof(*env));
-	const struct exec exec = { .flags = EXEC_PTY, .uid = getuid(), .gid = getgid(),
-				   .rows = 24, .cols = 80, .cwd = "/", .argv = argv, .env = env };
+	const struct exec exec = { .flags = EXEC_PTY,
+				   .uid = getuid(),
+				   .gid = getgid(),
+				   .rows = 24,
+				   .cols = 80,
+				   .cwd = "/",
+				   .argv = argv,
+				   .env = env };
 	struct stage *st = *state;
 	struct processes processes;
 	struct all_processes all_processes = { 0 };
@@ -335,8 +385,10 @@ static void test_a_shell_that_never_begins_is_none_in_good_time(void **state)
 	assert_true(processes_reserve(&processes, SHELL_FDS));
 	output_logs_init(&output_logs, -1);
 	assert_int_equal(user_init(&user), 0);
-	const struct session_world world = { &st->replies, &user, &processes.cgroup, &all_processes,
-					     &output_logs, &variables, &processes, -1 };
+	const struct session_world world = { &st->replies,	&user,
+					     &processes.cgroup, &all_processes,
+					     &output_logs,	&variables,
+					     &processes,	-1 };
 	struct session *s = session_new(3, NULL, &exec, &world, T0);
 	int64_t now = T0;
 	for (int i = 0; i < 2; i++) {
@@ -444,7 +496,8 @@ static void test_a_cancellation_goes_on_step_by_step(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(ladder); i++) {
 		/* Its time-outs passed long ago, and do not count any more. */
 		bool is_due = ladder[i].step != KILL_WAITS;
-		assert_int_equal(session_overdue(s, ladder[i].now), is_due ? OVERDUE_KILL : 0);
+		assert_int_equal(session_overdue(s, ladder[i].now),
+				 is_due ? OVERDUE_KILL : 0);
 		enum kill_step step = session_kill_step(&s->action, ladder[i].now);
 		if (step != ladder[i].step || session_due(s) != ladder[i].then)
 			fail_msg("row %zu: step %d, next at %lld", i, (int)step,

@@ -43,7 +43,8 @@ static const struct {
 	{ "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\n'", "red x" },
 	{ "printf 'one\\ntwo\\n'; printf '\\033[2A\\033[2Kup\\033[2B\\n'", "up\ntwo" },
 	{ "echo old; clear; echo new", "new" },
-	{ "printf 'h\\303\\251 \\346\\274\\242\\377\\n'", "h\xc3\xa9 \xe6\xbc\xa2\xef\xbf\xbd" },
+	{ "printf 'h\\303\\251 \\346\\274\\242\\377\\n'",
+	  "h\xc3\xa9 \xe6\xbc\xa2\xef\xbf\xbd" },
 	{ "echo before; printf '\\033[?1049h\\033[Hfull\\033[?1049l'; echo after",
 	  "before\nafter" },
 	{ "printf '%01200d\\n' 7 | tee long; cut -c1191- long; rm long", NULL },
@@ -53,8 +54,7 @@ static const struct {
 	{ "printf '1234\\rX\\nqqq\\n'", "X234\nqqq" },
 	{ "stty -icanon; printf 'ab\\033[6n'; read -d R x; echo \"<${x#*[}>\"",
 	  "ab<1;3>" },
-	{ "stty -icanon; printf '\\033[c'; read -d c x; echo \"<${x#*[}>\"",
-	  "<?1;2>" },
+	{ "stty -icanon; printf '\\033[c'; read -d c x; echo \"<${x#*[}>\"", "<?1;2>" },
 };
 
 static void test_output_is_what_a_person_sees(void **state)
@@ -75,10 +75,13 @@ static void test_output_is_what_a_person_sees(void **state)
 static void test_each_report_has_what_is_new(void **state)
 {
 	(void)state;
-	expect(RUN_COMMAND, "read -p 'Name? ' n && echo Hello $n", REPORT_NO_CHANGE, "Name?");
+	expect(RUN_COMMAND, "read -p 'Name? ' n && echo Hello $n", REPORT_NO_CHANGE,
+	       "Name?");
 	expect(RUN_INPUT, "Ann", REPORT_COMPLETED, "Hello Ann");
-	expect(RUN_COMMAND, "echo get; printf '10%%'; read x; printf '\\r20%%'; read x; "
-			    "printf '\\r100%%\\n'; echo done", REPORT_NO_CHANGE, "get\n10%");
+	expect(RUN_COMMAND,
+	       "echo get; printf '10%%'; read x; printf '\\r20%%'; read x; "
+	       "printf '\\r100%%\\n'; echo done",
+	       REPORT_NO_CHANGE, "get\n10%");
 	expect(RUN_WAIT, "", REPORT_NO_CHANGE, "");
 	expect(RUN_INPUT, "x", REPORT_NO_CHANGE, "20%");
 	expect(RUN_INPUT, "x", REPORT_COMPLETED, "100%\ndone");
@@ -123,9 +126,11 @@ static void test_keys_that_readline_echoes_are_not_told(void **state)
 static void test_a_full_screen_program_is_seen_while_it_runs(void **state)
 {
 	(void)state;
-	expect(RUN_COMMAND, "echo first; read x; printf '\\033[?1049h\\033[2;3Hmenu'; read x; "
-			    "printf '\\033[4;1Hstatus'; read x; printf '\\033[?1049l'; "
-			    "echo last", REPORT_NO_CHANGE, "first");
+	expect(RUN_COMMAND,
+	       "echo first; read x; printf '\\033[?1049h\\033[2;3Hmenu'; read x; "
+	       "printf '\\033[4;1Hstatus'; read x; printf '\\033[?1049l'; "
+	       "echo last",
+	       REPORT_NO_CHANGE, "first");
 	expect(RUN_INPUT, "", REPORT_NO_CHANGE, "menu");
 	expect(RUN_INPUT, "", REPORT_NO_CHANGE, "status");
 	expect(RUN_INPUT, "", REPORT_COMPLETED, "last");
@@ -146,7 +151,8 @@ static void test_fifty_thousand_lines_become_a_window(void **state)
 	act_done(&x);
 	r.flags = RUN_WHOLE;
 	x = actor_do(&a, r, REPORT_COMPLETED);
-	AUTO_FREE char *first = text_format("Line %u\n", 50001 - (unsigned)x.report.lines);
+	AUTO_FREE char *first =
+		text_format("Line %u\n", 50001 - (unsigned)x.report.lines);
 	assert_int_equal(strncmp(x.content, first, strlen(first)), 0);
 	assert_int_equal(x.len, x.report.lines * 11 - 1);
 	act_done(&x);
@@ -163,7 +169,8 @@ static void test_fifty_thousand_lines_become_a_window(void **state)
 static void test_answers_that_nobody_reads(void **state)
 {
 	(void)state;
-	struct act x = actor_run(&a, "yes \"$(printf '\\033[6n\\033[c')\" | head -n 200000");
+	struct act x =
+		actor_run(&a, "yes \"$(printf '\\033[6n\\033[c')\" | head -n 200000");
 	assert_int_equal(x.report.exit_code, 0);
 	act_done(&x);
 	actor_check(&a, "read -t 0 x; echo $? \"<$x>\"", "1 <>", 0);

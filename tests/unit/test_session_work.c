@@ -56,8 +56,10 @@ static int setup(void **state)
 
 	(void)alarm(PATIENCE_S); /* for each test */
 	st->cgroup = (struct cgroup){ .procs = -1, .events = -1 };
-	st->sessions = (struct sessions){ .replies = &st->replies, .processes = &st->processes,
-					  .all_processes = &st->all_processes, .proc = -1 };
+	st->sessions = (struct sessions){ .replies = &st->replies,
+					  .processes = &st->processes,
+					  .all_processes = &st->all_processes,
+					  .proc = -1 };
 	*state = st;
 	return 0;
 }
@@ -138,7 +140,8 @@ static void flood(struct stage *st, size_t at)
 
 	memset(newlines, '\n', sizeof(newlines));
 	print(st, at, SCROLLS);
-	assert_int_equal(write(st->into[at], newlines, sizeof(newlines)), sizeof(newlines));
+	assert_int_equal(write(st->into[at], newlines, sizeof(newlines)),
+			 sizeof(newlines));
 }
 
 static uint64_t work_of_all(const struct stage *st)
@@ -181,7 +184,8 @@ static void test_a_session_has_its_share_of_a_turn_and_loses_nothing(void **stat
 	flood(st, 0);
 	print(st, 0, "the end");
 	for (uint64_t before = 0; turn(st); turns++) {
-		assert_in_range(s->screen.display.work - before, 1, SESSION_WORK + STEP_WORK);
+		assert_in_range(s->screen.display.work - before, 1,
+				SESSION_WORK + STEP_WORK);
 		before = s->screen.display.work;
 	}
 	assert_in_range(turns, NEWLINES * 999 / (SESSION_WORK + STEP_WORK), NEWLINES);
@@ -261,7 +265,8 @@ static void report(struct stage *st, size_t at)
 {
 	static const char text[] = "\0\0n1\0s7\0fhB\0b0\0d/\0p\0";
 
-	assert_int_equal(write(st->reports[at], text, sizeof(text) - 1), sizeof(text) - 1);
+	assert_int_equal(write(st->reports[at], text, sizeof(text) - 1),
+			 sizeof(text) - 1);
 }
 
 /* The report of the end comes after all output before it was read, in as many

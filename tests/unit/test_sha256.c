@@ -46,8 +46,9 @@ static void test_a_million_letters(void **state)
 	for (int i = 0; i < 1000; i++)
 		sha256_add(&h, letters, sizeof(letters));
 	sha256_end(&h, &d);
-	assert_string_equal(d.hex,
-			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(
+		d.hex,
+		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 /* The places where blocks end must not matter, for any length. */
@@ -65,7 +66,8 @@ static void test_pieces_give_the_same_as_the_whole(void **state)
 			sha256_bytes(bytes, len, &whole);
 			sha256_begin(&h);
 			for (size_t at = 0; at < len; at += piece)
-				sha256_add(&h, bytes + at, len - at < piece ? len - at : piece);
+				sha256_add(&h, bytes + at,
+					   len - at < piece ? len - at : piece);
 			sha256_end(&h, &pieces);
 			assert_string_equal(whole.hex, pieces.hex);
 		}

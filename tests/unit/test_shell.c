@@ -139,7 +139,8 @@ static void test_the_last_words_of_our_line_alone_end_no_shell(void **state)
 	struct stage *st = *state;
 	static const char rest[] = "__hutch_lost 1\n";
 
-	assert_int_equal(write(st->shell.lines, rest, sizeof(rest) - 1), sizeof(rest) - 1);
+	assert_int_equal(write(st->shell.lines, rest, sizeof(rest) - 1),
+			 sizeof(rest) - 1);
 	assert_int_equal(shell_run(&st->shell, bytes_of("(exit 7)")), 0);
 	assert_int_equal(next_report(&st->shell).status, 7);
 }

@@ -188,7 +188,8 @@ static void test_an_end_that_does_not_read_stops_the_other_and_loses_nothing(voi
 		ssize_t n = read(s->from, got, sizeof(got));
 		if (n > 0)
 			read_back += (size_t)n;
-		else if (socket_splice_run(&s->c) == SOCKET_SPLICE_WAITS && has_nothing(s->from))
+		else if (socket_splice_run(&s->c) == SOCKET_SPLICE_WAITS &&
+			 has_nothing(s->from))
 			assert_true(comes(s->c.socket, POLLIN));
 	}
 	assert_int_equal(read_back, sent);

@@ -57,7 +57,8 @@ static void test_a_program_is_found_in_a_later_folder(void **state)
 /* The tree that is worked in must not choose the program. */
 static void test_a_relative_folder_is_left_out(void **state)
 {
-	static const char *const paths[] = { "", ":", ".", "./", "nonesuch:.", "::/nonesuch" };
+	static const char *const paths[] = { "",   ":",		 ".",
+					     "./", "nonesuch:.", "::/nonesuch" };
 	char found[PATH_MAX];
 
 	(void)state;

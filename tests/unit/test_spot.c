@@ -31,11 +31,15 @@ static int make_scene(const char *top)
 	int folder = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	assert_true(folder >= 0);
-	assert_int_equal(mkdirat(folder, "real", 0755) | mkdirat(folder, "real/deep", 0755), 0);
-	assert_int_equal(symlinkat("real", folder, "link") | symlinkat("/", folder, "out") |
+	assert_int_equal(
+		mkdirat(folder, "real", 0755) | mkdirat(folder, "real/deep", 0755), 0);
+	assert_int_equal(symlinkat("real", folder, "link") |
+				 symlinkat("/", folder, "out") |
 				 symlinkat("loop", folder, "loop") |
-				 symlinkat("link/deep/none", folder, "far"), 0);
-	AUTO_CLOSE int file = openat(folder, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+				 symlinkat("link/deep/none", folder, "far"),
+			 0);
+	AUTO_CLOSE int file =
+		openat(folder, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 	assert_true(file >= 0);
 	return folder;
 }
@@ -73,7 +77,8 @@ static void test_a_path_ends_in_a_folder_and_a_name(void **state)
 		int error = spot_find(&w, folder, samples[i].path, &s);
 		if (error != samples[i].error || strcmp(s.name, samples[i].name) ||
 		    links != samples[i].links)
-			fail_msg("'%s': %d, '%s', %d links", samples[i].path, error, s.name, links);
+			fail_msg("'%s': %d, '%s', %d links", samples[i].path, error,
+				 s.name, links);
 		spot_done(&s);
 	}
 }
@@ -126,7 +131,8 @@ static void refuse_openat2(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct seccomp_program program = { .insns = insns, .count = ARRAY_LEN(insns) };
+	const struct seccomp_program program = { .insns = insns,
+						 .count = ARRAY_LEN(insns) };
 	struct err e;
 
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
@@ -190,11 +196,12 @@ static void test_by_hand_it_is_what_the_kernel_does(void **state)
 		for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
 			const struct outcome own = look(folder, i);
 			/* "self" is another process. */
-			bool is_same = own.error == kernel[i].error &&
-				       (own.ino == kernel[i].ino || *asked[i].path == '/');
+			bool is_same =
+				own.error == kernel[i].error &&
+				(own.ino == kernel[i].ino || *asked[i].path == '/');
 			if (!is_same)
-				(void)dprintf(2, "%s: %d, and not %d\n", asked[i].path, own.error,
-					      kernel[i].error);
+				(void)dprintf(2, "%s: %d, and not %d\n", asked[i].path,
+					      own.error, kernel[i].error);
 			CHECK(is_same);
 		}
 		_exit(0);
@@ -210,10 +217,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_path_ends_in_a_folder_and_a_name,
 						scene_setup, scene_teardown),
 		cmocka_unit_test(test_names_and_paths_are_bounded),
-		cmocka_unit_test_setup_teardown(test_a_last_link_is_followed_when_it_is_asked,
+		cmocka_unit_test_setup_teardown(
+			test_a_last_link_is_followed_when_it_is_asked, scene_setup,
+			scene_teardown),
+		cmocka_unit_test_setup_teardown(test_by_hand_it_is_what_the_kernel_does,
 						scene_setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(test_by_hand_it_is_what_the_kernel_does, scene_setup,
-						scene_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

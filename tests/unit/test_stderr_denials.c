@@ -21,8 +21,8 @@ static void claim(const char *text, size_t len, const char *expected)
 	size_t count = stderr_denials_find(text, len, "/workspace", found), at = 0;
 
 	for (size_t i = 0; i < count; i++)
-		at += (size_t)snprintf(told + at, sizeof(told) - at, "%s%d %s", i ? "|" : "",
-				       found[i].sys, found[i].path);
+		at += (size_t)snprintf(told + at, sizeof(told) - at, "%s%d %s",
+				       i ? "|" : "", found[i].sys, found[i].path);
 	assert_string_equal(told, expected);
 	stderr_denials_done(found, count);
 }
@@ -40,7 +40,8 @@ static void test_forms_that_programs_use(void **state)
 		const char *text, *expected;
 	} forms[] = {
 		{ "touch: cannot touch '/usr/x': Read-only file system\n", "30 /usr/x" },
-		{ "touch: cannot touch \u2018/usr/x y\u2019: Read-only file system", "30 /usr/x y" },
+		{ "touch: cannot touch \u2018/usr/x y\u2019: Read-only file system",
+		  "30 /usr/x y" },
 		{ "rm: cannot remove `/usr/x': Permission denied", "13 /usr/x" },
 		{ "bash: line 1: /usr/x: Permission denied\n", "13 /usr/x" },
 		{ "sh: 1: cannot create /usr/x: Read-only file system\n", "30 /usr/x" },
@@ -48,8 +49,10 @@ static void test_forms_that_programs_use(void **state)
 		  "13 /etc/shadow" },
 		{ "Error: EROFS: read-only file system, open '/usr/x'\n", "30 /usr/x" },
 		{ "open /data/x: permission denied", "13 /data/x" },
-		{ "chown: changing ownership of '/w': Operation not permitted\r\n", "1 /w" },
-		{ "mv: cannot move '/a' to '/usr/b': Permission denied\n", "13 /a|13 /usr/b" },
+		{ "chown: changing ownership of '/w': Operation not permitted\r\n",
+		  "1 /w" },
+		{ "mv: cannot move '/a' to '/usr/b': Permission denied\n",
+		  "13 /a|13 /usr/b" },
 		{ "can't open '/data/x': Permission denied", "13 /data/x" },
 		{ "find: (/root): Permission denied", "13 /root" },
 	};
@@ -68,23 +71,35 @@ static void test_relative_ones_begin_at_the_working_folder(void **state)
 	claim_text("bash: ./a/b: Permission denied", "13 /workspace/a/b");
 	claim_text("bash: x: Permission denied", "13 /workspace/x");
 	claim_text("bash: Permission denied", "");
-	assert_int_equal(stderr_denials_find("rm: x: Permission denied", 24, NULL, found), 0);
+	assert_int_equal(stderr_denials_find("rm: x: Permission denied", 24, NULL, found),
+			 0);
 }
 
 static void test_the_last_line_comes_first_and_each_once(void **state)
 {
 	(void)state;
-	claim_text("a: /1: Permission denied\nb: /2: Permission denied\na: /1: Permission denied\n",
-		   "13 /1|13 /2");
-	claim_text("a: /1: Permission denied\na: /1: Read-only file system\n", "30 /1|13 /1");
+	claim_text(
+		"a: /1: Permission denied\nb: /2: Permission denied\na: /1: Permission denied\n",
+		"13 /1|13 /2");
+	claim_text("a: /1: Permission denied\na: /1: Read-only file system\n",
+		   "30 /1|13 /1");
 }
 
 static void test_other_lines_are_no_denials(void **state)
 {
 	static const char *const texts[] = {
-		"", "\n", "\n\n\n", "/usr/x", "Permission denied", "permission was denied: '/x'",
-		"'/x': permission\ndenied", "'/x': No such file or directory", "x ' Permission denied", "'' Permission denied",
-		"'/a\x1b[2J' Permission denied", "'/a\x7f' Permission denied",
+		"",
+		"\n",
+		"\n\n\n",
+		"/usr/x",
+		"Permission denied",
+		"permission was denied: '/x'",
+		"'/x': permission\ndenied",
+		"'/x': No such file or directory",
+		"x ' Permission denied",
+		"'' Permission denied",
+		"'/a\x1b[2J' Permission denied",
+		"'/a\x7f' Permission denied",
 	};
 
 	(void)state;
@@ -116,7 +131,8 @@ static void test_bytes_of_any_kind_and_length(void **state)
 	memcpy(text, line + 1, sizeof(line) - 2);
 	claim(text, sizeof(text), "");
 	memset(text, '\n', sizeof(text));
-	memcpy(text + sizeof(text) - STDERR_DENIALS_TEXT_MAX - 1, line + 1, sizeof(line) - 2);
+	memcpy(text + sizeof(text) - STDERR_DENIALS_TEXT_MAX - 1, line + 1,
+	       sizeof(line) - 2);
 	claim(text, sizeof(text), "");
 	memset(text, '\n', sizeof(text));
 	memcpy(text + sizeof(text) - STDERR_DENIALS_TEXT_MAX, line + 1, sizeof(line) - 2);
@@ -131,7 +147,8 @@ static void test_no_more_than_there_is_room_for(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2 * STDERR_DENIALS_MAX; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "/%d: Permission denied\n", i);
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "/%d: Permission denied\n", i);
 	assert_int_equal(stderr_denials_find(text, at, NULL, found), STDERR_DENIALS_MAX);
 	stderr_denials_done(found, STDERR_DENIALS_MAX);
 }

@@ -147,9 +147,10 @@ static void test_one_that_needs_a_moment_gets_it(void **state)
 
 	(void)state;
 	supervisor_start_init(&s);
-	struct talk t = start_talking(&s, 1, "trap '' TERM HUP; sleep 1000 & "
-					     "trap 'echo asked; read -r x; kill -9 $!; exit 7' "
-					     "TERM; echo up; while :; do wait; done");
+	struct talk t = start_talking(&s, 1,
+				      "trap '' TERM HUP; sleep 1000 & "
+				      "trap 'echo asked; read -r x; kill -9 $!; exit 7' "
+				      "TERM; echo up; while :; do wait; done");
 	start_one(&s, 2, 0, sleep_argv);
 	supervisor_stop(&s, LONG_MS);
 	read_until(t.out, "asked");
@@ -246,7 +247,8 @@ static void test_a_session_ends_idle_or_busy(void **state)
 		uint32_t id = 0;
 		actor_start_init(&a);
 		if (commands[i]) {
-			AUTO_FREE char *text = text_format("echo up >fifo; %s", commands[i]);
+			AUTO_FREE char *text =
+				text_format("echo up >fifo; %s", commands[i]);
 			AUTO_CLOSE int fifo = make_fifo(&a, "fifo");
 			id = actor_send_run(&a, 1, RUN_COMMAND, text);
 			read_until(fifo, "up");
@@ -303,7 +305,9 @@ static void put_open_9(struct buffer *b)
 
 static void put_run_9(struct buffer *b)
 {
-	struct run_request r = { .session = 1, .kind = RUN_COMMAND, .text = bytes_of("true") };
+	struct run_request r = { .session = 1,
+				 .kind = RUN_COMMAND,
+				 .text = bytes_of("true") };
 	struct err e;
 
 	assert_int_equal(action_put_run(b, 9, &r, &e), 0);

@@ -12,8 +12,8 @@
 
 static void test_none_is_said_and_one_is_made(void **state)
 {
-	static const char *const there[] = { "version", "blobs", "layers", "images", "names",
-					     "tmp" };
+	static const char *const there[] = { "version", "blobs", "layers",
+					     "images",	"names", "tmp" };
 	struct store s;
 	struct err e;
 	struct stat st;
@@ -83,7 +83,8 @@ static void test_many_add_or_one_removes(void **state)
 
 	(void)state;
 	in_store_open(&s);
-	int one = store_lock(&s, false, false, &e), two = store_lock(&s, false, false, &e);
+	int one = store_lock(&s, false, false, &e),
+	    two = store_lock(&s, false, false, &e);
 	assert_true(one >= 0 && two >= 0);
 	assert_int_equal(store_lock(&s, true, false, &e), -1);
 	assert_int_equal(e.kind, ERR_BUSY);
@@ -100,7 +101,8 @@ static void test_many_add_or_one_removes(void **state)
 
 static void make_left_over(int tmp)
 {
-	AUTO_CLOSE int partial = openat(tmp, "blob-" HEX_A, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	AUTO_CLOSE int partial =
+		openat(tmp, "blob-" HEX_A, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	AUTO_CLOSE int file = openat(tmp, "new-1", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_true(partial >= 0 && file >= 0);
@@ -137,14 +139,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_none_is_said_and_one_is_made,
 						in_store_setup, scene_teardown),
-		cmocka_unit_test_setup_teardown(test_a_half_made_one_is_none, in_store_setup,
-						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_another_version_is_refused, in_store_setup,
-						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_without_a_home_that_is_said, in_store_setup,
-						scene_teardown),
-		cmocka_unit_test_setup_teardown(test_many_add_or_one_removes, in_store_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_half_made_one_is_none,
+						in_store_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(test_another_version_is_refused,
+						in_store_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(test_without_a_home_that_is_said,
+						in_store_setup, scene_teardown),
+		cmocka_unit_test_setup_teardown(test_many_add_or_one_removes,
+						in_store_setup, scene_teardown),
 		cmocka_unit_test_setup_teardown(test_an_abandoned_stage_is_swept_away,
 						in_store_setup, scene_teardown),
 	};

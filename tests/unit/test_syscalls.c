@@ -17,7 +17,8 @@ static void test_names_are_those_of_this_machine(void **state)
 	assert_string_equal(syscall_name(SYS_read), "read");
 	assert_string_equal(syscall_name(SYS_mount), "mount");
 	assert_string_equal(syscall_name(SYS_clone3), "clone3");
-	assert_string_equal(syscall_name(SYS_landlock_restrict_self), "landlock_restrict_self");
+	assert_string_equal(syscall_name(SYS_landlock_restrict_self),
+			    "landlock_restrict_self");
 	assert_null(syscall_name(-1));
 	assert_null(syscall_name(-2147483647));
 	assert_null(syscall_name(1000));
@@ -36,14 +37,23 @@ static void test_the_argument_that_decides_is_told_with_the_call(void **state)
 		const char *text, *question;
 	} cases[] = {
 		{ SYS_mount, { 17 }, "mount", "hutch why syscall mount" },
-		{ SYS_socket, { 17 }, "socket(AF_PACKET)", "hutch why syscall socket 0x11" },
-		{ SYS_socket, { 0x100000011 }, "socket(AF_PACKET)",
+		{ SYS_socket,
+		  { 17 },
+		  "socket(AF_PACKET)",
+		  "hutch why syscall socket 0x11" },
+		{ SYS_socket,
+		  { 0x100000011 },
+		  "socket(AF_PACKET)",
 		  "hutch why syscall socket 0x11" },
 		{ SYS_socket, { 12345 }, "socket", "hutch why syscall socket" },
-		{ SYS_ioctl, { 0, 0x5412 }, "ioctl(TIOCSTI)",
+		{ SYS_ioctl,
+		  { 0, 0x5412 },
+		  "ioctl(TIOCSTI)",
 		  "hutch why syscall ioctl 0 0x5412" },
 		{ SYS_ioctl, { 0x5412, 0 }, "ioctl", "hutch why syscall ioctl" },
-		{ SYS_unshare, { CLONE_NEWUSER | CLONE_NEWNET }, "unshare(CLONE_NEWUSER)",
+		{ SYS_unshare,
+		  { CLONE_NEWUSER | CLONE_NEWNET },
+		  "unshare(CLONE_NEWUSER)",
 		  "hutch why syscall unshare 0x10000000" },
 		{ 1000, { 0 }, "call 1000", "hutch why" },
 	};

@@ -11,7 +11,8 @@
 
 static void test_columns_are_as_wide_as_what_is_in_them(void **state)
 {
-	static const char *const cells[] = { "NAME", "ID", "b\xc3\xa9", "1", "longer", "\33[2J" };
+	static const char *const cells[] = { "NAME", "ID",     "b\xc3\xa9",
+					     "1",    "longer", "\33[2J" };
 	struct table t = { .columns = 2 };
 	AUTO_FREE char *text = NULL;
 	size_t len;
@@ -49,8 +50,9 @@ static void test_one_that_is_much_wider_moves_no_other(void **state)
 	table_print(&t, to);
 	table_done(&t);
 	assert_int_equal(fclose(to), 0);
-	assert_string_equal(text, "A   1\na cell that nobody would want all the others to "
-				  "stand behind   2\n");
+	assert_string_equal(text,
+			    "A   1\na cell that nobody would want all the others to "
+			    "stand behind   2\n");
 }
 
 static const struct {
@@ -74,11 +76,18 @@ static const struct {
 	int64_t seconds;
 	const char *text;
 } ages[] = {
-	{ 0, "0 seconds ago" },		{ 1, "1 second ago" },	      { 59, "59 seconds ago" },
-	{ 60, "1 minute ago" },		{ 120, "2 minutes ago" },     { 3599, "59 minutes ago" },
-	{ 3600, "1 hour ago" },		{ 3 * 3600 + 5, "3 hours ago" },
-	{ 48 * 3600 - 1, "47 hours ago" }, { 48 * 3600, "2 days ago" },
-	{ 1000 * 86400, "1000 days ago" }, { -100, "0 seconds ago" },
+	{ 0, "0 seconds ago" },
+	{ 1, "1 second ago" },
+	{ 59, "59 seconds ago" },
+	{ 60, "1 minute ago" },
+	{ 120, "2 minutes ago" },
+	{ 3599, "59 minutes ago" },
+	{ 3600, "1 hour ago" },
+	{ 3 * 3600 + 5, "3 hours ago" },
+	{ 48 * 3600 - 1, "47 hours ago" },
+	{ 48 * 3600, "2 days ago" },
+	{ 1000 * 86400, "1000 days ago" },
+	{ -100, "0 seconds ago" },
 };
 
 static void test_ages(void **state)
@@ -87,7 +96,8 @@ static void test_ages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
-		AUTO_FREE char *age = table_age("2026-01-01T12:00:00Z", then + ages[i].seconds);
+		AUTO_FREE char *age =
+			table_age("2026-01-01T12:00:00Z", then + ages[i].seconds);
 		assert_string_equal(age, ages[i].text);
 	}
 	assert_null(table_age(NULL, then));

@@ -44,9 +44,9 @@ static const struct {
 
 /* Texts that a user may want to type. */
 static const char *const unknown[] = {
-	"",	"c",	 "C",	  "C-",	   "C-cc",   "C c",   "C-c ",	"-c",	  "up",
-	"tab",	"enter", "esc",	  "home",  "delete", "Upp",   "F0",	"F13",	  "f1",
-	"C-1",	"CTRL",	 "CTRL+", "CTRLc", "CTRL+cc", "M-x",  "y",	"exit()", "C-\x80",
+	"",    "c",	"C",	 "C-",	  "C-cc",    "C c", "C-c ", "-c",     "up",
+	"tab", "enter", "esc",	 "home",  "delete",  "Upp", "F0",   "F13",    "f1",
+	"C-1", "CTRL",	"CTRL+", "CTRLc", "CTRL+cc", "M-x", "y",    "exit()", "C-\x80",
 };
 
 static struct bytes bytes_of(const char *text)
@@ -75,7 +75,8 @@ static void each_name_has_its_bytes(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		size_t len = key_find(bytes_of(known[i].name), bytes);
-		if (len != strlen(known[i].bytes) || memcmp(bytes, known[i].bytes, len) != 0)
+		if (len != strlen(known[i].bytes) ||
+		    memcmp(bytes, known[i].bytes, len) != 0)
 			fail_msg("%s has other bytes", known[i].name);
 	}
 	/* The key whose byte is 0. */

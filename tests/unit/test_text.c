@@ -46,7 +46,8 @@ static void test_a_byte_beyond_ascii_is_found_at_any_place(void **state)
 			in[at] = 0xff;
 			assert_int_equal(utf8_ascii(in, len), at);
 			assert_false(utf8_is_valid(in, len, true));
-			assert_int_equal(text_to_utf8(in, len, false, out, &used), len + 2);
+			assert_int_equal(text_to_utf8(in, len, false, out, &used),
+					 len + 2);
 			assert_memory_equal(out + at, R, 3);
 			assert_int_equal(out[len + 1], at + 1 == len ? 0xbd : 'x');
 		}

@@ -196,7 +196,8 @@ static void test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on(void
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct seccomp_program plain = { .insns = insns, .count = ARRAY_LEN(insns) };
+	const struct seccomp_program plain = { .insns = insns,
+					       .count = ARRAY_LEN(insns) };
 	struct world w;
 
 	(void)state;
@@ -216,7 +217,8 @@ static void test_only_what_the_filter_allows_goes_on(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		const struct sock_filter insns[] = {
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 offsetof(struct seccomp_data, nr)),
 			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
 			BPF_STMT(BPF_RET | BPF_K, actions[i]),
 			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -246,12 +248,14 @@ static void test_a_call_that_is_not_traced_stays_refused(void **state)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct seccomp_program plain = { .insns = refuses, .count = ARRAY_LEN(refuses) };
+	const struct seccomp_program plain = { .insns = refuses,
+					       .count = ARRAY_LEN(refuses) };
 	struct world w;
 
 	(void)state;
 	begin(&w, &plain, ask_parent);
-	w.plain = (struct seccomp_program){ .insns = refuses + 3, .count = 1 }; /* allows */
+	w.plain =
+		(struct seccomp_program){ .insns = refuses + 3, .count = 1 }; /* allows */
 	assert_int_equal(serve(&w), ENOSYS);
 	end(&w);
 }
@@ -284,13 +288,18 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 		const char *path;
 		unsigned use;
 	} rows[] = {
-		{ "/tmp", TRACE_SET_LOOK },      { "/var", TRACE_SET_LOOK },
-		{ "/var/y", TRACE_SET_READ },    { "/tmp/no/a", TRACE_SET_WRITE },
+		{ "/tmp", TRACE_SET_LOOK },
+		{ "/var", TRACE_SET_LOOK },
+		{ "/var/y", TRACE_SET_READ },
+		{ "/tmp/no/a", TRACE_SET_WRITE },
 		{ "/no/b", TRACE_SET_WRITE | TRACE_SET_CREATE },
 		{ "/tmp/no/c", TRACE_SET_LOOK | TRACE_SET_CREATE },
-		{ "/no/d", TRACE_SET_REMOVE },   { "/tmp/no/e", TRACE_SET_PLACE },
-		{ "/no/f", TRACE_SET_REMOVE },   { "/no/g", TRACE_SET_PLACE },
-		{ "/no/h", TRACE_SET_READ | TRACE_SET_EXECUTE },     { "/no/new\nline\"", TRACE_SET_READ },
+		{ "/no/d", TRACE_SET_REMOVE },
+		{ "/tmp/no/e", TRACE_SET_PLACE },
+		{ "/no/f", TRACE_SET_REMOVE },
+		{ "/no/g", TRACE_SET_PLACE },
+		{ "/no/h", TRACE_SET_READ | TRACE_SET_EXECUTE },
+		{ "/no/new\nline\"", TRACE_SET_READ },
 	};
 	struct seccomp_program plain;
 	struct world w;
@@ -308,8 +317,8 @@ static void test_paths_are_noted_with_what_is_done(void **state)
 /* Returns the end of a readable page that is followed by an unreadable one. */
 static char *make_edge(void)
 {
-	char *two = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	char *two = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (two == MAP_FAILED || mprotect(two + 4096, 4096, PROT_NONE))
 		_exit(9);
@@ -328,12 +337,13 @@ static int lie_about_paths(void)
 	static char huge[9000];
 
 	memset(huge, '/', sizeof(huge) - 1);
-	bool is_same = fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, (char *)1, 0, 0)) &&
-		       fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, (char *)-9, 0, 0)) &&
-		       fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, NULL, 0, 0)) &&
-		       fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, edge - 5, 0, 0)) &&
-		       fails_with(ENAMETOOLONG, syscall(SYS_openat, AT_FDCWD, huge, 0, 0)) &&
-		       fails_with(EFAULT, syscall(SYS_openat2, AT_FDCWD, "/q", edge, 24));
+	bool is_same =
+		fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, (char *)1, 0, 0)) &&
+		fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, (char *)-9, 0, 0)) &&
+		fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, NULL, 0, 0)) &&
+		fails_with(EFAULT, syscall(SYS_openat, AT_FDCWD, edge - 5, 0, 0)) &&
+		fails_with(ENAMETOOLONG, syscall(SYS_openat, AT_FDCWD, huge, 0, 0)) &&
+		fails_with(EFAULT, syscall(SYS_openat2, AT_FDCWD, "/q", edge, 24));
 
 	/* A path in the last readable bytes is a path like any other. */
 	strcpy(edge - 8, "/no/end");
@@ -373,7 +383,8 @@ static int open_what_changes(void)
 	if (pthread_create(&thread, NULL, change, NULL))
 		return 1;
 	for (int i = 0; i < 2000; i++)
-		if (!fails_with(ENOENT, syscall(SYS_openat, AT_FDCWD, changing, O_RDONLY, 0)))
+		if (!fails_with(ENOENT,
+				syscall(SYS_openat, AT_FDCWD, changing, O_RDONLY, 0)))
 			return 2;
 	return 0;
 }
@@ -435,7 +446,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_the_calls_of_the_table_are_told_and_nothing_else_is_changed),
-		cmocka_unit_test(test_with_a_trace_the_tables_calls_go_on_and_no_refused_one),
+		cmocka_unit_test(
+			test_with_a_trace_the_tables_calls_go_on_and_no_refused_one),
 		cmocka_unit_test(test_without_a_trace_nothing_goes_on),
 		cmocka_unit_test(
 			test_a_call_of_the_table_that_the_filter_refuses_does_not_go_on),

@@ -84,12 +84,18 @@ static void test_paths_are_joined_as_texts(void **state)
 	static const struct {
 		const char *base, *path, *is; /* NULL: not at all */
 	} rows[] = {
-		{ "", "/a/b", "/a/b" },	      { "/x", "a", "/x/a" },
-		{ "/x", "../a", "/a" },	      { "/x/", "./a//b/", "/x/a/b" },
-		{ "", "/../../..", "/" },     { "/x", "/a/../b", "/b" },
-		{ "x", "a", NULL },	      { "", "a", NULL },
-		{ "/", ".", "/" },	      { "", "/a/.../b", "/a/.../b" },
-		{ "", "/a/..b/.c", "/a/..b/.c" }, { "/a (deleted)", "b", "/a (deleted)/b" },
+		{ "", "/a/b", "/a/b" },
+		{ "/x", "a", "/x/a" },
+		{ "/x", "../a", "/a" },
+		{ "/x/", "./a//b/", "/x/a/b" },
+		{ "", "/../../..", "/" },
+		{ "/x", "/a/../b", "/b" },
+		{ "x", "a", NULL },
+		{ "", "a", NULL },
+		{ "/", ".", "/" },
+		{ "", "/a/.../b", "/a/.../b" },
+		{ "", "/a/..b/.c", "/a/..b/.c" },
+		{ "/a (deleted)", "b", "/a (deleted)/b" },
 	};
 	char got[TRACE_SET_PATH_MAX];
 

@@ -33,7 +33,13 @@ static void test_a_line_is_read_whatever_the_name(void **state)
 		"5 ()))) )" REST, "5 (S 7 7 7 7 7)" REST,
 	};
 	static const char *const bad[] = {
-		"", "5", ("5 sh" REST), "5 (sh)", "5 (sh) ", "5 (sh) S", "5 (sh) S 2 3 4",
+		"",
+		"5",
+		("5 sh" REST),
+		"5 (sh)",
+		"5 (sh) ",
+		"5 (sh) S",
+		"5 (sh) S 2 3 4",
 		"5 (sh) S 2 3 4 x 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21",
 		"5 (sh) S 2 3 99999999999999999999999 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
 	};
@@ -116,23 +122,29 @@ static const struct {
 	{ "alone", STAY, 1, 0, false },
 	{ "a child", "sh -c '" STAY "' & " SAY "wait", 2, 0, false },
 	{ "a session", "setsid sh -c '" STAY "' & " SAY "wait", 2, 0, false },
-	{ "a session of a session", "setsid sh -c 'setsid sh -c \"" STAY "\" & " SAY "wait' & "
-	  SAY "wait", 3, 0, false },
+	{ "a session of a session",
+	  "setsid sh -c 'setsid sh -c \"" STAY "\" & " SAY "wait' & " SAY "wait", 3, 0,
+	  false },
 	{ "nohup", "nohup sh -c '" STAY "' & " SAY "wait", 2, 0, false },
 	{ "an orphan in its session", "(sh -c '" STAY "' &) ; " STAY, 2, 0, false },
 	{ "an orphaned job", "(set -m; (" STAY ") &) ; " STAY, 2, 0, true },
-	{ "a daemon", "(setsid sh -c '(" STAY ") & exit' &) ; " STAY, 2, EXEC_TREE, false },
-	{ "daemons of a daemon", "(setsid sh -c '(setsid sh -c \"(" STAY ") & " SAY
-	  "\" &)' &) ; " STAY, 3, EXEC_TREE, false },
-	{ "jobs", "set -m; (" STAY ") & (" STAY ") | cat & " SAY "wait", 3, 0, true },
-	{ "jobs of jobs", "set -m; (set -m; (" STAY ") & " SAY "wait) & " SAY "wait", 3, 0,
-	  true },
-	{ "who is deaf", "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP INT; " STAY
-	  "' & " SAY "wait", 2, 0, false },
-	{ "who is stopped", "sh -c '" SAY "kill -STOP $$; exec sleep 1000' & " SAY "wait", 2, 0,
+	{ "a daemon", "(setsid sh -c '(" STAY ") & exit' &) ; " STAY, 2, EXEC_TREE,
 	  false },
-	{ "who watches over others", "setsid sh -c 'while :; do sh -c \"" STAY
-	  "\"; done' & " SAY "wait", 2, 0, false },
+	{ "daemons of a daemon",
+	  "(setsid sh -c '(setsid sh -c \"(" STAY ") & " SAY "\" &)' &) ; " STAY, 3,
+	  EXEC_TREE, false },
+	{ "jobs", "set -m; (" STAY ") & (" STAY ") | cat & " SAY "wait", 3, 0, true },
+	{ "jobs of jobs", "set -m; (set -m; (" STAY ") & " SAY "wait) & " SAY "wait", 3,
+	  0, true },
+	{ "who is deaf",
+	  "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP INT; " STAY "' & " SAY
+	  "wait",
+	  2, 0, false },
+	{ "who is stopped", "sh -c '" SAY "kill -STOP $$; exec sleep 1000' & " SAY "wait",
+	  2, 0, false },
+	{ "who watches over others",
+	  "setsid sh -c 'while :; do sh -c \"" STAY "\"; done' & " SAY "wait", 2, 0,
+	  false },
 };
 
 static void test_a_tree_ends_whole(void **state)
@@ -198,8 +210,9 @@ static void test_others_are_left_alone(void **state)
 	static char work[] = "exec 3<&0; setsid sh -c 'printf .; read x <&3; echo one' & "
 			     "(sh -c 'printf .; read x <&3; echo two' &); "
 			     "printf .; read x; echo three; wait";
-	struct ask victim = { .id = 1, .flags = EXEC_TREE, .argv = SH("setsid sh -c '" STAY
-								    "' & " SAY "wait") };
+	struct ask victim = { .id = 1,
+			      .flags = EXEC_TREE,
+			      .argv = SH("setsid sh -c '" STAY "' & " SAY "wait") };
 	struct ask other = { .id = 2, .flags = EXEC_TREE, .argv = SH(work) };
 	struct grove g, beside;
 	int in[2];
@@ -234,8 +247,9 @@ static const struct {
 	const char *what, *body;
 } bombs[] = {
 	{ "each stays", "def go():\n while room(): os.fork()\n time.sleep(1000)\n" },
-	{ "each in a session of its own", "def go():\n while room():\n  if os.fork() == 0:\n"
-					  "   os.setsid()\n time.sleep(1000)\n" },
+	{ "each in a session of its own",
+	  "def go():\n while room():\n  if os.fork() == 0:\n"
+	  "   os.setsid()\n time.sleep(1000)\n" },
 	/* Each process starts the next when it has reached its final state. */
 	{ "one that never stops", "def go():\n r, w = os.pipe()\n if os.fork() == 0:\n"
 				  "  os.setsid()\n"
@@ -261,7 +275,8 @@ static void test_a_fork_bomb_ends(void **state)
 			" return n < %d * 2\n"
 			"%sgo()\n", BOMB, BOMB, bombs[i].body);
 		struct ask a = { .id = 1, /* and no subreaper */
-				 .argv = ARGV(TEXT("/usr/bin/python3"), TEXT("-c"), program) };
+				 .argv = ARGV(TEXT("/usr/bin/python3"), TEXT("-c"),
+					      program) };
 		supervisor_start_seeing(&g.s);
 		plant(&g, &a, 1);
 		print_message("%s\n", bombs[i].what);
@@ -323,7 +338,8 @@ static void test_one_that_has_hardly_begun_ends(void **state)
 		supervisor_ask(&s, &a);
 		supervisor_end_tree(&s, a.id);
 		(void)supervisor_expect(&s, MSG_STARTED, a.id);
-		assert_int_equal(supervisor_expect(&s, MSG_EXITED, a.id).exited.status, SIGKILL);
+		assert_int_equal(supervisor_expect(&s, MSG_EXITED, a.id).exited.status,
+				 SIGKILL);
 	}
 	(void)supervisor_end(&s);
 }
@@ -365,7 +381,8 @@ static void add_process(int proc, const char *pid, const char *arguments, size_t
 {
 	assert_int_equal(mkdirat(proc, pid, 0755), 0);
 	AUTO_CLOSE int folder = openat(proc, pid, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int fd = openat(folder, "cmdline", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	AUTO_CLOSE int fd =
+		openat(folder, "cmdline", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_int_equal(write(fd, arguments, len), len);
 }
 
@@ -392,8 +409,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_process_that_minds_a_signal_catches_or_ignores_it),
-		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_arguments, scene_setup,
-						scene_teardown),
+		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_arguments,
+						scene_setup, scene_teardown),
 		TEST(test_a_line_is_read_whatever_the_name),
 		TEST(test_only_a_procfs_of_ones_own_is_looked_at),
 		TEST(test_a_tree_ends_whole),

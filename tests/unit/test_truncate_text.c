@@ -24,8 +24,12 @@ static const struct {
 	/* Python's str.isspace() beyond ASCII, and characters that only look
 	 * like it */
 	{ "\xc2\xa0\xe1\x9a\x80\xe2\x80\x80\xe2\x80\x8a\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf"
-	  "\xe2\x81\x9f\xe3\x80\x80x\xe3\x80\x80\xe2\x81\x9f\xe2\x80\xaf \xc2\xa0", "x" },
-	{ "\xe2\x80\x8b" "x\xe2\x80\x8b", "\xe2\x80\x8b" "x\xe2\x80\x8b" },
+	  "\xe2\x81\x9f\xe3\x80\x80x\xe3\x80\x80\xe2\x81\x9f\xe2\x80\xaf \xc2\xa0",
+	  "x" },
+	{ "\xe2\x80\x8b"
+	  "x\xe2\x80\x8b",
+	  "\xe2\x80\x8b"
+	  "x\xe2\x80\x8b" },
 	{ "\xc3\xa0\xc2\xa1", "\xc3\xa0\xc2\xa1" },
 	{ "x\xc3\xa0", "x\xc3\xa0" },
 };
@@ -45,9 +49,12 @@ static void test_blanks_at_ends(void **state)
  * neighbours. */
 static uint8_t *characters(size_t count, size_t width)
 {
-	static const char *const kinds[5][2] = { { 0 }, { "a", "b" }, { "\xc3\xa9", "\xc3\xa8" },
+	static const char *const kinds[5][2] = { { 0 },
+						 { "a", "b" },
+						 { "\xc3\xa9", "\xc3\xa8" },
 						 { "\xe2\x82\xac", "\xe2\x82\xad" },
-						 { "\xf0\x9f\x90\x87", "\xf0\x9f\x90\x88" } };
+						 { "\xf0\x9f\x90\x87",
+						   "\xf0\x9f\x90\x88" } };
 	uint8_t *text = malloc(count * width + TRUNCATE_TEXT_ROOM);
 
 	for (size_t i = 0; i < count; i++)
@@ -70,7 +77,8 @@ static void test_thirty_thousand_characters_are_whole_and_more_are_not(void **st
 		assert_int_equal(utf8_count(cut, len), 30047);
 		assert_memory_equal(cut, text, half);
 		assert_memory_equal(cut + half, TRUNCATE_TEXT_NOTICE, TRUNCATE_TEXT_ROOM);
-		assert_memory_equal(cut + half + TRUNCATE_TEXT_ROOM, text + half + width, half);
+		assert_memory_equal(cut + half + TRUNCATE_TEXT_ROOM, text + half + width,
+				    half);
 	}
 }
 

@@ -89,8 +89,10 @@ static struct text patched(const char *old, size_t old_len, const char *hunks)
 	for (const char *at = hunks; at < stop;) {
 		size_t len = line_len(at, stop), start, count = 1;
 		if (*at == '@') {
-			assert_int_not_equal(sscanf(at, "@@ -%zu,%zu", &start, &count), 0);
-			const char *till = skip_lines(old, end, count ? start - 1 : start);
+			assert_int_not_equal(sscanf(at, "@@ -%zu,%zu", &start, &count),
+					     0);
+			const char *till =
+				skip_lines(old, end, count ? start - 1 : start);
 			assert_true(till >= from);
 			put(&t, from, (size_t)(till - from));
 			from = till;
@@ -143,8 +145,10 @@ static void test_the_patch_makes_the_one_text_out_of_the_other(void **state)
 	(void)state;
 	srand(6);
 	for (int i = 0; i < 3000; i++) {
-		struct text a = random_text((unsigned)rand() % 30, 1 + (unsigned)rand() % 6);
-		struct text b = random_text((unsigned)rand() % 30, 1 + (unsigned)rand() % 6);
+		struct text a =
+			random_text((unsigned)rand() % 30, 1 + (unsigned)rand() % 6);
+		struct text b =
+			random_text((unsigned)rand() % 30, 1 + (unsigned)rand() % 6);
 		check(&a, &b);
 		free(a.bytes);
 		free(b.bytes);
@@ -166,7 +170,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_ones_are_shown_as_diff_does),
 		cmocka_unit_test(test_the_patch_makes_the_one_text_out_of_the_other),
-		cmocka_unit_test(test_texts_that_have_nothing_in_common_are_shown_in_bounded_time),
+		cmocka_unit_test(
+			test_texts_that_have_nothing_in_common_are_shown_in_bounded_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

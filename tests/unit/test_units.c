@@ -127,9 +127,12 @@ static void test_cpus(void **state)
 static void test_memory_and_pids_have_bounds(void **state)
 {
 	static const struct sample memory[] = {
-		{ "6m", 6u << 20, NULL },	{ "6291455", 0, "6m or more, not '6291455'" },
-		{ "0", 0, "6m or more" },	{ "9223372036854775807", INT64_MAX, NULL },
-		{ "8388608t", 0, "6m or more" }, { "x", 0, "--memory" },
+		{ "6m", 6u << 20, NULL },
+		{ "6291455", 0, "6m or more, not '6291455'" },
+		{ "0", 0, "6m or more" },
+		{ "9223372036854775807", INT64_MAX, NULL },
+		{ "8388608t", 0, "6m or more" },
+		{ "x", 0, "--memory" },
 	};
 	static const struct sample pids[] = {
 		{ "1", 1, NULL },	   { "0", 0, "1 or more, not '0'" },

@@ -63,12 +63,13 @@ static const struct row rows[] = {
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, 0 },
 	{ 65536, TOOLS | CHOWN, CHOWN, 65536, CHOWN, TOOLS, 0 },
 	/* A capability that is handed on stays available to the executor. */
-	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER,
-	  CHOWN | BIT(CAP_SETUID), TOOLS, 0 },
+	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN | BIT(CAP_SETUID),
+	  TOOLS, 0 },
 	/* Users other than root get less. */
 	{ 65536, TOOLS | CHOWN, CHOWN, OTHER, 0, TOOLS, CHOWN },
 	{ 65536, TOOLS | CHOWN, CHOWN, 0, CHOWN, TOOLS, CHOWN },
-	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN, TOOLS, BIT(CAP_SETUID) },
+	{ 65536, TOOLS | CHOWN, CHOWN | BIT(CAP_SETUID), OTHER, CHOWN, TOOLS,
+	  BIT(CAP_SETUID) },
 };
 
 static int set_caps(uint64_t effective, uint64_t permitted, uint64_t inheritable)
@@ -207,7 +208,10 @@ static void expect_row(const struct row *row)
 	expect_line(&at, "CapEff", row->effective);
 	expect_line(&at, "CapBnd", row->bounding);
 	expect_line(&at, "CapAmb", inherited(row->uid, handed_on));
-	expect_ids(&at, row->command_uid, is_self ? "4242" : group_count(row) ? "44 45" : "");
+	expect_ids(&at, row->command_uid,
+		   is_self	      ? "4242"
+		   : group_count(row) ? "44 45"
+				      : "");
 	expect_line(&at, "CapInh", inherited(row->command_uid, row->expected));
 	expect_line(&at, "CapPrm", row->expected);
 	expect_line(&at, "CapEff", row->expected);

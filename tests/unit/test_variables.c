@@ -21,9 +21,10 @@ static void test_names_are_those_of_shells(void **state)
 		const char *name;
 		bool is_one;
 	} rows[] = {
-		{ "A", true },	    { "a_1", true },	 { "_", true },	   { "_9", true },
-		{ "__hutc", true }, { "", false },	 { "9A", false },  { "A-B", false },
-		{ "A B", false },   { "A=B", false },	 { "A[0]", false }, { "A\n", false },
+		{ "A", true },	       { "a_1", true },		{ "_", true },
+		{ "_9", true },	       { "__hutc", true },	{ "", false },
+		{ "9A", false },       { "A-B", false },	{ "A B", false },
+		{ "A=B", false },      { "A[0]", false },	{ "A\n", false },
 		{ "\xc3\xa9", false }, { "__hutch_in", false }, { "__hutch", false },
 		{ "$(x)", false },
 	};
@@ -104,7 +105,8 @@ static void test_all_or_nothing(void **state)
 	list_add(&set, "A=2");
 	list_add(&set, "B C=3");
 	assert_int_equal(variables_change(&v, &set, &none, &e), -1);
-	assert_string_equal(e.text, "'B C' is no name for a variable: " VARIABLE_NAME_RULE);
+	assert_string_equal(e.text,
+			    "'B C' is no name for a variable: " VARIABLE_NAME_RULE);
 	list_done(&set);
 	list_add(&set, "A");
 	assert_int_equal(variables_change(&v, &set, &none, &e), -1);
@@ -156,7 +158,8 @@ static void test_and_so_much_of_them(void **state)
 	(void)state;
 	memset(value, 'x', 65535);
 	for (int i = 0; i < 16; i++) /* with a name of one byte: 65536 */
-		assert_int_equal(variables_set(&v, (char[]){ (char)('A' + i), 0 }, value, &e), 0);
+		assert_int_equal(
+			variables_set(&v, (char[]){ (char)('A' + i), 0 }, value, &e), 0);
 	assert_int_equal(v.bytes, VARIABLES_BYTES);
 	refuse(&v, "Z", "");
 	assert_int_equal(variables_set(&v, "A", NULL, &e), 0);
@@ -171,7 +174,8 @@ int main(void)
 		cmocka_unit_test(test_names_are_those_of_shells),
 		cmocka_unit_test(test_the_last_change_counts),
 		cmocka_unit_test(test_all_or_nothing),
-		cmocka_unit_test(test_the_longest_value_that_a_program_can_be_started_with),
+		cmocka_unit_test(
+			test_the_longest_value_that_a_program_can_be_started_with),
 		cmocka_unit_test(test_there_are_only_so_many),
 		cmocka_unit_test(test_and_so_much_of_them),
 	};

@@ -45,7 +45,8 @@ static void test_a_call_ends_by_its_time_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_call_ends_by_its_time_out) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(
+		test_a_call_ends_by_its_time_out) };
 
 	return cmocka_run_group_tests_name("turn", tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@
 
 struct told {
 	struct walk w;
-	struct list names; /* "d:path" of folders, "f:path" of others, "<path" when left */
+	struct list
+		names; /* "d:path" of folders, "f:path" of others, "<path" when left */
 	char folder[64];
 	int at;		    /* of the folder */
 	const char *past;   /* a folder that is skipped */
@@ -41,7 +42,10 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	for (const char *at = n->path; *at; at++)
 		slashes += *at == '/';
 	assert_int_equal(slashes, n->depth);
-	list_addf(&t->names, "%c:%s", n->type == DT_DIR ? 'd' : n->type == DT_LNK ? 'l' : 'f',
+	list_addf(&t->names, "%c:%s",
+		  n->type == DT_DIR   ? 'd'
+		  : n->type == DT_LNK ? 'l'
+				      : 'f',
 		  n->path);
 	if (t->change && !strcmp(n->path, t->at_name))
 		assert_int_equal(system(t->change), 0);
@@ -93,7 +97,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct told *t = *state;
-	char *remove = text_format("chmod -R u+rwx '%s'; rm -rf '%s'", t->folder, t->folder);
+	char *remove =
+		text_format("chmod -R u+rwx '%s'; rm -rf '%s'", t->folder, t->folder);
 
 	assert_int_equal(chdir("/"), 0);
 	assert_int_equal(system(remove), 0);
@@ -131,8 +136,9 @@ static void test_every_name_is_told_once_and_no_link_is_followed(void **state)
 	     "ln -s none gone; mkfifo p");
 	t->w.on_left = on_left;
 	assert_true(run(t));
-	expect(t, "<:.h <:.h/x <:a <:a/b <:a/b/c <:e d:.h d:.h/x d:a d:a/b d:a/b/c d:e f:.h/x/y "
-		  "f:a/b/c/d f:a/g f:f f:p l:a/up l:gone l:l");
+	expect(t,
+	       "<:.h <:.h/x <:a <:a/b <:a/b/c <:e d:.h d:.h/x d:a d:a/b d:a/b/c d:e f:.h/x/y "
+	       "f:a/b/c/d f:a/g f:f f:p l:a/up l:gone l:l");
 	assert_true(t->w.names == 14 && t->w.closed == 0 && !t->w.is_cut);
 }
 

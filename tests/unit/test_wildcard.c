@@ -17,20 +17,42 @@ static void test_stars_and_question_marks(void **state)
 		const char *pattern, *name;
 		bool matches;
 	} samples[] = {
-		{ "", "", true },	  { "", "a", false },	  { "a", "", false },
-		{ "a", "a", true },	  { "a", "A", false },	  { "*", "", true },
-		{ "*", "abc", true },	  { "**", "abc", true },  { "a*", "a", true },
-		{ "a*c", "abc", true },	  { "a*c", "abcd", false }, { "*b*", "abc", true },
-		{ "*ab", "aab", true },	  { "*ab*ab", "abab", true }, { "*ab*ab", "abxb", false },
-		{ "?", "", false },	  { "?", "a", true },	  { "?", "ab", false },
-		{ "?", "\xc3\xa4", true }, { "??", "\xc3\xa4", false }, { "?", "\xff", true },
-		{ "*??b*", "\xe2\x82\xac" "bx", false }, { "*?b*", "\xe2\x82\xac" "bx", true },
+		{ "", "", true },
+		{ "", "a", false },
+		{ "a", "", false },
+		{ "a", "a", true },
+		{ "a", "A", false },
+		{ "*", "", true },
+		{ "*", "abc", true },
+		{ "**", "abc", true },
+		{ "a*", "a", true },
+		{ "a*c", "abc", true },
+		{ "a*c", "abcd", false },
+		{ "*b*", "abc", true },
+		{ "*ab", "aab", true },
+		{ "*ab*ab", "abab", true },
+		{ "*ab*ab", "abxb", false },
+		{ "?", "", false },
+		{ "?", "a", true },
+		{ "?", "ab", false },
+		{ "?", "\xc3\xa4", true },
+		{ "??", "\xc3\xa4", false },
+		{ "?", "\xff", true },
+		{ "*??b*",
+		  "\xe2\x82\xac"
+		  "bx",
+		  false },
+		{ "*?b*",
+		  "\xe2\x82\xac"
+		  "bx",
+		  true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
-		if (wildcard_matches(samples[i].pattern, strlen(samples[i].pattern), samples[i].name,
-				 strlen(samples[i].name)) != samples[i].matches)
+		if (wildcard_matches(samples[i].pattern, strlen(samples[i].pattern),
+				     samples[i].name,
+				     strlen(samples[i].name)) != samples[i].matches)
 			fail_msg("'%s' and '%s'", samples[i].pattern, samples[i].name);
 }
 

@@ -34,7 +34,9 @@ static void test_the_result_comes_back(void **state)
 {
 	const unsigned before = scene_open_fds();
 	int number = 41, result = 0;
-	const struct worker_task task = { .name = "the adder", .work = add_one, .arg = &number,
+	const struct worker_task task = { .name = "the adder",
+					  .work = add_one,
+					  .arg = &number,
 					  .result_len = sizeof(result) };
 
 	(void)state;
@@ -150,7 +152,8 @@ static void test_the_error_says_how_a_silent_child_ended(void **state)
 	assert_int_equal(error_of(die).kind, ERR_SYSTEM);
 	assert_string_equal(error_of(exit_with_3).text,
 			    "the process ended with code 3 and without a result");
-	assert_string_equal(error_of(exit_with_0).text, "the process ended without a result");
+	assert_string_equal(error_of(exit_with_0).text,
+			    "the process ended without a result");
 }
 
 static int part_answer;
@@ -190,8 +193,9 @@ static int leave_holder(void *arg, void *result, struct err *e)
 static void test_a_stray_holder_of_the_pipe_is_not_waited_for(void **state)
 {
 	int until[2];
-	const struct worker_task task = { .name = "it", .work = leave_holder, .arg = until,
-					  .has_all_fds = true };
+	const struct worker_task task = {
+		.name = "it", .work = leave_holder, .arg = until, .has_all_fds = true
+	};
 	struct err e;
 
 	(void)state;
@@ -223,9 +227,14 @@ static int count_fds(void *arg, void *result, struct err *e)
 static void test_the_child_keeps_no_other_descriptor(void **state)
 {
 	struct look l = { open("/dev/null", O_RDONLY | O_CLOEXEC), -1, -1 };
-	const struct worker_task task = { .name = "it", .work = count_fds, .arg = &l,
-					  .result_len = sizeof(int), .fds = { l.kept },
-					  .fd_count = 1, .leash = &l.leash, .answer = &l.answer };
+	const struct worker_task task = { .name = "it",
+					  .work = count_fds,
+					  .arg = &l,
+					  .result_len = sizeof(int),
+					  .fds = { l.kept },
+					  .fd_count = 1,
+					  .leash = &l.leash,
+					  .answer = &l.answer };
 	int others[2], count = 0;
 	struct err e;
 
@@ -255,8 +264,11 @@ static void test_with_a_shared_table_a_file_is_open_in_both(void **state)
 {
 	const unsigned before = scene_open_fds();
 	int place = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	struct worker_task task = { .name = "it", .work = put_null_in_place, .arg = &place,
-				    .has_all_fds = true, .flags = CLONE_FILES };
+	struct worker_task task = { .name = "it",
+				    .work = put_null_in_place,
+				    .arg = &place,
+				    .has_all_fds = true,
+				    .flags = CLONE_FILES };
 	struct worker w;
 	struct err e;
 
@@ -280,7 +292,9 @@ static void test_with_a_shared_table_a_file_is_open_in_both(void **state)
 static void test_a_refused_clone_is_an_error_with_its_errno(void **state)
 {
 	const unsigned before = scene_open_fds();
-	const struct worker_task task = { .name = "it", .work = add_one, .leash = (int[]){ 0 },
+	const struct worker_task task = { .name = "it",
+					  .work = add_one,
+					  .leash = (int[]){ 0 },
 					  .flags = CLONE_SIGHAND }; /* needs CLONE_VM */
 	struct worker w;
 	struct err e;
@@ -365,8 +379,9 @@ static int wait_for_ever(void *arg, void *result, struct err *e)
 static void test_it_is_ended_with_its_own_children(void **state)
 {
 	int mine = -1;
-	const struct worker_task task = { .name = "it", .work = wait_for_ever, .arg = &mine,
-					  .leash = &mine };
+	const struct worker_task task = {
+		.name = "it", .work = wait_for_ever, .arg = &mine, .leash = &mine
+	};
 	struct worker w;
 	struct err e;
 	char byte;

@@ -311,10 +311,12 @@ static void test_time_stands_still_while_everyone_is_paused(void **state)
 	assert_true(due == T0 + 60000);
 	all_processes_hold(&s.all_processes, true, T0 + 10000);
 	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 70000));
-	assert_true(seen.told == 0 && all_processes_wait(&s.all_processes, due, T0 + 70000) == -1);
+	assert_true(seen.told == 0 &&
+		    all_processes_wait(&s.all_processes, due, T0 + 70000) == -1);
 	all_processes_hold(&s.all_processes, false, T0 + 70000);
 	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 119999));
-	assert_true(seen.told == 0 && all_processes_wait(&s.all_processes, due, T0 + 119999) == 1);
+	assert_true(seen.told == 0 &&
+		    all_processes_wait(&s.all_processes, due, T0 + 119999) == 1);
 	workers_expire(&s.workers, all_processes_now(&s.all_processes, T0 + 120000));
 	assert_true(seen.told == 1 && seen.how == WORKER_LATE);
 	assert_true(workers_due(&s.workers) == INT64_MAX); /* it was ended */
@@ -336,19 +338,41 @@ static const struct {
 	{ { .kind = &patient, .due = 1100 }, false, 1099, WORKER_GOES_ON },
 	{ { .kind = &patient, .due = 1100 }, false, 1100, WORKER_IS_ASKED },
 	{ { .kind = &patient, .due = 1100 }, false, 9999, WORKER_IS_ASKED },
-	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1159, WORKER_GOES_ON },
-	{ { .kind = &patient, .due = 1160, .was_asked = true }, false, 1160, WORKER_IS_GIVEN_UP },
-	{ { .kind = &patient, .due = 1160, .is_told = true }, false, 9999, WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .was_asked = true },
+	  false,
+	  1159,
+	  WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .was_asked = true },
+	  false,
+	  1160,
+	  WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .is_told = true },
+	  false,
+	  9999,
+	  WORKER_GOES_ON },
 	/* If the inside stopped it, it would say nothing. */
 	{ { .kind = &patient, .due = 1100 }, true, 1099, WORKER_GOES_ON },
 	{ { .kind = &patient, .due = 1100 }, true, 1100, WORKER_IS_GIVEN_UP },
-	{ { .kind = &patient, .due = 1160, .was_asked = true }, true, 1101, WORKER_IS_GIVEN_UP },
-	{ { .kind = &patient, .due = 1160, .is_told = true }, true, 9999, WORKER_GOES_ON },
-	/* A worker that undoes its work gets the whole time for that. */
-	{ { .kind = &patient, .due = 1100, .takes_back = true }, true, 1100, WORKER_IS_ASKED },
-	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true }, true, 1159,
+	{ { .kind = &patient, .due = 1160, .was_asked = true },
+	  true,
+	  1101,
+	  WORKER_IS_GIVEN_UP },
+	{ { .kind = &patient, .due = 1160, .is_told = true },
+	  true,
+	  9999,
 	  WORKER_GOES_ON },
-	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true }, true, 1160,
+	/* A worker that undoes its work gets the whole time for that. */
+	{ { .kind = &patient, .due = 1100, .takes_back = true },
+	  true,
+	  1100,
+	  WORKER_IS_ASKED },
+	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true },
+	  true,
+	  1159,
+	  WORKER_GOES_ON },
+	{ { .kind = &patient, .due = 1160, .takes_back = true, .was_asked = true },
+	  true,
+	  1160,
 	  WORKER_IS_GIVEN_UP },
 };
 
@@ -356,7 +380,8 @@ static void test_a_late_worker_is_asked_for_last_words_and_given_up(void **state
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-		if (worker_step(&steps[i].w, steps[i].is_stopped, steps[i].now) != steps[i].step)
+		if (worker_step(&steps[i].w, steps[i].is_stopped, steps[i].now) !=
+		    steps[i].step)
 			fail_msg("row %zu", i);
 }
 
@@ -395,7 +420,9 @@ static void test_one_that_is_stopped_is_continued_and_given_up_in_time(void **st
 /* A worker that undoes its work has time for that, once. */
 static void test_a_cancel_gives_the_same_time_for_last_words(void **state)
 {
-	struct worker w = { .kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true };
+	struct worker w = {
+		.kind = &patient, .id = 7, .due = INT64_MAX, .takes_back = true
+	};
 	const struct all_processes all_processes = { 0 };
 	struct workers s = { .all = { &w }, .count = 1, .all_processes = &all_processes };
 
@@ -425,7 +452,8 @@ int main(void)
 		cmocka_unit_test(test_one_that_is_cancelled_takes_its_group_along),
 		cmocka_unit_test(test_there_are_so_many_of_a_kind_and_no_more),
 		cmocka_unit_test(test_time_stands_still_while_everyone_is_paused),
-		cmocka_unit_test(test_one_that_is_stopped_is_continued_and_given_up_in_time),
+		cmocka_unit_test(
+			test_one_that_is_stopped_is_continued_and_given_up_in_time),
 		cmocka_unit_test(test_a_cancel_gives_the_same_time_for_last_words),
 	};
 	const struct sigaction act = { .sa_handler = on_child };

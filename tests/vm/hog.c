@@ -39,8 +39,8 @@ static void use(void *pages, size_t len)
 static int heap(long mib)
 {
 	for (long i = 0; !is_enough(i, mib); i++) {
-		char *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			       -1, 0);
+		char *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			return 1;
 		use(p, MIB);
@@ -92,7 +92,8 @@ static int shm(long mib)
 
 static int tcp_pair(int ends[2])
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(0x7f000001) };
 	socklen_t len = sizeof(at);
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -142,13 +143,15 @@ static int buffers(int (*make)(int ends[2]), long mib)
 static int maps(void)
 {
 	enum { MAPS = 60000, PAGE = 4096 };
-	char *at = mmap(NULL, (size_t)MAPS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = mmap(NULL, (size_t)MAPS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
 
 	for (long i = 0;; i++) {
 		int fd = open("/proc/self/exe", O_RDONLY);
 		if (at == MAP_FAILED || fd < 0)
 			return errno;
-		void *map = mmap(at + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+		void *map = mmap(at + i * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+				 fd, 0);
 		(void)close(fd);
 		if (map == MAP_FAILED)
 			return errno;

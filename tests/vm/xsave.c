@@ -47,7 +47,8 @@ long ptrace(enum __ptrace_request request, ...)
 	if (address == (void *)NT_X86_XSTATE && request == PTRACE_SETREGSET)
 		return set(pid, data);
 	/* The C library returns the word; the system call writes it to memory. */
-	if (request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA || request == PTRACE_PEEKUSER) {
+	if (request == PTRACE_PEEKTEXT || request == PTRACE_PEEKDATA ||
+	    request == PTRACE_PEEKUSER) {
 		long word = 0;
 		return call((long)request, pid, address, &word) < 0 ? -1 : word;
 	}
