@@ -47,7 +47,7 @@ struct executor {
 	struct output_logs output_logs; /* the output logs */
 	unsigned phase; /* enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	int proc;	/* owned; rm_tree.h; -1: none */
+	int proc;	/* owned; tree.h; -1: none */
 	int64_t now;	/* the time of this step of the loop, in ms of clock.h */
 	struct ending ending;
 };
@@ -72,7 +72,7 @@ int executor_freeze(struct executor *x, uint32_t number, struct err *e);
  * passed; a later call may shorten the grace. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, `proc` (rm_tree.h) and `logs` (output_log.h), which are -1 if there are
+/* Takes over the socket, `proc` (tree.h) and `logs` (output_log.h), which are -1 if there are
  * none; `others` are the capabilities that commands of users other than root may get
  * (caps.h).  0 when the sandbox has come to its proper end. */
 int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e);

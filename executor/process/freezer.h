@@ -36,7 +36,7 @@ struct freezer {
 	uint32_t number; /* number of its pause; 0: it was released */
 	bool is_lost;	 /* it has died while all were stopped */
 	const struct caps *caps; /* borrowed */
-	int proc;		 /* borrowed; rm_tree.h; -1: there is none, and each pause
+	int proc;		 /* borrowed; tree.h; -1: there is none, and each pause
 				  * fails */
 };
 

@@ -95,7 +95,7 @@ void processes_start(struct processes *p, const struct command_request *request,
 /* Signals the command's process group; does nothing when the command has ended. */
 void processes_signal(struct processes *p, uint32_t id, int signo);
 /* Ends the command's process tree; does nothing when the command has ended.  `proc` is
- * as in rm_tree.h. */
+ * as in tree.h. */
 void processes_end(struct processes *p, uint32_t id, int proc);
 /* Resizes the command's terminal; does nothing when it has none or has ended. */
 void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t cols);

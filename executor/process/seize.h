@@ -35,7 +35,7 @@
 
 #include "protocol/message.h"
 
-/* Stops all, until `due` in ms of clock.h at most; `proc` is rm_tree.h's. *ret is
+/* Stops all, until `due` in ms of clock.h at most; `proc` is tree.h's. *ret is
  * FREEZE_STANDS or says why all could not be stopped: then all go on when we exit.  The
  * `number` of *ret is not set. */
 struct seized;

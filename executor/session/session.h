@@ -68,7 +68,7 @@ struct session {
 	const struct all_processes *all_processes; /* borrowed */
 	const struct variables *variables; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
-	int proc;		 /* borrowed; rm_tree.h; -1: none */
+	int proc;		 /* borrowed; tree.h; -1: none */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
 	struct exec exec;	 /* owned; borrows from `request`, and from `env` */
 	struct list env;	 /* owned; empty as long as no variable was changed */
@@ -142,7 +142,7 @@ struct session_world {
 	struct output_logs *output_logs;
 	const struct variables *variables;
 	struct processes *processes; /* counts the descriptors */
-	int proc;		     /* rm_tree.h; -1: none */
+	int proc;		     /* tree.h; -1: none */
 };
 
 /* Starts the shell of a new session; the session itself answers MSG_OPEN later.  Takes

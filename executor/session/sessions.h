@@ -61,7 +61,7 @@ struct sessions {
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
 	const struct all_processes *all_processes; /* borrowed */
-	int proc; /* borrowed; rm_tree.h; -1: none */
+	int proc; /* borrowed; tree.h; -1: none */
 	struct output_logs *output_logs; /* borrowed */
 	struct variables variables; /* owned; variables that shells get beside their
 				     * own */

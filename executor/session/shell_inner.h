@@ -32,7 +32,7 @@ struct shell;
 struct shell_how;
 
 /* An interactive bash at its prompt in the foreground of the terminal, which is not
- * driven yet; 0: there is none.  `proc` is as in rm_tree.h. */
+ * driven yet; 0: there is none.  `proc` is as in tree.h. */
 pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how);
 
 /* Whether /proc/PID/cmdline names no script and no text, and is not a bash of our

@@ -86,12 +86,24 @@ def unexplained(rooms):
             yield f"{room}/README.md has {lines} lines: say in 1 to {README_LINES} what the room is"
 
 
+def missing(rooms):
+    """Yields the files that a room's README names and that are neither in the
+    room nor at that path: with *, there is one at least."""
+    for room in rooms:
+        top = report.TOP / room
+        for name in re.findall(r"`([\w/*-]+\.[a-z]+)`", (top / "README.md").read_text(encoding="utf-8")):
+            if not list(top.glob(name)) and not list(report.TOP.glob(name)):
+                yield f"{room}/README.md: there is no {name}"
+
+
 def main():
     makefile = report.text_of("Makefile")
     sources = {file: report.text_of(file) for file in report.files([], (".c", ".h"))
                if not file.startswith(OUTSIDE)}
+    named = tables(makefile)[0]
     return report.tell([*checks(makefile, sources),
-                        ("each room has a README", unexplained(tables(makefile)[0]))])
+                        ("each room has a README", unexplained(named)),
+                        ("each file that a README names is there", missing(named))])
 
 
 if __name__ == "__main__":
