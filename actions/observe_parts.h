@@ -14,7 +14,8 @@ void observe_kind(struct buffer *out, const char *kind);
 /* A NULL text becomes null. */
 void observe_member(struct buffer *out, const char *key, const char *text);
 
-/* Writes `cause` and `hutch`, and ends the line. */
+/* Writes the last two members of an observation, `cause` and `hutch`, and ends the
+ * line. */
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted);
 

@@ -9,7 +9,7 @@
 
 struct buffer;
 
-/* Redacts a line that json_write.h or quote.h wrote.  A result that does not fit is
+/* Redacts a line that json_write.h wrote.  A result that does not fit is
  * cut (json_write_is_whole()). */
 void redact_json_line(const struct redact *m, struct buffer *line);
 

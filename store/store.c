@@ -101,7 +101,8 @@ int store_open(struct store *s, bool may_make, struct err *e)
 {
 	AUTO_FREE char *data = folder_path(FOLDER_DATA);
 	struct store fresh;
-	struct err own; /* the checks below need the reason of the failure */
+	struct err own; /* stands in for a NULL `e`: the checks below read the kind of
+			 * the error */
 
 	e = e ? e : &own;
 	store_init(&fresh);

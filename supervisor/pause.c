@@ -322,8 +322,8 @@ void pause_end(struct supervisor *s)
 	answer_pauser(s, &why);
 	if (s->pause.phase == PAUSE_NOT)
 		return;
-	if (s->pause.by == PAUSE_BY_CGROUP) /* if it fails, the processes are killed in
-					     * the end */
+	if (s->pause.by == PAUSE_BY_CGROUP) /* if the thaw fails, the end of the
+					     * sandbox kills the processes all the same */
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);
 }

@@ -189,7 +189,8 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	instance_end(&s->instance);
 }
 
-/* Sets the ending if the instance ended for a reason of its own. */
+/* The instance has ended by itself: notes the reason. A reason that was noted before
+ * stays. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;

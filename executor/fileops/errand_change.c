@@ -170,8 +170,8 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return removed(who, n, AT_REMOVEDIR);
 }
 
-/* A folder that is not empty now has entries that could not be read, or new ones: the
- * end reports that. */
+/* All entries were walked. If the folder still has entries, these could not be read or
+ * are new; the walk reports that at its end. */
 static enum walk_step on_left(void *who, const struct walk_name *n)
 {
 	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)

@@ -221,7 +221,8 @@ static bool is_root(int folder)
 	       (a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* SIGALRM stays pending, since errand.c has blocked it. */
+/* Makes a descriptor that can be read when the errand's time is up. errand.c has
+ * blocked SIGALRM, so the signal stays pending, and signalfd(2) shows it. */
 static int open_late(void)
 {
 	sigset_t set;

@@ -10,7 +10,7 @@
 struct errand_order;
 struct workers;
 
-/* A further errand gets OUTCOME_ERROR, EAGAIN. */
+/* As many errands run at once; one more is answered with OUTCOME_ERROR, EAGAIN. */
 #define ERRANDS_MAX 16
 
 /* Starts an errand.  `o->request->place` says which user it runs as, whatever the

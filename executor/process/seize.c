@@ -49,7 +49,8 @@ struct seized {
 	struct tracee *all; /* owned; those before `sorted` are ordered by tid */
 	size_t count, room, sorted;
 	pid_t denied;	   /* could not be seized at the last reading; 0: none */
-	unsigned denials;  /* for how many readings that was the same thread */
+	unsigned denials;  /* for how many readings in a row `denied` was the same
+			    * thread */
 	bool is_denied;	   /* it was denied in this reading, too */
 	struct frozen why; /* the reason for a failure; FREEZE_STANDS: none so far */
 };

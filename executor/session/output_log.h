@@ -59,7 +59,8 @@ struct output_log {
 	int fd;		     /* owned; -1 with a number: the file was removed */
 	uint32_t number;     /* of the file; 0: none yet */
 	uint64_t len;	     /* bytes that were printed so far */
-	uint64_t turned; /* `len` when the ring was last put in order */
+	uint64_t turned; /* `len` when the ring's first byte was last the next one to
+			  * be overwritten */
 };
 
 /* Nothing is recorded if the label could not be part of a file name. */

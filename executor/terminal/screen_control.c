@@ -215,8 +215,8 @@ static void private_csi(struct screen *s, const struct sequence *q)
 		set_modes(s, q);
 	else if (q->final == 'n')
 		pass(s, q, 0);
-	else if (q->final == 'J') /* spares protected characters, which do not exist
-				   * here */
+	else if (q->final == 'J') /* DECSED erases all but protected characters; this
+				   * screen has none, so it erases all */
 		erase_display(s, &open);
 	else if (q->final == 'K')
 		pass(s, &open, 0);

@@ -157,8 +157,8 @@ static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 	return true;
 }
 
-/* After a character in the last column the cursor stays before that character, not
- * behind it, as in the emulator. */
+/* If the run fills the last column, the cursor stays on the last character, as
+ * libvterm has it too. */
 static void draw(struct screen *s, const struct run *run)
 {
 	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);

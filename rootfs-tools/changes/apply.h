@@ -55,7 +55,7 @@ struct apply {
 	void *who;
 	/* For each change that is made, or would be. */
 	void (*on_done)(void *who, const struct meeting *m);
-	/* For each change that is refused, and why. */
+	/* Called for each change that is refused; `why` says for what reason. */
 	void (*on_refused)(void *who, const char *path, const char *why);
 	/* For each socket or device: an apply cannot create them.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);

@@ -193,8 +193,9 @@ static bool take_order(pid_t command)
 	int signo;
 	ssize_t got = recv(LINE, &signo, sizeof(signo), MSG_DONTWAIT);
 
-	/* The command is not reaped yet, so this is its group, or it has no
-	 * group of its own yet. */
+	/* Signals the command's group, or the command alone if it has not made its
+	 * group yet (ESRCH). The command is not reaped yet, so no other process has
+	 * its number. */
 	if (got == sizeof(signo) && kill(-command, signo) < 0 && errno == ESRCH)
 		(void)kill(command, signo);
 	return got == sizeof(signo) || (got < 0 && (errno == EAGAIN || errno == EINTR));
@@ -251,7 +252,7 @@ static void tell(int status)
 	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* it may be gone */
 }
 
-/* The launcher may use the folder as long as it lives. */
+/* Removes the private folder when the launcher, which may use it, has ended. */
 static void remove_folder(struct overlay_upper *folder)
 {
 	char byte;

@@ -22,7 +22,8 @@ struct trace;
 struct sandbox {
 	pid_t pid;   /* of pid 1, as the host numbers it; 0: none */
 	int pidfd;   /* owned */
-	int channel; /* owned: the supervisor's end of docs/protocol.md */
+	int channel; /* owned: the socket to the executor, which speaks
+		      * docs/protocol.md */
 	int failure; /* owned: spawn_hear() reads it; execveat() inside closes its other
 		      * end */
 	struct root_fuse fuse; /* owned: the process that serves the root; pid 0: none */

@@ -27,6 +27,6 @@ struct image_tool {
  * which the caller has to interpret. */
 int image_tool_run(struct image_tool *t, struct err *e);
 
-/* The same for a verb that reports on its standard output what has failed, as
+/* Like image_tool_run(), for a verb that writes a failure to its standard output as
  * one struct err; `out` is not used. */
 int image_tool_hear(struct image_tool *t, struct err *e);

@@ -22,8 +22,8 @@
 #include "store/folders.h"
 #include "store/links.h"
 
-/* Hutch's own folders, the links on the way to them, and the protected files in
- * the folders that are shown writable. */
+/* The folders that the plan masks or pins: hutch's own, the links that lead to them,
+ * and protected files in folders that are shown writable. */
 struct own {
 	const char *audit; /* borrowed: policy.h */
 	struct list folders, links, protects;
