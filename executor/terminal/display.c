@@ -39,8 +39,9 @@ static struct row_place place(struct display *d, unsigned row, unsigned col)
 	return (struct row_place){ grid_row(grid_of(d), row), &d->budget, col };
 }
 
-/* A place to write cells from `col` on.  The work includes blanking the cells between
- * the row's last and these, and converting a row of ASCII to a broad one. */
+/* Returns the place at which a row's cells are written from `col` on. The counted work
+ * includes blanking the cells between the row's last cell and `col`, and converting a row
+ * of ASCII to a broad one. */
 static struct row_place place_for(struct display *d, unsigned row, unsigned col,
 				  size_t cells, bool is_broad)
 {
@@ -96,7 +97,8 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 		row_erase(r, col, end);
 	}
 	if (col == 0)
-		grid_trim(s); /* so that the next erase finds no cells */
+		grid_trim(s); /* drops the blank rows, so that the next erase has no cells
+			       * to count */
 }
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
@@ -190,7 +192,8 @@ static size_t rows_text(const struct grid *s, struct report_cursor_place from)
 	return len;
 }
 
-/* Skips rows that lie wholly within the first `excess` bytes. */
+/* Skips the rows whose text lies wholly within the first `excess` bytes, which a report
+ * leaves out; returns the place behind them. */
 static struct report_cursor_place
 pass_over(const struct grid *s, struct report_cursor_place from, size_t excess)
 {
@@ -218,8 +221,8 @@ static void put_rows(struct display_text *t, const struct grid *s,
 	}
 }
 
-/* Text beyond the limit is not even copied, so a report takes no more memory than its
- * text. */
+/* Copies the new text of `lines` and of the grid. Text beyond the limit is not even
+ * copied, so a report takes no more memory than its text. */
 static struct display_text text_of(const uint8_t *lines, size_t lines_len,
 				   const struct grid *s, struct report_cursor_place from)
 {

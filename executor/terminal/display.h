@@ -16,11 +16,12 @@
 #include "executor/terminal/report_cursor.h"
 #include "executor/terminal/scrollback.h"
 
-/* 1000 columns by 1000 rows of characters that are not ASCII. */
+/* The most cells of both grids: 1000 columns by 1000 rows of characters that are not
+ * ASCII. */
 #define DISPLAY_CELLS (8u << 20)
 
-/* The limit of one report's text.  A report may be a row longer, and may begin within a
- * character, which the caller removes. */
+/* The limit of one report's text. A report may exceed the limit by a row, and may begin
+ * within a character, whose rest the caller removes. */
 #define DISPLAY_TEXT_MAX ((4u << 20) + 64)
 
 /* Drawing is counted as work, so that a turn of the executor's loop can end in the
@@ -30,27 +31,29 @@
 
 struct display {
 	unsigned rows, cols;
-	size_t budget; /* bytes that rows may still take */
-	uint64_t work; /* units so far, since the display was made */
+	size_t budget; /* bytes that the rows of both grids may still allocate */
+	uint64_t work; /* units of work so far, since the display was made */
 	struct grid grids[2]; /* owned */
-	struct report_cursor cursors[2];	/* owned; of each grid */
+	struct report_cursor cursors[2];	/* owned; one for each grid */
 	bool is_second;
 	struct scrollback back;
-	uint64_t reported_to; /* the place in `back` up to which all was reported */
-	bool is_changed;  /* text that was reported there has changed */
+	uint64_t reported_to; /* the place in `back` up to which all lines were
+			       * reported */
+	bool is_changed;  /* text in `back` that was reported has changed */
 };
 
 /* Text of the display; lines that the right margin had divided are joined. */
 struct display_text {
 	uint8_t *bytes; /* the caller frees it */
 	size_t len;
-	uint64_t lost; /* bytes in front of it that were not kept, or were beyond the
-		        * limit */
+	uint64_t lost; /* bytes of new text in front of `bytes` that were not kept, or
+		        * were beyond the limit */
 };
 
-/* The struct must not be moved afterwards. */
+/* Initializes the display, to which its own parts point: the struct must not be moved
+ * afterwards. */
 void display_init(struct display *d, unsigned rows, unsigned cols);
-/* Empties the display and frees all memory; its work is counted on. */
+/* Empties the display and frees all memory; the count of its work goes on. */
 void display_clear(struct display *d);
 
 void display_put_ascii(struct display *d, unsigned row, unsigned col,
@@ -59,26 +62,28 @@ void display_put_cells(struct display *d, unsigned row, unsigned col,
 		       const uint64_t *cells, size_t len);
 void display_put(struct display *d, unsigned row, unsigned col, uint64_t cell,
 		 unsigned width);
-/* As row_char(). */
+/* Returns the character in a cell, like row_char() in row.h. */
 size_t display_char(const struct display *d, unsigned row, unsigned *col, uint8_t to[4]);
-/* Whether the line continues in the next row. */
+/* Notes whether the line in this row continues in the next row. */
 void display_set_wrap(struct display *d, unsigned row, bool wraps);
 
 /* Erases the cells of these rows from `col` to before `end`. */
 void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned col,
 		   unsigned end);
-/* As row_shift() and grid_scroll(). */
+/* Moves cells within a row, and rows within the display, like row_shift() and
+ * grid_scroll(). */
 void display_shift(struct display *d, unsigned row, unsigned col, int by);
 void display_scroll(struct display *d, unsigned top, unsigned bottom, int by);
-/* The same; rows that leave the first grid at its top are kept in `back`. */
+/* Scrolls like display_scroll(), but keeps rows that leave the first grid at its top in
+ * `back`. */
 void display_scroll_up(struct display *d, unsigned top, unsigned bottom, int by);
 
-/* Moves the content of the first grid to `back`, as when a program clears the
+/* Moves the content of the first grid to `back`; called when a program clears the
  * screen. */
 void display_put_away(struct display *d);
 /* Drops the lines in `back`. */
 void display_forget(struct display *d);
 void display_choose(struct display *d, bool is_second);
 
-/* The new text, which then counts as reported. */
+/* Returns the text that is new since the last call; the text then counts as reported. */
 struct display_text display_take(struct display *d);

@@ -8,13 +8,13 @@
 #include "base/mem.h"
 #include "executor/terminal/display.h"
 
-/* Limit of bytes in characters that did not move the cursor.  Most are combining
- * characters, each of which the library keeps and draws again with all before it, even
- * if the cursor was elsewhere meanwhile. */
+/* Limit of bytes in characters that did not move the cursor. Most are combining
+ * characters: libvterm keeps each, and draws it again with all before it, even if the
+ * cursor was elsewhere meanwhile. */
 #define IDLE_MAX 32
 
-/* The library's own work, in units of display.h: for each call, for each character, and
- * for each row of a new emulator. */
+/* libvterm's own work, in units of display.h: for each call, for each character, and for
+ * each row of a new emulator. */
 #define CALL_WORK  64
 #define GLYPH_WORK 8
 #define ROW_WORK   4
@@ -22,11 +22,11 @@
 struct emulator {
 	VTerm *vt;	   /* owned */
 	VTermState *state; /* owned by `vt` */
-	struct display *display; /* borrowed */
+	struct display *display; /* borrowed; the emulator draws on this display */
 	struct buffer answers;
 	VTermPos next;	/* where the next character goes, if it does not wrap */
-	bool keeps;	/* rows that scroll up are kept */
-	bool is_mute;	/* nothing is drawn */
+	bool keeps;	/* rows that scroll up out of the display are kept */
+	bool is_mute;	/* libvterm's draw callbacks draw nothing */
 	bool is_at_margin;
 	unsigned idle_bytes;
 };
@@ -42,8 +42,8 @@ static size_t count_chars(const uint32_t *chars)
 	return n;
 }
 
-/* A character that is drawn not where it was expected, but at the left of the next row,
- * has wrapped. */
+/* Notes that the line of the row before continues at `pos`. A character that libvterm
+ * draws at the left of the next row, and not where it was expected, has wrapped. */
 static void note_wrap(struct emulator *m, VTermPos pos)
 {
 	if (pos.col == 0 && m->next.col > 0 && pos.row == m->next.row + 1)
@@ -63,7 +63,8 @@ static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 	note_wrap(m, pos);
 	m->next = (VTermPos){ .row = pos.row, .col = end };
 	m->is_at_margin = (unsigned)end == d->cols;
-	/* Width 0 is a combining character without one before it. */
+	/* libvterm gives width 0 to a combining character without a character before it;
+	 * nothing is drawn then. */
 	if (info->width < 1 || info->width > 2)
 		return 1;
 	display_put(m->display, (unsigned)pos.row, (unsigned)pos.col,
@@ -89,8 +90,7 @@ static int erase(VTermRect r, int selective, void *user)
 	struct emulator *m = user;
 
 	(void)selective;
-	m->display->work += rows_of(r); /* the library has changed its entry for each
-					 * row */
+	m->display->work += rows_of(r); /* libvterm has changed its entry for each row */
 	if (!m->is_mute && is_inside(m, r))
 		display_erase(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
 			      (unsigned)r.start_col, (unsigned)r.end_col);
@@ -104,8 +104,8 @@ static int scroll_rect(VTermRect r, int downward, int rightward, void *user)
 	struct emulator *m = user;
 	bool is_full = r.start_col == 0 && (unsigned)r.end_col == m->display->cols;
 
-	m->display->work += rows_of(r) / 16; /* the library has moved its entries for
-					      * these rows */
+	m->display->work += rows_of(r) / 16; /* libvterm has moved its entries for these
+					      * rows */
 	if (m->is_mute || !is_inside(m, r))
 		return 1;
 	if (rightward != 0 && r.end_row == r.start_row + 1)
@@ -135,8 +135,9 @@ static void say(const char *bytes, size_t len, void *user)
 {
 	struct emulator *m = user;
 
-	(void)buffer_append(&m->answers, bytes, len); /* full: the program does not
-						       * read */
+	/* the buffer is full if the program does not read its answers; further answers
+	 * are dropped */
+	(void)buffer_append(&m->answers, bytes, len);
 }
 
 static const VTermStateCallbacks callbacks = {
@@ -189,15 +190,15 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	m->keeps = effects & EMULATOR_KEEPS;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
-	/* The library searches tab stops column by column. */
+	/* libvterm searches tab stops column by column. */
 	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
 	if (effects & EMULATOR_MOVES || after.row != before.row ||
 	    after.col != before.col)
 		m->is_at_margin = false;
 }
 
-/* Draws an invisible character elsewhere, so that the library combines what follows
- * with that one. */
+/* Draws an invisible character elsewhere, so that libvterm combines the characters that
+ * follow with the invisible one. */
 static void forget_combined(struct emulator *m)
 {
 	char home[] = "\x1b[1;1Hx", back[32];

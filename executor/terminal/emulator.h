@@ -16,13 +16,14 @@
 
 #include "base/buffer.h"
 
-/* Bytes of answers to a program's questions; more are dropped. */
+/* Bytes of waiting answers to a program's questions; answers beyond the limit are
+ * dropped. */
 #define EMULATOR_ANSWERS 256
 
 struct display;
 struct emulator;
 
-struct emulator *emulator_new(struct display *d /* borrowed */);
+struct emulator *emulator_new(struct display *d /* `d` is borrowed */);
 void emulator_free(struct emulator *m);
 
 enum emulator_effect {
@@ -38,8 +39,9 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 void emulator_text(struct emulator *m, const char *bytes, size_t len);
 
 void emulator_cursor(const struct emulator *m, unsigned *ret_row, unsigned *ret_col);
-/* The last character reached the right margin: the next one wraps. */
+/* Returns whether the last character reached the right margin, so that the next one
+ * wraps. */
 bool emulator_is_at_margin(const struct emulator *m);
 
-/* Answers to the program; the caller consumes them. */
+/* Returns the answers to the program; the caller consumes them. */
 struct buffer *emulator_answers(struct emulator *m);

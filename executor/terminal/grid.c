@@ -14,7 +14,8 @@ void grid_done(struct grid *s)
 	s->count = s->made = s->room = s->first = 0;
 }
 
-/* The ring turns only when all its rows are made. */
+/* Finds row `i` in the ring. `first` is 0 until all `height` rows are made, so no index
+ * leads beyond the made rows. */
 static struct row *place(const struct grid *s, unsigned i)
 {
 	unsigned at = s->first + i;
@@ -81,7 +82,8 @@ static void swap(struct row *a, struct row *b)
 	*b = other;
 }
 
-/* Rows that leave at one side come in at the other, blank, with their memory. */
+/* Moves the rows between `top` and `bottom` by `by`. Rows that leave at one side come in
+ * at the other, blank, with their memory. */
 static void move(struct grid *s, unsigned top, unsigned bottom, int by)
 {
 	unsigned count = (unsigned)abs(by);
@@ -114,7 +116,8 @@ unsigned grid_scroll(struct grid *s, unsigned top, unsigned bottom, int by)
 		s->first = s->first + 1 == s->height ? 0 : s->first + 1;
 		return 1;
 	}
-	/* Blank rows below need not exist to move up, but some must to move down. */
+	/* Rows at the bottom that were never made are blank, so moving up needs none of
+	 * them. Moving down makes the rows that receive content. */
 	if (by < 0 && s->count < bottom)
 		grid_row(s, s->count - (unsigned)by < bottom ? s->count - (unsigned)by - 1
 							      : bottom - 1);

@@ -11,26 +11,27 @@
 struct row;
 struct grid;
 
-/* A zeroed struct: nothing was reported. */
+/* A zeroed struct means that nothing was reported. */
 struct report_cursor {
 	uint64_t *marks; /* owned */
-	unsigned first, count; /* the rows before `first` left upwards */
-	unsigned cells; /* reported cells of the last row */
+	unsigned first, count; /* the rows before `first` have scrolled out of the grid */
+	unsigned cells; /* how many cells of the last row were reported */
 };
 
 /* The place on a grid from which text is new. */
 struct report_cursor_place {
 	unsigned row, col;
-	bool is_change; /* text that was reported there is not there any more */
+	bool is_change; /* text at this place was reported before, and has changed or
+			 * gone */
 };
 
 void report_cursor_done(struct report_cursor *t);
 /* Notes that all of this grid is reported. */
 void report_cursor_note(struct report_cursor *t, const struct grid *s);
 
-/* The top row leaves the grid.  Returns how many of its cells were reported and are
- * unchanged. *ret_whole: the whole row was reported.  -1: the row has changed, and from
- * here on all is new. */
+/* Notes that the top row leaves the grid. Returns how many of its cells were reported and
+ * are unchanged, and sets *ret_whole if the whole row was reported. Returns -1 if the row
+ * has changed: all text from this row on is new then. */
 int report_cursor_pass(struct report_cursor *t, const struct row *r, bool *ret_whole);
 
 struct report_cursor_place report_cursor_place(const struct report_cursor *t,

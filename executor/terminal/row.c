@@ -44,8 +44,8 @@ static size_t cell_size(const struct row *r)
 	return r->is_broad ? sizeof(uint64_t) : 1;
 }
 
-/* Makes room for `bytes`, doubled so that a row which grows by single characters is not
- * copied for each. */
+/* Makes room for `bytes`. The room is doubled, so that a row which grows by single
+ * characters is not copied for each. */
 static bool make_room(struct row *r, size_t bytes, size_t *budget)
 {
 	size_t room = r->room ? r->room : 32;
@@ -94,8 +94,8 @@ static bool become_broad(struct row *r, size_t *budget)
 
 /* --- writing --------------------------------------------------------------- */
 
-/* The cells from `col` to before `end` are about to be overwritten: half of a
- * double-width character beside them becomes blank. */
+/* Called before the cells from `col` to before `end` are overwritten: blanks the other
+ * half of a double-width character that loses one half. */
 static void part(struct row *r, unsigned col, unsigned end)
 {
 	if (!r->is_broad)
@@ -132,7 +132,7 @@ void row_put_cells(struct row_place at, const uint64_t *cells, size_t len)
 
 	if (!become_broad(r, at.budget))
 		return;
-	part(r, at.col, end); /* before the new cells exist */
+	part(r, at.col, end); /* part() may only touch the cells that exist so far */
 	if (at.col == r->used && make_room(r, end * sizeof(*cells), at.budget))
 		r->used = (uint16_t)end;
 	if (!reach(r, end, at.budget))
@@ -329,7 +329,8 @@ size_t row_bytes(const struct row *r, unsigned end)
 	return len;
 }
 
-/* FNV-1a over the cells, so that the same text has the same hash in either form. */
+/* Returns FNV-1a over the cells, not over the bytes, so that the same text has the same
+ * hash whether a row has one byte a cell or eight. */
 uint64_t row_hash(const struct row *r, unsigned end)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -12,7 +12,7 @@
 #include "executor/terminal/truncate_text.h"
 
 #define ESC 0x1b
-/* The work of reading any byte, or run of bytes. */
+/* The work of reading any byte, or run of bytes, in units of display.h. */
 #define FEED_WORK 2
 
 void screen_init(struct screen *s, unsigned rows, unsigned cols)
@@ -55,7 +55,7 @@ static size_t printable(const uint8_t *at, const uint8_t *end)
 	return (size_t)(at - from);
 }
 
-/* A control character of U+0080 to U+009F. */
+/* Returns whether the character at `at` is a control character of U+0080 to U+009F. */
 static bool is_c1(const uint8_t *at, int len)
 {
 	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
@@ -66,7 +66,8 @@ struct text_run {
 	size_t len;
 };
 
-/* Adds one character; returns how many bytes it had, 0 when the end cuts it. */
+/* Adds one character to the run; returns how many bytes the character had, 0 if the text
+ * ends within it. */
 static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 {
 	int n = utf8_char(at, left);
@@ -82,8 +83,8 @@ static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 	return n > 0 ? (size_t)n : (size_t)-n;
 }
 
-/* Draws characters that are not ASCII, and ASCII between them.  The bytes that it does
- * not use are the beginning of a character. */
+/* Draws characters that are not ASCII, and ASCII between them. Returns how many bytes
+ * were used; the others are the beginning of an incomplete character. */
 static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 {
 	struct text_run run;
@@ -93,7 +94,8 @@ static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 	while (used < left && run.len + 4 <= sizeof(run.bytes)) {
 		bool is_ascii = at[used] < 0x80;
 		if (is_ascii && (s->modes || !is_printable(at[used])))
-			break; /* another character set may apply to it */
+			break; /* control characters are obeyed elsewhere; with modes set,
+			        * another character set may apply to ASCII */
 		n = add_char(&run, at + used, left - used);
 		if (n == 0)
 			break;
@@ -140,7 +142,8 @@ static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 		put_replacement(s);
 	else if (!screen_put_char(s, code_of(bytes, n)))
 		(void)put_chars(s, bytes, (size_t)n);
-	return (size_t)abs(n) - had; /* the beginning is within it, valid or not */
+	return (size_t)abs(n) - had; /* the carried bytes are the beginning of this
+				      * character, valid or not */
 }
 
 static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
@@ -157,7 +160,8 @@ static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
 	return used;
 }
 
-/* False: the byte does not belong to the sequence. */
+/* Adds a byte to the open sequence, and acts if it is complete. False: the byte does not
+ * belong to the sequence. */
 static bool add_to_sequence(struct screen *s, uint8_t byte)
 {
 	switch (sequence_add(&s->sequence, byte)) {
@@ -180,7 +184,8 @@ static bool add_to_sequence(struct screen *s, uint8_t byte)
 	return true;
 }
 
-/* Uses the next bytes of one kind; returns how many. */
+/* Uses the next bytes of one kind (text, a control character, a sequence); returns how
+ * many. */
 static size_t feed_some(struct screen *s, const uint8_t *at, const uint8_t *end)
 {
 	s->display.work += FEED_WORK;
@@ -206,7 +211,8 @@ void screen_feed(struct screen *s, const void *data, size_t len)
 {
 	uint64_t work = UINT64_MAX;
 
-	(void)screen_feed_some(s, data, len, &work); /* takes all */
+	/* the work is unlimited, so all bytes are used */
+	(void)screen_feed_some(s, data, len, &work);
 }
 
 size_t screen_feed_some(struct screen *s, const void *data, size_t len, uint64_t *work)
@@ -230,7 +236,8 @@ static void end_char(struct screen *s)
 	s->carry_len = 0;
 }
 
-/* Keeps the end of the text, from the beginning of a character. */
+/* Keeps at most SCREEN_TEXT_MAX bytes, the end of the text, from the beginning of a
+ * character on. Returns how many bytes were dropped. */
 static size_t shorten(uint8_t *bytes, size_t *len)
 {
 	size_t from = *len > SCREEN_TEXT_MAX ? *len - SCREEN_TEXT_MAX : 0;

@@ -19,7 +19,8 @@ static void set_mode(struct screen *s, enum screen_mode mode, bool is_on)
 
 /* --- CSI ------------------------------------------------------------------- */
 
-/* Passes the sequence on with two arguments at most; no known sequence takes more. */
+/* Passes the sequence to the emulator, with two arguments at most; no known sequence
+ * takes more. */
 static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 {
 	char text[32], args[2][8] = { "", "" };
@@ -34,8 +35,8 @@ static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 	emulate(s, text, effects);
 }
 
-/* ED, which leaves the cursor in place. libvterm would walk all its rows, blank or
- * not. */
+/* Does ED (erase in display), which leaves the cursor in place, with our own code:
+ * libvterm would walk all its rows, blank or not. */
 static void erase_rows(struct screen *s, unsigned what)
 {
 	struct display *d = &s->display;
@@ -51,8 +52,8 @@ static void erase_rows(struct screen *s, unsigned what)
 	display_erase(d, from, end, 0, d->cols);
 }
 
-/* Before the whole screen is erased, its content is kept as lines above it, as tmux
- * does: a person could scroll back to them. */
+/* Erases the whole screen. Its content is kept before that as lines above the screen, as
+ * tmux does: a person could scroll back to them. */
 static void erase_display(struct screen *s, const struct sequence *q)
 {
 	unsigned what = sequence_arg(q, 0, 0);
@@ -64,8 +65,9 @@ static void erase_display(struct screen *s, const struct sequence *q)
 	if (what == 2 || (what == 0 && s->row == 0 && s->col == 0))
 		display_put_away(&s->display);
 	if (s->is_ahead && s->wraps_next)
-		emulate(s, "", 0); /* while the character in front of the cursor is still
-				    * there */
+		emulate(s, "", 0); /* the emulator draws the character in front of the
+				    * cursor again, so the cursor must be handed over
+				    * before that character is erased */
 	erase_rows(s, what);
 }
 
@@ -100,7 +102,7 @@ static void set_private_mode(struct screen *s, unsigned mode, bool is_on)
 	case 47: case 1047: case 1048: case 1049:
 		pass(s, &q, EMULATOR_MOVES);
 		return;
-	default: /* the mouse's modes, the cursor's looks */
+	default: /* modes of the mouse and the looks of the cursor change no text */
 		return;
 	}
 }
@@ -145,7 +147,7 @@ static void repeat(struct screen *s, const struct sequence *q)
 	}
 }
 
-/* DECSTR, which leaves the cursor in place. */
+/* Does DECSTR (soft reset), which leaves the cursor in place. */
 static void reset_modes(struct screen *s)
 {
 	unsigned row = s->row, col = s->col;
@@ -158,7 +160,8 @@ static void reset_modes(struct screen *s)
 	s->is_ahead = true;
 }
 
-/* Passes on sequences that move the cursor, change rows, or ask for an answer. */
+/* Passes sequences to the emulator that move the cursor, change rows, or ask for an
+ * answer. False: the sequence is none of these. */
 static bool is_passed(struct screen *s, const struct sequence *q)
 {
 	if (strchr("ABCDEFGHIZ`adefjk", q->final))
@@ -167,7 +170,8 @@ static bool is_passed(struct screen *s, const struct sequence *q)
 		pass(s, q, 0);
 	else if (q->final == 'S')
 		pass(s, q, EMULATOR_KEEPS);
-	else if (q->final == 'T' && q->count <= 1) /* else it is the mouse's */
+	/* with more arguments, T tracks the mouse */
+	else if (q->final == 'T' && q->count <= 1)
 		pass(s, q, 0);
 	else
 		return false;
@@ -201,7 +205,7 @@ static void standard_csi(struct screen *s, const struct sequence *q)
 	case 'u':
 		emulate(s, "\x1b" "8", EMULATOR_MOVES);
 		return;
-	default: /* colours, and unknown sequences */
+	default: /* colours and unknown sequences change no text */
 		return;
 	}
 }
@@ -240,7 +244,8 @@ void screen_csi(struct screen *s, const struct sequence *q)
 
 /* --- ESC ------------------------------------------------------------------- */
 
-/* RIS.  The content of the screen is kept above, as when it is erased. */
+/* Does RIS (full reset). The content of the screen is kept as lines above it, as when the
+ * screen is erased. */
 static void reset_all(struct screen *s)
 {
 	display_choose(&s->display, false);

@@ -19,9 +19,9 @@ static void move_emulator(struct screen *s, unsigned col)
 	s->is_ahead = false;
 }
 
-/* Moves the emulator's cursor to ours by drawing the character in front of it again: a
- * combining character may follow, and the position behind the last column cannot be
- * reached otherwise. */
+/* Moves the emulator's cursor to the screen's by drawing the character in front of it
+ * again: a combining character may follow, and the position behind the last column cannot
+ * be reached otherwise. */
 static bool draw_again(struct screen *s)
 {
 	unsigned col = s->wraps_next ? s->col : s->col - 1;
@@ -109,9 +109,9 @@ static void put_plain(struct screen *s, const uint8_t *text, size_t len)
 	s->is_ahead = true;
 }
 
-/* The width of characters that combine with nothing before them, and for which the
- * emulator has the same width.  0: unknown here, so the emulator draws the
- * character. */
+/* Returns the width of a character that combines with nothing before it, and for which
+ * the emulator has the same width. 0: the character is not in the table, so the emulator
+ * draws it. */
 static unsigned plain_width(uint32_t c)
 {
 	static const struct {
@@ -162,7 +162,8 @@ static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 static void draw(struct screen *s, const struct run *run)
 {
 	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);
-	s->display.work += run->len; /* each was decoded, and its width looked up */
+	s->display.work += run->len; /* each character was decoded, and its width looked
+				      * up */
 	s->last = (uint32_t)run->cells[run->last];
 	s->wraps_next = s->col + run->len == s->display.cols;
 	s->col += (unsigned)(s->wraps_next ? run->last : run->len);
@@ -179,7 +180,8 @@ bool screen_put_char(struct screen *s, uint32_t c)
 	if (s->wraps_next || s->col + width > cols)
 		wrap(s);
 	run.len = 0;
-	(void)add_cell(&run, c, width, ARRAY_LEN(run.cells)); /* is not full */
+	/* an empty run has room for one character */
+	(void)add_cell(&run, c, width, ARRAY_LEN(run.cells));
 	draw(s, &run);
 	return true;
 }

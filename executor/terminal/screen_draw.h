@@ -10,8 +10,8 @@ struct screen;
 /* Modes in which a screen is not plain. */
 enum screen_mode {
 	SCREEN_INSERTS = 1,
-	SCREEN_NEWLINES = 2, /* LF is CR LF */
-	SCREEN_ORIGIN = 4,   /* rows are counted from the margin */
+	SCREEN_NEWLINES = 2, /* a line feed (LF) is also a carriage return */
+	SCREEN_ORIGIN = 4,   /* rows are counted from the top margin */
 	SCREEN_NO_WRAP = 8,
 	SCREEN_MARGINS = 16,
 	SCREEN_CHARSET = 32,
@@ -19,19 +19,19 @@ enum screen_mode {
 	SCREEN_TABS = 128
 };
 
-/* Draws printable ASCII. */
+/* Draws printable ASCII with our own code, at the cursor. */
 void screen_put_ascii(struct screen *s, const uint8_t *text, size_t len);
-/* Draws characters that begin with one outside of ASCII, as far as our own code can
- * draw them and they fit into a row; returns how many bytes these were. */
+/* Draws characters, of which the first is not ASCII, as far as our own code can draw them
+ * and they fit into a row; returns how many bytes these were. */
 size_t screen_put_chars(struct screen *s, const uint8_t *at, size_t left);
-/* Draws another character; false if only the emulator can. */
+/* Draws a character that is not ASCII; false if only the emulator can. */
 bool screen_put_char(struct screen *s, uint32_t c);
 /* Draws whole characters, at most EMULATOR_TEXT bytes, with the emulator. */
 void screen_put_text(struct screen *s, const char *text, size_t len);
-/* BS, HT, LF, VT, FF, CR, SO, SI; others do nothing. */
+/* Obeys a control character (BS, HT, LF, VT, FF, CR, SO, SI); others have no effect. */
 void screen_put_control(struct screen *s, uint8_t c);
 
 /* Passes a sequence to the emulator; `effects` are as in emulator.h. */
 void screen_emulate(struct screen *s, const char *bytes, size_t len, unsigned effects);
-/* The line in this row ends here and does not continue in the next row. */
+/* Notes that the line in this row ends here and does not continue in the next row. */
 void screen_end_line(struct screen *s);

@@ -19,8 +19,8 @@ static size_t kept(const struct scrollback *b)
 	return b->end - b->start;
 }
 
-/* Moves the kept bytes to the front if half of the room is free then, so that on
- * average each byte is moved once; otherwise the room is enlarged. */
+/* Makes room for `more` bytes: moves the kept bytes to the front if half of the room is
+ * free then, so that on average each byte is moved once; otherwise enlarges the room. */
 static void make_room(struct scrollback *b, size_t more)
 {
 	size_t room = b->room ? b->room : ROOM_MIN;

@@ -7,8 +7,8 @@
 
 /* --- blanks ---------------------------------------------------------------- */
 
-/* The length in bytes of the blank at `at`; 0: it is none.  The caller's text has no
- * control characters but tab and newline. */
+/* Returns the length in bytes of the blank at `at`; 0: there is no blank. The caller's
+ * text has no control characters but tab and newline. */
 static size_t blank_at(const uint8_t *at, size_t len)
 {
 	if (len > 0 && (*at == ' ' || *at == '\n' || *at == '\t'))
@@ -25,7 +25,7 @@ static size_t blank_at(const uint8_t *at, size_t len)
 	return is_blank ? 3 : 0;
 }
 
-/* The length without the blanks at the end. */
+/* Returns the length of the text without the blanks at its end. */
 static size_t without_end(const uint8_t *bytes, size_t len)
 {
 	for (;;) {

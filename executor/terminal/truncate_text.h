@@ -13,11 +13,12 @@
 /* Strips blanks from valid UTF-8 in place; returns the new length. */
 size_t truncate_text_strip(uint8_t *bytes, size_t len);
 
-/* How many lines the text has. */
+/* Returns how many lines the text has. */
 size_t truncate_text_lines(const uint8_t *bytes, size_t len);
 
-/* Replaces the middle of a long text by the notice; returns how many bytes were cut.
- * *len becomes the new length.  The buffer needs TRUNCATE_TEXT_ROOM bytes behind the text, in
- * case the notice is longer than the part that it replaces. */
+/* Replaces the middle of a text of more than TRUNCATE_TEXT_CHARS characters by the
+ * notice; returns how many bytes were cut. *len becomes the new length. The buffer needs
+ * TRUNCATE_TEXT_ROOM bytes behind the text, in case the notice is longer than the part
+ * that it replaces. */
 #define TRUNCATE_TEXT_ROOM (sizeof(TRUNCATE_TEXT_NOTICE) - 1)
 size_t truncate_text_clip(uint8_t *bytes, size_t *len);
