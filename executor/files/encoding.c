@@ -10,7 +10,7 @@
 
 /* --- tables ---------------------------------------------------------------- */
 
-/* The characters of bytes 0x80 to 0xff. */
+/* The characters of bytes 0x80 to 0xff in windows-1252. */
 static const uint16_t windows_1252[128] = {
 	0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
 	0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
@@ -70,9 +70,10 @@ static const uint16_t koi8_r[128] = {
 
 struct encoding {
 	const char *name;
-	const uint16_t *high; /* of one byte a character; else NULL */
-	size_t unit;	      /* bytes: 2 is UTF-16 */
-	bool is_big;	      /* the high byte of a unit comes first */
+	const uint16_t *high; /* the characters of bytes 0x80 to 0xff in a one-byte
+			       * encoding; else NULL */
+	size_t unit;	      /* the bytes of one unit: 2 for UTF-16, else 1 */
+	bool is_big;	      /* a unit's high byte comes first */
 };
 
 const struct encoding encoding_utf8 = { "UTF-8", .unit = 1 };
@@ -89,12 +90,12 @@ const char *encoding_name(const struct encoding *x)
 
 /* --- guessing -------------------------------------------------------------- */
 
-/* Bytes of a file that the guess uses. */
+/* The most bytes of a file that the guess of its encoding reads. */
 #define GUESS_MAX (64u << 10)
 
-/* Sixteen frequent Russian letters, which make up five sixths of a text.  The letter of
- * byte 0xff in windows-1251 is left out, since whole files that are no text consist of
- * that byte. */
+/* Returns whether the letter is one of sixteen frequent Russian letters, which make up
+ * five sixths of a text. The letter of byte 0xff in windows-1251 is left out, since whole
+ * files that are no text consist of that byte. */
 static bool is_frequent(uint32_t c)
 {
 	static const uint16_t letters[] = { 0x43e, 0x435, 0x430, 0x438, 0x43d, 0x442,
@@ -119,8 +120,8 @@ static bool is_capital(uint32_t c)
 	return c >= 0x410 && c < 0x430;
 }
 
-/* Whether high bytes form words of their own, as in other alphabets; in Western
- * languages such letters stand among ASCII letters. */
+/* Returns whether high bytes form words of their own, as in alphabets other than the
+ * Latin; in Western languages such letters stand among ASCII letters. */
 static bool has_words(struct bytes raw)
 {
 	size_t beside = 0, among = 0;
@@ -135,9 +136,9 @@ static bool has_words(struct bytes raw)
 	return beside > among;
 }
 
-/* How much the bytes look like Russian: frequent letters count, small ones twice, since
- * texts have more of them; a small letter followed by a capital counts against it.  0:
- * they do not. */
+/* Returns how much the bytes look like Russian: frequent letters count, small ones twice,
+ * since texts have more of them; a small letter followed by a capital counts against it.
+ * 0: the bytes do not look like Russian. */
 static size_t score(const struct encoding *x, struct bytes raw)
 {
 	size_t frequent = 0, small = 0, high = 0, odd = 0;
@@ -161,7 +162,8 @@ static struct bytes sample(struct bytes raw)
 	return (struct bytes){ raw.data, raw.len < GUESS_MAX ? raw.len : GUESS_MAX };
 }
 
-/* NULL: neither of the two. */
+/* Returns the Russian encoding that fits better, windows-1251 or KOI8-R; NULL: the bytes
+ * do not look like either. */
 static const struct encoding *guess_russian(struct bytes raw)
 {
 	struct bytes some = sample(raw);
@@ -229,7 +231,7 @@ static uint32_t unit_at(const struct encoding *x, struct bytes raw, size_t at)
 	return x->is_big ? (uint32_t)a << 8 | b : (uint32_t)b << 8 | a;
 }
 
-/* The length in bytes of the character at `at`; 0: it is invalid. */
+/* Decodes the UTF-16 character at `at`. Returns its length in bytes; 0: it is invalid. */
 static size_t get_utf16(const struct encoding *x, struct bytes raw, size_t at,
 			uint32_t *ret)
 {
@@ -249,7 +251,8 @@ static size_t get_utf16(const struct encoding *x, struct bytes raw, size_t at,
 	return 4;
 }
 
-/* The same for any encoding but UTF-8. */
+/* Decodes the character at `at` in any encoding but UTF-8. Returns its length in bytes;
+ * 0: it is invalid. */
 static size_t get(const struct encoding *x, struct bytes raw, size_t at, uint32_t *ret)
 {
 	if (x->unit == 2)
@@ -285,7 +288,8 @@ static size_t first_bad(struct bytes text)
 	return at;
 }
 
-/* Decodes up to the first invalid byte, or to the end: *ret_bad. */
+/* Decodes the bytes up to the first invalid one, or to the end, and puts that offset into
+ * *ret_bad. Returns the length of the result. */
 static size_t decode(const struct encoding *x, struct bytes raw, uint8_t *to,
 		     size_t *ret_bad)
 {
@@ -300,8 +304,8 @@ static size_t decode(const struct encoding *x, struct bytes raw, uint8_t *to,
 	return len;
 }
 
-/* Two bytes of UTF-16 become three of UTF-8 at most, and so does one byte of a
- * table. */
+/* Allocates for the longest result: two bytes of UTF-16 become three of UTF-8 at most,
+ * and so does one byte of a one-byte encoding. */
 bool encoding_decode(const struct encoding *x, struct bytes raw, uint8_t **ret,
 		     size_t *ret_len, size_t *ret_bad)
 {
@@ -344,8 +348,9 @@ static size_t put_unit(const struct encoding *x, uint32_t unit, uint8_t *to)
 	return 2;
 }
 
-/* Room for the reversed tables: no character in them is beyond this.  0: the character
- * is not in the table. */
+/* Characters below this limit have a place in a reversed table, which gives a character's
+ * byte; no one-byte encoding here has a character beyond it. The byte 0 means that the
+ * encoding lacks the character. */
 #define REVERSE_MAX 0x2600
 
 static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
@@ -355,7 +360,8 @@ static void reverse(const struct encoding *x, uint8_t to[REVERSE_MAX])
 		to[x->high[i]] = (uint8_t)(0x80 + i);
 }
 
-/* Returns how many bytes the character takes; 0: the encoding does not have it. */
+/* Encodes one character into `to`. Returns how many bytes it takes; 0: the encoding does
+ * not have it. */
 static size_t put(const struct encoding *x, const uint8_t *byte_of, uint32_t c,
 		  uint8_t to[4])
 {
@@ -377,8 +383,8 @@ bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to
 	uint8_t character[4], byte_of[REVERSE_MAX];
 
 	if (x == &encoding_utf8) {
-		(void)buffer_append(to, text.data, text.len); /* the owner made the buffer
-							       * large enough */
+		/* the buffer's owner made it large enough */
+		(void)buffer_append(to, text.data, text.len);
 		return true;
 	}
 	reverse(x, byte_of);

@@ -32,30 +32,30 @@ extern const struct encoding encoding_utf8;
  * one-byte encoding stays, unless the file is now UTF-8 with non-ASCII characters. */
 const struct encoding *encoding_guess(struct bytes raw, const struct encoding *was);
 
-/* The usual name: "windows-1252". */
+/* Returns the usual name of the encoding, such as "windows-1252". */
 const char *encoding_name(const struct encoding *x);
 
-/* Whether a file that begins with these bytes is text because its letters are Russian
- * and it has no control characters.  The other rules would take some such files for
- * binary. */
+/* Returns whether a file that begins with these bytes is text because its letters are
+ * Russian and it has no control characters. The other rules for telling text from binary
+ * would take some such files for binary. */
 bool encoding_is_russian(struct bytes raw);
 
-/* Whether a file of a one-byte encoding still looks like one: its bytes have no control
- * characters.  The text that an edit put in may make the other rules take the file for
- * binary. */
+/* Returns whether a file of a one-byte encoding still looks like text: its bytes have no
+ * control characters. The text that an edit put in may make the other rules take the file
+ * for binary. */
 bool encoding_stays(const struct encoding *was, struct bytes raw);
 
-/* Decodes the bytes to UTF-8, a mark too. *ret is the caller's to free; NULL if the
- * bytes are UTF-8 already.  False: *ret_bad is the first byte that is invalid in this
- * encoding. */
+/* Decodes the bytes, and a byte order mark among them, to UTF-8. *ret is the caller's to
+ * free; NULL if the bytes are UTF-8 already. False: *ret_bad is the offset of the first
+ * byte that is invalid in this encoding. */
 bool encoding_decode(const struct encoding *x, struct bytes raw, uint8_t **ret,
 		     size_t *ret_len, size_t *ret_bad);
 
-/* The offset in the file for offset `at` of the decoded text, which must not be within
- * a character. */
+/* Returns the offset in the file for offset `at` of the decoded text, which must not be
+ * within a character. */
 size_t encoding_place(const struct encoding *x, struct bytes raw, size_t at);
 
-/* Appends UTF-8 text in this encoding.  False: *ret_lacks is the first character that
- * the encoding does not have; then an undefined part was appended. */
+/* Appends UTF-8 text to `to` in this encoding. False: *ret_lacks is the first character
+ * that the encoding does not have; then an undefined part was appended. */
 bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to,
 		  uint32_t *ret_lacks);

@@ -27,7 +27,7 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The first bytes of a file, which decide whether it is text. */
+/* How many bytes at a file's beginning decide whether the file is text. */
 #define SAMPLE 1024
 
 #define NEW_FILE_MODE	0664
@@ -49,7 +49,8 @@ static struct result failed(int sys)
 		return (struct result){ OUTCOME_NOT_FOUND, sys };
 	if (sys == EISDIR)
 		return refused(OUTCOME_IS_FOLDER);
-	if (sys == ENXIO) /* a socket, or a pipe without a reader */
+	if (sys == ENXIO) /* open(2) of a socket, or of a pipe without a reader, gives
+			   * ENXIO */
 		return refused(OUTCOME_NOT_REGULAR);
 	return (struct result){ OUTCOME_ERROR, sys };
 }
@@ -65,7 +66,7 @@ bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
 
 /* --- kinds of files ---------------------------------------------------------- */
 
-/* The path of an open file, as the kernel tells it. */
+/* Puts the path of an open file, as the kernel tells it in /proc/self/fd, into `to`. */
 static bool find_path(int fd, char to[PATH_MAX])
 {
 	char link[32];
@@ -76,8 +77,8 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* Files of /proc itself, such as /proc/cpuinfo, may be read; /proc/1 and all else that
- * belongs to a process may not. */
+/* Returns whether the file shows a process. Files of /proc itself, such as /proc/cpuinfo,
+ * may be read; /proc/1 and all else that belongs to a process may not. */
 bool files_is_of_process(int fd)
 {
 	struct statfs fs;
@@ -101,8 +102,8 @@ int files_at(int folder, const char *path, int flags)
 	int fd = resolve_open(folder, path, &how);
 	if (fd >= 0 || errno != ELOOP || flags & O_NOFOLLOW)
 		return fd;
-	/* ELOOP means a loop of links or a magic link.  O_PATH opens nothing, and tells
-	 * which. */
+	/* ELOOP means a loop of links or one of /proc's links to open files. O_PATH opens
+	 * no content, and succeeds only in the latter case. */
 	AUTO_CLOSE int linked = openat(folder, path, O_PATH | O_CLOEXEC);
 	errno = linked < 0 ? ELOOP : EACCES;
 	return -1;
@@ -133,7 +134,8 @@ struct result files_open(const char *path, int flags, int *ret_fd, struct stat *
 	return done();
 }
 
-/* The size from fstat is only a first guess: /proc says 0, and files grow. */
+/* Reads to the end of the file. The size from fstat(2) is only a first guess: files in
+ * /proc have size 0, and files grow. */
 struct result files_read_whole(int fd, off_t size, struct content *ret)
 {
 	size_t room = (size_t)size + 1 < 4096 ? 4096 : (size_t)size + 1, len = 0;
@@ -182,9 +184,9 @@ static bool is_plain(uint8_t c)
 	return (c >= 0x20 && c <= 0x7e) || (c && strchr("\n\r\t\f\b", c));
 }
 
-/* The rule of Python's package binaryornot: it judges by the share of bytes that are
- * not plain ASCII text, and by the share of low bytes.  The caller accepts UTF-8,
- * UTF-16 and Russian before. */
+/* Judges as Python's package binaryornot does: by the share of bytes that are not plain
+ * ASCII text, and by the share of low bytes. The caller accepts UTF-8, UTF-16 and Russian
+ * before it asks. */
 static bool looks_binary(const uint8_t *at, size_t len)
 {
 	size_t odd = 0, low = 0;
@@ -235,12 +237,13 @@ static struct result check_text(const struct content *c)
 	return done();
 }
 
-/* The offset where line `n` begins, or the end when there are fewer lines. */
+/* Returns the offset where line `n` begins, or the end if there are fewer lines. */
 static size_t line_begin(const struct content *c, uint64_t n)
 {
 	size_t at = 0;
 
-	if (n >= c->len) /* a line has a byte at least */
+	if (n >= c->len) /* each line has at least one byte, so there are fewer than `n`
+			  * lines */
 		return c->len;
 	while (n-- > 0 && at < c->len) {
 		const uint8_t *end = memchr(c->bytes + at, '\n', c->len - at);
@@ -251,7 +254,7 @@ static size_t line_begin(const struct content *c, uint64_t n)
 
 /* --- read ------------------------------------------------------------------ */
 
-/* Leaves only lines [first, end). */
+/* Cuts the content down to lines [first, end). */
 static void slice(struct content *c, uint64_t first, uint64_t end)
 {
 	size_t from = line_begin(c, first);
@@ -301,7 +304,7 @@ static struct result compose(const struct content *old, const struct write_reque
 	return done();
 }
 
-/* Makes missing parent folders; an existing one belongs to another process and stays.
+/* Makes missing parent folders; an existing folder belongs to another process and stays.
  * Returns 0, or the errno of the folder that could not be made: opening the file would
  * only report that the new file is not found. */
 static int make_parents(const char *path)
@@ -310,7 +313,8 @@ static int make_parents(const char *path)
 	char parts[PATH_MAX];
 	int sys = 0;
 
-	(void)snprintf(parts, sizeof(parts), "%s", path); /* it is shorter */
+	/* the path is shorter than PATH_MAX */
+	(void)snprintf(parts, sizeof(parts), "%s", path);
 	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/'));
 	     name = end + 1) {
 		*end = '\0';
@@ -326,8 +330,8 @@ static int make_parents(const char *path)
 	return at < 0 ? sys : 0;
 }
 
-/* Opens the folder of an open file, and finds its name in there, if the file is still
- * there. */
+/* Opens the folder that an open file is in, and finds the file's name there. -1: the file
+ * is not at that place any more. */
 static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 		       const char **ret_name)
 {
@@ -376,7 +380,8 @@ static bool is_full(int sys)
 	return sys == ENOSPC || sys == EDQUOT;
 }
 
-/* True when the file was replaced as a whole. *ret_is_full: there was no space. */
+/* Replaces the file by a finished one. True: the file was replaced; false: nothing was
+ * changed. *ret_is_full: there was no space. */
 static bool replace(int fd, const struct stat *st, const struct content *c,
 		    bool *ret_is_full)
 {
@@ -396,7 +401,8 @@ static bool replace(int fd, const struct stat *st, const struct content *c,
 		return false;
 	if (renameat(folder, twin, folder, name) == 0)
 		return true;
-	(void)unlinkat(folder, twin, 0); /* a mount point, for one */
+	(void)unlinkat(folder, twin, 0); /* the twin is of no use: rename(2) fails if the
+					  * file is a mount point, for one */
 	return false;
 }
 
@@ -408,8 +414,8 @@ static struct result fill(int fd, const struct content *c)
 	return done();
 }
 
-/* 0, or the errno if there is no space.  Space for holes is reserved, too; a file
- * system that cannot be asked is taken to have space. */
+/* Reserves space for `len` bytes, also for holes. Returns 0, or the errno if there is no
+ * space; a file system that cannot reserve is taken to have space. */
 static int find_space(int fd, size_t len)
 {
 	if (len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) == 0)
@@ -417,13 +423,15 @@ static int find_space(int fd, size_t len)
 	return is_full(errno) || errno == EFBIG ? errno : 0;
 }
 
-/* The kernel clears the set-id bits when a process without CAP_FSETID writes. */
+/* Restores the set-id bits of the mode: the kernel clears them when a process without
+ * CAP_FSETID writes. */
 static void keep_mode(int fd, const struct stat *st)
 {
 	struct stat now;
 
 	if (fstat(fd, &now) == 0 && now.st_mode != st->st_mode)
-		(void)fchmod(fd, st->st_mode & 07777); /* or it is not ours */
+		/* fails if the file is not the user's; then its mode stays */
+		(void)fchmod(fd, st->st_mode & 07777);
 }
 
 /* Writes in place only if there is space for the whole file: a partial write would mix
@@ -471,8 +479,8 @@ static struct result write_old(const char *path, const struct write_request *r)
 	return got;
 }
 
-/* Makes a new file, also at the end of a dangling link.  A file that came there
- * meanwhile belongs to another process: EEXIST. */
+/* Makes a new file, also at the end of a dangling link. EEXIST: another process has made
+ * a file of that name meanwhile. */
 static int open_new(int folder, const char *name, bool *ret_is_mine)
 {
 	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK;
@@ -494,21 +502,22 @@ static int open_new(int folder, const char *name, bool *ret_is_mine)
 	return fd_take(&fd);
 }
 
-/* Opens the folder that the last name of a path is in. */
+/* Opens the folder that the last name of a path is in, and returns the name in
+ * *ret_name. */
 static int open_above(const char *path, const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX] = ".";
 
 	*ret_name = slash ? slash + 1 : path;
-	if (slash) /* it is shorter */
+	if (slash) /* the folder's path is shorter than `path`, which fits */
 		(void)snprintf(folder, sizeof(folder), "%.*s",
 			       slash > path ? (int)(slash - path) : 1, path);
 	return files_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY);
 }
 
-/* A file that could not be written whole is removed again, or emptied if another
- * process made it. */
+/* Makes a new file with this content. A file that could not be written whole is removed
+ * again, or emptied if another process made it. */
 struct result files_make(const char *path, const struct content *c)
 {
 	bool is_mine = false;
@@ -562,7 +571,8 @@ static struct result do_write(const char *path, const struct write_request *r)
 
 /* --- replies --------------------------------------------------------------- */
 
-/* Takes over the bytes of `c`, which are sent if the outcome is good. */
+/* Answers a read or a write. Takes over the bytes of `c`, which are sent if the outcome
+ * is good. */
 static void say_done(const struct files *f, const char *path, struct result r,
 		     struct content *c, bool is_base64)
 {
@@ -573,7 +583,8 @@ static void say_done(const struct files *f, const char *path, struct result r,
 			  .cwd = f->place->cwd };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	(void)action_put_done(&a.end, f->id, &d, NULL); /* fits: two paths */
+	/* the frame fits the buffer: it has at most two paths */
+	(void)action_put_done(&a.end, f->id, &d, NULL);
 	if (r.outcome == OUTCOME_DONE) {
 		a.bytes = c->bytes;
 		a.len = c->len;
@@ -585,8 +596,8 @@ static void say_done(const struct files *f, const char *path, struct result r,
 
 /* --- requests -------------------------------------------------------------- */
 
-/* Makes the path absolute and enters the command's user until leave(), if the outcome
- * is good. */
+/* Makes the path absolute and becomes the command's user, until leave(). A bad outcome
+ * says which of the two failed; then leave() is not due. */
 static struct result enter(const struct files *f, const char *path,
 			   char to[PATH_MAX], struct user_role *role)
 {

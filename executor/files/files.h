@@ -25,13 +25,15 @@ struct user;
 struct write_request;
 
 struct files {
-	struct send_queue *replies;	   /* borrowed; the answer goes there */
-	const struct user *user;	   /* borrowed; the executor's own ids */
-	const struct file_place *place; /* borrowed; the user, and the working
-					 * directory */
-	uint32_t id;			   /* of the request */
+	struct send_queue *replies;	   /* borrowed; the answer goes into this queue */
+	const struct user *user;	   /* borrowed; the executor's own ids, to become
+					    * its own user again */
+	const struct file_place *place; /* borrowed; the user that the file is opened as,
+					 * and the working directory */
+	uint32_t id;			   /* the id of the request */
 };
 
-/* -1: the executor must end, since it could not become its own user again. */
+/* Both return 0, also for a failure that they have answered. -1: the executor must end,
+ * since it could not become its own user again. */
 int files_read(const struct files *f, const struct read_request *r, struct err *e);
 int files_write(const struct files *f, const struct write_request *r, struct err *e);

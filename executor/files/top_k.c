@@ -6,7 +6,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 
-/* How many of the first entries are kept. */
+/* Returns how many of the first entries are kept, by the limits of their number and
+ * bytes. */
 static size_t kept(const struct top_k *f)
 {
 	size_t bytes = 0;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Total length of the paths that are kept after sorting; before that they may take a
+/* The limit for the paths' total length after sorting; before that the paths may take a
  * few times as much. */
 #define TOP_K_BYTES (1u << 20)
 
@@ -20,16 +20,17 @@ struct find {
 };
 
 struct top_k {
-	/* As for qsort(3), with two struct find. */
+	/* Compares two struct find, as for qsort(3). */
 	int (*compare)(const void *one, const void *other);
-	size_t limit; /* above 0 */
+	size_t limit; /* the most entries that are kept; above 0 */
 
 	struct find *all; /* owned */
-	size_t count, bytes; /* bytes: of their paths */
-	size_t sure; /* this many are sorted, and an entry that comes behind the last of
-		      * them is dropped */
-	uint64_t dropped;	/* how many entries were beyond the limit... */
-	uint64_t dropped_bytes; /* ...and the length of their paths */
+	size_t count, bytes; /* how many entries there are, and the bytes of their
+			      * paths */
+	size_t sure; /* this many entries are sorted, and a new entry that comes behind
+		      * the last of them is dropped */
+	uint64_t dropped;	/* how many entries were beyond the limit and not kept */
+	uint64_t dropped_bytes; /* the total length of the dropped entries' paths */
 };
 
 /* Adds an entry, with a copy of its path. */

@@ -17,7 +17,7 @@
 /* Bytes that one getdents64(2) may return. */
 #define ENTRIES_ROOM (128u << 10)
 
-/* After this many names is_late() is asked. */
+/* is_late() is asked each time after this many names. */
 #define LOOK_UP 256
 
 /* `waiting` holds the names of folders that are still to be read, each with a 0 behind
@@ -28,10 +28,10 @@ struct walker {
 	struct dir_stack stack;
 	char *waiting; /* owned */
 	size_t len, room;
-	size_t *marks; /* owned; one for each step of the stack */
+	size_t *marks; /* owned; one mark for each folder on the stack */
 	size_t marks_room;
 	char *entries; /* owned */
-	unsigned until; /* names until is_late() is asked */
+	unsigned until; /* how many more names until is_late() is asked */
 	bool is_over;
 };
 
@@ -57,12 +57,12 @@ static bool put_off(struct walker *k, const char *name)
 	return true;
 }
 
-/* The last name that was added in the current folder; NULL: there is none. */
+/* Takes off the last name that was added in the current folder; NULL: there is none. */
 static const char *take_off(struct walker *k)
 {
 	if (k->len == k->marks[k->stack.depth])
 		return NULL;
-	k->len--; /* its 0 */
+	k->len--; /* takes off the name's 0 */
 	while (k->len > k->marks[k->stack.depth] && k->waiting[k->len - 1])
 		k->len--;
 	return k->waiting + k->len;
@@ -104,7 +104,7 @@ static enum walk_step step_of(struct walker *k, enum walk_step step)
 	return step;
 }
 
-/* True when the walk must end. */
+/* Asks is_late() at times. True: the walk must end. */
 static bool has_enough(struct walker *k)
 {
 	const struct walk *w = k->w;
@@ -148,14 +148,15 @@ static void read_folder(struct walker *k)
 			if (!is_itself(d->name))
 				tell_name(k, d);
 		}
-	if (len < 0) /* EBADF: it could be opened with O_PATH only */
+	if (len < 0) /* EBADF: the folder could be opened with O_PATH only, for want of
+		      * permission */
 		closed(k, errno == EBADF ? EACCES : errno);
 }
 
 /* --- moving through the tree
  * ------------------------------------------------------- */
 
-/* Goes into a subfolder.  A name that has gone, or is a link by now, is passed by. */
+/* Goes into a subfolder. If the name has gone, or is a link by now, nothing happens. */
 static void go_down(struct walker *k, const char *name)
 {
 	struct err e = { 0 };
@@ -166,7 +167,8 @@ static void go_down(struct walker *k, const char *name)
 		closed(k, e.sys ? e.sys : ENAMETOOLONG);
 }
 
-/* Goes back to the parent.  -1: the tree was moved about, so the parent is unknown. */
+/* Goes back to the parent. -1: other processes moved the tree about, so the parent is
+ * unknown. */
 static int go_up(struct walker *k)
 {
 	const struct walk *w = k->w;

@@ -26,17 +26,19 @@ enum walk_step {
 };
 
 struct walk_name {
-	const char *path; /* from the start: "a/b"; valid until the call returns */
-	const char *name; /* its last part, in `path` */
-	size_t depth;	  /* how many folders `path` goes through; 0: it is in the
-			   * start */
-	int folder;	  /* borrowed; the folder of `name`; may be O_PATH */
+	const char *path; /* relative to the folder where the walk began, such as "a/b";
+			   * valid until the call returns */
+	const char *name; /* the last part of `path`, within it */
+	size_t depth;	  /* how many folders `path` goes through; 0: the file is in the
+			   * folder where the walk began */
+	int folder;	  /* borrowed; the folder that has `name`; may be open with O_PATH
+			   * only */
 	unsigned char type; /* DT_* of readdir(3); DT_UNKNOWN only for a file that has
 			     * gone */
 };
 
 struct walk {
-	/* Called for each name, for a folder before the names in it. */
+	/* Called for each name; for a folder, before the names in it. */
 	enum walk_step (*on_name)(void *who, const struct walk_name *n);
 	/* NULL, or called for each folder after it was walked. */
 	enum walk_step (*on_left)(void *who, const struct walk_name *n);
@@ -44,13 +46,14 @@ struct walk {
 	bool (*is_late)(void *who);
 	void *who;
 
-	/* The results. */
+	/* The results of the walk. */
 	uint64_t names;	  /* how many names there were */
 	uint64_t closed; /* folders that could not be read */
-	int sys;	  /* errno of the first of those */
-	bool is_cut;	  /* a bound was reached, or it was late: there is more */
+	int sys;	  /* the errno of the first folder that could not be read */
+	bool is_cut;	  /* a bound was reached, or is_late() said so: there are more
+			   * names */
 };
 
-/* Takes over `folder`, which is open for reading.  False: the walk was ended by
- * WALK_END, by lateness, or because the tree was moved about. */
+/* Walks the tree below `folder`, which is open for reading, and takes it over. False: the
+ * walk was ended by WALK_END, by is_late(), or because the tree was moved about. */
 bool walk_run(struct walk *w, int folder);
