@@ -84,7 +84,7 @@ void charset_remove(struct charset *s, uint32_t first, uint32_t last)
 	charset_negate(s);
 }
 
-/* Capitals, every `step`-th from first to last, and the distance to their small
+/* Capital letters, every `step`-th from first to last, and the distance to their small
  * letters. */
 static const struct {
 	uint32_t first, last, step;

@@ -35,5 +35,5 @@ void charset_remove(struct charset *s, uint32_t first, uint32_t last);
  * Greek and Cyrillic letters that have exactly one other case. */
 void charset_fold(struct charset *s);
 
-/* Writes the character in UTF-8; returns the number of bytes. */
+/* Writes the character to `out` in UTF-8; returns the number of bytes. */
 int charset_encode(uint32_t c, uint8_t out[4]);

@@ -11,12 +11,12 @@
 #include "base/utf8.h"
 
 struct glob {
-	struct list branches; /* without braces */
+	struct list branches; /* the pattern's alternatives, with all braces expanded */
 };
 
 /* --- characters ------------------------------------------------------------------ */
 
-/* The code point at *at, which is moved behind it.  A byte of invalid UTF-8 gives a
+/* Returns the code point at *at, and moves *at behind it. A byte of invalid UTF-8 gives a
  * value beyond all code points. */
 static uint32_t next_char(const char **at)
 {
@@ -39,8 +39,8 @@ static bool is_slash_or_end(char c)
 	return c == '\0' || c == '/';
 }
 
-/* The end of the class that begins at `at`, a '[': behind its ']'.  NULL: the class has
- * no end, so the bracket is an ordinary character. */
+/* Returns the end of the class that begins at `at`, a '[': behind its ']'. NULL: the
+ * class has no end, so the bracket is an ordinary character. */
 static const char *class_end(const char *at)
 {
 	at++;
@@ -81,7 +81,8 @@ static bool class_has(const char *at, const char *end, uint32_t c)
 
 /* --- one part --------------------------------------------------------------------- */
 
-/* Matches one character; false: they differ.  The caller handles `*`. */
+/* Matches one character of the pattern with one of the name; false: they differ. The
+ * caller handles `*`. */
 static bool match_one(const char **pattern, const char **name)
 {
 	const char *p = *pattern, *end = *p == '[' ? class_end(p) : NULL;
@@ -103,8 +104,9 @@ static bool match_one(const char **pattern, const char **name)
 	return wanted == c;
 }
 
-/* Matches the first part of both.  Only the last `*` is ever tried again: the text in
- * front of it has been matched as early as it can be. */
+/* Matches the first part of the pattern with the first part of the path. Only the last
+ * `*` is ever tried again: the text in front of it has been matched as early as it can
+ * be. */
 static bool match_part(const char *p, const char *name)
 {
 	const char *star = NULL, *again = NULL;
@@ -136,7 +138,7 @@ static bool is_any_folders(const char *p)
 	return p[0] == '*' && p[1] == '*' && is_slash_or_end(p[2]);
 }
 
-/* The part behind this one; NULL: there is none. */
+/* Returns the part behind this one; NULL: there is none. */
 static const char *next_part(const char *at)
 {
 	at += strcspn(at, "/");
@@ -153,7 +155,8 @@ static bool match_parts(const char *p, const char *path, bool is_begin)
 		if (p && is_any_folders(p)) {
 			star = next_part(p);
 			again = path;
-			if (!star) /* at the end: all that is below, and nothing hidden */
+			if (!star) /* `**` at the pattern's end matches all that is below,
+				    * and nothing hidden */
 				star = "*";
 			p = star;
 			continue;
@@ -194,12 +197,13 @@ bool glob_leads_to(const struct glob *g, const char *path)
 /* --- braces ------------------------------------------------------------------------ */
 
 struct braces {
-	const char *open, *close; /* the first pair that has a comma; NULL: none */
+	const char *open, *close; /* the first pair of braces that has a comma; NULL:
+				   * there is none */
 };
 
-/* The next character or class.  If a bracket has no end, no later one in the same part
- * has one, so the end is searched only once: *open is how far that is known, and `at`
- * or less at first. */
+/* Returns the end of the next character or class. If a bracket has no end, no later one
+ * in the same part has one, so the end is searched only once: *open is how far that is
+ * known, and `at` or less at first. */
 static const char *skip(const char *at, const char **open)
 {
 	const char *end = *at == '[' && at >= *open ? class_end(at) : NULL;
@@ -211,8 +215,8 @@ static const char *skip(const char *at, const char **open)
 	return at + (at[0] == '\\' && at[1] ? 2 : 1);
 }
 
-/* The end of the braces that open at `at`, and whether they have a comma that is not
- * inside inner braces. */
+/* Returns the end of the braces that open at `at`, and whether they have a comma that is
+ * not inside inner braces. */
 static const char *find_close(const char *at, bool *ret_has_comma)
 {
 	const char *open = at;
@@ -239,7 +243,7 @@ static struct braces find_braces(const char *at)
 	return (struct braces){ 0 };
 }
 
-/* The next comma that is not inside inner braces, or the end. */
+/* Returns the next comma that is not inside inner braces, or the end of the braces. */
 static const char *choice_end(const char *at, const char *close)
 {
 	const char *open = at;
@@ -253,7 +257,7 @@ static const char *choice_end(const char *at, const char *close)
 	return close;
 }
 
-/* Replaces several slashes in a row by one, as in a path. */
+/* Replaces several slashes in a row by one: a path has only single ones. */
 static void squeeze(char *branch)
 {
 	char *to = branch;

@@ -24,12 +24,14 @@
 
 struct glob;
 
-/* NULL: the pattern is invalid, and *ret_why is a sentence that says why. */
+/* Reads a pattern. NULL: the pattern is invalid, and *ret_why is a sentence that says
+ * why. */
 struct glob *glob_new(const char *pattern, const char **ret_why);
 void glob_free(struct glob *g);
 
-/* `path` has no slash at either end. */
+/* Returns whether the whole path matches; `path` has no slash at either end. */
 bool glob_matches(const struct glob *g, const char *path);
 
-/* Whether a path below the folder `path` can match. */
+/* Returns whether a path below the folder `path` can match; if none can, a walk need not
+ * go into the folder. */
 bool glob_leads_to(const struct glob *g, const char *path);

@@ -15,8 +15,8 @@
 /* Bytes read at once: they fit into the processor's nearer caches. */
 #define CHUNK ((size_t)128 << 10)
 
-/* Bytes checked for a byte 0: binaries nearly always have one early, so the rest need
- * not be read. */
+/* How many bytes of a file are checked for a byte 0 before more is read: binaries nearly
+ * always have one early. */
 #define GLANCE 1024
 
 void grep_done(struct grep *g)
@@ -28,8 +28,8 @@ void grep_done(struct grep *g)
 	g->room = 0;
 }
 
-/* RESOLVE_NO_SYMLINKS, since O_NOFOLLOW concerns the last name alone, and not even that
- * with a slash behind it. */
+/* Opens a file below `at`, through no link. RESOLVE_NO_SYMLINKS does that, since
+ * O_NOFOLLOW concerns the last name alone, and not even that with a slash behind it. */
 static int open_below(int at, const char *path, unsigned flags)
 {
 	const struct open_how how = {
@@ -58,8 +58,9 @@ struct reading {
 	struct grep *g;
 	int fd;
 	size_t len, whole;
-	uint64_t left;	 /* bytes up to the size that the file had */
-	uint64_t number; /* of the line that the buffer begins with */
+	uint64_t left;	 /* bytes that are still to be read, up to the size that the file
+			  * had when it was opened */
+	uint64_t number; /* the number of the line that the buffer begins with */
 	bool is_over;	 /* the buffer holds the end of the file */
 	bool is_found, is_ended;
 };
@@ -75,7 +76,7 @@ static bool make_room(struct grep *g, size_t len)
 	return true;
 }
 
-/* Fills the buffer; one read(2) gets all of most files. */
+/* Fills the buffer from the file; one read(2) gets all of most files. */
 static int fill(struct reading *r)
 {
 	struct grep *g = r->g;
@@ -106,7 +107,8 @@ static uint64_t count_lines(const uint8_t *at, const uint8_t *end)
 	return count;
 }
 
-/* The line without its end, and cut at a character. */
+/* Returns the line without its newline, cut to GREP_SHOWN_MAX bytes between two
+ * characters. */
 static struct grep_line line_of(const struct line *l, uint64_t number)
 {
 	size_t len = (size_t)(l->end - l->start), shown;
@@ -145,28 +147,29 @@ static void look_for_one(struct reading *r)
 		nfa_match_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
 }
 
-/* Drops the complete lines, which were searched; the rest is the beginning of a
- * line. */
+/* Drops the complete lines, which were searched; the rest of the buffer is the beginning
+ * of a line. */
 static void move_on(struct reading *r)
 {
 	memmove(r->g->bytes, r->g->bytes + r->whole, r->len - r->whole);
 	r->len -= r->whole;
 }
 
-/* Finds where complete lines end: behind the last newline, or at the end of the
- * file. */
+/* Finds where complete lines end in the buffer: behind the last newline, or at the end of
+ * the file. */
 static void find_whole(struct reading *r, size_t known)
 {
 	const uint8_t *from = r->g->bytes + known;
 	const uint8_t *last = memrchr(from, '\n', r->len - known);
 
 	r->whole = last ? (size_t)(last - r->g->bytes) + 1 : 0;
-	if (r->is_over || r->is_ended) /* then nothing is kept */
+	if (r->is_over || r->is_ended) /* no bytes are kept: the file has no more, or its
+				        * lines are not wanted */
 		r->whole = r->len;
 }
 
-/* Fills and searches one buffer.  False: this was the last, and *ret is set on
- * failure. */
+/* Fills and searches one buffer. False: this was the file's last; if reading failed, *ret
+ * says so. */
 static bool read_on(struct reading *r, enum grep_end *ret)
 {
 	struct grep *g = r->g;

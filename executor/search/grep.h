@@ -16,30 +16,30 @@
 struct nfa_match;
 
 #define GREP_LINE_MAX  ((size_t)64 << 20)
-#define GREP_SHOWN_MAX 1000 /* bytes of a line that are reported */
+#define GREP_SHOWN_MAX 1000 /* the most bytes of a line that are reported */
 
 enum grep_end {
 	GREP_NONE,  /* no line matches */
 	GREP_FOUND, /* at least one line matches */
-	GREP_ENDED, /* on_line() wanted no more, but the file is text to the end */
+	GREP_ENDED, /* on_line() wanted no more lines, but the file is text to the end */
 	GREP_NO_TEXT,
-	GREP_FAILED, /* errno says why */
+	GREP_FAILED, /* the file could not be read; errno says why */
 };
 
-/* A line that matches. */
+/* One line that matches. */
 struct grep_line {
-	uint64_t number;     /* from 1 */
+	uint64_t number;     /* the line's number in the file, from 1 */
 	const uint8_t *text; /* borrowed; at most GREP_SHOWN_MAX bytes */
 	size_t len;
 	uint64_t left; /* bytes of the line that are not in `text` */
 };
 
-/* Reads one file after the other. */
+/* The state of a search, which reads one file after the other. */
 struct grep {
 	struct nfa_match *matcher; /* borrowed */
-	/* Called for each line; false: no more lines.  If the file later turns out to
-	 * be no text, its lines do not count.  NULL: only the first match is of
-	 * interest; then not the whole file is checked for being text. */
+	/* Called for each line that matches; false: no more lines are wanted. If the file
+	 * later turns out to be no text, its lines do not count. NULL: only the first
+	 * match is of interest; then not the whole file is checked for being text. */
 	bool (*on_line)(void *who, const struct grep_line *line);
 	/* NULL, or asked now and then whether the search must end. */
 	bool (*is_late)(void *who);
@@ -54,8 +54,8 @@ void grep_done(struct grep *g);
 /* Opens a file below the folder `at`, through no link and not out of it, without
  * blocking; -1 with errno. */
 int grep_open(int at, const char *path);
-/* The same for a folder; "." is `at` itself. */
+/* Opens a folder below the folder `at`, likewise through no link; "." is `at` itself. */
 int grep_open_folder(int at, const char *path);
 
-/* Searches an open file, from its beginning. */
+/* Searches an open file, from its beginning, and calls on_line() for its matches. */
 enum grep_end grep_file(struct grep *g, int fd);

@@ -22,8 +22,8 @@ bool grep_paths_add(struct grep_paths *p, const char *path, size_t len)
 	return true;
 }
 
-/* A slash sorts before all other bytes, so that the files of a folder stand
- * together. */
+/* Compares two paths. A slash sorts before all other bytes, so that the files of a folder
+ * stand together. */
 static int compare(const char *a, const char *b)
 {
 	while (*a && *a == *b)

@@ -23,23 +23,26 @@
 #define PORTION ((size_t)4 << 10)
 #define ENTRIES_ROOM ((size_t)32 << 10)
 
-/* A work item: a folder to be read, or names of files in it. */
+/* A work item for a thread: a folder to be read, or names of files in the folder that are
+ * to be searched. */
 struct work {
 	struct work *below;
-	char *names;	 /* owned; each with a 0 behind it; NULL: the folder itself */
+	char *names;	 /* owned; file names, each with a 0 behind it; NULL: the folder
+			  * itself is to be read */
 	size_t names_len;
 	size_t path_len;
-	char path[];	 /* "" or "a/b/" */
+	char path[];	 /* the folder's path: "" or "a/b/" */
 };
 
 struct tree {
 	const struct grep_wanted *wanted;
 	int root;
 	pthread_mutex_t lock;	/* protects all fields below */
-	pthread_cond_t changed; /* there is work, or there will be no more */
+	pthread_cond_t changed; /* signalled when there is work, or when there will be no
+				 * more */
 	struct work *top;
-	size_t waiting; /* bytes of work items */
-	unsigned busy;	/* threads that may add work */
+	size_t waiting; /* bytes that all waiting work items take */
+	unsigned busy;	/* threads that may still add work */
 	struct grep_paths *found;
 	bool is_over;
 };
@@ -48,9 +51,10 @@ struct searcher {
 	struct tree *tree;
 	struct grep grep;
 	char *entries;	       /* owned */
-	struct grep_paths names; /* of files in this folder */
-	struct work *folders;  /* subfolders, not yet on the stack */
-	char *path;	       /* owned; of the file that is searched */
+	struct grep_paths names; /* the files in this folder */
+	struct work *folders;  /* the folder's subfolders, which are not yet on the
+			        * stack */
+	char *path;	       /* owned; the path of the file that is searched */
 	size_t path_room;
 	uint64_t closed;
 };
@@ -80,7 +84,7 @@ static size_t size_of(const struct work *w)
 	return sizeof(*w) + w->path_len + w->names_len;
 }
 
-/* Adds a work item.  The lock is held. */
+/* Adds a work item to the stack. The caller holds the lock. */
 static void push(struct tree *t, struct work *w)
 {
 	if (t->is_over || t->waiting + size_of(w) > GREP_PATHS_MAX) {
@@ -94,8 +98,8 @@ static void push(struct tree *t, struct work *w)
 	pthread_cond_signal(&t->changed);
 }
 
-/* The next work item, which is the caller's to free; NULL when there will be no
- * more. */
+/* Takes the next work item, which is the caller's to free; waits while there is none.
+ * NULL: there will be no more. */
 static struct work *take(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
@@ -162,13 +166,14 @@ static void look_at(struct searcher *k, const struct work *w, int folder,
 		return;
 	AUTO_CLOSE int fd = grep_open(folder, name);
 	enum grep_end end = fd < 0 ? GREP_FAILED : grep_file(&k->grep, fd);
-	/* A file that has gone, or has become something else, does not count as
-	 * unreadable. */
+	/* A file that has gone, or has become a link or another kind of file, does not
+	 * count as unreadable. */
 	k->closed += end == GREP_FAILED && errno != ENOENT && errno != ELOOP;
 	if (end != GREP_FOUND)
 		return;
 	pthread_mutex_lock(&k->tree->lock);
-	(void)grep_paths_add(k->tree->found, k->path, len); /* no room sets is_cut */
+	/* if there is no room, is_cut has been set */
+	(void)grep_paths_add(k->tree->found, k->path, len);
 	pthread_mutex_unlock(&k->tree->lock);
 }
 
@@ -218,8 +223,9 @@ static void on_entry(struct searcher *k, const struct work *w, int folder,
 	} else if (type == DT_REG) {
 		if (k->names.len > PORTION)
 			hand_over(k, w);
+		/* there is room for the name, which is at most 255 bytes long */
 		(void)grep_paths_add(&k->names, d->name,
-				     strlen(d->name)); /* it is small */
+				     strlen(d->name));
 	}
 }
 
@@ -305,8 +311,8 @@ static size_t processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-/* Runs this thread and as many more as can be made.  All count as busy from the start,
- * or one would end before another began. */
+/* Runs the search in this thread and in as many more as can be made. All threads count as
+ * busy from the start, or one would end before another began. */
 static void run_threads(struct tree *t, size_t count)
 {
 	pthread_t threads[GREP_THREADS_MAX];

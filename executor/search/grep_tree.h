@@ -17,37 +17,39 @@ struct glob;
 struct prepared;
 
 #define GREP_THREADS_MAX 8
-#define GREP_PATHS_MAX	 ((size_t)64 << 20) /* bytes of found paths, and of work items */
+#define GREP_PATHS_MAX	 ((size_t)64 << 20) /* the most bytes of found paths, and of work
+					     * items */
 
 /* Paths, relative to the folder that is searched. */
 struct grep_paths {
 	char *bytes;	/* owned; each with a 0 behind it */
 	size_t len, room;
-	char **sorted;	/* owned; into `bytes`; after grep_paths_sort() */
+	char **sorted;	/* owned; pointers into `bytes`; set by grep_paths_sort() */
 	size_t count;
 	bool is_cut;	/* a bound was reached, or it was late: there may be more */
-	uint64_t closed; /* folders and files that may not be read */
+	uint64_t closed; /* how many folders and files may not be read */
 };
 
-/* False: there is no room. */
+/* Adds a path. False: there is no room. */
 bool grep_paths_add(struct grep_paths *p, const char *path, size_t len);
-/* Sorts folder by folder, names as bytes. */
+/* Sorts the paths folder by folder, and names by their bytes. */
 void grep_paths_sort(struct grep_paths *p);
 void grep_paths_done(struct grep_paths *p);
 
 struct grep_wanted {
 	const struct prepared *prepared; /* borrowed */
-	/* NULL, or whether to read a file; called by many threads. */
+	/* NULL, or returns whether the file is to be read; called by many threads. */
 	bool (*wants)(void *who, const char *path);
-	/* NULL, or asked now and then whether the search must end; called by many
+	/* NULL, or returns whether the search must end; asked now and then, by many
 	 * threads. */
 	bool (*is_late)(void *who);
 	void *who;
-	size_t threads; /* 0: as many as there are processors */
+	size_t threads; /* how many threads; 0: as many as there are processors */
 };
 
-/* Searches below the open folder `root`. */
+/* Searches all files below the open folder `root`. */
 void grep_tree(int root, const struct grep_wanted *w, struct grep_paths *ret);
 
-/* True for files of /proc and /sys, which are no stored files. */
+/* Returns whether the open file is one of /proc or /sys. Such files are not searched:
+ * they are not stored, and reading one may take for ever. */
 bool grep_is_of_kernel(int fd);

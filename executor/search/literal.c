@@ -7,7 +7,7 @@
 
 /* --- choosing the literal ----------------------------------------------------- */
 
-/* The literal bytes that follow each other, so far. */
+/* The literal bytes that follow each other in the pattern, so far. */
 struct run {
 	uint8_t bytes[LITERAL_MAX], masks[LITERAL_MAX];
 	size_t len;
@@ -16,14 +16,15 @@ struct run {
 struct search {
 	const struct pattern *p;
 	struct run now, best;
-	unsigned value; /* of the best run */
-	bool is_all;	/* the pattern is nothing but `now` so far */
+	unsigned value; /* how useful the best run is: the sum of its bytes' rarity */
+	bool is_all;	/* the pattern consists of the run `now` and nothing else, so
+			 * far */
 };
 
 /* The most frequent bytes of texts and programs, most frequent first. */
 static const char common[] = " etaoinrslcdmpu_fhg.byv,()-x0w=;\"1/:k>'<*2{}[]\t";
 
-/* The higher, the rarer. */
+/* Returns how rare a byte is in texts; a higher number is rarer. */
 static unsigned rarity(uint8_t byte, uint8_t mask)
 {
 	const char *at = byte ? strchr(common, byte) : NULL;
@@ -93,7 +94,8 @@ static bool add_set(struct search *s, const struct charset *set)
 
 static void search_node(struct search *s, uint32_t at);
 
-/* Children are linked from the last to the first. */
+/* Searches a node's children for literals, in the order of the pattern: children are
+ * linked from the last to the first. */
 static void search_children(struct search *s, uint32_t last)
 {
 	uint32_t before = pattern_node(s->p, last)->before;
@@ -103,7 +105,8 @@ static void search_children(struct search *s, uint32_t last)
 	search_node(s, last);
 }
 
-/* The bytes at this place of the pattern are unknown. */
+/* Ends the current run of literal bytes: the bytes at this place of the pattern are
+ * unknown. */
 static void leave_gap(struct search *s)
 {
 	s->is_all = false;
@@ -119,14 +122,14 @@ static void search_node(struct search *s, uint32_t at)
 	if (n->kind == PATTERN_EMPTY || (n->kind == PATTERN_SET && add_set(s, n->set)))
 		return;
 	if (n->kind != PATTERN_REPEAT || n->min == 0) {
-		/* A place takes no byte, so literals on both sides of it are adjacent;
-		 * only a line's end may take a carriage return. */
+		/* A place (such as a line's end) takes no byte, so literals on both sides
+		 * of it are adjacent; only a line's end may take a carriage return. */
 		s->is_all = false;
 		if (n->kind < PATTERN_LINE_BEGIN || n->kind == PATTERN_LINE_END)
 			end_run(s);
 		return;
 	}
-	/* The part matches once; the bytes after that are unknown. */
+	/* The repeated part matches once at least; the bytes after that are unknown. */
 	search_node(s, n->last);
 	leave_gap(s);
 }
@@ -158,7 +161,8 @@ void literal_init(struct literal *n, const struct pattern *p)
 	*n = (struct literal){ 0 };
 	search_node(&s, pattern_root(p));
 	end_run(&s);
-	/* A single frequent letter is in nearly every line. */
+	/* A literal that is a single frequent letter is of no use: nearly every line has
+	 * it. */
 	if (s.best.len == 0 || (s.best.len == 1 && s.value < 2 + sizeof(common) / 2))
 		return;
 	memcpy(n->bytes, s.best.bytes, s.best.len);
@@ -170,7 +174,7 @@ void literal_init(struct literal *n, const struct pattern *p)
 
 /* --- searching ---------------------------------------------------------------- */
 
-/* The compiler's own vectors: SSE2 on x86-64, NEON on aarch64. */
+/* Vector types of the compiler: SSE2 on x86-64, NEON on aarch64. */
 typedef uint8_t vector __attribute__((vector_size(16)));
 typedef uint64_t halves __attribute__((vector_size(16)));
 
@@ -202,7 +206,8 @@ static bool is_here(const struct literal *n, const uint8_t *at)
 	return true;
 }
 
-/* Checks `count` places one by one. */
+/* Checks `count` places one by one, where the vectors have found a candidate and at the
+ * text's end. */
 static const uint8_t *find_slowly(const struct literal *n, const uint8_t *at,
 				  size_t count)
 {
@@ -220,7 +225,8 @@ const uint8_t *literal_find(const struct literal *n, const uint8_t *at,
 	if ((size_t)(end - at) < n->len)
 		return NULL;
 
-	const uint8_t *last = end - n->len; /* the last place where it may begin */
+	const uint8_t *last = end - n->len; /* the last place where the literal may
+					     * begin */
 	const vector rare = fill(n->bytes[n->rare]), other = fill(n->bytes[n->other]);
 	const vector rare_mask = fill(n->masks[n->rare]),
 		     other_mask = fill(n->masks[n->other]);

@@ -15,13 +15,13 @@ struct pattern;
 struct literal {
 	uint8_t bytes[LITERAL_MAX]; /* to compare with a text's bytes after `| masks` */
 	uint8_t masks[LITERAL_MAX]; /* 0x20 where case does not matter, else 0 */
-	size_t len;		   /* 0: there is no useful literal */
-	size_t rare, other;	   /* indices of the two rarest bytes */
-	bool is_all;		   /* every line that contains it matches */
+	size_t len;		   /* the length; 0: the pattern has no useful literal */
+	size_t rare, other;	   /* indices in `bytes` of the two rarest bytes */
+	bool is_all;		   /* every line that contains the literal matches */
 };
 
 void literal_init(struct literal *n, const struct pattern *p);
 
-/* The first occurrence, or NULL.  The literal must not be empty. */
+/* Returns the first occurrence in the text, or NULL. The literal must not be empty. */
 const uint8_t *literal_find(const struct literal *n, const uint8_t *at,
 			    const uint8_t *end);

@@ -14,7 +14,8 @@
 struct builder {
 	struct nfa *p;
 	const struct pattern *from;
-	uint32_t *sets; /* owned; by node: the number of its set, from 1 */
+	uint32_t *sets; /* owned; for each node of the pattern the number of its set, from
+			 * 1 */
 	bool is_full;
 };
 
@@ -69,7 +70,7 @@ static uint32_t add_range(struct builder *m, uint32_t since, struct nfa_step ste
 struct sequences {
 	struct builder *m;
 	uint32_t next, since;
-	uint32_t alternatives; /* the split that leads to all alternatives so far */
+	uint32_t alternatives; /* the split step that leads to all alternatives so far */
 	bool has_any;
 };
 
@@ -86,16 +87,17 @@ static void add_box(struct sequences *s, struct charset_range r)
 	int len = charset_encode(r.first, low);
 	uint32_t step = s->next;
 
-	(void)charset_encode(r.last, high); /* as long */
+	(void)charset_encode(r.last, high); /* the encoded last character has as many
+					     * bytes as the first */
 	for (int i = len - 1; i >= 0; i--)
 		step = add_range(s->m, s->since, (struct nfa_step){
 			.low = low[i], .high = high[i], .next = step });
 	add_alternative(s, step);
 }
 
-/* Where a range must be cut so that its parts become such independent ranges: behind
- * the last character of an encoded length, or where a following byte starts over.  0:
- * nowhere. */
+/* Returns the character in front of which a range must be cut, so that each byte of a
+ * part is in one range independently of the others: at a new encoded length, or where a
+ * following byte starts over. 0: the range need not be cut. */
 static uint32_t cut_of(struct charset_range r)
 {
 	static const uint32_t lasts[] = { 0x7f, 0x7ff, 0xffff };
@@ -115,7 +117,8 @@ static uint32_t cut_of(struct charset_range r)
 	return 0;
 }
 
-/* A range is cut at most seven times on each side, so the recursion is shallow. */
+/* Adds a range of characters as sequences of byte ranges. A range is cut at most seven
+ * times on each side, so the recursion is shallow. */
 static void add_range_of_codepoints(struct sequences *s, struct charset_range r)
 {
 	uint32_t cut = cut_of(r);
@@ -134,7 +137,8 @@ static void set_bits(struct nfa_set *to, const struct charset *from)
 			to->bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
-/* The set's ASCII characters become one step; a repeated node shares one set. */
+/* Returns the number of the set that holds the ASCII characters of `from`; a node that is
+ * repeated uses one set. */
 static uint32_t set_number(struct builder *m, uint32_t node, const struct charset *from)
 {
 	struct nfa *p = m->p;
@@ -186,7 +190,8 @@ static uint32_t make_choice(struct builder *m, uint32_t last, uint32_t next)
 	return made;
 }
 
-/* A loop back to its own beginning; `once`: the body must match at least once. */
+/* Makes a loop back to its own beginning, for a repetition without a limit; `once`: the
+ * body must match at least once. */
 static uint32_t make_loop(struct builder *m, uint32_t node, uint32_t next, bool once)
 {
 	uint32_t loop = add_split(m, 0, next);
@@ -218,7 +223,8 @@ static uint32_t make_repeat(struct builder *m, const struct pattern_node *n,
 	return made;
 }
 
-/* A line also ends in front of a carriage return. */
+/* Makes the steps for the end of a line, which may also be in front of a carriage
+ * return. */
 static uint32_t make_line_end(struct builder *m, uint32_t next)
 {
 	uint32_t end = add_place(m, PATTERN_LINE_END, next);
@@ -304,7 +310,8 @@ static void refine_words(struct nfa *p)
 	refine(p, &s);
 }
 
-/* Each distinct range refines the classes once, however often it occurs. */
+/* Finds which bytes no step distinguishes. Each distinct range refines the classes once,
+ * however often it occurs. */
 static void classify(struct nfa *p)
 {
 	uint64_t seen[65536 / 64] = { 0 };

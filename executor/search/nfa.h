@@ -16,10 +16,11 @@ struct pattern;
 enum nfa_op {
 	NFA_MATCH,
 	NFA_FAIL,
-	NFA_RANGE, /* one byte from low to high, then next */
-	NFA_SET,   /* one byte of sets[set], then next */
-	NFA_SPLIT, /* next, and other */
-	NFA_PLACE, /* next, if the condition `place` holds here */
+	NFA_RANGE, /* reads one byte from low to high, then goes to `next` */
+	NFA_SET,   /* reads one byte of sets[set], then goes to `next` */
+	NFA_SPLIT, /* goes to both `next` and `other`, without reading */
+	NFA_PLACE, /* goes to `next` if the condition `place` (such as a line's end) holds
+		    * here */
 };
 
 struct nfa_step {
@@ -28,7 +29,7 @@ struct nfa_step {
 		struct {
 			uint8_t low, high;
 		};
-		uint8_t place; /* enum pattern_kind, of a place */
+		uint8_t place; /* enum pattern_kind, for NFA_PLACE */
 	};
 	uint32_t next;
 	union {
@@ -47,9 +48,9 @@ struct nfa {
 	struct nfa_set *sets;   /* owned */
 	uint32_t count, set_count;
 	uint32_t start;
-	bool has_edges;		    /* it has \b or \B */
-	uint8_t classes[256];	    /* bytes that no step distinguishes have the same
-				     * class */
+	bool has_edges;		    /* the program has \b or \B */
+	uint8_t classes[256];	    /* by byte: bytes that no step distinguishes have the
+				     * same class */
 	uint32_t class_count;
 	uint32_t room, set_room;
 };
@@ -62,7 +63,7 @@ static inline bool nfa_set_has(const struct nfa_set *s, uint8_t c)
 	return s->bits[c >> 6] >> (c & 63) & 1;
 }
 
-/* Whether \b, \w and the like take the byte for a part of a word. */
+/* Returns whether \b, \w and the like take the byte for a part of a word. */
 static inline bool nfa_is_word(uint8_t c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -26,7 +26,7 @@ void prepared_done(struct prepared *p)
 
 /* --- sets of steps ---------------------------------------------------------- */
 
-/* Steps in the order in which they were added, each once. */
+/* A set of the program's steps, in the order in which they were added. */
 struct steps {
 	uint32_t *list;	  /* owned */
 	uint64_t *has;	  /* owned */
@@ -82,20 +82,24 @@ enum front { FRONT_BEGIN, FRONT_WORD, FRONT_OTHER };
 enum { STATE_UNKNOWN, STATE_MATCHED, STATE_FIRST };
 
 struct state {
-	uint32_t from, count; /* its steps, in `items` */
+	uint32_t from, count; /* the state's steps, in `items` */
 	uint8_t front;	      /* enum front */
 };
 
 struct nfa_match {
 	const struct prepared *p; /* borrowed */
-	struct state *states;	  /* owned; by number */
-	uint32_t *table;	  /* owned; by number and class: the next state */
+	struct state *states;	  /* owned; indexed by the state's number */
+	uint32_t *table;	  /* owned; indexed by state and byte class: the next
+				   * state */
 	uint32_t *items;	  /* owned */
-	uint32_t *hashed;	  /* owned; numbers, 0: free */
+	uint32_t *hashed;	  /* owned; a hash table of the states' numbers; 0: a free
+				   * entry */
 	uint32_t state_count, state_room, state_max;
 	uint32_t item_count, item_room, hash_room;
-	uint32_t begin;		  /* the state in front of a line; 0: not made yet */
-	struct steps start;	  /* the steps that begin at every byte */
+	uint32_t begin;		  /* the number of the state in front of a line; 0: not
+				   * made yet */
+	struct steps start;	  /* the steps with which a match may begin at every
+				   * byte */
 	struct steps now, then;
 };
 
@@ -180,8 +184,8 @@ static void grow_items(struct nfa_match *m, uint32_t count)
 	m->items = mem_resize(m->items, m->item_room, sizeof(*m->items));
 }
 
-/* Makes room for one more state of `count` steps, and may forget all others for
- * that. */
+/* Makes room for one more state of `count` steps; if that would exceed NFA_MATCH_ROOM,
+ * all other states are forgotten. */
 static void make_room(struct nfa_match *m, uint32_t count)
 {
 	if (m->state_count == m->state_max ||
@@ -207,7 +211,7 @@ static uint32_t add_state(struct nfa_match *m, const struct steps *s, enum front
 	return number;
 }
 
-/* The state with these steps, which may be a new one. */
+/* Returns the state with these steps, and makes it if there is none. */
 static uint32_t state_of(struct nfa_match *m, struct steps *s, enum front front)
 {
 	uint32_t mask = m->hash_room - 1;
@@ -274,13 +278,13 @@ static enum front front_of(const struct nfa_match *m, uint8_t c)
 	return m->p->nfa.has_edges && nfa_is_word(c) ? FRONT_WORD : FRONT_OTHER;
 }
 
-/* The match is step 0. */
+/* Returns whether the set has step 0, which is the match. */
 static bool is_matched(const struct steps *s)
 {
 	return s->has[0] & 1;
 }
 
-/* The state after the byte c, for the table. */
+/* Makes the state that follows `from` after the byte c, for the table. */
 static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
 	const struct nfa *p = &m->p->nfa;
@@ -297,8 +301,9 @@ static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
 				      state_of(m, &m->then, front_of(m, c));
 }
 
-/* The same through the table.  If all states were forgotten for the new one, the table
- * entry is not written, since `from` does not exist any more. */
+/* Looks up the state that follows `from` after the byte c, or makes it. If all states
+ * were forgotten for the new one, the table entry is not written, since `from` does not
+ * exist any more. */
 static uint32_t step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
 	const struct nfa *p = &m->p->nfa;
@@ -356,7 +361,7 @@ static struct line line_around(const uint8_t *from, const uint8_t *at, const uin
 	return (struct line){ before ? before + 1 : from, behind ? behind : end };
 }
 
-/* For each line that contains the literal, the automaton reads that line alone. */
+/* Searches for the literal first; the automaton reads only the lines that contain it. */
 static bool find_by_literal(struct nfa_match *m, const uint8_t *at, const uint8_t *end,
 			   struct line *ret)
 {

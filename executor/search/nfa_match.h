@@ -17,7 +17,8 @@
 #include "executor/search/literal.h"
 #include "executor/search/nfa.h"
 
-#define NFA_MATCH_ROOM ((size_t)2 << 20) /* bytes; of each of its two arrays */
+#define NFA_MATCH_ROOM ((size_t)2 << 20) /* the limit in bytes of each of the matcher's
+					  * two arrays */
 
 struct err;
 

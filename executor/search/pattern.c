@@ -12,7 +12,7 @@
 /* --- the tree --------------------------------------------------------------- */
 
 struct pattern {
-	struct pattern_node *nodes; /* owned; the first is no node */
+	struct pattern_node *nodes; /* owned; node number 0 means that there is none */
 	uint32_t count, room;
 	uint32_t root;
 };
@@ -132,8 +132,8 @@ struct interval {
 	uint32_t min, max;
 };
 
-/* False when there is no number.  Large numbers are not read to their end, since they
- * are refused. */
+/* Reads a number. False: there is none. A number that is too large is not read to its
+ * end, since it is refused. */
 static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 {
 	const uint8_t *from = *at;
@@ -147,8 +147,8 @@ static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 	return true;
 }
 
-/* Reads {m}, {m,}, {m,n} or {,n}.  Anything else behind a { is text, as it is for
- * grep. */
+/* Reads a repetition {m}, {m,}, {m,n} or {,n}. False: the { is not one of these, so it is
+ * text, as it is for grep. */
 static bool read_interval(struct reader *r, struct interval *ret)
 {
 	const uint8_t *at = r->at + 1;
@@ -224,7 +224,7 @@ static int repeat(struct reader *r, uint32_t *part)
 	r->made->nodes[made].max = n.max;
 	add_child(r->made, made, *part);
 	*part = made;
-	(void)take(r, "?"); /* or there is none */
+	(void)take(r, "?"); /* a ? behind the repetition may be missing */
 	where = r->at;
 	if (read_repetition(r, &n))
 		return reader_refuse(
@@ -253,7 +253,7 @@ static int refuse_question(const struct reader *r, const uint8_t *where)
 			     " an argument of the action");
 }
 
-/* The ( has been read. */
+/* Reads a group, whose ( has been read. */
 static int read_group(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at - 1;
@@ -338,7 +338,7 @@ static int read_sign(struct reader *r, uint32_t *ret)
 	}
 }
 
-/* Reads one part, and its repetition. */
+/* Reads one part of a pattern, and its repetition. */
 static int read_part(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at;
@@ -389,7 +389,8 @@ static int read_all(struct reader *r)
 			       PATTERN_LENGTH_MAX);
 	if (!utf8_is_valid(r->text, len, false))
 		return err_set(r->e, ERR_USAGE, "the pattern is not UTF-8");
-	(void)add_kind(r->made, PATTERN_EMPTY); /* node number 0 is no node */
+	(void)add_kind(r->made, PATTERN_EMPTY); /* fills node number 0, which stands for
+						 * no node */
 	return read_choice(r, &r->made->root);
 }
 

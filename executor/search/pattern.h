@@ -19,29 +19,30 @@
 #include <stdint.h>
 
 #define PATTERN_LENGTH_MAX 4096
-#define PATTERN_COUNT_MAX  1000 /* of {m,n} */
-#define PATTERN_DEPTH_MAX  100	/* nested groups */
+#define PATTERN_COUNT_MAX  1000 /* the largest count in a repetition {m,n} */
+#define PATTERN_DEPTH_MAX  100	/* the most groups inside each other */
 
 struct err;
 struct pattern;
 struct charset;
 
-/* Parses `text`. *ret is the caller's, for pattern_free(). */
+/* Parses `text`. Returns 0 and sets *ret, which the caller frees with pattern_free(), or
+ * returns -1 with the error set. */
 int pattern_new(struct pattern **ret, const char *text, bool ignores_case, struct err *e);
 void pattern_free(struct pattern *p);
 
-/* The same pattern in the syntax of Rust's regex, which ripgrep uses; the caller frees
- * it.  NULL if that syntax cannot express it. */
+/* Returns the pattern in the syntax of Rust's regex, which ripgrep uses; the caller frees
+ * it. NULL if that syntax cannot express it. */
 char *pattern_in_rust(const struct pattern *p);
 
 /* --- the syntax tree -------------------------------------------------------- */
 
 enum pattern_kind {
 	PATTERN_EMPTY,
-	PATTERN_SET,	   /* one character of a set */
-	PATTERN_CAT,	   /* one behind the other */
-	PATTERN_ALT,	   /* one or the other */
-	PATTERN_REPEAT,	   /* min to max times */
+	PATTERN_SET,	   /* matches one character of a set */
+	PATTERN_CAT,	   /* matches its children one behind the other */
+	PATTERN_ALT,	   /* matches one of its children */
+	PATTERN_REPEAT,	   /* matches its child min to max times */
 	PATTERN_LINE_BEGIN,
 	PATTERN_LINE_END,
 	PATTERN_WORD_EDGE,
@@ -50,7 +51,8 @@ enum pattern_kind {
 
 #define PATTERN_ENDLESS UINT32_MAX
 
-/* A node.  Its children are linked from the last to the first. */
+/* A node of the parsed pattern. Its children are linked from the last to the first:
+ * `last` is the last child, `before` the sibling in front of this node. */
 struct pattern_node {
 	enum pattern_kind kind;
 	uint32_t last, before; /* node numbers; 0: none */
@@ -58,7 +60,7 @@ struct pattern_node {
 	struct charset *set; /* owned */
 };
 
-/* The number of nodes; number 0 is no node. */
+/* Returns the number of nodes; number 0 is no node, and is counted. */
 uint32_t pattern_count(const struct pattern *p);
 uint32_t pattern_root(const struct pattern *p);
 const struct pattern_node *pattern_node(const struct pattern *p, uint32_t at);

@@ -8,7 +8,7 @@
 
 /* --- classes ----------------------------------------------------------------- */
 
-/* Ranges of ASCII, as pairs: from, to. */
+/* The ASCII ranges of the classes [:NAME:], as pairs of characters: from, to. */
 static const struct {
 	const char *name, *ranges;
 } classes[] = {
@@ -133,7 +133,8 @@ static int read_item(struct reader *r, struct escape *ret)
 		return 0;
 	if (r->at == r->end || *r->at != 'n')
 		return reader_escape(r, ret);
-	ret->codepoint = '\n'; /* no line has one, so [^\n] is all characters */
+	ret->codepoint = '\n'; /* no line has a newline in it, so [^\n] matches all
+			        * characters */
 	r->at++;
 	return 0;
 }
@@ -195,7 +196,8 @@ int reader_bracket(struct reader *r, struct charset *set)
 				     "a class stands in two pairs, as [[:alpha:]]");
 	r->at++;
 	charset_settle(set);
-	/* Before the set is negated: [^a] is then neither a nor A. */
+	/* Letters get their other case before the set is negated: [^a] is then neither a
+	 * nor A. */
 	if (r->ignores_case)
 		charset_fold(set);
 	if (is_not)

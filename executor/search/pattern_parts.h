@@ -21,17 +21,18 @@ struct reader {
 	struct err *e;
 };
 
-/* The end of many error messages. */
+/* The end of many error messages, which says how to search for a special character
+ * itself. */
 #define ITSELF " the character itself has a backslash in front"
 
-/* Sets an error about the character at `where`; always -1. */
+/* Sets an error about the character at `where`; returns -1. */
 int reader_refuse(const struct reader *r, const uint8_t *where, const char *why);
 
-/* Reads the character at `at`, of which there must be one. */
+/* Reads the character at `at`; the caller has checked that the pattern has one more. */
 uint32_t reader_codepoint(struct reader *r);
 
-/* An escape, whose backslash has been read: a set for a class, which the caller owns
- * then, or a character. */
+/* The result of reading an escape, whose backslash has been read: a set for a class,
+ * which the caller then owns, or a character. */
 struct escape {
 	struct charset set;
 	uint32_t codepoint;

@@ -7,14 +7,16 @@
 #include "base/mem.h"
 #include "executor/search/charset.h"
 
-/* Every set is written as ranges, for both cases if need be, so the result does not
- * depend on the reader's tables and options.  The longest translations come from large
- * counts: the repeated text itself is written once. */
+/* The limit of a translated pattern. Every set is written as ranges, for both cases if
+ * need be, so the result does not depend on the tables and options of Rust's regex.
+ * The longest translations come from large counts: the repeated text itself is written
+ * once. */
 #define TEXT_MAX ((size_t)4 << 20)
 
 static void put(struct buffer *b, const char *text)
 {
-	(void)buffer_append(b, text, strlen(text)); /* cut: is_cut tells */
+	/* if the text does not fit, the buffer's is_cut tells */
+	(void)buffer_append(b, text, strlen(text));
 }
 
 static void put_codepoint(struct buffer *b, uint32_t c)
@@ -27,7 +29,7 @@ static void put_codepoint(struct buffer *b, uint32_t c)
 	put(b, text);
 }
 
-/* False for the empty set, which Rust refuses. */
+/* Writes a set of characters. False: the set is empty, which Rust's regex refuses. */
 static bool put_set(struct buffer *b, const struct charset *s)
 {
 	bool is_one = s->count == 1 && s->ranges[0].first == s->ranges[0].last;
@@ -46,7 +48,8 @@ static bool put_set(struct buffer *b, const struct charset *s)
 
 static bool put_node(struct buffer *b, const struct pattern *p, uint32_t at);
 
-/* Children are linked from the last to the first. */
+/* Writes a node's children in the order of the pattern, with `between` between them; they
+ * are linked from the last to the first. */
 static bool put_children(struct buffer *b, const struct pattern *p, uint32_t last,
 			 const char *between)
 {
