@@ -11,16 +11,17 @@
 
 #define NONE UINT32_MAX /* the id of a line that the new text does not have */
 
-/* One text, as lines.  Equal lines have equal ids. */
+/* One of the two texts, as lines. Equal lines have equal ids. */
 struct side {
 	struct bytes text;
-	uint32_t *starts; /* owned; one more than lines, as if a newline ended the text */
-	uint32_t *ids;	  /* owned */
+	uint32_t *starts; /* owned; the offset of each line, and one more, as if a newline
+			   * ended the text */
+	uint32_t *ids;	  /* owned; the id of each line */
 	size_t count;
 };
 
-/* The length of the run that ends at a new line.  `row` says for which old line `len`
- * was written, so that the cells need no clearing. */
+/* The length of the run of equal lines that ends at one line of the new text. `row` says
+ * for which old line `len` was written, so that the cells need no clearing. */
 struct cell {
 	uint32_t row, len;
 };
@@ -43,11 +44,12 @@ struct matcher {
 	uint32_t *begins, *places;
 	uint32_t id_count, popular; /* an id with more places than `popular` begins no
 				     * run */
-	struct cell *cells[2];	    /* owned; for the old line before and for this one */
+	struct cell *cells[2];	    /* owned; one row of cells for the old line before,
+				     * one for this line */
 	uint32_t row, steps;
-	struct match *found; /* owned */
+	struct match *found; /* owned; the matches found so far */
 	size_t found_count;
-	struct region *todo; /* owned */
+	struct region *todo; /* owned; the regions that are still to be searched */
 	size_t todo_count;
 };
 
@@ -92,7 +94,7 @@ static bool is_same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* False when all steps are used up. */
+/* Counts steps of work against the limit. False: all steps are used up. */
 static bool spend(struct matcher *m, size_t steps)
 {
 	if (m->steps <= steps) {
@@ -103,8 +105,8 @@ static bool spend(struct matcher *m, size_t steps)
 	return true;
 }
 
-/* FNV-1a.  Lines that were made to collide use up the steps, and have no other
- * effect. */
+/* Hashes a line with FNV-1a. Lines that were made to collide use up the steps, and have
+ * no other effect. */
 static uint32_t hash_of(struct bytes line)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -117,7 +119,7 @@ static uint32_t hash_of(struct bytes line)
 /* An open-addressing hash table of the new text's lines. */
 struct table {
 	struct slot {
-		uint32_t hash, line; /* line: its number plus 1; 0 is free */
+		uint32_t hash, line; /* the line's number plus 1; 0: the slot is free */
 	} *slots; /* owned */
 	uint32_t mask;
 };
@@ -131,8 +133,8 @@ static void table_init(struct table *t, size_t lines)
 	*t = (struct table){ mem_zeroed(room, sizeof(*t->slots)), room - 1 };
 }
 
-/* The slot with an equal line, or the free one where the line belongs.  NULL: no steps
- * are left. */
+/* Returns the slot with an equal line, or the free one where the line belongs. NULL: no
+ * steps are left. */
 static struct slot *find_slot(struct matcher *m, struct table *t, struct bytes line)
 {
 	uint32_t hash = hash_of(line), at = hash & t->mask;
@@ -186,9 +188,9 @@ static bool name_lines(struct matcher *m)
 	return are_named;
 }
 
-/* A counting sort: first the number of lines of each id, then the sums, which are the
- * ends of their places; the last loop fills from the end, so that begins[id] is right
- * when all were put. */
+/* Sorts the lines by id, by counting: first the number of lines of each id, then the
+ * sums, which are the ends of their places; the last loop fills from the end, so that
+ * begins[id] is right when all were put. */
 static void place_lines(struct matcher *m)
 {
 	m->begins = mem_zeroed(m->id_count + 1, sizeof(*m->begins));
@@ -203,7 +205,7 @@ static void place_lines(struct matcher *m)
 
 /* --- matches --------------------------------------------------------------- */
 
-/* The first of places[from, to) that is not before `line`. */
+/* Returns the index of the first of places[from, to) that is not before `line`. */
 static uint32_t first_place(const struct matcher *m, uint32_t from, uint32_t to,
 			    uint32_t line)
 {
@@ -231,7 +233,8 @@ static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 	uint32_t to = m->begins[id + 1];
 	uint32_t at = first_place(m, m->begins[id], to, r->blo);
 	for (; at < to && m->places[at] < r->bhi; at++) {
-		uint32_t j = m->places[at]; /* its own cell is j + 1 */
+		uint32_t j = m->places[at]; /* the line in front of the new text has cell
+					     * 0, so line j has cell j + 1 */
 		uint32_t len = before[j].row == row - 1 ? before[j].len + 1 : 1;
 		now[j + 1] = (struct cell){ row, len };
 		if (len > best->size)
@@ -242,7 +245,8 @@ static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 	return spend(m, 1);
 }
 
-/* Lines that are too frequent to begin a run may lengthen one. */
+/* Lengthens a match at both ends by equal lines. Lines that are too frequent to begin a
+ * run may lengthen one. */
 static void extend(const struct matcher *m, const struct region *r, struct match *x)
 {
 	const uint32_t *a = m->a.ids, *b = m->b.ids;
@@ -261,7 +265,8 @@ static bool find_longest(struct matcher *m, const struct region *r, struct match
 {
 	struct match best = { r->alo, r->blo, 0 };
 
-	m->row++; /* so that no cell counts for a line before the first */
+	m->row++; /* a new row number, so that no cell that was written before counts as
+		   * the line before the first */
 	for (uint32_t i = r->alo; i < r->ahi; i++)
 		if (!match_line(m, r, i, &best))
 			return false;
@@ -346,16 +351,17 @@ struct out {
 	bool has_begun, is_cut;
 };
 
-/* Some lines of a text: bytes [from, to) of it.  `to` may be one beyond the text, as if
- * a newline ended it. */
+/* Some lines of a text: its bytes [from, to). `to` may be one beyond the text, as if a
+ * newline ended it. */
 struct part {
 	struct bytes text;
 	size_t from, to;
-	size_t line, count; /* the number of the first line, from 0, and how many */
+	size_t line, count; /* the number of the first line, from 0, and the number of
+			     * lines */
 };
 
-/* Appends a line, without white space at its end; room for the notice is always
- * left. */
+/* Appends a line to the diff, without white space at its end; room for the notice is
+ * always left. */
 static void put_line(struct out *o, const char *sign, struct bytes line)
 {
 	size_t sign_len = strlen(sign), len = utf8_trimmed(line.data, line.len);
@@ -394,7 +400,8 @@ static void put_begin(struct out *o)
 	put_line(o, "+++ ", path);
 }
 
-/* As diff(1) counts: an empty part is given by the line before it. */
+/* Prints which lines a part has, as diff(1) counts: an empty part is given by the line
+ * before it. */
 static int print_range(char *to, size_t room, const struct part *p)
 {
 	if (p->count == 1)
@@ -445,7 +452,7 @@ static void put_hunks(struct out *o, const struct matcher *m)
 
 /* --- the simple diff, beyond the limits ----------------------------------------- */
 
-/* The end of the line that contains `at`. */
+/* Returns the end of the line that contains `at`. */
 static size_t end_of_line(struct bytes text, size_t at)
 {
 	const uint8_t *end = memchr(text.data + at, '\n', text.len - at);
@@ -453,7 +460,7 @@ static size_t end_of_line(struct bytes text, size_t at)
 	return end ? (size_t)(end - text.data) : text.len;
 }
 
-/* The beginning of the line that ends at `end`. */
+/* Returns the beginning of the line that ends at `end`. */
 static size_t begin_of_line(struct bytes text, size_t end)
 {
 	while (end > 0 && text.data[end - 1] != '\n')
@@ -466,7 +473,7 @@ static struct bytes piece(struct bytes text, size_t from, size_t to)
 	return (struct bytes){ text.data + from, to - from };
 }
 
-/* Takes equal lines off the beginning of both. */
+/* Takes equal lines off the beginning of both parts. */
 static void skip_head(struct part *x, struct part *y)
 {
 	while (x->from < x->to && y->from < y->to) {
@@ -483,7 +490,7 @@ static void skip_head(struct part *x, struct part *y)
 	}
 }
 
-/* Takes equal lines off the end of both. */
+/* Takes equal lines off the end of both parts. */
 static void skip_tail(struct part *x, struct part *y)
 {
 	while (x->from < x->to && y->from < y->to) {
@@ -521,7 +528,8 @@ static bool put_matched(struct out *o, const struct part *old, const struct part
 	return is_matched;
 }
 
-/* An empty text may have NULL as data, and NULL + 0 is undefined in C. */
+/* Makes a part of the whole text. An empty text may have NULL as data, and NULL + 0 is
+ * undefined in C. */
 static struct part whole(struct bytes text)
 {
 	if (text.len == 0)

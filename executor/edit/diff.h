@@ -31,6 +31,6 @@ struct buffer;
  * equal. */
 void diff_put(struct buffer *to, const char *path, struct bytes old, struct bytes new);
 
-/* The same with another limit of steps, for tests. */
+/* Appends the diff like diff_put(), with another limit of steps, for tests. */
 void diff_put_in(struct buffer *to, const char *path, struct bytes old, struct bytes new,
 		 uint32_t steps);

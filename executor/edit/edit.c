@@ -16,7 +16,7 @@
 
 /* --- files as texts -------------------------------------------------------- */
 
-/* The length of the line ending at `i`: 2 for "\r\n", 0 if there is none. */
+/* Returns the length of the end of line at `i`: 2 for "\r\n", 0 if no line ends there. */
 static size_t end_length(struct bytes text, size_t i)
 {
 	if (text.data[i] == '\n')
@@ -85,7 +85,8 @@ void edit_text_done(struct edit_text *t)
 	*t = (struct edit_text){ 0 };
 }
 
-/* The offset in `text` of byte `at` of `lines`. */
+/* Returns the offset in the text `t` for byte `at` of `lines`, which lacks the carriage
+ * returns. */
 static size_t place_in_text(const struct edit_text *t, size_t at)
 {
 	size_t i = t->mark;
@@ -132,7 +133,7 @@ struct bytes edit_slice(struct bytes lines, size_t first, size_t end)
 
 /* --- searching ------------------------------------------------------------- */
 
-/* The next place from `at` on; SIZE_MAX: there is none. */
+/* Returns the next place of the literal from `at` on; SIZE_MAX: there is none. */
 static size_t next_place(struct bytes lines, struct bytes literal, size_t at)
 {
 	if (literal.len == 0)
@@ -143,8 +144,8 @@ static size_t next_place(struct bytes lines, struct bytes literal, size_t at)
 	return found ? (size_t)(found - lines.data) : SIZE_MAX;
 }
 
-/* The offset behind a place.  Places do not overlap; an empty text goes on by a
- * character. */
+/* Returns the offset where the search goes on behind a place. Places do not overlap; an
+ * empty literal goes on by a character. */
 static size_t behind(struct bytes lines, struct bytes literal, size_t at)
 {
 	size_t one = utf8_length(lines.data + at, lines.len - at);
@@ -178,11 +179,11 @@ struct edit_found edit_find(struct bytes lines, struct bytes literal)
 
 static void put_string(struct buffer *to, const char *text)
 {
-	(void)buffer_append(to, text, strlen(text)); /* the owner made the buffer large
-						      * enough */
+	/* the buffer's owner made it large enough */
+	(void)buffer_append(to, text, strlen(text));
 }
 
-/* For the parts of a line of `cat -n` other than its text. */
+/* Appends formatted text: the parts of a line of `cat -n` other than the file's text. */
 __attribute__((format(printf, 2, 3))) static void
 put_format(struct buffer *to, const char *format, ...)
 {
@@ -223,7 +224,8 @@ static uint8_t last_byte(const struct buffer *b)
 	return len ? buffer_data(b)[len - 1] : 0;
 }
 
-/* Appends bytes; a \r and a \n that meet must not become one end of line. */
+/* Appends bytes to the new file; a \r and a \n that meet must not become one end of
+ * line. */
 static void join(struct buffer *to, const uint8_t *data, size_t len)
 {
 	if (len == 0)
@@ -255,7 +257,7 @@ static void put_middle(const struct edit_text *t, size_t head, size_t tail,
 {
 	bool is_open = head > 0 && t->text.data[head - 1] == '\r';
 
-	if (is_open) /* as if it were here, for join() */
+	if (is_open) /* join() is to see the \r in front of the middle */
 		put_string(to, "\r");
 	put_new(to, new, t->newline);
 	if (last_byte(to) == '\r' && tail < t->text.len && t->text.data[tail] == '\n')
@@ -312,7 +314,7 @@ uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 
 /* --- views ----------------------------------------------------------------- */
 
-/* The part of a text that is shown, and how many characters are cut. */
+/* Returns the part of a text that is shown, and how many characters are cut. */
 static struct bytes clip(struct bytes text, size_t *ret_cut)
 {
 	size_t len = utf8_skip(text.data, text.len, EDIT_CLIP);

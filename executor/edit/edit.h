@@ -16,7 +16,7 @@
 
 #include "base/frame.h"
 
-/* Views and snippets are clipped to this many characters. */
+/* The most characters that a view or a snippet shows; longer ones are clipped. */
 #define EDIT_CLIP 16000
 /* This many lines are shown before and behind a change. */
 #define EDIT_CONTEXT 4
@@ -39,36 +39,39 @@ struct encoding;
 struct edit_text {
 	struct bytes raw;    /* borrowed: the file */
 	const struct encoding *encoding;
-	struct bytes text;   /* raw, or `decoded`: the file as UTF-8 */
-	struct bytes lines;  /* in `text`, or `owned`: without mark and carriage
-			      * returns */
+	struct bytes text;   /* the file as UTF-8: `raw` itself, or `decoded` */
+	struct bytes lines;  /* the text without byte order mark and carriage returns, in
+			      * `text` or in `owned` */
 	uint8_t *decoded, *owned; /* owned, or NULL */
 	const char *newline; /* the ending of most lines of the file; "\n" if there is
 			      * none */
-	size_t mark;	     /* bytes of the byte order mark, in the text */
+	size_t mark;	     /* the bytes of the byte order mark at the beginning of
+			      * `text` */
 };
 
-/* False when the file is not of this encoding: *ret_bad is the first invalid byte.
- * Otherwise `t` is valid as long as `raw` is, and edit_text_done() is due. */
+/* Decodes a file. False: the file is not of this encoding, and *ret_bad is the first
+ * invalid byte. Otherwise `t` is valid as long as `raw` is, and edit_text_done() is
+ * due. */
 bool edit_text_init(struct edit_text *t, struct bytes raw,
 		    const struct encoding *encoding, size_t *ret_bad);
 void edit_text_done(struct edit_text *t);
 
-/* How many lines there are; the last one need not end. */
+/* Returns how many lines there are; the last one need not end with a newline. */
 size_t edit_count(struct bytes lines);
-/* Lines [first, end), with their newlines, as far as they exist. */
+/* Returns lines [first, end), with their newlines, as far as they exist. */
 struct bytes edit_slice(struct bytes lines, size_t first, size_t end);
 
-/* A text to search for, with \n as the only end of line.  The caller frees it. */
+/* Returns a text to search for, with \n as the only end of line. The caller frees it. */
 uint8_t *edit_needle(struct bytes text, size_t *ret_len);
 
 struct edit_found {
-	size_t count; /* 0, 1, or 2 for more; places do not overlap */
-	size_t at, line; /* of the first place */
+	size_t count; /* how many places were found: 0, 1, or 2 for more; places do not
+		       * overlap */
+	size_t at, line; /* the offset of the first place, and its line */
 };
-/* Finds the text; an empty one is before and behind every character. */
+/* Finds the literal in the lines; an empty one is before and behind every character. */
 struct edit_found edit_find(struct bytes lines, struct bytes literal);
-/* Writes the lines where the text begins, from 1: "[1, 4]". */
+/* Writes the numbers, from 1, of the lines where the literal begins: "[1, 4]". */
 void edit_put_places(struct buffer *to, struct bytes lines, struct bytes literal);
 
 /* Writes to `to_file` the file with bytes [from, to) of `lines` replaced.  Returns 0,
@@ -76,8 +79,9 @@ void edit_put_places(struct buffer *to, struct bytes lines, struct bytes literal
  * `to_file` is of no use, but buffer_done() is due all the same. */
 uint32_t edit_splice(const struct edit_text *t, size_t from, size_t to, struct bytes new,
 		     struct buffer *to_file);
-/* The same with lines put in front of line `line`, which may be edit_count().  Each
- * piece of `new` becomes a line, the last one too. */
+/* Writes to `to_file` the file with `new` put in front of line `line`, which may be
+ * edit_count(). Each piece of `new` becomes a line, the last one too. Returns the same as
+ * edit_splice(). */
 uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 		     struct buffer *to_file);
 
@@ -85,16 +89,18 @@ uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
  * and a newline; clips after EDIT_CLIP characters.  Returns how many characters are
  * missing. */
 size_t edit_put_numbered(struct buffer *to, struct bytes lines, size_t first);
-/* Writes the text, clipped likewise, with the notice behind it. */
+/* Writes the text, clipped after EDIT_CLIP characters, and `notice` behind a clipped one.
+ * Returns how many characters are missing. */
 size_t edit_put_clipped(struct buffer *to, struct bytes text, const char *notice);
 
-/* Reads a whole number like Python's int().  False: it is none. */
+/* Reads a whole number like Python's int(). False: the text is no number. */
 bool edit_number(const char *text, int64_t *ret);
-/* Reads two of them in the form of a Python list: "[1, 2]". */
+/* Reads two whole numbers in the form of a Python list: "[1, 2]". */
 bool edit_range(const char *text, int64_t ret[2]);
 
-/* Leaves out the same as Python's pathlib: "//", "/." and a slash at the end. */
+/* Leaves out of the path the parts that Python's pathlib leaves out: "//", "/." and a
+ * slash at the end. */
 void edit_tidy_path(char *path);
-/* The ending, such as ".pdf", if the reference's editor has a converter for such files;
- * else NULL. */
+/* Returns the path's ending, such as ".pdf", if the reference's editor has a converter
+ * for such files; else NULL. */
 const char *edit_document(const char *path);

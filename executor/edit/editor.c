@@ -16,7 +16,7 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The longest answer: it may quote the text that was searched for. */
+/* The longest answer: an answer may quote the text that was searched for. */
 #define SAY_MAX (10u << 20)
 
 static bool unknown(struct job *j)
@@ -48,7 +48,7 @@ static const struct verb *find_verb(const char *name)
 	return v;
 }
 
-/* With a hint if the path exists in the working directory. */
+/* Refuses a relative path, with a hint if the path exists in the working directory. */
 static bool fail_relative(struct job *j)
 {
 	char whole[2 * PATH_MAX];
@@ -68,7 +68,7 @@ static bool is_absent(int sys)
 	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
 }
 
-/* The reference checks all this before it looks at the command. */
+/* Checks the path. The reference checks all this before it looks at the command. */
 static bool check_path(struct job *j, const struct verb *v)
 {
 	struct stat st;
@@ -110,7 +110,8 @@ static void run(struct job *j)
 		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an "
 				  "integer.", j->r->line);
 	else if (check_path(j, v) && check_ending(j, v))
-		(void)v->run(j); /* a failure is in the answer */
+		(void)v->run(j); /* the result is not needed: the answer has the text of a
+				  * failure */
 }
 
 void editor_answer(const struct editor_answer *from, struct send_queue *to)
@@ -123,7 +124,8 @@ void editor_answer(const struct editor_answer *from, struct send_queue *to)
 	};
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	(void)action_put_edited(&a.end, from->id, &x, NULL); /* fits */
+	/* the frame fits the buffer */
+	(void)action_put_edited(&a.end, from->id, &x, NULL);
 	if (!from->is_binary) {
 		a.len = buffer_len(&from->say) + buffer_len(&from->diff);
 		a.bytes = mem_new(a.len);
@@ -141,7 +143,7 @@ void editor_answer_done(struct editor_answer *a)
 	buffer_done(&a->diff);
 }
 
-/* Answers now, or lets the linter's worker answer. */
+/* Answers now, or starts a linter's worker, whose end brings the answer. */
 static void reply(const struct files *f, struct job *j, const struct editor *to)
 {
 	struct editor_answer a = { .id = f->id, .say = j->say, .diff = j->diff,
@@ -157,15 +159,16 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 	free(j->change.new);
 }
 
-/* A path that would be too long stays relative, and is reported as that. */
+/* Begins a job for one edit. A path that would be too long stays relative, and is
+ * reported as relative. */
 static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
 		     struct undo *h)
 {
 	*j = (struct job){ .r = r, .undo = h };
 	if (!(r->flags & EDIT_RELATIVE) ||
 	    !files_make_absolute(j->path, f->place->cwd, r->path))
-		(void)snprintf(j->path, sizeof(j->path), "%s", r->path); /* it is
-									  * shorter */
+		/* the relative path is shorter than PATH_MAX */
+		(void)snprintf(j->path, sizeof(j->path), "%s", r->path);
 	edit_tidy_path(j->path);
 	buffer_init(&j->say, SAY_MAX);
 	buffer_init(&j->diff, DIFF_MAX);

@@ -20,12 +20,13 @@ struct undo;
 struct send_queue;
 struct workers;
 
-/* An answer to MSG_EDIT. */
+/* An answer to MSG_EDIT, before it is sent. */
 struct editor_answer {
 	uint32_t id;
 	struct buffer say, diff; /* owned */
 	uint64_t cut;
-	size_t lint_at; /* the offset in `say` for the linter's text */
+	size_t lint_at; /* the offset in `say` where the linter's findings are to be
+			 * put */
 	bool is_binary; /* the file is binary, and nothing else is answered */
 };
 
@@ -33,14 +34,16 @@ struct editor_answer {
 void editor_answer(const struct editor_answer *a, struct send_queue *to);
 void editor_answer_done(struct editor_answer *a);
 
-/* State that lasts longer than one edit; all borrowed. */
+/* State that lasts longer than one edit; all pointers are borrowed. */
 struct editor {
 	struct undo *undo;
-	struct workers *workers; /* linters run as these */
-	const struct exec *exec; /* how the session is started; NULL: there is none */
-	int64_t now;		 /* as in workers.h */
+	struct workers *workers; /* the linters' worker processes */
+	const struct exec *exec; /* how commands of the session are run, for linters;
+				  * NULL: there is no session */
+	int64_t now;		 /* the current time, as in workers.h */
 };
 
-/* -1: the executor must end, since it could not become its own user again. */
+/* Does one edit, and answers it. -1: the executor must end, since it could not become its
+ * own user again. */
 int editor_edit(const struct files *f, const struct edit_request *r,
 		const struct editor *to, struct err *e);

@@ -50,11 +50,12 @@ static bool is_same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* A replacement, and where it goes. */
+/* The replacement that an edit asks for, and the place where it goes. */
 struct change {
 	struct bytes old, new;
 	uint8_t *owned;
-	struct bytes literal; /* `old` as it is searched for: the bytes of `owned` */
+	struct bytes literal; /* `old` as it is searched for, with \n alone; its bytes are
+			       * owned by `owned` */
 	struct edit_found found;
 };
 
@@ -84,7 +85,8 @@ static bool fail_change(struct job *j, const struct file *f, const struct change
 	return false;
 }
 
-/* Searches for the text verbatim, else without the blanks around it. */
+/* Searches for `old` verbatim, and if that fails, for `old` without the blanks around
+ * it. */
 static bool find_change(struct job *j, const struct file *f, struct change *c)
 {
 	look(c, f);
@@ -96,7 +98,7 @@ static bool find_change(struct job *j, const struct file *f, struct change *c)
 	return c->found.count == 1 || fail_change(j, f, c);
 }
 
-/* Lines from 0, `end` not included. */
+/* Lines [first, end), counted from 0. */
 struct span {
 	size_t first, end;
 };
@@ -112,7 +114,7 @@ static size_t count_newlines(struct bytes text)
 	return count;
 }
 
-/* Keeps the change for the linter, which runs after the texts are freed. */
+/* Keeps copies of both texts for the linter, which runs after the texts are freed. */
 static void keep_change(struct job *j, struct bytes old, struct bytes new)
 {
 	if (!(j->r->flags & EDIT_LINT))
@@ -134,7 +136,7 @@ static void show_snippet(struct job *j, const struct file *f, struct bytes lines
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
-/* Shows from four lines before the first changed line to four behind the last. */
+/* Shows the changed lines, with the four lines before them and the four behind them. */
 static void say_replaced(struct job *j, const struct file *f, struct bytes lines,
 			 const struct change *c)
 {
@@ -228,7 +230,8 @@ static bool insert_into(struct job *j, const struct file *f)
 {
 	int64_t line, count = (int64_t)edit_count(f->text.lines);
 
-	(void)edit_number(j->r->line, &line); /* it was checked */
+	(void)edit_number(j->r->line, &line); /* the number was checked before, so this
+					       * cannot fail */
 	if (line < 0 || line > count)
 		return EDITOR_FAIL(j, "Invalid `insert_line` parameter: %lld. It "
 				   "should be within the range of allowed values: "
@@ -261,7 +264,8 @@ static bool undo(struct job *j, const struct file *f)
 		return EDITOR_FAIL(j, "No edit history found for %s.", j->path);
 	m.encoding = undo_encoding(j->undo, j->path);
 	buffer_init(&m.bytes, old.len + 1);
-	(void)buffer_append(&m.bytes, old.data, old.len); /* fits */
+	/* the buffer is made large enough for the old content */
+	(void)buffer_append(&m.bytes, old.data, old.len);
 	bool is_stored = editor_store(j, f, &m, &text);
 	if (is_stored) {
 		undo_drop_last(j->undo, j->path);

@@ -19,8 +19,9 @@ void editor_file_done(struct file *f)
 	own_close(&f->fd);
 }
 
-/* A file that cannot be opened for writing may still be readable; the error is reported
- * only when the edit is written, as other errors come first. */
+/* Opens the file, for writing too if `writes`. A file that cannot be opened for writing
+ * may still be readable; the error is reported only when the edit is written, as other
+ * errors come first. */
 static struct result open_file(struct job *j, struct file *f, bool writes)
 {
 	struct result got = files_open(j->path, writes ? O_RDWR : O_RDONLY, &f->fd,
@@ -32,7 +33,7 @@ static struct result open_file(struct job *j, struct file *f, bool writes)
 	return files_open(j->path, O_RDONLY, &f->fd, &f->st);
 }
 
-/* Judges a file that is too large by its first bytes. */
+/* Judges by its first bytes whether a file that is too large to be read is binary. */
 static bool looks_binary(const struct file *f)
 {
 	uint8_t sample[1024];
@@ -74,7 +75,8 @@ static bool load_text(struct job *j, struct file *f)
 		return EDITOR_FAIL(j, "File validation failed for %s: File is not "
 				   "valid %s (position %zu).", j->path,
 				   encoding_name(x), bad);
-	/* A UTF-16 mark alone does not make a file text. */
+	/* A file with a UTF-16 mark is binary all the same if its text has a byte 0: the
+	 * mark alone does not make a file text. */
 	if (f->text.decoded && memchr(f->text.text.data, '\0', f->text.text.len))
 		return fail_binary(j);
 	return true;
@@ -93,9 +95,9 @@ bool editor_load(struct job *j, struct file *f, bool writes)
 	return load_text(j, f);
 }
 
-/* Whether the path still leads to the same file, and no process has written to it or
- * changed its mode since it was opened.  The change time (ctime) shows that, since no
- * process can set it. */
+/* Returns whether the path still leads to the same file, and no process has written to
+ * the file or changed its mode since it was opened. The change time (ctime) shows that,
+ * since no process can set it. */
 static bool is_unchanged(const struct job *j, const struct file *f)
 {
 	struct stat now;
@@ -131,8 +133,8 @@ bool editor_store(struct job *j, const struct file *f, const struct made *m,
 
 	if (!put(j, f, &m->bytes))
 		return false;
-	/* The bytes are valid, since all their parts are of the file's encoding, so
-	 * this error is not expected. */
+	/* The new content's parts are all of the file's encoding, so this error is not
+	 * expected. */
 	if (!edit_text_init(ret_text, bytes, m->encoding, &bad))
 		return EDITOR_FAIL(j, "Ran into a text that is not %s, which was "
 				   "written to %s", encoding_name(m->encoding), j->path);

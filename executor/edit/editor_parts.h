@@ -23,18 +23,20 @@ struct edit_request;
 struct encoding;
 struct undo;
 
-/* A change for the linter to check, with EDIT_LINT; zero: there is none. */
+/* A change for the linter to check, with EDIT_LINT; all fields are zero if there is
+ * none. */
 struct change_made {
-	uint8_t *old, *new; /* owned: the lines */
+	uint8_t *old, *new; /* owned: the lines before and after the change */
 	size_t old_len, new_len;
-	size_t at; /* the offset in `say` for the linter's text */
+	size_t at; /* the offset in the answer's text where the linter's findings are to
+		    * be put */
 };
 
 /* One request, and its answer. */
 struct job {
 	const struct edit_request *r;
 	struct undo *undo; /* borrowed */
-	char path[PATH_MAX];	 /* as it is shown in the texts */
+	char path[PATH_MAX];	 /* the path as the answer's texts show it */
 	struct buffer say, diff;
 	uint64_t cut;
 	bool is_binary; /* the file is binary, and nothing else is answered */
@@ -47,10 +49,11 @@ struct file {
 	struct stat st;
 	struct content raw;
 	struct edit_text text;
-	int write_error; /* the errno of an open for writing; 0: it can be written */
+	int write_error; /* the errno of an open for writing; 0: the file can be
+			  * written */
 };
 
-/* The file's new content. */
+/* The file's new content, before it is written. */
 struct made {
 	struct buffer bytes;
 	const struct encoding *encoding;
@@ -66,7 +69,8 @@ bool editor_undo_edit(struct job *j);
 
 /* --- files ----------------------------------------------------------------- */
 
-/* Opens and reads the file. editor_file_done() is due in any case. */
+/* Opens and reads the file, for writing too if `writes`. editor_file_done() is due in any
+ * case. */
 bool editor_load(struct job *j, struct file *f, bool writes);
 void editor_file_done(struct file *f);
 
@@ -83,26 +87,26 @@ void editor_say_bytes(struct job *j, const void *data, size_t len);
 void editor_say(struct job *j, const char *text);
 void editor_say_format(struct job *j, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds a whole view, with lines numbered from `first`. */
+/* Adds a whole view to the answer, with lines numbered from `first`. */
 void editor_show(struct job *j, struct bytes lines, size_t first);
 
-/* Empties the answer and begins an error. */
+/* Empties the answer's text and diff, and begins an error. */
 void editor_begin_error(struct job *j);
 #define EDITOR_FAIL(j, ...) \
 	(editor_begin_error(j), editor_say_format(j, __VA_ARGS__), false)
 
-/* All of these return false. */
+/* The functions below report an error, and all of them return false. */
 
-/* `doing`: "read" or "write to". */
+/* Reports an errno; `doing` is "read" or "write to". */
 bool editor_fail_sys(struct job *j, int sys, const char *doing);
 /* Reports a file that could not be opened, read or made. */
 bool editor_fail_result(struct job *j, struct result got, const char *doing);
-/* Reports a fault of the path, which is inserted in place of each @. */
+/* Reports a fault of the path; the path is inserted in place of each @ in `why`. */
 bool editor_fail_path(struct job *j, const char *why);
 bool editor_fail_gone(struct job *j);
 bool editor_fail_folder(struct job *j);
 bool editor_fail_missing(struct job *j, const char *parameter);
-/* Reports a fault of the file. */
+/* Reports a fault of the file's content; `why` is the sentence. */
 bool editor_fail_file(struct job *j, const char *why);
 /* Reports a character that the file's encoding does not have. */
 bool editor_fail_lacks(struct job *j, const struct encoding *encoding,

@@ -48,7 +48,7 @@ static bool fail_range(struct job *j, const char *format, ...)
 			   why);
 }
 
-/* Parses the range: the first line and the last, from 1. */
+/* Parses view_range: the first line and the last, counted from 1. */
 static bool get_range(struct job *j, int64_t count, int64_t range[2])
 {
 	if (!edit_range(j->r->range, range))
@@ -79,7 +79,7 @@ static bool view_lines(struct job *j, struct bytes lines)
 		return false;
 	size_t end = range[1] == -1 ? SIZE_MAX : (size_t)range[1];
 	struct bytes some = edit_slice(lines, (size_t)range[0] - 1, end);
-	/* Without the newline that ends the last line. */
+	/* Leaves out the newline that ends the last line. */
 	some.len -= some.len > 0 && some.data[some.len - 1] == '\n';
 	editor_show(j, some, (size_t)range[0]);
 	return true;

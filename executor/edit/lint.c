@@ -23,12 +23,13 @@
 #include "executor/edit/edit.h"
 #include "executor/terminal/text.h"
 
-/* Bytes of one finding's message. */
+/* The most bytes of one finding's message. */
 #define WORDS_MAX 300
 
 #define HERE "/proc/self/fd/0"
 
-/* Prints where a syntax error ends, as the reference does. */
+/* The Python program that checks syntax. It prints where a syntax error ends, as the
+ * reference does. */
 static const char python_check[] =
 	"import sys\n"
 	"try:\n"
@@ -46,13 +47,13 @@ static const char json_check[] =
 	"except json.JSONDecodeError as e:\n"
 	"    print(f'stdin:{e.lineno}:{e.colno}: {e.msg}')\n";
 
-/* For each ending the first linter that exists and works is used.  It reads its stdin,
- * and its findings are lines "PREFIX LINE[:COLUMN]: WORDS". */
+/* The linters by the file's ending; the first that exists and works is used. Each reads
+ * its stdin, and its findings are lines "PREFIX LINE[:COLUMN]: WORDS". */
 static const struct linter {
 	const char *endings[3];
 	const char *argv[9];
 	const char *prefix;
-	bool is_stderr; /* findings are on stderr, not on stdout */
+	bool is_stderr; /* the linter writes findings to stderr, not to stdout */
 } linters[] = {
 	{ .endings = { ".py", ".pyi" },
 	  .argv = { "flake8", "--isolated", "--select=E112,E113,E902,E999,F821,F822,F831",
@@ -116,8 +117,8 @@ static const char *value_of(char *const *env, const char *name)
 	return NULL;
 }
 
-/* Folders of PATH that are not absolute are left out: the working directory is the root
- * here. */
+/* Finds a program in the PATH of `env`. Folders that are not absolute are left out: the
+ * working directory is the root here. */
 static bool find_program(char *const *env, const char *name, char to[PATH_MAX])
 {
 	const char *path = value_of(env, "PATH");
@@ -131,7 +132,7 @@ static bool find_program(char *const *env, const char *name, char to[PATH_MAX])
 	return false;
 }
 
-/* The session's environment, but with messages in English. */
+/* Returns the session's environment, changed so that messages are in English. */
 static char **own_environment(char *const *env)
 {
 	size_t count = 0, kept = 0;
@@ -156,22 +157,23 @@ static int text_file(struct bytes text)
 	return fd_take(&fd);
 }
 
-/* From here on we are the child that becomes the linter. */
+/* Called in the child process: executes the linter. */
 static _Noreturn void become(const struct linter *l, const char *program, int in, int out,
 			     char **env)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int other = null < 0 ? out : null;
 
-	(void)dup2(in, 0); /* fails for no valid one */
+	(void)dup2(in, 0); /* dup2(2) does not fail for an open descriptor */
 	(void)dup2(l->is_stderr ? other : out, 1);
 	(void)dup2(l->is_stderr ? out : other, 2);
 	(void)execve(program, (char *const *)(uintptr_t)l->argv, env);
 	(void)syscall(SYS_exit_group, 127);
-	__builtin_trap(); /* a filter forbids even that; see spawn.c */
+	__builtin_trap(); /* ends the process if a seccomp filter forbids even _exit(2);
+			   * see spawn.c */
 }
 
-/* Reads to the end, or until the buffer is full. */
+/* Reads the descriptor to its end, or until the buffer is full. */
 static void read_output(int fd, struct buffer *to)
 {
 	uint8_t *at;
@@ -186,7 +188,7 @@ static void read_output(int fd, struct buffer *to)
 	}
 }
 
-/* The exit code; -1: a signal ended the linter. */
+/* Waits for the linter, and returns its exit code; -1: a signal ended it. */
 static int wait_for(pid_t pid)
 {
 	const int status = worker_reap(pid);
@@ -210,15 +212,16 @@ static int run(const struct linter *l, const char *program, struct bytes text,
 	own_close(&ends[1]);
 	if (pid > 0)
 		read_output(ends[0], out);
-	own_close(&ends[0]); /* a linter that prints more gets SIGPIPE */
+	own_close(&ends[0]); /* a linter that prints more than the buffer holds gets
+			      * SIGPIPE */
 	return pid > 0 ? wait_for(pid) : -1;
 }
 
 /* --- findings -------------------------------------------------------------- */
 
 struct finding {
-	size_t line, column; /* from 1 */
-	size_t number;	     /* in the linter's order */
+	size_t line, column; /* where the finding is, from 1 */
+	size_t number;	     /* the finding's index in the linter's output */
 	char words[3 * WORDS_MAX + 1];
 };
 
@@ -227,7 +230,8 @@ struct findings {
 	size_t count;
 };
 
-/* Reads a number from 1, and returns the text behind it; NULL: there is none. */
+/* Reads a number that is at least 1, and returns the text behind it; NULL: there is no
+ * such number. */
 static const char *get_number(const char *at, size_t *ret)
 {
 	size_t digits = strspn(at, "0123456789");
@@ -239,7 +243,8 @@ static const char *get_number(const char *at, size_t *ret)
 	return at + digits;
 }
 
-/* Invalid UTF-8 is replaced, and control characters become blanks. */
+/* Copies a finding's message. Invalid UTF-8 is replaced, and control characters become
+ * blanks. */
 static void set_words(struct finding *f, const char *words)
 {
 	size_t len = strnlen(words, WORDS_MAX), used;
@@ -333,7 +338,8 @@ static struct seam seam_of(struct bytes old, struct bytes new)
 	return (struct seam){ lines, edit_count(end), edit_count(old), edit_count(new) };
 }
 
-/* The number of a new line in the old text; 0: it was not there. */
+/* Returns the number that a line of the new text has in the old text; 0: the line is
+ * new. */
 static size_t old_line(const struct seam *s, size_t line)
 {
 	if (line <= s->head)
@@ -364,7 +370,7 @@ static int compare(const void *one, const void *other)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Writes the new findings, in the reference's form. */
+/* Writes the findings that the old text did not have, in the reference's form. */
 static void put_new(struct buffer *to, const struct lint_order *o,
 		    const struct findings *old, struct findings *new)
 {
@@ -380,7 +386,8 @@ static void put_new(struct buffer *to, const struct lint_order *o,
 			"%s- Line %zu, Column %zu: %s\n",
 			told++ ? "" : "Linting issues found in the changes:\n", f->line,
 			f->column, f->words);
-		(void)buffer_append(to, line, strlen(line)); /* they are few and short */
+		/* the lines fit: there are few, and they are short */
+		(void)buffer_append(to, line, strlen(line));
 	}
 	static const char none[] = "No linting issues found in the changes.";
 	if (told == 0)
@@ -401,7 +408,8 @@ void lint_tell(const struct lint_order *o, struct bytes old_said, struct bytes n
 
 /* --- the process ----------------------------------------------------------- */
 
-/* False: the linter does not work. */
+/* Runs the linter on both texts, and writes the report. False: the linter does not
+ * work. */
 static bool lint(const struct linter *l, const char *program, const struct lint_order *o)
 {
 	struct findings old = { 0 }, new;
@@ -409,14 +417,13 @@ static bool lint(const struct linter *l, const char *program, const struct lint_
 	bool works = ask(l, program, o->new, o, &new);
 
 	if (works && new.count > 0)
-		(void)ask(l, program, o->old, o, &old); /* if this fails, all findings are
-							 * new */
+		/* if this fails, all findings count as new */
+		(void)ask(l, program, o->old, o, &old);
 	buffer_init(&text, LINT_TEXT_MAX);
 	if (works)
 		put_new(&text, o, &old, &new);
-	(void)io_write_all(1, buffer_data(&text), buffer_len(&text)); /* fails when the
-								       * executor no
-								       * longer reads */
+	/* a write fails only when the executor no longer reads */
+	(void)io_write_all(1, buffer_data(&text), buffer_len(&text));
 	buffer_done(&text);
 	free(old.all);
 	free(new.all);
@@ -428,12 +435,13 @@ void lint_run(const void *order)
 	const struct lint_order *o = order;
 	char program[PATH_MAX];
 
-	(void)prctl(PR_SET_NAME, "hutch-lint"); /* a name for users on the host */
+	(void)prctl(PR_SET_NAME, "hutch-lint"); /* the name that users see on the host */
 	for (size_t i = 0; i < ARRAY_LEN(linters); i++)
 		if (is_for(&linters[i], o->path) &&
 		    find_program(o->env, linters[i].argv[0], program) &&
 		    lint(&linters[i], program, o))
 			break;
 	(void)syscall(SYS_exit_group, 0);
-	__builtin_trap(); /* a filter forbids even that; see spawn.c */
+	__builtin_trap(); /* ends the process if a seccomp filter forbids even _exit(2);
+			   * see spawn.c */
 }

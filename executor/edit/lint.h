@@ -22,17 +22,17 @@ struct buffer;
 
 #define LINT_OUTPUT_MAX (256u << 10)
 #define LINT_FINDINGS	100
-/* Bytes that the worker may write into the pipe. */
+/* The most bytes that the worker writes into the pipe. */
 #define LINT_TEXT_MAX (128u << 10)
 
-/* The worker's input; all borrowed. */
+/* The worker's input; all pointers are borrowed. */
 struct lint_order {
 	const char *path;      /* the file; only its ending is used */
-	struct bytes old, new; /* its lines, as UTF-8 */
-	char *const *env;      /* of the session */
+	struct bytes old, new; /* the file's lines before and after the edit, as UTF-8 */
+	char *const *env;      /* the session's environment */
 };
 
-/* Whether there may be a linter for such a file. */
+/* Returns whether there may be a linter for such a file. */
 bool lint_knows(const char *path);
 
 /* Writes the report, given flake8's output for the old text and for the new. */

@@ -17,7 +17,7 @@
 
 struct lint_wait {
 	struct worker worker;
-	struct editor_answer answer; /* owned, until it was sent */
+	struct editor_answer answer; /* owned, until the answer was sent */
 };
 
 static void wait_free(struct worker *w)
@@ -30,8 +30,8 @@ static void wait_free(struct worker *w)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* Puts the linter's text between the snippet and the text behind that, as the reference
- * does. */
+/* Sends the answer, with the linter's text between the snippet and the text behind it, as
+ * the reference does. */
 static void answer(const struct workers *s, struct editor_answer *a, struct bytes words)
 {
 	struct buffer whole;
@@ -39,7 +39,8 @@ static void answer(const struct workers *s, struct editor_answer *a, struct byte
 	size_t len = buffer_len(&a->say);
 
 	buffer_init(&whole, len + words.len + 2);
-	(void)buffer_append(&whole, say, a->lint_at); /* all of it fits */
+	/* the buffer was made large enough for the whole text */
+	(void)buffer_append(&whole, say, a->lint_at);
 	if (words.len > 0) {
 		(void)buffer_append(&whole, "\n", 1);
 		(void)buffer_append(&whole, words.data, words.len);
@@ -53,8 +54,8 @@ static void answer(const struct workers *s, struct editor_answer *a, struct byte
 	editor_answer_done(a);
 }
 
-/* The worker's output is not trusted: the worker has read a linter's output, which is
- * hostile. */
+/* Answers an edit whose linter has ended. The worker's output is not trusted: the worker
+ * has read a linter's output, which is hostile. */
 static void answer_end(const struct workers *s, struct lint_wait *l)
 {
 	const struct buffer *got = &l->worker.got;
@@ -65,7 +66,8 @@ static void answer_end(const struct workers *s, struct lint_wait *l)
 	answer(s, &l->answer, (struct bytes){ words, len });
 }
 
-/* A cancelled edit is answered, too: it was made. */
+/* Called when a worker has ended: answers its edit. A cancelled edit is answered, too,
+ * since the file was changed. */
 static void tell(const struct workers *s, struct worker *w, enum worker_end how)
 {
 	struct lint_wait *l = (struct lint_wait *)w;
@@ -93,7 +95,7 @@ static int start(struct workers *s, struct lint_wait *l, const struct lint_edit 
 	struct exec exec = *edit->exec;
 	const struct worker_task task = { &exec, lint_run, &order, LINTS_MS };
 
-	exec.flags = 0; /* no terminal */
+	exec.flags = 0; /* the linter gets no terminal */
 	exec.cwd = "/";
 	return workers_start(s, &l->worker, &task, now);
 }

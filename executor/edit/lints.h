@@ -18,19 +18,19 @@ struct editor_answer;
 struct exec;
 struct workers;
 
-/* How many at a time. */
+/* How many linters run at a time, and how long one may take. */
 #define LINTS_MAX 16
 #define LINTS_MS  5000
 
-/* The edit; all borrowed. */
+/* An edit that a linter is to check; all pointers are borrowed. */
 struct lint_edit {
 	const char *path;
 	struct bytes old, new;
-	const struct exec *exec; /* how the edit's session is started */
+	const struct exec *exec; /* how commands of the edit's session are run */
 };
 
-/* Takes over the answer, whose `lint_at` is the offset for the findings.  False: the
- * linter cannot be run, and the answer is still the caller's.  `now` as in
- * workers.h. */
+/* Starts a linter, and takes over the answer, whose `lint_at` is the offset for the
+ * findings. False: the linter cannot be run, and the answer is still the caller's. `now`
+ * is the current time, as in workers.h. */
 bool lints_start(struct workers *s, const struct lint_edit *edit,
 		 struct editor_answer *answer, int64_t now);

@@ -25,7 +25,8 @@ struct item {
 
 struct listing {
 	struct item *items; /* owned */
-	size_t count, names; /* names: read so far, the hidden too */
+	size_t count, names; /* how many items there are, and how many names were read,
+			      * the hidden ones too */
 };
 
 static void add(struct listing *l, char *path, bool is_folder)
@@ -52,8 +53,8 @@ static bool is_itself(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* Adds all entries that are not hidden; returns the number of hidden ones.  Takes over
- * the descriptor. */
+/* Adds all entries of a folder that are not hidden; returns the number of hidden ones.
+ * Takes over the descriptor. */
 static size_t read_folder(struct listing *l, int fd, const char *path)
 {
 	DIR *dir = fdopendir(fd);
@@ -84,12 +85,14 @@ static size_t read_folder(struct listing *l, int fd, const char *path)
 static void read_folders(struct listing *l, int folder)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
-	size_t count = l->count; /* added entries are not looked into */
+	size_t count = l->count; /* only the items up to here are looked into, not those
+				  * that this adds */
 
 	for (size_t i = 0; i < count; i++) {
 		if (!l->items[i].is_folder)
 			continue;
-		char *path = text_copy(l->items[i].path); /* the items may move */
+		/* a copy, since adding items may move them */
+		char *path = text_copy(l->items[i].path);
 		AUTO_CLOSE int fd = files_at(folder, strrchr(path, '/') + 1, flags);
 		if (fd >= 0 && !files_is_of_process(fd))
 			(void)read_folder(l, fd_take(&fd), path);
@@ -148,7 +151,8 @@ void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hi
 
 	add(&l, text_copy(path), true);
 	*ret_hidden = read_folder(&l, files_at(folder, ".", flags), path);
-	l.items[0].is_folder = false; /* it is not in itself */
+	l.items[0].is_folder = false; /* the listed folder was read already, so
+				       * read_folders() is to pass it by */
 	read_folders(&l, folder);
 	l.items[0].is_folder = true;
 	qsort(l.items, l.count, sizeof(*l.items), compare);

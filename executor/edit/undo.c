@@ -9,13 +9,14 @@
 struct step {
 	uint8_t *bytes; /* owned */
 	size_t len;
-	const struct encoding *encoding; /* static */
-	uint64_t number; /* in the order of all steps */
+	const struct encoding *encoding; /* static: an encoding is never freed */
+	uint64_t number; /* the step's number among all steps of all files */
 };
 
 struct undo_file {
 	char *path; /* owned */
-	struct step *steps; /* owned, each owned; the oldest first; at least one */
+	struct step *steps; /* owned, as is each step's content; the oldest first; at
+			     * least one */
 	size_t count, bytes;
 };
 
@@ -92,8 +93,8 @@ void undo_add(struct undo *h, const char *path, struct bytes old,
 		 const struct encoding *encoding)
 {
 	if (old.len > UNDO_FILE_BYTES) {
-		undo_forget(h, path); /* undo would restore an older content than the
-					  * last */
+		undo_forget(h, path); /* the new step cannot be kept, and undo would
+				       * restore a content older than the last */
 		return;
 	}
 	make_room(h, path, old.len);

@@ -22,21 +22,21 @@ struct undo_file;
 struct undo {
 	struct undo_file *files; /* owned */
 	size_t count;
-	size_t bytes; /* of all steps */
-	uint64_t added; /* steps so far; gives each step its age */
+	size_t bytes; /* bytes of all steps together */
+	uint64_t added; /* how many steps were ever added; gives each step its age */
 };
 
 void undo_done(struct undo *h);
 
-/* Adds a step: the file of this path was `old` before an edit, as text of this
- * encoding.  Copied. */
+/* Adds a step: the file of this path had the content `old`, of this encoding, before an
+ * edit. The content is copied. */
 void undo_add(struct undo *h, const char *path, struct bytes old,
 		 const struct encoding *encoding);
 
-/* The file's content before its last edit, valid until the history changes.  False:
- * there is no step. */
+/* Returns the file's content before its last edit, valid until the history changes.
+ * False: there is no step. */
 bool undo_last(const struct undo *h, const char *path, struct bytes *ret);
-/* The encoding of that content; NULL: there is no step. */
+/* Returns the encoding of the content that undo_last() gives; NULL: there is no step. */
 const struct encoding *undo_encoding(const struct undo *h, const char *path);
 /* Drops the file's last step, after it was undone. */
 void undo_drop_last(struct undo *h, const char *path);
