@@ -18,7 +18,7 @@
 #include "executor/files/files_parts.h"
 #include "executor/wire/send_queue.h"
 
-/* Bytes kept free for notes. */
+/* Bytes of the errand's text that are kept free for notes. */
 #define NOTES_MAX 4096
 
 static void (*const kinds[])(struct errand *x) = {
@@ -56,7 +56,8 @@ int errand_fail(struct errand *x, const char *path, int sys)
 int errand_refuse(struct errand *x, const char *why)
 {
 	buffer_consume(&x->text, SIZE_MAX);
-	(void)buffer_append(&x->text, why, strlen(why)); /* it fits */
+	/* the reason fits: it is a sentence, and the buffer is empty */
+	(void)buffer_append(&x->text, why, strlen(why));
 	x->end.outcome = OUTCOME_REFUSED;
 	return -1;
 }
@@ -98,11 +99,12 @@ static sigset_t only_sigalrm(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* valid arguments */
+	(void)sigaddset(&set, SIGALRM); /* the arguments are valid, so this cannot fail */
 	return set;
 }
 
-/* SIGALRM is blocked, so it stays pending and can be seen here. */
+/* Returns whether the errand was asked to end. SIGALRM is blocked, so the signal stays
+ * pending and can be seen here. */
 bool errand_is_late(void)
 {
 	sigset_t set;
@@ -112,8 +114,9 @@ bool errand_is_late(void)
 
 /* --- paths --------------------------------------------------------------------- */
 
-/* The prefix that makes found names relative to the working directory: none for ".",
- * "src/" for "src/", so that a reported name can be used in a request. */
+/* Makes the prefix with which names that were found become relative to the working
+ * directory: none for ".", "src/" for "src/", so that a reported name can be used in a
+ * request. */
 static void make_shown(char to[PATH_MAX], const char *path)
 {
 	size_t len = strlen(path);
@@ -145,7 +148,7 @@ int errand_open_folder(struct errand *x)
 
 /* --- the process --------------------------------------------------------------- */
 
-/* Leaves out a "." at the end of a path. */
+/* Leaves out a "." at the end of a path, and returns the path. */
 static const char *tidy(char *path)
 {
 	size_t len = strlen(path);
@@ -167,7 +170,8 @@ static void tell(struct errand *x, uint32_t id)
 	if (x->end.cut > ACTION_CUT_MAX)
 		x->end.cut = ACTION_CUT_MAX;
 	buffer_init(&frame, SEND_QUEUE_END_MAX);
-	(void)action_put_returned(&frame, id, &x->end, NULL); /* fits: three paths */
+	/* the frame fits the buffer: it has at most three paths */
+	(void)action_put_returned(&frame, id, &x->end, NULL);
 	if (io_write_all(1, buffer_data(&frame), buffer_len(&frame)) == 0)
 		(void)io_write_all(1, buffer_data(&x->text), buffer_len(&x->text));
 }
@@ -186,7 +190,8 @@ static void do_it(struct errand *x)
 		(void)errand_fail(x, r->path, ENAMETOOLONG);
 		return;
 	}
-	if (r->kind >= ERRAND_GIT_CLONE) /* as git itself reports it */
+	if (r->kind >= ERRAND_GIT_CLONE) /* a git errand reports its path as git does:
+					  * without a "." at its end */
 		(void)tidy(x->path);
 	make_shown(x->shown, r->path);
 	kinds[r->kind](x);
@@ -198,13 +203,16 @@ void errand_run(const void *order)
 	const sigset_t late = only_sigalrm();
 	struct errand *x = mem_zeroed(1, sizeof(*x));
 
-	(void)prctl(PR_SET_NAME, "hutch-errand"); /* a name for users on the host */
-	(void)sigprocmask(SIG_BLOCK, &late, NULL); /* valid arguments */
+	(void)prctl(PR_SET_NAME, "hutch-errand"); /* the name that users see on the
+						   * host */
+	/* the arguments are valid, so this cannot fail */
+	(void)sigprocmask(SIG_BLOCK, &late, NULL);
 	x->ask = o->request;
 	x->as = o->as;
 	buffer_init(&x->text, action_errand_max(o->request->kind));
 	do_it(x);
 	tell(x, o->id);
 	(void)syscall(SYS_exit_group, 0);
-	__builtin_trap(); /* a filter forbids even that; see spawn.c */
+	__builtin_trap(); /* ends the process if a seccomp filter forbids even _exit(2);
+			   * see spawn.c */
 }

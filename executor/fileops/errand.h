@@ -31,33 +31,37 @@
 
 struct exec;
 
-/* The input of the process. */
+/* The input of the errand's process. */
 struct errand_order {
 	uint32_t id;
 	const struct errand_request *request; /* borrowed */
-	/* Borrowed; how commands of its session are run; NULL: the session has no shell
-	 * yet. */
+	/* Borrowed; how commands of the errand's session are run; NULL: the session has
+	 * no shell yet. */
 	const struct exec *as;
 };
 
-/* Does the errand and exits; `order` is a struct errand_order. */
+/* Runs in the errand's process: does the errand and exits; `order` is a struct
+ * errand_order. */
 void errand_run(const void *order);
 
 /* --- shared by its parts -------------------------------------------------------- */
 
 struct errand {
-	const struct errand_request *ask; /* borrowed */
-	const struct exec *as;		  /* borrowed; as above */
-	char path[PATH_MAX];		  /* absolute */
-	char other[PATH_MAX];		  /* of a move: the target, absolute */
-	char shown[PATH_MAX]; /* a prefix for found names: "" or DIR/ */
-	struct buffer text;   /* holds action_errand_max() */
-	struct returned end;  /* all 0 at first: done */
+	const struct errand_request *ask; /* borrowed: the request */
+	const struct exec *as;		  /* borrowed; how commands of the session are
+					   * run; NULL: the session has no shell yet */
+	char path[PATH_MAX];		  /* the request's path, made absolute */
+	char other[PATH_MAX];		  /* a move's target, made absolute */
+	char shown[PATH_MAX]; /* the prefix for names that were found: "" or DIR/ */
+	struct buffer text;   /* the errand's text; has room for action_errand_max()
+			       * bytes */
+	struct returned end;  /* the errand's result; all fields are 0 at first, which
+			       * means done */
 	char target[PATH_MAX]; /* a buffer that end.stat.target may point to */
 };
 
-/* The kinds of errands.  Each fills in `text` and `end`; the directory in `end`, and
- * the path if it is still NULL, are filled in afterwards. */
+/* One function for each kind of errand. Each fills in `text` and `end`; the directory in
+ * `end`, and the path if it is still NULL, are filled in afterwards. */
 void errand_list(struct errand *x);
 void errand_glob(struct errand *x);
 void errand_stat(struct errand *x);
@@ -74,19 +78,20 @@ void errand_git_hooks(struct errand *x);
 void errand_microagents(struct errand *x);
 void errand_account(struct errand *x);
 
-/* The errand failed with this errno at `path` (NULL: at x->path), which must live as
- * long as `x`.  Returns -1, for the caller to return. */
+/* Notes that the errand failed with this errno at `path` (NULL: at x->path), which must
+ * live as long as `x`. Returns -1, for the caller to return. */
 int errand_fail(struct errand *x, const char *path, int sys);
 
-/* The errand is refused (OUTCOME_REFUSED) for this reason, a sentence.  Returns -1. */
+/* Notes that the errand is refused (OUTCOME_REFUSED); `why` is a sentence. Returns -1,
+ * for the caller to return. */
 int errand_refuse(struct errand *x, const char *why);
 
-/* Opens the folder at x->path for reading. errand_fail() if there is none, or if the
- * folder shows a process. */
+/* Opens the folder at x->path for reading. Returns -1, after errand_fail(), if there is
+ * no such folder, or if the folder shows a process. */
 int errand_open_folder(struct errand *x);
 
-/* True once the process was asked (SIGALRM) to end with the results so far.  Costs a
- * system call: not to be called for each byte. */
+/* Returns whether the process was asked (SIGALRM) to end with the results so far. Each
+ * call costs a system call, so loops over bytes must not call it each time. */
 bool errand_is_late(void);
 
 /* Adds a line "[...]" with a note for the reader at the end of the text, which always

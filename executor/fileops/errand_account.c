@@ -11,30 +11,30 @@
 #include "executor/files/files_parts.h"
 #include "protocol/message.h"
 
-/* Docker's rules: a name, or else a number, which need not be in passwd; a group that
- * was asked for is the only one; otherwise the group in the user's line, and all groups
- * that list the user as a member. */
+/* Looks up a user by docker's rules. The user is given as a name, or else as a number,
+ * which need not be in passwd. The groups are the one that was asked for, or else the
+ * group in the user's line and all groups that list the user as a member. */
 
 enum { PASSWD, GROUP, FILES };
 
 struct person {
 	struct account account;
-	bool is_listed; /* in passwd */
+	bool is_listed; /* the user has a line in passwd */
 	uint32_t groups[EXEC_MAX_GROUPS];
 	size_t group_count;
 };
 
 static const char *const names[FILES] = { [PASSWD] = "passwd", [GROUP] = "group" };
 
-/* Opens a file for reading; -2: there is no such file, which then has no lines; -1: it
- * failed. */
+/* Opens passwd or group for reading; -2: there is no such file, which counts as one
+ * without lines; -1: opening failed, and the error is reported. */
 static int open_file(struct errand *x, int which)
 {
 	struct stat st;
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%.4000s/%s", x->path,
-		       names[which]); /* it fits */
+		       names[which]); /* the name fits the buffer */
 	AUTO_CLOSE int fd =
 		files_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -46,7 +46,8 @@ static int open_file(struct errand *x, int which)
 	return S_ISREG(st.st_mode) ? fd_take(&fd) : -2;
 }
 
-/* 1: *ret; 0: there is no such line, or no such file. */
+/* Finds a line by a name or a number. 1: *ret is filled in; 0: there is no such line, or
+ * no such file; -1: reading failed. */
 static int find(struct errand *x, int which, const char *text, struct account *ret)
 {
 	uint32_t id = 0;
@@ -61,7 +62,7 @@ static int find(struct errand *x, int which, const char *text, struct account *r
 	return is_id ? 0 : errand_fail(x, names[which], ENOENT);
 }
 
-/* Root need not be in passwd: it exists in any sandbox. */
+/* Finds the user. Root need not be in passwd: root exists in any sandbox. */
 static int find_user(struct errand *x, struct person *p)
 {
 	int found = find(x, PASSWD, x->ask->other, &p->account);

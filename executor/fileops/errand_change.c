@@ -69,7 +69,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A slash behind a link would mean the link's target. */
+/* Cuts the slashes off the path's end: a slash behind a link would mean the link's
+ * target. */
 static void cut_slashes(char *path)
 {
 	size_t len = strlen(path);
@@ -78,8 +79,8 @@ static void cut_slashes(char *path)
 		path[--len] = '\0';
 }
 
-/* Not every file system can refuse to replace a file (EINVAL); there the target is
- * checked before. */
+/* Renames without replacing a file. Not every file system can refuse to replace one
+ * (EINVAL); there the target is checked before. */
 static int rename_to_new(const char *from, const char *to)
 {
 	if (sys_renameat2(AT_FDCWD, from, AT_FDCWD, to, KERNEL_RENAME_NOREPLACE) == 0)
@@ -92,7 +93,7 @@ static int rename_to_new(const char *from, const char *to)
 	return -1;
 }
 
-/* The target's folder.  Its path is put into a buffer that a move does not use
+/* Returns the path of the target's folder, in a buffer that a move does not use
  * otherwise. */
 static const char *other_folder(struct errand *x)
 {
@@ -103,8 +104,8 @@ static const char *other_folder(struct errand *x)
 	return x->target;
 }
 
-/* The path to blame for the errno; NULL: the source, which is also reported as
- * missing. */
+/* Returns the path to blame for the errno of a failed move; NULL: the source, which is
+ * also reported as missing. */
 static const char *culprit(struct errand *x, int sys)
 {
 	const char *folder = other_folder(x);
@@ -145,7 +146,8 @@ void errand_move(struct errand *x)
 
 /* --- remove -------------------------------------------------------------------- */
 
-/* Removes one name.  A failure ends the errand: the rest stays. */
+/* Removes one name. A failure is reported and ends the errand: the files that are not
+ * removed yet stay. */
 static enum walk_step removed(struct errand *x, const struct walk_name *n, int flags)
 {
 	if (unlinkat(n->folder, n->name, flags) == 0 || errno == ENOENT)
@@ -157,8 +159,9 @@ static enum walk_step removed(struct errand *x, const struct walk_name *n, int f
 	return WALK_END;
 }
 
-/* A folder is removed at once if possible.  For a mount the kernel reports that it is
- * busy rather than not empty, so nothing in a mount is removed. */
+/* Removes a name in the folder. A folder is removed at once if possible. For a mount
+ * the kernel reports that it is busy rather than not empty, so nothing in a mount is
+ * removed. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
 	if (n->type != DT_DIR)
@@ -185,7 +188,7 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* Removes the entries, then the folder itself.  If the folder is not empty then, the
+/* Removes the entries, then the folder itself. If the folder still has entries then, the
  * errno of the folder that could not be read is reported. */
 static int remove_all(struct errand *x)
 {
@@ -208,7 +211,8 @@ static int remove_all(struct errand *x)
 	return -1;
 }
 
-/* The first rmdir(2) fails for a mount, or for "/", as in on_name(). */
+/* Removes a folder, with its content if the request allows. The first rmdir(2) fails for
+ * a mount, or for "/", before any of the content is removed. */
 static int remove_folder(struct errand *x)
 {
 	if (rmdir(x->path) == 0)
@@ -219,7 +223,8 @@ static int remove_folder(struct errand *x)
 	return remove_all(x);
 }
 
-/* ".." must not be removed recursively: the kernel only says that it is not empty. */
+/* Returns whether the path ends with a name. "." and ".." must not be removed
+ * recursively: for ".." the kernel only says that the folder is not empty. */
 static bool is_name(const char *path)
 {
 	const char *last = strrchr(path, '/') + 1;
@@ -239,8 +244,8 @@ void errand_remove(struct errand *x)
 
 /* --- mkdir --------------------------------------------------------------------- */
 
-/* A folder that exists by now belongs to another process and is fine, even on a
- * read-only file system. */
+/* Makes one folder. A folder that exists by now belongs to another process and is fine,
+ * even on a read-only file system. */
 static int make_one(const char *path)
 {
 	if (mkdir(path, NEW_FOLDER_MODE) == 0)
@@ -249,8 +254,8 @@ static int make_one(const char *path)
 	return is_folder(path) ? 0 : sys;
 }
 
-/* Makes the missing folders above the path, then the path itself.  On failure `path` is
- * cut behind the folder that could not be made: for the ones below it the kernel would
+/* Makes the missing folders above the path, then the path itself. On failure `path` is
+ * cut behind the folder that could not be made: for the folders below it the kernel would
  * only report ENOENT. */
 static int make_all(char *path)
 {

@@ -17,7 +17,7 @@
 #include "executor/files/walk.h"
 #include "executor/session/shell_quote.h"
 
-/* Bytes of names that git may print; more are an error: too many changes. */
+/* The most bytes of names that git may print; more are an error: too many changes. */
 #define NAMES_MAX (8u << 20)
 
 /* --- the base to compare with
@@ -31,8 +31,8 @@ static char *commit_of(struct git *g, const char *name)
 				     "--end-of-options", commit));
 }
 
-/* The commit where the branch left the branch that the clone began with; without a
- * common commit, the latter branch. */
+/* Returns the commit where the branch left the branch that the clone began with; without
+ * a common commit, the latter branch. */
 static char *fork_point(struct git *g)
 {
 	char *base =
@@ -41,9 +41,9 @@ static char *fork_point(struct git *g)
 	return base ? base : commit_of(g, "refs/remotes/origin/HEAD");
 }
 
-/* The first that exists of these, as in the reference, but without asking over the
- * network: origin's state of this branch; the fork point; the last commit; the empty
- * tree.  NULL: it failed. */
+/* Returns the default base of a comparison: the first that exists of origin's state of
+ * this branch, the fork point, the last commit, and the empty tree. The reference has the
+ * same order, but asks over the network. NULL: git failed. */
 static char *base_of(struct git *g)
 {
 	AUTO_FREE char *branch =
@@ -58,7 +58,8 @@ static char *base_of(struct git *g)
 		    : git_text(g, GIT_WORDS("hash-object", "-t", "tree", "/dev/null"));
 }
 
-/* The base of the request, or the default one; NULL: the error is reported. */
+/* Returns the request's base, or the default one; NULL: there is none, and the error is
+ * reported. */
 static char *find_base(struct errand *x, struct git *g)
 {
 	char *base = *x->ask->other ? commit_of(g, x->ask->other) : base_of(g);
@@ -82,7 +83,7 @@ static bool is_repository(struct git *g)
 
 /* --- changes ------------------------------------------------------------------------ */
 
-/* A path with its status. */
+/* A changed path with its status. */
 struct change {
 	char status;
 	char *path; /* owned */
@@ -91,7 +92,8 @@ struct change {
 struct changes {
 	struct errand *x;
 	struct git git;
-	struct list below;  /* folders that are repositories of their own */
+	struct list below;  /* folders that are repositories of their own; their files are
+			     * not collected with the outer ones */
 	struct change *all; /* owned */
 	size_t count, room;
 };
@@ -118,7 +120,8 @@ static void add(struct changes *c, char status, const char *before, const char *
 	c->all[c->count++] = (struct change){ status, text_format("%s%s", before, path) };
 }
 
-/* The next record that ends with a byte 0; NULL: there is no further complete one. */
+/* Returns the next record that ends with a byte 0; NULL: there is no further complete
+ * one. */
 static const char *next(const char **at, const char *end)
 {
 	const char *from = *at,
@@ -128,7 +131,7 @@ static const char *next(const char **at, const char *end)
 	return zero ? from : NULL;
 }
 
-/* A file whose type has changed counts as changed. */
+/* Translates git's status letter. A file whose type has changed counts as changed. */
 static char status_of(const char *word)
 {
 	return *word == 'T' ? 'M' : *word && strchr("MADU", *word) ? *word : '\0';
@@ -146,8 +149,8 @@ static void take_tracked(struct changes *c, const char *before)
 	}
 }
 
-/* A path with a slash at its end is a repository below, whose files do not belong to
- * this one. */
+/* Takes the paths that git printed. A path with a slash at its end is a repository below,
+ * whose files do not belong to this one. */
 static void take_paths(struct changes *c, char status, const char *before)
 {
 	const char *at = (const char *)buffer_data(&c->git.out);
@@ -183,7 +186,8 @@ static int collect(struct changes *c, const char *before)
 		      GIT_WORDS("ls-files", "-z", "--others", "--exclude-standard")) < 0)
 		return -1;
 	take_paths(c, 'A', before);
-	/* Compared with a commit, git calls these files changed. */
+	/* Unmerged files are asked for apart: compared with a commit, git calls them
+	 * changed. */
 	if (ask_names(c, "tell what is unmerged",
 		      GIT_WORDS("diff", "--name-only", "--diff-filter=U", "-z",
 				"--relative", "--")) < 0)
@@ -235,7 +239,7 @@ static int collect_all(struct changes *c)
 	return collect_below(c);
 }
 
-/* Sorts by path; for equal paths an unmerged entry comes first. */
+/* Compares two changes: by path, and for equal paths an unmerged entry comes first. */
 static int compare(const void *one, const void *other)
 {
 	const struct change *a = one, *b = other;
@@ -294,7 +298,7 @@ void errand_git_changes(struct errand *x)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* The content on one side; bytes NULL: there is no such file. */
+/* A file's content on one side of a diff; bytes NULL: there is no such file. */
 struct side {
 	uint8_t *bytes; /* owned */
 	size_t len;
@@ -309,8 +313,8 @@ static int too_large(struct errand *x)
 	return errand_refuse(x, why);
 }
 
-/* Cuts the path behind the last folder that exists; returns the rest, which is a name
- * in it. */
+/* Cuts the path behind the last folder that exists; returns the rest, which is a name in
+ * that folder. */
 static char *split(char folder[PATH_MAX])
 {
 	struct stat st;
@@ -326,8 +330,8 @@ static char *split(char folder[PATH_MAX])
 	return rest;
 }
 
-/* Finds the blob that the base has under that name.  A partial clone may lack its
- * content. *ret is allocated, or stays NULL: there is none. */
+/* Finds the blob that the base commit has under this name. A partial clone may lack its
+ * content. *ret is allocated, or stays NULL if there is no blob. */
 static int find_committed(struct errand *x, struct git *g, const char *base, const char *name,
 			  char **ret)
 {
@@ -337,7 +341,8 @@ static int find_committed(struct errand *x, struct git *g, const char *base, con
 						     "--", *name ? name : "."));
 	if (!line)
 		return git_fail(x, g, "compare");
-	/* Folders have no blob, nor has a repository in it. */
+	/* Only files and links have a blob; folders, and repositories in the repository,
+	 * have none. */
 	if (sscanf(line, "%*o %7s %64[0-9a-f]", type, id) == 2 && !strcmp(type, "blob"))
 		*ret = text_copy(id);
 	return 0;
@@ -359,7 +364,8 @@ static int read_committed(struct errand *x, struct git *g, const char *id, struc
 	return 0;
 }
 
-/* Reads to the end, or one byte more than the limit. */
+/* Reads the file to its end, but at most one byte more than the limit, which shows that
+ * the file is too large. */
 static int read_file(struct errand *x, int fd, struct side *ret)
 {
 	*ret = (struct side){ mem_new(ERRAND_SIDE_MAX + 1), 0 };
@@ -377,7 +383,7 @@ static int read_file(struct errand *x, int fd, struct side *ret)
 	return too_large(x);
 }
 
-/* For git, the content of a link is its target. */
+/* Reads the target of a link, which for git is the link's content. */
 static int read_link(struct errand *x, int at, struct side *ret)
 {
 	*ret = (struct side){ mem_new(PATH_MAX), 0 };
@@ -389,7 +395,8 @@ static int read_link(struct errand *x, int at, struct side *ret)
 	return 0;
 }
 
-/* A repository may have links to anything, /proc/self too, which is this process. */
+/* Opens the present file. A repository may have links to anything, also to /proc/self,
+ * which is this process. */
 static int open_present(const struct errand *x, int flags, struct stat *ret)
 {
 	AUTO_CLOSE int fd = files_at(AT_FDCWD, x->path, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -437,7 +444,8 @@ static void tell_sides(struct errand *x, const struct side *old, const struct si
 	if (new->bytes)
 		(void)snprintf(other, sizeof(other), "%zu", new->len);
 	int len = snprintf(head, sizeof(head), "%s %s\n", one, other);
-	(void)buffer_append(&x->text, head, (size_t)len); /* all of it fits */
+	/* the text is large enough for the line and both files */
+	(void)buffer_append(&x->text, head, (size_t)len);
 	(void)buffer_append(&x->text, old->bytes, old->len);
 	(void)buffer_append(&x->text, new->bytes, new->len);
 }

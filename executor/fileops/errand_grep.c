@@ -23,23 +23,26 @@
 #include "executor/search/pattern.h"
 #include "executor/session/shell_quote.h"
 
-/* The time for the lines of files once the errand is late: less than errands.c
- * gives. */
+/* The time in which the lines of files are still read once the errand's time is up: less
+ * than errands.c gives. */
 #define LATE_MS 200
 
 struct search {
 	struct errand *x;
 	struct prepared prepared; /* owned */
 	char *rust;		  /* owned; NULL: ripgrep cannot express the pattern */
-	struct glob *include;	  /* owned; NULL: all files */
-	bool has_path;		  /* `include` is about paths, not names */
-	struct grep_paths found;  /* owned */
-	struct buffer lines;	  /* of one file, each with a 0 behind it */
+	struct glob *include;	  /* owned; the glob of the files to search; NULL: all
+				   * files */
+	bool has_path;		  /* `include` is matched with the path, not with the name
+				   * alone */
+	struct grep_paths found;  /* owned; the files with a match */
+	struct buffer lines;	  /* the lines of one file, each with a 0 behind it */
 	const char *shown;	  /* the file's name, to put before its lines */
-	uint32_t told, wanted;	  /* numbers of lines */
+	uint32_t told, wanted;	  /* how many lines were reported, and how many are
+				   * wanted */
 	bool has_more;		  /* there is a line that is not reported */
-	int64_t due;		  /* when it is too late for lines, too; 0: not late
-				   * yet */
+	int64_t due;		  /* the time when no more lines are to be read; 0: the
+				   * errand is not late yet */
 };
 
 /* --- the request ------------------------------------------------------------ */
@@ -62,7 +65,8 @@ static int read_pattern(struct search *s)
 	return errand_refuse(s->x, why);
 }
 
-/* Without a slash the glob is matched with the file's name alone. */
+/* Reads the request's glob. Without a slash the glob is matched with the file's name
+ * alone. */
 static int read_include(struct search *s)
 {
 	const char *include = s->x->ask->include, *why = NULL;
@@ -93,8 +97,8 @@ static bool wants(void *who, const char *path)
 
 /* --- the lines of a file ---------------------------------------------------- */
 
-/* The search is a process and a loop of its own, so it reads the clock itself, and only
- * once it is late. */
+/* Returns whether the time for lines is over. The search is a process and a loop of its
+ * own, so it reads the clock itself, and only once it is late. */
 static bool is_past(void *who)
 {
 	struct search *s = who;
@@ -143,7 +147,7 @@ static bool put_lines(struct search *s, uint32_t told)
 	return true;
 }
 
-/* False: no further file is to be searched. */
+/* Reports the lines of one file. False: no further file is to be searched. */
 static bool tell_file(struct search *s, struct grep *g, int fd, const char *path)
 {
 	AUTO_FREE char *shown = shell_quote_shown(path);
@@ -155,7 +159,7 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 	enum grep_end end = grep_file(g, fd);
 	if (end == GREP_FOUND || end == GREP_ENDED)
 		return put_lines(s, told) && !s->has_more;
-	s->told = told; /* lines of a file that is not text do not count */
+	s->told = told; /* lines of a file that is no text do not count */
 	s->has_more = had_more;
 	return true;
 }
@@ -212,7 +216,8 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* Below the root are /proc and /sys, where reading can take for ever. */
+/* Returns whether the folder is the root. Below the root are /proc and /sys, where
+ * reading can take for ever. */
 static bool is_root(int folder)
 {
 	struct stat a, b;
@@ -228,7 +233,7 @@ static int open_late(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* valid arguments */
+	(void)sigaddset(&set, SIGALRM); /* the arguments are valid, so this cannot fail */
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -289,8 +294,8 @@ static void search_file(struct search *s, int fd)
 	put_notes(s);
 }
 
-/* Searches a folder or a file.  A file is opened through a link if it is one, and
- * without blocking. */
+/* Searches the folder or file of the request. A file is opened even if its name is a
+ * link, and without blocking. */
 static void search_place(struct search *s)
 {
 	struct errand *x = s->x;

@@ -17,7 +17,7 @@
 #include "executor/search/glob.h"
 #include "executor/session/shell_quote.h"
 
-/* The state of a list or a glob while it walks. */
+/* The state of a list or a glob errand while it walks. */
 struct search {
 	struct errand *x;
 	struct top_k top;
@@ -43,7 +43,7 @@ static void put_top(struct search *s, const char *before)
 	}
 }
 
-/* Adds notes for the reader. */
+/* Adds notes for the reader about names that are missing in the text. */
 static void put_notes(struct search *s, const struct walk *w)
 {
 	struct errand *x = s->x;
@@ -84,7 +84,7 @@ static void search(struct search *s, const char *before,
 
 /* --- list -------------------------------------------------------------------------- */
 
-/* Through links, as a person sees it. */
+/* Returns whether the name is a folder, also through a link, as a person sees it. */
 static bool is_folder(const struct walk_name *n)
 {
 	struct stat st;
@@ -129,7 +129,7 @@ static void add_match(struct search *s, const struct walk_name *n)
 	struct stat st = { 0 };
 
 	if (fstatat(n->folder, n->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return; /* it has gone meanwhile */
+		return; /* the file has gone meanwhile */
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = s->wants_folders,
 				  .changed = st.st_mtim };
@@ -157,8 +157,8 @@ static int by_time(const void *one, const void *other)
 	return strcmp(a->path, b->path);
 }
 
-/* An absolute pattern begins at the root, whatever the path is; its first parts without
- * wildcards become the path. */
+/* Makes an absolute pattern relative to the path: the pattern begins at the root,
+ * whatever the path is, and its first parts without wildcards become the path. */
 static const char *take_root(struct errand *x, const char *pattern)
 {
 	size_t slashes = strspn(pattern, "/"), len = 0;

@@ -26,7 +26,7 @@
 #define HOOK	      "pre-commit"
 #define KEPT	      "pre-commit.local"
 
-/* The line that marks a hook of ours. */
+/* The line that marks a hook that hutch has installed. */
 #define MARK "# hutch: install_git_hooks"
 
 static const char hook[] =
@@ -39,8 +39,8 @@ static const char hook[] =
 	"\texec \"${0%/*}/" KEPT "\" \"$@\"\n"
 	"fi\n";
 
-/* Makes the script executable for the users who may read it.  It must be a regular file,
- * reached through no link.  1: there is no script. */
+/* Makes the script executable for the users who may read it. The script must be a regular
+ * file, reached through no link. 1: there is no script. */
 static int make_executable(struct errand *x, int folder)
 {
 	struct stat st;
@@ -64,7 +64,8 @@ static int make_executable(struct errand *x, int folder)
 	return 0;
 }
 
-/* Whether the hook is ours.  A link, and a file that cannot be read, is not. */
+/* Returns whether hutch has installed the hook. A link, and a file that cannot be read,
+ * count as foreign. */
 static bool is_ours(int hooks)
 {
 	char text[256];
@@ -93,7 +94,7 @@ static int keep_other(struct errand *x, int hooks)
 			     KEPT ", the name to keep it under: nothing was changed.");
 }
 
-/* Writes the hook whole, or not at all. */
+/* Writes the hook as a whole: readers see the old hook or the new one. */
 static int put_hook(struct errand *x, int hooks)
 {
 	static const char name[] = HOOK ".hutch";
@@ -101,7 +102,8 @@ static int put_hook(struct errand *x, int hooks)
 		hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
 
 	if (fd < 0 && errno == EEXIST &&
-	    unlinkat(hooks, name, 0) == 0) /* left by a process that was killed */
+	    unlinkat(hooks, name, 0) == 0) /* a process that was killed may have left this
+					    * name */
 		fd = openat(hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return errand_fail(x, NULL, errno);
@@ -109,7 +111,8 @@ static int put_hook(struct errand *x, int hooks)
 	    renameat(hooks, name, hooks, HOOK) == 0)
 		return 0;
 	int sys = errno;
-	(void)unlinkat(hooks, name, 0); /* the failure is reported anyway */
+	(void)unlinkat(hooks, name, 0); /* the failure to write the hook is reported
+					 * anyway */
 	return errand_fail(x, NULL, sys);
 }
 
@@ -137,7 +140,8 @@ static void install(struct errand *x, struct git *g)
 		return;
 	AUTO_FREE char *path = text_format("%s/" HOOK, x->other);
 	AUTO_FREE char *shown = shell_quote_shown(path);
-	(void)errand_line(x, shown, strlen(shown)); /* the only line */
+	/* the text has room, since this is the only line */
+	(void)errand_line(x, shown, strlen(shown));
 }
 
 void errand_git_hooks(struct errand *x)
@@ -161,7 +165,7 @@ void errand_git_hooks(struct errand *x)
 struct agents {
 	struct errand *x;
 	int root;
-	struct list paths; /* below the root */
+	struct list paths; /* paths of files below the folder `root` */
 	const char *folder;
 };
 
@@ -179,11 +183,11 @@ static void put_agent(struct agents *a, const char *path, const void *bytes, siz
 		x->end.cut += head_len + len;
 		return;
 	}
-	(void)buffer_append(&x->text, head, head_len); /* it fits */
+	(void)buffer_append(&x->text, head, head_len); /* the header fits the buffer */
 	(void)buffer_append(&x->text, bytes, len);
 }
 
-/* Adds one file.  A file that is not regular is left out. */
+/* Adds the content of one file. A file that is not regular is left out. */
 static void take_agent(struct agents *a, const char *path)
 {
 	AUTO_FREE char *bytes = mem_new(AGENT_MAX + 1);
@@ -235,7 +239,7 @@ static int by_text(const void *one, const void *other)
 	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* Collects the files of the folder; a missing folder has none. */
+/* Collects the files of a folder with microagents; a missing folder has none. */
 static void find_agents(struct agents *a)
 {
 	struct walk w = { .on_name = on_name, .is_late = is_late, .who = a };
@@ -248,7 +252,7 @@ static void find_agents(struct agents *a)
 		qsort(a->paths.items, a->paths.count, sizeof(*a->paths.items), by_text);
 }
 
-/* Files of the same purpose that other tools use. */
+/* Files with which other tools instruct an agent, as microagents do. */
 static const char *const others[] = { ".openhands_instructions", ".cursorrules",
 				      "AGENTS.md", "agents.md", "AGENT.md" };
 

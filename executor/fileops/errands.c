@@ -14,14 +14,14 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* From SIGALRM, which asks for the results so far, to SIGKILL: the process may be
- * reading a folder from a busy disk. */
+/* The time from SIGALRM, which asks for the results so far, to SIGKILL: the process may
+ * be reading a folder from a busy disk. */
 #define LAST_WORDS_MS 2000
 
 struct errand_child {
 	struct worker worker;
 	char *path, *cwd; /* owned */
-	size_t most;	  /* most bytes of its text */
+	size_t most;	  /* the most bytes of the errand's text */
 };
 
 static void child_free(struct worker *w)
@@ -41,7 +41,8 @@ static void say(const struct workers *s, uint32_t id, const struct returned *x,
 	struct reply a = { .id = id, .type = MSG_CONTENT };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	(void)action_put_returned(&a.end, id, x, NULL); /* fits: three paths */
+	/* the frame fits the buffer: it has at most three paths */
+	(void)action_put_returned(&a.end, id, x, NULL);
 	a.bytes = mem_copy(text.data, text.len);
 	a.len = text.len;
 	send_queue_add(s->replies, &a);
@@ -105,7 +106,7 @@ static const struct worker_kind errand = {
 	.tell = tell,
 	.free = child_free,
 	.most = ERRANDS_MAX,
-	/* A frame, and the longest text. */
+	/* the most output of a process: a frame, and the longest text */
 	.got_max = SEND_QUEUE_END_MAX + 2 * ERRAND_SIDE_MAX + 64,
 	.last_words_ms = LAST_WORDS_MS,
 };

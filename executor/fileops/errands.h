@@ -13,7 +13,8 @@ struct workers;
 /* As many errands run at once; one more is answered with OUTCOME_ERROR, EAGAIN. */
 #define ERRANDS_MAX 16
 
-/* Starts an errand.  `o->request->place` says which user it runs as, whatever the
- * session is; `run` is the process's function: errand_run().  `now` as in workers.h. */
+/* Starts an errand. `o->request->place` says which user the errand runs as, whatever the
+ * session's user is; `run` is the process's function: errand_run(). `now` is the current
+ * time, as in workers.h. */
 void errands_start(struct workers *s, const struct errand_order *o,
 		   void (*run)(const void *order), int64_t now);

@@ -20,7 +20,7 @@
 #include "executor/process/spawn.h"
 #include "protocol/message.h"
 
-/* The default limit of git's output, and how much of its error messages is kept. */
+/* The default limit of git's output, and the limit of its error messages. */
 #define OUT_MAX	 (64u << 10)
 #define SAID_MAX (16u << 10)
 
@@ -51,9 +51,10 @@ void git_done(struct git *g)
 
 /* --- arguments and environment ------------------------------------------------ */
 
-/* Settings for every command.  `core.fsmonitor` is a program in old versions, and empty
- * means none in all of them; an empty `credential.helper` resets all helpers that files
- * name; a garbage collection would outlive the errand. */
+/* Settings for every git command. `core.fsmonitor` names a program in old versions of
+ * git, and empty means none in all of them; an empty `credential.helper` resets all
+ * helpers that configuration files name; a garbage collection would outlive the
+ * errand. */
 static const char *const settings[] = {
 	"core.fsmonitor=", "core.quotePath=false",   "credential.helper=",
 	"gc.auto=0",	   "maintenance.auto=false", "advice.detachedHead=false",
@@ -93,10 +94,12 @@ static void make_env(const struct git *g, struct list *ret)
 {
 	static const char *const ours[] = {
 		"GIT_TERMINAL_PROMPT=0",
-		"GIT_ASKPASS=", /* set, so that no other program is asked */
+		"GIT_ASKPASS=", /* set to nothing, so that git asks no other program for a
+				 * password */
 		"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
-		"GIT_OPTIONAL_LOCKS=0", /* reading must change nothing */
-		"LC_ALL=C.UTF-8",	/* its messages are parsed */
+		"GIT_OPTIONAL_LOCKS=0", /* reading a repository must change nothing */
+		"LC_ALL=C.UTF-8",	/* git's messages are parsed, so they must be in
+					 * English */
 	};
 
 	for (char *const *env = g->as->env; *env; env++)
@@ -106,15 +109,19 @@ static void make_env(const struct git *g, struct list *ret)
 		list_set_env(ret, ours[i]);
 	if (!g->only_looks)
 		return;
-	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* from 2.45 and in Debian's 2.39 */
-	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older ones: they try, and find no
+	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* forbids git to fetch missing objects;
+						   * known from 2.45 on, and in Debian's
+						   * 2.39 */
+	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older versions: they try to
+						   * fetch, and find no allowed
 						   * transport */
 }
 
 /* --- the process ------------------------------------------------------------ */
 
 struct ends {
-	int out, said, secret; /* owned; secret: -1 if there is none */
+	int out, said, secret; /* owned; the pipes for output, error messages and the
+			        * secret; secret: -1 if there is none */
 };
 
 static void ends_close(struct ends *e)
@@ -131,7 +138,8 @@ static void take_descriptors(const struct ends *e)
 
 	/* Without /dev/null, stdin is a pipe's write end, which gives no input
 	 * either. */
-	(void)dup2(null < 0 ? e->said : null, 0); /* these fail for no valid one */
+	(void)dup2(null < 0 ? e->said : null, 0); /* dup2(2) does not fail for open
+						   * descriptors */
 	(void)dup2(e->out, 1);
 	(void)dup2(e->said, 2);
 	if (e->secret >= 0) {
@@ -147,28 +155,31 @@ struct command {
 	struct list args, env; /* owned */
 };
 
-/* git ends with its parent, even if that has ended before the prctl(2). */
+/* Called in the child process: executes git. git ends with its parent, even if that has
+ * ended before the prctl(2). */
 static _Noreturn void become(const struct git *g, const struct command *c, pid_t parent,
 			     const struct ends *e)
 {
 	struct exec x = *g->as;
 	sigset_t none;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
+	/* the arguments are valid, so this cannot fail */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	/* the arguments are valid, so this cannot fail */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	take_descriptors(e);
 	if (getppid() != parent || chdir(g->folder) < 0) {
 		dprintf(2, "fatal: cannot change to '%s': %s\n", g->folder,
 			strerror(errno));
-		_exit(128); /* git's own code for fatal errors */
+		_exit(128); /* the exit code that git itself has for fatal errors */
 	}
 	x.argv = c->args.items;
 	x.env = c->env.items;
 	spawn_execute(&x);
 }
 
-/* Writes the whole secret into a pipe, whose write end is closed then. */
+/* Makes a pipe and writes the whole secret into it; the write end is closed then. */
 static int secret_pipe(struct bytes secret, int *ret)
 {
 	int ends[2];
@@ -186,7 +197,7 @@ static int secret_pipe(struct bytes secret, int *ret)
 	return 0;
 }
 
-/* `ours` are the read ends; `theirs` are for git. */
+/* Makes the pipes. `ours` are the read ends; `theirs` are for git. */
 static int make_ends(const struct git *g, struct ends *ours, struct ends *theirs)
 {
 	int out[2], said[2];
@@ -224,8 +235,8 @@ static pid_t start(const struct git *g, const char *const *words, struct ends *r
 
 /* --- output ----------------------------------------------------------------- */
 
-/* Reads once.  Bytes beyond the limit are dropped, so that git can go on.  False at the
- * end. */
+/* Reads once from git. Bytes beyond the limit are dropped, so that git can go on. False:
+ * git has closed the pipe. */
 static bool hear(int *fd, struct buffer *to, bool *ret_is_cut)
 {
 	uint8_t chunk[32 << 10];
@@ -247,7 +258,8 @@ static int late_signal(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* valid arguments; it is blocked */
+	(void)sigaddset(&set, SIGALRM); /* the arguments are valid; SIGALRM is blocked, so
+					 * it stays pending */
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -274,8 +286,8 @@ static void listen_to(struct git *g, struct ends *e, pid_t pid)
 		if (fds[3].revents && !fds[0].revents && !fds[1].revents)
 			break;
 	}
-	/* SIGTERM lets a clone remove its unfinished files. git is unreaped, so it
-	 * exists. */
+	/* SIGTERM lets a clone remove its unfinished files. git was not waited for yet,
+	 * so no other process has its number. */
 	if (g->is_late || is_cut)
 		(void)kill(pid, SIGTERM);
 }
@@ -356,7 +368,8 @@ static const char *advice_for(const char *said)
 	return NULL;
 }
 
-/* The last line that begins with `begin`, behind that; NULL: there is none. */
+/* Returns the text behind `begin` in the last line that begins with it; NULL: there is
+ * none. */
 static const char *last_line(const char *text, const char *begin)
 {
 	const char *found = NULL;
@@ -403,7 +416,8 @@ char *git_server(const char *url)
 		return NULL;
 	host += 3;
 	size_t len = strcspn(host, "/?#");
-	const char *name = memrchr(host, '@', len); /* behind a user's name */
+	/* the host begins behind a user's name */
+	const char *name = memrchr(host, '@', len);
 	const char *from = name ? name + 1 : host;
 	len -= (size_t)(from - host);
 	return len ? text_format("%.*s://%.*s", (int)(host - 3 - url), url, (int)len,

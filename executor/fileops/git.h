@@ -34,30 +34,35 @@ struct exec;
 struct git {
 	const struct exec *as;	 /* borrowed; git is on its PATH and runs with its
 				  * properties */
-	const char *folder;	 /* borrowed; the absolute working directory */
-	const char *config[2];	 /* borrowed; "KEY=VALUE", or NULL */
-	struct bytes secret;	 /* borrowed; needs a helper in `config` */
+	const char *folder;	 /* borrowed; git's working directory, absolute */
+	const char *config[2];	 /* borrowed; settings for this command, "KEY=VALUE", or
+				  * NULL */
+	struct bytes secret;	 /* borrowed; the secret is read only by a credential
+				  * helper in `config` */
 	bool may_hook;		 /* use the repository's own setting for hooks, to find
 				  * their folder */
 	bool only_looks;	 /* fetch no objects that a partial clone lacks */
 	size_t most;		 /* bytes that git may print; git_init() sets a small
 				  * default */
-	struct buffer out, said; /* owned; its output, and its error messages */
+	struct buffer out, said; /* owned; git's output, and its error messages */
 	bool is_late;		 /* the errand's time was over, and git was ended */
 };
 
-/* 0: `x` has a session whose PATH has git.  -1: there is none, and the error is
- * reported. */
+/* Prepares `g`. Returns 0 if `x` has a session whose PATH has git; -1 if not, and the
+ * error is reported. */
 int git_init(struct git *g, struct errand *x, const char *folder);
 void git_done(struct git *g);
 
-/* Returns git's exit code; -1: it has none. */
+/* Runs git with these arguments. Returns its exit code; -1: there is none, since git was
+ * not started or a signal ended it. */
 int git_run(struct git *g, const char *const *words);
-/* git's output, without the newlines at the end; allocated.  NULL: it failed. */
+/* Runs git, and returns its output, without the newlines at the end; allocated. NULL: git
+ * failed. */
 char *git_text(struct git *g, const char *const *words);
 
-/* Reports that git could not do this, with git's own reason.  Returns -1. */
+/* Reports that git could not do `what`, with git's own reason. Returns -1. */
 int git_fail(struct errand *x, const struct git *g, const char *what);
 
-/* "scheme://host:port" of a URL with scheme and host; allocated.  NULL: it is none. */
+/* Returns "scheme://host:port" of a URL with scheme and host; allocated. NULL: the URL
+ * has no such parts. */
 char *git_server(const char *url);

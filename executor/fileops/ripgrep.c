@@ -34,8 +34,8 @@ static bool is_plain(char c)
 	return c && strchr(plain, c);
 }
 
-/* The end of braces with two or more choices, none of them empty: braces without a
- * comma are plain text for us, and rg ignores empty choices.  NULL: these are no such
+/* Returns the end of braces with two or more choices, none of them empty: braces without
+ * a comma are plain text in glob.h, and rg ignores empty choices. NULL: these are no such
  * braces. */
 static const char *choice_end(const char *open)
 {
@@ -52,7 +52,8 @@ static const char *choice_end(const char *open)
 	}
 }
 
-/* `?` is left out: it is a character for us and a byte for rg. */
+/* Refuses globs that rg reads otherwise. `?` is one of these: it stands for a character
+ * in glob.h and for a byte in rg. */
 bool ripgrep_knows_glob(const char *include)
 {
 	if (strstr(include, "**"))
@@ -68,9 +69,9 @@ bool ripgrep_knows_glob(const char *include)
 
 /* --- the process ------------------------------------------------------------ */
 
-/* The same rules in every sandbox, whatever the user has configured for rg: hidden and
- * ignored files are searched, .git is not, and bytes are not decoded.  A later -g takes
- * precedence. */
+/* The arguments for rg, which give the same rules in every sandbox, whatever the user has
+ * configured: hidden and ignored files are searched, .git is not, and bytes are not
+ * decoded. A later -g takes precedence. */
 #define ARGS_MAX 20
 
 static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
@@ -98,11 +99,12 @@ static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
 }
 
 struct ends {
-	int out, said; /* rg's output, and its error messages */
-	int pid;       /* readable when rg has ended; -1: unknown */
+	int out, said; /* the pipes for rg's output and its error messages */
+	int pid;       /* a pidfd, readable when rg has ended; -1: there is none */
 };
 
-/* rg ends with its parent, even if that has ended before the prctl(2). */
+/* Called in the child process: executes rg. rg ends with its parent, even if that has
+ * ended before the prctl(2). */
 static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 			     pid_t parent, struct ends e)
 {
@@ -110,9 +112,11 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 	struct exec x = *r->as;
 	sigset_t none;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* valid arguments */
+	/* the arguments are valid, so this cannot fail */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	/* the arguments are valid, so this cannot fail */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
 	    dup2(e.said, 2) < 0)
 		_exit(127);
@@ -147,12 +151,13 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 /* --- output ----------------------------------------------------------------- */
 
 struct output {
-	struct grep_paths *found; /* borrowed */
-	struct buffer bytes;	  /* the beginning of a path */
+	struct grep_paths *found; /* borrowed; the paths that rg has printed */
+	struct buffer bytes;	  /* the beginning of a path whose end has not been
+				   * read */
 	bool is_wrong, is_late;
 };
 
-/* Takes complete paths, each "./PATH"; ignores anything else. */
+/* Takes complete paths from rg's output, each "./PATH"; ignores anything else. */
 static void take_paths(struct output *h)
 {
 	const uint8_t *at = buffer_data(&h->bytes), *end = at + buffer_len(&h->bytes),
@@ -168,7 +173,7 @@ static void take_paths(struct output *h)
 	buffer_consume(&h->bytes, (size_t)(at - from));
 }
 
-/* False when the search cannot go on. */
+/* Reads rg's output once. False: the search cannot go on. */
 static bool hear(struct output *h, int *out)
 {
 	const size_t most = 64u << 10;
@@ -188,8 +193,8 @@ static bool hear(struct output *h, int *out)
 	return !h->found->is_cut;
 }
 
-/* False when rg has ended and its output was read, or when the search cannot go on.
- * Any error message is a failure: with --no-messages rg prints only fatal errors. */
+/* Waits once for rg. False: rg has ended and its output was read, or the search cannot go
+ * on. Any error message is a failure: with --no-messages rg prints only fatal errors. */
 static bool listen_once(struct output *h, struct ends *e, int late)
 {
 	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
@@ -207,12 +212,13 @@ static bool listen_once(struct output *h, struct ends *e, int late)
 		return !(h->is_late = true);
 	if (fds[3].revents)
 		return false;
-	if (fds[1].revents) /* closed, and poll(2) would report that each time */
+	if (fds[1].revents) /* the pipe was closed, and poll(2) would report that each
+			     * time */
 		own_close(&e->said);
 	return !fds[0].revents || hear(h, &e->out);
 }
 
-/* rg's exit code: 0 a match, 1 none, 2 some files could not be read. */
+/* Judges rg's exit code: 0 means a match, 1 none, 2 that some files could not be read. */
 static int judge(struct output *h, int status)
 {
 	if (h->is_wrong)
@@ -246,7 +252,8 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 		;
 	own_close(&ends.out);
 	if (h.is_wrong || h.is_late || ret->is_cut)
-		(void)kill(pid, SIGKILL); /* unreaped, so it exists */
+		(void)kill(pid, SIGKILL); /* rg was not waited for yet, so no other
+					   * process has its number */
 	const int status = worker_reap(pid);
 	h.is_wrong = h.is_wrong || has_said_more(ends.said);
 	own_close(&ends.out);

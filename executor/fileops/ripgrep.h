@@ -23,11 +23,12 @@ struct ripgrep {
 	int late; /* borrowed; readable when the search must end; -1: never */
 };
 
-/* True when the PATH has rg, in an absolute folder. */
+/* Returns whether the session's PATH has rg, in an absolute folder. */
 bool ripgrep_is_there(const struct exec *as);
 
-/* True for a glob that rg reads as glob.h does, or more generously. */
+/* Returns whether rg reads the glob as glob.h does, or more generously. */
 bool ripgrep_knows_glob(const char *include);
 
-/* Searches below the open folder `root`.  -1: the paths found so far do not count. */
+/* Searches below the open folder `root`. Returns 0, or -1: the search failed, and the
+ * paths found so far do not count. */
 int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret);
