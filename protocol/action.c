@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "protocol/message.h"
 
-/* Whether the kernel takes the text as a path. */
+/* Returns whether the kernel takes the text as a path. */
 static bool is_path(const char *text)
 {
 	return text && text[0] && strnlen(text, PATH_MAX) < PATH_MAX;

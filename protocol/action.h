@@ -46,63 +46,65 @@ struct run_request {
 	uint32_t session;
 	uint32_t kind;	/* enum run_kind */
 	uint32_t flags; /* enum run_flag */
-	uint64_t soft_ms, hard_ms; /* 0: none */
-	struct bytes text; /* borrowed; without 0 bytes */
+	uint64_t soft_ms, hard_ms; /* the time-outs of the action; 0: none */
+	struct bytes text; /* borrowed; the command, line or key, without 0 bytes */
 };
 
 enum report_state {
 	REPORT_NONE,
 	REPORT_COMPLETED,
-	REPORT_NO_CHANGE,    /* no output for the soft time-out */
-	REPORT_TIMED_OUT,    /* the hard time-out */
-	REPORT_BUSY,	     /* not executed: a command is still running */
-	REPORT_NOTHING,	     /* nothing is running */
+	REPORT_NO_CHANGE,    /* there was no output for the soft time-out */
+	REPORT_TIMED_OUT,    /* the hard time-out is over */
+	REPORT_BUSY,	     /* the action was not executed: a command is still running */
+	REPORT_NOTHING,	     /* no command is running */
 	REPORT_UNKNOWN_KEY,
 	REPORT_CANCELLED,
 	REPORT_STATE_COUNT
 };
 
 enum report_flag {
-	REPORT_CONTINUED = 1, /* not the first report of this command */
+	REPORT_CONTINUED = 1, /* this is not the first report of this command */
 	REPORT_KEY = 2,	      /* a key ended the command */
 	REPORT_RESTARTED = 4, /* the shell was restarted */
 	REPORT_NOT_TYPED = 8, /* the command had ended before the input came */
-	REPORT_PREVIOUS = 16, /* about the previous command; the report of this action
-			       * follows */
+	REPORT_PREVIOUS = 16, /* this is about the previous command; the report of this
+			       * action follows */
 	REPORT_FLAGS = 31
 };
 
 struct report {
 	uint32_t state; /* enum report_state */
 	uint32_t flags; /* enum report_flag */
-	uint32_t exit_code; /* 0..255 or ACTION_NO_CODE */
+	uint32_t exit_code; /* the command's exit code, 0..255, or ACTION_NO_CODE */
 	uint32_t background; /* the pid of a job that went to the background; 0: none */
 	uint64_t cut;	     /* bytes left out of the content */
 	uint64_t lines; /* lines of the content if some are missing in front of it;
 			 * else 0 */
 	uint32_t log;	   /* the number of the file that has the whole output; 0: none */
-	uint64_t unlogged; /* bytes that are not in that file */
-	const char *cwd, *interpreter; /* borrowed; "" where unknown */
+	uint64_t unlogged; /* bytes of the output that are not in the file `log` */
+	const char *cwd, *interpreter; /* borrowed; the shell's directory and its Python;
+				        * "" where unknown */
 };
 
 enum read_form { READ_NONE, READ_TEXT, READ_BASE64, READ_FORM_COUNT };
 
 /* The owner of files, and the start of relative paths, while there is no session. */
 struct file_place {
-	uint32_t uid, gid; /* inside */
-	const char *cwd;   /* borrowed; absolute */
+	uint32_t uid, gid; /* the user, as the inside numbers it */
+	const char *cwd;   /* borrowed; the absolute directory where relative paths
+			    * begin */
 };
 
 struct read_request {
-	uint32_t session; /* 0: none; then `place` counts */
+	uint32_t session; /* the session's id; 0: there is none, so `place` counts */
 	struct file_place place;
 	uint32_t form; /* enum read_form */
-	uint64_t first, end; /* lines, from 0; READ_TEXT only */
+	uint64_t first, end; /* the lines to read, from 0; with READ_TEXT only */
 	const char *path;    /* borrowed */
 };
 
 struct write_request {
-	uint32_t session; /* as above */
+	uint32_t session; /* the session's id; 0: there is none, so `place` counts */
 	struct file_place place;
 	uint64_t first, end; /* the lines to be replaced; for the whole file 0 and LAST */
 	const char *path;    /* borrowed */
@@ -110,21 +112,22 @@ struct write_request {
 };
 
 enum edit_flag {
-	EDIT_FILE_TEXT = 1, /* file_text is given, perhaps empty; the next three
-			     * likewise */
+	EDIT_FILE_TEXT = 1, /* file_text is given, perhaps empty; the next three flags say
+			     * the same of other fields */
 	EDIT_OLD_STR = 2,
 	EDIT_NEW_STR = 4,
 	EDIT_LINE = 8,
 	EDIT_IS_READ = 16, /* for a file that looks binary, answer OUTCOME_BINARY alone */
 	EDIT_LINT = 32, /* ask a linter about the change */
-	EDIT_RELATIVE = 64, /* a relative path begins where that of a read begins */
+	EDIT_RELATIVE = 64, /* a relative path is allowed, and begins where that of a
+			     * MSG_READ begins */
 	EDIT_FLAGS = 127
 };
 
 /* An edit as the agent asked for it; the editor checks the words. */
 struct edit_request {
-	uint32_t session; /* as above, but place.cwd is also used in the error for a
-			   * refused path */
+	uint32_t session; /* the session's id; 0: none. place.cwd is also used in the
+			   * error for a refused path */
 	struct file_place place;
 	uint32_t flags; /* enum edit_flag */
 	const char *command, *path; /* borrowed */
@@ -133,10 +136,10 @@ struct edit_request {
 	struct bytes file_text, old_str, new_str; /* borrowed */
 };
 
-/* The content of the answer is a text followed by a diff. */
+/* The end of an edit. The content of the answer is a text followed by a diff. */
 struct edited {
 	uint32_t outcome; /* OUTCOME_DONE, or OUTCOME_BINARY with no content */
-	uint64_t text_len; /* bytes */
+	uint64_t text_len; /* bytes of the text, behind which the diff begins */
 	uint64_t cut;	   /* characters that are left out of the text */
 };
 
@@ -161,35 +164,38 @@ enum errand_kind {
 };
 
 enum errand_flag {
-	ERRAND_OVERWRITE = 1,	/* move */
-	ERRAND_RECURSIVE = 2,	/* remove */
-	ERRAND_IGNORE_CASE = 4, /* grep */
-	ERRAND_CREATE = 8,	/* git branch: make a new one; git setup: make a new
-				 * repository */
+	ERRAND_OVERWRITE = 1,	/* for move: replace an existing file */
+	ERRAND_RECURSIVE = 2,	/* for remove: remove a folder with its content */
+	ERRAND_IGNORE_CASE = 4, /* for grep: capital and small letters match each other */
+	ERRAND_CREATE = 8,	/* for git branch: make a new one; for git setup: make a
+				 * new repository */
 	ERRAND_FLAGS = 15
 };
 
-/* How deep an errand looks, how many results it gives, and how many bytes of them. */
+/* The limits of an errand: how deep it looks, how many results it gives, and how many
+ * bytes they have. */
 #define ERRAND_DEPTH_MAX 4096
 #define ERRAND_LIMIT_MAX 10000
 #define ERRAND_TEXT_MAX	 (1u << 20)
 /* The largest file in git's comparison; a diff sends both files, behind a line with
  * their sizes. */
 #define ERRAND_SIDE_MAX (1u << 20)
-/* The text about an account. */
+/* The most bytes of the text about an account. */
 #define ERRAND_ACCOUNT_MAX 4096
 /* The longest answer of a credential helper, for git clone. */
 #define ERRAND_SECRET_MAX 4000
 
-/* Fields that a kind does not use are 0 or "" (docs/protocol.md). */
+/* An errand as the client asks for it. Fields that a kind does not use are 0 or ""
+ * (docs/protocol.md). */
 struct errand_request {
-	uint32_t session; /* as above */
+	uint32_t session; /* the session's id; 0: none */
 	struct file_place place;
 	uint32_t kind;	/* enum errand_kind */
 	uint32_t flags; /* enum errand_flag */
-	uint32_t depth; /* list; git clone: commits, 0: all */
-	uint32_t limit; /* list, glob, grep, git changes */
-	uint64_t timeout_ms; /* 0: none */
+	uint32_t depth; /* for list: folders below each other; for git clone: commits, 0:
+			 * all */
+	uint32_t limit; /* for list, glob, grep, git changes: the most results */
+	uint64_t timeout_ms; /* the errand's time; 0: no limit */
 	const char *path;    /* borrowed */
 	/* Borrowed.  move: the target; glob, grep: the pattern; git clone: the URL,
 	 * branch: its name, changes, diff: the base, setup: user.name; microagents:
@@ -202,9 +208,9 @@ struct errand_request {
 
 /* The lstat(2) of a path; mode 0: it was not asked for. */
 struct stat_told {
-	uint32_t mode, uid, gid; /* mode: st_mode */
+	uint32_t mode, uid, gid; /* the file's st_mode, and its owner */
 	uint64_t size;
-	int64_t seconds; /* of the last modification */
+	int64_t seconds; /* the time of the last modification */
 	uint32_t nanoseconds;
 	const char *target; /* borrowed: the target of a link, else "" */
 };
@@ -214,7 +220,7 @@ struct returned {
 	uint32_t sys;	  /* errno, 0..4095 */
 	uint64_t cut;	  /* bytes that are left out of the text */
 	const char *path; /* borrowed; absolute; the path that the answer is about */
-	const char *cwd;  /* borrowed */
+	const char *cwd;  /* borrowed: the working directory */
 	struct stat_told stat;
 };
 
@@ -283,7 +289,7 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 		      struct err *e);
 int action_get_errand(const struct frame *f, struct errand_request *ret, struct err *e);
 
-/* The longest text in the answer to an errand of this kind. */
+/* Returns the most bytes of text in the answer to an errand of this kind. */
 size_t action_errand_max(uint32_t kind);
 
 int action_put_returned(struct buffer *b, uint32_t id, const struct returned *x,

@@ -38,8 +38,8 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 static const struct takes {
 	uint32_t flags;
 	bool depth, limit, other, include;
-	bool may_be_all;   /* depth may be 0 */
-	bool may_be_empty; /* other may be "" */
+	bool may_be_all;   /* `depth` may be 0, which means all */
+	bool may_be_empty; /* `other` may be "" */
 	bool has_secret;
 } takes[] = {
 	[ERRAND_NONE] = { 0 },
@@ -151,7 +151,7 @@ static bool is_stat(const struct stat_told *s)
 	       (is_link || !s->target[0]);
 }
 
-/* Whether there is no stat: all fields are 0. */
+/* Returns whether the message has no stat: all fields are 0. */
 static bool is_no_stat(const struct stat_told *s)
 {
 	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds &&

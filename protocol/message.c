@@ -184,7 +184,7 @@ static bool get_groups(struct fields *in, struct exec *x)
 	return true;
 }
 
-/* Whether the arguments and flags fit together; some flags of a copy exclude each
+/* Returns whether the arguments and flags fit together; some flags of a copy exclude each
  * other. */
 static bool is_command(const struct exec *x)
 {
@@ -261,7 +261,8 @@ static struct list copied_list(struct fields *in)
 	return texts;
 }
 
-/* The names and values are checked where they are used (variables.h). */
+/* Gets the names and values of a MSG_ENV, which are checked where they are used
+ * (variables.h). */
 int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
 		    struct err *e)
 {

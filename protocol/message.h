@@ -60,17 +60,18 @@ enum freeze_why {
 };
 
 struct frozen {
-	uint32_t number; /* of the MSG_FREEZE that this message answers */
+	uint32_t number; /* the number of the MSG_FREEZE that this message answers */
 	uint32_t why;	 /* enum freeze_why */
 	uint32_t pid;	 /* the process that is the reason, as the inside numbers it;
 			  * 0: unknown */
 };
 
-/* The largest numbers of limits and groups in one request. */
+/* The most limits and the most groups in one request. */
 #define EXEC_MAX_RLIMITS 16
 #define EXEC_MAX_GROUPS 64
 #define EXEC_FILTER_UNIT 8 /* bytes of a struct sock_filter */
-#define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT) /* BPF_MAXINSNS of them */
+/* bytes of a filter with BPF_MAXINSNS instructions, the kernel's limit */
+#define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT)
 
 enum exec_flag {
 	EXEC_PTY = 1,	  /* give the command a terminal of the sandbox's own */
@@ -85,7 +86,8 @@ enum exec_flag {
 	EXEC_PARENTS = 128, /* with EXEC_FILE: folders above it are made */
 	EXEC_FLAGS = 255
 };
-#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either direction of a copy */
+#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* the flags for either direction of a
+					       * copy */
 
 /* The exit codes of a process that copies. */
 enum copy_exit {
@@ -125,8 +127,8 @@ struct list;
 struct hello {
 	uint32_t version;
 	uint32_t pid;	   /* always 1: the executor is init */
-	uint32_t uid, gid; /* its ids inside */
-	uint64_t caps;	   /* its permitted set, one bit a capability */
+	uint32_t uid, gid; /* the executor's ids inside */
+	uint64_t caps;	   /* the executor's permitted capabilities, one bit for each */
 };
 
 struct exec_rlimit {
@@ -138,8 +140,8 @@ struct exec_rlimit {
  * are borrowed from the frame and the two arrays are allocated (exec_done). */
 struct exec {
 	uint32_t flags;	   /* enum exec_flag */
-	uint32_t uid, gid; /* inside */
-	uint32_t rows, cols; /* of the terminal, with EXEC_PTY */
+	uint32_t uid, gid; /* the command's ids inside */
+	uint32_t rows, cols; /* the size of the terminal, with EXEC_PTY */
 	const char *cwd;
 	char **argv, **env; /* NULL-terminated */
 	uint32_t rlimit_count;
@@ -158,9 +160,10 @@ struct failed {
 };
 
 struct exited {
-	uint32_t is_signaled; /* 0 or 1 */
+	uint32_t is_signaled; /* whether a signal ended the command: 0 or 1 */
 	uint32_t status;      /* exit code 0..255, or signal 1..64 */
-	uint64_t user_us, sys_us; /* of the command and the children that it waited for */
+	uint64_t user_us, sys_us; /* CPU time of the command and of the children that it
+				   * waited for */
 };
 
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
@@ -203,7 +206,7 @@ int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 /* `number` counts the SIGSTOPs to all processes that were asked for, from 1. */
 int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
 int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
-/* Number 0 lets all processes go on. */
+/* Puts or gets a MSG_FREEZE. Number 0 lets all processes go on. */
 int message_put_freeze(struct buffer *b, uint32_t number, struct err *e);
 int message_get_freeze(const struct frame *f, uint32_t *ret_number, struct err *e);
 int message_put_frozen(struct buffer *b, const struct frozen *what, struct err *e);
@@ -217,12 +220,14 @@ int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e)
 int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e);
 int message_get_dial(const struct frame *f, uint32_t *ret_port, struct err *e);
 
-/* A MSG_FINISH, MSG_HANGUP or MSG_FINISHED, as `type` says; they have no body. */
+/* Puts a MSG_FINISH, MSG_HANGUP or MSG_FINISHED, as `type` says; these messages have no
+ * body. */
 int message_put_word(struct buffer *b, enum message_type type, uint32_t id,
 		     struct err *e);
 int message_get_word(const struct frame *f, struct err *e);
 
-/* `sys`: an errno; 0: both directions have ended in order. */
+/* Puts or gets a MSG_CLOSED. `sys` is an errno; 0: both directions have ended in
+ * order. */
 int message_put_closed(struct buffer *b, uint32_t id, uint32_t sys, struct err *e);
 int message_get_closed(const struct frame *f, uint32_t *ret_sys, struct err *e);
 
@@ -235,15 +240,15 @@ int message_get_env(const struct frame *f, struct list *ret_set, struct list *re
 int message_put_cgroup(struct buffer *b, struct err *e);
 int message_get_cgroup(const struct frame *f, struct err *e);
 
-/* Whether the executor sends messages of this type; the supervisor sends the
+/* Returns whether the executor sends messages of this type; the supervisor sends the
  * others. */
 bool message_is_from_executor(uint32_t type);
 
-/* Ends every decode, here and in protocol/action.c.  -1 unless all fields of `f` were
- * there, no byte is left, and all values are in range. */
+/* Ends every decode, here and in protocol/action.c. Returns -1 unless all fields of `f`
+ * were there, no byte is left, and all values are in range. */
 int message_checked(const struct frame *f, const struct fields *in, bool in_range,
 		    struct err *e);
 
-/* "hello", "exec", ...; an unknown number gives "unknown". */
+/* Returns the type's name, such as "hello"; an unknown number gives "unknown". */
 const char *message_name(uint32_t type);
 const char *exec_stage_name(uint32_t stage);

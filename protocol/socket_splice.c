@@ -13,8 +13,8 @@
 /* How many steps one splice makes before others get their turn. */
 #define STEPS_AT_ONCE 4
 
-/* close(2) of a socket that lingers for 0 seconds sends a reset (socket(7),
- * tcp(7)). */
+/* Sets whether close(2) resets the connection: a socket that lingers for 0 seconds sends
+ * a reset (socket(7), tcp(7)). */
 static void set_reset(int socket, bool is_reset)
 {
 	const struct linger linger = { .l_onoff = is_reset, .l_linger = 0 };
@@ -26,8 +26,8 @@ static void set_reset(int socket, bool is_reset)
 void socket_splice_init(struct socket_splice *c, int socket, int in, int out)
 {
 	*c = (struct socket_splice){ .socket = socket, .in = in, .out = out };
-	/* This is set from the start, so that the kernel resets the connection if we
-	 * are killed. */
+	/* The reset on close is set from the start, so that the kernel resets the
+	 * connection if we are killed. */
 	set_reset(socket, true);
 }
 
@@ -71,8 +71,8 @@ void socket_splice_finish(struct socket_splice *c)
 
 enum flow { FLOW_MOVED, FLOW_STOPPED, FLOW_ENDED, FLOW_BROKEN };
 
-/* EAGAIN may come from either end: the next event of either is a reason to try
- * again. */
+/* Moves bytes with splice(2). EAGAIN may come from either end: the next event of either
+ * is a reason to try again. */
 static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count)
 {
 	ssize_t n = splice(from, NULL, to, NULL, STEP, SPLICE_F_NONBLOCK);
@@ -89,8 +89,8 @@ static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count
 	return FLOW_BROKEN;
 }
 
-/* The pipe's last reader has closed it (pipe(7)): POLLERR.  An EPIPE alone may also
- * come from the socket. */
+/* Returns whether the pipe's last reader has closed it, which poll(2) shows as POLLERR
+ * (pipe(7)). An EPIPE alone may also come from the socket. */
 static bool is_pipe_deaf(int pipe)
 {
 	struct pollfd p = { .fd = pipe };
@@ -124,15 +124,15 @@ static enum flow move_in(struct socket_splice *c)
 	else if (flow != FLOW_STOPPED)
 		return flow;
 	if (c->in >= 0 && c->is_in_dry && c->is_in_whole) {
-		(void)shutdown(c->socket, SHUT_WR); /* a peer that has gone is noticed
-						     * elsewhere */
+		/* it fails if the peer has gone, which is noticed elsewhere */
+		(void)shutdown(c->socket, SHUT_WR);
 		own_close(&c->in);
 	}
 	return FLOW_STOPPED;
 }
 
-/* While nothing is read from the socket, a reset by the peer shows only in
- * SO_ERROR. */
+/* Returns whether the socket has an error: while nothing is read from the socket, a reset
+ * by the peer shows only in SO_ERROR. */
 static bool has_error(struct socket_splice *c)
 {
 	socklen_t len = sizeof(c->sys);
@@ -143,14 +143,14 @@ static bool has_error(struct socket_splice *c)
 	       c->sys != 0;
 }
 
-/* Delivers the bytes that came before the break: an answer may have been sent just
- * before the reset. */
+/* Ends a broken splice. Bytes that came before the break are still delivered: an answer
+ * may have been sent just before the reset. */
 static enum socket_splice_state broke(struct socket_splice *c)
 {
 	const int sys = c->sys;
 
 	for (int i = 0; i < STEPS_AT_ONCE && move_in(c) == FLOW_MOVED; i++)
-		; /* at most the content of a pipe */
+		; /* delivers at most the content of a pipe, so the loop is bounded */
 	c->sys = sys;
 	return SOCKET_SPLICE_BROKEN;
 }

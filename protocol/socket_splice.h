@@ -33,13 +33,14 @@ struct socket_splice {
 	bool is_in_dry;	  /* the pipe `in` has ended */
 	bool is_in_whole; /* the other side has announced a complete end of `in` */
 	bool is_unheard;  /* the pipe `out` has no reader any more */
-	uint64_t in_bytes, out_bytes; /* carried so far */
-	int sys;	  /* the errno of SOCKET_SPLICE_BROKEN */
+	uint64_t in_bytes, out_bytes; /* bytes carried so far, in each direction */
+	int sys;	  /* the errno, with SOCKET_SPLICE_BROKEN */
 };
 
 enum socket_splice_state {
-	SOCKET_SPLICE_WAITS,	  /* for an event */
-	SOCKET_SPLICE_HAS_MORE, /* its share is used up: call again without an event */
+	SOCKET_SPLICE_WAITS,	  /* nothing can be moved until the next event */
+	SOCKET_SPLICE_HAS_MORE, /* its share of this turn is used up: call again without
+				 * an event */
 	SOCKET_SPLICE_BROKEN,	  /* the splice is to be reset */
 };
 
@@ -49,19 +50,19 @@ void socket_splice_init(struct socket_splice *c, int socket, int in, int out);
 /* Closes the descriptors that are open; the peer sees an end behind the delivered
  * bytes. */
 void socket_splice_done(struct socket_splice *c);
-/* Closes them with a reset, which TCP carries: bytes that are still in our socket's
- * queue are lost.  A unix socket has no reset, and is just closed. */
+/* Closes the descriptors with a reset, which TCP carries: bytes that are still in our
+ * socket's queue are lost. A unix socket has no reset, and is just closed. */
 void socket_splice_reset(struct socket_splice *c);
 
 /* Adds the open descriptors to an epoll instance, edge-triggered; called once.  A
  * descriptor leaves the instance when it is closed.  False with errno set. */
 bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag);
 
-/* The other side has announced that no bytes follow those in `in`. */
+/* Notes that the other side has announced that no bytes follow those in `in`. */
 void socket_splice_finish(struct socket_splice *c);
 
 /* Moves as many bytes as can be moved now. */
 enum socket_splice_state socket_splice_run(struct socket_splice *c);
 
-/* Whether both directions have ended in order. */
+/* Returns whether both directions have ended in order. */
 bool socket_splice_is_over(const struct socket_splice *c);
