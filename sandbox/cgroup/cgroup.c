@@ -25,10 +25,11 @@
 #define CMDS   "cmds"
 #define EXEC   "exec"
 
-/* How long killed processes may take to disappear. */
+/* How long cgroup_remove() waits for killed processes to disappear from a cgroup. */
 #define GONE_MS 5000
 
-/* Controllers that give the figures in the result, where they are available. */
+/* The controllers that count memory and processes for the result; they are enabled,
+ * where available, even without a limit. */
 #define TELLING (CONTROLLER_MEMORY | CONTROLLER_PIDS)
 
 static const enum controller all_controllers[] = { CONTROLLER_MEMORY, CONTROLLER_PIDS,
@@ -57,8 +58,8 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e)
 	return delegate_find(&c->parent, policy, needed(&policy->limits), c->waiter, e);
 }
 
-/* A descriptor that holds the lock while it is open.  A process takes the lock
- * to make, remove or look for folders in the parent. */
+/* Returns a descriptor that holds the lock of `folder` while it is open.  A process
+ * takes the parent's lock to make, remove or look for cgroups there. */
 static int lock_folder(int folder, struct err *e)
 {
 	AUTO_CLOSE int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -74,7 +75,8 @@ static int open_below(int folder, const char *name)
 	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The kernel signals POLLPRI on cgroup.events when the last process is gone. */
+/* Waits until no process is left in the cgroup, at most GONE_MS for each change.
+ * The kernel signals POLLPRI on cgroup.events when the last process is gone. */
 static void wait_until_empty(int folder)
 {
 	AUTO_CLOSE int events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -94,7 +96,8 @@ static void remove_leaf(int folder, const char *name)
 	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 		return;
 	wait_until_empty(folder);
-	(void)unlinkat(folder, name, AT_REMOVEDIR); /* else the next launch tries again */
+	(void)unlinkat(folder, name, AT_REMOVEDIR); /* a folder that stays is removed
+						     * by the next launch */
 }
 
 static void remove_folder(int parent, const char *name)
@@ -103,14 +106,16 @@ static void remove_folder(int parent, const char *name)
 
 	if (folder < 0)
 		return;
-	(void)io_write_proc(folder, "cgroup.kill", "1", NULL); /* it may be half made */
+	/* a cgroup that is half made may lack cgroup.kill */
+	(void)io_write_proc(folder, "cgroup.kill", "1", NULL);
 	remove_leaf(folder, CMDS);
 	remove_leaf(folder, EXEC);
-	(void)unlinkat(parent, name, AT_REMOVEDIR); /* else the next launch tries again */
+	(void)unlinkat(parent, name, AT_REMOVEDIR); /* a folder that stays is removed
+						     * by the next launch */
 }
 
-/* Removes folders that no launcher locks: they were left behind.  Needs the
- * parent's lock. */
+/* Removes the cgroups whose launcher died: a living launcher holds a lock on its
+ * folder.  The caller holds the parent's lock. */
 static void sweep(int parent)
 {
 	int again = open_below(parent, ".");
@@ -125,7 +130,7 @@ static void sweep(int parent)
 			remove_folder(parent, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so nothing is lost */
 }
 
 static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
@@ -136,8 +141,8 @@ static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
 	return io_write_proc(folder, file, number, e);
 }
 
-/* A cgroup with processes in it cannot give its children controllers, so hutch
- * moves to a leaf of it. */
+/* Moves hutch to a leaf of its own cgroup: the kernel lets a cgroup with processes
+ * in it give its children no controllers. */
 static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 {
 	if (!c->parent.is_own)
@@ -152,8 +157,8 @@ static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 	return 0;
 }
 
-/* Undoes enter_leaf() after the last sandbox: those of others keep the
- * controllers in use, and the write fails. */
+/* Undoes enter_leaf() after the last sandbox.  While cgroups of other sandboxes use
+ * the controllers, the write that disables them fails, and hutch stays in the leaf. */
 static void leave_leaf(const struct cgroup *c, pid_t companion)
 {
 	unsigned has = delegate_controllers(c->parent.fd, "cgroup.subtree_control");
@@ -167,11 +172,14 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 			return;
 	}
 	if (companion)
-		(void)move_process(c->parent.fd, ".", companion, NULL); /* shows below */
+		/* If a process cannot be moved, remove_leaf() fails too, and the leaf
+		 * stays. */
+		(void)move_process(c->parent.fd, ".", companion, NULL);
 	if (c->waiter && getppid() == c->waiter)
 		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
-	/* A launcher that was killed is in the leaf until it is wholly gone. */
+	/* Waits: a launcher that was killed stays in the leaf until the kernel has
+	 * removed its process. */
 	remove_leaf(c->parent.fd, LEAF);
 }
 
@@ -235,7 +243,8 @@ static int make(struct cgroup *c, const struct limits *l, pid_t companion, struc
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e)
 {
-	/* The executor counts if it lives in the cgroup of its command. */
+	/* An executor that lives in the cgroup of its command counts in pids.max, so
+	 * the limit is raised by one for it. */
 	if (make(c, limits, companion, e) == 0 &&
 	    cgroup_limits_set(c->cmds, limits, !c->is_split, e) == 0)
 		return 0;
@@ -243,7 +252,8 @@ int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 }
 
 /* Enables controllers that the cgroup was made without, if the parent has them.
- * Other launches make and remove cgroups there meanwhile, hence the lock. */
+ * Other launches make and remove cgroups in the parent meanwhile, so its lock is
+ * held. */
 static int enable_more(const struct cgroup *c, unsigned more, struct err *e)
 {
 	unsigned missing = more &
@@ -284,8 +294,8 @@ char *cgroup_commands_path(const struct cgroup *c)
 	return text_format("%s/%s/" CMDS, c->parent.path, c->name);
 }
 
-/* Returns 0 if there is no such file or key.  The key "" stands for a file of
- * one number. */
+/* Returns the number behind `key` in a file of the cgroup, or 0 if there is no such
+ * file or key.  The key "" stands for a file of one number. */
 static uint64_t read_count(int folder, const char *file, const char *key)
 {
 	AUTO_CLOSE int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
@@ -309,7 +319,8 @@ void cgroup_usage(const struct cgroup *c, struct usage *ret)
 	ret->memory_peak = read_count(c->cmds, "memory.peak", "");
 	ret->pids_peak = read_count(c->cmds, "pids.peak", "");
 	if (ret->pids_peak && !c->is_split)
-		ret->pids_peak--; /* the executor */
+		ret->pids_peak--; /* without the executor, which is no process of the
+				   * user's */
 	ret->oom_kills = read_count(c->cmds, "memory.events", "oom_kill");
 	ret->is_over_limit = read_count(c->cmds, "memory.events", "oom") > 0;
 	ret->pids_refused = read_count(c->cmds, "pids.events", "max");
@@ -355,7 +366,8 @@ void cgroup_remove(struct cgroup *c, pid_t companion)
 	own_close(&c->into);
 	own_close(&c->cmds);
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
-	(void)lock; /* without the lock others may be removing it too, which is fine */
+	(void)lock; /* if the lock fails, another launch may remove the folder, too,
+		     * which does no harm */
 	remove_folder(c->parent.fd, c->name);
 	own_close(&c->folder);
 	if (c->parent.is_own && !c->parent.is_scope)

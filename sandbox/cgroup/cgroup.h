@@ -30,22 +30,26 @@ struct limits;
 struct policy;
 
 struct cgroup {
-	struct delegate parent; /* path NULL: there is no cgroup */
+	struct delegate parent; /* parent.path NULL: there is no cgroup */
 	char name[40];
-	bool is_split; /* set before cgroup_make */
-	pid_t waiter;  /* set before cgroup_place: a hutch process that started this one
-			* and waits in the same cgroup; it moves too.  0: none */
-	int folder;    /* owned; locked */
-	int cmds;      /* owned */
+	bool is_split; /* the executor has a cgroup of its own, exec/; set before
+			* cgroup_make */
+	pid_t waiter;  /* a hutch process that started this one and waits in the same
+			* cgroup; it moves to the leaf too.  0: none.  Set before
+			* cgroup_place */
+	int folder;    /* owned; the sandbox's cgroup, locked */
+	int cmds;      /* owned; the folder cmds/ */
 	int into;      /* owned; the cgroup for pid 1; -1: none */
 	int procs;     /* owned; is_split: cgroup.procs, by which commands enter */
 };
 
 struct usage {
-	uint64_t memory_peak, pids_peak; /* 0: the kernel does not tell */
-	uint64_t oom_kills;    /* processes killed for lack of memory */
-	bool is_over_limit;    /* killed at this cgroup's limit, not the machine's */
-	uint64_t pids_refused; /* forks */
+	uint64_t memory_peak, pids_peak; /* most bytes and processes at one time; 0:
+					  * the kernel does not tell */
+	uint64_t oom_kills;    /* processes that the kernel killed for lack of memory */
+	bool is_over_limit;    /* the memory limit of this cgroup was reached, not the
+				* machine's memory */
+	uint64_t pids_refused; /* forks that the limit of processes refused */
 };
 
 void cgroup_init(struct cgroup *c);
@@ -54,35 +58,35 @@ void cgroup_init(struct cgroup *c);
  * ask the service manager for a scope. */
 int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e);
 
-/* Makes the cgroup.  If this process lives in the parent itself, it moves to a
- * leaf of that, and so does `companion`, the janitor (0: none). */
+/* Makes the cgroup.  If this process lives in the parent itself, this process moves
+ * to a leaf of the parent, and so does `companion`, the janitor (0: none). */
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e);
 
-/* Changes the limits of a living cgroup, is_split, as cgroup_limits_change()
- * does.  ERR_UNSUPPORTED: a controller that they take is not delegated here. */
+/* Changes the limits of a living cgroup, is_split, as cgroup_limits_change() does.
+ * ERR_UNSUPPORTED: the parent lacks a controller that the new limits take. */
 int cgroup_update(const struct cgroup *c, const struct limits *was,
 		  const struct limits *now, struct err *e);
 
-/* The path of the commands' folder, allocated. */
+/* Returns the path of the folder cmds/, allocated. */
 char *cgroup_commands_path(const struct cgroup *c);
 
 void cgroup_usage(const struct cgroup *c, struct usage *ret);
 
-/* The resources that the commands use now. */
+/* Reads the resources that the commands use now. */
 struct consumption;
 void cgroup_consumption(const struct cgroup *c, struct consumption *ret);
 
-/* Freezes or continues every process in cmds/, which with is_split does not
- * hold the executor. */
+/* Freezes or continues every process in cmds/.  With is_split the executor is not in
+ * cmds/ and goes on running. */
 int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);
 
-/* A descriptor of cgroup.events, and whether every process in cmds/ is frozen
- * by now.  The descriptor has POLLPRI when the state may have changed since it
- * was last asked for.  Both return -1 on failure. */
+/* cgroup_events() opens cgroup.events, which poll(2) reports with POLLPRI when the
+ * state may have changed since it was last read.  cgroup_is_frozen() tells whether
+ * every process in cmds/ is frozen by now.  Both return -1 on failure. */
 int cgroup_events(const struct cgroup *c, struct err *e);
 int cgroup_is_frozen(int events, struct err *e);
 
-/* Kills every process in the cgroup, removes it, and moves this process back.
- * Accepts the zero object and a cgroup that was not made. */
+/* Kills every process in the cgroup, removes the cgroup, and moves this process
+ * back.  Accepts the zero object and a cgroup that was not made. */
 void cgroup_remove(struct cgroup *c, pid_t companion);

@@ -16,7 +16,7 @@
 
 #define KIB(bytes) ((unsigned long long)(bytes) >> 10)
 
-/* A value of 0 stands for no limit. */
+/* Writes a limit into a file of the cgroup; a value of 0 stands for no limit ("max"). */
 static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 {
 	AUTO_FREE char *text = value ? text_format("%llu", (unsigned long long)value)
@@ -28,7 +28,8 @@ static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 /* --- of a new cgroup ------------------------------------------------------------------
  */
 
-/* A kernel without swap has no such file, and nothing to forbid. */
+/* Limits swap.  A kernel without swap has no memory.swap.max, and nothing to forbid,
+ * so a missing file is no failure. */
 static int set_swap(int cmds, const char *text, struct err *e)
 {
 	struct err absent = { 0 };
@@ -86,9 +87,10 @@ static int memory_in_use(int cmds, uint64_t *ret, struct err *e)
 	return 0;
 }
 
-/* If memory.max is set below the memory in use, the kernel kills.  If
- * memory.high is, the kernel gives caches back and slows allocations down
- * (cgroup-v2).  So memory.high is lowered first, to see how much stays in use. */
+/* Lowers the limit only if the memory in use fits.  If memory.max is set below the
+ * memory in use, the kernel kills; if memory.high is, the kernel gives caches back
+ * and slows allocations down (cgroup-v2).  So memory.high is lowered first, to see
+ * how much stays in use. */
 static int lower_memory(int cmds, uint64_t bytes, struct err *e)
 {
 	uint64_t used = 0;
@@ -120,8 +122,8 @@ static int change_memory(int cmds, uint64_t was, uint64_t now, struct err *e)
 	return rc;
 }
 
-/* Memory is changed last: to put it back may kill, to put the others back does
- * not. */
+/* Changes CPU and processes first and memory last: undoing a change of memory may
+ * kill processes, undoing the others does not. */
 static int change(int cmds, const struct limits *was, const struct limits *now,
 		  struct err *e)
 {
@@ -134,7 +136,8 @@ static int change(int cmds, const struct limits *was, const struct limits *now,
 		       : 0;
 }
 
-/* The kernel has accepted each of these values before. */
+/* Restores the limits `was` after a failed change.  Failures are ignored: the kernel
+ * has accepted each of these values before. */
 static void put_back(int cmds, const struct limits *was, const struct limits *now)
 {
 	if (now->memory != was->memory)

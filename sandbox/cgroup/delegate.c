@@ -87,7 +87,8 @@ unsigned delegate_controllers(int folder, const char *file)
 	return found;
 }
 
-/* The files of a cgroup belong to the user that it was delegated to. */
+/* Tells whether this user may write to the cgroup's files: they belong to the user
+ * that the cgroup was delegated to. */
 static bool is_ours(int folder)
 {
 	static const char *const names[] = { ".", "cgroup.procs",
@@ -108,10 +109,10 @@ static unsigned count_others(int folder, pid_t companion)
 	unsigned others = 0;
 
 	if (!text)
-		return 1; /* at least: the list is too long, or unreadable */
+		return 1; /* one process at least: the list is too long, or unreadable */
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		pid_t pid = (pid_t)atoi(line);
-		/* 0 stands for a process of a foreign pid namespace. */
+		/* The kernel shows a process of a foreign pid namespace as 0. */
 		others += *line && (!pid || (pid != getpid() && pid != companion));
 	}
 	return others;
@@ -140,7 +141,7 @@ bool delegate_is_marked(const char *path, const char *root)
 	return true;
 }
 
-/* Opens a folder of cgroup2; -1 with errno. */
+/* Opens a folder of a cgroup2 file system; returns -1 with errno set. */
 static int open_folder(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -155,8 +156,8 @@ static int open_folder(const char *path)
 	return fd_take(&fd);
 }
 
-/* In the hybrid layout, version 2 is mounted below the hierarchies of version
- * 1. */
+/* Returns where version 2 of cgroups is mounted.  In systemd's hybrid layout that is
+ * below the hierarchies of version 1. */
 static const char *find_root(void)
 {
 	static const char *const places[] = { "/sys/fs/cgroup",
@@ -170,13 +171,14 @@ static const char *find_root(void)
 	return NULL;
 }
 
-/* The folder of this process: the line "0::PATH" (cgroups(7)). */
+/* Returns the folder of the cgroup that this process lives in, from the line
+ * "0::PATH" of /proc/self/cgroup (cgroups(7)). */
 static char *own_folder(const char *root)
 {
 	AUTO_FREE char *text = read_text(AT_FDCWD, "/proc/self/cgroup");
 	const char *line = text ? strstr(text, "0::/") : NULL;
 
-	/* "/..": the cgroup is outside of what this mount shows. */
+	/* "/..": this process's cgroup is outside of the subtree that the mount shows. */
 	if (!line || (line != text && line[-1] != '\n') || !strncmp(line, "0::/..", 6))
 		return NULL;
 	int len = (int)strcspn(line + 3, "\n");
@@ -192,7 +194,8 @@ static void use(struct delegate *d, const char *path, int *fd, unsigned has)
 	d->has = has;
 }
 
-/* The controllers that the folder's children have, or could have. */
+/* Returns the controllers that the folder's children have, or could have: a folder
+ * without processes can enable more. */
 static unsigned hands_on(int folder, unsigned needs, pid_t companion)
 {
 	unsigned has = delegate_controllers(folder, "cgroup.subtree_control");
@@ -202,8 +205,8 @@ static unsigned hands_on(int folder, unsigned needs, pid_t companion)
 	return has;
 }
 
-/* Finds a folder above this process's, in the same unit, that gives its
- * children what is needed, or can. */
+/* Finds a folder above this process's cgroup, in the same systemd unit, whose
+ * children have the needed controllers, or can get them. */
 static char *find_above(const struct outlook *o, unsigned needs, pid_t companion)
 {
 	AUTO_FREE char *at = text_copy(o->own);
@@ -291,7 +294,8 @@ static int use_above(struct delegate *d, const struct outlook *o, unsigned needs
 	return 0;
 }
 
-/* A cgroup that the user names is the user's to give: no marks are looked for. */
+/* Uses the cgroup that --cgroup-parent names.  The user may give it away, so no
+ * delegation mark of systemd is looked for. */
 static int find_named(struct delegate *d, const char *name, unsigned needs, pid_t waiter,
 		      struct err *e)
 {

@@ -19,52 +19,57 @@ struct policy;
 
 enum controller { CONTROLLER_MEMORY = 1, CONTROLLER_PIDS = 2, CONTROLLER_CPU = 4 };
 
-/* The state of the second way and the third: a launch decides by it, and `hutch
- * doctor` explains it.  `own` is the folder that this process lives in. */
+/* The findings about hutch's own cgroup and the folders above it: a launch decides
+ * by them where it makes cgroups, and `hutch doctor` explains them.  `own` is the
+ * folder of the cgroup that this process lives in. */
 struct outlook {
-	const char *root; /* of the file system; NULL: it is not mounted */
-	char *own;	  /* owned; NULL: not visible below the root */
-	char *above;	  /* owned; a usable folder above it; NULL: none */
-	bool is_marked;	  /* own: the manager's mark allows its use */
-	bool is_ours;	  /* own: its files may be written */
-	unsigned missing; /* own: needed controllers that it lacks */
-	unsigned others;  /* own: processes in it that are not hutch's */
+	const char *root; /* where cgroup2 is mounted; NULL: it is not mounted */
+	char *own;	  /* owned; NULL: the mount does not show this process's cgroup */
+	char *above;	  /* owned; a usable folder above `own`; NULL: none */
+	bool is_marked;	  /* `own` has systemd's mark that its use is allowed */
+	bool is_ours;	  /* this user may write to the files of `own` */
+	unsigned missing; /* needed controllers that `own` lacks */
+	unsigned others;  /* processes in `own` that are not hutch's */
 };
 
 struct delegate {
-	char *path;	  /* owned; NULL: none */
-	int fd;		  /* owned */
-	unsigned has;	  /* enum controller: those that cgroups in it can have */
-	bool is_own;	  /* this process lives in it */
-	bool is_scope;	  /* made for hutch by the service manager, which removes it */
+	char *path;	  /* owned; the folder that was found; NULL: none */
+	int fd;		  /* owned; the folder's descriptor */
+	unsigned has;	  /* enum controller: those that cgroups in the folder can have */
+	bool is_own;	  /* this process lives in the folder */
+	bool is_scope;	  /* the service manager made the folder for hutch, and removes
+			   * it */
 };
 
 void delegate_init(struct delegate *d);
 void delegate_done(struct delegate *d);
 
 /* Finds a folder with the controllers `needs`.  May ask the user manager for a
- * scope, which moves this process.  `waiter` is treated as the companion below. */
+ * scope, which moves this process.  `waiter`, a hutch process that waits for this
+ * one (0: none), does not count as a process in the folder. */
 int delegate_find(struct delegate *d, const struct policy *policy, unsigned needs,
 		  pid_t waiter, struct err *e);
 
-/* Looks, without changing anything or asking the manager.  A folder with
- * processes in it hands no controllers on; this process, and `companion`, which
- * would move with it (0: none), do not count. */
+/* Looks for a usable folder, without changing anything or asking the manager.  A
+ * folder with processes in it hands no controllers on; this process and `companion`,
+ * which would move with this process (0: none), do not count. */
 void delegate_look(struct outlook *ret, unsigned needs, pid_t companion);
 void outlook_done(struct outlook *o);
 #define AUTO_OUTLOOK __attribute__((cleanup(outlook_done)))
 
-/* "memory, cpu, pids", of those in the set; allocated. */
+/* Returns the names of the controllers in the set, such as "memory, cpu, pids";
+ * allocated. */
 char *delegate_names(unsigned controllers);
 
-/* "+memory" for one controller; `sign` is '+' or '-'. */
+/* Writes the word that enables or disables one controller, such as "+memory", as
+ * cgroup.subtree_control takes it; `sign` is '+' or '-'. */
 void delegate_word(char word[16], char sign, enum controller which);
 
 /* Reads the controllers that a file such as cgroup.controllers names. */
 unsigned delegate_controllers(int folder, const char *file);
 
-/* Whether the innermost systemd unit of a path below `root` is marked as
- * delegated; a path without a unit has no manager, and counts as marked.
- * Managers mark by an attribute, user.delegate; the user manager of systemd 252
- * does not, and then hutch asks for a scope that would not have been needed. */
+/* Tells whether the innermost systemd unit of a path below `root` is marked as
+ * delegated; a path without a unit has no manager, and counts as marked.  Managers
+ * mark by an attribute, user.delegate.  The user manager of systemd 252 sets no
+ * mark, and then hutch asks for a scope that would not have been needed. */
 bool delegate_is_marked(const char *path, const char *root);

@@ -20,8 +20,8 @@
 
 #define SENTENCE_MAX 400
 
-/* Whether `path` is a socket of this user at which a process answers.  A socket
- * that was left behind by a session does not answer. */
+/* Tells whether `path` is a socket of this user at which a process answers.  A
+ * socket that was left behind by an ended session does not answer. */
 static bool is_answered(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -33,13 +33,14 @@ static bool is_answered(const char *path)
 	memcpy(at.sun_path, path, strlen(path));
 	AUTO_CLOSE int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* EAGAIN: other clients wait there, too (unix(7)). */
+	/* EAGAIN: the queue of clients is full (unix(7)), so a process listens. */
 	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 ||
 	       errno == EAGAIN;
 }
 
-/* A variable that was left behind by sudo names another user's bus, so a socket
- * counts only if this user owns it. */
+/* Returns the path of this user's bus, allocated, or NULL.  XDG_RUNTIME_DIR may be
+ * left over from before a sudo and name another user's bus, so a socket counts only
+ * if this user owns it. */
 static char *bus_path(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -63,7 +64,8 @@ bool scope_has_bus(void)
 	return path != NULL;
 }
 
-/* In the child, which keeps nothing of ours but a pipe for one sentence. */
+/* Executes hutch-scope, in the child of scope_enter().  `says`, the writing end of a
+ * pipe for one sentence, becomes its stderr. */
 __attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
 {
 	AUTO_FREE char *pid = text_format("%d", (int)getppid());
@@ -72,7 +74,8 @@ __attribute__((noreturn)) static void run(const char *program, char *const *env,
 	sigset_t none;
 
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail: the arguments are
+						      * valid */
 	if (dup2(says, 2) == 2)
 		(void)execve(program, argv, env);
 	_exit(127);
@@ -113,8 +116,10 @@ int scope_enter(struct err *e)
 	own_close(&ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork for hutch-scope");
-	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* on failure: no sentence */
-	own_close(&listen); /* a program that writes more must not wait for us */
+	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* after a failed read the
+							     * sentence is empty */
+	own_close(&listen); /* hutch-scope, if it writes more than fits, must not wait
+			     * for this process to read */
 	const int status = worker_reap(pid);
 	return status == 0 ? 0 : failed(status, sentence, e);
 }

@@ -1,10 +1,12 @@
-/* hutch-scope PID: moves its caller into a cgroup of the caller's own.
+/* hutch-scope PID: moves its caller, a hutch process, into a cgroup of the caller's
+ * own.
  *
- * It asks the systemd user manager, over the user's bus, for a transient scope with
- * that process in it and Delegate=yes: from then on the manager leaves what is below
- * the scope alone, and removes it when the last process is gone.  It returns when the
- * manager reports the end of the job (JobRemoved), since the process is not moved
- * before that.  On failure it prints one sentence on stderr. */
+ * hutch-scope asks the systemd user manager, over the user's bus, for a transient
+ * scope with the caller in it and Delegate=yes: from then on the manager leaves the
+ * cgroups below the scope alone, and removes the scope when its last process is
+ * gone.  hutch-scope returns when the manager reports the end of the job
+ * (JobRemoved), since the process is not moved before that.  On failure it prints
+ * one sentence on stderr. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +22,16 @@
 #define PATH	  "/org/freedesktop/systemd1"
 #define INTERFACE "org.freedesktop.systemd1.Manager"
 
-/* A manager that is busy starting a session takes a second or two. */
+/* How long the manager may take: one that is busy starting a session takes a second
+ * or two. */
 #define PATIENCE_US 15000000
 
 struct job {
-	char path[256];	  /* of the job that we started */
-	char removed[64]; /* the job's result: "done", "failed", ...; empty: not yet */
-	char early[8][256], how[8][64]; /* other jobs that ended before ours was known */
+	char path[256];	  /* D-Bus path of the job that moves the caller */
+	char removed[64]; /* the job's result: "done", "failed", ...; empty: the job
+			   * runs */
+	char early[8][256], how[8][64]; /* jobs that ended before `path` was known, and
+					 * their results */
 	unsigned count;
 };
 
@@ -135,7 +140,7 @@ static int enter(sd_bus *bus, uint32_t pid)
 				    on_removed, &job);
 	if (r < 0)
 		return failed("listen for JobRemoved", r);
-	/* Without a subscriber the manager sends no signals of this kind. */
+	/* The manager sends JobRemoved only while it has a subscriber. */
 	r = sd_bus_call_method(bus, MANAGER, PATH, INTERFACE, "Subscribe", NULL, NULL,
 			       NULL);
 	if (r < 0)
@@ -147,8 +152,8 @@ int main(int argc, char **argv)
 {
 	sd_bus *bus = NULL;
 
-	/* Only the parent process can be moved: another pid could be stale, and
-	 * belong to another process by now. */
+	/* Only the parent process is moved: any other pid could be stale, and belong
+	 * to another process by now. */
 	if (argc != 2 || atoi(argv[1]) != (int)getppid() || getppid() == 1) {
 		(void)fprintf(stderr,
 			      "hutch-scope is run by hutch, with its process id\n");

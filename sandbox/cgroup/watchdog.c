@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* The most processes and threads that are looked at; RLIMIT_NPROC's default is
- * lower. */
+/* The most processes, and the most threads, that one measurement looks at;
+ * RLIMIT_NPROC's default is lower. */
 #define PIDS_MAX 8192
 #define FILE_MAX (128u << 10)
 
@@ -32,7 +32,7 @@ static char *read_proc(const char *path)
 										 : text;
 }
 
-/* Reads the children that a thread has made (proc(5)). */
+/* Adds the children that a thread has made (/proc/PID/task/TID/children, proc(5)). */
 static void add_children(struct herd *h, pid_t pid, const char *thread)
 {
 	char path[300];
@@ -59,11 +59,11 @@ static void look_at(struct herd *h, pid_t pid)
 		add_children(h, pid, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* nothing is lost: it was only read */
+		(void)closedir(dir); /* the folder was only read, so nothing is lost */
 }
 
-/* A process may end, and its number go to another, during the look: then this
- * one result is wrong, by one process. */
+/* Collects `init` and all its descendants.  A process may end meanwhile, and its
+ * number go to another: then this one measurement is wrong, by one process. */
 static void gather(struct herd *h, pid_t init)
 {
 	h->pids[h->count++] = init;
@@ -71,7 +71,7 @@ static void gather(struct herd *h, pid_t init)
 		look_at(h, h->pids[i]);
 }
 
-/* Reads the second number of statm: resident pages. */
+/* Returns the resident memory in bytes, from the second number of /proc/PID/statm. */
 static uint64_t resident(pid_t pid)
 {
 	char path[64];
@@ -82,8 +82,8 @@ static uint64_t resident(pid_t pid)
 	return blank ? strtoull(blank, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* The process's share of the memory that it has mapped, and of that which is
- * swapped out. */
+/* Returns the process's share of the memory that it has mapped, and of its memory
+ * that is swapped out, in bytes.  Shared pages count in part. */
 static uint64_t proportional(pid_t pid)
 {
 	static const char *const keys[] = { "\nPss:", "\nSwapPss:" };
@@ -113,9 +113,10 @@ uint64_t watchdog_measure(pid_t init, uint64_t limit)
 	return rough > limit ? exact : rough;
 }
 
-/* Reads fields 14 to 17 of stat: the process's own time, and that of the
- * children that it has waited for.  The name, field 2, may hold anything, so
- * the parsing begins behind the last parenthesis. */
+/* Returns the processor time in microseconds, from fields 14 to 17 of
+ * /proc/PID/stat: the process's own time, and that of the children that it has
+ * waited for.  The process's name, field 2, may hold anything, so the parsing begins
+ * behind the last parenthesis. */
 static uint64_t cpu_of(pid_t pid, bool is_init)
 {
 	unsigned long own[2] = { 0 }, waited[2] = { 0 };

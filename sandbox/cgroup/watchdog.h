@@ -11,17 +11,18 @@
 
 #define WATCHDOG_MS 50
 
-/* The bytes used by all descendants of `init`, pid 1 of a sandbox, which all
- * its orphans go to.  Returns a rough sum, which counts shared pages once for
- * each process, if that is not above `limit`; else the exact one. */
+/* Returns the bytes used by `init`, pid 1 of a sandbox, and by all its descendants;
+ * orphans become children of `init`.  The result is a rough sum, which counts shared
+ * pages once for each process, if that is not above `limit`; else the exact sum. */
 uint64_t watchdog_measure(pid_t init, uint64_t limit);
 
-/* The use at present; shared pages count once for each process. */
+/* The resources that a sandbox's processes use at present; shared pages count once
+ * for each process. */
 struct consumption {
-	uint64_t memory; /* bytes */
-	uint64_t cpu_us; /* processes that have ended count, too */
-	uint64_t pids;   /* processes; with a cgroup also threads */
+	uint64_t memory; /* in bytes */
+	uint64_t cpu_us; /* in microseconds; processes that have ended count, too */
+	uint64_t pids;   /* processes; measured with a cgroup, also threads */
 };
 
-/* Leaves out `init` itself. */
+/* Measures the use of all descendants of `init`, without `init` itself. */
 void watchdog_consumption(pid_t init, struct consumption *ret);
