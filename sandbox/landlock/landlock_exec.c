@@ -25,10 +25,10 @@
 
 #define FAILURE_FD 3
 
-/* The report that crosses the pipe; smaller than PIPE_BUF, so one write is
- * atomic. */
+/* The report of a failure that the child writes into the pipe; smaller than
+ * PIPE_BUF, so one write is atomic (pipe(7)). */
 struct report {
-	struct err error;     /* kind ERR_NONE: see `failed` */
+	struct err error;     /* kind ERR_NONE: the failure is in `failed` */
 	struct failed failed;
 };
 _Static_assert(sizeof(struct report) <= PIPE_BUF, "a report does not cross in one write");
@@ -43,20 +43,22 @@ void landlock_exec_failed(int failure, const struct err *e)
 {
 	const struct report r = { .error = *e };
 
-	(void)io_write_all(failure, &r, sizeof(r)); /* the reader may have gone */
+	(void)io_write_all(failure, &r, sizeof(r)); /* if the launcher has gone,
+						     * nothing reads the report */
 }
 
-/* errno says why. */
+/* Reports the errno of a failed execve(2) or look-up, and ends this process. */
 static _Noreturn void fail_at(enum exec_stage stage)
 {
 	const struct report r = { .failed = { .stage = stage, .sys = (uint32_t)errno } };
 
-	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* the reader may have gone */
+	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* if the launcher has gone,
+							* nothing reads the report */
 	_exit(127);
 }
 
 /* Needs: the subreaper as the parent.  Leaves: a session of its own, without a
- * terminal; death with the subreaper; the signals of a fresh program. */
+ * terminal; a process that dies with the subreaper; every signal at its default. */
 static int stage_session(struct beginning *b, struct err *e)
 {
 	sigset_t none;
@@ -65,16 +67,18 @@ static int stage_session(struct beginning *b, struct err *e)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: landlock-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	/* layer: landlock-session */
-	(void)setsid(); /* fails for group leaders only; we are new */
+	(void)setsid(); /* fails for group leaders only, and a new child is none */
 	for (int signo = 1; signo <= SIGRTMAX; signo++)
-		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */
+		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP always have the
+					       * default */
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail: the arguments are
+						      * valid */
 	umask(022);
 	return 0;
 }
 
-/* Needs: no_new_privs.  Leaves: no file that is not granted can be opened. */
+/* Needs: no_new_privs.  Leaves: only granted files can be opened. */
 static int stage_files(struct beginning *b, struct err *e)
 {
 	const struct landlock_rules *g = b->parts->rules;
@@ -87,14 +91,15 @@ static int stage_files(struct beginning *b, struct err *e)
 	return landlock_confine(g->rules, g->count, b->parts->spares, e);
 }
 
-/* Needs: every opened descriptor has been used.  Leaves: the standard three,
- * and the pipe until execve(2). */
+/* Needs: every opened descriptor has been used.  Leaves: stdin, stdout, stderr, and
+ * the failure pipe until execve(2). */
 static int stage_descriptors(struct beginning *b, struct err *e)
 {
 	const int *stdio = b->parts->stdio;
 	int high[] = { stdio[0], stdio[1], stdio[2] };
 
-	/* Above the numbers that are about to be filled. */
+	/* Duplicates go to 10 and above, so that dup2(2) to 0..3 overwrites none of
+	 * them. */
 	int failure = fcntl(b->failure, F_DUPFD_CLOEXEC, 10);
 	for (int i = 0; i < 3; i++)
 		high[i] = fcntl(high[i], F_DUPFD_CLOEXEC, 10);
@@ -121,8 +126,8 @@ static int stage_limits(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Needs: no later step needs a privilege.  Leaves: no capability, and the
- * filters. */
+/* Needs: no later step needs a privilege.  Leaves: a process without capabilities,
+ * under the seccomp filters. */
 static int stage_privileges(struct beginning *b, struct err *e)
 {
 	if (caps_drop(e) < 0)
@@ -133,8 +138,8 @@ static int stage_privileges(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Needs: nothing.  Leaves: the plan's environment, for this process too, which
- * looks up PATH in it. */
+/* Needs: nothing.  Leaves: the plan's environment, in this process too, which looks
+ * up PATH in it. */
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
@@ -142,8 +147,9 @@ static int stage_environment(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Whether execvp(3) would try the next folder after this error.  A missing
- * interpreter is no such error. */
+/* Tells whether execvp(3) would try the next folder of PATH after this errno.
+ * ENOENT for a file that exists means a missing interpreter, after which it would
+ * not. */
 static bool is_elsewhere(const char *path)
 {
 	const int sys = errno;

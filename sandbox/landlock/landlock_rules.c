@@ -16,8 +16,8 @@
 #include "sandbox/plan/image.h"
 #include "sandbox/plan/volumes.h"
 
-/* WRITES has no right to make sockets, since none can be made, nor device
- * nodes. */
+/* The kinds of grants.  WRITES gives no right to make sockets or device nodes: a
+ * command without namespaces can make neither. */
 enum right { READS, WRITES, DEVICE, RIGHT_COUNT };
 static const uint64_t rights[RIGHT_COUNT] = {
 	[READS] = LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
@@ -28,7 +28,7 @@ static const uint64_t rights[RIGHT_COUNT] = {
 	[DEVICE] = LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_IOCTL_DEV,
 };
 
-/* Takes `fd`. */
+/* Adds a rule, and takes `fd` over. */
 static void add_rule(struct landlock_rules *g, int fd, uint64_t allowed, const char *path)
 {
 	if (g->count == g->room) {
@@ -40,8 +40,8 @@ static void add_rule(struct landlock_rules *g, int fd, uint64_t allowed, const c
 	g->paths[g->count++] = text_copy(path);
 }
 
-/* Grants a right; -1 with errno set.  A file that is neither a folder nor a
- * plain file is granted only as a DEVICE. */
+/* Grants a right on `path`; returns -1 with errno set on failure.  A file that is
+ * neither a folder nor a plain file is granted only as a DEVICE. */
 static int grant(struct landlock_rules *g, const char *path, enum right right)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
@@ -62,7 +62,7 @@ static int grant(struct landlock_rules *g, const char *path, enum right right)
 
 /* --- the host's -------------------------------------------------------------------- */
 
-/* Whether a rule covers the path already: /bin is /usr/bin on most hosts. */
+/* Tells whether a rule covers the path already: /bin is /usr/bin on most hosts. */
 static bool is_granted(const struct landlock_rules *g, const char *path)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -80,12 +80,14 @@ static int grant_host_path(struct landlock_rules *g, const char *path, struct er
 		return 0;
 	if (volumes_check_apart(&of_host, real, g->own, e) < 0)
 		return -1;
-	(void)grant(g, real, READS); /* else this user cannot open it */
+	(void)grant(g, real, READS); /* a path that this user cannot open is not
+				      * granted */
 	return 0;
 }
 
-/* Users' names are no secret among users, and programs ask for them; the
- * resolvers matter only to a command that has a network. */
+/* Lists the files of /etc that commands may read.  Users' names are no secret among
+ * users, and programs ask for them; the resolvers matter only to a command that has
+ * a network. */
 static void list_etc(struct list *ret, const struct policy *policy)
 {
 	static const char *const always[] = { "/etc/passwd", "/etc/group",
@@ -137,7 +139,8 @@ static int grant_devices(struct landlock_rules *g, struct err *e)
 
 /* --- the user's -------------------------------------------------------------------- */
 
-/* Without namespaces, a path leads to the same file inside and outside. */
+/* Refuses a volume that is to be at another path inside than on the host: without
+ * namespaces, a path leads to the same file inside and outside. */
 static int check_place(const struct volume *v, const char *source, struct err *e)
 {
 	AUTO_FREE char *target = realpath(v->target, NULL);
@@ -173,8 +176,8 @@ static int grant_volume(struct landlock_rules *g, const struct volume *v, struct
 	return 0;
 }
 
-/* Rights beneath a folder add up: below a writable folder every file is
- * writable. */
+/* Refuses a read-only volume inside a writable one: Landlock's rights beneath a
+ * folder add up, so every file below a writable folder is writable. */
 static int check_nesting(const struct policy *policy, const struct volume *inner,
 			 struct err *e)
 {

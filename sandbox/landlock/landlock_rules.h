@@ -25,15 +25,16 @@ struct landlock_rules {
 	char **paths;		     /* owned; the path of each rule, for messages */
 	size_t count, room;
 	char *workspace; /* owned; --workspace, canonical; NULL: none */
-	struct list own[2]; /* for volumes_check_apart() */
+	struct list own[2]; /* hutch's own folders, which volumes_check_apart() keeps
+			     * out of the grants */
 };
 
-/* Opens everything but the private folder.  Fails on a path that the host does
- * not have, on a mount at another path than its own, and on one that would give
- * away hutch's own folders. */
+/* Opens every granted file, except the private folder.  Fails on a path that the
+ * host does not have, on a mount at another path than its own, and on a mount that
+ * would give away hutch's own folders. */
 int landlock_rules_build(struct landlock_rules *g, const struct policy *policy,
 			 struct err *e);
-/* Adds the folder that was made for this sandbox. */
+/* Adds the private folder that was made for this sandbox. */
 int landlock_rules_add_private(struct landlock_rules *g, const char *path, struct err *e);
 void landlock_rules_done(struct landlock_rules *g);
 

@@ -39,8 +39,9 @@ struct landlock_run {
 	struct landlock_rules rules;
 	struct subreaper subreaper;
 	struct exec exec;
-	struct seccomp_program filters[3]; /* for --isolation landlock alone */
-	bool is_trial; /* for hutch doctor: no private folder is made */
+	struct seccomp_program filters[3]; /* the filters that only --isolation
+					    * landlock has */
+	bool is_trial; /* hutch doctor's trial: no private folder is made */
 	struct result *result;
 	enum state state;
 	bool has_verdict;
@@ -61,8 +62,8 @@ static void set_unless_said(struct landlock_run *r, const char *name, const char
 		list_set_env(&r->l.plan.env, pair);
 }
 
-/* There is no user "agent" here: the command runs as the user that the files
- * belong to. */
+/* Sets USER and LOGNAME.  Without namespaces there is no user "agent": the command
+ * runs as the user that the files belong to. */
 static void plan_user(struct landlock_run *r)
 {
 	AUTO_FREE char *listed = host_user_name(r->l.who.uid);
@@ -73,8 +74,8 @@ static void plan_user(struct landlock_run *r)
 	set_unless_said(r, "LOGNAME", name);
 }
 
-/* A resolver asks by UDP, which Landlock cannot bound, unless RES_OPTIONS tells
- * it to use TCP (resolv.conf(5)). */
+/* Builds the environment of the command.  A resolver asks by UDP, which Landlock
+ * cannot bound, unless RES_OPTIONS tells the resolver to use TCP (resolv.conf(5)). */
 static void plan_environment(struct landlock_run *r, const char *private)
 {
 	const struct policy *policy = r->l.policy;
@@ -129,7 +130,8 @@ static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
 
 	if (check_kernel(e) < 0 || host_user_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* These are opened as the user that called, root included. */
+	/* The stdio files and the filter are opened before root is dropped, with the
+	 * rights of the user that called hutch. */
 	if ((!is_dry_run && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    launch_load_filter(l, e) < 0)
 		return -1;
@@ -180,7 +182,8 @@ static void choose_filters(struct landlock_run *r, struct subreaper_parts *parts
 	add_filter(parts, &r->l.filter);
 	for (size_t i = 0; i < ARRAY_LEN(r->filters); i++)
 		add_filter(parts, &r->filters[i]);
-	/* The user's profile comes last: it may forbid seccomp(2) itself. */
+	/* The user's profile is installed last: it may forbid seccomp(2), which
+	 * installs the others. */
 	add_filter(parts, &r->l.profile);
 }
 
@@ -205,7 +208,8 @@ static int start(struct landlock_run *r, struct err *e)
 	if (subreaper_start(&parts, &r->subreaper, e) < 0)
 		return -1;
 	stdio_handed_over(&r->l.stdio);
-	/* For the reason given in launch_start(). */
+	/* An undumpable launcher keeps the user's other processes out of its memory;
+	 * launch_start() gives the whole reason. */
 	if ((r->l.who.was_root || r->l.policy->secrets.count) &&
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
@@ -272,14 +276,16 @@ static void on_line(struct landlock_run *r)
 		(void)err_set(&e, ERR_GONE, "the subreaper of the command was killed");
 		if (take_verdict(r))
 			result_failed(r->result, EXIT_HUTCH, &e);
-		subreaper_done(&r->subreaper); /* no process writes to it any more */
+		subreaper_done(&r->subreaper); /* the subreaper is dead, so no process
+						* writes to the line any more */
 		break;
 	}
 	drain(r);
 }
 
-/* A signal to hutch is passed to the command.  Where that does not end the
- * command, hutch ends it. */
+/* Passes a signal that hutch gets to the command.  If the command has been
+ * interrupted often enough (countdown.h), or has ended, hutch ends everything
+ * instead. */
 static void on_signal(struct landlock_run *r, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
@@ -293,7 +299,7 @@ static void on_signal(struct landlock_run *r, int signo, int64_t now)
 	if (take_verdict(r))
 		result_signaled(r->result, signo);
 	subreaper_end(&r->subreaper);
-	/* Undelivered output does not keep hutch from ending. */
+	/* hutch ends even if the reader of its output takes no more. */
 	if (r->state == DRAINING)
 		r->state = DONE;
 }
@@ -341,8 +347,8 @@ static void serve(struct landlock_run *r, const struct pollfd w[WATCH_COUNT], in
 	for (int i = 0; i < STDIO_COUNT; i++)
 		if (w[WATCH_PUMPS + i].revents)
 			pump_run(&io->pumps[i]);
-	/* The failure is read before the line, which may report the end
-	 * already. */
+	/* The failure is read before the line: the line may report the command's end
+	 * already, and a command that could not start is to be reported as such. */
 	if (w[WATCH_FAILURE].revents)
 		on_failure(r);
 	if (w[WATCH_LINE].revents && r->subreaper.failure < 0)
@@ -362,7 +368,7 @@ static void turn(struct landlock_run *r)
 
 	watch_list(r, w);
 	const int ready = poll(w, WATCH_COUNT, clock_wait(due, clock_ms()));
-	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+	if (ready >= 0) /* poll(2) fails only with EINTR, after a stop and SIGCONT */
 		serve(r, w, clock_ms());
 }
 

@@ -25,10 +25,11 @@ struct result;
  * as root, this process is an ordinary user afterwards. */
 void landlock_run_run(const struct policy *policy, bool is_dry_run, struct result *ret);
 
-/* For hutch doctor: does the same without a private folder, so that nothing is
- * made.  The policy names a working directory. */
+/* Tries for hutch doctor whether `--isolation landlock` works: does the same as
+ * landlock_run_run(), but makes no private folder.  The policy names a working
+ * directory. */
 void landlock_run_try(const struct policy *policy, struct result *ret);
 
-/* The text that says how this is weaker, for the user that asked for it and for
- * one that could. */
+/* The text that says how `--isolation landlock` is weaker than namespaces, for a
+ * user that asked for it and for a user that could ask for it. */
 extern const char landlock_run_loses[];

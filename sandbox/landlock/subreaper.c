@@ -32,13 +32,14 @@ enum { LINE, CHILDREN, LOCK, HELD };
 
 /* --- ending everything ------------------------------------------------------------ */
 
-/* Facts from /proc/PID/stat. */
+/* Facts about a process, from /proc/PID/stat. */
 struct told {
 	int parent;
 	unsigned long long started; /* in ticks since the boot */
 };
 
-/* "PID (NAME) STATE PARENT ...", where NAME may be anything (proc(5)). */
+/* Reads "PID (NAME) STATE PARENT ...".  NAME may be anything (proc(5)), so the
+ * parsing begins behind the last parenthesis.  Returns false if the process is gone. */
 static bool look_at(pid_t pid, struct told *ret)
 {
 	char path[64], text[512];
@@ -57,9 +58,9 @@ static bool look_at(pid_t pid, struct told *ret)
 		      &ret->parent, &ret->started) == 2;
 }
 
-/* When a process began.  Many begin within one tick, which is 10 ms; of two in
- * the same tick the later one has the higher pid, unless pids have wrapped
- * within it. */
+/* When a process began.  Many processes begin within one tick, which is 10 ms; of
+ * two in the same tick the later one has the higher pid, unless pids have wrapped
+ * within the tick. */
 struct birth {
 	unsigned long long tick;
 	pid_t pid;
@@ -70,8 +71,8 @@ static bool is_later(const struct birth *a, const struct birth *b)
 	return a->tick != b->tick ? a->tick > b->tick : a->pid > b->pid;
 }
 
-/* Kills the children that began after `since`.  Earlier ones are not the
- * sandbox's: the program that executed hutch may have had children, which are
+/* Kills the children that began after `since`.  Earlier children do not belong to
+ * the sandbox: the program that executed hutch may have had children, which are
  * hutch's now.  Returns how many were killed. */
 static unsigned kill_children(const struct birth *since)
 {
@@ -86,16 +87,17 @@ static unsigned kill_children(const struct birth *since)
 		if (pid <= 0 || !look_at(pid, &t) || t.parent != getpid() ||
 		    !is_later(&(struct birth){ t.started, pid }, since))
 			continue;
-		/* If it cannot be killed (EPERM), a second try would fail as well. */
+		/* A child that cannot be killed (EPERM) does not count: a second try
+		 * would fail as well. */
 		found += kill(pid, SIGKILL) == 0;
 	}
 	if (proc)
-		(void)closedir(proc); /* it was only read */
+		(void)closedir(proc); /* /proc was only read, so nothing is lost */
 	return found;
 }
 
-/* Kills until there is none left: what a killed child had started becomes a
- * child of this process. */
+/* Kills children until none is left: processes that a killed child had started
+ * become children of this process. */
 static void end_children(const struct birth *since)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
@@ -103,13 +105,14 @@ static void end_children(const struct birth *since)
 	while (kill_children(since) > 0) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		(void)nanosleep(&moment, NULL); /* a signal only makes it shorter */
+		(void)nanosleep(&moment, NULL); /* a signal only makes the sleep
+						 * shorter */
 	}
 }
 
-/* While kill(-1) goes through all processes, none can be made
- * (kill_something_info() holds tasklist_lock), and a process that is about to
- * fork sees the signal first. */
+/* Kills every process of the Landlock domain by kill(-1).  While kill(-1) goes
+ * through all processes, no process can be made (kill_something_info() holds
+ * tasklist_lock), and a process that is about to fork sees the signal first. */
 static void end_domain(void)
 {
 	if (kill(-1, SIGKILL) < 0 && errno != ESRCH)
@@ -118,7 +121,8 @@ static void end_domain(void)
 		;
 }
 
-/* Outside of a domain, a kill(-1) would end all processes of the user. */
+/* Kills every process that the command has started.  kill(-1) is only used in a
+ * domain: outside of one it would end all processes of the user. */
 static void end_all(bool has_domain)
 {
 	if (has_domain)
@@ -145,10 +149,10 @@ static int watch_children(struct err *e)
  * group reaches, and that becomes the parent of every orphan of the command. */
 static int become_subreaper(struct err *e)
 {
-	(void)setsid(); /* fails for group leaders only; we are new */
+	(void)setsid(); /* fails for group leaders only, and a new child is none */
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
-	/* The launcher's memory holds secrets, and the user has other
-	 * processes. */
+	/* Makes this process undumpable: its memory, a copy of the launcher's, holds
+	 * secrets, and the user has other processes that could read it. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: landlock-undumpable */
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -158,9 +162,9 @@ static int become_subreaper(struct err *e)
 	return 0;
 }
 
-/* Needs: no_new_privs.  Leaves: signals reach this process's domain alone.  A
- * signal to the parent tests that: the launcher, or the process that has
- * adopted this one, is outside, of this user or another. */
+/* Needs: no_new_privs.  Leaves: signals reach this process's domain alone.  A test
+ * signal to the parent must fail with EPERM: the parent, which is the launcher or
+ * the process that has adopted this one, is outside of the domain. */
 static int enter_domain(bool *ret_has_domain, struct err *e)
 {
 	if (landlock_abi() < LANDLOCK_ABI_SCOPES)
@@ -182,12 +186,13 @@ static void keep_only(const int held[HELD])
 		high[i] = fcntl(held[i], F_DUPFD, 10);
 	for (int i = 0; i < HELD; i++)
 		if (high[i] < 0 || dup2(high[i], i) < 0)
-			(void)close(i); /* the caller's; the one to hold is missing */
+			(void)close(i); /* if a duplicate failed, the caller's
+					 * descriptor at this number must not stay open */
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* Takes an order of the launcher's: a signal.  False: the launcher wants an
- * end, or is gone. */
+/* Passes on a signal that the launcher has ordered for the command.  Returns false
+ * if the launcher wants the command to end, or is gone. */
 static bool take_order(pid_t command)
 {
 	int signo;
@@ -201,7 +206,7 @@ static bool take_order(pid_t command)
 	return got == sizeof(signo) || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* True: the command has ended. */
+/* Reaps every child that has ended.  Returns true if the command was among them. */
 static bool reap(pid_t command, int *ret_status)
 {
 	struct signalfd_siginfo info;
@@ -219,16 +224,18 @@ static bool reap(pid_t command, int *ret_status)
 	return false;
 }
 
-/* Waits until the command has ended, or the launcher wants its end. */
+/* Waits until the command has ended, or the launcher wants the command to end;
+ * returns its wait status. */
 static int watch(pid_t command)
 {
 	struct pollfd waits[] = { { .fd = LINE, .events = POLLIN },
 				  { .fd = CHILDREN, .events = POLLIN } };
-	int status = SIGKILL; /* how it is about to end */
+	int status = SIGKILL; /* if the launcher ends the command, SIGKILL will end it */
 
 	for (;;) {
 		if (poll(waits, ARRAY_LEN(waits), -1) < 0)
-			continue; /* EINTR: SIGCONT after a stop */
+			continue; /* poll(2) fails only with EINTR, after a stop and
+				   * SIGCONT */
 		if (waits[1].revents && reap(command, &status))
 			return status;
 		if (waits[0].revents && !take_order(command))
@@ -246,19 +253,21 @@ static void tell(int status)
 	struct subreaper_news news = { .status = status };
 	struct rusage used = { 0 };
 
-	(void)getrusage(RUSAGE_CHILDREN, &used); /* valid arguments */
+	(void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail: the arguments are
+						  * valid */
 	news.user_us = microseconds(&used.ru_utime);
 	news.sys_us = microseconds(&used.ru_stime);
-	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* it may be gone */
+	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* the launcher may be
+							      * gone */
 }
 
-/* Removes the private folder when the launcher, which may use it, has ended. */
+/* Removes the private folder when the launcher, which may use the folder, has ended. */
 static void remove_folder(struct overlay_upper *folder)
 {
 	char byte;
 
 	while (recv(LINE, &byte, 1, 0) > 0 || errno == EINTR)
-		errno = 0; /* orders that came too late */
+		errno = 0; /* orders that came after the command's end are dropped */
 	folder->lock = LOCK;
 	overlay_upper_remove(folder);
 }
@@ -310,8 +319,9 @@ int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret,
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int failed = failure[0];
 	AUTO_CLOSE int fails = failure[1];
-	/* If the subreaper is killed, the processes that it leaves become children
-	 * of this one. */
+	/* Makes the launcher a subreaper too: if the subreaper is killed, the
+	 * processes that it leaves become children of this process, which can then end
+	 * them. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(e, "prctl PR_SET_CHILD_SUBREAPER");
 	pid_t pid = fork();
@@ -347,12 +357,13 @@ int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *
 void subreaper_signal(const struct subreaper *k, int signo)
 {
 	(void)send(k->line, &signo, sizeof(signo),
-		   MSG_NOSIGNAL | MSG_DONTWAIT); /* or it ends */
+		   MSG_NOSIGNAL | MSG_DONTWAIT); /* on failure the subreaper is ending
+						  * already */
 }
 
 void subreaper_end(const struct subreaper *k)
 {
-	(void)shutdown(k->line, SHUT_WR); /* or it has ended */
+	(void)shutdown(k->line, SHUT_WR); /* on failure the subreaper has ended */
 }
 
 void subreaper_done(struct subreaper *k)
@@ -363,7 +374,8 @@ void subreaper_done(struct subreaper *k)
 	own_close(&k->line);
 	if (k->pid <= 0)
 		return;
-	/* /proc shows the subreaper until it is waited for. */
+	/* The start time is read before the wait: /proc shows the subreaper only until
+	 * it is waited for. */
 	bool is_told = look_at(k->pid, &subreaper);
 	const struct birth its = { subreaper.started, k->pid };
 	const int status = worker_reap(k->pid);

@@ -1,14 +1,16 @@
-/* subreaper -- starts a command without namespaces, and ends all that comes of it.
+/* subreaper -- starts a command without namespaces, and ends all processes that the
+ * command starts.
  *
  * The subreaper is a process between the launcher and the command, in a session of
- * its own.  It is the subreaper (prctl(2)) of everything that the command
- * starts: a process that loses its parent becomes the subreaper's child.  The
- * subreaper ends them all when the command has ended, when it is told to, and when
- * the launcher is gone, SIGKILL included; then it removes their private folder.
+ * its own.  It is the subreaper (prctl(2)) of every process that the command starts:
+ * a process that loses its parent becomes the subreaper's child.  The subreaper ends
+ * all these processes when the command has ended, when the launcher tells it to, and
+ * when the launcher is gone, SIGKILL included; then it removes the command's private
+ * folder.
  *
- * From Landlock's ABI 6 on, the subreaper is in a domain that scopes signals, and
- * what it starts is in that domain too: its kill(-1) reaches all of these
- * processes and no others, at once.  Before, it kills its children, over and
+ * From Landlock's ABI 6 on, the subreaper is in a domain that scopes signals, and so
+ * are the processes that it starts: its kill(-1) reaches all of these processes and
+ * no others, at once.  With an older ABI the subreaper kills its children, over and
  * over, until there is none.
  *
  *	subreaper_start
@@ -16,9 +18,10 @@
  *		subreaper_signal(), subreaper_end()
  *	subreaper_done
  *
- * If the subreaper is killed itself, the command is too (PR_SET_PDEATHSIG), and
- * subreaper_done() ends what is left, since the launcher is a subreaper too.  If
- * both are killed at once, processes that the command has started live on. */
+ * If the subreaper is killed itself, the command is killed too (PR_SET_PDEATHSIG),
+ * and subreaper_done() ends the processes that are left, since the launcher is a
+ * subreaper too.  If both are killed at once, processes that the command has started
+ * live on. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -33,27 +36,28 @@ struct overlay_upper;
 
 #define SUBREAPER_FILTERS 5
 
-struct subreaper_parts { /* all borrowed */
+struct subreaper_parts { /* all members are borrowed */
 	const struct exec *exec;
 	const struct landlock_rules *rules;
 	unsigned spares; /* enum landlock_spares */
 	const struct seccomp_program *filters[SUBREAPER_FILTERS];
 	size_t filter_count;
-	const int *stdio; /* three descriptors */
+	const int *stdio; /* three descriptors: stdin, stdout, stderr of the command */
 	struct overlay_upper *folder;
 };
 
 struct subreaper {
-	pid_t pid;   /* 0: none */
-	int line;    /* owned; -1: none */
-	int failure; /* owned; closes when the command has begun, or could not; -1: it
-		      * has */
+	pid_t pid;   /* of the subreaper; 0: none */
+	int line;    /* owned; the socket to the subreaper; -1: none */
+	int failure; /* owned; the pipe that reports a failed start and closes when the
+		      * command has begun; -1: it was read */
 };
 
-/* How the command ended. */
+/* The report of how the command ended. */
 struct subreaper_news {
-	int status;	       /* as waitpid(2) has it */
-	int64_t user_us, sys_us; /* of all processes that were waited for */
+	int status;	       /* wait status of the command, as waitpid(2) has it */
+	int64_t user_us, sys_us; /* processor time of all processes that were waited
+				  * for */
 };
 
 enum subreaper_heard { SUBREAPER_NOTHING, SUBREAPER_NEWS, SUBREAPER_GONE };
@@ -62,18 +66,19 @@ void subreaper_init(struct subreaper *k);
 int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret,
 		    struct err *e);
 
-/* Reads the line.  NEWS: the command, and everything that it had started, has
- * ended.  GONE: the subreaper was killed. */
+/* Reads the line to the subreaper.  NEWS: the command, and everything that it had
+ * started, has ended.  GONE: the subreaper was killed.  NOTHING: no report has come. */
 enum subreaper_heard subreaper_hear(struct subreaper *k, struct subreaper_news *ret);
 
-/* Closes `failure`.  1: the command has begun.  0: a program could not be started, and
- * `ret` says why.  -1: a step before that failed. */
+/* Reads the failure pipe and closes `failure`.  1: the command has begun.  0: the
+ * program could not be started, and `ret` says why.  -1: a step before that failed,
+ * and `e` says why. */
 int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *e);
 
-/* Signals the command's process group. */
+/* Asks the subreaper to signal the command's process group. */
 void subreaper_signal(const struct subreaper *k, int signo);
-/* Ends everything; NEWS still comes. */
+/* Asks the subreaper to end all processes of the command; SUBREAPER_NEWS still comes. */
 void subreaper_end(const struct subreaper *k);
 
-/* Ends everything, and waits until the private folder is gone. */
+/* Ends all processes of the command, and waits until the private folder is gone. */
 void subreaper_done(struct subreaper *k);
