@@ -12,7 +12,7 @@
 #include "policy/policy.h"
 
 #define BIT(n)	   (1ull << (n))
-#define CAPS_END   64 /* of a set's bits */
+#define CAPS_END   64 /* the number of bits in a set */
 #define PREFIX	   "cap_"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define AUTO_CAPS  __attribute__((cleanup(free_caps)))
@@ -21,7 +21,8 @@ static void free_caps(cap_t *sets)
 {
 	const int saved = errno;
 
-	(void)cap_free(*sets); /* it is NULL, or one of libcap's */
+	(void)cap_free(*sets); /* cap_free(3) fails only for memory that libcap did not
+				* allocate */
 	errno = saved;
 }
 
@@ -31,8 +32,8 @@ static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) |
 				 BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_SETUID) |
 				 BIT(CAP_SETGID);
 
-/* cap_from_name(3) reads up to the end of the first name, so the name of what it found is
- * compared with all of the given one. */
+/* cap_from_name(3) reads only up to the end of the first name in a text, so the name
+ * of the capability that it found is compared with the whole given name. */
 int caps_parse(const char *name, struct err *e)
 {
 	const char *bare = strncasecmp(name, PREFIX, PREFIX_LEN) ? name
@@ -40,14 +41,16 @@ int caps_parse(const char *name, struct err *e)
 	char full[64];
 	cap_value_t number;
 
-	(void)snprintf(full, sizeof(full), PREFIX "%s", bare); /* no name is as long */
+	/* a text that is too long for `full` is no capability's name */
+	(void)snprintf(full, sizeof(full), PREFIX "%s", bare);
 	if (cap_from_name(full, &number) == 0 &&
 	    !strcasecmp(bare, caps_name(number).text))
 		return number;
 	return err_set(e, ERR_USAGE, "unknown capability '%.60s'", name);
 }
 
-/* cap_to_name(3) writes "cap_chown", or digits for a number that it has no name for. */
+/* Returns the name in capitals, without its prefix.  cap_to_name(3) writes
+ * "cap_chown", or digits for a number that it has no name for. */
 struct caps_name caps_name(int number)
 {
 	struct caps_name ret = { "?" };
@@ -69,7 +72,8 @@ uint64_t caps_for(const struct policy *policy, uint32_t uid)
 	return (set & ~policy->cap_drop) | policy->cap_add;
 }
 
-/* cap_set_flag(3) refuses an empty list. */
+/* Sets `flag` for the capabilities in `caps`.  cap_set_flag(3) refuses an empty
+ * list, so an empty set is left out. */
 static int raise_flag(cap_t sets, cap_flag_t flag, uint64_t caps)
 {
 	cap_value_t values[CAPS_END];
@@ -81,7 +85,7 @@ static int raise_flag(cap_t sets, cap_flag_t flag, uint64_t caps)
 	return count == 0 ? 0 : cap_set_flag(sets, flag, count, values, CAP_SET);
 }
 
-/* Fails with errno. */
+/* Replaces the three sets of this thread.  Returns -1 with errno set on failure. */
 static int set_sets(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 {
 	AUTO_CAPS cap_t sets = cap_init();
@@ -93,8 +97,9 @@ static int set_sets(uint64_t effective, uint64_t permitted, uint64_t inheritable
 	return cap_set_proc(sets);
 }
 
-/* To raise an ambient capability takes it permitted and inheritable.  Permitted ones
- * become effective too.  Fails with errno. */
+/* Sets the inheritable set: an ambient capability has to be permitted and
+ * inheritable (capabilities(7)).  All permitted capabilities become effective too,
+ * since later steps need them.  Returns -1 with errno set on failure. */
 static int set_inheritable(uint64_t inheritable)
 {
 	AUTO_CAPS cap_t sets = cap_get_proc();
@@ -114,8 +119,9 @@ static int raise_ambient(uint64_t kept, struct err *e)
 	return 0;
 }
 
-/* A new user namespace starts with the bounding set full.  EINVAL at the
- * kernel's highest number ends the loop. */
+/* Drops all capabilities but `kept` from the bounding set, which is full in a new
+ * user namespace.  The kernel answers EINVAL behind its highest capability, which
+ * ends the loop. */
 static int reduce_bounding(uint64_t kept, struct err *e)
 {
 	for (cap_value_t n = 0; n < CAPS_END; n++) {
@@ -142,7 +148,8 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	if (raise_ambient(is_root ? 0 : kept, e) < 0 ||
 	    reduce_bounding(handed_on, e) < 0) /* layer: bounding-set */
 		return -1;
-	/* The executor gives up from the effective set what it does not use itself. */
+	/* The executor itself clears those capabilities from its effective set that it
+	 * does not use. */
 	return set_sets(kept, kept, inherited) < 0 ? err_sys(e, "set the capabilities")
 						   : 0;
 }
@@ -152,8 +159,8 @@ int caps_keep(uint64_t kept, struct err *e)
 	return set_sets(kept, kept, 0) < 0 ? err_sys(e, "set the capabilities") : 0;
 }
 
-/* This empties the ambient set too, which is a part of the permitted and
- * inheritable ones (capabilities(7)). */
+/* Empties all sets.  The ambient set becomes empty with the permitted and the
+ * inheritable set, of which it is a part (capabilities(7)). */
 int caps_drop(struct err *e)
 {
 	return caps_keep(0, e);

@@ -15,21 +15,24 @@
 #define COUNTDOWN_INTERRUPTS 3
 
 struct countdown {
-	int64_t deadline_ms, grace_ms; /* 0: none */
+	int64_t deadline_ms, grace_ms; /* when the time-out and the grace are over; 0:
+					* never */
 	int interrupts;
 };
 
 enum countdown_end { COUNTDOWN_RUNS, COUNTDOWN_TIMED_OUT, COUNTDOWN_GRACE_OVER };
 
-/* `timeout_ms` 0: none. */
+/* Starts the countdown at `now`; `timeout_ms` 0: there is no time-out. */
 void countdown_start(struct countdown *c, uint64_t timeout_ms, int64_t now);
 
-/* hutch got this signal.  True: the command may be sent it too; false: it was
- * interrupted often enough. */
+/* Notes that hutch got the signal `signo`.  True: the command may be sent the signal
+ * too; false: the command was interrupted often enough and is to be ended. */
 bool countdown_signal(struct countdown *c, int signo, int64_t now);
 
-/* When the next of the two times is over; 0: never. */
+/* Returns the sooner of the times at which the time-out and the grace are over; 0:
+ * neither runs. */
 int64_t countdown_due(const struct countdown *c);
 
-/* Tells which time is over at `now`.  Each is told once, the time-out first. */
+/* Tells whether the time-out or the grace is over at `now`.  Each is told once, the
+ * time-out first. */
 enum countdown_end countdown_expire(struct countdown *c, int64_t now);

@@ -16,8 +16,9 @@
 #include "base/own.h"
 #include "base/worker.h"
 
-/* Ubuntu's, since 23.10: a program without a profile that has "userns," gets no
- * user namespace, or, since 24.04, one in which it has no rights. */
+/* Ubuntu's sysctl, since 23.10: if it is 1, a program without an AppArmor profile
+ * that has "userns," gets no user namespace or, since 24.04, one in which it has no
+ * rights. */
 #define APPARMOR_SYSCTL	 "kernel.apparmor_restrict_unprivileged_userns"
 #define APPARMOR_PROFILE "/etc/apparmor.d/hutch"
 #define POWERLESS "AppArmor lets this program make a user namespace but do nothing in it " \
@@ -26,7 +27,8 @@
 static const struct namespace {
 	uint64_t flag;
 	const char *name;   /* as in "make a network namespace" */
-	const char *sysctl; /* its bound in /proc/sys/user */
+	const char *sysctl; /* the sysctl below /proc/sys/user that bounds how many
+			     * there can be */
 } namespaces_known[] = {
 	{ CLONE_NEWUSER, "a user", "max_user_namespaces" },
 	{ CLONE_NEWNS, "a mount", "max_mnt_namespaces" },
@@ -37,7 +39,7 @@ static const struct namespace {
 	{ CLONE_NEWCGROUP, "a cgroup", "max_cgroup_namespaces" },
 };
 
-/* The number in a file, or -1. */
+/* Returns the number in a file, or -1 if the file cannot be read. */
 static long long read_number(const char *path)
 {
 	AUTO_FREE char *text = NULL;
@@ -60,7 +62,8 @@ bool diagnose_is_filtered(void)
 	return strstr(text, "\nSeccomp:\t2") != NULL;
 }
 
-/* Returns 0, or the errno of cloning into these namespaces. */
+/* Tries to clone a process into these namespaces.  Returns 0, or the errno of the
+ * failure. */
 static int try_clone(uint64_t flags)
 {
 	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
@@ -70,11 +73,13 @@ static int try_clone(uint64_t flags)
 		return errno;
 	if (pid == 0)
 		_exit(0);
-	(void)worker_reap((pid_t)pid); /* it does nothing */
+	(void)worker_reap((pid_t)pid); /* the child's status does not matter: it does
+					* nothing */
 	return 0;
 }
 
-/* Finds the first namespace that cannot be made on its own. */
+/* Finds the first namespace that cannot be made on its own, beside a user namespace;
+ * NULL: each can be made. */
 static const struct namespace *find_refused(uint64_t wanted, int *ret_errno)
 {
 	for (size_t i = 0; i < ARRAY_LEN(namespaces_known); i++) {
@@ -93,7 +98,8 @@ static bool is_restricted_by_apparmor(void)
 	return read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
 }
 
-/* An installed profile applies by path, and this hutch may be at another path. */
+/* Advises how to load hutch's AppArmor profile.  AppArmor applies an installed
+ * profile by path, and this hutch may be at another path. */
 static int advise_apparmor(struct err *e)
 {
 	bool is_installed = access(APPARMOR_PROFILE, F_OK) == 0;
@@ -158,14 +164,15 @@ int diagnose_try(uint64_t namespaces, struct err *e)
 		return 0;
 	if (cause == ENOSPC)
 		return explain_bound(ns, e);
-	/* Docker's default filter answers clone3 with ENOSYS, AppArmor with
+	/* Docker's default filter answers clone3 with ENOSYS, AppArmor answers with
 	 * EACCES. */
 	if (ns->flag == CLONE_NEWUSER &&
 	    (cause == EPERM || cause == EACCES || cause == ENOSYS))
 		return explain_user(e);
 	errno = cause;
 	(void)err_sys(e, "make %s namespace", ns->name);
-	/* The user namespace was made; making this one took a right in it. */
+	/* A user namespace could be made, but a further namespace takes a right in it,
+	 * which AppArmor denies. */
 	if ((cause == EPERM || cause == EACCES) && is_restricted_by_apparmor() &&
 	    !diagnose_is_filtered())
 		return explain_powerless(e);

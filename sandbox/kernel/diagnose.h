@@ -10,21 +10,22 @@
 
 struct err;
 
-/* Makes each of these namespaces (CLONE_NEW*) on its own, in a child that ends
- * at once.  0: each can be made; -1: *e says why the first cannot.  SIGCHLD
- * must not be ignored. */
+/* Tries to make each of these namespaces (CLONE_NEW*) on its own, in a child that
+ * ends at once.  0: each can be made; -1: *e says why the first of them cannot.
+ * SIGCHLD must not be ignored, since the child is waited for. */
 int diagnose_try(uint64_t namespaces, struct err *e);
 
-/* Whether this process is under a seccomp filter, as in a container. */
+/* Tells whether this process is under a seccomp filter, as in a container. */
 bool diagnose_is_filtered(void);
 
-/* Explains errno, which clone3 set, for these CLONE_NEW* flags.  Returns -1. */
+/* Explains why clone3 failed with errno for these CLONE_NEW* flags.  Returns -1,
+ * with *e set. */
 int diagnose_clone(uint64_t namespaces, struct err *e);
 
-/* A stage in the child failed: adds a cause and a remedy if the host is known
- * to forbid such steps, unless there is a remedy already. */
+/* Explains the failure of a stage in the child: adds a cause and a remedy to *e if
+ * the host is known to forbid such steps, unless *e has a remedy already. */
 void diagnose_setup(struct err *e);
 
-/* Whether the error comes from a lack of user namespaces, or of rights in them;
- * tried as diagnose_try() does. */
+/* Tells whether the error comes from a lack of user namespaces, or of rights in
+ * them.  Tries to make one, as diagnose_try() does. */
 bool diagnose_lacks_user(const struct err *e);

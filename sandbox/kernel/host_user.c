@@ -79,12 +79,13 @@ char *host_user_name(uid_t uid)
 		;
 	char *name = entry ? text_copy(entry->pw_name) : NULL;
 	if (users)
-		(void)fclose(users); /* it was only read */
+		(void)fclose(users); /* the file was only read, so nothing is lost */
 	return name;
 }
 
-/* EINVAL: the id is not mapped.  EPERM: setgroups is denied where an ordinary
- * user mapped a single id (user_namespaces(7)). */
+/* Explains why root cannot become the user.  EINVAL: the user's id is not mapped.
+ * EPERM: setgroups is denied, as where an ordinary user has mapped a single id
+ * (user_namespaces(7)). */
 static int cannot_become(const struct host_user *user, struct err *e)
 {
 	(void)err_sys(e, "become user %u, for whom root's sandboxes stand (%s)",
@@ -106,24 +107,26 @@ int host_user_become(const struct host_user *user, struct err *e)
 	    setresuid(user->uid, user->uid, user->uid) < 0)
 		return cannot_become(user, e);
 
-	/* The change of ids made this process undumpable, which gives
-	 * /proc/self to root, and the id maps with it (proc(5)).  Nothing here
-	 * is secret from the new user. */
+	/* The kernel makes a process undumpable when its ids change, and then root
+	 * owns its /proc/self, with the id maps in it (proc(5)), which hutch must
+	 * write.  Nothing in this process is secret from the new user, so it becomes
+	 * dumpable again. */
 	if (prctl(PR_SET_DUMPABLE, 1) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
 }
 
-/* Variables that a client keeps.  hutch's own folders are below these
- * (store/folders.h), if the new user owns them. */
+/* Variables that stay in the environment of a client.  hutch's own folders are below
+ * the folders that they name (store/folders.h), if the new user owns those. */
 static const char *const kept_by_clients[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
 	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
 };
 
-/* Variables that say where images are, and what it takes to get them: files
- * with credentials, and a proxy, whose password can be given in no other way.
- * SOURCE_DATE_EPOCH and the next one are for builds. */
+/* Variables that stay in the environment of verbs that keep images: they say where
+ * images are, and how to get them, by files with credentials and by a proxy, whose
+ * password can be given in no other way.  SOURCE_DATE_EPOCH and the variable behind
+ * it are for builds. */
 static const char *const kept_for_images[] = {
 	"XDG_RUNTIME_DIR",
 	"XDG_DATA_HOME",
@@ -159,8 +162,9 @@ static bool is_kept(const char *variable, const char *const *kept)
 	return false;
 }
 
-/* Overwrites the other strings in place, where execve(2) has put them: proc(5),
- * environ. */
+/* Removes all variables but `kept` from the environment and overwrites their strings
+ * in place, since /proc/PID/environ shows the place where execve(2) has put them
+ * (proc(5)). */
 static void forget_environment(const char *const *kept)
 {
 	char **to = environ;

@@ -30,14 +30,15 @@ static bool is_about(const char *line, size_t len, const struct subid_owner *own
 {
 	char number[16];
 
-	(void)snprintf(number, sizeof(number), "%u", owner->uid); /* fits */
+	/* a number of 32 bits fits */
+	(void)snprintf(number, sizeof(number), "%u", owner->uid);
 	return (strlen(number) == len && !strncmp(line, number, len)) ||
 	       (owner->name && strlen(owner->name) == len &&
 		!strncmp(line, owner->name, len));
 }
 
-/* Parses "USER:START:COUNT".  False: the line is not about `owner`, or its
- * range is too small. */
+/* Parses a line "USER:START:COUNT" of /etc/subuid or /etc/subgid.  False: the line
+ * is not about `owner`, or its range is too small. */
 static bool matches(const char *line, const struct subid_owner *owner,
 		    uint32_t *ret_start)
 {
@@ -65,7 +66,8 @@ static int read_subids(const char *file, char **ret_text, struct err *e)
 	return io_read_file(fd, file, SUBIDS_MAX, ret_text, &len, e);
 }
 
-/* The first id, from `from` on, behind all ranges that the file grants. */
+/* Returns the first id, from `from` on, behind all ranges that the file grants; an
+ * id from there on is granted to no user. */
 static unsigned long long behind_all(const char *file, unsigned long long from)
 {
 	AUTO_FREE char *text = NULL;
@@ -82,9 +84,8 @@ static unsigned long long behind_all(const char *file, unsigned long long from)
 	return from;
 }
 
-/* Advises a range that is free: a range that another user has too would let
- * each read the other's files.  usermod(8) takes names only; the files take
- * numbers as well. */
+/* Advises to grant a range that is free: two users with the same range could read
+ * each other's files.  usermod(8) takes names only; the files take numbers as well. */
 static int advise_range(const char *file, const struct subid_owner *owner, struct err *e)
 {
 	unsigned long long start = behind_all(file, 100000);
@@ -118,8 +119,8 @@ static int find_range(const char *file, const struct subid_owner *owner,
 	return advise_range(file, owner, e);
 }
 
-/* Lays out 65536 granted ids: one for each id inside but the kept one, which is
- * the caller's own, and the one that is left over for the executor. */
+/* Maps 65536 granted ids: one to each id inside but `kept`, which stands for the
+ * caller's own id, and the one that is left over to the executor. */
 static size_t lay_out(struct idmap ret[IDMAP_MAX], uint32_t start, struct idmap kept)
 {
 	size_t n = 0;
@@ -204,8 +205,8 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 	return idmap_write_own("gid_map", gid, e);
 }
 
-/* The helper is setuid root, so it is looked for in a fixed PATH: the caller's
- * environment must not decide which one is found. */
+/* The folders in which the helper is looked for.  The helper is setuid root, so the
+ * caller's PATH must not decide which program is run. */
 static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
 
 static void run_helper(const char *program, struct list *argv)
@@ -215,12 +216,14 @@ static void run_helper(const char *program, struct list *argv)
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		char path[64];
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
-		(void)execve(path, argv->items, env); /* else the next place */
+		(void)execve(path, argv->items, env); /* if execve(2) fails, the next
+						       * folder is tried */
 	}
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Whether all ids of the machine are mapped here (user_namespaces(7)). */
+/* Tells whether all ids of the machine are mapped in this user namespace
+ * (user_namespaces(7)). */
 static bool has_every_id(void)
 {
 	unsigned inside = 1, outside = 1, count = 0;
@@ -228,14 +231,14 @@ static bool has_every_id(void)
 
 	AUTO_CLOSE int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || io_read_full(fd, line, sizeof(line) - 1) <= 0)
-		return true; /* unknown */
+		return true; /* unknown; the other causes are looked for then */
 	return sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
 	       outside == 0 && count == UINT32_MAX;
 }
 
-/* Explains why a setuid helper has no rights: its file lacks the bit, this
- * process has a flag that no execve(2) undoes, or the ids that it is to map do
- * not exist here. */
+/* Explains why a setuid helper has no rights: its file lacks the setuid bit, this
+ * process has no_new_privs, which no execve(2) undoes, or the ids that the helper is
+ * to map do not exist in this user namespace. */
 static int explain_helper(const char *program, struct err *e)
 {
 	char path[64];
@@ -261,7 +264,7 @@ static int explain_helper(const char *program, struct err *e)
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
 		if (stat(path, &st) < 0)
 			continue;
-		/* Fedora's helper has a file capability instead. */
+		/* Fedora's helper has a file capability instead of the setuid bit. */
 		if (!(st.st_mode & S_ISUID) &&
 		    getxattr(path, "security.capability", NULL, 0) < 0)
 			return err_remedy(e, "as root: chmod u+s %s", path);

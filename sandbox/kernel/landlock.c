@@ -59,11 +59,13 @@ int landlock_try(struct err *e)
 						     : enter(&oldest, e);
 }
 
-/* Handles every right that this ABI knows: an access that no rule allows is
- * refused.  An older kernel accepts zeros behind the end of its struct. */
+/* Makes a ruleset that handles every right that this ABI knows: an access that no
+ * rule allows is refused.  An older kernel accepts zeros behind the end of its
+ * struct. */
 static struct landlock_scopes all_of(int abi, unsigned spares)
 {
-	/* landlock(7): REFER is bit 13, TRUNCATE and IOCTL_DEV the two behind it. */
+	/* Rights on files are bits 0 to 12 in ABI 1 (landlock(7)); REFER is bit 13,
+	 * TRUNCATE bit 14, IOCTL_DEV bit 15. */
 	unsigned bits = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
 	uint64_t scopes = (spares & LANDLOCK_SPARES_ABSTRACT
 				   ? 0
@@ -72,14 +74,14 @@ static struct landlock_scopes all_of(int abi, unsigned spares)
 
 	return (struct landlock_scopes){
 		.handled_access_fs = (1ull << bits) - 1,
-		/* to bind and to connect */
+		/* 3: LANDLOCK_ACCESS_NET_BIND_TCP and _CONNECT_TCP */
 		.handled_access_net = abi >= 4 && !(spares & LANDLOCK_SPARES_TCP) ? 3 : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPES ? scopes : 0,
 	};
 }
 
-/* EBADFD: a pipe, a socket or a memfd, which needs no rule
- * (landlock_add_rule(2)). */
+/* Adds a rule.  EBADFD is no failure: the descriptor is of a pipe, a socket or a
+ * memfd, which needs no rule (landlock_add_rule(2)). */
 static int add_rule(int set, const struct landlock_path_beneath_attr *beneath)
 {
 	long added = syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH,

@@ -12,12 +12,12 @@ void landlock_root_add(struct landlock_root *f, int fd)
 	if (fd < 0)
 		return;
 	if (f->other_count == LANDLOCK_ROOT_OTHERS)
-		abort(); /* spawn.c adds no more than this */
+		abort(); /* spawn.c adds at most LANDLOCK_ROOT_OTHERS files */
 	f->others[f->other_count++] = fd;
 }
 
-/* Allows everything that can be done with the file: a plain file has none of a
- * folder's rights. */
+/* Makes the rule that allows everything on a file.  Landlock refuses a folder's
+ * rights in a rule for another file, so such a file gets the rights of files only. */
 static int allow(int fd, struct landlock_rule *ret, struct err *e)
 {
 	struct stat st;

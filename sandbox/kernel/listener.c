@@ -20,14 +20,16 @@
 #include "base/resolve.h"
 #include "policy/port_spec.h"
 
-/* Connections that wait to be accepted; the kernel has a bound of its own
+/* The most connections that wait to be accepted; the kernel has a bound of its own
  * (net.core.somaxconn). */
 #define BACKLOG 1024
 
-/* How long accept(2) sleeps at most if another process has made it block. */
+/* How long accept(2) sleeps at most if another process has made the shared socket
+ * block. */
 #define NAP_US 5000
 
-/* A file in the folder of an entry, with one path a line. */
+/* The file in a sandbox's folder of the registry that lists its unix sockets, one
+ * path a line. */
 #define NOTES	  "sockets"
 #define NOTES_MAX (1u << 20)
 
@@ -54,7 +56,8 @@ static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address
 		ret->six.sin6_family = AF_INET6;
 		ret->six.sin6_port = htons(port);
 		(void)inet_pton(AF_INET6, p->address,
-				&ret->six.sin6_addr); /* it was parsed */
+				&ret->six.sin6_addr); /* the address was checked when
+						       * it was parsed */
 		return sizeof(ret->six);
 	}
 	ret->four.sin_family = AF_INET;
@@ -63,9 +66,9 @@ static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address
 	return sizeof(ret->four);
 }
 
-/* A listening socket; -1 with errno set.  Between bind(2) and listen(2) another
- * socket may be bound to the same port with SO_REUSEADDR; listen(2) then says
- * so. */
+/* Returns a listening socket, or -1 with errno set.  Another socket may be bound to
+ * the same port with SO_REUSEADDR between bind(2) and listen(2); then listen(2)
+ * fails with EADDRINUSE. */
 static int listen_tcp(const struct port_spec *p, uint16_t port, bool is_named)
 {
 	const int yes = 1;
@@ -110,13 +113,14 @@ static int explain(const struct port_spec *p, uint16_t port, struct err *e)
 	return -1;
 }
 
-/* A random start in the range, so that launches at the same time do not all
- * begin with the same port. */
+/* Returns where in the range the search begins: at random, so that launches at the
+ * same time do not all begin with the same port. */
 static unsigned begin_in(unsigned count)
 {
 	unsigned number = 0;
 
-	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK); /* 0 does as well */
+	/* if it fails, the search begins with the first port */
+	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
 	return number % count;
 }
 
@@ -170,8 +174,8 @@ void listener_remove(const char *path)
 	    st.st_uid != geteuid())
 		return;
 	AUTO_CLOSE int fd = new_socket(AF_UNIX);
-	/* unix(7): ECONNREFUSED: no process holds the other end.  A socket of
-	 * another type gives EPROTOTYPE. */
+	/* ECONNREFUSED: no process listens at the socket (unix(7)).  A socket of
+	 * another type gives EPROTOTYPE, and stays. */
 	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 &&
 	    errno == ECONNREFUSED)
 		(void)unlink(path);
@@ -183,8 +187,8 @@ void listener_remove_all(const struct list *paths)
 		listener_remove(paths->items[i]);
 }
 
-/* Whether the line is among the notes.  hutch has not written what is behind a
- * 0 byte. */
+/* Tells whether the line is among the notes.  The search ends at a 0 byte, since
+ * hutch has not written anything behind one. */
 static bool is_noted(const char *notes, const char *line)
 {
 	const char *at = notes;
@@ -194,8 +198,8 @@ static bool is_noted(const char *notes, const char *line)
 	return at != NULL;
 }
 
-/* *ret_size: the size of the notes with this line; 0: they have the line
- * already. */
+/* Looks the line up in the notes.  *ret_size is the size of the notes with this line
+ * added; 0: the line is there already. */
 static int look_up(int fd, const char *line, size_t *ret_size, struct err *e)
 {
 	AUTO_FREE char *notes = NULL;
@@ -246,8 +250,8 @@ void listener_remove_listed(int folder)
 			listener_remove(line);
 }
 
-/* Sets the mode by the umask, so that no other user can connect even for a
- * moment. */
+/* Binds the socket to its path.  Its mode is set by the umask, not afterwards, so
+ * that no other user can connect even for a moment. */
 static int bind_path(int fd, const union address *address)
 {
 	mode_t before = umask(0177);
@@ -276,9 +280,9 @@ static int explain_path(const struct port_spec *p, struct err *e)
 	return -1;
 }
 
-/* bind(2) takes no descriptor of a folder, so the path goes through /proc.
- * NULL with errno set: a link was put on the way since the folder was looked
- * at. */
+/* Returns a path for bind(2), which takes no descriptor of a folder: the path goes
+ * through /proc/self/fd.  NULL with errno set: since the folder was checked, a link
+ * was put on the way to it. */
 static char *path_to_bind(const struct port_spec *p, int *ret_folder)
 {
 	if (!p->folder)
@@ -323,7 +327,7 @@ static char *name_of(const union address *a)
 		return a->path.sun_path[0] ? text_copy(a->path.sun_path) : NULL;
 	if (a->any.sa_family == AF_INET) {
 		(void)inet_ntop(AF_INET, &a->four.sin_addr, text,
-				sizeof(text)); /* fits */
+				sizeof(text)); /* `text` has room for every address */
 		return tcp_name(text, ntohs(a->four.sin_port));
 	}
 	if (a->any.sa_family != AF_INET6)
@@ -342,8 +346,8 @@ static bool is_option(int fd, int option, int wanted)
 
 int listener_adopt(int fd, struct listener *ret, struct err *e)
 {
-	/* A path that fills its array has no 0 behind it (unix(7)); here `end`
-	 * is one. */
+	/* A path that fills sun_path has no 0 behind it (unix(7)); here `end` is that
+	 * 0. */
 	struct {
 		union address address;
 		char end;
@@ -370,32 +374,38 @@ int listener_adopt(int fd, struct listener *ret, struct err *e)
 
 static void on_alarm(int signo)
 {
-	(void)signo; /* it only makes accept(2) return */
+	(void)signo; /* the handler does nothing: SIGALRM is only to make accept(2)
+		      * return */
 }
 
 void listener_expect_shared(void)
 {
-	const struct sigaction action = { .sa_handler = on_alarm }; /* no SA_RESTART */
+	/* without SA_RESTART, so that accept(2) returns EINTR */
+	const struct sigaction action = { .sa_handler = on_alarm };
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGALRM);
-	(void)sigaction(SIGALRM, &action, NULL); /* valid arguments */
+	(void)sigaction(SIGALRM, &action, NULL); /* cannot fail: the arguments are
+						  * valid */
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* The process that made the socket has the same open file description, and may
- * clear O_NONBLOCK at any instant (open(2)); accept(2) has no such flag of its
- * own.  No other process can stop this one's timer, which comes again and
- * again: the first alarm may come before accept(2) sleeps. */
+/* Accepts a connection without blocking for long.  The process that made the socket
+ * shares its open file description, and may clear O_NONBLOCK at any instant
+ * (open(2)); accept(2) has no such flag for one call.  A timer of this process,
+ * which no other process can stop, makes accept(2) return.  The timer fires again
+ * and again, since the first alarm may come before accept(2) sleeps. */
 static int accept_shared(int fd)
 {
 	const struct timeval nap = { .tv_usec = NAP_US };
 	const struct itimerval on = { .it_interval = nap, .it_value = nap };
 	const struct itimerval off = { .it_value = { 0 } };
 
-	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* or it naps */
-	(void)setitimer(ITIMER_REAL, &on, NULL); /* valid arguments */
+	/* without O_NONBLOCK, accept(2) sleeps up to NAP_US */
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	(void)setitimer(ITIMER_REAL, &on, NULL); /* cannot fail: the arguments are
+						  * valid */
 	int got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	const int sys = errno;
 	(void)setitimer(ITIMER_REAL, &off, NULL);

@@ -24,8 +24,8 @@ const char *log_level_name(enum log_level level)
 	return (unsigned)level < LOG_LEVEL_COUNT ? names[level] : names[LOG_LEVEL_ERROR];
 }
 
-/* The position of the variable's value in `words`; `unset` if there is no
- * value, -1: nowhere. */
+/* Returns the index of the variable's value in `words`; `unset` if the variable has
+ * no value; -1 if its value is not among them. */
 static int find(const char *variable, const char *const *words, int count, int unset)
 {
 	const char *value = getenv(variable);
@@ -72,7 +72,8 @@ static char *time_now(void)
 	char text[32];
 	struct tm tm;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the arguments are
+						    * valid */
 	(void)gmtime_r(&now.tv_sec, &tm);
 	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	return text_format("%s.%03ldZ", text, now.tv_nsec / 1000000);

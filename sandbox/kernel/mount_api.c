@@ -8,7 +8,8 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Sets one "key=value" or "key" of a comma-separated list. */
+/* Sets one option of a file system, "key=value" or "key", and cuts the text at the
+ * "=". */
 static int configure(int fs, char *option, struct err *e)
 {
 	char *value = strchr(option, '=');

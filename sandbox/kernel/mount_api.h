@@ -1,4 +1,4 @@
-/* mount_api -- detached mounts: made or cloned, given their flags, then attached. */
+/* mount_api -- makes or clones detached mounts, sets their flags, and attaches them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,19 +9,21 @@ struct err;
  * nowhere yet.  Returns a descriptor of its root. */
 int mount_api_make(const char *type, const char *options, uint64_t attr, struct err *e);
 
-/* Clones the mount at `path` below `dir`, or of `dir` itself when `path` is
- * empty; with its submounts when `is_tree`. */
+/* Clones the mount at `path` below `dir`, or of `dir` itself when `path` is empty;
+ * with its submounts when `is_tree`.  Returns a descriptor of the clone. */
 int mount_api_clone(int dir, const char *path, bool is_tree, struct err *e);
 
-/* Adds MOUNT_ATTR_* and makes propagation private. */
+/* Adds the flags `attr` (MOUNT_ATTR_*) to a mount, with its submounts when
+ * `is_tree`, and makes its propagation private; `what` is for messages. */
 int mount_api_set_attr(int mount, uint64_t attr, bool is_tree, const char *what,
 		       struct err *e);
 
-/* A detached, read-only clone of one file's mount, to execute the file from: a process that
- * opens /proc/PID/exe gets the read-only mount.  Returns an O_PATH descriptor. */
+/* Makes a detached, read-only clone of one file's mount, to execute the file from: a
+ * process that opens /proc/PID/exe gets the read-only mount, and cannot write to the
+ * file.  Returns an O_PATH descriptor. */
 int mount_api_clone_file(const char *path, struct err *e);
 
 /* Attaches `mount` over `name` below the descriptor `dir`, following no link, or
- * over `dir` itself where `name` is empty; `where` is for messages. */
+ * over `dir` itself if `name` is empty; `where` is for messages. */
 int mount_api_attach(int mount, int dir, const char *name, const char *where,
 		     struct err *e);

@@ -11,7 +11,8 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* No ordinary path is deeper than this; the limit bounds the recursion. */
+/* The depth at which make_dirs() stops making folders, which bounds its recursion;
+ * no ordinary path is deeper. */
 #define MAX_DEPTH 128
 
 void targets_init(struct targets *t, int root)
@@ -44,8 +45,8 @@ static int open_in_root(int root, const char *path)
 	};
 	int fd;
 
-	/* EAGAIN: a rename somewhere on the host raced with the handling of
-	 * ".." (openat2(2)); the look-up is to be repeated. */
+	/* EAGAIN: a rename somewhere on the host raced with the kernel's handling of
+	 * ".." (openat2(2)), so the path is opened once more. */
 	do
 		fd = sys_openat2(root, *path ? path : "/", &how);
 	while (fd < 0 && errno == EAGAIN);
@@ -78,9 +79,9 @@ int mount_target_own(const struct targets *t, int parent, const char *name, stru
 
 static int make_dirs(const struct targets *t, char *path, int depth, struct err *e);
 
-/* Makes the last component of `path` below its parent.  A link that points
- * nowhere gives EEXIST: the open that follows would have to follow the link,
- * stays inside the root, and fails. */
+/* Makes the last component of `path` below its parent, and opens it.  If a link that
+ * points nowhere is there, mkdir gives EEXIST, and the open that follows fails: it
+ * follows the link, but only inside the root. */
 static int make_dir(const struct targets *t, char *path, int depth, struct err *e)
 {
 	char *slash = strrchr(path, '/');
@@ -129,8 +130,9 @@ int mount_target_parent(struct targets *t, const char *path, const char **ret_na
 	return t->folder;
 }
 
-/* The new name is no link, and move_mount(2) follows none at the end of a path:
- * so the mount can be attached by name. */
+/* Makes a folder or an empty file.  A name that was just made is no link, and
+ * move_mount(2) follows none at the end of a path: so the mount can be attached by
+ * name. */
 static int make_last(int parent, const char *name, bool is_dir, mode_t mode)
 {
 	return is_dir ? mkdirat(parent, name, mode)

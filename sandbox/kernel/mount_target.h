@@ -19,23 +19,25 @@ struct err;
 struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
 	int folder;    /* owned: the folder that was looked up last; -1: none */
-	char *path;    /* owned: its path */
-	bool is_roots; /* set after targets_init(): new files belong to root inside, which
-			* has to be mapped, and not to the process that makes them */
+	char *path;    /* owned: the path of `folder` */
+	bool is_roots; /* set after targets_init(): new files belong to root inside,
+			* which has to be mapped, and not to the process that makes the
+			* files */
 };
 
 void targets_init(struct targets *t, int root);
 void targets_done(struct targets *t);
 void mount_target_forget(struct targets *t);
 
-/* Opens what is at `path`, O_PATH; -1 with e set (e->sys ENOENT: not there). */
+/* Opens the file at `path` inside, as O_PATH; returns -1 with e set (e->sys ENOENT:
+ * there is no such file). */
 int mount_target_open(const struct targets *t, const char *path, struct err *e);
 
-/* A place to mount at, as move_mount(2) takes it: `name`, which was just made,
- * below `dir`; or `dir` itself where `name` is empty.  All but `fd` is borrowed
+/* A place to mount at, as move_mount(2) takes it: `name`, which was just made, below
+ * `dir`; or `dir` itself where `name` is empty.  All members but `fd` are borrowed
  * from the targets and the path. */
 struct mount_target {
-	int fd; /* owned: -1 where there was no need to open it */
+	int fd; /* owned: the existing file to mount over; -1: `name` was just made */
 	int dir;
 	const char *name;
 };
@@ -44,18 +46,16 @@ struct mount_target {
 
 void mount_target_done(struct mount_target *t);
 
-/* Finds `path`, making missing parents (0755) and, at the end, a folder with
- * `mode` or, with `is_dir` false, an empty file.  An existing file must be of
- * that type. */
+/* Finds `path`.  Makes missing parents (0755) and, at the end, a folder with `mode`
+ * or, with `is_dir` false, an empty file.  A file that exists must be of that type. */
 int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t mode,
 		struct mount_target *ret, struct err *e);
 
-/* The folder that holds the last component of `path`, made if missing; owned
- * by `t`.  *ret_name points at that component within `path`. */
+/* Returns the folder that holds the last component of `path`, made if missing; the
+ * descriptor is owned by `t`.  *ret_name points at that component within `path`. */
 int mount_target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e);
 
-/* Gives `name` in `parent`, which was just made, to root inside where
- * t->is_roots. */
+/* Gives `name` in `parent`, which was just made, to root inside if t->is_roots. */
 int mount_target_own(const struct targets *t, int parent, const char *name,
 		     struct err *e);

@@ -19,9 +19,9 @@ int network_place(struct err *e)
 	return place < 0 ? err_sys(e, "open /dev/null") : place;
 }
 
-/* Sets the loopback device up, whereupon the kernel adds 127.0.0.1 and ::1 by
- * itself.  One ioctl of netdevice(7) does it; libnl would cost a launch 3 %
- * (docs/dependencies.md).
+/* Makes the namespace and puts a descriptor of it at `place`.  Sets the loopback
+ * device up, whereupon the kernel adds 127.0.0.1 and ::1 by itself.  One ioctl of
+ * netdevice(7) does that; libnl would cost a launch 3 % (docs/dependencies.md).
  * Returns -1 with errno set. */
 static int make_namespace(int place)
 {
@@ -32,8 +32,8 @@ static int make_namespace(int place)
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
 		return -1;
-	/* The namespace comes from a socket, not from a path: /proc may be
-	 * changing meanwhile. */
+	/* The descriptor of the namespace comes from a socket (SIOCGSKNS), not from a
+	 * path: the launch is making mounts meanwhile, which change /proc. */
 	AUTO_CLOSE int made = ioctl(fd, SIOCGSKNS);
 	return made < 0 ? -1 : dup3(made, place, O_CLOEXEC);
 }

@@ -79,7 +79,8 @@ void program_done(struct program *p)
 	p->path = NULL;
 }
 
-/* MFD_EXEC is EINVAL before 6.3, where every memfd may be executed. */
+/* Makes the memfd for a copy of the program.  Kernels before 6.3 refuse MFD_EXEC
+ * with EINVAL, and let every memfd be executed. */
 static int make_memfd(void)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

@@ -10,22 +10,23 @@ struct err;
 
 struct program {
 	char *path; /* owned */
-	int fd;	    /* owned; -1 until program_open */
+	int fd;	    /* owned; -1 until program_open() */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* Finds NAME, such as "hutch-executor".  *ret_path is allocated. */
+/* Finds the helper program `name`, such as "hutch-executor".  *ret_path is allocated. */
 int program_find(const char *name, char **ret_path, struct err *e);
 
-/* Finds and opens the program NAME.  Must be done before root is dropped, since
- * the folder that hutch is installed in may be closed to the user that hutch
+/* Finds and opens the helper program `name`.  Must be done before root is dropped,
+ * since the folder that hutch is installed in may be closed to the user that hutch
  * becomes. */
 int program_open(const char *name, struct program *ret, struct err *e);
 void program_done(struct program *p);
 
-/* In the child, while the host's paths still lead somewhere: returns a
- * descriptor to execute, either of a read-only mount of the file or, where its
- * path cannot be reached any more, of a sealed memfd with a copy.  Either way
- * no process can open /proc/1/exe for writing (runc CVE-2019-5736). */
+/* Returns a descriptor to execute the program from.  Called in the child, while the
+ * host's paths still lead somewhere.  The descriptor is of a read-only mount of the
+ * file or, where the file's path cannot be reached any more, of a sealed memfd with
+ * a copy.  Either way no process can open /proc/1/exe for writing (runc
+ * CVE-2019-5736). */
 int program_seal(const struct program *p, struct err *e);

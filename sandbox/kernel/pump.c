@@ -10,11 +10,11 @@
 
 #define STEP (64u << 10)
 
-/* When a blocking descriptor is ready to be written to, this many bytes fit
+/* How many bytes surely fit a blocking descriptor that is ready to be written to
  * (PIPE_BUF, pipe(7)). */
 #define SMALL 4096
 
-/* The visible form of one byte takes up to 4 bytes. */
+/* The room for pending bytes; the visible form of one byte takes up to 4 bytes. */
 #define PENDING_MAX (4 * STEP)
 
 void pump_init(struct pump *p, int from, int to, enum pump_mode mode)
@@ -49,7 +49,8 @@ static bool is_retry(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* At most `most` bytes, and no more than are left in a pipe without writers. */
+/* Returns how many bytes the next step may read: at most `most`, and no more than
+ * are left in a pipe without writers. */
 static size_t step_of(const struct pump *p, size_t most)
 {
 	return p->is_last && p->left < most ? p->left : most;
@@ -60,7 +61,8 @@ static void took(struct pump *p, size_t len)
 	p->left -= p->left < len ? p->left : len;
 }
 
-/* EPIPE is no failure: a reader that has gone has read what it wanted. */
+/* Notes why a write failed.  EPIPE is no failure: the reader has read as much as it
+ * wanted, and has gone. */
 static void note_failure(struct pump *p)
 {
 	if (errno != EPIPE)
@@ -78,8 +80,8 @@ static void run_splice(struct pump *p)
 	} else if (n < 0 && errno == EINVAL) {
 		p->mode = PUMP_COPY; /* splice(2) does not work on `from` */
 	} else if (n < 0 && is_retry()) {
-		/* poll said that there is something to read, so the other end
-		 * has no room. */
+		/* poll(2) said that there is something to read, so it is `to` that has
+		 * no room. */
 		p->is_blocked = !p->is_blocked;
 	} else {
 		if (n < 0)
@@ -88,7 +90,7 @@ static void run_splice(struct pump *p)
 	}
 }
 
-/* Writes pending bytes.  False: the other end is gone. */
+/* Writes pending bytes.  Returns false if the other end is gone. */
 static bool flush(struct pump *p)
 {
 	size_t len = buffer_len(&p->pending);
@@ -108,8 +110,8 @@ static bool flush(struct pump *p)
 	return true;
 }
 
-/* The last byte read may be the first half of a character or of a line's end:
- * it is held back until the next one comes. */
+/* Adds the visible form of the bytes.  The last byte may be the first half of a
+ * character or of a line's end: it is held back until the next byte comes. */
 static void add_visible(struct pump *p, uint8_t *raw, size_t len)
 {
 	uint8_t last = raw[len - 1];
@@ -140,8 +142,8 @@ static bool fill_visible(struct pump *p)
 
 static bool fill(struct pump *p)
 {
-	uint8_t *to = buffer_reserve(&p->pending, STEP); /* `pending` is empty now, so it
-							  * fits */
+	uint8_t *to = buffer_reserve(&p->pending, STEP); /* `pending` is empty, so STEP
+							  * bytes fit */
 	ssize_t n = read(p->from, to, step_of(p, STEP));
 
 	if (n < 0)
@@ -176,8 +178,8 @@ static void step(struct pump *p)
 		run_copy(p);
 }
 
-/* Another process that was given a descriptor of the pipe may still read from
- * it. */
+/* Corrects how many bytes are left in the pipe: another process that was given a
+ * descriptor of the pipe may still read from it. */
 static void look_again(struct pump *p)
 {
 	int left = 0;
@@ -196,7 +198,7 @@ void pump_run(struct pump *p)
 		step(p);
 	if (p->to < 0 || !is_through(p))
 		return;
-	if (p->held) { /* half a character, and the rest will not come */
+	if (p->held) { /* half a character whose rest will not come is shown as it is */
 		term_escape_append(&p->pending, &p->held, 1);
 		p->held = 0;
 		p->is_blocked = true;
@@ -216,5 +218,6 @@ void pump_finish(struct pump *p)
 	if (is_through(p) && !p->held)
 		pump_done(p);
 	else if (p->left == 0)
-		p->is_blocked = true; /* so that held or pending bytes are written */
+		p->is_blocked = true; /* makes the next step write the held and the
+				       * pending bytes */
 }

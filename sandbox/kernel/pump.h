@@ -16,24 +16,26 @@
 #include "base/buffer.h"
 
 enum pump_mode {
-	PUMP_SPLICE,  /* to a pipe: the bytes stay in the kernel */
-	PUMP_COPY,    /* through a buffer */
-	PUMP_FILE,    /* through a buffer to a file: write(2) locks the offset
-		       * that it shares with others, splice(2) does not */
+	PUMP_SPLICE,  /* to a pipe: splice(2) moves the bytes within the kernel */
+	PUMP_COPY,    /* copies bytes through a buffer */
+	PUMP_FILE,    /* copies bytes through a buffer to a file: write(2) locks the
+		       * file's offset, which other processes share, and splice(2) does
+		       * not */
 	PUMP_VISIBLE, /* to a terminal that is not the command's own: control
 		       * characters are shown instead of obeyed */
 };
 
 struct pump {
-	int from, to; /* owned; -1 when ended */
+	int from, to; /* owned; -1 when the pump has ended */
 	enum pump_mode mode;
-	bool is_blocked; /* waits for room at `to` */
+	bool is_blocked; /* waits until `to` has room */
 	bool is_last;	 /* pump_finish() was called */
-	size_t left;	 /* then: bytes that are still to be read */
-	uint8_t held; /* PUMP_VISIBLE: half a character; 0: none */
+	size_t left;	 /* after pump_finish(): bytes that are still to be read */
+	uint8_t held; /* PUMP_VISIBLE: half a character, held until its rest comes; 0:
+		       * none */
 	struct buffer pending;
-	int failed; /* errno of the write that ended it; 0: none, or the reader had
-		     * gone */
+	int failed; /* errno of the write that ended the pump; 0: no write failed, or
+		     * the reader had gone */
 };
 
 /* Takes both descriptors over.  `from` and `to` may be blocking: a step is done
@@ -43,15 +45,15 @@ void pump_done(struct pump *p);
 
 bool pump_is_open(const struct pump *p);
 
-/* The event to wait for; fd is -1 when the pump has ended. */
+/* Returns the event to wait for; fd is -1 when the pump has ended. */
 struct pollfd pump_poll(const struct pump *p);
 
-/* For when the writers are dead: the bytes that are in the pipe now are all.
- * Without this call a descriptor that was passed on to another process, or that
- * lies in a socket which the kernel has not collected yet, would keep the pump
- * waiting. */
+/* Tells the pump that the writers are dead: only the bytes that are in the pipe now
+ * are carried.  Without this call a descriptor of the pipe that was passed on to
+ * another process, or that lies in a socket which the kernel has not collected yet,
+ * would keep the pump waiting. */
 void pump_finish(struct pump *p);
 
-/* Does one step.  The pump ends, closing both descriptors, when `from` has
- * ended and all is written, or when `to` has no reader any more. */
+/* Does one step.  The pump ends, closing both descriptors, when `from` has ended and
+ * all bytes are written, or when `to` has no reader any more. */
 void pump_run(struct pump *p);

@@ -12,19 +12,21 @@ struct err;
  * RLIMITS_NO_CORE. */
 int rlimits_lower(int resource, uint64_t most, struct err *e);
 
-/* The limit 0 still runs a core handler of the host, with the memory of a
- * hostile process; 1 is defined by core(5) as no dump for a handler too. */
+/* RLIMIT_CORE for no core dump.  With the limit 0 the kernel still runs a core
+ * handler of the host, with the memory of a hostile process; by core(5) the limit 1
+ * means no dump for a handler too. */
 #define RLIMITS_NO_CORE 1
 
 /* A sysctl of the user namespace or of the network namespace (namespaces(7)). */
 struct sysctl {
 	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
 	uint64_t value;
-	bool may_lack; /* kernels without it do not need it */
+	bool may_lack; /* a kernel that lacks the sysctl needs no limit */
 };
 
-/* In the user namespace: opens /proc/sys, and writes the values there, for the user and the
- * network namespace that the caller is in (namespaces(7)). */
+/* rlimits_open_sysctls() opens /proc/sys, in the user namespace;
+ * rlimits_apply_sysctls() writes the values there, for the user and the network
+ * namespace that its caller is in (namespaces(7)). */
 int rlimits_open_sysctls(struct err *e);
 int rlimits_apply_sysctls(int folder, const struct sysctl *sysctls, size_t count,
 			  struct err *e);

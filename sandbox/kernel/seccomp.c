@@ -56,11 +56,11 @@ static const struct sock_filter landlock_early_program[] = {
 #include "gen/seccomp_landlock_early.h"
 };
 
-/* A request, with all that the resulting program depends on. */
+/* A request, with everything else that the resulting program depends on. */
 struct order {
 	const struct seccomp_request *request;
-	char kernel[16]; /* "6.1" */
-	char *profile;	 /* owned */
+	char kernel[16]; /* the kernel's version, such as "6.1" */
+	char *profile;	 /* owned; the profile's text */
 	size_t len;
 	struct stat compiler;
 };
@@ -105,7 +105,7 @@ static int read_profile(struct order *o, struct err *e)
 	const char *path = o->request->profile;
 	struct stat st;
 
-	/* O_NONBLOCK: a FIFO is to be an error, not a wait for its writer. */
+	/* Without O_NONBLOCK, opening a FIFO would wait for its writer. */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(e, "open seccomp profile %s", path);
@@ -115,7 +115,8 @@ static int read_profile(struct order *o, struct err *e)
 	return io_read_file(fd, path, PROFILE_MAX, &o->profile, &o->len, e);
 }
 
-/* The kernel's version for Docker's minKernel: "6.1.0-13-amd64" is 6.1. */
+/* Reads the kernel's version, for minKernel in Docker's profiles ("6.1.0-13-amd64"
+ * is 6.1), and looks at the compiler's file. */
 static int read_host(struct order *o, struct err *e)
 {
 	struct utsname host;
@@ -123,14 +124,16 @@ static int read_host(struct order *o, struct err *e)
 
 	if (uname(&host) || sscanf(host.release, "%4u.%4u", &major, &minor) != 2)
 		return err_set(e, ERR_SYSTEM, "the kernel does not tell its version");
-	(void)snprintf(o->kernel, sizeof(o->kernel), "%u.%u", major, minor); /* fits */
+	/* two numbers of at most 4 digits fit */
+	(void)snprintf(o->kernel, sizeof(o->kernel), "%u.%u", major, minor);
 	if (stat(o->request->compiler, &o->compiler))
 		return err_sys(e, "find the seccomp compiler %s", o->request->compiler);
 	return 0;
 }
 
-/* The key holds all that the program depends on.  The compiler has libseccomp's
- * tables inside, so its file stands for them. */
+/* Makes the key of the cached program, which holds everything that the program
+ * depends on.  The compiler has libseccomp's tables inside, so the identity of its
+ * file stands for them. */
 static void make_key(const struct order *o, struct seccomp_key *ret)
 {
 	const struct stat *c = &o->compiler;
@@ -191,7 +194,8 @@ static int find_or_compile(const struct order *o, const struct seccomp_key *key,
 		insns = compile(o, &count, e);
 		if (!insns)
 			return -1;
-		if (cache >= 0) /* a full disk only makes the next launch slower */
+		if (cache >= 0) /* a full disk only makes the next launch slower, so a
+				 * failure is ignored */
 			(void)seccomp_cache_put(cache, key, insns, count);
 	}
 	*ret = (struct seccomp_program){ .insns = insns, .count = count, .owned = insns };
@@ -261,9 +265,9 @@ void seccomp_pretend_above(struct seccomp_program *ret)
 	ret->insns = ret->owned;
 }
 
-/* Without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): a process that is
- * interrupted while it waits makes the call again and is refused then, and a
- * launcher that does not answer must not keep a process from its signals. */
+/* Installs the filter without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): a
+ * launcher that does not answer must not keep a process from its signals.  A process
+ * that is interrupted while it waits makes the call again and is refused then. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e)
 {
@@ -324,7 +328,7 @@ int seccomp_install_listening(const struct seccomp_program *program, int *ret_li
 	return 0;
 }
 
-/* Some C libraries' headers are older than this flag. */
+/* Some C libraries' headers are older than SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV. */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif

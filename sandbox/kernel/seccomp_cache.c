@@ -16,7 +16,7 @@
 /* The start of an entry; the key and the instructions follow. */
 struct header {
 	char magic[8];
-	uint64_t sum; /* of key and instructions */
+	uint64_t sum; /* hash of key and instructions */
 	uint32_t key_len, count;
 };
 
@@ -38,16 +38,18 @@ static void put_name(char name[NAME_LEN], const struct seccomp_key *key)
 {
 	const unsigned long long hash = fnv1a(FNV_START, key->bytes, key->len);
 
-	(void)snprintf(name, NAME_LEN, "%016llx", hash); /* always fits */
+	(void)snprintf(name, NAME_LEN, "%016llx", hash); /* the 16 digits of a hash
+							  * always fit */
 }
 
-/* Only the user (and root) can have written the file. */
+/* Tells whether only the user (and root) can have written the file. */
 static bool is_own(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Best effort: if a folder is missing afterwards, the next open(2) fails. */
+/* Makes the folder and its parents.  Failures are ignored: if a folder is missing
+ * afterwards, the next open(2) fails. */
 static void make_folders(const char *path)
 {
 	char part[PATH_MAX];
@@ -62,7 +64,7 @@ static void make_folders(const char *path)
 		if (c != '/' && c != '\0')
 			continue;
 		part[i] = '\0';
-		(void)mkdir(part, 0700); /* most are there */
+		(void)mkdir(part, 0700); /* most folders exist already */
 		part[i] = c;
 	}
 }
@@ -96,7 +98,8 @@ static bool read_full(int fd, void *to, size_t len)
 	return true;
 }
 
-/* Whether `body`, a key with the instructions behind it, belongs to the key. */
+/* Tells whether `body`, a key with the instructions behind it, is undamaged and has
+ * the key that is looked for. */
 static bool is_right(const struct header *h, const char *body,
 		     const struct seccomp_key *key)
 {
@@ -135,8 +138,9 @@ struct sock_filter *seccomp_cache_get(int dir, const struct seccomp_key *key,
 	return insns;
 }
 
-/* Two launches that write the same entry at once may swap files; the sum gives
- * away an entry of which only a part has become visible. */
+/* Creates a temporary file.  Two launches that write the same entry at once may
+ * remove each other's file; if only a part of an entry becomes visible, its sum does
+ * not fit, and the entry is not used. */
 static int create(int dir, const char *name)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -144,7 +148,8 @@ static int create(int dir, const char *name)
 
 	if (fd >= 0 || errno != EEXIST)
 		return fd;
-	(void)unlinkat(dir, name, 0); /* left by a launch that was killed */
+	(void)unlinkat(dir, name, 0); /* an older file was left by a launch that was
+				       * killed */
 	return openat(dir, name, flags, 0600);
 }
 
@@ -161,7 +166,8 @@ int seccomp_cache_put(int dir, const struct seccomp_key *key,
 	memcpy(h.magic, magic, sizeof(magic));
 	h.sum = fnv1a(fnv1a(FNV_START, key->bytes, key->len), insns, size);
 	put_name(name, key);
-	(void)snprintf(temp, sizeof(temp), "%s.tmp", name); /* always fits */
+	(void)snprintf(temp, sizeof(temp), "%s.tmp", name); /* a name of NAME_LEN and
+							     * ".tmp" always fit */
 
 	AUTO_CLOSE int fd = create(dir, temp);
 	if (fd < 0)
@@ -169,7 +175,8 @@ int seccomp_cache_put(int dir, const struct seccomp_key *key,
 	if (writev(fd, parts, ARRAY_LEN(parts)) !=
 		    (ssize_t)(sizeof(h) + key->len + size) ||
 	    renameat(dir, temp, dir, name)) {
-		(void)unlinkat(dir, temp, 0); /* a full disk: nothing stays */
+		(void)unlinkat(dir, temp, 0); /* after a failure, such as a full disk,
+					       * no part of the entry stays */
 		return -1;
 	}
 	return 0;

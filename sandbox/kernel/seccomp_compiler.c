@@ -22,7 +22,7 @@ enum stream { TO_STDIN, FROM_STDOUT, FROM_STDERR, STREAM_COUNT };
 /* One run of the compiler.  A stream that has ended has descriptor -1, which
  * poll skips. */
 struct talk {
-	int fds[STREAM_COUNT]; /* our ends */
+	int fds[STREAM_COUNT]; /* the launcher's ends */
 	const char *profile;
 	size_t len, sent;
 	char program[PROGRAM_MAX + 1]; /* one byte more, to see that a program is too
@@ -43,8 +43,8 @@ static void end_talk(struct talk *t)
 		end_stream(t, (enum stream)s);
 }
 
-/* stdin is a socket, so that a compiler that stops reading costs EPIPE and not a
- * SIGPIPE to the launcher. */
+/* Writes a part of the profile to the compiler.  Its stdin is a socket, so that
+ * writing to a compiler that has stopped reading gives EPIPE, and no SIGPIPE. */
 static void feed(struct talk *t)
 {
 	const ssize_t n = send(t->fds[TO_STDIN], t->profile + t->sent,
@@ -57,8 +57,8 @@ static void feed(struct talk *t)
 		end_stream(t, TO_STDIN);
 }
 
-/* Reads the bytes that are there; those for which there is no room are
- * dropped. */
+/* Reads the bytes that the compiler has written; bytes for which there is no room
+ * are dropped. */
 static void drain(struct talk *t, enum stream s)
 {
 	const bool is_program = s == FROM_STDOUT;
@@ -104,7 +104,8 @@ static int talk(struct talk *t, struct err *e)
 	return 0;
 }
 
-/* Our ends go into `t`, the compiler's into `theirs`. */
+/* Makes the three streams: the launcher's ends go into `t`, the compiler's into
+ * `theirs`. */
 static int open_streams(struct talk *t, int theirs[STREAM_COUNT], struct err *e)
 {
 	int in[2], out[2];
@@ -125,7 +126,7 @@ static int open_streams(struct talk *t, int theirs[STREAM_COUNT], struct err *e)
 	return 0;
 }
 
-/* The compiler starts with all signals unblocked and at their defaults,
+/* Makes the compiler start with all signals unblocked and at their defaults,
  * whatever the launcher blocks or ignores. */
 static int set_signals(posix_spawnattr_t *attr)
 {
@@ -148,7 +149,7 @@ static int start(char *const *argv, const int theirs[STREAM_COUNT], pid_t *ret,
 
 	if (posix_spawn_file_actions_init(&actions) || posix_spawnattr_init(&attr) ||
 	    set_signals(&attr))
-		abort(); /* they fail only for want of memory */
+		abort(); /* both fail only for want of memory */
 	for (int s = 0; s < STREAM_COUNT; s++)
 		if (posix_spawn_file_actions_adddup2(&actions, theirs[s], s))
 			abort(); /* fails only for want of memory */
@@ -194,7 +195,7 @@ static int converse(char *const *argv, struct talk *t, struct err *e)
 	if (rc)
 		return -1;
 	rc = talk(t, e);
-	end_talk(t); /* if talk() failed the compiler must not wait for us */
+	end_talk(t); /* if talk() failed, the compiler must not wait for the launcher */
 	return finish(pid, t, rc ? NULL : e) || rc ? -1 : 0;
 }
 

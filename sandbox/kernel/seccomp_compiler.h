@@ -1,12 +1,12 @@
-/* seccomp_compiler -- runs hutch-seccomp, once, on a profile. */
+/* seccomp_compiler -- runs hutch-seccomp, the compiler of seccomp profiles, once. */
 #pragma once
 #include <stddef.h>
 
 struct err;
 struct sock_filter;
 
-/* Runs argv[0] with `argv` and no environment, feeds it `len` bytes, and gives what it
- * printed as a program, to be freed by the caller.  Its sentence on stderr becomes the
- * error. */
+/* Runs the compiler argv[0] with `argv` and no environment, and feeds it `len` bytes
+ * of the profile.  Returns the program that the compiler printed, to be freed by the
+ * caller.  On failure the compiler's sentence on stderr becomes the error. */
 struct sock_filter *seccomp_compiler_run(char *const *argv, const char *profile,
 					 size_t len, size_t *ret_count, struct err *e);

@@ -23,12 +23,14 @@ int sockets_refuse_unix(struct err *e)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[0])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 5, 6),
-		/* A socketpair(2) of datagram sockets, which SOCK_RAW makes
-		 * too, can send to any name; the other two kinds cannot. */
+		/* Only a socketpair(2) of datagram sockets, which SOCK_RAW makes too,
+		 * can send to any name; so pairs of streams and of packets are
+		 * allowed. */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[1])),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf), /* SOCK_TYPE_MASK */
+		/* SOCK_TYPE_MASK: cuts off SOCK_CLOEXEC and SOCK_NONBLOCK */
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_SEQPACKET, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),

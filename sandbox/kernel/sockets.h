@@ -1,10 +1,10 @@
 /* sockets -- refuses unix sockets where the host's abstract ones are in reach.
  *
- * Abstract sockets belong to the network namespace.  A namespace that is shared
- * with the host shows the host's: D-Bus, X11, container engines.  Landlock
- * keeps them away since ABI 6 (landlock.h); on older kernels the whole family
- * is refused instead. socketpair(2) of streams and packets stays: it reaches no
- * other process. */
+ * Abstract sockets belong to the network namespace.  A namespace that is shared with
+ * the host shows the host's sockets: D-Bus, X11, container engines.  Landlock keeps
+ * them away since ABI 6 (landlock.h); on older kernels the whole family is refused
+ * instead.  socketpair(2) of streams and packets stays allowed: such a pair reaches
+ * no other process. */
 #pragma once
 
 struct err;

@@ -44,16 +44,16 @@ static int open_null(int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open /dev/null") : fd;
 }
 
-/* The host's /dev/null is the only file of the caller's that goes in as it is:
- * there is nothing in it. */
+/* Tells whether a file is the host's /dev/null, the only file of the caller's that
+ * goes into the sandbox itself: there is nothing to read from it. */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-/* Opens the caller's descriptor `fd` for a pump: a terminal gets an open file
- * description of our own, which may be non-blocking; any other file is
- * duplicated. */
+/* Opens the caller's descriptor `fd` for a pump.  A terminal is opened anew, since
+ * the new open file description may be made non-blocking without making the caller's
+ * so; any other file is duplicated. */
 static int caller_end(int fd, int flags, struct err *e)
 {
 	char path[32];
@@ -76,8 +76,8 @@ static enum pump_mode mode_for(int fd, const struct stat *st, const struct polic
 	return S_ISFIFO(st->st_mode) ? PUMP_SPLICE : PUMP_COPY;
 }
 
-/* Our ends do not block, the command's do: the two ends are separate open file
- * descriptions. */
+/* Makes a pipe between hutch and the command.  hutch's end does not block, the
+ * command's does: the two ends are separate open file descriptions. */
 static int make_pipe(int *ret_ours, int *ret_inside, bool is_input, struct err *e)
 {
 	int ends[2];
@@ -94,9 +94,9 @@ static int open_input(struct stdio *s, const struct policy *policy, struct err *
 	struct stat st;
 	int ours;
 
-	/* When its input ends a terminal types end-of-file, which would end
-	 * a shell that has no other input: so the pipe's write end is kept
-	 * open. */
+	/* With -t and without -i the command gets a pipe whose write end stays open:
+	 * if its input ended, the terminal would type end-of-file, and end a shell
+	 * that has no other input. */
 	if (policy->has_terminal && !policy->is_interactive)
 		return make_pipe(&s->silence, &s->inside[0], true, e);
 	if (!policy->is_interactive || fstat(0, &st) < 0 || is_null(&st)) {
@@ -131,9 +131,9 @@ static int open_output(struct stdio *s, const struct policy *policy, int fd,
 	return to < 0 ? -1 : 0;
 }
 
-/* Both outputs share one pipe where both go to the same place, so that the
- * order of writes stays.  Two terminals count as one place, as a tty and
- * /dev/tty are: through two pumps each could bring half of a control
+/* Tells whether both outputs go to the same place; then they share one pipe, so that
+ * the order of writes stays.  Two terminals count as one place, since a tty and
+ * /dev/tty may be the same: through two pumps each could bring half of a control
  * character. */
 static bool is_same_place(int a, int b)
 {
@@ -153,10 +153,10 @@ static int open_error(struct stdio *s, const struct policy *policy, struct err *
 	return s->inside[2] < 0 ? err_sys(e, "use stderr") : 0;
 }
 
-/* A unix datagram socket sends to any name that it is given: to abstract ones
- * of the network namespace that it was made in and, as it is not bound to a
- * root, to all paths.  Landlock checks the former since ABI 6, and never the
- * latter. */
+/* Tells whether a descriptor is a unix datagram socket, which sends to any name that
+ * it is given: to abstract names of the network namespace that it was made in and,
+ * as it is not bound to a root, to all paths.  Landlock checks abstract names since
+ * ABI 6, and paths never. */
 static bool sends_anywhere(int fd)
 {
 	int domain = 0, type = 0;

@@ -1,10 +1,10 @@
 /* stdio -- the descriptors 0, 1 and 2 of a command.
  *
- * A command gets pipes of ours, with pumps to and from the caller's own
- * descriptors; or /dev/null, as stdin without -i; or, only with --stdio
- * inherit, the caller's own.  They are opened before root is dropped: a
- * terminal is opened again by its path, to get an open file description that
- * may be non-blocking without making the caller's so. */
+ * A command gets pipes of hutch's, with pumps to and from the caller's own
+ * descriptors; or /dev/null, as stdin without -i; or, only with --stdio inherit, the
+ * caller's own descriptors.  They are opened before root is dropped: a terminal is
+ * opened again by its path, to get an open file description that may be non-blocking
+ * without making the caller's so. */
 #pragma once
 #include <stdbool.h>
 
@@ -16,9 +16,11 @@ struct policy;
 enum { STDIO_COUNT = 3 };
 
 struct stdio {
-	int inside[STDIO_COUNT]; /* owned: for the command */
-	struct pump pumps[STDIO_COUNT]; /* 0: in; 1 and 2: out.  Some never open */
-	int silence; /* owned: the write end of a pipe, kept open and never written to */
+	int inside[STDIO_COUNT]; /* owned: the command's descriptors */
+	struct pump pumps[STDIO_COUNT]; /* [0] carries input, [1] and [2] output; a
+					 * pump that is not needed stays closed */
+	int silence; /* owned: the write end of the command's stdin, kept open and
+		      * never written to */
 	bool has_terminal;		/* with -t -i: the caller's stdin is a terminal */
 };
 
@@ -27,11 +29,11 @@ void stdio_done(struct stdio *s);
 
 int stdio_open(struct stdio *s, const struct policy *policy, struct err *e);
 
-/* For when the command has its descriptors: closes `inside`, so that our pipes
- * end when the command closes its ends. */
+/* Closes `inside`, when the command has its descriptors, so that hutch's pipes end
+ * when the command closes its ends. */
 void stdio_handed_over(struct stdio *s);
 
-/* For when the pumps have ended: -1 if stdout could not take all that the
- * command has written.  A reader that went away is no failure, nor is stderr,
- * where no failure could be shown. */
+/* Tells, when the pumps have ended, whether stdout took everything that the command
+ * has written; -1: it did not.  A reader that went away is no failure, nor is a
+ * failure of stderr, where no message could be shown. */
 int stdio_check(const struct stdio *s, struct err *e);

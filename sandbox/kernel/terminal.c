@@ -9,7 +9,7 @@ void terminal_size(int fd, uint32_t *ret_rows, uint32_t *ret_cols)
 {
 	struct winsize size = { 0 };
 
-	(void)ioctl(fd, TIOCGWINSZ, &size); /* on failure: the defaults */
+	(void)ioctl(fd, TIOCGWINSZ, &size); /* on failure the defaults are returned */
 	*ret_rows = size.ws_row ? size.ws_row : 24;
 	*ret_cols = size.ws_col ? size.ws_col : 80;
 }
@@ -23,8 +23,8 @@ int terminal_open(struct terminal *t, int fd, struct err *e)
 	return 0;
 }
 
-/* From the background, changing modes would stop us with SIGTTOU
- * (tcsetattr(3)). */
+/* Sets the terminal's modes with SIGTTOU blocked: that signal would stop a process
+ * in the background that changes modes (tcsetattr(3)). */
 static int set_modes(int fd, const struct termios *modes)
 {
 	sigset_t ttou, old;
@@ -51,7 +51,7 @@ int terminal_raw(struct terminal *t, struct err *e)
 void terminal_restore(struct terminal *t)
 {
 	if (t->is_raw)
-		(void)set_modes(t->fd, &t->saved); /* a terminal that is gone needs no
-						    * modes */
+		(void)set_modes(t->fd, &t->saved); /* the modes of a terminal that is
+						    * gone do not matter */
 	t->is_raw = false;
 }
