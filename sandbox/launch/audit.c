@@ -87,7 +87,8 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 
 /* --- entries ---------------------------------------------------------------------- */
 
-/* The members that come first in every entry of a sandbox. */
+/* Begins an entry with the members that come first in every entry of a sandbox: its
+ * id and its name. */
 void audit_note(const struct audit *a, struct audit_json *n)
 {
 	audit_json_begin(n, a->secrets, LEDGER_ENTRY_MAX);
@@ -186,7 +187,8 @@ void audit_refused(struct audit *a, const char *what, const struct err *why)
 	audit_json_text(&n, "what", what);
 	audit_json_text(&n, "kind", err_kind_name(why->kind));
 	audit_json_text(&n, "why", why->text);
-	(void)audit_add(a, "refused", &n, AUDIT_LASTING, NULL); /* counted as lost */
+	(void)audit_add(a, "refused", &n, AUDIT_LASTING, NULL); /* a failure is counted
+								 * as a lost entry */
 }
 
 void audit_refused_call(struct audit *a, const struct refused_call *c)
@@ -201,7 +203,8 @@ void audit_refused_call(struct audit *a, const struct refused_call *c)
 	audit_json_text(&n, "layer", "seccomp");
 	audit_json_text(&n, "rule", refused_call_rule(c));
 	audit_json_number(&n, "count", c->count);
-	(void)audit_add(a, "refused", &n, AUDIT_PASSING, NULL); /* counted as lost */
+	(void)audit_add(a, "refused", &n, AUDIT_PASSING, NULL); /* a failure is counted
+								 * as a lost entry */
 }
 
 /* --- ends ------------------------------------------------------------------------- */
@@ -226,8 +229,9 @@ static void note_error(struct audit_json *n, const struct err *e)
 	audit_json_text(n, "error", e->kind == ERR_NONE ? NULL : e->text);
 }
 
-/* The end is not synced to disk: a launch waits for the disk only once.  After
- * a power cut the end may be missing, as if hutch had been killed. */
+/* Records the end of a sandbox.  The entry is not synced to disk, so that a launch
+ * waits for the disk only once.  After a power cut the end may be missing from the
+ * log, as if hutch had been killed. */
 int audit_end(struct audit *a, const struct audit_end *x, struct err *e)
 {
 	struct usage used = { 0 };

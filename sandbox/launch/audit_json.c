@@ -37,7 +37,7 @@ void audit_json_yes(struct audit_json *n, const char *key, bool value)
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* A copy of `text` in which secrets are hidden; allocated. */
+/* Returns a copy of `text` in which secrets are hidden; allocated. */
 static char *shown(const struct audit_json *n, const char *text)
 {
 	return n->secrets ? redact_copy(n->secrets, text) : text_copy(text);

@@ -20,27 +20,28 @@ struct redact;
 #define AUDIT_JSON_TEXT_MAX 4096
 
 struct audit_json {
-	const struct redact *secrets; /* borrowed; NULL: nothing is hidden */
-	struct buffer text;	 /* is_cut: the members did not fit */
+	const struct redact *secrets; /* borrowed; the secrets to hide; NULL: nothing
+				       * is hidden */
+	struct buffer text;	 /* the members so far; text.is_cut: they did not fit */
 };
 
 void audit_json_begin(struct audit_json *n, const struct redact *secrets, size_t max);
-/* Returns the members, allocated; "" if there are none. */
+/* Returns the members that were added, as text; "" if there are none.  Allocated. */
 char *audit_json_end(struct audit_json *n);
 
-/* Writes null for a NULL value. */
+/* Writes a member with a text; null for a NULL `value`. */
 void audit_json_text(struct audit_json *n, const char *key, const char *value);
-/* Writes an array of texts.  AUDIT_JSON_TEXT_MAX bounds all of them together; each
- * text counts one byte more, for the 0 behind it, which the digest covers
- * too. */
+/* Writes an array of texts.  AUDIT_JSON_TEXT_MAX bounds all texts of the array
+ * together; each text counts one byte more, for the 0 behind it, which the digest
+ * covers too. */
 void audit_json_words(struct audit_json *n, const char *key, char *const *words,
 		      size_t count);
-/* Writes an array of all items, uncut. */
+/* Writes an array of all items of a list, uncut. */
 void audit_json_list(struct audit_json *n, const char *key, const struct list *l);
 void audit_json_number(struct audit_json *n, const char *key, uint64_t value);
 void audit_json_yes(struct audit_json *n, const char *key, bool value);
-/* Writes only the number of bytes and their SHA-256; for NULL writes
- * nothing. */
+/* Writes only the number of bytes of a text and their SHA-256, as KEY_bytes and
+ * KEY_sha256; writes nothing for NULL. */
 void audit_json_bytes(struct audit_json *n, const char *key, const char *bytes);
-/* Writes a value that is JSON already, on one line. */
+/* Writes a member whose value is JSON already, on one line. */
 void audit_json_json(struct audit_json *n, const char *key, const char *json);

@@ -10,11 +10,11 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/launch/audit.h"
 
-/* Larger than every policy that can be read. */
+/* The most bytes of a policy as JSON; every policy that can be read is smaller. */
 #define POLICY_TEXT_MAX (64u << 20)
 
-/* The path of a host folder with its links resolved now, so that a relative one
- * is clear; allocated. */
+/* Returns the path of a host folder with its links resolved, so that a relative path
+ * says which folder it was at the launch; allocated. */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -49,7 +49,8 @@ static void note_volumes(struct audit_json *n, const struct policy *p, const cha
 	list_done(&l);
 }
 
-/* Notes only names: a value may be a secret that was never declared as one. */
+/* Notes the names of environment variables, without values: a value may be a secret
+ * that was never declared as one. */
 static void note_variables(struct audit_json *n, const struct policy *p)
 {
 	struct list names = { 0 };
@@ -114,8 +115,9 @@ static void note_ulimits(struct audit_json *n, const struct policy *p)
 	list_done(&l);
 }
 
-/* A rule is kept as it stands in its file, where newlines may stand between
- * tokens; they become blanks.  A JSON string holds none (RFC 8259). */
+/* Notes the policy's rules as they stand in their file, where newlines may stand
+ * between JSON tokens; they become blanks, since an entry is one line.  A JSON
+ * string holds no newline (RFC 8259). */
 static void note_rules(struct audit_json *n, const struct list *rules)
 {
 	AUTO_FREE char *all = rules->count ? list_join(rules, 0, ",") : NULL;

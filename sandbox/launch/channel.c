@@ -8,12 +8,12 @@
 #include "base/fd_pass.h"
 #include "protocol/message.h"
 
-/* One frame of the largest size, and the part of the next one that came with
- * it. */
+/* The most bytes that are read and not yet taken: one frame of the largest size, and
+ * the part of the next frame that came with it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 #define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
-#define OUT_KEPT (256u << 10) /* room kept when the buffer is empty */
-#define CHUNK	8192 /* a page of a file, and its frame */
+#define OUT_KEPT (256u << 10) /* the largest buffer that is kept when it is empty */
+#define CHUNK	8192 /* bytes read at once: a page of a file, and its frame */
 
 void channel_init(struct channel *c, int fd)
 {
@@ -35,8 +35,9 @@ short channel_events(const struct channel *c)
 	return (short)(POLLIN | (buffer_len(&c->out) ? POLLOUT : 0));
 }
 
-/* The kernel attaches the descriptors to the first byte that is sent after
- * them, so the request that they belong to must be alone in the queue. */
+/* Sends queued bytes, with the descriptors in `passing`.  The kernel attaches
+ * descriptors to the first byte of a send, so the request that they belong to must
+ * be alone in the queue. */
 static ssize_t send_some(struct channel *c)
 {
 	return fd_pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out),
@@ -49,7 +50,8 @@ int channel_flush(struct channel *c, struct err *e)
 		ssize_t n = send_some(c);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* The channel is closed; how the sandbox ended tells why. */
+		/* If the channel is closed, the queue is dropped without an error: the
+		 * end of the sandbox tells why. */
 		if (n < 0 && (errno == EAGAIN || errno == EPIPE || errno == ECONNRESET)) {
 			if (errno != EAGAIN)
 				buffer_consume(&c->out, buffer_len(&c->out));
@@ -60,7 +62,8 @@ int channel_flush(struct channel *c, struct err *e)
 		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
 	}
-	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, beside many others */
+	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, beside many others,
+				       * so a large buffer is not kept */
 		buffer_done(&c->out);
 		buffer_init(&c->out, OUT_MAX);
 	}
@@ -77,15 +80,15 @@ bool channel_is_free(const struct channel *c)
 	return channel_has_passed(c) && buffer_len(&c->out) == 0;
 }
 
-/* Sends the request in the queue, with its descriptors. */
+/* Sends the queued request, with its descriptors. */
 static int pass(struct channel *c, const int *fds, unsigned count, struct err *e)
 {
 	memcpy(c->passing, fds, count * sizeof(*fds));
 	c->passing_count = count;
 	if (channel_flush(c, e) == 0)
 		return 0;
-	/* The kernel takes no descriptors now, and no byte of the request was
-	 * sent. */
+	/* ETOOMANYREFS: the kernel takes no descriptors now (unix(7)), and no byte of
+	 * the request was sent, so the request is dropped. */
 	if (e->sys == ETOOMANYREFS && c->passing_count) {
 		buffer_consume(&c->out, buffer_len(&c->out));
 		c->passing_count = 0;
@@ -121,7 +124,8 @@ int channel_send_cgroup(struct channel *c, int procs, struct err *e)
 	c->passing_count = 1;
 	if (channel_flush(c, e) < 0)
 		return -1;
-	/* A few bytes always fit a socket that nothing was written to before. */
+	/* A few bytes always fit a socket to which nothing was written before, so the
+	 * descriptor has been sent. */
 	return channel_has_passed(c) || !buffer_len(&c->out)
 		       ? 0
 		       : err_set(e, ERR_INTERNAL,

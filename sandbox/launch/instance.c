@@ -14,10 +14,10 @@
 #include "sandbox/launch/spawn.h"
 #include "sandbox/monitor/protect_watch.h"
 
-/* How long an executor may go on after closing its channel. */
+/* How long an executor may live on after closing its channel. */
 #define CLOSED_MS 2000
 
-/* How long the end of a process takes that has closed its descriptors. */
+/* How long to wait for a process to end that has closed its descriptors. */
 #define SERVER_END_MS 2000
 
 void instance_init(struct instance *g, int64_t now)
@@ -42,9 +42,10 @@ static void end(struct instance *g, enum instance_cause cause, const struct err 
 			g->error = *e;
 	}
 	if (g->sandbox->pid > 0)
-		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
-	/* A server that is stopped would hold processes that wait for its
-	 * answer in the kernel. */
+		(void)kill(g->sandbox->pid, SIGKILL); /* pid 1 is not reaped, so the
+						       * number is still its own */
+	/* The server of the root, if it is stopped, would hold processes that wait for
+	 * its answer in the kernel: so it is killed too. */
 	root_fuse_kill(&g->sandbox->fuse);
 	if (g->state < INSTANCE_ENDING)
 		g->state = INSTANCE_ENDING;
@@ -68,8 +69,8 @@ static bool has_ended(const struct root_fuse *f)
 	return f->pid > 0 && poll(&p, 1, SERVER_END_MS) == 1;
 }
 
-/* The set-up fails with these errors when the server is gone; the server's own
- * error says more. */
+/* Replaces the cause of a failed set-up by the error of the root's server, if the
+ * cause is one of the errors that the set-up sees when the server is gone. */
 static void explain_server(struct instance *g, struct err *cause)
 {
 	bool is_about = cause->sys == ENOTCONN || cause->sys == ECONNABORTED ||
@@ -79,7 +80,8 @@ static void explain_server(struct instance *g, struct err *cause)
 		(void)root_fuse_has_failed(&g->sandbox->fuse, cause);
 }
 
-/* If the server has not failed, the mount is gone, and so is pid 1, or will be. */
+/* Handles the end of the root's server.  If the server has not failed, its mount is
+ * gone, and pid 1 has ended or is killed here. */
 static void on_server_end(struct instance *g)
 {
 	struct err e;
@@ -87,11 +89,12 @@ static void on_server_end(struct instance *g)
 	if (root_fuse_has_failed(&g->sandbox->fuse, &e))
 		end(g, INSTANCE_LOST_ROOT, &e);
 	else if (g->sandbox->pid > 0)
-		(void)kill(g->sandbox->pid, SIGKILL); /* not reaped: still ours */
+		(void)kill(g->sandbox->pid, SIGKILL); /* pid 1 is not reaped, so the
+						       * number is still its own */
 }
 
-/* Reads the child's err, or the end of its socket, which a successful execveat
- * closes. */
+/* Reads the child's report about its set-up: an error, or the end of the socket,
+ * which a successful execveat(2) closes. */
 static void on_failure(struct instance *g)
 {
 	struct err cause;
@@ -106,7 +109,8 @@ static void on_failure(struct instance *g)
 	own_close(&g->sandbox->failure);
 }
 
-/* If the broker has ended, the calls that wait for it would wait for ever. */
+/* Ends the sandbox if the broker has ended: system calls that wait for the broker
+ * would wait for ever. */
 static void on_broker(struct instance *g, short events)
 {
 	struct err e;
@@ -119,7 +123,8 @@ static void on_broker(struct instance *g, short events)
 	end(g, INSTANCE_LOST_BROKER, &e);
 }
 
-/* Calls that were refused before pid 1 ended are told, too. */
+/* Reports system calls that the filter has refused, also those from before the end
+ * of pid 1. */
 static void on_denials(struct instance *g, int64_t now)
 {
 	const struct refused_call *c;
@@ -165,8 +170,8 @@ static int take_frame(struct instance *g, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Hands on the frames that have come.  With `are_last` also those that their
- * owner is too full for: no more than a socket holds. */
+/* Hands on the frames that have come, to `take`.  With `are_last` also frames that
+ * `is_full` would keep waiting: there are no more of them than a socket holds. */
 static bool take_frames(struct instance *g, bool are_last)
 {
 	struct frame f;
@@ -199,8 +204,9 @@ void instance_flush(struct instance *g)
 		instance_broke_protocol(g, &e);
 }
 
-/* A channel closes a moment before the end of pid 1, which tells why; or an
- * executor means to go on without its supervisor, which it must not. */
+/* Reads from the channel.  If the channel is closed, pid 1 ends a moment later, and
+ * its end tells why; an executor that goes on without its supervisor is ended after
+ * CLOSED_MS. */
 static int fill(struct instance *g, int64_t now)
 {
 	struct err e;
@@ -224,14 +230,16 @@ static void on_channel(struct instance *g, short events, int64_t now)
 	(void)instance_take(g);
 }
 
-/* The executor's last frames may still be in the channel, and the child's err
- * in its socket, although poll reported the end first. */
+/* Handles the end of pid 1.  The executor's last frames may still be in the channel,
+ * and the child's error in its socket, although poll(2) reported the end first: both
+ * are read before. */
 static void on_end(struct instance *g, int64_t now)
 {
 	struct err e;
 
 	if (wait4(g->sandbox->pid, &g->status, 0, &g->used) < 0)
-		abort(); /* our own child, and SIGCHLD is not ignored */
+		abort(); /* wait4(2) cannot fail: pid 1 is our own child, and SIGCHLD
+			  * is not ignored */
 	g->sandbox->pid = 0;
 	for (int i = 0; i < SPAWN_NEWS_MAX && g->sandbox->failure >= 0; i++)
 		on_failure(g);
@@ -275,8 +283,8 @@ static bool is_watched(const struct instance *g)
 	return g->protect_watch && !g->protect_watch->is_lost && !instance_is_over(g);
 }
 
-/* Ports carry data from the hello on, and not after the end, when no process is
- * inside. */
+/* Tells whether ports carry data: from the hello on, until the end, after which no
+ * process is inside. */
 static bool carries(const struct instance *g)
 {
 	return g->ports && g->state == INSTANCE_READY;
@@ -318,7 +326,8 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 {
-	/* First: a process inside may write until it is stopped. */
+	/* A change of a protected file is handled first: a process inside may write to
+	 * the file until it is stopped. */
 	if (w[INSTANCE_HOST].revents)
 		on_host(g);
 	if (w[INSTANCE_FAILURE].revents)
@@ -345,7 +354,7 @@ int64_t instance_due(const struct instance *g)
 					 carries(g) ? ports_due(g->ports) : 0));
 }
 
-/* Enforces --memory with --best-effort, where there is no cgroup. */
+/* Enforces --memory where --best-effort lets a sandbox run without a cgroup. */
 static void look_at_memory(struct instance *g, int64_t now)
 {
 	struct err e;

@@ -13,9 +13,9 @@
  *	any		pid 1 was reaped			-> GONE
  *
  * Frames go to `take`, unless `is_full` says that no more can be taken now;
- * instance_take() goes on then.  When pid 1 is gone, the kernel has killed and
- * reaped every process of its pid namespace (zap_pid_ns_processes()); frames
- * that were sent before are taken first.
+ * instance_take() hands them on later.  When pid 1 is gone, the kernel has killed
+ * and reaped every process of its pid namespace (zap_pid_ns_processes()); frames
+ * that these had sent are taken first.
  *
  * The cause of the end is decided once: the first one counts. */
 #pragma once
@@ -38,14 +38,18 @@ enum instance_state { INSTANCE_STARTING, INSTANCE_READY, INSTANCE_ENDING, INSTAN
 
 enum instance_cause {
 	INSTANCE_RUNS,
-	INSTANCE_ENDED,	     /* by instance_end() */
-	INSTANCE_NOT_SET_UP,    /* `error` tells which stage of spawn.c */
+	INSTANCE_ENDED,	     /* instance_end() was called */
+	INSTANCE_NOT_SET_UP,    /* a stage of spawn.c failed; `error` tells which */
 	INSTANCE_BROKE_PROTOCOL,
-	INSTANCE_OUT_OF_MEMORY, /* watchdog.h */
-	INSTANCE_LOST_ROOT,     /* the server of its root has ended (root_fuse.h) */
-	INSTANCE_UNPROTECTED,   /* protect_watch.h */
-	INSTANCE_LOST_BROKER,   /* its broker has ended (broker.h) */
-	INSTANCE_DIED	     /* by itself or by a foreign signal: see `status` */
+	INSTANCE_OUT_OF_MEMORY, /* the watchdog saw more memory in use than allowed
+				 * (watchdog.h) */
+	INSTANCE_LOST_ROOT,     /* the server of the sandbox's root has ended
+				 * (root_fuse.h) */
+	INSTANCE_UNPROTECTED,   /* the host has replaced a protected file
+				 * (protect_watch.h) */
+	INSTANCE_LOST_BROKER,   /* the sandbox's broker has ended (broker.h) */
+	INSTANCE_DIED	     /* pid 1 ended by itself or by a foreign signal: see
+			      * `status` */
 };
 
 enum {
@@ -64,52 +68,59 @@ struct instance {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
 	uint64_t watched_memory; /* bytes; 0: memory is not watched */
 
-	void *who; /* borrowed; the argument of these: */
-	/* A frame other than "hello".  -1: it breaks the protocol. */
+	void *who; /* borrowed; the first argument of the callbacks below */
+	/* Takes a frame other than "hello".  Returns -1 if the frame breaks the
+	 * protocol. */
 	int (*take)(void *who, const struct frame *f, struct err *e);
-	bool (*is_full)(void *who); /* may be NULL: never */
-	struct ports *ports;	    /* borrowed; NULL: none can be published */
-	struct protect_watch *protect_watch; /* borrowed; NULL: nothing is watched */
-	/* The protection watch has noticed a change; NULL: the sandbox is ended then. */
+	bool (*is_full)(void *who); /* tells whether no frame can be taken now; NULL:
+				     * never */
+	struct ports *ports;	    /* borrowed; NULL: no port can be published */
+	struct protect_watch *protect_watch; /* borrowed; NULL: no file is watched */
+	/* Called when the protection watch has noticed a change; NULL: the sandbox is
+	 * ended then. */
 	void (*unprotected)(void *who, const struct err *why);
-	/* A call was refused, in this session of the inside (denials_take());
-	 * may be NULL. */
+	/* Called when the filter has refused a system call; `session` is the caller's
+	 * session inside (denials_take()).  May be NULL. */
 	void (*refused)(void *who, const struct refused_call *c, pid_t session);
 
 	struct channel channel;
 	enum instance_state state;
 	enum instance_cause cause;
-	struct err error; /* of every cause but ENDED */
-	int status;	  /* GONE: as waitpid(2) has it */
-	struct rusage used; /* GONE: of pid 1 and all processes that it has waited for */
+	struct err error; /* set for every cause but INSTANCE_ENDED */
+	int status;	  /* in state GONE: pid 1's wait status, as waitpid(2) has it */
+	struct rusage used; /* in state GONE: the use of pid 1 and of all processes
+			     * that it has waited for */
 
 	bool is_closed; /* the executor has closed its end of the channel */
-	int64_t closed_ms, look_ms; /* when they are due; 0: never */
+	int64_t closed_ms, look_ms; /* when the executor must have ended, and when
+				     * memory is looked at; 0: never */
 };
 
-/* To be called after sandbox, watched_memory and the callbacks were filled in. */
+/* Begins; to be called after sandbox, watched_memory and the callbacks were filled in. */
 void instance_init(struct instance *g, int64_t now);
 void instance_done(struct instance *g);
 
-/* Fills in INSTANCE_POLLS places.  A process inside whose call is refused waits
- * for instance_serve(): so the caller must not wait for the inside in between. */
+/* Fills in INSTANCE_POLLS places for poll(2).  A process inside whose call is
+ * refused waits until instance_serve() is called, so the caller must not wait for
+ * the inside before. */
 void instance_watch(const struct instance *g, struct pollfd *w);
-/* Called after poll(2), with these same places. */
+/* Handles the events that poll(2) has found, in the places of instance_watch(). */
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now);
 
-/* Takes frames that are here already.  True: there was one. */
+/* Takes frames that have been read already.  True: there was one. */
 bool instance_take(struct instance *g);
 
 /* Writes requests as far as the channel takes them. */
 void instance_flush(struct instance *g);
 
-/* When instance_expire() has something to do, in ms of clock.h; 0: never. */
+/* Returns when instance_expire() has something to do, in ms of clock.h; 0: never. */
 int64_t instance_due(const struct instance *g);
 void instance_expire(struct instance *g, int64_t now);
 
 /* Kills pid 1, and with it every process inside. */
 void instance_end(struct instance *g);
-/* The same, because the executor broke the protocol. */
+/* Kills pid 1, and with it every process inside, because the executor broke the
+ * protocol; `e` says how. */
 void instance_broke_protocol(struct instance *g, struct err *e);
 
 static inline bool instance_is_over(const struct instance *g)

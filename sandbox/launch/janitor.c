@@ -34,7 +34,8 @@ void janitor_init(struct janitor *j)
 	*j = (struct janitor){ .dismiss = -1 };
 }
 
-/* A descriptor of -1 leaves its number unused. */
+/* Moves the held descriptors to the numbers above, and closes all others.  A
+ * descriptor of -1 leaves its number unused. */
 static void keep_only(const int held[HELD])
 {
 	int high[HELD];
@@ -48,7 +49,7 @@ static void keep_only(const int held[HELD])
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* The bytes that are written into the pipe. */
+/* The bytes that the launcher writes to the janitor. */
 #define ALL_IS_WELL '\0'
 #define DO_IT	    'w'
 
@@ -60,10 +61,11 @@ static void wait_until(struct pollfd *waits, nfds_t count)
 		;
 }
 
-/* A byte says what is to be done.  The end of the pipe without one, or the end
- * of the launcher, says that something went wrong; then the janitor waits for
- * the launcher's end: the kernel closes the pipe of a killed process before
- * other descriptors, by which sockets still look alive. */
+/* Waits for the launcher's word or its end.  A byte says what is to be done.  The
+ * end of the pipe without a byte, or the end of the launcher, says that something
+ * went wrong.  Then the janitor waits for the launcher's end: the kernel closes the
+ * pipe of a killed process before its other descriptors, by which sockets still look
+ * alive. */
 static enum news hear(void)
 {
 	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
@@ -71,14 +73,15 @@ static enum news hear(void)
 	char byte;
 
 	wait_until(waits, ARRAY_LEN(waits));
-	/* The pipe first: both may have happened. */
+	/* The pipe is looked at first: the launcher may have written its byte and
+	 * ended. */
 	if (waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1)
 		return byte == ALL_IS_WELL ? DISMISSED : HEIR;
 	wait_until(waits, 1);
 	return DEAD;
 }
 
-/* The entry without the lock that says that the supervisor lives. */
+/* Returns the registry entry without the lock that says that the supervisor lives. */
 static struct registry_entry entry_of(const struct chores *chores)
 {
 	struct registry_entry r;
@@ -90,20 +93,21 @@ static struct registry_entry entry_of(const struct chores *chores)
 	return r;
 }
 
-/* Appends a line, behind an incomplete one that a killed supervisor may have
- * left.  The log has no other writer any more. */
+/* Appends a line to the log, behind an incomplete one that a killed supervisor may
+ * have left.  No other process writes to the log any more. */
 static void put_line(int log, const char *line)
 {
 	const off_t end = lseek(log, 0, SEEK_END);
 	char last = '\n';
 
 	if (end > 0 && pread(log, &last, 1, end - 1) == 1 && last != '\n')
-		(void)io_write_all(log, "\n", 1); /* a full disk takes none */
+		(void)io_write_all(log, "\n", 1); /* a full disk takes no line, and the
+						   * janitor goes on */
 	(void)io_write_all(log, line, strlen(line));
 }
 
-/* Writes to the log of the supervisor (supervisor/supervisor_log.h), which cannot tell of
- * its own death. */
+/* Writes to the supervisor's log (supervisor/supervisor_log.h) that the supervisor
+ * was killed, which it cannot do itself. */
 static void tell_of_death(const struct registry_entry *r)
 {
 	const int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -148,8 +152,8 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
-	/* Last: a process that waits for the sandbox's end, or for its name,
-	 * then finds everything gone. */
+	/* The entry is ended last: a process that waits for the sandbox's end, or for
+	 * its name, then finds everything gone. */
 	r.state = STATE;
 	r.folder = FOLDER;
 	r.lock = ENTRY;
@@ -164,7 +168,8 @@ static int has_nothing(const struct chores *c)
 	       !(c->sockets && c->sockets->count);
 }
 
-/* Returns in the launcher; `held` are the descriptors that the janitor holds. */
+/* Forks the janitor and returns in the launcher; `held` are the descriptors that the
+ * janitor holds. */
 static int fork_janitor(struct janitor *j, const struct chores *chores,
 			const int held[HELD], struct err *e)
 {
@@ -181,10 +186,10 @@ static int fork_janitor(struct janitor *j, const struct chores *chores,
 	(void)close(ends[1]);
 	if (j->pid < 0)
 		return err_sys(e, "start the janitor");
-	/* Until the janitor has closed what is not its own, it shares the
-	 * launcher's lock of the name: if the launcher were killed now, a
-	 * process that looks at the lock would take the janitor for a
-	 * supervisor that lives. */
+	/* Waits until the janitor has closed all other descriptors.  Until then it
+	 * shares the launcher's lock of the name: if the launcher were killed now, a
+	 * process that looks at the lock would take the janitor for a living
+	 * supervisor. */
 	if (entry_of(chores).name[0])
 		while (read(started, ends, 1) < 0 && errno == EINTR)
 			;
@@ -222,7 +227,7 @@ static void wait_for(struct janitor *j)
 
 static void tell(const struct janitor *j, char what)
 {
-	(void)io_write_all(j->dismiss, &what, 1); /* it may have been killed */
+	(void)io_write_all(j->dismiss, &what, 1); /* the janitor may have been killed */
 }
 
 void janitor_dismiss(struct janitor *j)

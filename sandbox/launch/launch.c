@@ -24,34 +24,36 @@
 #include "sandbox/root/root_copy.h"
 #include "store/folders.h"
 
-/* Mounts, even thousands, hold no descriptors, but each pump, pipe and
- * descriptor of the caller's counts; the shell may have set a low soft limit. */
+/* Raises a low soft limit of descriptors, which the shell may have set.  Mounts,
+ * even thousands, hold no descriptors, but each pump, pipe and descriptor of the
+ * caller's counts. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
 		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* else it stays as it was */
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure the limit stays
+							 * as it was */
 	}
 }
 
 void launch_ready(void)
 {
 	raise_descriptor_limit();
-	/* If the caller ignored SIGCHLD, this process could not wait for its
-	 * own child. */
+	/* A process that ignores SIGCHLD, as its caller may have made it do, cannot
+	 * wait for its children (wait(2)). */
 	(void)signal(SIGCHLD, SIG_DFL);
-	/* A reader that went away makes write(2) fail, and is not to end this
+	/* A reader that went away is to make write(2) fail, and not to end this
 	 * process. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* The same holds for a file that has reached RLIMIT_FSIZE, such as the
-	 * audit log. */
+	/* A file that has reached RLIMIT_FSIZE, such as the audit log, is to make
+	 * write(2) fail, too. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Closes the descriptors from `first` up to `end`, without that; returns the
- * one behind `end`. */
+/* Closes the descriptors from `first` up to, but without, `end`; returns the number
+ * behind `end`. */
 static unsigned close_until(unsigned first, int end)
 {
 	if (end < (int)first)
@@ -102,15 +104,15 @@ void launch_init(struct launch *l, const struct policy *policy)
 	audit_init(&l->audit);
 }
 
-/* A confined supervisor may no longer unlink: the janitor removes the upper
- * folder and the sockets. */
+/* Undoes the launch's changes to the host.  A confined supervisor may no longer
+ * unlink: the janitor then removes the upper folder and the sockets. */
 static void tidy_up(struct launch *l)
 {
 	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 &&
 			(l->upper.path || l->ports.has_paths);
 
-	/* First: a unix socket is removed only when no process listens at it
-	 * any more. */
+	/* The ports are closed first: a unix socket is removed only when no process
+	 * listens at it any more. */
 	ports_done(&l->ports);
 	if (!has_heir) {
 		overlay_upper_remove(&l->upper);
@@ -143,17 +145,18 @@ void launch_done(struct launch *l)
 	own_close(&l->signals);
 }
 
-/* Docker's profiles have rules that depend on what the sandbox may hold. */
+/* Lists the capabilities that the sandbox may hold: rules of Docker's profiles
+ * depend on them. */
 static void list_caps(const struct launch *l, struct list *ret)
 {
 	uint32_t uid, gid;
 
-	/* An image of the store may have another user than root: then a rule
-	 * may allow what that user cannot do anyway. */
+	/* The user of an image of the store is not known yet, and is taken for root: a
+	 * rule may then allow something that the user cannot do anyway. */
 	if (l->policy->image == IMAGE_STORE)
 		uid = 0;
 	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
-		return; /* policy_check() made sure */
+		return; /* cannot happen: policy_check() has checked the user */
 	uint64_t caps = caps_for(l->policy, uid);
 	for (int n = 0; n < 64; n++)
 		if (caps & (1ull << n))
@@ -169,7 +172,7 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 
 	if (program_find("hutch-seccomp", &compiler, e) < 0)
 		return -1;
-	/* A launch that is going to fail, or a dry run, makes no folder. */
+	/* A launch that is going to fail, or a dry run, makes no folder for the cache. */
 	bool has_use = cache && !l->plan.is_dry_run &&
 		       access(l->policy->seccomp, R_OK) == 0;
 	const struct seccomp_request request = {
@@ -220,13 +223,14 @@ static int build_plan(struct launch *l, struct err *e)
 
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
-	/* The executor of a single command may live and die with it. */
+	/* The executor of a single command (`hutch run`) may live and die with the
+	 * command. */
 	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
 	if (host_user_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* These are opened with the rights of the caller, root included: hutch
-	 * may be installed, and the terminal owned, where the user that root
-	 * becomes has no access. */
+	/* The executor, the stdio files and the ports are opened with the rights of
+	 * the caller, root included: hutch may be installed, and the terminal owned,
+	 * where the user that root becomes has no access. */
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
 	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    ports_open(&l->ports, l->policy, false, e) < 0)
@@ -242,14 +246,15 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 
 /* --- the root --------------------------------------------------------------------- */
 
-/* The flag that asks for an upper layer that outlives the sandbox; NULL: none
- * does. */
+/* Returns the flag that asks for an upper layer that outlives the sandbox; NULL:
+ * none was given. */
 static const char *keeping_flag(const struct launch *l)
 {
 	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
 }
 
-/* Only the folder of --upper may have been resolved already. */
+/* Uses `folder` as the upper layer that is kept.  Only the folder of --upper may
+ * have been resolved already; any other is resolved here. */
 static int keep_upper(struct launch *l, const char *flag, const char *folder,
 		      struct err *e)
 {
@@ -388,7 +393,8 @@ static int prepare_root(struct launch *l, struct err *e)
 
 /* --- the host --------------------------------------------------------------------- */
 
-/* Notes the limits that a cgroup would have enforced. */
+/* Notes the limits that a cgroup would have enforced, and bounds processes in
+ * another way. */
 static void degrade(struct launch *l)
 {
 	const struct limits *limits = &l->policy->limits;
@@ -400,7 +406,8 @@ static void degrade(struct launch *l)
 		limits_count_processes(&l->plan, limits->pids);
 }
 
-/* policy_check() has let these pass only because of --best-effort. */
+/* Notes that --disk does not bound writable folders of the host.  policy_check() has
+ * let such volumes pass only because of --best-effort. */
 static void degrade_disk(struct launch *l)
 {
 	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
@@ -409,8 +416,8 @@ static void degrade_disk(struct launch *l)
 			l->degraded |= DEGRADED_DISK;
 }
 
-/* Adds for which user hutch looked: root reads this, and nothing was delegated
- * to that user. */
+/* Adds to the error for which user hutch looked for a cgroup: root reads the error,
+ * but nothing was delegated to that user. */
 static int explain_to_root(const struct launch *l, struct err *e)
 {
 	if (!l->who.was_root)
@@ -427,7 +434,7 @@ static int explain_to_root(const struct launch *l, struct err *e)
 		l->who.uid);
 }
 
-/* Without a limit, no cgroup is made and no bus is asked. */
+/* Finds a place for a cgroup.  Without a limit, no cgroup is made and no bus is asked. */
 static int place_cgroup(struct launch *l, struct err *e)
 {
 	if (!policy_wants_cgroup(l->policy) ||
@@ -449,7 +456,8 @@ static int make_cgroup(struct launch *l, struct err *e)
 	return limits_show_cgroup(&l->plan, path, e);
 }
 
-/* An observed sandbox leaves nothing: its changes go into a folder that the janitor
+/* Prepares folders for the changes to host folders that are shown copy-on-write.  An
+ * observed sandbox leaves nothing: its changes go into a folder that the janitor
  * removes. */
 static int prepare_copies(struct launch *l, struct err *e)
 {
@@ -461,8 +469,9 @@ static int prepare_copies(struct launch *l, struct err *e)
 	return cow_make_dropped(&l->plan, l->upper.path, e);
 }
 
-/* The janitor knows everything that would outlive a killed launcher before it
- * is changed; a folder that was made a moment before is found by its lock. */
+/* Makes the changes to the host.  The janitor is told of everything that would
+ * outlive a killed launcher before it is changed; a folder that was made a moment
+ * before the janitor is found by its lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
 	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
@@ -491,8 +500,8 @@ static int prepare_host(struct launch *l, struct err *e)
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
 
-/* To be called before anything is mounted: from then on the child compares, and
- * later the protection watch watches. */
+/* Looks at the protected files.  To be called before anything is mounted: from then
+ * on the child compares them, and later the protection watch watches them. */
 static int watch_protected(struct launch *l, struct err *e)
 {
 	if (protect_watch_post(&l->protect_watch, &l->plan, e) == 0)
@@ -525,7 +534,8 @@ int launch_start(struct launch *l, struct err *e)
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
-	/* If there is only one command, it is never ended with its tree. */
+	/* `has_proc`: the executor needs a procfs to end a command with its
+	 * descendants, and the executor of a single command never does that. */
 	const struct spawn_parts parts = {
 		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
@@ -537,9 +547,9 @@ int launch_start(struct launch *l, struct err *e)
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
-	/* The user that root became may have other processes, and root's
-	 * environment is still in this one (ptrace(2), access mode checking).
-	 * Nor may secrets get into a core file. */
+	/* Keeps other processes out of this one's memory (ptrace(2), access mode
+	 * checking): the user that root became may have other processes, and root's
+	 * environment is still in this one.  Nor may secrets get into a core file. */
 	if ((l->who.was_root || l->policy->secrets.count) &&
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");

@@ -22,17 +22,16 @@
 #include "sandbox/launch/channel.h"
 
 #define EVENTS_AT_ONCE 64
-/* For this long no connection is accepted once descriptors have run out. */
+/* How long no connection is accepted once descriptors have run out. */
 #define DEAF_MS 100
-/* The descriptors of a visit: its socket and its ends of two pipes; until the
- * other ends have been passed inside, these too. */
+/* How many descriptors a visit takes: its socket and its ends of two pipes; and in
+ * DIAL_FDS, the other ends, until they have been passed inside. */
 #define VISIT_FDS 3
 #define DIAL_FDS  (VISIT_FDS + 2)
-/* At the end clients have this long to take the bytes that are left for
+/* How long clients have, at the sandbox's end, to take the bytes that are left for
  * them. */
 #define WORDS_MS 1000
-/* An epoll tag with this bit is a port's number, one without it a visit's
- * id. */
+/* In epoll, a tag with this bit is a port's number, a tag without it a visit's id. */
 #define IS_PORT (1ull << 32)
 
 /* A pipe that has carried more than WIDE_FROM bytes is made as large as an
@@ -46,14 +45,14 @@
 
 struct visit {
 	uint32_t id;
-	uint32_t port; /* its number */
+	uint32_t port; /* the number of its port */
 	struct socket_splice splice;
 	bool has_more;
 	bool is_finish_said; /* "finish" was sent */
 	bool is_finished;    /* "finished" was received */
 	bool is_closed;	     /* "closed" was received */
 	bool is_in_wide, is_out_wide;
-	bool is_parted;	     /* our ends are closed, but "closed" has not come yet */
+	bool is_parted;	     /* hutch's ends are closed, but "closed" has not come yet */
 };
 
 void ports_init(struct ports *p)
@@ -155,8 +154,8 @@ void ports_tell(const struct ports *p, int to)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
 			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
-				      p->all[i].at.host, p->all[i].guest); /* the note may
-									    * go unread */
+				      /* a failure is ignored: the note may go unread */
+				      p->all[i].at.host, p->all[i].guest);
 }
 
 static struct port *find_port(const struct ports *p, uint32_t number)
@@ -229,7 +228,7 @@ static void widen(struct ports *p, struct visit *v)
 	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
 }
 
-/* Moves bytes.  Frees the visit when nothing is left to send or to receive. */
+/* Moves a visit's bytes.  Frees the visit when nothing is left to send or to receive. */
 static int run(struct ports *p, struct visit *v, struct err *e)
 {
 	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS
@@ -269,8 +268,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 		if (v->is_closed)
 			forget(p, v);
 	}
-	/* The process that made the socket may still hold it open, which keeps
-	 * it in epoll. */
+	/* The socket is removed from epoll by hand: the process that made it may still
+	 * hold it open, and closing it here would leave it in epoll (epoll(7)). */
 	(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, gone.at.fd, NULL);
 	listener_done(&gone.at);
 	memmove(&p->all[i], &p->all[i + 1], (--p->count - i) * sizeof(gone));
@@ -279,8 +278,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 
 /* --- letting in ------------------------------------------------------------------- */
 
-/* Ids are given out in order, so that a released one is not used again for
- * long. */
+/* Returns an id for a visit.  Ids are given out in order, so that a released one is
+ * not used again for long. */
 static uint32_t new_id(struct ports *p)
 {
 	do {
@@ -289,7 +288,8 @@ static uint32_t new_id(struct ports *p)
 	return p->last_id | DIAL_ID;
 }
 
-/* `ours` are the ends that stay here, `theirs` those that go in. */
+/* Makes two pipes; `ours` are the ends that stay here, `theirs` the ends that go
+ * inside. */
 static bool make_pipes(int ours[2], int theirs[2])
 {
 	int up[2], down[2];
@@ -327,7 +327,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 
 	v->id = new_id(p);
 	v->port = port->number;
-	/* Fails for a unix socket, which has no such option. */
+	/* The call fails for a unix socket, which has no such option. */
 	(void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	bool has_pipes = make_pipes(ours, p->passing);
 	socket_splice_init(&v->splice, socket, ours[0], ours[1]);
@@ -344,15 +344,16 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	return 0;
 }
 
-/* Accepts one connection of the port.  1: there was one. */
+/* Accepts one connection of the port.  1: there was a connection; 0: none; -1: the
+ * channel is broken. */
 static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 {
 	int socket = listener_accept(&port->at);
 
 	if (socket >= 0)
 		return dial(p, port, socket, now, e) < 0 ? -1 : 1;
-	/* EINVAL: the socket no longer listens.  The process that made it still
-	 * has it, and may change that. */
+	/* EINVAL: the socket no longer listens.  The process that made the socket
+	 * still has it, and may let it listen again. */
 	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
 		port->has_waiting = false;
 	else if (errno != ECONNABORTED)
@@ -395,8 +396,8 @@ static int admit_all(struct ports *p, int64_t now, struct err *e)
 		close_passing(p);
 	if (clock_is_due(p->deaf_ms, now))
 		p->deaf_ms = 0;
-	/* By turns: even when few can be accepted, a busy port does not shut
-	 * out the others. */
+	/* The ports accept by turns: even when few connections can be accepted, a busy
+	 * port does not shut out the others. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {
 		struct port *port = &p->all[p->turn++ % p->count];
 		int got = port->has_waiting ? admit(p, port, now, e) : 0;
@@ -458,8 +459,8 @@ static int go_on(struct ports *p, struct err *e)
 	return 0;
 }
 
-/* Runs without a port too, since nothing else clears the state that made it
- * due. */
+/* Works even when no port is left, since no other function clears p->has_more and
+ * p->deaf_ms, which make the work due. */
 int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
@@ -485,8 +486,8 @@ static int take_finished(struct ports *p, struct visit *v, struct err *e)
 	return run(p, v, e);
 }
 
-/* Bytes that were sent before the connection broke are handed over, as far as
- * the client takes them now. */
+/* Takes "closed", the inside's last word about a connection.  Bytes that were sent
+ * before the connection broke are handed over, as far as the client takes them now. */
 static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct err *e)
 {
 	v->is_closed = true;
@@ -528,7 +529,8 @@ static void hand_over(struct ports *p, struct visit *v)
 		now = socket_splice_run(&v->splice);
 	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
-	/* The kernel goes on sending what is in our socket's queue. */
+	/* The kernel goes on sending the bytes in the socket's queue after it is
+	 * closed. */
 	if (now == SOCKET_SPLICE_WAITS && v->splice.in < 0)
 		socket_splice_done(&v->splice);
 	else if (now != SOCKET_SPLICE_BROKEN)
@@ -556,8 +558,8 @@ bool ports_part(struct ports *p, int64_t due, int64_t now)
 	return true;
 }
 
-/* Runs a loop of its own; the caller's loop continues when this one has
- * ended. */
+/* Waits in a loop of its own until clients have taken their bytes, at most WORDS_MS;
+ * the caller's loop stands still meanwhile. */
 void ports_end(struct ports *p)
 {
 	int64_t now = clock_ms();
@@ -567,10 +569,8 @@ void ports_end(struct ports *p)
 	close_passing(p);
 	while (!ports_part(p, due, now)) {
 		int wait = p->has_more ? 0 : clock_wait(due, now);
-		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait); /* all visits
-									   * are tried,
-									   * whichever is
-									   * ready */
+		/* the events do not matter: all visits are tried */
+		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait);
 		now = clock_ms();
 	}
 }

@@ -88,7 +88,8 @@ char *result_error_json(const struct err *error)
 	return json_write_end(&b);
 }
 
-/* 126: found but not run, 127: not found, as shells say it. */
+/* Returns hutch's exit code for a command that did not start: 126 if its program was
+ * found but not run, 127 if it was not found, as shells do. */
 static int exit_code_for(const struct failed *failed)
 {
 	if (failed->stage == EXEC_STAGE_EXECVE)

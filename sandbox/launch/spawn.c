@@ -65,16 +65,15 @@
 #define PROC_FD	   4
 #define LOGS_FD	   5
 
-/* The child's own ends, and the descriptors that it opens on its way. */
+/* The child's own ends of the pipes and sockets, and the descriptors that it opens
+ * on its way. */
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
 	int executor, null, proc;
 	int handed[3]; /* copies of parts->stdio */
-	int queues;    /* the mount whose files are the message queues; -1: there is
-			* none */
-	int server; /* the socket to the process that serves the root; -1: there is
-		     * none */
+	int queues;    /* the mount whose files are the message queues; -1: none */
+	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
 	int sysctls, network;
 	struct worker helper;
@@ -96,7 +95,7 @@ static bool has_network(const struct child *c)
 	return c->parts->plan->namespaces & CLONE_NEWNET;
 }
 
-/* Runs in the helper. */
+/* Makes the network namespace and sets the sysctls, in the helper process. */
 static int help(void *arg, void *result, struct err *e)
 {
 	const struct child *c = arg;
@@ -113,8 +112,8 @@ static int help(void *arg, void *result, struct err *e)
  * accounts.  Leaves: the helper at work. */
 static int stage_helper(struct child *c, struct err *e)
 {
-	/* A file that the helper opens is open in both processes.  CLONE_VM would make them
-	 * share errno. */
+	/* With CLONE_FILES, a file that the helper opens is open in both processes.
+	 * CLONE_VM is left out: it would make the two share errno. */
 	const struct worker_task task = { .name = "a helper process",
 					  .work = help,
 					  .arg = c,
@@ -129,9 +128,9 @@ static int stage_helper(struct child *c, struct err *e)
 	return worker_start(&task, &c->helper, e);
 }
 
-/* The child inherits its caller's protection from the OOM killer, with which a
- * memory limit would find no process to kill (proc(5), oom_score_adj).  Any
- * process may raise the value. */
+/* Clears a protection from the OOM killer that the child has inherited from its
+ * caller: with it, a memory limit would find no process to kill (proc(5),
+ * oom_score_adj).  Any process may raise the value. */
 static int become_killable(struct err *e)
 {
 	AUTO_FREE char *text = NULL;
@@ -144,8 +143,8 @@ static int become_killable(struct err *e)
 			    : 0;
 }
 
-/* Needs: the host's paths, and its /proc without masks of ours.  Does: opens
- * the files that must be opened before these are gone.  Leaves: descriptors. */
+/* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the
+ * files that must be opened before the host's paths are gone.  Leaves: descriptors. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
 	if (c->parts->cgroup > 0 && become_killable(e) < 0)
@@ -161,8 +160,8 @@ static int stage_host_paths(struct child *c, struct err *e)
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
-/* The only descriptors that ever come out of the sandbox; the code that sends
- * them is still our own. */
+/* The only descriptors that ever come out of the sandbox; the code of the child that
+ * sends them is still hutch's own. */
 enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
 
 static int hand_out(int failure, enum handed what, int fd, struct err *e)
@@ -179,16 +178,16 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 		       : err_sys(e, "hand out %s", names[what]);
 }
 
-/* A queue of mq_open(3) is a file of a mount that the ipc namespace has and
- * that is attached nowhere (mq_overview(7)).  This makes a second mount of the
- * same file system. */
+/* Makes a second mount of the message queues, for Landlock's rule about them.  A
+ * queue of mq_open(3) is a file of a mount that the ipc namespace has and that is
+ * attached nowhere (mq_overview(7)). */
 static int open_queues(struct child *c, struct err *e)
 {
 	struct err why;
 
 	c->queues =
 		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
-	if (c->queues >= 0 || why.sys == ENODEV) /* a kernel without queues */
+	if (c->queues >= 0 || why.sys == ENODEV) /* ENODEV: the kernel has no queues */
 		return 0;
 	*e = why;
 	return -1;
@@ -209,7 +208,8 @@ static int stage_world(struct child *c, struct err *e)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
 		return err_sys(e, "set the hostname");
-	if (setdomainname("", 0) < 0) /* until now a copy of the host's */
+	if (setdomainname("", 0) < 0) /* until now the domain name is a copy of the
+				       * host's */
 		return err_sys(e, "clear the domain name");
 	if (p->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
@@ -218,8 +218,8 @@ static int stage_world(struct child *c, struct err *e)
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
-/* Puts `fd` at the number `at`; does nothing without one.  A close-on-exec
- * descriptor does not reach the executor. */
+/* Puts `fd` at the number `at`, without close-on-exec, so that it reaches the
+ * executor; does nothing if `fd` is negative. */
 static int place(int fd, int at, const char *what, struct err *e)
 {
 	if (fd < 0 || dup2(fd, at) >= 0)
@@ -227,13 +227,13 @@ static int place(int fd, int at, const char *what, struct err *e)
 	return err_sys(e, "set %s", what);
 }
 
-/* Needs: nothing.  Does: makes 0, 1, 2 /dev/null, 3 the channel and, where
- * there are such, 4 the procfs and 5 the folder for logs; all others end at
- * execveat.  Leaves: no descriptor of the host but these. */
+/* Needs: nothing.  Does: makes 0, 1, 2 /dev/null, 3 the channel and, where the child
+ * has them, 4 the procfs and 5 the folder for logs; all others end at execveat.
+ * Leaves: no descriptor of the host but these. */
 static int stage_descriptors(struct child *c, struct err *e)
 {
-	/* They are moved above the numbers that are about to be filled, so that
-	 * none is overwritten while it is still needed. */
+	/* The descriptors are moved above the numbers that are about to be filled, so
+	 * that none is overwritten while it is still needed. */
 	int *const kept[] = { &c->channel, &c->failure, &c->executor, &c->null, &c->proc,
 			      &c->mounted.logs, &c->handed[0], &c->handed[1],
 			      &c->handed[2], &c->queues };
@@ -256,7 +256,7 @@ static int stage_descriptors(struct child *c, struct err *e)
 	return place(c->mounted.logs, LOGS_FD, "the folder for logs", e);
 }
 
-/* Needs: ranges.  Does: changes to the executor's id, which no command has.
+/* Needs: --idmap ranges.  Does: changes to the executor's id, which no command has.
  * The capabilities survive the change of id, and are reduced right after. */
 static int become_executor(struct err *e)
 {
@@ -295,7 +295,8 @@ static int restrict_root(const struct child *c, struct err *e)
 	return landlock_root_enter(&f, e);
 }
 
-/* Enters one Landlock domain for both purposes. */
+/* Enters one Landlock domain, which restricts files, hides abstract sockets, or does
+ * both. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
 	if (c->parts->plan->has_landlock_root) /* layer: root-landlock */
@@ -314,7 +315,8 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 	return result;
 }
 
-/* The listener also learns of refused calls if no filter on top refuses any. */
+/* Installs the filter with the broker's listener.  That listener also learns of
+ * refused calls, if no filter on top of this one refuses any. */
 static int install_listener(const struct spawn_parts *parts, int *ret_listener,
 			    struct err *e)
 {
@@ -344,7 +346,8 @@ static int install_listening(const struct spawn_parts *parts, int *ret_listener,
 	return seccomp_install_telling(parts->filter, ret_listener, e);
 }
 
-/* Installs the filter last; it allows the calls that follow. */
+/* Installs the filter, as the last step but execveat; the filter allows the calls
+ * that follow. */
 static int enter_filter(struct child *c, struct err *e)
 {
 	const struct spawn_parts *parts = c->parts;
@@ -363,14 +366,15 @@ static int enter_filter(struct child *c, struct err *e)
 static int stage_privileges(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
-	/* The executor pauses all commands with it where a client can ask for
-	 * that (executor/process/freezer.h). */
+	/* CAP_SYS_PTRACE: the executor pauses all commands with it, where a client can
+	 * ask for that (executor/process/freezer.h). */
 	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
 	const uint64_t kept = plan_executor_caps(c->parts->plan) | tracing;
 
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
-	/* Set after the last change of ids, which would clear it (prctl(2)). */
+	/* The signal is set after the last change of ids, which would clear it
+	 * (prctl(2), PR_SET_PDEATHSIG). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: executor-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: no-new-privs */
@@ -402,14 +406,15 @@ static int (*const stages[])(struct child *, struct err *) = {
 	stage_descriptors, stage_privileges, stage_exec,
 };
 
-/* Signals that the launcher blocks for its signalfd must not be blocked inside.
- * The executor itself resets those that the caller ignores. */
+/* Unblocks all signals: those that the launcher blocks for its signalfd must not be
+ * blocked inside.  The executor itself resets those that the caller ignores. */
 static void unblock_signals(void)
 {
 	sigset_t none;
 
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail: the arguments are
+						      * valid */
 }
 
 __attribute__((noreturn)) static void run_child(struct child *c)
@@ -420,12 +425,12 @@ __attribute__((noreturn)) static void run_child(struct child *c)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](c, &e) < 0)
 			break;
-	(void)io_write_all(c->failure, &e, sizeof(e)); /* if it fails, the parent sees the
-							* socket close */
+	(void)io_write_all(c->failure, &e, sizeof(e)); /* if the write fails, the
+							* parent sees the socket close */
 	_exit(125);
 }
 
-/* Errnos that clone(2) gives only for the cgroup. */
+/* Tells whether clone3(2) gives this errno only for the cgroup. */
 static bool is_about_cgroup(int sys)
 {
 	return sys == EACCES || sys == EBUSY || sys == ENOENT || sys == EOPNOTSUPP;
@@ -444,7 +449,7 @@ static int cannot_clone(const struct child *c, struct err *e)
 static int make_child(struct child *c, struct sandbox *s, struct err *e)
 {
 	struct clone_args args = {
-		/* The network namespace comes later (network.h). */
+		/* The network namespace is made later, by the helper (network.h). */
 		.flags = (c->parts->plan->namespaces & ~(uint64_t)CLONE_NEWNET) |
 			 CLONE_PIDFD,
 		.pidfd = (uintptr_t)&s->pidfd,
@@ -466,8 +471,8 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 	return 0;
 }
 
-/* Makes the pipes and pairs first, then the clone.  The child's ends close on
- * return, in the parent only. */
+/* Makes the pipes and pairs, then clones the child.  The child's ends are closed in
+ * the parent on return. */
 static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err *e)
 {
 	int pair[2], failure[2], maps[2] = { -1, -1 };
@@ -519,8 +524,8 @@ void sandbox_done(struct sandbox *s)
 	if (!s)
 		return;
 	if (s->pid > 0) {
-		(void)kill(s->pid, SIGKILL); /* our child, not reaped yet, so the number
-					      * is right */
+		(void)kill(s->pid, SIGKILL); /* the child is not reaped, so the number
+					      * is still its own */
 		root_fuse_kill(&s->fuse);
 		(void)worker_reap(s->pid);
 	}
@@ -552,14 +557,15 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	return 0;
 }
 
-/* instance.h finds out that the broker has ended. */
+/* Takes the listener of the filter, for the broker and the denials.  If the broker
+ * cannot take it, the broker is killed, and instance.h finds out that it has ended. */
 static void take_listener(struct sandbox *s, int fd)
 {
 	struct err e;
 
 	if (s->broker.pid && broker_listen(&s->broker, fd, &e) < 0)
-		(void)kill(s->broker.pid, SIGKILL); /* not reaped yet, so the number is
-						     * right */
+		(void)kill(s->broker.pid, SIGKILL); /* the broker is not reaped, so the
+						     * number is still its own */
 	denials_listen(&s->denials, fd);
 }
 
@@ -573,8 +579,8 @@ static void take_handed(struct sandbox *s, char what, int fd)
 		own_close(&fd);
 }
 
-/* Each message is one of these; the socket's end means that the set-up has
- * ended. */
+/* Reads one message of the child: a byte with a descriptor, or an error.  The end of
+ * the socket means that the set-up has ended. */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
 	union {

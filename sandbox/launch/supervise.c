@@ -51,7 +51,8 @@ struct supervisor {
 	struct countdown countdown;
 };
 
-/* A signal that the caller ignores, as nohup has it do, is ignored here too. */
+/* Tells whether the caller ignores a signal, as nohup has it do; hutch then ignores
+ * the signal too. */
 static bool is_ignored(int signo)
 {
 	struct sigaction now;
@@ -75,7 +76,7 @@ int supervise_signals(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* Pid 1's exit status no longer matters after this. */
+/* Kills the sandbox.  Pid 1's exit status no longer matters after this. */
 static void end_sandbox(struct supervisor *s)
 {
 	instance_end(&s->instance);
@@ -133,7 +134,8 @@ static int on_exited(struct supervisor *s, const struct frame *f, struct err *e)
 	else if (!s->has_verdict)
 		result_exited(s->result, (int)x.status);
 	s->has_verdict = true;
-	/* The executor ends by itself now, or should: it is not waited for. */
+	/* The executor ends by itself now, or should; the sandbox is killed without
+	 * waiting for that. */
 	end_sandbox(s);
 	return 0;
 }
@@ -151,7 +153,8 @@ static const struct answer {
 static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
-	const struct answer *a = &answers[f->type]; /* instance.c has checked the range */
+	const struct answer *a = &answers[f->type]; /* instance.c has checked that the
+						     * type is in range */
 
 	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
 		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
@@ -171,17 +174,17 @@ static void on_resize(struct supervisor *s)
 		instance_broke_protocol(&s->instance, &e);
 }
 
-/* A signal to hutch is passed to the command.  Where that does not end the
- * command, hutch does: a user that ends hutch does not expect the sandbox to go
- * on. */
+/* Passes a signal that hutch gets to the command.  Where that is not possible, or
+ * was done often enough (countdown.h), hutch ends the sandbox: a user that ends
+ * hutch does not expect the sandbox to go on. */
 static void on_signal(struct supervisor *s, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
 		return on_resize(s);
 	const bool may_ask = countdown_signal(&s->countdown, signo, now);
-	/* The command may be running while its "started" is still on its way;
-	 * the executor takes requests in order.  An executor that has not said
-	 * hello may never do so. */
+	/* The command may be running while its "started" is still on its way, so a
+	 * signal is sent in state ASKED too: the executor takes requests in order.  An
+	 * executor that has not said hello may never do so, and is sent nothing. */
 	if (s->instance.state == INSTANCE_READY && s->state < ENDING && may_ask)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
@@ -190,7 +193,7 @@ static void on_signal(struct supervisor *s, int signo, int64_t now)
 		result_signaled(s->result, signo);
 	s->has_verdict = true;
 	end_sandbox(s);
-	/* Undelivered output does not keep hutch from ending. */
+	/* hutch ends even if the reader of its output takes no more. */
 	if (s->state == DRAINING)
 		s->state = DONE;
 }
@@ -208,7 +211,8 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* Sets the verdict if the instance ended for a reason of its own. */
+/* Notes the result if the instance ended for a reason of its own, and no result was
+ * noted before. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;
@@ -237,7 +241,8 @@ static void on_gone(struct supervisor *s)
 	pump_finish(&s->run->stdio->pumps[2]);
 }
 
-/* Takes over the instance's changes in this turn. */
+/* Takes over what the instance has changed in this turn: its end, and whether the
+ * command has its descriptors. */
 static void look_at_instance(struct supervisor *s)
 {
 	if (channel_has_passed(&s->instance.channel))
@@ -266,7 +271,7 @@ static void on_deadline(struct supervisor *s, int64_t now)
 	instance_expire(&s->instance, now);
 }
 
-/* When on_deadline() has something to do. */
+/* Returns when on_deadline() has something to do; 0: never. */
 static int64_t due(const struct supervisor *s)
 {
 	if (s->state >= DRAINING)
@@ -308,7 +313,7 @@ static void turn(struct supervisor *s)
 
 	watch_list(s, w);
 	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms()));
-	if (ready >= 0) /* else EINTR: SIGCONT after a stop */
+	if (ready >= 0) /* poll(2) fails only with EINTR, after a stop and SIGCONT */
 		serve(s, w, clock_ms());
 }
 

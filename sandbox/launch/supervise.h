@@ -15,21 +15,21 @@ struct protect_watch;
 struct stdio;
 
 struct run {
-	struct sandbox *sandbox; /* freshly spawned */
-	const struct exec *exec; /* the command; the request is sent at once */
+	struct sandbox *sandbox; /* borrowed; freshly spawned */
+	const struct exec *exec; /* the command; its request is sent at once */
 	struct stdio *stdio;
-	uint64_t timeout_ms; /* 0: none */
+	uint64_t timeout_ms; /* the time-out of the command; 0: none */
 	int signals;	     /* a signalfd of supervise_signals(), borrowed */
 	uint64_t watched_memory; /* bytes; 0: memory is not watched (watchdog.h) */
-	struct protect_watch *protect_watch;	 /* borrowed; NULL: none */
-	struct ports *ports;	 /* borrowed; NULL: none */
+	struct protect_watch *protect_watch;	 /* borrowed; NULL: no file is watched */
+	struct ports *ports;	 /* borrowed; NULL: no port is published */
 };
 
-/* Blocks the signals that are watched and returns a signalfd for them.  Call it
- * before the sandbox is spawned, so that no signal is missed. */
+/* Blocks the signals to hutch that are watched and returns a signalfd for them.  To
+ * be called before the sandbox is spawned, so that no signal is missed. */
 int supervise_signals(struct err *e);
 
-/* Returns when the sandbox is over, the kernel has ended all its processes and
- * everything that the command wrote has been delivered.  *ret says how the run
- * ended, whatever happened; nothing of the sandbox is left. */
+/* Runs the command to its end.  Returns when the kernel has ended all processes of
+ * the sandbox and everything that the command wrote has been delivered.  *ret says
+ * how the run ended, whatever happened; nothing of the sandbox is left. */
 void supervise_run(struct run *run, struct result *ret);
