@@ -85,7 +85,8 @@ static void say_counts(const struct apply_kept *k, struct err *e)
 			      refused == 1 ? "was" : "were");
 }
 
-/* The first walk had found that all changes were possible. */
+/* Returns whether a refusal came in the middle of the work: without --partial
+ * nothing is applied unless a first walk has found that all changes are possible. */
 static bool failed_amid(const struct apply_kept *k)
 {
 	return !k->takes_parts && !k->is_judging;
@@ -118,7 +119,8 @@ static int refused(const struct apply_kept *k, struct err *e)
 		parts, name, force, both, protected);
 }
 
-/* An error in the middle of a walk does not undo the changes before it. */
+/* Returns -1, and says in the error which changes stay applied: an error in the
+ * middle of a walk does not undo the changes before it. */
 static int failed(const struct apply_kept *k, struct err *e)
 {
 	if (k->done && !apply_kept_does_nothing(k))
@@ -265,7 +267,9 @@ static int discard_one(const char *name, struct err *e)
 	int result = kept_changes_open(&j.apply.changes, name, none, NULL, e);
 	if (result == 0 && (result = cow_lock(c, e)) < 0)
 		(void)err_remedy(e, "hutch stop %s first", name);
-	/* If the host's folder no longer exists, no temporary file is left there. */
+	/* The sweep removes temporary files that a killed `hutch apply` left.  Only
+	 * ERR_BUSY matters: if the host's folder no longer exists, no temporary file
+	 * is left in it. */
 	if (result == 0 && apply_kept_sweep(&j.apply, &swept) < 0 &&
 	    swept.kind == ERR_BUSY) {
 		*e = swept;

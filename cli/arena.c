@@ -10,9 +10,11 @@
 
 #define ALIGNMENT 16
 
-/* The header of each block. */
+/* The header in front of each block, which arena_release() and arena_resize() need
+ * for the block's size. */
 struct block {
-	alignas(ALIGNMENT) size_t size; /* without the header; a multiple of 16 */
+	alignas(ALIGNMENT) size_t size; /* bytes of the block without this header; a
+					 * multiple of 16 */
 	bool is_mapped;
 };
 
@@ -29,7 +31,8 @@ static bool is_newest(const struct block *b)
 	return !b->is_mapped && (const uint8_t *)(b + 1) + b->size == arena + used;
 }
 
-/* The size rounded up; 0 if it is too large. */
+/* Returns the size rounded up to a multiple of the alignment; 0 if the size is too
+ * large. */
 static size_t rounded(size_t size)
 {
 	size_t most = PTRDIFF_MAX - sizeof(struct block) - ALIGNMENT;
@@ -76,7 +79,7 @@ static void *remap(struct block *b, size_t size)
 {
 	b = mremap(b, sizeof(*b) + b->size, sizeof(*b) + size, MREMAP_MAYMOVE);
 	if (b == MAP_FAILED)
-		return NULL; /* errno is ENOMEM */
+		return NULL; /* mremap(2) has set errno to ENOMEM */
 	b->size = size;
 	return b + 1;
 }
@@ -120,7 +123,8 @@ void arena_release(void *p)
 
 	struct block *b = block_of(p);
 	if (b->is_mapped)
-		(void)munmap(b, sizeof(*b) + b->size); /* the block's own mapping */
+		(void)munmap(b, sizeof(*b) + b->size); /* cannot fail: the block has a
+							* mapping of its own */
 	else if (is_newest(b))
 		used -= sizeof(*b) + b->size;
 }

@@ -12,14 +12,16 @@
 #pragma once
 #include <stddef.h>
 
-#define ARENA_SIZE  (8u << 20) /* pages that are not touched take no memory */
+#define ARENA_SIZE  (8u << 20) /* bytes of the arena; pages of it that are not touched
+				* take no memory */
 #define ARENA_LARGE (32u << 10) /* blocks of this size or more are mappings */
 
-/* NULL with ENOMEM, like malloc(3). */
+/* Allocates a block like malloc(3); returns NULL with ENOMEM if there is no memory. */
 void *arena_allocate(size_t size);
 
-/* As realloc(3): `p` stays as it was when NULL is returned. */
+/* Changes the size of block `p` like realloc(3): when NULL is returned, `p` stays as
+ * it was. */
 void *arena_resize(void *p, size_t size);
 
-/* As free(3). */
+/* Releases a block like free(3). */
 void arena_release(void *p);

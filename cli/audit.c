@@ -18,7 +18,7 @@
 #include "store/ledger_check.h"
 #include "store/ledger_walk.h"
 
-/* the exit code when the log has been changed */
+/* the exit code of `hutch audit` when the log has been changed */
 #define EXIT_BROKEN 1
 
 int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e)
@@ -37,7 +37,8 @@ int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e)
 
 /* --- verify ----------------------------------------------------------------------- */
 
-/* 0: the log is intact; 1: it was changed; -1: it could not be read. */
+/* Checks all entries of the log.  Returns 0 if the log is intact, 1 if it was
+ * changed, and -1 if it could not be read. */
 static int check_all(struct ledger_walk *w, struct ledger_check *c, struct err *e)
 {
 	struct ledger_line line;

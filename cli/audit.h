@@ -4,8 +4,8 @@
 struct err;
 struct ledger_walk;
 
-/* Walks the log in `folder`, or with NULL in the default folder of `--audit
- * on`.  Call ledger_walk_done() afterwards. */
+/* Begins to walk through the log in `folder`; with NULL in the default folder of
+ * `--audit on`.  Call ledger_walk_done() afterwards. */
 int audit_walk_begin(struct ledger_walk *w, const char *folder, struct err *e);
 
 int audit_show_main(char **argv);

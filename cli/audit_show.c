@@ -18,19 +18,22 @@
 #include "store/ledger.h"
 #include "store/ledger_walk.h"
 
-/* bytes of a value; --json has longer ones */
+/* the longest value on a line for people, in bytes; --json prints longer ones */
 #define VALUE_MAX 200
 #define SINCE_MAX 32
 
 struct shown {
 	bool is_json;
-	char since[SINCE_MAX]; /* a time or the beginning of one; "": all entries */
-	const char *sandbox;   /* a name or id; NULL: all */
+	char since[SINCE_MAX]; /* --since: a time or the beginning of a time; "": all
+				* entries */
+	const char *sandbox;   /* a sandbox's name or id; NULL: the entries of all
+				* sandboxes */
 };
 
 /* --- an entry ----------------------------------------------------------------------- */
 
-/* Keys that are printed in front already, and the policy, which is long. */
+/* Returns whether a line for people leaves the member out: the line begins with its
+ * value, the member belongs to the log's format, or it is the policy, which is long. */
 static bool is_passed_over(struct json_view key)
 {
 	static const char *const keys[] = { "v",     "prev",	"seq",	"time",
@@ -80,7 +83,8 @@ static void print_line(struct json_view entry, const struct ledger_entry *head)
 	(void)putchar('\n');
 }
 
-/* Prints the entry's text; on a terminal control characters are made visible. */
+/* Prints the entry's text; on a terminal, control characters in the text are made
+ * visible. */
 static void print_json(const struct ledger_line *line)
 {
 	if (!isatty(1)) {
@@ -126,7 +130,8 @@ static void show(const struct shown *s, const struct ledger_line *line)
 
 /* --- the verb ----------------------------------------------------------------------- */
 
-/* Accepts "2026-11-22", "2026-11-22T10:30", or an age: "10m". */
+/* Reads the value of --since: a time such as "2026-11-22" or "2026-11-22T10:30", or
+ * an age such as "10m". */
 static int read_since(const char *text, struct shown *ret, time_t now, struct err *e)
 {
 	struct tm tm;

@@ -8,7 +8,7 @@
 #include "base/own.h"
 
 #define PIPE_BYTES (512 << 10)
-/* splices before the caller's loop goes on */
+/* how often belt_serve() calls splice(2) at most before the caller's loop goes on */
 #define TURNS 16
 
 void belt_init(struct belt *b)
@@ -19,7 +19,7 @@ void belt_init(struct belt *b)
 void belt_begin(struct belt *b, int in, int out, int64_t now)
 {
 	*b = (struct belt){ .in = in, .out = out, .moved_ms = now };
-	(void)fcntl(in, F_SETFL, O_NONBLOCK); /* valid arguments */
+	(void)fcntl(in, F_SETFL, O_NONBLOCK); /* cannot fail: both arguments are valid */
 	(void)fcntl(out, F_SETFL, O_NONBLOCK);
 	/* A larger pipe needs fewer turns.  The call fails if the user's share
 	 * of pipe memory is used up. */
@@ -54,7 +54,7 @@ static bool has_bytes(int fd)
 	return ioctl(fd, FIONREAD, &count) == 0 && count > 0;
 }
 
-/* False: no more bytes can be moved now. */
+/* Moves bytes once with splice(2).  Returns false when no more bytes can be moved now. */
 static bool hand_on(struct belt *b, int64_t now)
 {
 	ssize_t n = splice(b->in, NULL, b->out, NULL, PIPE_BYTES, SPLICE_F_NONBLOCK);
@@ -67,7 +67,8 @@ static bool hand_on(struct belt *b, int64_t now)
 	}
 	b->moved_ms = now;
 	b->is_full = false;
-	if (n <= 0) /* 0: the writer's end; EPIPE: the reader is gone */
+	if (n <= 0) /* 0: the writer has closed its end; EPIPE: the reader has closed
+		     * its end */
 		belt_done(b);
 	return n > 0;
 }
@@ -81,6 +82,6 @@ void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now)
 	if (b->in < 0 || !(fds[0].revents || fds[1].revents))
 		return;
 	for (int i = 0; i < TURNS && hand_on(b, now); i++) {
-		/* more bytes may be ready */
+		/* belt_serve() goes on as long as more bytes may be ready */
 	}
 }

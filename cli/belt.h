@@ -16,21 +16,26 @@
 
 struct pollfd;
 
-/* The length of an array for poll(2). */
+/* The length of the array that belt_watch() fills in for poll(2). */
 #define BELT_FDS 2
 
 struct belt {
-	int in, out;	  /* owned; both -1: the belt has ended */
+	int in, out;	  /* owned: the pipes' ends that bytes come from and go to;
+			   * both -1: the belt has ended */
 	bool is_full;	  /* the belt waits for the reader; false: for the writer */
-	int64_t moved_ms; /* when the last bytes moved, or the belt began or ended */
+	int64_t moved_ms; /* the time (clock.h) when bytes were last moved, or the belt
+			   * began or ended */
 };
 
-/* A belt without pipes, which has ended. */
+/* Makes `b` a belt without pipes, which has ended already, so that it can be
+ * released in any case. */
 void belt_init(struct belt *b);
-/* Takes over both descriptors, and sets O_NONBLOCK. */
+/* Begins to move bytes from `in` to `out`.  Takes over both descriptors, and sets
+ * O_NONBLOCK on them. */
 void belt_begin(struct belt *b, int in, int out, int64_t now);
 void belt_watch(const struct belt *b, struct pollfd *fds);
-/* Moves bytes that are ready, for a bounded time. */
+/* Moves the bytes that are ready, for a bounded time, so that the caller's loop can
+ * do other work. */
 void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now);
 bool belt_has_ended(const struct belt *b);
 void belt_done(struct belt *b);

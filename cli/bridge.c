@@ -53,14 +53,16 @@ static enum bridge_end carry(struct pump pumps[2], int fd)
 	while (pump_is_open(&pumps[1])) {
 		struct pollfd w[] = { pump_poll(&pumps[0]), pump_poll(&pumps[1]) };
 		if (poll(w, ARRAY_LEN(w), -1) < 0)
-			continue; /* EINTR: SIGCONT after a stop */
+			continue; /* poll(2) failed with EINTR: this process was
+				   * stopped, and SIGCONT has come */
 		for (size_t i = 0; i < ARRAY_LEN(w); i++)
 			if (w[i].revents)
 				pump_run(&pumps[i]);
 		if (!has_input || pump_is_open(&pumps[0]))
 			continue;
 		has_input = false;
-		(void)shutdown(fd, SHUT_WR); /* fails if the other side has ended first */
+		(void)shutdown(fd, SHUT_WR); /* fails if the other side has ended
+					      * first, which is no error */
 	}
 	if (!is_hung_up(fd))
 		return BRIDGE_UNREAD;

@@ -6,9 +6,10 @@ struct err;
 
 enum bridge_end {
 	BRIDGE_FAILED = -1,
-	BRIDGE_DONE,   /* the input has ended, and then the other side */
-	BRIDGE_CLOSED, /* the other side ended first */
-	BRIDGE_UNREAD  /* stdout's reader is gone */
+	BRIDGE_DONE,   /* stdin has ended, and then the other side has closed the
+			* socket */
+	BRIDGE_CLOSED, /* the other side has closed the socket before stdin ended */
+	BRIDGE_UNREAD  /* the process that read stdout has closed it */
 };
 
 /* Takes `fd` over.  The end of stdin shuts down the socket for writing; bytes

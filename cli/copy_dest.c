@@ -43,8 +43,8 @@ static int become_owner(struct copy_dest *l, int folder, struct err *e)
 		return 0;
 	if (setgroups(0, NULL) < 0)
 		return err_sys(e, "drop supplementary groups");
-	(void)setfsgid(st.st_gid); /* no error is returned, so the next calls check the
-				    * result */
+	(void)setfsgid(st.st_gid); /* setfsgid(2) returns no error, so the calls below
+				    * check the result */
 	(void)setfsuid(st.st_uid);
 	if (setfsgid((gid_t)-1) != (int)st.st_gid ||
 	    setfsuid((uid_t)-1) != (int)st.st_uid) {
@@ -64,8 +64,8 @@ static bool is_folder_at(int at, const char *name, int flags)
 	return fstatat(at, name, &st, flags) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The path without slashes at its end, allocated.  "a/b/" is b in a; "/", "."
- * and ".." have no name. */
+/* Returns `path` without the slashes at its end, allocated.  "a/b/" then names b in
+ * a, and "/", "." and ".." have no name that a copy could get. */
 static char *without_slashes(const char *path)
 {
 	char *copy = text_copy(path);
@@ -100,7 +100,8 @@ static int open_as_folder(struct copy_dest *l, const char *path, const char *nam
 	return l->above < 0 ? err_sys(e, "open the folder %.200s", path) : 0;
 }
 
-/* The copy goes into an existing folder. */
+/* Lets the copy go into the existing `folder`: nothing is renamed at the end, so the
+ * parent folder is closed. */
 static int merge(struct copy_dest *l, int folder, struct err *e)
 {
 	l->folder = folder;
@@ -127,8 +128,8 @@ static int make_stage(struct copy_dest *l, struct err *e)
 	return l->stage_fd < 0 ? err_sys(e, "open a folder that was just made") : 0;
 }
 
-/* Makes the fresh folder.  A copy without a name of its own goes into a
- * subfolder, which gets the name later. */
+/* Makes the fresh folder that the copy is unpacked into.  A copy without a name of
+ * its own goes into a subfolder, which gets the name when the copy is complete. */
 static int stage(struct copy_dest *l, bool has_name, struct err *e)
 {
 	if (make_stage(l, e) < 0)
@@ -147,7 +148,8 @@ static bool has_slash(const char *path)
 	return len > 0 && path[len - 1] == '/';
 }
 
-/* For a named file or folder: `path` is the folder for it, or its new name. */
+/* Opens the destination of a named file or folder: `path` is the folder to put it
+ * in, or its new name. */
 static int open_named(struct copy_dest *l, const char *path, const char *name,
 		      bool is_folder, struct err *e)
 {
@@ -161,7 +163,8 @@ static int open_named(struct copy_dest *l, const char *path, const char *name,
 	return stage(l, true, e);
 }
 
-/* For files without a common name: `path` is the folder for them. */
+/* Opens the destination of files without a common name: `path` is the folder to put
+ * them in. */
 static int open_content(struct copy_dest *l, const char *path, struct err *e)
 {
 	int folder = open(path, FOLDER);
@@ -194,8 +197,8 @@ static int rename_staged(const struct copy_dest *l)
 	return renameat(l->stage_fd, l->name, l->above, l->name);
 }
 
-/* rename(2) of a folder changes its "..", so its owner must be able to write to
- * it. */
+/* Renames a copied folder that its owner may not write to.  rename(2) of a folder
+ * changes its "..", so the owner needs the write permission while rename(2) runs. */
 static int rename_closed(const struct copy_dest *l)
 {
 	struct stat st;

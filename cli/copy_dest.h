@@ -16,26 +16,27 @@
 struct err;
 
 struct copy_dest {
-	int folder;	    /* owned: unpack into this folder */
-	const char *rename; /* replaces the first part of each name; NULL: it stays */
+	int folder;	    /* owned: the folder that the caller unpacks into */
+	const char *rename; /* the name that replaces the first part of each name in
+			     * the tar; NULL: names stay */
 	bool wants_content; /* the folder exists: its files are copied without its name */
-	uid_t uid;	    /* if root calls: the owner of the files, who owns the
-			     * folder */
+	uid_t uid;	    /* if root calls: the user and group that own the
+			     * destination folder, and get the copied files */
 	gid_t gid;
 	/* Private. */
-	int above;	/* owned; -1: nothing to settle */
+	int above;	/* owned: the parent folder; -1: the copy needs no renaming */
 	char *name;	/* owned: the final name, in `above` */
-	char stage[32]; /* the fresh folder, in `above`; "": none */
-	int stage_fd;	/* owned */
+	char stage[32]; /* the name of the fresh folder, in `above`; "": there is none */
+	int stage_fd;	/* owned: the fresh folder */
 };
 
 void copy_dest_init(struct copy_dest *l);
 
-/* `name` is the copied file's name in the source, and `path` the destination;
- * NULL: the files of a folder, or of a tar, without one name.  `is_folder`:
- * `path` must be a folder.
+/* Chooses the place for a copy.  `name` is the copied file's name in the source;
+ * NULL: the files of a folder, or of a tar, without a common name.  `path` is the
+ * destination.  `is_folder`: `path` must be a folder.
  *
- * After this call root creates files as the user who owns the folder. */
+ * After this call root creates files as the user who owns the destination folder. */
 int copy_dest_open(struct copy_dest *l, const char *path, const char *name,
 		   bool is_folder, struct err *e);
 int copy_dest_settle(struct copy_dest *l, struct err *e);

@@ -39,8 +39,8 @@ static char *params_of(const struct copy_request *c)
 			   name ? name : "");
 }
 
-/* Sends the request with the descriptors.  This process closes its own copies,
- * so only the inside holds them. */
+/* Sends the request with the descriptors.  This process then closes its own copies:
+ * only the sandbox holds the pipes, so their ends close when it is done or dies. */
 static int start(struct copy_request *c, struct client *client, struct err *e)
 {
 	AUTO_FREE char *params = params_of(c);
@@ -128,7 +128,8 @@ int copy_request_do(void *arg, void *outcome, struct err *e)
 	if (check_text(c->path, e) < 0 || (c->name && check_text(c->name, e) < 0) ||
 	    host_user_become_client(e) < 0)
 		return -1;
-	/* A change of ids clears PDEATHSIG (prctl(2)). */
+	/* Sets again that this process dies with its parent: the change of ids has
+	 * cleared PDEATHSIG (prctl(2)). */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (client_open(&client, c->sandbox, e) < 0)
 		return -1;
@@ -138,7 +139,8 @@ int copy_request_do(void *arg, void *outcome, struct err *e)
 	return 0;
 }
 
-/* A sandbox that has ended meanwhile is not paused. */
+/* The work of a worker: finds out whether the sandbox is paused.  A sandbox that has
+ * ended meanwhile is not paused. */
 static int look(void *arg, void *result, struct err *e)
 {
 	struct registry_item item;

@@ -10,18 +10,22 @@
 struct err;
 
 struct copy_request {
-	const char *sandbox; /* borrowed, like the two below */
+	const char *sandbox; /* borrowed, like the two texts below */
 	const char *path;
-	const char *name; /* for copy.in; may be NULL */
-	bool packs;	  /* copy.out, else copy.in */
+	const char *name; /* for copy.in: the name that the copy gets inside; may be
+			   * NULL */
+	bool packs;	  /* true: the request is copy.out, the sandbox packs; false:
+			   * it is copy.in */
 	bool follows;
-	int tar;    /* the pipe's end for the inside; closed once it is sent */
-	int sentences; /* the writing end for the inside's messages */
+	int tar;    /* the pipe's end that is passed into the sandbox; closed once the
+		     * request is sent */
+	int sentences; /* the pipe's writing end for the messages from the inside */
 };
 
-/* Whether the sandbox is paused.  A process of its own asks, for the same reason. */
+/* Returns whether the sandbox is paused.  A child process looks, since it has to
+ * become the user of root's sandboxes, and this process must stay root. */
 bool copy_request_sees_pause(const char *sandbox);
 
-/* The work of a worker; `arg` is a struct copy_request, the result a struct outcome, which
- * has the error, too. */
+/* Makes the request and waits for its end, as the work of a worker.  `arg` is a
+ * struct copy_request; the result is a struct outcome, which has the error, too. */
 int copy_request_do(void *arg, void *outcome, struct err *e);

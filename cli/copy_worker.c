@@ -19,7 +19,7 @@
 
 static void remember(struct outcome *o, const char *path, const char *what)
 {
-	if (!o->first[0]) /* may be cut */
+	if (!o->first[0]) /* a text that is too long is cut */
 		(void)snprintf(o->first, sizeof(o->first), "%.90s: %.60s", path, what);
 }
 
@@ -55,7 +55,7 @@ static void on_link_out(void *who, const char *path, const char *to)
 	remember(who, path, to);
 }
 
-/* Runs in the jail. */
+/* Unpacks the tar.  This function runs in the jail, since the tar is foreign input. */
 static void unpack(const void *arg, int folder, int in, void *result)
 {
 	const struct copy_worker_unpack *w = arg;

@@ -10,26 +10,29 @@ struct err;
 /* Packs files of the host, with the caller's rights. */
 struct copy_worker_pack {
 	const char *path; /* borrowed */
-	const char *as;	  /* the name in the tar; ".": the folder's content alone */
+	const char *as;	  /* the name that the file gets in the tar; ".": only the
+			   * content of the folder is packed */
 	bool follows;
 	int out;
 };
 int copy_worker_pack(void *arg, void *outcome, struct err *e);
 
-/* Unpacks a tar in a jail (sandbox/root/jail.h), since the inside or a stranger made
- * it. */
+/* Unpacks a tar in a jail (sandbox/root/jail.h), since a process inside the sandbox
+ * or a stranger made the tar. */
 struct copy_worker_unpack {
 	int in;
 	int folder;
-	int leash; /* the worker's */
-	uid_t uid; /* the jail's user, if root calls */
+	int leash; /* the worker's leash (base/worker.h), which the jail's process
+		    * holds open */
+	uid_t uid; /* the user that the jail's process becomes, if root calls */
 	gid_t gid;
-	const char *rename; /* as unpack.h has it */
+	const char *rename; /* the name that replaces the first part of each name, as
+			     * in unpack.h; NULL: none */
 	uint64_t bytes_max, entries_max;
 };
 int copy_worker_unpack(void *arg, void *outcome, struct err *e);
 
-/* Copies bytes unchanged. */
+/* Copies bytes unchanged between stdin or stdout and a pipe. */
 struct copy_worker_pump {
 	int in, out;
 	const char *what; /* "stdin" or "stdout", for errors */

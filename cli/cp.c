@@ -40,27 +40,28 @@
 
 #define SIZE_DEFAULT (64ull << 30)
 #define ENTRIES_MAX  4000000
-#define IDLE_DEFAULT 60000 /* ms */
+#define IDLE_DEFAULT 60000 /* the default of --idle-timeout in ms: how long a sandbox
+			    * may keep the copy waiting */
 
 /* --- the words --------------------------------------------------------------- */
 
 enum end_kind { END_HOST, END_BOX, END_STREAM };
 
-/* An operand: PATH, NAME:PATH or -. */
+/* An operand of `hutch cp`: PATH, NAME:PATH or -. */
 struct end {
 	enum end_kind kind;
-	char *box;  /* owned */
-	char *path; /* owned */
-	char *name; /* owned: its name in the copy; NULL: the content of a folder, which
-		     * has no name */
+	char *box;  /* owned: the sandbox's name */
+	char *path; /* owned: the path on this host, or in the sandbox */
+	char *name; /* owned: the name of the file in the copy; NULL: the content of a
+		     * folder, which has no name */
 	bool is_folder; /* the operand ends with a slash */
 };
 
 struct wish {
 	bool follows, is_quiet;
 	uint64_t size_max;
-	int64_t idle_ms; /* 0: no time limit for a sandbox */
-	struct end *from; /* owned */
+	int64_t idle_ms; /* how long a sandbox may keep the copy waiting; 0: no limit */
+	struct end *from; /* owned: the operands that are copied */
 	size_t from_count;
 	struct end to;
 };
@@ -72,8 +73,8 @@ static void end_done(struct end *x)
 	free(x->name);
 }
 
-/* The length of the sandbox's name, or 0.  As in docker, a host path with a
- * colon is written ./a:b. */
+/* Returns the length of the sandbox's name in an operand, or 0 if the operand has
+ * none.  As in docker, a host path with a colon is written ./a:b. */
 static size_t box_len(const char *word)
 {
 	const size_t len = strcspn(word, ":/");
@@ -136,7 +137,8 @@ struct copy {
 	struct worker workers[SIDES];
 	struct outcome outcomes[SIDES];
 	struct remote_notes notes[SIDES];
-	bool is_late; /* the side `late` has exceeded its time */
+	bool is_late; /* side `late` has kept the copy waiting for longer than its time
+		       * limit */
 	int late;
 };
 
@@ -222,7 +224,8 @@ static void set_unpack(struct copy *c, int tar, struct worker_task *w)
 	w->fds[w->fd_count++] = c->dest.folder;
 }
 
-/* The caller closes its copies of the child's descriptors on return. */
+/* Starts the process for one side.  On return the caller closes its own copies of
+ * the descriptors that the child got. */
 static int start_side(struct copy *c, int side, int tar, struct err *e)
 {
 	struct worker_task w = { .name = "a process of the copy",
@@ -285,7 +288,7 @@ static int fatal_signal(int signals)
 	return 0;
 }
 
-/* The side that has to act next. */
+/* Returns the side that has to act next: the other side waits for it. */
 static int awaited(const struct copy *c)
 {
 	if (!belt_has_ended(&c->belt))
@@ -293,8 +296,8 @@ static int awaited(const struct copy *c)
 	return c->workers[WRITER].pid ? WRITER : READER;
 }
 
-/* The time when the awaited sandbox is late; 0: never.  The host's side has no
- * time limit. */
+/* Returns the time when the awaited sandbox is late; 0: never, since the host's side
+ * has no time limit. */
 static int64_t due(const struct copy *c)
 {
 	const int side = awaited(c);
@@ -305,8 +308,8 @@ static int64_t due(const struct copy *c)
 	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
 }
 
-/* A sandbox that is paused at the end of its time is not late, and has the whole time
- * again. */
+/* Notes a sandbox that is late.  A sandbox that is paused when its time is over is
+ * not late: its time begins again. */
 static void look_at_time(struct copy *c, int64_t now)
 {
 	if (!clock_is_due(due(c), now))
@@ -340,22 +343,23 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 	}
 }
 
-/* One turn of the loop.  0, or the signal that ends the copy. */
+/* Does one turn of the loop.  Returns 0, or the signal that ends the copy. */
 static int turn(struct copy *c, int signals)
 {
 	struct pollfd w[WATCHED];
 
 	watch(c, signals, w);
 	if (poll(w, WATCHED, clock_wait(due(c), clock_ms())) < 0)
-		return 0; /* EINTR: SIGCONT after a stop */
+		return 0; /* poll(2) failed with EINTR: this process was stopped, and
+			   * SIGCONT has come */
 	const int64_t now = clock_ms();
 	serve(c, w, now);
 	look_at_time(c, now);
 	return w[SIGNALS].revents ? fatal_signal(signals) : 0;
 }
 
-/* Waits until both sides have ended, or one is late.  0, or the signal that
- * ends the copy. */
+/* Waits until both sides have ended, or one side is late.  Returns 0, or the signal
+ * that ends the copy. */
 static int wait_for_both(struct copy *c, int signals)
 {
 	int signo = 0;
@@ -375,9 +379,10 @@ static const struct outcome *failure_of(const struct copy *c, int side)
 	return o->error.kind == ERR_NONE ? NULL : o;
 }
 
-/* If one side fails, the other one usually fails because of it.  The writer's
- * error is the cause, unless it found the pipe closed: then the reader's is, if
- * the reader failed. */
+/* Returns the side whose error is reported.  If one side fails, the other side
+ * usually fails because of that failure.  The writer's error is the cause, unless
+ * the writer found the pipe closed: then the reader's error is the cause, if the
+ * reader failed. */
 static int cause_of(const struct copy *c)
 {
 	const struct outcome *writer = failure_of(c, WRITER);
@@ -424,7 +429,8 @@ static void tell_note(uint64_t count, const char *one, const char *many,
 			      count == 1 ? "" : ", ...");
 }
 
-/* The jail's counts and names are not trusted, since it read foreign bytes. */
+/* Prints notes about files that were not copied.  The jail's counts and names are
+ * not trusted, since it read foreign bytes. */
 static void tell_notes(const struct copy *c)
 {
 	const struct outcome *in = &c->outcomes[WRITER];
@@ -482,8 +488,8 @@ static void copy_init(struct copy *c, const struct wish *w, const struct end *fr
 		remote_notes_init(&c->notes[i]);
 }
 
-/* The workers end first, so no process can write to the destination when it is
- * removed. */
+/* Releases the copy.  The workers are ended first, so that no process can write to
+ * the destination when it is removed. */
 static void copy_done(struct copy *c)
 {
 	belt_done(&c->belt);
@@ -495,7 +501,8 @@ static void copy_done(struct copy *c)
 	copy_dest_done(&c->dest);
 }
 
-/* Returns the exit code; 128 and more is a signal's. */
+/* Copies one operand.  Returns the exit code; a code of 128 and more tells the
+ * signal that ended the copy. */
 static int copy_one(const struct wish *w, const struct end *from, int signals)
 {
 	struct copy c;
@@ -540,7 +547,8 @@ static int check_pair(const struct wish *w, const struct end *from, struct err *
 	return 0;
 }
 
-/* After a failed copy the others go on; after a signal they do not. */
+/* Copies each operand.  After a failed copy the others are still made; after a
+ * signal they are not. */
 static int copy_each(const struct wish *w, int signals)
 {
 	int code = 0;
@@ -591,7 +599,8 @@ static int copy_all(struct wish *w, char **words, const char *size, const char *
 	struct err e;
 	int signals = -1, code = EXIT_HUTCH;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* write(2) then fails with EPIPE */
+	(void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe then fails with
+					 * EPIPE, and does not kill hutch */
 	if (read_size(size, &w->size_max, &e) == 0 &&
 	    read_idle(idle, &w->idle_ms, &e) == 0 && read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);

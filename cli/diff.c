@@ -20,9 +20,9 @@
 struct diff {
 	struct kept_changes changes;
 	struct root_changes root;
-	struct list of_root; /* wanted paths in its root */
+	struct list of_root; /* the wanted paths in the sandbox's root */
 	bool is_json, is_patch;
-	const char *target; /* of the present folder */
+	const char *target; /* the folder whose changes are being printed */
 	uint64_t count, left_out;
 	char *first; /* owned: the first change that was left out */
 };
@@ -57,7 +57,8 @@ static char *path_of(const struct diff *d, const struct meeting *m)
 	return text_format("%s/%s", strcmp(d->target, "/") ? d->target : "", m->path);
 }
 
-/* The size of a file; a removed file has the host's. */
+/* Gets the size of a changed file; for a removed file, the size that it has on the
+ * host. */
 static bool size_of(const struct meeting *m, uint64_t *ret)
 {
 	bool is_here = m->item && m->item->kind == CHANGES_STREAM_FILE,

@@ -18,7 +18,8 @@
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
-/* Widths of the columns before the detail: "missing  network-namespace  ". */
+/* Widths of the first two columns of a line, in front of the detail: "missing
+ * network-namespace  ". */
 #define STATUS_WIDTH 9
 #define NAME_WIDTH   19
 
@@ -196,9 +197,9 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 	return 0;
 }
 
-/* The launches are tried first, as the calling user: they need hutch's own
- * files, which the user that root becomes may not be able to read.  They are
- * printed last. */
+/* Fills in all checks.  The launches are tried first, as the calling user, although
+ * they are printed last: they need hutch's own files, which may be unreadable for
+ * the user that root becomes. */
 static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
@@ -207,13 +208,15 @@ static void examine(struct check checks[CHECKS])
 
 	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
 		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
-	/* A failure here has made the launch fail, too, and is reported there. */
+	/* If no user can be chosen or taken on, the launch above has failed for that
+	 * reason, too, and has reported it. */
 	if (host_user_decide(&plain, &who, &e) == 0)
 		(void)host_user_become(&who, &e);
 	checks_host(&who, checks);
 }
 
-/* https://no-color.org */
+/* Returns whether lines get colours; NO_COLOR in the environment forbids them
+ * (https://no-color.org). */
 static bool has_colors(void)
 {
 	const char *refused = getenv("NO_COLOR");

@@ -12,7 +12,7 @@ struct diagnosis {
 	const struct check *checks;
 	size_t count;
 	bool works;
-	bool steps_down; /* --isolation landlock works */
+	bool steps_down; /* a launch with --isolation landlock works */
 };
 
 /* `argv` begins after the verb.  Returns hutch's exit code. */

@@ -20,18 +20,19 @@
 /* A sandbox whose events are read. */
 struct source {
 	struct client client;
-	int request;	    /* 0: the request was answered */
-	int64_t seen, next; /* the next number after the last printed event; the end of
-			     * the kept events */
+	int request;	    /* the number of the request for events; 0: the request was
+			     * answered */
+	int64_t seen, next; /* `seen`: the number after the last printed event; `next`:
+			     * the number after the last kept event */
 	bool is_over;
 };
 
 struct listener {
-	struct source **sources; /* owned */
+	struct source **sources; /* owned: the sandboxes that are followed */
 	size_t count;
 	bool follows, is_json;
-	const char *name; /* NULL: all */
-	struct registry_watch arrivals; /* if all sandboxes are followed */
+	const char *name; /* the sandbox's name; NULL: the events of all sandboxes */
+	struct registry_watch arrivals; /* tells of new sandboxes, if all are followed */
 	struct err error; /* the error of a subscription to a new sandbox */
 };
 
@@ -62,7 +63,7 @@ static char *line_of(const char *name, struct json_view event)
 	return line;
 }
 
-/* -1: stdout could not be written. */
+/* Prints one event.  Returns -1 if stdout could not be written. */
 static int show(const struct listener *l, const struct source *s, const struct message *m)
 {
 	const struct json_view event = m->params;
@@ -112,8 +113,8 @@ static int serve(struct listener *l, struct source *s, struct err *e)
 		if (got < 0 || take(l, s, &m, e) < 0)
 			return -1;
 	if (s->client.is_closed)
-		s->is_over = true; /* its sandbox has ended, and has sent an event about
-				    * it */
+		s->is_over = true; /* the sandbox has ended, and has sent an event
+				    * about its end */
 	return 0;
 }
 
@@ -137,7 +138,8 @@ static void drop_finished(struct listener *l)
 
 /* --- who is listened to ---------------------------------------------------- */
 
-/* True if the sandbox is followed already; it may have been renamed. */
+/* Returns true if the sandbox is followed already, found by its id; updates the
+ * name, since the sandbox may have been renamed. */
 static bool is_known(struct listener *l, const struct client *c)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -150,8 +152,8 @@ static bool is_known(struct listener *l, const struct client *c)
 	return false;
 }
 
-/* Asks the sandbox for its events.  1: they will come; 0: another source has them; -1: an
- * error. */
+/* Asks the sandbox for its events.  Returns 1 if they will come, 0 if another source
+ * has them already, and -1 with an error. */
 static int source_open(struct source *s, struct listener *l, const char *name,
 		       struct err *e)
 {
@@ -177,7 +179,8 @@ static int subscribe(struct listener *l, const char *name, struct err *e)
 	return 0;
 }
 
-/* With all sandboxes, one that has ended meanwhile is no error. */
+/* Subscribes to a sandbox when all are followed: a sandbox that has ended meanwhile
+ * is then no error. */
 static int subscribe_one_of_all(struct listener *l, const char *name, struct err *e)
 {
 	if (subscribe(l, name, e) == 0)
@@ -240,8 +243,9 @@ static int begin(struct listener *l, struct err *e)
 
 /* --- the loop -------------------------------------------------------------- */
 
-/* New bytes are read first, then new names are looked up, and then the events
- * are printed: events of a renamed sandbox show its new name. */
+/* Does one turn of the loop.  New bytes are read first, then new names are looked
+ * up, and then the events are printed, so that events of a renamed sandbox show its
+ * new name. */
 static int turn(struct listener *l, struct err *e)
 {
 	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));
@@ -268,8 +272,8 @@ static int run(struct listener *l, struct err *e)
 {
 	if (begin(l, e) < 0)
 		return -1;
-	/* Ends when all sandboxes have sent their kept events or have ended;
-	 * with all sandboxes and --follow never. */
+	/* The loop ends when all sandboxes have sent their kept events or have ended.
+	 * With --follow and all sandboxes, it never ends. */
 	while (l->count > 0 || l->arrivals.fd >= 0) {
 		if (turn(l, e) < 0)
 			return -1;

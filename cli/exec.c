@@ -55,19 +55,20 @@ struct visit {
 	struct stdio stdio;
 	struct terminal terminal;
 	struct janitor janitor;
-	int signals; /* owned */
+	int signals; /* owned: the descriptor that signals are read from */
 	bool is_taken; /* the sandbox is from a pool, for this command alone */
 
 	enum state state;
-	int start; /* the request's id; 0: not sent */
+	int start; /* the number of the request exec.start; 0: the request was not sent */
 	int64_t process;
-	bool was_resized; /* the terminal, before the command ran */
-	sigset_t held;	  /* signals before the command's start was reported; they are
-			   * sent on then */
+	bool was_resized; /* the terminal's size has changed before the command ran,
+			   * and is sent when the command runs */
+	sigset_t held;	  /* signals that came before the command's start was reported;
+			   * they are sent on to the command then */
 	struct countdown countdown; /* shown as in `hutch run`; the supervisor enforces
 				     * the time-out */
 	int exit_code;
-	struct err error; /* kind ERR_NONE: no error */
+	struct err error; /* the error of hutch itself; kind ERR_NONE: there is none */
 };
 
 /* --- the request ----------------------------------------------------------- */
@@ -151,7 +152,7 @@ static int put_rest(FILE *to, const struct policy *p, bool detaches, struct err 
 	return 0;
 }
 
-/* The params of exec.start, allocated; NULL with an error. */
+/* Writes the params of exec.start, allocated; NULL with an error. */
 static char *start_params(const struct policy *p, bool detaches, struct err *e)
 {
 	char *text = NULL;
@@ -172,7 +173,8 @@ static char *start_params(const struct policy *p, bool detaches, struct err *e)
 
 /* --- what comes ------------------------------------------------------------ */
 
-/* Begins to drain.  Only the first call sets the exit code. */
+/* Begins to drain: waits only for output that is in the pipes already.  Only the
+ * first call sets the exit code. */
 static void drain(struct visit *v, int code)
 {
 	if (v->state >= DRAINING)
@@ -185,7 +187,7 @@ static void drain(struct visit *v, int code)
 	pump_finish(&v->stdio.pumps[2]);
 }
 
-/* The caller has set v->error. */
+/* Ends the visit with the error that the caller has put into v->error. */
 static void fail(struct visit *v)
 {
 	drain(v, v->client.exit_code);
@@ -256,8 +258,9 @@ static void on_exited(struct visit *v, struct json_view how)
 	drain(v, (int)code & 255);
 }
 
-/* The supervisor sends a process's end to the client that started it, whether
- * or not that client subscribes to events. */
+/* Returns whether the message reports the end of this command.  The supervisor sends
+ * a process's end to the client that started it, whether or not that client
+ * subscribes to events. */
 static bool is_its_end(const struct visit *v, const struct message *m)
 {
 	int64_t process;
@@ -302,7 +305,8 @@ static void on_socket(struct visit *v)
 
 /* --- signals --------------------------------------------------------------- */
 
-/* The supervisor ends the command when this connection closes. */
+/* Leaves the command because of a signal to hutch: the connection closes, and the
+ * supervisor then ends the command. */
 static void leave(struct visit *v, int signo)
 {
 	if (v->state < DRAINING)
@@ -371,7 +375,8 @@ static void turn(struct visit *v)
 
 	watch_list(v, w);
 	const int ready = poll(w, WATCH_COUNT, clock_wait(due, clock_ms()));
-	if (ready >= 0) /* if it failed with EINTR: SIGCONT after a stop */
+	if (ready >= 0) /* poll(2) fails with EINTR if this process was stopped and
+			 * SIGCONT has come */
 		serve(v, w, clock_ms());
 }
 
@@ -395,7 +400,8 @@ static void visit_done(struct visit *v)
 	own_close(&v->signals);
 }
 
-/* The janitor restores the terminal's modes if this process is killed. */
+/* Takes over the terminal.  The janitor restores the terminal's modes if this
+ * process is killed. */
 static int take_terminal(struct visit *v, struct err *e)
 {
 	struct overlay_upper upper;
@@ -413,7 +419,8 @@ static int take_terminal(struct visit *v, struct err *e)
 	return terminal_raw(&v->terminal, e);
 }
 
-/* A sandbox from a pool is held by this connection, and ends when it closes. */
+/* Connects to the sandbox.  A sandbox from a pool is held by this connection, and
+ * ends when the connection closes. */
 static int connect_to(struct visit *v, const char *name, struct err *e)
 {
 	return v->is_taken ? pool_take(name, -1, &v->client, e)
@@ -464,7 +471,8 @@ static int visit(const char *name, const struct policy *policy, bool is_taken)
 	return v.exit_code;
 }
 
-/* -d: the supervisor keeps the command's output. */
+/* Runs a command with -d: hutch does not wait for it, and the supervisor keeps its
+ * output. */
 static int start_detached(const char *name, const struct policy *policy)
 {
 	struct client c = { 0 };
@@ -490,7 +498,8 @@ static int start_detached(const char *name, const struct policy *policy)
 
 /* --- the words ------------------------------------------------------------- */
 
-/* The program inside learns the terminal's size and colours from TERM. */
+/* Passes TERM to a command that has a terminal: programs inside learn from TERM what
+ * the terminal can do, such as colours. */
 static void add_term(struct policy *policy)
 {
 	if (policy->has_terminal && !list_get_env(&policy->env_set, "TERM")) {
@@ -499,15 +508,15 @@ static void add_term(struct policy *policy)
 	}
 }
 
-/* This process stays dumpable, since the supervisor looks at its user namespace
- * before it accepts the connection (ptrace(2), access mode checking); but it
- * writes no core file. */
+/* Keeps the secrets in this process out of core files.  The process stays dumpable,
+ * since the supervisor looks at its user namespace before it accepts the connection
+ * (ptrace(2), access mode checking). */
 static void hold_secrets(const struct policy *policy)
 {
 	const struct rlimit none = { 0 };
 
 	if (policy->secrets.count)
-		(void)setrlimit(RLIMIT_CORE, &none); /* lowering never fails */
+		(void)setrlimit(RLIMIT_CORE, &none); /* lowering a limit never fails */
 }
 
 enum door { DOOR_NAME, DOOR_DETACHED, DOOR_POOL };
@@ -520,8 +529,8 @@ static int enter(const char *name, struct policy *policy, enum door door)
 	add_term(policy);
 	report_secrets(policy);
 	hold_secrets(policy);
-	/* Ids change only after the flags are read, which may name variables of
-	 * the caller's. */
+	/* The ids are changed only after the flags were read, since a flag may name a
+	 * variable of the calling user's. */
 	if (host_user_become_client(&e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;
@@ -596,7 +605,7 @@ static int pool_words(char **argv, struct run_options *o, struct err *e)
 	return enter(pool, o->policy, DOOR_POOL);
 }
 
-/* Finds $SHELL of the inside, else a shell that exists. */
+/* Shell code that executes the $SHELL of the sandbox, or else /bin/bash or /bin/sh. */
 #define FIND_SHELL \
 	"for s in \"$SHELL\" /bin/bash; do [ -x \"$s\" ] && exec \"$s\"; done; exec /bin/sh"
 

@@ -1,12 +1,14 @@
 /* exec -- `hutch exec` and `hutch shell`: run a command in a sandbox that has a
  * name.
  *
- * As in `hutch run`, the caller's stdio stays outside: pipes of ours are passed
- * with the request, and pumps copy the bytes.  The supervisor of the sandbox
- * starts the command and reports its end; the bytes do not pass through it. */
+ * As in `hutch run`, the caller's stdio is not passed into the sandbox: hutch makes
+ * pipes, passes them with the request, and copies the bytes.  The supervisor of the
+ * sandbox starts the command and reports its end; the bytes do not pass through the
+ * supervisor. */
 #pragma once
 
-/* `argv` begins after the verb.  Each returns hutch's exit code. */
+/* Run the command of the verb.  `argv` begins after the verb.  Both return hutch's
+ * exit code. */
 int exec_main(char **argv);
 int shell_main(char **argv);
 /* `hutch pool exec`: runs the command in a sandbox that is taken from a pool

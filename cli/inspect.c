@@ -81,7 +81,7 @@ static const char *put_token(FILE *to, const char *at, unsigned *depth)
 	}
 }
 
-/* `text` is JSON. */
+/* Prints `text`, which is valid JSON, with line ends and indentation. */
 static void put_pretty(FILE *to, const char *text)
 {
 	unsigned depth = 0;

@@ -14,7 +14,8 @@
 #include "policy/units.h"
 #include "sandbox/launch/result.h"
 
-/* --best-effort: the processes got SIGSTOP, and were neither frozen nor traced. */
+/* Prints a note if `hutch pause --best-effort` could only send SIGSTOP to the
+ * processes, which are neither frozen nor traced: a process inside can undo that. */
 static void tell_signals(const struct client *c, struct json_view answer)
 {
 	if (json_view_is(json_view_get(answer, "by"), "signals"))

@@ -1,4 +1,4 @@
-/* hutch logs: prints the output of processes that the supervisor keeps. */
+/* hutch logs: prints the output of processes, which the supervisor keeps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,11 +23,12 @@
 #include "sandbox/launch/result.h"
 #include "sandbox/state/registry.h"
 
-/* more than the supervisor keeps in a file (supervisor/log.h) */
+/* the most bytes that are read of a log file; the supervisor keeps less in a file
+ * (supervisor/log.h) */
 #define LOG_MAX (16u << 20)
 #define ALL	UINT64_MAX
 
-/* The wanted log and part of it. */
+/* The log to print, and the part of it. */
 struct wanted {
 	bool of_supervisor, follows;
 	uint64_t tail;
@@ -37,10 +38,10 @@ struct wanted {
 struct printer {
 	struct client client;
 	const struct wanted *wanted;
-	struct err error; /* kind ERR_NONE: all entries were written */
+	struct err error; /* the first error; kind ERR_NONE: all entries were written */
 };
 
-/* On a terminal, control characters are made visible. */
+/* Writes output to `fd`; if that is a terminal, control characters are made visible. */
 static int write_out(int fd, const uint8_t *data, size_t len)
 {
 	struct buffer shown;
@@ -54,7 +55,7 @@ static int write_out(int fd, const uint8_t *data, size_t len)
 	return rc;
 }
 
-/* The entry's text or decoded bytes, allocated; NULL: neither. */
+/* Returns the entry's text or decoded bytes, allocated; NULL if the entry has neither. */
 static uint8_t *output_of(struct json_view params, size_t *ret_len)
 {
 	char *text = json_view_string(json_view_get(params, "data"));
@@ -77,7 +78,7 @@ static int put_entry(struct json_view entry, struct err *e)
 	return err_sys(e, "write to %s", fd == 1 ? "stdout" : "stderr");
 }
 
-/* A log entry of the supervisor: a line for people, or the JSON unchanged. */
+/* Returns a log entry of the supervisor as a line for people, or its JSON unchanged. */
 static char *line_of(struct json_view entry)
 {
 	AUTO_FREE char *time = json_view_string(json_view_get(entry, "time"));
@@ -89,7 +90,7 @@ static char *line_of(struct json_view entry)
 	if (log_level_wants_json() || !time || !level || !component || !message)
 		return text_format("%.*s\n", (int)entry.len, entry.text);
 	AUTO_FREE char *shown = term_escape_line(message);
-	if (fields.len <= 2) /* none */
+	if (fields.len <= 2) /* the entry has no fields */
 		return text_format("%s %-5s %s: %s\n", time, level, component, shown);
 	return text_format("%s %-5s %s: %s %.*s\n", time, level, component, shown,
 			   (int)fields.len, fields.text);
@@ -113,8 +114,10 @@ static void take(void *who, const struct message *m)
 	    p->error.kind != ERR_NONE)
 		return;
 	if (p->wanted->put(m->params, &p->error) < 0)
-		(void)shutdown(p->client.fd, SHUT_RDWR); /* the other entries are not
-							  * needed */
+		(void)shutdown(p->client.fd, SHUT_RDWR); /* the output cannot be
+							  * written, so the other
+							  * entries are not needed:
+							  * ends the connection */
 }
 
 static int print_live(struct printer *live, struct err *e)
@@ -142,9 +145,9 @@ static int print_live(struct printer *live, struct err *e)
 
 /* --- of one that has ended --------------------------------------------------- */
 
-/* The position after the first `count` newlines from the end.  A last line
- * without a newline, left by a supervisor that was killed while it wrote, is
- * ignored. */
+/* Returns the position after the first `count` newlines from the end, where the last
+ * `count` lines begin.  A last line without a newline is ignored: a supervisor that
+ * was killed while it wrote has left it. */
 static const char *find_tail(const char *text, size_t len, uint64_t count)
 {
 	uint64_t newlines = 0;
@@ -180,7 +183,7 @@ static int read_log(int folder, const char *name, char **ret, size_t *ret_len,
 	return io_read_file(fd, "the log", LOG_MAX, ret, ret_len, e);
 }
 
-/* Prints the older file, then the newer one. */
+/* Prints the log of a sandbox that has ended: the older file, then the newer one. */
 static int print_ended(const char *name, const struct wanted *w, struct err *e)
 {
 	const char *file = w->of_supervisor ? LOG_LEVEL_FILE : "output";

@@ -1,4 +1,4 @@
-/* hutch: a safe place for an agent to act. */
+/* hutch: runs the verb that the first word names. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static int create_main(char **argv)
 	return run_program("hutch-supervise", argv);
 }
 
-/* hutch-supervise serves this verb too, and knows it by its argv[0]. */
+/* Runs `hutch fork` in the program hutch-supervise, which knows by its argv[0] that
+ * it serves this verb. */
 static int fork_main(char **argv)
 {
 	return run_as("hutch-supervise", "hutch-fork", NULL, argv);
@@ -76,7 +77,8 @@ static int start_main(char **argv)
 	return run_as("hutch-supervise", "hutch-start", NULL, argv);
 }
 
-/* Images belong to the user that the sandboxes stand for. */
+/* Runs hutch-image.  Images belong to the user that the sandboxes run for, so root
+ * changes into that user first. */
 static int run_image(const char *verb, char **argv)
 {
 	struct err e;
@@ -102,7 +104,8 @@ static int commit_main(char **argv)
 	return run_image("commit", argv);
 }
 
-/* Root's sandboxes belong to another user. */
+/* Runs a verb that asks live sandboxes.  Root's sandboxes belong to an ordinary
+ * user, so root changes into that user first. */
 static int as_client(int (*verb)(char **argv), char **argv)
 {
 	struct err e;
@@ -113,7 +116,8 @@ static int as_client(int (*verb)(char **argv), char **argv)
 	return EXIT_HUTCH;
 }
 
-/* `act NAME`: the first word is no flag, or follows --stream. */
+/* Runs `hutch act`.  If the first word, or the word after --stream, is no flag, it
+ * is a sandbox's name. */
 static int act_main(char **argv)
 {
 	const char *first = argv[0];
@@ -127,9 +131,10 @@ static int act_main(char **argv)
 
 static const struct verb {
 	const char *name, *help;
-	int (*main)(char **argv); /* argv begins after the verb; NULL: a heading */
-	bool is_client;		  /* a client of live sandboxes, which becomes their
-				   * user; exec does so itself */
+	int (*main)(char **argv); /* the verb's function; its argv begins after the
+				   * verb; NULL: this line is a heading */
+	bool is_client;		  /* the verb asks live sandboxes, and root becomes
+				   * their user first; exec does that itself */
 } verbs[] = {
 	{ "A sandbox that ends with its command:", NULL, NULL, false },
 	{ "run", "one command in a fresh sandbox", run_main, false },
@@ -197,7 +202,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* `help VERB` means `VERB --help`. */
+/* Prints the help of a verb: `help VERB` means `VERB --help`. */
 static int print_help(char **argv)
 {
 	char *flag[] = { (char[]){ "--help" }, NULL };
@@ -234,7 +239,8 @@ static const struct {
 } log_flags[] = { { "--log-level", LOG_LEVEL_VARIABLE },
 		  { "--log-format", FORMAT_VARIABLE } };
 
-/* "--flag VALUE" or "--flag=VALUE": the number of words; 0: no such flag. */
+/* Takes a flag "--flag VALUE" or "--flag=VALUE".  Returns the number of its words,
+ * or 0 if the first word is no such flag. */
 static int take_log_flag(char **words, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(log_flags); i++) {
@@ -255,7 +261,8 @@ static int take_log_flag(char **words, struct err *e)
 	return 0;
 }
 
-/* Flags before the verb, for all programs that it starts. */
+/* Takes the flags about logs before the verb, which are for all programs that the
+ * verb starts. */
 static int take_log_flags(char **words, struct err *e)
 {
 	int taken = 0, more = 1;

@@ -1,5 +1,6 @@
-/* malloc(3) and related functions, over an arena (arena.h says why).  In
- * `hutch` alone: programs that live longer, or have sanitizers, keep libc's. */
+/* malloc -- malloc(3) and related functions, over an arena (arena.h says why).  They
+ * are linked into `hutch` alone: programs that live longer, or are built with
+ * sanitizers, keep libc's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

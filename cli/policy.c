@@ -25,7 +25,7 @@ struct named {
 	struct policy policy;
 };
 
-/* Checks each value as its flag would, and then all of them together. */
+/* Checks each value as its flag would be checked, and then all of them together. */
 static int judge(struct named *n, struct err *e)
 {
 	struct run_options options = { .verb = VERB_CREATE,
@@ -98,11 +98,13 @@ static int list_main(char **argv)
 	return 0;
 }
 
-/* With :rw a protected path is a mount over an existing file, so a path that
- * does not exist yet is not protected. */
+/* Prints a note about protected paths that do not exist.  In a folder shown with :rw
+ * a protected path is a mount over an existing file, so a path that does not exist
+ * yet is not protected. */
 static void note_unprotected(const struct policy *p)
 {
-	(void)report_flush(); /* puts the table before the notes if both go to one file */
+	(void)report_flush(); /* prints the table before the notes if both go to one
+			       * file; main() reports a failure */
 	for (size_t i = 0;
 	     p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];

@@ -109,7 +109,8 @@ static int list_one(const char *name, struct table *t, struct list *objects)
 	return result;
 }
 
-/* A pool that does not answer does not keep the others from being listed. */
+/* Lists all pools.  A pool that does not answer does not keep the others from being
+ * listed. */
 static int print_all(const struct list *names, bool is_json)
 {
 	struct table t = { .columns = ARRAY_LEN(columns) + 2 };
@@ -162,13 +163,15 @@ static int ls_pool_main(char **argv)
 /* --- take ------------------------------------------------------------------------ */
 
 struct take {
-	const char *name, *timeout; /* NULL: not given */
+	const char *name, *timeout; /* the values of the flags; NULL: the flag was not
+				     * given */
 	int64_t timeout_ms;
 	bool is_descriptor;
 };
 
-/* Renames the sandbox, if a name is given.  The hello that goes before the
- * request ends the time in which only this connection could use the sandbox. */
+/* Renames the sandbox, if a name is given.  client_call() sends the hello before the
+ * request; the hello ends the time in which only this connection could use the
+ * sandbox. */
 static int claim(struct client *c, const char *name, struct err *e)
 {
 	AUTO_FREE char *quoted = json_write_quoted(name);
@@ -180,9 +183,9 @@ static int claim(struct client *c, const char *name, struct err *e)
 	return client_call(c, name ? "rename" : "info", params, &answer, e);
 }
 
-/* Lets the sandbox live on after this connection.  The name is printed first:
- * if this process is killed before the release, the sandbox ends, and none is
- * left that no caller knows of. */
+/* Lets the sandbox live on after this connection.  The name is printed first: if
+ * this process is killed before the release, the sandbox ends, so no sandbox is left
+ * whose name the caller does not know. */
 static int release(struct client *c, const char *name, struct err *e)
 {
 	const char *told = name ? name : c->name;
@@ -195,7 +198,8 @@ static int release(struct client *c, const char *name, struct err *e)
 	return client_call(c, "release", NULL, &answer, e);
 }
 
-/* Checks stdout before a sandbox is taken, which would be lost. */
+/* Checks that stdout can be written before a sandbox is taken: without a reader of
+ * its name, the sandbox would be lost. */
 static int check_stdout(struct err *e)
 {
 	struct sockaddr peer;
@@ -218,8 +222,8 @@ static int check_name(const char *name, struct err *e)
 	return registry_make_way(name, e) < 0 && e->kind == ERR_EXISTS ? -1 : 0;
 }
 
-/* Passes the connection, and with it the lease, to the process at the other end
- * of stdout. */
+/* Passes the connection, and with it the sandbox's lease, to the process at the
+ * other end of stdout. */
 static int hand_on(const struct client *c, struct err *e)
 {
 	AUTO_FREE char *line =
@@ -248,8 +252,8 @@ static int take(const char *pool, const struct take *t, struct err *e)
 {
 	struct client c = { 0 };
 
-	/* If stdout's reader is gone, the write must fail, so that the sandbox
-	 * is ended. */
+	/* If stdout's reader has gone, the write must fail with EPIPE instead of
+	 * killing this process, so that the sandbox is ended in order. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (check(t, e) < 0 || pool_take(pool, t->timeout_ms, &c, e) < 0)
 		return -1;
@@ -278,14 +282,17 @@ static int read_timeout(struct take *t, struct err *e)
 	return 0;
 }
 
-/* -d: the caller reads only stdout, so errors are written there, too. */
+/* Reports the result of `hutch pool take`.  With -d the caller reads only stdout, so
+ * errors are written there, too. */
 static int finish_take(const struct take *t, int result, const struct err *e)
 {
 	if (result == 0 || !t->is_descriptor)
 		return report_end(result, e);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
-	(void)io_write_all(1, line, strlen(line)); /* fails if the caller is gone */
+	(void)io_write_all(1, line, strlen(line)); /* fails if the caller has closed
+						    * stdout, and then no process reads
+						    * the error */
 	return report_end(result, e);
 }
 

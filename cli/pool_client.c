@@ -16,9 +16,10 @@
 #include "sandbox/state/pools.h"
 
 #define STEP	 4096
-#define LINE_MAX (16u << 10) /* of a keeper's answers */
+#define LINE_MAX (16u << 10) /* the longest line of a keeper's answer, in bytes */
 
-/* How long after a take's time-out its answer may come, which has the reason. */
+/* How long after the time-out of a take the keeper's answer may come, which says why
+ * no sandbox was there. */
 #define ANSWER_MS 2000
 
 enum { HELLO = 1, REQUEST };
@@ -40,15 +41,16 @@ static int send_both(int fd, const char *request, const char *params, struct err
 		HELLO, CLIENT_PROTOCOL, REQUEST, request, params ? params : "{}");
 	const ssize_t len = (ssize_t)strlen(text);
 
-	/* The request fits into an empty socket, so the write is complete; a
-	 * refused client may find the socket closed. */
+	/* The request fits into an empty socket, so one write sends all of it.  A
+	 * keeper that refuses this client may have closed the socket already: EPIPE is
+	 * then no error, since its message can still be read. */
 	if (fd_pass_send(fd, text, (size_t)len, NULL, 0) == len || errno == EPIPE)
 		return 0;
 	return err_sys(e, "write to the pool");
 }
 
-/* 1: bytes came; 0: the keeper has closed the connection, or did not answer in
- * time (errno). */
+/* Reads bytes of the answer.  Returns 1 if bytes came; 0 if the keeper has closed
+ * the connection, or did not answer in time (errno says which). */
 static int fill(struct pool_answer *a, int socket, int64_t due)
 {
 	uint8_t *room = buffer_reserve(&a->in, STEP);
@@ -88,7 +90,7 @@ static int no_line(const char *pool, struct err *e)
 		e, "end it, a process called hutch-pool, and what waits in it ends, too");
 }
 
-/* The next line, valid until the next call. */
+/* Gets the next line of the answer, which is valid until the next call. */
 static int next_line(struct pool_answer *a, const char *pool, int socket, int64_t due,
 		     struct json_view *ret, struct err *e)
 {
@@ -116,8 +118,8 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 
 static int refused(const char *pool, struct json_view error, struct err *e)
 {
-	struct client c = { 0 }; /* only client_refused() needs one, for fields that an
-				  * error sets */
+	struct client c = { 0 }; /* for client_refused() alone, which sets fields of a
+				  * client */
 
 	(void)client_refused(&c, error, e);
 	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));
@@ -141,7 +143,8 @@ static int take_line(struct pool_answer *a, const char *pool, int socket, int64_
 	return 0;
 }
 
-/* Ends at `due`; 0: no time limit. */
+/* Sends one request to a keeper and waits for its answer until `due`; 0: without a
+ * time limit. */
 static int ask(const char *pool, const char *request, const char *params, int64_t due,
 	       struct pool_answer *ret, struct err *e)
 {
@@ -164,7 +167,7 @@ int pool_ask(const char *pool, const char *request, const char *params,
 	return ask(pool, request, params, 0, ret, e);
 }
 
-/* The time-out of the take also limits the requests to the sandbox. */
+/* Limits the requests that are sent to the sandbox by the time-out of the take, too. */
 static void hasten(struct client *c, int64_t due, int64_t now)
 {
 	const int64_t left = due - now;

@@ -20,7 +20,7 @@
 #include "sandbox/kernel/listener.h"
 #include "sandbox/launch/result.h"
 
-/* Does one thing with each of the words behind the sandbox's name. */
+/* Calls `one` for each of the words behind the sandbox's name. */
 static int each_port(char **argv, int (*one)(struct client *, const char *, struct err *),
 		     struct err *e)
 {
@@ -61,7 +61,8 @@ static int add_one(struct client *c, const char *word, struct err *e)
 		if (result == 0)
 			(void)printf("%s\n", at.host);
 		own_close(&at.fd);
-		/* If the supervisor did not take the socket, its file is removed. */
+		/* If the supervisor did not take the socket, its file is removed
+		 * again. */
 		if (result < 0 && p.path)
 			listener_remove(p.path);
 		listener_done(&at);
@@ -87,7 +88,7 @@ static int add_main(char **argv)
 
 /* --- rm --------------------------------------------------------------------------- */
 
-/* "8080" means that port of the loopback interface. */
+/* Returns the full name of a port: "8080" means that port of the loopback interface. */
 static char *full_name(const char *word)
 {
 	bool is_number = *word && strspn(word, "0123456789") == strlen(word);

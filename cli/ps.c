@@ -24,8 +24,8 @@
 #include "sandbox/state/registry.h"
 #include "sandbox/state/saved_spec.h"
 
-/* With more sandboxes than this no supervisor is asked; the second is their
- * time limit. */
+/* If there are more than ASKED_MAX sandboxes, no supervisor is asked for CPU and
+ * memory. ASKED_MS is the time limit for all answers together. */
 #define ASKED_MAX 100
 #define ASKED_MS  200
 
@@ -35,10 +35,11 @@ struct ps_options {
 	bool has_all, is_json, is_quiet, is_whole;
 };
 
-/* A line of the list. */
+/* A line of the list: one sandbox. */
 struct row {
 	const struct registry_item *item;
-	struct json_view info, record; /* no value: the file does not exist */
+	struct json_view info, record; /* the contents of the sandbox's files; no
+					* value: the file does not exist */
 	const struct sample *used; /* NULL: the supervisor was not asked */
 	bool is_kept;	 /* the sandbox can be started again */
 	int64_t changes; /* bytes of kept changes; -1: none, or not counted */
@@ -50,8 +51,8 @@ static struct json_view scan(const char *text)
 
 	if (text)
 		(void)json_view_scan(&r, text, strlen(text),
-				     NULL); /* on failure `r` stays
-								 * without a value */
+				     NULL); /* after a failure `r` stays without a
+					     * value */
 	return r;
 }
 
@@ -179,8 +180,8 @@ static void print_table(const struct row *rows, size_t count, const struct ps_op
 	table_done(&t);
 }
 
-/* Prints the words that other verbs take: a live sandbox's name, or an ended
- * one's id, since several may have had its name. */
+/* Prints for each sandbox the word that other verbs take: a live one's name, or an
+ * ended one's id, since several may have had its name. */
 static void print_names(const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -220,7 +221,7 @@ static void add_item(struct registry_list *list, const char *name, const char *i
 	(void)snprintf(item->id, sizeof(item->id), "%s", id);
 }
 
-/* Adds ended sandboxes of which only changes are kept. */
+/* Adds ended sandboxes of which only their changes are kept. */
 static void add_kept(struct registry_list *list, const struct cow_list *kept)
 {
 	for (size_t i = 0; i < kept->count; i++) {
@@ -285,7 +286,7 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 	return samples;
 }
 
-/* Files of ended sandboxes. */
+/* The files that are kept of ended sandboxes. */
 struct remains {
 	struct cow_list changes;
 	struct saved_spec_list saved_specs;
@@ -321,7 +322,7 @@ static void find_remains(struct registry_list *list, struct remains *kept)
 	saved_spec_list(&kept->saved_specs);
 	add_saved_specs(list, &kept->saved_specs);
 	if (cow_list(&kept->changes, NULL) < 0)
-		return; /* on failure there are none */
+		return; /* on failure no kept changes are listed */
 	kept_changes_settle_all(&kept->changes);
 	add_kept(list, &kept->changes);
 }

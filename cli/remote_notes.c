@@ -11,7 +11,7 @@
 #include "base/term_escape.h"
 
 #define STEP 4096
-/* bounds the last reading, since a message stream may never end */
+/* how often the last reading reads at most, since a message stream may never end */
 #define STEPS_AT_END 64
 
 void remote_notes_init(struct remote_notes *h)
@@ -27,7 +27,8 @@ int remote_notes_open(struct remote_notes *h, const char *who, struct err *e)
 		return err_sys(e, "make a pipe");
 	h->fd = ends[0];
 	h->who = who;
-	(void)fcntl(h->fd, F_SETFL, O_NONBLOCK); /* valid arguments */
+	(void)fcntl(h->fd, F_SETFL, O_NONBLOCK); /* cannot fail: the arguments are
+						  * valid */
 	return ends[1];
 }
 
@@ -50,7 +51,8 @@ static void take_line(struct remote_notes *h)
 	h->len = 0;
 }
 
-/* Reads once; the number of bytes, or 0: none now, or the end. */
+/* Reads messages once, without waiting.  Returns the number of bytes, or 0 if none
+ * are there now or the stream has ended. */
 static size_t listen_once(struct remote_notes *h)
 {
 	char bytes[STEP];
@@ -74,7 +76,7 @@ void remote_notes_listen(struct remote_notes *h)
 void remote_notes_end(struct remote_notes *h, bool has_failed)
 {
 	for (int i = 0; i < STEPS_AT_END && listen_once(h) > 0; i++) {
-		/* more may be there */
+		/* reads again, since more messages may be there */
 	}
 	if (!has_failed)
 		tell(h);

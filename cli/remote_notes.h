@@ -15,22 +15,25 @@ struct err;
 #define REMOTE_NOTES_TOLD_MAX 10
 
 struct remote_notes {
-	int fd;		 /* owned; for poll(2); -1: the end was reached */
-	const char *who; /* borrowed: the sandbox */
+	int fd;		 /* owned: the pipe's reading end, for poll(2); -1: the end was
+			  * reached */
+	const char *who; /* borrowed: the sandbox's name, for the notes */
 	char line[REMOTE_NOTES_LINE_MAX + 1]; /* the present line so far; a longer line is
 					  * cut */
 	size_t len;
-	char *last; /* owned; NULL: none */
-	uint64_t count; /* notes so far */
+	char *last; /* owned: the last sentence, which is held back; NULL: none */
+	uint64_t count; /* the number of notes that have come so far */
 };
 
 void remote_notes_init(struct remote_notes *h);
-/* Returns the writing end, for the inside; the caller closes it.  -1 on failure. */
+/* Makes the pipe for the messages.  Returns its writing end, for the inside; the
+ * caller closes it.  -1 on failure. */
 int remote_notes_open(struct remote_notes *h, const char *who, struct err *e);
-/* Reads once, without waiting. */
+/* Reads the messages that have come, once and without waiting. */
 void remote_notes_listen(struct remote_notes *h);
-/* Reads the rest.  `has_failed`: the last sentence is the reason, not a note. */
+/* Reads the messages that are left when the copy has ended.  `has_failed`: the last
+ * sentence is the reason of the failure, and is not printed as a note. */
 void remote_notes_end(struct remote_notes *h, bool has_failed);
-/* After a failure: the reason, allocated, or NULL. */
+/* After a failure: returns the reason that the inside gave, allocated, or NULL. */
 char *remote_notes_last(const struct remote_notes *h);
 void remote_notes_done(struct remote_notes *h);

@@ -52,7 +52,8 @@ static int supervisor_of(const struct client *c, struct err *e)
 	return fd_take(&pidfd);
 }
 
-/* The kernel ends the sandbox when its supervisor dies, and the janitor tidies up. */
+/* Kills the supervisor, which does not answer.  The kernel ends the sandbox when its
+ * supervisor dies, and the janitor tidies up. */
 static int kill_supervisor(const struct client *c, struct err *e)
 {
 	AUTO_CLOSE int pidfd = supervisor_of(c, e);
@@ -64,7 +65,8 @@ static int kill_supervisor(const struct client *c, struct err *e)
 	return 0;
 }
 
-/* Asks the supervisor to end; if it does not in time, kills it. */
+/* Asks the supervisor to end the sandbox; kills a supervisor that does not do so in
+ * time. */
 static int end_connected(struct client *c, struct err *e)
 {
 	struct json_view answer;
@@ -100,9 +102,10 @@ static int find_kept(const char *name, const char *id, struct saved_spec *ret,
 	return err_set(e, ERR_NOT_FOUND, "no sandbox named '%s' is kept", name);
 }
 
-/* If the supervisor was just killed, its janitor may still be at work, and the
- * sandbox is then neither live nor recorded as ended.  `id`: only this sandbox;
- * NULL: any with that name. */
+/* Removes the files of an ended sandbox.  If the supervisor was just killed, its
+ * janitor may still be at work, and the sandbox is then neither live nor recorded as
+ * ended, so this waits for the record.  `id`: only this sandbox; NULL: any with that
+ * name. */
 static int forget(const char *called, const char *id, struct err *e)
 {
 	const char *name = id ? id : called;
@@ -110,8 +113,8 @@ static int forget(const char *called, const char *id, struct err *e)
 	struct saved_spec kept;
 	struct err why;
 
-	(void)registry_wait(name, &record, NULL); /* fails if there is nothing to wait
-						   * for */
+	(void)registry_wait(name, &record, NULL); /* fails if no record of an end is
+						   * expected */
 	int removed = find_kept(called, id, &kept, &why);
 	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
 		*e = why;
@@ -145,12 +148,13 @@ static int remove_one(const char *name, bool is_forced, struct err *e)
 	if (end(name, e) < 0)
 		return -1;
 	foreach_sandbox_settle(name, id);
-	/* A sandbox made with --rm leaves nothing to forget. */
+	/* A sandbox made with --rm has removed its files itself, so there is nothing
+	 * to forget, which is no error. */
 	return forget(name, id, e) < 0 && e->kind != ERR_NOT_FOUND ? -1 : 0;
 }
 
-/* The changes in folders shown with :cow are kept.  A launch that was killed
- * has not counted them, so they are counted here. */
+/* Says how large the kept changes in folders shown with :cow are.  A launch that was
+ * killed has not counted them, so they are counted here. */
 static void tell_kept(const char *id)
 {
 	struct cow c;
@@ -166,8 +170,8 @@ static void tell_kept(const char *id)
 	cow_done(&c);
 }
 
-/* Finds the changes' id before the sandbox ends: a name that was given later is
- * forgotten then. */
+/* Finds the id of the kept changes before the sandbox ends: if the sandbox was
+ * renamed, its new name is forgotten at the end, and would find nothing. */
 static void find_changes(const char *name, char id[COW_ID_LEN + 1])
 {
 	struct cow c;
@@ -187,7 +191,7 @@ static int remove_and_tell(const char *name, bool is_forced, struct err *e)
 	if (remove_one(name, is_forced, e) < 0)
 		return -1;
 	(void)printf("%s\n", name);
-	(void)report_flush(); /* main() reports a failure */
+	(void)report_flush(); /* main() reports a failure to write stdout */
 	if (id[0])
 		tell_kept(id);
 	return 0;
@@ -237,7 +241,7 @@ static int wait_one(const char *name, struct err *e)
 		return err_set(e, ERR_INTERNAL, "the record of the end of sandbox '%s' "
 						"is not valid", name);
 	(void)printf("%lld\n", (long long)code);
-	(void)report_flush(); /* main() reports a failure */
+	(void)report_flush(); /* main() reports a failure to write stdout */
 	return 0;
 }
 

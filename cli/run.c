@@ -40,7 +40,8 @@ static struct exec describe_command(const struct launch *l)
 	return x;
 }
 
-/* Says which memory limit killed the processes. */
+/* Says in the result which memory limit killed the processes: --memory, or the
+ * machine's. */
 static void explain_oom(const struct launch *l, const struct usage *used, struct result *ret)
 {
 	struct err e;
@@ -121,8 +122,8 @@ static void record_end(struct launch *l, struct result *ret)
 	ret->exit_code = EXIT_HUTCH;
 }
 
-/* No weaker isolation is chosen silently: if user namespaces are missing, the
- * error names Landlock isolation and its price. */
+/* Adds Landlock isolation and its price to the error about missing user namespaces.
+ * hutch does not choose a weaker isolation silently. */
 static void name_other_isolation(struct err *e)
 {
 	if (landlock_abi() == 0 || !diagnose_lacks_user(e))
@@ -132,7 +133,8 @@ static void name_other_isolation(struct err *e)
 			 landlock_run_loses);
 }
 
-/* If --learn fails, the run has failed, whatever the command's exit code. */
+/* Writes the policy that was learned.  If --learn fails, the run has failed,
+ * whatever the command's exit code. */
 static void finish_learning(struct learn *learn, const struct launch *l, struct result *ret)
 {
 	struct err e;
@@ -171,7 +173,8 @@ void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_ru
 	ret->wall_s = (double)(clock_us() - started) / 1e6;
 }
 
-/* A secret may occur in the error about a command that could not be started. */
+/* Redacts the errors in the result, since an error about a command that could not be
+ * started may hold a secret. */
 static void hide_secrets(const struct policy *policy, struct result *r)
 {
 	struct redact m = { 0 };

@@ -6,11 +6,11 @@ struct learn;
 struct policy;
 struct result;
 
-/* `argv` begins after the verb.  Returns hutch's exit code. */
+/* Runs `hutch run`.  `argv` begins after the verb.  Returns hutch's exit code. */
 int run_main(char **argv);
 
-/* One launch, from a checked policy to the end of its command, after
- * launch_ready().  As root it changes this process into an ordinary user.  With
- * `learn`, which is initialised but not prepared, the policy of `learn` is run. */
+/* Makes one launch, from a checked policy to the end of its command, after
+ * launch_ready().  As root the function changes this process into an ordinary user.
+ * With `learn`, which is initialised but not prepared, the policy of `learn` is run. */
 void run_launch(const struct policy *policy, struct learn *learn, bool is_dry_run,
 		struct result *ret);

@@ -62,7 +62,8 @@ static void print_json(const struct sample *samples, size_t count)
 
 /* --- for people ------------------------------------------------------------ */
 
-/* CPU use since the sample before; NULL if there was none. */
+/* Returns how much CPU a sandbox has used since the sample before, in percent of one
+ * CPU; NULL if that is unknown. */
 static char *share(const struct sample *now, const struct sample *before)
 {
 	const double seconds = (double)(now->when_us - before->when_us) / 1e6;
@@ -72,7 +73,8 @@ static char *share(const struct sample *now, const struct sample *before)
 	return text_format("%.1f%%", 100 * (now->cpu_s - before->cpu_s) / seconds);
 }
 
-/* "12 / 512"; without a limit only the number. */
+/* Joins a value and its limit, such as "12 / 512"; without a limit there is only the
+ * value. */
 static char *with_limit(char *value, char *limit)
 {
 	AUTO_FREE char *mine = value, *bound = limit;
@@ -112,7 +114,8 @@ static void print_table(const struct sample *now, const struct sample *before,
 		table_add(&t, text_copy(heads[i]));
 	for (size_t i = 0; i < count; i++) {
 		const struct sample *last = NULL;
-		/* Sandboxes may have come or gone since the samples before. */
+		/* The sample before is found by the name, since sandboxes may have
+		 * come or gone meanwhile. */
 		for (size_t k = 0; before && before[k].name; k++)
 			if (!strcmp(before[k].name, now[i].name))
 				last = &before[k];

@@ -8,12 +8,13 @@
 #include "base/own.h"
 #include "cli/common/client.h"
 
-/* connections at a time: the usual RLIMIT_NOFILE is 1024 */
+/* connections that are open at a time: the usual RLIMIT_NOFILE is 1024 */
 #define BATCH 256
 
 struct batch {
 	struct client clients[BATCH];
-	int requests[BATCH]; /* -1: not asked, or answered */
+	int requests[BATCH]; /* the number of each sandbox's request; -1: not asked, or
+			      * answered */
 	struct sample *samples;
 	size_t count, left;
 };
@@ -96,7 +97,7 @@ static void collect(struct batch *b, int64_t due)
 
 void gather(struct sample *samples, size_t count, int ms)
 {
-	static struct batch b; /* too large for a stack */
+	static struct batch b; /* static, since the batch is too large for a stack */
 	const int64_t due = clock_ms() + ms;
 
 	for (size_t at = 0; at < count; at += BATCH) {

@@ -11,10 +11,13 @@ struct sample {
 	const char *name; /* borrowed; the sandbox to ask */
 	bool is_known;
 	double cpu_s;
-	int64_t memory, memory_limit, pids, pids_limit; /* -1: unknown, or none */
-	bool is_summed;	 /* over processes, since there is no cgroup */
-	int64_t when_us; /* clock.h: the time of the answer */
+	int64_t memory, memory_limit, pids, pids_limit; /* -1: the value is unknown, or
+							 * there is no limit */
+	bool is_summed;	 /* the values are sums over processes, since there is no
+			  * cgroup */
+	int64_t when_us; /* the time of the answer, in µs (clock.h) */
 };
 
-/* Fills in `count` samples, in at most about `ms`. */
+/* Asks the sandboxes for their use, and fills in `count` samples in at most about
+ * `ms` milliseconds. */
 void gather(struct sample *samples, size_t count, int ms);

@@ -13,7 +13,8 @@
 #include "cli/verbs.h"
 #include "sandbox/launch/result.h"
 
-/* If a reader is gone, write(2) fails with EPIPE. */
+/* Ignores SIGPIPE: if a reader is gone, write(2) then fails with EPIPE and does not
+ * kill hutch. */
 static void ignore_pipes(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -30,16 +31,16 @@ static int connect_to(const char *name, struct err *e)
 	return bridge(fd, "", 0, e) == BRIDGE_FAILED ? -1 : 0;
 }
 
-/* Writes one line, with the connection as a descriptor or with the error.  The
- * greeting is done first: the server checks the process that has connected,
- * which must still live then. */
+/* Writes one line to stdout, with the connection as a descriptor or with the error.
+ * The hello is exchanged first: the supervisor checks the process that has
+ * connected, which must still live then. */
 static int hand_over(const char *name, struct err *e)
 {
 	struct client c = { 0 };
 
 	e->kind = ERR_NONE;
 	if (client_open(&c, name, e) == 0)
-		(void)client_greet(&c, e); /* a failure is in `e` */
+		(void)client_greet(&c, e); /* a failure is in `e`, and is written below */
 	const bool is_there = e->kind == ERR_NONE;
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
@@ -77,7 +78,8 @@ int connect_main(char **argv)
 
 /* --- act ------------------------------------------------------------------- */
 
-/* The sandbox has ended, or its name belongs to another one by now. */
+/* Returns whether the sandbox has ended, or its name belongs to another sandbox by
+ * now. */
 static bool has_ended(const struct client *c)
 {
 	struct registry_item item;

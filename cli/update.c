@@ -13,12 +13,13 @@
 #include "policy/units.h"
 #include "sandbox/launch/result.h"
 
-/* As typed; NULL: not given. */
+/* The values of the flags, as typed; NULL: the flag was not given. */
 struct words {
 	const char *memory, *cpus, *pids, *disk, *ulimit;
 };
 
-/* Refuses limits that cannot be changed from outside, for any sandbox. */
+/* Refuses limits that cannot be changed from outside the sandbox; this holds for
+ * every sandbox. */
 static int refuse(const struct words *w, struct err *e)
 {
 	if (w->disk) {
@@ -62,7 +63,8 @@ static char *params_of(const struct limits *l)
 	char *params = text_format("{%s%s%s", l->memory ? memory : "",
 				   l->pids ? pids : "", l->cpus ? cpus : "");
 
-	params[strlen(params) - 1] = '}'; /* there is at least one member */
+	params[strlen(params) - 1] = '}'; /* replaces the last comma; there is at least
+					   * one member */
 	return params;
 }
 

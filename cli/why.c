@@ -24,7 +24,7 @@
 
 struct question {
 	struct policy policy;
-	struct policy_file settings; /* from --policy */
+	struct policy_file settings; /* the settings of the policy that --policy names */
 	struct list words;
 	struct launch launch;
 	bool is_json;
@@ -37,13 +37,14 @@ static bool is_said_so(const struct setting *s, const char *line)
 	AUTO_FREE char *flag = text_format("--%s %s", s->kind->flag, s->value);
 	AUTO_FREE char *bare = text_format("--%s", s->kind->flag);
 
-	if (!strcmp(s->kind->flag, "volume")) /* its setting has -v in it already */
+	if (!strcmp(s->kind->flag, "volume")) /* a volume's line is written with -v,
+					       * not with --volume */
 		return !strncmp(line, "-v ", 3) && !strcmp(line + 3, s->value);
 	return !strcmp(line, flag) ||
 	       (s->kind->type == SETTING_YES && !strcmp(line, bare));
 }
 
-/* If the line came from a policy, the answer names the policy's line. */
+/* Adds to the answer which line of the policy file the deciding setting came from. */
 static void tell_origin(const struct question *q, struct answer *a)
 {
 	for (size_t i = q->settings.count; a->line && i-- > 0;) {
@@ -179,15 +180,16 @@ static bool is_unix_socket(const struct list *words)
 	       strtoul(words->items[2], NULL, 0) == 1;
 }
 
-/* Returns only if the answer is known already, or with an error; else executes
- * hutch-seccomp. */
+/* Asks whether a system call is allowed: executes hutch-seccomp, which answers.
+ * Returns only if the answer is known without it, or with an error. */
 static int ask_call(struct question *q, struct answer *ret, struct err *e)
 {
 	struct program compiler = { .fd = -1 };
 	struct list words = { 0 };
 	AUTO_CLOSE int profile = -1;
 
-	/* Opened before root is dropped. */
+	/* The program is opened before root's rights are dropped, since the other user
+	 * may not be able to read it. */
 	if (program_open("hutch-seccomp", &compiler, e) < 0)
 		return -1;
 	if (q->policy.seccomp)
@@ -199,7 +201,8 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 	} else if (rc == 0) {
 		list_words(q, &words);
 		if (profile >= 0)
-			(void)dup2(profile, 0); /* if it fails, stdin has no profile */
+			(void)dup2(profile, 0); /* a failure leaves stdin without the
+						 * profile */
 		(void)fexecve(compiler.fd, words.items, environ);
 		rc = err_sys(e, "execute %s", compiler.path);
 	}
@@ -212,7 +215,7 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 
 static const struct {
 	const char *name;
-	size_t min, max; /* words after it */
+	size_t min, max; /* how many words may stand behind the question's word */
 	int (*ask)(struct question *, struct answer *, struct err *);
 } questions[] = {
 	{ "read", 1, 1, ask_file },    { "write", 1, 1, ask_file },
@@ -243,7 +246,8 @@ static int ask(struct question *q, struct answer *ret, struct err *e)
 	return err_remedy(e, "hutch why read|write|exec|connect|syscall|act WHAT");
 }
 
-/* No command is needed, as for a sandbox that takes actions. */
+/* Reads the question and the flags of the sandbox.  No command is needed, as for a
+ * sandbox that takes actions. */
 static int read_question(char **argv, struct question *q, struct run_options *o,
 			 struct err *e)
 {
