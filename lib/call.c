@@ -112,7 +112,7 @@ void call_fail(struct hutch *h, long long id, const struct hutch_error *why)
 	call_settle(h, p);
 }
 
-/* The calls are failed in the order in which they were made. */
+/* Ends every call with the error, in the order in which the calls were made. */
 void call_fail_all(struct hutch *h, const struct hutch_error *why)
 {
 	struct packet *next, *p = h->calls, *order = NULL;
@@ -138,7 +138,7 @@ void queue_show(struct hutch *h)
 
 	if (h->ready < 0 || is_shown == h->is_shown)
 		return;
-	/* Neither call blocks, since the counter is 0 or 1. */
+	/* The eventfd's counter is 0 or 1: neither write(2) nor read(2) blocks. */
 	h->is_shown = is_shown;
 	(void)!(is_shown ? write(h->ready, &one, sizeof(one)) :
 			   read(h->ready, &one, sizeof(one)));
@@ -156,7 +156,8 @@ static struct packet *pop(struct hutch *h)
 	return p;
 }
 
-/* Drops the oldest message that is no answer and does not concern the handle itself. */
+/* Drops the oldest message that may be lost: no answer, and no message about the
+ * handle itself.  Returns false if there is none. */
 static bool drop_oldest(struct hutch *h)
 {
 	struct packet **at = &h->queue, *before = NULL;
@@ -208,7 +209,9 @@ void wake_one(const struct waiter *w)
 {
 	const uint64_t one = 1;
 
-	(void)!write(w->wake, &one, sizeof(one)); /* a full counter wakes, too */
+	(void)!write(w->wake, &one, sizeof(one)); /* fails if the counter is full, and
+						   * then it wakes the thread all the
+						   * same */
 }
 
 void wake_for(struct hutch *h, const struct packet *call)

@@ -1,4 +1,5 @@
-/* call -- requests under way, and the messages that are waiting to be taken. */
+/* call -- the library's requests that are under way, and the messages that wait to
+ * be taken. */
 #pragma once
 #include "cli/common/json_view.h"
 #include "lib/writer.h"
@@ -8,38 +9,41 @@ struct hutch_error;
 struct packet;
 struct waiter;
 
-/* Makes a packet; NULL: no memory. */
+/* Makes a packet for a message; returns NULL if there is no memory. */
 struct packet *packet_new(int type);
 void packet_free(struct packet *p);
 
-/* With the lock.  Sends a request, or keeps it until it can be sent; NULL with an
- * error. */
+/* Called with the handle's lock.  Sends a request, or keeps the request until it can
+ * be sent; returns NULL with an error. */
 struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 			  struct hutch_error *e);
 
-/* The packet of a call; NULL: there is none. */
+/* Returns the packet of the call with this number; NULL if there is no such call. */
 struct packet *call_find(struct hutch *h, long long id);
 
-/* Ends the call with an error, since it will not be answered. */
+/* Ends a call that will not be answered with the error `why`; call_fail_all() ends
+ * all calls so. */
 void call_fail(struct hutch *h, long long id, const struct hutch_error *why);
 void call_fail_all(struct hutch *h, const struct hutch_error *why);
 
-/* Marks the call as answered: its packet is complete. */
+/* Marks the call as answered: its packet is complete, and can be taken. */
 void call_settle(struct hutch *h, struct packet *p);
 
-/* Takes the packet out of the list; the caller owns it then. */
+/* Takes the packet out of the list of calls; the caller owns the packet then. */
 void call_take(struct hutch *h, struct packet *p);
 
-/* The waiting thread gives up: the answer is dropped when it comes. */
+/* Called when the thread that waits for this call gives up: the answer is dropped
+ * when it comes. */
 void call_forget(struct hutch *h, struct packet *p);
 
-/* Adds a message for hutch_next(); queue_take() removes the first one; NULL: there is
- * none. */
+/* queue_put() adds a message for hutch_next(); queue_take() removes the first
+ * message, and returns NULL if there is none. */
 void queue_put(struct hutch *h, struct packet *p);
 struct packet *queue_take(struct hutch *h);
-/* Updates the descriptor that shows event loops whether there is a message. */
+/* Updates the descriptor `ready`, from which event loops learn whether there is a
+ * message. */
 void queue_show(struct hutch *h);
 
-/* Wakes the threads that wait for this call. */
+/* wake_for() wakes the threads that wait for this call; wake_one() wakes one thread. */
 void wake_for(struct hutch *h, const struct packet *call);
 void wake_one(const struct waiter *w);

@@ -6,7 +6,8 @@
  * and can explain why one is not there. */
 #pragma once
 
-/* A connection, which is the caller's, non-blocking, and without a hello; -1: this
- * way is not possible. */
+/* Connect to a sandbox or to the keeper of a pool.  Return a connection, which is
+ * the caller's, non-blocking, and without a hello; -1 if only the program `hutch`
+ * can connect. */
 int connect_straight(const char *name);
 int connect_to_pool(const char *name);

@@ -37,7 +37,8 @@ const char *hutch_kind_name(int kind)
 								    HUTCH_INTERNAL];
 }
 
-/* Cuts the text before a character that is not whole. */
+/* Cuts the text in front of its last character if that is not whole, so that the
+ * text is valid UTF-8. */
 static void end_whole(char *text, size_t len)
 {
 	while (len && !utf8_is_valid((const uint8_t *)text, len, false))
@@ -135,7 +136,7 @@ int error_sys(struct hutch_error *e, const char *fmt, ...)
 
 /* --- what others said ------------------------------------------------------ */
 
-/* Reads a string of JSON; false: it is none. */
+/* Copies a JSON string to `to`; returns false if the value is no string. */
 static bool read_text(struct json_view value, char *to, size_t size)
 {
 	size_t at = 1, len = 0, n;
@@ -152,7 +153,8 @@ static bool read_text(struct json_view value, char *to, size_t size)
 	return true;
 }
 
-/* The launcher has the same names for its own errors, except "usage". */
+/* Returns the error kind with this name.  The launcher uses the same names for its
+ * own errors, and "usage" besides. */
 static enum hutch_kind kind_named(struct json_view word)
 {
 	for (size_t i = 1; i < ARRAY_LEN(names); i++)

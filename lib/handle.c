@@ -27,8 +27,9 @@ const char *hutch_version(void)
 
 /* --- whose it is ----------------------------------------------------------- */
 
-/* A page that the kernel clears in a child of fork(2).  A counter kept by the host
- * program could be wrong, and a pid may occur again in another namespace. */
+/* Makes a page that the kernel clears in a child of fork(2), so that the library
+ * notices that it runs in a child.  A counter kept by the host program could be
+ * wrong, and a pid may occur again in another namespace. */
 static char *new_mark(void)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -37,7 +38,8 @@ static char *new_mark(void)
 
 	if (mark == MAP_FAILED)
 		return NULL;
-	if (madvise(mark, size, MADV_WIPEONFORK) == 0) { /* since Linux 4.14 */
+	if (madvise(mark, size, MADV_WIPEONFORK) == 0) { /* MADV_WIPEONFORK exists
+							  * since Linux 4.14 */
 		mark[0] = 1;
 		return mark;
 	}
@@ -49,8 +51,8 @@ static char *new_mark(void)
 
 int handle_enter(struct hutch *h, struct hutch_error *e)
 {
-	/* This is checked before the lock, which another thread of the parent may
-	 * have held. */
+	/* The mark of fork(2) is checked before the lock is taken: another thread of
+	 * the parent may have held the lock, and then a child would wait for ever. */
 	if (!h->mine[0]) {
 		(void)error_set(e, HUTCH_FORKED,
 			    "the handle of sandbox '%s' belongs to the process that "
@@ -58,7 +60,7 @@ int handle_enter(struct hutch *h, struct hutch_error *e)
 			    h->name);
 		return error_remedy(e, "open one here with hutch_attach()");
 	}
-	(void)pthread_mutex_lock(&h->lock); /* a plain mutex cannot fail */
+	(void)pthread_mutex_lock(&h->lock); /* locking a plain mutex cannot fail */
 	return 0;
 }
 
@@ -86,14 +88,14 @@ void handle_rewatch(struct hutch *h, int fd, bool writes)
 {
 	struct epoll_event event = { .events = EPOLLIN | (writes ? EPOLLOUT : 0u) };
 
-	/* A change of a watched descriptor allocates nothing, so it cannot fail. */
+	/* EPOLL_CTL_MOD of a watched descriptor allocates nothing, so it cannot fail. */
 	(void)epoll_ctl(h->io, EPOLL_CTL_MOD, fd, &event);
 }
 
 void handle_drop(struct hutch *h, int *fd)
 {
-	/* A forked child may hold it open; without this call it would then stay in
-	 * the set. */
+	/* A forked child may hold the descriptor open; without EPOLL_CTL_DEL the
+	 * descriptor would then stay in the set after close(2). */
 	if (*fd >= 0)
 		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, *fd, NULL);
 	own_close(fd);
@@ -112,8 +114,8 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
-	writer_flush(h); /* a thread that only polls makes no call that would send the
-			  * hello */
+	writer_flush(h); /* sends the hello: a thread that only polls makes no other
+			  * call that would */
 	return 0;
 }
 
@@ -222,8 +224,8 @@ void hutch_close(struct hutch *h)
 {
 	if (!h)
 		return;
-	/* In a child, the helper is the parent's, and any thread may have held the
-	 * lock. */
+	/* In a child of fork(2), the helper belongs to the parent, and any thread may
+	 * have held the lock: neither is touched. */
 	if (h->mine && !h->mine[0]) {
 		helper_leave(&h->helper);
 	} else {
@@ -244,13 +246,15 @@ static int fill(struct hutch *h, const struct hutch_how *how, struct hutch_error
 	h->io = epoll_create1(EPOLL_CLOEXEC);
 	if (!h->mine || h->io < 0)
 		return error_sys(e, "make a handle for sandbox '%s'", h->name);
-	/* The copy is above all descriptors that the helper gets. */
+	/* The copy's number is above all numbers that the helper's descriptors get, so
+	 * that none of them overwrites it. */
 	if (how->notes > 0 && (h->notes = fcntl(how->notes, F_DUPFD_CLOEXEC, 10)) < 0)
 		return error_sys(e, "copy descriptor %d, which notes go to", how->notes);
 	return 0;
 }
 
-/* Copies a struct of an older version, which has fewer members. */
+/* Copies a caller's struct, which has fewer members if the caller was built with an
+ * older version of hutch.h; the others are zero. */
 static struct hutch_how whole(const struct hutch_how *how)
 {
 	struct hutch_how all = { 0 };

@@ -43,73 +43,81 @@ struct packet {
 	struct hutch_message m; /* first, since the caller gets a pointer to it */
 	struct packet *next;
 	char *line; /* owned */
-	char *data; /* owned: decoded base64 */
+	char *data; /* owned: data, decoded from base64 */
 	size_t size;
-	bool is_done;	    /* of an answer: it has come, or will never come */
-	bool is_waited;	    /* of a call: a thread waits for it, and frees it */
-	bool is_forgotten;  /* of a call: its answer is to be dropped */
+	bool is_done;	    /* of an answer: the answer has come, or will never come */
+	bool is_waited;	    /* of a call: a thread waits for the answer, and frees this
+			     * packet */
+	bool is_forgotten;  /* of a call: the answer is to be dropped */
 	bool wants_end;	    /* of a call that starts a process for hutch_run() */
-	char method[24];    /* of a call */
+	char method[24];    /* of a call: the method's name */
 };
 
-/* A thread that waits: for an answer, for the end of a process, or for any message. */
+/* A thread that waits for an answer, for the end of a process, or for any message. */
 struct waiter {
 	struct waiter *next;
-	const struct packet *call; /* NULL: for any message */
+	const struct packet *call; /* the call whose answer the thread waits for; NULL:
+				    * any message */
 	struct packet *end;	   /* owned: the event `exited`, once it has come */
-	int wake;		   /* owned: an eventfd */
+	int wake;		   /* owned: an eventfd, which wakes the thread */
 };
 
-/* A request that is to be sent. */
+/* A request that is to be sent, or a part of one that is left. */
 struct chunk {
 	struct chunk *next;
-	long long id; /* of the call */
+	long long id; /* the number of the call */
 	size_t len, sent;
-	int fds[FD_PASS_MAX]; /* owned; they go with the first byte */
+	int fds[FD_PASS_MAX]; /* owned: descriptors that go with the first byte */
 	size_t fd_count;
 	char bytes[];
 };
 
 struct reader {
-	char *bytes; /* owned */
+	char *bytes; /* owned: the bytes that were read */
 	size_t start, end, room;
-	size_t searched; /* offset from `start`: no newline is before it */
+	size_t searched; /* offset from `start` up to which no newline was found */
 };
 
 struct hutch {
 	char *mine;	      /* a page that is "" in a child of fork(2) (madvise(2),
 			       * MADV_WIPEONFORK) */
-	pthread_mutex_t lock; /* for all members below */
+	pthread_mutex_t lock; /* held by a thread that uses the members below */
 	char name[REGISTRY_NAME_MAX + 1];
-	char *program; /* owned */
-	int notes;     /* owned, or -1 */
+	char *program; /* owned: the path or name of the program `hutch` */
+	int notes;     /* owned: the descriptor that notes for people go to; -1: none */
 	enum stage stage;
 	struct hutch_error why; /* in the stage OVER: the reason */
 
 	struct helper helper;
 	int socket, timer, io, loop, ready; /* owned; -1: none */
-	int handed;	  /* owned: the connection that a keeper has sent; -1: none */
-	bool is_greeted;  /* a hello was sent, or its sending was tried: the timer runs */
+	int handed;	  /* owned: the connection to a sandbox that a keeper has sent;
+			   * -1: none */
+	bool is_greeted;  /* the hello was sent, or sending it was tried: the timer
+			   * runs */
 	bool is_shown;	  /* `ready` is readable */
 	bool has_backlog; /* lines have come for which there was no memory */
 	bool is_handed;	  /* hutch_act_stream() has the socket */
 
 	int64_t last_id;
-	struct chunk *out; /* owned; the first one to be sent first */
+	struct chunk *out; /* owned: the requests to be sent, in that order */
 	bool awaits_room;  /* `io` watches for room in the socket */
 	struct reader in;
 
-	struct packet *calls; /* owned: under way, or not yet taken by a waiter */
-	struct packet *queue, *last; /* owned */
-	size_t queued;		     /* bytes in the queue */
+	struct packet *calls; /* owned: calls under way, and answers that no waiter has
+			       * taken yet */
+	struct packet *queue, *last; /* owned: the first and the last message that
+				      * waits for hutch_next() */
+	size_t queued;		     /* bytes of the messages in the queue */
 	uint64_t missed;
-	struct packet *end, *opened; /* owned: the last and the first message, made with
-				      * the handle so that they need no memory later */
-	struct waiter *waiters;	     /* on their threads' stacks */
+	struct packet *end, *opened; /* owned: the messages HUTCH_ENDED and
+				      * HUTCH_READY, made with the handle so that they
+				      * need no memory later */
+	struct waiter *waiters;	     /* the waiting threads; each struct is on its
+				      * thread's stack */
 };
 
-/* handle_enter() takes the lock; -1 in a child.  handle_leave() releases it, and
- * returns `rc`. */
+/* handle_enter() takes the lock; it returns -1 in a child of fork(2).
+ * handle_leave() releases the lock, and returns `rc`. */
 int handle_enter(struct hutch *h, struct hutch_error *e);
 int handle_leave(struct hutch *h, int rc);
 
@@ -127,12 +135,13 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
  * it thereby (fd_pass.h).  Returns -1. */
 int handle_lost(const struct hutch *h, struct hutch_error *e);
 
-/* Gives the handle a new name; false: the name is not valid. */
+/* Gives the handle a new name; returns false if the name is not valid. */
 bool handle_rename(struct hutch *h, struct json_view name);
 
-/* The handle is open now: tells all waiting threads. */
+/* Called when the connection can be used: marks the handle as open, and tells all
+ * waiting threads. */
 void handle_open(struct hutch *h);
 
-/* The handle has ended, with the reason in h->why: ends every call with that error,
- * and tells all waiting threads. */
+/* Called when the handle has ended for the reason in h->why: ends every call with
+ * that error, and tells all waiting threads. */
 void handle_end(struct hutch *h);

@@ -25,8 +25,8 @@ void helper_init(struct helper *x)
 
 /* --- start ----------------------------------------------------------------- */
 
-/* dup2(2) of a descriptor onto itself would leave it close-on-exec; posix_spawn(3)
- * clears the flag. */
+/* Lists the dup2(2) calls for the child.  posix_spawn(3) clears close-on-exec even
+ * where a descriptor already has its number, which dup2(2) alone would not do. */
 static int plan_descriptors(posix_spawn_file_actions_t *a, const struct helper_plan *plan,
 			    int theirs)
 {
@@ -56,7 +56,7 @@ static int plan_signals(posix_spawnattr_t *attr)
 							   POSIX_SPAWN_SETSIGDEF);
 }
 
-/* Returns an error number, as posix_spawn(3) does. */
+/* Starts the program.  Returns an error number, as posix_spawn(3) does, and not -1. */
 static int spawn(pid_t *ret, const struct helper_plan *plan, int theirs)
 {
 	posix_spawn_file_actions_t actions;
@@ -122,8 +122,8 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 	x->pid = pid;
 	x->says = fd_take(&ours);
 	/* The pid stays reserved until the child is reaped.  If the host program has
-	 * done that, or ignores SIGCHLD, the pid may be gone: an eventfd that is
-	 * readable at once then stands for the end. */
+	 * reaped it, or ignores SIGCHLD, the pid may be gone: an eventfd that is
+	 * readable at once then stands for the child's end. */
 	x->ended = sys_pidfd_open(pid, 0);
 	if (x->ended < 0 && errno == ESRCH)
 		x->ended = eventfd(1, EFD_CLOEXEC);
@@ -206,7 +206,8 @@ static bool is_our_child(pid_t pid)
 
 void helper_kill(struct helper *x)
 {
-	/* The signal goes by pidfd; without one, by pid if that is still our child. */
+	/* The signal goes to the pidfd; without a pidfd to the pid, if that is still
+	 * our child's. */
 	if (x->ended >= 0)
 		(void)syscall(SYS_pidfd_send_signal, x->ended, SIGKILL, NULL, 0);
 	else if (is_our_child(x->pid))

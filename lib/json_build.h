@@ -8,10 +8,11 @@
 #include <stddef.h>
 
 struct json_build {
-	char *bytes; /* owned; a NUL is behind them only after json_build_end() */
+	char *bytes; /* owned; a NUL stands behind the bytes only after
+		      * json_build_end() */
 	size_t len, room;
-	bool is_short; /* memory ran out */
-	bool is_bad;   /* a text to be quoted was no UTF-8 */
+	bool is_short; /* a piece is missing, since memory ran out */
+	bool is_bad;   /* a text that was to be quoted is no UTF-8 */
 };
 
 void json_build_done(struct json_build *d);
@@ -26,5 +27,5 @@ void json_build_quote(struct json_build *d, const char *text);
 /* Appends the bytes as base64, without quotes. */
 void json_build_base64(struct json_build *d, const void *bytes, size_t len);
 
-/* Puts a NUL behind the text.  False: a piece is missing or was invalid. */
+/* Ends the text with a NUL.  Returns false if a piece is missing or was invalid. */
 bool json_build_end(struct json_build *d);

@@ -1,5 +1,5 @@
-/* The JSON functions of hutch.h: the little that a caller needs to read an answer and
- * to write an action. */
+/* members -- the JSON functions of hutch.h, with which a caller reads an answer or
+ * writes an action. */
 #include <stdlib.h>
 #include <string.h>
 

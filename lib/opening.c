@@ -15,7 +15,8 @@
 #include "lib/handle.h"
 #include "lib/pool_take.h"
 
-#define SAID_MAX 8192 /* room for an object with an error */
+#define SAID_MAX 8192 /* the most bytes that the helper may print: an object with an
+		       * error fits */
 
 /* --- begin ----------------------------------------------------------------- */
 
@@ -46,7 +47,8 @@ int opening_create(struct hutch *h, const char *verb, const char *const *args,
 	argv[n++] = "--json=3";
 	memcpy(argv + n, args, count * sizeof(*argv));
 	h->stage = CREATING;
-	/* posix_spawn(3) does not write to the strings; its type is older than const. */
+	/* The cast drops const: the parameter's type in posix_spawn(3) is older than
+	 * const, but posix_spawn(3) does not write to the strings. */
 	return start_helper(h, (char *const *)(uintptr_t)argv, 3, e);
 }
 
@@ -72,7 +74,8 @@ void opening_start_timer(struct hutch *h)
 {
 	const struct itimerspec due = { .it_value.tv_sec = CLIENT_PATIENCE_MS / 1000 };
 
-	(void)timerfd_settime(h->timer, 0, &due, NULL); /* valid, so it cannot fail */
+	(void)timerfd_settime(h->timer, 0, &due, NULL); /* cannot fail: the time is
+							 * valid */
 }
 
 static int start_taking(struct hutch *h, struct hutch_error *e)
@@ -138,7 +141,7 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 					     [FINDING] = "connect to sandbox" };
 	struct json_view object;
 
-	/* The program was killed, or is not hutch. */
+	/* The program's output is no JSON: the program was killed, or is not hutch. */
 	if (json_view_scan(&object, said, len, NULL) < 0) {
 		(void)error_set(e, HUTCH_SYSTEM,
 			    "%s, which was to %s '%s', ended without saying how it went",
@@ -149,7 +152,8 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 	return json_view_type(error) == JSON_NULL ? 0 : error_object(e, error);
 }
 
-/* Takes the connection from `hutch connect`, which has sent the hello already. */
+/* Takes over the connection from `hutch connect`, which has exchanged the hello
+ * already. */
 static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 {
 	if (*fd < 0)
@@ -163,14 +167,15 @@ static int take_connection(struct hutch *h, int *fd, struct hutch_error *e)
 	return 0;
 }
 
-/* Takes a sandbox that was handed out: its own name, and a connection on which no
- * hello was sent yet. */
+/* Takes over a sandbox that a pool has handed out: its name, and the connection, on
+ * which no hello was sent yet. */
 static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch_error *e)
 {
 	struct json_view object = { 0 };
 
 	(void)json_view_scan(&object, said, strlen(said),
-			     NULL); /* judge() has scanned it */
+			     NULL); /* judge() has scanned the text before, so this
+				     * cannot fail */
 	if (*fd < 0 || !handle_rename(h, json_view_get(object, "sandbox")))
 		return error_set(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
@@ -238,7 +243,8 @@ bool opening_step(struct hutch *h)
 		rc = finish_helper(h, &h->why);
 	else
 		goes_on = false;
-	/* Bytes that came in time are taken even if this runs late. */
+	/* The time is checked only if no bytes have come: bytes that came in time are
+	 * taken even if this code runs late. */
 	if (rc == 0 && h->stage == ASKING && !goes_on && is_late(h))
 		rc = stuck(h, &h->why);
 	if (rc < 0)

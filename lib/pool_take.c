@@ -52,7 +52,8 @@ static int broken(const struct hutch *h, const char *how, struct hutch_error *e)
 		     h->name, how);
 }
 
-/* Descriptors come beside the first byte of a line.  1: bytes came. */
+/* Reads bytes of the keeper's answer, and the descriptor that may come beside the
+ * first byte of a line.  Returns 1 if bytes came. */
 static int receive(struct hutch *h, struct hutch_error *e)
 {
 	struct reader *in = &h->in;
@@ -90,8 +91,8 @@ static int take_answer(struct hutch *h, struct json_view line, struct hutch_erro
 	return 1;
 }
 
-/* A live keeper answers hello in time, so the timer ends there; the sandbox may still
- * have to be made. */
+/* Handles one line of the keeper's answer.  A live keeper answers hello in time, so
+ * the timer is stopped at the hello; the sandbox may still have to be made. */
 static int take_line(struct hutch *h, const char *text, size_t len, struct hutch_error *e)
 {
 	struct json_view line;

@@ -9,13 +9,14 @@
 struct hutch;
 struct hutch_error;
 
-/* Asks the keeper of the pool that the handle is named after, over the connection
- * *keeper (-1: there is none), which becomes h->socket.  1: the request was sent; 0:
- * it cannot be sent this way; -1: an error. */
+/* Asks the keeper of the handle's pool for a sandbox, over the connection *keeper
+ * (-1: there is none), which becomes h->socket.  Returns 1 if the request was sent;
+ * 0 if it cannot be sent this way; -1 with an error. */
 int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e);
 
-/* Handles the bytes that have come.  0: the answer is not complete; *ret_went_on says
- * whether any bytes came.  1: the handle has the name of the sandbox that was handed
- * out, and h->socket is the connection to it, on which no hello was sent yet; it is
- * not in `io` yet.  -1: an error. */
+/* Handles the bytes that have come from the keeper.  Returns 0 if the answer is not
+ * complete; *ret_went_on says whether any bytes came.  Returns 1 when the handle has
+ * the name of the sandbox that was handed out, and h->socket is the connection to
+ * the sandbox, which is not in `io` yet and over which no hello was sent.  Returns
+ * -1 with an error. */
 int pool_take_step(struct hutch *h, bool *ret_went_on, struct hutch_error *e);

@@ -14,9 +14,9 @@
 #include "policy/json/json_string.h"
 
 #define STEP	 (64u << 10)
-#define KEPT_MAX (1u << 20) /* an empty buffer larger than this is freed */
+#define KEPT_MAX (1u << 20) /* an empty buffer that has grown beyond this size is freed */
 
-/* The members of a line that are used, and those of a notification's params. */
+/* The members of a line that the library uses, and those of a notification's params. */
 enum part { ID, ERROR, RESULT, METHOD, PARAMS, PART_COUNT };
 static const char *const part_names[PART_COUNT] = { "id", "error", "result", "method",
 						    "params" };
@@ -56,7 +56,8 @@ static int closed(struct hutch *h)
 
 /* --- what a line says ------------------------------------------------------ */
 
-/* Finds the members of these names in one pass; false: a name occurs twice. */
+/* Finds the members with these names in one pass over the object; returns false if a
+ * name occurs twice. */
 static bool split(struct json_view object, const char *const *names, size_t count,
 		  struct json_view *ret)
 {
@@ -90,7 +91,7 @@ static int keep_line(struct packet *p, struct json_view line, struct json_view p
 	return 0;
 }
 
-/* Decodes a string into memory of the packet's. */
+/* Decodes a JSON string into memory that belongs to the packet. */
 static int keep_text(struct packet *p, struct json_view value)
 {
 	size_t at = 1;
@@ -114,7 +115,7 @@ static void note_process(struct packet *p)
 
 	if (p->wants_end && p->m.error.kind == HUTCH_OK)
 		(void)json_view_integer(json_view_get(result, "process"),
-				    &p->m.process); /* absent: 0 */
+				    &p->m.process); /* a member that is absent leaves 0 */
 }
 
 static int take_answer(struct hutch *h, struct packet *p, struct json_view line,
@@ -134,7 +135,7 @@ static int wrong_version(struct hutch *h, struct json_view hello)
 	const struct json_view version = json_view_get(hello, "version");
 	const bool is_known = json_view_type(version) == JSON_STRING && version.len < 40;
 
-	/* The version with its quotes. */
+	/* prints the supervisor's version with its quotes */
 	(void)error_set(&h->why, HUTCH_UNSUPPORTED,
 		    "sandbox '%s' was created by hutch %.*s, whose "
 		    "control protocol is not version %d",
@@ -183,16 +184,17 @@ static int read_output(struct packet *p, const struct json_view y[PARAM_COUNT])
 		return 0;
 	if (keep_text(p, y[CODED]) < 0)
 		return -1;
-	/* Decodes in place: each three bytes are written after their four characters
-	 * were read. */
+	/* The base64 text is decoded in place: each three bytes are written after
+	 * their four characters were read. */
 	if (!base64_decode(p->data, p->m.data_len, (uint8_t *)p->data, &p->m.data_len))
-		p->m.data_len = 0; /* the data is invalid */
+		p->m.data_len = 0; /* the data is invalid base64, so no byte of it is
+				    * shown */
 	p->data[p->m.data_len] = '\0';
 	return 0;
 }
 
-/* Gives the end of a process to the hutch_run() that waits for it, and to no other
- * thread. */
+/* Gives the event about the end of a process to the thread whose hutch_run() waits
+ * for it; no other thread gets the event.  Returns false if no thread does. */
 static bool give_end(struct hutch *h, struct packet *p)
 {
 	if (!p->m.process)
@@ -216,7 +218,7 @@ static int take_notification(struct hutch *h, struct json_view line,
 	struct json_view y[PARAM_COUNT];
 
 	if (!is_output && !is_event && !json_view_is(x[METHOD], "log"))
-		return 0; /* a notification of a later version */
+		return 0; /* a notification of a later version is ignored */
 	if (json_view_type(x[PARAMS]) != JSON_OBJECT)
 		return broken(h, "a notification without params");
 	if (!split(x[PARAMS], param_names, PARAM_COUNT, y))
@@ -227,7 +229,8 @@ static int take_notification(struct hutch *h, struct json_view line,
 		packet_free(p);
 		return -1;
 	}
-	(void)json_view_integer(y[PROCESS], &p->m.process); /* absent: 0 */
+	(void)json_view_integer(y[PROCESS], &p->m.process); /* a member that is absent
+							     * leaves 0 */
 	if (!is_event || !json_view_is(y[EVENT], "exited") || !give_end(h, p))
 		queue_put(h, p);
 	return 0;
@@ -235,7 +238,8 @@ static int take_notification(struct hutch *h, struct json_view line,
 
 /* --- lines ----------------------------------------------------------------- */
 
-/* -1: no memory, and nothing has changed. */
+/* Handles one line.  Returns -1 if there is no memory; nothing has changed then, and
+ * the line can be handled later. */
 static int take_line(struct hutch *h, const char *text, size_t len)
 {
 	struct json_view line;
@@ -336,7 +340,7 @@ static int receive(struct hutch *h)
 	return over(h);
 }
 
-/* -1: no memory. */
+/* Handles the lines that are there, and reads more.  Returns -1 if there is no memory. */
 static int read_on(struct hutch *h)
 {
 	int got;
@@ -357,8 +361,8 @@ int reader_read(struct hutch *h, struct hutch_error *e)
 {
 	const int got = read_on(h);
 
-	/* The kernel does not report lines that have been read already, so `ready`
-	 * must. */
+	/* Lines that were read already are no longer reported by poll(2) of the
+	 * socket, so `ready` must report them. */
 	h->has_backlog = got < 0;
 	queue_show(h);
 	return got < 0 ? error_memory(e) : got;

@@ -1,4 +1,5 @@
-/* hutch_rm() runs the program, which can tidy up after a supervisor that has ended. */
+/* remove -- hutch_rm() runs the program `hutch rm`, which can tidy up after a
+ * supervisor that has ended. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,7 +11,8 @@
 
 #define SAID_MAX 4096
 
-/* Finds the line with hutch's error (--log-format json); NULL: there is none. */
+/* Finds the line with hutch's error in the output (--log-format json); returns NULL
+ * if there is none. */
 static char *find_error(char *said)
 {
 	while (said && *said != '{') {
@@ -20,7 +22,8 @@ static char *find_error(char *said)
 	return said;
 }
 
-/* Repeats its message, kind and remedy. */
+/* Fills in `e` with the message, kind and remedy of the error that `hutch rm` has
+ * written. */
 static int repeat(char *line, const char *name, struct hutch_error *e)
 {
 	const size_t len = line ? strcspn(line, "\n") : 0;
@@ -41,7 +44,8 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 
 	if (!name || !registry_is_name(name))
 		return error_name(e, name);
-	memcpy(copy, name, strlen(name) + 1); /* it has been checked */
+	memcpy(copy, name, strlen(name) + 1); /* the name fits, since its length was
+					       * checked */
 	char *forced[] = { program, format, verb, force, end, copy, NULL };
 	char *gentle[] = { program, format, verb, end, copy, NULL };
 	struct helper x;

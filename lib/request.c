@@ -1,4 +1,5 @@
-/* The calls of hutch.h, and the params that each of them sends. */
+/* request -- the functions of hutch.h that make calls, and the params that each of
+ * them sends. */
 #include "lib/request.h"
 
 #include <fcntl.h>
@@ -14,7 +15,8 @@
 #include "lib/handle.h"
 #include "lib/json_build.h"
 
-/* Copies a struct of an older version, which has fewer members, into a whole one. */
+/* Copies a caller's struct into a whole one: a caller that was built with an older
+ * version of hutch.h has fewer members. */
 #define WHOLE(to, from) \
 	memcpy((to), (from), (from)->size < sizeof(*(to)) ? (from)->size : sizeof(*(to)))
 
@@ -42,7 +44,7 @@ static int check(const struct json_build *d, const char *method, struct hutch_er
 	return -1;
 }
 
-/* Sends a request with the drafted params, and releases the draft. */
+/* Sends a request with the params that the draft holds, and releases the draft. */
 static int64_t send_request(struct hutch *h, struct request *r, struct json_build *d,
 			    void *tag, struct hutch_error *e)
 {
@@ -73,12 +75,14 @@ formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
 
 	va_start(ap, fmt);
 	(void)vsnprintf(params, sizeof(params), fmt,
-			ap); /* only numbers and short words of the library: it fits */
+			ap); /* the text fits: it has only numbers and short words of
+			      * the library */
 	va_end(ap);
 	return begin(h, &(struct request){ .method = method, .params = params }, tag, e);
 }
 
-/* Puts a text of the caller's, on one line; it must be one value of JSON. */
+/* Puts a text of the caller's into the draft, on one line; the text must be one
+ * value of JSON. */
 static int put_json(struct json_build *d, const char *json, const char *method,
 		    struct hutch_error *e)
 {
@@ -91,7 +95,8 @@ static int put_json(struct json_build *d, const char *json, const char *method,
 		return -1;
 	}
 	json_build_add(d, json, strlen(json));
-	/* Valid JSON has line ends only outside of strings. */
+	/* Line ends are replaced by blanks; valid JSON has line ends only outside of
+	 * strings. */
 	for (size_t i = from; i < d->len; i++)
 		if (d->bytes[i] == '\n' || d->bytes[i] == '\r')
 			d->bytes[i] = ' ';
@@ -289,7 +294,7 @@ static int64_t copy(struct hutch *h, bool packs, const struct hutch_copy *c, voi
 {
 	struct request r = { .method = packs ? "copy.out" : "copy.in" };
 	struct json_build d = { 0 };
-	/* The end in the place of each stream that the copy does not use. */
+	/* /dev/null takes the place of each stream that the copy does not use. */
 	AUTO_CLOSE int null =
 		c->flags & HUTCH_FDS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 	const int fds[] = { packs ? null : c->tar, packs ? c->tar : null,
@@ -372,7 +377,8 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 			*e = h->why;
 		return -1;
 	}
-	/* Nothing else may have come behind the answer, since the stream begins there. */
+	/* The caller's stream begins behind this answer, so no other bytes may have
+	 * come yet. */
 	const bool is_clean = !h->calls && h->in.end == h->in.start;
 	AUTO_CLOSE int fd = is_clean ? fcntl(h->socket, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd < 0 && is_clean)

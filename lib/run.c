@@ -1,9 +1,9 @@
-/* hutch_run(): a command from its start to its end.
+/* run -- hutch_run(): runs a command from its start to its end.
  *
  * The command's streams are pipes of this library, so that its output makes no
  * messages, and its end is given to this thread alone (struct waiter).  The library
- * keeps a reading end of the command's stdin and never reads from it: so a command
- * that does not read its input causes no SIGPIPE in the host program. */
+ * keeps a reading end of the command's stdin and never reads from that end: so a
+ * command that does not read its input causes no SIGPIPE in the host program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,16 +24,16 @@
 #define STEP	 (16u << 10)
 
 struct stream {
-	int fd; /* owned: the library's end */
+	int fd; /* owned: the library's end of the pipe */
 	struct json_build text;
 };
 
 struct visit {
 	struct hutch *h;
-	/* Owned: the command's ends.  That of stdin is kept, but never read (see
-	 * above). */
+	/* Owned: the command's ends of the pipes.  The reading end of stdin is kept
+	 * open, but never read, so that writing causes no SIGPIPE. */
 	int inside[3];
-	int input; /* owned */
+	int input; /* owned: the library's end of the command's stdin */
 	const char *data;
 	size_t left;
 	struct stream streams[2];
@@ -44,7 +44,9 @@ struct visit {
 
 /* --- begin ----------------------------------------------------------------- */
 
-/* inside: which end is the command's.  Only the other end is non-blocking. */
+/* Makes a pipe.  `inside` says which end is the command's: 0 the reading end, 1 the
+ * writing end.  Only the library's end is non-blocking, since a command expects a
+ * blocking one. */
 static int open_pipe(int *ret_ours, int *ret_inside, int inside, struct hutch_error *e)
 {
 	int ends[2];
@@ -70,8 +72,8 @@ static int open_streams(struct visit *v, struct hutch_error *e)
 	return 0;
 }
 
-/* The waiter joins under the same lock as the call is made, so that no other thread
- * takes the command's end for a message. */
+/* Begins the call, and lets the waiter join under the same lock, so that no other
+ * thread takes the command's end for a message. */
 static int begin(struct visit *v, const char *params, struct hutch_error *e)
 {
 	const struct request r = {
@@ -84,7 +86,8 @@ static int begin(struct visit *v, const char *params, struct hutch_error *e)
 	if (v->call)
 		v->call->wants_end = v->call->is_waited = true;
 	const int rc = v->call ? wait_join(v->h, &v->waiter, v->call, e) : -1;
-	/* The call has its own copies. */
+	/* The call has copies of the command's ends, so these are closed: the library
+	 * sees when the command has closed its own. */
 	own_close(&v->inside[1]);
 	own_close(&v->inside[2]);
 	return handle_leave(v->h, rc);
@@ -155,8 +158,8 @@ static void drain_one(struct visit *v, struct stream *s)
 		left -= (int)n;
 }
 
-/* Takes only the bytes that are in the pipes when the command has ended: other
- * processes may hold the pipes open, and write as fast as the library reads. */
+/* Collects the output that is in the pipes when the command has ended, and no more:
+ * other processes may hold the pipes open, and write as fast as the library reads. */
 static int drain(struct visit *v, struct hutch_error *e)
 {
 	for (int i = 0; i < 2; i++)
@@ -169,8 +172,8 @@ static int drain(struct visit *v, struct hutch_error *e)
 
 /* --- end ------------------------------------------------------------------- */
 
-/* With the lock.  Whether the command could not be started, it has ended, or the
- * handle has. */
+/* Called with the handle's lock.  Returns whether the command could not be started,
+ * the command has ended, or the handle has ended. */
 static bool is_over(const struct visit *v)
 {
 	return v->waiter.end || (v->call->is_done && v->call->m.error.kind != HUTCH_OK) ||
@@ -222,7 +225,8 @@ static void fill(struct visit *v, struct hutch_result *ret)
 
 static void visit_done(struct visit *v)
 {
-	if (v->call) { /* NULL if it was not begun, for example in a child */
+	if (v->call) { /* NULL if the call was not begun, for example in a child of
+			* fork(2) */
 		(void)handle_enter(v->h, NULL);
 		wait_leave(v->h, &v->waiter);
 		call_forget(v->h, v->call);

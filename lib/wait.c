@@ -58,9 +58,9 @@ int wait_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 	const bool is_broken = n < 0 && errno != EINTR;
 	int sys = errno;
 	uint64_t times;
-	(void)handle_enter(h, NULL); /* it cannot fail: this process owns the handle */
-	/* The caller looks for its own answer now; another thread may have been
-	 * quicker. */
+	(void)handle_enter(h, NULL); /* cannot fail: this process owns the handle */
+	/* Resets the wake-up: the caller looks for its own answer now in any case.
+	 * read(2) fails if no thread has woken this one. */
 	(void)!read(w->wake, &times, sizeof(times));
 	errno = sys;
 	return is_broken ? -1 : 0;
@@ -68,9 +68,9 @@ int wait_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 
 /* --- for an answer --------------------------------------------------------- */
 
-/* Waits until `is_done` is true.  0; 1: not in time; -1 with an error.  The clock is
- * read once a turn, before the turn reads: bytes that come at the last moment are
- * still in time. */
+/* Waits until `is_done` returns true.  Returns 0; 1 if the time was over before; -1
+ * with an error.  The clock is read once a turn, before the turn reads: bytes that
+ * come at the last moment are still in time. */
 static int wait_until(struct hutch *h,
 		      bool (*is_done)(const struct hutch *h, const void *what),
 		      const struct packet *call, int timeout_ms, struct hutch_error *e)
@@ -92,7 +92,9 @@ static int wait_until(struct hutch *h,
 		else if (got > 0)
 			continue;
 		else if (w.wake < 0)
-			rc = wait_join(h, &w, call, e); /* then check once more */
+			rc = wait_join(h, &w, call, e); /* the loop then checks once
+							 * more, since the answer may
+							 * have come before */
 		else if (wait_wait(h, &w, own, 0, clock_wait(due, now)) < 0)
 			rc = error_sys(e, "wait for sandbox '%s'", h->name);
 	}
@@ -222,5 +224,5 @@ int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
 
 void hutch_message_free(struct hutch_message *m)
 {
-	packet_free((struct packet *)m); /* it begins with the message */
+	packet_free((struct packet *)m); /* a packet begins with its message */
 }

@@ -87,9 +87,9 @@ int writer_greet(struct hutch *h, struct hutch_error *e)
 	return 0;
 }
 
-/* A request that cannot be sent at all, for example because too many descriptors are
- * under way (ETOOMANYREFS), fails alone; an error in the middle of a line ends the
- * handle. */
+/* Gives up a request that cannot be sent, for example because too many descriptors
+ * are under way (ETOOMANYREFS).  Only its own call fails; but an error in the middle
+ * of a line ends the handle. */
 static void give_up(struct hutch *h, struct chunk *c)
 {
 	struct hutch_error why;
@@ -103,7 +103,8 @@ static void give_up(struct hutch *h, struct chunk *c)
 	}
 }
 
-/* False: nothing more can be sent now. */
+/* Sends as much of the request as there is room for.  Returns false if no more can
+ * be sent now. */
 static bool send_some(struct hutch *h, struct chunk *c)
 {
 	const size_t passing = c->sent ? 0 : c->fd_count;
@@ -118,7 +119,7 @@ static bool send_some(struct hutch *h, struct chunk *c)
 	if (n < 0 && errno != EPIPE && errno != ECONNRESET) {
 		give_up(h, c);
 		if (h->stage == OVER)
-			return false; /* `c` is freed */
+			return false; /* give_up() has freed `c` */
 	}
 	c->sent = n < 0 ? c->len : c->sent + (size_t)n;
 	return true;

@@ -1,15 +1,16 @@
-/* writer -- sends requests to the supervisor, and keeps those that wait for room. */
+/* writer -- sends requests to the supervisor, and keeps requests while the socket is
+ * full. */
 #pragma once
 #include <stddef.h>
 
 struct hutch;
 struct hutch_error;
 
-/* The parts of a request. */
+/* A request: its method, its params, and the descriptors that go with it. */
 struct request {
 	const char *method;
-	const char *params; /* one line */
-	const int *fds;	    /* they stay the caller's */
+	const char *params; /* a JSON object on one line */
+	const int *fds;	    /* descriptors that stay the caller's */
 	size_t fd_count;
 };
 
@@ -20,8 +21,8 @@ int writer_add(struct hutch *h, long long id, const struct request *r,
 /* Puts the hello in front of all requests. */
 int writer_greet(struct hutch *h, struct hutch_error *e);
 
-/* Sends as much as there is room for.  If the other side has closed the connection,
- * reading will show it. */
+/* Sends as many bytes of the requests as there is room for.  If the other side has
+ * closed the connection, that is noticed by reading. */
 void writer_flush(struct hutch *h);
 
 void writer_done(struct hutch *h);
