@@ -39,7 +39,8 @@ static void copy_text(char ret[ACCOUNT_TEXT], const char *from)
 		memcpy(ret, from, len + 1);
 }
 
-/* Parses the line in place. */
+/* Parses one line of the file, in place.  Returns whether the line is the account
+ * that is looked for. */
 static bool take_line(char *line, const struct question *q, struct account *ret)
 {
 	char *fields[FIELDS] = { NULL };
@@ -65,12 +66,12 @@ static bool take_line(char *line, const struct question *q, struct account *ret)
 
 struct reader {
 	int fd;
-	size_t total, len, at; /* bytes read in all; bytes in the buffer; of these,
-			        * bytes consumed */
+	size_t total, len, at; /* total: bytes read in all; len: bytes in the buffer;
+				* at: bytes of the buffer that were consumed */
 	char bytes[LINE_MAX_LEN];
 };
 
-/* A byte, or -1 at the end. */
+/* Returns the next byte of the file, or -1 at its end. */
 static int next_byte(struct reader *r)
 {
 	if (r->at == r->len) {
@@ -83,7 +84,8 @@ static int next_byte(struct reader *r)
 	return r->at < r->len ? (unsigned char)r->bytes[r->at++] : -1;
 }
 
-/* False: the file has ended.  A line that is too long is given as an empty one. */
+/* Reads the next line; returns false if the file has ended.  A line that is too long
+ * is given as an empty one, which is no account. */
 static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
 {
 	size_t len = 0;
@@ -112,7 +114,8 @@ bool account_read(int fd, const char *name, uint32_t id, struct account *ret)
 
 /* --- groups ------------------------------------------------------------------------ */
 
-/* Parses the line in place. */
+/* Parses one line of the group file, in place.  Returns whether `user` is a member
+ * of the group, and the group's id in *ret. */
 static bool has_member(char *line, const char *user, uint32_t *ret)
 {
 	char *fields[MEMBERS + 1] = { NULL }, *member;

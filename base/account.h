@@ -9,22 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ACCOUNT_TEXT 256 /* with its 0 */
-#define ACCOUNT_MAX  (UINT32_MAX - 1) /* the last number is "no id" */
+#define ACCOUNT_TEXT 256 /* the room for a text of an account, with its NUL */
+#define ACCOUNT_MAX  (UINT32_MAX - 1) /* the highest id; the number above means "no id" */
 
 struct account {
-	uint32_t id;	/* the user's or group's */
+	uint32_t id;	/* the user's or group's id */
 	uint32_t group; /* the user's own group; 0 in an account of a group */
 	char name[ACCOUNT_TEXT];
-	char home[ACCOUNT_TEXT]; /* absolute, or "" */
+	char home[ACCOUNT_TEXT]; /* the home folder: absolute, or "" */
 };
 
 /* Parses a number in decimal digits, up to ACCOUNT_MAX. */
 bool account_id(const char *text, uint32_t *ret);
 
-/* Reads `fd` for the line of `name` or, where that is NULL, of `id`.  False: there is
- * no such line.  Lines of 4096 bytes or more, and everything behind the first MiB,
- * are skipped. */
+/* Reads the passwd or group file `fd` for the line of `name` or, where that is NULL,
+ * of `id`. Returns false if there is no such line.  Lines of 4096 bytes or more, and
+ * everything behind the first MiB, are skipped. */
 bool account_read(int fd, const char *name, uint32_t id, struct account *ret);
 
 /* Reads a group file for the groups that have `user` among their members, in the

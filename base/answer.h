@@ -6,8 +6,8 @@
 
 struct answer {
 	bool is_yes;
-	char *text;	   /* owned: a sentence without its full stop */
-	const char *layer; /* one of the layers in docs/hutch-why.md */
+	char *text;	   /* owned: the answer, a sentence without its full stop */
+	const char *layer; /* the layer that decides, one of those in docs/hutch-why.md */
 	char *line;	   /* owned: the flag, key or default that decides; NULL: none */
 	char *change;	   /* owned: the change that would give another answer; NULL:
 			    * none */
@@ -17,7 +17,8 @@ struct answer {
 void answer_set(struct answer *a, bool is_yes, const char *layer, char *text);
 void answer_done(struct answer *a);
 
-/* Prints one JSON object on one line with `as_json`, else some lines for people. */
+/* Prints the answer as one JSON object on one line with `as_json`, else as some
+ * lines for people. */
 void answer_print(const struct answer *a, bool as_json, FILE *to);
 
 #define EXIT_YES 0

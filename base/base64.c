@@ -23,7 +23,7 @@ size_t base64_encode(const void *from, size_t len, uint8_t *to)
 	return out;
 }
 
-/* The value of a digit; -1 for any other character. */
+/* Returns the value of a base64 digit; -1 for any other character. */
 static int value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -35,8 +35,8 @@ static int value_of(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes four characters, the last `pads` of which are '='.  Bits that belong to no
- * byte must be 0. */
+/* Decodes four characters, the last `pads` of which are '='.  Returns false if a bit
+ * that belongs to no byte is not 0: no encoder writes such a text. */
 static bool decode_group(const char *from, size_t pads, uint8_t *to)
 {
 	uint32_t v = 0;

@@ -10,19 +10,20 @@
 #include <stdint.h>
 
 struct buffer {
-	uint8_t *bytes; /* owned */
-	size_t start;	/* first byte not yet consumed */
-	size_t end;	/* one past the last byte */
-	size_t room;	/* allocated bytes */
-	size_t max;	/* never more than this many unconsumed bytes */
+	uint8_t *bytes; /* owned: the buffer's memory */
+	size_t start;	/* the offset of the first byte that is not yet consumed */
+	size_t end;	/* the offset one past the last byte */
+	size_t room;	/* the size of `bytes` */
+	size_t max;	/* the bound: there are never more unconsumed bytes */
 	bool is_cut;	/* a part of the frame that is being put together did not fit */
 };
 
 void buffer_init(struct buffer *b, size_t max);
 void buffer_done(struct buffer *b);
 
-/* The bytes that are not consumed yet.  The pointer is never NULL: a caller may add
- * the length to it, which C does not allow for a null pointer. */
+/* buffer_data() returns the bytes that are not consumed yet, and buffer_len() their
+ * number. The pointer is never NULL: a caller may add the length to it, which C does
+ * not allow for a null pointer. */
 const uint8_t *buffer_data(const struct buffer *b);
 size_t buffer_len(const struct buffer *b);
 
@@ -31,7 +32,7 @@ size_t buffer_len(const struct buffer *b);
 uint8_t *buffer_reserve(struct buffer *b, size_t len);
 void buffer_added(struct buffer *b, size_t len);
 
-/* Appends a copy of `data`.  False: it does not fit, and nothing is added. */
+/* Appends a copy of `data`.  Returns false if it does not fit, and then adds nothing. */
 bool buffer_append(struct buffer *b, const void *data, size_t len);
 
 /* Drops the first `len` bytes; `len` is at most the buffer's length. */

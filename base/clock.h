@@ -24,21 +24,22 @@ static inline int64_t clock_ms(void)
 	return clock_us() / 1000;
 }
 
-/* Whether the time `due` has come at `now`, both in ms of this clock; a `due` of 0
- * never comes. */
+/* Returns whether the time `due` has come at `now`, both in ms of this clock; a
+ * `due` of 0 never comes. */
 static inline bool clock_is_due(int64_t due, int64_t now)
 {
 	return due && now >= due;
 }
 
-/* The earlier of two such times, of which 0 is the latest. */
+/* Returns the earlier of two times for clock_is_due(), of which 0, which never
+ * comes, is the latest. */
 static inline int64_t clock_sooner(int64_t a, int64_t b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
-/* The time-out in ms for a poll(2) that waits from `now` until `due`: -1 where `due`
- * is 0, and an hour at most. */
+/* Returns the time-out in ms for a poll(2) that waits from `now` until `due`: -1, no
+ * time-out, where `due` is 0, and an hour at most. */
 static inline int clock_wait(int64_t due, int64_t now)
 {
 	int64_t left = due - now;

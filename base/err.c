@@ -57,7 +57,8 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	e->sys = 0;
 	e->remedy[0] = '\0';
 	va_start(ap, fmt);
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* may be cut */
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* a text that is too long
+							     * is cut */
 	va_end(ap);
 	return -1;
 }
@@ -105,7 +106,8 @@ int err_sys(struct err *e, const char *fmt, ...)
 	e->sys = sys;
 	e->remedy[0] = '\0';
 	va_start(ap, fmt);
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* may be cut */
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* a text that is too long
+							     * is cut */
 	va_end(ap);
 
 	size_t len = strlen(e->text);
@@ -128,10 +130,11 @@ int err_in(struct err *e, const char *fmt, ...)
 	if (!e)
 		return -1;
 	va_start(ap, fmt);
-	(void)vsnprintf(place, sizeof(place), fmt, ap); /* may be cut */
+	(void)vsnprintf(place, sizeof(place), fmt, ap); /* a text that is too long is
+							 * cut */
 	va_end(ap);
 
-	/* A text that became too long loses its end. */
+	/* A text that became too long with the place in front loses its end. */
 	size_t len = strlen(place), old = strlen(e->text);
 	size_t room = sizeof(e->text) - 1 - len - 2;
 	size_t keep = old < room ? old : room;
@@ -171,8 +174,8 @@ const char *err_kind_name(int kind)
 	return kind_names[kind];
 }
 
-/* C0 and DEL, and C1 as UTF-8 writes it (C2 80..C2 9F), which terminals obey
- * too: 9B is CSI. */
+/* Returns whether a control character is at `p`: C0, DEL, or C1 as UTF-8 writes it
+ * (C2 80..C2 9F), which terminals obey too (9B is CSI). */
 static bool is_control(const unsigned char *p)
 {
 	bool is_c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f;

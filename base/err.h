@@ -15,15 +15,15 @@
 
 /* The kinds of errors, which `error.kind` of the result object names. */
 enum err_kind {
-	ERR_NONE,	 /* nothing: the zero object */
+	ERR_NONE,	 /* there is no error: the kind of the zero object */
 	ERR_USAGE,	 /* the caller's flags or values are wrong */
 	ERR_NOT_FOUND,	 /* a path, image or program that was named is absent */
 	ERR_EXISTS,	 /* the thing to be made exists already */
-	ERR_BUSY,	 /* not now: the sandbox is paused, stopping, or busy with
-			  * another request */
-	ERR_GONE,	 /* the process that was to do it has ended */
+	ERR_BUSY,	 /* the request cannot be done now: the sandbox is paused,
+			  * stopping, or busy with another request */
+	ERR_GONE,	 /* the process that was to do the work has ended */
 	ERR_REFUSED,	 /* the kernel or a policy of the host forbids it */
-	ERR_UNSUPPORTED, /* the kernel or the host has no such thing */
+	ERR_UNSUPPORTED, /* the kernel or the host does not have the feature */
 	ERR_LIMIT,	 /* a bound of ours or of the host was reached */
 	ERR_PROTOCOL,	 /* the other end of a channel broke its rules */
 	ERR_SYSTEM,	 /* a system call failed for a reason of its own */
@@ -35,8 +35,8 @@ enum err_kind {
 #define ERR_REMEDY_MAX 400
 
 struct err {
-	int kind;    /* enum err_kind; an int, since it crosses processes */
-	int sys;     /* errno of the call that failed, or 0 */
+	int kind;    /* an enum err_kind, as an int, since the struct crosses processes */
+	int sys;     /* the errno of the call that failed, or 0 */
 	char text[ERR_TEXT_MAX];
 	char remedy[ERR_REMEDY_MAX];
 };
@@ -47,12 +47,13 @@ struct err {
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As strerror(3), in the words of glibc, which people know and Python prints; musl's
- * words differ for some errors and are missing for others. */
+/* Returns the words for an errno like strerror(3), in the words of glibc, which
+ * people know and Python prints; musl's words differ for some errors and are missing
+ * for others. */
 const char *err_words(int sys);
 
-/* The same for a failed system call: appends ": " and err_words(errno), keeps
- * errno in `sys`, and derives the kind from it. */
+/* Fills in `e` for a failed system call: like err_set(), and appends ": " and
+ * err_words(errno), keeps errno in `sys`, and derives the kind from errno. */
 int err_sys(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -60,15 +61,15 @@ int err_sys(struct err *e, const char *fmt, ...)
 int err_in(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Appends " (from WHERE)" to the text, where WHERE is the flag or file that asked for
- * it.  A NULL or empty `where` adds nothing.  Returns -1. */
+/* Appends " (from WHERE)" to the text, where WHERE is the flag or file that asked
+ * for what failed.  A NULL or empty `where` adds nothing.  Returns -1. */
 int err_from(struct err *e, const char *where);
 
 /* Sets the remedy: one sentence or command.  Returns -1. */
 int err_remedy(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The name of a kind, as printed in JSON: "usage", "not_found", ...  An
+/* Returns the name of a kind, as printed in JSON: "usage", "not_found", ...  An
  * unknown number gives "internal". */
 const char *err_kind_name(int kind);
 

@@ -12,19 +12,21 @@ union control {
 	struct cmsghdr align;
 };
 
-/* The kernel compares the number of descriptors that a user has under way with the
- * soft limit of the sender (unix(7), ETOOMANYREFS). */
+/* Sends once more, with the soft RLIMIT_NOFILE raised to the hard limit: the kernel
+ * compares the number of descriptors that a user has under way with the soft limit
+ * of the sender (unix(7), ETOOMANYREFS). */
 static ssize_t send_at_hard_limit(int socket, const struct msghdr *m)
 {
 	struct rlimit own, most;
 
-	(void)getrlimit(RLIMIT_NOFILE, &own); /* cannot fail */
+	(void)getrlimit(RLIMIT_NOFILE, &own); /* cannot fail: the arguments are valid */
 	most = (struct rlimit){ own.rlim_max, own.rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &most); /* allowed up to the hard limit */
+	(void)setrlimit(RLIMIT_NOFILE, &most); /* cannot fail: the soft limit may be
+						* raised up to the hard one */
 	ssize_t n = sendmsg(socket, m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	int sys = errno;
-	(void)setrlimit(RLIMIT_NOFILE, &own); /* allowed: the limit that was there
-					       * before */
+	(void)setrlimit(RLIMIT_NOFILE, &own); /* cannot fail: puts the limit back that
+					       * was there before */
 	errno = sys;
 	return n;
 }
@@ -53,8 +55,8 @@ ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds,
 	return n < 0 && errno == ETOOMANYREFS ? send_at_hard_limit(socket, &m) : n;
 }
 
-/* Because of the buffer's alignment, two descriptors fit; the second one is
- * closed. */
+/* Returns the first descriptor of the message.  The buffer's alignment leaves room
+ * for two descriptors; a second one is closed. */
 static int take_first(const struct cmsghdr *c)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -84,8 +86,8 @@ ssize_t fd_pass_receive(int socket, void *bytes, size_t len, int *ret_fd)
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
 
-	/* The buffer has room for two, so a truncation means that the kernel could
-	 * install none. */
+	/* MSG_CTRUNC with no descriptor means that the kernel could install none: the
+	 * buffer has room for two, so it was not too small. */
 	*ret_fd = n >= 0 && (m.msg_flags & MSG_CTRUNC) ? FD_PASS_LOST : -1;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		*ret_fd = take_first(c);

@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "base/err.h"
 
-/* Tag bytes, printable so that a hex dump can be read. */
+/* The tag byte in front of each field; printable, so that a hex dump can be read. */
 enum tag {
 	TAG_U32 = 'u',
 	TAG_U64 = 'q',
@@ -32,8 +32,9 @@ static uint32_t load32(const uint8_t *at)
 	       (uint32_t)at[3] << 24;
 }
 
-/* Appends, or remembers that a part is missing: half a frame must never be sent, so
- * nothing is added behind the gap, and frame_end removes the rest. */
+/* Appends bytes to the frame, or remembers that a part is missing: half a frame must
+ * never be sent, so nothing is added behind the gap, and frame_end() removes the
+ * rest. */
 static void put(struct buffer *b, const void *data, size_t len)
 {
 	if (b->is_cut || !buffer_append(b, data, len))
@@ -145,7 +146,8 @@ struct fields fields_of(const struct frame *f)
 	return (struct fields){ .at = f->body, .end = f->body + f->len };
 }
 
-/* Gives the next `len` bytes; NULL if there are fewer. */
+/* Returns the place of the next `len` bytes, and moves behind them; NULL if there
+ * are fewer. */
 static const uint8_t *take(struct fields *in, size_t len)
 {
 	if (in->is_bad || (size_t)(in->end - in->at) < len) {
@@ -224,7 +226,8 @@ uint32_t fields_get_list(struct fields *in)
 		return 0;
 	uint32_t count = take_u32(in);
 
-	/* The shortest text takes 6 bytes: tag, length, and its 0. */
+	/* The count cannot be true if the bytes that are left are too few: the
+	 * shortest text takes 6 bytes (tag, length, and its NUL). */
 	if (in->is_bad || count > (size_t)(in->end - in->at) / 6) {
 		in->is_bad = true;
 		return 0;

@@ -28,13 +28,13 @@ struct err;
 struct frame {
 	uint16_t type;
 	uint32_t id;
-	const uint8_t *body; /* borrowed from the buffer */
+	const uint8_t *body; /* borrowed: points into the buffer */
 	size_t len;
 };
 
-/* Starts a frame behind the buffer's content; returns its place for frame_end.  The
- * put functions return nothing: frame_end reports a frame that exceeded the buffer's
- * bound. */
+/* Starts a frame behind the buffer's content; returns the frame's place for
+ * frame_end(). The put functions return nothing: frame_end() reports a frame that
+ * exceeded the buffer's bound. */
 size_t frame_begin(struct buffer *b, uint16_t type, uint32_t id);
 void frame_put_u32(struct buffer *b, uint32_t value);
 void frame_put_u64(struct buffer *b, uint64_t value);
@@ -42,13 +42,14 @@ void frame_put_bytes(struct buffer *b, const void *data, size_t len);
 void frame_put_text(struct buffer *b, const char *text);
 /* Puts a list of texts; a NULL list is an empty one. */
 void frame_put_list(struct buffer *b, char *const *texts);
-/* Fills in the length.  ERR_LIMIT: the frame did not fit; `b` is as it was before
- * frame_begin, and its content can be sent. */
+/* Ends the frame, and fills in its length.  ERR_LIMIT: the frame did not fit; `b` is
+ * as it was before frame_begin(), and its content can be sent. */
 int frame_end(struct buffer *b, size_t begun, struct err *e);
 
-/* Looks for a whole frame at the start of `b` without consuming it.  1: *ret is set
- * (consume FRAME_HEADER + ret->len when done with it).  0: more bytes are needed.
- * -1: the bytes are no frame of this protocol, or its body is over `max`. */
+/* Looks for a whole frame at the start of `b` without consuming it.  Returns 1 and
+ * the frame in *ret (consume FRAME_HEADER + ret->len when done with it); 0 if more
+ * bytes are needed; -1 if the bytes are no frame of this protocol, or the body is
+ * over `max`. */
 int frame_next(const struct buffer *b, size_t max, struct frame *ret, struct err *e);
 
 struct fields {
@@ -71,5 +72,5 @@ const char *fields_get_text(struct fields *in);
 /* Gets how many texts follow; each is read with fields_get_text.  The number is
  * checked against the bytes that are left, so it can be trusted for an allocation. */
 uint32_t fields_get_list(struct fields *in);
-/* True when every get succeeded and no byte is left. */
+/* Returns true when every get has succeeded and no byte is left. */
 bool fields_end(const struct fields *in);

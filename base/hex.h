@@ -9,6 +9,6 @@ void hex_encode(const void *bytes, size_t len, char *ret);
 
 #define HEX_RANDOM_MAX 32
 
-/* Writes random digits and a NUL: a name that is in use nowhere yet.  `count` is even,
- * and HEX_RANDOM_MAX at most. */
+/* Writes random digits and a NUL, for a name that is in use nowhere yet.  `count` is
+ * even, and HEX_RANDOM_MAX at most. */
 int hex_random(char *ret, size_t count, struct err *e);

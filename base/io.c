@@ -61,7 +61,8 @@ int io_read_file(int fd, const char *name, size_t max, char **ret_data,
 		room = room * 2 > max ? max + 1 : room * 2;
 		data = mem_resize(data, room, 1);
 	}
-	data[len] = '\0'; /* len < room here */
+	data[len] = '\0'; /* `len` is less than `room` here, so there is place for the
+			   * NUL */
 	*ret_data = data;
 	data = NULL;
 	*ret_len = len;
@@ -74,8 +75,8 @@ int io_write_proc(int dir, const char *path, const char *text, struct err *e)
 	if (fd < 0)
 		return err_sys(e, "open %s", path);
 
-	/* These files take a value only as a whole, so a short write is not
-	 * continued. */
+	/* Files of procfs take a value only as a whole, so a short write is an error
+	 * and is not continued. */
 	size_t len = strlen(text);
 	if (write(fd, text, len) != (ssize_t)len)
 		return err_sys(e, "write '%.60s' to %s", text, path);

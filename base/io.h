@@ -9,14 +9,14 @@
 
 struct err;
 
-/* Writes all `len` bytes.  0, or -1 with errno set. */
+/* Writes all `len` bytes.  Returns 0, or -1 with errno set. */
 int io_write_all(int fd, const void *data, size_t len);
 
 /* Reads until `len` bytes are there or the file ends.  Returns the number of bytes
  * read, or -1 with errno set. */
 ssize_t io_read_full(int fd, void *data, size_t len);
 
-/* Reads a regular file or a pipe to its end into new memory, with a 0 byte behind the
+/* Reads a regular file or a pipe to its end into new memory, with a NUL behind the
  * content.  A file of more than `max` bytes is ERR_LIMIT.  `name` is for messages.
  * The caller frees *ret_data. */
 int io_read_file(int fd, const char *name, size_t max, char **ret_data,
@@ -26,7 +26,8 @@ int io_read_file(int fd, const char *name, size_t max, char **ret_data,
  * of procfs require. */
 int io_write_proc(int dir, const char *path, const char *text, struct err *e);
 
-/* Makes sure that 0, 1 and 2 are open.  If one of them were closed, the next file to
- * be opened would get its number, and would be handed to a command or written to as
- * if it were a standard stream.  -1 with errno set. */
+/* Makes sure that descriptors 0, 1 and 2 are open.  If one of them were closed, the
+ * next file to be opened would get its number, and would be handed to a command or
+ * written to as if the file were a standard stream.  Returns -1 with errno set on
+ * failure. */
 int io_fill_standard(void);

@@ -8,10 +8,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* The two forms of strings differ in how they escape. */
+/* How a string escapes characters: hutch's own strings and bytes from inside differ. */
 struct form {
 	const char *letters; /* pairs of a byte and the letter of its escape */
-	const char *invalid; /* for a byte that is no UTF-8; NULL: \u and its number */
+	const char *invalid; /* the escape for a byte that is no UTF-8; NULL: \u and
+			      * the byte's number */
 };
 
 static const struct form text_form = { .letters = "\"\"\\\\" };
@@ -20,7 +21,8 @@ static const struct form bytes_form = { .letters = "\bb\tt\nn\ff\rr\"\"\\\\",
 
 static void add(struct buffer *b, const void *bytes, size_t len)
 {
-	/* Behind a piece that did not fit, a shorter one would. */
+	/* Once a piece did not fit, no piece is added: a shorter one might fit behind
+	 * the gap. */
 	if (b->is_cut || !buffer_append(b, bytes, len))
 		b->is_cut = true;
 }
@@ -134,8 +136,8 @@ static unsigned hidden_control(const unsigned char *at, size_t len)
 	return 0;
 }
 
-/* The length of a character that is written unescaped; 0: it is escaped.  Most
- * are ASCII. */
+/* Returns the length of the character at `at` if it is written unescaped; 0 if it
+ * must be escaped.  Most characters are ASCII. */
 static size_t plain_length(const unsigned char *at, size_t left)
 {
 	if (*at < 0x80)
@@ -164,8 +166,8 @@ static void put_byte(struct buffer *b, unsigned char byte, const struct form *f)
 		put_code(b, byte);
 }
 
-/* Writes one character that is not plain, or a byte that is no UTF-8; returns its
- * length. */
+/* Writes one character that must be escaped, or a byte that is no UTF-8; returns the
+ * length of the character in the input. */
 static size_t put_special(struct buffer *b, const unsigned char *at, size_t left,
 			  const struct form *f)
 {

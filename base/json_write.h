@@ -27,35 +27,38 @@
 
 #include "base/buffer.h"
 
-/* Initialises a buffer without a bound; any other buffer will do, too. */
+/* Initialises a buffer without a bound; the functions here take any other buffer, too. */
 void json_write_begin(struct buffer *b);
 /* Frees the buffer and returns its text, allocated. */
 char *json_write_end(struct buffer *b);
 
-/* `bracket` is "{" or "["; `brackets` are those that close it and, in one call, others
- * around it, with "\n" behind the last of a line. */
+/* json_write_open() opens an object or array: `bracket` is "{" or "[".
+ * json_write_close() writes the brackets that close it and, in one call, others
+ * around it, with "\n" behind the last bracket of a line. */
 void json_write_open(struct buffer *b, const char *key, const char *bracket);
 void json_write_close(struct buffer *b, const char *brackets);
 
-/* A string of hutch's own words and of names on the host.  A byte that is no UTF-8 is
- * written \u00xx, so that it is not lost.  NULL, which stands for unknown, is null. */
+/* Writes a string of hutch's own words or of names on the host.  A byte that is no
+ * UTF-8 is written \u00xx, so that the byte is not lost.  NULL, which stands for
+ * unknown, becomes null. */
 void json_write_text(struct buffer *b, const char *key, const char *text);
-/* The same text as a string of its own, with its quotes; allocated. */
+/* Returns the text as a JSON string with its quotes, allocated. */
 char *json_write_quoted(const char *text);
 
-/* A string of bytes from inside a sandbox, as programs for agents write them: \n for a
- * line end, and U+FFFD for a byte that is no UTF-8. */
+/* Writes a string of bytes from inside a sandbox, as programs for agents write
+ * strings: \n for a line end, and U+FFFD for a byte that is no UTF-8. */
 void json_write_bytes(struct buffer *b, const char *key, const void *bytes, size_t len);
-/* A part of such a string, between json_write_open(b, key, "\"") and
- * json_write_close(b, "\""). */
+/* Writes a part of a string that is too long for json_write_bytes(), between
+ * json_write_open(b, key, "\"") and json_write_close(b, "\""). */
 void json_write_part(struct buffer *b, const void *bytes, size_t len);
 
 void json_write_number(struct buffer *b, const char *key, int64_t value);
-/* A number, of which 0 stands for none and is null. */
+/* json_write_count() writes a number; 0, which stands for none, becomes null. */
 void json_write_count(struct buffer *b, const char *key, uint64_t count);
 void json_write_bool(struct buffer *b, const char *key, bool value);
-/* A value of at most 255 bytes that is JSON already, such as a number with a fraction. */
+/* Writes a value of at most 255 bytes that is JSON already, such as a number with a
+ * fraction. */
 void json_write_format(struct buffer *b, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A value that is JSON already, or complete members, for which `key` is NULL. */
+/* Writes a value that is JSON already, or complete members, for which `key` is NULL. */
 void json_write_raw(struct buffer *b, const char *key, const char *json);

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define KERNEL_MNT_DETACH 2 /* umount2(2) */
+#define KERNEL_MNT_DETACH 2 /* the flag MNT_DETACH of umount2(2) */
 
 static inline int sys_pidfd_open(int pid, unsigned flags)
 {
@@ -74,7 +74,8 @@ static inline int sys_openat2(int dir, const char *path, const struct open_how *
 	return (int)syscall(SYS_openat2, dir, path, how, sizeof(*how));
 }
 
-#define KERNEL_RENAME_NOREPLACE 1u /* renameat2(2), with the value of <linux/fs.h> */
+#define KERNEL_RENAME_NOREPLACE 1u /* the flag RENAME_NOREPLACE of renameat2(2), with
+				    * the value of <linux/fs.h> */
 #define KERNEL_RENAME_EXCHANGE	2u
 
 static inline int sys_renameat2(int from, const char *from_path, int to,
@@ -83,7 +84,7 @@ static inline int sys_renameat2(int from, const char *from_path, int to,
 	return (int)syscall(SYS_renameat2, from, from_path, to, to_path, flags);
 }
 
-#define KERNEL_RWF_NOWAIT 8 /* pwritev2(2) */
+#define KERNEL_RWF_NOWAIT 8 /* the flag RWF_NOWAIT of pwritev2(2) */
 
 /* Writes at the file's current position, and fails with EAGAIN instead of waiting for
  * a reader. */
@@ -97,7 +98,8 @@ static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* landlock(7): struct landlock_ruleset_attr as of ABI 6, kernel 6.12. */
+/* The rules of landlock(7) with scopes: struct landlock_ruleset_attr as of ABI 6,
+ * kernel 6.12. */
 struct landlock_scopes {
 	uint64_t handled_access_fs;
 	uint64_t handled_access_net;
@@ -106,5 +108,6 @@ struct landlock_scopes {
 #define LANDLOCK_SCOPED_ABSTRACT_SOCKET (1ull << 0)
 #define LANDLOCK_SCOPED_SIGNAL		(1ull << 1)
 
-/* memfd_create(2), kernel 6.3: executable whatever vm.memfd_noexec says. */
+/* The flag MFD_EXEC of memfd_create(2), since kernel 6.3: the file is executable
+ * whatever vm.memfd_noexec says. */
 #define KERNEL_MFD_EXEC 0x10u

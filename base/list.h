@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct list {
-	char **items; /* owned, each owned */
+	char **items; /* owned, and so is each text; NULL: the list is empty */
 	size_t count, room;
 };
 
@@ -22,7 +22,8 @@ bool list_has(const struct list *l, const char *text);
 /* Adds the text unless the list has it. */
 void list_add_once(struct list *l, const char *text);
 
-/* The items from index `from` on, with `between` between them; allocated. */
+/* Returns the items from index `from` on as one text, with `between` between them;
+ * allocated. */
 char *list_join(const struct list *l, size_t from, const char *between);
 
 /* Sets a variable of an environment: "KEY=..." replaces an earlier "KEY=..." in its
@@ -30,9 +31,9 @@ char *list_join(const struct list *l, size_t from, const char *between);
 void list_set_env(struct list *l, const char *key_value);
 /* Removes every "KEY=...". */
 void list_unset_env(struct list *l, const char *key);
-/* The value of KEY in a list of "KEY=VALUE", or NULL. */
+/* Returns the value of KEY in a list of "KEY=VALUE", or NULL. */
 const char *list_get_env(const struct list *l, const char *key);
 
-/* strdup and asprintf that abort when memory is out. */
+/* Copy or format a text like strdup(3) and asprintf(3); they abort when memory is out. */
 char *text_copy(const char *text);
 char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

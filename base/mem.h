@@ -13,19 +13,19 @@ static inline void *mem_or_abort(void *p)
 	return p;
 }
 
-/* `size` bytes, not initialised. */
+/* Returns `size` bytes that are not initialised. */
 static inline void *mem_new(size_t size)
 {
 	return mem_or_abort(malloc(size ? size : 1));
 }
 
-/* `count` elements of `size` bytes, all zero. */
+/* Returns `count` elements of `size` bytes, all zero. */
 static inline void *mem_zeroed(size_t count, size_t size)
 {
 	return mem_or_abort(calloc(count ? count : 1, size ? size : 1));
 }
 
-/* As realloc(3), for `count` > 0 elements of `size` bytes. */
+/* Changes the size of `p` like realloc(3), to `count` > 0 elements of `size` bytes. */
 static inline void *mem_resize(void *p, size_t count, size_t size)
 {
 	return mem_or_abort(reallocarray(p, count, size));

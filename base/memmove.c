@@ -5,15 +5,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LARGE 512 /* from this size on, `rep movs` is as fast */
+#define LARGE 512 /* the size in bytes from which on `rep movs` is as fast */
 
-/* Types that may be unaligned and may alias any other type. */
+/* Types for loads and stores: they may be unaligned and may alias any other type. */
 typedef uint64_t word16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t word8 __attribute__((aligned(1), may_alias));
 typedef uint32_t word4 __attribute__((aligned(1), may_alias));
 typedef uint16_t word2 __attribute__((aligned(1), may_alias));
 
-/* Moves both ends, which overlap if `n` is less than two of them. */
+/* Moves the first and the last sizeof(type) bytes, which overlap if `n` is less than
+ * two of the type: both are read before any is written. */
 #define MOVE_ENDS(type, to, from, n)                                            \
 	do {                                                                    \
 		const type first = *(const type *)(from);                       \

@@ -22,7 +22,8 @@ static inline void own_close(int *fd)
 	int saved = errno;
 
 	if (*fd >= 0)
-		(void)close(*fd); /* nothing useful can be done about EIO here */
+		(void)close(*fd); /* ignored: nothing useful can be done about EIO from
+				   * close(2) */
 	*fd = -1;
 	errno = saved;
 }
@@ -37,7 +38,7 @@ static inline void own_free(void *pp)
 	errno = saved;
 }
 
-/* Moves a descriptor out of its owner. */
+/* Moves a descriptor out of its owner *fd, which becomes -1, and returns it. */
 static inline int fd_take(int *fd)
 {
 	int taken = *fd;

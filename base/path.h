@@ -2,6 +2,6 @@
  * "..", and without a "/" at their ends. */
 #pragma once
 
-/* The part of `path` behind `folder`: "" if both are the same, "/rest" if `path` lies
- * below `folder`, else NULL.  Borrowed from `path`. */
+/* Returns the part of `path` behind `folder`: "" if both are the same, "/rest" if
+ * `path` lies below `folder`, else NULL.  Borrowed from `path`. */
 const char *path_below(const char *path, const char *folder);

@@ -8,13 +8,14 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* The rest of a path. */
+/* The rest of a path: its names that are not walked yet. */
 struct rest {
-	char *text; /* owned */
-	char *next; /* what of it is not walked yet */
+	char *text; /* owned: the memory for the rest */
+	char *next; /* the place in `text` of the first name that is not walked yet */
 };
 
-/* Makes `text`, and what is not walked yet behind it, the rest. */
+/* Puts `text`, such as the text of a link, in front of the names that are not walked
+ * yet. */
 static void rest_put(struct rest *r, const char *text)
 {
 	const char *next = r->next ? r->next : "";
@@ -28,7 +29,7 @@ static void rest_put(struct rest *r, const char *text)
 	r->text = r->next = whole;
 }
 
-/* Cuts the first name off; NULL: there is none. */
+/* Cuts the first name off the rest and returns it; NULL if there is none. */
 static char *rest_cut(struct rest *r, bool *ret_is_last)
 {
 	char *name = r->next + strspn(r->next, "/"), *end = name + strcspn(name, "/");

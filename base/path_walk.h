@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PATH_WALK_LINKS_MAX 40 /* as the kernel's (path_resolution(7)) */
+#define PATH_WALK_LINKS_MAX 40 /* the bound of links on one path, as the kernel has it
+				* (path_resolution(7)) */
 
 /* Results of the callbacks; a negative one ends the walk. */
 enum { PATH_WALK_ON, PATH_WALK_LINK };
@@ -32,12 +33,13 @@ struct path_tree {
 struct path_walk {
 	const struct path_tree *tree;
 	void *who;	/* borrowed */
-	size_t rest_max; /* bytes that links may lengthen the rest of the path to; 0: no
-			  * bound but that of links */
-	int links;	/* followed so far */
+	size_t rest_max; /* the bound in bytes to which links may lengthen the rest of
+			  * the path; 0: only the number of links is bounded */
+	int links;	/* the number of links that were followed so far */
 };
 
-/* Walks `path` from where the tree is, even if it begins with "/".  A path that ends in
- * "/" is walked as if "." stood behind it.  0, or the negative result of a callback, or
- * -ELOOP before the link behind the bound is read, or -ENAMETOOLONG. */
+/* Walks `path` from where the tree is, even if `path` begins with "/".  A path that
+ * ends in "/" is walked as if "." stood behind it.  Returns 0, or the negative
+ * result of a callback, or -ELOOP before the link behind the bound is read, or
+ * -ENAMETOOLONG. */
 int path_walk(struct path_walk *w, const char *path);

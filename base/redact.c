@@ -60,7 +60,7 @@ static uint32_t add_child(struct redact *m, uint32_t node, uint8_t byte)
 	return new;
 }
 
-/* False: the value was there already. */
+/* Adds a value to the automaton.  Returns false if the value was there already. */
 static bool add_value(struct redact *m, const char *value, size_t len)
 {
 	const size_t before = m->count;
@@ -75,8 +75,8 @@ static bool add_value(struct redact *m, const char *value, size_t len)
 	return is_new;
 }
 
-/* A node's `fail` can be found once the nodes of smaller depth have theirs; for a
- * node of depth 1 it is the root. */
+/* Sets `fail` of a node.  The nodes of smaller depth must have theirs; for a node of
+ * depth 1 it is the root. */
 static void link_child(struct redact *m, uint32_t node, uint32_t child)
 {
 	struct redact_node *n = &m->nodes[child];
@@ -118,7 +118,8 @@ static struct part trimmed(const char *at, size_t len)
 	return (struct part){ at, len };
 }
 
-/* Gives the next line, or false; *at moves behind the line. */
+/* Gets the next line of a value; returns false if there is none.  *at moves behind
+ * the line. */
 static bool next_line(const char **at, struct part *ret)
 {
 	if (!**at)
@@ -139,9 +140,9 @@ static size_t size_of(const char *value)
 	return size;
 }
 
-/* The value as it looks in a text that was converted to UTF-8: U+FFFD for each
- * invalid byte (json_write.h), or for each sequence of bytes that begin a character together
- * (text.h).  The caller frees it. */
+/* Returns the value as it looks in a text that was converted to UTF-8: U+FFFD stands
+ * for each invalid byte (json_write.h), or for each sequence of bytes that begin a
+ * character together (text.h).  The caller frees the result. */
 static char *as_told(const char *value, bool by_byte)
 {
 	size_t left = strlen(value);
@@ -223,8 +224,8 @@ static void put(struct buffer *out, const void *data, size_t len)
 		out->is_cut = true;
 }
 
-/* Adds a run that ends behind all earlier ones; runs that touch are merged.  The
- * beginning of a run may have been passed on already. */
+/* Adds a run of hidden bytes that ends behind all earlier runs; runs that touch are
+ * merged.  The beginning of the run may have been passed on already. */
 static void add_run(struct redact_stream *s, uint64_t from, uint64_t to)
 {
 	while (s->run_count > s->run_first && s->runs[s->run_count - 1].to >= from) {
@@ -280,20 +281,21 @@ static void release(struct redact_stream *s, uint64_t to, struct buffer *out)
 static void take(const struct redact *m, struct redact_stream *s, uint8_t byte,
 		 struct buffer *out)
 {
-	(void)buffer_append(&s->held, &byte, 1); /* the held bytes are at most as long
-						  * as the longest value */
+	(void)buffer_append(&s->held, &byte, 1); /* fits: the held bytes are at most as
+						  * long as the longest value */
 	s->end++;
 	s->node = step(m, s->node, byte);
 	if (m->nodes[s->node].longest)
 		add_run(s, s->end - m->nodes[s->node].longest, s->end);
-	while (s->node && !m->nodes[s->node].child) /* no longer value can follow from
-						     * here */
+	while (s->node && !m->nodes[s->node].child) /* from this state no longer value
+						     * can follow */
 		s->node = m->nodes[s->node].fail;
 	if (s->end - m->nodes[s->node].depth > s->begin)
 		release(s, s->end - m->nodes[s->node].depth, out);
 }
 
-/* Looks at two bytes of the text, since one byte alone begins too many words. */
+/* Returns whether a value may begin at `at`.  Two bytes of the text are looked at,
+ * since one byte alone begins too many words. */
 static bool begins_value(const struct redact *m, const uint8_t *at, size_t left)
 {
 	uint32_t first = m->first[*at];
@@ -301,7 +303,8 @@ static bool begins_value(const struct redact *m, const uint8_t *at, size_t left)
 	return first && (left == 1 || child_of(m, first, at[1]));
 }
 
-/* How many bytes begin no value; in most texts these are all bytes. */
+/* Returns how many bytes at the start begin no value; in most texts these are all
+ * bytes. */
 static size_t harmless(const struct redact *m, const uint8_t *at, size_t len)
 {
 	size_t n = 0;
@@ -369,7 +372,8 @@ bool redact_text(const struct redact *m, const void *data, size_t len, struct bu
 	return true;
 }
 
-/* The text was cut here, and the held bytes may be the beginning of a value. */
+/* Ends a line that was cut here: hides the last bytes if they are the beginning of a
+ * value, REDACT_MIN or more of its bytes. */
 static void end_cut(const struct redact *m, struct redact_stream *s, struct buffer *out)
 {
 	uint32_t depth = m->nodes[s->node].depth;

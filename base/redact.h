@@ -25,30 +25,32 @@ struct err;
 
 #define REDACT_TEXT "<secret-hidden>"
 #define REDACT_MIN  4
-/* The room for the bytes of all values and their lines; common beginnings count
- * once. */
+/* The room in bytes for all values and their lines; common beginnings count once. */
 #define REDACT_BYTES (256u << 10)
 /* The factor by which masking may lengthen a text, at most. */
 #define REDACT_GROWTH ((sizeof(REDACT_TEXT) - 1 + REDACT_MIN - 1) / REDACT_MIN)
 
 struct redact_node {
-	uint32_t child, sibling; /* of nodes; 0: none */
-	uint32_t fail;		 /* the longest other state that is an end of this one */
-	uint32_t depth, longest; /* of the longest value that ends here; 0: none does */
+	uint32_t child, sibling; /* indices of nodes; 0: there is none */
+	uint32_t fail;		 /* the node of the longest other state that is an end
+				  * of this one */
+	uint32_t depth, longest; /* depth: bytes from the root; longest: the length of
+				  * the longest value that ends here, 0: none does */
 	uint8_t byte;
 };
 
-/* The zero object hides nothing. */
+/* All values that are to be hidden.  The zero object hides nothing. */
 struct redact {
-	struct redact_node *nodes; /* owned; the first one is the root */
+	struct redact_node *nodes; /* owned: the nodes; the first one is the root */
 	size_t count, room;
-	uint32_t first[256]; /* children of the root */
+	uint32_t first[256]; /* the children of the root, by their byte */
 };
 
 void redact_done(struct redact *m);
 
-/* Adds a value.  -1: there is no room for it, and nothing was added.  *ret_is_hidden,
- * unless NULL: whether a part of the value is long enough to be hidden. */
+/* Adds a value.  Returns -1 if there is no room for the value, and then adds
+ * nothing. *ret_is_hidden, unless NULL, tells whether a part of the value is long
+ * enough to be hidden. */
 int redact_add(struct redact *m, const char *value, bool *ret_is_hidden, struct err *e);
 
 static inline bool redact_is_empty(const struct redact *m)
@@ -59,13 +61,16 @@ static inline bool redact_is_empty(const struct redact *m)
 /* A run of hidden bytes, as offsets in a text that comes in pieces.  A zeroed struct
  * redact_stream is the start of such a text. */
 struct redact_run {
-	uint64_t from, to; /* of bytes that are hidden */
+	uint64_t from, to; /* the offset of the first hidden byte, and the one behind
+			    * the last */
 };
 
 struct redact_stream {
 	uint32_t node;
-	struct buffer held; /* bytes that are not decided yet */
-	uint64_t begin, end; /* of the held bytes: offsets in the text */
+	struct buffer held; /* bytes that may belong to a value, which is not decided
+			     * yet */
+	uint64_t begin, end; /* offsets in the text of the held bytes' beginning and
+			      * end */
 	struct redact_run *runs; /* owned: hidden runs in the held bytes, in order */
 	size_t run_first, run_count, run_room;
 	bool was_hidden; /* the last byte that was passed on was hidden */
@@ -82,19 +87,19 @@ void redact_feed(const struct redact *m, struct redact_stream *s, const void *da
  * hidden. */
 void redact_flush(struct redact_stream *s, struct buffer *out);
 
-/* Masks a whole text.  True: something was hidden, and *out has the masked text; else
- * nothing was added to *out. */
+/* Masks a whole text.  Returns true if something was hidden, and *out then has the
+ * masked text; else nothing was added to *out. */
 bool redact_text(const struct redact *m, const void *data, size_t len,
 		 struct buffer *out);
 
-/* The same for a text with lines that were cut, with REDACT_CUT in place of their
- * rest: in front of REDACT_CUT, the first REDACT_MIN or more bytes of a value are
- * hidden, too. */
+/* Masks a text like redact_text(), where lines were cut and have REDACT_CUT in place
+ * of their rest: in front of REDACT_CUT, the first REDACT_MIN or more bytes of a
+ * value are hidden, too. */
 #define REDACT_CUT "[... "
 bool redact_cut_text(const struct redact *m, const void *data, size_t len,
 		     struct buffer *out);
 
-/* As redact_text(); the result is allocated. */
+/* Masks a text like redact_text(), and returns the result, allocated. */
 char *redact_copy(const struct redact *m, const char *text);
 
 /* Masks the texts of an error in place. */

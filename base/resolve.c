@@ -15,8 +15,8 @@ static int read_no_link(void *who, int dir, const char *name, char *to)
 	return -ELOOP;
 }
 
-/* In a procfs only the links in its root ("self") have a text that can be
- * followed. */
+/* Reads the text of a link.  In a procfs only the links in its root ("self") have a
+ * text that can be followed; the others are refused. */
 static int read_text_link(void *who, int dir, const char *name, char *to)
 {
 	(void)who;

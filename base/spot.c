@@ -14,7 +14,8 @@
 #include "base/own.h"
 #include "base/path_walk.h"
 
-#define NAMES_MAX 4096 /* the kernel has no such bound, but is quicker */
+#define NAMES_MAX 4096 /* the bound of names that are looked up one by one; the kernel
+			* has no such bound, but is quicker */
 #define PROC_ROOT 1    /* the inode number of a procfs' root */
 #define FOLDER	  (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -59,10 +60,10 @@ static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 
 /* --- folders ------------------------------------------------------------------------ */
 
-/* Where a walk is. */
+/* The place where a walk is. */
 struct place {
 	struct spot_search *search;
-	int at; /* owned */
+	int at; /* owned: the folder where the walk is */
 };
 
 static int move_to(struct place *p, int fd)
@@ -122,8 +123,8 @@ static int walk(struct spot_search *w, int base, const char *path)
 	return error ? error : p.at;
 }
 
-/* Leaves the lookup to the kernel, unless there is a link on the way or no
- * openat2(2). */
+/* Finds the folder of a path.  The kernel does the whole lookup, unless a link is on
+ * the way or there is no openat2(2): then the names are walked one by one. */
 static int find_folder(struct spot_search *w, int base, const char *path)
 {
 	const struct open_how how = { .flags = FOLDER, .resolve = RESOLVE_NO_SYMLINKS };

@@ -22,17 +22,20 @@ struct spot_search {
 	 * text. */
 	int (*read_link)(void *who, int dir, const char *name, char *to);
 	void *who; /* borrowed */
-	int links, names; /* links followed, and names looked up one by one */
-	bool has_magic;	  /* one of the links could only be followed by the kernel */
+	int links, names; /* how many links were followed, and how many names were
+			   * looked up one by one */
+	bool has_magic;	  /* one of the links could only be followed by the kernel
+			   * (proc(5)) */
 };
 
-#define SPOT_MAGIC 1 /* only the kernel can follow the link (proc(5)) */
+#define SPOT_MAGIC 1 /* the result of read_link: only the kernel can follow the link
+		      * (proc(5)) */
 
 /* A name in a folder, which exists or is to be made.  The name is "" where a path
  * ends in "/", "." or "..": the spot is then the folder itself.  Otherwise the name
  * keeps a "/" behind it. */
 struct spot {
-	int dir; /* owned, O_PATH */
+	int dir; /* owned: the folder, opened with O_PATH */
 	char name[257];
 	bool is_magic; /* the spot is a link that only the kernel can follow */
 };
@@ -46,9 +49,10 @@ int spot_find(struct spot_search *w, int base, const char *path, struct spot *re
 /* Goes to the target of the link at the spot; a magic link is not followed. */
 int spot_follow(struct spot_search *w, struct spot *s);
 
-/* For read_link: as readlinkat(2), with a 0 at the end of the text. */
+/* Reads the text of a link, for read_link: like readlinkat(2), with a NUL at the end
+ * of the text. */
 int spot_read_link(int dir, const char *name, char *to);
 
-/* Whether a file is in a procfs, and whether it is the root of one. */
+/* Return whether a file is in a procfs, and whether the file is the root of one. */
 bool spot_is_proc(int fd);
 bool spot_is_proc_root(int fd);

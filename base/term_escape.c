@@ -48,7 +48,8 @@ void term_escape_append(struct buffer *to, const void *data, size_t len)
 	}
 }
 
-/* Characters that reorder others or end a line; no language needs them in a name. */
+/* Returns whether the character reorders others or ends a line, by which a name
+ * could look like another; no language needs such characters in a name. */
 static bool moves_others(const uint8_t *at, size_t len)
 {
 	if (len < 3 || at[0] != 0xe2)

@@ -10,10 +10,10 @@
 
 struct buffer;
 
-/* Appends the visible form, at most 4 bytes for each of `data`; bytes that do not fit
- * into the buffer's bound are dropped. */
+/* Appends the visible form of `data`, at most 4 bytes for each byte; bytes that do
+ * not fit into the buffer's bound are dropped. */
 void term_escape_append(struct buffer *to, const void *data, size_t len);
 
-/* The visible form of one line: newlines and tabs are made visible too.
- * Allocated. */
+/* Returns the visible form of one line, allocated: newlines and tabs are made
+ * visible, too. */
 char *term_escape_line(const char *text);

@@ -43,8 +43,8 @@ char key_control(struct bytes name)
 	return at > 0 && name.len == at + 1 ? (char)name.data[at] : '\0';
 }
 
-/* The characters that have a control code are the letters, some signs, and the key
- * Delete. */
+/* Gets the control code of a character.  Letters, some signs, and the key Delete
+ * have one; returns 0 for the others. */
 static size_t control(char c, char ret[KEY_MAX])
 {
 	if (c >= 'a' && c <= 'z')

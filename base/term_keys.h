@@ -16,16 +16,18 @@
 
 #define KEY_MAX 8
 
-/* Gives the bytes of a key and how many they are; 0 when there is no such key. */
+/* Gets the bytes that the key with this name sends, and returns how many they are; 0
+ * when there is no such key. */
 size_t key_find(struct bytes name, char ret[KEY_MAX]);
 
-/* Changes them to those that the key sends when the program has asked for application
- * keys (DECCKM), as less and others do: the arrows then begin with ESC O. */
+/* Changes the bytes of key_find() to those that the key sends when the program has
+ * asked for application keys (DECCKM), as less and others do: the arrows then begin
+ * with ESC O. */
 void key_for_application(char *bytes, size_t len);
 
-/* The character behind Control, as it was written, where `name` has the form of such
- * a key: C-x, CTRL+x, CTRL-x; else 0.  The key need not exist. */
+/* Returns the character behind Control, as it was written, where `name` has the form
+ * of such a key: C-x, CTRL+x, CTRL-x; else 0.  The key need not exist. */
 char key_control(struct bytes name);
 
-/* True for the keys that the terminal turns into a signal: C-c, C-\, C-z. */
+/* Returns true for the keys that the terminal turns into a signal: C-c, C-\, C-z. */
 bool key_is_signal(const char *bytes, size_t len);

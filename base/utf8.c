@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* The length that a first byte announces; 0 for any other byte. */
+/* Returns the length of a character that begins with this byte; 0 if none begins
+ * with it. */
 static int announced(uint8_t c)
 {
 	if (c < 0x80)
@@ -16,8 +17,9 @@ static int announced(uint8_t c)
 	return c < 0xf5 ? 4 : 0;
 }
 
-/* The second byte has a narrower range after some first ones: no overlong
- * forms, no surrogates, nothing beyond U+10FFFF. */
+/* Returns whether byte `c` may stand at this place of a character.  The second byte
+ * has a narrower range after some first ones: no overlong forms, no surrogates,
+ * nothing beyond U+10FFFF. */
 static bool follows(uint8_t first, int place, uint8_t c)
 {
 	uint8_t low = 0x80, high = 0xbf;
@@ -122,7 +124,8 @@ uint32_t utf8_code(const uint8_t *at, size_t len)
 	return code;
 }
 
-/* Beyond ASCII, white space is Unicode's Zs, Zl and Zp, and U+0085. */
+/* Returns whether the code point is white space; beyond ASCII, that is Unicode's Zs,
+ * Zl and Zp, and U+0085. */
 static bool is_blank(uint32_t c)
 {
 	if (c < 0x80)

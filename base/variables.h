@@ -1,9 +1,9 @@
 /* variables -- the changes of an environment since it was made.
  *
- * The supervisor keeps them for a sandbox, and the executor has a copy (MSG_ENV).  A
- * process that starts later gets its own environment with these changes on top; a
- * shell that is running is told the changes that it does not know yet.  A variable
- * that was unset is kept as a change, too. */
+ * The supervisor keeps the changes for a sandbox, and the executor has a copy
+ * (MSG_ENV).  A process that starts later gets its own environment with these
+ * changes on top; a shell that is running is told the changes that it does not know
+ * yet.  A variable that was unset is kept as a change, too. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,29 +12,29 @@
 struct err;
 struct list;
 
-/* execve(2) takes no longer NAME=value, its 0 counted (MAX_ARG_STRLEN), and only
- * about twice as much in all. */
+/* The bounds of one variable: execve(2) takes no longer NAME=value, its NUL counted
+ * (MAX_ARG_STRLEN), and only about twice as much in all. */
 #define VARIABLE_MAX	  (128u << 10)
 #define VARIABLE_NAME_MAX 255
 #define VARIABLES_MAX	  1024
-#define VARIABLES_BYTES	  (1u << 20) /* names and values together */
+#define VARIABLES_BYTES	  (1u << 20) /* the bound of all names and values together */
 
 struct variable {
-	char *name, *value; /* owned; value NULL: it is unset */
-	uint64_t number;    /* of its last change */
+	char *name, *value; /* owned; a value of NULL: the variable is unset */
+	uint64_t number;    /* the number of the variable's last change */
 };
 
-/* The zero object has no changes. */
+/* All changes of an environment.  The zero object has no changes. */
 struct variables {
-	struct variable *all; /* owned */
+	struct variable *all; /* owned: the changed variables */
 	size_t count, bytes;
-	uint64_t number; /* of the last change */
+	uint64_t number; /* the number of the last change of all */
 };
 
 void variables_done(struct variables *v);
 
-/* The names that shells accept: letters, digits and _, no digit first.  Names that
- * begin with __hutch are reserved for the session. */
+/* The rule for names, as shells have it: letters, digits and _, no digit first.
+ * Names that begin with __hutch are reserved for the session. */
 #define VARIABLE_NAME_RULE \
 	"letters, digits and _, no digit first, up to 255, without __hutch in front"
 bool variable_is_name(const char *name);
@@ -44,12 +44,13 @@ bool variable_is_name(const char *name);
 int variable_check_size(const char *name, size_t name_len, size_t value_len,
 			struct err *e);
 
-/* Sets or, with a NULL value, unsets a variable.  -1: the name is invalid or a bound
- * was reached; nothing changed. */
+/* Sets a variable or, with a NULL value, unsets it.  Returns -1 if the name is
+ * invalid or a bound was reached; nothing has changed then. */
 int variables_set(struct variables *v, const char *name, const char *value,
 		  struct err *e);
 
-/* `set` has "NAME=value" and `unset` has names.  Either all are taken or none. */
+/* Sets and unsets variables: `set` has "NAME=value", and `unset` has names.  Either
+ * all changes are made or none. */
 int variables_change(struct variables *v, const struct list *set,
 		     const struct list *unset, struct err *e);
 

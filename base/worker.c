@@ -17,7 +17,7 @@
 #include "base/own.h"
 
 struct message {
-	struct err error; /* kind ERR_NONE: success */
+	struct err error; /* the work's error; kind ERR_NONE: success */
 	_Alignas(max_align_t) char result[WORKER_RESULT_MAX];
 };
 
@@ -31,7 +31,7 @@ static size_t message_len(size_t result_len)
 /* --- the child ------------------------------------------------------------------- */
 
 struct side {
-	int answer, leash; /* leash -1: none */
+	int answer, leash; /* the pipes' ends of the child; leash -1: there is none */
 };
 
 static int by_number(const void *a, const void *b)
@@ -54,7 +54,7 @@ static void close_others(const struct worker_task *t, const struct side *mine)
 	for (size_t i = 0; i < count; i++) {
 		if (kept[i] < (int)first)
 			continue;
-		if (kept[i] > (int)first) /* since 5.9 */
+		if (kept[i] > (int)first) /* close_range(2) exists since Linux 5.9 */
 			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0);
 		first = (unsigned)kept[i] + 1;
 	}
@@ -74,8 +74,9 @@ static _Noreturn void serve(const struct worker_task *t, const struct side *mine
 {
 	struct message m = { .error.kind = ERR_NONE };
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* valid arguments */
-	/* The parent may have ended before.  In a new pid namespace it has no number. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail: the arguments are valid */
+	/* The parent may have ended before the child asked to die with it.  In a new
+	 * pid namespace the parent has no number, so this cannot be checked. */
 	if (!(t->flags & CLONE_NEWPID) && getppid() != parent)
 		_exit(1);
 	if (!t->has_all_fds)
@@ -87,14 +88,15 @@ static _Noreturn void serve(const struct worker_task *t, const struct side *mine
 		*t->answer = mine->answer;
 	do_work(t, &m);
 	const int to = t->answer ? *t->answer : mine->answer;
-	/* If this fails, the parent reports the missing answer. */
+	/* A failure is ignored: the parent then reports that there was no answer. */
 	(void)io_write_all(to, &m, message_len(t->result_len));
 	_exit(0);
 }
 
 /* --- the parent ------------------------------------------------------------------ */
 
-/* fork(2) also works under a seccomp filter that refuses clone3(2). */
+/* Makes the child.  fork(2) is used where no flags are wanted, since it also works
+ * under a seccomp filter that refuses clone3(2). */
 static pid_t make_child(uint64_t flags)
 {
 	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
@@ -108,8 +110,8 @@ int worker_start(const struct worker_task *t, struct worker *ret, struct err *e)
 	int answer[2], leash[2] = { -1, -1 };
 
 	*ret = (struct worker){ 0 };
-	/* Without O_NONBLOCK, reading would wait for a stray holder of the other end.  A
-	 * message always fits into the empty pipe. */
+	/* Without O_NONBLOCK, reading would wait for a stray process that holds the
+	 * other end.  A message always fits into the empty pipe. */
 	if (pipe2(answer, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int from = answer[0];
@@ -126,7 +128,8 @@ int worker_start(const struct worker_task *t, struct worker *ret, struct err *e)
 	*ret = (struct worker){ .pid = pid, .answer = fd_take(&from),
 				.leash = fd_take(&watched), .shared = -1,
 				.result_len = t->result_len, .name = t->name };
-	if (t->flags & CLONE_FILES) /* closed here, it would be closed in the child */
+	if (t->flags & CLONE_FILES) /* with one table of descriptors, closing the end
+				     * here would close it in the child */
 		ret->shared = fd_take(&to);
 	return 0;
 }
@@ -148,10 +151,10 @@ static int reap(struct worker *w)
 
 	w->pid = 0;
 	own_close(&w->shared);
-	/* The child's own children die with it, which takes a moment.  No process writes
-	 * to the leash. */
+	/* Waits for the children of the child, which die with it after a moment, and
+	 * close the leash then.  No process writes to the leash. */
 	while (w->leash >= 0 && io_read_full(w->leash, &nothing, 1) > 0) {
-		/* until the end of file */
+		/* reads until the end of file */
 	}
 	own_close(&w->leash);
 	return status;
@@ -193,7 +196,8 @@ void worker_end(struct worker *w)
 {
 	if (w->pid <= 0)
 		return;
-	(void)kill(w->pid, SIGKILL); /* ours, and not yet reaped */
+	(void)kill(w->pid, SIGKILL); /* the pid is still ours: the child is not yet
+				      * reaped */
 	(void)reap(w);
 	own_close(&w->answer);
 }

@@ -26,67 +26,73 @@
 struct err;
 
 #define WORKER_FDS_MAX	  4
-#define WORKER_RESULT_MAX 2048 /* with a struct err it is less than PIPE_BUF */
+#define WORKER_RESULT_MAX 2048 /* the bound of a result in bytes; with a struct err it
+				* is less than PIPE_BUF */
 
 struct worker_task {
-	const char *name; /* for errors: "the process that ..."; outlives the worker */
+	const char *name; /* the worker's name for errors: "the process that ...";
+			   * outlives the worker */
 
-	/* Runs in the child.  0, with the result in `result`, which is zeroed before; or
-	 * -1 with `e`, never NULL, set.  `arg` is the child's copy. */
+	/* Does the work in the child.  Returns 0 with the result in `result`, which is
+	 * zeroed before; or -1 with `e`, never NULL, set.  `arg` is the child's copy. */
 	int (*work)(void *arg, void *result, struct err *e);
 	void *arg;
-	size_t result_len; /* at most WORKER_RESULT_MAX */
+	size_t result_len; /* the size of the result, at most WORKER_RESULT_MAX */
 
 	/* Borrowed: the only descriptors above 2 that the child keeps, under the same
-	 * numbers.  The pipe's writing end that stayed open in a child would keep the
-	 * pipe's reader waiting. */
+	 * numbers.  Others are closed, since a pipe's writing end that stayed open in
+	 * a child would keep the pipe's reader waiting. */
 	int fds[WORKER_FDS_MAX];
 	size_t fd_count;
 	bool has_all_fds; /* the child keeps all descriptors */
 
-	/* CLONE_NEW*: namespaces that the child is made in.  CLONE_FILES, with
-	 * has_all_fds: parent and child have one table of descriptors. */
+	/* Flags for clone3(2).  CLONE_NEW*: the child is made in new namespaces.
+	 * CLONE_FILES, with has_all_fds: parent and child have one table of
+	 * descriptors. */
 	uint64_t flags;
 
-	/* Each is NULL, or where the child finds the number of a descriptor before the
-	 * work begins; the parent's copy is left alone. */
-	int *leash;  /* every process that the work starts must hold it open; then
-		      * worker_wait() and worker_end() wait for these, too */
-	int *answer; /* carries the answer.  Work that moves it puts the new number
-		      * here */
+	/* Each is NULL, or a place in which the child finds the number of a descriptor
+	 * when the work begins; the parent's copy is left alone. */
+	int *leash;  /* every process that the work starts must hold this descriptor
+		      * open; then worker_wait() and worker_end() wait for these
+		      * processes, too */
+	int *answer; /* carries the answer.  Work that moves this descriptor puts the
+		      * new number here */
 };
 
-/* The zero object has no child. */
+/* A worker that was started.  The zero object has no child. */
 struct worker {
 	pid_t pid;	  /* 0: no child, or it was waited for */
 	int answer;	  /* owned: readable once the child has answered or ended */
-	int leash;	  /* owned; -1: none */
+	int leash;	  /* owned: the pipe's end that shows when the work's processes
+			   * have ended; -1: none */
 	int shared;	  /* owned: with CLONE_FILES, the writing end; else -1 */
 	size_t result_len;
-	const char *name; /* borrowed */
+	const char *name; /* borrowed: the worker's name, for errors */
 };
 
-/* Forks, or with flags calls clone3(2).  -1: there is no child; errno is that of the call
- * that failed, and *ret is the zero object.
+/* Starts a worker: forks, or with flags calls clone3(2).  Returns -1 if there is no
+ * child; errno is then that of the call that failed, and *ret is the zero object.
  *
  * The parent must have one thread: work may allocate memory, and a lock that another
  * thread held would stay locked in the child.
  *
- * The child is killed (SIGKILL) when its parent ends, until it changes its ids, which
- * clears that (prctl(2), PR_SET_PDEATHSIG).  The child ignores SIGPIPE, so that write(2)
- * fails with EPIPE; blocked signals stay blocked, other dispositions stay as they are. */
+ * The child is killed (SIGKILL) when its parent ends, until it changes its ids,
+ * which clears that (prctl(2), PR_SET_PDEATHSIG).  The child ignores SIGPIPE, so
+ * that write(2) fails with EPIPE; blocked signals stay blocked, other dispositions
+ * stay as they are. */
 int worker_start(const struct worker_task *t, struct worker *ret, struct err *e);
 
 /* Waits for the child, also across signals of this process, and releases the worker.
- * 0, with result_len bytes in *ret_result, or -1 with the work's error.  A child that
- * reads foreign bytes may have sent anything: the err is made safe (err_sanitize()), the
- * caller checks the result. */
+ * Returns 0, with result_len bytes in *ret_result, or -1 with the work's error.  A
+ * child that reads foreign bytes may have sent anything: the err is made safe
+ * (err_sanitize()), the caller checks the result. */
 int worker_wait(struct worker *w, void *ret_result, struct err *e);
 
 /* Kills the child, unless it was waited for, and waits for its end. */
 void worker_end(struct worker *w);
 
-/* worker_start() and worker_wait(). */
+/* Calls worker_start() and worker_wait(). */
 int worker_run(const struct worker_task *t, void *ret_result, struct err *e);
 
 /* Waits for the end of any child, across signals.  Returns its wait(2) status; -1, which
