@@ -19,8 +19,8 @@
 
 /* --- open ------------------------------------------------------------------ */
 
-/* No live sandbox has the name; the error tells whether an ended one had it, or
- * a pool has. */
+/* Fills in the error that no live sandbox has the name; the error tells whether an
+ * ended sandbox had the name, or a pool has it. */
 static int explain_absent(const char *name, struct err *e)
 {
 	struct registry_item item;
@@ -73,7 +73,7 @@ void client_done(struct client *c)
 {
 	if (!c)
 		return;
-	if (c->in.max) /* a zero object has no descriptor */
+	if (c->in.max) /* a zeroed client has no descriptor to close */
 		own_close(&c->fd);
 	buffer_done(&c->in);
 	c->fd = -1;
@@ -91,7 +91,7 @@ static int stuck(struct client *c, struct err *e)
 	return err_remedy(e, "hutch rm -f %s ends it", c->name);
 }
 
-/* Descriptors are sent with the first byte. */
+/* Writes the request; the descriptors are sent with its first byte. */
 static int write_all(struct client *c, const char *text, size_t len,
 		     const struct client_fds *fds, struct err *e)
 {
@@ -108,8 +108,9 @@ static int write_all(struct client *c, const char *text, size_t len,
 			if (await_ready(c->fd, POLLOUT, clock_ms() + c->patience_ms) <= 0)
 				return stuck(c, e);
 		} else if (errno == EPIPE || errno == ECONNRESET) {
-			return 0; /* the supervisor's last message, which is read next,
-				   * explains why it closed */
+			return 0; /* EPIPE is no failure here: the supervisor's last
+				   * message, which is read next, explains why it
+				   * closed the connection */
 		} else if (errno != EINTR) {
 			return err_sys(e, "write to sandbox '%s'", c->name);
 		}
@@ -158,7 +159,8 @@ int client_send(struct client *c, const char *method, const char *params, struct
 
 /* --- in -------------------------------------------------------------------- */
 
-/* Drops the line that the last message was read from. */
+/* Drops the line that the last message was read from; the message is not valid any
+ * longer. */
 static void drop_taken(struct client *c)
 {
 	buffer_consume(&c->in, c->taken);
@@ -246,7 +248,7 @@ int client_next(struct client *c, struct message *ret, struct err *e)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* The names of error kinds in data.kind. */
+/* The names of the error kinds, as the supervisor writes them in data.kind. */
 static const struct {
 	const char *name;
 	enum err_kind kind;
@@ -278,8 +280,8 @@ int client_refused(struct client *c, struct json_view error, struct err *e)
 	return remedy ? err_remedy(e, "%.290s", remedy) : -1;
 }
 
-/* If the supervisor was killed, its janitor writes the record of the end a
- * moment later. */
+/* Returns the record of the sandbox's end.  If the supervisor was killed, its
+ * janitor writes the record a moment later, so this waits. */
 static char *record_of(const struct client *c)
 {
 	struct registry_item item;
@@ -290,7 +292,8 @@ static char *record_of(const struct client *c)
 		registry_item_done(&item);
 	} else if (c->is_bound) {
 		(void)registry_wait(c->name, &record, NULL); /* on failure there is no
-							      * record */
+							      * record, and NULL is
+							      * returned */
 	}
 	return record;
 }
@@ -321,7 +324,8 @@ int client_ended(struct client *c, struct err *e)
 
 static int wait_for_more(struct client *c, int64_t due, struct err *e)
 {
-	/* A complete line before the end was handed out already. */
+	/* A complete line that came before the end of the connection was handed out
+	 * already, so the end is reported now. */
 	if (c->is_closed)
 		return client_ended(c, e);
 	if (await_ready(c->fd, POLLIN, due) <= 0)
@@ -329,7 +333,7 @@ static int wait_for_more(struct client *c, int64_t due, struct err *e)
 	return client_fill(c, e) < 0 ? -1 : 0;
 }
 
-/* Waits once for more bytes: 1 when a complete answer is there. */
+/* Waits once for more bytes.  Returns 1 when a complete answer is there. */
 static int next_answer(struct client *c, int64_t due, struct message *ret, struct err *e)
 {
 	int got = client_next(c, ret, e);

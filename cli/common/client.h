@@ -29,76 +29,82 @@ struct err;
 #define CLIENT_PATIENCE_MS 5000
 
 struct message {
-	unsigned id;	     /* of the answered request; 0: a notification */
-	struct json_view error;  /* of an answer; no value if the answer is a result */
+	unsigned id;	     /* the number of the answered request; 0: the message is a
+			      * notification */
+	struct json_view error;  /* of an answer: the error; no value if the answer is
+				  * a result */
 	struct json_view result;
-	struct json_view method, params; /* of a notification */
+	struct json_view method, params; /* of a notification: its method and params */
 };
 
 struct client_fds {
-	int fds[FD_PASS_MAX]; /* the caller's */
+	int fds[FD_PASS_MAX]; /* the caller's: descriptors that are sent with a request */
 	size_t count;
 };
 
 struct client {
 	char name[REGISTRY_NAME_MAX + 1];
-	char id[REGISTRY_ID_LEN + 1]; /* the sandbox's, once greeted */
-	int fd;			      /* owned; blocking */
-	unsigned last_id;	      /* of the requests; 1 is hello */
+	char id[REGISTRY_ID_LEN + 1]; /* the sandbox's id, known after the answer to
+				       * hello */
+	int fd;			      /* owned: the socket, which is blocking */
+	unsigned last_id;	      /* the number of the last request; 1 is hello */
 	bool has_said_hello, is_greeted;
 	bool is_closed;	 /* the server has closed its end */
-	bool is_bound;	 /* the end of the connection means that of the sandbox, whose
-			  * record is then waited for */
-	bool is_stuck;	 /* the server did not answer hello in time, or does not read */
+	bool is_bound;	 /* the end of the connection means the end of the sandbox,
+			  * whose record is then waited for */
+	bool is_stuck;	 /* the supervisor did not answer hello in time, or does not
+			  * read */
 	int patience_ms;
-	int64_t due_ms;	 /* until when answers are awaited (clock.h); 0: for ever */
-	int exit_code;	 /* hutch's exit code after an error */
+	int64_t due_ms;	 /* the time until which answers are awaited (clock.h); 0: for
+			  * ever */
+	int exit_code;	 /* the exit code that hutch gets after an error */
 	struct buffer in;
-	size_t searched; /* of `in`: up to here there is no newline */
-	size_t taken;	 /* of `in`: the line that was handed out */
+	size_t searched; /* the length of the part of `in` that has no newline */
+	size_t taken;	 /* the length of the line in `in` that was handed out */
 
-	/* For notifications that arrive while an answer is awaited. */
+	/* Called for each notification that arrives while an answer is awaited; NULL:
+	 * notifications are dropped. */
 	void *who; /* borrowed */
 	void (*take)(void *who, const struct message *m);
 };
 
 /* Connects to the sandbox NAME.  On failure there is nothing to release. */
 int client_open(struct client *c, const char *name, struct err *e);
-/* The same with an existing connection, which is taken over. */
+/* Makes a client of an existing connection to the sandbox NAME, which is taken over. */
 void client_over(struct client *c, int fd, const char *name);
 void client_done(struct client *c);
 
 /* Sends a request; `params` is a JSON object, or NULL for none.  Returns the
  * request's id, which is not 0, or -1. */
 int client_send(struct client *c, const char *method, const char *params, struct err *e);
-/* The same with descriptors, which stay the caller's; NULL: none. */
+/* Sends a request with descriptors, which stay the caller's; NULL: none. */
 int client_send_fds(struct client *c, const char *method, const char *params,
 		    const struct client_fds *fds, struct err *e);
 
-/* Waits for the answer to hello, with a short time-out: so the caller can tell a stuck
- * supervisor, or one of another version, from one that is busy with a request. */
+/* Waits for the answer to hello, with a short time-out, so that the caller can tell
+ * a stuck supervisor, or one of another version, from a supervisor that is busy with
+ * a request. */
 int client_greet(struct client *c, struct err *e);
 
-/* Waits for the answer to one request; notifications go to `take`.  If the
- * answer is an error, the result is -1 with that error.  *ret is valid until
- * the next call. */
+/* Waits for the answer to one request; notifications go to `take`.  Returns -1 with
+ * the error if the answer is an error.  *ret is valid until the next call. */
 int client_await(struct client *c, int id, struct json_view *ret, struct err *e);
 
 /* Sends a request and waits for its answer. */
 int client_call(struct client *c, const char *method, const char *params,
 		struct json_view *ret, struct err *e);
 
-/* Reads without waiting.  1: bytes came; 0: none now, or the connection has
- * ended, which is_closed tells; -1: an error. */
+/* Reads without waiting.  Returns 1 if bytes came; 0 if none are there now, or the
+ * connection has ended, which is_closed tells; -1 with an error. */
 int client_fill(struct client *c, struct err *e);
 
-/* The next complete message: 1; 0: there is none.  It is valid until the next
- * call. */
+/* Gets the next complete message, which is valid until the next call.  Returns 1, or
+ * 0 if there is none. */
 int client_next(struct client *c, struct message *ret, struct err *e);
 
-/* The server has closed the connection: returns -1 with an error that tells the
- * end of the sandbox. */
+/* Called when the supervisor has closed the connection: returns -1 with an error
+ * that tells the end of the sandbox. */
 int client_ended(struct client *c, struct err *e);
 
-/* Turns an answer's error into `e`; returns -1. */
+/* Turns the error of an answer into `e`; returns -1. */
 int client_refused(struct client *c, struct json_view error, struct err *e);

@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "policy/units.h"
 
-#define FD_MAX 65535 /* an int can hold it, and no shell makes higher ones */
+#define FD_MAX 65535 /* the highest number that a descriptor flag takes: an int can
+		      * hold it, and no shell makes higher ones */
 
 int fd_flag_fd(const char *flag, const char *value, int *ret, struct err *e)
 {

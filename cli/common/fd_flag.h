@@ -1,4 +1,5 @@
-/* fd_flag -- a descriptor that the caller passes by its number. */
+/* fd_flag -- reads a flag whose value is the number of a descriptor that the caller
+ * has opened. */
 #pragma once
 
 struct err;

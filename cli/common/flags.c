@@ -20,8 +20,8 @@ static void print_flag(const struct flag *f)
 	(void)printf("%-*s %s\n", FLAG_WIDTH, text, f->help);
 }
 
-/* The manual page of a verb: all verbs of hutch image share one, and so do some
- * others. */
+/* Returns the manual page of a verb: all verbs of hutch image share one page, and so
+ * do some others. */
 static const char *page_of(const char *synopsis)
 {
 	static const struct {
@@ -73,7 +73,8 @@ static bool is_repeated(const struct flag *f)
 	return len > 3 && !strcmp(f->argument + len - 3, "...");
 }
 
-/* `value`: the text after the flag in the same word, or NULL. */
+/* Takes one flag and its value.  `value`: the text after the flag in the same word,
+ * or NULL. */
 static int take(const struct flag *f, const char *value, char ***at, struct err *e)
 {
 	if (!f->argument && value)

@@ -9,20 +9,22 @@
 struct err;
 
 struct flag {
-	char letter; /* 0: none */
+	char letter; /* the flag as one letter; 0: it has none */
 	const char *name;
-	const char *argument; /* NULL: takes none */
+	const char *argument; /* the name of the flag's value in the help; NULL: the
+			       * flag takes no value */
 	const char *help; /* NULL: the flag is known only to be refused */
-	bool *is_set;	    /* borrowed; for a flag without argument */
-	void *value; /* borrowed; of one with: a const char *, or, where `argument` ends with
-			"...", a struct list of all of them */
+	bool *is_set;	    /* borrowed: set to true by a flag without a value */
+	void *value; /* borrowed: gets the value of a flag that takes one: a const char
+		      * *, or, where `argument` ends with "...", a struct list of all
+		      * values */
 };
 
 struct usage {
 	const char *synopsis, *about;
 	const struct flag *flags;
 	size_t count;
-	size_t operands_min, operands_max; /* number of operands */
+	size_t operands_min, operands_max; /* how many operands there must and may be */
 };
 
 enum flags_result { FLAGS_FAILED = -1, FLAGS_HELP, FLAGS_READ };
@@ -32,5 +34,5 @@ enum flags_result { FLAGS_FAILED = -1, FLAGS_HELP, FLAGS_READ };
  * after them. */
 enum flags_result flags_read(char **argv, const struct usage *usage, struct err *e);
 
-/* The same; on failure the error is printed. */
+/* Reads flags like flags_read(), and prints the error on failure. */
 enum flags_result flags_begin(char **argv, const struct usage *usage);

@@ -10,12 +10,13 @@
 #include "cli/common/report.h"
 #include "sandbox/launch/result.h"
 
-/* connections at a time: the usual RLIMIT_NOFILE is 1024 */
+/* how many connections are open at a time: the usual RLIMIT_NOFILE is 1024 */
 #define BATCH 128
 
 struct asked {
 	struct client client;
-	int request; /* -1: asking failed, and the error was printed */
+	int request; /* the request's number; -1: asking failed, and the error was
+		      * printed */
 };
 
 void foreach_sandbox_settle(const char *name, const char *id)
@@ -31,7 +32,8 @@ void foreach_sandbox_settle(const char *name, const char *id)
 	/* If the name cannot be looked up, the janitor may still be tidying up. */
 	if (!is_other)
 		(void)registry_wait(name, &record, NULL); /* fails if the sandbox is
-							   * gone already */
+							   * gone already, which is no
+							   * error */
 }
 
 static void ask(struct asked *a, const char *name, const struct foreach_sandbox *what)
@@ -45,7 +47,8 @@ static void ask(struct asked *a, const char *name, const struct foreach_sandbox 
 		report_error(&e);
 }
 
-/* True when the request was carried out. */
+/* Waits for the answer of one sandbox, and prints its name or the error.  Returns
+ * true when the request was carried out. */
 static bool collect(struct asked *a, const struct foreach_sandbox *what)
 {
 	struct client *c = &a->client;
@@ -62,7 +65,8 @@ static bool collect(struct asked *a, const struct foreach_sandbox *what)
 	if (what->is_the_end)
 		foreach_sandbox_settle(c->name, c->id);
 	(void)printf("%s\n", c->name);
-	(void)report_flush(); /* the next may take long; main() reports a failure */
+	(void)report_flush(); /* prints now, since the next answer may take long;
+			       * main() reports a failure */
 	return true;
 }
 

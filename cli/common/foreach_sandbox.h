@@ -12,13 +12,15 @@ struct err;
 struct json_view;
 
 struct foreach_sandbox {
-	const char *method, *params; /* params NULL: none */
+	const char *method, *params; /* the request that each sandbox gets; params
+				      * NULL: none */
 	bool is_the_end; /* the request ends the sandbox, so the end of the connection
-			  * is a success */
+			  * counts as a success */
 	void (*tell)(const struct client *c, struct json_view answer); /* may be NULL */
 };
 
-/* `names` ends with NULL.  Returns hutch's exit code. */
+/* Sends the request to each sandbox in `names`, which ends with NULL.  Returns
+ * hutch's exit code. */
 int foreach_sandbox_ask(char *const *names, const struct foreach_sandbox *what);
 
 /* Waits until the sandbox NAME that had this id is gone and its name is free. */

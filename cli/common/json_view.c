@@ -17,7 +17,8 @@ static size_t skip_blanks(struct json_view t, size_t at)
 	return at;
 }
 
-/* The position of the first `c` from `from` on; `to`: there is none. */
+/* Returns the position of the first `c` from `from` on, or `to` if there is none
+ * before it. */
 static size_t find(struct json_view t, char c, size_t from, size_t to)
 {
 	const char *at = from < to ? memchr(t.text + from, c, to - from) : NULL;
@@ -25,7 +26,7 @@ static size_t find(struct json_view t, char c, size_t from, size_t to)
 	return at ? (size_t)(at - t.text) : to;
 }
 
-/* The position after the closing quote of the string that begins at `at`. */
+/* Returns the position after the closing quote of the string that begins at `at`. */
 static size_t skip_string(struct json_view t, size_t at)
 {
 	size_t quote = find(t, '"', ++at, t.len), escape;
@@ -68,7 +69,7 @@ static size_t skip_value(struct json_view t, size_t at)
 	return at + json_word_length(t.text + at, t.len - at);
 }
 
-/* The value that begins at *at, which is moved behind it. */
+/* Returns the value that begins at *at, and moves *at behind the value. */
 static struct json_view take_value(struct json_view t, size_t *at)
 {
 	size_t start = skip_blanks(t, *at);
@@ -102,14 +103,14 @@ bool json_view_step(struct json_view container, struct json_view_place *place)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* After the opening bracket, or the comma. */
+	/* The next member begins after the opening bracket, or after the comma. */
 	size_t at = skip_blanks(container, place->next ? place->next : 1);
 	if (at >= container.len || memchr("]}", container.text[at], 2))
 		return false;
 	place->key = (struct json_view){ 0 };
 	if (type == JSON_OBJECT) {
 		place->key = take_value(container, &at);
-		at = skip_blanks(container, at) + 1; /* skip the colon */
+		at = skip_blanks(container, at) + 1; /* skips the colon behind the key */
 	}
 	place->value = take_value(container, &at);
 	at = skip_blanks(container, at);
@@ -130,7 +131,7 @@ char *json_view_string(struct json_view value)
 	return text;
 }
 
-/* `want` need not end after its `len` bytes. */
+/* Returns whether the value is the string `want`, of `len` bytes; `want` needs no NUL. */
 static bool is_text(struct json_view value, const char *want, size_t len)
 {
 	size_t at = 1, n;
@@ -157,7 +158,8 @@ bool json_view_is(struct json_view value, const char *text)
 uint8_t *json_view_base64(struct json_view value, size_t *ret_len)
 {
 	char *text = json_view_string(value);
-	uint8_t *bytes = (uint8_t *)text; /* decoded in place */
+	uint8_t *bytes = (uint8_t *)text; /* the base64 is decoded in place, in the
+					   * memory of its text */
 
 	if (!text || !base64_decode(text, strlen(text), bytes, ret_len)) {
 		free(text);
@@ -204,7 +206,8 @@ bool json_view_bool(struct json_view value, bool *ret)
 	return true;
 }
 
-/* Copies the number's text, terminated by a 0 byte. */
+/* Copies the text of a number, with a NUL behind it for strtod(3) and the like;
+ * returns false if the value is no number or too long. */
 static bool number_text(struct json_view value, char text[JSON_NUMBER_MAX])
 {
 	if (json_view_type(value) != JSON_NUMBER || value.len >= JSON_NUMBER_MAX)

@@ -1,4 +1,4 @@
-/* json_view -- one line of JSON, as the control socket writes it, read without a
+/* json_view -- reads one line of JSON, as the control socket writes it, without a
  * library.
  *
  * json_view_scan() refuses what the strict reader of policy/json/json.h refuses.  After that
@@ -25,37 +25,39 @@
 struct err;
 
 struct json_view {
-	const char *text; /* borrowed; NULL: no value */
-	size_t len;	  /* without blanks at either end */
+	const char *text; /* borrowed: the value's place in the line; NULL: no value */
+	size_t len;	  /* the length of the value, without blanks at either end */
 };
 
-/* The whole of a line as a value. */
+/* Checks a whole line, and gives it as a value.  The other functions rely on this
+ * check for the form of the text. */
 int json_view_scan(struct json_view *ret, const char *line, size_t len, struct err *e);
 
 enum json_type json_view_type(struct json_view value);
 
-/* A member by its path, such as "error.data.kind".  No value if there is no such member,
- * or if a key on the path occurs twice, since readers do not agree on which of them
- * counts. */
+/* Returns a member by its path, such as "error.data.kind".  Returns no value if
+ * there is no such member, or if a key on the path occurs twice, since readers do
+ * not agree on which of two equal keys counts. */
 struct json_view json_view_get(struct json_view object, const char *path);
 
 bool json_view_bool(struct json_view value, bool *ret);
 bool json_view_number(struct json_view value, double *ret);
-/* False for a number with fraction or exponent; integers that json_view_scan() accepts are
- * exact. */
+/* Gets an integer.  Returns false for a number with fraction or exponent; integers
+ * that json_view_scan() accepts are exact. */
 bool json_view_integer(struct json_view value, int64_t *ret);
 
-/* True if the value is exactly this string. */
+/* Returns true if the value is exactly the string `text`. */
 bool json_view_is(struct json_view value, const char *text);
-/* The string, allocated; NULL if the value is none.  It holds no 0 byte. */
+/* Returns a string, allocated; NULL if the value is no string.  The text holds no 0
+ * byte. */
 char *json_view_string(struct json_view value);
-/* The bytes of a base64 string (RFC 4648, with its padding), allocated; NULL if
- * the value is none. */
+/* Returns the bytes of a base64 string (RFC 4648, with its padding), allocated; NULL
+ * if the value is no such string. */
 uint8_t *json_view_base64(struct json_view value, size_t *ret_len);
 
 /* Steps through the members of an array or object; begin with a zeroed place. */
 struct json_view_place {
-	struct json_view key; /* a string; none in an array */
+	struct json_view key; /* the member's key, a string; no value in an array */
 	struct json_view value;
 	size_t next; /* the offset in the container where the next step begins */
 };

@@ -55,7 +55,8 @@ static int take_image(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->policy->image_path, value);
 }
 
-/* Policies are read before all other flags. */
+/* Reads the policy file that --policy names.  Policies are read before all other
+ * flags, so that flags override them. */
 static int take_policy(struct run_options *o, const char *value, struct err *e)
 {
 	return policy_file_read(o->settings, value, e) < 0 ? err_in(e, "--policy") : 0;
@@ -79,7 +80,7 @@ static int take_pull(struct run_options *o, const char *value, struct err *e)
 
 static int take_entrypoint(struct run_options *o, const char *value, struct err *e)
 {
-	(void)e; /* judged by policy_check(), which knows the image */
+	(void)e; /* policy_check() judges the value, since it knows the image */
 	return set_text(&o->policy->entrypoint, value);
 }
 
@@ -127,8 +128,8 @@ static int take_env_file(struct run_options *o, const char *value, struct err *e
 	return environment_add_file(o->policy, value, e);
 }
 
-/* Every user can read a process's arguments (proc(5), cmdline), so the value is
- * overwritten as soon as it is copied. */
+/* Takes the value of a secret.  Every user can read a process's arguments (proc(5),
+ * cmdline), so the value is overwritten as soon as it is copied. */
 static int take_secret(struct run_options *o, const char *value, struct err *e)
 {
 	char *at = strchr((char *)(uintptr_t)value, '=');
@@ -173,13 +174,13 @@ static int take_workdir(struct run_options *o, const char *value, struct err *e)
 
 static int take_user(struct run_options *o, const char *value, struct err *e)
 {
-	(void)e; /* judged by policy_check(), which knows the id map */
+	(void)e; /* policy_check() judges the value, since it knows the id map */
 	return set_text(&o->policy->user, value);
 }
 
 static int take_hostname(struct run_options *o, const char *value, struct err *e)
 {
-	(void)e; /* judged by policy_check() */
+	(void)e; /* policy_check() judges the value */
 	return set_text(&o->policy->hostname, value);
 }
 
@@ -239,7 +240,8 @@ static int take_idle_timeout(struct run_options *o, const char *value, struct er
 		       : 0;
 }
 
-/* shorter intervals would be a load of their own */
+/* the shortest interval between samples: shorter ones would load the machine by
+ * themselves */
 #define SAMPLE_MIN_MS 100
 
 static int take_sample(struct run_options *o, const char *value, struct err *e)
@@ -285,7 +287,8 @@ static int take_disk(struct run_options *o, const char *value, struct err *e)
 
 	if (units_parse_bytes(value, &bytes, e) < 0)
 		return err_in(e, "--disk");
-	/* A tmpfs of less than a few pages cannot hold the root folder. */
+	/* A disk of less than 1 MiB is refused: a tmpfs of a few pages cannot hold the
+	 * root folder. */
 	if (bytes < 1u << 20 || bytes > INT64_MAX)
 		return err_set(e, ERR_USAGE, "--disk takes 1m or more, not '%.60s'",
 			       value);
@@ -309,7 +312,7 @@ static int take_best_effort(struct run_options *o, const char *value, struct err
 
 static int take_seccomp(struct run_options *o, const char *value, struct err *e)
 {
-	(void)e; /* opened at the launch */
+	(void)e; /* the profile is opened at the launch, which reports an error */
 	return set_text(&o->policy->seccomp, value);
 }
 
@@ -352,7 +355,8 @@ static int take_json(struct run_options *o, const char *value, struct err *e)
 
 	if (value && fd_flag_fd("--json", value, &fd, e) < 0)
 		return -1;
-	o->json_fd = fd; /* stays -1 after a failure: no object is written */
+	o->json_fd = fd; /* json_fd stays -1 after a failure: no result object is
+			  * written */
 	return 0;
 }
 
@@ -411,7 +415,8 @@ static int take_learn(struct run_options *o, const char *value, struct err *e)
 	return set_text(&o->learn, value);
 }
 
-/* Accepted for docker's sake: a sandbox of `hutch run` is always removed. */
+/* Takes --rm, which is accepted for docker's sake: a sandbox of `hutch run` is
+ * always removed. */
 static int take_rm(struct run_options *o, const char *value, struct err *e)
 {
 	(void)o, (void)value, (void)e;

@@ -1,5 +1,6 @@
-/* option_table -- the flags of the verbs that start commands: name, argument,
- * and effect on the policy.  For options.c, which reads the words. */
+/* option_table -- the flags of the verbs that start commands: their name, argument,
+ * and effect on the policy.  options.c reads the words and finds their flag in this
+ * table. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,11 +9,13 @@ struct err;
 struct run_options;
 
 struct option {
-	char letter; /* 0: none */
+	char letter; /* the flag as one letter; 0: it has none */
 	const char *name;
-	const char *argument; /* NULL: takes none; "[X]": optional, after '=' only */
-	/* The value is NULL where there is none.  The function checks the value
-	 * alone. */
+	const char *argument; /* the name of the flag's value; NULL: it takes none;
+			       * "[X]": an optional value, after '=' only */
+	/* Takes the flag into the options.  The value is NULL where there is none.
+	 * The function checks the value alone; policy_check() later checks all flags
+	 * together. */
 	int (*take)(struct run_options *, const char *, struct err *);
 	const char *help;
 };
@@ -20,6 +23,6 @@ struct option {
 extern const struct option option_table[];
 extern const size_t option_count;
 
-/* Options are applied in two rounds.  In the first: options that others
- * override, and options that say where errors go. */
+/* Returns whether the flag is applied in the first of two rounds: flags that others
+ * override, and flags that say where errors go, are. */
 bool option_is_early(const struct option *o);

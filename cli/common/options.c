@@ -13,10 +13,10 @@
 
 /* A verb that makes a sandbox has all options, except those that own_options gives only
  * other verbs; any other verb has only the options that own_options gives to it. */
-#define BOXES	 (VERB_CREATE | VERB_FORK) /* make sandboxes that live on */
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* verbs that make sandboxes that live on */
 #define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
-#define VARIED	 (MAKERS | COMMANDS | VERB_START) /* take variables */
+#define VARIED	 (MAKERS | COMMANDS | VERB_START) /* verbs that take variables */
 
 static const struct {
 	const char *name;
@@ -139,7 +139,7 @@ void options_print_help(enum verb verb)
 	}
 }
 
-/* The flag belongs to another verb. */
+/* Fills in the error that the flag belongs to another verb. */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))
@@ -189,8 +189,8 @@ static const struct option *find_letter(char letter)
 	return NULL;
 }
 
-/* Distinguishes flags that other verbs have, or that are planned, from typing
- * errors. */
+/* Fills in the error about an unknown flag: it tells flags that other verbs have, or
+ * that are planned, from typing errors. */
 static int unknown_name(enum verb verb, const char *word, size_t len, struct err *e)
 {
 	static const char *const later[] = { "name", "allow" };
@@ -213,7 +213,8 @@ static int unknown_name(enum verb verb, const char *word, size_t len, struct err
 			  verb_name(verb));
 }
 
-/* Keeps the flag as a policy setting; relative paths are made absolute. */
+/* Keeps the flag as a policy setting; relative paths in its value are made absolute,
+ * since the policy may be used in another folder. */
 static int note(const struct option *o, struct run_options *ret, const char *value,
 		struct err *e)
 {
@@ -232,7 +233,8 @@ static int take(const struct option *o, struct run_options *ret, const char *val
 	return o->take(ret, value, e);
 }
 
-/* Reads "--name", "--name=value", or "--name" with the value in the next word. */
+/* Reads a long flag: "--name", "--name=value", or "--name" with the value in the
+ * next word. */
 static int parse_long(struct run_options *ret, char ***at, struct err *e)
 {
 	const char *word = **at + 2;
@@ -255,7 +257,7 @@ static int parse_long(struct run_options *ret, char ***at, struct err *e)
 	return take(o, ret, value, e);
 }
 
-/* Reads "-it", "-v X", "-vX". */
+/* Reads a word of one-letter flags: "-it", "-v X", "-vX". */
 static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 {
 	for (const char *letter = **at + 1; *letter; letter++) {
@@ -281,7 +283,7 @@ static int parse_letters(struct run_options *ret, char ***at, struct err *e)
 	return 0;
 }
 
-/* `at` is moved to the first word that is no flag. */
+/* Reads flags; `at` is moved to the first word that is no flag. */
 static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 {
 	for (; **at && (**at)[0] == '-' && (**at)[1]; ++*at) {
@@ -292,7 +294,8 @@ static int parse_flags(struct run_options *ret, char ***at, struct err *e)
 		if (((**at)[1] == '-' ? parse_long(ret, at, e)
 				      : parse_letters(ret, at, e)) < 0)
 			return -1;
-		if (!**at) /* a flag has taken the last word as its value */
+		if (!**at) /* a flag has taken the last word as its value, so no word
+			    * is left */
 			break;
 	}
 	return 0;
@@ -322,8 +325,8 @@ int options_apply(struct run_options *ret, const struct policy_file *s, struct e
 	return 0;
 }
 
-/* All policies that are named become one; a later one replaces settings of an
- * earlier one. */
+/* Reads all policies that --policy names, and makes one of them; a later policy
+ * replaces settings of an earlier one. */
 static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 {
 	struct policy_file s = { 0 };
@@ -341,8 +344,8 @@ static int parse_policies(char **argv, struct run_options *ret, struct err *e)
 	return rc;
 }
 
-/* A sandbox that lives on or takes actions needs an executor as pid 1, which
- * Landlock isolation does not have. */
+/* Refuses Landlock isolation for a sandbox that lives on or takes actions: such a
+ * sandbox needs an executor as pid 1, which Landlock isolation does not have. */
 static int check_isolation(const struct run_options *o, struct err *e)
 {
 	if (o->policy->isolation != ISOLATION_LANDLOCK || !(o->verb & MAKERS & ~VERB_RUN))

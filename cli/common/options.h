@@ -7,7 +7,8 @@ struct err;
 struct policy;
 struct policy_file;
 
-/* The verbs that take these flags. */
+/* The verbs that take these flags; each is one bit, so that a flag can belong to
+ * several. */
 enum verb {
 	VERB_RUN = 1,
 	VERB_ACT = 2,
@@ -21,28 +22,31 @@ enum verb {
 
 struct run_options {
 	enum verb verb;
-	struct policy *policy; /* filled in */
+	struct policy *policy; /* filled in by the flags */
 	bool is_dry_run;
 	bool wants_help;
 	char *learn; /* --learn: the file, owned; NULL: nothing is learned */
 	bool streams; /* --stream */
 	bool confirms; /* --confirm */
-	uint64_t ttl_ms, idle_ms, sample_ms; /* of hutch create; 0: none */
+	uint64_t ttl_ms, idle_ms, sample_ms; /* flags of hutch create, in ms; 0: not
+					      * given */
 	bool detaches; /* --detach */
-	int lease_fd; /* of hutch create; 0: none */
-	int json_fd; /* -1: no result object; 2: the last line of stderr */
+	int lease_fd; /* of hutch create: the descriptor of the lease; 0: not given */
+	int json_fd; /* the descriptor for the result object; -1: no object is written;
+		      * 2: it is the last line of stderr */
 	struct policy_file *kept; /* set by the caller: gets the settings of --policy,
 			        * owned; NULL: not kept */
 	bool notes;	       /* set by the caller: flags are added to `kept`, too */
-	struct policy_file *settings; /* private: the settings of --policy while flags are
-				    * read */
-	bool is_late;		   /* private: they have been applied */
+	struct policy_file *settings; /* private: the settings that --policy has given
+				       * while flags are read */
+	bool is_late;		   /* private: the settings of --policy have been
+				    * applied */
 };
 
-/* Reads flags until the first word that is none, or "--"; the rest is the
- * command, after the name that some verbs take.  `argv` begins after the verb. 
- * The policies of --policy are applied first, wherever the flag stands: other
- * flags override them.  Each value is checked alone; policy_check() checks them
+/* Reads flags until the first word that is no flag, or "--"; the other words are the
+ * command, after the name that some verbs take.  `argv` begins after the verb.  The
+ * policies of --policy are applied first, wherever the flag stands: other flags
+ * override them.  Each value is checked alone; policy_check() checks all of them
  * together. */
 int options_parse(char **argv, struct run_options *ret, struct err *e);
 

@@ -20,7 +20,7 @@
 #include "sandbox/kernel/log_level.h"
 #include "sandbox/launch/result.h"
 
-/* Prints the error as JSON (--log-format json). */
+/* Prints the error as one JSON object on a line (--log-format json). */
 static void report_line(const struct err *e)
 {
 	AUTO_FREE char *remedy = json_write_quoted(e->remedy[0] ? e->remedy : NULL);
@@ -38,7 +38,8 @@ void report_error(const struct err *e)
 		report_line(e);
 		return;
 	}
-	/* Paths and names in the text may be chosen by strangers. */
+	/* The texts are made safe for the terminal: paths and names in them may be
+	 * chosen by strangers. */
 	AUTO_FREE char *text = term_escape_line(e->text);
 	AUTO_FREE char *remedy = term_escape_line(e->remedy);
 
@@ -114,7 +115,7 @@ static int write_object(int fd, const char *line)
 {
 	struct err e;
 
-	/* EPIPE: the reader is gone. */
+	/* EPIPE means that the object's reader is gone, which is no error of hutch's. */
 	if (io_write_all(fd, line, strlen(line)) == 0 || errno == EPIPE)
 		return 0;
 	(void)err_sys(&e, "write the object of --json to descriptor %d", fd);
@@ -181,8 +182,8 @@ void report_masked(const struct policy *policy, struct err *e)
 {
 	struct redact m = { 0 };
 
-	(void)environment_mask(policy, &m, NULL); /* policy_check() has done the same
-						   * without an error */
+	(void)environment_mask(policy, &m, NULL); /* cannot fail: policy_check() has
+						   * done the same without an error */
 	redact_err(&m, e);
 	redact_done(&m);
 	report_error(e);
@@ -190,8 +191,8 @@ void report_masked(const struct policy *policy, struct err *e)
 
 void report_degraded(unsigned degraded)
 {
-	degraded &= ~(unsigned)DEGRADED_IMAGE; /* the code that copied the image has
-					        * reported it */
+	degraded &= ~(unsigned)DEGRADED_IMAGE; /* is left out: the code that copied the
+						* image has reported it */
 	if (!degraded)
 		return;
 	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");
@@ -208,7 +209,8 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first executable NAME in the caller's PATH, allocated, or NULL. */
+/* Returns the path of the first executable NAME in the caller's PATH, allocated, or
+ * NULL. */
 static char *find_in_path(const char *name)
 {
 	const char *path = getenv("PATH");

@@ -6,10 +6,10 @@ struct err;
 struct policy;
 struct result;
 
-/* Prints the error, if there is one, as one sentence on stderr with its remedy
- * on a line of its own, or that the time-out has passed; then, with `json_fd`
- * not -1, the result object.  -1: the object could not be written, which was
- * printed. */
+/* Prints the error, if there is one, as one sentence on stderr with its remedy on a
+ * line of its own, or that the time-out has passed; then writes the result object,
+ * unless `json_fd` is -1.  Returns -1 if the object could not be written, after
+ * printing that error. */
 int report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
 /* Prints a note about --network host, which shares more than its name says. */
@@ -28,33 +28,33 @@ void report_degraded(unsigned degraded);
 /* Prints "hutch: SENTENCE", made safe for a terminal. */
 void report_error(const struct err *e);
 
-/* The exit code of a verb: 0, or EXIT_HUTCH after printing the error. */
+/* Returns the exit code of a verb: 0, or EXIT_HUTCH after printing the error. */
 int report_end(int result, const struct err *e);
 
-/* Call it before anything is printed.  Output that does not go to a terminal is
- * kept in a buffer until report_flush().  Without that, musl writes the first
- * line at once, and then each KiB, and drops all output after a failed write:
- * the verb would have to check errno after each print.  A verb that prints more
- * than 64 KiB does. */
+/* Makes stdout buffered; called before anything is printed.  Output that does not go
+ * to a terminal is kept in a buffer until report_flush().  Without the buffer, musl
+ * writes the first line at once, and then each KiB, and drops all output after a
+ * failed write: the verb would have to check errno after each print.  A verb that
+ * prints more than 64 KiB does check errno. */
 void report_begin(void);
 
-/* Writes the buffer.  -1: this or an earlier write failed. */
+/* Writes the buffered output.  Returns -1 if this or an earlier write failed. */
 int report_flush(void);
 
-/* Sets the error of a failed write, and returns -1; if report_flush() was not
- * called, errno must be the print's. */
+/* Fills in the error of a failed write to stdout, and returns -1; if report_flush()
+ * was not called, errno must be that of the failed print. */
 int report_unwritten(struct err *e);
 
-/* The exit code of a program that has printed on stdout.  It is `code` only if
- * all output was written: a code of 1 may be an answer, whose text is then
- * missing. */
+/* Returns the exit code of a program that has printed on stdout.  The result is
+ * `code` only if all output was written: a code of 1 may be an answer, whose text is
+ * then missing. */
 int report_told(int code);
 
 /* Prints {"version":1,"name","error"} for --json of a verb that makes a named
- * object, as its last output; `json_fd` -1: --json was not given.  -1: the
- * object could not be written, which was printed. */
+ * object, as its last output; `json_fd` -1: --json was not given.  Returns -1 if the
+ * object could not be written, after printing that error. */
 int report_made(int json_fd, const char *name, const struct err *e);
 
-/* The command was not found inside.  If it is on the caller's PATH, the error
- * says so, and which flag would show it inside. */
+/* Explains in the error why a command was not found inside.  If the command is on
+ * the caller's PATH, the error says so, and which flag would show it inside. */
 void report_explain_missing(struct err *e, const struct policy *policy);

@@ -19,7 +19,8 @@ static int print_help(const struct subcommands *p)
 	return 0;
 }
 
-/* Returns "list, show or check", allocated. */
+/* Returns the names of the subcommands as words for an error: "list, show or check",
+ * allocated. */
 static char *names_of(const struct subcommands *p)
 {
 	char *ret = text_copy(p->list[0].name);

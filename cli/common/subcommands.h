@@ -1,10 +1,11 @@
-/* subcommands -- a verb that has verbs of its own, such as `hutch policy show`. */
+/* subcommands -- runs a verb that has verbs of its own, such as `hutch policy show`. */
 #pragma once
 #include <stddef.h>
 
 struct part {
 	const char *name, *help;
-	int (*main)(char **argv); /* argv begins after the name; returns the exit code */
+	int (*main)(char **argv); /* the subcommand's function: argv begins after its
+				   * name; returns the exit code */
 };
 
 struct subcommands {
@@ -13,6 +14,6 @@ struct subcommands {
 	size_t count;
 };
 
-/* Runs the part that argv[0] names, or prints help, or lists the parts as an
- * error.  Returns the exit code. */
+/* Runs the subcommand that argv[0] names, or prints help; for any other word, lists
+ * the subcommands as an error.  Returns the exit code. */
 int subcommands_main(char **argv, const struct subcommands *p);

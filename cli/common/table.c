@@ -9,7 +9,8 @@
 #include "base/utf8.h"
 
 #define GAP 3
-/* A wider cell extends beyond its column, which does not widen for it. */
+/* The widest cell in characters that widens its column; a wider cell extends beyond
+ * its column. */
 #define WIDE 48
 
 void table_add(struct table *t, char *text)

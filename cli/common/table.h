@@ -1,5 +1,5 @@
-/* table -- columns for people, each as wide as its widest cell, in characters;
- * single much wider cells do not count. */
+/* table -- prints columns for people, each as wide as its widest cell, in
+ * characters; single much wider cells do not count. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,8 @@
 
 struct table {
 	size_t columns;
-	struct list cells; /* row after row; the first is the heading */
+	struct list cells; /* owned: the cells, row after row; the first row is the
+			    * heading */
 };
 
 /* Adds a cell, made safe for a terminal; takes `text` over.  NULL is printed as
@@ -20,8 +21,9 @@ void table_add(struct table *t, char *text);
 void table_print(const struct table *t, FILE *to);
 void table_done(struct table *t);
 
-/* Such as "12.3MiB"; allocated, like the next function's result. */
+/* Returns a size for people, such as "12.3MiB"; allocated, like the result of
+ * table_age(). */
 char *table_bytes(uint64_t bytes);
-/* The time from `time`, such as 2026-01-01T12:00:00Z, to `now` (seconds since
- * 1970), in docker's words: "3 minutes ago".  NULL if `time` is no time. */
+/* Returns how long ago `time`, such as 2026-01-01T12:00:00Z, was at `now` (seconds
+ * since 1970), in docker's words: "3 minutes ago".  NULL if `time` is no time. */
 char *table_age(const char *time, int64_t now);
