@@ -79,52 +79,56 @@ extern "C" {
 
 #define HUTCH_API __attribute__((visibility("default")))
 
-/* One connection to one sandbox. */
+/* One connection to one sandbox, called a handle; the struct is opaque. */
 struct hutch;
 
 /* --- errors ---------------------------------------------------------------- */
 
-/* The names of the first eleven after HUTCH_OK are those of `data.kind` in
- * docs/control.md. */
+/* The kinds of errors.  The first eleven after HUTCH_OK have their names from
+ * `data.kind` in docs/control.md. */
 enum hutch_kind {
 	HUTCH_OK,
 	HUTCH_NOT_FOUND,    /* a sandbox or path that was named is absent */
 	HUTCH_EXISTS,	    /* the thing to be made exists already */
-	HUTCH_BUSY,	    /* not now: it is paused, stopping, or busy */
+	HUTCH_BUSY,	    /* not now: the sandbox is paused, stopping, or busy */
 	HUTCH_INVALID,	    /* an argument is wrong */
 	HUTCH_REFUSED,	    /* the kernel or a policy forbids it */
 	HUTCH_UNSUPPORTED,  /* this kernel, host or version has no such thing */
-	HUTCH_TIMEOUT,	    /* it was not done in time */
+	HUTCH_TIMEOUT,	    /* the request was not done in time */
 	HUTCH_DISCONNECTED, /* the sandbox has ended, or its supervisor is gone */
 	HUTCH_LIMIT,	    /* a bound was reached */
 	HUTCH_NO_SPACE,	    /* a disk is full */
 	HUTCH_INTERNAL,	    /* a bug of hutch's */
-	HUTCH_PROTOCOL,	    /* the other end broke its rules: another version, maybe */
+	HUTCH_PROTOCOL,	    /* the other end broke the protocol; it may be of another
+			     * version */
 	HUTCH_SYSTEM,	    /* a system call failed for a reason of its own */
 	HUTCH_NO_MEMORY,    /* malloc(3) failed; nothing has changed */
 	HUTCH_FORKED	    /* the handle was opened by another process */
 };
 
 struct hutch_error {
-	int kind;	   /* enum hutch_kind */
-	int exit_code; /* that of `hutch`: 125; 126 or 127: a command could not be started */
+	int kind;	   /* an enum hutch_kind */
+	int exit_code; /* the exit code that `hutch` would have: 125; 126 or 127: a
+			* command could not be started */
 	char message[768]; /* a sentence: what was tried, on what, and the result */
-	char remedy[448];  /* a way to mend it; "": none is known */
+	char remedy[448];  /* a way to mend the error; "": none is known */
 };
 
-/* "not_found", ...; an unknown number is "internal". */
+/* Returns the name of an error kind, such as "not_found"; an unknown number gives
+ * "internal". */
 HUTCH_API const char *hutch_kind_name(int kind);
 
-/* The library's version: "0.1.0". */
+/* Returns the library's version, such as "0.1.0". */
 HUTCH_API const char *hutch_version(void);
 
 /* --- opening and closing --------------------------------------------------- */
 
 struct hutch_how {
 	size_t size;
-	const char *program; /* the hutch to run; NULL: the one on PATH */
-	const char *verb; /* of hutch_create: "create", "fork" or "start"; NULL: create */
-	int notes;	     /* a descriptor for its notes to people; 0: none */
+	const char *program; /* the program `hutch` to run; NULL: the one on PATH */
+	const char *verb; /* for hutch_create(): "create", "fork" or "start"; NULL:
+			   * create */
+	int notes;	     /* a descriptor for the program's notes to people; 0: none */
 };
 
 /* Begins to make a sandbox, by running `hutch create ARGS`: `args` are its flags and,
@@ -150,59 +154,65 @@ HUTCH_API int hutch_take(const char *pool, const struct hutch_how *how,
  * does not answer within 5 seconds is HUTCH_TIMEOUT in any case. */
 HUTCH_API int hutch_ready(struct hutch *h, int timeout_ms, struct hutch_error *e);
 
-/* NULL is allowed. */
+/* Closes the handle and releases its memory.  NULL is allowed. */
 HUTCH_API void hutch_close(struct hutch *h);
 
-/* The name that the handle was opened with, borrowed from the handle.  After
- * hutch_take(), it is the name of the pool until the handle is ready, and then the
- * name of the sandbox. */
+/* Returns the name that the handle was opened with, borrowed from the handle.  After
+ * hutch_take(), the result is the name of the pool until the handle is ready, and
+ * then the name of the sandbox. */
 HUTCH_API const char *hutch_name(const struct hutch *h);
 
 /* --- messages -------------------------------------------------------------- */
 
 enum hutch_type {
-	HUTCH_ANSWER = 1, /* to the call `call` */
-	HUTCH_OUTPUT,	  /* something was printed */
-	HUTCH_EVENT,	  /* something happened: `json` has the params of `event`, or
-			   * after a call of `logs` those of `log`, which have no member
-			   * `event` */
+	HUTCH_ANSWER = 1, /* the answer to the call whose number is `call` */
+	HUTCH_OUTPUT,	  /* a process or action has printed something */
+	HUTCH_EVENT,	  /* something has happened: `json` has the params of `event`,
+			   * or after a call of `logs` those of `log`, which have no
+			   * member `event` */
 	HUTCH_READY,	  /* the handle is open: `json` is the answer to `hello`, or
 			   * null */
 	HUTCH_ENDED	  /* the last message: `error` has the reason */
 };
 
 struct hutch_message {
-	int type;      /* enum hutch_type */
-	int stream;    /* HUTCH_OUTPUT: 1 stdout, 2 stderr; 0: of an action */
-	int64_t call;  /* HUTCH_ANSWER: its number */
+	int type;      /* an enum hutch_type */
+	int stream;    /* HUTCH_OUTPUT: 1 stdout, 2 stderr; 0: output of an action */
+	int64_t call;  /* HUTCH_ANSWER: the number of the call */
 	void *tag;     /* HUTCH_ANSWER: the tag of that call */
-	struct hutch_error error; /* HUTCH_ANSWER, HUTCH_ENDED; kind HUTCH_OK: none */
-	const char *json;   /* the result, or the params; "null" where there is none */
-	size_t json_len;    /* there is a NUL behind it */
-	int64_t process;    /* HUTCH_OUTPUT, HUTCH_EVENT: the process; 0: none */
-	const char *data;   /* HUTCH_OUTPUT: any bytes, and a NUL behind them */
+	struct hutch_error error; /* HUTCH_ANSWER, HUTCH_ENDED: the error; kind
+				   * HUTCH_OK: there is none */
+	const char *json;   /* the result, or the params, as JSON; "null" where there
+			     * is none */
+	size_t json_len;    /* the length of `json`, without the NUL behind it */
+	int64_t process;    /* HUTCH_OUTPUT, HUTCH_EVENT: the number of the process; 0:
+			     * none */
+	const char *data;   /* HUTCH_OUTPUT: the bytes, which may be any, and a NUL
+			     * behind them */
 	size_t data_len;
-	uint64_t dropped;   /* HUTCH_OUTPUT: how many bytes are missing here */
+	uint64_t dropped;   /* HUTCH_OUTPUT: how many bytes of output were dropped
+			     * before these */
 	uint64_t missed;    /* how many messages before this one were dropped */
 };
 
 #define HUTCH_WAIT ((void *)-1) /* as a tag: the answer is for hutch_wait() */
 
-/* A descriptor for poll(2), epoll(7) and the like, which belongs to the handle.  It
- * is readable when hutch_next() may have a message.  The first call makes it; -1 with
- * an error. */
+/* Returns a descriptor for poll(2), epoll(7) and the like, which belongs to the
+ * handle. The descriptor is readable when hutch_next() may have a message.  The
+ * first call makes the descriptor; -1 with an error. */
 HUTCH_API int hutch_fd(struct hutch *h, struct hutch_error *e);
 
-/* 1: *ret is the next message, yours to free.  0: none came in time; a `timeout_ms` of 0
- * does not wait.  -1: an error, such as that of a handle whose HUTCH_ENDED was taken. */
+/* Gets the next message.  Returns 1 with the message in *ret, yours to free; 0 if
+ * none came in time (a `timeout_ms` of 0 does not wait); -1 with an error, such as
+ * that of a handle whose HUTCH_ENDED was taken. */
 HUTCH_API int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
 			 struct hutch_error *e);
 
-/* Waits for the answer to a call that was made with HUTCH_WAIT.  0: the answer is a
- * result, which is in *ret and yours to free; `ret` may be NULL.  -1: the answer is
- * an error, which is in `e`; or HUTCH_TIMEOUT, after which you can wait again.  A
- * `call` of -1 gives -1 and leaves `e` as it is, so that the expression for `call`
- * can be a function that makes the call. */
+/* Waits for the answer to a call that was made with HUTCH_WAIT.  Returns 0 if the
+ * answer is a result, which is in *ret and yours to free; `ret` may be NULL.
+ * Returns -1 if the answer is an error, which is in `e`; or with HUTCH_TIMEOUT,
+ * after which you can wait again.  A `call` of -1 gives -1 and leaves `e` as it is,
+ * so that the expression for `call` can be a function that makes the call. */
 HUTCH_API int hutch_wait(struct hutch *h, int64_t call, int timeout_ms,
 			 struct hutch_message **ret, struct hutch_error *e);
 
@@ -211,49 +221,56 @@ HUTCH_API void hutch_message_free(struct hutch_message *m);
 /* --- commands -------------------------------------------------------------- */
 
 enum hutch_flag {
-	HUTCH_TTY = 1,	   /* exec: a terminal of its own */
+	HUTCH_TTY = 1,	   /* exec: the process gets a terminal of its own */
 	HUTCH_STDIN = 2,   /* exec: hutch_exec_write() will be used */
 	HUTCH_DETACH = 4,  /* exec: the process lives on when the handle is closed */
-	HUTCH_FDS = 8,	   /* exec, copy: use the given descriptors */
+	HUTCH_FDS = 8,	   /* exec, copy: the call passes the given descriptors */
 	HUTCH_FOLLOW = 16, /* copy.out: copy the target of a link */
 	HUTCH_EOF = 32,	   /* exec_write: close stdin behind the data */
 	HUTCH_STREAM = 64, /* act: output comes while it is printed */
 	HUTCH_CONFIRM = 128, /* act: actions may ask you for confirmation */
-	HUTCH_FORCE = 256 /* unpause, rm */
+	HUTCH_FORCE = 256 /* unpause, rm: goes on where the call would be refused */
 };
 
 struct hutch_exec {
 	size_t size;
-	const char *const *argv;   /* ended by NULL */
-	const char *const *env;	   /* "NAME=VALUE", ended by NULL; or NULL */
-	const char *const *secret; /* names among all variables, ended by NULL; or NULL */
-	const char *cwd;	   /* inside, relative to the sandbox's own; NULL: that
-				    * one */
+	const char *const *argv;   /* the command and its arguments, ended by NULL */
+	const char *const *env;	   /* the variables, "NAME=VALUE", ended by NULL; or
+				    * NULL */
+	const char *const *secret; /* the names of variables that hold secrets, ended
+				    * by NULL; or NULL */
+	const char *cwd;	   /* the working folder inside, absolute or relative
+				    * to the sandbox's own; NULL: the sandbox's own */
 	const char *user;	   /* NAME, UID or UID:GID; NULL: the sandbox's own */
-	unsigned flags;		   /* HUTCH_TTY, _STDIN, _DETACH, _FDS */
-	uint32_t rows, cols;	   /* with HUTCH_TTY; 0: 24 and 80 */
-	uint64_t timeout_ms;	   /* kills it with its tree after that time; 0: none */
-	int fds[3];		   /* with HUTCH_FDS: pipes for its 0, 1 and 2; they stay
-				    * yours */
+	unsigned flags;		   /* any of HUTCH_TTY, HUTCH_STDIN, HUTCH_DETACH,
+				    * HUTCH_FDS */
+	uint32_t rows, cols;	   /* the size of the terminal, with HUTCH_TTY; 0: 24
+				    * and 80 */
+	uint64_t timeout_ms;	   /* the time after which the process is killed with
+				    * its tree; 0: never */
+	int fds[3];		   /* with HUTCH_FDS: pipes for the process's 0, 1 and
+				    * 2; they stay yours */
 };
 
-/* exec.start: the result has `process`, a number, and `pid`.  Without HUTCH_FDS its
- * output comes as HUTCH_OUTPUT.  Its end is the event `exited`. */
+/* Starts a command (exec.start): the result has `process`, a number, and `pid`.
+ * Without HUTCH_FDS the output of the process comes as HUTCH_OUTPUT.  Its end is the
+ * event `exited`. */
 HUTCH_API int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 			     struct hutch_error *e);
-/* Answered when the process has ended; the result has `exit_code`, `signal` and
- * `timed_out`. */
+/* Asks for the end of a process: the answer comes when the process has ended, and
+ * the result has `exit_code`, `signal` and `timed_out`. */
 HUTCH_API int64_t hutch_exec_wait(struct hutch *h, int64_t process, void *tag,
 				  struct hutch_error *e);
-/* The output so far, and all further output, comes as HUTCH_OUTPUT. */
+/* Asks for the output of a process: the output so far, and all further output, comes
+ * as HUTCH_OUTPUT. */
 HUTCH_API int64_t hutch_exec_attach(struct hutch *h, int64_t process, void *tag,
 				    struct hutch_error *e);
 
 struct hutch_input {
 	size_t size;
-	const void *data; /* at most 1 MiB */
+	const void *data; /* the bytes for stdin, at most 1 MiB */
 	size_t len;
-	unsigned flags; /* HUTCH_EOF */
+	unsigned flags; /* HUTCH_EOF, or 0 */
 };
 
 /* Writes to the stdin of a process that was started with HUTCH_STDIN.  Wait for the
@@ -275,7 +292,7 @@ HUTCH_API int64_t hutch_exec_resize(struct hutch *h, int64_t process,
 HUTCH_API int64_t hutch_exec_list(struct hutch *h, void *tag, struct hutch_error *e);
 
 struct hutch_result {
-	int exit_code; /* 128 + N: ended by signal N */
+	int exit_code; /* the command's exit code; 128 + N: signal N ended the command */
 	int timed_out;
 	char *out, *err; /* owned: stdout and stderr, a NUL behind each */
 	size_t out_len, err_len;
@@ -296,18 +313,19 @@ HUTCH_API void hutch_result_done(struct hutch_result *r);
 struct hutch_copy {
 	size_t size;
 	const char *path;
-	const char *name; /* copy_in: replaces each name's first component; or NULL */
-	unsigned flags;	  /* HUTCH_FDS; copy_out: HUTCH_FOLLOW */
+	const char *name; /* copy_in: replaces the first component of each name; or
+			   * NULL */
+	unsigned flags;	  /* HUTCH_FDS; for copy_out HUTCH_FOLLOW, too */
 	int tar;	  /* with HUTCH_FDS: a pipe's end for the tar; it stays yours */
 	int sentences;	  /* with HUTCH_FDS: a pipe's end for sentences about files that
 			   * could not be copied; -1: none */
 };
 
 /* Copies a tar out of the sandbox, or into it.  The result is like that of
- * hutch_exec(), and the answer to hutch_exec_wait() has `error` too.  Without
- * HUTCH_FDS the tar comes as HUTCH_OUTPUT, or is sent with hutch_exec_write().  A tar
- * from a sandbox may be hostile: unpack it where it can do no harm.  See copy.out and
- * copy.in of docs/control.md. */
+ * hutch_exec(), and the answer to hutch_exec_wait() has a member `error` too.
+ * Without HUTCH_FDS the tar comes as HUTCH_OUTPUT, or is sent with
+ * hutch_exec_write().  A tar from a sandbox may be hostile: unpack it where it can
+ * do no harm.  See copy.out and copy.in of docs/control.md. */
 HUTCH_API int64_t hutch_copy_out(struct hutch *h, const struct hutch_copy *c, void *tag,
 				 struct hutch_error *e);
 HUTCH_API int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, void *tag,
@@ -315,12 +333,12 @@ HUTCH_API int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, voi
 
 /* --- actions --------------------------------------------------------------- */
 
-/* `action` is a JSON object as in docs/actions.md; the result is its observation.
- * `flags`: HUTCH_STREAM, from then on for all actions of this handle;
+/* Runs an action: `action` is a JSON object as in docs/actions.md; the result is its
+ * observation.  `flags`: HUTCH_STREAM, from then on for all actions of this handle;
  * HUTCH_CONFIRM. */
 HUTCH_API int64_t hutch_act(struct hutch *h, const char *action, unsigned flags,
 			    void *tag, struct hutch_error *e);
-/* Ends the action that has this `id`. */
+/* Ends the action whose `id` is this number. */
 HUTCH_API int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag,
 			       struct hutch_error *e);
 
@@ -332,13 +350,14 @@ HUTCH_API int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_err
 
 /* --- the sandbox ----------------------------------------------------------- */
 
-/* The events from number `since` on, and all further ones, come as HUTCH_EVENT. */
+/* Asks for events: those from number `since` on, and all further ones, come as
+ * HUTCH_EVENT. */
 HUTCH_API int64_t hutch_events(struct hutch *h, uint64_t since, void *tag,
 			       struct hutch_error *e);
 HUTCH_API int64_t hutch_info(struct hutch *h, void *tag, struct hutch_error *e);
 HUTCH_API int64_t hutch_stats(struct hutch *h, void *tag, struct hutch_error *e);
 HUTCH_API int64_t hutch_pause(struct hutch *h, void *tag, struct hutch_error *e);
-/* `flags`: HUTCH_FORCE. */
+/* Lets a paused sandbox go on.  `flags`: HUTCH_FORCE, or 0. */
 HUTCH_API int64_t hutch_unpause(struct hutch *h, unsigned flags, void *tag,
 				struct hutch_error *e);
 /* Sends SIGTERM to everything inside, and gives it `grace_s` seconds to end. */
@@ -360,26 +379,27 @@ HUTCH_API int hutch_rm(const char *name, unsigned flags, const struct hutch_how 
 struct hutch_request {
 	size_t size;
 	const char *method;
-	const char *params; /* a JSON object; NULL: none */
-	const int *fds;	    /* sent beside it, up to three; they stay yours */
+	const char *params; /* the params, a JSON object; NULL: none */
+	const int *fds;	    /* up to three descriptors, sent beside the request; they
+			     * stay yours */
 	size_t fd_count;
 };
 
-/* Calls any method of docs/control.md. */
+/* Calls any method of docs/control.md, such as one that has no function here. */
 HUTCH_API int64_t hutch_call(struct hutch *h, const struct hutch_request *r, void *tag,
 			     struct hutch_error *e);
 
 /* --- JSON ------------------------------------------------------------------ */
 
-/* Gives a member by its path, such as "limits.memory", and returns 1; 0 where there
- * is none, or it has another type.  `json` may be NULL. */
+/* Gets the member with this path, such as "limits.memory", and returns 1; returns 0
+ * where there is none, or the member has another type.  `json` may be NULL. */
 HUTCH_API int hutch_json_integer(const char *json, const char *path, int64_t *ret);
 HUTCH_API int hutch_json_number(const char *json, const char *path, double *ret);
 HUTCH_API int hutch_json_bool(const char *json, const char *path, int *ret);
-/* Gives a string, which you free(3); NULL where there is none. */
+/* Returns the member's string, which you free(3); NULL where there is none. */
 HUTCH_API char *hutch_json_string(const char *json, const char *path);
-/* Gives the text with quotes and escapes, which you free(3); NULL where it is no
- * UTF-8. */
+/* Returns the text with quotes and escapes, which you free(3); NULL if the text is
+ * no UTF-8. */
 HUTCH_API char *hutch_json_quote(const char *text);
 
 #ifdef __cplusplus
