@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* How long the other processes run on if a leader does not stop, because it is in an
+/* The other processes run on for this time if a leader does not stop, because it is in an
  * uninterruptible call.  A busy machine may need a while until a leader has stopped. */
 #define LEADERS_MS 2000
 /* A bash forgets a SIGHUP that comes between its prompt and its read(2), so the leaders
@@ -31,9 +31,9 @@ void leaders_done(struct leaders *l)
 	*l = (struct leaders){ 0 };
 }
 
-/* Errors are ignored: no process is left, or the rest may not be signalled.
- * all_processes_is_gone() is asked first, since for -1 the kernel walks all processes of the
- * host. */
+/* Signals all processes but the executor, if there are any: for -1 the kernel walks all
+ * processes of the host.  Errors are ignored: no process is left, or the rest may not be
+ * signalled. */
 static void send_all(int signo)
 {
 	if (!all_processes_is_gone())
@@ -48,12 +48,13 @@ static void begin_pause(struct all_processes *a, const struct leaders *l, int64_
 	a->due = now + LEADERS_MS;
 	a->asked++;
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGSTOP); /* unreaped, so it is ours */
+		(void)kill(l->all[i].pid, SIGSTOP); /* the leader is unreaped, so its pid
+						     * is ours */
 	all_processes_look(a, l, now);
 }
 
-/* Whether a leader has stopped, or died.  WNOWAIT: the parent must still be able to
- * reap it. */
+/* Returns true if a leader has stopped, or died.  WNOWAIT leaves its status, so that the
+ * parent can still reap it. */
 static bool stands(const struct leader *one)
 {
 	siginfo_t info = { 0 };
@@ -74,7 +75,8 @@ static void ask_again(struct all_processes *a, const struct leaders *l, int64_t 
 {
 	a->due = now + AGAIN_MS;
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
+		(void)kill(l->all[i].pid, SIGHUP); /* the leader is unreaped, so its pid
+						    * is ours */
 }
 
 enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
@@ -112,14 +114,15 @@ int64_t all_processes_due(const struct all_processes *a)
 	return a->due;
 }
 
-/* The group counts as continued from the moment of kill(2), whether its processes run
- * yet or not (prepare_signal()). */
+/* Continues the foreground group of a leader's terminal before the leader.  The kernel
+ * counts a group as continued from the moment of kill(2), whether its processes run yet
+ * or not (prepare_signal()), so the leader sees no stopped job. */
 static void continue_foreground(const struct leader *one)
 {
 	pid_t group = 0;
 
 	if (ioctl(one->master, TIOCGPGRP, &group) == 0 && group > 1 && group != one->pid)
-		(void)kill(-group, SIGCONT); /* it may just have ended */
+		(void)kill(-group, SIGCONT); /* fails if the group has just ended */
 }
 
 static void let_time_go_on(struct all_processes *a, int64_t now)
@@ -138,7 +141,8 @@ static void end_pause(struct all_processes *a, const struct leaders *l, int64_t 
 	let_time_go_on(a, now);
 }
 
-/* A stop may have ended this pause already; then there is nothing to end. */
+/* Begins or ends a pause by other means than signals.  all_processes_ask_to_end() or a
+ * SIGCONT to all may have ended this pause already; then there is nothing to end. */
 void all_processes_hold(struct all_processes *a, bool is_held, int64_t now)
 {
 	if (!is_held && a->is_held)
@@ -166,7 +170,8 @@ int all_processes_wait(const struct all_processes *a, int64_t due, int64_t now)
 		return -1;
 	due -= all_processes_now(a, now);
 	if (due > 0 && all_processes_is_paused(a))
-		return -1; /* `due` cannot come before the pause ends */
+		return -1; /* time-outs stand still, so `due` cannot come before the pause
+			    * ends */
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
@@ -182,8 +187,8 @@ bool all_processes_is_stopped(const struct all_processes *a)
 
 /* --- signals --------------------------------------------------------------- */
 
-/* Outside of a pid namespace's init, -1 means every process of this user on the
- * machine. */
+/* Refuses to signal all processes if we are not pid 1 of a pid namespace: there, kill(2)
+ * of -1 would reach every process of this user on the machine. */
 static int must_be_init(struct err *e)
 {
 	if (getpid() == 1)
@@ -215,7 +220,8 @@ int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
 	/* An interactive shell ignores SIGTERM.  It gets SIGHUP before its command is
 	 * ended, or it would go on with the commands after that one. */
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGHUP); /* unreaped, so it is ours */
+		(void)kill(l->all[i].pid, SIGHUP); /* the leader is unreaped, so its pid
+						    * is ours */
 	if (!all_processes_is_gone()) {
 		(void)kill(-1, SIGTERM);
 		(void)kill(-1, SIGHUP);

@@ -27,52 +27,57 @@ struct err;
 
 /* A child of ours that leads the session of a terminal. */
 struct leader {
-	pid_t pid;  /* not reaped */
-	int master; /* borrowed; -1: it has hung up */
+	pid_t pid;  /* of a child that is not reaped, so the number is its own */
+	int master; /* borrowed; the terminal's master; -1: the terminal has hung up */
 };
 
 struct leaders {
-	struct leader *all; /* owned */
+	struct leader *all; /* owned; the array of `count` leaders */
 	size_t count;
 };
 
 void leaders_add(struct leaders *l, pid_t pid, int master);
 void leaders_done(struct leaders *l);
 
-/* A zeroed struct: nothing happened yet. */
+/* The state of the pause and of the sandbox's end.  A zeroed struct means that neither
+ * was asked for yet. */
 struct all_processes {
-	int64_t since; /* paused since then, in ms of clock.h; 0: not paused */
+	int64_t since; /* when the present pause began, in ms of clock.h; 0: not paused */
 	int64_t stood; /* total length of the pauses that are over */
-	int64_t due;   /* the next step for the leaders (stop the rest, or ask again); 0:
-		        * none */
-	uint32_t asked; /* number of SIGSTOPs to all so far, */
-	uint32_t stopped; /* and the last of these that all have got; a SIGCONT may have
-			   * come since */
+	int64_t due;   /* when the leaders' next step (stop the rest, or ask again) is
+		        * due; 0: none */
+	uint32_t asked; /* number of SIGSTOPs to all processes that were asked for so
+			 * far */
+	uint32_t stopped; /* number of the last of these SIGSTOPs that all processes have
+			   * got; a SIGCONT may have come since */
 	bool is_held;	/* paused by other means than signals */
-	bool is_traced; /* held by a tracer: a process that starts then would not be
-			 * stopped */
-	bool is_ending; /* all were asked to end: the executor starts nothing by itself
-			 * any more */
+	bool is_traced; /* held by a tracer: a process that starts during this pause would
+			 * not be stopped */
+	bool is_ending; /* all processes were asked to end: the executor starts nothing by
+			 * itself any more */
 };
 
-/* `now` is in ms of clock.h in all of these.
- *
- * -1: we are not the init of a pid namespace, and -1 would signal all of the user's
- * processes. */
+/* Sends a signal to all processes but the executor; SIGSTOP begins a pause, SIGCONT ends
+ * it.  `now` is in ms of clock.h, here and below.  Returns -1 if we are not the init of a
+ * pid namespace, since kill(2) of -1 would then signal all of the user's processes. */
 int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l,
 			 int64_t now, struct err *e);
 
-/* The supervisor holds all processes by a cgroup's freezer, or no longer. */
+/* Called when the supervisor has begun (`is_held`) or ended a hold of all processes by a
+ * cgroup's freezer: time-outs stand still meanwhile. */
 void all_processes_hold(struct all_processes *a, bool is_held, int64_t now);
 
-/* A tracer holds all processes, or no longer. */
+/* Called when a tracer has begun (`is_traced`) or ended a hold of all processes:
+ * time-outs stand still meanwhile. */
 void all_processes_trace(struct all_processes *a, bool is_traced, int64_t now);
 
-/* Asks all to end, paused or not: by SIGTERM, and interactive shells by SIGHUP. */
+/* Asks all processes to end, paused or not: by SIGTERM, and interactive shells by
+ * SIGHUP. */
 int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
 			     int64_t now, struct err *e);
 
-/* Called while all_processes_due() is not 0: after SIGCHLD, and when that time has come. */
+/* Does the next step of a pause or of the end.  Called while all_processes_due() is not
+ * 0: after SIGCHLD, and when that time has come. */
 void all_processes_look(struct all_processes *a, const struct leaders *l, int64_t now);
 int64_t all_processes_due(const struct all_processes *a);
 
@@ -86,15 +91,19 @@ enum all_processes_step {
 enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
 					   int64_t now);
 
-/* True when there is no other process, not even one to be reaped. */
+/* Returns true when the executor has no child: no other process is in the sandbox, not
+ * even one to be reaped. */
 bool all_processes_is_gone(void);
 
-/* The clock for time-outs inside, in ms.  It stands still during a pause, so one `now`
- * gives one time, even if a pause begins or ends at that moment. */
+/* Returns the time of a clock for time-outs inside, in ms.  This clock stands still
+ * during a pause, so one `now` gives one time, even if a pause begins or ends at that
+ * moment. */
 int64_t all_processes_now(const struct all_processes *a, int64_t now);
-/* How long poll(2) is to wait from `now` until `due`, which is in ms of all_processes_now();
- * INT64_MAX is for ever.  -1: until something else happens. */
+/* Returns how many ms poll(2) is to wait from `now` until `due`, which is in ms of
+ * all_processes_now(); a `due` of INT64_MAX never comes.  -1: poll(2) is to wait for an
+ * event alone. */
 int all_processes_wait(const struct all_processes *a, int64_t due, int64_t now);
 bool all_processes_is_paused(const struct all_processes *a);
-/* Paused by signals: a new process must get SIGSTOP, too. */
+/* Returns true during a pause by signals: a process that is started then must get
+ * SIGSTOP, too. */
 bool all_processes_is_stopped(const struct all_processes *a);

@@ -38,7 +38,8 @@ static int get(struct caps *ret)
 	return 0;
 }
 
-/* The part of `permitted` that is in the bounding set. */
+/* Returns the part of `permitted` that commands get: the capabilities that are in the
+ * bounding set, too. */
 static uint64_t get_handed_on(uint64_t permitted)
 {
 	uint64_t found = 0;
@@ -92,7 +93,8 @@ int caps_init(struct caps *ret)
 	c.others = c.handed_on;
 	c.inherited &= c.handed_on;
 	c.own = c.permitted & ~c.handed_on;
-	/* Lowering inheritable lowers ambient with it (capabilities(7)). */
+	/* Lowering the inheritable set lowers the ambient set with it
+	 * (capabilities(7)). */
 	if (caps_settle(&c) < 0)
 		return -1;
 	*ret = c;
@@ -106,14 +108,15 @@ bool caps_are_plain(const struct caps *c)
 
 int caps_keep(const struct caps *c)
 {
-	/* Else leaving uid 0 empties the permitted set. */
+	/* Without KEEPCAPS the kernel would empty the permitted set when the process
+	 * leaves uid 0, and no capability would be left to hand on. */
 	return c->permitted ? prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) : 0;
 }
 
 int caps_hand_on(const struct caps *c, uint32_t uid)
 {
-	/* Over execve root gets its bounding set, which is exactly the set that is
-	 * handed on.  Its inheritable and ambient sets stay empty, or a user that it
+	/* Over execve(2) root gets its bounding set, which is exactly the set that is
+	 * handed on.  Root's inheritable and ambient sets stay empty: a user that root
 	 * becomes later would keep them. */
 	uint64_t mine = handed_on_to(c, uid), inherited = uid == 0 ? 0 : mine;
 
@@ -121,7 +124,8 @@ int caps_hand_on(const struct caps *c, uint32_t uid)
 		return 0;
 	if (set(0, mine, inherited) < 0)
 		return -1;
-	/* Leaving uid 0 emptied the ambient set, even with KEEPCAPS. */
+	/* The kernel emptied the ambient set when the process left uid 0, even with
+	 * KEEPCAPS, so each capability is raised again. */
 	for (unsigned long n = 0; n < CAP_END; n++)
 		if ((inherited & CAP_BIT(n)) &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, n, 0, 0) < 0)

@@ -20,10 +20,10 @@
 struct caps {
 	uint64_t permitted; /* one bit a capability, 1 << CAP_* */
 	uint64_t handed_on;
-	uint64_t others; /* the part of `handed_on` for users other than root; caps_init()
-			  * sets all */
+	uint64_t others; /* the part of the capabilities handed on that users other than
+			  * root get; caps_init() sets all */
 	uint64_t own;
-	uint64_t inherited; /* inheritable and ambient */
+	uint64_t inherited; /* the executor's inheritable and ambient capabilities */
 };
 
 /* Reads the calling process's sets, and lowers its effective set to the used
@@ -40,8 +40,9 @@ int caps_settle(const struct caps *c);
  * errno set. */
 int caps_wear(const struct caps *c, uint32_t uid);
 
-/* True when a command of the executor's own user needs no call: by the kernel's rules
- * for execve it gets exactly the capabilities that are handed on. */
+/* Returns true when a command of the executor's own user needs no caps_keep() and
+ * caps_hand_on(): by the kernel's rules for execve(2) the command gets exactly the
+ * capabilities that are handed on. */
 bool caps_are_plain(const struct caps *c);
 
 /* Keeps the permitted set over the coming change of ids, until execve.  -1 with errno

@@ -19,7 +19,8 @@
 #define EVENTS "/sys/fs/cgroup/memory.events"
 #define SHARED "/dev/shm"
 
-/* ipc(2), kernel 4.17: an object's mode does not hide it. */
+/* SHM_STAT_ANY of ipc(2), since kernel 4.17: unlike SHM_STAT it also returns objects
+ * whose mode forbids us to read them. */
 #define KERNEL_SHM_STAT_ANY 15
 #define KERNEL_SEM_STAT_ANY 20
 #define KERNEL_MSG_STAT_ANY 13
@@ -61,7 +62,9 @@ static uint64_t read_kills(const struct cgroup *c)
 void cgroup_hold(struct cgroup *c, int procs)
 {
 	c->procs = procs;
-	c->events = open(EVENTS, O_RDONLY | O_CLOEXEC); /* none without --memory */
+	c->events = open(EVENTS, O_RDONLY | O_CLOEXEC); /* fails if the sandbox has no
+							 * memory controller, that is,
+							 * without --memory */
 	c->kills = read_kills(c);
 }
 
@@ -70,8 +73,9 @@ static DIR *open_folder(int parent, const char *name)
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(parent, name, flags);
 
-	/* The folder's owner, whose uid is ours, may have set a mode that refuses us.
-	 * All commands were killed, so no process can put a link in its place. */
+	/* The folder belongs to our uid, but a command may have set a mode that keeps us
+	 * out.  All commands were killed, so no process can put a link in the folder's
+	 * place before fchmodat(2). */
 	if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
 		fd = openat(parent, name, flags);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -81,7 +85,8 @@ static DIR *open_folder(int parent, const char *name)
 	return dir;
 }
 
-/* Moving a folder changes its "..", for which the folder itself must be writable. */
+/* Moves a folder up to `top`.  The kernel changes the folder's ".." then, for which the
+ * folder itself must be writable. */
 static bool move_up(int folder, const char *name, int top, const char *to)
 {
 	if (renameat(folder, name, top, to) == 0)
@@ -90,8 +95,8 @@ static bool move_up(int folder, const char *name, int top, const char *to)
 	       renameat(folder, name, top, to) == 0;
 }
 
-/* Unlinks the entries of `folder`; a folder in it that is not empty is moved up to
- * `top`, so that no depth costs more than its entries. */
+/* Unlinks the entries of `folder`.  A folder in it that is not empty is moved up to `top`
+ * instead of walked into, so that deep nesting takes no recursion and no more work. */
 static bool flatten(int top, const char *folder, unsigned *number)
 {
 	DIR *dir = open_folder(top, folder);
@@ -109,12 +114,12 @@ static bool flatten(int top, const char *folder, unsigned *number)
 		has_moved |= move_up(dirfd(dir), d->d_name, top, up);
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so no error matters */
 	return has_moved;
 }
 
-/* One pass over the top: each folder in it is emptied and removed.  True when folders
- * were moved up, so that another pass is needed. */
+/* Goes once over `top`: each folder in it is emptied and removed.  Returns true when
+ * folders were moved up to `top`, so that another pass is needed. */
 static bool sweep(int top, unsigned *number)
 {
 	int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -128,10 +133,11 @@ static bool sweep(int top, unsigned *number)
 		if (unlinkat(top, d->d_name, 0) == 0)
 			continue;
 		has_moved |= flatten(top, d->d_name, number);
-		(void)unlinkat(top, d->d_name, AT_REMOVEDIR); /* else: it stays */
+		(void)unlinkat(top, d->d_name, AT_REMOVEDIR); /* if the removal fails, the
+							       * entry stays */
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so no error matters */
 	return has_moved;
 }
 
@@ -144,7 +150,8 @@ static void empty_shared_folder(void)
 		;
 }
 
-/* SHM_INFO and its kin return the highest index in use, STAT_ANY the id at an index. */
+/* Removes the shared memory segments of our uid.  SHM_INFO returns the highest index in
+ * use, and SHM_STAT_ANY returns the id of the segment at an index. */
 static void remove_shared_memory(void)
 {
 	struct shmid_ds ds;
@@ -154,7 +161,8 @@ static void remove_shared_memory(void)
 	for (int i = 0; i <= last; i++) {
 		int id = shmctl(i, KERNEL_SHM_STAT_ANY, &ds);
 		if (id >= 0)
-			(void)shmctl(id, IPC_RMID, NULL); /* else: another's */
+			(void)shmctl(id, IPC_RMID, NULL); /* fails for a segment of
+							   * another user, which stays */
 	}
 }
 
@@ -173,7 +181,8 @@ static void remove_semaphores(void)
 	for (int i = 0; i <= last; i++) {
 		int id = semctl(i, 0, KERNEL_SEM_STAT_ANY, (union semun){ .buf = &ds });
 		if (id >= 0)
-			(void)semctl(id, 0, IPC_RMID); /* else: another's */
+			(void)semctl(id, 0, IPC_RMID); /* fails for a semaphore set of
+						        * another user, which stays */
 	}
 }
 
@@ -186,7 +195,8 @@ static void remove_queues(void)
 	for (int i = 0; i <= last; i++) {
 		int id = msgctl(i, KERNEL_MSG_STAT_ANY, &ds);
 		if (id >= 0)
-			(void)msgctl(id, IPC_RMID, NULL); /* else: another's */
+			(void)msgctl(id, IPC_RMID, NULL); /* fails for a message queue of
+							   * another user, which stays */
 	}
 }
 

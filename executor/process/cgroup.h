@@ -14,8 +14,10 @@
 #include <stdint.h>
 
 struct cgroup {
-	int procs;	/* owned; -1: none */
-	int events;	/* owned; memory.events, -1: none */
+	int procs;	/* owned; the file cgroup.procs of the commands' cgroup; -1:
+			 * none */
+	int events;	/* owned; the file memory.events of the commands' cgroup; -1:
+			 * none */
 	uint64_t kills; /* processes killed so far for want of memory */
 };
 
@@ -29,6 +31,6 @@ void cgroup_hold(struct cgroup *c, int procs);
  * kernel has killed for want of memory since the last call. */
 void cgroup_recover(struct cgroup *c);
 
-/* The number behind `key` in a file of lines "KEY NUMBER"; 0 if there is no such
- * line. */
+/* Returns the number behind `key` in `text`, which has the lines "KEY NUMBER" of a file
+ * like memory.events; 0 if there is no such line. */
 uint64_t cgroup_count(const char *text, const char *key);

@@ -21,13 +21,15 @@
 
 /* --- messages --------------------------------------------------------------- */
 
-/* Prints one line, whatever characters the text has. */
+/* Prints one line on descriptor 2, escaped so that no character of the text begins
+ * another line. */
 static void say(const char *text)
 {
 	AUTO_FREE char *line = term_escape_line(text);
 	AUTO_FREE char *whole = text_format("%s\n", line);
 
-	(void)io_write_all(2, whole, strlen(whole)); /* fails when the client has gone */
+	(void)io_write_all(2, whole, strlen(whole)); /* fails when the client has gone,
+						      * and then has no reader */
 }
 
 static void on_left_out(void *who, const char *path, const char *why)
@@ -75,13 +77,14 @@ static enum copy_exit exit_of(const struct err *e)
 
 /* --- places ------------------------------------------------------------------ */
 
-/* A path as this process reaches it, through whatever links there are. */
+/* A source or a target of the copy, by a path that may lead through links, as for any
+ * command. */
 struct place {
 	char *path;	  /* owned; without trailing slashes */
 	const char *name; /* its last name; points into `path` */
-	bool has_slash;	  /* there was a trailing slash, so it must be a folder */
-	bool is_content;  /* it ends in "/", "." or "..": the content of the folder is
-			   * meant */
+	bool has_slash;	  /* the path had a trailing slash, so it must lead to a folder */
+	bool is_content;  /* the path ends in "/", "." or "..": the content of the folder
+			   * is meant */
 };
 
 static int place_init(struct place *p, const char *path, struct err *e)
@@ -113,7 +116,7 @@ static int open_folder(const char *path, int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open the folder %.200s", path) : fd;
 }
 
-/* Opens the folder that the path's last name is in. */
+/* Opens the folder that holds the entry of the path's last name. */
 static int open_above(const struct place *p, int flags, struct err *e)
 {
 	AUTO_FREE char *above = text_copy(p->path);
@@ -132,7 +135,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A client's descriptor may be non-blocking. */
+/* Makes a client's descriptor blocking: a client may have made it non-blocking, and the
+ * copy would end with EAGAIN. */
 static void make_blocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -188,7 +192,8 @@ static int copy_out(const struct exec *x, struct err *e)
 
 /* --- in ------------------------------------------------------------------------ */
 
-/* Opens the folder, and makes it if it is missing, with a command's usual mode. */
+/* Opens the folder to unpack into.  A missing folder is made first, with a command's
+ * usual mode (0777 less the umask). */
 static int open_or_make(const char *path, struct err *e)
 {
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -203,9 +208,9 @@ static int check_name(const char *name, struct err *e)
 	return err_set(e, ERR_USAGE, "'%.100s' is no name of a file", name);
 }
 
-/* Opens the folder to unpack into, and chooses the name in it: if the target is a
- * folder, the entry goes into that under its own name; otherwise the target's last name
- * becomes the entry's. */
+/* Opens the folder to unpack into, and chooses the name of the entry in it: if the target
+ * is a folder, the entry keeps its own name; otherwise the entry gets the target's last
+ * name. */
 static int choose(const struct place *to, const char **name, struct err *e)
 {
 	if (!*name)
@@ -218,7 +223,8 @@ static int choose(const struct place *to, const char **name, struct err *e)
 	return open_above(to, O_RDONLY, e);
 }
 
-/* Makes missing parent folders, with a command's usual mode. */
+/* Makes missing parent folders of the target, with a command's usual mode (0777 less the
+ * umask). */
 static int make_parents(const struct place *to, struct err *e)
 {
 	for (char *at = to->path + 1; (at = strchr(at, '/')); at++) {
@@ -231,8 +237,9 @@ static int make_parents(const struct place *to, struct err *e)
 	return 0;
 }
 
-/* The owner and mode of a file that is replaced say which users may write to it, so
- * that is checked first. */
+/* Checks that the target may be replaced by a file.  A folder may not; an existing file
+ * must be writable for the command's user, since its owner and mode say which users may
+ * change it. */
 static int check_file(const struct place *to, struct err *e)
 {
 	errno = EISDIR;
@@ -253,7 +260,8 @@ static int prepare_file(const struct place *to, uint32_t flags, struct err *e)
 static int copy_in(const struct exec *x, struct err *e)
 {
 	struct place to = { 0 };
-	const char *name = x->argv[2]; /* or the NULL that ends them */
+	const char *name = x->argv[2]; /* the entry's name, or the NULL that ends the
+				        * arguments: no name was given */
 
 	make_blocking(0);
 	if (place_init(&to, x->argv[1], e) < 0)
@@ -272,11 +280,13 @@ _Noreturn void copy_run(const struct exec *x)
 	struct err e = { 0 };
 	int code = COPY_DONE;
 
-	(void)prctl(PR_SET_NAME, "hutch-copy"); /* a name for users on the host */
+	(void)prctl(PR_SET_NAME, "hutch-copy"); /* sets the name that users on the host
+						 * see in ps(1) */
 	if ((x->flags & EXEC_PACK ? copy_out(x, &e) : copy_in(x, &e)) < 0) {
 		say(e.text);
 		code = exit_of(&e);
 	}
 	(void)syscall(SYS_exit_group, code);
-	__builtin_trap(); /* a filter of its own forbids even that; see spawn.c */
+	__builtin_trap(); /* a filter of the command's own may refuse exit_group(2); no
+			   * filter can keep a fault from ending the process */
 }

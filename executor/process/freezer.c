@@ -12,8 +12,8 @@
 #include "executor/process/caps.h"
 #include "executor/process/seize.h"
 
-/* A process that has not stopped by then is in an uninterruptible call.  A busy machine
- * may need a while before all have stopped. */
+/* A process that has not stopped after this time is in an uninterruptible call.  A busy
+ * machine may need a while before all have stopped. */
 #define SEIZE_MS 8000
 /* The freezer reports FREEZE_LATE itself this long before the deadline; at the deadline
  * the executor gives the freezer up. */
@@ -32,9 +32,10 @@ void freezer_done(struct freezer *f)
 
 /* --- in the freezer --------------------------------------------------------------- */
 
-/* Keeps the procfs, the pipe for reports and the pipe that it waits for, as 0, 1 and 2,
- * and closes all others: the channel, and the pipes and terminals of commands.  All
- * three are above 2, as the executor's own descriptors are. */
+/* Moves the procfs, the pipe for reports and the pipe whose bytes the freezer waits for
+ * to 0, 1 and 2, and closes all other descriptors: the channel, and the pipes and
+ * terminals of commands.  dup2(2) overwrites none of the three, since all are above 2, as
+ * the executor's own descriptors are. */
 static void take_descriptors(int proc, int said, int hold)
 {
 	(void)dup2(proc, 0); /* valid descriptors */
@@ -56,18 +57,20 @@ static _Noreturn void run(const struct freezer *f)
 	char heard;
 	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1 &&
 	    !seize_hold(s, 2))
-		_exit(1); /* before a tracee could be let go */
+		_exit(1); /* `hold` has hung up, and all tracees were killed: exits before
+			   * one could be let go */
 	seize_disarm(s);
-	(void)!write(1, "", 1); /* there is room */
+	(void)!write(1, "", 1); /* tells the executor that the tracees are disarmed; the
+				 * pipe has room */
 	seize_release(s);
 	_exit(0);
 }
 
 /* --- in the executor -------------------------------------------------------------- */
 
-/* The child has every signal blocked from its first moment on: a process inside may send
- * signals to each new process number, and one that came before the child blocked it would
- * end the child. */
+/* Forks the freezer with every signal blocked from the child's first moment on: a process
+ * inside may send signals to each new process number, and a signal that came before the
+ * child blocked it would end the child. */
 static pid_t fork_deaf(void)
 {
 	sigset_t all, before;
@@ -88,7 +91,9 @@ static int begin(struct freezer *f)
 		return -1;
 	AUTO_CLOSE int said = says[0];
 	AUTO_CLOSE int to = says[1];
-	if (pipe2(holds, O_CLOEXEC) < 0) /* the freezer's end blocks; ours never does */
+	if (pipe2(holds, O_CLOEXEC) < 0) /* the freezer's read from `hold` may block, so
+					  * this pipe is not O_NONBLOCK; the executor's
+					  * few bytes always have room */
 		return -1;
 	AUTO_CLOSE int from = holds[0];
 	AUTO_CLOSE int hold = holds[1];
@@ -105,7 +110,8 @@ static int begin(struct freezer *f)
 	return 0;
 }
 
-/* If the freezer cannot be started, freezer_serve() answers FREEZE_FAILED. */
+/* Begins a pause with a new freezer.  If the freezer cannot be started, `due` comes at
+ * once, and freezer_serve() answers FREEZE_FAILED. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 {
 	f->wanted = f->pid ? number : 0;
@@ -120,12 +126,14 @@ void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 void freezer_release(struct freezer *f)
 {
 	if (f->pid && f->number && !f->due) {
-		(void)!write(f->hold, "", 1); /* there is room; else it has ended */
+		(void)!write(f->hold, "", 1); /* the pipe has room; if the write fails,
+					       * the freezer has ended */
 		own_close(&f->hold);
 	} else if (f->number || !f->pid) {
 		if (f->pid)
-			(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours; it may be
-						      * stuck */
+			(void)kill(f->pid, SIGKILL); /* the freezer is unreaped, so its
+						      * pid is ours; it may be stuck in a
+						      * system call */
 		freezer_done(f);
 		f->due = 0;
 	}
@@ -139,9 +147,9 @@ void freezer_watch(const struct freezer *f, struct pollfd *w)
 	*w = (struct pollfd){ .fd = is_heard ? f->said : -1, .events = POLLIN };
 }
 
-/* Waits for the exit of a released freezer.  The deadline begins when it reports that
- * its death would kill none of its tracees; until then no tracee runs, so none can stop
- * it. */
+/* Waits for the exit of a released freezer.  The deadline begins when the freezer reports
+ * that its death would kill none of its tracees; until then no tracee runs, so none can
+ * stop the freezer. */
 static void see_off(struct freezer *f, int64_t now)
 {
 	char byte;
@@ -151,7 +159,8 @@ static void see_off(struct freezer *f, int64_t now)
 		own_close(&f->said);
 		f->due = now + WORD_MS;
 	} else if (f->due && clock_is_due(f->due, now)) {
-		(void)kill(f->pid, SIGKILL); /* unreaped, so it is ours */
+		(void)kill(f->pid, SIGKILL); /* the freezer is unreaped, so its pid is
+					      * ours */
 		f->due = 0;
 	}
 }
@@ -161,8 +170,8 @@ static bool is_word(const struct frozen *said, ssize_t len)
 	return len == sizeof(*said) && said->why < FREEZE_WHY_COUNT;
 }
 
-/* Tells the freezer that its report was read: from then on its tracees are killed if it
- * dies.  Pid 1 is not ended by SIGPIPE. */
+/* Tells the freezer that its report was read: from then on its tracees are killed if the
+ * freezer dies.  Returns false if the freezer has died: pid 1 is not ended by SIGPIPE. */
 static bool is_heard(const struct freezer *f)
 {
 	return f->pid && write(f->hold, "", 1) == 1;
@@ -183,7 +192,8 @@ bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
 	if (!is_word(&said, len))
 		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE
 								 : FREEZE_FAILED };
-	/* If the freezer has died since its report, all go on. */
+	/* If the freezer has died since its report, the kernel has detached its tracees:
+	 * all go on, and the pause has failed. */
 	if (said.why == FREEZE_STANDS && !is_heard(f))
 		said.why = FREEZE_FAILED;
 	said.number = f->number;

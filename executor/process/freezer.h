@@ -26,32 +26,34 @@ struct caps;
 struct pollfd;
 
 struct freezer {
-	pid_t pid;	 /* 0: there is none */
-	int said, hold;	 /* owned; its reports; and our end of its input, whose second
-			  * byte lets all go on; -1: closed */
+	pid_t pid;	 /* of the freezer; 0: there is none */
+	int said, hold;	 /* owned; the freezer's reports; and our end of its input, whose
+			  * second byte lets all go on; -1: closed */
 	int64_t due;	 /* in ms of clock.h, the deadline of its report or, after its
 			  * release, of its exit; 0: none */
-	uint32_t wanted; /* number of a pause that begins when this freezer was reaped; 0:
-			  * none */
-	uint32_t number; /* number of its pause; 0: it was released */
-	bool is_lost;	 /* it has died while all were stopped */
+	uint32_t wanted; /* number of a pause that begins as soon as this freezer is
+			  * reaped; 0: none */
+	uint32_t number; /* number of the freezer's pause; 0: the freezer was released */
+	bool is_lost;	 /* the freezer has died while all were stopped */
 	const struct caps *caps; /* borrowed */
-	int proc;		 /* borrowed; tree.h; -1: there is none, and each pause
-				  * fails */
+	int proc;		 /* borrowed; a procfs as in tree.h; -1: there is none,
+				  * and each pause fails */
 };
 
 void freezer_init(struct freezer *f, int proc, const struct caps *caps);
 void freezer_done(struct freezer *f);
 
-/* `now` is in ms of clock.h in all of these. freezer_serve() has the answer. */
+/* Begins pause `number`, or ends a pause.  `now` is in ms of clock.h, here and below.
+ * freezer_serve() tells whether the pause has succeeded. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now);
 void freezer_release(struct freezer *f);
 
-/* Fills in an entry for poll(2). freezer_serve() is called after that, and at f->due.
- * True: *ret is the answer, once for each freezer_start() without a
- * freezer_release(). */
+/* Waits for the freezer's report: freezer_watch() fills in an entry for poll(2), and
+ * freezer_serve() is called after poll(2), and at f->due.  freezer_serve() returns true
+ * when *ret is the answer, once for each freezer_start() that no freezer_release()
+ * followed. */
 void freezer_watch(const struct freezer *f, struct pollfd *w);
 bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret);
 
-/* False: the child was not the freezer. */
+/* Called for a child that was reaped.  Returns false if the child was not the freezer. */
 bool freezer_reaped(struct freezer *f, pid_t pid, int64_t now);

@@ -22,26 +22,26 @@
 #include <sys/types.h>
 
 #define HALT_EVERY_MS 500
-/* 10 s of being stopped, in all. */
+/* The process is given up after so many checks that found it stopped: 10 s in all. */
 #define HALT_MOST 20
 
 struct halt {
-	int64_t due;	/* the next check */
-	unsigned count; /* checks that found it stopped */
+	int64_t due;	/* the time of the next check */
+	unsigned count; /* number of checks that found the process stopped */
 };
 
 enum halt_step {
-	HALT_GOES_ON,	    /* it runs, or the next check is not due yet */
-	HALT_IS_CONTINUED,  /* it is to get SIGCONT */
-	HALT_HAS_TAKEN_ALL, /* it was stopped for as long as it may be: the caller ends
-			     * it */
+	HALT_GOES_ON,	    /* the process runs, or its next check is not due yet */
+	HALT_IS_CONTINUED,  /* the process was stopped: the caller sends SIGCONT */
+	HALT_HAS_TAKEN_ALL, /* the process was stopped for as long as is permitted: the
+			     * caller ends it */
 };
 
-/* The step that a check at `now` leads to. */
+/* Returns the step that a check at `now` leads to, and notes the next check in *h. */
 enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now);
 
-/* Whether this child is stopped at this moment, by a signal.  The child is not
- * reaped. */
+/* Returns true if this child is stopped at this moment, by a signal.  The child must not
+ * be reaped. */
 bool halt_has(pid_t pid);
 /* Continues a child and its process group, which it may not lead yet.  The child is not
  * reaped, so the pid is its own. */

@@ -18,15 +18,16 @@
 #include "executor/process/tree.h"
 #include "executor/process/user.h"
 
-/* How many processes are reaped before the channel gets its turn. */
+/* The executor reaps at most so many processes at once before it serves the channel: a
+ * process that forks without end must not keep the supervisor waiting. */
 #define REAP_AT_ONCE 64
 
-/* Descriptors that must stay free: for the channel, for those that come with a request,
- * and for those that are open only for a moment. */
+/* Commands may not take these descriptors: they stay free for the channel, for requests
+ * that bring some, and for files that are open only for a moment. */
 #define FDS_SPARE 16
 
-/* The status pipe while starting; with a terminal also its two sides and two of the
- * supervisor's descriptors. */
+/* How many descriptors a command takes: the status pipe while the command starts; with a
+ * terminal also the terminal's two sides and two of the supervisor's descriptors. */
 enum { FDS_PLAIN = 1, FDS_TERMINAL = 5 };
 
 void processes_init(struct processes *p)
@@ -107,7 +108,8 @@ static void set_failed(struct command *c, enum exec_stage stage, int sys)
 	c->failed = (struct failed){ .stage = stage, .sys = (uint32_t)sys };
 }
 
-/* Updates the state if execve has succeeded or failed. */
+/* Reads the command's status pipe, and updates the command's state if execve(2) has
+ * succeeded or failed. */
 static void look_at_status(struct command *c)
 {
 	enum spawn_state state = spawn_result(c->status, &c->failed);
@@ -130,7 +132,8 @@ static void make_process(struct command *c, struct spawn *s)
 	look_at_status(c);
 }
 
-/* The command gets the terminal; the relay gets the supervisor's descriptors. */
+/* Starts a command on a new terminal.  A relay carries bytes between the terminal and the
+ * supervisor's descriptors. */
 static void start_on_terminal(struct command *c, struct command_request *request,
 			      struct spawn *s)
 {
@@ -149,7 +152,8 @@ static void start_on_terminal(struct command *c, struct command_request *request
 		   fd_take(&request->fds[1]));
 }
 
-/* The errno to refuse this command with before anything is tried, or 0. */
+/* Returns the errno with which a command is refused before anything is tried, since there
+ * are too many commands or descriptors; 0: the command is not refused. */
 static int refuses(const struct processes *p, const struct exec *x)
 {
 	size_t needs = x->flags & EXEC_PTY ? FDS_TERMINAL : FDS_PLAIN;
@@ -192,9 +196,11 @@ void processes_signal(struct processes *p, uint32_t id, int signo)
 	/* The pid of a reaped command may belong to another process by now. */
 	if (!c || c->pid == 0 || c->is_reaped)
 		return;
-	/* Before its setsid a child is not in a group of its own yet. */
+	/* A child that has not called setsid(2) yet leads no group, so it gets the signal
+	 * alone. */
 	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
-		(void)kill(c->pid, signo); /* unreaped, so it exists */
+		(void)kill(c->pid, signo); /* the command is unreaped, so its pid
+					    * exists */
 }
 
 void processes_end(struct processes *p, uint32_t id, int proc)
@@ -209,7 +215,8 @@ void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t 
 {
 	struct command *c = processes_find(p, id);
 
-	/* Fails for a terminal that has hung up, whose size no longer matters. */
+	/* The call fails for a terminal that has hung up, whose size no longer
+	 * matters. */
 	if (c && c->relay)
 		(void)terminal_resize(&c->relay->terminal, rows, cols);
 }
@@ -274,7 +281,8 @@ static void set_exited(struct command *c, int status, const struct rusage *used)
 		c->exited.is_signaled = false;
 		c->exited.status = COPY_TIMED_OUT;
 	}
-	/* The process is dead, so its end of the pipe is closed. */
+	/* The process is dead, so its end of the status pipe is closed: the pipe has its
+	 * last word. */
 	if (c->state == COMMAND_STARTING)
 		look_at_status(c);
 	if (c->relay)
@@ -309,7 +317,8 @@ static void look(struct command *c, bool is_paused, int64_t now)
 		return halt_end(c->pid);
 	case HALT_HAS_TAKEN_ALL:
 		c->is_late = true;
-		(void)kill(c->pid, SIGKILL); /* unreaped, so it exists */
+		(void)kill(c->pid, SIGKILL); /* the command is unreaped, so its pid
+					      * exists */
 	}
 }
 
@@ -330,7 +339,7 @@ static void let_go_on(const siginfo_t *stop)
 		     (long)(signo == SIGTRAP ? 0 : signo));
 }
 
-/* A process that has ended and is not reaped, so that its pid is still its own; 0:
+/* Returns a child that has ended and is not reaped, so that its pid is still its own; 0:
  * there is none. */
 static pid_t next_zombie(void)
 {
@@ -356,7 +365,8 @@ bool processes_reap(struct processes *p)
 			p->before_other(p->who, pid);
 		if (pid <= 0 || wait4(pid, &status, WNOHANG, &used) != pid)
 			return false;
-		/* Before the end is reported, which may start the next command. */
+		/* The cleanup comes before the report of the end, since the supervisor
+		 * may start the next command upon that report. */
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			cgroup_recover(&p->cgroup);
 		if (c)
@@ -367,8 +377,8 @@ bool processes_reap(struct processes *p)
 	return true;
 }
 
-/* Reports what is due about one command, and sets *ret_is_done when that was the last
- * report. */
+/* Puts the reports that are due about one command into `out`, and sets *ret_is_done if
+ * the last one was among them. */
 static int report(const struct processes *p, struct command *c, struct buffer *out,
 		  bool *ret_is_done, struct err *e)
 {

@@ -7,20 +7,20 @@
 
 #include "base/own.h"
 
-/* More than the kernel holds between a process that writes to a terminal and the reader
- * of its master: 64 KiB of flip buffers and 4 KiB of line discipline at the very most.
- * Later bytes were written by other processes than the command that ended, and these
- * may go on for ever. */
+/* Bounds how many bytes are read after the command's end: more than the kernel holds
+ * between a process that writes to a terminal and the reader of its master, which is 64
+ * KiB of flip buffers and 4 KiB of line discipline at most.  Later bytes were written by
+ * other processes than the command that ended, and these may go on for ever. */
 #define DRAIN_MAX (128u << 10)
 
-/* Bytes to ask for with one read(2); a terminal gives 4 KiB. */
+/* The relay asks for so many bytes with one read(2); a terminal gives 4 KiB at most. */
 #define READ_AT_ONCE (16u << 10)
 
 static void be_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	/* A descriptor on which this fails does not block in the first place. */
+	/* fcntl(2) fails only on a descriptor that does not block in the first place. */
 	if (flags >= 0)
 		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
@@ -66,8 +66,9 @@ static bool expects_output(const struct relay *r)
 	       (!r->is_draining || r->drain_left > 0);
 }
 
-/* Only a descriptor with events to wait for gets an entry: poll reports POLLHUP for the
- * others too, and takes no more entries than a process may have descriptors. */
+/* Adds an entry for a descriptor with events to wait for, and none for the others:
+ * poll(2) would report POLLHUP for these too, and takes no more entries than a process
+ * may have descriptors. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -94,7 +95,8 @@ static int happened(const struct pollfd *fds, size_t count, int fd)
 	return 0;
 }
 
-/* A socket's open file description may be shared with a process that lets it block. */
+/* Reads without blocking.  A socket's open file description may be shared with a process
+ * that lets it block, so the flag goes with the call. */
 static ssize_t get(int fd, void *to, size_t len)
 {
 	ssize_t n = recv(fd, to, len, MSG_DONTWAIT);
@@ -109,8 +111,8 @@ static ssize_t put(int fd, const void *from, size_t len)
 	return n < 0 && errno == ENOTSOCK ? write(fd, from, len) : n;
 }
 
-/* Does one read into the room that there is.  Returns the bytes read; 0 at the end or
- * when the other side is broken; -1 when there is nothing now. */
+/* Does one read into the free room of `b`.  Returns the bytes read; 0 at the end or when
+ * the other side is broken; -1 when there is nothing to read now. */
 static ssize_t read_some(int fd, struct buffer *b)
 {
 	size_t room = smaller(b->max - buffer_len(b), READ_AT_ONCE);
@@ -122,7 +124,8 @@ static ssize_t read_some(int fd, struct buffer *b)
 	return n;
 }
 
-/* True unless the other side is broken. */
+/* Writes what `fd` takes of `b`.  Returns false if the other side is broken, so that no
+ * byte will ever be taken. */
 static bool write_some(int fd, struct buffer *b)
 {
 	ssize_t n = put(fd, buffer_data(b), buffer_len(b));
@@ -139,7 +142,8 @@ static void stop_input(struct relay *r)
 	buffer_done(&r->typed);
 }
 
-/* The terminal gives nothing more; output read before is still written. */
+/* Closes the terminal, which gives nothing more; output that was read before is still
+ * written. */
 static void end_terminal(struct relay *r)
 {
 	stop_input(r);
@@ -160,12 +164,13 @@ static void type_eof(struct relay *r)
 
 	if (eof < 0)
 		return;
-	/* The queue may be full; these two bytes are the last, so it gets room for
-	 * them. */
+	/* The queue may be full.  The end-of-file characters are its last two bytes, so
+	 * it gets room for these two. */
 	r->typed.max += 2;
 	for (int i = 0; i < times; i++) {
 		uint8_t byte = (uint8_t)eof;
-		(void)buffer_append(&r->typed, &byte, 1); /* fits: see above */
+		(void)buffer_append(&r->typed, &byte, 1); /* the queue got room for this
+							   * byte */
 	}
 }
 
@@ -181,8 +186,9 @@ static void read_input(struct relay *r)
 	own_close(&r->in);
 }
 
-/* Reads until the queue is full or the terminal has no more.  EAGAIN is reliable here:
- * the line discipline flushes its work queue before it. */
+/* Reads the terminal until the queue is full or the terminal has no more.  EAGAIN from
+ * a master is reliable: the line discipline flushes its work queue before it returns
+ * that. */
 static void read_output(struct relay *r)
 {
 	while (expects_output(r)) {

@@ -22,16 +22,19 @@
 #include "executor/process/terminal.h"
 
 #define RELAY_MAX (64u << 10)
-/* How many pollfds a relay fills in at most. */
+/* A relay fills in at most so many pollfds. */
 #define RELAY_FDS 3
 
 struct relay {
-	struct terminal terminal; /* owned; closed after a hang-up */
-	int in, out;		  /* owned; the supervisor's; -1 after its end */
-	struct buffer typed;	  /* from `in`, for the terminal */
-	struct buffer shown;	  /* from the terminal, for `out` */
-	size_t drain_left;	  /* after the command's end: how many bytes to expect at
-				   * most */
+	struct terminal terminal; /* owned; both sides are closed after a hang-up */
+	int in, out;		  /* owned; the supervisor's descriptors for input and
+				   * output; -1 after the end of each */
+	struct buffer typed;	  /* bytes from `in` that the terminal has not taken
+				   * yet */
+	struct buffer shown;	  /* bytes from the terminal that `out` has not taken
+				   * yet */
+	size_t drain_left;	  /* how many bytes to read from the terminal at most
+				   * after the command's end */
 	bool is_line_open;	  /* the last byte typed did not end a line */
 	bool is_draining;
 };
@@ -40,18 +43,20 @@ struct relay {
  * Unless they are sockets, which get a flag with each call, `in` and `out` must be open
  * file descriptions of the sandbox's own that no other process shares. */
 void relay_init(struct relay *r, const struct terminal *terminal, int in, int out);
-/* Closes all of it; a command that still runs on the terminal gets SIGHUP. */
+/* Closes the terminal and the descriptors, and frees the queues; a command that still
+ * runs on the terminal gets SIGHUP. */
 void relay_done(struct relay *r);
 
-/* Fills in the entries for poll(2), and returns how many these are. */
+/* Fills in the entries for poll(2), and returns how many entries it filled in. */
 size_t relay_watch(const struct relay *r, struct pollfd fds[RELAY_FDS]);
 
-/* Called after poll(2), with these same `count` entries: moves what can be moved. */
+/* Called after poll(2) with the `count` entries that relay_watch() filled in: moves the
+ * bytes that can be moved without blocking. */
 void relay_serve(struct relay *r, const struct pollfd *fds, size_t count);
 
-/* Called once the command was reaped: input is not carried any more, and output that
- * the terminal still holds is. */
+/* Called once the command was reaped: input is not carried any more, and only the output
+ * that the terminal still holds is. */
 void relay_drain(struct relay *r);
 
-/* True after relay_drain() when all output was handed over or has no reader. */
+/* Returns true after relay_drain() once all output was handed over or has no reader. */
 bool relay_is_drained(const struct relay *r);

@@ -25,7 +25,8 @@
  * this interval. */
 #define LOOK_MS 10
 
-/* Readings of /proc in a row that find nothing new. */
+/* All processes were found after this many readings of /proc in a row that found nothing
+ * new (seize.h). */
 #define READINGS 2
 
 /* A refusal by the kernel is believed after this many readings: the kernel also refuses
@@ -40,25 +41,28 @@
 
 struct tracee {
 	pid_t tid;
-	int stop; /* waitid(2)'s status of its stop; 0: it has not stopped */
+	int stop; /* the status of the tracee's stop, from waitid(2); 0: the tracee has
+		   * not stopped */
 };
 
 struct seized {
-	int proc; /* borrowed */
+	int proc; /* borrowed; the procfs, as in tree.h */
 	pid_t self;
-	struct tracee *all; /* owned; those before `sorted` are ordered by tid */
+	struct tracee *all; /* owned; the tracees; those before `sorted` are ordered by
+			     * tid */
 	size_t count, room, sorted;
-	pid_t denied;	   /* could not be seized at the last reading; 0: none */
+	pid_t denied;	   /* a thread that could not be seized at the last reading of
+			    * /proc; 0: none */
 	unsigned denials;  /* for how many readings in a row `denied` was the same
 			    * thread */
-	bool is_denied;	   /* it was denied in this reading, too */
+	bool is_denied;	   /* the thread `denied` was denied in this reading, too */
 	struct frozen why; /* the reason for a failure; FREEZE_STANDS: none so far */
 };
 
 /* --- /proc --------------------------------------------------------------------- */
 
-/* Reads `name` below the process's folder.  False: the process is gone, or the file is
- * empty. */
+/* Reads the file `name` of a process in /proc.  Returns false if the process is gone, or
+ * the file is empty. */
 static bool read_about(const struct seized *s, pid_t tid, const char *name, char *to,
 		       size_t room)
 {
@@ -90,7 +94,8 @@ enum seize_verdict seize_judge(const char *text, int self)
 	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_ENTERED : SEIZE_IS_DENIED;
 }
 
-/* The state letter ('D', 'Z' and so on); 0: the process is gone. */
+/* Returns the letter of the process's state ('D', 'Z' and so on); 0: the process is
+ * gone. */
 static char state_of(const struct seized *s, pid_t tid)
 {
 	char text[512];
@@ -101,8 +106,9 @@ static char state_of(const struct seized *s, pid_t tid)
 	return at && at[1] == ' ' ? at[2] : 0;
 }
 
-/* The names that the kernel function has had: wait_for_vfork_done() is mostly inlined
- * into it. */
+/* Returns true if the thread waits for its child in vfork(2), by the names that the
+ * kernel function has had: wait_for_vfork_done() is mostly inlined into the function that
+ * forks. */
 static bool waits_in_vfork(const struct seized *s, pid_t tid)
 {
 	char at[64];
@@ -152,12 +158,13 @@ static void refuse(struct seized *s, uint32_t why, pid_t pid)
 		s->why = (struct frozen){ .why = why, .pid = (uint32_t)pid };
 }
 
-/* Global, since the signal handler has no other way to find these. */
+/* Global, since a signal handler can reach only global variables. */
 static sigjmp_buf way_out;
 static volatile sig_atomic_t is_waiting;
 
-/* Jumps, since on a return the kernel would resume waiting (ERESTARTNOINTR).  A process
- * inside can send this signal, too, which only makes us try a seizure again. */
+/* Jumps out of the handler: if it returned, the kernel would resume waiting in
+ * PTRACE_SEIZE (ERESTARTNOINTR).  A process inside can send SIGALRM, too, which only
+ * makes us try a seizure again. */
 static void on_alarm(int signo)
 {
 	(void)signo;
@@ -174,13 +181,14 @@ static void set_alarm(bool is_set)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* valid arguments, here and below */
+	(void)sigaddset(&set, SIGALRM); /* the arguments are valid, here and below */
 	(void)sigaction(SIGALRM, &how, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	(void)sigprocmask(is_set ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
-/* -1 with errno set; EAGAIN: the alarm interrupted it. */
+/* Seizes one thread, with an alarm running.  Returns -1 with errno set; EAGAIN: the alarm
+ * interrupted the call. */
 static int seize(pid_t tid)
 {
 	if (sigsetjmp(way_out, 0)) {
@@ -197,10 +205,13 @@ static int seize(pid_t tid)
 static void begin_stop(struct seized *s, pid_t tid)
 {
 	add(s, tid);
-	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else: it has died */
+	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if the tracee has
+							  * died */
 }
 
-/* Counts readings in a row in which the same thread was the first that was denied. */
+/* Notes a thread that the kernel did not let us seize, and counts the readings of /proc
+ * in a row in which the same thread was the first such; after DENIALS of them the pause
+ * fails. */
 static void deny(struct seized *s, pid_t tid)
 {
 	if (s->denied && s->denied != tid)
@@ -218,8 +229,9 @@ static void end_reading(struct seized *s)
 	s->is_denied = false;
 }
 
-/* After an EPERM the thread may also have ended, be the child of a tracee and traced
- * already, or have entered from outside.  True: it is new, or must be checked again. */
+/* Finds out why a thread could not be seized.  After EPERM the thread may also have
+ * ended, be the child of a tracee and so traced already, or have entered from outside.
+ * Returns true if the thread is new, or must be checked again. */
 static bool look_closer(struct seized *s, pid_t tid)
 {
 	char text[4096];
@@ -243,7 +255,8 @@ static bool look_closer(struct seized *s, pid_t tid)
 	return true;
 }
 
-/* True: the thread is new, or must be checked again. */
+/* Seizes a thread that is not known yet.  Returns true if the thread is new, or must be
+ * checked again. */
 static bool take(struct seized *s, pid_t tid)
 {
 	if (find(s, tid))
@@ -284,11 +297,12 @@ static bool take_threads(struct seized *s, pid_t pid)
 	while (dir && (tid = next_number(dir)) > 0)
 		is_new |= take(s, tid);
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so no error matters */
 	return is_new;
 }
 
-/* Reads /proc once.  True: a thread was new, or must be checked again. */
+/* Reads /proc once, and seizes each thread that is not known yet.  Returns true if a
+ * thread was new, or must be checked again. */
 static bool take_all(struct seized *s)
 {
 	DIR *dir = open_folder(s->proc, ".");
@@ -303,7 +317,7 @@ static bool take_all(struct seized *s)
 			is_new |= take_threads(s, pid);
 	set_alarm(false);
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so no error matters */
 	sort(s);
 	end_reading(s);
 	return is_new;
@@ -313,9 +327,9 @@ static bool take_all(struct seized *s)
 
 enum look { LOOK_RUNS, LOOK_STANDS, LOOK_IS_GONE };
 
-/* WNOWAIT leaves the stop to be read again: if we die, the signal that the thread has
- * stopped for is not lost.  A stopped thread may still die if another thread of its
- * process calls execve(2). */
+/* Reads whether a tracee has stopped.  WNOWAIT leaves the stop to be read again: if we
+ * die, the signal that the thread has stopped for is not lost.  A stopped thread may
+ * still die if another thread of its process calls execve(2). */
 static enum look look_at(const struct seized *s, struct tracee *t)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
@@ -324,8 +338,8 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
 		return LOOK_IS_GONE;
 	if (info.si_pid == 0) {
-		/* A thread-group leader that ended before its threads is reaped after
-		 * them. */
+		/* A thread-group leader that ended before its other threads stays a
+		 * zombie: it can be reaped only after them, so it counts as stopped. */
 		bool stands = waits_in_vfork(s, t->tid) || state_of(s, t->tid) == 'Z';
 		return stands ? LOOK_STANDS : LOOK_RUNS;
 	}
@@ -333,13 +347,13 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 		t->stop = info.si_status;
 		return LOOK_STANDS;
 	}
-	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaping it notifies its
-						        * parent */
+	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaps the tracee, whose parent
+						        * hears of the death only then */
 	return LOOK_IS_GONE;
 }
 
-/* Returns how many still run. *ret_lost: some have ended, and their tids may be used
- * again. */
+/* Reads the state of all tracees, and returns how many still run.  Sets *ret_lost if some
+ * have ended, since their tids may be used again. */
 static size_t look_at_all(struct seized *s, bool *ret_lost)
 {
 	size_t kept = 0, running = 0;
@@ -363,11 +377,12 @@ static void wait_for_stop(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGCHLD); /* valid arguments; it is blocked */
+	(void)sigaddset(&set, SIGCHLD); /* the arguments are valid; SIGCHLD is blocked */
 	(void)sigtimedwait(&set, NULL, &most);
 }
 
-/* Waits until all known tracees have stopped, or `due`.  True: some have ended. */
+/* Waits until all known tracees have stopped, or until `due`.  Returns true if some have
+ * ended. */
 static bool wait_for_all(struct seized *s, int64_t due)
 {
 	bool is_lost = false;
@@ -385,7 +400,8 @@ static bool wait_for_all(struct seized *s, int64_t due)
 
 static void end_with_us(const struct tracee *t)
 {
-	if (t->stop) /* else it waits for its child, and stops when the child is killed */
+	if (t->stop) /* a tracee without a stop waits for its child in vfork(2), and stops
+		      * when the child is killed */
 		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL,
 			     OPTIONS | PTRACE_O_EXITKILL);
 }
@@ -402,7 +418,8 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 		bool is_lost = wait_for_all(s, due);
 		quiet = is_new || is_lost ? 0 : quiet + 1;
 		if (is_new && s->count == before)
-			wait_for_stop(); /* a thread must be checked again */
+			wait_for_stop(); /* a thread must be checked again, a moment
+					  * later */
 		if (quiet < READINGS && clock_is_due(due, clock_ms()))
 			refuse(s, FREEZE_LATE, s->denied);
 	}
@@ -411,7 +428,8 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 	return s;
 }
 
-/* Reaps killed tracees: only then does the kernel notify their parents. */
+/* Reaps killed tracees, since the kernel notifies their parents only then, and notes the
+ * stops of tracees that had none yet. */
 static void take_stops(struct seized *s)
 {
 	int status;
@@ -434,22 +452,23 @@ bool seize_hold(struct seized *s, int hold)
 	for (size_t i = 0; i < s->count; i++)
 		end_with_us(&s->all[i]);
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGCHLD); /* valid arguments */
+	(void)sigaddset(&set, SIGCHLD); /* the arguments are valid */
 	AUTO_CLOSE int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd fds[] = { { .fd = hold }, { .fd = signals, .events = POLLIN } };
 	do {
-		(void)!read(signals, &info, sizeof(info)); /* its content is not needed */
+		(void)!read(signals, &info, sizeof(info)); /* the signal's content is not
+							    * needed */
 		take_stops(s);
 	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
 	char byte;
 	if (read(hold, &byte, 1) == 1)
 		return true;
-	(void)kill(-1, SIGKILL); /* also those that wait in vfork(2) */
+	(void)kill(-1, SIGKILL); /* kills also the processes that wait in vfork(2) */
 	return false;
 }
 
-/* The signal to deliver when a tracee goes on: the one that it has stopped for, or 0
- * for a ptrace event, which is in the upper bits. */
+/* Returns the signal to deliver when a tracee goes on: the signal that it has stopped
+ * for, or 0 for a ptrace event, which is in the upper bits. */
 static int signal_of(int stop)
 {
 	return stop >> 8 ? 0 : stop & 0x7f;

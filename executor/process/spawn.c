@@ -21,7 +21,8 @@
 /* The value of PATH when the environment has none, as confstr(3) returns it. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
-/* The child's end of the pipe, next to its standard three. */
+/* The number of the status pipe's writing end in the child, next to the child's standard
+ * three. */
 #define STATUS_FD 3
 
 /* From here to `become_command` we are the child.  It may be running on the parent's
@@ -32,24 +33,25 @@ static _Noreturn void fail(enum exec_stage stage)
 {
 	struct failed report = { .stage = stage, .sys = (uint32_t)errno };
 
-	/* Less than PIPE_BUF into an empty pipe: whole, and at once. */
+	/* The report is less than PIPE_BUF and the pipe is empty, so the report is
+	 * written whole, and at once. */
 	(void)!write(STATUS_FD, &report, sizeof(report));
-	/* The command's own filter may refuse even this call, and the executor would
+	/* The command's own filter may refuse even exit_group(2), and the executor would
 	 * wait for the child: no filter can keep a fault from ending a process. */
 	(void)syscall(SYS_exit_group, 127);
 	__builtin_trap();
 }
 
-/* "0" means the writing process (cgroups(7)).  The kernel checks the permissions of the
- * supervisor, which opened the file.  Returns 0, or the errno, which can be reported
- * only after the pipe has its number. */
+/* Moves the child into the command's cgroup: "0" means the writing process (cgroups(7)).
+ * The kernel checks the permissions of the supervisor, which opened the file.  Returns 0,
+ * or the errno, which can be reported only after the status pipe has its number. */
 static int enter_cgroup(int procs)
 {
 	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
 }
 
-/* All descriptors are first moved above their final numbers, since each may have the
- * final number of another. */
+/* Gives the further descriptors their final numbers.  All are first moved above these,
+ * since each may have the final number of another. */
 static void take_more(const struct spawn *s)
 {
 	int high[SPAWN_MORE];
@@ -58,7 +60,7 @@ static void take_more(const struct spawn *s)
 		high[i] = fcntl(s->more[i].from, F_DUPFD_CLOEXEC,
 				SPAWN_MORE_BASE + SPAWN_MORE);
 	for (size_t i = 0; i < s->more_count; i++)
-		(void)dup2(high[i], s->more[i].to); /* fails for no valid one */
+		(void)dup2(high[i], s->more[i].to); /* fails for no valid descriptor */
 }
 
 /* Keeps the standard three, the pipe and the descriptors that `more` names, and closes
@@ -73,8 +75,8 @@ static void take_descriptors(const struct spawn *s, int status)
 		(void)dup3(status, STATUS_FD, O_CLOEXEC);
 	take_more(s);
 	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
-	/* All are close-on-exec anyway, so a failure does no harm: a filter may refuse
-	 * this call. */
+	/* All descriptors are close-on-exec, so no harm is done if close_range(2) fails,
+	 * which a filter may refuse. */
 	if (s->more_count > 0)
 		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
 	/* layer: command-descriptors */
@@ -85,7 +87,8 @@ static void take_descriptors(const struct spawn *s, int status)
  * terminal's hang-up reach only the command and its children. */
 static void begin_session(const struct exec *x)
 {
-	(void)setsid(); /* fails for group leaders only; we are new */
+	(void)setsid(); /* fails for group leaders only; the child is new and leads
+			 * none */
 	if ((x->flags & EXEC_PTY) && ioctl(1, TIOCSCTTY, 0) < 0)
 		fail(EXEC_STAGE_PTY);
 }
@@ -95,7 +98,7 @@ static void begin_session(const struct exec *x)
 static void become_subreaper(const struct exec *x)
 {
 	if (x->flags & EXEC_TREE)
-		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* cannot fail */
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* cannot fail here */
 }
 
 static void set_limits(const struct exec *x)
@@ -109,7 +112,7 @@ static void set_limits(const struct exec *x)
 	}
 }
 
-/* The value of PATH in this environment, or the default. */
+/* Returns the value of PATH in this environment, or the default. */
 static const char *path_of(char *const *env)
 {
 	for (; *env; env++)
@@ -118,7 +121,8 @@ static const char *path_of(char *const *env)
 	return DEFAULT_PATH;
 }
 
-/* Puts "DIR/NAME" into `to`.  An empty DIR is the working directory. */
+/* Puts "DIR/NAME" into `to`; an empty DIR is the working directory.  Returns false if the
+ * path is too long. */
 static bool join(char to[PATH_MAX], const char *dir, size_t dir_len, const char *name)
 {
 	size_t name_len = strlen(name);
@@ -144,8 +148,8 @@ bool spawn_find(char *const *env, const char *name, char ret[PATH_MAX])
 	return false;
 }
 
-/* The stage at which an execve of `path` failed.  If the file exists, ENOENT means that
- * its interpreter is missing; a filter of the command's own may hide that. */
+/* Returns the stage at which an execve(2) of `path` failed.  If the file exists, ENOENT
+ * means that its interpreter is missing; a filter of the command's own may hide that. */
 static enum exec_stage failed_stage(const char *path)
 {
 	int sys = errno;
@@ -155,7 +159,7 @@ static enum exec_stage failed_stage(const char *path)
 	return is_absent ? EXEC_STAGE_LOOKUP : EXEC_STAGE_EXECVE;
 }
 
-/* Errors after which execvp(3) tries the next directory. */
+/* Returns true for errors after which execvp(3) tries the next directory of PATH. */
 static bool is_elsewhere(const char *path)
 {
 	return errno == EACCES || errno == ENAMETOOLONG ||
@@ -190,8 +194,8 @@ static _Noreturn void execute(const struct exec *x)
 	fail(failed_stage(x->argv[0]));
 }
 
-/* Installs the command's own filter, beside the one it inherits from us; from here on
- * that filter may forbid any call. */
+/* Installs the command's own filter, beside the filter inherited from the executor; from
+ * here on the command's filter may forbid any call. */
 static void enter_filter(const struct exec *x)
 {
 	struct sock_fprog program = {
@@ -215,16 +219,17 @@ static bool executes(const struct spawn *s)
 	return !(s->exec->flags & EXEC_COPIES) && !s->instead;
 }
 
-/* In a copy of the parent's memory; see make_child(). */
+/* Called in a child that executes nothing, and has a copy of the parent's memory
+ * (make_child()): reports success, and goes on in copy_run() or in `instead`. */
 static _Noreturn void stay(const struct spawn *s)
 {
 	if (user_stay(s->self, s->exec->uid) < 0)
 		fail(EXEC_STAGE_USER);
-	(void)close(STATUS_FD); /* the end of file reports success */
+	(void)close(STATUS_FD); /* reports success: the parent reads the end of file */
 	if (!s->instead)
 		copy_run(s->exec);
 	s->instead(s->what);
-	__builtin_trap(); /* it does not return */
+	__builtin_trap(); /* reached only if `instead` returned, which it must not */
 }
 
 static _Noreturn __attribute__((noinline)) void become_command(const struct spawn *s,
@@ -246,16 +251,17 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 	if (chdir(s->exec->cwd) < 0)
 		fail(EXEC_STAGE_CWD);
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* the arguments are valid */
 	enter_filter(s->exec);
 	if (!executes(s))
 		stay(s);
 	execute(s->exec);
 }
 
-/* From here on we are the parent again. */
+/* From here on we are the parent, the executor, again. */
 
-/* A frame of its own for vfork, which returns into it twice. */
+/* Makes the child.  vfork(2) returns twice into the frame of its caller, so this function
+ * is never inlined. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
 {
 	pid_t pid = s->is_alone && executes(s) ? vfork() : fork();

@@ -27,27 +27,33 @@ struct exec;
 struct failed;
 struct user;
 
-/* A descriptor, and its number in the command. */
+/* A descriptor of the executor (`from`), and the number that it gets in the command
+ * (`to`). */
 struct spawn_fd {
 	int from, to;
 };
-#define SPAWN_MORE_BASE 60 /* the first number... */
-#define SPAWN_MORE	4  /* ...and how many follow each other at most, without a gap */
+#define SPAWN_MORE_BASE 60 /* the first number of the further descriptors in a command */
+#define SPAWN_MORE	4  /* how many further descriptors a command may have; their
+			    * numbers follow each other without a gap */
 
 struct spawn {
 	const struct exec *exec; /* borrowed */
 	const struct user *self; /* borrowed; the executor's own ids */
-	int stdio[3];		 /* borrowed; become 0, 1 and 2 */
-	int cgroup;		 /* borrowed; cgroup.procs to enter, or -1 */
-	const struct spawn_fd *more; /* borrowed; further descriptors */
+	int stdio[3];		 /* borrowed; become the command's 0, 1 and 2 */
+	int cgroup;		 /* borrowed; the cgroup.procs file of the cgroup that the
+				  * command enters; -1: none */
+	const struct spawn_fd *more; /* borrowed; further descriptors that the command
+				      * gets */
 	size_t more_count;
-	bool is_alone;		 /* nothing else runs in the sandbox */
+	bool is_alone;		 /* no other process is in the sandbox, so the child may
+				  * borrow our memory */
 	/* Called in place of execve(2), in a copy of our memory; does not return. */
 	void (*instead)(const void *what);
-	const void *what; /* borrowed */
+	const void *what; /* borrowed; the argument of `instead` */
 };
 
-/* Returns the pid, and in *ret_status the pipe; or -1 with errno set. */
+/* Starts a command.  Returns its pid, and in *ret_status the pipe that reports its
+ * execve(2); or -1 with errno set. */
 pid_t spawn_command(const struct spawn *s, int *ret_status);
 
 enum spawn_state {
@@ -56,7 +62,7 @@ enum spawn_state {
 	SPAWN_FAILED   /* *ret holds the stage and errno; the child is ending */
 };
 
-/* Reads the pipe; does not block. */
+/* Reads the status pipe of a child, without blocking. */
 enum spawn_state spawn_result(int status, struct failed *ret);
 
 /* Called in a process that has all properties of a command of `x` but its limits and
@@ -65,6 +71,6 @@ enum spawn_state spawn_result(int status, struct failed *ret);
 _Noreturn void spawn_execute(const struct exec *x);
 
 /* Finds a program on the PATH of this environment, or on the default one.  A relative
- * folder is left out, since it would let the tree that is worked in choose the program.
- * False: there is none. */
+ * folder on PATH is left out, since it would let the tree that is worked in choose the
+ * program.  Returns false if there is no such program. */
 bool spawn_find(char *const *env, const char *name, char ret[PATH_MAX]);

@@ -16,20 +16,22 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-#define PROC_MAGIC 0x9fa0 /* statfs(2) */
+#define PROC_MAGIC 0x9fa0 /* the type of procfs in statfs(2) */
 
-/* Processes, ordered by pid. */
+/* A list of processes, ordered by pid. */
 struct people {
-	struct tree_process *all; /* owned */
+	struct tree_process *all; /* owned; the array of processes */
 	size_t count, room;
 };
 
 struct tree {
-	int proc; /* borrowed */
+	int proc; /* borrowed; the procfs */
 	pid_t root;
-	struct people members; /* all of them were stopped */
-	int64_t due;	       /* in ms of clock.h; then the search is given up */
-	bool is_late;	       /* `due` had come at the last look */
+	struct people members; /* the processes that were found to belong to the tree;
+			        * each was stopped */
+	int64_t due;	       /* the time, in ms of clock.h, at which the search is given
+			        * up */
+	bool is_late;	       /* `due` had come when the clock was last read */
 };
 
 bool tree_can_look(int proc)
@@ -45,10 +47,12 @@ bool tree_can_look(int proc)
 
 /* --- what /proc says ------------------------------------------------------- */
 
-/* The fields behind the name, which is the second field; proc(5). */
+/* The numbers of the fields of /proc/PID/stat (proc(5)), counted from behind the
+ * process's name, which is the second field. */
 enum { STAT_PARENT = 1, STAT_GROUP, STAT_SESSION, STAT_BIRTH = 19, STAT_FIELDS };
 
-/* A name may hold any byte but NUL, and nothing behind it holds a ')'. */
+/* Parses /proc/PID/stat from its last ')' on: the process's name may hold any byte but
+ * NUL, and no field behind the name holds a ')'. */
 bool tree_parse(const char *text, struct tree_process *ret)
 {
 	const char *at = strrchr(text, ')');
@@ -61,7 +65,8 @@ bool tree_parse(const char *text, struct tree_process *ret)
 	at += 3;
 	for (size_t i = STAT_PARENT; i < STAT_FIELDS; i++, at = end) {
 		errno = 0;
-		fields[i] = strtoull(at, &end, 10); /* some that we skip are negative */
+		fields[i] = strtoull(at, &end, 10); /* some fields that we skip are
+						     * negative */
 		if (end == at || errno)
 			return false;
 	}
@@ -76,10 +81,11 @@ bool tree_parse(const char *text, struct tree_process *ret)
 	return true;
 }
 
-/* False: there is no such process. */
+/* Reads one process's state from /proc.  Returns false if there is no such process. */
 static bool look_at(int proc, const char *pid, struct tree_process *ret)
 {
-	char name[32], text[1024]; /* room for more than the start time */
+	char name[32], text[1024]; /* `text` has room for the fields up to the start time,
+				    * and more */
 
 	(void)snprintf(name, sizeof(name), "%.20s/stat", pid);
 	AUTO_CLOSE int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
@@ -120,7 +126,9 @@ enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
 		       : TREE_OTHER_ARGUMENTS;
 }
 
-/* The name comes first, and its newlines are escaped, so it cannot fake a line. */
+/* Returns true if the set, a line of /proc/PID/status, has the signal.  The process's
+ * name comes first in that file, and its newlines are escaped, so the name cannot fake a
+ * line. */
 static bool has_signal(const char *status, const char *set, int signo)
 {
 	const char *at = strstr(status, set);
@@ -130,7 +138,8 @@ static bool has_signal(const char *status, const char *set, int signo)
 
 bool tree_minds_signal(int proc, pid_t pid, int signo)
 {
-	char text[8192]; /* room for many supplementary groups */
+	char text[8192]; /* the file has a line for supplementary groups, which may be
+			  * many */
 	ssize_t len = read_about(proc, pid, "status", text, sizeof(text) - 1);
 
 	if (len <= 0)
@@ -142,7 +151,7 @@ bool tree_minds_signal(int proc, pid_t pid, int signo)
 
 /* --- sets of processes ------------------------------------------------------- */
 
-/* The index of `pid`, or where it would be inserted. */
+/* Returns the index of `pid`, or the index at which it would be inserted. */
 static size_t place_of(const struct people *p, pid_t pid)
 {
 	size_t first = 0, end = p->count;
@@ -164,7 +173,7 @@ static const struct tree_process *find(const struct people *p, pid_t pid)
 	return at < p->count && p->all[at].pid == pid ? &p->all[at] : NULL;
 }
 
-/* Adds a process, or replaces one of the same pid. */
+/* Adds a process to the list, or replaces the process of the same pid. */
 static void add(struct people *p, const struct tree_process *one)
 {
 	size_t at = place_of(p, one->pid);
@@ -194,16 +203,16 @@ static void look_around(int proc, struct people *to)
 		    look_at(proc, d->d_name, &one))
 			add(to, &one);
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* the folder was only read, so no error matters */
 	else
 		own_close(&again);
 }
 
 /* --- which processes belong -------------------------------------------------- */
 
-/* The member (parent or session leader) by which a process belongs to the tree, or
- * NULL.  The two were seen at different times, so the answer is preliminary: stop()
- * checks it. */
+/* Returns the member (parent or session leader) by which a process belongs to the tree,
+ * or NULL.  The two processes were seen at different times, so the answer is preliminary:
+ * stop() checks it. */
 static const struct tree_process *belongs_by(const struct tree *t,
 					     const struct tree_process *one)
 {
@@ -221,11 +230,12 @@ static bool is_known(const struct tree *t, const struct tree_process *one)
 
 static void signal_by(int pidfd, int signo)
 {
-	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0); /* fails only if it
-								      * has died */
+	/* The call fails only if the process has died. */
+	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 }
 
-/* Whether the pid of `by` still belongs to the process that was seen. */
+/* Returns true if the pid of `by` still belongs to the process that was seen: its start
+ * time is the same. */
 static bool still_is(const struct tree *t, const struct tree_process *by)
 {
 	struct tree_process now;
@@ -234,15 +244,16 @@ static bool still_is(const struct tree *t, const struct tree_process *by)
 	       (tree_look(t->proc, by->pid, &now) && now.birth == by->birth);
 }
 
-/* Must come before any signal to a single member: a process in fork(2) passes a group's
- * signal on to its child, but not if the same signal is pending already
- * (__send_signal_locked()). */
+/* Stops a process group.  This must come before any signal to a single member: a process
+ * in fork(2) passes a group's signal on to its child, but not if the same signal is
+ * pending already (__send_signal_locked()). */
 static int stop_group(pid_t group)
 {
 	return group > 1 ? kill(-group, SIGSTOP) : 0;
 }
 
-/* Stops a process that seems to belong.  False: it has died, or does not belong. */
+/* Stops a process that seems to belong to the tree.  Returns false if the process has
+ * died, or does not belong. */
 static bool stop(struct tree *t, const struct tree_process *one)
 {
 	struct tree_process now;
@@ -259,7 +270,8 @@ static bool stop(struct tree *t, const struct tree_process *one)
 	return true;
 }
 
-/* Stops new members, and those that belong by them; returns how many. */
+/* Stops the processes in `seen` that belong to the tree and are new, and then those that
+ * belong by these; returns how many it stopped. */
 static size_t gather(struct tree *t, const struct people *seen)
 {
 	size_t count = 0, before;
@@ -275,8 +287,8 @@ static size_t gather(struct tree *t, const struct people *seen)
 	return count;
 }
 
-/* Repeats until no new member is found.  The executor waits for this loop, which
- * therefore reads the clock itself, once each time. */
+/* Stops processes until no new member of the tree is found.  The executor waits for this
+ * loop, which therefore reads the clock itself, once each time. */
 static void stop_all(struct tree *t)
 {
 	struct people seen = { 0 };
@@ -299,8 +311,8 @@ static void kill_one(const struct tree *t, const struct tree_process *one)
 		signal_by(pidfd, SIGKILL);
 }
 
-/* Kills all but the root, the highest pid first: a stopped group that loses the shell
- * above it would be continued (kill_orphaned_pgrp()). */
+/* Kills all members but the root, the highest pid first: the kernel would continue a
+ * stopped group that loses the shell above it (kill_orphaned_pgrp()). */
 static void kill_all(const struct tree *t)
 {
 	for (size_t i = t->members.count; i-- > 0;)
@@ -314,13 +326,14 @@ void tree_end(int proc, pid_t root)
 	struct tree_process first;
 	size_t killed = 0;
 
-	/* Before its setsid the root has no group yet, and no children. */
+	/* A root that has not called setsid(2) yet leads no group, so it is stopped
+	 * alone; it has no children yet. */
 	if (stop_group(root) < 0)
 		(void)kill(root, SIGSTOP);
 	if (tree_look(proc, root, &first))
 		add(&t.members, &first);
-	/* Repeated, since other processes may have continued those that we had
-	 * stopped. */
+	/* Searches and kills until a search finds no new member: other processes may have
+	 * continued members that we had stopped, which then may have forked. */
 	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {
 		killed = t.members.count;
 		kill_all(&t);

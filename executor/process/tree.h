@@ -24,21 +24,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The fields of /proc/PID/stat that are used. */
+/* The fields of /proc/PID/stat by which a process is judged. */
 struct tree_process {
 	pid_t pid, parent, group, session;
 	uint64_t birth; /* in ticks since the machine's start */
-	bool is_asleep; /* interruptible sleep (state S) */
+	bool is_asleep; /* in interruptible sleep (state S) */
 };
 
-/* Whether `proc` is the root of a procfs of our own pid namespace. */
+/* Returns true if `proc` is the root of a procfs of our own pid namespace, so that its
+ * pids are the ones that we know. */
 bool tree_can_look(int proc);
 
-/* Parses /proc/PID/stat.  `text` is hostile: a program sets its own name.  False: this
- * is no such line. */
+/* Parses /proc/PID/stat.  `text` is hostile: a program sets its own name.  Returns false
+ * if the text is no such line. */
 bool tree_parse(const char *text, struct tree_process *ret);
 
-/* The current state of this process.  False: there is no such process. */
+/* Reads the current state of a process.  Returns false if there is no such process. */
 bool tree_look(int proc, pid_t pid, struct tree_process *ret);
 
 /* Compares the arguments of two processes.  A child and its parent have the same
@@ -46,15 +47,16 @@ bool tree_look(int proc, pid_t pid, struct tree_process *ret);
 enum tree_arguments {
 	TREE_SAME_ARGUMENTS,
 	TREE_OTHER_ARGUMENTS,
-	TREE_HAS_ENDED /* one of them */
+	TREE_HAS_ENDED /* one of the two processes has ended */
 };
 enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b);
 
-/* Whether the process catches or ignores the signal.  False also for a process that has
- * ended. */
+/* Returns true if the process catches or ignores the signal; false also for a process
+ * that has ended. */
 bool tree_minds_signal(int proc, pid_t pid, int signo);
 
 /* Ends the tree of `root`, a child of ours that was not reaped.  Does not wait for the
- * root's death, and takes TREE_MS at most. */
+ * root's death, and takes TREE_MS at most, since the executor serves no request
+ * meanwhile. */
 void tree_end(int proc, pid_t root);
 #define TREE_MS 1000

@@ -25,8 +25,9 @@ static bool is_self(const struct user *self, const struct exec *x)
 	return x->uid == self->uid && x->gid == self->gid;
 }
 
-/* Every change of ids sets dumpable to fs.suid_dumpable, which may be 1.  Dumpable
- * belongs to the memory, which a child of vfork shares with the executor. */
+/* Makes the process undumpable again, so that no process inside can trace it: every
+ * change of ids sets dumpable to fs.suid_dumpable, which may be 1.  Dumpable belongs to
+ * the memory, which a child of vfork(2) shares with the executor. */
 static int stay_undumpable(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -36,8 +37,8 @@ static int stay_undumpable(void)
  * threads of the process, and the memory for that may be the executor's. */
 static int change_ids(const struct exec *x)
 {
-	/* EPERM if the user namespace has setgroups denied: then no group can be
-	 * dropped (user_namespaces(7)). */
+	/* setgroups(2) fails with EPERM if the user namespace has setgroups denied: then
+	 * no group can be dropped (user_namespaces(7)). */
 	if (syscall(SYS_setgroups, x->group_count, x->groups) < 0 &&
 	    (errno != EPERM || x->group_count > 0))
 		return -1;
@@ -74,7 +75,8 @@ static int settle(const struct user *self, int death_signal)
 
 static void set_file_ids(uint32_t uid, uint32_t gid)
 {
-	(void)setfsgid(gid); /* they return no error; is_file_user() checks */
+	(void)setfsgid(gid); /* setfsuid(2) and setfsgid(2) return no error;
+			      * is_file_user() checks the result */
 	(void)setfsuid(uid);
 }
 
@@ -141,7 +143,8 @@ int user_open_terminal(const struct user *self, const struct exec *x,
 
 	if (is_self(self, x))
 		return terminal_open(ret, x->rows, x->cols);
-	/* devpts gives a new terminal to the file system ids of its opener. */
+	/* devpts gives a new terminal to the file system ids of its opener, so these are
+	 * changed to the command's. */
 	if (user_enter(self, x->uid, x->gid, &role) < 0)
 		return -1;
 	int opened = terminal_open(&t, x->rows, x->cols);

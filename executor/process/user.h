@@ -29,11 +29,11 @@ int user_become(const struct user *self, const struct exec *x);
  * we are.  -1 with errno set. */
 int user_stay(const struct user *self, uint32_t uid);
 
-/* The state that user_leave() restores. */
+/* The state that user_enter() saves and user_leave() restores. */
 struct user_role {
 	int death_signal;
 	bool is_other; /* the file system ids were changed */
-	bool has_more; /* so were the effective capabilities */
+	bool has_more; /* the effective capabilities were changed */
 };
 
 /* From here on files are looked up, opened and made as a command of these ids would do

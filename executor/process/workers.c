@@ -11,16 +11,18 @@
 #include "executor/process/processes.h"
 #include "executor/process/spawn.h"
 
-/* The worker's pipe, and the status pipe of spawn.h. */
+/* How many descriptors a worker takes: its pipe, and the status pipe of spawn.h. */
 #define WORKER_FDS 2
 
-/* Bytes read at once: what a pipe holds. */
+/* How many bytes are read at once from a worker's pipe: as many as a pipe holds. */
 #define CHUNK (64u << 10)
 
-/* Longer time-outs count as none. */
+/* Longer time-outs, in ms, count as no time-out, so that adding the present time cannot
+ * overflow. */
 #define TIMEOUT_MAX (UINT64_C(1) << 50)
 
-/* Frees all but the process, which may not end at once. */
+/* Frees a worker's descriptors and buffer, but leaves its process, which may not end at
+ * once. */
 static void let_go(struct worker *w)
 {
 	own_close(&w->out);
@@ -42,8 +44,8 @@ void workers_done(struct workers *s)
 	*s = (struct workers){ 0 };
 }
 
-/* Kills the worker's process group, which it may not lead yet, and the worker; it is
- * unreaped, so it exists. */
+/* Kills the worker's process group, which the worker may not lead yet, and the worker,
+ * which is unreaped, so its pid is ours. */
 static void end(const struct worker *w)
 {
 	(void)kill(-w->pid, SIGKILL);
@@ -76,7 +78,7 @@ static int64_t due_of(uint64_t timeout_ms, int64_t now)
 	return now + (int64_t)timeout_ms;
 }
 
-/* Starts the process with its pipe; -1 with errno set. */
+/* Starts the worker's process with its pipe.  Returns -1 with errno set. */
 static int start_process(const struct workers *s, struct worker *w,
 			 const struct worker_task *task)
 {
@@ -134,13 +136,13 @@ bool workers_has(const struct workers *s, uint32_t id)
 	return find(s, id);
 }
 
-/* Asks a worker for its last words.  A worker that a pause has stopped gets it when all
- * go on. */
+/* Asks a worker by SIGALRM for its results so far.  A worker that a pause has stopped
+ * gets the signal when all processes go on. */
 static void ask_for(const struct workers *s, struct worker *w, int64_t now)
 {
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
-	(void)kill(w->pid, SIGALRM); /* unreaped, so it exists */
+	(void)kill(w->pid, SIGALRM); /* the worker is unreaped, so its pid is ours */
 	if (!all_processes_is_paused(s->all_processes))
 		halt_end(w->pid);
 }
@@ -159,13 +161,15 @@ bool workers_cancel(struct workers *s, uint32_t id, int64_t now)
 	return true;
 }
 
-/* False when there is nothing more to read for now. */
+/* Reads once from a worker's pipe.  Returns false when there is nothing more to read for
+ * now. */
 static bool read_some(struct worker *w)
 {
 	size_t left = w->kind->got_max - buffer_len(&w->got);
 	size_t len = left < CHUNK ? left : CHUNK;
 
-	if (len == 0) { /* more than permitted, so it is not the output of our own code */
+	if (len == 0) { /* the worker has written more than permitted, so its output is
+			 * not that of our own code */
 		end(w);
 		own_close(&w->out);
 		return false;
@@ -185,7 +189,8 @@ size_t workers_watch(const struct workers *s, struct pollfd *fds)
 	return s->count;
 }
 
-/* Reads each worker's pipe once: the rest comes with the next turn. */
+/* Reads once from the pipe of each worker that has an event: the rest comes with the next
+ * turn. */
 void workers_serve(struct workers *s, const struct pollfd *fds)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -277,7 +282,7 @@ static void look(const struct workers *s, struct worker *w, int64_t now)
 
 	if (!is_due || halt_step(&w->halt, is_stopped, now) == HALT_GOES_ON)
 		return;
-	halt_end(w->pid); /* its time is bounded anyway */
+	halt_end(w->pid); /* the worker goes on; its time is bounded anyway */
 	if (worker_step(w, is_stopped, now) == WORKER_IS_GIVEN_UP)
 		give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
 }

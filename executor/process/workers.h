@@ -34,7 +34,8 @@ struct workers;
 /* How many workers of all kinds may exist at a time. */
 #define WORKERS_MAX 32
 
-/* The reason for a worker's report. */
+/* The reason for a worker's report: its process has ended, it was cancelled, or its time
+ * has passed. */
 enum worker_end { WORKER_ENDED, WORKER_CANCELLED, WORKER_LATE };
 
 struct worker_kind {
@@ -42,8 +43,8 @@ struct worker_kind {
 	void (*tell)(const struct workers *s, struct worker *w, enum worker_end how);
 	/* Frees *w and the struct of its kind around it. */
 	void (*free)(struct worker *w);
-	size_t most;	/* workers of this kind at a time */
-	size_t got_max; /* bytes that one may write */
+	size_t most;	/* how many workers of this kind may exist at a time */
+	size_t got_max; /* how many bytes a worker of this kind may write */
 	/* The time from SIGALRM, which asks a worker for its results so far, to
 	 * SIGKILL; 0: it is killed without being asked. */
 	int64_t last_words_ms;
@@ -53,20 +54,23 @@ struct worker_kind {
  * `takes_back` before workers_start(), and only to be read from then on. */
 struct worker {
 	const struct worker_kind *kind; /* borrowed */
-	uint32_t id;			/* of the request */
+	uint32_t id;			/* of the request that the worker answers */
 	pid_t pid;
-	int out, status;   /* owned; -1 once it was reported */
-	struct buffer got; /* bytes that it has written */
-	int64_t due;	   /* in ms of all_processes_now(); INT64_MAX: never */
+	int out, status;   /* owned; the worker's pipe and the status pipe of spawn.h; -1
+			    * once the worker was reported */
+	struct buffer got; /* bytes that the worker has written so far */
+	int64_t due;	   /* the worker's deadline, in ms of all_processes_now();
+			    * INT64_MAX: none */
 	struct halt halt;
-	bool takes_back;   /* it undoes unfinished work when asked, so it must be asked
-			    * before it is killed */
-	bool was_asked;	   /* it got SIGALRM, for its last words */
+	bool takes_back;   /* the worker undoes unfinished work when asked, so it must be
+			    * asked before it is killed */
+	bool was_asked;	   /* the worker got SIGALRM, which asks for its results so far */
 	bool is_cancelled;
-	bool is_told;	   /* it was reported, and only has to be reaped */
+	bool is_told;	   /* the worker was reported, and only has to be reaped */
 };
 
-/* A zeroed struct, with the borrowed fields set. */
+/* All workers of the executor.  Begins as a zeroed struct, with the borrowed fields
+ * set. */
 struct workers {
 	struct worker *all[WORKERS_MAX]; /* owned */
 	size_t count;
@@ -80,37 +84,44 @@ void workers_done(struct workers *s);
 
 /* The work of one worker; all borrowed. */
 struct worker_task {
-	const struct exec *exec; /* the user and the limits of the worker */
-	void (*run)(const void *what); /* does the work and exits */
+	const struct exec *exec; /* borrowed; names the user and the limits of the
+				  * worker */
+	void (*run)(const void *what); /* does the work in the worker's process, and
+				        * exits */
 	const void *what;
-	uint64_t timeout_ms; /* 0: none */
+	uint64_t timeout_ms; /* 0: no time-out */
 };
 
-/* Takes over `w`.  -1 with errno set (EAGAIN: there are too many): the caller still
- * owns `w`, which is not reported. */
+/* Starts a worker, and takes over `w`.  Returns -1 with errno set (EAGAIN: there are too
+ * many): the caller still owns `w`, and no report about it will come. */
 int workers_start(struct workers *s, struct worker *w, const struct worker_task *task,
 		  int64_t now);
 
-/* True until the worker was reported. */
+/* Returns true if a worker has this id and was not reported yet. */
 bool workers_has(const struct workers *s, uint32_t id);
 /* Cancels a worker, which is reported at once or, if it must undo its work, when it has
- * done so.  False: there is none of this id. */
+ * done so.  Returns false if no worker has this id. */
 bool workers_cancel(struct workers *s, uint32_t id, int64_t now);
 
-/* Fills in at most WORKERS_MAX entries. */
+/* Fills in at most WORKERS_MAX entries for poll(2), and returns how many entries it
+ * filled in. */
 size_t workers_watch(const struct workers *s, struct pollfd *fds);
 void workers_serve(struct workers *s, const struct pollfd *fds);
-/* False: the child was no worker. */
+/* Called for a child that has ended: reports the worker if that was not done yet, and
+ * frees it.  Returns false if the child was no worker. */
 bool workers_reaped(struct workers *s, pid_t pid);
 
-/* When workers_expire() is due; INT64_MAX: never. */
+/* Returns the time at which workers_expire() is due; INT64_MAX: never. */
 int64_t workers_due(const struct workers *s);
 void workers_expire(struct workers *s, int64_t now);
 
-/* When workers_look() is due; INT64_MAX: there is no worker to check. */
+/* Returns the time at which workers_look() is due; INT64_MAX: there is no worker to
+ * check. */
 int64_t workers_look_due(const struct workers *s);
 void workers_look(struct workers *s, int64_t now);
 
-/* The step for a worker at `now`, depending on its time. */
+/* Returns the step for a worker at `now`: nothing, SIGALRM to ask for its results so
+ * far, or its end.  The step depends on the worker's deadline, and on whether it is
+ * stopped. */
 enum worker_step { WORKER_GOES_ON, WORKER_IS_ASKED, WORKER_IS_GIVEN_UP };
 enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t now);
