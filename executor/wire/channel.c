@@ -9,12 +9,12 @@
 #include "base/frame.h"
 #include "base/own.h"
 
-/* A larger buffer than this is freed once it is empty: one huge environment must not
- * take memory as long as the sandbox lives. */
+/* A buffer larger than this is freed once it is empty: one huge environment must not take
+ * memory as long as the sandbox lives. */
 #define KEEP_ROOM (64u << 10)
 
-/* Read at most this much of a body at once, so that memory is taken for bytes that came
- * and not for a length that a header announced. */
+/* At most this much of a body is read at once, so that memory is taken for bytes that
+ * came and not for a length that a header announced. */
 #define READ_AT_ONCE (256u << 10)
 
 void channel_init(struct channel *c, int fd)
@@ -40,7 +40,8 @@ void channel_done(struct channel *c)
 	buffer_done(&c->out);
 }
 
-/* Judges the result of recv(2): 1 with *ret_len set; 0: nothing is there now. */
+/* Judges the result of recv(2).  Returns 1 with *ret_len set; 0: nothing is there now; -1
+ * with *e set. */
 static int received(ssize_t n, size_t *ret_len, struct err *e)
 {
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -86,7 +87,8 @@ static int read_header(struct channel *c, size_t want, struct err *e)
 		char room[CMSG_SPACE(CHANNEL_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = { buffer_reserve(&c->in, want), want };
-	/* CMSG_LEN, not CMSG_SPACE: the padding would have room for a fourth. */
+	/* CMSG_LEN has room for three descriptors; CMSG_SPACE adds padding, in which a
+	 * fourth would fit. */
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
@@ -101,7 +103,8 @@ static int read_header(struct channel *c, size_t want, struct err *e)
 	return keep_fds(c, &msg, e) < 0 ? -1 : 1;
 }
 
-/* There is no room for descriptors here: the kernel drops them and sets MSG_CTRUNC. */
+/* Reads a part of a body.  recvmsg(2) gets no room for descriptors: the kernel drops them
+ * and sets MSG_CTRUNC, which is a violation of the protocol. */
 static int read_body(struct channel *c, size_t want, struct err *e)
 {
 	size_t room = want < READ_AT_ONCE ? want : READ_AT_ONCE, len = 0;
@@ -117,7 +120,7 @@ static int read_body(struct channel *c, size_t want, struct err *e)
 	return 1;
 }
 
-/* How many bytes of the body that the header announces are still to come. */
+/* Returns how many bytes of the body that the header announces are still to come. */
 static size_t body_missing(const struct channel *c)
 {
 	const uint8_t *at = buffer_data(&c->in);

@@ -20,44 +20,48 @@
 struct err;
 struct frame;
 
-/* stdin, stdout and stderr of a command. */
+/* At most so many descriptors come with a request: stdin, stdout and stderr of a
+ * command. */
 #define CHANNEL_FDS 3
 
-/* Requests wait when this many bytes have not been sent... */
+/* When this many bytes have not been sent, no more requests are read. */
 #define CHANNEL_OUT_HIGH (32u << 10)
-/* ...and every answer to the requests before them fits on top of it. */
+/* The output holds at most so many bytes: CHANNEL_OUT_HIGH, and every answer to the
+ * requests that were read before that was reached. */
 #define CHANNEL_OUT_MAX (256u << 10)
 
 struct channel {
-	int fd; /* owned */
+	int fd; /* owned; the socket */
 	struct buffer in, out;
-	int fds[CHANNEL_FDS]; /* owned; came with the request that is being read */
+	int fds[CHANNEL_FDS]; /* owned; the descriptors that came with the request that is
+			       * being read */
 	size_t fd_count;
 };
 
 /* Takes over `fd`, a connected stream socket. */
 void channel_init(struct channel *c, int fd);
-/* Closes the socket, and descriptors that were not taken. */
+/* Closes the socket, and the descriptors that the caller has not taken. */
 void channel_done(struct channel *c);
 
-/* Reads what there is of the next request.  1: it is whole, in *ret, which is borrowed
- * until channel_received().  0: more has to come.  -1: the supervisor is gone, or broke
- * the rules. */
+/* Reads the bytes of the next request that have come.  Returns 1 when the request is
+ * whole, in *ret, which is borrowed until channel_received(); 0: more has to come; -1:
+ * the supervisor is gone, or broke the rules. */
 int channel_receive(struct channel *c, struct frame *ret, struct err *e);
 
 /* Hands over the three descriptors of the request, close-on-exec. */
 int channel_take_fds(struct channel *c, int ret_fds[CHANNEL_FDS], struct err *e);
-/* The same for a request that has exactly two descriptors, or one. */
+/* Hands over the descriptors of a request that has exactly two, or exactly one. */
 int channel_take_pair(struct channel *c, int ret_fds[2], struct err *e);
 int channel_take_fd(struct channel *c, int *ret_fd, struct err *e);
 
-/* Releases the request.  A descriptor that was not taken is a violation. */
+/* Releases the request, so that the next one can be read.  A descriptor that was not
+ * taken is a violation of the protocol: -1 with *e set. */
 int channel_received(struct channel *c, const struct frame *f, struct err *e);
 
-/* Sends as much as the socket takes. */
+/* Sends as much of the waiting output as the socket takes. */
 int channel_flush(struct channel *c, struct err *e);
 
-/* True when no more requests should be read for now. */
+/* Returns true when so much output waits that no more requests should be read for now. */
 bool channel_is_full(const struct channel *c);
-/* True when there is something for channel_flush(). */
+/* Returns true when there is output for channel_flush() to send. */
 bool channel_has_output(const struct channel *c);

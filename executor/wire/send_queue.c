@@ -8,7 +8,7 @@
 #include "executor/wire/channel.h"
 #include "protocol/action.h"
 
-/* This many bytes fill one message as base64. */
+/* The number of bytes whose base64 fills one message of ACTION_CHUNK. */
 #define BASE64_CHUNK (ACTION_CHUNK / 4 * 3)
 
 static void drop_first(struct send_queue *a)
@@ -64,8 +64,8 @@ static int send_base64(struct reply *x, struct buffer *out, struct err *e)
 	return put;
 }
 
-/* Cuts at the beginning of a character, so that each message is UTF-8 if the whole text
- * is. */
+/* Puts the next part of a text into a message.  The part ends where a character ends, so
+ * that each message is UTF-8 if the whole text is. */
 static int send_text(struct reply *x, struct buffer *out, struct err *e)
 {
 	const uint8_t *at = x->bytes + x->sent;

@@ -11,10 +11,11 @@
 
 #include "base/buffer.h"
 
-/* At this many bytes no further request is read.  One more answer (a file as base64, or
- * an editor's answer) and the reports of all sessions may come on top. */
+/* When the queue holds this many bytes, no further request is read.  One more answer
+ * (a file as base64, or an editor's answer) and the reports of all sessions may come
+ * on top. */
 #define SEND_QUEUE_HIGH (256u << 10)
-/* The largest closing message holds two paths. */
+/* A closing message is at most this large: the largest holds two paths. */
 #define SEND_QUEUE_END_MAX (16u << 10)
 
 struct channel;
@@ -25,14 +26,14 @@ struct reply {
 	uint32_t id;
 	uint16_t type;	/* MSG_OUTPUT or MSG_CONTENT */
 	bool is_base64; /* the text is to be sent as base64 */
-	uint8_t *bytes; /* owned */
+	uint8_t *bytes; /* owned; the text of the answer */
 	size_t len, sent;
-	struct buffer end; /* owned; a whole frame, or nothing */
+	struct buffer end; /* owned; the closing message as a whole frame, or nothing */
 };
 
 struct send_queue {
-	struct reply *first, *last; /* owned */
-	size_t bytes;		     /* in all answers together */
+	struct reply *first, *last; /* owned; the answers, as a list in their order */
+	size_t bytes;		     /* how many bytes all answers together hold */
 };
 
 void send_queue_done(struct send_queue *a);
@@ -43,5 +44,5 @@ void send_queue_add(struct send_queue *a, const struct reply *from);
 bool send_queue_is_empty(const struct send_queue *a);
 bool send_queue_is_full(const struct send_queue *a);
 
-/* Moves as much as there is room for into the channel's queue. */
+/* Moves as much of the queue as there is room for into the channel's output. */
 int send_queue_send(struct send_queue *a, struct channel *c, struct err *e);
