@@ -9,22 +9,26 @@
 /* How long the end is put off for the last output of servers. */
 #define ENDING_WORDS_MS 1000
 
-/* Zero: the sandbox was not asked to end. */
+/* The deadlines of the sandbox's end; a zeroed struct: the sandbox was not asked to
+ * end. */
 struct ending {
-	int64_t due;	   /* the grace is over */
-	int64_t words_due; /* when the wait for last output ends; 0: it has not begun */
+	int64_t due;	   /* when the grace for the processes is over */
+	int64_t words_due; /* when the wait for the servers' last output ends; 0: the wait
+			    * has not begun */
 };
 
-/* All processes get `grace_ms` from now on, or the rest of an earlier grace if that is
- * less. */
+/* Begins the end: all processes get `grace_ms` from `now` on, or the rest of an earlier
+ * grace if that is less. */
 void ending_ask(struct ending *n, uint32_t grace_ms, int64_t now);
 /* True when the grace has passed. */
 bool ending_is_due(const struct ending *n, int64_t now);
 
-/* There is last output: the end waits for it from the first of these calls on. */
+/* Called when clients of servers inside have last output to read: the end waits for that
+ * output, for ENDING_WORDS_MS from the first of these calls on. */
 void ending_expect_words(struct ending *n, int64_t now);
-/* True as long as the end waits for last output, and before that wait begins. */
+/* Returns true as long as the end waits for last output, and before that wait begins. */
 bool ending_waits_for_words(const struct ending *n, int64_t now);
 
-/* When the next of the two is due. */
+/* Returns the time of the next deadline: that of the grace, or that of the wait for last
+ * output. */
 int64_t ending_next(const struct ending *n, int64_t now);

@@ -17,7 +17,7 @@
 #include "executor/fileops/errands.h"
 #include "executor/requests.h"
 
-/* Requests that are answered before the commands get their turn. */
+/* The executor answers at most so many requests before it serves the commands. */
 #define REQUESTS_AT_ONCE 16
 
 /* The indices in the array for poll(2); the commands' entries follow. */
@@ -28,14 +28,15 @@ static sigset_t only_sigchld(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGCHLD); /* valid arguments */
+	(void)sigaddset(&set, SIGCHLD); /* the arguments are valid */
 	return set;
 }
 
-/* An ignored signal stays ignored over execve: over ours, and over the commands'.  Done
- * by system call, since libc keeps the numbers 32 to 34 to itself, and a caller's libc
- * may have left its own ignored.  All zero is SIG_DFL in the kernel's struct, whatever
- * its size is on this architecture. */
+/* Sets all signals to their default action: an ignored signal stays ignored over
+ * execve(2), over ours and over the commands'.  This is done by system call, since libc
+ * keeps the numbers 32 to 34 to itself, and a caller's libc may have left its own
+ * ignored.  An all-zero struct is SIG_DFL in the kernel, whatever the struct's size is on
+ * this architecture. */
 static void set_signals_to_default(void)
 {
 	static const unsigned long defaults[8] = { 0 };
@@ -53,11 +54,11 @@ int executor_protect(struct err *e)
 	set_signals_to_default();
 	if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0)
 		return err_sys(e, "block SIGCHLD");
-	(void)setsid(); /* fails when we lead a session already */
+	(void)setsid(); /* fails when the executor leads a session already */
 	return 0;
 }
 
-/* Called for a child that is no command. */
+/* Called when a child has ended that is no command: its pid is still its own. */
 static void child_is_ending(void *executor, pid_t pid)
 {
 	struct executor *x = executor;
@@ -130,15 +131,16 @@ static int say_hello(struct executor *x, struct err *e)
 	return channel_flush(&x->channel, e);
 }
 
-/* Requests wait until the answers so far were sent. */
+/* Returns true if too many answers have not been sent: further requests wait until they
+ * were. */
 static bool is_full(const struct executor *x)
 {
 	return channel_is_full(&x->channel) || send_queue_is_full(&x->replies);
 }
 
-/* After the last process of the sandbox has ended, clients of its servers may still
- * have data to read: it is in the servers' sockets, and a connection's end may still be
- * on its way.  These connections get some time. */
+/* Returns true if clients of servers inside may still have data to read: after the last
+ * process of the sandbox has ended, the data is in the servers' sockets, and a
+ * connection's end may still be on its way.  These connections get some time. */
 static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
@@ -148,7 +150,7 @@ static bool has_last_words(const struct executor *x)
 	return ending_waits_for_words(&x->ending, x->now);
 }
 
-/* No process is left, and all reports about them were sent. */
+/* Returns true if no process is left, and all reports about processes were sent. */
 static bool has_emptied(const struct executor *x)
 {
 	return all_processes_is_gone() && x->processes.count == 0 &&
@@ -163,14 +165,15 @@ static bool is_over(const struct executor *x)
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
-/* Called before each step that sets deadlines or checks them: the steps before it may
- * have blocked, and that time would be missing from the deadline. */
+/* Reads the clock.  Called before each step that sets deadlines or checks them: the steps
+ * before it may have blocked, and that time would be missing from the deadline. */
 static void look_at_clock(struct executor *x)
 {
 	x->now = clock_ms();
 }
 
-/* A request may wait for a slow file system, so the clock is read before each one. */
+/* Answers the requests that have come.  A request may wait for a slow file system, so the
+ * clock is read before each one. */
 static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
@@ -188,8 +191,9 @@ static int answer_requests(struct executor *x, struct err *e)
 	return 0;
 }
 
-/* The data of a SIGCHLD is not used, since any process inside can send one: the signal
- * is only a reason to look, and however many were sent, only one is pending. */
+/* Takes SIGCHLD from the signalfd(2).  The signal's data is not used, since any process
+ * inside can send one: the signal is only a reason to look for dead children, and however
+ * many were sent, only one is pending. */
 static void forget_signal(int signals)
 {
 	struct signalfd_siginfo info;
@@ -199,7 +203,7 @@ static void forget_signal(int signals)
 
 _Static_assert(ERRANDS_MAX + LINTS_MAX <= WORKERS_MAX, "one kind keeps another out");
 
-/* How many poll entries each of them has. */
+/* How many poll entries each part of the executor has in this turn. */
 struct watched {
 	size_t commands, sessions, workers;
 };
@@ -245,7 +249,8 @@ static int look_at_freezer(struct executor *x, struct err *e)
 {
 	struct frozen what;
 
-	/* Its tracees may run again, if it had not bound them to its own end yet. */
+	/* The freezer has died during a pause: its tracees may run again, if it had not
+	 * bound them to its own end yet (PTRACE_O_EXITKILL). */
 	if (x->freezer.is_lost)
 		return err_set(e, ERR_INTERNAL,
 			       "the process that held all others was killed");
@@ -322,8 +327,8 @@ static void look_at_leaders(struct executor *x)
 	leaders_done(&l);
 }
 
-/* Handles all that one return of poll(2) brought. *has_more: there may be more to reap,
- * without another signal for it. */
+/* Handles all that one return of poll(2) brought.  Sets *has_more if there may be more
+ * children to reap, for which no further signal comes. */
 static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		bool *has_more, struct err *e)
 {
@@ -361,7 +366,7 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 	return fds;
 }
 
-/* The shorter of two waits; -1 is for ever. */
+/* Returns the shorter of two waits of poll(2); -1 is for ever. */
 static int sooner(int a, int b)
 {
 	if (a < 0 || b < 0)
@@ -369,7 +374,7 @@ static int sooner(int a, int b)
 	return a < b ? a : b;
 }
 
-/* How long poll(2) is to wait. */
+/* Returns how many ms poll(2) is to wait for the next deadline. */
 static int timeout_of(const struct executor *x, bool has_more)
 {
 	const int64_t dues[] = { sessions_due(&x->sessions), workers_due(&x->workers),

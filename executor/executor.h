@@ -42,37 +42,42 @@ struct executor {
 	struct all_processes all_processes;
 	struct freezer freezer;
 	uint32_t
-		told_stopped; /* the last value of all_processes.stopped that was reported */
-	uint64_t others; /* the capabilities that users other than root may get */
+		told_stopped; /* the last value of all_processes.stopped that was reported
+			       * to the supervisor */
+	uint64_t others; /* the capabilities that commands of users other than root may
+			  * get */
 	struct output_logs output_logs; /* the output logs */
-	unsigned phase; /* enum phase */
+	unsigned phase; /* an enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	int proc;	/* owned; tree.h; -1: none */
+	int proc;	/* owned; the procfs (tree.h); -1: none */
 	int64_t now;	/* the time of this step of the loop, in ms of clock.h */
 	struct ending ending;
 };
 
 /* Sets signal dispositions and mask as every command should find them, but blocks
- * SIGCHLD for the executor; begins a session of its own; becomes undumpable.  -1 and
- * *e. */
+ * SIGCHLD, which the executor reads from a signalfd(2); begins a session of its own;
+ * becomes undumpable, so that no process inside can trace the executor.  Returns -1 with
+ * *e set. */
 int executor_protect(struct err *e);
 
-/* The children that lead the session of a terminal; the caller frees with
- * leaders_done(). */
+/* Returns the children that lead the session of a terminal; the caller frees the result
+ * with leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
 
-/* The time of this step of the loop by all_processes_now(), which time-outs of actions
- * use. */
+/* Returns the time of this step of the loop by all_processes_now(), which time-outs of
+ * actions use. */
 int64_t executor_now(const struct executor *x);
 
-/* Stops all processes by tracing them, or, with 0, lets them go on. */
+/* Begins pause `number`, in which a tracer stops all processes; with 0, ends it and lets
+ * them go on. */
 int executor_freeze(struct executor *x, uint32_t number, struct err *e);
 
 /* Begins to end: the executor ends when no other process is left, or when the grace has
  * passed; a later call may shorten the grace. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
-/* Takes over the socket, `proc` (tree.h) and `logs` (output_log.h), which are -1 if there are
- * none; `others` are the capabilities that commands of users other than root may get
- * (caps.h).  0 when the sandbox has come to its proper end. */
+/* Serves the supervisor until the sandbox ends.  Takes over the socket, `proc` (tree.h)
+ * and `logs` (output_log.h), which are -1 if there are none; `others` are the
+ * capabilities that commands of users other than root may get (caps.h).  Returns 0 when
+ * the sandbox has come to its proper end. */
 int executor_serve(int channel, int proc, int logs, uint64_t others, struct err *e);

@@ -21,17 +21,18 @@
 #define CHANNEL_FD 3
 #define PROC_FD	   4
 #define LOGS_FD	   5
-#define EXIT_HUTCH 125 /* hutch itself failed */
+#define EXIT_HUTCH 125 /* the exit code that says that hutch itself failed, and no
+		        * command */
 
-/* False when started by hand, outside of a pid namespace of its own: then the exit of
- * this process would not end the other processes. */
+/* Returns false when the executor was started by hand, outside of a pid namespace of its
+ * own: then its exit would not end the other processes. */
 static int is_init(void)
 {
 	return getpid() == 1;
 }
 
-/* Whether the channel is a socket; makes it close-on-exec, so that no command inherits
- * it. */
+/* Returns true if the channel is a socket; makes it close-on-exec, so that no command
+ * inherits it. */
 static int has_channel(void)
 {
 	int type;
@@ -41,7 +42,8 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* The procfs, which only an executor that outlives a command has; -1: there is none. */
+/* Returns the descriptor of the procfs, which only an executor that outlives a command
+ * has; -1: there is none. */
 static int take_proc(void)
 {
 	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 &&
@@ -50,8 +52,8 @@ static int take_proc(void)
 	return is_there ? PROC_FD : -1;
 }
 
-/* The folder for output logs.  -1: there is none, or commands could not read it because
- * something is mounted over it. */
+/* Returns the descriptor of the folder for output logs; -1: there is none, or commands
+ * could not read it because something is mounted over it. */
 static int take_logs(void)
 {
 	bool is_there = fcntl(LOGS_FD, F_SETFD, FD_CLOEXEC) == 0 &&
@@ -60,8 +62,8 @@ static int take_logs(void)
 	return is_there ? LOGS_FD : -1;
 }
 
-/* The capabilities that users other than root may get, as the launcher says in its
- * hexadecimal argument; none without a number there. */
+/* Returns the capabilities that users other than root may get, which the launcher gives
+ * as a hexadecimal argument; none if the argument is no such number. */
 static uint64_t take_others(char **argv)
 {
 	return argv[0] && argv[1] ? strtoull(argv[1], NULL, 16) : 0;

@@ -16,7 +16,7 @@
 #include "protocol/socket_splice.h"
 
 #define EVENTS_AT_ONCE 64
-#define FDS_OF_ONE     3 /* the socket and two pipes */
+#define FDS_OF_ONE     3 /* descriptors of one connection: the socket and two pipes */
 
 enum state { CONNECTING, OPEN, CLOSED };
 
@@ -25,11 +25,13 @@ struct dial {
 	enum state state;
 	struct socket_splice splice;
 	uint16_t port;
-	bool is_second;		/* ::1 is being tried */
-	bool has_fds;		/* its descriptors were counted */
+	bool is_second;		/* the address ::1 is being tried, after 127.0.0.1 */
+	bool has_fds;		/* the connection's descriptors were counted by
+				 * processes_reserve() */
 	bool has_more;
 	bool is_finished_said;
-	int sys;		/* CLOSED: the errno, or 0: in order */
+	int sys;		/* when CLOSED, the errno to report; 0: the connection has
+				 * ended in order */
 };
 
 void port_connect_init(struct port_connect *d, struct processes *processes)
@@ -69,7 +71,8 @@ bool port_connect_has(const struct port_connect *d, uint32_t id)
 
 /* --- connecting ------------------------------------------------------------------- */
 
-/* A non-blocking socket that is connecting to the port; -1 with errno set. */
+/* Returns a non-blocking socket that is connecting to the port inside; -1 with errno
+ * set. */
 static int connect_to(uint16_t port, bool is_second)
 {
 	const struct sockaddr_in first = { .sin_family = AF_INET, .sin_port = htons(port),
@@ -83,8 +86,8 @@ static int connect_to(uint16_t port, bool is_second)
 
 	if (fd < 0)
 		return -1;
-	/* Bytes that were written at once are sent at once: their writer has chosen
-	 * when to send. */
+	/* Disables Nagle's algorithm: bytes that were written at once are sent at once,
+	 * since their writer has chosen when to send. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	int got = is_second
 			  ? connect(fd, (const struct sockaddr *)&second, sizeof(second))
@@ -178,8 +181,8 @@ static void run(struct port_connect *d, struct dial *x)
 		close_one(d, x, 0);
 }
 
-/* The socket is writable once connect(2) has succeeded or failed, and SO_ERROR has the
- * error. */
+/* Returns true if the connection stands.  The socket becomes writable once connect(2) has
+ * succeeded or failed, and SO_ERROR has the error. */
 static bool is_connected(struct port_connect *d, struct dial *x)
 {
 	struct sockaddr_storage peer;
@@ -192,7 +195,7 @@ static bool is_connected(struct port_connect *d, struct dial *x)
 		try_second(d, x, sys);
 		return false;
 	}
-	/* The event may be one of the pipes', and then the socket may still be
+	/* The event may have come from one of the pipes, and then the socket may still be
 	 * connecting. */
 	return getpeername(x->splice.socket, (struct sockaddr *)&peer, &peer_len) == 0;
 }

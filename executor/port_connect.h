@@ -24,17 +24,19 @@ struct err;
 struct processes;
 
 struct port_connect {
-	struct dial **all; /* owned */
+	struct dial **all; /* owned; the array of connections */
 	size_t count, room;
-	int epoll;	   /* owned; -1 before the first connection */
-	bool has_more;	   /* there are bytes to move without an event */
-	bool has_news;	   /* there is something to report */
+	int epoll;	   /* owned; the epoll(7) of all connections; -1 before the first
+			    * connection */
+	bool has_more;	   /* there are bytes to move for which no event will come */
+	bool has_news;	   /* there is something to report to the supervisor */
 	struct processes *processes; /* borrowed; counts the descriptors */
 };
 
 struct dial_request {
 	uint32_t id, port;
-	int in, out; /* taken over */
+	int in, out; /* taken over by port_connect_start(); the ends of the supervisor's
+		      * pipes */
 };
 
 void port_connect_init(struct port_connect *d, struct processes *processes);
@@ -42,19 +44,22 @@ void port_connect_done(struct port_connect *d);
 
 bool port_connect_has(const struct port_connect *d, uint32_t id);
 
-/* Begins a connection; a failure is reported.  The id must not be in use. */
+/* Begins a connection; a failure is reported to the supervisor.  The connection's id must
+ * not be in use. */
 void port_connect_start(struct port_connect *d, const struct dial_request *request);
-/* Messages about a forgotten connection are ignored: it may have closed meanwhile. */
+/* Messages about a forgotten connection are ignored: the connection may have closed
+ * before the supervisor knew. */
 void port_connect_finish(struct port_connect *d, uint32_t id);
 void port_connect_hang_up(struct port_connect *d, uint32_t id);
 
-/* To be polled for POLLIN; -1: there is nothing to poll. */
+/* Returns the descriptor to poll for POLLIN; -1: there is nothing to poll. */
 int port_connect_fd(const struct port_connect *d);
 bool port_connect_has_more(const struct port_connect *d);
-/* Moves the bytes of those that have an event. */
+/* Moves the bytes of the connections that have an event. */
 void port_connect_serve(struct port_connect *d);
-/* Whether all output of servers was moved, up to its end. */
+/* Returns true if all output of servers was moved, up to its end. */
 bool port_connect_are_told(const struct port_connect *d);
 
-/* Puts reports into `out`, and forgets the connections whose end was reported. */
+/* Puts reports about connections into `out`, and forgets the connections whose end was
+ * reported. */
 int port_connect_report(struct port_connect *d, struct buffer *out, struct err *e);

@@ -14,8 +14,9 @@
 #include "protocol/message.h"
 
 struct request {
-	unsigned one; /* phases in which it is permitted about one command, */
-	unsigned all; /* and without an id; 0 is never */
+	unsigned one; /* phases in which the request is permitted with a command's id */
+	unsigned all; /* phases in which the request is permitted without an id; 0:
+		       * never */
 	int (*answer)(struct executor *x, const struct frame *f, struct err *e);
 };
 
@@ -228,7 +229,8 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
-/* The request's own cwd, where the sandbox began, stays in `r` for the editor. */
+/* Answers a request to edit files.  The request's own cwd, where the sandbox began, stays
+ * in `r` for the editor. */
 static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 {
 	struct edit_request r;
@@ -257,14 +259,15 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 		return -1;
 	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
-	x->phase = PHASE_BUSY; /* an errand enters the cgroup, as commands do */
+	x->phase = PHASE_BUSY; /* an errand enters the commands' cgroup, as commands do */
 	const struct errand_order order = { f->id, &r,
 					    sessions_exec(&x->sessions, r.session) };
 	errands_start(&x->workers, &order, errand_run, executor_now(x));
 	return 0;
 }
 
-/* Added to the phases: also permitted during a pause. */
+/* The phases (enum phase) in which a request is permitted.  PAUSED is added to them: the
+ * request is permitted during a pause, too. */
 #define READY  PHASE_READY
 #define BUSY   PHASE_BUSY
 #define LAST   PHASE_LAST

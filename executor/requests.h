@@ -7,6 +7,6 @@ struct err;
 struct executor;
 struct frame;
 
-/* Answers one request.  -1: it is unknown, malformed, or not permitted now,
- * and the sandbox must end. */
+/* Answers one request.  Returns -1 if the request is unknown, malformed, or not permitted
+ * now: then the sandbox must end. */
 int request_answer(struct executor *x, const struct frame *f, struct err *e);
