@@ -7,7 +7,7 @@
 
 static void put(struct buffer *to, const char *text, size_t len)
 {
-	(void)buffer_append(to, text, len); /* it fits, see ENV_SCRIPT_MAX */
+	(void)buffer_append(to, text, len); /* the text fits into ENV_SCRIPT_MAX */
 }
 
 static void put_text(struct buffer *to, const char *text)
@@ -33,7 +33,8 @@ static void put_quoted(struct buffer *to, const char *text)
 	put_text(to, "'");
 }
 
-/* Each change is a line: bash parses and runs it before the next one. */
+/* Writes one change of a variable as a line of its own: bash parses and runs it before
+ * the next change. */
 static void put_change(struct buffer *to, const struct variable *one)
 {
 	put_text(to, one->value ? "__hutch_set " : "__hutch_unset ");

@@ -11,9 +11,9 @@
 struct buffer;
 struct variables;
 
-/* All that variables.h permits fits into this. */
+/* The script for all changes that variables.h permits fits into this many bytes. */
 #define ENV_SCRIPT_MAX (4u << 20)
 
-/* Writes the changes after change number `since`.  The script exits with 0 if all of
- * them were made. */
+/* Writes a script of the changes after change number `since`.  The script exits with 0 if
+ * all of them were made. */
 void env_script_write(struct buffer *to, const struct variables *v, uint64_t since);

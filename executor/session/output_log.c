@@ -14,7 +14,7 @@
 #include "base/own.h"
 
 #define PAGE 4096u
-/* A smaller folder is not used. */
+/* A folder with less room than this is not used for logs. */
 #define LEAST (1u << 20)
 #define FILES_MAX 1000
 
@@ -30,7 +30,7 @@ void output_logs_init(struct output_logs *t, int folder)
 	struct statfs fs = { 0 };
 
 	if (folder >= 0)
-		(void)fstatfs(folder, &fs); /* it is open */
+		(void)fstatfs(folder, &fs); /* cannot fail: the folder is open */
 	output_logs_init_sized(t, folder, (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize);
 }
 
@@ -64,16 +64,16 @@ static void remove_file(struct output_logs *t, struct output_log_file *f)
 {
 	if (f->by)
 		own_close(&f->by->fd);
-	(void)unlinkat(t->folder, f->name, 0); /* only the executor can change the
-					        * folder */
+	(void)unlinkat(t->folder, f->name, 0); /* cannot fail: only the executor can
+					        * change the folder */
 	t->used -= f->size;
 	free(f->name);
 	t->count--;
 	memmove(f, f + 1, (size_t)(t->files + t->count - f) * sizeof(*f));
 }
 
-/* The oldest file that is not recorded any more, or else the oldest but that of
- * `by`. */
+/* Returns the file to remove when the folder is full: the oldest that is not recorded any
+ * more, or else the oldest but that of `by`. */
 static struct output_log_file *oldest(const struct output_logs *t,
 				      const struct output_log *by)
 {
@@ -117,7 +117,7 @@ void output_log_init(struct output_log *t, struct output_logs *output_logs,
 	buffer_init(&t->held, OUTPUT_LOG_HELD);
 }
 
-/* The size limit of one file; its second half is the ring. */
+/* Returns the size limit of one file; the file's second half is used as a ring. */
 static uint64_t most(const struct output_log *t)
 {
 	return t->output_logs->max / 4 / (2 * PAGE) * (2 * PAGE);
@@ -128,7 +128,8 @@ static uint64_t ring(const struct output_log *t)
 	return most(t) / 2;
 }
 
-/* The offset for the next byte, and how many bytes fit there without wrapping. */
+/* Returns the file's offset for the next byte of output, and in *ret_room how many bytes
+ * fit there before the ring wraps. */
 static uint64_t place(const struct output_log *t, uint64_t *ret_room)
 {
 	uint64_t at = t->len;
@@ -161,7 +162,8 @@ static bool write_at(struct output_log *t, const uint8_t *data, size_t len, uint
 	if (!f || (more && !make_room(t->output_logs, t, more)))
 		return false;
 	if (more) {
-		f = file_of(t->output_logs, t); /* make_room() may have moved it */
+		f = file_of(t->output_logs, t); /* make_room() may have moved the list of
+						 * files */
 		f->size += more;
 		t->output_logs->used += more;
 	}
@@ -179,7 +181,7 @@ static void record(struct output_log *t, const uint8_t *data, size_t len)
 		data += n;
 		len -= n;
 	}
-	t->len += len; /* counted, and not recorded */
+	t->len += len; /* the bytes are counted, but not recorded */
 }
 
 static void add_file(struct output_logs *t, char *name, struct output_log *by)
@@ -189,7 +191,7 @@ static void add_file(struct output_logs *t, char *name, struct output_log *by)
 	(void)make_room(t, by, 0);
 }
 
-/* Begins the file with what was held. */
+/* Begins the log's file with the output that was held in memory. */
 static void begin(struct output_log *t)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -236,8 +238,8 @@ static void swap(uint8_t *a, uint8_t *b, size_t len)
 	}
 }
 
-/* Moves the first `k` of `n` bytes behind the others; Gries and Mills, Swapping
- * Sections, 1981. */
+/* Moves the first `k` of `n` bytes behind the others, in place (Gries and Mills, Swapping
+ * Sections, 1981). */
 static void rotate(uint8_t *at, size_t n, size_t k)
 {
 	while (k > 0 && k < n) {
@@ -249,7 +251,7 @@ static void rotate(uint8_t *at, size_t n, size_t k)
 	}
 }
 
-/* Rotates the ring so that it begins with its oldest byte.  Only the executor can
+/* Rotates the file's ring so that it begins with its oldest byte.  Only the executor can
  * truncate the file, so all pages of the mapping exist and no access fails. */
 static void put_in_order(struct output_log *t)
 {
@@ -260,9 +262,10 @@ static void put_in_order(struct output_log *t)
 	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 			   t->fd, (off_t)ring(t));
 	if (at == MAP_FAILED)
-		return; /* all bytes stay in the file, the oldest behind the newest */
+		return; /* the mapping failed: all bytes stay in the file, the oldest
+			 * behind the newest */
 	rotate(at, len, begin);
-	(void)munmap(at, len); /* our own mapping */
+	(void)munmap(at, len); /* cannot fail: the mapping is our own */
 	t->turned = t->len;
 }
 

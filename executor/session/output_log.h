@@ -30,50 +30,55 @@ struct output_log;
 
 struct output_log_file {
 	char *name; /* owned */
-	uint64_t size; /* in whole pages */
-	struct output_log *by; /* borrowed; the log that is still recorded in it, or NULL */
+	uint64_t size; /* the file's size, in whole pages */
+	struct output_log *by; /* borrowed; the log that still records into the file, or
+			        * NULL */
 };
 
-/* The folder. */
+/* The folder with the output logs of all commands. */
 struct output_logs {
-	int folder; /* owned; -1: there is none, and nothing is recorded */
-	uint64_t max, used; /* bytes */
+	int folder; /* owned; -1: there is no folder, and nothing is recorded */
+	uint64_t max, used; /* how many bytes all files may take, and how many they
+			     * take */
 	uint32_t last;	    /* the number of the newest file */
 	struct output_log_file *files; /* owned; the oldest first */
 	size_t count;
 };
 
-/* Takes over `folder`; its size is that of its file system. */
+/* Takes over `folder`.  The size of the folder's file system bounds the files. */
 void output_logs_init(struct output_logs *t, int folder);
-/* The same with a size. */
+/* Takes over `folder`, whose files may take `max` bytes. */
 void output_logs_init_sized(struct output_logs *t, int folder, uint64_t max);
 void output_logs_done(struct output_logs *t);
-/* Whether commands see the log: nothing is mounted over the folder. */
+/* Returns true if commands can read the logs: nothing is mounted over the folder. */
 bool output_logs_is_seen(int folder);
 
-/* One command's output log.  Not to be moved while it records. */
+/* One command's output log.  The struct may not be moved while it records, since the file
+ * points to it. */
 struct output_log {
 	struct output_logs *output_logs; /* borrowed; NULL: nothing is recorded */
-	const char *label;   /* borrowed; a file is LABEL-NUMBER */
-	struct buffer held;  /* the output, until there is a file */
-	int fd;		     /* owned; -1 with a number: the file was removed */
-	uint32_t number;     /* of the file; 0: none yet */
-	uint64_t len;	     /* bytes that were printed so far */
+	const char *label;   /* borrowed; the first part of a file's name, LABEL-NUMBER */
+	struct buffer held;  /* the output, as long as there is no file */
+	int fd;		     /* owned; the file; -1 with a `number`: the file was
+			      * removed */
+	uint32_t number;     /* the file's number; 0: there is no file yet */
+	uint64_t len;	     /* how many bytes the command has printed so far */
 	uint64_t turned; /* `len` when the ring's first byte was last the next one to
 			  * be overwritten */
 };
 
-/* Nothing is recorded if the label could not be part of a file name. */
+/* Begins to record a command's output.  Nothing is recorded if the label could not be
+ * part of a file name. */
 void output_log_init(struct output_log *t, struct output_logs *output_logs, const char *label);
 void output_log_write(struct output_log *t, const void *data, size_t len);
 
 struct output_log_told {
 	uint32_t number;  /* 0: there is no file */
-	uint64_t missing; /* printed bytes that are not in the file */
+	uint64_t missing; /* how many printed bytes are not in the file */
 };
 
-/* Makes the recorded output readable.  With `is_wanted` it is put into a file, however
- * short. */
+/* Makes the recorded output readable, and tells where it is.  With `is_wanted` the output
+ * is put into a file even if it is short. */
 struct output_log_told output_log_tell(struct output_log *t, bool is_wanted);
-/* The command has ended; its file stays. */
+/* Ends the recording when the command has ended; the log's file stays. */
 void output_log_end(struct output_log *t);

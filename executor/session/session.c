@@ -24,14 +24,15 @@
 #include "executor/session/shell_inner.h"
 #include "protocol/action.h"
 
-/* Bytes that are read of one terminal in one turn, so that every session gets its
- * share. */
+/* At most so many bytes are read of one terminal in one turn, so that every session gets
+ * its share. */
 #define READ_PER_TURN (64u << 10)
 /* Bytes that are read of a terminal after the end: more than the kernel holds
  * (relay.c). */
 #define DRAIN_MAX (128u << 10)
 
-/* A shell whose ~/.bashrc takes longer is started again without it. */
+/* A starting shell whose ~/.bashrc takes longer is killed, and started again without
+ * ~/.bashrc. */
 #define START_MS 10000
 /* A bash without ~/.bashrc that takes longer is given up; a process inside may have
  * stopped it.  Both limits end before the host stops waiting for an answer
@@ -43,7 +44,7 @@
 
 /* The cost of a search for an inner shell in /proc, in units of display.h. */
 #define LOOK_WORK 4096
-/* The delay until a shell that has not read its terminal yet is checked again. */
+/* A shell that has not read its terminal yet is checked again after this delay. */
 #define INNER_MS 5
 
 #define EXIT_NOT_STARTED 126
@@ -54,8 +55,9 @@
 
 /* --- idle sessions ---------------------------------------------------------- */
 
-/* Also called before the session's descriptors are closed: a child before its execve
- * may have them open for a moment longer, and epoll(7) would go on reporting them. */
+/* Takes the session's descriptors out of the epoll(7).  Called also before they are
+ * closed: a child that has not called execve(2) yet may have them open for a moment
+ * longer, and the epoll(7) would go on reporting them. */
 static void unpark(struct session *s)
 {
 	if (s->parked < 0)
@@ -95,7 +97,8 @@ static void end_command(struct session *s, uint32_t status, enum session_state s
 	s->state = state;
 }
 
-/* A session that was open before answers its waiting command with the reason. */
+/* Notes that the shell could not be started.  A session that was open before answers its
+ * waiting command with the reason. */
 static void cannot_start(struct session *s, const struct failed *why)
 {
 	char text[200];
@@ -116,8 +119,8 @@ static void cannot_start(struct session *s, const struct failed *why)
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
 }
 
-/* The first start uses the request's working directory, or fails; a later one tries
- * these in order. */
+/* The working directories that a start tries.  The first start uses the request's, or
+ * fails; a later start tries these in order. */
 enum { PLACE_LAST, PLACE_FIRST, PLACE_ROOT, PLACES };
 
 static const char *place_of(const struct session *s)
@@ -137,7 +140,8 @@ static void own_environment(struct session *s)
 		return;
 	for (char *const *at = s->exec.env; *at; at++)
 		list_add(&s->env, *at);
-	list_add(&s->env, "="); /* makes `env.items` a list even if all is unset */
+	list_add(&s->env, "="); /* makes `env.items` a list even if all variables are
+				 * unset */
 	list_unset_env(&s->env, "");
 	free(s->exec.env);
 }
@@ -177,8 +181,8 @@ static void start(struct session *s, int64_t now)
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (all_processes_is_stopped(s->all_processes))
-		(void)kill(s->shell.pid, SIGSTOP); /* in place of a stopped one that
-						    * died */
+		(void)kill(s->shell.pid, SIGSTOP); /* the new shell is stopped, in place
+						    * of a stopped shell that died */
 }
 
 void session_start_late(struct session *s, int64_t now)
@@ -205,7 +209,7 @@ static void begin_start(struct session *s, int64_t now)
 	start(s, now);
 }
 
-/* The child reported that it failed before its execve. */
+/* Called when the shell's child has reported that it failed before its execve(2). */
 static void start_failed(struct session *s, const struct failed *why, int64_t now)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
@@ -221,7 +225,7 @@ static void start_failed(struct session *s, const struct failed *why, int64_t no
 
 /* --- shells that a command began --------------------------------------------- */
 
-/* Gives back the descriptors that are no longer used. */
+/* Gives back the reserved descriptors that the shell no longer uses. */
 static void count_fds(struct session *s)
 {
 	size_t used = shell_more_fds(&s->shell);
@@ -236,9 +240,9 @@ static void count_fds(struct session *s)
 	s->more_fds = used;
 }
 
-/* The command that runs may have become, or begun, a shell that waits for a line.  To
- * drive that shell, a process must be started, so during a pause the check is put off;
- * its clock stands still until the pause ends. */
+/* Looks for an inner shell: the command that runs may have become, or begun, a shell that
+ * waits for a line.  To drive that shell, a process must be started, so during a pause
+ * the check is put off; its clock stands still until the pause ends. */
 static void look_for_inner(struct session *s, int64_t now)
 {
 	const struct shell_how how = how_of(s);
@@ -266,7 +270,8 @@ void session_type_inner(struct session *s, int64_t now)
 		look_for_inner(s, now);
 		return;
 	}
-	bool again = buffer_len(&s->ahead) > 0 || /* its output is not drawn yet */
+	bool again = buffer_len(&s->ahead) > 0 || /* the inner shell's output is not drawn
+						   * yet */
 		     inner_type(&s->shell, s->proc, &how, &s->screen);
 
 	s->inner_due = again ? now + INNER_MS : INT64_MAX;
@@ -297,11 +302,11 @@ static void give(struct session *s, int64_t now)
 	s->state = SESSION_RUNNING;
 	s->begun = now;
 	if (shell_run(&s->shell, command) < 0)
-		(void)kill(s->shell.pid, SIGKILL); /* its death ends the action */
+		(void)kill(s->shell.pid, SIGKILL); /* the shell's death ends the action */
 }
 
-/* Gives the shell the variables that changed since it last knew, before the command.
- * The script holds all of those changes. */
+/* Gives the shell the variables that changed since the shell was last told, before its
+ * command runs. */
 static void set_variables(struct session *s, int64_t now)
 {
 	struct buffer script;
@@ -313,11 +318,12 @@ static void set_variables(struct session *s, int64_t now)
 	s->start_due = now + SET_MS;
 	s->being_set = s->variables->number;
 	if (shell_set(&s->shell, commands) < 0)
-		(void)kill(s->shell.pid, SIGKILL); /* the next one has them */
+		(void)kill(s->shell.pid, SIGKILL); /* the next shell is started with these
+						    * variables */
 	buffer_done(&script);
 }
 
-/* The shell is ready, so a pending command can begin. */
+/* Called when the shell is ready: begins a pending command. */
 static void go_on(struct session *s, int64_t now)
 {
 	s->state = SESSION_READY;
@@ -327,7 +333,7 @@ static void go_on(struct session *s, int64_t now)
 		set_variables(s, now);
 		return;
 	}
-	s->is_pending = false; /* the text is kept for begin_again() */
+	s->is_pending = false; /* the command's text is kept for begin_again() */
 	give(s, now);
 }
 
@@ -342,8 +348,8 @@ static void be_ready(struct session *s, int64_t now)
 	go_on(s, now);
 }
 
-/* A SIGINT that bash had not handled may have hit our script: then the script runs
- * again. */
+/* Called when the script that sets variables has ended.  A SIGINT that bash had not
+ * handled may have hit the script: then the script runs again. */
 static void end_setting(struct session *s, const struct shell_report *r, int64_t now)
 {
 	bool is_done = r->has_begun && r->status == 0;
@@ -355,8 +361,8 @@ static void end_setting(struct session *s, const struct shell_report *r, int64_t
 	go_on(s, now);
 }
 
-/* A SIGINT that bash had not handled, meant for an earlier command, hit this command
- * before it did anything.  Therefore the command is given again, once. */
+/* Gives a command again, once, which was hit before it did anything by a SIGINT meant for
+ * an earlier command: bash had not handled the signal yet. */
 static bool give_again(struct session *s, int64_t now)
 {
 	if (s->is_second || s->is_interrupted || s->action.kills)
@@ -366,8 +372,8 @@ static bool give_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* Reads all that the terminal holds, which may take several turns.  False: there is
- * more. */
+/* Reads all that the terminal holds, which may take several turns.  Returns false if
+ * there is more to read. */
 static bool drain(struct session *s, int64_t now)
 {
 	if (!s->is_draining)
@@ -391,7 +397,7 @@ static void go_on_reported(struct session *s, int64_t now)
 	end_command(s, s->status, SESSION_READY);
 }
 
-/* The command is over once all output that it printed before the report was read. */
+/* Ends the command once all output that it printed before its report was read. */
 static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
 {
 	s->is_reported = true;
@@ -409,8 +415,8 @@ static void take_report(struct session *s, int64_t now)
 
 	if (!shell_report(sh, &r))
 		return;
-	/* Each shell knows its own environment; a new inner shell knows as much as its
-	 * parent did. */
+	/* Each shell knows its own environment; a new inner shell knows the variables
+	 * that its parent knew. */
 	if (sh->depth > depth)
 		sh->outer[depth].known = s->known;
 	else if (sh->depth < depth)
@@ -442,17 +448,18 @@ static void died_starting(struct session *s, int64_t now)
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
-		return; /* the failure was not execve's, and was handled */
+		return; /* the failure was not that of execve(2), and was handled */
 	if (s->is_bare || s->all_processes->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
-	s->is_bare = true; /* perhaps ~/.bashrc ended it */
+	s->is_bare = true; /* ~/.bashrc may have ended the shell, so the next start goes
+			    * without it */
 	start_again(s, now);
 }
 
-/* A command that was given to a dying shell has done nothing yet: it runs in another
- * shell, once. */
+/* Runs a command in another shell, once, that was given to a dying shell and has done
+ * nothing yet. */
 static bool begin_again(struct session *s, int64_t now)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
@@ -464,9 +471,9 @@ static bool begin_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* Called until all output of a dead shell was read.  Until then the session keeps its
- * state, but gives the dead shell no command; a command that arrives meanwhile runs in
- * the next shell. */
+/* Goes on with the end of a dead shell until all its output was read.  Until then the
+ * session keeps its state, but gives the dead shell no command; a command that arrives
+ * meanwhile runs in the next shell. */
 static void go_on_ending(struct session *s, int64_t now)
 {
 	const uint32_t status = s->is_reported ? s->status : code_of(s->ending);
@@ -503,7 +510,8 @@ void session_reaped(struct session *s, int status, int64_t now)
 
 /* --- requests -------------------------------------------------------------- */
 
-/* A size above `max`, or no size at all, means `max`. */
+/* Returns a size of the terminal (rows or columns); a size above `max`, or none (0 or
+ * 1), becomes `max`. */
 static unsigned limited(uint32_t size, unsigned max)
 {
 	return size > 1 && size < max ? size : max;
@@ -542,7 +550,7 @@ void session_free(struct session *s)
 	shell_done(&s->shell);
 	count_fds(s);
 	if (s->exec_number)
-		s->exec.env = NULL; /* `env` below owns it */
+		s->exec.env = NULL; /* `env` below owns the environment */
 	list_done(&s->env);
 	exec_done(&s->exec);
 	free(s->request);
@@ -571,8 +579,8 @@ void session_command(struct session *s, struct bytes command, int64_t now)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Only a descriptor with events to wait for gets an entry; session_serve() relies on
- * the order. */
+/* Adds an entry for a descriptor with events to wait for, and none for others;
+ * session_serve() relies on the order of the entries. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -581,7 +589,8 @@ static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 	return count + 1;
 }
 
-/* No action waits for the session, and its shell has read all its input. */
+/* Returns true if no action waits for the session, and its shell has read all its
+ * input. */
 static bool is_idle(const struct session *s)
 {
 	const struct shell *sh = &s->shell;
@@ -657,8 +666,8 @@ static void serve_output(struct session *s, int64_t now)
 	look_for_inner(s, now);
 }
 
-/* Goes on with an end that began when the session's work was spent.  False: there is
- * none. */
+/* Goes on with an end of a command or shell that had to wait, since the session's work
+ * was spent.  Returns false if there is none. */
 static bool go_on_with_end(struct session *s, int64_t now)
 {
 	if (s->is_ending)
@@ -680,7 +689,7 @@ void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 
 	if (status) {
 		look_at_status(s, now);
-		return; /* the shell may be another one now */
+		return; /* the session may have another shell now */
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);

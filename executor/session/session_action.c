@@ -10,8 +10,8 @@
 #include "executor/session/session_output.h"
 #include "protocol/action.h"
 
-/* Times from SIGINT to the second SIGINT, to SIGKILL for the foreground, and to SIGKILL
- * for the shell. */
+/* The steps of a cancellation follow each other after these times: from SIGINT to the
+ * second SIGINT, to SIGKILL for the foreground, and to SIGKILL for the shell. */
 #define KILL_MS	      1000
 #define AGAIN_MS      100
 #define KILL_SHELL_MS 200
@@ -25,11 +25,13 @@
  * and how often it is checked. */
 #define HIT_MS	 20
 #define HITS_MAX 50
-/* More bytes than a terminal holds. */
+/* Before a key that sends a signal is shown, at most so many bytes of output are read:
+ * more than a terminal holds. */
 #define READ_FIRST (64u << 10)
 /* The work for drawing READ_FIRST bytes: enough if these are lines of text. */
 #define SIGNAL_WORK (32 * SESSION_WORK)
-/* Longer time-outs are cut to this. */
+/* Longer time-outs are cut to this, in ms, so that adding the present time cannot
+ * overflow. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
 /* --- requests -------------------------------------------------------------- */
@@ -75,8 +77,8 @@ static int64_t signal_due(const struct session *s)
 	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
 }
 
-/* Shows a key that sends a signal as a terminal that echoes does: behind all output
- * that was printed before it. */
+/* Shows a key that sends a signal (^C) as a terminal that echoes does: behind all output
+ * that was printed before the key. */
 static void show_signal(struct session *s, int64_t now)
 {
 	const char shown[] = { '^', (char)(s->key ^ 0x40) };
@@ -118,8 +120,8 @@ static void send_signal(struct session *s, int64_t now)
 
 	s->is_interrupted = true;
 	s->hit = group;
-	/* Compared before the key is typed: afterwards a copy that lost the signal may
-	 * be the program already. */
+	/* The processes are compared before the key is typed: afterwards a copy of the
+	 * shell that lost the signal may be the program already. */
 	s->was_shell = s->proc >= 0 &&
 		       tree_compare_arguments(s->proc, group, s->shell.leader) ==
 			       TREE_SAME_ARGUMENTS;
@@ -137,7 +139,8 @@ static void type_signal(struct session *s, int64_t now)
 	send_signal(s, now);
 }
 
-/* A copy of the shell that has called execve(2) since then never got the signal. */
+/* Returns true if a copy of the shell has called execve(2) since ^C was typed: such a
+ * process never got the signal. */
 static bool is_another(const struct session *s)
 {
 	if (foreground_of(s) != s->hit)
@@ -168,8 +171,8 @@ static void press(struct session *s, struct bytes name, int64_t now)
 	if (s->screen.has_application_keys)
 		key_for_application(bytes, len);
 	if (!key_is_signal(bytes, len)) {
-		(void)shell_type(&s->shell, bytes, len); /* a full queue: the program does
-							  * not read */
+		(void)shell_type(&s->shell, bytes, len); /* fails if the queue is full:
+							  * the program does not read */
 		return;
 	}
 	s->key = bytes[0];
@@ -204,9 +207,9 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r,
 
 /* --- cancellation ---------------------------------------------------------- */
 
-/* The kernel sends the signal to the foreground group, whatever users its processes
- * have become and whatever mode the terminal has (TIOCSIG, on the master since
- * 2.6.37). */
+/* Sends SIGINT as ^C does: the kernel sends the signal to the foreground group, whatever
+ * users its processes have become and whatever mode the terminal has (TIOCSIG, on the
+ * master since 2.6.37). */
 static void interrupt(struct session *s)
 {
 	(void)ioctl(s->shell.terminal.master, TIOCSIG, SIGINT);
@@ -221,13 +224,13 @@ static void kill_foreground(const struct session *s)
 		(void)kill(-group, SIGKILL);
 }
 
-/* SIGINT, twice, then SIGKILL to the foreground group, then to the shell, which may be
- * part of it.  The first SIGINT is lost if bash is just starting a program (a busy
- * machine may need more than EARLY_MS); and after a program was ended by SIGKILL bash
- * would go on with the rest of its line. */
+/* The steps of a cancellation: SIGINT, twice, then SIGKILL to the foreground group, then
+ * to the shell, which may be part of that group.  The first SIGINT is lost if bash is
+ * just starting a program (a busy machine may need more than EARLY_MS); and after a
+ * program was ended by SIGKILL bash would go on with the rest of its line. */
 static const struct {
 	enum kill_step step;
-	int64_t then_ms; /* until the next step; 0: there is none */
+	int64_t then_ms; /* the delay until the next step; 0: there is no further step */
 } ladder[] = {
 	{ KILL_INTERRUPTS, KILL_MS },
 	{ KILL_INTERRUPTS, AGAIN_MS },
@@ -314,8 +317,8 @@ int64_t session_due(const struct session *s)
 	return a->hard_due < due ? a->hard_due : due;
 }
 
-/* The action's part of session_overdue().  Where both time-outs have passed, the
- * earlier one counts. */
+/* Returns the time-outs of an action that have passed, a part of session_overdue().  If
+ * both time-outs have passed, the earlier one counts. */
 static unsigned action_overdue(const struct session_action *a, int64_t now)
 {
 	if (!a->id)
@@ -346,7 +349,8 @@ void session_expire(struct session *s, int64_t now)
 {
 	unsigned due = session_overdue(s, now);
 
-	/* The shell's death starts it again (died_starting()). */
+	/* A shell that starts too slowly is killed; its death starts another
+	 * (died_starting()). */
 	if (due & OVERDUE_START && s->is_put_off)
 		session_start_late(s, now);
 	else if (due & OVERDUE_START) {
@@ -356,8 +360,9 @@ void session_expire(struct session *s, int64_t now)
 	}
 	if (due & OVERDUE_KEY) {
 		type_signal(s, now);
-		due = session_overdue(s, now); /* output that was read first moves the
-					        * soft time-out */
+		due = session_overdue(s, now); /* the due steps are looked up again:
+					        * output that was just read moves the soft
+					        * time-out */
 	}
 	if (due & OVERDUE_HIT)
 		hit_again(s, now);

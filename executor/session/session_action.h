@@ -17,21 +17,24 @@ struct run_request;
 struct session;
 struct session_action;
 
-/* Does one request on a session that has no action. */
+/* Does one request (a command, input, or only waiting) on a session that has no
+ * action. */
 void session_run(struct session *s, uint32_t id, const struct run_request *r,
 		 int64_t now);
 /* Begins to cancel the session's action. */
 void session_cancel(struct session *s, int64_t now);
 
-/* The reader of the action's stream has stopped reading (`is_held`), or reads again:
- * meanwhile its soft time-out does not run. */
+/* Called when the reader of the action's stream has stopped reading (`is_held`), or reads
+ * again: the soft time-out does not run meanwhile. */
 void session_hold(struct session *s, bool is_held, int64_t now);
-/* The session's terminal has printed something. */
+/* Called when the session's terminal has printed something: the soft time-out begins
+ * anew. */
 void session_heard(struct session *s, int64_t now);
 
-/* When the next step is due; INT64_MAX: never. */
+/* Returns the time at which session_expire() is due; INT64_MAX: never. */
 int64_t session_due(const struct session *s);
-/* Does the steps that are due at `now`. */
+/* Does the session's steps that are due at `now`, such as ending an action whose time-out
+ * has passed. */
 void session_expire(struct session *s, int64_t now);
 
 /* --- due steps: these two functions tell them, and do nothing --------------------- */

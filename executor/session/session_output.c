@@ -14,9 +14,10 @@
 #include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 
-/* One read(2) of a terminal. */
+/* One read(2) of a terminal asks for so many bytes. */
 #define READ_AT_ONCE (16u << 10)
-/* Bytes of terminal answers that may wait for a program to read them. */
+/* At most so many bytes of the terminal's answers to a program wait for the program to
+ * read them. */
 #define ANSWERS_MAX 4096
 
 /* --- answers --------------------------------------------------------------- */
@@ -64,7 +65,8 @@ static void say_output(struct session *s, const void *text, size_t len)
 	send_queue_add(s->replies, &a);
 }
 
-/* Sends output as it comes.  The last character may be incomplete. */
+/* Sends the action's output as it comes.  The output's last character may be incomplete:
+ * its bytes wait for the rest. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
 	size_t raw_len = s->carry_len + len, used;
@@ -97,7 +99,7 @@ static bool has_ended(uint32_t state)
 	return state == REPORT_COMPLETED || state == REPORT_CANCELLED;
 }
 
-/* The output since the last report. */
+/* Returns the output since the last report, as text. */
 static struct screen_text take_text(struct session *s, uint32_t state, uint32_t flags)
 {
 	bool is_whole = s->action.flags & RUN_WHOLE && !(flags & REPORT_PREVIOUS);
@@ -184,17 +186,18 @@ void session_tell_previous(struct session *s)
 
 /* --- the terminal ---------------------------------------------------------- */
 
-/* The master is at its end while the shell lives on: no command can run in that
- * shell. */
+/* Ends a shell whose terminal is at its end while the shell lives on: no command can run
+ * in that shell. */
 static void lose_terminal(struct session *s)
 {
 	terminal_close(&s->shell.terminal);
 	if (s->shell.pid > 0)
-		(void)kill(s->shell.pid, SIGKILL); /* unreaped, so the pid is ours */
+		(void)kill(s->shell.pid, SIGKILL); /* the shell is unreaped, so its pid is
+						    * ours */
 }
 
-/* The terminal's answers to a program's questions become its input, unless the program
- * asks and does not read. */
+/* Types the terminal's answers to a program's questions as the program's input, unless
+ * the program asks and does not read. */
 static void answer_program(struct session *s)
 {
 	struct buffer *b = screen_answers(&s->screen);
@@ -206,11 +209,13 @@ static void answer_program(struct session *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-/* Returns how many bytes were used; the session's work may not suffice for all. */
+/* Draws output on the screen.  Returns how many bytes were used; the session's work may
+ * not suffice for all. */
 static size_t take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
 {
 	if (s->state == SESSION_STARTING)
-		return len; /* output of start-up files */
+		return len; /* the bytes are output of start-up files, which is not
+			     * shown */
 	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
 	output_log_write(&s->output_log, data, used);
 	answer_program(s);
@@ -225,7 +230,8 @@ void session_drop_ahead(struct session *s)
 	buffer_done(&s->ahead);
 }
 
-/* True: all bytes that were read are drawn. */
+/* Draws bytes that were read in an earlier turn.  Returns true if all of them are
+ * drawn. */
 static bool take_ahead(struct session *s, size_t *max, int64_t now)
 {
 	size_t used = take_output(s, buffer_data(&s->ahead), buffer_len(&s->ahead), now);
@@ -234,12 +240,13 @@ static bool take_ahead(struct session *s, size_t *max, int64_t now)
 	*max -= used < *max ? used : *max;
 	if (buffer_len(&s->ahead) > 0)
 		return false;
-	session_drop_ahead(s); /* an idle session has no memory for it */
+	session_drop_ahead(s); /* frees the buffer: an idle session has no memory for
+			        * it */
 	return true;
 }
 
 /* Does one read(2), draws as much as the work allows, and keeps the rest for the next
- * turn.  False: there is nothing to read. */
+ * turn.  Returns false if there is nothing to read. */
 static bool read_some(struct session *s, size_t *max, int64_t now)
 {
 	uint8_t data[READ_AT_ONCE];
@@ -255,7 +262,8 @@ static bool read_some(struct session *s, size_t *max, int64_t now)
 	*max -= used < *max ? used : *max;
 	if (used < (size_t)n) {
 		buffer_init(&s->ahead, READ_AT_ONCE);
-		(void)buffer_append(&s->ahead, data + used, (size_t)n - used); /* fits */
+		/* The bytes fit into the new buffer. */
+		(void)buffer_append(&s->ahead, data + used, (size_t)n - used);
 	}
 	return true;
 }

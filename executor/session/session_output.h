@@ -11,7 +11,7 @@
 struct failed;
 struct session;
 
-/* Answers MSG_OPEN. */
+/* Answers MSG_OPEN: the session's shell has started. */
 void session_say_started(struct session *s);
 void session_say_failed(struct session *s, const struct failed *why);
 
@@ -23,7 +23,7 @@ void session_forget(struct session *s);
  * more than the session's remaining work can draw.  The soft time-out counts from these
  * bytes, which are new at `now`.  True: there is no more to read. */
 bool session_read(struct session *s, size_t *max, int64_t now);
-/* Drops bytes that were read and are not drawn yet. */
+/* Drops output that was read and is not drawn yet. */
 void session_drop_ahead(struct session *s);
 bool session_is_streaming(const struct session *s);
 

@@ -83,7 +83,8 @@ bool sessions_have_more(const struct sessions *s)
 	return false;
 }
 
-/* The first `count` sessions had their share, so the others begin the next turn. */
+/* Moves the first `count` sessions, which had their share of this turn, behind the
+ * others, which begin the next turn. */
 static void rotate(struct sessions *s, size_t count)
 {
 	struct session *had[SESSIONS_MAX];
@@ -120,7 +121,8 @@ static void refuse(struct sessions *s, uint32_t id, int sys)
 	const struct failed why = { EXEC_STAGE_FORK, (uint32_t)sys };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	(void)message_put_failed(&a.end, id, &why, NULL); /* fits */
+	(void)message_put_failed(&a.end, id, &why, NULL); /* the message fits into the new
+							   * buffer */
 	send_queue_add(s->replies, &a);
 }
 
@@ -130,7 +132,8 @@ static void add(struct sessions *s, struct session *one)
 	s->all[s->count++] = one;
 }
 
-/* Decodes a copy of the message, which lives as long as the session. */
+/* Decodes a copy of the message that opens a session; the copy lives as long as the
+ * session, which points into it. */
 static int decode(const struct frame *f, uint8_t **ret_body, struct exec *ret,
 		  struct err *e)
 {
@@ -276,7 +279,8 @@ void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Without an epoll(7) each session takes its own entries. */
+/* Returns the epoll(7) that watches idle sessions; if there is none, each session takes
+ * its own entries for poll(2). */
 static int epoll_of(struct sessions *s)
 {
 	if (s->epoll == 0)
@@ -336,8 +340,9 @@ void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now)
 	sweep(s);
 }
 
-/* Processes that lost their parents are pid 1's children by now, like any orphan, but
- * are still in the session of their shell. */
+/* Ends a dying shell's process tree, while the shell's pid is still its own: processes
+ * that lost their parents are pid 1's children by now, like any orphan, but are still in
+ * the session of their shell. */
 void sessions_dying(struct sessions *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -379,7 +384,7 @@ void sessions_expire(struct sessions *s, int64_t now)
 		session_expire(one, now);
 		spend(s, one, before);
 		if (s->work == 0)
-			break; /* the others stay due for the next turn */
+			break; /* the sessions that are left stay due for the next turn */
 	}
 	sweep(s);
 }

@@ -44,75 +44,83 @@ struct session;
 struct output_logs;
 struct user;
 
-/* A further session is refused with FAILED, stage FORK, EAGAIN. */
+/* There may be so many sessions; a further one is refused with FAILED, stage FORK,
+ * EAGAIN. */
 #define SESSIONS_MAX 64
 /* The work that all sessions together may draw in one turn, in units of display.h.
  * This is a tenth of a millisecond: the end of a process that is started is reported
  * three turns later.  A session that had no part of a turn is first in the next one. */
 #define SESSIONS_WORK (16u << 10)
-/* How many pollfds one session fills in at most; all of them together use one more. */
+/* One session fills in at most so many pollfds; the idle sessions together use one
+ * more. */
 #define SESSION_POLLS 3
 
-/* A zeroed struct, with the borrowed fields set. */
+/* All sessions of the executor.  Begins as a zeroed struct, with the borrowed fields
+ * set. */
 struct sessions {
-	struct session **all; /* owned, each owned */
+	struct session **all; /* owned; the array, and each session in it */
 	size_t count;
 	struct send_queue *replies; /* borrowed */
 	struct processes *processes; /* borrowed; counts the descriptors */
 	const struct user *user;     /* borrowed */
 	const struct all_processes *all_processes; /* borrowed */
-	int proc; /* borrowed; tree.h; -1: none */
+	int proc; /* borrowed; the procfs, as in tree.h; -1: none */
 	struct output_logs *output_logs; /* borrowed */
-	struct variables variables; /* owned; variables that shells get beside their
-				     * own */
+	struct variables variables; /* owned; variables that shells get in addition to
+				     * their own environment */
 	int epoll; /* owned; watches idle sessions; 0: not made yet; -1: it could not be
 		    * made */
 	bool has_parked; /* `epoll` took an entry for poll(2) */
-	uint64_t work;	 /* left in this turn */
+	uint64_t work;	 /* how much all sessions may still draw in this turn, in units of
+			  * display.h */
 };
 
 void sessions_done(struct sessions *s);
 
-/* MSG_ENV, MSG_OPEN, MSG_RUN, MSG_CANCEL.  -1: malformed, or not permitted. */
+/* These functions answer the requests MSG_ENV, MSG_OPEN, MSG_RUN and MSG_CANCEL.  Each
+ * returns -1 if the request is malformed, or not permitted. */
 int sessions_env(struct sessions *s, const struct frame *f, struct err *e);
 int sessions_open(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
 int sessions_run(struct sessions *s, const struct frame *f, int64_t now, struct err *e);
 int sessions_cancel(struct sessions *s, const struct frame *f, int64_t now,
 		    struct err *e);
 
-/* The stream of the action `id` has no reader, or has one again. */
+/* Called when the stream of the action `id` has no reader (`is_held`), or has one
+ * again. */
 void sessions_hold(struct sessions *s, uint32_t id, bool is_held, int64_t now);
 
 /* Ends the session of this id with its process tree (MSG_END), and forgets it; does
  * nothing if there is none.  -1: the session has not started, or has an action. */
 int sessions_end(struct sessions *s, uint32_t id, struct err *e);
 
-/* Adds the sessions' shells. */
+/* Adds the sessions' shells to the leaders, which a pause stops first. */
 void sessions_add_leaders(const struct sessions *s, struct leaders *to);
 
-/* True when a session or an action has this id. */
+/* Returns true if a session or an action has this id. */
 bool sessions_has(const struct sessions *s, uint32_t id);
 
-/* The user and working directory for files of session `id`; for 0, which means no
- * session, *place stays as it is.  False: there is no such session. */
+/* Sets *place to the user and working directory for files of session `id`; for 0, which
+ * means no session, *place stays as it is.  Returns false if there is no such session. */
 bool sessions_place(const struct sessions *s, uint32_t id, struct file_place *place);
 
-/* How commands of the session are run; NULL for 0, and for a session that does not
- * exist. */
+/* Returns how commands of the session are run; NULL for 0, and for a session that does
+ * not exist. */
 const struct exec *sessions_exec(const struct sessions *s, uint32_t id);
 
-/* `is_full`: no more output is to be streamed now. */
+/* Fills in the sessions' entries for poll(2), and returns how many entries it filled in.
+ * `is_full`: no more output is to be streamed now. */
 size_t sessions_watch(struct sessions *s, struct pollfd *fds, bool is_full);
 void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now);
-/* A child has ended and is about to be reaped: its pid is still its own. */
+/* Called when a child has ended and is about to be reaped: its pid is still its own. */
 void sessions_dying(struct sessions *s, pid_t pid);
 void sessions_reaped(struct sessions *s, pid_t pid, int status, int64_t now);
 
-/* True if a session has work to do in the next turn without poll(2). */
+/* Returns true if a session has work to do in the next turn without waiting in
+ * poll(2). */
 bool sessions_have_more(const struct sessions *s);
-/* True if the turn's work is spent: requests wait until the next turn. */
+/* Returns true if the turn's work is spent: requests wait until the next turn. */
 bool sessions_have_worked(const struct sessions *s);
 
-/* When sessions_expire() is due; INT64_MAX: never. */
+/* Returns the time at which sessions_expire() is due; INT64_MAX: never. */
 int64_t sessions_due(const struct sessions *s);
 void sessions_expire(struct sessions *s, int64_t now);

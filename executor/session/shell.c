@@ -17,11 +17,14 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* Room for the text, a prefix of ours and the 0 byte. */
+/* The memfd for a command has room for the command's text, a prefix of ours and the 0
+ * byte. */
 #define TEXT_ROOM (ACTION_TEXT_MAX + 256)
-/* Memory of a text beyond this is given back when the command has ended. */
+/* If a command's text is longer than this, its memory is given back when the command has
+ * ended. */
 #define TEXT_KEEP (64u << 10)
-/* A whole report: paths are cut to PATH_MAX characters, of 4 bytes at most. */
+/* A whole report is at most this long: paths are cut to PATH_MAX characters, of 4 bytes
+ * at most. */
 #define REPORT_MAX (64u << 10)
 
 /* If the command was abandoned, bash undoes the redirections, too: the last one first,
@@ -40,7 +43,7 @@
 
 /* --- start ---------------------------------------------------------------- */
 
-/* The shell's end of a pipe blocks, ours does not. */
+/* Makes a pipe between us and the shell, whose end blocks, while ours does not. */
 static int make_pipe(int ends[2], int ours)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -60,7 +63,7 @@ static void empty(struct shell *sh)
 void shell_done(struct shell *sh)
 {
 	if (sh->reported.max == 0)
-		return; /* the zero object */
+		return; /* `sh` is the zero object, which owns nothing */
 	own_close(&sh->status);
 	terminal_close(&sh->terminal);
 	own_close(&sh->lines);
@@ -74,7 +77,8 @@ void shell_done(struct shell *sh)
 	empty(sh);
 }
 
-/* Typed input is not echoed: it is no output. */
+/* Sets the terminal's modes for commands: typed input is not echoed, since it is no
+ * output. */
 static int set_modes(struct shell *sh)
 {
 	if (tcgetattr(sh->terminal.slave, &sh->modes) < 0)
@@ -84,7 +88,8 @@ static int set_modes(struct shell *sh)
 }
 
 struct ends {
-	int lines, reports, rc; /* owned; the shell's */
+	int lines, reports, rc; /* owned; the shell's ends of the pipes, and its start-up
+				 * file */
 };
 
 static int make_descriptors(struct shell *sh, struct ends *theirs, const struct exec *x,
@@ -144,7 +149,7 @@ static int start(struct shell *sh, struct ends *theirs, const struct shell_how *
 	return 0;
 }
 
-/* The environment, with a TERM where it has none. */
+/* Returns the environment for a shell, with a TERM if it has none. */
 static struct list with_term(char *const *env)
 {
 	struct list all = { 0 };
@@ -181,7 +186,8 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 
 /* --- a command ------------------------------------------------------------- */
 
-/* Undoes changes of the terminal by the last command, or by one in the background. */
+/* Restores the terminal's modes, which the last command, or a command in the background,
+ * may have changed. */
 static int reset_terminal(struct shell *sh)
 {
 	struct termios now;
@@ -225,11 +231,12 @@ static int give(struct shell *sh, struct bytes command)
 		return -1;
 	sh->number = ++sh->issued;
 	sh->refused = 0;
-	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len; /* -1: a command of our
-								    * own */
+	/* A prefix length of -1 marks a command of the executor's own. */
+	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, prefix_len, sh->number, sh->number);
-	/* Less than PIPE_BUF: whole or not at all. */
+	/* The two lines are shorter than PIPE_BUF, so they are written whole or not at
+	 * all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }
 
@@ -245,9 +252,10 @@ int shell_set(struct shell *sh, struct bytes script)
 	return give(sh, script);
 }
 
-/* The memfd's offset is shared by us and bash.  It shows that bash read the text; an
- * empty pipe of lines does not, since a bash that is killed while it waits for lines
- * still takes them: pipe_read() looks for data before signals. */
+/* Returns true if bash read the command's text, by the offset of the memfd, which we
+ * and bash share.  An empty pipe of lines does not show that, since a bash that is
+ * killed while it waits for lines still takes them: pipe_read() looks for data before
+ * signals. */
 bool shell_has_begun(const struct shell *sh)
 {
 	return sh->is_inner || lseek(sh->text, 0, SEEK_CUR) != 0;
@@ -258,7 +266,7 @@ void shell_ask_again(struct shell *sh)
 	char line[80];
 	int len = snprintf(line, sizeof(line), LATE_LINE, sh->number);
 
-	/* A full pipe holds many of these already. */
+	/* A full pipe holds many such lines already, so a failed write does no harm. */
 	(void)!write(sh->lines, line, (size_t)len);
 }
 
@@ -288,7 +296,8 @@ void shell_settle(struct shell *sh)
 	buffer_done(&sh->typed);
 	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
 	if (sh->text_len > TEXT_KEEP)
-		(void)fallocate(sh->text, punch, 0, TEXT_ROOM); /* else: kept */
+		(void)fallocate(sh->text, punch, 0, TEXT_ROOM); /* if the call fails, the
+								 * memory is kept */
 	sh->text_len = 0;
 }
 
@@ -301,7 +310,8 @@ struct parsed {
 	size_t used;
 };
 
-/* 1: a whole report is at `at`.  0: the end is missing.  -1: this is no report. */
+/* Parses a report.  Returns 1 if a whole report is at `at`; 0: the report's end has not
+ * come yet; -1: the bytes are no report. */
 static int parse(const char *at, size_t len, struct parsed *ret)
 {
 	static const char letters[FIELDS] = { 'n', 's', 'f', 'b', 'd', 'p' };
@@ -354,8 +364,9 @@ static const char *as_path(const char *text, size_t len)
 	return len < 4096 ? text : "";
 }
 
-/* The number belongs to the running command, to an outer command that began a shell and
- * now has ended, or to a shell that is about to be driven. */
+/* Returns true if a report's number is awaited: that of the running command, of an
+ * outer command that began a shell and now has ended, or of a shell that is about to
+ * be driven. */
 static bool is_awaited(struct shell *sh, uint32_t number)
 {
 	if (number == sh->number)
@@ -372,7 +383,7 @@ static bool is_awaited(struct shell *sh, uint32_t number)
 	return false;
 }
 
-/* True if the report is about the command that runs. */
+/* Judges a report.  Returns true if it is about the command that runs. */
 static bool read_report(struct shell *sh, const struct parsed *p,
 			struct shell_report *ret)
 {
@@ -398,7 +409,8 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 	return true;
 }
 
-/* *ret borrows bytes that stay in `reported` after they were consumed. */
+/* Takes the next report from the bytes read.  *ret borrows bytes that stay in `reported`
+ * after they were consumed. */
 static bool take_report(struct shell *sh, struct shell_report *ret)
 {
 	while (find_begin(&sh->reported)) {
@@ -419,14 +431,15 @@ bool shell_report(struct shell *sh, struct shell_report *ret)
 {
 	uint8_t *to = buffer_reserve(&sh->reported, 4096);
 
-	if (!to) { /* no report is that long */
+	if (!to) { /* no report is as long as the full buffer */
 		buffer_done(&sh->reported);
 		buffer_init(&sh->reported, REPORT_MAX);
 		to = buffer_reserve(&sh->reported, 4096);
 	}
 	ssize_t n = read(sh->reports, to, 4096);
-	/* No process has the pipe open to report any more: an `exec` closed it, or the
-	 * shell died, which SIGCHLD tells us. */
+	/* The read has failed, or is at its end: no process has the pipe open to
+	 * report any more, since an `exec` closed it, or the shell died, which SIGCHLD
+	 * tells us. */
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		own_close(&sh->reports);
 	if (n <= 0)

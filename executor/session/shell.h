@@ -56,31 +56,32 @@ struct user;
 /* Descriptors that a shell takes: both ends of the terminal, two pipes, a memfd, and
  * the pipe that reports its execve. */
 #define SHELL_FDS 6
-/* Entries for poll(2). */
+/* The indices of a shell's entries for poll(2). */
 #define SHELL_POLL_STATUS  0
 #define SHELL_POLL_REPORTS 1
 #define SHELL_POLL_MASTER  2
 #define SHELL_POLLS	   3
 
-/* Shells nested deeper than this are treated like any other program. */
+/* The executor drives shells that were begun inside each other to this depth; shells
+ * nested deeper are treated like any other program. */
 #define SHELL_DEPTH 16
 
 /* A bash that reads our lines, or did until one of its commands became the shell that
  * is driven. */
 struct shell_level {
-	int lines;	 /* owned */
+	int lines;	 /* owned; the pipe of lines that this shell reads */
 	pid_t pid;
-	uint32_t number; /* of its last command */
+	uint32_t number; /* the number of the shell's last command */
 	uint32_t last_status;
 	bool is_traced;
-	bool is_inner;	/* a command began it, not the executor */
+	bool is_inner;	/* a command began this shell, not the executor */
 	uint64_t known; /* for the owner (session.c) to store and find again */
 };
 
 /* A bash that is about to be driven (shell_inner.h). */
 struct shell_coming {
-	pid_t pid;    /* 0: none */
-	int lines;    /* owned; -1: none */
+	pid_t pid;    /* of the bash; 0: there is none */
+	int lines;    /* owned; the pipe of lines for the bash; -1: none */
 	int holder;   /* owned; -1: none.  Closing it ends the process that holds the
 		       * other descriptors */
 	pid_t holder_pid;
@@ -89,30 +90,37 @@ struct shell_coming {
 };
 
 struct shell {
-	pid_t pid;	/* 0: there is none */
-	int status;	/* owned; until execve is decided (spawn.h) */
-	struct terminal terminal; /* owned */
-	struct termios modes;	  /* as every command finds the terminal */
-	int lines, text, reports; /* owned */
-	struct buffer reported;	  /* the beginning of a report */
-	struct buffer typed;	  /* bytes for the terminal, which it had no room for */
-	uint32_t number;	  /* of the last command; 0: starting */
-	uint32_t issued;	  /* the last number that any shell was given */
+	pid_t pid;	/* of the shell that the executor started; 0: there is none */
+	int status;	/* owned; the pipe that reports the shell's execve(2) (spawn.h),
+			 * until that has succeeded or failed */
+	struct terminal terminal; /* owned; the shell's terminal */
+	struct termios modes;	  /* the terminal's modes, as every command finds them */
+	int lines, text, reports; /* owned; the pipe of lines, the memfd with the
+				   * command's text, and the pipe for reports */
+	struct buffer reported;	  /* the beginning of a report, whose rest has not come */
+	struct buffer typed;	  /* typed bytes for which the terminal had no room yet */
+	uint32_t number;	  /* the number of the last command; 0: the shell is
+				   * starting */
+	uint32_t issued;	  /* the last number that a command of any shell was
+				   * given */
 	struct shell_level outer[SHELL_DEPTH]; /* the shells around the one that is
 					        * driven */
 	size_t depth;			       /* how many of `outer` are in use */
-	pid_t leader;		    /* the shell that is driven */
-	bool is_inner;		    /* a command began it, not the executor */
+	pid_t leader;		    /* the pid of the shell that is driven */
+	bool is_inner;		    /* a command began the shell that is driven, not the
+				     * executor */
 	struct shell_coming coming;
-	pid_t refused; /* a shell that could not be driven, or not twice */
-	size_t text_len;	  /* of the last command, as it is in the memfd */
-	size_t prefix_len;	  /* of our own text in front of the command */
+	pid_t refused; /* the pid of a shell that could not be driven, and is not tried
+		        * twice; 0: none */
+	size_t text_len;	  /* the length of the last command's text in the memfd */
+	size_t prefix_len;	  /* the length of our own text in front of the
+				   * command's */
 	uint32_t last_status;
 	bool is_traced; /* `set -x` is on, for commands */
-	bool is_silent; /* the last command was one of our own (shell_set) */
+	bool is_silent; /* the last command was one of the executor's own (shell_set()) */
 };
 
-/* How many descriptors the shell takes beyond SHELL_FDS. */
+/* Returns how many descriptors the shell takes beyond SHELL_FDS. */
 size_t shell_more_fds(const struct shell *sh);
 
 struct shell_report {
@@ -121,41 +129,46 @@ struct shell_report {
 	const char *cwd, *python; /* borrowed until the next call */
 };
 
-/* How a shell is started; all borrowed. */
+/* How a shell is started; all pointers are borrowed. */
 struct shell_how {
-	const struct exec *exec; /* of its argv only the first is used: a bash */
+	const struct exec *exec; /* of its arguments only the first is used: the path of a
+				  * bash */
 	const char *cwd;
 	const struct user *self;
-	int cgroup;   /* the cgroup.procs that the shell enters, or -1 */
-	bool is_bare; /* without ~/.bashrc */
+	int cgroup;   /* the cgroup.procs file of the cgroup that the shell enters; -1:
+		       * none */
+	bool is_bare; /* the shell starts without ~/.bashrc */
 };
 
-/* Starts the shell, which is ready when its first report comes.  -1: *ret says what
- * failed. */
+/* Starts the shell, which is ready when its first report comes.  Returns -1 if the start
+ * failed; *ret says at which stage. */
 int shell_start(struct shell *sh, const struct shell_how *how, struct failed *ret);
-/* Closes and frees all; does not end the process. */
+/* Closes all descriptors of the shell and frees its memory; does not end the process. */
 void shell_done(struct shell *sh);
 
-/* Runs a command; the shell must be ready.  -1: the shell cannot be driven any more. */
+/* Gives the shell a command; the shell must be ready.  Returns -1 if the shell cannot be
+ * driven any more. */
 int shell_run(struct shell *sh, struct bytes command);
 
-/* Runs commands of our own (env_script.h): `$?`, and the state of `set -x`, stay as they
- * are. */
+/* Gives the shell commands of the executor's own (env_script.h): `$?`, and the state of
+ * `set -x`, stay as they are. */
 int shell_set(struct shell *sh, struct bytes script);
 
-/* After the shell's death: false if it never read the last command's text. */
+/* Called after the shell's death.  Returns false if the shell never read the last
+ * command's text, so that the command has done nothing. */
 bool shell_has_begun(const struct shell *sh);
 
-/* After a SIGINT: gives another line that reports, unless the command was reported
- * already. */
+/* Called after a SIGINT, which may have hit the line that reports: gives the shell
+ * another such line, unless the command was reported already. */
 void shell_ask_again(struct shell *sh);
 
-/* Types to the running program.  False: too many typed bytes wait to be read. */
+/* Types bytes for the running program.  Returns false if too many typed bytes wait to be
+ * read. */
 bool shell_type(struct shell *sh, const void *data, size_t len);
-/* Writes bytes to the terminal that it had no room for before. */
+/* Writes typed bytes to the terminal for which it had no room before. */
 void shell_type_more(struct shell *sh);
 
-/* Reads reports.  True: the last command's report has come. */
+/* Reads reports of the shell.  Returns true if the last command's report has come. */
 bool shell_report(struct shell *sh, struct shell_report *ret);
 
 /* Forgets typed bytes that were not read, and gives the memory of a large text back. */

@@ -22,14 +22,15 @@
 
 /* --- which process it is ------------------------------------------------------ */
 
-/* Options whose value is the next argument. */
+/* Returns true for options of bash whose value is the next argument. */
 static bool takes_next(const char *option)
 {
 	return strcmp(option, "--rcfile") == 0 || strcmp(option, "--init-file") == 0 ||
 	       (option[1] != '-' && (strchr(option, 'O') || strchr(option, 'o')));
 }
 
-/* -c has a text, -r (--restricted) reads no file by a path, -D and -n run nothing. */
+/* Returns true for options with which a bash cannot be driven: -c has a text, -r
+ * (--restricted) reads no file by a path, -D and -n run nothing. */
 static bool is_refused(const char *option)
 {
 	static const char *const words[] = { "--restricted", "--version", "--help",
@@ -54,7 +55,7 @@ bool inner_is_at_prompt(const char *cmdline, size_t len)
 	bool reads_input = false;
 
 	if (len == 0 || end[-1] != '\0')
-		return false; /* /proc cut it */
+		return false; /* the kernel has cut the arguments in /proc */
 	const char *at = next_of(cmdline, end);
 	for (; at < end && (*at == '-' || *at == '+') && at[1]; at = next_of(at, end)) {
 		if (strcmp(at, "--") == 0)
@@ -89,7 +90,8 @@ static bool is_bash(int proc, pid_t pid)
 	if (read_about(proc, pid, "comm", text, sizeof(text) - 1) > 0 &&
 	    strcmp(text, "bash\n") == 0)
 		return true;
-	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid); /* its name may be `sh` */
+	/* A bash may be named `sh`, but its executable is bash. */
+	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
 	ssize_t len = readlinkat(proc, name, text, sizeof(text) - 1);
 	return len > 5 && memcmp(text + len - 5, "/bash", 5) == 0;
 }
@@ -105,8 +107,8 @@ static bool reads_terminal(const struct shell *sh, int proc, pid_t pid)
 	       theirs.st_rdev == ours.st_rdev;
 }
 
-/* The shell has written its prompt, and reads.  A line that is typed earlier would not
- * be echoed behind the prompt. */
+/* Returns true if the shell sleeps: it has written its prompt, and reads.  A line that is
+ * typed earlier would not be echoed behind the prompt. */
 static bool is_asleep(int proc, pid_t pid)
 {
 	struct tree_process one;
@@ -121,8 +123,8 @@ static bool has_output(const struct shell *sh)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
 }
 
-/* Whether a shell still reads the lines: an `exec` closes all descriptors that the
- * shell had of ours. */
+/* Returns true if a shell still reads the pipe of lines: an `exec` closes all descriptors
+ * that the shell had of ours. */
 static bool has_reader(int lines)
 {
 	struct pollfd p = { .fd = lines, .events = POLLOUT };
@@ -144,8 +146,9 @@ static bool is_it(const struct shell *sh, int proc, pid_t pid)
 	       reads_terminal(sh, proc, pid) && !is_driven(sh, pid);
 }
 
-/* /proc shows the open files of a process only to those that could trace it, and that
- * check uses the file system ids. */
+/* Judges whether a process is a bash at its prompt.  /proc shows the open files of a
+ * process only to those that could trace it, and that check uses the file system ids,
+ * which are changed here. */
 static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 			  const struct shell_how *how)
 {
@@ -155,7 +158,8 @@ static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 		return false;
 	bool is = is_it(sh, proc, pid);
 	if (user_leave(how->self, &role) < 0)
-		abort(); /* the next steps would be done as another user */
+		abort(); /* the file system ids are not our own, and the next steps would
+			  * be done as another user */
 	return is;
 }
 
@@ -190,7 +194,7 @@ static void held_done(struct held *h)
 	own_close(&h->rc);
 }
 
-/* Our end does not block. */
+/* Makes a pipe of which our end (*ours) does not block. */
 static int make_pipe(int *ret_read, int *ret_write, int *ours)
 {
 	int ends[2];
@@ -202,8 +206,8 @@ static int make_pipe(int *ret_read, int *ret_write, int *ours)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
-/* A new write end of the pipe for reports; a new pipe if every process that could
- * report had closed the old one. */
+/* Opens a new write end of the pipe for reports; makes a new pipe if every process that
+ * could report had closed the old one. */
 static int open_reports(struct shell *sh)
 {
 	char path[32];
@@ -220,7 +224,7 @@ static int spawn_holder(struct shell *sh, const struct held *h,
 {
 	char *argv[] = { how->exec->argv[0], (char *)"--norc", (char *)"-c",
 			 (char *)"read", NULL };
-	char *env[] = { NULL }; /* no BASH_ENV */
+	char *env[] = { NULL }; /* empty, so that no BASH_ENV names a script to run */
 	struct exec mine = *how->exec;
 	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text, 61 },
 					 { h->reports, 62 }, { h->rc, 63 } };
@@ -236,8 +240,9 @@ static int spawn_holder(struct shell *sh, const struct held *h,
 	return sh->coming.holder_pid < 0 ? -1 : 0;
 }
 
-/* The holder gets the end for writing: the shell opens the pipe through that end, and
- * is the only reader, so that has_reader() tells whether the shell has the pipe. */
+/* Makes the pipe of lines.  The holder gets the end for writing: the shell opens the pipe
+ * through that end, and is the only reader, so that has_reader() tells whether the shell
+ * has the pipe. */
 static int make_lines(struct shell_coming *c)
 {
 	AUTO_CLOSE int reader = -1;
@@ -269,19 +274,20 @@ bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how)
 	int begun = begin(sh, &h, how);
 	held_done(&h);
 	sh->coming.pid = pid;
-	sh->refused = pid; /* not tried twice */
+	sh->refused = pid; /* the shell is not tried twice */
 	if (begun < 0)
 		inner_drop(sh);
 	return begun == 0;
 }
 
-/* How many rows a line of this length takes, typed behind the prompt. */
+/* Returns how many rows of the screen a line of this length takes, typed behind the
+ * prompt. */
 static unsigned rows_of(const struct screen *screen, size_t len)
 {
 	return 1 + (unsigned)((screen->col + len) / screen->display.cols);
 }
 
-/* The line at the prompt that reads the start-up file. */
+/* Types the line at the prompt that makes the inner shell read the start-up file. */
 static void type_line(struct shell *sh, const struct screen *screen)
 {
 	static const char form[] = " . /proc/%d/fd/63 %d %u %u %u;set +o emacs +o vi\r";
@@ -294,8 +300,8 @@ static void type_line(struct shell *sh, const struct screen *screen)
 		snprintf(line, sizeof(line), form, pid, pid, c->number, 1u, screen->col);
 	len = snprintf(line, sizeof(line), form, pid, pid, c->number,
 		       rows_of(screen, (size_t)len), screen->col);
-	(void)shell_type(sh, line, (size_t)len); /* a full queue: the shell stays as it
-						  * is */
+	(void)shell_type(sh, line, (size_t)len); /* fails if the queue is full; then the
+						  * inner shell stays as it is */
 }
 
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
@@ -317,8 +323,8 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		inner_drop(sh);
 		return false;
 	}
-	/* In this order: the screen needs the whole prompt, to know the column of its
-	 * end. */
+	/* The shell must sleep before its output is checked: the screen needs the whole
+	 * prompt, to know the column of its end. */
 	if (!is_asleep(proc, c->pid) || has_output(sh))
 		return true;
 	type_line(sh, screen);
@@ -339,7 +345,8 @@ void inner_enter(struct shell *sh)
 	const struct shell_coming c = sh->coming;
 
 	if (c.pid == sh->leader)
-		own_close(&sh->lines); /* `exec`: it took the place of this shell */
+		own_close(&sh->lines); /* `exec`: the new shell took the place of this
+				        * one */
 	else
 		sh->outer[sh->depth++] = (struct shell_level){
 			.lines = sh->lines, .pid = sh->leader, .number = sh->number,
@@ -374,7 +381,7 @@ void inner_leave(struct shell *sh, size_t level)
 
 size_t shell_more_fds(const struct shell *sh)
 {
-	/* One pipe of lines for each shell; a shell that is about to be driven takes
-	 * two more. */
+	/* Each shell has a pipe of lines; a shell that is about to be driven takes two
+	 * more descriptors. */
 	return sh->depth + (sh->coming.pid ? 2 : 0);
 }

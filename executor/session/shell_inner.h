@@ -31,26 +31,27 @@ struct screen;
 struct shell;
 struct shell_how;
 
-/* An interactive bash at its prompt in the foreground of the terminal, which is not
- * driven yet; 0: there is none.  `proc` is as in tree.h. */
+/* Returns the pid of an interactive bash at its prompt in the foreground of the terminal,
+ * which is not driven yet; 0: there is none.  `proc` is as in tree.h. */
 pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how);
 
-/* Whether /proc/PID/cmdline names no script and no text, and is not a bash of our
- * own. */
+/* Returns true if a bash's arguments (/proc/PID/cmdline) name no script and no text, and
+ * the bash is not one of our own. */
 bool inner_is_at_prompt(const char *cmdline, size_t len);
 
 /* Begins to drive the shell: once `status` of the shell is readable, inner_type() is
  * due.  False: the shell cannot be driven, and is treated like any other program. */
 bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how);
-/* Types the line that makes the shell read the start-up file.  Called when `status` is
- * readable, and a moment later again as long as this returns true.  True: the shell
- * does not read yet, or its output was not all read. */
+/* Types the line that makes the inner shell read the start-up file.  Called when the
+ * shell's `status` is readable, and a moment later again as long as this function returns
+ * true: the inner shell does not read yet, or its output was not all read. */
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		const struct screen *screen);
 
-/* The inner shell has reported: from now on commands are given to it. */
+/* Called when the inner shell has reported: from now on commands are given to that
+ * shell. */
 void inner_enter(struct shell *sh);
-/* The shell at this level has reported: the shells inside it are over. */
+/* Called when the shell at this level has reported: the shells inside it are over. */
 void inner_leave(struct shell *sh, size_t level);
 /* Gives up a shell that was about to be driven. */
 void inner_drop(struct shell *sh);

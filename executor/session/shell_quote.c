@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* A control character of ASCII, or one of U+0080 to U+009F, which some terminals obey,
- * too. */
+/* Returns true for a control character of ASCII, or one of U+0080 to U+009F, which some
+ * terminals obey, too. */
 static bool is_control(const char *at)
 {
 	unsigned char c = (unsigned char)*at, next = c ? (unsigned char)at[1] : 0;
@@ -18,7 +18,8 @@ static bool is_control(const char *at)
 	return c < ' ' || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0);
 }
 
-/* A path that begins with $' must be escaped, or bash would read it as escapes. */
+/* Returns true if the path can be shown as it is.  A path that begins with $' must be
+ * escaped, or bash would read it as escapes. */
 static bool is_plain(const char *path, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

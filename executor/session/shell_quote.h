@@ -4,5 +4,5 @@
  * is; any other path becomes $'...' with escapes (bash(1), QUOTING). */
 #pragma once
 
-/* The result is allocated. */
+/* Returns the path as a line that bash reads as that path; the result is allocated. */
 char *shell_quote_shown(const char *path);

@@ -4,15 +4,17 @@
 #include <stddef.h>
 
 enum shell_rc {
-	SHELL_RC_FIRST, /* of a session's own shell */
-	SHELL_RC_BARE,	/* the same without ~/.bashrc */
-	SHELL_RC_INNER, /* of one that a command began: shell_inner.h */
+	SHELL_RC_FIRST, /* the start-up file of a session's own shell */
+	SHELL_RC_BARE,	/* the start-up file of a session's own shell, but without
+			 * ~/.bashrc */
+	SHELL_RC_INNER, /* the start-up file of a shell that a command began
+			 * (shell_inner.h) */
 };
 
-/* A new sealed memfd with the start-up file, which the caller owns.  -1 with errno
+/* Returns a new sealed memfd with the start-up file, which the caller owns; -1 with errno
  * set. */
 int shell_rc_make(enum shell_rc kind);
 
-/* A sealed memfd of `len` bytes: `content`, which then is read-only, or, for NULL,
- * zeros that may be written.  -1 with errno set. */
+/* Returns a sealed memfd of `len` bytes, which the caller owns: `content`, which then is
+ * read-only, or, for NULL, zeros that may be written.  Returns -1 with errno set. */
 int shell_rc_memfd(const char *name, size_t len, const char *content);
