@@ -48,7 +48,8 @@ static const char *const etc_entries[] = {
 	"X11/rgb.txt", "xml",
 };
 
-/* The same, with a version, or an architecture, behind the name. */
+/* Entries of the host's /etc whose names end in a version or an architecture:
+ * each of these prefixes stands for all entries that begin with it. */
 static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
 /* Entries of procfs that tell of the host and are open to all users; and pressure,
@@ -81,8 +82,8 @@ static void add_file(struct plan *p, const char *target, char *content)
 	s->mode = 0644;
 }
 
-/* Shows a path of the host, read-only, at `target`: a link stays a link, and a
- * path that is not there, or cannot be looked at, is passed over. */
+/* Shows a path of the host, read-only, at `target`.  A link stays a link.  A
+ * path that does not exist, or cannot be looked at, is passed over. */
 static void add_host_path(struct plan *p, const char *source, const char *target)
 {
 	char link[4096];
@@ -120,7 +121,7 @@ static int list_etc(struct list *ret, struct err *e)
 			if (!strncmp(entry->d_name, etc_prefixes[i],
 				     strlen(etc_prefixes[i])))
 				list_addf(ret, "/etc/%s", entry->d_name);
-	(void)closedir(etc); /* it was only read */
+	(void)closedir(etc); /* errors do not matter: the folder was only read */
 	for (size_t i = 0; i < ARRAY_LEN(etc_entries); i++)
 		list_addf(ret, "/etc/%s", etc_entries[i]);
 	return 0;
@@ -147,8 +148,9 @@ static int add_host_paths(struct plan *p, struct err *e)
 	return listed;
 }
 
-/* With the host's network, the file names the host's resolvers, without one
- * none. glibc then tries 127.0.0.1, where nothing listens, and fails at once. */
+/* Makes the content of /etc/resolv.conf.  With the host's network the file
+ * names the host's resolvers.  Without, it names none; glibc then tries
+ * 127.0.0.1, where nothing listens, and fails at once. */
 static char *resolv_conf(const struct policy *policy)
 {
 	char *text;
@@ -190,8 +192,8 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
-/* ro is right for devices: it stops no write to a device, only chmod and the
- * like on the host's own node. */
+/* Shows a device of the host.  Its mount is read-only, which stops no write to
+ * a device, but chmod(2) and the like on the host's own node. */
 static int add_device(struct plan *p, const char *path, struct err *e)
 {
 	struct stat st;
@@ -239,8 +241,9 @@ static void add_proc(struct plan *p)
 	plan_add(p, STEP_READONLY, "/proc/sys");
 }
 
-/* The private writable folders.  On a read-only root they are plain folders
- * of it, and only /dev/shm stays writable, as docker has it. */
+/* Adds the private writable folders.  If the root is to be read-only, they are
+ * plain folders of the root, and only /dev/shm stays writable, as docker has
+ * it. */
 static void add_scratch(struct plan *p, bool is_read_only)
 {
 	const struct {
@@ -259,7 +262,8 @@ static void add_scratch(struct plan *p, bool is_read_only)
 
 static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 {
-	/* With ranges there is a root inside, and "/" is root's, as everywhere. */
+	/* With --idmap ranges there is a root user inside, and "/" belongs to root, as
+	 * on every system. */
 	plan_add(p, STEP_ROOT, "/")->data =
 		text_copy(p->has_ranges ? SCRATCH_SIZE ",uid=0,gid=0" : SCRATCH_SIZE);
 	if (add_host_paths(p, e) < 0)
@@ -275,8 +279,9 @@ static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 	return 0;
 }
 
-/* Shows the entries of a directory, one mount each, below a root of the
- * sandbox's own, so that mount points can be made beside them. */
+/* Shows each entry of a host directory with a mount of its own, below a root
+ * that belongs to the sandbox, so that further mount points can be made beside
+ * these entries. */
 static int add_entries(struct plan *p, const char *path, struct err *e)
 {
 	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
@@ -296,7 +301,7 @@ static int add_entries(struct plan *p, const char *path, struct err *e)
 		AUTO_FREE char *target = text_format("/%s", entry->d_name);
 		add_host_path(p, source, target);
 	}
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* errors do not matter: the directory was only read */
 	return 0;
 }
 
@@ -324,7 +329,7 @@ static void add_own_files(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
-/* Entries that an image may have, and that the plan depends on. */
+/* Numbers the entries that an image may have, and on which the plan depends. */
 enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
 
 static void look_at_image(const struct list *lowers,
@@ -344,8 +349,8 @@ static void look_at_image(const struct list *lowers,
 }
 
 /* Adds a folder of the sandbox's own.  If the image has something else than a
- * folder there, such as a link, that stays: later mounts and files go where the
- * image leads, or fail. */
+ * folder at that path, such as a link, the image's entry stays: later mounts
+ * and files go where the image leads, or fail. */
 static bool add_own_folder(struct plan *p, const struct overlay_lowers_entry *entry)
 {
 	AUTO_FREE char *path = text_format("/%s", entry->path);
@@ -353,13 +358,14 @@ static bool add_own_folder(struct plan *p, const struct overlay_lowers_entry *en
 
 	if (!is_missing && (entry->error || !S_ISDIR(entry->st.st_mode)))
 		return false;
-	/* This folder will be shown in place of the image's. */
+	/* The folder that is added will be shown in place of the image's, so it gets
+	 * the mode of the image's. */
 	add_dir(p, path, is_missing ? 0755 : entry->st.st_mode & 07777);
 	return true;
 }
 
-/* Without this setting, apt goes on as a user that does not exist with one
- * mapped id. */
+/* Adds the setting without which apt switches to a user that does not exist
+ * where only one id is mapped. */
 static void add_apt(struct plan *p, const struct overlay_lowers_entry *found)
 {
 	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
@@ -374,8 +380,9 @@ static void give_last(struct plan *p)
 	p->steps[p->count - 1].gid = p->gid;
 }
 
-/* Adds a layer of the sandbox's own over the image: the mount points that the
- * image lacks, and files.  True: the files are in it. */
+/* Adds a layer of the sandbox's own over the image: mount points that the
+ * image lacks, and files.  Returns true if the sandbox's files in /etc are
+ * part of that layer. */
 static bool add_own_layer(struct plan *p, const struct policy *policy,
 			  const struct list *lowers)
 {
@@ -389,8 +396,8 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 		if (found[i].error == ENOENT)
 			add_dir(p, path, modes[i]);
 	}
-	/* The command is to work there; with ranges, the other folders are
-	 * root's. */
+	/* /workspace belongs to the command's user, since the command is to work
+	 * there; with --idmap ranges, the other folders belong to root. */
 	if (found[WORKSPACE].error == ENOENT)
 		give_last(p);
 	if (p->has_logs && add_own_folder(p, &found[RUN])) {
@@ -410,9 +417,9 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 	return true;
 }
 
-/* Plans the image below, and what is written above it.  /dev is a tmpfs of its
- * own, since an overlay may not hold the mount points of devices for long: the
- * image may have a /dev with anything in it. */
+/* Plans an overlay: the image below, and the files that are written above the
+ * image. /dev is a tmpfs of its own, since an overlay cannot reliably hold the
+ * mount points of devices: the image may have a /dev with anything in it. */
 static int plan_overlay(struct plan *p, const struct policy *policy,
 			const struct list *lowers, struct err *e)
 {
@@ -458,8 +465,8 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
 
-	/* The files of another owner or group have ids that are not mapped, and
-	 * cannot be copied up (EOVERFLOW): such an image is read-only. */
+	/* If the image belongs to another owner or group, its files have ids that are
+	 * not mapped, and cannot be copied up (EOVERFLOW): the root is then read-only. */
 	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
 		       policy->idmap == IDMAP_RANGES;
 	int planned = policy->is_read_only || !is_ours
@@ -486,7 +493,9 @@ int image_plan(struct plan *p, const struct policy *policy, struct err *e)
 					   : plan_dir(p, policy, e);
 }
 
-/* A /bin that is a link to /usr/bin may be in another layer than its target. */
+/* Tells whether the image has bash.  In an image with layers, /bin may be a
+ * link to /usr/bin in another layer than its target, so both paths are looked
+ * up. */
 static bool has_bash(const struct plan *p, const struct policy *policy)
 {
 	AUTO_FREE char *path = text_format(

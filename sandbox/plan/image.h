@@ -14,14 +14,15 @@ struct list;
 struct plan;
 struct policy;
 
-/* Plans everything below the root but what the user mounts. */
+/* Adds the steps for everything below the root except the user's mounts. */
 int image_plan(struct plan *p, const struct policy *policy, struct err *e);
 
-/* The shell of the image and the host's time zone name, for programs to find.
- * Both allocated. */
+/* Return the path of the image's shell, and the name of the host's time zone
+ * for the TZ of programs inside.  Both texts are allocated. */
 char *image_shell(const struct plan *p, const struct policy *policy);
 char *image_timezone(void);
 
-/* Lists the paths of this host that the host image shows: its programs, and the
- * entries of /etc that they need.  Some of them may not exist. */
+/* Lists the host's paths that the host image shows: the programs of the host,
+ * and the entries of /etc that these programs need.  Some of the paths may not
+ * exist. */
 int image_list_host(struct list *ret, struct err *e);

@@ -41,8 +41,9 @@ struct answer {
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
 
-/* Like SECCOMP_MODE_STRICT, which a process that is under a filter already, as
- * in a container, cannot enter. */
+/* Confines this process to read, write and exit by a seccomp filter.
+ * SECCOMP_MODE_STRICT would do the same, but a process that is under a filter
+ * already, as in a container, cannot enter that mode. */
 static int confine(void)
 {
 	const struct sock_filter insns[] = {
@@ -64,8 +65,9 @@ static int confine(void)
 	return seccomp_install(&program, NULL);
 }
 
-/* Keeps the file, as descriptor 0 too, and the worker's pipe alone.  If this process cannot
- * be confined, it gives no answer. */
+/* Runs in the child that reads the file.  The child keeps only the file, as
+ * descriptor 0, and the pipe for its answer.  A child that cannot be confined
+ * exits without an answer. */
 static int look(void *arg, void *result, struct err *e)
 {
 	const struct question *q = arg;

@@ -14,8 +14,8 @@
 
 struct err;
 
-/* Searches `fd`, which stays the caller's, for the line of `name` or, if that
- * is NULL, of `id`.  1: found, in *ret; 0: there is none; -1: the search
- * failed.  account_read() reads the file. */
+/* Searches the file `fd`, which stays the caller's, for the line of `name` or,
+ * if `name` is NULL, of `id`.  Returns 1: found, in *ret; 0: there is no such
+ * line; -1: the search failed.  account_read() reads the file. */
 int image_passwd_find(int fd, const char *name, uint32_t id, struct account *ret,
 		  struct err *e);

@@ -25,8 +25,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t,
 					       const char *path, struct list *argv,
 					       int leash, pid_t parent)
 {
-	/* Moved up first, so that it is not overwritten by a descriptor that
-	 * goes to its number. */
+	/* The leash is moved up first, so that no dup2(2) to its present number
+	 * overwrites it. */
 	int high = fcntl(leash, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -35,8 +35,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t,
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		_exit(127);
-	/* The user that root became may have other processes, which may look at
-	 * this one. */
+	/* The user that root became may have other processes, which may read this
+	 * process's environment: root's settings are removed. */
 	if (t->was_root)
 		host_user_forget_for_images();
 	if (null >= 0 && place(t->errors, null, 2) && place(t->in, null, 0) &&
@@ -61,7 +61,8 @@ static void watch(sigset_t *watched, sigset_t *before)
 			(void)sigaddset(watched, enders[i]);
 }
 
-/* Returns the signal that came first, or 0. */
+/* Waits for a signal or the child's end.  Returns the signal that came first,
+ * or 0. */
 static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 {
 	pid_t ended;
@@ -77,14 +78,14 @@ static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 	return 0;
 }
 
-/* Waits until no process holds the other end.  No process that has it from here
- * writes to it. */
+/* Waits until no process holds the other end of the leash: read(2) reports the
+ * end of file then.  No process that got the leash from here writes to it. */
 static void wait_for_all(int leash)
 {
 	char said[64];
 
 	while (io_read_full(leash, said, sizeof(said)) > 0) {
-		/* once more */
+		/* discards bytes, which no process should have written */
 	}
 }
 
@@ -109,7 +110,8 @@ static int run(const struct image_tool *t, const char *path, struct list *argv,
 	} else {
 		(void)err_sys(e, "fork");
 	}
-	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* as before */
+	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* restores the mask that was
+							* set before */
 	if (pid < 0 || status == 0)
 		return pid < 0 ? -1 : 0;
 	if (number)
@@ -145,7 +147,8 @@ int image_tool_hear(struct image_tool *t, struct err *e)
 	AUTO_CLOSE int to = t->out = ends[1];
 	int rc = image_tool_run(t, e);
 	own_close(&to);
-	/* The err is smaller than what a pipe holds. */
+	/* The child has written its struct err already: the struct is smaller than the
+	 * capacity of a pipe, so the write did not wait for this read. */
 	if (rc == 0 || e->kind != ERR_GONE ||
 	    io_read_full(from, &why, sizeof(why)) != sizeof(why) || why.kind == ERR_NONE)
 		return rc;

@@ -13,18 +13,20 @@
 
 struct err;
 
-#define IMAGE_TOOL_LEASH 3 /* the descriptor's number in hutch-image */
+#define IMAGE_TOOL_LEASH 3 /* the number that the leash has in hutch-image */
 
 struct image_tool {
-	struct list words; /* owned: its verb and the arguments of that */
-	int in, out; /* borrowed; its standard input and output; -1: /dev/null */
-	int errors;  /* borrowed; its standard error */
-	bool was_root; /* the environment is root's */
-	const char *doing; /* "while ..." */
+	struct list words; /* owned: hutch-image's verb and the arguments of that verb */
+	int in, out; /* borrowed: hutch-image's standard input and output; -1:
+		      * /dev/null */
+	int errors;  /* borrowed: hutch-image's standard error */
+	bool was_root; /* the environment is root's, so variables are removed from it */
+	const char *doing; /* for messages: "while ..." */
 };
 
-/* 0: hutch-image has ended with exit code 0.  ERR_GONE: with another code,
- * which the caller has to interpret. */
+/* Runs hutch-image and waits for its end.  Returns 0 if hutch-image has ended
+ * with exit code 0.  ERR_GONE: hutch-image has ended with another code, which
+ * the caller has to interpret. */
 int image_tool_run(struct image_tool *t, struct err *e);
 
 /* Like image_tool_run(), for a verb that writes a failure to its standard output as

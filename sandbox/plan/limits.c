@@ -26,13 +26,13 @@
 #define LOGS_FILES 1024
 #define FILES_MAX (1u << 20)
 
-/* Bytes of a tmpfs for each file that may be in it: the least that a file which
- * is not empty takes. */
+/* The bytes of a tmpfs for each file that the tmpfs may hold.  A file that is
+ * not empty takes at least this much, a page. */
 #define BYTES_PER_FILE 4096
 #define FILES_MIN      1024
 
-/* Whether the step is a tmpfs with a size to choose.  The one at /dev holds
- * device nodes only. */
+/* Returns whether the step makes a tmpfs whose size is to be chosen.  The
+ * tmpfs at /dev is none of these, since it holds device nodes only. */
 static bool is_tmpfs(const struct step *s)
 {
 	return (s->kind == STEP_ROOT || s->kind == STEP_OVERLAY ||
@@ -58,7 +58,7 @@ static uint64_t size_of(const struct step *s)
 	return units_parse_bytes(text, &bytes, NULL) < 0 ? quarter_of_machine() : bytes;
 }
 
-/* Sets the size, and keeps the mode alone of the other options. */
+/* Sets the size of a tmpfs, and drops the step's other options but the mode. */
 static void set_size(struct step *s, uint64_t bytes)
 {
 	const char *mode = strstr(s->data, ",mode=");
@@ -85,7 +85,9 @@ static void bound(struct step *s, const struct limits *l, uint64_t share)
 	set_size(s, size);
 }
 
-/* An eighth of the half is left for SysV segments and message queues. */
+/* Divides the memory that the tmpfs together may take, which is less than half
+ * of --memory: an eighth of the half is left for SysV segments and message
+ * queues. */
 static void plan_sizes(struct plan *p, const struct limits *l)
 {
 	size_t count = 0;
@@ -105,7 +107,8 @@ void limits_plan_logs(struct plan *p, const struct policy *policy)
 	if (policy->limits.memory && share < size)
 		size = share;
 	struct step *s = plan_add(p, STEP_LOGS, LIMITS_LOGS);
-	/* The logs are the executor's, whichever process makes the folder. */
+	/* The folder of the output logs belongs to the executor, whichever process
+	 * makes the folder. */
 	s->data = p->has_ranges
 			  ? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
 					(unsigned long long)size, LOGS_FILES, EXECUTOR_ID,

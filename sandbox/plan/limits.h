@@ -9,7 +9,7 @@
 #pragma once
 #include <stdint.h>
 
-/* Where the commands' output logs are. */
+/* The folder inside that holds the commands' output logs. */
 #define LIMITS_LOGS "/run/hutch/log"
 /* Where a sandbox with limits sees its cgroup. */
 #define LIMITS_CGROUP "/sys/fs/cgroup"
@@ -21,13 +21,16 @@ struct policy;
 /* Adds the step for the output logs. */
 void limits_plan_logs(struct plan *p, const struct policy *policy);
 
-/* With all steps but the seal in the plan: gives each tmpfs its size, and makes a
- * place for the sandbox's own cgroup at /sys/fs/cgroup. */
+/* Gives each tmpfs of the plan its size, and makes a place for the sandbox's
+ * own cgroup at /sys/fs/cgroup.  To be called when the plan has all steps but
+ * STEP_SEAL. */
 void limits_plan(struct plan *p, const struct policy *policy);
 
-/* Shows `path`, the cgroup of the commands, at that place; JVMs and others read
- * their limits there.  Without it the place stays empty. */
+/* Shows `path`, the cgroup of the commands, at LIMITS_CGROUP; JVMs and other
+ * programs read their limits there.  If this function is not called, the
+ * folder stays empty. */
 int limits_show_cgroup(struct plan *p, const char *path, struct err *e);
 
-/* For --best-effort: bounds processes by RLIMIT_NPROC, the executor included. */
+/* Limits the number of processes by RLIMIT_NPROC, which counts the executor
+ * too.  For --best-effort, where there is no cgroup to count processes. */
 void limits_count_processes(struct plan *p, uint64_t pids);

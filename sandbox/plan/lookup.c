@@ -38,12 +38,13 @@ static ssize_t read_host_link(const struct found *f, char *to)
 	return readlink(f->host ? f->host : proc, to, PATH_MAX - 1);
 }
 
-/* A walk through what the plan shows. */
+/* The state of a look-up that goes through a path, name by name, as the plan
+ * shows it. */
 struct walk {
 	const struct lookup *lookup;
-	struct found *here; /* borrowed: where the walk is */
-	struct found link;  /* owned: the last one that was found */
-	bool follows;	    /* even a link at the end */
+	struct found *here; /* borrowed: what the walk has reached */
+	struct found link;  /* owned: the last link that was found */
+	bool follows;	    /* whether a link at the end of the path is followed too */
 };
 
 static int go_to(struct walk *w, const char *path)
@@ -70,7 +71,7 @@ static int go_up(struct walk *w)
 	return go_to(w, above);
 }
 
-/* Ends the walk where it is. */
+/* Ends the walk at the path that it has reached. */
 static int stop(struct walk *w, enum found_kind kind)
 {
 	w->here->kind = kind;
@@ -152,7 +153,8 @@ void found_done(struct found *f)
 
 /* --- permissions ------------------------------------------------------------------ */
 
-/* The id inside for this host id; -1: it is not mapped. */
+/* Returns the id inside that stands for this host id; -1: the host id is not
+ * mapped. */
 static int64_t inside_id(const struct idmap *maps, size_t count, uint32_t id)
 {
 	for (size_t i = 0; i < count; i++)
@@ -165,8 +167,9 @@ struct owner {
 	int64_t uid, gid;
 };
 
-/* A file that the launch makes is its user's.  With ranges it is root's, and so
- * are the files of an image, unless a step says otherwise. */
+/* Returns the owner of a file.  A file that the launch makes belongs to the
+ * launch's user. With --idmap ranges that file belongs to root, and so do the
+ * files of an image, unless a step says otherwise. */
 static struct owner owner_of(const struct plan *p, const struct found *f)
 {
 	if (p->has_ranges && f->made && (f->made->uid || f->made->gid))
@@ -179,8 +182,9 @@ static struct owner owner_of(const struct plan *p, const struct found *f)
 			       inside_id(p->ids.gids, p->ids.gid_count, f->st.st_gid) };
 }
 
-/* user_namespaces(7): a capability counts only for files whose owner and group
- * are both mapped. */
+/* Tells whether a capability of the command overrides the file's modes.  A
+ * capability counts only for files whose owner and group are both mapped
+ * (user_namespaces(7)). */
 static bool may_override(const struct plan *p, const struct found *f, struct owner owner,
 			 int how)
 {
@@ -213,8 +217,9 @@ bool lookup_may(const struct lookup *l, const struct found *f, int how)
 
 	if (may_override(p, f, owner, how))
 		return true;
-	/* The kernel also knows groups and access control lists.  A read-only
-	 * file system is no matter of permissions. */
+	/* For files of the host the kernel is asked, which also knows groups and
+	 * access control lists.  A read-only file system (EROFS) is not a matter of
+	 * permissions, so it counts as allowed. */
 	if (f->host && !p->has_ranges)
 		return access(f->host, how) == 0 || errno == EROFS;
 	return has_mode(p, f, owner, how);
@@ -232,13 +237,15 @@ int lookup_open(const struct lookup *l, const struct found *f)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-/* The place of a step's target, in the tree that the steps before it have made. */
+/* Returns the place where a step's target lies, without links, in the tree
+ * that the steps before it have made. */
 static char *resolve(const struct lookup *l, const struct step *s)
 {
 	struct found f;
 	char *ret;
 
-	/* A name that a step makes is not followed as a link. */
+	/* If the step makes a link or a file, a link that already has that name is
+	 * replaced and not followed. */
 	lookup_path(l, s->target, s->kind != STEP_SYMLINK && s->kind != STEP_FILE, &f);
 	bool is_none = (s->kind == STEP_MASK && f.kind != FOUND) ||
 		       (s->kind == STEP_CGROUP && !s->source);
@@ -247,7 +254,8 @@ static char *resolve(const struct lookup *l, const struct step *s)
 	else if (f.kind == FOUND || f.kind == FOUND_NOTHING)
 		ret = text_copy(f.path);
 	else
-		ret = text_copy(s->target); /* the folders on the way are made */
+		ret = text_copy(s->target); /* the missing folders on the way to the
+					     * target are made */
 	found_done(&f);
 	return ret;
 }

@@ -22,30 +22,32 @@ struct step;
 
 struct lookup;
 
-/* `plan` is borrowed, and has been built. */
+/* Makes a look-up for `plan`, which is borrowed and has been built. */
 struct lookup *lookup_new(const struct plan *plan);
 void lookup_free(struct lookup *l);
 
 enum found_kind {
-	FOUND,		 /* `st` describes it */
-	FOUND_NOTHING,	 /* its folder exists, the name does not */
-	FOUND_NO_FOLDER, /* nor does the folder that it would be in */
-	FOUND_FILE,	 /* a name on the way is no folder */
-	FOUND_CLOSED,	 /* a folder on the way may not be searched */
-	FOUND_MASK,	 /* it is masked: no process may open it */
-	FOUND_LOOP	 /* too many links */
+	FOUND,		 /* the path exists, and `st` describes the file there */
+	FOUND_NOTHING,	 /* the path's folder exists, but not the name in it */
+	FOUND_NO_FOLDER, /* not even the folder that the path would be in exists */
+	FOUND_FILE,	 /* a name on the way to the path is not a folder */
+	FOUND_CLOSED,	 /* a folder on the way to the path may not be searched */
+	FOUND_MASK,	 /* the path is masked: no process inside may open it */
+	FOUND_LOOP	 /* the path leads through too many links (ELOOP) */
 };
 
 struct found {
 	enum found_kind kind;
-	char *path; /* owned: without links, as far as the path exists; FOUND_NOTHING:
-		     * with the missing name */
-	char *host; /* owned: its place on the host; NULL: it has none */
-	const struct step *step; /* the mount that shows it */
-	const struct step *made; /* the step that makes it; NULL: it was there before */
-	bool is_read_only;	 /* by its mount */
-	bool is_own;		 /* the launch makes it, with `st.st_mode` */
-	bool is_image;		 /* it is a file of an image, below what is written */
+	char *path; /* owned: the path without links, as far as it exists;
+		     * FOUND_NOTHING: with the missing name */
+	char *host; /* owned: the path on the host; NULL: the file is not on the host */
+	const struct step *step; /* the step whose mount shows the file */
+	const struct step *made; /* the step that makes the file; NULL: no step makes
+				  * it */
+	bool is_read_only;	 /* the mount that shows the file is read-only */
+	bool is_own;		 /* the launch makes the file, with `st.st_mode` */
+	bool is_image;		 /* the file is an image's, below what is written
+				  * inside */
 	struct stat st;
 };
 
@@ -53,10 +55,11 @@ void lookup_path(const struct lookup *l, const char *path, bool follows,
 		 struct found *ret);
 void found_done(struct found *f);
 
-/* Whether the command may access what was FOUND, with R_OK, W_OK or X_OK of
- * access(2), by modes and owners, wherever it is mounted. */
+/* Tells whether the command may access the file of *f, which is FOUND.  `how`
+ * is R_OK, W_OK or X_OK of access(2).  Judges by modes and owners, not by
+ * whether the mount is read-only. */
 bool lookup_may(const struct lookup *l, const struct found *f, int how);
 
-/* Opens what was FOUND, if it is a file of the host's or of an image, to read
- * it; else -1 with errno. */
+/* Opens the file of *f, which is FOUND, for reading, if it is a file of the
+ * host or of an image.  Returns a descriptor, or -1 with errno. */
 int lookup_open(const struct lookup *l, const struct found *f);

@@ -1,4 +1,5 @@
-/* One name inside: which step provides it, and what it is. */
+/* Looks up one name inside: finds the step that provides the name, and
+ * describes the file. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,7 +59,9 @@ size_t lookup_cover(const struct lookup *l, const char *path, bool *ret_is_read_
 	return cover;
 }
 
-/* Steps between an overlay's folder and the overlay make files in the overlay. */
+/* Returns the first step that can make files in this mount.  In an overlay,
+ * the steps between the overlay's folder and the overlay itself make files
+ * too. */
 static size_t begin_of(const struct lookup *l, size_t cover)
 {
 	while (l->plan->steps[cover].kind == STEP_MERGE)
@@ -66,8 +69,8 @@ static size_t begin_of(const struct lookup *l, size_t cover)
 	return cover;
 }
 
-/* The step that makes this path, unless it is a mount point; else a step that
- * makes something below it. */
+/* Returns the step that makes this path, unless the path is a mount point; if
+ * there is none, a step that makes something below the path. */
 static const struct step *maker_of(const struct lookup *l, size_t cover, const char *path,
 				   bool *ret_is_above)
 {
@@ -104,7 +107,7 @@ static void set_own(struct found *f, const struct step *s, mode_t mode)
 	f->st = (struct stat){ .st_mode = mode };
 }
 
-/* Whether a step makes this path; if so, *f describes it. */
+/* Returns whether a step makes this path; if so, describes the file in *f. */
 static bool look_at_made(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -141,7 +144,8 @@ static void look_at_image(const struct lookup *l, const char *rest, struct found
 	f->is_image = true;
 }
 
-/* Entries of the image stay, except where a step writes a file. */
+/* Looks at a path on the root's own mount.  Folders of the image stay as they
+ * are; other entries are replaced if a step makes the same path. */
 static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -152,8 +156,9 @@ static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 		f->is_image = false;
 }
 
-/* Looks at this host's procfs for the new one, except for processes: an answer
- * about "self" would be about this process. */
+/* Looks at this host's procfs in place of the new one inside, which does not
+ * exist yet. Folders of processes are left out, and links below "self" are not
+ * read: they would be about this process. */
 static void look_at_proc(const char *rest, struct found *f)
 {
 	static const char *const own[] = { "/self", "/thread-self" };
@@ -164,8 +169,8 @@ static void look_at_proc(const char *rest, struct found *f)
 	if ((rest[1] >= '0' && rest[1] <= '9') || lstat(path, &f->st) < 0)
 		return;
 	f->kind = FOUND;
-	/* The links of "self" would be this process's; inside they lead
-	 * elsewhere. */
+	/* The links of "self" describe this process; inside they lead elsewhere, so
+	 * that only their type is guessed here. */
 	if (S_ISLNK(f->st.st_mode) && f->is_own)
 		f->st.st_mode = strcmp(rest, "/self") && strcmp(rest, "/thread-self") ?
 					S_IFREG | 0700 :
@@ -202,7 +207,8 @@ static void look_below(const struct lookup *l, size_t cover, const char *path,
 	else if (s->kind == STEP_DEVPTS)
 		look_at_devpts(rest, f);
 	if (f->kind != FOUND)
-		(void)look_at_made(l, cover, path, f); /* else it does not exist */
+		(void)look_at_made(l, cover, path, f); /* if no step makes the path, *f
+							* says that it does not exist */
 }
 
 static void look_at_mount(struct found *f)

@@ -24,11 +24,13 @@ static int open_inside(int layer, const char *path, int flags)
 
 	do
 		fd = sys_openat2(layer, path, &how);
-	while (fd < 0 && errno == EAGAIN); /* a rename raced with "..": openat2(2) */
+	while (fd < 0 && errno == EAGAIN); /* EAGAIN: a rename raced with the look-up
+					    * of ".." (openat2(2)); tried again */
 	return fd;
 }
 
-/* Whether a folder on the way hides the layers below. */
+/* Returns whether a folder on the way to `path` is opaque in this layer, which
+ * hides all layers below. */
 static bool is_opaque(int layer, const char *path)
 {
 	AUTO_FREE char *at = text_copy(path);
@@ -44,7 +46,8 @@ static bool is_opaque(int layer, const char *path)
 	return false;
 }
 
-/* Whether it is a whiteout: a character device 0:0. */
+/* Returns whether the file is a whiteout, by which overlayfs marks a deleted
+ * name: a character device 0:0. */
 static bool is_deleted(int fd)
 {
 	struct stat st;
@@ -52,8 +55,9 @@ static bool is_deleted(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0);
 }
 
-/* Returns a descriptor; -1 with ENOENT: the layers below are to be asked; -1
- * with another errno: they are not. */
+/* Opens a path in one layer.  Returns a descriptor; -1 with ENOENT: look in
+ * the layers below; -1 with another errno: the search ends here, since this
+ * layer hides the path. */
 static int open_in_layer(int layer, const char *path, int flags)
 {
 	AUTO_CLOSE int fd = open_inside(layer, path, flags);
@@ -76,8 +80,9 @@ static int open_layer(const char *lower)
 	return open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* ENXIO and ENOTDIR say that the name, or a folder on the way to it, is
- * deleted. */
+/* Turns the errno of open_in_layer() into the one for the caller.  ENXIO and
+ * ENOTDIR mean that the name, or a folder on the way to it, is deleted: the
+ * image does not have the path. */
 static int final_error(int error)
 {
 	return error == ENXIO || error == ENOTDIR ? ENOENT : error;
@@ -97,15 +102,18 @@ int overlay_lowers_open(const struct list *lowers, const char *path, int flags)
 	return -1;
 }
 
-/* A layer, and what is known of it while many names are looked for. */
+/* One layer while many names are looked up, and a name that is known to be
+ * missing in it. */
 struct view {
 	int fd;
-	const char *missing; /* a name that its root does not have; NULL: none is known */
+	const char *missing; /* a first name that the layer's root does not have; NULL:
+			      * none is known */
 	size_t len;
 };
 
-/* Remembers a missing first name: most layers have none of the folders that are
- * looked for. */
+/* Returns whether the layer's root has the first name of `path`.  A missing
+ * name is remembered, so that the next path below it costs no system call:
+ * most layers have none of the folders that are looked for. */
 static bool has_first(struct view *v, const char *path)
 {
 	size_t len = strcspn(path, "/");
@@ -121,7 +129,8 @@ static bool has_first(struct view *v, const char *path)
 	return false;
 }
 
-/* True: this layer has answered. */
+/* Looks an entry up in one layer.  Returns true if the layer decides the
+ * answer, false if the layers below are to be asked. */
 static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
 {
 	if (!has_first(v, entry->path))
@@ -134,7 +143,8 @@ static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
 	return true;
 }
 
-/* A missing layer is reported when it is to be mounted. */
+/* A layer that cannot be opened is passed over here: mounting it reports the
+ * error later. */
 void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries,
 			 size_t count)
 {

@@ -11,15 +11,17 @@
 struct list;
 
 /* Opens `path`, relative to the root, in the topmost layer that has it, unless
- * a layer above that one has deleted it.  `lowers` are paths of the host, the
- * lowest first.  -1 with errno; ENOENT: the image has none. */
+ * a layer above that layer has deleted the path.  `lowers` are paths of the
+ * host, the lowest first. Returns a descriptor, or -1 with errno; ENOENT: the
+ * image does not have the path. */
 int overlay_lowers_open(const struct list *lowers, const char *path, int flags);
 
-/* One of many names that are looked up at once, since there may be many layers. */
+/* One path of many that are looked up together, so that each layer is opened
+ * only once. */
 struct overlay_lowers_entry {
-	const char *path; /* as above */
-	bool follows;	  /* even a link at its end */
-	/* The answer: 0, and `st`; or an errno. */
+	const char *path; /* relative to the image's root */
+	bool follows;	  /* a link at the end of `path` is followed too */
+	/* The answer: 0, and the file's description in `st`; or an errno. */
 	int error;
 	struct stat st;
 };

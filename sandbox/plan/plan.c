@@ -92,9 +92,9 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	return 0;
 }
 
-/* A sandbox in the host's network namespace reaches the host's abstract
- * sockets: D-Bus, X11, containerd's.  Landlock can scope them since ABI 6; on
- * older kernels AF_UNIX as a whole is refused. */
+/* Sets what a shared network needs.  A sandbox in the host's network namespace
+ * reaches the host's abstract sockets: D-Bus, X11, containerd's.  Landlock can
+ * scope them since ABI 6; on older kernels AF_UNIX as a whole is refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
 	if (policy->network == NETWORK_NONE)
@@ -104,7 +104,8 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
-/* Unless the user asked for this second wall, a kernel without it will do. */
+/* Decides whether Landlock walls the root off too.  Unless the user asked for
+ * this second wall (--landlock on), a kernel without Landlock is no error. */
 static int plan_landlock_root(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (policy->landlock_root == LANDLOCK_ROOT_OFF)
@@ -129,7 +130,8 @@ static bool has_workspace(const struct policy *policy)
 	return false;
 }
 
-/* The image's settings count where the caller gives none. */
+/* Chooses host name and working directory.  The image's setting counts only
+ * where the caller gives none. */
 static void plan_place(struct plan *p, const struct policy *policy)
 {
 	const char *of_image = p->store_image ? p->store_image->workdir : NULL;
@@ -141,8 +143,8 @@ static void plan_place(struct plan *p, const struct policy *policy)
 	p->workdir = text_copy(workdir);
 }
 
-/* Replaces a variable that every sandbox has, but none that the caller has
- * set. */
+/* Replaces a variable that every sandbox has, unless the caller has set that
+ * variable. */
 static void set_unless_said(struct plan *p, const struct policy *policy, const char *pair)
 {
 	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(pair, "="), pair);
@@ -182,7 +184,7 @@ static void plan_command(struct plan *p, const struct policy *policy)
 		list_add(&p->argv, argv->items[i]);
 }
 
-/* Docker, too, makes the working directory. */
+/* Adds the working directory if it does not exist, as docker does. */
 static void plan_workdir(struct plan *p)
 {
 	if (p->store_image && strcmp(p->workdir, "/") != 0)
@@ -213,7 +215,8 @@ void plan_set_served(struct plan *p, const char *path)
 	p->steps[0].is_served = true;
 }
 
-#define NOT_ROOT 1000u /* caps_for() treats every other id alike */
+#define NOT_ROOT 1000u /* stands for any id but root's: caps_for() treats all of them
+			* alike */
 
 uint64_t plan_executor_caps(const struct plan *p)
 {
@@ -243,7 +246,8 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
 		return -1;
 	if (image_plan(p, policy, e) < 0)
 		return -1;
-	/* Comes before the volumes, which may be mounted over it. */
+	/* The tmpfs for the logs comes before the volumes, so that a volume may be
+	 * mounted over it. */
 	if (p->has_logs)
 		limits_plan_logs(p, policy);
 	if (volumes_plan(p, policy, e) < 0)

@@ -31,25 +31,25 @@ struct stat;
 struct store_image;
 
 enum step_kind {
-	STEP_ROOT,     /* tmpfs: the root itself; data: its size */
+	STEP_ROOT,     /* makes a tmpfs, which is the root itself; data: its size */
 	STEP_OVERLAY,  /* a folder for the files that hutch adds to an image; data: tmpfs
 			* size */
 	STEP_MERGE,    /* the overlay of that folder and the image becomes the root */
-	STEP_DIR,      /* directory with mode */
-	STEP_SYMLINK,  /* data: where it points */
-	STEP_FILE,     /* data: its content */
-	STEP_BIND,     /* source with its submounts, with attr */
-	STEP_COW,      /* overlay: the source below, `upper` above */
+	STEP_DIR,      /* makes a directory with `mode` */
+	STEP_SYMLINK,  /* makes a link; data: the link's target */
+	STEP_FILE,     /* makes a file; data: the file's content */
+	STEP_BIND,     /* shows the source with its submounts, with `attr` */
+	STEP_COW,      /* mounts an overlay: the source below, `upper` above */
 	STEP_SCRATCH,  /* directory of the root tmpfs, writable after the seal */
 	STEP_TMPFS,    /* data: its size, "" for the default */
-	STEP_PROC,     /* procfs of the new pid namespace */
-	STEP_DEVPTS,   /* devpts instance of its own */
+	STEP_PROC,     /* mounts a procfs of the new pid namespace */
+	STEP_DEVPTS,   /* mounts a devpts instance of the sandbox's own */
 	STEP_MASK,     /* file or directory that no process inside may open; skipped if
 			* absent */
-	STEP_READONLY, /* the target as it is, mounted over itself read-only */
-	STEP_CGROUP,   /* the commands' cgroup; does nothing without a source */
-	STEP_LOGS,     /* tmpfs that the executor writes and the inside may read; data:
-			* its size */
+	STEP_READONLY, /* makes the target read-only by a mount over itself */
+	STEP_CGROUP,   /* shows the commands' cgroup; does nothing without a source */
+	STEP_LOGS,     /* mounts a tmpfs that the executor writes and the inside may
+			* read; data: its size */
 	STEP_SEAL,     /* the root's own mount becomes read-only */
 	STEP_KIND_COUNT
 };
@@ -59,7 +59,7 @@ struct step {
 	char *source, *target, *data; /* owned; NULL where the kind has none */
 	uint64_t attr;		      /* MOUNT_ATTR_* of mount_setattr(2) */
 	mode_t mode;
-	dev_t dev; /* of the source, as the host side saw it */
+	dev_t dev; /* the device of the source, as the host side saw it */
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
 	bool is_watched;   /* the protection watch notices when the host replaces the source
@@ -72,8 +72,8 @@ struct step {
 			    * upper, as it was locked */
 	ino_t upper_ino;
 	bool is_roots;	   /* STEP_OVERLAY: files made in it belong to root inside */
-	uint32_t uid, gid; /* STEP_DIR below such a root: the owner, if the step makes
-			    * it */
+	uint32_t uid, gid; /* STEP_DIR below a root with `is_roots`: the owner of the
+			    * directory, if the step makes it */
 	bool is_copied;	   /* STEP_OVERLAY: the folder "upper" in `upper` is a copy of the
 			    * image, and the root (root_copy.h) */
 	bool is_served;	   /* STEP_OVERLAY: fuse-overlayfs serves the root (root_fuse.h) */
@@ -82,7 +82,8 @@ struct step {
 };
 
 #define PLAN_MAX_SYSCTLS 4
-#define EXECUTOR_ID	 IDMAP_ABOVE /* inside, with ranges: no other process has it */
+#define EXECUTOR_ID	 IDMAP_ABOVE /* the executor's id inside, with --idmap ranges:
+				      * no other process has this id */
 
 struct plan {
 	struct step *steps;
@@ -91,8 +92,9 @@ struct plan {
 	bool is_dry_run; /* set before plan_build: hutch's own folders, which mounts mask,
 			  * are not made */
 	bool has_logs; /* set before plan_build: STEP_LOGS */
-	const struct store_image *store_image; /* set before plan_build, borrowed: the image of the
-				    * store; NULL: the root is none */
+	const struct store_image *store_image; /* set before plan_build, borrowed: the
+						* image of the store; NULL: the root is
+						* not an image of the store */
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
 	bool has_ranges;      /* maps are written by newuidmap */
@@ -104,10 +106,13 @@ struct plan {
 	bool pretends;	      /* one id, an image, root inside: calls that change owners
 			       * and ids report success (policy/seccomp/pretend.json) */
 
-	uint32_t uid, gid;    /* of the command, inside */
-	uint64_t caps;	      /* of commands of its user */
-	uint64_t root_caps;   /* of commands run as root; the same with one id */
-	uint64_t other_caps;  /* of commands run as other users: a subset of root's */
+	uint32_t uid, gid;    /* the ids of the command, inside */
+	uint64_t caps;	      /* the capabilities of commands that run as the sandbox's
+			       * user */
+	uint64_t root_caps;   /* the capabilities of commands that run as root; equal
+			       * to `caps` if one id is mapped */
+	uint64_t other_caps;  /* the capabilities of commands that run as other users:
+			       * a subset of `root_caps` */
 	struct sysctl sysctls[PLAN_MAX_SYSCTLS];
 	size_t sysctl_count;
 	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];
@@ -116,11 +121,12 @@ struct plan {
 	char *hostname, *workdir; /* owned */
 	struct list env, argv;
 
-	/* --protect-missing: */
+	/* Members for --protect-missing: */
 	const struct list *protects; /* patterns; borrowed from the policy */
 	struct list guarded; /* folders of the host that are shown writable, in which
 			      * protected names must not be made (protect_missing.h) */
-	struct list absent; /* of these names, those whose making the protection watch can notice
+	struct list absent; /* protected names that do not exist, as far as the
+			     * protection watch can notice that one is made
 			     * (protect_watch.h) */
 };
 
@@ -138,26 +144,29 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
  * passwd(5). */
 int plan_ranges(struct plan *p, const struct host_user *who, struct err *e);
 
-/* Adds a zeroed step; the returned pointer is good until the next add. */
+/* Adds a zeroed step to the plan.  The returned pointer is good until the next
+ * step is added. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 
-/* Whether another process makes names for the inside (broker.h). */
+/* Returns whether a separate process, the broker, makes names for the inside
+ * (broker.h). */
 static inline bool plan_has_broker(const struct plan *p)
 {
 	return p->guarded.count > 0;
 }
 
-/* Whether the root is an overlay.  The setters take the folder on disk that was
- * made for what is written over the root (overlay_upper.h). */
+/* plan_has_overlay() returns whether the root is an overlay.  The setters take
+ * the folder on disk that was made for what is written over the root
+ * (overlay_upper.h). */
 bool plan_has_overlay(const struct plan *p);
 void plan_set_upper(struct plan *p, const char *path, const struct stat *st);
 void plan_set_copy(struct plan *p, const char *path);
 void plan_set_served(struct plan *p, const char *path);
 
-/* The capabilities that the executor itself must hold: those that it hands
- * on and, with ranges, those that it needs to become other ids and to signal
- * them. */
+/* Returns the capabilities that the executor itself must hold: those that it
+ * hands on to commands and, with ranges, those that it needs to become other
+ * ids and to signal them. */
 uint64_t plan_executor_caps(const struct plan *p);
 
-/* Prints one line a step, in order; for --dry-run. */
+/* Prints the plan for --dry-run, one line for each step, in order. */
 void plan_print(const struct plan *p, const struct policy *policy, FILE *to);

@@ -1,4 +1,4 @@
-/* Prints the plan as a person reads it: `hutch run --dry-run`. */
+/* Prints the plan for a person to read: `hutch run --dry-run`. */
 #include <linux/sched.h>
 #include <sched.h>
 #include <stdio.h>
@@ -156,12 +156,14 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 		    environment_is_secret(policy, variable, len) ? hidden : variable);
 }
 
-/* A word of the command may hold a secret's value, which is hidden. */
+/* Prints the words of the command.  A word may hold a secret's value, which is
+ * hidden. */
 static void print_words(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	struct redact m = { 0 };
 
-	(void)environment_mask(policy, &m, NULL); /* policy_check() has checked it */
+	(void)environment_mask(policy, &m, NULL); /* cannot fail: policy_check() has
+						   * checked the secrets */
 	for (size_t i = 0; i < p->argv.count; i++) {
 		const char *word = p->argv.items[i];
 		AUTO_FREE char *shown = redact_copy(&m, word);
@@ -192,7 +194,8 @@ static void print_network(const struct policy *policy, FILE *to)
 	}
 }
 
-/* Prints which calls are refused or answered, beside those of the seccomp profile. */
+/* Prints which calls are refused or answered in addition to those of the
+ * seccomp profile. */
 static void print_walls(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	(void)fprintf(to, "landlock  %s\n", landlock_root_text(p, policy));

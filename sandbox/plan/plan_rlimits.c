@@ -14,14 +14,15 @@
 #include "policy/units.h"
 #include "sandbox/plan/plan.h"
 
-/* A default is the caller's soft limit times num/den, at most `most`. */
+/* The default limits.  Each default is the caller's soft limit times num/den,
+ * at most `most`. */
 static const struct share {
 	int resource;
 	unsigned num, den;
 	uint64_t most;
 } shares[] = {
 	{ RLIMIT_NPROC, 1, 2, 4096 },
-	{ RLIMIT_NOFILE, 3, 4, 65536 }, /* see also spare_message() */
+	{ RLIMIT_NOFILE, 3, 4, 65536 }, /* spare_message() may lower this limit */
 	{ RLIMIT_SIGPENDING, 1, 4, 16384 },
 	{ RLIMIT_MSGQUEUE, 1, 4, UINT64_MAX },
 	{ RLIMIT_MEMLOCK, 1, 4, UINT64_MAX },
@@ -62,7 +63,7 @@ static void set_share(struct plan *p, const struct share *s, const struct rlimit
 		value = own->rlim_cur / s->den * s->num;
 	if (s->resource == RLIMIT_NOFILE)
 		value = spare_message(value, own->rlim_cur);
-	/* If the caller has no limit there is nothing to take a share of. */
+	/* If the caller has no limit, there is nothing to take a share of. */
 	if (value == UINT64_MAX)
 		value = RLIM_INFINITY;
 	if (s->resource == RLIMIT_CORE)
@@ -136,7 +137,8 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 	if (p->namespaces & CLONE_NEWNET) {
 		/* layer: dgram-queue */
 		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
-		/* 5.15 does not show this one to user namespaces. */
+		/* Kernel 5.15 does not show this sysctl to user namespaces, so that
+		 * its absence is no error. */
 		p->sysctls[p->sysctl_count - 1].may_lack = true;
 	}
 	return 0;

@@ -1,9 +1,8 @@
-/* plan_rlimits -- which resource limits commands and namespaces get.
- *
- * Many kernel accounts are kept per user and not per sandbox: queued signals and timers,
- * message queues, inotify, descriptors in flight over sockets.  A sandbox that exhausts one
- * takes it from its user's own programs.  So each sandbox gets a share of the caller's
- * limits, and the caller keeps the rest. */
+/* plan_rlimits -- decides which resource limits commands and namespaces get.
+ * Many kernel accounts are kept per user and not per sandbox: queued signals
+ * and timers, message queues, inotify, descriptors in flight over sockets.  A
+ * sandbox that exhausts one takes it from its user's own programs.  So each
+ * sandbox gets a share of the caller's limits, and the caller keeps the rest. */
 #pragma once
 
 struct err;

@@ -37,9 +37,9 @@ const char *protect_missing_below(const char *path, const char *folder)
 	return path + len;
 }
 
-/* A path that leads to protected names may only become an empty folder: the
- * contents of a moved folder, or the target of a link, would put a protected
- * name there at once. */
+/* Returns whether a path must not be made.  A path that leads to protected
+ * names may only become an empty folder: the contents of a moved folder, or
+ * the target of a link, would put a protected name there at once. */
 static bool is_refused(enum protected is, enum making what)
 {
 	switch (is) {

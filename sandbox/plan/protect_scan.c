@@ -17,8 +17,8 @@
 
 struct look {
 	const struct protect *protect;
-	struct list *found, waiting; /* waiting: folders that lead to protected names, ""
-				      * for the first */
+	struct list *found, waiting; /* waiting: folders still to be read that lead to
+				      * protected names; "" stands for the first */
 	size_t count;
 };
 
@@ -36,8 +36,9 @@ static int refuse_many(const char *path, const char *pattern, struct err *e)
 	return err_remedy(e, "show the folder with :cow, or leave that pattern out");
 }
 
-/* A path that leads to protected names but is no folder is protected itself:
- * the inside could replace it by a folder. */
+/* Takes a path that is protected or leads to protected names.  A path that
+ * leads to protected names but is not a folder is protected itself: the inside
+ * could replace it by a folder. */
 static int take(struct look *l, const char *path, enum protected is, const char *pattern,
 		const struct stat *st, struct err *e)
 {
@@ -71,8 +72,9 @@ static int look_at(struct look *l, int folder, const char *above, const char *na
 	return errno == ENOENT ? 0 : err_sys(e, "look at %.300s", path + 1);
 }
 
-/* A folder that we may not read is an error: the inside runs as our user, and
- * could open the folder to itself. */
+/* Reads a folder that leads to protected names.  A folder that we may not read
+ * is an error: the inside runs as our user, and could give itself the right to
+ * open the folder. */
 static int read_folder(struct look *l, int top, const char *above, struct err *e)
 {
 	int fd = openat(top, *above ? above + 1 : ".", FOLDER);
@@ -90,7 +92,7 @@ static int read_folder(struct look *l, int top, const char *above, struct err *e
 			result = look_at(l, fd, above, entry->d_name, e);
 	if (result == 0 && errno)
 		result = err_sys(e, "read the folder %.300s", *above ? above + 1 : ".");
-	(void)closedir(dir); /* nothing is lost: it was only read */
+	(void)closedir(dir); /* errors do not matter: the folder was only read */
 	return result;
 }
 

@@ -57,8 +57,8 @@ __attribute__((noreturn)) static void run_pull(const struct store_image *s, char
 	char *argv[] = { name, verb, s->name, NULL };
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* The user that root became may have other processes, which could read
-	 * the environment. */
+	/* The user that root became may have other processes, which could read this
+	 * process's environment: root's settings are removed. */
 	if (s->was_root)
 		host_user_forget_for_images();
 	if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0)
@@ -110,8 +110,8 @@ static int pull(const struct store_image *s, struct err *e)
 	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
 }
 
-/* A digest is a manifest's own, or that of an index under which the image was
- * named. */
+/* Finds the image in the store.  A digest in the reference is that of the
+ * image's manifest, or of an index under which the image was named. */
 static int find(struct store_image *s, const struct reference *r, struct err *e)
 {
 	struct store store;
@@ -168,7 +168,8 @@ static bool is_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* 1: found; 0: the image has no such file, or no such entry in it. */
+/* Looks an account up in the image's files.  Returns 1: found; 0: the image
+ * has no such file, or the file has no such entry. */
 static int look_up(const struct store_image *s, const char *file, const char *name,
 		   uint32_t id, struct account *ret, struct err *e)
 {
@@ -210,7 +211,7 @@ static int decide_group(struct store_image *s, const char *group, const struct p
 	return found < 0 ? -1 : 0;
 }
 
-/* `name` is the name of a user or a number. */
+/* Decides the user's ids.  `name` is the name of a user or a number. */
 static int decide_name(struct store_image *s, const char *name, const struct policy *p,
 		       struct err *e)
 {
@@ -229,7 +230,8 @@ static int decide_name(struct store_image *s, const char *name, const struct pol
 	return 0;
 }
 
-/* With --idmap ranges other ids do not exist inside. */
+/* With --idmap ranges only mapped ids exist inside, so any other id is an
+ * error. */
 static int check_mapped(const struct store_image *s, const struct policy *p,
 			struct err *e)
 {
@@ -243,8 +245,8 @@ static int check_mapped(const struct store_image *s, const struct policy *p,
 	return err_remedy(e, "leave --idmap out; or name another one with -u");
 }
 
-/* Nothing is looked up for root, which is the same in every image and the user
- * of most. */
+/* Decides the user of the command.  For root nothing is looked up, since
+ * root's ids are 0 in every image, and most images run as root. */
 static int decide_user(struct store_image *s, const struct policy *p, struct err *e)
 {
 	const char *said = p->user ? p->user : s->launch_config.user;
@@ -330,7 +332,8 @@ void store_image_name_ranged(struct store_image *s, const struct idmaps *maps)
 			  word, s->launch_config.layers.items[i]);
 }
 
-/* A copy gets its name only when it is complete. */
+/* Returns whether all copies of the layers exist.  A copy gets its name only
+ * when it is complete, so the name is enough. */
 static bool all_are_there(const struct list *ranged)
 {
 	for (size_t i = 0; i < ranged->count; i++)

@@ -31,15 +31,16 @@ struct policy;
 
 struct store_image {
 	struct launch_config launch_config;
-	struct digest image; /* the digest of its manifest */
+	struct digest image; /* the digest of the image's manifest */
 	bool was_root;	    /* set before store_image_open(): the environment is root's */
-	int lock;	    /* owned: the image stays in the store as long as this is
-			     * open */
-	char *name;	    /* owned: in its shortest form */
-	struct list lowers; /* paths of its layers, the lowest one first */
-	struct list ranged; /* paths of their copies; empty without ranges */
+	int lock;	    /* owned: a lock; the image stays in the store as long as
+			     * this descriptor is open */
+	char *name;	    /* owned: the image's name, in its shortest form */
+	struct list lowers; /* paths of the image's layers, the lowest one first */
+	struct list ranged; /* paths of the layers' copies; empty without ranges */
 	char *store;	    /* owned: the store's path */
-	struct list argv;   /* empty where the caller wants no command */
+	struct list argv;   /* the words of the command; empty where the caller wants
+			     * no command */
 	uint32_t uid, gid;
 	char *user, *home, *workdir; /* owned; workdir NULL: none is named */
 };
@@ -47,13 +48,14 @@ struct store_image {
 void store_image_init(struct store_image *s);
 void store_image_done(struct store_image *s);
 
-/* Called as the user that the inside stands for.  With `is_dry_run` nothing is
- * fetched. */
+/* Finds the image, and fetches it first if it is not in the store.  Called as
+ * the user that the inside stands for.  With `is_dry_run` nothing is fetched. */
 int store_image_open(struct store_image *s, const struct policy *p, bool is_dry_run,
 		     struct err *e);
 
 void store_image_name_ranged(struct store_image *s, const struct idmaps *maps);
-/* Has a program of its own make the missing copies; it writes to the descriptor
- * `words` if that is much work.  Signals: image_tool.h. */
+/* Runs hutch-image to make the missing copies of layers; hutch-image writes to
+ * the descriptor `words` if that is much work.  For signals, image_tool.h
+ * holds. */
 int store_image_make_ranged(const struct store_image *s, const struct idmaps *maps,
 			    int words, struct err *e);

@@ -25,7 +25,7 @@
 /* The folders that the plan masks or pins: hutch's own, the links that lead to them,
  * and protected files in folders that are shown writable. */
 struct own {
-	const char *audit; /* borrowed: policy.h */
+	const char *audit; /* borrowed: folder of the audit log (policy.h) */
 	struct list folders, links, protects;
 };
 
@@ -43,7 +43,7 @@ char *volumes_home(uid_t uid)
 		;
 	char *home = entry ? text_copy(entry->pw_dir) : NULL;
 	if (users)
-		(void)fclose(users); /* nothing is lost: it was only read */
+		(void)fclose(users); /* errors do not matter: the file was only read */
 	return home;
 }
 
@@ -58,8 +58,8 @@ static void list_below_home(struct list *paths, const char *home)
 	}
 }
 
-/* Lists the folders that any hutch of this user may use, also one that was
- * started with another environment. */
+/* Lists the folders that any hutch of this user may use, including a hutch
+ * that was started with another environment. */
 static void list_candidates(struct list *paths)
 {
 	AUTO_FREE char *listed = volumes_home(geteuid());
@@ -77,8 +77,8 @@ static void list_candidates(struct list *paths)
 	list_add_once(paths, tmp);
 }
 
-/* Does nothing if a folder above is in the list, whose mask covers all that is
- * in it. */
+/* Adds one of hutch's own folders.  Does nothing if a folder above is in the
+ * list, whose mask covers all that is in it. */
 static void add_own_folder(struct own *own, const char *path)
 {
 	AUTO_FREE char *real = links_follow(path, &own->links);
@@ -145,8 +145,8 @@ static void add_parents(struct list *pins, const char *rest)
  * masked. */
 struct guards {
 	struct list pins, reads, masks;
-	struct list watched; /* those of pins and reads that the protection watch watches
-			      * (protect_watch.h) */
+	struct list watched; /* entries of `pins` and `reads` that the protection watch
+			      * watches (protect_watch.h) */
 };
 
 static int refuse(const struct volume *v, const char *what, const char *why, struct err *e)
@@ -155,8 +155,9 @@ static int refuse(const struct volume *v, const char *what, const char *why, str
 	return err_from(e, v->from);
 }
 
-/* If the inside may replace a link, it decides where the next hutch goes, and no
- * mask on the link's present target can prevent that. */
+/* Refuses a source in which the inside may replace a link to one of hutch's
+ * own folders: the inside would decide where the next hutch goes, and no mask
+ * on the link's present target can prevent that. */
 static int check_links(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -171,9 +172,10 @@ static int check_links(const struct volume *v, const char *source, const struct 
 	return 0;
 }
 
-/* Makes a folder that does not exist yet, so that it can be masked before a
- * process inside can put its own there.  1: it exists.  0: it does not, but where we may
- * not make a folder, the inside, which runs as us, may not either. */
+/* Makes a folder of hutch's own that does not exist yet, so that it can be
+ * masked before a process inside can put its own folder there.  Returns 1: the
+ * folder exists; 0: it does not exist, and we may not make it, so the inside,
+ * which runs as our user, may not either. */
 static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
 {
 	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
@@ -225,8 +227,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Looks at a path without links; ESTALE: a link was put on the way
- * meanwhile. */
+/* Looks at a path without links.  Returns -1 with ESTALE if a link was put on
+ * the way meanwhile. */
 static int look_at(const char *real, struct stat *ret)
 {
 	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
@@ -243,14 +245,16 @@ static int replaced(const char *path, const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* Returns NULL if the source does not exist. */
+/* Adds a step that shows `rest` below the source.  Returns NULL if that path
+ * does not exist on the host. */
 static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
 			      const char *rest)
 {
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
 	struct stat st;
 
-	/* free(3) keeps errno */
+	/* errno is the caller's reason: the free(3) at the end of this function keeps
+	 * errno */
 	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
 }
 
@@ -267,9 +271,9 @@ static int not_below(const struct volume *v, const char *source, const char *res
 static int add_guards(struct plan *p, const struct volume *v, const char *source,
 		      const struct guards *g, struct err *e)
 {
-	/* A folder that is moved in a copy is none of the host's, so a copy
-	 * needs no pins; through them the host's folders could be written
-	 * to. */
+	/* A copy-on-write volume needs no pins: a folder that is moved in it is only
+	 * the copy's. Pins would be mounts of the host's folders, which could be
+	 * written to. */
 	const size_t pins = v->is_cow ? 0 : g->pins.count; /* layer: volume-pins */
 
 	if (pins)
@@ -320,14 +324,16 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* In a copy, protection is the task of hutch apply. */
+/* Returns whether the inside writes to the volume's source.  If the inside
+ * writes to a copy, the protected names are the task of hutch apply. */
 static bool is_open_to_all(const struct volume *v)
 {
 	return v->kind != VOLUME_TMPFS && v->is_writable && !v->is_cow;
 }
 
-/* Looks in all of the folders: one that is shown twice must not have an open
- * side. */
+/* Finds the protected files in a volume's source.  The files of all writable
+ * folders are searched: if one folder is shown twice, both mounts must protect
+ * them. */
 static int find_protected(const struct volume *v, const char *source, const struct own *own,
 			  struct guards *found, struct err *e)
 {
@@ -348,7 +354,8 @@ static int find_protected(const struct volume *v, const char *source, const stru
 /* A volume and its source. */
 struct shown {
 	const struct volume *v;
-	char *source; /* owned, without links; NULL: a tmpfs, or not found yet */
+	char *source; /* owned: path of the source without links; NULL: the volume is a
+		       * tmpfs, or the source is not found yet */
 	struct stat st;
 };
 
@@ -368,8 +375,8 @@ static int list_protected(const struct shown *x, const struct list *patterns, st
 	return result < 0 ? err_from(e, x->v->from) : 0;
 }
 
-/* Only a name without a pattern, in a folder that exists, can be watched
- * for. */
+/* Lists protected names that do not exist yet and can be watched for.  Only a
+ * name without a pattern, in a folder that exists, can be. */
 static void find_absent(struct plan *p, const char *source, const struct list *patterns)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
@@ -385,11 +392,12 @@ static void find_absent(struct plan *p, const char *source, const struct list *p
 	}
 }
 
-/* To be called after list_protected(). */
+/* Enters a writable folder for --protect-missing.  To be called after
+ * list_protected(). */
 static void guard_missing(struct plan *p, const struct shown *x, const struct policy *policy)
 {
 	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
-		return; /* a file has no names */
+		return; /* a file has no names in it to protect */
 	p->protects = &policy->protects;
 	list_add_once(&p->guarded, x->source);
 	find_absent(p, x->source, &policy->protects);
@@ -417,7 +425,8 @@ static int guard_folder(struct plan *p, const struct volume *v, const char *sour
 static int plan_bind(struct plan *p, const struct shown *x, struct own *own, struct err *e)
 {
 	(void)add_bind(p, x->v, x->source, x->v->target, &x->st);
-	if (own->folders.count == 0) /* done once, and only if it is needed */
+	if (own->folders.count == 0) /* the own folders are looked up once, and only if
+				      * they are needed */
 		list_own_folders(own);
 	return guard_folder(p, x->v, x->source, own, e);
 }
@@ -438,7 +447,8 @@ static int by_target(const void *a, const void *b)
 	return strcmp(x->v->target, y->v->target);
 }
 
-/* Finds each source once, so that all later steps are about the same folder. */
+/* Finds the source of a volume.  Each source is found only once, so that all
+ * later steps are about the same folder. */
 static int find_source(const struct policy *policy, struct shown *x, struct err *e)
 {
 	const struct volume *v = x->v;
@@ -525,8 +535,10 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 	return result;
 }
 
-/* Folders of the host's own count only if they exist: where none is, the inside
- * may make none. */
+/* Refuses a source that is, contains or lies in one of hutch's own folders, or
+ * of the kernel's.  Where `v` stands for the host's own folders (no `from`), a
+ * folder of hutch's inside the source counts only if it exists: where none
+ * exists, the inside may not make one. */
 static int check_apart(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -551,7 +563,8 @@ int volumes_check_apart(const struct volume *v, const char *source, struct list 
 {
 	struct own own = { .folders = kept[0], .links = kept[1] };
 
-	if (own.folders.count == 0) /* done once, and only if it is needed */
+	if (own.folders.count == 0) /* the own folders are looked up once, and only if
+				     * they are needed */
 		list_own_folders(&own);
 	kept[0] = own.folders;
 	kept[1] = own.links;

@@ -24,8 +24,9 @@ int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
  * way meanwhile, and is not followed. */
 char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret);
 
-/* Masks hutch's own folders in a folder that is the root.  There are no pins,
- * since writes to an image stay in the sandbox.  `path` is canonical. */
+/* Masks hutch's own folders in a folder that is the root.  No folder above
+ * them is pinned, since writes to an image stay in the sandbox.  `path` is
+ * canonical. */
 int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
 		       struct err *e);
 
@@ -37,12 +38,13 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
 			struct err *e);
 
-/* The home that /etc/passwd names, allocated, or NULL: under sudo, or with HOME
- * set to something else, $HOME is not where this user's next hutch will look. */
+/* Returns the home that /etc/passwd names for `uid`, allocated, or NULL.
+ * Under sudo, or with HOME set to something else, $HOME is not where this
+ * user's next hutch will look. */
 char *volumes_home(uid_t uid);
 
-/* Adds hutch's own folders, as they are now, and that of the audit log `audit`
- * (policy.h). */
+/* Lists hutch's own folders, as they are now, and the folder of the audit log
+ * `audit` (policy.h). */
 void volumes_list_own(const char *audit, struct list *ret);
 
 /* Sets the error for a source that cannot be looked at, by errno.  Returns
