@@ -29,7 +29,8 @@ static const char *const status_names[] = {
 };
 _Static_assert(ARRAY_LEN(status_names) == CHECK_STATUS_COUNT, "a status has no name");
 
-/* The user namespace is tried before the checks that need it. */
+/* The checks of a host, in order.  The user namespace is tried before the
+ * checks that need one. */
 static const struct check_kind kinds[] = {
 	{ "kernel", probe_kernel,
 	  "hutch was never tried on it; it may fail, or bound less", false, 0 },
@@ -77,7 +78,7 @@ void trial_found(struct trial *t, enum check_status status, const char *fmt, ...
 	t->check.status = status;
 	va_start(ap, fmt);
 	(void)vsnprintf(t->check.detail, sizeof(t->check.detail), fmt,
-			ap); /* may be cut */
+			ap); /* a long text is cut */
 	va_end(ap);
 }
 
@@ -96,7 +97,7 @@ void trial_remedy(struct trial *t, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	(void)vsnprintf(t->check.remedy, sizeof(t->check.remedy), fmt,
-			ap); /* may be cut */
+			ap); /* a long text is cut */
 	va_end(ap);
 }
 
@@ -112,7 +113,8 @@ struct inside {
 	int (*work)(struct trial *t);
 };
 
-/* Runs as pid 1 of the new pid namespace, if there is one. */
+/* Runs the trial's work in the child, which is pid 1 of the new pid namespace,
+ * if there is one. */
 static int work_inside(void *arg, void *result, struct err *e)
 {
 	const struct inside *in = arg;
@@ -128,12 +130,13 @@ static int work_inside(void *arg, void *result, struct err *e)
 
 int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial *t))
 {
-	/* Taken before the clone: in the new namespace these ids have no number
+	/* The ids are read before the clone: in the new namespace they have no number
 	 * until they are mapped. */
 	struct inside in = { t,
 			     { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } },
 			     work };
-	/* Among all descriptors is the pipe that tells when the last process has ended. */
+	/* The child keeps all descriptors, since the pipe that tells when the last
+	 * process has ended is among them. */
 	const struct worker_task task = { .name = "a trial",
 					  .work = work_inside,
 					  .arg = &in,
@@ -146,7 +149,8 @@ int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial 
 	return worker_wait(&w, NULL, &t->e);
 }
 
-/* A program that a probe starts, such as newuidmap, may print. */
+/* Points the probe's stdio to /dev/null, since a program that the probe
+ * starts, such as newuidmap, may print. */
 static void silence(void)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -163,9 +167,10 @@ static _Noreturn void probe(struct trial *t, const struct check_kind *kind)
 	_exit(0);
 }
 
-/* The probe and its children hold the other end of the pipe, so the pipe closes
- * when the last of them ends.  A pidfd would take a system call that an outer
- * filter may refuse. */
+/* Waits for the end of a probe; returns false if it has not ended in
+ * `seconds`.  The probe and its children hold the other end of the pipe, so
+ * the pipe closes when the last of them ends.  A pidfd would take a system
+ * call that an outer filter may refuse. */
 static bool is_over(int alive, unsigned seconds)
 {
 	struct pollfd p = { .fd = alive, .events = POLLIN };
@@ -185,12 +190,13 @@ static void say_no_answer(struct trial *t, int status)
 		trial_found(t, CHECK_MISSING, "the trial gave no answer");
 }
 
-/* SIGKILL does not end a process that hangs in the kernel: it is left behind,
- * and dies when it comes out. */
+/* Ends a trial.  SIGKILL does not end a process that hangs in the kernel: such
+ * a process is left behind, and dies when its system call returns. */
 static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 {
 	if (!is_over(alive, seconds)) {
-		(void)kill(pid, SIGKILL); /* ours and not yet reaped */
+		(void)kill(pid, SIGKILL); /* the probe is our child and not yet reaped,
+					   * so no other process has its number */
 		(void)waitpid(pid, NULL, is_over(alive, 1) ? 0 : WNOHANG);
 		trial_found(t, CHECK_MISSING, "the trial did not end within %u s",
 			    seconds);

@@ -1,18 +1,12 @@
-/* checks -- finds out by trying what this host has of all that hutch needs.
- *
- * A check makes the thing itself, in a process of its own, with the functions
+/* checks -- finds out, by trying, which of hutch's needs this host meets.  A
+ * check makes the thing itself, in a process of its own, with the functions
  * that a launch uses.  A version, a file's mode or a line of a configuration
  * says only what ought to be, and half of all containers, kernels and security
- * modules differ.  The result is data; `hutch doctor` prints it.
- *
- *	struct check found[CHECKS_HOST];
- *
- *	host_user_become(&who, &e);
- *	checks_host(&who, found);
- *
- * A check leaves nothing behind: all that it makes is private to its process,
- * which is killed after CHECK_SECONDS, and dies with the process that started
- * it.  Nothing of the host is changed. */
+ * modules differ.  The result is data; `hutch doctor` prints it.     struct
+ * check found[CHECKS_HOST];        host_user_become(&who, &e);
+ * checks_host(&who, found);  A check leaves nothing behind: all that it makes
+ * is private to its process, which is killed after CHECK_SECONDS, and dies
+ * with the process that started it.  Nothing of the host is changed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +18,7 @@ struct host_user;
 
 enum check_status {
 	CHECK_OK,
-	CHECK_LIMITED, /* there, but incomplete */
+	CHECK_LIMITED, /* the thing exists, but is incomplete */
 	CHECK_MISSING,
 	CHECK_STATUS_COUNT
 };
@@ -32,16 +26,19 @@ enum check_status {
 #define CHECK_SECONDS 10
 #define CHECKS_HOST   14 /* the number of checks in checks_host() */
 
-/* The texts are sentences; an empty one means unknown, or nothing to say. */
+/* The result of one check.  The texts are sentences; an empty text means that
+ * the answer is unknown, or that there is nothing to say. */
 struct check {
 	const char *name;
 	enum check_status status;
-	char detail[ERR_TEXT_MAX]; /* what was found */
-	char means[400];	   /* not ok: the part of hutch that does not work */
-	char remedy[512];	   /* not ok: the command that would change it */
+	char detail[ERR_TEXT_MAX]; /* what the probe found */
+	char means[400];	   /* if the status is not ok: the part of hutch that
+				    * does not work */
+	char remedy[512];	   /* if the status is not ok: the command that would
+				    * change that */
 };
 
-/* "ok", "limited", "missing". */
+/* Returns the status as a word: "ok", "limited", "missing". */
 const char *check_status_name(enum check_status status);
 
 /* The state of one probe.  The memory is shared with the processes that the
@@ -49,15 +46,16 @@ const char *check_status_name(enum check_status status);
 struct trial {
 	struct check check;
 	const struct host_user *who; /* the user that sandboxes stand for */
-	struct err e;		    /* of the process that failed */
+	struct err e;		    /* the error of the process that failed */
 };
 
 struct check_kind {
 	const char *name;
-	void (*probe)(struct trial *t); /* in a child; stdio is /dev/null */
-	const char *means;	/* if not ok, and the probe says nothing else */
-	bool needs_user;	/* cannot be tried without a user namespace */
-	unsigned seconds;	/* 0: CHECK_SECONDS */
+	void (*probe)(struct trial *t); /* called in a child, whose stdio is /dev/null */
+	const char *means;	/* `means` of the check if the status is not ok and the
+				 * probe says nothing else */
+	bool needs_user;	/* the probe cannot run without a user namespace */
+	unsigned seconds;	/* the time limit; 0: CHECK_SECONDS */
 };
 
 /* Tries one check.  SIGCHLD must not be ignored.  A probe that gives no answer
@@ -68,7 +66,7 @@ void check_try(const struct check_kind *kind, const struct host_user *who,
 /* Tries all checks of a host, in the order of docs/hutch-doctor.md. */
 void checks_host(const struct host_user *who, struct check ret[CHECKS_HOST]);
 
-/* The answer of a probe, given in its process. */
+/* Sets the answer of a probe.  Called in the probe's process. */
 void trial_found(struct trial *t, enum check_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void trial_means(struct trial *t, const char *fmt, ...)

@@ -51,8 +51,9 @@ void probe_kernel(struct trial *t)
 			"linux-image-amd64 && reboot");
 }
 
-/* A security module may take rights away again after the namespace was made.
- * The right tried here, chroot(2), needs no other namespace. */
+/* Uses a right that the new user namespace should give, since a security
+ * module may take rights away after the namespace was made.  The right tried
+ * here, chroot(2), needs no other namespace. */
 static int use_rights(struct trial *t)
 {
 	return chroot("/") < 0 ? err_sys(&t->e, "use a right in a user namespace") : 0;
@@ -150,8 +151,9 @@ void probe_proc(struct trial *t)
 		trial_found(t, CHECK_OK, "a fresh one can be mounted");
 }
 
-/* The layer below an overlay must be our own, on any host: here it is in a
- * tmpfs that the trial enters, with one file of each kind. */
+/* Makes the layer below the overlay.  So that the trial is the same on any
+ * host, the layer is our own: a tmpfs that the trial enters, with one file of
+ * each kind. */
 static int make_lower(struct err *e)
 {
 	AUTO_CLOSE int base = mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
@@ -168,9 +170,10 @@ static int make_lower(struct err *e)
 	return 0;
 }
 
-/* With an upper layer that has no user.* attributes the mount succeeds, but
- * moving and removing files of the lower layer, which need the attributes,
- * fails.  A new file can be moved on any upper layer. */
+/* Moves and removes files of the lower layer.  If the upper layer has no
+ * user.* attributes, mounting the overlay succeeds, but these changes, which
+ * need the attributes, fail.  A new file can be moved on any upper layer, so a
+ * new file would prove nothing. */
 static int change_overlay(int root, struct err *e)
 {
 	if (mknodat(root, "new", S_IFREG | 0644, 0) < 0 ||
@@ -252,8 +255,8 @@ static void say_copied(struct trial *t, const char *place, bool shares,
 	trial_remedy(t, "%s%s%s", t->e.remedy, *why->remedy ? "; or " : "", why->remedy);
 }
 
-/* t->e says that there is no overlayfs.  Finds out what a launch would do then
- * (prepare_root() in launch.c). */
+/* Finds out how a launch would make the root without overlayfs, whose absence
+ * t->e already tells (prepare_root() in launch.c). */
 static void find_other(struct trial *t)
 {
 	AUTO_FREE char *place = NULL;
@@ -296,7 +299,8 @@ void probe_seccomp(struct trial *t)
 {
 	struct seccomp_program filter;
 
-	/* Said first, since the filter refuses many later calls. */
+	/* The answer is given before the filter is installed, since the filter refuses
+	 * many later calls. */
 	trial_found(t, CHECK_OK, "hutch's filter can be installed");
 	seccomp_default(&filter);
 	if (set_no_new_privs(&t->e) < 0 || seccomp_install(&filter, &t->e) < 0) {
@@ -316,8 +320,8 @@ void probe_seccomp_notify(struct trial *t)
 		trial_found(t, CHECK_OK, "a listener for refused calls can be installed");
 }
 
-/* The security modules that the kernel lists, or NULL where securityfs is not
- * mounted. */
+/* Returns the security modules that the kernel lists, or NULL where securityfs
+ * is not mounted. */
 static char *security_modules(void)
 {
 	static const char path[] = "/sys/kernel/security/lsm";
@@ -355,8 +359,9 @@ static void explain_no_landlock(struct trial *t, int sys)
 	}
 }
 
-/* This kernel has an old Landlock.  Where trial_means() is not called, the
- * check keeps its text about a kernel without any. */
+/* Answers CHECK_LIMITED for a kernel with an old Landlock.  Where
+ * trial_means() is not called, the check keeps its text about a kernel without
+ * any Landlock. */
 static void limit_landlock(struct trial *t, int abi)
 {
 	const bool has_refer = abi >= LANDLOCK_ABI_REFER;

@@ -8,7 +8,7 @@
 
 struct trial;
 
-/* The kernel's walls (probes.c). */
+/* Trials of the kernel's walls (probes.c). */
 void probe_kernel(struct trial *t);
 void probe_user_namespaces(struct trial *t);
 void probe_namespaces(struct trial *t);
@@ -21,7 +21,8 @@ void probe_seccomp(struct trial *t);
 void probe_seccomp_notify(struct trial *t);
 void probe_landlock(struct trial *t);
 
-/* Rights that the user has been granted (probes_user.c, probes_cgroup.c). */
+/* Trials of rights that the user has been granted (probes_user.c,
+ * probes_cgroup.c). */
 void probe_id_ranges(struct trial *t);
 void probe_runtime_dir(struct trial *t);
 void probe_cgroup(struct trial *t);

@@ -31,7 +31,7 @@
 #define FILE_MAX (1u << 20)
 #define ALL	 (CONTROLLER_MEMORY | CONTROLLER_CPU | CONTROLLER_PIDS)
 
-/* The controllers that a folder does not have. */
+/* Returns the controllers that the cgroup `folder` does not have. */
 static unsigned missing_in(const char *folder)
 {
 	AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -39,7 +39,8 @@ static unsigned missing_in(const char *folder)
 	return ALL & ~delegate_controllers(fd, "cgroup.controllers");
 }
 
-/* The user manager's own cgroup; its scopes get their controllers from it. */
+/* Returns the folder of the user manager's own cgroup, from which the
+ * manager's scopes get their controllers. */
 static char *manager_folder(const struct outlook *o)
 {
 	return text_format("%s/user.slice/user-%u.slice/user@%u.service", o->root,
@@ -74,8 +75,8 @@ static void explain_version_1(struct trial *t, const struct outlook *o)
 	advise_boot(t);
 }
 
-/* The process that called hutch, most often a shell.  Hutch is this process's
- * parent. */
+/* Returns the number of the process that called hutch, most often a shell.
+ * This process is a child of hutch, so the caller is its parent's parent. */
 static int find_caller(void)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/status", (int)getppid());
@@ -89,9 +90,9 @@ static int find_caller(void)
 	return line ? atoi(line + strlen("\nPPid:\t")) : 0;
 }
 
-/* Without a user manager root makes the subtree by hand, and puts the caller's
- * shell in a leaf of it, since a cgroup with processes in it hands no
- * controllers on. */
+/* Advises root to make the subtree by hand, for a host without a user manager,
+ * and to put the caller's shell in a leaf of that subtree: a cgroup with
+ * processes in it hands no controllers on. */
 static void advise_by_hand(struct trial *t, const struct outlook *o)
 {
 	unsigned uid = geteuid();
@@ -177,7 +178,8 @@ static void explain_others(struct trial *t, const struct outlook *o)
 		     o->own);
 }
 
-/* The user copies a remedy into a shell, which may be root's. */
+/* Returns whether the path can go unquoted into a remedy, which the user
+ * copies into a shell that may be root's. */
 static bool is_plain(const char *path)
 {
 	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -189,7 +191,7 @@ static bool is_ours(const struct outlook *o)
 	return o->is_marked && o->is_ours;
 }
 
-/* cgroup v2 has controllers: says whether and how hutch can use it. */
+/* Says whether and how hutch can use a cgroup v2 that has controllers. */
 static void explain_place(struct trial *t, const struct outlook *o)
 {
 	AUTO_FREE char *missing = delegate_names(o->missing);
@@ -216,7 +218,8 @@ void probe_cgroup(struct trial *t)
 {
 	AUTO_OUTLOOK struct outlook o;
 
-	/* Two processes are hutch's: the one that was called, and this one. */
+	/* Two processes in the cgroup are hutch's: the one that was called, and this
+	 * one. */
 	delegate_look(&o, ALL, getppid());
 	if (!o.root)
 		explain_no_mount(t);

@@ -20,15 +20,16 @@
 #include "sandbox/plan/plan.h"
 #include "store/folders.h"
 
-/* For a user without a session of systemd's. */
+/* The remedy for a user without a systemd session: commands that make a
+ * runtime folder. */
 #define OWN_FOLDER "mkdir -p -m 700 ~/.run && export XDG_RUNTIME_DIR=~/.run"
 
 struct maps {
 	int ready, go;
 };
 
-/* In a user namespace: waits for the maps, then becomes the id that only ranges
- * give. */
+/* Runs in a user namespace: waits for the maps, then becomes the id that only
+ * ranges give. */
 static int use_id(void *arg, void *result, struct err *e)
 {
 	struct maps *m = arg;
@@ -83,9 +84,9 @@ void probe_id_ranges(struct trial *t)
 	plan_done(&p);
 }
 
-/* 0 where a file can be made; the file has no name, so that nothing is left.
- * Not every file system has such files: there the kernel's word about the
- * folder has to do. */
+/* Returns 0 if a file can be made in `folder`.  The file has no name
+ * (O_TMPFILE), so that nothing is left behind.  On a file system that has no
+ * such files, the answer of access(2) about the folder has to do. */
 static int try_to_write(const char *folder)
 {
 	AUTO_CLOSE int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -138,14 +139,15 @@ static void explain_fallback(struct trial *t, const char *path)
 	advise_runtime(t);
 }
 
-/* Cuts the path, in place, to the part that exists. */
+/* Cuts the path, in place, to the part of it that exists. */
 static void cut_to_what_is_there(char *path)
 {
 	struct stat st;
 
 	while (stat(path, &st) < 0 && errno == ENOENT) {
 		char *slash = strrchr(path, '/');
-		slash[slash == path] = '\0'; /* the first slash stays */
+		slash[slash == path] = '\0'; /* the path's first slash is kept, so that
+					      * "/" is left */
 	}
 }
 

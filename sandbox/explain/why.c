@@ -49,7 +49,8 @@ char *why_whole(const struct why *w, const char *path)
 
 /* --- what is not to be had -------------------------------------------------------- */
 
-/* The caller may have meant a path of the host that has another name inside. */
+/* Returns the name inside of a path of the host, which the caller may have
+ * meant. */
 static char *other_name(const struct why *w, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -157,8 +158,8 @@ bool why_find(const struct why *w, const char *path, struct found *f, struct ans
 
 /* --- to read and to write --------------------------------------------------------- */
 
-/* True: `f` is neither file nor folder and cannot be opened, and the answer
- * says why. */
+/* Returns true if `f` is neither file nor folder and cannot be opened; the
+ * answer then says why. */
 static bool is_no_file(const struct why *w, const struct found *f, struct answer *ret)
 {
 	const mode_t type = f->st.st_mode & S_IFMT;
@@ -208,7 +209,7 @@ static void say_protected(const struct why *w, const struct volume *v,
 	const char *pattern = "", *rest = f->path + strlen(v->target);
 
 	(void)protect_find(p, rest + strspn(rest, "/"),
-			   &pattern); /* not found: the path leads to a protected one */
+			   &pattern); /* not found: the path leads to a protected name */
 	answer_set(ret, false, "mounts", text_format("%s is protected", f->path));
 	ret->line = text_format("--protect %s", pattern);
 	ret->change = text_format("show %s with :cow, or leave that out", v->source);

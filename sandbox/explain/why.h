@@ -1,4 +1,5 @@
-/* why -- whether a sandbox may do something, by its plan: docs/hutch-why.md. */
+/* why -- tells whether a sandbox may do something, by the sandbox's plan:
+ * docs/hutch-why.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,26 +9,29 @@ struct lookup;
 struct plan;
 struct policy;
 
-/* The subject of a question; all borrowed, the plan is built from the
- * policy. */
+/* The sandbox that a question is about.  All members are borrowed; the plan is
+ * built from the policy. */
 struct why {
 	const struct policy *policy;
 	const struct plan *plan;
 	const struct lookup *lookup;
 };
 
-/* Paths are paths inside; a relative one begins at the working directory. */
+/* Tell whether the command may read or write the file at `path`, which is a
+ * path inside; a relative path begins at the working directory. */
 void why_read(const struct why *w, const char *path, struct answer *ret);
 void why_write(const struct why *w, const char *path, struct answer *ret);
 
-/* Looks for a name without a "/" on the PATH inside, as a shell does. */
+/* Tells whether a command can be run.  A name without a "/" is looked for on
+ * the PATH inside, as a shell does. */
 void why_exec(const struct why *w, const char *command, struct answer *ret);
 
-/* Takes "HOST:PORT", "unix:PATH" or "unix:@NAME".  -1: `where` is none of
- * these. */
+/* Tells whether the command may connect.  `where` is "HOST:PORT", "unix:PATH"
+ * or "unix:@NAME"; returns -1 if `where` has none of these forms. */
 int why_connect(const struct why *w, const char *where, struct answer *ret);
 
-/* Says which part of the plan refused an action on `path` that failed with
- * `sys`.  The inside named the path, so nothing of the host is looked at, and
- * no lookup is needed.  False: the plan does not say. */
+/* Says which part of the plan refused an action on `path` that failed with the
+ * errno `sys`. The inside named the path, so nothing of the host is looked at,
+ * and no lookup is needed. Returns false if the plan does not explain the
+ * refusal. */
 bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret);

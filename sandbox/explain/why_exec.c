@@ -1,5 +1,5 @@
-/* Whether a command can be run: the named file, and the interpreters that it
- * names in turn. */
+/* Tells whether a command can be run, by the named file and the interpreters
+ * that are needed for it in turn. */
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,10 +17,11 @@
 #include "sandbox/plan/lookup.h"
 #include "sandbox/plan/plan.h"
 
-#define HEAD_MAX	 4096 /* program headers are at the beginning */
+#define HEAD_MAX	 4096 /* a program's headers are at the beginning of its file,
+			       * so this much is read */
 #define SCRIPT_MAX	 255  /* BINPRM_BUF_SIZE - 1: the kernel reads this much of the
 			       * first line */
-#define INTERPRETERS_MAX 4    /* as many as the kernel follows */
+#define INTERPRETERS_MAX 4    /* as many interpreters as the kernel follows */
 
 #ifdef __aarch64__
 #define MACHINE EM_AARCH64
@@ -33,7 +34,7 @@ struct head {
 	size_t len;
 };
 
-/* False: the file cannot be read. */
+/* Reads the beginning of a file.  Returns false if the file cannot be read. */
 static bool read_head(const struct why *w, const struct found *f, struct head *ret)
 {
 	AUTO_CLOSE int fd = lookup_open(w->lookup, f);
@@ -44,7 +45,8 @@ static bool read_head(const struct why *w, const struct found *f, struct head *r
 	return len >= 0;
 }
 
-/* The word behind "#!", allocated; NULL: there is none. */
+/* Returns the word behind "#!", allocated; NULL: the file does not begin with
+ * "#!". */
 static char *script_interpreter(const struct head *h)
 {
 	if (h->len < 2 || memcmp(h->bytes, "#!", 2))
@@ -61,8 +63,8 @@ static bool is_elf(const struct head *h)
 	return h->len >= sizeof(Elf64_Ehdr) && !memcmp(h->bytes, ELFMAG, SELFMAG);
 }
 
-/* The dynamic linker that the program names, allocated; NULL: none, or the name
- * is not at the beginning of the file. */
+/* Returns the dynamic linker that the program names, allocated; NULL: the
+ * program names none, or not at the beginning of the file. */
 static char *elf_interpreter(const struct head *h)
 {
 	Elf64_Ehdr head;
@@ -101,7 +103,8 @@ static bool is_noexec(const struct found *f)
 {
 	struct statvfs host;
 
-	/* /proc/self/exe leads out of the procfs. */
+	/* The procfs is mounted noexec, but /proc/PID/exe leads to a file outside of
+	 * the procfs. */
 	if (f->step->kind == STEP_PROC)
 		return strcmp(strrchr(f->path, '/'), "/exe") != 0;
 	if (f->step->attr & MOUNT_ATTR_NOEXEC)
@@ -109,7 +112,7 @@ static bool is_noexec(const struct found *f)
 	return f->host && statvfs(f->host, &host) == 0 && host.f_flag & ST_NOEXEC;
 }
 
-/* Judges the file itself, not its interpreters. */
+/* Judges whether the file itself may be run, without its interpreters. */
 static bool may_run(const struct why *w, const struct found *f, struct answer *ret)
 {
 	if (!S_ISREG(f->st.st_mode))
@@ -125,15 +128,15 @@ static bool may_run(const struct why *w, const struct found *f, struct answer *r
 	return false;
 }
 
-/* The interpreter that would run the file, allocated; NULL: none, and *ret may
- * say no. */
+/* Returns the interpreter that would run the file, allocated; NULL: the file
+ * needs none, or *ret has the reason why the file cannot be run. */
 static char *next_of(const struct why *w, const struct found *f, struct answer *ret)
 {
 	struct head h;
 	char *next;
 
 	if (!read_head(w, f, &h))
-		return NULL; /* a file may be run without being readable */
+		return NULL; /* a program may be run without being readable */
 	next = script_interpreter(&h);
 	if (next)
 		return next;
@@ -147,7 +150,7 @@ static char *next_of(const struct why *w, const struct found *f, struct answer *
 	return NULL;
 }
 
-/* Whether `path`, and every interpreter that it needs, can be run. */
+/* Returns whether `path`, and every interpreter that it needs, can be run. */
 static bool can_run(const struct why *w, const char *path, int depth, struct answer *ret)
 {
 	struct found f;
@@ -176,8 +179,8 @@ static bool can_run(const struct why *w, const char *path, int depth, struct ans
 	return ret->is_yes;
 }
 
-/* The first file of that name that may be run, in the order of the PATH's
- * folders; allocated, NULL: there is none. */
+/* Returns the first file with that name that may be run, in the order of the
+ * PATH's folders, allocated; NULL: there is none. */
 static char *search(const struct why *w, const char *folders, const char *name)
 {
 	for (const char *at = folders; at;) {

@@ -8,21 +8,23 @@ struct policy;
 struct step;
 struct why;
 
-/* Finds the path; false: it cannot be had, and the answer says why. */
+/* Finds the file at the path.  Returns false if the path leads to nothing that
+ * can be judged; the answer then says why. */
 bool why_find(const struct why *w, const char *path, struct found *f, struct answer *ret);
 
-/* The option or default that shows the path, allocated. */
+/* Returns the option or default that shows the path, allocated. */
 char *why_line(const struct why *w, const struct found *f);
 
-/* "DIR/PATH" for a relative path, allocated. */
+/* Returns the path from the working directory, "DIR/PATH", for a relative
+ * path; allocated. */
 char *why_whole(const struct why *w, const char *path);
 
-/* Answer by the reason of a refusal: a mask; a read-only mount; a path that is
- * not shown. */
+/* Set the answer by the reason of a refusal: a mask; a read-only mount; a path
+ * that is not shown. */
 void why_say_mask(const struct why *w, const struct found *f, struct answer *ret);
 void why_say_read_only(const struct why *w, const struct found *f, struct answer *ret);
-/* Answers for a name, in a folder that a step shows, that must not be made;
- * false: it may be. */
+/* Sets the answer for a name that must not be made (--protect-missing) in a
+ * folder that a step shows.  Returns false if the name may be made. */
 bool why_say_missing(const struct why *w, const struct step *shows, const char *path,
 		     struct answer *ret);
 void why_say_not_shown(const struct why *w, const char *path, struct answer *ret);

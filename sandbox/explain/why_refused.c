@@ -18,10 +18,11 @@
 #include "sandbox/plan/lookup_parts.h"
 #include "sandbox/plan/plan.h"
 
-#define LINKS_MAX 8 /* the plan's own links */
+#define LINKS_MAX 8 /* how many of the plan's own links are followed, so that a loop of
+		     * links ends */
 
-/* The path with one link of the plan replaced by its target; NULL: no link is
- * on the way.  Allocated. */
+/* Returns the path with one link of the plan replaced by its target,
+ * allocated; NULL: no link of the plan is on the way. */
 static char *follow_one(const struct plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->count; i++) {
@@ -53,8 +54,8 @@ static char *follow_all(const struct plan *p, const char *path)
 	return at;
 }
 
-/* Whether the path can go into a suggested command unquoted: a user who copies
- * the command must get no more than it. */
+/* Returns whether the path can go unquoted into a suggested command: a user
+ * who copies the command into a shell must run nothing else. */
 static bool is_plain(const char *path)
 {
 	static const char plain[] =
@@ -64,7 +65,8 @@ static bool is_plain(const char *path)
 	return !path[strspn(path, plain)];
 }
 
-/* Whether the path has parts that no path of the plan has: "", ".", "..". */
+/* Returns whether the path has parts that no path of the plan has: "", ".",
+ * "..". */
 static bool has_odd_part(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at + 1, '/')) {
@@ -90,7 +92,7 @@ bool why_refused(const struct why *w, const char *path, int sys, struct answer *
 	else if (sys == EROFS && f.is_read_only)
 		why_say_read_only(w, &f, ret);
 	else if (sys == EROFS && why_say_missing(w, f.step, at, ret))
-		; /* why_say_missing() has answered */
+		; /* why_say_missing() has set the answer */
 	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
 		why_say_not_shown(w, at, ret);
 	else
