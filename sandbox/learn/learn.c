@@ -19,7 +19,8 @@
 
 #define FROM "--learn"
 
-/* A host that would need more mounts is shown in part. */
+/* The number of host paths that are shown.  A host that would need more mounts
+ * is shown in part. */
 #define LEARN_SHOWN 2000
 
 static int prepare(void *self, const struct host_user *who, struct err *e);
@@ -128,8 +129,8 @@ static void copy_volumes(const struct policy *from, struct policy *to, bool is_t
 	}
 }
 
-/* Whether the path is in one of the kernel's own file systems, over which
- * nothing can be shown. */
+/* Returns whether the path is in one of the kernel's own file systems (/proc,
+ * /sys, /dev), over which nothing can be shown. */
 static bool is_kernels(const char *real)
 {
 	static const char *const folders[] = { "/proc", "/sys", "/dev" };
@@ -182,7 +183,7 @@ static void list_mounts(struct list *ret, struct list *ret_autos)
 	}
 	free(line);
 	if (from)
-		(void)fclose(from); /* it was only read */
+		(void)fclose(from); /* errors do not matter: mountinfo was only read */
 }
 
 static bool has_mount_below(const struct learn *l, const char *folder)
@@ -224,10 +225,10 @@ static void show_entries(struct learn *l, const char *folder, const char *const 
 			 bool is_inner);
 
 /* Shows a path of the host at its own place: a folder as an overlay, whose
- * sockets and FIFOs are not the host's; a file read-only; nothing else.  A
- * folder with mounts below it cannot be an overlay's lower layer in a user
- * namespace (they are locked to it), so that its entries are shown one by one;
- * there, links are passed over. */
+ * sockets and FIFOs are not the host's; a file read-only; any other kind not
+ * at all.  A folder with mounts below it cannot be an overlay's lower layer in
+ * a user namespace (the mounts are locked to it), so the entries of such a
+ * folder are shown one by one, except links. */
 static void show(struct learn *l, const char *path, bool is_inner)
 {
 	static const char *const none[] = { NULL };
@@ -279,8 +280,8 @@ static void show_entries(struct learn *l, const char *folder, const char *const 
 	free(names);
 }
 
-/* `path` may be in a folder of the sandbox's own, such as /tmp; it is shown
- * over that. */
+/* Shows `path` and enters it in `also`.  The path may be in a folder of the
+ * sandbox's own, such as /tmp; it is then shown over that folder. */
 static void show_also(struct learn *l, const char *path)
 {
 	AUTO_FREE char *real = path && *path == '/' ? realpath(path, NULL) : NULL;
@@ -291,10 +292,10 @@ static void show_also(struct learn *l, const char *path)
 	show(l, real, false);
 }
 
-/* Nothing is shown over the sandbox's own folders: neither over those listed
- * here, nor over a folder that has one of the plan's below it (show()).  $HOME
- * and the working directory may be in one of them, such as /tmp, and are shown
- * by themselves. */
+/* Shows the host's folders.  Nothing is shown over the sandbox's own folders:
+ * neither over those listed here, nor over a folder that has a path of the
+ * plan below it (show()).  $HOME and the working directory may be in one of
+ * the own folders, such as /tmp, and are shown by themselves. */
 static void show_host(struct learn *l)
 {
 	static const char *const at_root[] = { "proc", "sys", "dev", "run", "tmp", "boot",
@@ -322,7 +323,8 @@ static int prepare(void *self, const struct host_user *who, struct err *e)
 
 	if (learn_open_out(l, e) < 0)
 		return -1;
-	l->plain.is_dry_run = true; /* it is not carried out */
+	l->plain.is_dry_run = true; /* the plan is only asked what it shows, and never
+				     * carried out */
 	if (plan_build(&l->plain, l->asked, who, e) < 0)
 		return -1;
 	copy_volumes(l->asked, &l->wide, true);
@@ -343,7 +345,8 @@ static void add_wishes(const struct wishes *w, struct policy *to)
 	}
 }
 
-/* Writes the policy that came out, if it holds; else no policy is written. */
+/* Writes the policy that was learned, if policy_check() accepts it; else no
+ * policy is written. */
 static int check_and_write(struct learn *l, const struct wishes *w, struct err *e)
 {
 	struct policy found = *l->asked;
@@ -394,8 +397,8 @@ int learn_finish(struct learn *l, const struct denials *refused,
 					     &secrets,	&l->autos, later };
 	struct wishes w;
 
-	/* The user that the sandbox stands for may be another one than $HOME is
-	 * about. */
+	/* $HOME may be about another user than the one that the sandbox stands for, so
+	 * the home that /etc/passwd lists is added too. */
 	add_home(getenv("HOME"), &homes, &secrets);
 	add_home(listed, &homes, &secrets);
 	learn_paths(&ground, &l->trace.seen, &w);

@@ -35,22 +35,23 @@ struct learn {
 	const char *out;	    /* borrowed, as typed */
 	struct policy wide; /* the policy that is run; its volumes are owned, the rest
 			     * is borrowed */
-	struct plan plain;  /* the plan of `asked`, to know what it shows */
+	struct plan plain;  /* the plan of `asked`, which tells what the flags show
+			     * without learning */
 	struct list mounts; /* mount points on the host */
-	struct list autos;  /* those of them that belong to an automounter */
+	struct list autos;  /* those entries of `mounts` that belong to an automounter */
 	struct list own;    /* hutch's own folders */
 	struct list also;   /* $HOME and the working directory, wherever they are */
 	struct trace trace;
-	struct launch_observer observer; /* for the launch */
+	struct launch_observer observer; /* for the launch, which calls it back */
 	size_t unshown; /* number of host paths beyond LEARN_SHOWN */
-	int folder, file; /* owned: the folder of OUT; its content, without a name, or
-			   * -1 */
+	int folder, file; /* owned: the folder of OUT; a file for OUT's content, which
+			   * has no name yet, or -1 */
 };
 
 void learn_init(struct learn *l, const struct policy *asked, const char *out);
 void learn_done(struct learn *l);
 
-/* Refuses flags that cannot be learned with. */
+/* Returns an error for flags that --learn cannot be used with. */
 int learn_check(const struct policy *asked, bool is_dry_run, struct err *e);
 
 /* Writes OUT, and tells on stderr what is in it and what is not. */
@@ -59,13 +60,14 @@ int learn_finish(struct learn *l, const struct denials *refused,
 
 /* --- parts of it ------------------------------------------------------------------- */
 
-/* OUT (learn_out.c): the first checks that it can be made and does not exist,
- * the second makes it. */
+/* Functions for OUT (learn_out.c): learn_open_out() checks that OUT can be
+ * made and does not exist, learn_write_out() makes it. */
 int learn_open_out(struct learn *l, struct err *e);
 int learn_write_out(const struct learn *l, const char *text, struct err *e);
 
-/* The policy as a policy file, allocated; secrets by their names alone
- * (learn_write.c).  Options of hutch run that have no key there are left out. */
+/* Returns the text of a policy file for `p`, allocated; secrets appear by
+ * their names alone (learn_write.c).  Options of hutch run that have no key in
+ * a policy file are left out. */
 char *learn_write(const struct policy *p, const char *about);
 
 /* Prints the summary (learn_tell.c). */

@@ -9,8 +9,8 @@
 #include "policy/policy_file.h"
 #include "policy/protect.h"
 
-/* Names in a home, beside those of `agent`, which are mostly names in a
- * project. */
+/* Names in a home that run or are obeyed later, beside those of the policy
+ * `agent`, which are mostly names in a project. */
 static const char *const of_a_home[] = {
 	".local/bin",
 	"bin",
@@ -57,7 +57,8 @@ static enum protected find(const struct protect *names, const char *path)
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
 
-/* The first of the plain names that exists in a folder which is shown whole. */
+/* Returns the first of the plain names that exists in `folder`, which is shown
+ * whole. */
 static char *find_in(const char *folder)
 {
 	struct list patterns = { 0 };
@@ -79,7 +80,8 @@ char *learn_later(const struct protect *names, const char *path, bool is_folder)
 	enum protected is = find(names, path),
 		       really = real ? find(names, real) : PROTECTED_NOT;
 
-	is = really > is ? really : is; /* by either of its names */
+	is = really > is ? really : is; /* a path counts by the name that was used and
+					 * by its real name */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))
 		return text_copy(path);
 	return is_folder ? find_in(path) : NULL;

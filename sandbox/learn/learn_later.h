@@ -8,9 +8,10 @@
 
 struct protect;
 
-/* The names; the caller frees them with protect_free(). */
+/* Returns the names that run or are obeyed later; the caller frees them with
+ * protect_free(). */
 struct protect *learn_later_names(void);
 
-/* `path` is shown writable.  Returns the path that runs later: itself, or one
- * in that folder; allocated.  NULL: none is known. */
+/* Returns the path that runs later, if `path` is shown writable: `path`
+ * itself, or a path in that folder; allocated.  NULL: no such path is known. */
 char *learn_later(const struct protect *names, const char *path, bool is_folder);

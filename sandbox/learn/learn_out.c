@@ -30,8 +30,8 @@ static int is_there(const struct learn *l, struct err *e)
 	return err_remedy(e, "name another file, or remove it");
 }
 
-/* A command that can write to the folder of OUT could put a file there that a
- * person takes for hutch's. */
+/* Refuses an OUT whose folder the command can write to: the command could put
+ * a file there that a person takes for hutch's. */
 static int check_apart(const struct learn *l, const char *folder, struct err *e)
 {
 	for (size_t i = 0; i < l->asked->volume_count; i++) {
@@ -76,8 +76,8 @@ int learn_open_out(struct learn *l, struct err *e)
 	return check_apart(l, real, e);
 }
 
-/* Uses link(2), which never replaces a file.  1: this file system does not
- * support that. */
+/* Gives OUT's file its name by link(2), which never replaces a file.  Returns
+ * 1 if this file system does not support that. */
 static int give_name(const struct learn *l, struct err *e)
 {
 	AUTO_FREE char *fd = text_format("/proc/self/fd/%d", l->file);
@@ -94,8 +94,9 @@ static int write_text(int fd, const struct learn *l, const char *text, struct er
 	return 0;
 }
 
-/* For a file system without O_TMPFILE: writes under another name, which a kill
- * at this moment leaves there. */
+/* Writes OUT's content to a file of another name, which link(2) then also
+ * names OUT, for a file system without O_TMPFILE.  A kill at this moment
+ * leaves the other name there. */
 static int write_aside(const struct learn *l, const char *text, struct err *e)
 {
 	AUTO_FREE char *aside = text_format(".%.200s.%d", name_of(l), getpid());
@@ -109,7 +110,8 @@ static int write_aside(const struct learn *l, const char *text, struct err *e)
 		result = errno == EEXIST
 				 ? is_there(l, e)
 				 : err_sys(e, FROM " %.300s: give it its name", l->out);
-	(void)unlinkat(l->folder, aside, 0); /* made here a moment ago */
+	(void)unlinkat(l->folder, aside, 0); /* this process made that file a moment
+					      * ago */
 	return result;
 }
 

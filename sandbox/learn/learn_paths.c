@@ -50,7 +50,8 @@ void learn_list_secrets(const char *home, struct list *ret)
 
 /* --- what there is already -------------------------------------------------------- */
 
-/* Like path_below() of path.h, but all is below "/". */
+/* Returns whether `path` is below `folder`.  Unlike path_below() of path.h,
+ * takes every path as below "/". */
 static bool is_below(const char *path, const char *folder)
 {
 	return !folder[1] || path_below(path, folder);
@@ -104,7 +105,8 @@ static bool is_shown(const struct work *w, const char *path)
 	return learn_is_shown(w->ground->plain, w->ground->also, path);
 }
 
-/* Compares names alone; a link or a bind mount gives a folder more than one. */
+/* Returns whether `folder` is never shown whole, judged by this name alone; a
+ * link or a bind mount may give the folder other names. */
 static bool is_closed_as(const struct learn_ground *g, const char *folder)
 {
 	return !folder[1] || has_below(g->homes, folder) || has_below(g->own, folder) ||
@@ -119,7 +121,8 @@ static bool may_be_whole(const struct work *w, const char *folder)
 	       !learn_is_above(w->ground->plain, folder);
 }
 
-/* By this name, or by its real one. */
+/* Returns whether the path is in a folder of the list, by this name or by its
+ * real name. */
 static bool is_really_in(const struct list *l, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -139,7 +142,8 @@ static void leave(struct work *w, enum learn_left why, const char *path)
 	list_add(l, path);
 }
 
-/* Whether a policy can name this path: a mount is SRC:DST:MODE, in JSON. */
+/* Returns whether a policy can name this path: a policy writes a mount as
+ * SRC:DST:MODE, in JSON, so some characters are excluded. */
 static bool can_be_said(const char *path)
 {
 	const size_t len = strlen(path);
@@ -171,8 +175,8 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 	to->items[to->count++] = (struct wish){ text_copy(path), mode, is_folder };
 }
 
-/* Asks for the folder, so that a name in it can be made or taken away, if its
- * user could. */
+/* Asks for the folder of `path`, so that a name in it can be made or removed,
+ * if the user may do so on the host. */
 static void wish_folder_of(struct work *w, const char *path)
 {
 	AUTO_FREE char *folder = text_copy(path);
@@ -192,7 +196,8 @@ static void wish_folder_of(struct work *w, const char *path)
 static void take_folder(struct work *w, const char *path, unsigned use)
 {
 	if (learn_is_above(w->ground->plain, path))
-		return; /* the plan has it, with files of its own */
+		return; /* the plan has paths below that folder, so it exists inside,
+			 * with files of the sandbox's own */
 	if (use & TRACE_SET_WRITE && access(path, W_OK) == 0)
 		wish(w, path, WISH_WRITE, true);
 	else if (use & TRACE_SET_READ)
@@ -210,15 +215,17 @@ static void take_file(struct work *w, const char *path, unsigned use)
 	wish(w, path, is_written ? WISH_WRITE : WISH_READ, false);
 }
 
-/* The program that the first line of a script names, which the kernel opens
- * itself (execve(2)), allocated; NULL: the file is no script. */
+/* Returns the program that the first line of a script names, allocated; NULL:
+ * the file is no script.  No trace shows this program, since the kernel opens
+ * it itself (execve(2)). */
 static char *interpreter_of(const char *path)
 {
 	char line[256];
 	struct stat st;
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-	/* Opening another kind of file, such as a FIFO, can be noticed. */
+	/* Only a regular file is opened to be read: opening another kind, such as a
+	 * FIFO, can be noticed by other processes. */
 	AUTO_CLOSE int place = open(path, O_PATH | O_CLOEXEC);
 	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
@@ -234,7 +241,8 @@ static char *interpreter_of(const char *path)
 	return *name == '/' ? text_format("%.*s", (int)strcspn(name, " \t\r\n"), name) : NULL;
 }
 
-/* The kernel itself follows no more than 5. */
+/* The number of scripts in a row, each run by the next, whose interpreters are
+ * looked at; the kernel itself follows no more than 5. */
 #define SCRIPTS_DEEP 5
 
 static void take_path(struct work *w, const char *path, unsigned use);
@@ -267,8 +275,8 @@ static void take_path(struct work *w, const char *path, unsigned use)
 	if (use & TRACE_SET_PLACE || (use & TRACE_SET_REMOVE && has_name) ||
 	    (use & TRACE_SET_CREATE && !has_name))
 		wish_folder_of(w, path);
-	/* A path of a foreign automounter, or a link, that leads nowhere needs
-	 * nothing. */
+	/* Nothing is needed for a path of a foreign automounter, or a link, that leads
+	 * nowhere. */
 	if (!has_name || stat(path, &st) < 0)
 		return;
 	if (use & TRACE_SET_EXECUTE)
@@ -347,8 +355,8 @@ static void drop_shown(struct wishes *w)
 	forget_dropped(w);
 }
 
-/* Drops an empty folder that has something below it, since it is made for that
- * anyway. */
+/* Drops an empty folder that has a shown path below it: the launch makes the
+ * folder for that path anyway. */
 static void drop_empty_above(struct wishes *w)
 {
 	for (size_t i = 0; i + 1 < w->count; i++)
@@ -387,16 +395,16 @@ static size_t deepest_below(const struct wishes *w, size_t bound)
 	return deepest;
 }
 
-/* The length of its folder's path. */
+/* Returns the length of the path of the folder in which the wish's path is. */
 static size_t folder_len(const struct wish *one)
 {
 	return (size_t)(strrchr(one->path, '/') - one->path);
 }
 
 /* Counts the paths from `first` to `end` that are directly in this folder and
- * have that mode; more than LEARN_TOGETHER of them become the folder.  It takes
- * the place of one of them, so that the list never grows; the others are then
- * below it, and dropped. */
+ * have that mode; more than LEARN_TOGETHER of them become the folder.  The
+ * folder takes the place of one of these paths, so that the list never grows;
+ * the others are then below the folder, and are dropped. */
 static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode mode)
 {
 	struct wish *items = w->to->items, *last = NULL;
@@ -419,7 +427,8 @@ static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode m
 	return true;
 }
 
-/* The end of the paths below the folder of `first`. */
+/* Returns the end of the paths that are in the same folder as `first`, or
+ * below that folder. */
 static size_t end_of_folder(const struct wishes *w, size_t first)
 {
 	const size_t len = folder_len(&w->items[first]) + 1;

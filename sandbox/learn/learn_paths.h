@@ -42,34 +42,36 @@ struct wish {
 enum learn_left {
 	LEFT_WIDE,    /* a folder that is never shown whole */
 	LEFT_MADE,    /* a name that was made or replaced in such a folder */
-	LEFT_CLOSED,  /* its user may not read it */
-	LEFT_AUTO,    /* below an automounter: a look would mount it */
-	LEFT_SPECIAL, /* a socket, a FIFO, a device */
-	LEFT_NAME,    /* a name that a policy cannot say */
-	LEFT_OWN,     /* hutch's own */
-	LEFT_KERNEL,  /* such as /sys: only its top is listed */
-	LEFT_MANY,    /* there were LEARN_MOUNTS already */
+	LEFT_CLOSED,  /* the sandbox's user may not read the path */
+	LEFT_AUTO,    /* the path is below an automounter: looking at it would mount a
+		       * file system */
+	LEFT_SPECIAL, /* the path is a socket, a FIFO or a device */
+	LEFT_NAME,    /* the path has a name that a policy cannot say */
+	LEFT_OWN,     /* the path is in a folder of hutch's own */
+	LEFT_KERNEL,  /* the path is in one of the kernel's file systems, such as /sys:
+		       * only the top is listed */
+	LEFT_MANY,    /* LEARN_MOUNTS paths are in the policy already */
 	LEFT_COUNT
 };
 
 struct wishes {
 	struct wish *items; /* owned; sorted by path in the end */
 	size_t count, room;
-	struct list secrets;	     /* those that are, or are in, a secret */
-	struct list later; /* those that can be written to and run later */
+	struct list secrets;	     /* paths of `items` that are, or are in, a secret */
+	struct list later; /* paths of `items` that can be written to and run later */
 	struct list left[LEFT_COUNT]; /* paths, each once */
 };
 
-/* The facts that decide; all borrowed. */
+/* The facts that decide what is shown.  All members are borrowed. */
 struct learn_ground {
 	const struct plan *plain;   /* the sandbox's plan, without what is learned */
 	const struct list *also;    /* host folders within the plan's scratch, such as a
 				     * home in /tmp */
-	/* With all of their names, real paths among them: */
-	const struct list *homes;   /* never shown whole */
+	/* Lists of paths, each path with all of its names, the real one among them: */
+	const struct list *homes;   /* homes, which are never shown whole */
 	const struct list *own;	    /* hutch's own folders */
-	const struct list *secrets; /* files and folders */
-	const struct list *autos;   /* automounters' folders */
+	const struct list *secrets; /* files and folders that are secrets */
+	const struct list *autos;   /* folders of automounters */
 	const struct protect *later; /* names that run later (learn_later.h) */
 };
 
@@ -78,12 +80,12 @@ void wishes_done(struct wishes *w);
 void learn_paths(const struct learn_ground *ground, const struct trace_set *seen,
 		 struct wishes *ret);
 
-/* The well-known names of secrets below a home. */
+/* Adds the well-known names of secrets below a home. */
 void learn_list_secrets(const char *home, struct list *ret);
 
-/* Whether the plan has a file or folder at `path`; in its scratch, only what is
- * in none of `also` counts. */
+/* Returns whether the plan has a file or folder at `path`.  In the plan's
+ * scratch folders, only a path that is in no folder of `also` counts. */
 bool learn_is_shown(const struct plan *plain, const struct list *also, const char *path);
-/* Whether something of the plan is below `path`, which therefore exists as a
- * folder. */
+/* Returns whether the plan has a path below `path`, which therefore exists as
+ * a folder. */
 bool learn_is_above(const struct plan *plain, const char *path);

@@ -8,11 +8,12 @@
 #include "sandbox/learn/learn_paths.h"
 #include "sandbox/monitor/denials.h"
 
-#define SHOWN 10 /* of each kind; the others are only counted */
+#define SHOWN 10 /* paths that are printed of each kind; the others are only counted */
 
 static void line(const char *what, const char *about)
 {
-	AUTO_FREE char *safe = term_escape_line(what); /* the inside may have chosen it */
+	AUTO_FREE char *safe = term_escape_line(what); /* escaped, since the inside may
+							* have chosen this text */
 
 	(void)fprintf(stderr, "hutch: %s%s\n", safe, about);
 }
@@ -136,8 +137,8 @@ static void tell_addresses(const struct learn *l)
 			TRACE_SET_ADDRESSES);
 }
 
-/* The policy leaves these calls refused: a command that succeeded without them
- * needs none. */
+/* Tells which system calls were refused.  The policy leaves these calls
+ * refused: a command that succeeded without them does not need them. */
 static void tell_refused(const struct denials *r, const struct result *result)
 {
 	static const char needs[] =

@@ -12,7 +12,8 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/learn/learn.h"
 
-/* An object, one member a line; an object within it is indented by one more. */
+/* Writes a JSON object, one member a line; an object within an object is
+ * indented by one more. */
 struct writer {
 	FILE *to;
 	int depth;
@@ -44,7 +45,7 @@ static void yes(struct writer *w, const char *name, bool value)
 	(void)fputs("true", w->to);
 }
 
-/* An empty list is left out. */
+/* Writes a list of texts.  An empty list is left out. */
 static void array(struct writer *w, const char *name, const struct list *l)
 {
 	if (!l->count)
@@ -123,7 +124,8 @@ static void write_variables(struct writer *w, const struct policy *p)
 		if (!is_open)
 			open_object(w, "env");
 		is_open = true;
-		quoted[strlen(quoted) - 1] = '\0'; /* text() writes its own */
+		quoted[strlen(quoted) - 1] = '\0'; /* text() writes quotes of its own,
+						    * so the last quote here is cut off */
 		text(w, quoted + 1, value + 1);
 	}
 	if (is_open)
@@ -250,6 +252,6 @@ char *learn_write(const struct policy *p, const char *about)
 	write_audit(&w, p);
 	(void)fputs("\n}\n", w.to);
 	if (fclose(w.to))
-		abort(); /* a stream in memory fails only for lack of it */
+		abort(); /* closing a stream in memory fails only for lack of memory */
 	return made;
 }
