@@ -36,7 +36,7 @@ static const struct sock_filter broker_filter[] = {
 
 /* --- the broker ----------------------------------------------------------------------- */
 
-/* The numbers of the two descriptors that the broker keeps from the start. */
+/* Descriptors that the broker keeps from the start, by their numbers in it. */
 enum { SOCKET = 3, PIDFD };
 
 struct start {
@@ -58,8 +58,8 @@ static int place_descriptors(int socket, int pidfd, struct err *e)
 	return sys_close_range(PIDFD + 1, ~0u, 0) < 0 ? err_sys(e, "close_range") : 0;
 }
 
-/* Waits for the next message and the descriptor that came with it.  Exits with
- * the supervisor. */
+/* Waits for the supervisor's next message and the descriptor that came with
+ * it.  Ends this process when the supervisor has ended. */
 static size_t await(void *to, size_t size, int *ret_fd)
 {
 	struct pollfd p = { .fd = SOCKET, .events = POLLIN };
@@ -120,8 +120,8 @@ static int know_mounts(struct broker_work *w, const struct plan *p, struct err *
 	return 0;
 }
 
-/* Leaves the broker the capabilities of a process inside, the one to look at these
- * processes, and the system calls of its filter. */
+/* Leaves the broker the capabilities of a process inside, the capability to
+ * look at such processes, and only the system calls of the broker's filter. */
 static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 {
 	const struct seccomp_program program = { .insns = broker_filter,
@@ -129,15 +129,15 @@ static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 
 	if (caps_keep(w->caps | 1ull << CAP_SYS_PTRACE, e) < 0)
 		return -1;
-	/* Raises the soft limit to the hard one, which fd_pass_send() could not do
-	 * under the filter. */
+	/* The soft limit is raised to the hard one now, since fd_pass_send() could not
+	 * raise it under the filter. */
 	if (rlimits_lower(RLIMIT_NOFILE, UINT64_MAX, e) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0) < 0) /* layer: broker-undumpable */
 		return err_sys(e, "prctl");
-	/* Set after the last change of the process's credentials, which would
-	 * clear it (prctl(2)). */
+	/* The death signal is set after the last change of the process's credentials,
+	 * which would clear it (prctl(2)). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (getppid() != supervisor)
@@ -149,7 +149,8 @@ static _Noreturn void be_opener(struct broker_work *w, int socket, pid_t broker)
 {
 	struct err e;
 
-	(void)close(w->proc); /* its children are inside and must not have it */
+	(void)close(w->proc); /* the opener's children are inside and must not have the
+			       * host's /proc */
 	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 ||
 	    sys_close_range(SOCKET, PIDFD, 0) < 0 || confine(w, broker, &e) < 0)
 		_exit(125);
@@ -167,7 +168,8 @@ static int start_opener(struct broker_work *w, struct err *e)
 	AUTO_CLOSE int theirs = pair[1];
 	const pid_t pid = fork();
 	if (pid == 0) {
-		(void)close(w->opener); /* so that it closes with the broker */
+		(void)close(w->opener); /* the broker alone holds its end, so that the
+					 * socket closes with the broker */
 		be_opener(w, theirs, broker);
 	}
 	(void)close(PIDFD);
@@ -195,7 +197,7 @@ static void calm_signals(void)
 	sigset_t none;
 
 	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP have no other */
+		(void)signal(signo, SIG_DFL); /* fails for SIGKILL and SIGSTOP alone */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
@@ -210,12 +212,14 @@ static _Noreturn void serve(const struct start *s, int socket)
 
 	calm_signals();
 	for (size_t i = 0; s->parts->stdio && i < ARRAY_LEN(w.handed); i++)
-		(void)spot_look(s->parts->stdio[i], &w.handed[i]); /* else zero */
-	/* Keeps the terminal of hutch's caller out of reach, and its Ctrl-C
-	 * from ending the broker. */
-	(void)setsid(); /* a new process leads no group */
+		(void)spot_look(s->parts->stdio[i], &w.handed[i]); /* on failure: zero */
+	/* A session of its own keeps the terminal of hutch's caller out of the
+	 * broker's reach, and a Ctrl-C there from ending the broker. */
+	(void)setsid(); /* cannot fail: a new process leads no group */
 	if (place_descriptors(socket, s->parts->pidfd, &e) < 0 || begin(&w, s, &e) < 0) {
-		(void)io_write_all(SOCKET, &e, sizeof(e)); /* else the end alone tells */
+		(void)io_write_all(SOCKET, &e, sizeof(e)); /* if the write fails, the
+							    * supervisor still sees
+							    * that the broker has ended */
 		_exit(125);
 	}
 	for (;;)
@@ -235,7 +239,7 @@ void broker_done(struct broker *d)
 	own_close(&d->socket);
 	if (d->pid <= 0)
 		return;
-	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped */
+	(void)kill(d->pid, SIGKILL); /* the broker is our child and not yet reaped */
 	(void)worker_reap(d->pid);
 	d->pid = 0;
 }
@@ -299,7 +303,8 @@ void broker_explain(struct broker *d, struct err *e)
 	const bool has_cause = recv(d->socket, &cause, sizeof(cause), MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(cause);
 	own_close(&d->socket);
-	(void)kill(d->pid, SIGKILL); /* ours and not yet reaped; it ends, or has ended */
+	(void)kill(d->pid, SIGKILL); /* the broker is our child and not yet reaped,
+				      * though it may have ended */
 	const int status = worker_reap(d->pid);
 	d->pid = 0;
 	if (has_cause) {

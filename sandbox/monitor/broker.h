@@ -51,9 +51,9 @@ struct plan;
 struct seccomp_program;
 
 struct broker {
-	pid_t pid;  /* 0: there is none */
+	pid_t pid;  /* 0: no broker runs */
 	int socket; /* owned */
-	bool is_held; /* a call for which the socket had no room */
+	bool is_held; /* `call` is held: the socket had no room for it */
 	struct seccomp_notif held;
 };
 
@@ -61,12 +61,16 @@ void broker_init(struct broker *d);
 /* Ends the broker and waits for it. */
 void broker_done(struct broker *d);
 
-/* All borrowed, for the call. */
+/* Settings of broker_start().  All members are borrowed, for the duration of
+ * that call. */
 struct broker_parts {
 	const struct plan *plan;
-	const int *stdio; /* the caller's three that the inside gets; NULL: none */
-	int pidfd;	  /* of the sandbox's pid 1, joined by broker_listen() */
-	int cgroup;	  /* the folder of a cgroup for the broker; 0 or less: none */
+	const int *stdio; /* the three standard descriptors of hutch's caller that the
+			   * inside gets; NULL: none */
+	int pidfd;	  /* a pidfd of the sandbox's pid 1, whose namespaces are
+			   * joined by broker_listen() */
+	int cgroup;	  /* the folder of a cgroup for the broker; 0 or less: the
+			   * broker is moved to none */
 };
 
 int broker_start(const struct broker_parts *parts, struct broker *ret, struct err *e);
@@ -74,19 +78,22 @@ int broker_start(const struct broker_parts *parts, struct broker *ret, struct er
 /* Passes a copy of the `listener` to the broker. */
 int broker_listen(struct broker *d, int listener, struct err *e);
 
-/* Whether the broker makes a call like this one, where the filter allows it. */
+/* Returns whether the broker makes a call like this one, if the filter allows
+ * the call. */
 bool broker_takes(const struct seccomp_data *data);
 
-/* Passes on a call that waits.  No other call is to be received while one is
- * held. */
+/* broker_hand() passes on a call that waits; a call for which the socket has
+ * no room is held until broker_flush().  No other call is to be received while
+ * one is held. */
 void broker_hand(struct broker *d, const struct seccomp_notif *call);
 void broker_flush(struct broker *d);
 
 struct pollfd broker_watch(const struct broker *d);
-/* Called after POLLIN or POLLHUP: says why the broker has ended, or could not
- * begin. */
+/* Sets *e to the reason why the broker has ended, or could not begin.  Called
+ * after POLLIN or POLLHUP. */
 void broker_explain(struct broker *d, struct err *e);
 
-/* Puts instructions in front of `program` that report those calls to the
- * listener and refuse the ways around.  Owned. */
+/* Puts instructions in front of `program` that report the broker's calls to
+ * the listener and refuse the ways around the broker.  The result is owned by
+ * the caller. */
 void broker_program(const struct seccomp_program *program, struct seccomp_program *ret);

@@ -15,8 +15,8 @@
 #define NETLINK_FIRST 4097
 #define NETLINK_PORTS 1024
 
-/* Whether the address is a path: not of another family, abstract or unnamed
- * (unix(7)). */
+/* Returns whether the address is a path: neither of another family nor
+ * abstract nor unnamed (unix(7)). */
 static bool has_path(const struct sockaddr_storage *address, socklen_t len)
 {
 	const struct sockaddr_un *un = (const struct sockaddr_un *)address;
@@ -30,10 +30,11 @@ static int bind_it(int fd, const void *address, socklen_t len)
 	return bind(fd, address, len) < 0 ? -errno : 0;
 }
 
-/* netlink(7): a port of 0 asks the kernel for one, and the kernel takes the
- * number of the binding process.  The broker asks for the caller's number
- * instead: its own number on the host must not be known inside.  If that is
- * taken, it tries numbers below zero, as the kernel does. */
+/* Binds a netlink socket.  A port of 0 asks the kernel for a port, and the
+ * kernel takes the number of the binding process (netlink(7)).  The broker
+ * asks for the caller's number instead, since the broker's own number on the
+ * host must not be known inside.  If the caller's number is taken, the broker
+ * tries numbers below zero, as the kernel does. */
 static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address,
 			socklen_t len)
 {
@@ -62,7 +63,8 @@ static int bind_in(int folder, int fd, const struct sockaddr_un *address, sockle
 	return fchdir(folder) < 0 ? -errno : bind_it(fd, address, len);
 }
 
-/* Binds to the last name of the path alone. */
+/* Binds to the path's last name alone, relative to the folder in which that
+ * name is. */
 static int bind_name(int fd, const struct spot *s)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -74,14 +76,14 @@ static int bind_name(int fd, const struct spot *s)
 	return bind_in(s->dir, fd, &name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }
 
-/* Binds to the address as it was given, since getsockname(2) tells it.  No
- * process can make the path lead elsewhere meanwhile, except through a link of
- * procfs. */
+/* Binds to the address as the caller gave it, since getsockname(2) tells that
+ * address.  No process can make the path lead elsewhere meanwhile, except
+ * through a link of procfs. */
 static int bind_spot(const struct job *j, int fd, const struct spot *s, int base,
 		     const struct sockaddr_un *address, socklen_t len)
 {
 	if (!*s->name)
-		return -EADDRINUSE; /* the folder itself */
+		return -EADDRINUSE; /* the path names the folder itself, which exists */
 	const int refused = spot_allows(j, s, MAKING_FILE);
 	if (refused)
 		return refused;

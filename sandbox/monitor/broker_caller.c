@@ -31,8 +31,9 @@ static int read_file(const struct job *j, const char *name, char *to, size_t siz
 	return 0;
 }
 
-/* Returns the text behind `key`.  The first line of the file has the name that
- * the caller gave itself, in which the kernel escapes a newline (proc(5)). */
+/* Returns the text behind `key` in /proc/PID/status.  The first line of that
+ * file has the name that the caller gave itself, in which the kernel escapes a
+ * newline (proc(5)), so a caller cannot forge a line. */
 static const char *value_of(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -40,7 +41,8 @@ static const char *value_of(const char *status, const char *key)
 	return at ? at + strlen(key) : NULL;
 }
 
-/* The last number of a line that has one for each pid namespace. */
+/* Returns the last number of a line that has one number for each pid
+ * namespace: the innermost. */
 static pid_t last_of(const char *value)
 {
 	const size_t len = strcspn(value, "\n");
@@ -75,7 +77,8 @@ int job_begin(struct job *j)
 /* --- with CAP_SYS_PTRACE over the inside, which nothing else is done with --------------
  */
 
-/* The capability is effective only between these two; errno stays. */
+/* Makes the capability to look at the caller effective, until look_end(),
+ * which keeps errno. */
 static int look_begin(const struct job *j)
 {
 	const uint64_t all = j->work->caps | 1ull << CAP_SYS_PTRACE;
@@ -89,7 +92,8 @@ static void look_end(const struct job *j)
 
 	if (caps_raise(j->work->caps | 1ull << CAP_SYS_PTRACE,
 		       j->caps & j->work->caps) < 0) /* layer: caller-capabilities */
-		abort(); /* to give some up is always allowed (capabilities(7)) */
+		abort(); /* cannot happen: a process may always give up capabilities
+			  * (capabilities(7)) */
 	errno = saved;
 }
 
@@ -146,7 +150,8 @@ static int copy_folder(const struct job *j, int fd)
 	return copy_of_first(j, fd);
 }
 
-/* Returns a descriptor, or a negative errno. */
+/* Ends a look at the caller, and checks that the caller still waits.  Returns
+ * `fd`, or a negative errno. */
 static int end_look(const struct job *j, int fd)
 {
 	AUTO_CLOSE int taken = fd;
@@ -173,8 +178,9 @@ int job_copy(const struct job *j, int fd)
 	return error ? error : end_look(j, copy_of_first(j, fd));
 }
 
-/* The controlling terminal: the seventh number of /proc/PID/stat, counted from
- * behind the name in brackets (proc(5)). */
+/* Returns the device number of the caller's controlling terminal: the seventh
+ * number of /proc/PID/stat, counted from behind the name in brackets
+ * (proc(5)). */
 static unsigned terminal_of(const struct job *j)
 {
 	char text[STATUS_MAX];

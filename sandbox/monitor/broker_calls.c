@@ -31,18 +31,19 @@
 #define BTRFS_SNAP_CREATE_V2   0x50009417
 #define BTRFS_SUBVOL_CREATE_V2 0x50009418
 
-#define HERE (-1) /* relative to the working directory */
+#define HERE (-1) /* a path that is relative to the working directory */
 #define NONE (-2) /* a path that is only a text, or absent */
 
 enum kind { OPEN, FOLDER, NODE, SYMLINK, LINK, RENAME, BIND };
 
-/* The numbers of a call's arguments.  open(2), whose flags may ask for nothing
- * new, is reported only if they do. */
+/* The calls that make names, with the numbers of their arguments.  open(2) is
+ * reported only if its flags ask for a new file. */
 static const struct made_call {
 	int nr;
 	uint8_t kind;
-	int8_t dir, path;	/* of the new name */
-	int8_t from_dir, from;	/* of the file that it is made from */
+	int8_t dir, path;	/* the arguments for the new name */
+	int8_t from_dir, from;	/* the arguments for the file that is linked or renamed
+				 * to the new name */
 	int8_t flags, mode;
 } calls[] = {
 	{ SYS_openat, OPEN, 0, 1, NONE, NONE, 2, 3 },
@@ -53,7 +54,7 @@ static const struct made_call {
 	{ SYS_renameat2, RENAME, 2, 3, 0, 1, 4, NONE },
 	{ SYS_renameat, RENAME, 2, 3, 0, 1, NONE, NONE },
 	{ SYS_bind, BIND, NONE, NONE, NONE, NONE, NONE, NONE },
-#ifdef __x86_64__ /* which has kept the calls of before 2.6.16 */
+#ifdef __x86_64__ /* x86-64 alone has kept the calls from before Linux 2.6.16 */
 	{ SYS_open, OPEN, HERE, 0, NONE, NONE, 1, 2 },
 	{ SYS_creat, OPEN, HERE, 0, NONE, NONE, NONE, 1 },
 	{ SYS_mkdir, FOLDER, HERE, 0, NONE, NONE, NONE, 1 },
@@ -64,13 +65,17 @@ static const struct made_call {
 #endif
 };
 
-/* Calls that would be a way around the broker; for ioctl(2), its command. */
+/* Calls that would be a way around the broker, and so are refused; ioctl(2)
+ * only with the given command. */
 static const struct way_around {
 	int nr;
-	uint32_t command; /* 0: any */
+	uint32_t command; /* the command of ioctl(2); 0: the call is refused with any
+			   * arguments */
 	int error;
 } ways_around[] = {
-	/* Its flags are in memory, and programs know kernels without it. */
+	/* The flags of openat2(2) are in memory, where no filter can see them.
+	 * Programs know kernels without this call, so that ENOSYS is an answer they
+	 * handle. */
 	{ SYS_openat2, 0, ENOSYS }, /* layer: broker-openat2 */
 	{ SYS_io_uring_setup, 0, EPERM },
 	{ SYS_chroot, 0, EPERM },
@@ -95,7 +100,7 @@ static bool may_make(const struct made_call *c, const struct seccomp_data *data)
 {
 	const uint64_t flags = c->flags == NONE ? 0 : data->args[c->flags];
 
-	/* With O_PATH, open(2) makes nothing. */
+	/* open(2) with O_PATH makes no file, even with O_CREAT. */
 	return c->kind != OPEN || c->flags == NONE ||
 	       (flags & (O_CREAT | O_PATH)) == O_CREAT;
 }
@@ -115,7 +120,8 @@ bool broker_takes(const struct seccomp_data *data)
 #define HAS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (uint32_t)(k))
 
-/* Each row begins and ends with the number of the call loaded, or returns. */
+/* Writes the instructions that report one call.  Each row begins and ends with
+ * the call's number loaded, or returns. */
 static size_t tell_row(const struct made_call *c, struct sock_filter *to)
 {
 	const bool is_told = c->kind != OPEN || c->flags == NONE;
@@ -154,7 +160,8 @@ void broker_program(const struct seccomp_program *program, struct seccomp_progra
 	const struct sock_filter head[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
 		IS(OUR_ARCH, 1, 0),
-		BPF_STMT(BPF_JMP | BPF_JA, 0), /* jumps over all rows, see below */
+		BPF_STMT(BPF_JMP | BPF_JA, 0), /* jumps over all rows; insns[2].k is
+						* set when their number is known */
 		LOAD_NR,
 	};
 	size_t count = ARRAY_LEN(head);
@@ -173,7 +180,8 @@ void broker_program(const struct seccomp_program *program, struct seccomp_progra
 
 /* --- what is made --------------------------------------------------------------------- */
 
-/* The places that one call names. */
+/* The places that one call names: the new name and, for a link or a rename,
+ * the old one. */
 struct places {
 	struct spot to, from;
 };
@@ -208,7 +216,7 @@ static int make_symlink(const struct job *j, const struct spot *s, const char *t
 	return symlinkat(text, s->dir, s->name) < 0 ? -errno : 0;
 }
 
-/* A file that has no name, or is known by a descriptor, is linked through a
+/* Links a file that has no name, or is known by a descriptor, through a
  * descriptor of the broker's (open(2), O_TMPFILE). */
 static int link_magic(const struct job *j, const struct spot *from, const struct spot *to)
 {
@@ -244,7 +252,9 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 	if (error)
 		return error;
 	if (!*p->to.name || !*p->from.name)
-		return !*p->to.name ? -EEXIST : -EPERM; /* a folder */
+		return !*p->to.name ? -EEXIST : -EPERM; /* without a last name, the
+							 * path is a folder, which
+							 * exists */
 	if ((error = spot_allows(j, &p->to, MAKING_FILE)))
 		return error;
 	if (p->from.is_magic)
@@ -336,7 +346,7 @@ static int make(struct job *j, const struct made_call *c, struct places *p,
 	case BIND:
 		break;
 	}
-	return -ENOSYS; /* do_call() does these */
+	return -ENOSYS; /* do_call() makes these calls itself */
 }
 
 static int make_call(struct job *j, const struct made_call *c, const char *path)
@@ -377,7 +387,7 @@ static void answer(const struct job *j, int error, int value)
 					   .val = value };
 
 	(void)ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_SEND,
-		    &resp); /* may be gone */
+		    &resp); /* fails if the caller has gone, which needs no answer */
 }
 
 void job_answer(const struct job *j, int error)
@@ -394,7 +404,8 @@ void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 					   .srcfd = (uint32_t)fd,
 					   .newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
 	const int number = ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	const int error = number < 0 ? -errno : 0; /* EMFILE, or the caller has gone */
+	const int error = number < 0 ? -errno : 0; /* the caller's table is full
+						    * (EMFILE), or the caller has gone */
 
 	(void)close(fd);
 	answer(j, error, number < 0 ? 0 : number);

@@ -14,10 +14,11 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/monitor/broker_parts.h"
 
-/* A request to open a file; a descriptor of its folder comes beside it. */
+/* A request to the opener to open a file.  A descriptor of the file's folder
+ * comes with the message. */
 struct asked {
-	struct seccomp_notif call; /* only its id */
-	uint64_t caps;		   /* in effect */
+	struct seccomp_notif call; /* the call; only its id is used */
+	uint64_t caps;		   /* the caller's effective capabilities */
 	int flags;
 	mode_t mode;
 	char name[sizeof(((struct spot *)0)->name)];
@@ -25,8 +26,8 @@ struct asked {
 
 /* --- the opener ----------------------------------------------------------------------- */
 
-/* Runs in a child of the opener: a process of the sandbox for as long as this
- * takes. */
+/* Opens a file and answers the call.  Runs in a child of the opener, which is
+ * a process of the sandbox for as long as the opening takes. */
 static _Noreturn void open_it(const struct job *j, const struct asked *a, int dir)
 {
 	if (caps_raise(a->caps, a->caps) < 0)
@@ -39,8 +40,9 @@ static _Noreturn void open_it(const struct job *j, const struct asked *a, int di
 	_exit(0);
 }
 
-/* Waits for the child, and kills it if it is stopped: a process inside may stop
- * it, and every caller that opens a file of /proc would wait for it. */
+/* Waits for the opener's child, and kills a child that is stopped: a process
+ * inside may stop the child, and every caller that opens a file of /proc would
+ * have to wait. */
 static int end_of(pid_t pid)
 {
 	int status = 0;
@@ -53,11 +55,13 @@ static int end_of(pid_t pid)
 		}
 		if (!WIFSTOPPED(status))
 			return status;
-		(void)kill(pid, SIGKILL); /* it is unreaped, so it is ours */
+		(void)kill(pid, SIGKILL); /* the child is not yet reaped, so no other
+					   * process has its number */
 	}
 }
 
-/* If a process inside kills the child, this process answers the call. */
+/* Serves one request by a child.  If a process inside kills the child, this
+ * process answers the call instead. */
 static void serve_one(struct broker_work *w, const struct asked *a, int dir)
 {
 	const struct job j = { .work = w, .target = { w->listener, &a->call } };
@@ -71,7 +75,7 @@ static void serve_one(struct broker_work *w, const struct asked *a, int dir)
 		job_answer(&j, -EINTR);
 }
 
-/* Exits with the broker. */
+/* Serves requests until the broker closes its socket, and then exits. */
 _Noreturn void inside_serve(struct broker_work *w, int socket)
 {
 	struct pollfd p = { .fd = socket, .events = POLLIN };
@@ -95,7 +99,8 @@ int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t
 	struct asked a = { .call.id = j->target.call->id, .caps = j->caps & j->work->caps,
 			   .flags = flags, .mode = mode };
 
-	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* fits */
+	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* cannot be cut: the
+								* name fits */
 	return fd_pass_send(j->work->opener, &a, sizeof(a), &s->dir, 1) == sizeof(a)
 		       ? JOB_ANSWERED
 		       : -EAGAIN;

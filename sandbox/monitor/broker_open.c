@@ -26,12 +26,13 @@ static bool is_over(const struct broker_work *w, struct waiter *one)
 		return true;
 	if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &one->call) == 0)
 		return false;
-	(void)kill(one->pid, SIGKILL); /* not reaped: still ours */
+	(void)kill(one->pid, SIGKILL); /* the child is not yet reaped, so no other
+					* process has its number */
 	return waitpid(one->pid, NULL, 0) == one->pid;
 }
 
-/* Finds a free place for a waiting child; children whose caller has gone are
- * ended. */
+/* Returns a free place for a waiting child.  Children whose caller has gone
+ * are killed first. */
 static struct waiter *find_place(struct broker_work *w)
 {
 	struct waiter *found = NULL;
@@ -56,7 +57,8 @@ static _Noreturn void wait_and_open(const struct job *j, pid_t broker, int dir,
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != broker)
 		_exit(1);
-	/* The file is there; whatever it is by then, it is not made. */
+	/* The file exists, so it is opened without O_CREAT: if it was replaced
+	 * meanwhile, no new file is made. */
 	int fd = openat(dir, name, o->flags & ~O_CREAT, o->mode);
 	if (fd < 0)
 		job_answer(j, -errno);
@@ -85,7 +87,8 @@ static int open_waiting(const struct job *j, int dir, const char *name,
 
 /* --- what is there -------------------------------------------------------------------- */
 
-/* Opens without waiting, and then restores the mode that the caller asked for. */
+/* Opens the file with O_NONBLOCK, so that the broker does not wait, and then
+ * restores the mode that the caller asked for. */
 static int open_at_once(int dir, const char *name, const struct opening *o)
 {
 	struct opening now = *o;
@@ -100,8 +103,9 @@ static int open_at_once(int dir, const char *name, const struct opening *o)
 	return fd_take(&fd);
 }
 
-/* A FIFO waits for its other end, a file with a lease for the lease's holder
- * (fcntl(2)), and /dev/tty belongs to the process that opens it. */
+/* Opens a file that exists, in a child if that may wait.  A FIFO waits for its
+ * other end, a file with a lease for the lease's holder (fcntl(2)), and
+ * /dev/tty belongs to the process that opens it. */
 static int open_there(const struct job *j, int dir, const char *name,
 		      const struct opening *o, const struct stat *st)
 {
@@ -124,16 +128,17 @@ static int open_there(const struct job *j, int dir, const char *name,
 
 /* --- open(2) -------------------------------------------------------------------------- */
 
-#define FOLLOW 2 /* the name is a link */
+#define FOLLOW 2 /* returned where the last name is a link, which is to be followed */
 
-/* The inside has the host's /dev/null as its stdin, and a rule of its own for
- * it (landlock_root.h). */
+/* Returns whether the file is /dev/null.  The inside has the host's /dev/null
+ * as its stdin, and a Landlock rule for that file (landlock_root.h). */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
 }
 
-/* The link is followed once: its process can change the target at any time
+/* Opens the file to which a link of procfs leads.  The link is followed only
+ * once: the process that it belongs to can change the target at any time
  * (dup2(2)). */
 static int open_magic(const struct job *j, const struct spot *s, const struct opening *o)
 {
@@ -157,8 +162,8 @@ static int open_new(const struct job *j, const struct spot *s, const struct open
 	return refused ? refused : open_there(j, s->dir, s->name, o, &file);
 }
 
-/* A file that may not be made is not to be made again if it is removed
- * meanwhile. */
+/* Opens a file that exists.  O_CREAT is dropped if a file of that name may not
+ * be made, since the present file may be removed meanwhile. */
 static int open_old(const struct job *j, const struct spot *s, const struct opening *o,
 		    const struct stat *st)
 {
@@ -212,7 +217,7 @@ static int open_path(struct job *j, int base, const char *path, const struct ope
 
 int job_open(struct job *j, int base, const char *path, int flags, mode_t mode)
 {
-	/* The broker is to get no terminal of its own by this. */
+	/* O_NOCTTY: the broker must not get a controlling terminal by opening one. */
 	const struct opening o = { flags | O_NOCTTY, mode };
 
 	/* O_CREAT with O_DIRECTORY fails as from Linux 6.4 on; before, a file

@@ -16,17 +16,18 @@
 
 /* --- links ---------------------------------------------------------------------------- */
 
-/* In a procfs, "self" stands for the process that follows it, which must be the
- * caller, not the broker. */
+/* Writes the target of a procfs link such as "self", which stands for the
+ * process that follows the link: here that must be the caller, not the broker. */
 static bool tell_self(const struct job *j, int dir, const char *name, char *to)
 {
 	if (!spot_is_proc_root(dir))
 		return false;
 	if (!strcmp(name, "self"))
-		(void)snprintf(to, PATH_MAX, "%d", j->process); /* fits */
+		(void)snprintf(to, PATH_MAX, "%d", j->process); /* cannot be cut: the
+								 * text fits */
 	else if (!strcmp(name, "thread-self"))
 		(void)snprintf(to, PATH_MAX, "%d/task/%d", j->process,
-			       j->thread); /* fits */
+			       j->thread); /* cannot be cut: the text fits */
 	else
 		return false;
 	return true;
@@ -41,10 +42,11 @@ static bool is_magic(int dir, const char *name)
 	return fd < 0 && errno == ELOOP;
 }
 
-/* Follows the kernel's rule with fs.protected_symlinks (proc(5)): in a folder
- * where all may write, only the caller's own links are followed.  The kernel
- * also follows those of the folder's owner, who cannot be told here, since all
- * unmapped ids look the same. */
+/* Returns whether a link must not be followed, by the kernel's rule with
+ * fs.protected_symlinks (proc(5)): in a folder where all may write, only the
+ * caller's own links are followed.  The kernel also follows links of the
+ * folder's owner, who cannot be told here, since all unmapped ids look the
+ * same. */
 static bool is_planted(const struct job *j, int dir, const struct stat *link)
 {
 	const mode_t open_to_all = S_ISVTX | S_IWOTH;
@@ -76,10 +78,12 @@ int job_read_link(void *who, int dir, const char *name, char *to)
 
 void own_path(int fd, char *to)
 {
-	(void)snprintf(to, OWN_PATH_MAX, "self/fd/%d", fd); /* fits */
+	(void)snprintf(to, OWN_PATH_MAX, "self/fd/%d", fd); /* cannot be cut: the path
+							     * fits */
 }
 
-/* Reads the path of a descriptor, in PATH_MAX bytes. */
+/* Reads the path of a descriptor of this process into `to`, which has PATH_MAX
+ * bytes. */
 static bool read_own(const struct broker_work *w, int fd, char *to)
 {
 	char name[OWN_PATH_MAX];
@@ -105,7 +109,8 @@ static bool is_own_mount(const struct broker_work *w, uint64_t mount)
 	return false;
 }
 
-/* Whether the path leads to this file, and not to another one of that name. */
+/* Returns whether the path leads to this file, and not to another file of that
+ * name. */
 static bool leads_to(const char *path, const struct statx *is)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
@@ -124,8 +129,10 @@ static bool is_handed(const struct broker_work *w, const struct statx *is)
 	return false;
 }
 
-/* Landlock holds the caller to files below the root and those handed to it
- * (landlock_root.h), but does not hold the broker, which therefore checks the same. */
+/* Returns whether the caller may open the file by Landlock's rules.  Landlock
+ * holds the caller to files below the root and those handed to it
+ * (landlock_root.h), but does not hold the broker, which therefore checks the
+ * same rules. */
 bool place_is_open(const struct job *j, int fd)
 {
 	const struct broker_work *w = j->work;
@@ -147,8 +154,8 @@ static char *join(const char *folder, const char *rest)
 	return text_format("%s%s", strcmp(folder, "/") ? folder : "", rest);
 }
 
-/* In a shown mount: the folder's place on the host.  A folder that was moved
- * out of the mount on the host has no place any more. */
+/* Finds the folder's place on the host, for a folder in a shown mount.  A
+ * folder that was moved out of the mount on the host has no place any more. */
 static int find_shown(const struct broker_work *w, const struct shown *s,
 		      const char *path, char **ret_host)
 {
@@ -160,9 +167,10 @@ static int find_shown(const struct broker_work *w, const struct shown *s,
 	return rest ? 0 : -EACCES;
 }
 
-/* In a mount that came with a shown one, and counts as a part of it.  In a
- * mount that the root does not lead to, nothing is made: by its path it would
- * be taken for another one. */
+/* Finds the folder's place on the host, for a folder in a mount that came with
+ * a shown one, and counts as a part of that.  In a mount that the root does
+ * not lead to, nothing is made: by its path, such a mount would be taken for
+ * another one. */
 static int find_within(const struct broker_work *w, const struct statx *is,
 		       const char *path, char **ret_host)
 {
@@ -183,8 +191,8 @@ static int find_within(const struct broker_work *w, const struct statx *is,
 	return found ? find_shown(w, found, path, ret_host) : 0;
 }
 
-/* The place of a folder on the host, allocated; NULL: the folder is the
- * sandbox's own. */
+/* Finds the place of a folder on the host, allocated; NULL: the folder is the
+ * sandbox's own. Returns 0 or a negative errno. */
 static int find_on_host(const struct broker_work *w, int folder, char **ret_host)
 {
 	char path[PATH_MAX];
@@ -193,7 +201,8 @@ static int find_on_host(const struct broker_work *w, int folder, char **ret_host
 	*ret_host = NULL;
 	if (!spot_look(folder, &is) || !read_own(w, folder, path))
 		return -EACCES;
-	/* If two are mounted at one place, the later one is visible. */
+	/* If two mounts lie at one place, the later one is visible, so the last is
+	 * tried first. */
 	for (size_t i = w->shown_count; i-- > 0;)
 		if (w->shown[i].mount == is.stx_mnt_id)
 			return find_shown(w, &w->shown[i], path, ret_host);

@@ -27,15 +27,16 @@ void denials_done(struct denials *r)
 	own_close(&r->listener);
 }
 
-/* Kernel 6.6 has these; the headers of some C libraries are older. */
+/* Constants that kernel 6.6 has, and that the headers of some C libraries
+ * lack. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1ul
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, uint64_t)
 #endif
 
-/* The process that makes a call and the one that answers it take turns, on one
- * processor if possible.  That is a hint to the kernel, without which an answer
- * takes up to three times as long. */
+/* Takes over the listener.  SYNC_WAKE_UP hints to the kernel that the process
+ * that makes a call and the process that answers take turns, on one processor
+ * if possible; without the hint, an answer takes up to three times as long. */
 void denials_listen(struct denials *r, int listener)
 {
 	own_close(&r->listener);
@@ -46,8 +47,8 @@ void denials_listen(struct denials *r, int listener)
 
 /* --- tokens ----------------------------------------------------------------------- */
 
-/* Adds whole tokens only; time that was too short for another token counts the
- * next time. */
+/* Adds tokens for the time that has passed, whole ones only; time that was too
+ * short for another token counts the next time. */
 void denials_refill(struct denials *r, int64_t now)
 {
 	const int64_t more = (now - r->refilled_ms) * DENIALS_PER_S / 1000;
@@ -108,7 +109,8 @@ static struct refused_call *find_row(struct denials *r, const struct refused_cal
 	return &r->calls[r->count++];
 }
 
-/* A program that cannot be evaluated counts as the worst action. */
+/* Returns the action of the filter for a call.  A program that cannot be
+ * evaluated counts as the worst action. */
 static uint32_t action_of(const struct seccomp_program *program,
 			  const struct seccomp_data *data)
 {
@@ -119,7 +121,8 @@ static uint32_t action_of(const struct seccomp_program *program,
 		       : SECCOMP_RET_KILL_PROCESS;
 }
 
-/* The errno that `program` gives the call, or 0 if it reports no refusal. */
+/* Returns the errno that `program` gives the call, or 0 if it reports no
+ * refusal. */
 static int error_of(const struct seccomp_program *program,
 		    const struct seccomp_data *data)
 {
@@ -146,17 +149,18 @@ static const struct refused_call *count(struct denials *r,
 	return c;
 }
 
-/* While poll(2) says that the listener has a call, SECCOMP_IOCTL_NOTIF_RECV
- * does not block: the kernel counts calls that came and were not received, so
- * for a call whose caller was interrupted since it returns ENOENT.  No other
- * process receives from this listener. */
+/* Receives a waiting call.  While poll(2) says that the listener has a call,
+ * SECCOMP_IOCTL_NOTIF_RECV does not block: the kernel counts calls that came
+ * and were not received, so for a call whose caller was interrupted since, the
+ * ioctl returns ENOENT.  No other process receives from this listener. */
 static bool receive(struct denials *r, struct seccomp_notif *ret)
 {
 	struct pollfd p = { .fd = r->listener, .events = POLLIN };
 
 	if (r->listener < 0 || poll(&p, 1, 0) != 1)
 		return false;
-	*ret = (struct seccomp_notif){ 0 }; /* else EINVAL */
+	*ret = (struct seccomp_notif){ 0 }; /* the kernel wants zeroes here, or returns
+					     * EINVAL */
 	if ((p.revents & POLLIN) &&
 	    ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, ret) == 0)
 		return true;
@@ -168,15 +172,17 @@ static bool receive(struct denials *r, struct seccomp_notif *ret)
 
 #define STATUS_MAX 4096
 
-/* Reads the last number of the line NSsid, which has one for each pid namespace
- * from ours to the caller's own (proc(5)).  The caller waits for our answer, so
- * the number is still its own. */
+/* Returns the caller's session as the inside numbers it: the last number of
+ * the line NSsid, which has one for each pid namespace from ours to the
+ * caller's own (proc(5)).  The caller waits for our answer, so `pid` is still
+ * the caller's. */
 static pid_t session_of(uint32_t pid)
 {
 	static const char key[] = "\nNSsid:";
 	char path[32], text[STATUS_MAX];
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid); /* fits */
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid); /* cannot be cut: the
+								     * path fits */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (len <= 0)
@@ -190,8 +196,8 @@ static pid_t session_of(uint32_t pid)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* The only place where a call is allowed to go on: the filter permits it, and
- * the trace only notes it down (trace.h). */
+/* Lets a call go on if the filter permits the call and the trace only notes it
+ * down (trace.h).  No other code lets a call go on. */
 static bool goes_on(const struct denials *r, const struct seccomp_notif *call)
 {
 	struct seccomp_notif_resp resp = { .id = call->id,
@@ -215,8 +221,9 @@ static bool is_passed_on(const struct denials *r, const struct seccomp_notif *ca
 	return true;
 }
 
-/* False: the caller was interrupted meanwhile.  It makes the call again or has
- * gone; the call was not refused. */
+/* Answers a call with an errno.  Returns false if the caller was interrupted
+ * meanwhile: the caller makes the call again or has gone, and the call was not
+ * refused. */
 static bool answer(const struct denials *r, uint64_t id, int error)
 {
 	/* layer: denials-error */
@@ -239,8 +246,8 @@ const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
 	if (!r->trace)
 		r->tokens--; /* layer: denials-pace */
 	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
-	/* A call that the filter does not refuse cannot come here.  If it did,
-	 * it would not be let through. */
+	/* The kernel sends only calls here that the filter refuses.  Any other call
+	 * would be refused too, with ENOSYS. */
 	if (!answer(r, call.id, error ? error : ENOSYS))
 		return NULL;
 	*ret_session = session;

@@ -44,46 +44,51 @@ struct list;
 struct seccomp_program;
 struct trace;
 
-/* More than the kinds of calls that the filter refuses (syscalls.h). */
+/* The size of the table of refused calls: more than the kinds of calls that
+ * the filter refuses (syscalls.h). */
 #define DENIALS_MAX 128
 
 #define DENIALS_BURST 500
 #define DENIALS_PER_S 500
-/* The pause when no token is left, in ms; several tokens come after it at
- * once. */
+/* The pause when no token is left, in ms; at its end several tokens are added
+ * at once. */
 #define DENIALS_PAUSE_MS 20
-/* Calls that are answered in one turn of a loop. */
+/* The number of calls that a loop answers in one turn. */
 #define DENIALS_TURN 16
 
 struct refused_call {
 	struct syscall_kind call;
-	bool is_floor; /* refused by the floor, which nothing replaces; else by the
-			* default profile */
+	bool is_floor; /* the floor refused the call, which no profile replaces; else
+			* the default profile did */
 	uint64_t count;
-	int64_t first_ms, last_ms; /* since 1970 */
+	int64_t first_ms, last_ms; /* times of the first and the latest refusal, in ms
+				    * since 1970 */
 };
 
 struct denials {
-	int listener; /* owned; -1: none, or not any more */
-	const struct seccomp_program *filter; /* borrowed: the program that refuses */
+	int listener; /* owned: the filter's listener; -1: there is none, or not any
+		       * more */
+	const struct seccomp_program *filter; /* borrowed: the program that refuses the
+					       * calls */
 	struct trace *trace; /* borrowed; NULL: no call goes on */
 	struct broker *broker; /* borrowed; NULL: names are not made by another process */
 	struct refused_call calls[DENIALS_MAX];
 	size_t count;
-	uint64_t others; /* refusals for which there was no row */
+	uint64_t others; /* number of refusals for which the table had no row */
 	bool looks_at_sessions; /* denials_take() also finds the session */
 	unsigned tokens;
-	int64_t refilled_ms; /* clock.h; 0: not yet */
+	int64_t refilled_ms; /* time of the last refill, by clock.h; 0: no refill yet */
 };
 
 void denials_init(struct denials *r);
 void denials_done(struct denials *r);
 
-/* Takes the listener of r->filter over. */
+/* Takes over `listener`, which belongs to r->filter. */
 void denials_listen(struct denials *r, int listener);
 
 struct pollfd denials_watch(const struct denials *r);
-/* When denials_expire() has something to do, in ms of clock.h; 0: never. */
+/* denials_due() returns when denials_expire() has something to do, in ms of
+ * clock.h; 0: never. */
 int64_t denials_due(const struct denials *r);
 void denials_expire(struct denials *r, int64_t now);
 
@@ -95,24 +100,27 @@ void denials_expire(struct denials *r, int64_t now);
 const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
 					 int64_t now);
 
-/* Refills the tokens alone, at a time of clock.h. */
+/* Refills the tokens and does nothing else.  `now` is a time of clock.h. */
 void denials_refill(struct denials *r, int64_t now);
 
 /* --- what is told of them (denials_tell.c); all allocated ------------------------- */
 
-/* Whether the latest refusal is to be reported: the first, the tenth, the
- * hundredth, ... */
+/* Returns whether the latest refusal is to be reported: the first, the tenth,
+ * the hundredth, ..., so that a command cannot flood the log. */
 bool refused_call_is_news(const struct refused_call *c);
 
-/* {"what":...,"path":null,"layer":"seccomp","rule":...,"remedy":...,"count":...} */
+/* Returns the refused call as a JSON object:
+ * {"what":...,"path":null,"layer":"seccomp","rule":...,"remedy":...,"count":...} */
 char *refused_call_json(const struct refused_call *c);
-/* The same without braces. */
+/* Returns the members of that JSON object, without the braces of
+ * refused_call_json(). */
 char *refused_call_members(const struct refused_call *c);
-/* "mount was refused, 3 times (seccomp: the default profile)" */
+/* Returns a sentence: "mount was refused, 3 times (seccomp: the default
+ * profile)" */
 char *refused_call_sentence(const struct refused_call *c);
-/* A suggestion how to go on. */
+/* refused_call_remedy() returns a suggestion how to go on. */
 char *refused_call_remedy(const struct refused_call *c);
 const char *refused_call_rule(const struct refused_call *c);
 
-/* All of them as the inside of a JSON array. */
+/* Returns all refused calls as the inside of a JSON array. */
 char *denials_json(const struct denials *r);

@@ -18,14 +18,15 @@
 #include "base/own.h"
 #include "sandbox/plan/plan.h"
 
-/* The events by which a name may now lead to another file, or to none. */
+/* The events of inotify(7) by which a name may now lead to another file, or to
+ * none. */
 #define CHANGES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
-/* The bytes of events that are read at once. */
+/* How many bytes of events one read(2) takes. */
 #define EVENTS_BYTES 16384
 
-/* Identifies one file.  Where the file system has no time of birth that is
- * 0. */
+/* Identifies one file.  Where the file system has no time of birth, that
+ * member is 0. */
 struct face {
 	dev_t dev;
 	uint64_t ino;
@@ -34,9 +35,9 @@ struct face {
 };
 
 struct post {
-	int watch;	  /* of the folder that the name is in */
+	int watch;	  /* the watch of the folder that the name is in */
 	const char *path; /* borrowed from the plan */
-	const char *name; /* the last part of it */
+	const char *name; /* the last part of the path */
 	struct face face;
 	bool is_absent;	  /* the name is to stay absent: it has no face */
 	bool is_lost, is_given_up;
@@ -54,7 +55,8 @@ void protect_watch_done(struct protect_watch *s)
 	protect_watch_init(s);
 }
 
-/* A file with a second name could be written to by that name (protect_scan.h). */
+/* Looks at a file and writes its identity.  A file with a second name could be
+ * written to by that name (protect_scan.h). */
 static int look_at(const char *path, struct face *ret)
 {
 	struct statx st;
@@ -201,7 +203,7 @@ int protect_watch_post(struct protect_watch *s, const struct plan *p, struct err
 
 /* --- events ----------------------------------------------------------------------- */
 
-/* The first post that is not before `at`. */
+/* Returns the first post that does not sort before `at`. */
 static struct post *find(const struct protect_watch *s, const struct post *at)
 {
 	size_t low = 0, high = s->count;
@@ -232,8 +234,8 @@ static void look_from(struct protect_watch *s, struct post *first, int watch)
 			lose(s, p);
 }
 
-/* Whether a file system may take this name for another one, for more than
- * capitals in ASCII. */
+/* Returns whether a file system may take this name for a protected one, by
+ * rules other than capitals in ASCII: the files themselves are looked at then. */
 static bool is_odd(const char *name)
 {
 	size_t len = strlen(name);
@@ -244,9 +246,10 @@ static bool is_odd(const char *name)
 	return len && (name[len - 1] == '.' || name[len - 1] == ' ');
 }
 
-/* The inside cannot do anything to a mount point (EBUSY), so an event with such
- * a name comes from the host.  The mount that the host took away does not come
- * back when the same file does (link(2), rm, mv). */
+/* Marks the post of a name that an event reports as lost.  The inside cannot
+ * do anything to a mount point (EBUSY), so an event with such a name comes
+ * from the host.  The mount that the host took away does not come back when
+ * the same file does (link(2), rm, mv). */
 static void take_name(struct protect_watch *s, int watch, const char *name)
 {
 	struct post *p = find(s, &(struct post){ .watch = watch, .name = name });
@@ -257,7 +260,8 @@ static void take_name(struct protect_watch *s, int watch, const char *name)
 			lose(s, p);
 }
 
-/* `looked`: the folder whose names were all looked at during this read(2). */
+/* Handles one event.  `looked` is the folder whose names were all looked at
+ * during this read(2), so that they are not looked at again. */
 static void take_event(struct protect_watch *s, const struct inotify_event *event,
 		       int *looked)
 {
@@ -269,7 +273,8 @@ static void take_event(struct protect_watch *s, const struct inotify_event *even
 		take_name(s, event->wd, event->name); /* layer: protect-watch */
 	if ((event->len && !is_odd(event->name)) || event->wd == *looked)
 		return;
-	/* An event without a name: the folder itself is gone. */
+	/* An event without a name means that the folder itself is gone: all its names
+	 * are checked. */
 	look_from(s, find(s, &(struct post){ .watch = event->wd, .name = "" }),
 		  event->wd);
 	*looked = event->wd;
@@ -284,8 +289,8 @@ static bool say_lost(const struct protect_watch *s, struct err *e)
 		if (!s->posts[i].is_lost)
 			continue;
 		more += first != NULL;
-		/* The shortest path may be the folder of the others, and is
-		 * reported. */
+		/* The shortest lost path is reported, since it may be the folder of
+		 * the others. */
 		if (!first || strlen(s->posts[i].path) < strlen(first->path))
 			first = &s->posts[i];
 	}
@@ -307,8 +312,8 @@ static bool say_lost(const struct protect_watch *s, struct err *e)
 	return true;
 }
 
-/* Does one read(2) a call, so that a process that makes many events holds up
- * nothing else. */
+/* Reads events, with one read(2) for each call of this function, so that a
+ * process that makes many events holds up nothing else. */
 bool protect_watch_look(struct protect_watch *s, struct err *e)
 {
 	_Alignas(struct inotify_event) char events[EVENTS_BYTES];

@@ -35,10 +35,10 @@ struct plan;
 struct post;
 
 struct protect_watch {
-	int fd; /* owned: inotify's; -1: nothing is watched */
+	int fd; /* owned: the descriptor of inotify; -1: nothing is watched */
 	struct post *posts; /* owned */
 	size_t count;
-	bool is_lost; /* is_lost: a change was noticed; no event is read until
+	bool is_lost; /* a change was noticed; no event is read until
 		       * protect_watch_give_up() */
 };
 
@@ -49,7 +49,8 @@ void protect_watch_done(struct protect_watch *s);
  * ERR_LIMIT: the user may watch no more. */
 int protect_watch_post(struct protect_watch *s, const struct plan *p, struct err *e);
 
-/* True: a name no longer leads to the same file, and *e says which name. */
+/* Reads events.  Returns true if a name no longer leads to the same file; *e
+ * says which name. */
 bool protect_watch_look(struct protect_watch *s, struct err *e);
 
 /* Accepts the changes so far; the other names are watched on. */

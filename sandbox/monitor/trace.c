@@ -26,8 +26,8 @@
 #define OUR_ARCH AUDIT_ARCH_X86_64
 #endif
 
-/* The headers of some C libraries lack it; the number is the same on all
- * architectures. */
+/* The number of fchmodat2(2), which the headers of some C libraries lack; it
+ * is the same on all architectures. */
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
@@ -36,11 +36,12 @@
 enum shape {
 	PLAIN,
 	OPEN,	  /* `flags` is the number of the argument with open(2)'s flags */
-	OPEN_HOW, /* ... of the argument that points to a struct open_how */
+	OPEN_HOW, /* `flags` is the number of the argument that points to a struct
+		   * open_how */
 	ADDRESS	  /* no path: argument `path` is a struct sockaddr, `flags` its length */
 };
 
-#define HERE (-1) /* relative to the working directory */
+#define HERE (-1) /* a path that is relative to the working directory */
 
 #define LOOK	TRACE_SET_LOOK
 #define READ	TRACE_SET_READ
@@ -50,11 +51,11 @@ enum shape {
 #define REMOVE	TRACE_SET_REMOVE
 #define EXECUTE TRACE_SET_EXECUTE
 
-/* A call with two paths has two rows.  A call that is in no row is not noted
- * down. */
+/* The calls that are noted down.  A call with two paths has two rows.  A call
+ * that is in no row is not noted down. */
 static const struct traced_call {
 	int nr;
-	int8_t dir, path; /* the numbers of arguments */
+	int8_t dir, path; /* the numbers of the arguments for the folder and the path */
 	uint8_t use;
 	uint8_t shape;
 	int8_t flags;
@@ -87,7 +88,7 @@ static const struct traced_call {
 	{ SYS_symlinkat, 1, 2, PLACE, PLAIN, 0 },
 	{ SYS_connect, HERE, 1, 0, ADDRESS, 2 },
 	{ SYS_sendto, HERE, 4, 0, ADDRESS, 5 },
-#ifdef __x86_64__ /* which has kept the calls of before 2.6.16 */
+#ifdef __x86_64__ /* x86-64 alone has kept the calls from before Linux 2.6.16 */
 	{ SYS_open, HERE, 0, 0, OPEN, 1 },
 	{ SYS_creat, HERE, 0, WRITE | CREATE, PLAIN, 0 },
 	{ SYS_stat, HERE, 0, LOOK, PLAIN, 0 },
@@ -125,8 +126,8 @@ bool trace_takes(const struct seccomp_data *data)
 	return false;
 }
 
-/* The table's rows stand before the telling form: calls of the table, of our
- * own ABI, go to the listener. */
+/* The table's rows stand before the telling form of `program`: calls of the
+ * table that are made in our own ABI go to the listener. */
 void trace_program(const struct seccomp_program *program, struct seccomp_program *ret)
 {
 	enum { HEAD = 3, ROW = 2, COUNT = ARRAY_LEN(calls) };
@@ -166,7 +167,7 @@ static bool read_base(const struct notify_target *c, int dir, char *to)
 
 	if (fd == AT_FDCWD)
 		(void)snprintf(link, sizeof(link), "/proc/%u/cwd",
-			       c->call->pid); /* fits */
+			       c->call->pid); /* cannot be cut: the path fits */
 	else
 		(void)snprintf(link, sizeof(link), "/proc/%u/fd/%d", c->call->pid, fd);
 	const ssize_t len = readlink(link, to, TRACE_SET_PATH_MAX - 1);
@@ -188,7 +189,7 @@ static unsigned use_of_open(uint64_t flags)
 	       (flags & O_CREAT ? CREATE : 0u);
 }
 
-/* The use of the path; 0: it cannot be told. */
+/* Returns the use that the call makes of the path; 0: the use cannot be told. */
 static unsigned use_of(const struct notify_target *c, const struct traced_call *row)
 {
 	const uint64_t value = c->call->data.args[row->flags];
@@ -205,7 +206,8 @@ static unsigned use_of(const struct notify_target *c, const struct traced_call *
 	return row->use;
 }
 
-/* Every sandbox shows these or has its own, and there are many of them. */
+/* Returns whether a path needs no note: every sandbox shows such a path or has
+ * its own, and programs use many of them. */
 static bool is_everywhere(const char *path)
 {
 	static const char *const folders[] = { "/usr/", "/proc/", "/dev/", "/sys/" };
@@ -223,7 +225,8 @@ static void note_path(struct trace *t, const struct notify_target *c,
 	     path[TRACE_SET_PATH_MAX];
 	const unsigned use = use_of(c, row);
 
-	/* "" refers to a descriptor, or to nothing at all. */
+	/* The path "" refers to a descriptor, or to nothing at all, so no path is
+	 * noted down. */
 	if (!use || notify_target_read_path(c, c->call->data.args[row->path], text) < 0 ||
 	    !*text)
 		return;
@@ -241,7 +244,8 @@ static void tell_inet(const struct sockaddr_in *a, char *to, size_t size)
 {
 	char host[INET_ADDRSTRLEN] = "";
 
-	(void)inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host)); /* fits */
+	(void)inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host)); /* cannot fail: the
+								     * text fits */
 	(void)snprintf(to, size, "%s:%u", host, ntohs(a->sin_port));
 }
 
@@ -249,11 +253,13 @@ static void tell_inet6(const struct sockaddr_in6 *a, char *to, size_t size)
 {
 	char host[INET6_ADDRSTRLEN] = "";
 
-	(void)inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host)); /* fits */
+	(void)inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host)); /* cannot fail: the
+								       * text fits */
 	(void)snprintf(to, size, "[%s]:%u", host, ntohs(a->sin6_port));
 }
 
-/* An abstract name begins with a 0, and need not end in one (unix(7)). */
+/* Writes a Unix address as text.  An abstract name begins with a 0, and need
+ * not end in one (unix(7)). */
 static void tell_unix(const struct sockaddr_un *a, size_t len, char *to, size_t size)
 {
 	const char *name = a->sun_path;

@@ -29,17 +29,18 @@ struct seccomp_program;
 
 struct trace {
 	struct trace_set seen; /* owned */
-	pid_t init; /* the executor, as the host numbers it, whose calls are hutch's
-		     * own */
+	pid_t init; /* the executor's pid on the host: its calls are hutch's own, and
+		     * not noted down */
 };
 
 void trace_done(struct trace *t);
 
-/* Whether a call is one of the table, which is only noted down and goes on. */
+/* Returns whether a call is in the table, so that it is only noted down and
+ * goes on. */
 bool trace_takes(const struct seccomp_data *data);
 
-/* The program whose listener gets the table's calls, and all that `program`
- * refuses (seccomp_is_told()).  Owned. */
+/* Makes the program whose listener gets the table's calls, and all calls that
+ * `program` refuses (seccomp_is_told()).  The result is owned by the caller. */
 void trace_program(const struct seccomp_program *program, struct seccomp_program *ret);
 
 /* Notes down the paths or the address of a call that waits at `listener`. */

@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 
-#define SLOTS (2 * TRACE_SET_PATHS) /* a power of two, and never more than half full */
+#define SLOTS (2 * TRACE_SET_PATHS) /* the size of the hash table: a power of two, and
+				     * never more than half full */
 
 void trace_set_done(struct trace_set *t)
 {
@@ -18,8 +19,8 @@ void trace_set_done(struct trace_set *t)
 	*t = (struct trace_set){ 0 };
 }
 
-/* The hash has a seed, since a program that chooses the paths must not be able
- * to choose the slots. */
+/* Returns the hash of a path.  The hash has a seed, since a program that
+ * chooses the paths must not be able to choose the slots. */
 static uint64_t hash(const struct trace_set *t, const char *path, size_t len)
 {
 	uint64_t h = t->seed ^ len;
@@ -36,10 +37,10 @@ static void begin(struct trace_set *t)
 	t->slots = mem_zeroed(SLOTS, sizeof(*t->slots));
 	t->paths = mem_zeroed(TRACE_SET_PATHS, sizeof(*t->paths));
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
-		abort(); /* few bytes are never refused (getrandom(2)) */
+		abort(); /* cannot happen: getrandom(2) never refuses so few bytes */
 }
 
-/* The slot that holds the path, or that is to hold it. */
+/* Returns the slot that holds the path, or that is to hold it. */
 static uint32_t *find_slot(const struct trace_set *t, const char *path, size_t len)
 {
 	size_t at = hash(t, path, len) & (SLOTS - 1);
@@ -100,7 +101,7 @@ void trace_set_add_address(struct trace_set *t, const char *text)
 
 /* --- paths ------------------------------------------------------------------------ */
 
-/* Appends one name to the `len` bytes that are there. */
+/* Appends one name to the `len` bytes of the path in `to`. */
 static bool add_name(char *to, size_t *len, const char *name, size_t size)
 {
 	if (size == 0 || (size == 1 && name[0] == '.'))

@@ -13,36 +13,38 @@
 #define TRACE_SET_PATHS	 65536
 #define TRACE_SET_BYTES	 (8u << 20)
 #define TRACE_SET_ADDRESSES 256
-#define TRACE_SET_PATH_MAX	 4096 /* with its 0, as the kernel's PATH_MAX */
+#define TRACE_SET_PATH_MAX	 4096 /* the longest path with its final 0, as the
+				       * kernel's PATH_MAX */
 
 /* The uses of a path, done or tried: any of these bits. */
 enum trace_set_use {
 	TRACE_SET_LOOK = 1,   /* the path was asked about, or entered */
-	TRACE_SET_READ = 2,   /* opened for reading; a folder: listed */
-	TRACE_SET_WRITE = 4,  /* opened for writing, truncated, its mode or times set */
-	TRACE_SET_CREATE = 8, /* made, unless it existed */
+	TRACE_SET_READ = 2,   /* the path was opened for reading; a folder: listed */
+	TRACE_SET_WRITE = 4,  /* the path was opened for writing or truncated, or its
+			       * mode or times were set */
+	TRACE_SET_CREATE = 8, /* the path was made, unless it existed */
 	TRACE_SET_PLACE =
-		16, /* to be given to another file, by rename or link, whatever had
-			    * the name */
-	TRACE_SET_REMOVE = 32, /* to be removed */
+		16, /* the path was to be given to another file, by rename or link,
+		     * whatever had the name */
+	TRACE_SET_REMOVE = 32, /* the path was to be removed */
 	TRACE_SET_EXECUTE =
-		64 /* with TRACE_SET_READ: run; a script's first line names another
-			     * program */
+		64 /* the path was run (with TRACE_SET_READ); a script's first line
+		    * names another program */
 };
 
 struct trace_set_path {
-	uint32_t at; /* offset in `bytes` */
+	uint32_t at; /* the offset of the path in `bytes` */
 	uint32_t use;
 };
 
 struct trace_set {
-	char *bytes; /* owned; each path with its 0 */
+	char *bytes; /* owned: the paths, each with its final 0 */
 	size_t len, room;
 	struct trace_set_path *paths; /* owned */
 	size_t count;
 	uint32_t *slots; /* owned: a hash table of numbers of paths, from 1 */
 	uint64_t seed;
-	uint64_t lost; /* paths for which there was no room, each time */
+	uint64_t lost; /* how often there was no room for a path */
 	char (*addresses)[128]; /* owned: "192.0.2.1:443", "unix:/run/x" */
 	size_t address_count;
 	uint64_t lost_addresses;
@@ -50,7 +52,7 @@ struct trace_set {
 
 void trace_set_done(struct trace_set *t);
 
-/* `path` is absolute, and ends in a 0. */
+/* Add a use of `path`, or an address.  `path` is absolute, and ends in a 0. */
 void trace_set_add(struct trace_set *t, const char *path, unsigned use);
 void trace_set_add_address(struct trace_set *t, const char *text);
 
