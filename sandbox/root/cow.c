@@ -82,8 +82,8 @@ static struct cow_folder *add_folder(struct cow *c)
 
 /* --- what it is, as a file ----------------------------------------------- */
 
-/* The format: texts that end in a 0, each KEY=VALUE; a folder's follow its
- * source. */
+/* Writes "about".  Its format: texts that end in a 0, each KEY=VALUE; a
+ * folder's texts follow the text of its source. */
 static int write_about(const struct cow *c, struct err *e)
 {
 	FILE *to;
@@ -168,8 +168,8 @@ static int read_word(struct cow *c, const char *key, const char *value)
 	return 0;
 }
 
-/* hutch has written this file itself, so the error need not say what is wrong
- * with it. */
+/* Reads the content of "about".  hutch has written this file itself, so the
+ * error need not say where it is wrong. */
 static int parse_about(struct cow *c, char *text, size_t len)
 {
 	char *at = text + strlen(text) + 1;
@@ -354,7 +354,7 @@ static void put_uppers(struct cow *c, struct plan *p)
 		}
 }
 
-/* Checks that the N-th upper still belongs to the same folder. */
+/* Checks that the N-th upper still belongs to the same folder of the host. */
 static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 {
 	bool is_same = c->count == old->count;
@@ -376,8 +376,9 @@ static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 			  old->name, old->name);
 }
 
-/* Removes the sum, which a living sandbox has not, and makes the work folders
- * again, which were removed at its end. */
+/* Prepares kept changes for another run: removes the sum, which only an ended
+ * sandbox has, and makes the overlays' work folders again, which were removed
+ * at the end. */
 static int open_again(struct cow *c, struct err *e)
 {
 	if (unlinkat(c->folder, SUM, 0) < 0 && errno != ENOENT)
@@ -410,7 +411,8 @@ static int go_on(struct cow *c, struct cow *old, struct err *e)
 	return 0;
 }
 
-/* 1: the sandbox goes on with earlier changes.  0: there are none. */
+/* Looks for earlier changes of the sandbox.  Returns 1: the sandbox goes on
+ * with them; 0: there are none. */
 static int take_again(struct cow *c, const struct registry_entry *entry, struct err *e)
 {
 	struct cow old;
@@ -477,8 +479,8 @@ int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 		return again < 0 ? -1 : 0;
 	if (take_name(c, entry, verb, e) < 0)
 		return -1;
-	/* The precise clock: a file that was changed just before then has an
-	 * earlier time, whichever clock stamped the file. */
+	/* The time is read by the precise clock: a file that was changed just before
+	 * has an earlier time, whichever clock stamped the file. */
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
 	c->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (make_somewhere(c, e) < 0)
@@ -511,8 +513,8 @@ static bool is_id(const char *name)
 	       strspn(name, "0123456789abcdef") == COW_ID_LEN;
 }
 
-/* The lock is held by the launch of the sandbox, or by a process that works on
- * its changes. */
+/* Returns whether the folder is locked: by the launch of a living sandbox, or
+ * by a process that works on the changes. */
 static bool is_locked(int folder)
 {
 	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
@@ -521,8 +523,8 @@ static bool is_locked(int folder)
 	return false;
 }
 
-/* A folder without its about was never used: a launch that was killed has left
- * it, and it is removed. */
+/* Opens one folder of changes.  A folder without its "about" was never used: a
+ * launch that was killed has left it, and it is removed. */
 static int open_one(int all, const char *path, const char *id, struct cow *ret)
 {
 	cow_init(ret);
@@ -556,7 +558,7 @@ static void list_place(const char *path, struct cow_list *l)
 		l->items[l->count++] = c;
 	}
 	if (dir)
-		(void)closedir(dir); /* it was only read */
+		(void)closedir(dir); /* errors do not matter: the folder was only read */
 }
 
 static int latest_first(const void *a, const void *b)
@@ -589,8 +591,8 @@ void cow_list_done(struct cow_list *l)
 	*l = (struct cow_list){ 0 };
 }
 
-/* A sandbox may have been renamed since: the registry knows its id by the new
- * name. */
+/* Finds the id of the changes by the sandbox's present name: the sandbox may
+ * have been renamed, and the registry knows its id by the new name. */
 static void find_id(const char *name, char id[COW_ID_LEN + 1])
 {
 	struct registry_item item;
@@ -644,7 +646,7 @@ int cow_lock(struct cow *c, struct err *e)
 void cow_unlock(struct cow *c)
 {
 	if (c->folder >= 0)
-		(void)flock(c->folder, LOCK_UN); /* it is open */
+		(void)flock(c->folder, LOCK_UN); /* cannot fail: the descriptor is open */
 }
 
 int cow_upper(const struct cow *c, size_t number, struct err *e)

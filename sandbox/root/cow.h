@@ -37,21 +37,22 @@ struct registry_entry;
 
 struct cow_folder {
 	char *source; /* owned: on the host */
-	char *target; /* owned: inside */
-	dev_t dev;    /* of the source */
+	char *target; /* owned: path on the host */
+	dev_t dev;    /* owned: path inside */
 	ino_t ino;
 };
 
 struct cow {
-	char *path; /* owned: path of changes/ID; NULL: none */
-	int folder; /* owned: that folder; holds the lock of a sandbox of this process */
+	char *path; /* device of the source */
+	int folder; /* owned: descriptor of `path`; holds the lock of a sandbox of this
+		     * process */
 	char id[COW_ID_LEN + 1]; /* generated unless set before */
-	char name[COW_NAME_MAX + 1]; /* the sandbox's, when it was made */
+	char name[COW_NAME_MAX + 1]; /* the sandbox's name when the changes were made */
 	bool is_generated;	     /* the sandbox was given no name */
 	bool is_roots; /* set before cow_make(): use the state folder, the only place
 			* that root's verbs about sandboxes search
 			* (host_user_become_client()) */
-	int64_t started_ns;	     /* since 1970 */
+	int64_t started_ns;	     /* when the sandbox was started, in ns since 1970 */
 	struct list protects; /* patterns (policy/protect.h); set before cow_make() */
 	char *audit; /* owned: folder of the audit log for what is done with the changes
 		      * later; NULL: none.  Set before cow_make() */
@@ -76,11 +77,12 @@ void cow_done(struct cow *c);
 int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 	     const char *verb, struct err *e);
 
-/* The same in `folder` (overlay_upper.h), which is removed with the sandbox: these
- * changes are not kept, have no name and cannot be found. */
+/* Makes folders for the plan's STEP_COWs in `folder` (overlay_upper.h), which
+ * is removed with the sandbox: these changes are not kept, have no name and
+ * cannot be found. */
 int cow_make_dropped(struct plan *p, const char *folder, struct err *e);
 
-/* All changes that are kept or in use, the latest first. */
+/* The list of all changes that are kept or in use, the latest first. */
 struct cow_list {
 	struct cow *items; /* owned */
 	size_t count;
@@ -91,18 +93,19 @@ void cow_list_done(struct cow_list *l);
 /* Finds changes by the sandbox's name, live or ended, or by its id. */
 int cow_find(const char *name, struct cow *ret, struct err *e);
 
-/* Takes the lock.  ERR_BUSY: the sandbox lives, or another process works on the
- * changes. */
+/* Locks the changes.  ERR_BUSY: the sandbox lives, or another process works on
+ * them. */
 int cow_lock(struct cow *c, struct err *e);
 void cow_unlock(struct cow *c);
 
-/* Opens the upper of one of the folders, to be walked in a jail.  A descriptor,
- * or -1. */
+/* Opens the upper of one of the folders, to be walked in a jail.  Returns a
+ * descriptor, or -1. */
 int cow_upper(const struct cow *c, size_t number, struct err *e);
 
-/* Writes down how much was changed, after the sandbox's end.  Needs the lock. */
+/* Writes down how much was changed, after the sandbox's end.  The changes must
+ * be locked. */
 int cow_set_sum(struct cow *c, uint64_t changes, uint64_t bytes, struct err *e);
 
-/* Removes all of the changes.  Needs the lock; cow_done() is still to be
+/* Removes all of the changes, which must be locked; cow_done() is still to be
  * called. */
 void cow_remove(struct cow *c);

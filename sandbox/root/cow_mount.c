@@ -48,8 +48,8 @@ static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 	return 0;
 }
 
-/* Checks the folder again: it may have been replaced since the host side looked
- * at it. */
+/* Mounts the lower folder.  Checks that folder again: it may have been
+ * replaced since the host side looked at it. */
 static int bind_lower(const struct step *s, struct err *e)
 {
 	struct stat st;

@@ -45,7 +45,7 @@
 #include "sandbox/kernel/rlimits.h"
 #include "sandbox/kernel/seccomp.h"
 
-/* The one id of its user namespace. */
+/* The one id that the child's user namespace maps. */
 #define INSIDE_ID IDMAP_AGENT
 
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
@@ -60,11 +60,11 @@ static const struct sock_filter jail_program[] = {
 
 struct prisoner {
 	const struct jail *jail;
-	bool is_apart; /* the folder is attached nowhere */
+	bool is_apart; /* the folder is attached nowhere, as a mount */
 	int answer, null; /* the worker's descriptor, and /dev/null */
-	int maps_ready, maps_go; /* a pipe, with ranges */
+	int maps_ready, maps_go; /* a pipe, for ranges: the child waits for its maps */
 	int beside; /* mount of the folder beside; -1: none */
-	uid_t uid; /* outside */
+	uid_t uid; /* the child's user, as the host numbers it */
 	gid_t gid;
 };
 
@@ -81,8 +81,8 @@ static int stage_ids(struct prisoner *p, struct err *e)
 	return idmap_write_both(&uid, &gid, e);
 }
 
-/* Clones the mount of the folder, and of what is mounted below it: these are
- * locked to it. */
+/* Clones the mount of the folder with the mounts below it, which a user
+ * namespace cannot leave out, since they are locked to it. */
 static int clone_tree(const char *path, bool is_read_only, struct err *e)
 {
 	struct mount_attr attr = {
@@ -110,7 +110,7 @@ static int clone_folder(bool is_read_only, struct err *e)
 	return fd_take(&tree);
 }
 
-/* Makes a root with nothing in it. */
+/* Makes a root with nothing in it, for a folder that is attached nowhere. */
 static int make_empty(struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
@@ -147,8 +147,8 @@ static int clone_beside(int folder, struct err *e)
 	return fd_take(&tree);
 }
 
-/* pivot_root(2), "pivot_root(".", ".")": the old root lies on top, and is
- * unmounted. */
+/* Makes the child's root.  After pivot_root(".", ".") the old root lies on top
+ * of the new one, and is unmounted (pivot_root(2)). */
 static int stage_root(struct prisoner *p, struct err *e)
 {
 	struct stat is, was, above;
@@ -199,7 +199,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 		if (dup2(high[i], i) < 0)
 			return err_sys(e, "set descriptor %d", i);
 	p->answer = ANSWER_FD;
-	folder = -1; /* closed with the others */
+	folder = -1; /* closed below with the other descriptors */
 	return sys_close_range((unsigned)count, ~0u, 0) < 0
 		       ? err_sys(e, "close descriptors")
 		       : 0;
@@ -211,7 +211,8 @@ static int stage_limits(struct prisoner *p, struct err *e)
 	    rlimits_lower(RLIMIT_AS, JAIL_MEMORY_MAX, e) < 0 ||
 	    rlimits_lower(RLIMIT_FSIZE, p->jail->file_max, e) < 0)
 		return -1;
-	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is only an error */
+	(void)signal(SIGXFSZ, SIG_IGN); /* without SIGXFSZ, writing a file that is too
+					 * large is only an error */
 	return 0;
 }
 
@@ -228,7 +229,8 @@ static uint64_t caps_of(const struct jail *j)
 	       (j->reads_all ? 1ull << CAP_DAC_READ_SEARCH : 0);
 }
 
-/* setgroups(2) is denied where one id is mapped (user_namespaces(7)). */
+/* Gives up the child's supplementary groups.  Without ranges nothing is done:
+ * setgroups(2) is denied where one id is mapped (user_namespaces(7)). */
 static int drop_groups(const struct jail *j, struct err *e)
 {
 	if (!j->ranges || syscall(SYS_setgroups, 0, NULL) == 0)
@@ -287,7 +289,8 @@ static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 	return worker_start(&task, ret, e) < 0 ? diagnose_clone(NAMESPACES, e) : 0;
 }
 
-/* Whether the folder is attached nowhere: nothing is above it. */
+/* Returns whether the folder is attached nowhere, which shows in that nothing
+ * is above it. */
 static bool is_apart(int folder)
 {
 	struct stat is, above;
@@ -296,7 +299,8 @@ static bool is_apart(int folder)
 	       is_same(&is, &above);
 }
 
-/* Without its maps the child cannot begin, and is killed. */
+/* Gives the child its id maps.  Without them the child cannot begin, and is
+ * killed. */
 static int install_maps(const struct prisoner *p, struct worker *w, struct err *e)
 {
 	if (!p->jail->ranges ||

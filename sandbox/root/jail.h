@@ -39,17 +39,19 @@ struct idmaps;
 struct worker;
 
 #ifdef __SANITIZE_ADDRESS__
-#define JAIL_MEMORY_MAX UINT64_MAX /* its shadow memory alone takes terabytes */
+#define JAIL_MEMORY_MAX UINT64_MAX /* AddressSanitizer's shadow memory alone takes
+				    * terabytes */
 #else
 #define JAIL_MEMORY_MAX (1ull << 30)
 #endif
-#define JAIL_OUT	1    /* the number of `out` in the work */
-#define JAIL_BESIDE	6    /* the number of `beside` in the work, O_PATH */
+#define JAIL_OUT	1    /* the number of the descriptor `out` in the work */
+#define JAIL_BESIDE	6    /* the number of the descriptor `beside` in the work;
+			      * O_PATH */
 
 /* The kind of work that is done with ranges, and the capabilities that are left
  * for it. */
 enum jail_role {
-	JAIL_READS,   /* none, but for `reads_all` */
+	JAIL_READS,   /* no capability, unless `reads_all` gives one */
 	JAIL_GIVES,   /* CAP_CHOWN, CAP_FOWNER, CAP_FSETID: gives files to other ids,
 		       * with modes */
 	JAIL_REMOVES, /* CAP_DAC_OVERRIDE, CAP_FOWNER: removes files from any id's
@@ -57,20 +59,22 @@ enum jail_role {
 };
 
 struct jail {
-	int folder; /* borrowed */
+	int folder; /* borrowed: the folder to work on */
 	int in;	    /* borrowed; the work reads it; -1: /dev/null */
 	int out;    /* borrowed; the work's standard output, JAIL_OUT; 0: it has none */
 	int beside; /* borrowed; a folder to read; 0: none.  Looked up again by its path
 		     * (proc(5), fd), which must lead to the same one */
-	bool reads_all; /* CAP_DAC_READ_SEARCH over what the mapped ids own */
+	bool reads_all; /* the work has CAP_DAC_READ_SEARCH over files of the mapped
+			 * ids */
 	const struct idmaps *ranges; /* borrowed; NULL: one id is mapped */
-	enum jail_role role;	     /* with ranges */
-	bool is_read_only; /* the folder, for the work */
+	enum jail_role role;	     /* the kind of work, with ranges */
+	bool is_read_only; /* the work may not write to the folder */
 	int leash;  /* borrowed; the child holds it open as long as it lives, for a
 		     * process that outlives the caller (worker.h); 0: none */
-	uid_t uid;  /* the user that root becomes; of no use to others */
+	uid_t uid;  /* for root: the user that the child becomes; ignored for other
+		     * users */
 	gid_t gid;
-	uint64_t file_max; /* bytes of one file */
+	uint64_t file_max; /* the most bytes that one file may have */
 	/* The work, which gets the child's descriptors of the folder and of
 	 * `in`, and puts its answer into `result`. */
 	void (*work)(const void *arg, int folder, int in, void *result);

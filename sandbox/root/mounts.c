@@ -19,20 +19,20 @@
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_fuse.h"
 
-#define ROOTS_MAX 8 /* mounts that may lie over each other */
+#define ROOTS_MAX 8 /* the most mounts that may lie over each other at "/" */
 
 /* The state that the steps share. */
 struct tree {
-	int root;    /* owned: of the new tree, attached over "/" */
+	int root;    /* owned: the new tree's root, attached over "/" */
 	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
-	int server;  /* borrowed: for a root that is served */
+	int server;  /* borrowed: the socket of the server, for a root that is served */
 	const struct step *overlay; /* until STEP_MERGE `root` is a layer of this overlay;
 				     * NULL: none, or a root that is copied or served */
 	int mask[2]; /* owned: attached masks to clone from, of a file and of a
 		      * folder; -1: none yet */
 	struct targets targets;
-	size_t at;  /* the step that is being done */
-	struct mounted left; /* owned */
+	size_t at;  /* number of the step that is being done */
+	struct mounted left; /* owned: the descriptors to be left for the caller */
 	int *hosts; /* owned: a clone of the host's whole tree for each step that
 		     * shows it, else -1 */
 };
@@ -63,7 +63,7 @@ static int do_root(struct tree *t, const struct step *s, struct err *e)
 	t->root = mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (t->root < 0)
 		return -1;
-	/* Attached over "/", a path that every host has. */
+	/* The root is attached over "/", a path that every host has. */
 	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount the new root");
 	targets_init(&t->targets, t->root);
@@ -178,8 +178,8 @@ static int do_file(struct tree *t, const struct step *s, struct err *e)
 	return mount_target_own(&t->targets, parent, name, e);
 }
 
-/* The plan was made from what the host side saw; another process may have
- * replaced the source since. */
+/* Checks that the mount shows the file that the plan was made for: another
+ * process may have replaced the source since. */
 static int check_same(int mount, const struct step *s, struct err *e)
 {
 	struct stat st;
@@ -247,8 +247,8 @@ static int do_cow(struct tree *t, const struct step *s, struct err *e)
 	return mount_cow(t, s, e) < 0 ? err_from(e, s->from) : 0;
 }
 
-/* A read-only image may have no mount point for the cgroup; then the step does
- * nothing. */
+/* Shows the commands' cgroup.  A read-only image may have no mount point for
+ * the cgroup; then the step does nothing. */
 static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
 {
 	struct err why = { 0 };
@@ -328,7 +328,7 @@ static int make_proc(const char *options, struct err *e)
 
 	if (mount >= 0 || errno != EPERM)
 		return mount;
-	/* Where not even a tmpfs can be mounted, /proc is not the cause. */
+	/* If not even a tmpfs can be mounted, masks in /proc are not the cause. */
 	AUTO_CLOSE int other = mount_api_make("tmpfs", "", 0, NULL);
 	return other < 0 ? -1 : explain_proc(e);
 }
@@ -449,7 +449,7 @@ static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 
 static int do_seal(struct tree *t, const struct step *s, struct err *e)
 {
-	(void)s; /* the root is sealed by its own descriptor */
+	(void)s; /* unused: the root is sealed by its own descriptor */
 	return mount_api_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
 }
 
@@ -466,7 +466,8 @@ static int (*const actions[])(struct tree *, const struct step *, struct err *) 
 };
 _Static_assert(ARRAY_LEN(actions) == STEP_KIND_COUNT, "a step has no action");
 
-/* If another mount covers the root, "/.." is the root of that mount. */
+/* Returns whether another mount covers the root: "/.." is then the root of
+ * that mount. */
 static int is_covered(int root, struct err *e)
 {
 	struct stat own, above;
@@ -491,8 +492,9 @@ static int uncover(int root, struct err *e)
 	return covered > 0 ? err_set(e, ERR_INTERNAL, "the old root is still in reach") : covered;
 }
 
-/* With "." as both arguments the old root ends up over the new one at the same
- * place (pivot_root(2)), and is then taken off. */
+/* Makes the new tree the root.  With "." as both arguments of pivot_root(2)
+ * the old root ends up over the new one at the same place, and is then taken
+ * off. */
 static int pivot(int root, struct err *e)
 {
 	if (fchdir(root) < 0)

@@ -28,11 +28,13 @@
 #define DISK  "disk"
 #define ROOT  "root"
 
-/* Both lie in DISK, since overlayfs demands that they are on one mount. */
+/* The upper and the work folder both lie in DISK, since overlayfs demands that
+ * they are on one mount. */
 #define UPPER "/upper"
 #define WORK  "/work"
 
-#define OPTIONS_MAX 4096 /* one page, of the smallest size that exists */
+#define OPTIONS_MAX 4096 /* bytes of mount(2)'s options: one page, of the smallest size
+			  * that exists */
 #define LOWERS_MAX  499	 /* overlayfs' limit (OVL_MAX_STACK), less the layer OURS */
 
 /* Mounts a tmpfs over "/" and makes it the working directory.  The process's
@@ -158,7 +160,7 @@ static int cannot_mount(const struct step *s, struct err *e)
 	return -1;
 }
 
-/* Suggests only those remedies that bring overlayfs back. */
+/* Adds a remedy to the error, only one that brings overlayfs back. */
 static int explain_none(struct err *e)
 {
 	if (e->sys == ENODEV)
@@ -172,13 +174,14 @@ static int explain_none(struct err *e)
 	return err_remedy(e, "a kernel that has it for user namespaces: 5.11 or newer");
 }
 
-/* Mounts without options, so that nothing can come of it: an overlayfs that may
- * be used answers EINVAL.  MS_SILENT keeps that out of the kernel's log. */
+/* Runs in a child, which tries to mount an overlayfs without options, so that
+ * nothing can come of it: an overlayfs that may be used answers EINVAL.
+ * MS_SILENT keeps the failure out of the kernel's log. */
 static int try_inside(void *arg, void *result, struct err *e)
 {
 	(void)arg, (void)result;
 	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return 0; /* no mount can be made at all */
+		return 0; /* no mount can be made at all, which is not overlayfs' fault */
 	if (sys_mount("overlay", "/", "overlay", MS_SILENT, NULL) == 0)
 		return 0;
 	if (errno != ENODEV && errno != EPERM && errno != EACCES && errno != ENOSYS)
@@ -186,9 +189,9 @@ static int try_inside(void *arg, void *result, struct err *e)
 	return err_sys(e, "mount an overlay");
 }
 
-/* Whether overlayfs is sure to work, without a trial, which takes a sixth of a
- * launch: the kernel has it, is new enough to give it to user namespaces, and
- * no seccomp filter is around us. */
+/* Returns whether overlayfs is sure to work, without a trial, which takes a
+ * sixth of a launch: the kernel has it, is new enough to give it to user
+ * namespaces, and no seccomp filter is around us. */
 static bool is_there(void)
 {
 	AUTO_FREE char *list = NULL;
@@ -213,7 +216,8 @@ int overlay_try(struct err *e)
 	struct worker w;
 	struct err why;
 
-	/* A trial that could not be made, or that was killed, says nothing. */
+	/* A trial that could not be made, or that was killed, says nothing about
+	 * overlayfs. */
 	if (is_there() || worker_start(&task, &w, NULL) < 0 ||
 	    worker_wait(&w, NULL, &why) == 0 || !why.sys)
 		return 0;
@@ -221,10 +225,10 @@ int overlay_try(struct err *e)
 	return explain_none(e);
 }
 
-/* Uses mount(2) with names relative to the working directory.  Below 6.8 a
- * string of fsconfig(2) ends at 255 bytes; and since no path of the host is
- * among the options, none can be cut or hold a ':' or ',' that would be read as
- * syntax. */
+/* Mounts the overlay by mount(2), with names relative to the working
+ * directory.  Below 6.8 a string of fsconfig(2) ends at 255 bytes; and since
+ * no path of the host is among the options, none can be cut or hold a ':' or
+ * ',' that would be read as syntax. */
 static int mount_overlay(const struct step *s, struct err *e)
 {
 	AUTO_FREE char *lowers =

@@ -36,8 +36,8 @@ void overlay_upper_init(struct overlay_upper *u)
 	*u = (struct overlay_upper){ .lock = -1 };
 }
 
-/* A folder that no process locks was left by a hutch that was killed with its
- * janitor. */
+/* Removes folders that were left over.  A folder that no process locks was
+ * left by a hutch that was killed with its janitor. */
 static void sweep(int base)
 {
 	int again = openat(base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -52,7 +52,7 @@ static void sweep(int base)
 			rm_tree_remove(base, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* nothing is lost: it was only read */
+		(void)closedir(dir); /* errors do not matter: the folder was only read */
 }
 
 static int make_layers(struct overlay_upper *u, bool is_layer, struct err *e)
@@ -87,7 +87,8 @@ static int make_below(struct overlay_upper *u, const char *base, bool is_layer,
 	return -1;
 }
 
-/* The folder may have been the upper layer of an image before, or not yet. */
+/* Makes a folder unless it exists: the caller's folder may have been the upper
+ * layer of an image before. */
 static int make_missing(int dir, const char *name, struct err *e)
 {
 	struct stat st;
@@ -204,7 +205,9 @@ int overlay_upper_try(char **ret_place, struct err *e)
 	return no_place(e);
 }
 
-/* FICLONE takes whole blocks; no file system has larger ones than this. */
+/* Returns whether a copy of a file in this folder can share its content
+ * (FICLONE).  The test file has a whole block, since FICLONE takes whole
+ * blocks; no file system has larger ones. */
 static bool shares_content(const char *folder)
 {
 	AUTO_CLOSE int from = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -17,12 +17,12 @@ struct err;
 
 struct overlay_upper {
 	char *path; /* owned; NULL: none */
-	int lock;   /* owned */
-	bool is_kept; /* the caller's: never removed */
+	int lock;   /* owned: the descriptor that holds the lock */
+	bool is_kept; /* the folder is the caller's, and never removed */
 };
 
-/* Whether a tmpfs can be the upper layer: tried on a memfd, which lives on a
- * tmpfs. */
+/* Returns whether a tmpfs can be the upper layer: tried on a memfd, which
+ * lives on a tmpfs. */
 bool overlay_upper_tmpfs_suffices(void);
 
 void overlay_upper_init(struct overlay_upper *u);
@@ -30,9 +30,9 @@ void overlay_upper_init(struct overlay_upper *u);
 /* Makes a folder on a file system with user.* attributes. */
 int overlay_upper_make(struct overlay_upper *u, struct err *e);
 
-/* Makes a folder whose "upper" is to be a whole root, and no layer: below the
- * data folder if there is one, where images are too, else below the state
- * folder.  Needs no attributes. */
+/* Makes a folder for the copy of a whole root, in which "upper" is that root
+ * and not a layer: below the data folder if there is one, where images are
+ * too, else below the state folder. The file system needs no attributes. */
 int overlay_upper_make_root(struct overlay_upper *u, struct err *e);
 
 /* Takes `folder`, whose path has no links, and makes "upper" and "work" in it
@@ -50,6 +50,6 @@ int overlay_upper_try(char **ret_place, struct err *e);
 int overlay_upper_try_root(char **ret_place, bool *ret_shares, struct err *e);
 
 /* Removes the folder with everything in it, unless it is kept.  Files that the
- * inside made there are only unlinked, by descriptor and without following a
- * link. */
+ * inside made in the folder are only unlinked, by descriptor and without
+ * following a link. */
 void overlay_upper_remove(struct overlay_upper *u);

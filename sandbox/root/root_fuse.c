@@ -33,7 +33,7 @@
 
 #define NAME	    "fuse-overlayfs"
 #define DEVICE	    "/dev/fuse"
-#define VERSION_MAX 4096 /* bytes of its answer */
+#define VERSION_MAX 4096 /* bytes of fuse-overlayfs' answer to --version */
 #define VERSION_MS  5000
 #define WORDS_MAX   65536 /* the capacity of a pipe */
 
@@ -56,8 +56,8 @@ static char *search(const char *name)
 	return NULL;
 }
 
-/* Later changes of the file do not matter: program_seal() executes what is
- * checked here. */
+/* Checks who can write the program.  Later changes of the file do not matter:
+ * program_seal() executes the content that is checked here. */
 static int check_owner(const char *path, const struct stat *st, struct err *e)
 {
 	if (!S_ISREG(st->st_mode))
@@ -135,7 +135,7 @@ static int ask_version(const struct program *p, char ret[VERSION_MAX], struct er
 	if (pid < 0)
 		return err_sys(e, "start %s", p->path);
 	read_version(from, ret);
-	(void)kill(pid, SIGKILL); /* ours and not yet reaped */
+	(void)kill(pid, SIGKILL); /* the program is our child and not yet reaped */
 	(void)worker_reap(pid);
 	return 0;
 }
@@ -258,7 +258,8 @@ void root_fuse_init(struct root_fuse *f)
 void root_fuse_kill(const struct root_fuse *f)
 {
 	if (f->pid > 0)
-		(void)kill(f->pid, SIGKILL); /* not reaped: still ours */
+		(void)kill(f->pid, SIGKILL); /* the server is our child and not yet
+					      * reaped */
 }
 
 static int reap(struct root_fuse *f)
@@ -273,7 +274,7 @@ static int reap(struct root_fuse *f)
 void root_fuse_done(struct root_fuse *f)
 {
 	root_fuse_kill(f);
-	(void)reap(f); /* its exit status was asked for before */
+	(void)reap(f); /* the exit status is of no use: it was asked for before */
 	own_close(&f->words);
 	own_close(&f->socket);
 }
@@ -290,7 +291,8 @@ static int clone_server(const struct plan *p, const struct program *program, int
 		return err_sys(e, "open /dev/null");
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
-		own_close(&f->socket); /* with two holders it would never close */
+		own_close(&f->socket); /* if two processes held the socket, it would
+					* never close */
 		root_fuse_server_run(&(struct root_fuse_server){ .plan = p,
 								 .program = program,
 								 .socket = socket,
@@ -343,7 +345,7 @@ int root_fuse_mount(int socket, struct err *e)
 	return fd_take(&mount);
 }
 
-/* The last line of the server's messages. */
+/* Returns the last line of the server's messages. */
 static char *last_words(int from)
 {
 	AUTO_FREE char *text = calloc(1, WORDS_MAX + 1);
@@ -375,6 +377,6 @@ bool root_fuse_has_failed(struct root_fuse *f, struct err *e)
 			      "fuse-overlayfs, which serves the sandbox's root, "
 			      "ended with code %d%s%.300s",
 			      WEXITSTATUS(status), colon, words);
-	err_sanitize(e); /* may quote names that the inside chose */
+	err_sanitize(e); /* the line may quote names that the inside chose */
 	return true;
 }

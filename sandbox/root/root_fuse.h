@@ -30,8 +30,8 @@
 struct err;
 struct plan;
 
-/* Versions: 1.8 is the first that knows user.overlay.opaque; 2.0 is another
- * program, which takes no /dev/fd/N. */
+/* The versions that can be used: 1.8 is the first that knows
+ * user.overlay.opaque; 2.0 is another program, which takes no /dev/fd/N. */
 #define ROOT_FUSE_MAJOR     1
 #define ROOT_FUSE_MINOR_MIN 8
 
@@ -55,9 +55,9 @@ bool root_fuse_suits(const struct plan *p);
 
 /* A server that runs, or waits for its mount. */
 struct root_fuse {
-	pid_t pid;  /* 0: none */
+	pid_t pid;  /* 0: there is no server */
 	int pidfd;  /* owned */
-	int words;  /* owned: its error messages */
+	int words;  /* owned: a pipe with the server's error messages */
 	int socket; /* owned: for root_fuse_mount() in the sandbox's child */
 };
 

@@ -37,7 +37,8 @@
 #define MEMORY_MAX    JAIL_MEMORY_MAX
 #define PROCESSES_MAX 16
 
-/* Standard error, and the first descriptor behind the standard ones. */
+/* Descriptors of the server: standard error, and the first behind the standard
+ * ones. */
 #define WORDS_FD 2
 #define MOUNT_FD 3
 
@@ -52,7 +53,7 @@ static const char *const libraries[] = {
 struct server {
 	const struct root_fuse_server *given;
 	const struct step *step;
-	int program; /* its descriptor, on a mount of its own */
+	int program; /* the program's descriptor, on a mount of its own */
 	int mount;   /* the sandbox's root, as the server has it */
 	int words;
 };
@@ -66,7 +67,7 @@ static int stage_apart(struct server *s, struct err *e)
 	(void)s;
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid(); /* pid 1 leads no group yet */
+	(void)setsid(); /* cannot fail: pid 1 of the namespace leads no group yet */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	return 0;
@@ -111,7 +112,8 @@ static int bind_layers(const struct step *s, struct err *e)
 {
 	const uint64_t attr = READ_ONLY | MOUNT_ATTR_NOEXEC;
 
-	/* An empty layer, below all others or alone. */
+	/* An empty layer is put below all others, so that an image without layers
+	 * works too. */
 	if (mkdir(LAYERS, 0755) < 0 || mkdir(LAYERS "/none", 0755) < 0)
 		return err_sys(e, "make folders for the image");
 	if (s->source)
@@ -139,7 +141,7 @@ static int bind_libraries(struct err *e)
 			return -1;
 	AUTO_CLOSE int cache = mount_api_clone_file("/etc/ld.so.cache", NULL);
 	if (cache < 0)
-		return 0; /* musl has none */
+		return 0; /* musl has no cache of libraries */
 	AUTO_CLOSE int file =
 		open("etc/ld.so.cache", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
 	if (file < 0)
@@ -235,7 +237,7 @@ static int stage_descriptors(struct server *s, struct err *e)
 			return err_sys(e, "set descriptor %zu", i);
 	s->program = program;
 	s->words = WORDS_FD;
-	/* All others close at execve(2). */
+	/* All descriptors behind the mount's are closed at execve(2). */
 	if (sys_close_range(MOUNT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
@@ -267,7 +269,7 @@ static int stage_privileges(struct server *s, struct err *e)
 
 /* --- the program ------------------------------------------------------------------ */
 
-/* The topmost layer comes first. */
+/* Lists the layers as fuse-overlayfs wants them: the topmost first. */
 static char *list_layers(const struct step *s)
 {
 	size_t count = s->source ? 1 : s->lowers->count;
@@ -283,8 +285,8 @@ static char *list_layers(const struct step *s)
 	return all;
 }
 
-/* Every file is shown as the sandbox's one user's: the other ids of an image
- * are not mapped. */
+/* Executes fuse-overlayfs, which shows every file as that of the sandbox's one
+ * user: the other ids of an image are not mapped. */
 static int stage_exec(struct server *s, struct err *e)
 {
 	const struct plan *p = s->given->plan;
@@ -315,6 +317,7 @@ void root_fuse_server_run(struct root_fuse_server *given)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](&s, &e) < 0)
 			break;
-	(void)io_write_all(s.words, e.text, strlen(e.text)); /* on failure: no message */
+	(void)io_write_all(s.words, e.text, strlen(e.text)); /* if the write fails,
+							      * there is no message */
 	_exit(1);
 }

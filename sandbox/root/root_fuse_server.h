@@ -24,7 +24,7 @@ struct program;
 struct root_fuse_server {
 	const struct plan *plan;
 	const struct program *program;
-	int socket, words, null; /* the server's own */
+	int socket, words, null; /* descriptors that the server owns */
 };
 
 /* Called in the process that becomes the server, in its namespaces; never
