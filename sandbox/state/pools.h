@@ -26,21 +26,22 @@ struct list;
 #define POOLS_DIGITS   8
 #define POOLS_NAME_MAX (REGISTRY_NAME_MAX - 1 - POOLS_DIGITS)
 
-/* [A-Za-z0-9][A-Za-z0-9_.-]{0,53} */
+/* A valid name is [A-Za-z0-9][A-Za-z0-9_.-]{0,53}; the error for any other is
+ * ERR_USAGE. */
 int pools_check_name(const char *name, struct err *e);
 
 struct pools_place {
-	char name[POOLS_NAME_MAX + 1]; /* "": none */
+	char name[POOLS_NAME_MAX + 1]; /* the pool's name; "": there is no pool */
 	int state, pools; /* owned */
-	int folder;	  /* owned; the pool's lock */
+	int folder;	  /* owned; holds the pool's lock */
 	int listener;	  /* owned; non-blocking */
 };
 
 void pools_init(struct pools_place *p);
 
-/* ERR_EXISTS: a live pool has that name. */
+/* Makes the folder of a pool.  ERR_EXISTS: a live pool has that name. */
 int pools_create(const char *name, struct pools_place *ret, struct err *e);
-/* Removes the folder; the name is free afterwards. */
+/* Removes the pool's folder; the name is free afterwards. */
 void pools_remove(struct pools_place *p);
 void pools_done(struct pools_place *p);
 
@@ -51,7 +52,7 @@ void pools_done(struct pools_place *p);
  * descriptor, or -1; ERR_NOT_FOUND: there is no such pool. */
 int pools_connect(const char *name, int wait_ms, struct err *e);
 
-/* Whether a pool of that name is alive. */
+/* Returns whether a pool of that name is alive. */
 bool pools_has(const char *name);
 
 /* Lists the names of the live pools, in order, and removes the remains of dead

@@ -21,7 +21,7 @@
 #include "sandbox/state/state_dir.h"
 #include "store/rm_tree.h"
 
-/* The bytes that are quoted of an invalid name. */
+/* How many bytes of an invalid name an error quotes. */
 #define QUOTED_MAX 40
 
 static const char *const status_names[] = {
@@ -40,7 +40,7 @@ const char *registry_status_name(enum registry_status status)
 
 int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e)
 {
-	/* The cut is not in the middle of a UTF-8 character. */
+	/* The name is not cut in the middle of a UTF-8 character. */
 	size_t cut = strnlen(name, QUOTED_MAX);
 	while (name[cut] && cut && ((unsigned char)name[cut] & 0xc0) == 0x80)
 		cut--;
@@ -82,8 +82,8 @@ struct sweep {
 	int state, tmp;
 };
 
-/* A folder in .tmp that no process locks was left by a hutch that was
- * killed. */
+/* Removes a folder of .tmp that no process locks: a hutch that was killed has
+ * left it. */
 static void sweep_one(void *arg, const char *name)
 {
 	const struct sweep *s = arg;
@@ -97,8 +97,9 @@ static void sweep_one(void *arg, const char *name)
 		rm_tree_remove(s->tmp, name);
 }
 
-/* Returns 1: made and locked.  0: try again, since another process has the id,
- * or removed the folder before it was locked. */
+/* Makes and locks a folder in .tmp.  Returns 1: made and locked; 0: try again,
+ * since another process has the id, or removed the folder before it was
+ * locked. */
 static int try_folder(struct registry_entry *r, const char *id, int tmp, struct err *e)
 {
 	if (id)
@@ -172,9 +173,9 @@ static int take_name(const struct registry_entry *r, int from, const char *old,
 	return 0;
 }
 
-/* How an entry begins. */
+/* The settings with which an entry begins. */
 struct birth {
-	const char *id; /* NULL: a new one */
+	const char *id; /* NULL: a new id is generated */
 	bool is_waiting;
 };
 

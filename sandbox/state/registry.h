@@ -54,7 +54,7 @@ struct err;
 #define REGISTRY_ENDED_MAX 100	 /* ended sandboxes that are kept */
 
 enum registry_status {
-	REGISTRY_BUILDING, /* the status of a new entry */
+	REGISTRY_BUILDING, /* the status of an entry that was just made */
 	REGISTRY_STARTING,
 	REGISTRY_STARTED,
 	REGISTRY_READY,
@@ -66,10 +66,10 @@ enum registry_status {
 	REGISTRY_STATUS_COUNT
 };
 
-/* "building", "starting", ... */
+/* Returns the status as a word: "building", "starting", ... */
 const char *registry_status_name(enum registry_status status);
 
-/* [A-Za-z0-9][A-Za-z0-9_.-]{0,62} */
+/* A valid name is [A-Za-z0-9][A-Za-z0-9_.-]{0,62}. */
 bool registry_is_name(const char *name);
 int registry_check_name(const char *name, struct err *e);
 /* Returns -1 with ERR_USAGE: `name` is no valid name of a thing called `of`,
@@ -81,10 +81,10 @@ int registry_refuse_name(const char *name, const char *of, unsigned max, struct 
 /* One sandbox's place in the registry.  The descriptors are owned; -1: not
  * open. */
 struct registry_entry {
-	char name[REGISTRY_NAME_MAX + 1]; /* "": none */
+	char name[REGISTRY_NAME_MAX + 1]; /* the sandbox's name; "": there is none */
 	char id[REGISTRY_ID_LEN + 1];	  /* hexadecimal digits, random */
 	int state;			  /* the state folder */
-	int folder;			  /* NAME/ */
+	int folder;			  /* the folder NAME/ */
 	int alive;			  /* locked by the supervisor alone: NAME/ */
 	int lock;			  /* NAME/lock, its lock shared with the
 					   * janitor */
@@ -118,7 +118,7 @@ int registry_set_info(const struct registry_entry *r, const char *json, struct e
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e);
 
-/* A client has taken the sandbox.  Needs no room on the disk. */
+/* Notes that a client has taken the sandbox.  Needs no room on the disk. */
 void registry_unset_waiting(const struct registry_entry *r);
 
 /* Renames the sandbox.  The janitor need not be told. */
@@ -152,9 +152,10 @@ struct registry_item {
 	bool is_waiting;	     /* the sandbox was made ahead, and no client has
 				      * it */
 	enum registry_status status; /* REGISTRY_ENDED: only for those in .ended */
-	int64_t ended_us;	     /* since 1970; 0: not ended */
-	char *info;		     /* owned; NULL: none was written */
-	char *record;		     /* owned; NULL: not ended */
+	int64_t ended_us;	     /* when the sandbox ended, in us since 1970; 0: it
+				      * has not ended */
+	char *info;		     /* owned; NULL: no info was written */
+	char *record;		     /* owned; NULL: the sandbox has not ended */
 };
 
 void registry_item_done(struct registry_item *item);
@@ -181,7 +182,8 @@ int registry_make_way(const char *name, struct err *e);
 int registry_open(const char *name, struct registry_entry *ret, struct err *e);
 int registry_look(const char *name, struct registry_item *ret, struct err *e);
 
-/* Finds the name of the live sandbox with this id: 0, or -1: there is none. */
+/* Finds the name of the live sandbox with this id.  Returns 0, or -1: there is
+ * none. */
 int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
 
 /* Connects to the sandbox's control socket.  A supervisor that accepts no
@@ -189,10 +191,11 @@ int registry_name_of(const char *id, char ret[REGISTRY_NAME_MAX + 1]);
  * blocking descriptor, or -1. */
 int registry_connect(const char *name, struct err *e);
 
-/* Finds the latest ended sandbox of this name, or the one with this id. */
+/* Finds the latest ended sandbox of this name, or the ended sandbox with this
+ * id. */
 int registry_find_ended(const char *name, struct registry_item *ret, struct err *e);
 
-/* Removes all ended sandboxes of this name, or the one with this id. */
+/* Removes all ended sandboxes of this name, or the ended sandbox with this id. */
 int registry_forget(const char *name, struct err *e);
 
 /* Opens the folder of the logs of a live sandbox, or else of the latest ended

@@ -18,8 +18,8 @@
 
 /* --- the record ------------------------------------------------------------ */
 
-/* The lock file holds an empty line until it holds the record, a JSON
- * object. */
+/* Returns whether the lock file holds the record, a JSON object; before, it
+ * holds an empty line. */
 static bool has_record(int lock)
 {
 	AUTO_FREE char *line = state_dir_line(lock);
@@ -27,8 +27,8 @@ static bool has_record(int lock)
 	return line && line[0] == '{';
 }
 
-/* Overwrites the empty line: where the disk is full, the page that already
- * holds that line still takes a record. */
+/* Writes the record over the lock file's empty line: where the disk is full,
+ * the page that already holds that line still takes a record. */
 static int write_lock(int lock, const char *record)
 {
 	AUTO_FREE char *line = text_format("%s\n", record);
@@ -40,7 +40,8 @@ static int write_lock(int lock, const char *record)
 	return ftruncate(lock, len);
 }
 
-/* The record's content where the supervisor has written none. */
+/* The content of the record that is made where the supervisor has written
+ * none. */
 struct verdict {
 	const char *reason, *message;
 	int exit_code;
@@ -54,7 +55,8 @@ static const struct verdict not_written = {
 	"unknown", "the record could not be written", 125
 };
 
-/* The record has all keys that a supervisor's has (docs/control.md). */
+/* Makes a record with all keys that a supervisor's record has
+ * (docs/control.md). */
 static char *our_record(const struct verdict *v, int64_t now_us)
 {
 	AUTO_FREE char *why = json_write_quoted(v->reason);
@@ -172,7 +174,8 @@ static int finish(const struct registry_entry *r, const char *record,
 	return result;
 }
 
-/* The host's date and time in us; a process that ends a sandbox reads them once. */
+/* Returns the host's date and time in us; a process that ends a sandbox reads
+ * them once. */
 static int64_t end_us(void)
 {
 	struct timespec now;
@@ -188,7 +191,7 @@ static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 	AUTO_FREE char *written = has_record(r->lock) ? state_dir_line(r->lock) : NULL;
 	AUTO_FREE char *ours = our_record(v, now_us);
 
-	/* An error could be reported to no process. */
+	/* An error is dropped, since no process waits to be told of it. */
 	(void)finish(r, written ? written : ours, REGISTRY_KEEP, now_us, NULL);
 }
 

@@ -18,5 +18,5 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e);
  * empty. */
 void registry_discard(int state, int parent, const char *name, const char *id);
 
-/* The error for a name that no sandbox has. */
+/* Sets the error for a name that no sandbox has, and returns -1. */
 int registry_absent(const char *name, struct err *e);

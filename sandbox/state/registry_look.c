@@ -1,4 +1,4 @@
-/* The registry from the clients' side. */
+/* The registry's functions for clients. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int state_of(const char *name, struct err *e)
 	return state;
 }
 
-/* Returns 0 with the folder of a sandbox that may be dead. */
+/* Finds the folder of a sandbox, which may be dead, and returns 0. */
 static int find_folder(const char *name, struct registry_entry *ret, struct err *e)
 {
 	struct err why = { 0 };
@@ -113,7 +113,7 @@ void registry_item_done(struct registry_item *item)
 	*item = (struct registry_item){ 0 };
 }
 
-/* 0: without limit. */
+/* Bounds the waits of a socket; 0 seconds: no bound. */
 static int set_patience(int fd, int seconds)
 {
 	const struct timeval time = { .tv_sec = seconds };
@@ -150,8 +150,8 @@ static int not_connected(const char *name, int folder, struct err *e)
 		(void)err_set(e, ERR_SYSTEM, "sandbox '%s' does not answer: its queue of "
 					     "connections is full", name);
 	else if (e)
-		e->kind = ERR_SYSTEM; /* the sandbox exists; its socket does not, yet or
-				       * any more */
+		e->kind = ERR_SYSTEM; /* the sandbox exists; its socket does not exist
+				       * yet, or not any more */
 	return err_remedy(e, "try again, or end it: hutch rm -f %s", name);
 }
 
@@ -171,7 +171,7 @@ int registry_connect(const char *name, struct err *e)
 /* --- ended ones ------------------------------------------------------------ */
 
 struct search {
-	const char *name; /* a name or an id; NULL: all */
+	const char *name; /* a name or an id; NULL: all ended sandboxes match */
 	struct list found;
 };
 
@@ -207,7 +207,8 @@ static int find_ended(int state, const char *name, struct list *ret)
 	return ended;
 }
 
-/* A sandbox that another process removes meanwhile counts as absent. */
+/* Reads an ended sandbox.  A sandbox that another process removes meanwhile
+ * counts as absent. */
 static int read_ended(int ended, const char *name, struct registry_item *ret)
 {
 	struct state_dir_ended x;
@@ -311,7 +312,8 @@ static struct registry_item *add(struct gather *g)
 	return &g->list->items[g->list->count++];
 }
 
-/* Passes over entries that are not sandboxes of this user. */
+/* Adds a live sandbox to the list.  Passes over entries that are not sandboxes
+ * of this user. */
 static void gather_live(void *arg, const char *name)
 {
 	struct gather *g = arg;
@@ -327,7 +329,7 @@ static void gather_live(void *arg, const char *name)
 		return;
 	bool is_alive = state_dir_is_alive(folder);
 	if (!is_alive && registry_settle(g->state, name, false, NULL) == 0)
-		return; /* it is among the ended now */
+		return; /* the sandbox is among the ended ones now */
 	if (!is_alive && !state_dir_is_at(g->state, name, folder))
 		return;
 	r.folder = folder;
@@ -346,8 +348,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* A sandbox that was started again has ended more than once; only the latest
- * end counts. */
+/* Returns whether the list has a later end of this sandbox: a sandbox that was
+ * started again has ended more than once, and only its latest end counts. */
 static bool has_lived_since(const struct registry_list *list, const char *name)
 {
 	struct state_dir_ended x;

@@ -22,11 +22,11 @@ struct registry_watch {
 	size_t count;
 };
 
-/* On failure there is nothing to release. */
+/* Begins to watch the state folder.  On failure there is nothing to release. */
 int registry_watch_open(struct registry_watch *w, struct err *e);
 void registry_watch_done(struct registry_watch *w);
 
-/* Both call `take` with each name to be reported, and do not wait. */
+/* Both functions call `take` with each name to be reported, and do not wait. */
 int registry_watch_list(struct registry_watch *w,
 			void (*take)(void *who, const char *name), void *who,
 			struct err *e);

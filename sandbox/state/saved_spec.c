@@ -109,7 +109,7 @@ static int existing_place(struct err *e)
 	return folder_open(path, e);
 }
 
-/* A folder that no process locks was left by a hutch that was killed. */
+/* Removes a folder that no process locks: a hutch that was killed has left it. */
 static void sweep_one(void *arg, const char *name)
 {
 	const int place = *(const int *)arg;
@@ -190,8 +190,8 @@ static int fill(struct saved_spec *d, const struct policy_file *said, struct err
 	return put(d->folder, PLACES, d->places ? d->places : "", e);
 }
 
-/* 1: made and locked.  0: a sweeping process took the folder for a left-over
- * and removed it before it was locked. */
+/* Makes and locks a folder.  Returns 1: made and locked; 0: a sweeping process
+ * took the folder for a left-over and removed it before it was locked. */
 static int try_folder(struct saved_spec *d, int place, const char *hidden, struct err *e)
 {
 	own_close(&d->folder);
@@ -316,7 +316,8 @@ static int read_about(struct saved_spec *d, struct err *e)
 	return take_about(d, &root, e);
 }
 
-/* Opens a folder, which no other user may have been able to write to. */
+/* Opens a folder, and refuses one that another user may have been able to
+ * write to. */
 static int open_folder(int place, const char *name, struct err *e)
 {
 	AUTO_CLOSE int fd = openat(place, name, FOLDER);
@@ -434,8 +435,8 @@ int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e
 
 /* --- its last life ---------------------------------------------------------------- */
 
-/* Field 22 of /proc/PID/stat: the process's start, in ticks since the boot.
- * Field 2 may hold anything, up to the last parenthesis. */
+/* Reads when a process started, in ticks since the boot: field 22 of
+ * /proc/PID/stat.  Field 2 may hold anything, up to the last parenthesis. */
 static bool started_at(int pid, unsigned long long *ret)
 {
 	AUTO_FREE char *path = text_format("/proc/%d/stat", pid);
@@ -472,8 +473,8 @@ int saved_spec_note(const struct saved_spec *d, int pid, struct err *e)
 	return state_dir_put(d->folder, FIRST, line, e);
 }
 
-/* A descriptor of the process that was noted down; -1: it is gone, or there is
- * none. */
+/* Returns a descriptor of the process that was noted down as pid 1; -1: that
+ * process is gone, or none was noted down. */
 static int open_first(const struct saved_spec *d)
 {
 	AUTO_FREE char *line = state_dir_line_of(d->folder, FIRST);
@@ -491,8 +492,9 @@ static int open_first(const struct saved_spec *d)
 	return fd_take(&pidfd);
 }
 
-/* pid 1 dies with its supervisor (PR_SET_PDEATHSIG), but not at once, and until
- * then its mounts are there. */
+/* Waits until the sandbox's last pid 1 is gone.  That process dies with its
+ * supervisor (PR_SET_PDEATHSIG), but not at once, and until then its mounts
+ * are there. */
 static int wait_for_first(const struct saved_spec *d, struct err *e)
 {
 	AUTO_CLOSE int pidfd = open_first(d);

@@ -34,13 +34,16 @@ struct policy_file;
 struct saved_spec {
 	char name[REGISTRY_NAME_MAX + 1];
 	char id[REGISTRY_ID_LEN + 1];
-	char *created; /* owned: the time of its making, as in RFC 3339 */
-	char *image;   /* owned: the shortest name; NULL: a folder of the host's */
-	char *digest;  /* owned: the manifest's; NULL: a folder of the host's */
+	char *created; /* owned: when the sandbox was made, as in RFC 3339 */
+	char *image;   /* owned: the image's shortest name; NULL: the image is a folder
+			* of the host */
+	char *digest;  /* owned: the digest of the image's manifest; NULL: the image is
+			* a folder of the host */
 	char *places;  /* owned; set before saved_spec_make(), or read by
 			* saved_spec_read() */
-	char *profile; /* owned: its text; set before saved_spec_make(); NULL: none */
-	char *path;    /* owned; NULL: none */
+	char *profile; /* owned: text of the --seccomp profile; set before
+			* saved_spec_make(); NULL: none */
+	char *path;    /* owned: path of kept/NAME; NULL: none */
 	int folder;    /* owned; holds the lock after saved_spec_make() or
 			* saved_spec_take() */
 };
@@ -48,13 +51,14 @@ struct saved_spec {
 void saved_spec_init(struct saved_spec *d);
 void saved_spec_done(struct saved_spec *d);
 
-/* Makes it from the members `name` to `profile`, except `created`, and takes
- * the lock.  ERR_EXISTS: a sandbox of this name is kept. */
+/* Keeps a sandbox: makes its folder from the members `name` to `profile`,
+ * except `created`, and takes the lock.  ERR_EXISTS: a sandbox of this name is
+ * kept. */
 int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct err *e);
 
-/* The path of the upper layer, allocated. */
+/* Returns the path of the upper layer, allocated. */
 char *saved_spec_files(const struct saved_spec *d);
-/* The path of the seccomp profile, allocated. */
+/* Returns the path of the seccomp profile, allocated. */
 char *saved_spec_profile(const struct saved_spec *d);
 
 /* Finds a kept sandbox by name or id, and does not lock it.  ERR_NOT_FOUND:
@@ -73,20 +77,22 @@ int saved_spec_take(struct saved_spec *d, struct err *e);
 /* Notes down the present pid 1, for the next saved_spec_take(). */
 int saved_spec_note(const struct saved_spec *d, int pid, struct err *e);
 
-/* Gives it another name, which no kept sandbox has yet; needs the lock. */
+/* Gives the kept sandbox another name, which no kept sandbox has yet.  The
+ * caller must have the lock. */
 int saved_spec_rename(struct saved_spec *d, const char *name, struct err *e);
 
-/* Takes the lock and removes all of it. */
+/* Takes the lock and removes the kept sandbox with all its files. */
 int saved_spec_remove(struct saved_spec *d, struct err *e);
 
-/* ERR_EXISTS if a sandbox of this name is kept.  Works in a confined supervisor
- * too. */
+/* Returns an error, ERR_EXISTS, if a sandbox of this name is kept.  Works in a
+ * confined supervisor too. */
 int saved_spec_check_free(const char *name, struct err *e);
 
-/* The folder of all kept sandboxes, made if there is none; a descriptor, or -1. */
+/* Opens the folder of all kept sandboxes, and makes it if there is none.
+ * Returns a descriptor, or -1. */
 int saved_spec_place(struct err *e);
 
-/* All kept sandboxes, in no order. */
+/* The list of all kept sandboxes, in no order. */
 struct saved_spec_list {
 	struct saved_spec *items; /* owned */
 	size_t count;

@@ -90,7 +90,8 @@ bool state_dir_is_alive(int folder)
 
 int state_dir_file(int folder, const char *file)
 {
-	/* O_NONBLOCK in case the file is a fifo, which has no business here. */
+	/* O_NONBLOCK keeps open(2) from waiting if the file is a FIFO, which hutch
+	 * never makes here. */
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	int fd = openat(folder, file ? file : STATE_DIR_LOCK, flags);
 
@@ -182,7 +183,7 @@ int state_dir_each(int folder, void (*take)(void *arg, const char *name), void *
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			take(arg, entry->d_name);
-	(void)closedir(dir); /* nothing is lost: it was only read */
+	(void)closedir(dir); /* errors do not matter: the folder was only read */
 	return 0;
 }
 

@@ -29,20 +29,22 @@ int state_dir_state(bool may_make, struct err *e);
  * descriptor of its own, or -1. */
 int state_dir_folder(int parent, const char *name, struct err *e);
 
-/* The error for a file that has no business in the state folder. */
+/* Sets the error for a file that has no business in the state folder. */
 int state_dir_in_the_way(const char *name, const char *what, struct err *e);
 
 /* Like state_dir_folder(), but makes the folder where there is none. */
 int state_dir_made(int parent, const char *name, struct err *e);
 
-/* Whether the path still leads to the folder that was opened. */
+/* Returns whether the path still leads to the folder that was opened. */
 bool state_dir_is_at(int parent, const char *name, int folder);
 
-/* flock(2) that no signal interrupts. -1 with errno EWOULDBLOCK where
- * `operation` has LOCK_NB and another process holds the lock. */
+/* Calls flock(2) again when a signal has interrupted it.  Returns -1 with
+ * errno EWOULDBLOCK where `operation` has LOCK_NB and another process holds
+ * the lock. */
 int state_dir_lock(int fd, int operation);
 
-/* Whether the supervisor of NAME/ lives; `folder` is not locked afterwards. */
+/* Returns whether the supervisor of NAME/ lives.  `folder` is not locked
+ * afterwards. */
 bool state_dir_is_alive(int folder);
 
 /* Opens a file of the folder for reading.  NULL as `file` opens the lock file,
@@ -50,7 +52,8 @@ bool state_dir_is_alive(int folder);
  * Returns a descriptor, or -1 with errno set. */
 int state_dir_file(int folder, const char *file);
 
-/* The first line, allocated; NULL when there is no complete line. */
+/* Return the first line of a file, allocated; NULL: the file has no complete
+ * line. */
 char *state_dir_line(int fd);
 char *state_dir_line_of(int folder, const char *file);
 
