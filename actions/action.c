@@ -149,8 +149,9 @@ static char *number_text(double number)
 				: text_format("%.17g", number);
 }
 
-/* The item as Python prints it in a list.  A string is cut to 64 bytes, and a
- * list or an object is abbreviated: neither is valid in a range. */
+/* Returns the item of a view_range as Python prints it in a list, for the editor's
+ * error.  A string is cut to 64 bytes, and a list or an object is abbreviated: neither
+ * is valid in a range. */
 static char *item_text(const struct json_at *item)
 {
 	double number = 0;
@@ -177,7 +178,7 @@ static char *item_text(const struct json_at *item)
 	return text_copy(json_type(item) == JSON_ARRAY ? "[...]" : "{...}");
 }
 
-/* An empty list counts as absent. */
+/* Reads view_range.  An empty list counts as absent. */
 static int get_range(const struct json_at *args, char **ret, struct err *e)
 {
 	struct json_at list, item = { 0 };
@@ -198,7 +199,8 @@ static int get_range(const struct json_at *args, char **ret, struct err *e)
 	return 0;
 }
 
-/* insert_line may be a number, or a text that the editor reads as one. */
+/* Reads insert_line, which may be a number, or a text that the editor reads as a
+ * number. */
 static int get_insert_line(const struct json_at *args, char **ret, struct err *e)
 {
 	struct json_at item;
@@ -219,7 +221,8 @@ static size_t length(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* All texts travel to the executor in one message, together with some paths. */
+/* Refuses texts that are too long together: all texts of an action travel to the
+ * executor in one message, together with some paths. */
 static int check_lengths(const struct action *a, struct err *e)
 {
 	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
@@ -344,7 +347,7 @@ static int get_names(const struct json_at *args, const char *key, struct list *r
 	return 0;
 }
 
-/* args.secret is a list of names, or true: all names in args.set. */
+/* Reads args.secret: a list of names, or true for all names in args.set. */
 static int get_secret(const struct json_at *args, struct action *a, struct err *e)
 {
 	struct json_at item;
@@ -366,7 +369,9 @@ static int decode_env(const struct json_at *args, struct action *a, struct err *
 	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0 ||
 	    get_secret(args, a, e) < 0)
 		return -1;
-	if (a->set.count + a->unset.count > VARIABLES_MAX) /* to fit one message */
+	if (a->set.count + a->unset.count > VARIABLES_MAX) /* all variables of an
+							    * action must fit one
+							    * message */
 		return err_set(e, ERR_USAGE, "args: more than %d variables",
 			       VARIABLES_MAX);
 	return 0;
@@ -441,7 +446,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* Absent or null `args` are an empty object. */
+/* Decodes `args`.  If it is absent or null, an empty object is decoded in its place. */
 static int decode_args(const struct json_at *root, const struct verb *v, struct action *a,
 		       struct err *e)
 {
@@ -455,7 +460,8 @@ static int decode_args(const struct json_at *root, const struct verb *v, struct 
 	return v->decode(&args, a, e);
 }
 
-/* An id of -1 is OpenHands' "none". */
+/* Reads the id of the action.  An id of -1 counts as absent: OpenHands sends it for
+ * "none". */
 static int get_id(const struct json_at *root, struct action *a, struct err *e)
 {
 	struct json_at id;
@@ -492,7 +498,8 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
 			return err_set(e, ERR_USAGE,
 				       "Blocking command with no timeout set");
-		if (a->timeout_s == 0) /* the decoder of the kind may have set one */
+		if (a->timeout_s == 0) /* the decoder of this kind of action may have
+				        * set a time-out */
 			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
 	}

@@ -9,8 +9,8 @@
 #include "policy/json/json.h"
 #include "protocol/action.h"
 
-/* Entries in an answer where the action sets no limit: as much as a model can
- * read. */
+/* The number of entries in an answer where the action sets no limit: as much as a
+ * model can read. */
 #define LIST_LIMIT 1000
 #define GLOB_LIMIT 100
 #define GREP_LIMIT 250
@@ -35,7 +35,7 @@ static int get_flag(const struct json_at *args, const char *key, enum errand_fla
 	return 0;
 }
 
-/* An absent path stands for the working directory. */
+/* Reads the path of a folder.  An absent path stands for the working directory. */
 static int get_folder(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (args_text(args, "path", &a->path, e) < 0)

@@ -13,17 +13,18 @@
 #include "protocol/action.h"
 
 #define CHANGES_LIMIT  1000
-#define SCRIPT_TIMEOUT 600 /* seconds, as in OpenHands */
+#define SCRIPT_TIMEOUT 600 /* the time-out of a setup script in seconds, as in
+			    * OpenHands */
 
-/* Servers give no longer URLs and tokens than these; both together fit one
- * message. */
+/* Limits of a URL and a token in bytes.  Servers give no longer ones, and both
+ * together fit one message. */
 #define URL_MAX	  2000
 #define TOKEN_MAX 2000
 #define USER_MAX  255
 #define WORD_MAX 255 /* bytes of a branch, a commit, a user's name or address */
 
-/* Bytes allowed in a host and its port.  None of them can end a key of git's
- * configuration. */
+/* The bytes allowed in a URL's host and port.  The host becomes part of a key of git's
+ * configuration, and none of these bytes can end such a key. */
 #define HOST_SIGNS                                                                  \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]"
 
@@ -44,7 +45,7 @@ const char *const action_script_args[] = { "path", COMMON_ARGS, NULL };
 
 /* --- texts ------------------------------------------------------------------------ */
 
-/* An absent text becomes "". */
+/* Reads a text; an absent text becomes "". */
 static int get_text(const struct json_at *args, const char *key, char **ret,
 		    struct err *e)
 {
@@ -75,7 +76,8 @@ static int check_name(const char *text, const char *key, struct err *e)
 	return 0;
 }
 
-/* The text must be a single line: it becomes a line of git's configuration. */
+/* Refuses a text of several lines: the text becomes a line of git's configuration,
+ * where a second line would be a setting of its own. */
 static int check_line(const char *text, const char *key, struct err *e)
 {
 	if (strlen(text) <= WORD_MAX && !strpbrk(text, "\n\r"))
@@ -115,7 +117,8 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* A transport of git's that runs a program, such as `ext::`, is none of these. */
+/* Returns whether git reaches the URL by a transport that is known here.  A transport
+ * that runs a program, such as `ext::`, is refused. */
 static bool is_known_url(const char *url)
 {
 	static const char *const schemes[] = { "https://", "http://", "ssh://", "git://",
@@ -125,7 +128,7 @@ static bool is_known_url(const char *url)
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
 		if (begins(url, schemes[i]))
 			return url[strlen(schemes[i])];
-	/* A path, or HOST:PATH for ssh. */
+	/* a path of the file system, or HOST:PATH for ssh */
 	return *url == '/' || (colon > 0 && url[colon] == ':' && url[colon + 1] != ':' &&
 			       !strstr(url, "://"));
 }
@@ -217,7 +220,7 @@ static int get_folder(const struct json_at *args, struct action *a, struct err *
 	return args_path(a->path, "path", e);
 }
 
-/* The default path is the last part of the URL, as in git clone. */
+/* Sets the default path of a clone: the last part of the URL, as git clone does. */
 static int default_path(struct action *a, struct err *e)
 {
 	size_t len = strlen(a->other);
@@ -319,7 +322,7 @@ int action_decode_microagents(const struct json_at *args, struct action *a, stru
 
 /* --- shells ------------------------------------------------------------------------- */
 
-/* The text as one word for a shell; allocated. */
+/* Returns the text quoted as one word for a shell; allocated. */
 static char *quoted(const char *text)
 {
 	char *word = mem_new(4 * strlen(text) + 3), *to = word;
@@ -332,8 +335,8 @@ static char *quoted(const char *text)
 	return word;
 }
 
-/* The session's shell itself reads the script, so that variables which the
- * script sets stay in the session. */
+/* Turns a setup script into a command of the session's shell.  That shell itself reads
+ * the script, so that variables which the script sets stay in the session. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (get_folder(args, a, e) < 0)

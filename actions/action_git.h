@@ -10,7 +10,7 @@ struct action;
 struct err;
 struct json_at;
 
-/* The keys that each kind accepts in args, NULL-terminated. */
+/* The keys that each kind of git action accepts in `args`, NULL-terminated. */
 extern const char *const action_clone_args[];
 extern const char *const action_branch_args[];
 extern const char *const action_changes_args[];
@@ -28,12 +28,13 @@ int action_decode_setup(const struct json_at *args, struct action *a, struct err
 int action_decode_hooks(const struct json_at *args, struct action *a, struct err *e);
 int action_decode_microagents(const struct json_at *args, struct action *a,
 			      struct err *e);
-/* run_setup_script: becomes a run of the session's shell. */
+/* Decodes run_setup_script, which becomes a run of the session's shell. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e);
 
-/* The shell command with the same effect, for rules about commands; allocated.
- * NULL: the action has none. */
+/* Returns the shell command with the same effect as the git action, so that rules
+ * about commands apply to the action too; allocated.  NULL: no command has that
+ * effect. */
 char *action_git_command(const struct action *a);
-/* The answer of a git credential helper for this action; allocated.  NULL: the
- * action has no token. */
+/* Returns the text that a git credential helper would answer for this action;
+ * allocated.  NULL: the action has no token. */
 char *action_git_secret(const struct action *a);

@@ -15,13 +15,13 @@ struct json_at;
 	"thought", "security_risk", "confirmation_state", "is_confirmed", "keep_prompt", \
 		"task_completed", "translated_ipython_code", "timestamp"
 
-/* *ret becomes a copy; the text before is freed. */
+/* Reads a text.  *ret becomes a copy; the text that it held before is freed. */
 int args_text(const struct json_at *at, const char *key, char **ret, struct err *e);
 int args_bool(const struct json_at *at, const char *key, bool *ret, struct err *e);
-/* A whole number from 1 to `most`. */
+/* Reads a whole number from 1 to `most`. */
 int args_count(const struct json_at *args, const char *key, uint32_t most, uint32_t *ret,
 	       struct err *e);
-/* An absent value is an error. */
+/* Reads a text that must be present: an absent value is an error. */
 int args_require(const struct json_at *args, const char *key, char **ret,
 		 struct err *e);
 /* Checks the length of `text`, the path in args.KEY. */

@@ -54,7 +54,7 @@ void bash_split_init(struct bash_split *ret, const char *text, size_t len)
 
 	*ret = (struct bash_split){ .text = text, .len = len, .last_start = len };
 	if (!memchr(text, '\n', len))
-		return; /* one line is one command */
+		return; /* a text of one line is one command */
 	ret->pieces = mem_new(BASH_SPLIT_MAX * sizeof(*ret->pieces));
 	splitter_init(&s, len);
 	read_all(&s, ret);
@@ -73,12 +73,13 @@ void bash_split_done(struct bash_split *s)
 
 /* --- the list -------------------------------------------------------------- */
 
-/* Appends the text without the blanks at its end. */
+/* Appends the text to `out` without the blanks at the text's end. */
 static void append(struct buffer *out, const char *text, size_t len)
 {
 	while (len > 0 && strchr(BLANKS, text[len - 1]))
 		len--;
-	(void)buffer_append(out, text, len); /* if full, the reader sees the cut */
+	(void)buffer_append(out, text, len); /* if `out` is full, the reader of the
+					      * list sees that it is cut */
 }
 
 static void append_number(struct buffer *out, size_t number)

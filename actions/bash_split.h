@@ -22,7 +22,7 @@ struct buffer;
 
 /* Commands beyond this number are counted and not listed. */
 #define BASH_SPLIT_MAX 1000
-/* The list is longer than the text by no more than this. */
+/* The list of commands is longer than the text by no more bytes than this. */
 #define BASH_SPLIT_LIST_EXTRA (16 * BASH_SPLIT_MAX)
 
 /* One command's share of the text: from `start` to the next command's `start`.
@@ -32,18 +32,18 @@ struct bash_split_piece {
 };
 
 struct bash_split {
-	const char *text; /* borrowed */
+	const char *text; /* borrowed; the text that is split */
 	size_t len;
-	struct bash_split_piece *pieces; /* owned; the first BASH_SPLIT_MAX */
-	size_t count;	   /* of all commands; 0: the text cannot be read */
-	size_t last_start; /* where the first command behind the pieces starts; else
-			    * `len` */
+	struct bash_split_piece *pieces; /* owned; the first BASH_SPLIT_MAX commands */
+	size_t count;	   /* number of all commands; 0: the text cannot be read */
+	size_t last_start; /* where the first command that has no piece starts; `len`:
+			    * all have one */
 };
 
-/* The text must not hold a 0 byte. */
+/* Splits the text, which must not hold a 0 byte. */
 void bash_split_init(struct bash_split *ret, const char *text, size_t len);
 void bash_split_done(struct bash_split *s);
 
-/* Writes the list as OpenHands shows it: a line "(N) COMMAND" for each;
- * comments before the first command count as one. */
+/* Writes the list of commands as OpenHands shows it: a line "(N) COMMAND" for each
+ * command; comments before the first command count as a command. */
 void bash_split_list(const struct bash_split *s, struct buffer *out);

@@ -2,13 +2,13 @@
 
 #include "actions/bash_split_parts.h"
 
-/* Expands a word as bashlex does; only the commands in the word, and bashlex's
- * failures, matter here.  bashlex goes byte by byte and ignores quotes, with
- * two exceptions: a word that begins and ends with ' is left alone, and in a
- * word that begins with " no <( counts. */
+/* A word that is expanded as bashlex does it; only the commands in the word, and
+ * bashlex's failures, matter here.  bashlex goes byte by byte and ignores quotes, with
+ * two exceptions: a word that begins and ends with ' is left alone, and in a word that
+ * begins with " no <( counts. */
 struct word {
 	struct splitter *s;
-	const char *text; /* borrowed from the arena */
+	const char *text; /* the word's bytes, borrowed from the arena */
 	size_t len, at;
 };
 
@@ -17,7 +17,7 @@ static int byte_at(const struct word *w, size_t at)
 	return at < w->len ? (unsigned char)w->text[at] : -1;
 }
 
-/* Reads a text with a command, nested in others.  *ret_end counts from the
+/* Reads the text of a command that is nested in a word.  *ret_end counts from the
  * start of that text. */
 static bool read_inner(struct word *w, size_t from, size_t len, enum ending ending,
 		       size_t *ret_end)
@@ -27,7 +27,7 @@ static bool read_inner(struct word *w, size_t from, size_t len, enum ending endi
 	if (++w->s->depth > SPLIT_DEPTH)
 		w->s->is_lost = true;
 	else if (!grammar_read(w->s, w->text + from, len, ending, &x))
-		w->s->is_lost = true; /* there must be a command */
+		w->s->is_lost = true; /* bashlex fails if no command is in the brackets */
 	else
 		*ret_end = x.end;
 	w->s->depth--;
@@ -65,7 +65,7 @@ static void braces(struct word *w)
 	if (close)
 		w->at = (size_t)(close - w->text) + 1;
 	else
-		w->s->is_lost = true; /* bashlex loops for ever here */
+		w->s->is_lost = true; /* bashlex would loop for ever on this text */
 }
 
 static void dollar(struct word *w)

@@ -8,31 +8,31 @@
  * Each state is a function that takes one token; a token that the state does
  * not know makes the text unreadable (is_lost). */
 enum state {
-	AT_START,     /* of a pipeline */
+	AT_START,     /* at the start of a pipeline */
 	BEHIND_BANG,
 	BEHIND_PIPE,
-	AFTER_WORD,   /* behind a command that is one word so far */
-	IN_SIMPLE,    /* in another simple command */
+	AFTER_WORD,   /* behind a command that is a single word so far */
+	IN_SIMPLE,    /* in a simple command of several words */
 	AFTER_COMPOUND,
 	AFTER_PIPELINE,
-	AT_OPERATOR,  /* of a redirection, behind its number */
+	AT_OPERATOR,  /* at the operator of a redirection, behind its number */
 	AT_TARGET,
 	AT_DUP,
 	AT_DELIM,
-	AFTER_OPEN,   /* NAME( */
-	AT_BODY,      /* of a function */
-	AT_FUNCTION,  /* its name */
+	AFTER_OPEN,   /* behind "NAME(", the start of a function */
+	AT_BODY,      /* at the body of a function */
+	AT_FUNCTION,  /* behind `function`, at the function's name */
 	AFTER_NAME,
-	AT_FOR,	      /* its variable */
+	AT_FOR,	      /* behind `for`, at the loop's variable */
 	AFTER_FOR,
-	AT_FOR_LINES, /* newlines behind that */
+	AT_FOR_LINES, /* at newlines behind the variable of `for` */
 	AT_FOR_WORDS,
 	AT_FOR_BODY,
 	STATE_COUNT
 };
 
-/* The construct that a list of commands is in; with an empty stack that is the
- * text itself. */
+/* The construct that a list of commands is in.  With an empty stack of constructs it
+ * is the text itself. */
 enum place {
 	IN_TEXT,
 	IN_PARENS,
@@ -40,7 +40,7 @@ enum place {
 	IN_CONDITION,
 	IN_THEN,
 	IN_ELSE,
-	IN_LOOP, /* its condition */
+	IN_LOOP, /* in the condition of `while` or `until` */
 	IN_BODY
 };
 
@@ -48,12 +48,12 @@ struct grammar {
 	struct splitter *s;
 	struct lexer l;
 	enum ending ending;
-	size_t base; /* of the stack, in this text */
+	size_t base; /* height of the stack of constructs where this text began */
 
 	enum state state;
 	enum state back;      /* the state after a redirection's target */
-	bool may_break;	      /* AT_START: newlines may come first... */
-	bool may_end;	      /* ...or the list may end */
+	bool may_break;	      /* at AT_START: newlines may come first */
+	bool may_end;	      /* at AT_START: the list may end */
 	enum token_kind joint; /* token between the last two pipelines of the text */
 	bool strips;	      /* the here-document's operator was <<- */
 	struct heredoc asked; /* a here-document that is queued at the next token */
@@ -94,7 +94,7 @@ static void enter(struct grammar *g, enum place p)
 static const struct turn {
 	enum place in;
 	enum token_kind token;
-	enum place next; /* IN_TEXT: the construct ends */
+	enum place next; /* IN_TEXT: the construct ends with this token */
 } turns[] = {
 	{ IN_PARENS, TOKEN_CLOSE, IN_TEXT }, { IN_BRACES, TOKEN_CLOSE_BRACE, IN_TEXT },
 	{ IN_CONDITION, TOKEN_THEN, IN_THEN }, { IN_THEN, TOKEN_ELIF, IN_CONDITION },
@@ -103,7 +103,8 @@ static const struct turn {
 	{ IN_BODY, TOKEN_DONE, IN_TEXT },
 };
 
-/* The list ends at this token, or the text cannot be read. */
+/* Called where a list of commands must end: takes the token that ends it, or notes
+ * that the text cannot be read. */
 static void turn(struct grammar *g)
 {
 	enum place p = place_of(g);
@@ -120,7 +121,7 @@ static void turn(struct grammar *g)
 	lose(g);
 }
 
-/* False: the token begins no compound command. */
+/* Takes the token that begins a compound command.  False: the token begins none. */
 static bool took_compound(struct grammar *g)
 {
 	switch ((int)g->l.now.kind) {
@@ -149,7 +150,7 @@ static void take_word(struct grammar *g)
 	expand(g->s, g->s->arena + t->word, t->len);
 }
 
-/* False: the token begins no redirection. */
+/* Takes the token that begins a redirection.  False: the token begins none. */
 static bool took_redirection(struct grammar *g, enum state back)
 {
 	const struct token *t = &g->l.now;
@@ -176,7 +177,7 @@ static bool took_redirection(struct grammar *g, enum state back)
 	return true;
 }
 
-/* False: the token begins no command. */
+/* Takes the token that begins a command.  False: the token begins none. */
 static bool took_command(struct grammar *g)
 {
 	enum token_kind kind = g->l.now.kind;
@@ -196,8 +197,8 @@ static bool took_command(struct grammar *g)
 
 /* --- between them ---------------------------------------------------------- */
 
-/* The text's command ends with its line or, in a substitution, before the );
- * there bashlex knows fewer ways to end. */
+/* Checks the token that ends the text's command: the end of the line or, in a
+ * substitution, the ).  Before a ) bashlex knows fewer ways to end a command. */
 static void finish(struct grammar *g)
 {
 	bool is_line = g->l.now.kind == TOKEN_NEWLINE;
@@ -377,7 +378,7 @@ static void after_name(struct grammar *g)
 
 static void at_for(struct grammar *g)
 {
-	at_function(g); /* takes a word, too */
+	at_function(g); /* this state takes a plain word, too */
 	g->state = AFTER_FOR;
 }
 
@@ -462,7 +463,7 @@ static void step(struct grammar *g)
 	if (g->s->is_lost)
 		return;
 	if (t->kind == TOKEN_END && !g->has_begun) {
-		g->is_over = true; /* blanks and comments only */
+		g->is_over = true; /* the rest of the text is blanks and comments only */
 		return;
 	}
 	if (!g->has_begun && t->kind != TOKEN_NEWLINE) {

@@ -14,27 +14,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How deep words may be in words, and brackets in brackets.  bashlex gives up
+/* How deep words may be nested in words, and brackets in brackets.  bashlex gives up
  * sooner. */
 #define SPLIT_DEPTH    64
 #define SPLIT_NESTING  1000
-/* For a text of `len` bytes: how many bytes may be looked at, and how many
- * bytes of words kept. */
+/* Limits for a text of `len` bytes: how many bytes may be looked at, and how many
+ * bytes of words kept, so that a hostile text costs little. */
 #define SPLIT_WORK(len)	 (16 * (len) + (64u << 10))
 #define SPLIT_ARENA(len) (4 * (len) + (64u << 10))
 
 enum token_kind {
-	TOKEN_NONE, /* before the first */
+	TOKEN_NONE, /* no token yet: before the first one */
 	TOKEN_END,
 	TOKEN_NEWLINE,
 	TOKEN_WORD,
 	TOKEN_ASSIGNMENT,
-	TOKEN_NUMBER, /* in front of a redirection, or behind <& and >& */
-	TOKEN_TO,     /* > < >> >| <> <<< */
-	TOKEN_DUP,    /* <& >& */
-	TOKEN_BOTH,   /* &> &>> */
-	TOKEN_HERE,   /* << <<- */
-	TOKEN_DASH,   /* behind <& and >& */
+	TOKEN_NUMBER, /* a number in front of a redirection, or behind <& and >& */
+	TOKEN_TO,     /* an operator with a file or a text: > < >> >| <> <<< */
+	TOKEN_DUP,    /* an operator that copies a descriptor: <& >& */
+	TOKEN_BOTH,   /* an operator for stdout and stderr: &> &>> */
+	TOKEN_HERE,   /* the operator of a here-document: << <<- */
+	TOKEN_DASH,   /* a "-" behind <& and >&, which closes a descriptor */
 	TOKEN_AND_OR,
 	TOKEN_PIPE,
 	TOKEN_SEMICOLON,
@@ -49,27 +49,29 @@ enum token_kind {
 	TOKEN_ELIF,
 	TOKEN_ELSE,
 	TOKEN_FI,
-	TOKEN_LOOP, /* while, until */
+	TOKEN_LOOP, /* the words while and until */
 	TOKEN_FOR,
 	TOKEN_IN,
 	TOKEN_DO,
 	TOKEN_DONE,
 	TOKEN_FUNCTION,
-	TOKEN_HOLE, /* bashlex has no reader for these: case, [[, time, ... */
+	TOKEN_HOLE, /* reserved words that bashlex cannot read: case, [[, time, ... */
 	TOKEN_KIND_COUNT
 };
 
 struct token {
 	enum token_kind kind;
-	bool leads;	   /* a reserved word may follow */
-	bool strips;	   /* <<- */
-	size_t start, end; /* in the text */
-	size_t word, len;  /* of a word: its bytes, in the arena */
+	bool leads;	   /* a reserved word may follow this token */
+	bool strips;	   /* the operator is <<-, which strips tabs */
+	size_t start, end; /* the token's place in the text */
+	size_t word, len;  /* of a word: the place of its bytes in the arena, and their
+			    * number */
 };
 
 /* A here-document that begins at the next line. */
 struct heredoc {
-	size_t word, len; /* the word that ends it, quotes and all, in the arena */
+	size_t word, len; /* the word that ends the document, quotes and all, in the
+			   * arena */
 	bool strips;
 };
 
@@ -77,22 +79,22 @@ struct heredoc {
 
 struct lexer {
 	const char *text; /* borrowed */
-	size_t len;	  /* with the newline that is assumed at the end */
-	size_t real;	  /* without that newline */
+	size_t len;	  /* length with the newline that is assumed at the end */
+	size_t real;	  /* length without that newline */
 	size_t at;
 	struct token now, last, before;
-	bool may_brace; /* f() and `function f`: a { behind it opens */
+	bool may_brace; /* behind f() and `function f`: a { opens the body */
 
 	struct heredoc heredocs[SPLIT_HEREDOCS];
 	size_t heredoc_count;
-	size_t heredoc_end; /* where the last one ended; 0: there was none */
+	size_t heredoc_end; /* where the last here-document ended; 0: there was none */
 };
 
 struct splitter {
 	bool is_lost; /* the text cannot be read */
-	size_t work;  /* bytes left */
+	size_t work;  /* bytes that may still be looked at */
 
-	char *arena; /* owned */
+	char *arena; /* owned; holds the bytes of words */
 	size_t used, room;
 
 	uint8_t *nesting; /* owned; SPLIT_NESTING places (bash_split_grammar.c) */
@@ -104,14 +106,16 @@ struct splitter {
 	unsigned depth;
 };
 
-/* Where a text ends: at its end, or at a ) or the end of a command in a word. */
+/* Tells where a text ends: at its own end or, for a command nested in a word, at the )
+ * or at the end of that command. */
 enum ending { ENDS_ALONE, ENDS_CLOSED };
 
 /* Finds the first command of a text.  False: there is none, or, when the
  * splitter is lost, none that can be read. */
 struct extent {
 	size_t start, end;
-	size_t next; /* where the next command may start: behind the here-documents */
+	size_t next; /* where the next command may start: behind the first one's
+		      * here-documents */
 };
 bool grammar_read(struct splitter *s, const char *text, size_t len, enum ending ending,
 		  struct extent *ret);
@@ -119,14 +123,14 @@ bool grammar_read(struct splitter *s, const char *text, size_t len, enum ending 
 /* --- bash_split_token.c --------------------------------------------------------- */
 
 void lexer_init(struct lexer *l, const char *text, size_t len);
-/* The next token is l->now. */
+/* Reads the next token, which is then l->now. */
 void lexer_next(struct splitter *s, struct lexer *l);
-/* Reads the here-documents that are queued. */
+/* Reads the here-documents that are queued; their lines follow the line just read. */
 void lexer_heredocs(struct splitter *s, struct lexer *l);
 
 #define LEXER_END (-1)
-/* The next byte.  `joins`: a backslash at the end of a line is skipped, with
- * the newline. */
+/* Returns the next byte of the text.  `joins`: a backslash at the end of a line is
+ * skipped, with the newline. */
 int lexer_get(struct splitter *s, struct lexer *l, bool joins);
 void lexer_back(struct lexer *l);
 
@@ -160,7 +164,8 @@ static inline bool is_quote(int c)
 
 /* --- bash_split_word.c ---------------------------------------------------------- */
 
-/* Allocates SPLIT_NESTING pairs; the caller frees them. */
+/* Allocates SPLIT_NESTING pairs, the stack of open quotes and brackets in a word; the
+ * caller frees them. */
 struct pair *pairs_new(void);
 /* Reads the word that begins with `first` into the arena; returns the byte that
  * ended the word, which is still to be read. */

@@ -86,8 +86,9 @@ void lexer_heredocs(struct splitter *s, struct lexer *l)
 static const struct operator {
 	const char *text;
 	enum token_kind kind;
-	bool leads; /* a reserved word may follow */
-} operators[] = { /* a longer operator stands before its own beginning */
+	bool leads; /* a reserved word may follow the operator */
+} operators[] = { /* the first match counts, so a longer operator stands before its own
+		   * beginning */
 	{ "<<-", TOKEN_HERE, false },	 { "<<<", TOKEN_TO, false },
 	{ "<<", TOKEN_HERE, false },	 { "<&", TOKEN_DUP, false },
 	{ "<>", TOKEN_TO, false },	 { "<", TOKEN_TO, false },
@@ -156,7 +157,7 @@ static bool took_operator(struct splitter *s, struct lexer *l, int c)
 	const struct operator *o = read_operator(s, l, text, &next);
 
 	if (is_in(c, "<>") && o->text[1] == '\0' && next == '(')
-		return false; /* <( begins a word */
+		return false; /* <( begins a word and is no redirection */
 	if (c == ')' && l->last.kind == TOKEN_OPEN && l->before.kind == TOKEN_WORD)
 		l->may_brace = true;
 	l->now.kind = o->kind;
@@ -195,7 +196,7 @@ static bool is_letter(int c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 
-/* NAME= or NAME+= */
+/* Returns whether the word begins with NAME= or NAME+=, as an assignment does. */
 static bool is_assignment(const struct splitter *s, const struct token *t)
 {
 	const char *word = s->arena + t->word;
@@ -207,7 +208,7 @@ static bool is_assignment(const struct splitter *s, const struct token *t)
 			 (i + 1 < t->len && word[i] == '+' && word[i + 1] == '='));
 }
 
-/* A reserved word may stand behind the last token. */
+/* Returns whether a reserved word may stand behind the last token. */
 static bool may_reserve(const struct lexer *l)
 {
 	return l->last.leads ||
@@ -258,11 +259,12 @@ static void read_word(struct splitter *s, struct lexer *l, int c)
 		return;
 	t->kind = TOKEN_WORD;
 	if (t->len == 0 || end == LEXER_END)
-		s->is_lost = true; /* the word is empty, or reached the end of the text */
+		s->is_lost = true; /* the word that ends a here-document is empty, or
+				    * the text ends with it */
 	else if (is_assignment(s, t) && (l->last.leads || may_reserve(l) ||
 					 l->last.kind == TOKEN_ASSIGNMENT))
 		t->kind = TOKEN_ASSIGNMENT;
-	/* A lone brace sets `leads`, wherever it stands. */
+	/* Behind a lone brace a reserved word may stand, wherever the brace is. */
 	t->leads = is_text(s, t, "{") || is_text(s, t, "}");
 	if (l->last.kind == TOKEN_FUNCTION)
 		l->may_brace = true;

@@ -3,8 +3,8 @@
 #include "actions/bash_split_parts.h"
 #include "base/mem.h"
 
-/* The place within ${...}.  Inside "...", a quote ' counts only behind an
- * operator such as %. */
+/* The part of ${...} that the reader is in.  Inside "...", a quote ' counts only
+ * behind an operator such as %. */
 enum brace { BRACE_NONE, BRACE_NAME, BRACE_OPERAND, BRACE_PATTERN };
 
 /* A construct that is open in a word, until it is closed.  There are two kinds:
@@ -19,25 +19,25 @@ enum brace { BRACE_NONE, BRACE_NAME, BRACE_OPERAND, BRACE_PATTERN };
 struct pair {
 	char open, close;
 	bool is_substitution;
-	bool escapes;	   /* $'...': a backslash counts */
-	bool is_quoted;	   /* inside "..." */
-	bool closes_first; /* opening brackets are not counted */
+	bool escapes;	   /* $'...': a backslash escapes the next byte */
+	bool is_quoted;	   /* the construct stands inside "..." */
+	bool closes_first; /* brackets of the opening kind are not counted */
 	enum brace brace;
-	bool has_dollar; /* the byte before was a $ */
-	bool passes;	 /* the byte before was a backslash */
+	bool has_dollar; /* the byte before this one was a $ */
+	bool passes;	 /* the byte before this one was a backslash */
 	size_t count;
-	size_t start; /* in the arena */
-	size_t room;  /* of the arena, before */
+	size_t start; /* where the construct's bytes begin in the arena */
+	size_t room;  /* bytes of the arena in use before the construct */
 
-	/* For a substitution: */
+	/* The rest is used only for a substitution. */
 	bool in_comment, in_case, in_word;
 	bool may_reserve; /* `case` and the like may stand here */
-	size_t letters;	  /* letters read so far of such a word */
+	size_t letters;	  /* letters read so far of a word such as `case` */
 	bool wants_delim, in_document, strips;
 	bool has_first;
-	size_t first;		 /* start of the word that ends the document, or of a
-				  * line */
-	size_t delim, delim_len; /* that word, in the arena */
+	size_t first;		 /* start of the word that ends the here-document, or
+				  * of a line of it */
+	size_t delim, delim_len; /* the word that ends the here-document, in the arena */
 };
 
 struct pair *pairs_new(void)
@@ -131,7 +131,7 @@ static void open_in_pair(struct splitter *s, struct lexer *l, int c)
 	inner.brace = p->brace ? BRACE_NAME : BRACE_NONE;
 	if (p->open != p->close && is_quote(c)) {
 		if (has_dollar && c == '"' && s->used - p->start >= 2)
-			s->used -= 2; /* $" is dropped */
+			s->used -= 2; /* in $"...", bashlex drops the $" */
 		push(s, inner);
 	} else if (p->open == '"' && c == '`') {
 		push(s, inner);
@@ -174,7 +174,8 @@ static void step_pair(struct splitter *s, struct lexer *l)
 
 /* --- a substitution -------------------------------------------------------- */
 
-/* Keeps a word without its quotes at the arena's end; returns its length. */
+/* Keeps the word that ends a here-document, without its quotes, at the arena's end;
+ * returns its length. */
 static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 {
 	bool in_double = false, in_single = false;
@@ -190,7 +191,8 @@ static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 		bool is_single = c == '\'' && !in_double;
 		bool is_double = c == '"' && !in_single;
 		if (c == '\\' && in_double)
-			s->is_lost = true; /* bashlex fails on it */
+			s->is_lost = true; /* bashlex fails on a backslash in double
+					    * quotes here */
 		if (c == '\\' && !in_single && i + 1 < to)
 			c = s->arena[++i];
 		in_single ^= is_single;
@@ -201,7 +203,8 @@ static size_t keep_unquoted(struct splitter *s, size_t from, size_t to)
 	return len;
 }
 
-/* Whether the line that ends here is the one that ends the document. */
+/* Returns whether the line of a here-document that ends here is the one that ends the
+ * document. */
 static bool ends_document(struct splitter *s, struct pair *p)
 {
 	size_t at = p->first;
@@ -209,7 +212,7 @@ static bool ends_document(struct splitter *s, struct pair *p)
 	while (p->strips && at < s->used && s->arena[at] == '\t')
 		at++;
 	if (p->strips && at >= s->used)
-		s->is_lost = true; /* bashlex fails on an empty line */
+		s->is_lost = true; /* bashlex fails on an empty line of a here-document */
 	size_t len = at < s->used ? s->used - at : 0;
 	return len == p->delim_len &&
 	       memcmp(s->arena + at, s->arena + p->delim, len) == 0;
@@ -228,7 +231,7 @@ static void begin_line(struct splitter *s, struct pair *p)
 }
 
 /* Called before a byte is kept.  True: the byte belongs to a comment or a
- * document only. */
+ * here-document only, and is no command's. */
 static bool is_passed_over(struct splitter *s, struct pair *p, int c)
 {
 	if (c == '\n' && p->wants_delim && p->delim_len > 0) {
@@ -280,8 +283,7 @@ static bool is_behind(const struct splitter *s, const struct pair *p, const char
 	       memcmp(s->arena + s->used - len, word, len) == 0;
 }
 
-/* Takes a separator behind a command, perhaps a double one.  False: `c` is
- * none. */
+/* Takes a separator behind a command, such as ; or &&.  False: `c` is none. */
 static bool took_separator(struct splitter *s, struct lexer *l, struct pair *p, int c)
 {
 	if (p->may_reserve || !(is_meta(c) || c == '\n'))
@@ -300,7 +302,7 @@ static bool took_separator(struct splitter *s, struct lexer *l, struct pair *p, 
 	return true;
 }
 
-/* True: `c` is a letter of what may be `case`, `esac` or `do`. */
+/* Takes a letter of a word that may be `case`, `esac` or `do`.  False: `c` is none. */
 static bool took_letter(struct splitter *s, struct pair *p, int c, bool starts_word)
 {
 	if (!p->may_reserve)
@@ -315,7 +317,7 @@ static bool took_letter(struct splitter *s, struct pair *p, int c, bool starts_w
 			     (p->in_case && !is_behind(s, p, "esac"));
 		p->may_reserve = false;
 	} else if (c == '#' && (p->letters == 0 || starts_word)) {
-		; /* a comment */
+		; /* skip the bytes of a comment */
 	} else if (!p->in_case && (is_blank(c) || c == '\n') && p->letters == 2 &&
 		   is_behind(s, p, "do")) {
 		p->letters = 0;
@@ -325,8 +327,8 @@ static bool took_letter(struct splitter *s, struct pair *p, int c, bool starts_w
 	return false;
 }
 
-/* Called at a <.  True: it was << with its word to follow, and was taken; else
- * *c is the byte behind the <. */
+/* Called at a <.  True: the bytes were << with the word to follow, and were taken;
+ * else *c is the byte behind the <. */
 static bool took_heredoc(struct splitter *s, struct lexer *l, struct pair *p, int *c)
 {
 	arena_put(s, *c);
@@ -350,7 +352,7 @@ static bool took_heredoc(struct splitter *s, struct lexer *l, struct pair *p, in
 	return true;
 }
 
-/* Keeps a byte that is not part of a comment, a document or a reserved word. */
+/* Keeps a byte that is not part of a comment, a here-document or a reserved word. */
 static void keep(struct splitter *s, struct lexer *l, struct pair *p, int c)
 {
 	bool has_dollar = p->has_dollar;
@@ -428,7 +430,7 @@ static bool took_dollar(struct splitter *s, struct lexer *l, int c)
 	bool is_string = c == '$' && is_in(next, "'\"");
 
 	if (next == LEXER_END && c == '$')
-		s->is_lost = true; /* bashlex fails here */
+		s->is_lost = true; /* bashlex fails on a $ at the end of a text */
 	if (!is_open && !is_string && !(c == '$' && next == '$')) {
 		lexer_back(l);
 		return false;

@@ -11,8 +11,9 @@
 struct entry {
 	char *client, *timestamp; /* owned */
 	uint64_t id;
-	uint64_t print[2]; /* fingerprint of the line that asked */
-	char *line;	   /* owned; the answer, NULL while the action is under way */
+	uint64_t print[2]; /* fingerprint of the line that asked for the action */
+	char *line;	   /* owned; the answer as a line; NULL: the action is under
+			    * way */
 	size_t len;
 };
 
@@ -25,9 +26,10 @@ struct client {
 };
 
 struct dedup {
-	struct entry *entries; /* owned; in the order of the requests */
+	struct entry *entries; /* owned; the actions, in the order of the requests */
 	size_t count, room;
-	size_t kept, bytes; /* of the entries that have an answer */
+	size_t kept, bytes; /* number of entries that have an answer, and the answers'
+			     * bytes */
 	struct client clients[DEDUP_CLIENTS];
 	size_t client_count;
 };
@@ -139,7 +141,8 @@ enum answer_state dedup_look(struct dedup *a, const struct action *x, const char
 static void let_go(struct dedup *a, size_t i)
 {
 	struct entry *e = &a->entries[i];
-	struct client *c = find_client(a, e->client); /* it is there */
+	struct client *c = find_client(a, e->client); /* never NULL: the client was
+						       * noted with its first entry */
 
 	if (!c->has_lost || e->id > c->id)
 		c->id = e->id;

@@ -18,12 +18,13 @@ struct action;
 #define DEDUP_CLIENTS 64
 
 enum answer_state {
-	ANSWER_NEW,	    /* to be done */
-	ANSWER_UNDER_WAY,   /* to be answered when the action ends */
-	ANSWER_KEPT,	    /* *ret_line is the answer */
-	ANSWER_OTHER_BODY,  /* the same key, another line */
+	ANSWER_NEW,	    /* a new action, to be done */
+	ANSWER_UNDER_WAY,   /* a repeat, to be answered when the action ends */
+	ANSWER_KEPT,	    /* a repeat of an action that was done: ret_line is the
+			     * answer */
+	ANSWER_OTHER_BODY,  /* another action has this client, id and timestamp */
 	ANSWER_TOO_OLD,
-	ANSWER_TOO_MANY	    /* more than DEDUP_CLIENTS clients */
+	ANSWER_TOO_MANY	    /* the action comes from one client more than DEDUP_CLIENTS */
 };
 
 struct dedup;
@@ -31,14 +32,14 @@ struct dedup;
 struct dedup *dedup_new(void);
 void dedup_free(struct dedup *a);
 
-/* Looks up the action that this line asks for.  A NEW action counts as under
- * way from here on. */
+/* Looks up whether the action was asked for before.  From here on an ANSWER_NEW action
+ * counts as under way. */
 enum answer_state dedup_look(struct dedup *a, const struct action *action,
 			       const char *line, size_t len, const char **ret_line);
 
-/* The client of this name sends nothing more: drops its entries. */
+/* Drops the entries of a client that sends nothing more. */
 void dedup_forget(struct dedup *a, const char *client);
 
-/* The action has ended: keeps a copy of its observation. */
+/* Called when an action has ended: keeps a copy of its observation for repeats. */
 void dedup_keep(struct dedup *a, const struct action *action, const char *line,
 		  size_t len);

@@ -11,14 +11,14 @@
 
 struct why;
 
-#define DENIAL_REASON_MAX 4 /* of one action; a model reads no more */
+#define DENIAL_REASON_MAX 4 /* reasons kept for one action: a model reads no more */
 
 /* A zeroed struct is empty. */
 struct denial_reason {
 	struct denial denials[DENIAL_REASON_MAX];
 	size_t count;
 
-	/* Owned; `refusals` borrow from these. */
+	/* Owned; the texts in `refusals` are borrowed from these. */
 	struct answer answers[DENIAL_REASON_MAX];
 	char *sentences[DENIAL_REASON_MAX];
 	struct stderr_denials stderr_denials[STDERR_DENIALS_MAX];

@@ -93,7 +93,7 @@ static void post(struct asker *to, struct letter *l)
 	dispatcher_deliver(to->client);
 }
 
-/* Answers an action that has no task. */
+/* Sends an answer to an action that has no task in the queue. */
 static void say(const struct dispatcher *d, struct asker *to, struct buffer *line)
 {
 	redact_json_line(&d->secrets, line);
@@ -127,7 +127,9 @@ static void say_again(const struct dispatcher *d, struct asker *to, const char *
 	struct buffer line;
 
 	buffer_init(&line, DISPATCHER_LINE_MAX);
-	(void)buffer_append(&line, kept, strlen(kept)); /* it fitted before */
+	(void)buffer_append(&line, kept, strlen(kept)); /* the kept answer fitted an
+							 * observation before, so it
+							 * fits now */
 	say(d, to, &line);
 }
 
@@ -183,7 +185,8 @@ void dispatcher_close(struct dispatcher *d, struct session *s)
 	if (!queue_is_static(s) || s->first || s->is_opening)
 		return;
 	if (s->is_open && message_put_end(d->wire, s->id, NULL) < 0)
-		return; /* no room behind a large message; dispatcher_start() tries again */
+		return; /* the wire has no room behind a large message;
+			 * dispatcher_start() tries again */
 	queue_leave(&d->queue, s);
 }
 
@@ -223,8 +226,10 @@ static void end_early(struct dispatcher *d, struct task *t)
 			d, t, "HUTCH$CANCELLED",
 			"ERROR: The action was cancelled before it started.");
 	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
-		return; /* the executor ends a file action soon anyway */
-	(void)action_put_cancel(d->wire, t->id, NULL); /* small: always fits */
+		return; /* the executor ends every file action soon, so it need not be
+			 * cancelled */
+	(void)action_put_cancel(d->wire, t->id, NULL); /* a cancel is small and always
+						        * fits the wire */
 	if (t->deadline_ms > dispatcher_now(d) + DISPATCHER_GRACE_MS)
 		t->deadline_ms = dispatcher_now(d) + DISPATCHER_GRACE_MS;
 }
@@ -281,7 +286,8 @@ static void await(struct task *t, struct asker *from)
 	from->id = NULL;
 }
 
-/* True: the action is to be done.  False: it has been answered, or will be. */
+/* Returns whether the action is to be done.  False: the action has been answered, or
+ * will be with the one that it repeats. */
 static bool is_new(struct dispatcher *d, struct asker *from, const struct action *a,
 		   const char *line, size_t len)
 {
@@ -336,7 +342,7 @@ static void enqueue(struct dispatcher *d, struct asker *from, const struct actio
 		      : a->kind != ACT_RUN ? DISPATCHER_FILE_MAX
 		      : a->is_hidden	 ? DISPATCHER_WHOLE_MAX
 					 : DISPATCHER_RUN_MAX;
-	/* Not NULL: has_session() made sure. */
+	/* The session is never NULL: has_session() has made sure of a place. */
 	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
 	await(queue_add(&d->queue, s, a, len, most), from);
@@ -363,7 +369,7 @@ static void take_action(struct dispatcher *d, struct asker *from, struct action 
 	if (!has_session(d, a))
 		say_error(d, from, a, "HUTCH$BAD_ACTION", DISPATCHER_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
-		; /* the action has its answer, or will get it */
+		; /* the action has its answer, or will get one */
 	else if (a->kind == ACT_CANCEL)
 		cancel(d, from, a);
 	else if (a->kind == ACT_CONFIRM)
@@ -373,8 +379,8 @@ static void take_action(struct dispatcher *d, struct asker *from, struct action 
 	action_done(a);
 }
 
-/* Redacts the token: the client knows it, but the observations may be shown to
- * others. */
+/* Redacts the action's token in all output from now on: the client knows the token,
+ * but its observations may be shown to others. */
 static int hide_token(struct dispatcher *d, const struct action *a, struct err *e)
 {
 	bool is_hidden;

@@ -7,7 +7,8 @@
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
-/* Sessions are looked at, so that a refused call is told to the action that made it. */
+/* Connects the instance's callbacks.  The sessions inside are told apart, so that a
+ * refused call is reported to the action that made the call. */
 static void connect(struct instance *g, struct launch *l)
 {
 	g->sandbox = &l->sandbox;
@@ -18,10 +19,11 @@ static void connect(struct instance *g, struct launch *l)
 		g->watched_memory = l->policy->limits.memory;
 }
 
-/* The audit log redacts what the dispatcher redacts, which env actions may extend. */
+/* Makes the audit log redact the secrets that the dispatcher redacts, which env
+ * actions may extend. */
 static void share_secrets(struct dispatcher *d, struct launch *l)
 {
-	/* policy_check() has checked that there is room for all. */
+	/* policy_check() has checked that there is room for all secrets */
 	(void)environment_mask(l->policy, &d->secrets, NULL);
 	d->audit = &l->audit;
 	d->audit->secrets = &d->secrets;

@@ -36,7 +36,7 @@ static void note_run(struct audit_json *n, const struct action *a)
 
 static void note_file(struct audit_json *n, const struct action *a)
 {
-	if (a->command) /* of an edit */
+	if (a->command) /* the editor's, of an edit */
 		audit_json_text(n, "command", a->command);
 	audit_json_text(n, "path", a->path);
 	if (a->other)
@@ -120,8 +120,8 @@ void dispatcher_record_denial(struct dispatcher *d, const struct task *t,
 		audit_json_text(&n, "answer", t->ask ? "no" : "nobody");
 	audit_json_text(&n, "rule", v->rule);
 	audit_json_text(&n, "why", v->reason);
-	(void)audit_add(d->audit, "refused", &n, AUDIT_PASSING, NULL); /* counted as
-									* lost */
+	(void)audit_add(d->audit, "refused", &n, AUDIT_PASSING, NULL); /* a loss is
+									* counted */
 }
 
 void dispatcher_record_result(struct dispatcher *d, const struct task *t)

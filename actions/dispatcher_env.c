@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "protocol/message.h"
 
-/* The environment of a session that would be opened now. */
+/* Returns the environment of a session that would be opened now. */
 static struct list environment(const struct dispatcher *d)
 {
 	struct list env = { 0 };
@@ -41,8 +41,8 @@ static int hide_one(struct dispatcher *d, const char *name, const char *value,
 	return 0;
 }
 
-/* Runs before anything is set, so that no value that is to be redacted is ever
- * known without that. */
+/* Redacts the secrets of an env action.  To be called before any variable is set, so
+ * that no value that is to be redacted is ever known without that. */
 static int hide(struct dispatcher *d, const struct action *a, struct list *ret_hidden,
 		struct list *ret_short, struct err *e)
 {
@@ -59,7 +59,8 @@ static int hide(struct dispatcher *d, const struct action *a, struct list *ret_h
 	return result;
 }
 
-/* Shells get it from pid 1; what is started by *exec* has it put in here. */
+/* Changes the variables.  Shells get the change from pid 1; for processes that *exec*
+ * starts the variables are put into the request here. */
 static int change(struct dispatcher *d, const struct action *a, struct err *e)
 {
 	if (variables_change(&d->variables, &a->set, &a->unset, e) < 0 ||

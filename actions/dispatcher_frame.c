@@ -32,7 +32,8 @@ static int on_started(struct dispatcher *d, const struct frame *f, struct err *e
 	s->is_opening = false;
 	s->is_open = true;
 	s->pid = (pid_t)pid;
-	dispatcher_close(d, s); /* its action may have been cancelled meanwhile */
+	dispatcher_close(d, s); /* the action of this session may have been cancelled
+				 * meanwhile */
 	return 0;
 }
 
@@ -79,7 +80,8 @@ static void finish_not_started(struct dispatcher *d, struct task *first,
 					   exec_stage_name(f->stage), what,
 					   err_words((int)f->sys));
 
-	/* ECANCELED is how pid 1 says that it stops (executor/session/session.c). */
+	/* ECANCELED is how pid 1 says that it is stopping
+	 * (executor/session/session.c). */
 	if (f->sys == ECANCELED)
 		dispatcher_finish_error(d, first, "HUTCH$SANDBOX_ENDED",
 					"ERROR: the sandbox is stopping");
@@ -87,7 +89,7 @@ static void finish_not_started(struct dispatcher *d, struct task *first,
 		dispatcher_finish_error(d, first, "HUTCH$NO_SHELL", text);
 }
 
-/* The session got no shell, so the command that was to run in it fails.  The
+/* Called when a session got no shell: the command that was to run in it fails.  The
  * next command tries again. */
 static int on_failed(struct dispatcher *d, const struct frame *f, struct err *e)
 {
@@ -107,8 +109,9 @@ static int on_failed(struct dispatcher *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* dispatcher_start() holds commands while their client does not read.  A client that
- * leaves observations unread too, which wait in its reply queue, loses output here. */
+/* Sends output to one client.  dispatcher_start() holds commands while their client
+ * does not read.  A client that leaves observations unread too, which wait in its
+ * reply queue, loses output here. */
 static void tell_output(struct asker *to, const struct observed *o)
 {
 	struct dispatcher_client *c = to->client;
@@ -183,9 +186,9 @@ static int on_content(struct dispatcher *d, struct task *t, const struct frame *
 	return 0;
 }
 
-/* The memory limit if the command was killed by it, else 0: the command ended
- * by SIGKILL, and since the last look the kernel has counted an OOM kill at
- * this limit, not at the machine's. */
+/* Returns the memory limit if the command was killed by it, else 0.  Two signs are
+ * needed: the command ended by SIGKILL, and since the last look the kernel has counted
+ * an OOM kill at this limit, not at the machine's. */
 static uint64_t oom_limit(struct dispatcher *d, const struct report *r)
 {
 	struct usage used;
@@ -198,7 +201,7 @@ static uint64_t oom_limit(struct dispatcher *d, const struct report *r)
 	return is_oom ? d->memory_limit : 0;
 }
 
-/* The content so far belongs to the previous command, which ended while no
+/* Keeps the content so far as that of the previous command, which ended while no
  * action waited for it.  This can happen once for each action. */
 static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 {
@@ -210,7 +213,8 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Only the number in the log's name comes from inside (dispatcher_label()). */
+/* Returns the path of the session's log.  Only the number in the log's name comes from
+ * inside (dispatcher_label()). */
 static char *log_path(const struct task *t, const struct report *r)
 {
 	char label[DISPATCHER_LABEL_MAX];
@@ -284,7 +288,7 @@ static int on_done(struct dispatcher *d, struct task *t, const struct frame *f,
 	return 0;
 }
 
-/* The editor reports an error only in its text. */
+/* Returns whether an edit failed: the editor reports an error only in its text. */
 static bool is_edit_error(const struct observed *o)
 {
 	static const char words[] = "ERROR:";

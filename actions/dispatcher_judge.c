@@ -11,12 +11,13 @@
 #include "policy/rules.h"
 #include "protocol/message.h"
 
-/* Bytes of the text in a question, which a person reads. */
+/* Bytes of an action's text in a question, which a person reads. */
 #define ABOUT_MAX 4096
-/* Bytes of the same text in an answer, which a model reads. */
+/* Bytes of an action's text in an answer, which a model reads. */
 #define TOLD_MAX 200
 
-/* An edit that only views counts as a read. */
+/* Returns the name of the action for the rules.  An edit that only views a file counts
+ * as a read. */
 static const char *name_of(const struct action *a)
 {
 	return a->kind == ACT_EDIT && !strcmp(a->command, "view") ? "read"
@@ -35,7 +36,8 @@ static uint64_t size_of(const struct action *a)
 	return size;
 }
 
-/* `same`: a shell command with the same effect, or NULL. */
+/* Describes the action for the rules.  `same`: a shell command with the same effect,
+ * or NULL. */
 static struct deed deed_of(const struct dispatcher *d, const struct action *a,
 			   const char *same)
 {
@@ -52,13 +54,14 @@ static struct deed deed_of(const struct dispatcher *d, const struct action *a,
 	};
 }
 
-/* Keys go to a command that runs already, and to wait for it is nothing new. */
+/* Returns whether rules apply to the action.  Keys go to a command that runs already,
+ * and to wait for a command is nothing new. */
 static bool is_judged(const struct action *a)
 {
 	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
 }
 
-/* A copy of the text that others may see: secrets redacted, then cut at a
+/* Returns a copy of the text that others may see: secrets redacted, then cut at a
  * character.  Allocated; NULL stays NULL. */
 static char *shown(const struct dispatcher *d, const char *text, size_t max)
 {
@@ -73,7 +76,7 @@ static char *shown(const struct dispatcher *d, const char *text, size_t max)
 	return some;
 }
 
-/* The parts of the action that the verdict is about; NULL: all of it. */
+/* Returns the parts of the action that the verdict is about; NULL: all of the action. */
 static char *about_of(const struct verdict *v)
 {
 	return v->about.count ? list_join(&v->about, 0, "\n") : NULL;
@@ -133,7 +136,7 @@ static void ask(struct dispatcher *d, struct task *t, struct asker *who,
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_ask(&line, &o, &q, who->client->is_rpc);
 	redact_json_line(&d->secrets, &line);
-	/* It fits: decide() looked. */
+	/* The question fits: decide() has looked for room. */
 	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
 	buffer_done(&line);
 }
@@ -155,7 +158,7 @@ bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
 /* --- the verdict -----------------------------------------------------------------------
  */
 
-/* The client that was asked has said no, or has gone. */
+/* Refuses a task because the client that was asked has said no, or has gone. */
 static enum judged end_asked(struct dispatcher *d, struct task *t,
 			     const struct verdict *v)
 {
@@ -204,7 +207,7 @@ enum judged dispatcher_judge(struct dispatcher *d, struct task *t)
 	t->rule = v.rule;
 	enum judged result = decide(d, t, &v);
 	verdict_done(&v);
-	if (result == JUDGED_GO) /* otherwise the task may be gone */
+	if (result == JUDGED_GO) /* with another result the task may have been freed */
 		t->is_allowed = true;
 	return result;
 }

@@ -17,7 +17,7 @@
 #define LABEL_LETTERS                                                           \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-/* Another request waits while this many bytes are unsent. */
+/* No other request is sent while this many bytes on the wire are unsent. */
 #define WIRE_BUSY (64u << 10)
 
 static enum run_kind kind_of(const struct action *a)
@@ -29,7 +29,8 @@ static enum run_kind kind_of(const struct action *a)
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }
 
-/* A time-out that was asked for becomes at least 1 ms: 0 would mean none. */
+/* Returns the seconds as milliseconds.  A time-out that was asked for becomes at least
+ * 1 ms: 0 would mean none. */
 static uint64_t whole_ms(double seconds)
 {
 	double ms = seconds * 1000;
@@ -60,7 +61,8 @@ static void put_run(struct dispatcher *d, const struct session *s, struct task *
 	};
 
 	t->deadline_ms = dispatcher_now(d) + (int64_t)r.hard_ms + DISPATCHER_GRACE_MS;
-	(void)action_put_run(d->wire, t->id, &r, e); /* checked; it fits */
+	(void)action_put_run(d->wire, t->id, &r, e); /* the lengths were checked, so
+						      * the request fits */
 }
 
 static void put_file(struct dispatcher *d, const struct session *s, struct task *t,
@@ -150,7 +152,8 @@ static void put_errand(struct dispatcher *d, const struct session *s, struct tas
 {
 	const struct action *a = &t->action;
 	const int64_t left =
-		t->deadline_ms - dispatcher_now(d); /* if it waited for a shell */
+		t->deadline_ms - dispatcher_now(d); /* the time that is left, if the
+						     * action waited for a shell */
 	const uint64_t asked = whole_ms(a->timeout_s);
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
@@ -196,8 +199,8 @@ static void send_task(struct dispatcher *d, struct session *s, struct task *t)
 	dispatcher_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
-/* The result is text for the inside, like all paths here: the host does not
- * resolve it. */
+/* Returns the directory of a session.  The path is text for the inside, like all paths
+ * here: the host does not resolve it. */
 char *dispatcher_cwd(const struct dispatcher *d, const struct session *s)
 {
 	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
@@ -243,8 +246,8 @@ static void open_session(struct dispatcher *d, struct session *s)
 					(int64_t)whole_ms(s->first->action.timeout_s);
 }
 
-/* Whether a shell must be there first.  A linter and git need one too: they run
- * with the environment and limits of the session. */
+/* Returns whether the session must have a shell first.  A linter and git need one too:
+ * they run with the environment and limits of the session. */
 static bool needs_shell(const struct dispatcher *d, const struct session *s)
 {
 	const struct action *a = &s->first->action;
@@ -255,7 +258,8 @@ static bool needs_shell(const struct dispatcher *d, const struct session *s)
 	return !s->is_open && a->kind == ACT_RUN;
 }
 
-/* A message that may be as large as a frame waits until the wire is empty. */
+/* Returns whether the wire has room for the session's next request.  A message that
+ * may be as large as a frame waits until the wire is empty. */
 static bool has_room(const struct dispatcher *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
@@ -270,7 +274,8 @@ static bool has_room(const struct dispatcher *d, const struct session *s)
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
 
-/* Refuses several commands on lines of their own, in OpenHands' words. */
+/* Refuses several commands on lines of their own, as OpenHands does, in OpenHands'
+ * words. */
 static void refuse(struct dispatcher *d, struct task *t, const struct bash_split *s)
 {
 	static const char why[] =
@@ -281,15 +286,16 @@ static void refuse(struct dispatcher *d, struct task *t, const struct bash_split
 	struct buffer text;
 
 	buffer_init(&text, sizeof(why) + s->len + BASH_SPLIT_LIST_EXTRA);
-	(void)buffer_append(&text, why, strlen(why)); /* it fits, and the list too */
+	(void)buffer_append(&text, why, strlen(why)); /* the reason fits the text, and
+						       * so does the list of commands */
 	bash_split_list(s, &text);
 	(void)buffer_append(&text, "", 1);
 	dispatcher_finish_error(d, t, "", (const char *)buffer_data(&text));
 	buffer_done(&text);
 }
 
-/* True: the text holds several commands, and has its answer.  Input is typed as
- * it is. */
+/* True: the text of a run holds several commands, and the task has its answer.  Input
+ * for a running command is typed as it is. */
 static bool refused(struct dispatcher *d, struct task *t)
 {
 	const struct action *a = &t->action;
@@ -306,7 +312,7 @@ static bool refused(struct dispatcher *d, struct task *t)
 	return !is_one;
 }
 
-/* Gives the first task of the lobby a session.  False: none can be had now. */
+/* Gives the first task of the lobby a session.  False: no session can be had now. */
 static bool seat_one(struct dispatcher *d)
 {
 	struct session *lobby = &d->queue.sessions[0];
@@ -319,7 +325,8 @@ static bool seat_one(struct dispatcher *d)
 	return queue_seat(&d->queue) != NULL;
 }
 
-/* False: the session has no task that could start now. */
+/* Starts the session's next task.  False: the session has no task that could start
+ * now. */
 static bool start_one(struct dispatcher *d, struct session *s)
 {
 	struct task *t = s->first;
@@ -374,7 +381,8 @@ static void hold_or_let_go(struct dispatcher *d, struct task *t)
 	if (!t || is_held == t->is_held)
 		return;
 	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
-		t->is_held = is_held; /* otherwise tried again when there is room */
+		t->is_held = is_held; /* with no room on the wire, this is tried again
+				       * later */
 }
 
 bool dispatcher_start(struct dispatcher *d)

@@ -26,7 +26,8 @@ void fd_writer_done(struct fd_writer *o)
 	buffer_done(&o->out);
 }
 
-/* Not every kind of file supports RWF_NOWAIT (pwritev2(2)). */
+/* Returns whether the error says that the file does not support RWF_NOWAIT: not every
+ * kind of file does (pwritev2(2)). */
 static bool is_unknown(int error)
 {
 	return error == EOPNOTSUPP || error == EINVAL || error == ENOSYS ||

@@ -14,10 +14,10 @@
 struct err;
 
 struct fd_writer {
-	int fd; /* borrowed */
+	int fd; /* borrowed; the descriptor to write to */
 	struct buffer out;
-	bool is_file; /* never blocks */
-	bool is_slow; /* does not support RWF_NOWAIT */
+	bool is_file; /* the descriptor is a file, so a write never blocks */
+	bool is_slow; /* the descriptor does not support RWF_NOWAIT */
 };
 
 void fd_writer_init(struct fd_writer *o, int fd, size_t max);

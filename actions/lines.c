@@ -59,7 +59,9 @@ void lines_took(struct lines *l)
 
 uint8_t *lines_room(struct lines *l)
 {
-	return buffer_reserve(&l->in, LINES_AT_ONCE); /* within the bound */
+	return buffer_reserve(&l->in, LINES_AT_ONCE); /* cannot fail: the buffer was
+						       * made for lines within the
+						       * bound */
 }
 
 void lines_added(struct lines *l, size_t n)

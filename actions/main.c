@@ -25,7 +25,7 @@ static const char *reason_of(const struct stream_end *end)
 	return end->exit_code > 128 ? "signaled" : "error";
 }
 
-/* If the end cannot be recorded, hutch-act fails. */
+/* Records the end of the sandbox in the audit log.  If that fails, hutch-act fails. */
 static void record_end(struct launch *l, struct stream_end *end)
 {
 	const struct audit_end x = { .reason = reason_of(end),
@@ -64,14 +64,16 @@ static int start(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* Records that the sandbox could not be started. */
+/* Records in the audit log that the sandbox could not be started. */
 static void record_failure(struct launch *l, struct err *why)
 {
 	const struct audit_end x = { .reason = "setup-error", .exit_code = EXIT_HUTCH,
 				     .error = why, .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* the error is reported anyway */
+		(void)audit_end(&l->audit, &x, NULL); /* on failure: the error that
+						       * ended the start is reported
+						       * anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
@@ -85,7 +87,8 @@ static int act(const struct policy *policy, const struct run_options *options)
 	launch_init(&l, policy);
 	l.verb = "act";
 	if (options->is_dry_run) {
-		l.plan.has_logs = true; /* otherwise launch_prepare() sets it */
+		l.plan.has_logs = true; /* in other cases launch_prepare() sets
+					 * has_logs */
 		if (launch_plan(&l, &e) < 0)
 			report_error(&e);
 		else
@@ -123,7 +126,8 @@ int main(int argc, char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		report_error(&e);
 	else {
-		/* Not earlier: --secret-file <(...) is a descriptor of the caller's. */
+		/* The descriptors are closed only now, since --secret-file <(...) is
+		 * read from a descriptor of the caller's. */
 		launch_close_others(-1, -1);
 		code = act(&policy, &options);
 	}

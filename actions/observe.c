@@ -38,7 +38,7 @@ void observe_member(struct buffer *out, const char *key, const char *text)
 		json_write_raw(out, key, "null");
 }
 
-/* Opens `extras`, whose first member in many observations is the path. */
+/* Opens the member `extras`, whose first member in many observations is the path. */
 static void open_extras(struct buffer *out, const char *key, const char *text)
 {
 	json_write_open(out, "extras", "{");
@@ -140,7 +140,7 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	json_write_close(out, "}}\n");
 }
 
-/* The number as Python prints a float: with a point, and no digit too many. */
+/* Returns the number as Python prints a float: with a point, and no digit too many. */
 static char *float_text(double seconds)
 {
 	char *text = text_format("%.12g", seconds);
@@ -199,9 +199,9 @@ static char *suffix_of(const struct action *a, const struct report *r,
 	}
 }
 
-/* Every report of a command but its first says that the output is an earlier
- * command's, until that command has ended.  A report without its first lines
- * says that they are missing. */
+/* Returns the text that stands before a command's output.  Every report of a command
+ * but its first says that the output is an earlier command's, until that command has
+ * ended.  A report without its first lines says that they are missing. */
 static char *prefix_of(const struct report *r)
 {
 	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT;
@@ -232,7 +232,7 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
-/* Says where the rest of an incomplete content is. */
+/* Returns a note that says where the rest of an incomplete content is. */
 static char *log_note(const struct observed *o, const struct report *r)
 {
 	unsigned long long missing = r->unlogged;
@@ -250,7 +250,7 @@ static char *log_note(const struct observed *o, const struct report *r)
 			   o->log, missing);
 }
 
-/* Says why something was refused, one line each. */
+/* Returns a note that says why something was refused, one line for each refusal. */
 static char *refused_note(const struct observed *o)
 {
 	char *note = text_copy("");
@@ -265,7 +265,8 @@ static char *refused_note(const struct observed *o)
 	return note;
 }
 
-/* Names refused system calls if the command failed, since they may be why. */
+/* Returns a note that names refused system calls if the command failed, since they may
+ * be the cause. */
 static char *calls_note(const struct observed *o, const struct report *r)
 {
 	struct list names = { 0 };
@@ -282,7 +283,8 @@ static char *calls_note(const struct observed *o, const struct report *r)
 			   "it may make: %s.]", all);
 }
 
-/* The suffix, and all else that a model must know about how its command ended. */
+/* Returns the text behind a command's output: OpenHands' suffix, and all else that a
+ * model must know about how its command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct sandbox_info *s)
 {
@@ -340,7 +342,9 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 {
 	const struct action *a = o->action;
 	const char *idle = idle_text(a, r);
-	const char *command = idle ? "" : a->command; /* as in OpenHands */
+	const char *command = idle ? "" : a->command; /* an action that only waits
+						       * shows an empty command, as in
+						       * OpenHands */
 	int code = has_ended(r) ? (int)r->exit_code : -1;
 	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
 					      command, code);
@@ -393,7 +397,7 @@ const char *observe_mime(const char *path)
 	return NULL;
 }
 
-/* OpenHands' words for errors of files. */
+/* Returns OpenHands' words for an error of a file action. */
 static char *file_error(const struct action *a, const struct done *d)
 {
 	bool is_write = a->kind == ACT_WRITE;
@@ -464,8 +468,8 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	observe_end(out, o, 0, false);
 }
 
-/* Members that only an edit has: the old and new text of the action, and the
- * diff. */
+/* Writes the members that only an edit has: the old and new text of the action, and
+ * the diff. */
 static void put_difference(struct buffer *out, const struct observed *o,
 			   const struct edited *x)
 {
@@ -512,7 +516,7 @@ static void put_names(struct buffer *out, const char *key, const struct list *wo
 	json_write_close(out, "]");
 }
 
-/* Says which values are too short to be redacted; allocated. */
+/* Returns a text that says which values are too short to be redacted; allocated. */
 static char *short_text(const struct list *not_hidden)
 {
 	char *text = text_copy("");

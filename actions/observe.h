@@ -21,18 +21,21 @@ struct observed {
 	const struct action *action; /* the action that is answered; its id becomes
 				      * `cause` */
 	double took_ms;
-	const void *content; /* as the executor sent it */
+	const void *content; /* the content as the executor sent it */
 	size_t len;
 	const void *previous; /* the rest of the previous command's output */
 	size_t previous_len;
 	bool has_previous;
-	const struct stat_told *stat; /* NULL: none was asked for */
-	const char *members; /* more members of `hutch` (observe_git.h); NULL: none */
-	const char *log;    /* path inside of a run's whole output; NULL: none */
-	uint64_t dropped;   /* bytes left out, instead of a content (observe_output()) */
-	uint64_t oom_limit; /* bytes: the command was killed at this limit; 0: it was
-			     * not */
-	const struct denial *denials; /* refusals other than of system calls */
+	const struct stat_told *stat; /* facts about a file; NULL: none were asked for */
+	const char *members; /* further members of the object `hutch` (observe_git.h);
+			      * NULL: none */
+	const char *log;    /* path inside of the log with a run's whole output; NULL:
+			     * none */
+	uint64_t dropped;   /* bytes of output that were left out (observe_output()) */
+	uint64_t oom_limit; /* the limit in bytes at which the command was killed; 0:
+			     * it was not */
+	const struct denial *denials; /* things that were refused, other than system
+				       * calls */
 	size_t denial_count;
 	const struct refused_call *refused; /* system calls refused while the action was
 					     * under way */
@@ -50,7 +53,8 @@ struct denial {
 /* Facts about the sandbox that the texts about a run need. */
 struct sandbox_info {
 	double soft_s;
-	const char *username, *hostname; /* inside */
+	const char *username, *hostname; /* the names of the user and the machine
+					  * inside */
 	bool lints; /* the rootfs' linter checks edits */
 };
 
@@ -58,39 +62,41 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 		 const struct sandbox_info *s);
 void observe_read(struct buffer *out, const struct observed *o, const struct done *d);
 void observe_write(struct buffer *out, const struct observed *o, const struct done *d);
-/* The editor's answer: an `edit`, or a `read` that the editor performed. */
+/* Writes the editor's answer to an `edit`, or to a `read` that the editor performed. */
 void observe_edit(struct buffer *out, const struct observed *o, const struct edited *x);
 
-/* The answer of an errand: its result, or an error (observe_errand.c). */
+/* Writes the answer to an errand: its result, or an error (observe_errand.c). */
 void observe_errand(struct buffer *out, const struct observed *o,
 		    const struct returned *x);
-/* The changes of an env action: names, never values.  `hidden` are the secrets
- * that are redacted from now on; `not_hidden` are those whose value is too
- * short. */
+/* Writes the answer to an env action: names, never values.  `hidden` are the secrets
+ * that are redacted from now on; `not_hidden` are those whose value is too short. */
 struct list;
 void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
 		 const struct list *not_hidden);
 
-/* An action that failed; `error_id` is "" or HUTCH$.... */
+/* Writes the answer to an action that failed; `error_id` is "" or HUTCH$.... */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text);
 
-/* Asks whether an action may be done: an event of hutch act, or of the control
- * socket.  There `request` is the id of the action's request, as JSON; else
- * NULL. */
+/* A question to the client whether an action may be done: an event of hutch act, or of
+ * the control socket.  There `request` is the id of the action's request, as JSON;
+ * else NULL. */
 struct question {
 	uint32_t number;
-	const char *request, *action, *risk, *reason, *about; /* `about`: may be NULL */
+	const char *request, *action, *risk, *reason, *about; /* `about`, the part of the
+							       * action in question, may
+							       * be NULL */
 };
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc);
 
-/* The answer to a cancel or a confirm that took effect. */
+/* Writes the answer to a cancel or a confirm that took effect. */
 void observe_nothing(struct buffer *out, const struct observed *o);
 
-/* A command's output as it comes: no observation, but an event of --stream, or
+/* Writes a command's output as it comes: no observation, but an event of --stream, or
  * a notification of the control socket. */
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc);
 
-/* The type in a data: URL, by the file's name; NULL: the file is read as text. */
+/* Returns the type for a data: URL, by the file's name; NULL: the file is read as
+ * text. */
 const char *observe_mime(const char *path);

@@ -65,7 +65,8 @@ static char *stat_text(const struct returned *x)
 /* --- errors ----------------------------------------------------------------------------
  */
 
-/* Words for an error of this kind of action that say more than the kernel's. */
+/* Returns words for an error of this kind of action that say more than the kernel's;
+ * NULL: there are none. */
 static const char *kind_words(const struct action *a, uint32_t sys)
 {
 	switch (sys) {
@@ -144,9 +145,9 @@ static void say_error(struct buffer *out, const struct observed *o,
 /* --- results ---------------------------------------------------------------------------
  */
 
-/* The observation is named after the action. */
+/* The observations of errands, each named after its action. */
 static const struct shape {
-	const char *name, *message; /* %s is the path */
+	const char *name, *message; /* in `message`, %s is replaced by the path */
 } shapes[ACT_KIND_COUNT] = {
 	[ACT_LIST] = { "list", "I listed the folder %s." },
 	[ACT_GLOB] = { "glob", "I looked for files in %s." },
@@ -164,7 +165,7 @@ static const struct shape {
 	[ACT_MICROAGENTS] = { "microagents", "I read the microagents of %s." },
 };
 
-/* The shape's message, with the path in place of %s. */
+/* Returns the shape's message, with the path in place of %s. */
 static char *message_of(const struct shape *s, const char *path)
 {
 	const char *at = strchr(s->message, '%');

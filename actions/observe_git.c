@@ -11,7 +11,8 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* The rest of a text that is being read.  A line of it has no newline. */
+/* The rest of a text that is being read line by line; a line is kept without its
+ * newline. */
 struct text {
 	const char *at;
 	size_t left;
@@ -35,7 +36,7 @@ static bool next_line(struct text *t, struct line *ret)
 	return true;
 }
 
-/* Accepts 1 to 12 digits and nothing else. */
+/* Reads a number of 1 to 12 digits; any other text is refused. */
 static bool get_number(const char *at, size_t len, uint64_t *ret)
 {
 	uint64_t number = 0;
@@ -62,7 +63,7 @@ static bool split(const struct line *l, struct line *ret_first, struct line *ret
 	return true;
 }
 
-/* Writes null for a line that there is not. */
+/* Writes the line as a member, null where there is no such line. */
 static void put_line(struct buffer *to, const char *key, const struct line *l)
 {
 	if (l->at)
@@ -80,7 +81,7 @@ static const char *const text_keys[TEXTS] = { "branch", "commit", "upstream" };
 static const char *const number_keys[NUMBERS] = { "ahead", "behind" };
 
 struct state {
-	struct line texts[TEXTS]; /* `at` NULL: there is none */
+	struct line texts[TEXTS]; /* a text whose `at` is NULL is absent */
 	uint64_t numbers[NUMBERS];
 	bool has[NUMBERS];
 };
@@ -167,8 +168,8 @@ static bool observe_state(struct text t, struct buffer *members, char **ret_cont
 
 /* --- changes ------------------------------------------------------------------------ */
 
-/* Reads lines of "S PATH".  A line in brackets ends them: it tells a reader
- * about the rest. */
+/* Reads the answer to git_changes: lines of "S PATH", a status and a path.  A line in
+ * brackets ends them: it tells a reader about the rest. */
 static bool observe_changes(struct text t, struct buffer *members)
 {
 	struct line l;
@@ -188,7 +189,8 @@ static bool observe_changes(struct text t, struct buffer *members)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* Takes as many bytes as the number says; "-": this side does not exist. */
+/* Takes one side of a diff, as many bytes as the number says; "-": this side does not
+ * exist. */
 static bool take_side(struct text *t, const struct line *number, struct line *ret)
 {
 	uint64_t len;
@@ -227,7 +229,7 @@ static bool observe_diff(struct text t, struct buffer *members, char **ret_conte
 
 /* --- microagents -------------------------------------------------------------------- */
 
-/* *ret_content: the paths, one a line, for a reader. */
+/* Reads the answer to microagents.  *ret_content: the paths, one a line, for a reader. */
 static bool observe_agents(struct text t, struct buffer *members, char **ret_content)
 {
 	struct line head, number, path, content;

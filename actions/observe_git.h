@@ -8,7 +8,7 @@
 struct buffer;
 struct observed;
 
-/* Writes members of `hutch`.  *ret_content, allocated, is the text for a model; NULL:
- * that is the answer's own text.
+/* Writes members of the object `hutch` for the answer to a git errand.  *ret_content,
+ * allocated, is the text for a model; NULL: the answer's own text is for the model.
  * False: the text is no answer to this kind of action. */
 bool observe_git(const struct observed *o, struct buffer *members, char **ret_content);

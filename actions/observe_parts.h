@@ -11,7 +11,7 @@ struct stat_told;
 
 void observe_kind(struct buffer *out, const char *kind);
 
-/* A NULL text becomes null. */
+/* Writes a member with a text; a NULL text becomes null. */
 void observe_member(struct buffer *out, const char *key, const char *text);
 
 /* Writes the last two members of an observation, `cause` and `hutch`, and ends the
@@ -19,5 +19,5 @@ void observe_member(struct buffer *out, const char *key, const char *text);
 void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 		 bool is_restarted);
 
-/* The type in an st_mode: "file", "folder", "link", ... */
+/* Returns a word for the type of file in an st_mode: "file", "folder", "link", ... */
 const char *observe_type(uint32_t mode);

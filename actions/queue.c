@@ -44,7 +44,7 @@ struct session *queue_session_by_id(struct queue *q, uint32_t id)
 	return NULL;
 }
 
-/* Ids wrap after 2^32 actions; 0 stands for no session. */
+/* Returns a new id.  Ids wrap after 2^32 actions; 0 stands for no session. */
 uint32_t queue_new_id(struct queue *q)
 {
 	uint32_t id;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* Keys whose values are words that programs compare. */
+/* Keys whose values are words that programs compare, so these values are not redacted. */
 static const char *const plain_keys[] = {
 	"observation", "event",	 "error_id", "impl_source", "name",    "id",
 	"state",       "status", "created",  "version",	    "network", "isolation",
@@ -17,8 +17,9 @@ static const char *const plain_keys[] = {
 
 struct walk {
 	const struct redact *secrets;
-	struct buffer *out, raw, masked; /* raw, masked: buffers for one text */
-	const char *key; /* key of the next text; NULL: none is known */
+	struct buffer *out, raw, masked; /* raw, masked: buffers for one text, decoded
+					  * and redacted */
+	const char *key; /* the key of the text that comes next; NULL: none is known */
 	size_t key_len;
 };
 
@@ -37,7 +38,7 @@ static void copy(struct buffer *to, const void *data, size_t len)
 		to->is_cut = true;
 }
 
-/* Decodes \uXXXX; the ones that hutch writes are no surrogates. */
+/* Decodes \uXXXX; hutch writes such an escape for no surrogate. */
 static size_t put_unicode(struct buffer *to, const char *digits)
 {
 	char hex[5] = { digits[0], digits[1], digits[2], digits[3], '\0' };
@@ -87,7 +88,8 @@ static void start_text(struct buffer *b, size_t max)
 	b->max = max;
 }
 
-/* Copies the inside of a string, redacted; most hold no secret. */
+/* Copies the inside of a string, redacted.  Most strings hold no secret, and are
+ * copied as they are. */
 static void put_inside(struct walk *w, const char *at, size_t len)
 {
 	const char *raw = at;
@@ -106,7 +108,7 @@ static void put_inside(struct walk *w, const char *at, size_t len)
 		copy(w->out, at, len);
 }
 
-/* The length of a string's inside, which starts at `at`, behind the opening
+/* Returns the length of a string's inside, which starts at `at`, behind the opening
  * quote. */
 static size_t inside_length(const char *at, size_t left)
 {
@@ -132,7 +134,7 @@ static void walk(struct walk *w, const char *at, size_t len)
 		w->key = is_key ? at + begin : NULL;
 		w->key_len = n;
 		i = end;
-		if (i < len) /* the closing quote */
+		if (i < len) /* step over the closing quote */
 			copy(w->out, at + i++, 1);
 	}
 }

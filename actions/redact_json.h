@@ -13,5 +13,5 @@ struct buffer;
  * cut (json_write_is_whole()). */
 void redact_json_line(const struct redact *m, struct buffer *line);
 
-/* The same for an allocated text. */
+/* Redacts an allocated text of JSON, as redact_json_line() does a line. */
 void redact_json_text(const struct redact *m, char **json);

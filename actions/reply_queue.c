@@ -8,13 +8,13 @@
 #include "base/own.h"
 
 struct letter {
-	struct buffer line; /* owned */
+	struct buffer line; /* owned; the bytes of the observation */
 	unsigned holds;
 };
 
 struct parcel {
-	struct letter *letter; /* one reference */
-	char *id;	       /* owned, or NULL */
+	struct letter *letter; /* the parcel's own reference to a letter */
+	char *id;	       /* owned; the id of the client's request, or NULL */
 	struct parcel *next;
 };
 
@@ -83,7 +83,8 @@ static bool write_parcel(const struct parcel *p, struct buffer *out)
 	if (!buffer_reserve(out, strlen(start) + len + 1))
 		return false;
 	(void)buffer_append(out, start, strlen(start));
-	(void)buffer_append(out, line, len - 1); /* its newline follows */
+	(void)buffer_append(out, line, len - 1); /* without the newline, which follows
+						  * behind the request's end */
 	return buffer_append(out, "}\n", 2);
 }
 

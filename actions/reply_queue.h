@@ -13,21 +13,23 @@
 /* One answer, for all clients that wait for it. */
 struct letter;
 
-/* Takes the line's bytes over.  The caller has one reference. */
+/* Makes a letter from the line's bytes, which it takes over.  The caller has one
+ * reference. */
 struct letter *letter_new(struct buffer *line);
 void letter_release(struct letter *l);
 
 struct parcel;
 
 struct reply_queue {
-	struct parcel *first, *last; /* owned */
-	size_t bytes;		     /* of the lines in it */
+	struct parcel *first, *last; /* owned; the observations that wait */
+	size_t bytes;		     /* bytes of the lines in the queue */
 };
 
 void reply_queue_done(struct reply_queue *o);
 
-/* Takes a reference of its own.  With `id`, a JSON value that is taken over,
- * the line goes out as the result of that request (docs/control.md). */
+/* Adds the letter, of which the queue takes a reference of its own.  With `id`, a JSON
+ * value that is taken over, the line goes out as the result of that request
+ * (docs/control.md). */
 void reply_queue_put(struct reply_queue *o, struct letter *l, char *id);
 
 /* Copies the next line to `out`.  False: there was none, or `out` has no room

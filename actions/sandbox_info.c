@@ -7,15 +7,16 @@
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 
-/* Seconds, where the environment inside has no NO_CHANGE_TIMEOUT_SECONDS. */
+/* The soft time-out in seconds, where the environment inside has no
+ * NO_CHANGE_TIMEOUT_SECONDS. */
 #define SOFT_DEFAULT 10
 
 /* The size of a session's terminal. */
 #define ROWS 1000
 #define COLS 1000
 
-/* The variable must be a number and nothing else.  A value that is no number,
- * or is out of range, counts as absent. */
+/* Returns the soft time-out.  The variable must be a number and nothing else: a value
+ * that is no number, or is out of range, counts as absent. */
 double sandbox_info_soft_seconds(const struct list *env)
 {
 	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");

@@ -10,11 +10,11 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* A longer line does not count as an error message. */
+/* A line longer than this does not count as an error message. */
 #define LINE 1024
 
 static const struct {
-	const char *text; /* lower case; compared without case */
+	const char *text; /* the phrase in lower case; it is compared without case */
 	int sys;
 } phrases[] = {
 	{ "read-only file system", EROFS },
@@ -74,8 +74,9 @@ static void add(struct found *f, const char *word, size_t len)
 
 /* --- one line --------------------------------------------------------------------- */
 
-/* strcasestr(3) for a lower-case phrase.  musl's calls strncasecmp(3) at every
- * byte, this one only where the first letter matches. */
+/* Finds a lower-case phrase in a line, as strcasestr(3) does.  musl's strcasestr(3)
+ * calls strncasecmp(3) at every byte, this function only where the first letter
+ * matches. */
 static const char *find_phrase(const char *line, const char *phrase)
 {
 	size_t len = strlen(phrase);
@@ -123,14 +124,15 @@ static size_t trimmed(const char *word, size_t len)
 	return len;
 }
 
-/* An errno's name, with which Node.js begins a message: "EROFS:". */
+/* Returns whether the word is an errno's name, with which Node.js begins a message:
+ * "EROFS:". */
 static bool is_errno(const char *word, size_t len)
 {
 	return *word == 'E' && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == len - 1;
 }
 
-/* An unquoted word counts as a path if it begins with '/', or if it stands
- * between the program's name and the phrase, as in "rm: x: Permission denied". */
+/* Takes an unquoted word as a path if it begins with '/', or if it stands between the
+ * program's name and the phrase, as in "rm: x: Permission denied". */
 static void take_word(struct found *f, const char *line, const char *word, size_t len,
 		      const char *phrase)
 {
@@ -141,8 +143,8 @@ static void take_word(struct found *f, const char *line, const char *word, size_
 		add(f, word, trimmed(word, len));
 }
 
-/* A quotation mark counts only where a word begins: the apostrophe in "can't"
- * opens nothing. */
+/* Looks for paths in one line.  A quotation mark counts only where a word begins: the
+ * apostrophe in "can't" opens nothing. */
 static void take_line(struct found *f, const char *line)
 {
 	const char *phrase = phrase_of(line, &f->sys), *quoted;
@@ -180,7 +182,7 @@ size_t stderr_denials_find(const void *text, size_t len, const char *cwd,
 		       struct stderr_denials ret[static STDERR_DENIALS_MAX])
 {
 	struct found f = { .list = ret, .cwd = cwd };
-	if (len == 0) /* `text` may be NULL then */
+	if (len == 0) /* `text` may be NULL if it is empty */
 		return 0;
 	size_t most = len < STDERR_DENIALS_TEXT_MAX ? len : STDERR_DENIALS_TEXT_MAX;
 	const char *all = (const char *)text + len - most;

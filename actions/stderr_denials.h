@@ -19,8 +19,8 @@
 #define STDERR_DENIALS_MAX	   8
 
 struct stderr_denials {
-	int sys;    /* EROFS, EACCES or EPERM */
-	char *path; /* absolute, one line; owned */
+	int sys;    /* the errno of the denial: EROFS, EACCES or EPERM */
+	char *path; /* the path that was refused: absolute, one line; owned */
 };
 
 /* Finds the denials at the end of a text of any bytes: the last line's

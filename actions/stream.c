@@ -41,7 +41,7 @@ struct server {
 	bool is_over;
 	bool is_signaled; /* this process was sent a signal that ends it */
 	int64_t now_ms;	     /* time of this step of the loop */
-	int64_t deadline_ms; /* 0: none */
+	int64_t deadline_ms; /* the end of the wait; 0: there is none */
 	int64_t away_ms; /* when this process last did not read from the executor */
 };
 
@@ -68,8 +68,8 @@ static void end(struct server *s, int code, const struct err *e)
 
 /* --- input and output ------------------------------------------------------ */
 
-/* Hands whole lines to the dispatcher, as long as the client reads the answers.
- * True: there was one. */
+/* Hands whole lines to the dispatcher, as long as the client reads the answers.  True:
+ * at least one line was handed over. */
 static bool take_lines(struct server *s)
 {
 	enum line_kind kind;
@@ -170,8 +170,9 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 					    .events = POLLIN };
 }
 
-/* While this process does not read from the executor, no answer is due;
- * afterwards the executor has a grace for answers that it could not send. */
+/* Returns when the executor's next answer is due.  While this process does not read
+ * from the executor, no answer is due; afterwards the executor has a grace for answers
+ * that it could not send. */
 static int64_t answer_due(const struct server *s)
 {
 	return dispatcher_deadline_of(&s->dispatcher, &s->client, s->away_ms);
@@ -184,8 +185,8 @@ static int64_t due(const struct server *s)
 		clock_sooner(dispatcher_due(&s->dispatcher), instance_due(&s->instance)));
 }
 
-/* `now` is when poll(2) returned.  A frame that came after that is not read
- * yet, and cannot be late. */
+/* Ends what is past its deadline.  `now` is when poll(2) returned.  A frame that came
+ * after that is not read yet, and cannot be late. */
 static void on_deadline(struct server *s, int64_t now)
 {
 	struct err e;
@@ -210,8 +211,8 @@ static bool is_done(const struct server *s)
 	       buffer_len(&s->writer.out) == 0;
 }
 
-/* A request that waits for the wire to be empty starts once the wire is
- * flushed. */
+/* Sends requests to the executor.  A request that waits for the wire to be empty
+ * starts once the wire is flushed. */
 static void send_requests(struct server *s)
 {
 	while (!instance_is_over(&s->instance) && dispatcher_start(&s->dispatcher))
@@ -246,7 +247,8 @@ static void turn(struct server *s)
 	look_at_clock(s);
 	const int64_t now = s->now_ms;
 	if (ready < 0) {
-		s->away_ms = now; /* EINTR: SIGCONT after a stop */
+		s->away_ms = now; /* EINTR: this process was stopped, and SIGCONT let
+				   * it go on */
 		return;
 	}
 	if (w[WATCH_OUT].revents)
@@ -281,7 +283,8 @@ static void say_goodbye(struct server *s)
 		int ready = poll(w, ARRAY_LEN(w), wait);
 		look_at_clock(s);
 		if (ready < 0)
-			continue; /* EINTR: SIGCONT after a stop */
+			continue; /* EINTR: this process was stopped, and SIGCONT let
+				   * it go on */
 		if (w[1].revents)
 			on_signals(s);
 		if (!(w[0].revents) && (s->is_signaled || ready == 0))
@@ -312,8 +315,8 @@ static void server_init(struct server *s)
 		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
 }
 
-/* Sent before any request: commands enter the cgroup, the executor stays
- * outside. */
+/* Tells the executor the cgroup for commands, before any request: commands enter the
+ * cgroup, the executor stays outside. */
 static void send_cgroup(struct server *s)
 {
 	int procs = s->stream->launch->cgroup.procs;

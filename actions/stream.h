@@ -13,15 +13,16 @@
 struct launch;
 
 struct stream {
-	struct launch *launch; /* started */
-	int in, out;	       /* borrowed */
-	bool streams;	       /* --stream: events of output too */
+	struct launch *launch; /* the launched sandbox, already started */
+	int in, out;	       /* borrowed; where actions are read, and observations
+			        * written */
+	bool streams;	       /* --stream: the client gets events of output too */
 	bool confirms;	       /* --confirm: the client can be asked */
 };
 
 struct stream_end {
-	int exit_code; /* of hutch act */
-	struct err error; /* kind ERR_NONE: none */
+	int exit_code; /* the exit code of hutch act */
+	struct err error; /* the error that ended the stream; kind ERR_NONE: none */
 };
 
 /* Serves until the input has ended and every action is done, or until the
