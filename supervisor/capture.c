@@ -17,7 +17,8 @@ const char *capture_stream_name(int stream)
 	return stream == CAPTURE_STDOUT ? "stdout" : "stderr";
 }
 
-/* Only our end does not block: each end has its own open file description. */
+/* Makes a pipe between us and a process.  Only our end does not block: each end has
+ * its own open file description. */
 static int make_pipe(int *ret_ours, int *ret_theirs, bool is_input, struct err *e)
 {
 	int ends[2];
@@ -132,7 +133,8 @@ bool capture_piece(const struct capture *c, int stream, uint64_t at, struct piec
 	if (ret->is_text && whole > 0)
 		ret->len = whole;
 	else if (ret->is_text && !is_over)
-		ret->len = 0; /* the rest of its only character may still come */
+		ret->len = 0; /* a part of a character is here, whose rest may still
+			       * come */
 	else
 		ret->is_text = false;
 	return ret->len > 0;

@@ -16,10 +16,10 @@
 #include "supervisor/rpc.h"
 
 #define DEAF_MS 100
-/* The time that one client may take in a turn, before the others get theirs. */
+/* The time in ms that one client may take in a turn, before the others get theirs. */
 #define SHARE_MS 2
-/* How long clients may take to read what waits for them when the sandbox has
- * ended. */
+/* The time in ms that clients may take to read the data that waits for them when the
+ * sandbox has ended. */
 #define GOODBYE_MS 2000
 
 /* --- coming and going ------------------------------------------------------- */
@@ -73,8 +73,9 @@ void clients_accept(struct supervisor *s)
 	struct err e;
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	/* The connection has gone again; or we have no descriptor left, and
-	 * poll(2) would report the waiting connection again at once. */
+	/* The connection has gone again; or we have no descriptor left, and then
+	 * poll(2) would report the waiting connection again at once, so none is
+	 * accepted for a while. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		be_deaf(s);
 	if (fd < 0)
@@ -185,7 +186,7 @@ void client_exited(struct supervisor *s, struct client *c, struct job *j)
 
 	j->owes_event = false;
 	if (c->has_events && c->next_event <= j->exit_event)
-		return; /* the event comes with the others */
+		return; /* a client that gets events is told by the event of the end */
 	rpc_put_notification(&c->conn.out, "event",
 			     text ? text : "{\"event\":\"dropped\",\"count\":1}");
 }
@@ -206,8 +207,8 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* A request gets the descriptors of the hello before it, if they came with the
- * hello. */
+/* Adds the descriptors of the hello to those of the request after it, if they came
+ * with the hello. */
 static void add_early(struct client *c, struct connection_fds *fds)
 {
 	if (c->early.count == 0)
@@ -240,7 +241,8 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
 		redact_err(&s->dispatcher.secrets,
-			   &e); /* the error may quote the request */
+			   &e); /* the error is redacted, since it may quote the
+				 * request */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
@@ -264,8 +266,9 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	}
 }
 
-/* When the dispatcher is full, methods.c tells a client that asks for one action; a
- * client that filled it must not keep others from other requests. */
+/* Returns whether the client may send another request.  When the dispatcher is full,
+ * methods.c tells a client that asks for one action; a client that filled it must not
+ * keep others from other requests. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
 	return !c->is_closing && !dispatcher_is_behind(&c->dispatcher) &&
@@ -273,8 +276,9 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS;
 }
 
-/* Looks at the clock once a line, as a loop of its own: nothing else measures
- * the cost of a line, and after a line that blocked the turn's time is old. */
+/* Takes the client's lines.  Looks at the clock once a line, as a loop of its own:
+ * nothing else measures the cost of a line, and after a line that blocked the turn's
+ * time is old. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;
@@ -358,15 +362,16 @@ static bool is_finished(const struct client *c)
 			   (lines_is_over(&c->conn.lines) && c->under_way == 0));
 }
 
-/* A holder that says nothing more ends the sandbox; its connection stays open
- * until that is done, so that it can see the end. */
+/* Returns whether the client holds the sandbox's lease and says nothing more, so that
+ * the sandbox ends.  The client's connection stays open until that is done, so that it
+ * can see the end. */
 static bool is_holder(struct supervisor *s, const struct client *c)
 {
 	return !s->has_ended && lease_leave(s, c);
 }
 
-/* No answer of this client's can come any more: it says nothing more, or has
- * sent so much that no more of it is read. */
+/* Answers the client's open questions with no if no answer of its can come any more:
+ * it says nothing more, or has sent so much that no more of it is read. */
 static bool look_at_asked(struct supervisor *s, struct client *c)
 {
 	bool is_over = lines_is_over(&c->conn.lines);
@@ -428,7 +433,7 @@ void clients_part(struct supervisor *s)
 	supervisor_look_at_clock(s);
 	const int64_t due = s->now_ms + GOODBYE_MS;
 	for (;;) {
-		do { /* clients that had no room to ask may have it now */
+		do { /* clients that had no room to ask for data may have it now */
 			supervisor_look_at_clock(s);
 			read_rest(s);
 		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
@@ -439,7 +444,7 @@ void clients_part(struct supervisor *s)
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->conn.fd,
 						.events = POLLOUT };
-		/* EINTR: again */
+		/* EINTR: the loop comes here again */
 		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
 	}
 	clients_done(s);

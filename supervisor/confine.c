@@ -31,7 +31,8 @@ static const struct sock_filter supervisor_program[] = {
 
 /* --- whether Landlock can be had ------------------------------------------------ */
 
-/* hidepid= is among the options of the file system, behind " - " (proc(5)). */
+/* Returns whether /proc hides processes: hidepid= is among the options of the file
+ * system, behind " - " (proc(5)). */
 static bool hides_processes(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -89,17 +90,17 @@ static int close_others(const struct confine *c, struct err *e)
 
 /* --- Landlock --------------------------------------------------------------------- */
 
-/* Folders may be moved and made, as the end of an entry and a new name require.
- * The right holds for all folders beneath, those of other sandboxes too, but
- * not for the content of files. */
+/* The rights in the registry's folder.  Folders may be moved and made, as the end of
+ * an entry and a new name require.  The rights hold for all folders beneath, those of
+ * other sandboxes too, but not for the content of files. */
 #define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
 		      LANDLOCK_REFER)
 /* In .ended and .tmp the oldest records are removed. */
 #define STATE_DIR_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
 #define OWN_RIGHTS   (STATE_DIR_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
-/* Allows making the log's next file, and taking back an entry that did not
- * fit. */
+/* The rights in the audit log's folder: to make the log's next file, and to take back
+ * an entry that did not fit. */
 #define AUDIT_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
@@ -120,15 +121,16 @@ enum {
 	RULES
 };
 
-/* A file that does not exist gets no rule (fd -1). */
+/* Makes a rule that allows rights on a file.  A file that does not exist gets no rule
+ * (fd -1). */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
 {
 	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
 }
 
-/* The folder above holds other sandboxes' folders, so it gets only the rights
- * to leave it (cgroup_remove) and to change the sandbox's limits
- * (cgroup_update).  No controller can be taken from those that use it
+/* Adds rules for the cgroup.  The folder above it holds other sandboxes' folders, so
+ * that folder gets only the rights to leave it (cgroup_remove) and to change the
+ * sandbox's limits (cgroup_update).  No controller can be taken from those that use it
  * (cgroup-v2, "Top-down Constraint"). */
 static void add_cgroup(const struct delegate *parent, const char *name,
 		       struct landlock_rule rules[RULES])
@@ -146,7 +148,7 @@ static void add_cgroup(const struct delegate *parent, const char *name,
 static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
-	/* Renaming the sandbox is a move in that folder. */
+	/* Renaming a kept sandbox moves its saved spec in this folder. */
 	AUTO_CLOSE int kept = c->saved_spec ? saved_spec_place(e) : -1;
 	if (c->saved_spec && kept < 0)
 		return -1;
@@ -180,10 +182,11 @@ static int enter_landlock(const struct confine *c, struct err *e)
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
 
-/* Comes on top of the list of calls. kill(2) takes an int; both architectures
- * are little-endian. pid 1's number is its own until we have waited for it, and
- * then there is nothing left to signal; tgkill(2) is for abort(3).  The list
- * refuses calls of a foreign ABI, in which the numbers mean others. */
+/* Installs a filter on top of the list of calls, which lets the supervisor signal only
+ * its own processes.  kill(2) takes an int; both architectures are little-endian.  pid
+ * 1's number is its own until we have waited for it, and then there is nothing left to
+ * signal; tgkill(2) is for abort(3).  The list refuses calls of a foreign ABI, in
+ * which the numbers mean others. */
 static int narrow_signals(const struct confine *c, struct err *e)
 {
 	const pid_t second = c->server > 0 ? c->server : c->child;
@@ -213,7 +216,7 @@ static int enter_seccomp(const struct confine *c, struct err *e)
 	const struct seccomp_program program = { .insns = supervisor_program,
 						 .count = ARRAY_LEN(supervisor_program) };
 
-	/* The list does not allow seccomp(2). */
+	/* The filter of signals comes first: the list does not allow seccomp(2). */
 	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 

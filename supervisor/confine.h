@@ -38,9 +38,11 @@ struct registry_entry;
 #define CONFINE_KEEP_MAX 128
 
 struct confine {
-	bool has_landlock; /* confine_has_landlock() */
-	pid_t child, server, broker; /* may be signalled; 0: there is none */
-	const struct registry_entry *entry; /* borrowed; must have been made */
+	bool has_landlock; /* the result of confine_has_landlock() */
+	pid_t child, server, broker; /* processes that may be signalled; 0: there is
+				      * none */
+	const struct registry_entry *entry; /* borrowed; the sandbox's entry, which
+					     * must have been made */
 	const struct saved_spec *saved_spec; /* borrowed; NULL: the sandbox is not kept */
 	const struct cgroup *cgroup;	    /* borrowed; the zero object: none */
 	int audit; /* the folder of the audit log; 0 or less: there is none */
@@ -56,7 +58,8 @@ struct confine {
  * these must be looked at (watchdog.h). */
 bool confine_has_landlock(const struct peer_self *self, bool reads_memory);
 
-/* "landlock+seccomp", "seccomp" */
+/* Returns how the supervisor is confined, for its info: "landlock+seccomp" or
+ * "seccomp". */
 const char *confine_name(bool has_landlock);
 
 /* Confines the process.  After a failure it is confined only in part, and has

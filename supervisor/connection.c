@@ -35,7 +35,8 @@ bool connection_may_read(const struct connection *w)
 	return w->passed_count < CONNECTION_PASSED && !w->lines.is_at_eof;
 }
 
-/* The space for CONNECTION_FDS can hold more, because of its alignment. */
+/* Adds a descriptor that the kernel passed.  The space for CONNECTION_FDS descriptors
+ * can hold more, because of its alignment. */
 static void add_fd(struct connection_fds *f, const unsigned char *at)
 {
 	int fd;
@@ -49,8 +50,8 @@ static void add_fd(struct connection_fds *f, const unsigned char *at)
 	}
 }
 
-/* All descriptors come in one control message; the socket has no option that
- * adds another. */
+/* Gets all descriptors that came with a read.  They come in one control message; the
+ * socket has no option that adds another. */
 static void get_fds(struct msghdr *m, struct connection_fds *ret)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -68,8 +69,8 @@ static uint64_t received(const struct connection *w)
 	return w->taken + buffer_len(&w->lines.in);
 }
 
-/* The descriptors came with the next byte.  A line has one place, so that half
- * a line cannot use up all of them. */
+/* Keeps descriptors that came with the next byte.  A line has one place for them, so
+ * that half a line cannot use up all places. */
 static void keep_fds(struct connection *w, struct msghdr *m)
 {
 	unsigned last = w->passed_count;
@@ -89,11 +90,10 @@ static void keep_fds(struct connection *w, struct msghdr *m)
 	w->passed_count = last + 1;
 }
 
-/* How many of the waiting bytes may be read at once.  Without room for
- * descriptors the kernel reports that there are some, and installs none
- * (MSG_CTRUNC): then they came with one of the bytes that it returned.  In that
- * case the first byte of a line is read alone, and then the bytes up to the
- * line's end. */
+/* Returns how many of the waiting bytes may be read at once.  Without room for
+ * descriptors the kernel reports that there are some, and installs none (MSG_CTRUNC):
+ * then they came with one of the bytes that it returned.  In that case the first byte
+ * of a line is read alone, and then the bytes up to the line's end. */
 static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is_alone)
 {
 	struct iovec bytes = { room, LINES_AT_ONCE };
@@ -102,8 +102,8 @@ static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is
 	const uint8_t *end;
 
 	if (n <= 0)
-		return 1; /* nothing, or the end: bytes that come meanwhile are looked at
-			   * next time */
+		return 1; /* no bytes, or the end of the stream: bytes that come
+			   * meanwhile are looked at next time */
 	if (!(m.msg_flags & MSG_CTRUNC))
 		return (size_t)n;
 	*ret_is_alone = received(w) == w->begun;
@@ -122,7 +122,8 @@ static void add_bytes(struct connection *w, const uint8_t *bytes, size_t len)
 	lines_added(&w->lines, len);
 }
 
-/* *ret_is_alone: one byte was read alone, and there is more. */
+/* Reads from the connection once.  *ret_is_alone: one byte was read alone, and there
+ * is more. */
 static bool read_once(struct connection *w, bool *ret_is_alone)
 {
 	union {

@@ -22,39 +22,41 @@
 #define CONNECTION_PASSED 4
 
 struct connection_fds {
-	int fds[CONNECTION_FDS]; /* owned */
+	int fds[CONNECTION_FDS]; /* owned; the descriptors that came with a line */
 	unsigned count;
-	bool is_wrong; /* too many, or beside the wrong byte */
+	bool is_wrong; /* the line came with too many, or they were beside the wrong
+		        * byte */
 };
 
 struct connection {
-	int fd; /* owned */
+	int fd; /* owned; the connection's socket */
 	struct lines lines;
 	struct buffer out;
-	uint64_t taken; /* bytes of the lines that were taken */
-	uint64_t begun; /* where the line begins that is being received */
+	uint64_t taken; /* number of bytes in the lines that were taken */
+	uint64_t begun; /* number of the byte at which the line that is being received
+			 * begins */
 	struct {
-		uint64_t line; /* where the line begins */
+		uint64_t line; /* number of the byte at which the descriptors' line
+			        * begins */
 		struct connection_fds fds;
 	} passed[CONNECTION_PASSED];
 	unsigned passed_count;
 };
 
-/* Takes `fd` over, which must not block. */
+/* Sets up a connection over the socket `fd`, which must not block and is taken over. */
 void connection_init(struct connection *w, int fd, size_t line_max, size_t out_max);
 void connection_done(struct connection *w);
 
-/* Whether there is room to read. */
+/* Returns whether there is room to read more bytes. */
 bool connection_may_read(const struct connection *w);
-/* These read and write once.  False: the connection is broken. */
+/* These read and write the socket once.  False: the connection is broken. */
 bool connection_read(struct connection *w);
 bool connection_write(struct connection *w);
 
-/* Whether the peer has closed both directions, so that no answer can be
- * read. */
+/* Returns whether the peer has closed both directions, so that no answer can be read. */
 bool connection_is_deserted(const struct connection *w);
 
-/* Like lines_next(); the caller owns `fds`. */
+/* Finds the next line, like lines_next(); the caller owns the descriptors in `fds`. */
 enum line_kind connection_next(struct connection *w, const char **ret, size_t *ret_len,
 			 struct connection_fds *fds);
 void connection_took(struct connection *w);

@@ -61,7 +61,9 @@ static int take_names(struct create_options *o, struct err *e)
 	}
 	o->from = text_copy(words->items[0]);
 	o->policy.image = IMAGE_STORE;
-	o->policy.image_path = text_copy("localhost/fork"); /* until the image is known */
+	o->policy.image_path = text_copy("localhost/fork"); /* a placeholder until the
+							     * image of the fork is
+							     * known */
 	o->policy.pull = PULL_NEVER;
 	AUTO_FREE char *name = text_copy(words->items[1]);
 	return settle_name(o, name, e);
@@ -94,7 +96,8 @@ static int take_name(struct create_options *o, struct err *e)
 	return settle_name(o, words->items[0], e);
 }
 
-/* A path that does not exist is reported when it is looked for. */
+/* Makes a path absolute and free of links.  A path that does not exist is reported
+ * later, when hutch looks for the file. */
 static void resolve_path(char **at)
 {
 	char *path = *at ? realpath(*at, NULL) : NULL;
@@ -105,8 +108,7 @@ static void resolve_path(char **at)
 	*at = path;
 }
 
-/* The paths are resolved now, since the supervisor has another working
- * directory. */
+/* Resolves all paths now, since the supervisor has another working directory. */
 static void resolve_paths(struct policy *p)
 {
 	resolve_path(&p->cgroup_parent);
@@ -114,7 +116,7 @@ static void resolve_paths(struct policy *p)
 		resolve_path(&p->upper);
 }
 
-/* Runs as the user that images, and other sandboxes, belong to. */
+/* Becomes hutch-image, as the user to which images, and other sandboxes, belong. */
 static _Noreturn void become_image(const struct create_options *o, const char *path,
 				   int output)
 {
@@ -166,8 +168,8 @@ static int find_source(struct create_options *o, struct err *e)
 	return 0;
 }
 
-/* Runs as the user that root's sandboxes stand for, whose data folder is
- * read. */
+/* Looks up the kept sandbox to start, as the user that root's sandboxes stand for,
+ * whose data folder is read. */
 static int look_up(void *arg, struct err *e)
 {
 	struct create_options *o = arg;
@@ -212,7 +214,7 @@ static int take_up(struct create_options *o, struct err *e)
 	return 0;
 }
 
-/* A fork's image is known by now. */
+/* Prepares the options to be kept; a fork's image is known by now. */
 static int describe(struct create_options *o, struct err *e)
 {
 	if (!o->policy.keeps || o->options.verb == VERB_START)
@@ -225,8 +227,8 @@ static int describe(struct create_options *o, struct err *e)
 	return restart_spec_describe(&o->policy, o->said, e);
 }
 
-/* A sandbox that no client has taken yet must be reached by no port, and leave
- * nothing behind. */
+/* Checks the options of a lease.  A sandbox that no client has taken yet must be
+ * reached by no port, and leave nothing behind. */
 static int check_lease(const struct run_options *o, struct err *e)
 {
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
@@ -236,7 +238,8 @@ static int check_lease(const struct run_options *o, struct err *e)
 		return err_remedy(e,
 				  "hutch port add publishes ports of one that was taken");
 	}
-	/* The one is closed when the sandbox is made, and the other with it. */
+	/* The descriptor of --json is closed when the sandbox is made; if it were the
+	 * lease's too, the sandbox would end then. */
 	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
 		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)

@@ -20,10 +20,10 @@ void events_done(struct events *ev);
  * braces, or "".  Returns its text. */
 const char *events_add(struct events *ev, const char *name, const char *more);
 
-/* The text of number n, or NULL where it is not kept. */
+/* Returns the text of event number n, or NULL where it is not kept. */
 const char *events_get(const struct events *ev, uint64_t n);
 
-/* The present time in milliseconds since 1970, and such a time as RFC 3339
- * writes it, allocated. */
+/* These return the present time in milliseconds since 1970, and such a time as RFC
+ * 3339 writes it, allocated. */
 int64_t events_now(void);
 char *events_time(int64_t ms);

@@ -14,9 +14,10 @@
 #include "sandbox/launch/instance.h"
 #include "supervisor/capture.h"
 
-/* From SIGHUP to the end of a job whose client has gone. */
+/* The time in ms from SIGHUP to the end of a job whose client has gone. */
 #define GRACE_MS 10000
-/* A file system that does not answer delays only the one process. */
+/* The time in ms that the look-up of a user inside may take.  A file system that does
+ * not answer delays only the one process that is to be started. */
 #define LOOK_UP_MS 10000
 
 void job_free(struct job *j)
@@ -117,10 +118,10 @@ static void send_end(struct jobs *js, const struct job *j)
 			instance_broke_protocol(js->instance, &e);
 }
 
-/* Arguments and environment that fit no frame are the client's fault;
- * execve(2), too, would answer E2BIG.  Or programs of this user have so many
- * descriptors under way over unix sockets that the kernel takes no more
- * (unix(7)): that passes, and is no reason to end the sandbox. */
+/* Refuses a job that the channel does not take.  Arguments and environment that fit no
+ * frame are the client's fault; execve(2), too, would answer E2BIG.  Or programs of
+ * this user have so many descriptors under way over unix sockets that the kernel takes
+ * no more (unix(7)): that passes, and is no reason to end the sandbox. */
 static void refuse(struct jobs *js, struct job *j, int sys)
 {
 	const struct failed failed = {
@@ -133,9 +134,9 @@ static void refuse(struct jobs *js, struct job *j, int sys)
 	take_out(js, j);
 }
 
-/* The kernel sends descriptors with the first byte after them, so a request
- * that has some must be alone in the channel (channel.h), and they stay ours
- * until it is on its way. */
+/* Sends one job's request.  The kernel sends descriptors with the first byte after
+ * them, so a request that has some must be alone in the channel (channel.h), and its
+ * descriptors stay ours until they are on their way. */
 static void send_one(struct jobs *js, struct job *j, int64_t now)
 {
 	struct err e;
@@ -155,8 +156,8 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		instance_broke_protocol(js->instance, &e);
 }
 
-/* Look-ups at a time: pid 1 takes 16 errands (executor/fileops/errands.h), the dispatcher
- * gives it 8. */
+/* The number of users that are looked up at a time: pid 1 takes 16 errands
+ * (executor/fileops/errands.h), the dispatcher gives it 8. */
 #define LOOK_UPS_MAX 8
 
 static size_t looked_up(const struct jobs *js)
@@ -168,8 +169,8 @@ static size_t looked_up(const struct jobs *js)
 	return count;
 }
 
-/* The errand runs as root, where there is one: it reads no more than two
- * files. */
+/* Sends the errand that looks up a job's user.  It runs as root inside, where root is
+ * mapped: it reads no more than two files. */
 static void look_up(struct jobs *js, struct job *j)
 {
 	AUTO_FREE char *name = text_copy(j->user);
@@ -281,8 +282,9 @@ static void forget(struct jobs *js)
 	take_out(js, j);
 }
 
-/* A job's descriptors stay open until they have gone, or their numbers would
- * pass files that are opened next; no client can know of the job before. */
+/* Returns whether the executor was asked to start the job.  A job's descriptors stay
+ * open until they have gone, or their numbers would pass files that are opened next;
+ * no client can know of the job before. */
 static bool is_asked(const struct jobs *js, const struct job *j)
 {
 	return j->state == JOB_ASKED &&
@@ -345,7 +347,8 @@ static int on_content(struct job *j, const struct frame *f, struct err *e)
 				 "it sent more of an account than one has");
 }
 
-/* A job whose client has gone meanwhile is dropped without a word. */
+/* Handles the result of a look-up.  A job whose client has gone meanwhile is dropped
+ * without a word. */
 static int on_returned(struct jobs *js, struct job *j, const struct frame *f,
 		       struct err *e)
 {

@@ -28,7 +28,8 @@ void lease_take(struct supervisor *s, const struct client *c)
 		return;
 	s->lease.is_waiting = false;
 	clocks_run(&s->clocks, s->now_ms);
-	registry_unset_waiting(s->entry); /* clients that look in the registry see it */
+	registry_unset_waiting(s->entry); /* on failure: only clients that look in the
+					   * registry see the difference */
 }
 
 int lease_check(const struct supervisor *s, const struct client *c, struct err *e)
@@ -53,9 +54,9 @@ bool lease_leave(struct supervisor *s, const struct client *c)
 	return true;
 }
 
-/* The holder has left, but a request that it sent before is still here, and no
- * client would know of the sandbox.  The connection's end, which comes next,
- * ends the sandbox. */
+/* Refuses a release whose holder has gone.  The holder's request is still here, but no
+ * client would know of the sandbox.  The connection's end, which comes next, ends the
+ * sandbox. */
 static int check_holder(const struct client *c, struct err *e)
 {
 	if (!connection_is_deserted(&c->conn))
@@ -63,7 +64,8 @@ static int check_holder(const struct client *c, struct err *e)
 	return err_set(e, ERR_GONE, "the connection that held the sandbox was closed");
 }
 
-/* The name comes first: if it cannot be had the lease stays as it is. */
+/* Ends the lease.  The sandbox's name comes first: if the name cannot be had the lease
+ * stays as it is. */
 int lease_release(const struct request *call)
 {
 	struct supervisor *s = call->s;

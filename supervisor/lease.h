@@ -23,26 +23,32 @@ struct err;
 struct supervisor;
 
 struct lease {
-	int fd;		       /* owned, until lease_serve(); 0 or less: none */
-	struct client *holder; /* borrowed; NULL: none, not yet or any more */
+	int fd;		       /* owned, until lease_serve(): our end of the
+			        * connection; 0 or less: no lease */
+	struct client *holder; /* borrowed; the client with the lease; NULL: none, not
+			        * yet or any more */
 	bool is_waiting;
 };
 
-/* Makes its connection a client's. */
+/* Makes the lease's connection one of the supervisor's clients. */
 void lease_serve(struct supervisor *s);
 
-/* A client has said hello: if it is the holder, it takes the sandbox. */
+/* Called when a client has said hello: if the client is the holder, it takes the
+ * sandbox. */
 void lease_take(struct supervisor *s, const struct client *c);
 
-/* -1: the sandbox waits, and only the holder may make this request. */
+/* Checks whether the client may make this request.  -1: the sandbox waits, and only
+ * the holder may make it. */
 int lease_check(const struct supervisor *s, const struct client *c, struct err *e);
 
-/* `c` has ended.  True: it was the holder, and the sandbox ends now. */
+/* Called when the connection of client `c` has ended.  True: `c` was the holder, and
+ * the sandbox ends now. */
 bool lease_leave(struct supervisor *s, const struct client *c);
 
-/* The state as info has it: "\"waiting\"", "\"held\"" or "null". */
+/* Returns the state of the lease as the info has it: "\"waiting\"", "\"held\"" or
+ * "null". */
 const char *lease_state(const struct lease *l);
 
-/* The method `release`.  Refused, and the sandbox ends, if the holder has gone
- * by then. */
+/* Does the method `release`, which ends the lease.  Refused, and the sandbox ends, if
+ * the holder has gone by then. */
 int lease_release(const struct request *call);

@@ -24,8 +24,8 @@
 #include "supervisor/create_options.h"
 #include "supervisor/supervisor.h"
 
-/* Leaves the caller's session, and its working directory, which would be held
- * otherwise. */
+/* Leaves the caller's session, and its working directory, whose file system could not
+ * be unmounted otherwise. */
 static int leave_caller(struct err *e)
 {
 	if (launch_leave_caller(e) < 0)
@@ -36,8 +36,8 @@ static int leave_caller(struct err *e)
 	return 0;
 }
 
-/* The image of a kept sandbox may be gone: removed, or replaced by another one
- * of the same name and then collected. */
+/* Prepares the launch.  The image of a kept sandbox may be gone: removed, or replaced
+ * by another one of the same name and then collected. */
 static int prepare(struct launch *l, const struct create_options *o, struct err *e)
 {
 	const struct saved_spec *d = &o->saved_spec;
@@ -57,7 +57,7 @@ static int prepare(struct launch *l, const struct create_options *o, struct err 
 		d->path);
 }
 
-/* Takes the saved spec that these options came from: another sandbox may have
+/* Takes the saved spec that these options came from again: another sandbox may have
  * the name by now. */
 static int take_again(const struct create_options *o, struct saved_spec *d, struct err *e)
 {
@@ -79,7 +79,8 @@ static int hold(struct launch *l, const struct create_options *o, struct saved_s
 	if (o->options.verb == VERB_START) {
 		if (take_again(o, d, e) < 0)
 			return -1;
-		if (d->image) { /* as it was called, and not by its digest */
+		if (d->image) { /* the image is named as the caller did, and not by its
+				 * digest */
 			free(l->store_image.name);
 			l->store_image.name = text_copy(d->image);
 		}
@@ -137,22 +138,24 @@ static void record_failure(struct launch *l, const struct err *why)
 				     .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* the process that waits is told
+		(void)audit_end(&l->audit, &x, NULL); /* on failure: the process that
+						       * waits is told of the error
 						       * anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
 
-/* A sandbox that could not be made is not kept either; one that could not be
- * started again is. */
+/* Undoes a start that failed.  A sandbox that could not be made is not kept either;
+ * one that could not be started again is. */
 static void undo(struct launch *l, const struct create_options *o,
 		 struct registry_entry *entry, struct saved_spec *kept)
 {
 	launch_done(l);
-	cow_done(&l->cow); /* nothing was changed in the copy */
+	cow_done(&l->cow); /* nothing was changed in the copies of folders */
 	launch_init(l, &o->policy);
 	if (kept->path && o->options.verb != VERB_START)
-		(void)saved_spec_remove(kept, NULL); /* it was made a moment ago */
+		(void)saved_spec_remove(kept, NULL); /* on failure: the saved spec was
+						      * made a moment ago, and stays */
 	if (entry->name[0])
 		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE,
 				   NULL);
@@ -169,7 +172,8 @@ static void supervise(const struct create_options *o, int ready)
 
 	launch_init(&l, &o->policy);
 	l.verb = create_options_verb(o);
-	l.cgroup.waiter = getppid(); /* hutch create, until the sandbox is ready */
+	l.cgroup.waiter = getppid(); /* the waiting process is hutch create, until the
+				      * sandbox is ready */
 	registry_init(&entry);
 	saved_spec_init(&kept);
 	if (start(&l, o, &entry, &kept, &e) < 0) {
@@ -191,12 +195,13 @@ static void supervise(const struct create_options *o, int ready)
 		supervisor_run(&s);
 	}
 	launch_done(&l);
-	cow_done(&l.cow); /* a client that asks for the copies settles them */
+	cow_done(&l.cow); /* a client that asks for the copies of folders settles them */
 	saved_spec_done(&kept);
 	registry_done(&entry);
 }
 
-/* Waits until the sandbox is ready, or could not be made. */
+/* Waits until the background process reports that the sandbox is ready, or could not
+ * be made. */
 static int wait_ready(int ready, struct err *e)
 {
 	if (io_read_full(ready, e, sizeof(*e)) != (ssize_t)sizeof(*e))
@@ -226,7 +231,8 @@ static int create(struct create_options *o, struct err *e)
 		_exit(0);
 	}
 	if (o->options.lease_fd > 0)
-		own_close(&o->options.lease_fd); /* else its holder would not see the
+		own_close(&o->options.lease_fd); /* while it is open here, the lease's
+						  * holder would not see the sandbox's
 						  * end */
 	(void)close(ends[1]);
 	return wait_ready(ends[0], e);
@@ -240,7 +246,8 @@ static int made(const struct create_options *o, struct err *e)
 	return err_remedy(e, "hutch rm -f %s removes it", o->name);
 }
 
-/* ERR_NONE: another program of ours has reported the error already. */
+/* Reports the error and returns the exit code.  ERR_NONE: another program of ours has
+ * reported the error already. */
 static int failed(const struct err *e)
 {
 	if (e->kind != ERR_NONE)
@@ -278,8 +285,8 @@ int main(int argc, char **argv)
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
 	} else {
-		/* Not earlier: --secret-file <(...) uses a descriptor of the
-		 * caller's. */
+		/* The descriptors are closed only now, since --secret-file <(...) uses
+		 * a descriptor of the caller's. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
 		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
 	}

@@ -82,8 +82,8 @@ static int do_stop(const struct request *call)
 		return RPC_PARAMS;
 	mourn(call);
 	if (s->pause.lost.kind != ERR_NONE) {
-		/* The kept processes get no grace, in which they could do what
-		 * they were stopped for. */
+		/* The processes of a paused sandbox get no grace, in which they could
+		 * do what they were stopped for. */
 		supervisor_end(s, "stopped", 0, NULL, NULL);
 		return 0;
 	}
@@ -104,7 +104,7 @@ static int do_kill(const struct request *call)
 	return 0;
 }
 
-/* Answered when all processes stand still. */
+/* Does the method `pause`, which is answered when all processes stand still. */
 static int do_pause(const struct request *call)
 {
 	if (pause_pause(call->s, call->client, call->request->id, call->e) < 0)
@@ -192,7 +192,7 @@ static int do_snapshot(const struct request *call)
 		return code;
 	if (pause_begin(call->s, call->client, call->request->id, to, call->e) < 0)
 		return RPC_FAILED;
-	to = -1; /* pause_begin() owns both now */
+	to = -1; /* pause_begin() owns the socket and the id now */
 	(void)request_take_id(call);
 	pause_look(call->s);
 	return 0;
@@ -283,8 +283,8 @@ static int do_cancel(const struct request *call)
 	return RPC_FAILED;
 }
 
-/* The dispatcher takes an action as text, by which it also recognizes a repeated
- * one. */
+/* Does an action.  The dispatcher takes the action as text, by which it also
+ * recognizes a repeated one. */
 static int do_act(const struct request *call)
 {
 	struct json_at action;
@@ -315,7 +315,7 @@ static int do_act(const struct request *call)
 	return 0;
 }
 
-/* Methods of versions to come. */
+/* Refuses methods of versions to come. */
 static int do_later(const struct request *call)
 {
 	(void)err_set(call->e, ERR_UNSUPPORTED, "%.60s is not in this version",
@@ -349,15 +349,15 @@ static const char *const cancel_keys[] = { "id", NULL };
 static const char *const add_keys[] = { "guest", NULL };
 static const char *const remove_keys[] = { "host", NULL };
 
-/* FDS: takes descriptors.  LOOKS: only reads the sandbox's state, which does
- * not count as use.  STEERS: must be put on record, or is not done.  ENDS: ends
- * the sandbox, on record or not. */
+/* Properties of a method.  FDS: takes descriptors.  LOOKS: only reads the sandbox's
+ * state, which does not count as use.  STEERS: must be put on record, or is not done.
+ * ENDS: ends the sandbox, on record or not. */
 enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
 
 static const struct method {
 	const char *name;
 	int (*call)(const struct request *call);
-	const char *const *keys; /* NULL: any keys */
+	const char *const *keys; /* the keys that params may have; NULL: any keys */
 	unsigned flags;
 } methods[] = {
 	{ "hello", do_hello, hello_keys, FDS | LOOKS },
@@ -383,8 +383,10 @@ static const struct method {
 	{ "exec.attach", methods_attach, process_keys, 0 },
 	{ "exec.write", methods_write, write_keys, 0 },
 	{ "logs", do_logs, logs_keys, 0 },
-	{ "update", methods_update, update_keys, 0 }, /* records_update() puts it on
-						       * record, with its limits */
+	{ "update", methods_update, update_keys, 0 }, /* without STEERS:
+						       * records_update() puts the
+						       * request on record, with its
+						       * limits */
 	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
 	{ "port.remove", methods_port_remove, remove_keys, STEERS },
 	{ "port.list", methods_port_list, no_keys, LOOKS },
@@ -408,12 +410,12 @@ static int put_on_record(struct supervisor *s, const struct client *c,
 	if (!(m->flags & (STEERS | ENDS)))
 		return 0;
 	int result = records_request(s, c, m->name, e);
-	supervisor_look_at_clock(s); /* putting it on record may have blocked */
+	supervisor_look_at_clock(s); /* putting the request on record may have blocked */
 	return m->flags & ENDS ? 0 : result;
 }
 
-/* The client gets the error; a user who looks for the cause may be another
- * one. */
+/* Notes a failed request in the supervisor's log.  The client gets the error; a user
+ * who looks for the cause may be another one. */
 static void note_failure(struct supervisor *s, const struct client *c, const char *method,
 			 const struct err *e)
 {
@@ -424,7 +426,8 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 	supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_DEBUG, "supervisor", &whole);
 }
 
-/* A request to end the sandbox is fulfilled; any other one comes too late. */
+/* Answers a request that comes after the sandbox's end.  A request to end the sandbox
+ * is fulfilled; any other one comes too late. */
 static int answer_late(const struct request *call, const struct method *m)
 {
 	if (m->flags & ENDS)

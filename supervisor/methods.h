@@ -13,14 +13,15 @@ struct request;
 struct job;
 struct returned;
 
-/* Each returns 0 if the request was answered or will be; else an enum rpc_code
+/* Each method returns 0 if the request was answered or will be; else an enum rpc_code
  * and the call's error. */
 int methods_start(const struct request *call);
 /* Fills in the job's ids, or j->user, which is then looked up inside. */
 int methods_get_user(const struct request *call, struct job *j);
-/* A bit of job.said if the variable is one of an account's; else 0. */
+/* Returns a bit of job.said if the variable is one of an account's, such as HOME; else
+ * 0. */
 unsigned methods_user_variable(const char *name);
-/* A callback of jobs.h. */
+/* Handles the result of a user's look-up; a callback of jobs.h. */
 bool methods_looked_up(void *who, struct job *j, const struct returned *x);
 int methods_copy_in(const struct request *call);
 int methods_copy_out(const struct request *call);

@@ -17,10 +17,10 @@
 
 #define PROGRAM_MAX 256
 
-/* Above this many unsent bytes small requests are refused. */
+/* Above this many unsent bytes in the channel small requests are refused. */
 #define CHANNEL_BUSY (1u << 20)
 
-/* The outcome of a copy, as JSON.  SIGPIPE: the client no longer reads the
+/* Returns the outcome of a copy, as JSON.  SIGPIPE: the client no longer reads the
  * tar. */
 static const char *copy_error(const struct job *j)
 {
@@ -62,7 +62,8 @@ static char *exit_members(const struct job *j)
 	return json_write_end(&b);
 }
 
-/* The program's name for events and lists; it is cut, since events are kept. */
+/* Returns the program's name for events and lists; the name is cut, since events are
+ * kept. */
 static char *program_of(const struct supervisor *s, const struct job *j)
 {
 	AUTO_FREE char *name = redact_copy(&s->dispatcher.secrets, j->argv.items[0]);
@@ -71,7 +72,7 @@ static char *program_of(const struct supervisor *s, const struct job *j)
 	if (len > PROGRAM_MAX) {
 		len = PROGRAM_MAX;
 		while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
-			len--; /* not in the middle of a character */
+			len--; /* the cut must not be in the middle of a character */
 	}
 	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
 	return json_write_quoted(cut);
@@ -188,7 +189,7 @@ int methods_wait(const struct request *call)
 			 call->e);
 }
 
-/* Takes "TERM", "SIGTERM" or 15. */
+/* Reads a signal, given as "TERM", "SIGTERM" or 15. */
 static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 {
 	static const struct {
@@ -223,8 +224,8 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
 }
 
-/* Small requests are sent without waiting for room, and could fill the channel
- * if their bytes were not counted. */
+/* Returns whether too many bytes wait in the channel.  Small requests are sent without
+ * waiting for room, and could fill the channel if their bytes were not counted. */
 static bool is_flooded(const struct request *call)
 {
 	if (buffer_len(&call->s->instance.channel.out) <= CHANNEL_BUSY)
@@ -292,8 +293,8 @@ int methods_attach(const struct request *call)
 	return request_answer(call, result);
 }
 
-/* The bytes to be written: from that of the two params that is there.
- * *ret_owned is allocated, or NULL. */
+/* Reads the bytes to be written, from the param that is there: one has text, the other
+ * base64.  *ret_owned is allocated, or NULL. */
 static int get_bytes(const struct request *call, struct bytes *ret, uint8_t **ret_owned)
 {
 	const char *data = NULL, *text = NULL;

@@ -33,8 +33,8 @@ static int get_argv(const struct request *call, struct job *j)
 	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
 }
 
-/* The first `count` variables are the sandbox's own.  Only those are searched,
- * since the request's differ from each other and may be a hundred thousand. */
+/* Sets a variable.  The first `count` variables are the sandbox's own.  Only those are
+ * searched, since the request's differ from each other and may be a hundred thousand. */
 static void set_env(struct list *env, size_t count, const char *key, const char *value)
 {
 	const struct list own = { .items = env->items, .count = count }; /* a view */
@@ -89,7 +89,8 @@ static int get_env(const struct request *call, struct job *j)
 	return 0;
 }
 
-/* The value is hidden from now on in all output, of any process. */
+/* Reads the secrets of the request.  From now on each value is hidden in all output,
+ * of any process. */
 static int get_secret(const struct request *call, const struct job *j)
 {
 	struct json_at list, item = { 0 };
@@ -165,7 +166,8 @@ static int check_fds(const struct request *call, bool *ret_has_stdin)
 	return 0;
 }
 
-/* A job would end with its client, and no client would hear of it. */
+/* Refuses a job of a client that has gone: the job would end with the client, and no
+ * client would hear of it. */
 static int check_client(const struct request *call, const struct job *j)
 {
 	if (j->is_detached || !connection_is_deserted(&call->client->conn))
@@ -212,7 +214,7 @@ static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 	return j->capture ? 0 : -1;
 }
 
-/* On failure the caller frees the job. */
+/* Begins the job.  On failure the caller frees the job. */
 static int begin(const struct request *call, struct job *j, bool has_stdin)
 {
 	struct supervisor *s = call->s;
@@ -236,7 +238,7 @@ static int begin(const struct request *call, struct job *j, bool has_stdin)
 		outputs_view(call->client, j);
 	j->request = request_take_id(call);
 	call->client->under_way++;
-	supervisor_look_at_clock(s); /* putting it on record may have blocked */
+	supervisor_look_at_clock(s); /* putting the job on record may have blocked */
 	jobs_send(&s->jobs, s->now_ms);
 	return 0;
 }
@@ -259,7 +261,8 @@ int methods_start(const struct request *call)
 
 /* --- copies ------------------------------------------------------------------- */
 
-/* The executor's own code does the copy, so `argv` names no program. */
+/* Makes a job of a copy.  The executor's own code does the copy, so `argv` names no
+ * program. */
 static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;

@@ -42,7 +42,7 @@ static int take_cpus(const struct request *call, uint32_t *ret)
 	return 0;
 }
 
-/* 0: this limit is not changed. */
+/* Reads the limits that are to be changed; a limit of 0 is not changed. */
 static int take_limits(const struct request *call, struct limits *ret)
 {
 	if (take_number(call, "memory", UNITS_MEMORY_MIN, UNITS_MEMORY_MAX,
@@ -57,8 +57,8 @@ static int take_limits(const struct request *call, struct limits *ret)
 	return err_set(call->e, ERR_USAGE, "params: memory, cpus or pids was expected");
 }
 
-/* Without a cgroup the kernel holds no limit for the whole sandbox, at most
- * some for each process. */
+/* Checks that the sandbox has a cgroup: without one the kernel holds no limit for the
+ * whole sandbox, at most some for each process. */
 static int check_can(const struct supervisor *s, const struct limits *asked,
 		     struct err *e)
 {
@@ -102,8 +102,8 @@ static void tell(struct supervisor *s, const char *limits)
 	AUTO_FREE char *more = text_format("\"limits\":%s", limits);
 	AUTO_FREE char *info = supervisor_info(s);
 
-	/* The info is for clients that look after the end; before, they ask the
-	 * supervisor. */
+	/* A failure is ignored: the info in the registry is for clients that look
+	 * after the end; before, they ask the supervisor. */
 	(void)registry_set_info(s->entry, info, NULL);
 	supervisor_event(s, "update", more);
 }

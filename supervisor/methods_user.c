@@ -27,8 +27,8 @@ unsigned methods_user_variable(const char *name)
 	return 0;
 }
 
-/* Values of the policy, the image or an agent's env action take precedence over
- * an account's. */
+/* Returns which variables of an account are set already.  Values of the policy, the
+ * image or an agent's env action take precedence over an account's. */
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
@@ -45,7 +45,7 @@ static unsigned already_said(const struct supervisor *s)
 	return said;
 }
 
-/* Root reads the files inside, where root is mapped. */
+/* Begins the look-up of a user.  Root reads the files inside, where root is mapped. */
 static int look_up(const struct request *call, struct job *j, const char *user)
 {
 	if (!*user || *user == ':' || strlen(user) >= ACCOUNT_TEXT)
@@ -58,7 +58,8 @@ static int look_up(const struct request *call, struct job *j, const char *user)
 	return 0;
 }
 
-/* If one id is mapped, the user that it stands for need not be looked up. */
+/* Gets the ids of an image's user.  If one id is mapped, the user that it stands for
+ * need not be looked up. */
 static int get_image_user(const struct request *call, struct job *j, const char *user)
 {
 	const struct plan *plan = &call->s->launch->plan;
@@ -71,7 +72,8 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 	return look_up(call, j, user);
 }
 
-/* Without this check the kernel's error would be "invalid argument". */
+/* Refuses a user whose ids are not mapped; without this check the kernel's error would
+ * be "invalid argument". */
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
@@ -89,8 +91,8 @@ static int not_mapped(const struct supervisor *s, const char *user, struct err *
 			  user);
 }
 
-/* As -u of hutch run: a name or number that the id map has; with ranges also a
- * name that was added to the sandbox's passwd since. */
+/* Reads the user of an exec.start, as -u of hutch run: a name or number that the id
+ * map has; with ranges also a name that was added to the sandbox's passwd since. */
 int methods_get_user(const struct request *call, struct job *j)
 {
 	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
@@ -118,7 +120,8 @@ struct person {
 	uint32_t uid, gid;
 	uint32_t groups[EXEC_MAX_GROUPS];
 	uint32_t group_count;
-	const char *name, *home; /* borrowed; NULL: the account has none */
+	const char *name, *home; /* borrowed; the account's name and home; NULL: it has
+				  * none */
 };
 
 static bool is_printable(const char *text)
@@ -212,8 +215,8 @@ static int check_outcome(const struct supervisor *s, const struct job *j,
 		s->entry->name);
 }
 
-/* A range has more ids than these: the first one after them is the executor's
- * own. */
+/* Checks that the person's ids are in the sandbox's ranges.  A range has more ids than
+ * these: the first one after them is the executor's own. */
 static int check_ranges(const struct job *j, const struct person *p, struct err *e)
 {
 	uint32_t most = p->uid > p->gid ? p->uid : p->gid;
@@ -238,7 +241,8 @@ static int check_mapped(const struct supervisor *s, const struct job *j, struct 
 		return check_ranges(j, p, e);
 	if (p->uid != plan->uid || p->gid != plan->gid)
 		return not_mapped(s, j->user, e);
-	p->group_count = 0; /* one id is mapped, so no other group */
+	p->group_count = 0; /* only one id is mapped, so the process gets no other
+			     * group */
 	return 0;
 }
 

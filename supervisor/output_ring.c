@@ -44,7 +44,8 @@ static void place(struct output_ring *k, uint64_t at, const uint8_t *from, size_
 	memcpy(k->bytes, from + first, len - first);
 }
 
-/* A byte's place depends on the room, so the kept bytes move. */
+/* Makes the ring larger.  A byte's place depends on the ring's size, so the kept bytes
+ * move. */
 static void grow(struct output_ring *k, size_t more)
 {
 	size_t have = (size_t)(k->end - k->begin);

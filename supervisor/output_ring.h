@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most memory of one stream. */
+/* The most memory that one stream gets, in bytes. */
 #define OUTPUT_RING_MAX (1u << 20)
 /* The least memory that a stream gets; the room is always a power of two. */
 #define OUTPUT_RING_MIN (4u << 10)
@@ -23,17 +23,18 @@ struct output_ring {
 
 void output_ring_done(struct output_ring *k);
 
-/* How much more memory would keep `len` more bytes too, within OUTPUT_RING_MAX. */
+/* Returns how much more memory would keep `len` more bytes too, within
+ * OUTPUT_RING_MAX. */
 size_t output_ring_wants(const struct output_ring *k, size_t len);
 
-/* Adds bytes.  `more` bytes of memory are granted on top of the room: at most
- * what output_ring_wants() says, and so that the sum is a power of two.  The oldest
- * bytes make place. */
+/* Adds bytes to the ring.  `more` bytes of memory are granted on top of the room: at
+ * most what output_ring_wants() says, and so that the sum is a power of two.  The
+ * oldest bytes make place. */
 void output_ring_add(struct output_ring *k, const void *bytes, size_t len, size_t more);
 
 /* Copies the kept bytes from number `at` on, which is between begin and end; at
  * most `max`.  Returns how many. */
 size_t output_ring_copy(const struct output_ring *k, uint64_t at, void *to, size_t max);
 
-/* Gives all memory back: every byte is lost, and still counted. */
+/* Gives all memory of the ring back: every byte is lost, and still counted. */
 void output_ring_drop(struct output_ring *k);

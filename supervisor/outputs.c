@@ -25,8 +25,8 @@
 #define READ_AT_ONCE (64u << 10)
 #define READ_IN_TURN (512u << 10)
 
-/* The end of the output may be the start of a secret, and is then held back for
- * this long: a prompt that only looks like a secret appears after that. */
+/* How long in ms the end of the output is held back if it may be the start of a
+ * secret: a prompt that only looks like a secret appears after that. */
 #define SHOWN_MS 200
 
 /* Descriptors that are of use if the host allows them (the limit itself is set
@@ -141,7 +141,7 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 		}
 }
 
-/* How much of `more` a stream may have. */
+/* Returns how much of the memory `more` a stream may have. */
 static size_t grant(struct supervisor *s, const struct job *but,
 		    const struct output_ring *k, size_t more)
 {
@@ -194,7 +194,7 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	struct piece p;
 
 	if (j->exec.flags & EXEC_COPIES)
-		return; /* a copy's tar is not logged */
+		return; /* the tar of a copy is not logged */
 	if (*at < j->capture->ring[stream].begin)
 		*at = j->capture->ring[stream].begin; /* an incomplete character was
 						       * dropped */
@@ -248,7 +248,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	keep_shown(s, j, stream, &shown);
 }
 
-/* Keeps the held bytes: they were not the start of a secret. */
+/* Keeps the held bytes of a stream: they were not the start of a secret. */
 static void keep_held(struct supervisor *s, struct job *j, int stream)
 {
 	struct capture *c = j->capture;
@@ -277,7 +277,7 @@ static void close_pipes(struct supervisor *s, struct job *j)
 	capture_close(j->capture);
 }
 
-/* Reads once.  Returns the number of bytes; 0: there is nothing now, or the
+/* Reads a stream once.  Returns the number of bytes; 0: there is nothing now, or the
  * stream has ended. */
 static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_t max)
 {
@@ -299,8 +299,8 @@ static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_
 
 /* --- the loop ------------------------------------------------------------------- */
 
-/* The client has been sent all that it has room for; if output is left, the
- * process waits for it. */
+/* Returns whether the process waits for its client: the client has been sent all that
+ * it has room for, and output is left. */
 static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 {
 	const struct client *c = j->owner;
@@ -368,7 +368,8 @@ static size_t serve(struct supervisor *s, const struct place *p)
 	return 0;
 }
 
-/* Each turn begins behind the place where the one before ended. */
+/* Reads and writes the pipes that are ready.  Each turn begins behind the place where
+ * the one before ended, so that no process is always last. */
 void outputs_serve(struct supervisor *s, const struct pollfd *w)
 {
 	struct outputs *o = &s->outputs;

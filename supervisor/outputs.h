@@ -31,14 +31,14 @@ struct supervisor;
  * process's end: a client that keeps up loses none. */
 #define OUTPUTS_KEPT  (64u << 20)
 #define OUTPUTS_LEAST (128u << 10)
-/* How long a process waits for its client if that takes nothing. */
+/* How long in ms a process waits for its client if the client takes nothing. */
 #define OUTPUTS_STUCK_MS 1000
-/* Places for poll(2): three pipes each. */
+/* The number of places for poll(2): three pipes for each process. */
 #define OUTPUTS_POLLS (3 * (JOBS_MAX + JOBS_REMEMBERED))
 
 /* A client that gets a process's output. */
 struct viewer {
-	struct job *job; /* borrowed */
+	struct job *job; /* borrowed; the process whose output the client gets */
 	uint64_t at[CAPTURE_STREAMS];
 	struct viewer *next;
 };
@@ -46,22 +46,22 @@ struct viewer {
 /* A client's request for a log. */
 struct log_reader {
 	const struct log *of; /* borrowed: the output's, or the supervisor's */
-	const char *method;   /* of the notifications */
-	char *request;	      /* owned */
+	const char *method;   /* the method of the notifications to the client */
+	char *request;	      /* owned; the id of the client's request */
 	uint64_t at, until;
-	bool follows; /* without end: `until` is not used */
+	bool follows; /* the log is followed without end: `until` is not used */
 	struct log_reader *next;
 };
 
 /* A pipe that poll(2) looked at. */
 struct place {
 	struct job *job;
-	int stream; /* -1: the process's input */
+	int stream; /* the number of the output stream; -1: the process's input */
 };
 
 struct outputs {
 	struct log log;
-	struct place *places; /* owned */
+	struct place *places; /* owned; the pipes that poll(2) looked at */
 	size_t place_count, place_room, first;
 	size_t fds_max;	  /* descriptors that all processes and visits together may
 			   * have */
@@ -75,7 +75,7 @@ void outputs_done(struct supervisor *s);
  * of ended processes for it.  ERR_LIMIT: there are none. */
 int outputs_reserve(struct supervisor *s, struct err *e);
 
-/* The number of descriptors that the processes leave for visits. */
+/* Returns the number of descriptors that the processes leave for visits. */
 size_t outputs_left(const struct supervisor *s);
 
 /* Fills in the descriptors to wait for, at most OUTPUTS_POLLS, and returns
@@ -85,25 +85,27 @@ size_t outputs_watch(struct supervisor *s, struct pollfd *w);
  * done. */
 void outputs_serve(struct supervisor *s, const struct pollfd *w);
 
-/* The process has ended: reads what it wrote before. */
+/* Called when the process has ended: reads the output that it wrote before. */
 void outputs_exited(struct supervisor *s, struct job *j);
-/* The job is about to be freed: drops every reference to it. */
+/* Called when the job is about to be freed: drops every reference to the job. */
 void outputs_forget(struct supervisor *s, struct job *j);
-/* The sandbox has ended: reads the output that is left. */
+/* Called when the sandbox has ended: reads the output that is left. */
 void outputs_end(struct supervisor *s);
-/* To be called after all else about the end was sent: answers the clients that
- * follow a log. */
+/* Answers the clients that follow a log.  To be called after all else about the
+ * sandbox's end was sent. */
 void outputs_end_logs(struct supervisor *s);
 
 /* --- clients -------------------------------------------------------------- */
 
 /* Sends the client the output, from the oldest kept byte on. */
 void outputs_view(struct client *c, struct job *j);
-/* Does that for exec.attach; *ret is the answer, allocated. */
+/* Answers exec.attach, which sends the client a process's output from the oldest kept
+ * byte on; *ret is the answer, allocated. */
 int outputs_attach(struct client *c, struct job *j, char **ret, struct err *e);
 
-/* 1: the bytes were taken.  0: they were taken, and `request`, an id that is
- * taken over, is answered when there is room.  -1: neither. */
+/* Writes a client's bytes to a process's input.  1: the bytes were taken.  0: they
+ * were taken, and `request`, an id that is taken over, is answered when there is room.
+ * -1: neither. */
 int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_eof,
 		  char **request, struct err *e);
 
@@ -111,20 +113,20 @@ int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_
  * `tail`: the number of entries; UINT64_MAX: all. */
 void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t tail);
 
-/* Sends the client as much as fits.  True: there was something. */
+/* Sends the client as much output as fits.  True: there was something. */
 bool outputs_tell(struct client *c);
 
-/* Whether the client has still to get output that the process printed before
+/* Returns whether the client has still to get output that the process printed before
  * its end. */
 bool outputs_is_behind(const struct client *c, const struct job *j);
 
-/* The client has gone. */
+/* Called when the client has gone: drops its views and its waiting write. */
 void outputs_leave(struct supervisor *s, struct client *c);
 
 /* --- between the two ------------------------------------------------------ */
 
 struct viewer *outputs_viewer(const struct client *c, const struct job *j);
-/* Answers the waiting write if it need not wait any more. */
+/* Answers the waiting write of a process's input if it need not wait any more. */
 void outputs_answer_writer(struct job *j);
 /* Writes the last members of a piece as JSON: "data":"..." or
  * "base64":"...". */

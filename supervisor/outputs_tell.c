@@ -211,8 +211,8 @@ void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t ta
 	c->under_way++;
 }
 
-/* An entry of the log is the params of its notification as it is.  Each entry ends with
- * "\n", which is overwritten. */
+/* Puts entries of a log into the client's buffer.  An entry is the params of its
+ * notification as it is.  Each entry ends with "\n", which is overwritten. */
 static void put_entries(struct client *c, const char *method, char *entries, size_t len)
 {
 	char *const end = entries + len;
@@ -225,7 +225,7 @@ static void put_entries(struct client *c, const char *method, char *entries, siz
 	}
 }
 
-/* The length of the bytes without the incomplete entry at their end. */
+/* Returns the length of the bytes without the incomplete entry at their end. */
 static size_t whole_entries(const uint8_t *bytes, size_t len)
 {
 	const uint8_t *end = len ? memrchr(bytes, '\n', len) : NULL;

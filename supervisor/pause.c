@@ -19,8 +19,9 @@
 #include "supervisor/rpc.h"
 #include "supervisor/supervisor.h"
 
-/* A process in an uninterruptible call, on a dead NFS say, delays a pause for
- * no longer than this.  Pid 1 gives up earlier (executor/process/freezer.c). */
+/* How long in ms a pause waits for all processes to stand still.  A process in an
+ * uninterruptible call, on a dead NFS say, delays a pause for no longer than this.
+ * Pid 1 gives up earlier (executor/process/freezer.c). */
 #define STAND_MS 10000
 
 void pause_init(struct pause *t)
@@ -85,8 +86,9 @@ static void hold(struct supervisor *s, bool is_held)
 	sent(s, channel_send_hold(&s->instance.channel, is_held, &e), &e);
 }
 
-/* The executor is not in that cgroup.  It stops its clocks before any process
- * stands still, and starts them when all go on. */
+/* Freezes the cgroup of the commands, or thaws it.  The executor is not in that
+ * cgroup: it stops its clocks before any process stands still, and starts them when
+ * all go on. */
 static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
 {
 	if (is_frozen)
@@ -159,8 +161,8 @@ static void let_time_go_on(struct supervisor *s)
 	jobs_resume(&s->jobs, s->now_ms);
 }
 
-/* If the cgroup does not thaw, the status stays `paused`, and unpause tries
- * again. */
+/* Lets all processes go on.  If the cgroup does not thaw, the status stays `paused`,
+ * and unpause tries again. */
 static int let_go(struct supervisor *s, struct err *e)
 {
 	if (apply(s, false, e) < 0)
@@ -184,8 +186,8 @@ static void go_on_or_end(struct supervisor *s)
 
 /* --- who asks for it ------------------------------------------------------------ */
 
-/* Before the sandbox is ready pid 1 may not know of it yet, and the client that
- * makes it would be told too late, or never. */
+/* Checks that the sandbox can be paused.  Before the sandbox is ready pid 1 may not
+ * know of it yet, and the client that makes it would be told too late, or never. */
 static int check_state(const struct supervisor *s, struct err *e)
 {
 	if (!s->is_stopping && s->status != REGISTRY_STARTED)
@@ -221,7 +223,8 @@ int pause_pause(struct supervisor *s, struct client *c, char *request, struct er
 	return 0;
 }
 
-/* `e`: why the pause failed; NULL: the sandbox is paused. */
+/* Answers the client that asked for the pause.  `e`: why the pause failed; NULL: the
+ * sandbox is paused. */
 static void answer_pauser(struct supervisor *s, const struct err *e)
 {
 	struct pause_pauser *p = &s->pause.pauser;
@@ -236,8 +239,8 @@ static void answer_pauser(struct supervisor *s, const struct err *e)
 	forget_pauser(&s->pause);
 }
 
-/* A waiting reader gets the error; one that reads already sees files that
- * change. */
+/* Drops the reader of the written files.  A waiting reader gets the error; one that
+ * reads already sees files that change. */
 static void drop_reader(struct supervisor *s, const struct err *e)
 {
 	struct pause *t = &s->pause;
@@ -280,7 +283,8 @@ int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
 	return 0;
 }
 
-/* All processes stand still before any client is told. */
+/* Tells clients of a loss of protection, when all processes stand still and not
+ * before. */
 static void tell_unprotected(struct supervisor *s)
 {
 	const struct err *why = &s->pause.lost;
@@ -393,7 +397,7 @@ int pause_frame(struct supervisor *s, const struct frame *f, struct err *e)
 
 /* --- all stand ------------------------------------------------------------------- */
 
-/* The remedies if no process can be traced. */
+/* The remedies that an error names if no process can be traced. */
 #define OTHERWISE "; a sandbox with a limit, as --pids-limit, is paused by its cgroup; one made " \
 		  "with --best-effort by signals"
 
@@ -435,7 +439,7 @@ static int is_frozen(const struct pause *t, struct err *e)
 	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
 }
 
-/* 1: all stand still; 0: not yet; -1: they will not. */
+/* Returns 1: all processes stand still; 0: not yet; -1: they will not. */
 static int all_stand(const struct supervisor *s, struct err *e)
 {
 	const struct pause *t = &s->pause;
@@ -489,8 +493,8 @@ static void stop_by_signals(struct supervisor *s)
 	send_all(s, SIGSTOP);
 }
 
-/* Not all stand still: the clients that asked get the error, and all processes
- * go on. */
+/* Ends a pause for which not all processes stand still: the clients that asked get the
+ * error, and all processes go on. */
 static void give_up(struct supervisor *s, struct err *why)
 {
 	struct pause *t = &s->pause;

@@ -24,8 +24,8 @@
 #define MAP_MAX 16384
 #define ALL_IDS 4294967295u
 
-/* Before 6.5 the pidfd is opened by number, which is right unless the peer has
- * ended and its number was given to another process in between. */
+/* Opens a pidfd of the peer.  Before 6.5 the pidfd is opened by number, which is right
+ * unless the peer has ended and its number was given to another process in between. */
 static int open_peer(int fd, pid_t pid)
 {
 	int pidfd;
@@ -69,7 +69,8 @@ static bool next_range(const char **at, struct range *ret)
 	return true;
 }
 
-/* In a child's map an id that we do not have shows as "no id". */
+/* Returns whether the map has the id.  In a child's map an id that we do not have
+ * shows as "no id". */
 static bool has_id(const char *map, unsigned id)
 {
 	struct range r;
@@ -99,7 +100,8 @@ void peer_self_init(struct peer_self *self)
 				    .gid_map = read_map("self", "gid_map") };
 	if (stat("/proc/self/ns/user", &mine) == 0) {
 		self->dev = mine.st_dev;
-		self->ino = mine.st_ino; /* never 0 */
+		self->ino = mine.st_ino; /* an inode number is never 0, so 0 matches
+					  * no peer */
 	}
 	self->can_tell = self->uid_map && self->gid_map && can_tell(self->uid_map);
 }
@@ -110,8 +112,9 @@ void peer_self_done(struct peer_self *self)
 	own_free(&self->gid_map);
 }
 
-/* The map of a namespace other than the reader's shows ids of the reader's; the
- * reader's own map shows ids of the namespace above (user_namespaces(7)). */
+/* Returns whether the process has the same id map as we have.  The map of a namespace
+ * other than the reader's shows ids of the reader's; the reader's own map shows ids of
+ * the namespace above (user_namespaces(7)). */
 static bool has_map(pid_t pid, const char *map, const char *ours)
 {
 	AUTO_FREE char *number = text_format("%d", (int)pid);

@@ -14,14 +14,14 @@ struct err;
 /* Our own user namespace, which never changes and which peers are compared
  * with. */
 struct peer_self {
-	dev_t dev; /* of the namespace */
+	dev_t dev; /* device and inode of our namespace */
 	ino_t ino;
-	char *uid_map, *gid_map; /* owned; as /proc/self shows them */
-	bool can_tell; /* see below */
+	char *uid_map, *gid_map; /* owned; our id maps, as /proc/self shows them */
+	bool can_tell; /* the id maps can tell a peer from a process inside (see below) */
 };
 
-/* If a file cannot be read, peer_check() refuses every peer that it would be
- * needed for. */
+/* Reads our own namespace and id maps.  If a file cannot be read, peer_check() refuses
+ * every peer that the file would be needed for. */
 void peer_self_init(struct peer_self *self);
 void peer_self_done(struct peer_self *self);
 
@@ -32,6 +32,6 @@ void peer_self_done(struct peer_self *self);
  * ourselves (an outer container may), or where root made the child, with all of
  * root's own ids. */
 
-/* 0: the peer is the owner's process.  -1: it is another's, or that cannot be
- * determined. */
+/* Checks the process behind the socket `fd`.  0: the peer is the owner's process.  -1:
+ * it is another's, or that cannot be determined. */
 int peer_check(const struct peer_self *self, int fd, struct err *e);

@@ -10,7 +10,8 @@
 #include "supervisor/jobs.h"
 #include "supervisor/supervisor.h"
 
-/* The sandbox may have been renamed since the last entry. */
+/* Returns the audit log with the sandbox's present name, since the sandbox may have
+ * been renamed since the last entry. */
 static struct audit *audit_of(const struct supervisor *s)
 {
 	s->launch->audit.name = s->entry->name;
@@ -96,7 +97,7 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 {
 	const struct {
 		const char *key;
-		uint64_t value; /* 0: the limit stays as it is */
+		uint64_t value; /* the new limit; 0: the limit stays as it is */
 	} asked[] = { { "memory", l->memory }, { "pids", l->pids },
 		      { "cpus_thousandths", l->cpus } };
 	struct audit *a = audit_of(s);
@@ -120,8 +121,8 @@ void records_finish(struct supervisor *s)
 				     .error = &s->ending.error,
 				     .cgroup = &s->launch->cgroup };
 
-	(void)audit_end(audit_of(s), &x, NULL); /* the sandbox has ended, and no client is
-						 * left to be told */
+	(void)audit_end(audit_of(s), &x, NULL); /* on failure: the sandbox has ended,
+						 * and no client is left to be told */
 }
 
 void records_unprotected(struct supervisor *s, const struct err *why)

@@ -21,8 +21,8 @@
 
 /* --- kept --------------------------------------------------------------------- */
 
-/* The parent is kept as an absolute path: a relative one would depend on the
- * next caller's working directory. */
+/* Adds the setting of the cgroup's parent as an absolute path: a relative one would
+ * depend on the next caller's working directory. */
 static int say_cgroup(const struct policy *p, struct policy_file *said, struct err *e)
 {
 	if (!p->cgroup_parent)
@@ -179,7 +179,8 @@ int restart_spec_apply(struct run_options *o, const char *name, struct policy_fi
 	drop(kept, is_said_by_flag, o->policy);
 	if (check_kept(kept, name, e) < 0 || check_secrets(kept, e) < 0)
 		return -1;
-	o->verb = VERB_CREATE; /* the verb that these options belong to */
+	o->verb = VERB_CREATE; /* the settings are those of a create, so they are read
+			        * as such */
 	int result = options_apply(o, kept, e);
 	o->verb = verb;
 	/* The settings hold the volumes of all policies and options, also
@@ -192,8 +193,8 @@ int restart_spec_apply(struct run_options *o, const char *name, struct policy_fi
 
 typedef int place_visit(const char *shown, char **path, void *to, struct err *e);
 
-/* A socket does not exist yet, but its folder may lead elsewhere; the socket is
- * made where that folder is now. */
+/* Visits the folder of a published unix socket.  The socket does not exist yet, but
+ * its folder may lead elsewhere; the socket is made where that folder is now. */
 static int visit_folder(struct port_spec *at, place_visit *visit, void *to, struct err *e)
 {
 	const size_t len = (size_t)(strrchr(at->path, '/') - at->path);
@@ -228,7 +229,8 @@ static char *place_line(const char *shown, const char *real)
 	return text_format("%s %s", at, where);
 }
 
-/* A path that does not exist is reported when it is looked for. */
+/* Notes where a path leads.  A path that does not exist is reported later, when hutch
+ * looks for the file. */
 static int note_place(const char *shown, char **path, void *to, struct err *e)
 {
 	AUTO_FREE char *real = realpath(*path, NULL);

@@ -17,9 +17,8 @@ struct policy_file;
 int restart_spec_describe(const struct policy *p, struct policy_file *said,
 			  struct err *e);
 
-/* The content of --seccomp's file, which the inside may be able to write to;
- * allocated.  NULL: there is none, or it cannot be read, which the launch will
- * report. */
+/* Returns the content of --seccomp's file, which the inside may be able to write to;
+ * allocated.  NULL: there is none, or it cannot be read, which the launch will report. */
 char *restart_spec_profile(const struct policy *p);
 
 /* Fills in the policy in `o` from the kept settings of `name`; values that
@@ -33,8 +32,8 @@ int restart_spec_apply(struct run_options *o, const char *name, struct policy_fi
  * links, and the same for the folders of published unix sockets; allocated. */
 char *restart_spec_places(struct policy *p);
 
-/* ERR_REFUSED: a path leads elsewhere than in `kept`.  The inside may have put
- * a link in the place of a folder that was shown twice, and would be shown the
- * link's target.  From then on the policy has the paths without links, and no
- * link in them is followed. */
+/* Checks that all shown paths lead to the places in `kept`.  ERR_REFUSED: a path leads
+ * elsewhere.  The inside may have put a link in the place of a folder that was shown
+ * twice, and would be shown the link's target.  From then on the policy has the paths
+ * without links, and no link in them is followed. */
 int restart_spec_hold_places(struct policy *p, char *kept, struct err *e);

@@ -13,7 +13,7 @@
 struct buffer;
 struct err;
 
-#define RPC_ID_MAX 64 /* bytes of a text that is an id */
+#define RPC_ID_MAX 64 /* the most bytes of a text that is a request's id */
 
 enum rpc_code {
 	RPC_PARSE = -32700,
@@ -24,10 +24,11 @@ enum rpc_code {
 };
 
 struct rpc_request {
-	struct json *doc;      /* owned */
-	char *id;	       /* owned: as JSON; "null" if the request has none */
+	struct json *doc;      /* owned; the parsed line */
+	char *id;	       /* owned: the request's id, as JSON; "null" if the
+			        * request has none */
 	const char *method;    /* borrowed from `doc` */
-	struct json_at params; /* an object, or no value */
+	struct json_at params; /* the request's params: an object, or no value */
 };
 
 /* Decodes one line without its newline.  Returns 0, or an enum rpc_code and
@@ -36,17 +37,17 @@ struct rpc_request {
 int rpc_decode(const char *line, size_t len, struct rpc_request *ret, struct err *e);
 void rpc_done(struct rpc_request *r);
 
-/* These append whole lines to `out`.  `result` is JSON. */
+/* These append whole lines to `out`.  `result`, the answer, is JSON. */
 void rpc_put_result(struct buffer *out, const char *id, const char *result);
 void rpc_put_notification(struct buffer *out, const char *method, const char *params);
 /* Begins a notification whose `params` are still to be written. */
 void rpc_open_notification(struct buffer *out, const char *method);
 void rpc_put_error(struct buffer *out, const char *id, enum rpc_code code,
 		   const struct err *e);
-/* The error of a command that could not be started, with the exit code that a
+/* Writes the error of a command that could not be started, with the exit code that a
  * shell would give. */
 void rpc_put_not_started(struct buffer *out, const char *id, int exit_code,
 			 const struct err *e);
 
-/* The name of an error's kind in `data.kind`. */
+/* Returns the name of an error's kind for `data.kind`. */
 const char *rpc_kind(const struct err *e);

@@ -14,7 +14,8 @@ static bool has_listener(const struct supervisor *s)
 	return false;
 }
 
-/* The first sample after a change is due at once. */
+/* Returns when the next sample is due.  The first sample after a change is due at
+ * once. */
 int64_t samples_due(const struct supervisor *s)
 {
 	const struct samples *p = &s->samples;

@@ -12,11 +12,11 @@
 struct supervisor;
 
 struct samples {
-	int64_t every_ms; /* 0: never */
-	int64_t last_ms;  /* clock.h; 0: there was no sample */
+	int64_t every_ms; /* the interval of samples; 0: no samples are taken */
+	int64_t last_ms;  /* when the last sample was taken, clock.h; 0: there was none */
 };
 
-/* When the next sample is due, in ms of clock.h; 0: never. */
+/* Returns when the next sample is due, in ms of clock.h; 0: never. */
 int64_t samples_due(const struct supervisor *s);
 /* Sends a sample if one is due. */
 void samples_tell(struct supervisor *s);

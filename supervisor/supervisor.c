@@ -52,9 +52,9 @@ static bool is_idle(const struct supervisor *s)
 	       s->dispatcher.queue.count == 0;
 }
 
-/* While the sandbox is in use no idle time-out wakes the loop, and the use may
- * end in the same turn that learns of its end.  So a sandbox that is in use now
- * counts as in use until now. */
+/* Looks at the clock.  While the sandbox is in use no idle time-out wakes the loop,
+ * and the use may end in the same turn that learns of its end.  So a sandbox that is
+ * in use now counts as in use until now. */
 void supervisor_look_at_clock(struct supervisor *s)
 {
 	s->dispatcher.now_us = clock_us();
@@ -76,8 +76,9 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	struct err e;
 
 	s->status = status;
-	if (registry_set_status(s->entry, status, &e) < 0) /* clients that look in the
-							    * registry see it */
+	if (registry_set_status(s->entry, status, &e) < 0) /* on failure: only clients
+							    * that look in the registry
+							    * see the old status */
 		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor",
 				       &e);
 	supervisor_event(s, "status", more);
@@ -141,8 +142,8 @@ char *supervisor_info(const struct supervisor *s)
 	return info;
 }
 
-/* The saved spec is renamed first: after a kill in between it has one name
- * or the other. */
+/* Renames the sandbox in all places.  The saved spec is renamed first: after a kill in
+ * between it has one name or the other. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)
 {
 	struct saved_spec *d = s->saved_spec;
@@ -155,14 +156,14 @@ static int rename_all(struct supervisor *s, const char *name, struct err *e)
 	if (registry_rename(s->entry, name, e) == 0)
 		return 0;
 	if (d)
-		(void)saved_spec_rename(d, old, NULL); /* else the saved spec keeps the
-							* new name */
+		(void)saved_spec_rename(d, old, NULL); /* on failure the saved spec
+						        * keeps the new name */
 	return -1;
 }
 
-/* On a full disk the sandbox gets its old name back, so that its files and the
- * answer agree.  If another sandbox has taken the old name meanwhile, the new
- * one stays. */
+/* Renames the sandbox for a client.  On a full disk the sandbox gets its old name
+ * back, so that its files and the answer agree.  If another sandbox has taken the old
+ * name meanwhile, the new name stays. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
 {
 	AUTO_FREE char *old = text_copy(s->entry->name);
@@ -189,8 +190,8 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	instance_end(&s->instance);
 }
 
-/* The instance has ended by itself: notes the reason. A reason that was noted before
- * stays. */
+/* Called when the instance has ended by itself: notes the reason.  A reason that was
+ * noted before stays. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;
@@ -260,8 +261,8 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	return taken != 0 ? taken : dispatcher_frame(&s->dispatcher, f, e);
 }
 
-/* The first call of its kind is reported, and then those at powers of ten, so
- * that the inside cannot displace other events. */
+/* Reports a refused system call as an event.  The first call of its kind is reported,
+ * and then those at powers of ten, so that the inside cannot displace other events. */
 static void on_refused(void *who, const struct refused_call *c, pid_t session)
 {
 	struct supervisor *s = who;
@@ -324,8 +325,8 @@ static void look_at_clocks(struct supervisor *s, int64_t now)
 		       why == CLOCKS_START ? &late : NULL);
 }
 
-/* `now` is when poll(2) returned.  Messages that the executor sent later are
- * not read yet, and cannot be late. */
+/* Ends what is past its deadline.  `now` is when poll(2) returned.  Messages that the
+ * executor sent later are not read yet, and cannot be late. */
 static void on_deadline(struct supervisor *s, int64_t now)
 {
 	struct err e;
@@ -382,7 +383,8 @@ static void work(struct supervisor *s)
 /* The descriptors that a turn waits for. */
 struct watch {
 	struct pollfd fds[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
-	struct pollfd *pipes; /* behind the clients' */
+	struct pollfd *pipes; /* places for processes' pipes, behind those of the
+			       * clients */
 	size_t count;
 };
 
@@ -431,7 +433,7 @@ static void turn(struct supervisor *s)
 	supervisor_look_at_clock(s);
 	const int64_t now = s->now_ms;
 	if (ready < 0)
-		return; /* EINTR: SIGCONT after a stop */
+		return; /* EINTR: this process was stopped, and SIGCONT let it go on */
 	serve_all(s, &w);
 	if (!pause_is(s))
 		dispatcher_expire(&s->dispatcher, now);
@@ -573,9 +575,9 @@ static int open_doors(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-/* Called before the end is known, since a client that learns of it may start
- * the sandbox again.  The lock of the upper layer is released explicitly: the
- * janitor shares it. */
+/* Closes files and locks of the sandbox.  Called before the end is known, since a
+ * client that learns of it may start the sandbox again.  The lock of the upper layer
+ * is released explicitly: the janitor shares it. */
 static void let_go_of_files(struct supervisor *s)
 {
 	if (!s->saved_spec)
@@ -585,7 +587,8 @@ static void let_go_of_files(struct supervisor *s)
 	own_close(&s->saved_spec->folder);
 }
 
-/* Every waiting client is told; one that does not read is not waited for. */
+/* Finishes the supervisor after the sandbox's end.  Every waiting client is told; one
+ * that does not read is not waited for. */
 static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
@@ -623,7 +626,8 @@ static void finish(struct supervisor *s)
 				       &e);
 		supervisor_event(s, "error", "");
 	}
-	tell_ready(s, &s->ending.error); /* the name is free by now */
+	tell_ready(s, &s->ending.error); /* the outcome is told only now, when the
+					  * sandbox's name is free */
 	outputs_end_logs(s);
 	pause_done(&s->pause);
 	answer_mourners(s);

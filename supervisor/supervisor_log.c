@@ -51,8 +51,8 @@ void supervisor_log_add(struct supervisor_log *j, enum log_level level,
 	redact_json_text(j->secrets, &line);
 	AUTO_FREE char *own = line;
 	AUTO_FREE char *whole = text_format("%s\n", own);
-	/* A full disk takes no line, and the failure can be reported nowhere
-	 * else. */
+	/* A failure is ignored: a full disk takes no line, and the failure can be
+	 * reported nowhere else. */
 	(void)log_add(&j->log, whole, strlen(whole), *j->now_ms, NULL);
 }
 

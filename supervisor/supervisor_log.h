@@ -10,7 +10,7 @@
 #include "sandbox/kernel/log_level.h"
 #include "supervisor/log.h"
 
-/* The size of one file; two are kept. */
+/* The size in bytes of one file of the log; two files are kept. */
 #define SUPERVISOR_LOG_FILE_MAX (1u << 20)
 
 struct redact;
@@ -18,9 +18,10 @@ struct registry_entry;
 
 struct supervisor_log {
 	struct log log;
-	enum log_level level; /* of the messages that are written */
-	const struct registry_entry *entry; /* borrowed */
-	const struct redact *secrets;	    /* borrowed */
+	enum log_level level; /* the lowest level of the messages that are written */
+	const struct registry_entry *entry; /* borrowed; the sandbox's entry, whose
+					     * folder has the log */
+	const struct redact *secrets;	    /* borrowed; secrets to hide in messages */
 	const int64_t *now_ms; /* borrowed: the time of its owner's loop */
 };
 
@@ -38,6 +39,6 @@ struct err;
 void supervisor_log_add_err(struct supervisor_log *j, enum log_level level,
 			    const char *component, const struct err *why);
 
-/* Adds an event of docs/control.md. */
+/* Adds an event of docs/control.md as a message. */
 void supervisor_log_add_event(struct supervisor_log *j, const char *event,
 			      const char *members);
