@@ -25,15 +25,15 @@
 #include "supervisor/events.h"
 #include "supervisor/pool/pool.h"
 
-/* Descriptors besides those of waiting sandboxes: connections, sandboxes being
- * made, our own. */
+/* The number of descriptors besides those of waiting sandboxes: connections, sandboxes
+ * being made, our own. */
 #define FILES_OTHERS (POOL_CLIENTS_MAX + 3 * POOL_SPAWNS_MAX + 64)
 
 struct order {
-	const char *name; /* borrowed; NULL: none was given */
+	const char *name; /* borrowed; the pool's name; NULL: none was given */
 	struct list words; /* options for hutch create */
 	uint64_t size;
-	int lease, json_fd; /* -1: none */
+	int lease, json_fd; /* descriptors given with --lease and --json; -1: none */
 };
 
 /* --- the words ----------------------------------------------------------------- */
@@ -122,7 +122,8 @@ static const struct own_flag *find(const char *word, size_t *ret_len)
 	return NULL;
 }
 
-/* 1: the word was an own option, and *at is at its last word. */
+/* Takes a word that is an option of the pool's own.  1: the word was one, and *at is
+ * at its last word. */
 static int take_own(struct order *o, char ***at, struct err *e)
 {
 	size_t len;
@@ -147,8 +148,8 @@ static int no_command(const struct order *o, const char *word, struct err *e)
 			  o->name, word);
 }
 
-/* "--" ends nothing here: the user means what follows as a command, or as
- * options for hutch create. */
+/* Refuses "--", which ends nothing here: the user means the words behind it as a
+ * command, or as options for hutch create. */
 static int no_dashes(const struct order *o, const char *next, struct err *e)
 {
 	static const char text[] = "hutch pool create takes no '--'";
@@ -169,8 +170,8 @@ static int name_first(const char *word, struct err *e)
 	return err_remedy(e, "hutch pool create NAME %.60s ...", word);
 }
 
-/* All words that are not the keeper's own go to hutch create, which knows their
- * meaning: a word behind one of its options may be the option's value. */
+/* Parses the words.  All words that are not the keeper's own go to hutch create, which
+ * knows their meaning: a word behind one of its options may be the option's value. */
 static int parse(char **at, struct order *o, struct err *e)
 {
 	for (; *at; at++) {
@@ -226,9 +227,10 @@ static int open_signals(struct err *e)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGQUIT);
-	(void)signal(SIGCHLD, SIG_DFL); /* a process that ignores it is not told of its
-					 * children */
-	(void)signal(SIGPIPE, SIG_IGN); /* the process that waited may have gone */
+	(void)signal(SIGCHLD, SIG_DFL); /* a process that ignores SIGCHLD is not told
+					 * of its children's end */
+	(void)signal(SIGPIPE, SIG_IGN); /* without SIGPIPE: the process that waited for
+					 * us may have gone */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "block signals");
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -271,8 +273,8 @@ static void keep_pool(const struct order *o, int ready)
 	if (prepare(p, o, &e) == 0)
 		pool_run(p);
 	else
-		(void)io_write_all(ready, &e, sizeof(e)); /* the process that waits may
-							   * have gone */
+		(void)io_write_all(ready, &e, sizeof(e)); /* on failure: the process
+							   * that waits may have gone */
 	free(p->program);
 	free(p->created);
 	free(p);
@@ -293,13 +295,14 @@ static int start(struct order *o, struct err *e)
 	if (pid == 0) {
 		(void)close(ends[0]);
 		if (o->json_fd > 2)
-			own_close(&o->json_fd); /* a reader of the object waits for its
-						 * end, not for ours */
+			own_close(&o->json_fd); /* a reader of the --json object waits
+						 * for its end, not for the keeper's */
 		keep_pool(o, ends[1]);
 		_exit(0);
 	}
 	(void)close(ends[1]);
-	own_close(&o->lease); /* else its holder would not see the end */
+	own_close(&o->lease); /* while it is open here, the lease's holder would not
+			       * see the end */
 	if (io_read_full(ends[0], e, sizeof(*e)) != (ssize_t)sizeof(*e))
 		return err_set(e, ERR_INTERNAL,
 			       "the keeper of pool '%s' ended before it had made "

@@ -27,13 +27,13 @@ struct pace {
 };
 
 void pace_failed(struct pace *p, int64_t now);
-/* A sandbox that waited since `since` has died.  True: that counts as a
+/* Notes that a sandbox that waited since `since` has died.  True: that counts as a
  * failure. */
 bool pace_lost(struct pace *p, int64_t since, int64_t now);
 void pace_made(struct pace *p, int64_t now);
-/* `has_enough`: half of the pool still waits. */
+/* Notes that a sandbox was taken.  `has_enough`: half of the pool still waits. */
 void pace_taken(struct pace *p, bool has_enough, int64_t now);
 
-/* When the next sandbox may be made; 0: at once. */
+/* Returns when the next sandbox may be made; 0: at once. */
 int64_t pace_due(const struct pace *p);
 bool pace_is_due(const struct pace *p, int64_t now);

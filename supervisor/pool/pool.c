@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* How long waiting sandboxes may take to end with the pool. */
+/* How long in ms waiting sandboxes may take to end with the pool. */
 #define GOODBYE_MS 10000
 
 enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_SPAWNS,
@@ -30,8 +30,8 @@ static void forget(struct pool *p, size_t i)
 		(p->waiting_count - i) * sizeof(*p->waiting));
 }
 
-/* Only a sandbox that ends makes its lease readable.  A sandbox that had waited
- * for long is replaced at once. */
+/* Drops a waiting sandbox that has died: only a sandbox that ends makes its lease
+ * readable.  A sandbox that had waited for long is replaced at once. */
 static void lose(struct pool *p, size_t i, int64_t now)
 {
 	const struct waiting *x = &p->waiting[i];
@@ -85,8 +85,8 @@ static void tell_ready(struct pool *p, const struct err *e)
 {
 	if (p->ready < 0)
 		return;
-	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the process has
-						      * gone */
+	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the process that
+						      * waited has gone */
 	own_close(&p->ready);
 }
 
@@ -139,8 +139,8 @@ static void finish(struct pool *p, struct pool_spawn *m, int64_t now)
 	p->making--;
 }
 
-/* The spawn's place is free at once, though a file system may keep the process
- * from dying. */
+/* Gives up a sandbox that takes too long to make.  The spawn's place is free at once,
+ * though a file system may keep the process from dying. */
 static void give_up(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	struct err e;
@@ -180,8 +180,8 @@ static bool may_make(const struct pool *p, int64_t now)
 	return lacks_some(p) && pace_is_due(&p->pace, now);
 }
 
-/* Starts one a turn: starting a process takes as long as handing out a sandbox
- * does. */
+/* Starts to make sandboxes, one a turn: starting a process takes as long as handing
+ * out a sandbox does. */
 static void make(struct pool *p, int64_t now)
 {
 	const struct pool_spawn_plan plan = { .program = p->program,
@@ -204,8 +204,8 @@ static void make(struct pool *p, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* The end of waiting sandboxes is awaited.  A sandbox that is being made ends
- * as it becomes ready, or at once if its making has not really begun. */
+/* Stops the pool.  The end of waiting sandboxes is awaited.  A sandbox that is being
+ * made ends as it becomes ready, or at once if its making has not really begun. */
 void pool_stop(struct pool *p, int64_t now)
 {
 	if (p->is_ending)
@@ -219,8 +219,8 @@ void pool_stop(struct pool *p, int64_t now)
 			      p->place.name);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
-		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if it has ended
-							       * already */
+		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if the sandbox has
+							       * ended already */
 	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
 		if (p->spawns[i].says >= 0) {
 			(void)shutdown(p->spawns[i].lease, SHUT_WR);
@@ -236,7 +236,7 @@ static void on_signals(struct pool *p, int64_t now)
 	while (read(p->signals, &info, sizeof(info)) == sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
 			pool_stop(p, now);
-	/* The child itself has reported how it ended. */
+	/* The exit status is not needed: the child itself has reported how it ended. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
 			pool_spawn_reaped(&p->spawns[i], pid);
@@ -297,7 +297,7 @@ static void serve(struct pool *p, const struct pollfd *w, size_t clients, int64_
 		pool_stop(p, now);
 }
 
-/* Returns the time at which poll(2) returned. */
+/* Does one turn of the loop.  Returns the time at which poll(2) returned. */
 static int64_t turn(struct pool *p)
 {
 	int64_t now = clock_ms();
@@ -308,7 +308,8 @@ static int64_t turn(struct pool *p)
 
 	now = clock_ms();
 	if (ready < 0)
-		return now; /* EINTR: SIGCONT after a stop */
+		return now; /* EINTR: this process was stopped, and SIGCONT let it go
+			     * on */
 	serve(p, w, clients, now);
 	pool_clients_work(p, now);
 	make(p, now);

@@ -38,13 +38,14 @@
 
 #define POOL_SIZE_MAX	  512
 #define POOL_SIZE_DEFAULT 4
-#define POOL_SPAWNS_MAX	  16  /* at a time; as many as there are CPUs, if these are fewer */
-#define POOL_CLIENTS_MAX	  256 /* connections */
+#define POOL_SPAWNS_MAX	  16  /* sandboxes made at a time; as many as there are CPUs,
+			       * if these are fewer */
+#define POOL_CLIENTS_MAX	  256 /* the most connections of clients */
 #define POOL_LINE_MAX	  4096
 
 /* A sandbox that no client has taken yet. */
 struct waiting {
-	int lease; /* owned */
+	int lease; /* owned; the connection that keeps the sandbox alive */
 	int64_t since_ms;
 	char name[REGISTRY_NAME_MAX + 1];
 };
@@ -55,17 +56,17 @@ struct pool_client {
 	struct connection conn;
 	char *asks; /* owned: the id of a take or stop; NULL: none is under way */
 	bool is_stop, has_hello, is_closing;
-	uint64_t number;   /* of the take: the lowest number is served first */
+	uint64_t number;   /* the number of the take: the lowest number is served first */
 	int64_t due_ms;	   /* the take waits until then; 0: for ever */
 };
 
 struct pool {
 	struct pools_place place;
 	struct list words; /* options for hutch create */
-	char *program;	   /* owned: hutch-supervise */
-	char *created;	   /* owned */
+	char *program;	   /* owned: the path of hutch-supervise */
+	char *created;	   /* owned; when the pool was made, as text */
 	size_t size, together;
-	int signals; /* owned */
+	int signals; /* owned; a signalfd(2) */
 	int lease;   /* owned: the pool ends with this connection; -1: none */
 	int ready;   /* owned: gets the outcome when the first sandbox is ready or has
 		      * failed; -1: has got it */
@@ -76,14 +77,14 @@ struct pool {
 	size_t waiting_count;
 	struct pool_spawn spawns[POOL_SPAWNS_MAX];
 	size_t making;
-	bool has_more;	    /* another one can be made at once */
+	bool has_more;	    /* another sandbox can be made at once */
 	struct pace pace;
 	struct err trouble; /* the latest failure; kind ERR_NONE: the latest sandbox was
 			     * made */
 	struct err why;	    /* why the pool ends without having had a sandbox */
 	uint64_t made, taken, failed, lost;
 
-	struct pool_client *clients[POOL_CLIENTS_MAX]; /* owned */
+	struct pool_client *clients[POOL_CLIENTS_MAX]; /* owned; the connected clients */
 	size_t client_count;
 	uint64_t number;
 	int64_t deaf_ms; /* no connection is accepted until then: there was no descriptor
@@ -93,34 +94,34 @@ struct pool {
 	int64_t end_ms;
 };
 
-/* Serves until the pool is stopped.  `place` must have been made; all
+/* Serves clients until the pool is stopped.  `place` must have been made; all
  * descriptors are taken over. */
 void pool_run(struct pool *p);
 
 /* --- between its parts ---------------------------------------------------------- */
 
-/* The oldest waiting sandbox that is alive; NULL: there is none. */
+/* Returns the oldest waiting sandbox that is alive; NULL: there is none. */
 struct waiting *pool_oldest(struct pool *p, int64_t now);
-/* The oldest one was handed out. */
+/* Notes that the oldest waiting sandbox was handed out. */
 void pool_taken(struct pool *p, int64_t now);
 void pool_stop(struct pool *p, int64_t now);
-/* When pool_expire() or the next turn has something to do; 0: never. */
+/* Returns when pool_expire() or the next turn has something to do; 0: never. */
 int64_t pool_due(const struct pool *p);
 /* Gives up on spawns that are too late. */
 void pool_expire(struct pool *p, int64_t now);
-/* True: the pool was stopped, and all sandboxes have ended or the time for that
- * is over. */
+/* Returns whether the pool was stopped, and all sandboxes have ended or the time for
+ * that is over. */
 bool pool_is_over(const struct pool *p, int64_t now);
-/* True: a take cannot be answered, and will not be soon. */
+/* Returns whether a take cannot be answered, and will not be soon. */
 bool pool_is_in_trouble(const struct pool *p);
 
 void pool_clients_accept(struct pool *p, int64_t now);
 void pool_clients_watch(const struct pool *p, struct pollfd *w);
 void pool_clients_serve(struct pool *p, const struct pollfd *w);
-/* Does all that can be done now. */
+/* Does all for the clients that can be done now. */
 void pool_clients_work(struct pool *p, int64_t now);
-/* The earliest of the clients' deadlines; 0: none. */
+/* Returns the earliest of the clients' deadlines; 0: there is none. */
 int64_t pool_clients_due(const struct pool *p);
-/* The pool has ended: answers the clients that asked for that, and closes all
- * connections. */
+/* Called when the pool has ended: answers the clients that asked for that end, and
+ * closes all connections. */
 void pool_clients_part(struct pool *p);

@@ -17,7 +17,7 @@
 /* The unread answers of a connection; only one is made at a time. */
 #define OUT_MAX	 (64u << 10)
 #define DEAF_MS	 100
-/* The longest time that a take may wait: a day. */
+/* The longest time in seconds that a take may wait: a day. */
 #define WAIT_MAX_S 86400
 
 /* --- coming and going ---------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void fail(struct pool_client *t, const char *id, int code, const struct e
 	rpc_put_error(&t->conn.out, id, (enum rpc_code)code, e);
 }
 
-/* Answers the request that was under way. */
+/* Answers the request of a client that was under way. */
 static void settle(struct pool_client *t, const struct err *e)
 {
 	if (e)
@@ -117,7 +117,8 @@ static void hand_out(struct pool *p, struct pool_client *t, const struct waiting
 	own_free(&t->asks);
 	t->due_ms = 0;
 	if (n > 0)
-		pool_taken(p, now); /* a part was sent, and with it the connection */
+		pool_taken(p, now); /* a part of the answer was sent, and with it the
+				     * connection */
 }
 
 static struct pool_client *first_in_line(const struct pool *p)
@@ -224,7 +225,7 @@ static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	t->asks = r->id;
 	r->id = NULL;
 	t->number = ++p->number;
-	if (at.value) /* with 0 it is due in this very turn */
+	if (at.value) /* a wait of 0 seconds is over in this very turn */
 		t->due_ms = now + (int64_t)(seconds * 1000);
 	return 0;
 }
@@ -250,7 +251,7 @@ static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	return 0;
 }
 
-/* Answered when all waiting sandboxes have ended. */
+/* Does a stop, which is answered when all waiting sandboxes have ended. */
 static int do_stop(struct pool *p, struct pool_client *t, struct rpc_request *r,
 		   int64_t now, struct err *e)
 {
@@ -321,7 +322,7 @@ static bool may_ask(const struct pool_client *t)
 	       buffer_len(&t->conn.out) < OUT_MAX / 2;
 }
 
-/* True: there were lines. */
+/* Takes the lines of a client.  True: there were lines. */
 static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 {
 	bool has_some = false;
@@ -351,8 +352,8 @@ static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Reads also while a request is under way, since only a read shows that the
- * client has gone. */
+/* Returns whether to read from the client.  That is done also while a request is under
+ * way, since only a read shows that the client has gone. */
 static bool may_read(const struct pool_client *t)
 {
 	return !t->is_closing && connection_may_read(&t->conn) &&
@@ -371,8 +372,8 @@ void pool_clients_watch(const struct pool *p, struct pollfd *w)
 	}
 }
 
-/* A client that has closed both directions reads no answer; its sandbox goes to
- * another client. */
+/* Serves the connections that are ready.  A client that has closed both directions
+ * reads no answer; its sandbox goes to another client. */
 void pool_clients_serve(struct pool *p, const struct pollfd *w)
 {
 	for (size_t i = p->client_count; i-- > 0;) {
@@ -406,8 +407,8 @@ void pool_clients_work(struct pool *p, int64_t now)
 		look_at_line(p, now);
 		for (size_t i = 0; i < p->client_count; i++) {
 			(void)connection_write(
-				&p->clients[i]->conn); /* errors are handled
-								* below */
+				&p->clients[i]->conn); /* a broken connection is closed
+						        * below */
 			has_some = take_lines(p, p->clients[i], now) || has_some;
 		}
 	} while (has_some);

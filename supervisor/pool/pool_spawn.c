@@ -16,11 +16,12 @@
 #include "cli/common/json_view.h"
 #include "sandbox/launch/result.h"
 
-/* The child's descriptors, above the standard three. */
+/* The numbers of the child's descriptors, above the standard three. */
 #define LEASE_FD 3
 #define SAYS_FD	 4
-#define READS_FD 5 /* the child is not told of it */
-/* Above all three, so that moving one does not close another. */
+#define READS_FD 5 /* the child is not told of this descriptor */
+/* The first number above the child's descriptors, so that moving one does not close
+ * another. */
 #define FIRST_FREE 10
 
 void pool_spawn_init(struct pool_spawn *m)
@@ -62,7 +63,7 @@ static void plan_words(struct list *argv, const struct pool_spawn *m,
 
 /* The ends of the pipes and the socket that the child gets. */
 struct ends {
-	int lease, says, reads; /* owned */
+	int lease, says, reads; /* owned; the ends of the lease and the two pipes */
 };
 
 static void close_ends(struct ends *x)
@@ -72,7 +73,8 @@ static void close_ends(struct ends *x)
 	own_close(&x->reads);
 }
 
-/* In the child.  Its standard three are /dev/null already, like ours. */
+/* Becomes hutch create, in the child.  Its standard three descriptors are /dev/null
+ * already, like ours. */
 static _Noreturn void become(const struct pool_spawn_plan *plan, char **argv,
 			     const struct ends *x)
 {
@@ -203,7 +205,7 @@ bool pool_spawn_read(struct pool_spawn *m)
 	return n == 0 || m->len == sizeof(m->said);
 }
 
-/* The err_kind whose name the object has. */
+/* Returns the err_kind whose name the object has. */
 static enum err_kind kind_of(struct json_view word)
 {
 	for (int k = ERR_NONE + 1; k < ERR_KIND_COUNT; k++)
