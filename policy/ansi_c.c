@@ -13,7 +13,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
 }
 
-/* Reads as many digits as are there, at most `max`. */
+/* Reads as many digits of a number as are there, at most `max`. */
 static uint32_t number(const char **at, const char *end, int base, int max)
 {
 	uint32_t value = 0;
@@ -40,7 +40,7 @@ static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
 	return len;
 }
 
-/* The backslash is no escape: both characters stay. */
+/* Gives a backslash and the character behind it, which are no escape, as they are. */
 static size_t put_both(char c, char ret[ANSI_C_MAX])
 {
 	ret[0] = '\\';

@@ -4,7 +4,7 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
-/* How many instructions a jump skips.  False: bpf.h writes no such jump. */
+/* Tells how many instructions a jump skips.  False: bpf.h writes no such jump. */
 static bool jump(const struct sock_filter *f, uint32_t a, size_t *ret)
 {
 	switch (f->code) {

@@ -9,13 +9,16 @@
 /* A list of commands that is being read, and the state of its latest command. */
 struct state {
 	struct list words;
-	char *input; /* owned: the text behind <<<; NULL: none */
-	size_t first_here; /* the command's first here-document */
-	bool is_late;	   /* an assignment or redirection came before its words: keywords
-			    * are not recognised then */
-	bool is_loop, is_function, is_coproc, is_time; /* behind `for` and the like */
-	unsigned cases; /* nested `case`s that are open */
-	bool awaits_in, is_pattern; /* behind `case`; behind its `in` or ";;" */
+	char *input; /* owned: the text behind <<<, the command's input; NULL: none */
+	size_t first_here; /* index of the command's first here-document */
+	bool is_late;	   /* an assignment or redirection came before the command's
+			    * words, so keywords are not recognised */
+	bool is_loop, is_function, is_coproc, is_time; /* the list is behind `for`,
+						        * `function`, `coproc` or
+						        * `time` */
+	unsigned cases; /* number of nested `case`s that are open */
+	bool awaits_in, is_pattern; /* behind `case`, before its `in`; behind `in` or
+				     * ";;", before a pattern */
 	bool is_plain; /* the list has plain words only, without operators */
 };
 
@@ -47,7 +50,7 @@ bool commands_is_in(const char *word, const char *const *set)
 	return is_raw_of((struct raw){ word, strlen(word) }, set);
 }
 
-/* Whether the word has the form NAME=, NAME+= or NAME[...]=. */
+/* Returns whether the word has the form NAME=, NAME+= or NAME[...]=. */
 static bool is_assignment(struct raw raw)
 {
 	size_t len = 0;
@@ -103,11 +106,11 @@ static bool take_other(struct state *s, struct raw raw)
 		s->awaits_in = !s->is_pattern;
 		return true;
 	}
-	if (s->is_loop) { /* the words of the loop, up to `do` */
+	if (s->is_loop) { /* pass the words of the loop, up to `do` */
 		s->is_loop = !is_raw(raw, "do");
 		return true;
 	}
-	if (s->is_function) { /* the function's name */
+	if (s->is_function) { /* pass the function's name */
 		s->is_function = false;
 		return true;
 	}
@@ -153,7 +156,8 @@ static void end_command(struct reader *r, struct state *s)
 	list_done(&s->words);
 }
 
-/* How many operators are here; a backslash and newline between them are skipped. */
+/* Skips operators and returns how many there are; a backslash and newline between them
+ * are skipped. */
 static size_t pass_operators(struct reader *r)
 {
 	size_t count = 0;
@@ -170,13 +174,13 @@ static void read_operator(struct reader *r, struct state *s)
 	bool is_semicolon = reader_is_at(r, ';');
 
 	if (s->is_pattern && reader_is_at(r, '|')) { /* another pattern of the same
-						      * case */
+						      * case follows */
 		r->at++;
 		return;
 	}
 	end_command(r, s);
 	if (pass_operators(r) > 1 && is_semicolon && s->cases)
-		s->is_pattern = true; /* ";;" and ";&" */
+		s->is_pattern = true; /* behind ";;" and ";&" the next pattern follows */
 }
 
 static void read_newline(struct reader *r, struct state *s)
@@ -190,7 +194,7 @@ static void read_newline(struct reader *r, struct state *s)
 	s->first_here = 0;
 }
 
-/* Reads from "<", ">" or "&>" on. */
+/* Reads a redirection from "<", ">" or "&>" on. */
 static void read_redirection(struct reader *r, struct state *s)
 {
 	bool is_text = reader_is_next(r, "<<<");
@@ -214,7 +218,7 @@ static void read_redirection(struct reader *r, struct state *s)
 
 /* --- groups ----------------------------------------------------------------------- */
 
-/* Reads from "(" on. */
+/* Reads a group of commands from "(" on. */
 static void read_group(struct reader *r, struct state *s)
 {
 	bool is_test = s->words.count && !strcmp(s->words.items[0], "[[");
@@ -292,7 +296,7 @@ static bool is_number(struct raw raw)
 	return true;
 }
 
-/* N or {NAME} in front of a redirection. */
+/* Returns whether the word is N or {NAME} in front of a redirection. */
 static bool is_descriptor(const struct reader *r, struct raw raw)
 {
 	bool is_name = raw.len > 2 && raw.at[0] == '{' && raw.at[raw.len - 1] == '}';
@@ -308,7 +312,7 @@ static void read_a_word(struct reader *r, struct state *s)
 	const struct raw raw = { from, (size_t)(r->at - from) };
 
 	if (!word)
-		r->at++; /* a 0 byte */
+		r->at++; /* skip a 0 byte */
 	else if (!s->is_plain && is_descriptor(r, raw))
 		free(word);
 	else
@@ -352,7 +356,7 @@ static bool read_next(struct reader *r, struct state *s, char until)
 	return false;
 }
 
-/* False: the text ended before the list did. */
+/* Reads a list of commands.  False: the text ended before the list did. */
 static bool read_list(struct reader *r, char until, bool is_plain)
 {
 	struct state s = { .is_plain = is_plain };

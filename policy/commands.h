@@ -28,20 +28,21 @@
 #define COMMANDS_WORK  4
 
 struct command {
-	struct list words; /* one at least */
+	struct list words; /* the command's words, at least one */
 };
 
 struct commands {
-	struct command *items; /* owned */
+	struct command *items; /* owned; the commands that were found */
 	size_t count, room;
-	bool is_cut;  /* there are more commands, or deeper ones */
+	bool is_cut;  /* there are more commands, or deeper ones, than were kept */
 	bool is_open; /* the text ends in quotes, in a "(", in a `case` or the like */
-	size_t work, work_max; /* private: bytes that were read, and may be read */
+	size_t work, work_max; /* private: bytes that were read, and bytes that may be
+			        * read */
 };
 
-/* Reads `text` of `len` bytes, which may be hostile. */
+/* Finds the commands in `text` of `len` bytes, which may be hostile. */
 void commands_read(struct commands *ret, const char *text, size_t len);
 void commands_done(struct commands *c);
 
-/* The name of the program, without folders. */
+/* Returns the name of the command's program, without folders. */
 const char *command_program(const struct command *c);

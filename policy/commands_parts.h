@@ -6,11 +6,11 @@
 
 #define BLANKS	 " \t"
 #define META	 " \t\n;&|()<>"
-#define HERE_MAX 16 /* here-documents that may begin on one line */
+#define HERE_MAX 16 /* the most here-documents that may begin on one line */
 
 /* A text that grows; a 0 follows it once something was added. */
 struct text {
-	char *at; /* owned */
+	char *at; /* owned; the bytes of the text */
 	size_t len, room;
 };
 
@@ -19,7 +19,7 @@ void text_put(struct text *t, const char *bytes, size_t len);
 struct here {
 	char *end; /* owned: the line that ends the document */
 	bool strips, is_quoted;
-	size_t first; /* the index of the command whose input it is */
+	size_t first; /* index of the first command whose input the document is */
 };
 
 /* A text that is being read. */
@@ -27,8 +27,8 @@ struct reader {
 	const char *at, *end;
 	struct commands *into;
 	unsigned depth;
-	struct here heres[HERE_MAX]; /* begun; their lines follow behind the current
-				      * line */
+	struct here heres[HERE_MAX]; /* here-documents that have begun; their lines
+				      * follow behind the current line */
 	size_t here_count;
 };
 
@@ -57,16 +57,17 @@ static inline void reader_pass_blanks(struct reader *r)
 
 /* --- commands.c ------------------------------------------------------------------- */
 
-/* Whether `len` more bytes may be read, at this depth of nesting. */
+/* Returns whether `len` more bytes may be read, at this depth of nesting. */
 bool commands_may_read(struct commands *into, size_t len, unsigned depth);
 /* Adds the commands of a text that is nested `depth` deep. */
 void commands_read_more(struct commands *into, const char *text, size_t len,
 			unsigned depth);
-/* Reads what is between "(", which has been taken, and its ")". */
+/* Reads the text between "(", which has been taken, and its ")". */
 enum group {
 	GROUP_LIST,
-	GROUP_INNER, /* of $( ): documents that begin inside have their lines inside */
-	GROUP_PLAIN  /* of [[ ]]: "<", ">" and "#" are parts of words */
+	GROUP_INNER, /* the group is $( ): documents that begin inside have their lines
+		      * inside */
+	GROUP_PLAIN  /* the group is [[ ]]: "<", ">" and "#" are parts of words */
 };
 void commands_read_group(struct reader *r, enum group kind);
 
@@ -77,24 +78,28 @@ bool commands_is_in(const char *word, const char *const *set);
 /* Reads one word, owned by the caller; NULL: there is no word here.  With `is_plain`,
  * "<", ">" and "<(" are parts of the word. */
 char *commands_word(struct reader *r, bool is_plain);
-/* The same where an assignment may stand, whose subscript may have blanks in it. */
+/* Reads one word where an assignment may stand, whose subscript may have blanks in it. */
 char *commands_first_word(struct reader *r);
-/* `at` is at a "[".  The length up to and including its "]"; 0: there is no "]". */
+/* Returns the length of a subscript from its "[", at which `at` is, up to and
+ * including its "]"; 0: there is no "]". */
 size_t commands_subscript(const char *at, const char *end);
-/* Reads from a "$" or "`" on, in a text where only expansions can contain commands. */
+/* Reads an expansion from its "$" or "`" on, in a text where only expansions can
+ * contain commands. */
 void commands_expansion(struct reader *r);
 
 /* --- commands_here.c -------------------------------------------------------------- */
 
 /* Begins a here-document; the reader is behind its "<<". */
 void commands_here_begin(struct reader *r);
-/* Makes the documents from index `from` on the input of command number `first`. */
+/* Makes the here-documents from index `from` on the input of command number `first`. */
 void commands_here_belong(struct reader *r, size_t from, size_t first);
-/* Reads the documents' lines, which begin here, behind the line with their "<<". */
+/* Reads the lines of the here-documents, which begin here, behind the line with their
+ * "<<". */
 void commands_here_read(struct reader *r);
-/* Moves the documents to `to`: their lines follow behind the group that `from` read. */
+/* Moves the here-documents to `to`: their lines follow behind the group that `from`
+ * read. */
 void commands_here_move(struct reader *from, struct reader *to);
-/* Drops the documents, whose lines are missing. */
+/* Drops the here-documents, whose lines are missing. */
 void commands_here_drop(struct reader *r);
 
 /* Handles the input of the commands from `first` to before `stop`: if one of them is a
@@ -106,5 +111,5 @@ void commands_input(struct reader *r, const char *text, size_t len, size_t first
 
 /* Adds a command, whose words are taken over, and the commands that it runs. */
 void commands_add(struct commands *into, struct list *words, unsigned depth);
-/* Whether the command is a shell that may read commands from its input. */
+/* Returns whether the command is a shell that may read commands from its input. */
 bool commands_is_shell(const struct command *c);

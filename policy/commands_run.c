@@ -10,7 +10,8 @@
 static const struct runner {
 	const char *name;
 	const char *valued; /* letters of options that take a value */
-	size_t operands;    /* arguments of its own in front of the command */
+	size_t operands;    /* number of the program's own arguments in front of the
+			     * command */
 } runners[] = {
 	{ "builtin", "", 0 },	      { "busybox", "", 0 },
 	{ "chroot", "", 1 },	      { "chrt", "TPD", 1 },
@@ -143,7 +144,8 @@ static bool is_setting(const char *word)
 	return *word != '=' && *word != '-' && strchr(word, '=');
 }
 
-/* getopt_long(3) takes any prefix of a long option's name, too. */
+/* Returns whether the word is a long option that takes a value.  getopt_long(3) takes
+ * any prefix of a long option's name, too. */
 static bool is_valued_word(const char *word)
 {
 	for (size_t i = 0; *word && valued_words[i]; i++)
@@ -152,8 +154,8 @@ static bool is_valued_word(const char *word)
 	return false;
 }
 
-/* Whether the option's value is the next word, as in -u root, -nu root and --user
- * root; in "-uroot" it is not. */
+/* Returns whether the option's value is the next word, as in -u root, -nu root and
+ * --user root; in "-uroot" it is not. */
 static bool has_value_behind(const struct runner *r, const char *word)
 {
 	if (word[1] == '-')
@@ -162,7 +164,7 @@ static bool has_value_behind(const struct runner *r, const char *word)
 	return at + 1 == len;
 }
 
-/* The index of the first word of the command that the program runs. */
+/* Returns the index of the first word of the command that the program runs. */
 static size_t skip_own(const struct runner *r, const struct list *words)
 {
 	size_t operands = r->operands, i = 1;
@@ -177,8 +179,8 @@ static size_t skip_own(const struct runner *r, const struct list *words)
 	return i;
 }
 
-/* If the word is the option `letter`, perhaps in a cluster, or `name`, perhaps
- * shortened, gives its value, or "" if that is the next word; else NULL. */
+/* Returns the value of the option `letter`, perhaps in a cluster, or `name`, perhaps
+ * shortened; "" if the value is the next word; NULL if the word is not that option. */
 static const char *value_of(const char *word, char letter, const char *name)
 {
 	size_t len = strcspn(word, "=");
@@ -194,14 +196,14 @@ static const char *value_of(const char *word, char letter, const char *name)
 	return word + len + (word[len] == '=');
 }
 
-/* In the text of env -S, \_ is a blank. */
+/* Replaces \_ by a blank, which it stands for in the text of env -S. */
 static void put_blanks(char *text)
 {
 	while ((text = strstr(text, "\\_")))
 		memset(text, ' ', 2);
 }
 
-/* env -S TEXT WORD... */
+/* Adds the command of env -S TEXT WORD... */
 static void add_split(struct commands *into, const struct list *words, unsigned depth)
 {
 	for (size_t i = 1; i < words->count; i++) {
@@ -215,7 +217,7 @@ static void add_split(struct commands *into, const struct list *words, unsigned 
 	}
 }
 
-/* command -v NAME */
+/* Returns whether the command only asks for a program, as command -v NAME does. */
 static bool only_asks(const char *name, const struct list *words)
 {
 	return !strcmp(name, "command") && words->count > 1 &&
@@ -244,8 +246,8 @@ static bool is_option(const char *word)
 	return (*word == '-' || *word == '+') && word[1];
 }
 
-/* bash -eo pipefail -c -x TEXT: with -c, the first argument behind all options is the
- * text. */
+/* Adds the text that a shell runs, as in bash -eo pipefail -c -x TEXT: with -c, the
+ * first argument behind all options is the text. */
 static void add_shell(struct commands *into, const struct list *words, unsigned depth)
 {
 	static const char *const valued[] = { "--rcfile", "--init-file", NULL };
@@ -262,7 +264,7 @@ static void add_shell(struct commands *into, const struct list *words, unsigned 
 		add_text(into, words->items[i], depth);
 }
 
-/* su -c TEXT */
+/* Adds the text that a shell runs for the program, as in su -c TEXT. */
 static void add_asked(struct commands *into, const struct list *words, unsigned depth)
 {
 	for (size_t i = 1; i < words->count; i++) {
@@ -273,14 +275,14 @@ static void add_asked(struct commands *into, const struct list *words, unsigned 
 	}
 }
 
-/* ";", or "+" behind "{}" */
+/* Returns whether the command of find -exec ends here, at ";", or at "+" behind "{}". */
 static bool is_found_end(const struct list *words, size_t i)
 {
 	return !strcmp(words->items[i], ";") ||
 	       (!strcmp(words->items[i], "+") && !strcmp(words->items[i - 1], "{}"));
 }
 
-/* find . -exec rm {} + */
+/* Adds the commands of find, as in find . -exec rm {} + */
 static void add_found(struct commands *into, const struct list *words, unsigned depth)
 {
 	static const char *const flags[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
@@ -296,13 +298,13 @@ static void add_found(struct commands *into, const struct list *words, unsigned 
 	}
 }
 
-/* The index of the first argument of a builtin, behind "--". */
+/* Returns the index of the first argument of a builtin, behind "--". */
 static size_t behind_dashes(const struct list *words)
 {
 	return words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
 }
 
-/* trap TEXT SIGNAL... */
+/* Adds the command of trap TEXT SIGNAL... */
 static void add_trap(struct commands *into, const struct list *words, unsigned depth)
 {
 	size_t i = behind_dashes(words);

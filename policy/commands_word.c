@@ -33,7 +33,7 @@ static void read_part(struct reader *r, struct text *to);
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted);
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted);
 
-/* Reads from a single quote on. */
+/* Reads a quoted part of a word from its single quote on. */
 static void read_single(struct reader *r, struct text *to)
 {
 	const char *from = ++r->at;
@@ -44,7 +44,7 @@ static void read_single(struct reader *r, struct text *to)
 	(void)pass_end(r);
 }
 
-/* Reads from a double quote on. */
+/* Reads a quoted part of a word from its double quote on. */
 static void read_double(struct reader *r, struct text *to)
 {
 	for (r->at++; r->at < r->end && *r->at != '"';) {
@@ -81,8 +81,8 @@ static void read_ansi_c(struct reader *r, struct text *to)
 
 /* --- expansions ------------------------------------------------------------------- */
 
-/* Reads from "`" on.  Inside, a backslash quotes "`", "\" and "$", and in double
- * quotes a double quote, too. */
+/* Reads a command in backticks from "`" on.  Inside, a backslash quotes "`", "\" and
+ * "$", and in double quotes a double quote, too. */
 static void read_backticks(struct reader *r, struct text *to, bool is_quoted)
 {
 	const char *from = r->at, *escaped = is_quoted ? "`\\$\"" : "`\\$";
@@ -131,9 +131,9 @@ static void read_brackets(struct reader *r)
 	free(none.at);
 }
 
-/* Reads from behind "${" to its "}".  In double quotes, a single quote quotes only
- * where a pattern is (bash(1), Parameter Expansion); a pattern is assumed everywhere
- * behind "#", "%" and "/". */
+/* Reads an expansion from behind "${" to its "}".  In double quotes, a single quote
+ * quotes only where a pattern is (bash(1), Parameter Expansion); a pattern is assumed
+ * everywhere behind "#", "%" and "/". */
 static void read_braces(struct reader *r, bool is_quoted)
 {
 	struct text none = { 0 };
@@ -163,7 +163,7 @@ static bool is_name(const struct reader *r)
 	return r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '_');
 }
 
-/* Reads from a "$" on, in double quotes or not. */
+/* Reads an expansion from its "$" on, in double quotes or not. */
 static void read_dollar(struct reader *r, struct text *to, bool is_quoted)
 {
 	const char *from = r->at++;
@@ -242,7 +242,7 @@ static void read_part(struct reader *r, struct text *to)
 	text_put(to, from, (size_t)(r->at - from));
 }
 
-/* Whether a word ends here. */
+/* Returns whether a word ends here. */
 static bool is_end(const struct reader *r, bool is_plain)
 {
 	if (is_plain && reader_is_one_of(r, "<>"))
@@ -271,7 +271,8 @@ char *commands_word(struct reader *r, bool is_plain)
 	return read_rest(r, is_plain, r->at);
 }
 
-/* The place behind the closing quote, or behind the opening one if there is none. */
+/* Returns the place behind the closing quote, or behind the opening one if there is
+ * none. */
 static const char *behind_quote(const char *at, const char *end)
 {
 	const char *stop = memchr(at + 1, *at, (size_t)(end - at - 1));
@@ -301,7 +302,7 @@ size_t commands_subscript(const char *at, const char *end)
 	return 0;
 }
 
-/* Whether the word has the form NAME[...]= or NAME[...]+=. */
+/* Returns whether the word has the form NAME[...]= or NAME[...]+=. */
 static bool has_subscript(const struct reader *r)
 {
 	const char *at = r->at;

@@ -15,24 +15,24 @@ struct err;
 struct list;
 struct policy;
 
-/* -e KEY=VALUE sets the variable; -e KEY takes the caller's value, and adds nothing
- * if the caller has none, as in docker. */
+/* Adds a variable: -e KEY=VALUE sets it; -e KEY takes the caller's value, and adds
+ * nothing if the caller has none, as in docker. */
 int environment_add(struct policy *p, const char *word, struct err *e);
 
-/* --env-file: each line is as for -e; empty lines and lines that start with # are
- * skipped.  A NUL byte, a missing name or a name with a blank in it is an error that
- * names the line.  The file has at most 1 MiB. */
+/* Adds the variables of an --env-file: each line is as for -e; empty lines and lines
+ * that start with # are skipped.  A NUL byte, a missing name or a name with a blank in
+ * it is an error that names the line.  The file has at most 1 MiB. */
 int environment_add_file(struct policy *p, const char *path, struct err *e);
 
-/* --secret and --secret-file: the same, but the values are masked wherever they are
- * shown.  A variable that the caller does not have is an error, and no error contains
- * a value. */
+/* Add variables for --secret and --secret-file, as -e and --env-file do, but the
+ * values are masked wherever they are shown.  A variable that the caller does not have
+ * is an error, and no error contains a value. */
 int environment_add_secret(struct policy *p, const char *word, struct err *e);
 int environment_add_secret_file(struct policy *p, const char *path, struct err *e);
 
 bool environment_is_secret(const struct policy *p, const char *name, size_t len);
 
-/* Adds the values of all secrets.  -1: they do not fit. */
+/* Adds the values of all secrets to the mask that redacts them.  -1: they do not fit. */
 struct redact;
 int environment_mask(const struct policy *p, struct redact *ret, struct err *e);
 

@@ -16,5 +16,5 @@ int isolation_parse(struct policy *p, const char *word, struct err *e);
 /* Parses the mode of the second wall (landlock_root.h): "auto", "on" or "off". */
 int isolation_parse_landlock(struct policy *p, const char *word, struct err *e);
 
-/* With `landlock`: an error for the first option that needs namespaces. */
+/* Checks a policy with `landlock`: the first option that needs namespaces is an error. */
 int isolation_check(const struct policy *p, struct err *e);

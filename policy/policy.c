@@ -143,7 +143,7 @@ static int check_duplicates(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* RFC 1123: letters, digits and inner hyphens. */
+/* Checks a hostname by RFC 1123: letters, digits and inner hyphens. */
 static int check_hostname(const char *name, struct err *e)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -158,8 +158,9 @@ static int check_hostname(const char *name, struct err *e)
 	return 0;
 }
 
-/* SYS_PTRACE and SYS_ADMIN would give access to the executor, SYS_RESOURCE to the
- * bounds on kernel accounts, SYS_NICE to the executor's scheduling. */
+/* Refuses capabilities: SYS_PTRACE and SYS_ADMIN would give access to the executor,
+ * SYS_RESOURCE to the bounds on kernel accounts, SYS_NICE to the executor's
+ * scheduling. */
 static int check_caps(const struct policy *p, struct err *e)
 {
 	static const struct {
@@ -212,7 +213,8 @@ static int check_command(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* A quota on a folder of the host's cannot be set without privilege. */
+/* Refuses a disk limit for a folder of the host's, where a quota cannot be set without
+ * privilege. */
 static int check_disk(const struct policy *p, struct err *e)
 {
 	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count;
@@ -233,7 +235,7 @@ static int check_disk(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* --keep and --upper need an image with a writable upper layer. */
+/* Checks that --keep and --upper have an image with a writable upper layer. */
 static int check_upper(const struct policy *p, struct err *e)
 {
 	const char *flag = p->keeps ? "--keep" : "--upper";
@@ -327,7 +329,7 @@ static const struct id_name user_names[] = {
 	{ "nogroup", 65534, true }, { 0 },
 };
 
-/* Parses one of these names, or a number. */
+/* Parses one of the names of a user or group, or a number. */
 static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
 		    uint32_t *ret, struct err *e)
 {

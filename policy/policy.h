@@ -26,31 +26,32 @@ enum isolation {
 enum landlock_root_mode { LANDLOCK_ROOT_AUTO, LANDLOCK_ROOT_ON, LANDLOCK_ROOT_OFF };
 
 enum volume_kind {
-	VOLUME_BIND,	  /* -v */
+	VOLUME_BIND,	  /* the volume of -v */
 	VOLUME_WORKSPACE, /* --workspace: a bind at /workspace */
 	VOLUME_TOOLCHAIN, /* --toolchain: a read-only bind at its own path */
-	VOLUME_TMPFS	  /* --tmpfs */
+	VOLUME_TMPFS	  /* the volume of --tmpfs */
 };
 
 struct volume {
 	enum volume_kind kind;
-	char *source; /* as typed; NULL for a tmpfs */
-	char *target; /* absolute, normalized: no //, /./, /../, no final / */
+	char *source; /* the source as typed; NULL for a tmpfs */
+	char *target; /* where the volume is inside: absolute, no //, /./, /../, no
+		       * final / */
 	bool is_writable;
-	bool is_cow;   /* writable, without changing the host's folder */
-	uint64_t size; /* bytes, tmpfs only; 0: the default */
+	bool is_cow;   /* the volume is writable, without changing the host's folder */
+	uint64_t size; /* size in bytes, of a tmpfs only; 0: the default */
 	char *from;
 };
 
 struct ulimit {
-	int resource; /* RLIMIT_* */
+	int resource; /* the limit that is set, RLIMIT_* */
 	uint64_t soft, hard;
 	char *from;
 };
 
 #define POLICY_MAX_ULIMITS 16
 
-/* The limits of a whole sandbox; 0: no limit. */
+/* The limits of a whole sandbox; for each one 0 stands for no limit. */
 struct limits {
 	uint64_t memory; /* --memory: bytes */
 	uint64_t disk;	 /* --disk: bytes */
@@ -68,33 +69,35 @@ struct policy {
 	bool keeps;	  /* --keep: files written over an image outlive the sandbox */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
-	bool is_resolved; /* image_path, upper and all sources are without links: follow
-			   * none */
+	bool is_resolved; /* image_path, upper and all sources are free of links: none
+			   * is followed */
 
-	struct port_spec *publishes; /* -p (port_spec.h) */
+	struct port_spec *publishes; /* the ports of -p (port_spec.h) */
 	size_t publish_count;
 
-	struct list env_set;   /* -e, --secret and their files, in order: KEY=VALUE */
-	struct list secrets;   /* --secret and --secret-file: the names */
-	struct list argv;      /* the command */
-	char *workdir;	       /* -w; NULL: the default */
-	char *user;	       /* -u; NULL: the default */
+	struct list env_set;   /* variables of -e, --secret and their files, in order:
+			        * KEY=VALUE */
+	struct list secrets;   /* the names given by --secret and --secret-file */
+	struct list argv;      /* the command to run */
+	char *workdir;	       /* the working directory of -w; NULL: the default */
+	char *user;	       /* the user of -u; NULL: the default */
 	char *hostname;	       /* --hostname; NULL: "hutch" */
 	char *seccomp;	       /* --seccomp FILE; NULL: the default profile */
 	char *audit;	       /* --audit: "on", "off" or a folder as typed; NULL: off */
-	struct list rules;     /* --rule: their texts (rules.h) */
-	struct list protects;  /* --protect: patterns (protect.h) */
-	bool protects_missing; /* --protect-missing: also names that do not exist yet */
+	struct list rules;     /* the texts of --rule (rules.h) */
+	struct list protects;  /* the patterns of --protect (protect.h) */
+	bool protects_missing; /* --protect-missing: protects also names that do not
+			        * exist yet */
 
 	enum isolation isolation;
 	enum landlock_root_mode landlock_root; /* --landlock */
 	enum network network;
 	enum idmap_mode idmap;
-	uint64_t cap_add, cap_drop; /* bit N: capability N */
+	uint64_t cap_add, cap_drop; /* bit N stands for capability N */
 	bool drops_all_caps;	    /* --cap-drop ALL */
 	struct ulimit ulimits[POLICY_MAX_ULIMITS];
 	size_t ulimit_count;
-	uint64_t timeout_ms; /* 0: none */
+	uint64_t timeout_ms; /* the time-out; 0: none */
 
 	struct limits limits;
 	char *cgroup_parent; /* --cgroup-parent, as typed; NULL: hutch finds one */
@@ -102,8 +105,8 @@ struct policy {
 
 	bool takes_actions;   /* hutch act: no command is given */
 	bool lints;	      /* --lint */
-	bool is_interactive;  /* -i */
-	bool has_terminal;    /* -t */
+	bool is_interactive;  /* -i: stdin is passed on */
+	bool has_terminal;    /* -t: the command gets a terminal */
 	bool is_read_only;    /* --read-only */
 	bool inherits_stdio;  /* --stdio inherit */
 };
@@ -129,8 +132,8 @@ void policy_prefer(struct policy *p, size_t count);
  * (isolation.h). */
 int policy_check(const struct policy *p, struct err *e);
 
-/* Whether the policy needs a cgroup: it has a limit that only a cgroup can enforce,
- * or names a place for one. */
+/* Returns whether the policy needs a cgroup: it has a limit that only a cgroup can
+ * enforce, or names a place for one. */
 bool policy_wants_cgroup(const struct policy *p);
 
 /* Gives the ids inside: "root" or 0, "agent" or 1000, and with ranges any number up

@@ -76,11 +76,11 @@ static const char *const others[] = {
 /* A file or profile that is being read. */
 struct source {
 	struct policy_file *into;
-	const char *name;   /* as the user named it, for errors */
-	const char *origin; /* the origin of its settings */
-	const char *folder; /* NULL: it is a profile */
+	const char *name;   /* the source's name as the user gave it, for errors */
+	const char *origin; /* the origin that the source's settings name */
+	const char *folder; /* the file's folder; NULL: the source is a profile */
 	const struct source *above; /* the source that extends this one */
-	dev_t dev; /* of the file */
+	dev_t dev; /* device of the file, to notice a file that extends itself */
 	ino_t ino;
 };
 
@@ -156,7 +156,7 @@ void policy_file_done(struct policy_file *s)
 	*s = (struct policy_file){ 0 };
 }
 
-/* Whether the name is that of a file, not of a profile. */
+/* Returns whether the name is that of a file, not of a profile. */
 static bool is_file(const char *name)
 {
 	size_t len = strlen(name);
@@ -166,7 +166,7 @@ static bool is_file(const char *name)
 
 /* --- values ----------------------------------------------------------------------- */
 
-/* The path that the flag gets: a relative one is below the source's folder. */
+/* Returns the path that the flag gets: a relative one is below the source's folder. */
 static char *host_path(const struct source *from, const char *value)
 {
 	const char *home = getenv("HOME");
@@ -243,7 +243,7 @@ static int add_yes(const struct source *from, const struct setting_kind *kind,
 	return add(from, kind, text_copy(value ? "true" : "false"), e);
 }
 
-/* Reads [...] or {"replace": [...]}. */
+/* Reads a list, written as [...] or as {"replace": [...]}. */
 static int add_list(const struct source *from, const struct setting_kind *kind,
 		    const struct json_at *at, struct err *e)
 {
@@ -269,7 +269,7 @@ static int add_list(const struct source *from, const struct setting_kind *kind,
 	return 0;
 }
 
-/* Reads {"KEY": "VALUE"}. */
+/* Reads a map, written as {"KEY": "VALUE"}. */
 static int add_map(const struct source *from, const struct setting_kind *kind,
 		   const struct json_at *at, struct err *e)
 {
@@ -314,7 +314,7 @@ static bool find(const struct json_at *root, const char *key, struct json_at *re
 	return json_member(&outer, key, ret);
 }
 
-/* Whether `inner`, in the object `outer` ("": the outermost), is a known key. */
+/* Returns whether `inner`, in the object `outer` ("": the outermost), is a known key. */
 static bool is_key(const char *outer, const char *inner)
 {
 	AUTO_FREE char *key = text_format("%s%s%s", outer, *outer ? "." : "", inner);

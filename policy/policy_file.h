@@ -23,23 +23,25 @@ struct list;
 
 #define POLICY_FILE_VERSION   1
 #define POLICY_FILE_BYTES_MAX (1u << 20)
-#define POLICY_FILE_DEPTH_MAX 16  /* files that extend one another */
-#define POLICY_FILE_FILES_MAX 256 /* in all; a file counts each time that it is read */
+#define POLICY_FILE_DEPTH_MAX 16  /* the most files that extend one another */
+#define POLICY_FILE_FILES_MAX 256 /* the most files in all; a file counts each time
+				   * that it is read */
 #define POLICY_FILE_MAX	   8192
 
 enum setting_type {
-	SETTING_TEXT,	/* a string */
-	SETTING_NUMBER, /* a number, or a string as the flag takes it */
-	SETTING_YES,	/* true: the flag is given; false: it is not */
-	SETTING_LIST,	/* strings: the flag is given for each */
-	SETTING_MAP,	/* an object of strings: the flag is given for each, as
-			 * KEY=VALUE */
-	SETTING_OBJECTS /* objects: the flag is given for each, as its text */
+	SETTING_TEXT,	/* the value is a string */
+	SETTING_NUMBER, /* the value is a number, or a string as the flag takes it */
+	SETTING_YES,	/* the value is true: the flag is given; or false: it is not */
+	SETTING_LIST,	/* the value is strings: the flag is given for each */
+	SETTING_MAP,	/* the value is an object of strings: the flag is given for
+			 * each, as KEY=VALUE */
+	SETTING_OBJECTS /* the value is objects: the flag is given for each, as its
+			 * text */
 };
 
 struct setting_kind {
-	const char *key;  /* "limits.memory" */
-	const char *flag; /* "memory" */
+	const char *key;  /* the key in the file, such as "limits.memory" */
+	const char *flag; /* the flag without dashes, such as "memory" */
 	enum setting_type type;
 	bool is_path; /* the value begins with a path of the host */
 };
@@ -52,9 +54,10 @@ struct setting {
 };
 
 struct policy_file {
-	struct setting *items; /* owned; in the order in which they were read */
+	struct setting *items; /* owned; the settings, in the order in which they were
+			        * read */
 	size_t count, room;
-	char **origins; /* owned, each owned */
+	char **origins; /* owned, each text owned; the origins that settings name */
 	size_t origin_count;
 };
 
@@ -79,8 +82,8 @@ void policy_file_forget(struct policy_file *s, const char *flag);
 /* Prints all settings as an equivalent policy file, allocated. */
 char *settings_print(const struct policy_file *s);
 
-/* The names of the profiles, ended by NULL; and the text that a profile has about
- * itself, allocated. */
+/* Return the names of the profiles, ended by NULL; and the text that a profile has
+ * about itself, allocated. */
 const char *const *policy_file_profiles(void);
 char *policy_file_about(const char *profile);
 /* Adds the patterns that a profile itself protects (policy/protect.h). */

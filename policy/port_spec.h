@@ -22,16 +22,17 @@ struct policy;
 #define PORT_SPEC_MAX 64
 
 struct port_spec {
-	char *address;	    /* owned; without brackets; NULL: a unix socket */
-	char *path;	    /* owned; absolute; NULL: TCP */
+	char *address;	    /* owned; the IP address, without brackets; NULL: a unix
+			     * socket */
+	char *path;	    /* owned; the absolute path of a unix socket; NULL: TCP */
 	char *folder;	    /* owned; the path's folder, without links: follow none; NULL:
 			     * not known */
-	uint16_t low, high; /* low == high: only that port */
+	uint16_t low, high; /* the range of ports; low == high: only that port */
 	uint16_t guest;
 	char *from; /* owned: "-p 8080:80", for messages */
 };
 
-/* The text behind -p, borrowed. */
+/* Returns the text behind -p, borrowed. */
 const char *port_spec_word(const struct port_spec *p);
 
 /* Parses one of the forms above.  On failure there is nothing to release. */

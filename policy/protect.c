@@ -36,7 +36,8 @@ static const struct {
 	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
-/* The ASCII text to which a code point folds; NULL: it stays as it is. */
+/* Returns the ASCII text to which a code point folds; NULL: the code point stays as it
+ * is. */
 static const char *fold_code(uint32_t code)
 {
 	for (size_t i = 0; i < ARRAY_LEN(folds); i++)
@@ -85,8 +86,8 @@ static void fold_text(const char *text, char *to)
 	*to = '\0';
 }
 
-/* The length of a name without the dots and spaces that a file system drops at its
- * end. */
+/* Returns the length of a name without the dots and spaces that a file system drops at
+ * its end. */
 static size_t name_len(const char *name, size_t len)
 {
 	const size_t whole = len;

@@ -16,16 +16,16 @@
 struct err;
 struct list;
 
-#define PROTECT_MAX	  256  /* patterns */
-#define PROTECT_BYTES_MAX 1024 /* in one pattern */
-#define PROTECT_NAMES_MAX 32   /* in one pattern */
+#define PROTECT_MAX	  256  /* the most patterns */
+#define PROTECT_BYTES_MAX 1024 /* the most bytes in one pattern */
+#define PROTECT_NAMES_MAX 32   /* the most names in one pattern */
 
 enum protected {
 	PROTECTED_NOT,
-	PROTECTED_AMONG, /* protected paths may be below it, by a "**" */
-	PROTECTED_ABOVE, /* protected paths are below it: ".git", with ".git/hooks"
-			  * protected */
-	PROTECTED_YES	 /* it is protected, or is below a protected path */
+	PROTECTED_AMONG, /* protected paths may be below the path, by a "**" */
+	PROTECTED_ABOVE, /* protected paths are below the path: ".git", with
+			  * ".git/hooks" protected */
+	PROTECTED_YES	 /* the path is protected, or is below a protected path */
 };
 
 /* Checks that the text is a valid pattern. */

@@ -87,7 +87,7 @@ struct line {
 	bool is_plain;	  /* the first word is a program's name without wildcards */
 };
 
-/* A command that is judged. */
+/* A command that is judged by the rules. */
 struct candidate {
 	const struct list *words;
 	const char *name; /* the program's name */
@@ -95,19 +95,19 @@ struct candidate {
 };
 
 struct rule {
-	char *text; /* owned: as given */
-	uint32_t actions; /* bits by enum deed_kind; 0: any action */
-	struct line *lines; /* owned; one of them must match */
+	char *text; /* owned: the command as it was given */
+	uint32_t actions; /* the rule's actions, bits by enum deed_kind; 0: any action */
+	struct line *lines; /* owned; patterns of commands, one of which must match */
 	size_t line_count;
 	struct protect *paths; /* owned; NULL: the rule does not depend on a path */
-	uint64_t larger; /* bytes; the rule is for larger writes */
+	uint64_t larger; /* the rule is only for writes of more bytes */
 	bool has_larger;
 	enum decision decision;
 	enum risk risk;
-	char *reason; /* owned */
+	char *reason; /* owned; the reason that the rule gives */
 };
 
-/* Indexes of rules, ascending. */
+/* The indexes of the rules on one shelf, ascending. */
 struct bucket {
 	uint32_t *numbers; /* owned */
 	size_t count;
@@ -117,7 +117,7 @@ struct bucket {
 #define GENERAL BUCKETS /* the shelf of rules that may be about any program */
 
 struct rules {
-	struct rule *items; /* owned */
+	struct rule *items; /* owned; the compiled rules */
 	size_t count;
 	struct bucket buckets[BUCKETS + 1]; /* by a hash of the program's name */
 };
@@ -333,7 +333,7 @@ int rules_check(const char *rule, struct err *e)
 	return result;
 }
 
-/* The shelf of a name: its FNV-1a hash, folded. */
+/* Returns the shelf of a program's name: the name's FNV-1a hash, folded. */
 static size_t bucket_of(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;
@@ -398,13 +398,15 @@ static bool is_word(const char *pattern, const char *word)
 	return wildcard_matches(pattern, strlen(pattern), word, strlen(word));
 }
 
-/* A pattern without a slash matches a program in any folder. */
+/* Returns whether the pattern matches the program.  A pattern without a slash matches
+ * a program in any folder. */
 static bool is_program(const char *pattern, const struct candidate *c)
 {
 	return is_word(pattern, strchr(pattern, '/') ? c->words->items[0] : c->name);
 }
 
-/* Most rules are decided by this comparison alone. */
+/* Returns whether the line is about another program; most rules are decided by this
+ * comparison alone. */
 static bool is_other_program(const struct line *line, const struct candidate *c)
 {
 	return line->is_plain && (line->first_len != c->len ||
@@ -491,7 +493,7 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 	return meets_words(r, c);
 }
 
-/* The last matching rule of the shelf, or `best` if none of them comes later. */
+/* Returns the last matching rule of the shelf, or `best` if none of them comes later. */
 static size_t last_met(const struct rules *r, size_t bucket, const struct deed *d,
 		       uint32_t action, const struct candidate *c, size_t best)
 {
@@ -537,7 +539,8 @@ static void judge_command(const struct rules *r, const struct deed *d,
 	judge_one(r, d, RUN_BIT, &c, v);
 }
 
-/* Control characters typed on a terminal are keys, which can change the typed text. */
+/* Returns whether the text has control characters: typed on a terminal they are keys,
+ * which can change the typed text. */
 static bool has_keys(const char *text)
 {
 	for (; *text; text++)

@@ -36,17 +36,17 @@ void rules_free(struct rules *r);
 
 /* An action that is to be judged; fields that it does not have are NULL or 0. */
 struct deed {
-	const char *action;  /* "run", "write", ...: docs/actions.md */
-	const char *command; /* of a run */
+	const char *action;  /* the action's name, "run", "write", ...: docs/actions.md */
+	const char *command; /* the command of a run */
 	const char *same;    /* a command with the same effect; rules about it apply,
 			      * too */
-	const char *path, *other; /* of a move: from, to */
+	const char *path, *other; /* the path; of a move: from, to */
 	const char *cwd;     /* absolute: where relative paths begin */
-	uint64_t size;	     /* bytes that are written */
+	uint64_t size;	     /* number of bytes that a write writes */
 	bool is_typed;	     /* the command is typed to a running program, on a
 			      * terminal */
-	bool reads;	     /* it shows the content of files: rules about `read` apply,
-			      * too */
+	bool reads;	     /* the action shows the content of files: rules about
+			      * `read` apply, too */
 };
 
 struct verdict {

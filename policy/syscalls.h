@@ -14,15 +14,15 @@ struct syscall_kind {
 	unsigned argument; /* the number of a row in the table, from 1; 0: none */
 };
 
-/* The kind of a call of this machine's own ABI. */
+/* Returns the kind of a call of this machine's own ABI. */
 struct syscall_kind syscall_of(const struct seccomp_data *data);
 
-/* The call's name; NULL: none is known for this number. */
+/* Returns the call's name; NULL: none is known for this number. */
 const char *syscall_name(int nr);
 
-/* "mount", "socket(AF_PACKET)", "call 999"; allocated. */
+/* Returns the kind as text: "mount", "socket(AF_PACKET)", "call 999"; allocated. */
 char *syscall_text(struct syscall_kind call);
 
-/* The command that explains it, "hutch why syscall socket 17", without flags;
- * allocated. */
+/* Returns the command that explains the refusal of the call, "hutch why syscall socket
+ * 17", without flags; allocated. */
 char *syscall_question(struct syscall_kind call);

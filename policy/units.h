@@ -36,5 +36,6 @@ int units_parse_duration(const char *text, uint64_t *ret_ms, struct err *e);
 /* Parses NAME=SOFT[:HARD] of --ulimit and adds it to the policy, as docker does:
  * nofile=1024:2048.  -1 and "unlimited" mean RLIM_INFINITY. */
 int units_parse_ulimit(struct policy *p, const char *word, struct err *e);
-/* "nofile" for RLIMIT_NOFILE; NULL for an unknown resource. */
+/* Returns the name of a limit: "nofile" for RLIMIT_NOFILE; NULL for an unknown
+ * resource. */
 const char *units_ulimit_name(int resource);

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-/* The length of a character; an invalid byte counts as one. */
+/* Returns the length of a character; an invalid byte counts as one. */
 static size_t char_len(const char *at, size_t left)
 {
 	size_t len = utf8_length(at, left);
@@ -12,8 +12,8 @@ static size_t char_len(const char *at, size_t left)
 	return len ? len : 1;
 }
 
-/* On a mismatch, only the last "*" takes one more character: the earlier ones need
- * not be tried again. */
+/* Matches a name.  On a mismatch, only the last "*" takes one more character: the
+ * earlier ones need not be tried again. */
 bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name,
 		      size_t len)
 {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The time is at most proportional to the product of the lengths. */
+/* Returns whether the name matches the pattern.  The time is at most proportional to
+ * the product of the lengths. */
 bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name,
 		      size_t len);
