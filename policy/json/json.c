@@ -11,11 +11,12 @@
 
 struct json {
 	enum json_type type;
-	const char *key;    /* decoded; of an object's member, else NULL */
-	const char *string; /* decoded; of a string, else NULL */
-	double number;	    /* of a number; of true, 1 */
-	const char *source; /* borrowed from the text that was parsed */
-	size_t len;	    /* of the source */
+	const char *key;    /* the decoded key of an object's member, else NULL */
+	const char *string; /* the decoded text of a string, else NULL */
+	double number;	    /* the value of a number; 1 for true */
+	const char *source; /* the value's source, borrowed from the text that was
+			     * parsed */
+	size_t len;	    /* length of the source */
 	const struct json *next, *child;
 };
 
@@ -56,7 +57,7 @@ static const char *build_string(struct build *b)
 	return start;
 }
 
-/* Builds the items from behind one bracket to behind the other. */
+/* Builds the items of an array or object, from behind one bracket to behind the other. */
 static const struct json *build_items(struct build *b, bool has_keys)
 {
 	const struct json *first = NULL, **next = &first;
@@ -91,8 +92,8 @@ static double build_word(struct build *b, enum json_type type)
 	return json_scan_number(digits);
 }
 
-/* The depth of the recursion is bounded: the scanner refuses nesting beyond
- * JSON_DEPTH_MAX. */
+/* Builds a value and those in it.  The depth of the recursion is bounded: the scanner
+ * refuses nesting beyond JSON_DEPTH_MAX. */
 static struct json *build_value(struct build *b)
 {
 	struct json *value = &b->values[b->count++];
@@ -116,8 +117,8 @@ static int by_key(const void *a, const void *b)
 		      (*(const struct json *const *)b)->key);
 }
 
-/* Equal keys are neighbours after sorting, so that an object of many keys takes no
- * quadratic time. */
+/* Refuses equal keys in an object.  They are neighbours after sorting, so that an
+ * object of many keys takes no quadratic time. */
 static int check_keys(const struct json *object, const struct json **room, struct err *e)
 {
 	size_t n = 0;
@@ -153,7 +154,7 @@ struct json *json_parse(const char *text, size_t len, struct err *e)
 	struct json *values = mem_new(count * sizeof(*values) + len);
 	struct build b = { .text = text, .len = len, .values = values,
 			   .chars = (char *)(values + count) };
-	(void)build_value(&b); /* it is values[0] */
+	(void)build_value(&b); /* the outermost value is values[0] */
 	if (check_all_keys(&b, e) < 0) {
 		free(values);
 		return NULL;

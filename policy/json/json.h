@@ -36,7 +36,7 @@ struct json;
 /* A value and its place; the zero object is no value. */
 struct json_at {
 	const struct json *value;
-	size_t index; /* in its array */
+	size_t index; /* the index of the value in its array */
 	char place[JSON_PLACE_MAX];
 };
 
@@ -48,7 +48,7 @@ struct json *json_parse(const char *text, size_t len, struct err *e);
 /* Frees a document.  NULL is allowed. */
 void json_free(struct json *doc);
 
-/* json_free for AUTO_JSON. */
+/* Frees a document for AUTO_JSON, when its variable goes out of scope. */
 static inline void json_own(struct json **doc)
 {
 	json_free(*doc);
@@ -67,14 +67,15 @@ bool json_member(const struct json_at *at, const char *key, struct json_at *ret)
  * one.  False at the end. */
 bool json_step(const struct json_at *list, struct json_at *item);
 
-/* Moves through the members of an object in the same way, and gives the key of each. */
+/* Moves through the members of an object as json_step() does through an array, and
+ * gives the key of each. */
 bool json_step_key(const struct json_at *object, struct json_at *item, const char **ret);
 
-/* 0, or an error if the value is of another type. */
+/* Checks the type of a value: 0, or an error if the value is of another type. */
 int json_expect(const struct json_at *at, enum json_type type, struct err *e);
 
-/* 0, or an error if the value is no object or has a member that is not among `keys`,
- * a list ended by NULL. */
+/* Checks an object's keys: 0, or an error if the value is no object or has a member
+ * that is not among `keys`, a list ended by NULL. */
 int json_only(const struct json_at *at, const char *const *keys, struct err *e);
 
 /* Gives the text of a string; it contains no NUL. */
@@ -88,5 +89,6 @@ int json_bool(const struct json_at *at, bool *ret, struct err *e);
 /* Gives a whole number from 0 to 2^53. */
 int json_uint(const struct json_at *at, uint64_t *ret, struct err *e);
 
-/* The source text of the value, in the text that was parsed, which must still exist. */
+/* Returns the source text of the value, in the text that was parsed, which must still
+ * exist. */
 const char *json_source(const struct json_at *at, size_t *ret_len);

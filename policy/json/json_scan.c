@@ -36,7 +36,7 @@ static int refuse(const struct scan *s, const char *why)
 	return err_set(s->e, ERR_USAGE, "line %zu, column %zu: %s", line, column, why);
 }
 
-/* The next byte; 0 at the end, which no rule accepts. */
+/* Returns the next byte; 0 at the end, which no rule accepts. */
 static unsigned char peek(const struct scan *s)
 {
 	return s->at < s->len ? s->text[s->at] : 0;
@@ -153,7 +153,7 @@ static size_t skip_digits(struct scan *s)
 	return s->at - start;
 }
 
-/* Scans fraction and exponent; *ret_is_integer: there was neither. */
+/* Scans the fraction and exponent of a number; *ret_is_integer: there was neither. */
 static int scan_tail(struct scan *s, bool *ret_is_integer)
 {
 	*ret_is_integer = true;
@@ -164,7 +164,8 @@ static int scan_tail(struct scan *s, bool *ret_is_integer)
 	}
 	if (take(s, 'e') || take(s, 'E')) {
 		*ret_is_integer = false;
-		(void)(take(s, '+') || take(s, '-')); /* the sign is optional */
+		(void)(take(s, '+') || take(s, '-')); /* the sign of an exponent is
+						       * optional */
 		if (!skip_digits(s))
 			return refuse(s, "a digit was expected");
 	}
@@ -207,7 +208,7 @@ static int scan_number(struct scan *s)
 	const size_t start = s->at;
 	bool is_integer;
 
-	(void)take(s, '-'); /* optional */
+	(void)take(s, '-'); /* the sign of a number is optional */
 	if (!take(s, '0') && !skip_digits(s))
 		return refuse(s, "a value was expected");
 	if (isdigit(peek(s)))
@@ -238,7 +239,7 @@ static int scan_member(struct scan *s)
 	return scan_value(s);
 }
 
-/* Scans the items from behind an opening bracket to its `end`. */
+/* Scans the items of an array or object, from behind the opening bracket to its `end`. */
 static int scan_items(struct scan *s, char end, int (*item)(struct scan *))
 {
 	if (++s->depth > JSON_DEPTH_MAX)

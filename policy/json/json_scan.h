@@ -9,7 +9,7 @@
 struct err;
 
 enum json_type {
-	JSON_NONE, /* no value */
+	JSON_NONE, /* no type: the object is no value */
 	JSON_NULL,
 	JSON_BOOL,
 	JSON_NUMBER,
@@ -20,23 +20,23 @@ enum json_type {
 
 #define JSON_NUMBER_MAX 64 /* room for the longest number that passes, and a NUL */
 
-/* Returns 0 and the number of values, or an error that names line and column (both
- * from 1, columns in bytes). */
+/* Scans a text.  Returns 0 and the number of values, or an error that names line and
+ * column (both from 1, columns in bytes). */
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
 
-/* The value of a number that was accepted and ends with a NUL.  strtod(3) is not
- * used: in a program that has called setlocale(3), such as one with libhutch, it may
- * expect a comma for the point. */
+/* Returns the value of a number that was accepted and ends with a NUL.  strtod(3) is
+ * not used: in a program that has called setlocale(3), such as one with libhutch, it
+ * may expect a comma for the point. */
 double json_scan_number(const char *digits);
 
-/* The type of an accepted value, by its first byte. */
+/* Returns the type of an accepted value, by its first byte. */
 enum json_type json_type_of(char first);
 
-/* The length of the number, true, false or null at the start of `text`. */
+/* Returns the length of the number, true, false or null at the start of `text`. */
 size_t json_word_length(const char *text, size_t len);
 
-/* Whether the byte is white space between values; inline, since most bytes outside of
- * strings are tested with it. */
+/* Returns whether the byte is white space between values; inline, since most bytes
+ * outside of strings are tested with it. */
 static inline bool json_is_blank(int c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -38,7 +38,7 @@ static size_t put_utf8(char *to, unsigned c)
 	return 4;
 }
 
-/* Decodes the character behind \u, or a surrogate pair. */
+/* Decodes the character whose digits stand behind \u, or a surrogate pair. */
 static size_t decode_unicode(const char *text, size_t len, size_t *at, char ret[4])
 {
 	if (len - *at < 4) {
