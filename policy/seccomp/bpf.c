@@ -14,7 +14,8 @@ const struct sock_filter *bpf_begin(const struct bpf *b)
 	return b->insns + BPF_MAXINSNS - b->count;
 }
 
-/* A label counts from the end: the last instruction is 1. */
+/* Writes an instruction in front of the others and returns its label.  A label counts
+ * from the end: the last instruction is 1. */
 static size_t emit(struct bpf *b, struct sock_filter insn)
 {
 	b->count++;
@@ -43,8 +44,8 @@ static size_t go(struct bpf *b, size_t label)
 	return emit(b, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, skip));
 }
 
-/* The instruction that was written before follows by itself, so a jump is needed only
- * if `next` is another one. */
+/* Makes the program go on at `next`.  The instruction that was written before follows
+ * by itself, so a jump is needed only if `next` is another one. */
 static void fall_into(struct bpf *b, size_t next)
 {
 	if (next != b->count)

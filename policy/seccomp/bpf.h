@@ -20,11 +20,13 @@
 #include <stdint.h>
 
 struct bpf {
-	size_t count; /* instructions so far; counted on when they no longer fit */
-	struct sock_filter insns[BPF_MAXINSNS]; /* filled from the last one down */
+	size_t count; /* number of instructions so far; counted on when they no longer
+		       * fit */
+	struct sock_filter insns[BPF_MAXINSNS]; /* the instructions, filled from the
+						 * last one down */
 };
 
-/* The target of a decision: a label, or, with label 0, `return ret`. */
+/* The place to which a decision leads: a label, or, with label 0, `return ret`. */
 struct bpf_target {
 	size_t label;
 	uint32_t ret;
@@ -37,10 +39,10 @@ struct bpf_range {
 	struct bpf_target target;
 };
 
-/* Whether the program is short enough for the kernel. */
+/* Returns whether the program is short enough for the kernel. */
 bool bpf_fits(const struct bpf *b);
 
-/* The finished program: bpf->count instructions, in their order of execution. */
+/* Returns the finished program: bpf->count instructions, in their order of execution. */
 const struct sock_filter *bpf_begin(const struct bpf *b);
 
 /* Writes `return ret`; an equal instruction that a jump can still reach is used again. */
@@ -49,15 +51,17 @@ size_t bpf_ret(struct bpf *b, uint32_t ret);
 /* Gives the label of a target; for a `return`, the instruction may be written now. */
 size_t bpf_settle(struct bpf *b, struct bpf_target target);
 
-/* A = the word at `offset` of struct seccomp_data; continues at `next`. */
+/* Writes A = the word at `offset` of struct seccomp_data; the program continues at
+ * `next`. */
 size_t bpf_load(struct bpf *b, uint32_t offset, size_t next);
 
-/* A &= mask; continues at `next`. */
+/* Writes A &= mask; the program continues at `next`. */
 size_t bpf_and(struct bpf *b, uint32_t mask, size_t next);
 
-/* If A `op` k then `yes` else `no`; op is BPF_JEQ, BPF_JGT, BPF_JGE or BPF_JSET. */
+/* Writes a jump: if A `op` k then to `yes` else to `no`; op is BPF_JEQ, BPF_JGT,
+ * BPF_JGE or BPF_JSET. */
 size_t bpf_jump(struct bpf *b, uint16_t op, uint32_t k, size_t yes, size_t no);
 
-/* Finds A in `ranges` (`count` >= 1, ascending, the first one from 0) by binary
- * search.  A range of one number between two of the same target costs one test. */
+/* Writes a binary search that finds A in `ranges` (`count` >= 1, ascending, the first
+ * one from 0).  A range of one number between two of the same target costs one test. */
 size_t bpf_search(struct bpf *b, const struct bpf_range *ranges, size_t count);

@@ -3,14 +3,14 @@
 #pragma once
 #include "policy/seccomp/floor.h"
 
-/* Both are negative, as no number is. */
+/* Reasons why a call has no number here; both are negative, as no number is. */
 enum call_lack {
 	CALL_UNKNOWN = -1,
 	CALL_ELSEWHERE = -2, /* only another architecture has this call */
 };
 
-/* The number of a call, or an enum call_lack. */
+/* Returns the number of a call, or an enum call_lack. */
 int call_number(enum arch arch, const char *name);
 
-/* The name of the call `nr`, allocated; NULL: there is none. */
+/* Returns the name of the call `nr`, allocated; NULL: there is none. */
 char *call_number_name(enum arch arch, int nr);

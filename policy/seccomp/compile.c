@@ -20,27 +20,28 @@ struct entry {
 };
 
 struct entries {
-	struct entry *list; /* owned */
+	struct entry *list; /* owned; the statements */
 	size_t count;
 };
 
 /* All statements about the call that is being written. */
 struct call {
-	const struct floor_row *row; /* or NULL */
-	const struct entry *entries; /* rules, strictest first */
+	const struct floor_row *row; /* the floor's row for the call, or NULL */
+	const struct entry *entries; /* the profile's rules for the call, strictest
+				      * first */
 	size_t count;
 	uint32_t otherwise; /* the action when no rule holds */
 };
 
-/* The kernel's own order of actions (seccomp(2)): the smaller as a signed number, the
- * stricter. */
+/* Ranks actions in the kernel's own order (seccomp(2)): the smaller as a signed
+ * number, the stricter. */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
 }
 
-/* The order is: by number, then the floor, then the strictest rule, then as in the
- * file. */
+/* Compares statements for sorting: by number, then the floor, then the strictest rule,
+ * then as in the file. */
 static int by_number(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -56,7 +57,7 @@ static int by_number(const void *a, const void *b)
 	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-/* The floor's rows are part of the program whatever the profile contains. */
+/* Adds the floor's rows, which are part of the program whatever the profile contains. */
 static void add_floor(enum arch arch, struct entries *all)
 {
 	size_t count;
@@ -90,7 +91,7 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 {
 	size_t rows;
 
-	(void)floor_rows(&rows); /* only their number is needed */
+	(void)floor_rows(&rows); /* only the number of rows is needed */
 	ret->list = mem_zeroed(p->count + rows, sizeof(struct entry));
 	add_floor(arch, ret);
 	for (size_t i = 0; i < p->count; i++)
@@ -100,8 +101,8 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 	return 0;
 }
 
-/* The offset of the low and of the high half of an argument (both architectures are
- * little-endian). */
+/* These return the offset of the low and of the high half of an argument (both
+ * architectures are little-endian). */
 static uint32_t low_word(unsigned arg)
 {
 	return (uint32_t)offsetof(struct seccomp_data, args) + 8 * arg;
@@ -155,7 +156,8 @@ static size_t write_equal(struct bpf *b, const struct profile_test *t, struct ex
 	return write_word(b, &high, (struct exits){ then, to.no });
 }
 
-/* `op`, BPF_JGT or BPF_JGE, decides on the low half where the high ones are equal. */
+/* Writes a comparison of a 64-bit argument: `op`, BPF_JGT or BPF_JGE, decides on the
+ * low half where the high ones are equal. */
 static size_t write_greater(struct bpf *b, const struct profile_test *t, uint16_t op,
 			    struct exits to)
 {
@@ -198,9 +200,9 @@ static bool is_same(const struct profile_test *a, const struct profile_test *b)
 	       a->mask == b->mask;
 }
 
-/* How many rules at the end of `entries` begin with the same test, so that it is made
- * only once for all of them.  Tests before number `depth` have been made; a rule
- * without further tests stands alone. */
+/* Returns how many rules at the end of `entries` begin with the same test, so that the
+ * test is made only once for all of them.  Tests before number `depth` have been made;
+ * a rule without further tests stands alone. */
 static size_t tail_of_same(const struct entry *entries, size_t count, size_t depth)
 {
 	const struct profile_rule *last = entries[count - 1].rule;
@@ -249,8 +251,8 @@ static struct bpf_target write_call(struct bpf *b, const struct call *c)
 	return c->row ? floor_guard(b, c->row, target) : target;
 }
 
-/* The call with the given number.  Its rules are cut behind the first one without
- * conditions, since later ones are no stricter and would never be reached. */
+/* Returns the statements about one call.  Its rules are cut behind the first one
+ * without conditions, since later ones are no stricter and would never be reached. */
 static struct call call_of(const struct entry *first, size_t count, uint32_t otherwise)
 {
 	struct call c = { .row = first->row, .otherwise = otherwise };
@@ -280,8 +282,8 @@ static size_t put_range(struct bpf_range *ranges, size_t n, struct bpf_range nex
 	return n + 1;
 }
 
-/* Numbers between two listed calls get the default action.  `ranges` has room for two
- * ranges for each entry and one more. */
+/* Writes the code for all calls.  Numbers between two listed calls get the default
+ * action.  `ranges` has room for two ranges for each entry and one more. */
 static size_t write_calls(struct bpf *b, const struct entries *all, uint32_t otherwise,
 			  struct bpf_range *ranges)
 {

@@ -101,8 +101,9 @@ const struct floor_row *floor_rows(size_t *ret_count)
 	return rows;
 }
 
-/* seccomp_data.args are in the machine's order: both architectures are
- * little-endian, so that the low word of an argument comes first. */
+/* Returns the offset of an argument's low word.  seccomp_data.args are in the
+ * machine's order: both architectures are little-endian, so that the low word comes
+ * first. */
 static uint32_t low_word(unsigned arg)
 {
 	return (uint32_t)offsetof(struct seccomp_data, args) + 8 * arg;

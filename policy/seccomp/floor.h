@@ -31,19 +31,21 @@ struct floor_test {
 struct floor_row {
 	const char *name; /* libseccomp's name of the call; the tests compare */
 	uint32_t nr[ARCH_COUNT];
-	int answer;	   /* errno */
-	size_t test_count; /* 0: always refused; else refused if any test holds */
+	int answer;	   /* the errno with which a refused call fails */
+	size_t test_count; /* number of tests; 0: the call is always refused; else if
+			    * any test holds */
 	struct floor_test tests[FLOOR_TESTS_MAX];
 };
 
-/* The whole table and its length.  A program must guard the calls of all rows. */
+/* Returns the whole table of the floor and its length.  A program must guard the calls
+ * of all rows. */
 const struct floor_row *floor_rows(size_t *ret_count);
 
 /* Writes the decision about the call of `row`: its refusal, else `otherwise`. */
 struct bpf_target floor_guard(struct bpf *b, const struct floor_row *row,
 			      struct bpf_target otherwise);
 
-/* Writes the beginning, which every call reaches first: a foreign ABI is refused;
- * otherwise A is the call's number, and the program continues at `dispatch`.  The
- * program is then complete. */
+/* Writes the beginning of the program, which every call reaches first: a foreign ABI
+ * is refused; otherwise A is the call's number, and the program continues at
+ * `dispatch`.  The program is then complete. */
 void floor_enter(struct bpf *b, enum arch arch, size_t dispatch);

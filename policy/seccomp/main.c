@@ -28,11 +28,12 @@ struct options {
 	const char *caps[CAPS_MAX + 1];
 	size_t cap_count;
 	bool is_c_array;
-	int (*does)(const struct options *, struct err *); /* the exit code, or -1 */
-	/* For "why". */
+	int (*does)(const struct options *, struct err *); /* does the command; returns
+							    * the exit code, or -1 */
+	/* These options are for the command "why". */
 	bool asks, is_json, pretends, is_default;
 	const char *line;
-	char *const *call; /* a name and the arguments */
+	char *const *call; /* the call that is asked about: a name and the arguments */
 };
 
 static const char usage[] =
@@ -171,10 +172,12 @@ static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
 	const struct sock_filter *insns = bpf_begin(b);
 
 	if (!is_c_array)
-		(void)fwrite(insns, sizeof(*insns), b->count, stdout); /* see fflush() */
+		(void)fwrite(insns, sizeof(*insns), b->count, stdout); /* fflush() reports
+									* a failure */
 	for (size_t i = 0; is_c_array && i < b->count; i++)
 		(void)printf("{ 0x%02x, %u, %u, 0x%08x },\n", insns[i].code, insns[i].jt,
-			     insns[i].jf, insns[i].k); /* see fflush() */
+			     insns[i].jf, insns[i].k); /* a failed write is found by
+						        * fflush() */
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the program to stdout");
 	return 0;
@@ -219,8 +222,10 @@ static int names(const struct options *o, struct err *e)
 			continue;
 		}
 		for (; gap; gap--)
-			(void)printf("\"\\0\"\n"); /* see fflush() */
-		(void)printf("\"%s\\0\"\n", name); /* see fflush() */
+			(void)printf("\"\\0\"\n"); /* a failed write is found by
+						    * fflush() */
+		(void)printf("\"%s\\0\"\n", name); /* a failed write is found by
+						    * fflush() */
 	}
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the names to stdout");
@@ -275,7 +280,7 @@ static int ask(const struct options *o, const struct profile *p,
 	return read_arguments(o->call + 1, c.args, e) ? -1 : seccomp_why(&c, ret, e);
 }
 
-/* Returns the exit code, or -1. */
+/* Does "why": explains the answer to a call.  Returns the exit code, or -1. */
 static int why(const struct options *o, struct err *e)
 {
 	struct profile p = { 0 }, pretend = { 0 };

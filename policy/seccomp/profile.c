@@ -130,7 +130,7 @@ static int read_op(const struct json_at *at, enum profile_op *ret, struct err *e
 	return err_set(e, ERR_USAGE, "%s: unknown operator '%.64s'", at->place, name);
 }
 
-/* Gives a member that must be there. */
+/* Reads a member that must be there. */
 static int need(const struct json_at *at, const char *key, struct json_at *ret,
 		struct err *e)
 {
@@ -147,8 +147,8 @@ static int need_uint(const struct json_at *at, const char *key, uint64_t *ret,
 	return need(at, key, &number, e) || json_uint(&number, ret, e) ? -1 : 0;
 }
 
-/* For SCMP_CMP_MASKED_EQ, `value` is the mask, and `valueTwo` is the value to compare
- * with. */
+/* Reads the mask of SCMP_CMP_MASKED_EQ: `value` is the mask, and `valueTwo` is the
+ * value to compare with. */
 static int read_mask(const struct json_at *at, struct profile_test *test, struct err *e)
 {
 	struct json_at two;
@@ -185,8 +185,8 @@ static int read_test(const struct json_at *at, struct profile_test *test, struct
 	return json_member(at, "valueTwo", &two) ? json_uint(&two, &ignored, e) : 0;
 }
 
-/* Two tests of one argument are refused: libseccomp has no such rules, and of the
- * runtimes one ORs the tests and another fails. */
+/* Reads the tests of a rule.  Two tests of one argument are refused: libseccomp has no
+ * such rules, and of the runtimes one ORs the tests and another fails. */
 static int read_tests(const struct json_at *block, struct profile_rule *rule,
 		      struct err *e)
 {

@@ -22,8 +22,9 @@ struct json;
 /* The machine for which Docker's conditions are evaluated. */
 struct profile_host {
 	enum arch arch;
-	unsigned kernel[2];	 /* major, minor; 0.0: unknown */
-	const char *const *caps; /* CAP_..., ends with NULL; may be NULL */
+	unsigned kernel[2];	 /* the kernel's version, major and minor; 0.0: unknown */
+	const char *const *caps; /* names of capabilities, CAP_..., ended by NULL; may
+				  * be NULL */
 };
 
 enum profile_op {
@@ -33,7 +34,7 @@ enum profile_op {
 	OP_EQ,
 	OP_GE,
 	OP_GT,
-	OP_MASKED_EQ, /* (argument & mask) == value */
+	OP_MASKED_EQ, /* the test holds if (argument & mask) == value */
 	OP_COUNT
 };
 
@@ -48,7 +49,7 @@ struct profile_test {
  * its errno), if all tests hold; there may be none. */
 struct profile_rule {
 	const char *name;
-	size_t block; /* its index in the file's `syscalls` */
+	size_t block; /* index of the rule's block in the file's `syscalls` */
 	uint32_t action;
 	size_t test_count;
 	struct profile_test tests[PROFILE_ARGS];
@@ -56,12 +57,12 @@ struct profile_rule {
 
 struct profile {
 	uint32_t default_action;
-	struct profile_rule *rules; /* owned */
+	struct profile_rule *rules; /* owned; the rules in the order of the file */
 	size_t count;
-	struct json *doc; /* owned: the names point into it */
+	struct json *doc; /* owned: the parsed file; the names point into it */
 };
 
-/* Reads `len` bytes of JSON.  On failure `ret` is untouched. */
+/* Reads a profile from `len` bytes of JSON.  On failure `ret` is untouched. */
 int profile_parse(const char *text, size_t len, const struct profile_host *host,
 		  struct profile *ret, struct err *e);
 

@@ -18,7 +18,7 @@ static bool has(const char *const *names, const char *name)
 	return false;
 }
 
-/* Go's names of the architectures, which Docker's conditions use. */
+/* Returns Go's name of the architecture, which Docker's conditions use. */
 static const char *arch_name(enum arch arch)
 {
 	static const char *const names[] = {
@@ -73,8 +73,8 @@ static int count_known(const struct json_at *at, const char *key,
 	return 0;
 }
 
-/* ret[0]: the kernel is as new as `minKernel` of `at` requires.  ret[1]: `minKernel`
- * is there at all. */
+/* Checks a condition on the kernel.  ret[0]: the kernel is as new as `minKernel` of
+ * `at` requires.  ret[1]: `minKernel` is there at all. */
 static int check_kernel(const struct json_at *at, const struct profile_host *host,
 			bool ret[2], struct err *e)
 {

@@ -9,10 +9,10 @@ struct err;
 struct json_at;
 struct profile_host;
 
-/* Whether the block's `includes` and `excludes` (Docker) fit `host`.  As in Docker,
- * all conditions in `includes` must hold, and a single one that holds in `excludes`
- * leaves the block out.  If the kernel is unknown (0.0), a block with a condition on
- * it is an error. */
+/* Tells in *ret whether the block's `includes` and `excludes` (Docker) fit `host`.  As
+ * in Docker, all conditions in `includes` must hold, and a single one that holds in
+ * `excludes` leaves the block out.  If the kernel is unknown (0.0), a block with a
+ * condition on it is an error. */
 int profile_fit(const struct json_at *block, const struct profile_host *host,
 		bool *ret, struct err *e);
 

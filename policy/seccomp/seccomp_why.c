@@ -72,14 +72,15 @@ static bool rule_holds(const struct profile_rule *rule, const uint64_t *args)
 	return true;
 }
 
-/* The decision of a profile. */
+/* The decision of a profile about one call. */
 struct found_rule {
-	const struct profile_rule *rule; /* NULL: the default action */
+	const struct profile_rule *rule; /* the rule that decides; NULL: the default
+					  * action */
 	uint32_t action;
 	bool has_others; /* other rules are about the same call with other arguments */
 };
 
-/* The smaller the action as a signed number, the stricter (seccomp(2)). */
+/* Ranks actions: the smaller the action as a signed number, the stricter (seccomp(2)). */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
@@ -107,7 +108,7 @@ static struct found_rule find_rule(const struct call_asked *c, const struct prof
 
 /* --- the answer ------------------------------------------------------------------- */
 
-/* Gives a text such as "answers EPERM", allocated. */
+/* Returns a text for an action, such as "answers EPERM", allocated. */
 static char *action_text(uint32_t action)
 {
 	const char *name;

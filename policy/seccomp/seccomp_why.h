@@ -25,5 +25,6 @@ struct call_asked {
 	const char *line;	       /* the flag that names the profile */
 };
 
-/* -1: there is no such call, and `ret` is untouched. */
+/* Tells the filter's answer to one call.  -1: there is no such call, and `ret` is
+ * untouched. */
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e);
