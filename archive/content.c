@@ -13,7 +13,8 @@
 #define PIECE	 (64u << 10)
 #define HOLE_MIN 4096
 
-/* musl's memcmp(3) goes byte by byte. */
+/* Returns whether all bytes are zeros.  Reads eight words at a time: musl's memcmp(3)
+ * would go byte by byte. */
 static bool is_zeros(const uint8_t *data, size_t len)
 {
 	uint64_t eight[8], any = 0;

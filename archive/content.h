@@ -12,7 +12,8 @@ struct err;
  * is for messages. */
 int content_write(struct entries *tar, int fd, const char *path, struct err *e);
 
-/* Writes the next bytes of a file.  1: they became a hole, and the file's offset is at the
- * hole's end; a hole at the end of the file exists only once ftruncate(2) has set its length.
- * 0: they were written.  -1 with errno. */
+/* Writes the next bytes of a file.  Returns 1 if they became a hole: the file's offset
+ * is then at the hole's end, and a hole at the end of the file exists only once
+ * ftruncate(2) has set the file's length.  Returns 0 if the bytes were written, -1
+ * with errno on an error. */
 int content_write_piece(int fd, const uint8_t *data, size_t len);

@@ -50,7 +50,8 @@ int dir_names_read(int folder, size_t max, struct dir_names *ret)
 		}
 	}
 	if (got < 0 && errno == EBADF)
-		errno = EACCES; /* the folder could only be opened O_PATH */
+		errno = EACCES; /* getdents64(2) says EBADF for an O_PATH descriptor:
+				 * the folder may not be read */
 	return got < 0 ? -1 : 0;
 }
 

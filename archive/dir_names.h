@@ -7,23 +7,25 @@
 #include <sys/types.h>
 
 struct dir_names {
-	char *text; /* owned: each name with its 0 */
+	char *text; /* owned; the names one after the other, each with its final 0 */
 	size_t len, room, next;
-	const char **sorted; /* owned; after dir_names_sort() */
+	const char **sorted; /* owned; pointers into `text`; NULL before
+			      * dir_names_sort() */
 	size_t count;
 };
 
-/* Reads all names but "." and "..".  The system call is used, since opendir(3) would
- * open the folder once more.  More than `max` bytes of names is EOVERFLOW.  -1 with
- * errno set: the list has the names that were read until then. */
+/* Reads all names of `folder` but "." and "..".  The system call getdents64(2) is
+ * used, since opendir(3) would open the folder once more.  More than `max` bytes of
+ * names is EOVERFLOW.  After -1 with errno set, the list has the names that were read
+ * until then. */
 int dir_names_read(int folder, size_t max, struct dir_names *ret);
 void dir_names_done(struct dir_names *r);
 
 /* Sorts the names by their bytes; dir_names_next() and dir_names_find() then use that order. */
 void dir_names_sort(struct dir_names *r);
 
-/* The next name, or NULL. */
+/* Returns the next name of the list, or NULL behind the last one. */
 const char *dir_names_next(struct dir_names *r);
 
-/* The index of `name` in `sorted`, or -1. */
+/* Returns the index of `name` in `sorted`, or -1. */
 ssize_t dir_names_find(const struct dir_names *r, const char *name);

@@ -18,7 +18,8 @@ int dir_stack_here(const struct dir_stack *t)
 	return t->steps[t->depth].fd;
 }
 
-/* A folder that may be entered but not read is opened O_PATH. */
+/* Opens a folder to be read; a folder that may be entered but not read is opened
+ * O_PATH. */
 static int open_folder(int at, const char *name, uint64_t resolve)
 {
 	struct open_how how = {
@@ -55,7 +56,8 @@ static size_t extend(struct dir_stack *t, const char *name)
 	return here + slash + len;
 }
 
-/* Another call may have appended a name to the path. */
+/* Returns the path of the current folder.  Another call may have appended a name to
+ * the buffer, so the path is cut to the folder's own length first. */
 const char *dir_stack_path(struct dir_stack *t)
 {
 	t->path[t->steps[t->depth].path_len] = '\0';
@@ -68,7 +70,7 @@ const char *dir_stack_name(struct dir_stack *t, const char *name)
 	return t->path;
 }
 
-/* Makes `fd`, which is taken over, the step with this number. */
+/* Makes `fd`, which is taken over, the step with this number of the stack. */
 static int set_step(struct dir_stack *t, size_t number, int fd, struct err *e)
 {
 	AUTO_CLOSE int mine = fd;
@@ -124,8 +126,8 @@ int dir_stack_down(struct dir_stack *t, const char *name, struct err *e)
 	return 0;
 }
 
-/* Reopens a folder by "..".  The stack came down through it, so search permission is
- * there. */
+/* Reopens a folder of the stack by "..".  The stack came down through the folder, so
+ * search permission is there. */
 static int open_again(struct dir_stack_step *up, int below, const char *path,
 		      struct err *e)
 {
@@ -152,8 +154,8 @@ int dir_stack_up(struct dir_stack *t, struct err *e)
 	return 0;
 }
 
-/* Whether the stack's path and `path` agree up to `len`, and `len` ends a whole name:
- * at 0, at a slash, or at the end. */
+/* Returns whether the stack's path and `path` agree up to `len`, and `len` ends a
+ * whole name of `path`: at 0, at a slash, or at the end. */
 static bool is_on_way(const struct dir_stack *t, const char *path, size_t from,
 		      size_t len)
 {

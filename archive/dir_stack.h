@@ -15,39 +15,46 @@ struct err;
 #define DIR_STACK_HELD	64
 
 struct dir_stack_step {
-	int fd;		 /* owned; -1: not open now */
-	struct stat st;	 /* as it was when the folder was entered */
-	size_t path_len; /* the length of the stack's path up to here */
+	int fd;		 /* owned; -1: the folder is not open now */
+	struct stat st;	 /* the folder's stat when the stack entered the folder */
+	size_t path_len; /* the length of the stack's path up to this folder */
 };
 
 struct dir_stack {
-	struct dir_stack_step *steps; /* owned; the first one is the start */
-	size_t depth;		  /* of the current folder; 0: the start */
+	struct dir_stack_step *steps; /* owned; the first step is the folder of
+				       * dir_stack_start() */
+	size_t depth;		  /* number of steps from the start to the current
+				   * folder; 0: the stack is at the start */
 	size_t room;
-	char *path; /* owned: see dir_stack_path() */
+	char *path; /* owned: the buffer of dir_stack_path() */
 	size_t path_room;
 };
 
-/* Starts in the folder `fd`, which is taken over, under the name `path`; "": without
- * a name.  After a failure too, dir_stack_done() is to be called. */
+/* Starts in the folder `fd`, which is taken over.  `path` is the folder's name in the
+ * stack's paths; "": they begin without a name.  After a failure too, dir_stack_done()
+ * is to be called. */
 int dir_stack_start(struct dir_stack *t, int fd, const char *path, struct err *e);
 void dir_stack_done(struct dir_stack *t);
 
-/* The current folder, borrowed; opened O_PATH if it may not be read. */
+/* Returns the current folder, a borrowed descriptor; it is O_PATH if the folder may
+ * not be read. */
 int dir_stack_here(const struct dir_stack *t);
 
-/* Goes one step down; `name` is one part.  On -1 the stack has not moved. */
+/* Goes one step down, into `name`, which is one part of a path.  On -1 the stack has
+ * not moved. */
 int dir_stack_down(struct dir_stack *t, const char *name, struct err *e);
 
-/* Goes one step up; there must be one. */
+/* Goes one step up; the stack must not be at its start. */
 int dir_stack_up(struct dir_stack *t, struct err *e);
 
-/* The path of the current folder, and of `name` in it; good until the next call. */
+/* dir_stack_path() returns the path of the current folder, dir_stack_name() that of
+ * `name` in the folder; each path is good until the next call. */
 const char *dir_stack_path(struct dir_stack *t);
 const char *dir_stack_name(struct dir_stack *t, const char *name);
 
-/* How many steps of the stack are also on the way to the folder `path`. */
+/* Returns how many steps of the stack are also on the way to the folder `path`. */
 size_t dir_stack_common(const struct dir_stack *t, const char *path);
 
-/* The rest of `path` below the current folder, which must be on the way to it. */
+/* Returns the rest of `path` below the current folder, which must be on the way to
+ * `path`. */
 const char *dir_stack_rest(const struct dir_stack *t, const char *path);

@@ -31,7 +31,8 @@ void entries_done(struct entries *t)
 	own_free(&t->bytes);
 }
 
-/* Reads once into the empty buffer.  0 is the end of `in`. */
+/* Reads once from `in` into the buffer, which must be empty.  Returns 0 at the end of
+ * `in`. */
 static ssize_t refill(struct entries *t, struct err *e)
 {
 	ssize_t n;
@@ -45,8 +46,8 @@ static ssize_t refill(struct entries *t, struct err *e)
 	return n < 0 ? err_sys(e, "read the tar") : n;
 }
 
-/* Gives at most `most` of the buffered bytes, reading more if there are none; 0 is
- * the end of `in`. */
+/* Gives at most `most` of the buffered bytes, reading more if the buffer is empty.
+ * Returns how many, or 0 at the end of `in`. */
 static ssize_t some(struct entries *t, uint64_t most, const uint8_t **ret,
 		    struct err *e)
 {
@@ -108,7 +109,7 @@ static int take_extra(struct entries *t, size_t len, char **ret, struct err *e)
 	return take(t, extra, len, e);
 }
 
-/* Reads an extension header, which t->now holds, and the data behind it: they
+/* Reads an extension header, which is in t->now, and the data behind that header: both
  * describe the next entry. */
 static int read_extra(struct entries *t, struct err *e)
 {
@@ -137,8 +138,8 @@ static bool is_extra(enum tar_type type)
 	       type == TAR_LONG_NAME || type == TAR_LONG_LINK;
 }
 
-/* Old tars have no type flag for folders: a slash at the end of the name marks
- * one. */
+/* Returns whether the entry is a folder by its name: old tars have no type flag for
+ * folders, but a slash at the end of the name. */
 static bool is_folder_by_name(const struct tar_entry *entry)
 {
 	size_t len = strlen(entry->path);
@@ -162,8 +163,8 @@ static int start_entry(struct entries *t, struct err *e)
 	return 1;
 }
 
-/* 1: more bytes follow where a header is expected.  0: `in` has ended there, and
- * may. */
+/* Returns 1 if more bytes follow where a header is expected.  Returns 0 if `in` has
+ * ended there, and t->may_just_end permits that. */
 static int is_more(struct entries *t, struct err *e)
 {
 	if (!t->may_just_end || t->start < t->end || t->extra_count > 0)

@@ -26,15 +26,16 @@ struct err;
 
 struct entries {
 	int in;		      /* borrowed; blocking */
-	struct tar_entry now; /* good until the next entry is asked for */
-	struct tar_pax pax;   /* the entry's pax records; good as long */
-	uint64_t extra_bytes; /* so far, in extension headers and their data */
-	bool may_just_end;    /* the end of `in` where a header is expected ends the
+	struct tar_entry now; /* the current entry; good until the next entry is asked
+			       * for */
+	struct tar_pax pax;   /* the current entry's pax records; good as long as `now` */
+	uint64_t extra_bytes; /* bytes so far in extension headers and their data */
+	bool may_just_end;    /* `in` may end where a header is expected: that ends the
 			       * tar, too */
 	/* Private. */
-	uint64_t left; /* of the entry's content */
-	uint64_t pad;  /* padding behind the content */
-	uint8_t *bytes; /* owned */
+	uint64_t left; /* bytes of the entry's content not yet read */
+	uint64_t pad;  /* bytes of padding behind the content */
+	uint8_t *bytes; /* owned; the buffer of bytes that were read */
 	size_t start, end;
 	uint64_t came; /* bytes read from `in` so far */
 	struct tar_text text;
@@ -45,17 +46,19 @@ struct entries {
 void entries_init(struct entries *t, int in);
 void entries_done(struct entries *t);
 
-/* 1: t->now is an entry, of a type before TAR_LABEL.  0: the tar has ended.  Content
- * of the previous entry that was not read is skipped.  ERR_PROTOCOL also where `in`
- * ends before the tar does, unless t->may_just_end allows it. */
+/* Goes to the next entry.  Returns 1 if t->now is an entry, of a type before
+ * TAR_LABEL, and 0 if the tar has ended.  Content of the previous entry that was not
+ * read is skipped.  ERR_PROTOCOL also where `in` ends before the tar does, unless
+ * t->may_just_end allows that. */
 int entries_next(struct entries *t, struct err *e);
 
-/* Gives the next piece of the entry's content and returns its length, 0 behind the
- * last one.  *ret is good until the next call. */
+/* Gives the next piece of the entry's content and returns the piece's length, 0 behind
+ * the last piece.  *ret is good until the next call. */
 ssize_t entries_read(struct entries *t, const uint8_t **ret, struct err *e);
 
-/* The offset in `in` of the byte that entries_read() gives next. */
+/* Returns the offset in `in` of the byte that entries_read() gives next. */
 uint64_t entries_offset(const struct entries *t);
 
-/* Reads and drops up to 64 MiB of bytes behind the tar's end. */
+/* Reads and drops up to 64 MiB of bytes behind the tar's end, so that the writer of a
+ * pipe gets no SIGPIPE. */
 void entries_drain(struct entries *t);

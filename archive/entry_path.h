@@ -18,24 +18,24 @@ struct entry_path {
 void entry_path_init(struct entry_path *p);
 void entry_path_done(struct entry_path *p);
 
-/* Parses a name; "" is the root itself.  Unless `rename` is NULL, it replaces the name's
- * first part. */
+/* Parses a name from a tar; "" is the root itself.  Unless `rename` is NULL, `rename`
+ * replaces the name's first part. */
 int entry_path_read(struct entry_path *ret, const char *path, const char *rename,
 		    struct err *e);
 
-/* The path of the folder that the place is in, and the whole path; each is good until
- * the other is asked for. */
+/* entry_path_folder() returns the path of the folder that the place is in,
+ * entry_path_whole() the whole path; each is good until the other one is called. */
 const char *entry_path_folder(struct entry_path *p);
 const char *entry_path_whole(struct entry_path *p);
 
-/* Copies the next part of `*path`, which must come from a place, into `ret`; false
- * behind the last part. */
+/* Copies the next part of `*path`, a path from one of these two functions, into `ret`;
+ * returns false behind the last part. */
 bool entry_path_next(const char **path, char ret[NAME_MAX + 1]);
 
-/* Whether a link at this place that points to `to` leads to less than `least` parts
- * below the root, judged by its text alone.  entry_path_whole() must have been called
- * last. */
+/* Returns whether a link at this place that points to `to` leads to less than `least`
+ * parts below the root, judged by its text alone.  entry_path_whole() must have been
+ * called last. */
 bool entry_path_leads_out(const struct entry_path *p, const char *to, int least);
 
-/* Whether `name` is a single part and not "." or "..". */
+/* Returns whether `name` is a single part and not "." or "..". */
 bool entry_path_is_name(const char *name);

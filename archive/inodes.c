@@ -19,11 +19,12 @@ void inodes_done(struct inodes *s)
 	*s = (struct inodes){ 0 };
 }
 
-/* The slot of the file, or the empty slot where it would be put.  The table must have
- * an empty slot. */
+/* Returns the slot of the file, or the empty slot where the file would be put.  The
+ * table must have an empty slot, which ends the search. */
 static struct inode *place_of(const struct inodes *s, dev_t dev, ino_t ino)
 {
-	/* Fibonacci hashing: inode numbers often follow each other. */
+	/* Fibonacci hashing spreads inode numbers, which often follow each other, over
+	 * the table. */
 	uint64_t both = (uint64_t)ino ^ ((uint64_t)dev << 40);
 	size_t at = (size_t)(both * 0x9e3779b97f4a7c15u >> 20) & (s->room - 1);
 	struct inode *i = &s->table[at];
@@ -53,7 +54,8 @@ const char *inodes_get(const struct inodes *s, const struct stat *st)
 	return found && found->text ? s->texts + found->text - 1 : NULL;
 }
 
-/* Keeps at least half of the slots empty. */
+/* Enlarges the table so that at least half of its slots stay empty, which keeps
+ * searches short. */
 static void grow(struct inodes *s)
 {
 	struct inodes larger = *s;
@@ -71,8 +73,9 @@ static void grow(struct inodes *s)
 	*s = larger;
 }
 
-/* All texts share one allocation, which is moved when it grows: with many small ones,
- * each would be a mapping in `hutch` (cli/arena.h). */
+/* Appends a text and returns its offset, counted from 1.  All texts share one
+ * allocation, which is moved when it grows: each of many small allocations would be a
+ * mapping of its own in `hutch` (cli/arena.h). */
 static size_t keep_text(struct inodes *s, const char *text)
 {
 	size_t len = strlen(text) + 1, at = s->texts_len;

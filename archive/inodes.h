@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 
 struct inodes {
-	struct inode *table; /* owned; open addressing, the size is a power of two */
+	struct inode *table; /* owned; a hash table with open addressing; its size is a
+			      * power of two */
 	size_t count, room;
-	char *texts; /* owned */
+	char *texts; /* owned; the texts of the files, one after the other */
 	size_t texts_len, texts_room;
 };
 
@@ -18,13 +19,14 @@ void inodes_done(struct inodes *s);
 
 bool inodes_has(const struct inodes *s, const struct stat *st);
 
-/* The text that the file was added with, or NULL; good until the next file is
- * added. */
+/* Returns the text that the file was added with, or NULL; the text is good until the
+ * next file is added. */
 const char *inodes_get(const struct inodes *s, const struct stat *st);
 
 /* Adds the file with a copy of `text`, which may be NULL; changes nothing if the set
  * has the file already. */
 void inodes_add(struct inodes *s, const struct stat *st, const char *text);
 
-/* The same, but replaces the text of a file that the set has already. */
+/* Adds the file like inodes_add(), but replaces the text of a file that the set has
+ * already. */
 void inodes_put(struct inodes *s, const struct stat *st, const char *text);

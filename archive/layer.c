@@ -28,8 +28,9 @@ static bool begins(const char *text, const char *with)
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* Which kind an entry has because of the folders above it: aufs' own folders have no
- * meaning, and a whiteout may not be a folder. */
+/* Returns the kind that an entry has because of the folders on its path: aufs' own
+ * folders have no meaning, and a whiteout may not be a folder, so nothing can be below
+ * one. */
 static enum layer_kind kind_of_folder(const char *path)
 {
 	char part[NAME_MAX + 1];
@@ -84,7 +85,8 @@ int layer_read(struct entry_path *p, enum layer_kind *ret, struct err *e)
 
 /* --- what overlayfs reads ----------------------------------------------------------- */
 
-/* mknod(2): "since Linux 5.8, whiteouts can be created without CAP_MKNOD". */
+/* Makes a whiteout without privileges.  mknod(2): "since Linux 5.8, whiteouts can be
+ * created without CAP_MKNOD". */
 int layer_hide(int folder, const char *name, const char *path, struct err *e)
 {
 	if (mknodat(folder, name, S_IFCHR, makedev(0, 0)) < 0)
@@ -114,7 +116,8 @@ uint32_t layer_mode(const struct tar_entry *entry)
 	return entry->mode & (entry->type == TAR_FOLDER ? 01777 : 0777);
 }
 
-/* chown(2) takes the last id for "no change", so no user has it. */
+/* Returns whether the entry has owners that can be set: chown(2) takes the last id for
+ * "no change", so no user has that id. */
 static bool has_ids(const struct tar_entry *entry)
 {
 	return entry->uid < UINT32_MAX && entry->gid < UINT32_MAX;
@@ -137,7 +140,7 @@ static int give_stat(int fd, const struct tar_entry *entry, struct err *e)
 		       cannot_keep(entry->path, e) : 0;
 }
 
-/* Removes the attribute that an earlier entry for the same folder set. */
+/* Removes the user.hutch.stat that an earlier entry for the same folder set. */
 static int take_stat(int fd, const struct tar_entry *entry, struct err *e)
 {
 	if (fremovexattr(fd, ATTR_STAT) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
@@ -145,8 +148,9 @@ static int take_stat(int fd, const struct tar_entry *entry, struct err *e)
 	return 0;
 }
 
-/* Anybody may set user.* attributes; those that overlayfs or hutch interprets are not
- * taken from a tar. */
+/* Returns whether an attribute of a tar may be set.  Every user may set user.*
+ * attributes, but those that overlayfs or hutch interprets are not taken from a tar:
+ * they would change what the layer shows. */
 static bool is_anybodys(const struct tar_xattr *x)
 {
 	return begins(x->name, "user.") && x->name[strlen("user.")] &&
@@ -154,8 +158,9 @@ static bool is_anybodys(const struct tar_xattr *x)
 	       !begins(x->name, "user.hutch.");
 }
 
-/* The attributes are too large for the file system, or it has none: the image is
- * unpacked without them. */
+/* Returns whether an attribute that failed with this errno is left out: the file
+ * system has no attributes, or no room for one so large.  The image is unpacked
+ * without the attribute. */
 static bool is_left_out(int sys)
 {
 	return sys == E2BIG || sys == ENOSPC || sys == ERANGE || sys == EOPNOTSUPP;
@@ -172,8 +177,8 @@ static int give_xattr(int fd, const struct tar_entry *entry, const struct tar_xa
 	return 0;
 }
 
-/* Hutch's own attribute is set first, since the others may fill the space that the
- * file system has for them. */
+/* Hutch's own attribute is set first, since the tar's attributes may fill the space
+ * that the file system has for a file's attributes. */
 int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax,
 	       bool is_new, uint64_t *left_out, struct err *e)
 {

@@ -21,22 +21,23 @@ struct tar_entry;
 struct tar_pax;
 
 enum layer_kind {
-	LAYER_THING,	/* as in any tar */
+	LAYER_THING,	/* an ordinary entry, as in any tar */
 	LAYER_WHITEOUT, /* the file or folder of that name is deleted */
 	LAYER_OPAQUE,	/* everything that lower layers have in the folder is deleted */
 	LAYER_NOTHING,
 };
 
-/* Says what an entry at the place `p` means in a layer.  For a whiteout, `p` then
- * names what the whiteout deletes.  ERR_PROTOCOL: the whiteout deletes "." or "..",
- * has no name behind its mark, or is a folder that has something in it. */
+/* Finds out the kind of an entry at the place `p` in a layer.  For a whiteout, `p`
+ * then names the file that the whiteout deletes.  ERR_PROTOCOL: the whiteout deletes
+ * "." or "..", has no name behind its mark, or is a folder that has something in it. */
 int layer_read(struct entry_path *p, enum layer_kind *ret, struct err *e);
 
-/* The mode that an entry's file or folder gets: without setuid and setgid, and
- * without the sticky bit unless it is a folder. */
+/* Returns the mode that an entry's file or folder gets: without setuid and setgid, and
+ * without the sticky bit unless the entry is a folder. */
 uint32_t layer_mode(const struct tar_entry *entry);
 
-/* Makes a whiteout called `name`, where nothing is yet; `path` is for messages. */
+/* Makes a whiteout called `name` in `folder`, where no file of that name may be yet;
+ * `path` is for messages. */
 int layer_hide(int folder, const char *name, const char *path, struct err *e);
 
 /* Makes the folder `fd` hide the content of the same folder in lower layers. */
@@ -48,5 +49,5 @@ int layer_make_opaque(int fd, const char *path, struct err *e);
 int layer_give(int fd, const struct tar_entry *entry, const struct tar_pax *pax,
 	       bool is_new, uint64_t *left_out, struct err *e);
 
-/* Whether layer_give() would set anything on a new file. */
+/* Returns whether layer_give() would set anything on a new file. */
 bool layer_has_any(const struct tar_entry *entry, const struct tar_pax *pax);

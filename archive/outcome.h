@@ -12,15 +12,16 @@ struct worker;
 
 struct outcome {
 	struct err error;    /* kind ERR_NONE: success */
-	bool is_inside;	     /* the error is the inside's, which has sent the reason as
-			      * a message (copy_request.h) */
-	bool is_closed;	     /* the pipe's reader had gone: the other process's error
-			      * counts */
+	bool is_inside;	     /* the error is that of the process inside, which has sent
+			      * the reason as a message (copy_request.h) */
+	bool is_closed;	     /* the reader of the pipe had gone, so the other process's
+			      * error is the one to report */
 	uint64_t entries, bytes, left_out, links_out;
-	char first[160]; /* the first file left out, and why; or the first link out */
+	char first[160]; /* the first file left out, with the reason; or the first link
+			  * that leads out */
 };
 
-/* Waits for a worker whose result is a struct outcome.  If it has none, *ret has only an
- * error.  The worker may have it from a jail, so its strings are made safe; the numbers
- * may be any. */
+/* Waits for a worker whose result is a struct outcome.  If the worker ended without a
+ * result, *ret has only an error.  The result may come from a jailed process, so its
+ * strings are made safe; its numbers may have any values. */
 void outcome_wait(struct worker *w, struct outcome *ret);

@@ -17,8 +17,9 @@
 
 /* --- one thing --------------------------------------------------------------- */
 
-/* The path was a regular file a moment ago.  If it has been replaced since, the open
- * does not block (O_NONBLOCK), and a terminal does not become ours (O_NOCTTY). */
+/* Adds a path that was a regular file a moment ago.  If the file has been replaced
+ * since, the open does not block (O_NONBLOCK), and a terminal does not become the
+ * controlling terminal of this process (O_NOCTTY). */
 static int add_file(struct pack *p, const struct pack_item *i, int nofollow,
 		    struct err *e)
 {
@@ -71,7 +72,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* Adds anything but a folder. */
+/* Adds a file of any kind but a folder. */
 static int add_one(struct pack *p, const struct pack_item *i, const struct stat *st,
 		   int nofollow, struct err *e)
 {
@@ -88,12 +89,13 @@ static int add_one(struct pack *p, const struct pack_item *i, const struct stat 
 
 /* --- folders ----------------------------------------------------------------- */
 
-/* Adds a folder with everything below it; without recursion, since the tree may be
- * deep. */
+/* The state of a walk that adds a folder with everything below it.  It replaces
+ * recursion, since the tree may be deep. */
 struct walk {
 	struct pack *pack;
 	struct dir_stack stack;
-	struct dir_names *names; /* owned; one list for each step of the stack */
+	struct dir_names *names; /* owned; the names still to be added, one list for
+				  * each step of the stack */
 	size_t room;
 };
 
@@ -132,8 +134,8 @@ static int end_folder(struct walk *w, struct err *e)
 	return w->stack.depth > 0 ? dir_stack_up(&w->stack, e) : 0;
 }
 
-/* A tree that is too deep is an error, not a left-out folder: everything below the
- * limit would be missing from the tar. */
+/* Adds a folder and everything below it.  A tree that is too deep is an error, not a
+ * left-out folder: everything below the limit would be missing from the tar. */
 static int add_folder(struct walk *w, const struct pack_item *i, struct err *e)
 {
 	if (dir_stack_down(&w->stack, i->name, e) < 0) {

@@ -34,23 +34,25 @@ struct err;
 struct pack {
 	int out;      /* borrowed; blocking: a pipe, a socket or a file */
 	bool follows; /* a given name that is a link stands for the link's target */
-	int64_t newest; /* no time in the tar is later; 0: no bound */
+	int64_t newest; /* a later modification time becomes this one, in seconds since
+			 * 1970; 0: no bound */
 	void *who;
 	/* Called for each file that is left out or not whole, with its name in the
 	 * tar and the reason.  The name may have any bytes but 0.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
-	/* So far. */
+	/* Counts so far: entries of the tar. */
 	uint64_t entries;
-	uint64_t bytes;	   /* of files' content */
-	uint64_t left_out; /* how many reports were made */
+	uint64_t bytes;	   /* bytes of files' content */
+	uint64_t left_out; /* how many files were reported to on_left_out */
 	/* Private. */
 	struct buffer pending;
-	struct inodes linked; /* files with several names, and the first name of each */
+	struct inodes linked; /* files with several names, each with its first name in
+			       * the tar */
 };
 
-/* Adds `name` in the folder `at` (AT_FDCWD is allowed, and `name` may have slashes)
- * with everything below it, as `as` and "`as`/...".  With `as` ".", the content of
- * the folder `name` is added without the folder itself. */
+/* Adds the file or folder `name` in the folder `at` with everything below it, as `as`
+ * and "`as`/...".  `at` may be AT_FDCWD, and `name` may have slashes.  With `as` ".",
+ * the content of the folder `name` is added without the folder itself. */
 int pack_add(struct pack *p, int at, const char *name, const char *as, struct err *e);
 
 /* Ends the tar and writes the pending bytes. */

@@ -19,7 +19,7 @@
  * is copied to `out` directly. */
 #define SMALL (64u << 10)
 
-/* The bound for a file whose stat says 0 bytes. */
+/* The limit for reading a file whose stat says 0 bytes, as in procfs. */
 #define UNTOLD_MAX (1u << 20)
 
 int pack_flush(struct pack *p, struct err *e)
@@ -67,7 +67,8 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 {
 	struct tar_entry entry = {
 		.type = type,
-		.flag = '6', /* the flag of TAR_OTHER: a FIFO */
+		.flag = '6', /* the type flag for a FIFO, which TAR_OTHER takes from
+			      * here */
 		.path = i->as,
 		.link = link,
 		.mode = st->st_mode & 07777,
@@ -91,7 +92,7 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 	p->bytes += entry.size;
 }
 
-/* Gives room for `len` bytes behind the pending ones. */
+/* Returns room for `len` bytes behind the pending ones. */
 static uint8_t *room_for(struct pack *p, size_t len)
 {
 	return mem_or_abort(buffer_reserve(&p->pending, len));
@@ -103,8 +104,8 @@ static const char IS_SHORTER[] = "became shorter while it was read; zeros stand 
 				 "the missing bytes",
 		  IS_LONGER[] = "became longer while it was read, and was cut";
 
-/* Pads the last block, and replaces the bytes that a file no longer has.  Writes
- * nothing if `to` is not beyond `from`. */
+/* Adds zeros from `from` to `to`: they pad the last block of a file, or replace bytes
+ * that the file no longer has.  Adds nothing if `to` is not beyond `from`. */
 int pack_zeros(struct pack *p, uint64_t from, uint64_t to, struct err *e)
 {
 	while (from < to) {
@@ -118,8 +119,8 @@ int pack_zeros(struct pack *p, uint64_t from, uint64_t to, struct err *e)
 	return 0;
 }
 
-/* Asks for one byte more than the stat says, to notice that the file became
- * longer. */
+/* Adds a small file from memory.  Asks for one byte more than the stat says, to notice
+ * that the file became longer. */
 static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t size,
 		     struct err *e)
 {
@@ -137,8 +138,8 @@ static int put_small(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	return pack_zeros(p, used, tar_padded(size), e);
 }
 
-/* Copies within the kernel as far as sendfile(2) gets; returns how many bytes it
- * copied. */
+/* Copies from file to `out` within the kernel, by sendfile(2), as far as the kernel
+ * gets; returns how many bytes were copied. */
 static uint64_t send_file(int out, int fd, uint64_t size)
 {
 	uint64_t sent = 0;
@@ -155,8 +156,9 @@ static uint64_t send_file(int out, int fd, uint64_t size)
 	return sent;
 }
 
-/* Copies the rest by read and write: sendfile(2) does not say which side failed, and
- * does not work for every file and every `out`.  *ret_sent is continued. */
+/* Copies the rest of a file by read and write: sendfile(2) does not say which side
+ * failed, and does not work for every file and every `out`.  *ret_sent counts on from
+ * the bytes already sent. */
 static int copy_rest(struct pack *p, int fd, uint64_t size, uint64_t *ret_sent,
 		     struct err *e)
 {
@@ -196,7 +198,8 @@ static int put_large(struct pack *p, int fd, const struct pack_item *i, uint64_t
 	return pack_zeros(p, sent, tar_padded(size), e);
 }
 
-/* Most files whose stat says 0 bytes are empty; those of procfs are not. */
+/* Adds a file whose stat says 0 bytes.  Most such files are empty; those of procfs are
+ * not, so the file is read. */
 static int put_untold(struct pack *p, int fd, const struct pack_item *i, struct stat *st,
 		      struct err *e)
 {

@@ -39,7 +39,8 @@ static int not_one(struct err *e, const char *what)
 	return err_set(e, ERR_PROTOCOL, "this is no tar, or a damaged one: %s", what);
 }
 
-/* GNU's binary numbers: the highest bit marks one, and the next one is the sign. */
+/* Reads one of GNU's binary numbers: the highest bit of the field marks such a number,
+ * and the next bit is the sign. */
 static int get_binary(const uint8_t *at, size_t len, int64_t *ret)
 {
 	bool is_negative = *at & 0x40;
@@ -92,7 +93,8 @@ static int get_count(const uint8_t *block, struct field f, uint64_t *ret)
 	return 0;
 }
 
-/* Old tars summed the bytes up as signed ones on machines whose char is signed. */
+/* Returns whether the block's checksum is right.  Old tars summed the bytes up as
+ * signed numbers on machines whose char is signed, so that sum counts, too. */
 static bool has_its_sum(const uint8_t *block)
 {
 	int64_t expected, plain = 0, old = 0;
@@ -107,7 +109,7 @@ static bool has_its_sum(const uint8_t *block)
 	return expected == plain || expected == old;
 }
 
-/* Copies a text, which a 0 or the field's end ends. */
+/* Copies the text of a field, which ends at a 0 or at the field's end. */
 static size_t get_text(const uint8_t *block, struct field f, char *to)
 {
 	size_t len = strnlen((const char *)block + f.at, f.len);
@@ -117,8 +119,8 @@ static size_t get_text(const uint8_t *block, struct field f, char *to)
 	return len;
 }
 
-/* POSIX has the front part of a long name in this field; GNU tar uses the field for
- * other things. */
+/* Puts the path together from two fields.  In POSIX tars the field PREFIX has the
+ * front part of a long name; GNU tar uses that field for other things. */
 static void get_path(const uint8_t *block, char path[257])
 {
 	size_t len = 0;
@@ -135,7 +137,7 @@ static enum tar_type type_of(char flag)
 	switch (flag) {
 	case '\0':
 	case '0':
-	case '7': /* "contiguous" */
+	case '7': /* a "contiguous" file, read as a regular file */
 		return TAR_FILE;
 	case '1':
 		return TAR_HARD_LINK;
@@ -144,7 +146,7 @@ static enum tar_type type_of(char flag)
 	case '5':
 		return TAR_FOLDER;
 	case 'x':
-	case 'X': /* Solaris */
+	case 'X': /* Solaris' pax header */
 		return TAR_PAX;
 	case 'g':
 		return TAR_PAX_ALL;
@@ -164,8 +166,8 @@ static enum tar_type type_of(char flag)
 	}
 }
 
-/* Entries of these types have no content, whatever their size says (POSIX; a folder's
- * size is its quota). */
+/* Returns whether entries of this type have no content, whatever their size says
+ * (POSIX; a folder's size is its quota). */
 static bool is_header_only(char flag)
 {
 	return flag >= '1' && flag <= '6';
@@ -207,8 +209,8 @@ int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *tex
 
 /* --- reading pax records ----------------------------------------------------- */
 
-/* Reads digits up to `stop`, and moves *at behind it.  A number that does not fit is
- * an error. */
+/* Reads digits up to the first other character, and moves *at behind the digits.  A
+ * number that does not fit is an error. */
 static int scan_count(const char **at, uint64_t *ret)
 {
 	const char *digits = *at;
@@ -234,7 +236,7 @@ static int get_decimal(const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* Reads the digits behind the point as billionths; digits after the ninth are
+/* Reads the digits behind a decimal point as billionths; digits after the ninth are
  * ignored. */
 static int get_fraction(const char *text, uint32_t *ret)
 {
@@ -266,7 +268,8 @@ static int get_time(const char *text, struct tar_pax *to)
 	return 0;
 }
 
-/* An empty value cancels the value of an earlier record. */
+/* Reads a number of a pax record.  An empty value cancels the value of an earlier
+ * record (POSIX, pax). */
 static int get_some(const char *value, uint64_t *to, bool *has)
 {
 	*has = *value;
@@ -275,7 +278,7 @@ static int get_some(const char *value, uint64_t *to, bool *has)
 
 /* One record of an entry's pax header. */
 struct pax_record {
-	const char *key, *value; /* each ends with a 0 */
+	const char *key, *value; /* both end with a 0 */
 	size_t value_len;
 };
 
@@ -318,20 +321,21 @@ static int read_record(const struct pax_record *r, struct tar_pax *to)
 	return 0;
 }
 
-/* The keys whose value is used as text; other values may contain a 0. */
+/* Returns whether values of this key are used as text, which must have no 0 inside;
+ * other values may contain a 0. */
 static bool is_text(const char *key)
 {
 	return !strcmp(key, "path") || !strcmp(key, "linkpath");
 }
 
-/* Splits a record "LEN KEY=VALUE\n", whose LEN counts the whole record; it is put
+/* Splits a record "LEN KEY=VALUE\n" at `at`.  LEN counts the whole record, and is put
  * into *ret_len. */
 static int split_record(char *at, size_t left, struct pax_record *ret, size_t *ret_len)
 {
 	const char *text = at;
 	uint64_t len;
 
-	/* The records end with a 0, so scan_count() stops there. */
+	/* A 0 follows the last record, so scan_count() cannot read past the records. */
 	if (scan_count(&text, &len) < 0 || *text != ' ' || len > left)
 		return -1;
 	size_t front = (size_t)(text - at) + 1;
@@ -386,7 +390,8 @@ void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to)
 
 /* --- writing ----------------------------------------------------------------- */
 
-/* Appends `data`; the buffer has room, as the comment at tar_encode() requires. */
+/* Appends `data`.  The append cannot fail: tar_encode()'s comment tells the caller how
+ * much room the buffer must have. */
 static void put(struct buffer *out, const void *data, size_t len)
 {
 	memcpy(mem_or_abort(buffer_reserve(out, len)), data, len);
@@ -400,8 +405,8 @@ static void put_padding(struct buffer *out, uint64_t size)
 	put(out, zeros, (size_t)(tar_padded(size) - size));
 }
 
-/* Writes octal digits and a 0 behind them.  A number that does not fit is written as
- * 0 here, and as a pax record. */
+/* Writes octal digits and a 0 behind them.  A number that does not fit into the field
+ * is written as 0 in the header, and in a pax record as it is. */
 static void set_number(uint8_t *block, struct field f, uint64_t value)
 {
 	if (value >> (3 * (f.len - 1)))
@@ -425,16 +430,17 @@ static void set_sum(uint8_t *block)
 	set_number(block, (struct field){ SUM.at, SUM.len - 1 }, sum);
 }
 
-/* A path as a header has it: that of a folder ends with a slash. */
+/* A path in the form of a header, in which the path of a folder ends with a slash. */
 struct name {
 	const char *text;
-	size_t len;   /* without that slash */
-	size_t slash; /* 1 or 0 */
-	size_t split; /* how many bytes go into the field PREFIX; 0: none */
+	size_t len;   /* length of the path without the final slash */
+	size_t slash; /* 1: a final slash is added; 0: none is */
+	size_t split; /* how many bytes of the path go into the field PREFIX; 0: none */
 	bool fits;
 };
 
-/* Both parts must fit into their fields; neither contains the slash between them. */
+/* Chooses where to split a long path.  Both parts must fit into their fields; the
+ * slash between them belongs to neither. */
 static void split_name(struct name *n)
 {
 	size_t all = n->len + n->slash;
@@ -473,8 +479,8 @@ static void set_name(uint8_t *block, const struct name *n)
 struct record {
 	const char *key;
 	const char *value; /* NULL: the record is not written */
-	size_t len;	   /* of the value */
-	bool has_slash;	   /* a slash follows the value */
+	size_t len;	   /* bytes of the value */
+	bool has_slash;	   /* a slash is added behind the value */
 	char text[48];
 };
 
@@ -489,7 +495,7 @@ static size_t digits_of(size_t n)
 	return digits;
 }
 
-/* The record's length includes the digits of the length. */
+/* Returns the length of a record, which includes the digits of the length itself. */
 static size_t record_len(const struct record *r)
 {
 	size_t rest = strlen(r->key) + r->len + r->has_slash + strlen(" =\n");
@@ -518,7 +524,8 @@ static void record_count(struct record *r, const char *key, uint64_t value,
 	r->len = (size_t)len;
 }
 
-/* A time before 1970 is written as a minus sign and the distance to 1970. */
+/* Writes a time as seconds and a fraction.  A time before 1970 is written as a minus
+ * sign and the distance to 1970. */
 static void record_time(struct record *r, const struct tar_entry *entry)
 {
 	bool is_before = entry->mtime < 0, is_whole = entry->mtime_ns == 0;
@@ -557,12 +564,13 @@ static void set_common(uint8_t *block, char flag, uint64_t size)
 	block[FLAG] = (uint8_t)flag;
 	set_text(block, MAGIC, "ustar\00000", 8);
 	set_number(block, SIZE, size);
-	/* The device numbers; some readers require digits there. */
+	/* The device numbers are 0, but they are written: some readers require digits
+	 * there. */
 	set_number(block, (struct field){ 329, 8 }, 0);
 	set_number(block, (struct field){ 337, 8 }, 0);
 }
 
-/* Writes an attribute as libarchive and GNU tar do, with its value unencoded. */
+/* Writes an attribute as libarchive and GNU tar do: the value is not encoded. */
 static void put_xattr(struct buffer *out, const struct tar_xattr *x, uint64_t *ret_len)
 {
 	AUTO_FREE char *key = text_format("SCHILY.xattr.%s", x->name);

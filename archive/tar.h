@@ -23,52 +23,55 @@ enum tar_type {
 	TAR_LINK,
 	TAR_FOLDER,
 	TAR_OTHER,     /* a device, a FIFO, or an unknown type */
-	TAR_LABEL,     /* the name of a volume, without a meaning here */
+	TAR_LABEL,     /* a volume's name, which is skipped */
 	TAR_PAX,       /* records about the next entry follow */
 	TAR_PAX_ALL,   /* records about all entries follow */
 	TAR_LONG_NAME, /* GNU: the next entry's name follows */
 	TAR_LONG_LINK, /* GNU: the next entry's link target follows */
-	TAR_UNREADABLE /* GNU: sparse, a volume's second part, a folder's list */
+	TAR_UNREADABLE /* forms of GNU tar that are refused: a sparse file, a volume's
+		        * second part, a folder's list */
 };
 
 /* An extended attribute, which star and others store in pax records
  * ("SCHILY.xattr.NAME"). */
 struct tar_xattr {
 	const char *name;
-	const void *value; /* any bytes */
+	const void *value; /* `len` bytes, which may include 0 */
 	size_t len;
 };
 
 struct tar_entry {
 	enum tar_type type;
-	char flag;	  /* the type flag of the header */
+	char flag;	  /* the type flag of the header, a character */
 	const char *path; /* borrowed */
 	const char *link; /* borrowed: what a link points to */
-	uint32_t mode;	  /* 07777 */
+	uint32_t mode;	  /* permission bits, at most 07777 */
 	uint64_t uid, gid;
-	uint64_t size; /* of the content behind the header */
+	uint64_t size; /* bytes of the content behind the header */
 	int64_t mtime; /* seconds since 1970 */
 	uint32_t mtime_ns;
-	const struct tar_xattr *xattrs; /* borrowed; only written: tar_decode() sets
-					 * none */
+	const struct tar_xattr *xattrs; /* borrowed; used only for writing:
+					 * tar_decode() sets none */
 	size_t xattr_count;
 };
 
-/* The buffers for the texts of a decoded header. */
+/* The buffers that hold the texts of a decoded header; struct tar_entry points into
+ * them. */
 struct tar_text {
 	char path[257], link[101];
 };
 
-/* The size of `size` bytes rounded up to whole blocks. */
+/* Returns `size` rounded up to whole blocks of 512 bytes. */
 static inline uint64_t tar_padded(uint64_t size)
 {
 	return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
-/* Whether the 512 bytes are all zeros, as in the block that ends a tar. */
+/* Returns whether the 512 bytes are all zeros, as in the blocks that end a tar. */
 bool tar_is_end(const uint8_t *block);
 
-/* Decodes 512 bytes that are not all zeros.  ERR_PROTOCOL: they are no header. */
+/* Decodes a header of 512 bytes that are not all zeros.  ERR_PROTOCOL: the bytes are
+ * no header. */
 int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *text,
 	       struct err *e);
 
@@ -87,15 +90,16 @@ struct tar_pax {
 			     * stored */
 };
 
-/* Reads `len` bytes of records and modifies them: a 0 ends each value.  Unknown keys
- * are skipped.  ERR_PROTOCOL: the bytes are no records; ERR_UNSUPPORTED: a sparse
- * file. */
+/* Reads `len` bytes of pax records and modifies them: a 0 is put behind each value.
+ * Unknown keys are skipped.  ERR_PROTOCOL: the bytes are no records; ERR_UNSUPPORTED:
+ * the records describe a sparse file. */
 int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e);
 
 /* Copies the values of the records into the entry. */
 void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to);
 
-/* Appends the header of an entry of one of the first four types, or of TAR_OTHER with
- * its flag, and before it pax records if the entry needs any: at most strlen(path) +
- * strlen(link) + 4096 bytes and the size of the attributes. */
+/* Appends an entry's header to `out`, and before the header pax records if the entry
+ * needs any.  The entry's type is one of the first four, or TAR_OTHER with its flag.
+ * `out` must have room for strlen(path) + strlen(link) + 4096 bytes and the
+ * attributes. */
 void tar_encode(struct buffer *out, const struct tar_entry *entry);

@@ -23,7 +23,8 @@ struct work {
 	struct unpack *u;
 	struct entries tar;
 	struct unpack_dirs dirs;
-	struct dir_stack look; /* the way to the targets of hard links */
+	struct dir_stack look; /* the way to the targets of hard links, apart from
+			        * `dirs` */
 	struct entry_path entry_path, target;
 };
 
@@ -63,14 +64,16 @@ static int make_folder(struct work *w, struct err *e)
 	const struct looks looks = looks_of(w);
 	uint64_t before = w->u->entries;
 
-	if (!*w->entry_path.path && !w->u->layer) /* the root was not made by this tar */
+	if (!*w->entry_path.path && !w->u->layer) /* the root outside of a layer was
+						   * not made by this tar */
 		return 0;
 	if (unpack_dirs_check_count(&w->dirs, e) < 0 ||
 	    unpack_dirs_go(&w->dirs, w->entry_path.path, e) < 0 || give_folder(w, e) < 0)
 		return -1;
 	unpack_dirs_folder(&w->dirs, &looks);
 	if (w->u->entries == before)
-		w->u->entries++; /* the folder was there already */
+		w->u->entries++; /* the folder was there already, so unpack_dirs_go()
+				  * has not counted it */
 	return 0;
 }
 
@@ -86,8 +89,8 @@ static int reach_place(struct work *w, struct err *e)
 	return unpack_dirs_check_count(&w->dirs, e);
 }
 
-/* Removes a folder of the layer.  The way to the targets of hard links may lead
- * through it, so that way starts anew. */
+/* Removes a folder of the layer with its content.  The way to the targets of hard
+ * links may lead through that folder, so the way is started anew. */
 static int clear_folder(struct work *w, struct err *e)
 {
 	w->u->layer->remove(unpack_dirs_here(&w->dirs), w->entry_path.name);
@@ -96,7 +99,7 @@ static int clear_folder(struct work *w, struct err *e)
 	return start_look(w, e);
 }
 
-/* Removes the file or link at the entry's place; a folder only in a layer. */
+/* Removes the file or link at the entry's place; a folder is removed only in a layer. */
 static int clear_place(struct work *w, struct err *e)
 {
 	int here = unpack_dirs_here(&w->dirs);
@@ -120,8 +123,8 @@ static int clear_place(struct work *w, struct err *e)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* Checks the limit before the first byte is written.  Extension headers count, so
- * that a tar of nothing else has an end. */
+/* Checks the limit of bytes before the first byte of an entry is written.  Extension
+ * headers count, so that a tar of nothing else comes to the limit, too. */
 static int check_bytes(const struct work *w, struct err *e)
 {
 	uint64_t max = w->u->bytes_max, size = w->tar.now.size;
@@ -132,8 +135,8 @@ static int check_bytes(const struct work *w, struct err *e)
 	return 0;
 }
 
-/* The mode until the file has its owner: no other user may open it, and setting
- * attributes needs write permission. */
+/* Returns the mode that a file has until its owner is set: no other user may open the
+ * file, and setting attributes needs write permission. */
 static mode_t mode_at_first(const struct work *w)
 {
 	const struct tar_entry *entry = &w->tar.now;
@@ -153,7 +156,8 @@ static int create(const struct work *w)
 	return resolve_open(unpack_dirs_here(&w->dirs), w->entry_path.name, &how);
 }
 
-/* Tries without unlinking first, since mostly no file is at the place. */
+/* Creates the entry's file.  Tries without unlinking first, since mostly no file is at
+ * the place. */
 static int create_anew(struct work *w, struct err *e)
 {
 	int fd = create(w);
@@ -166,7 +170,8 @@ static int create_anew(struct work *w, struct err *e)
 	return fd < 0 ? err_sys(e, "make %.300s", entry_path_whole(&w->entry_path)) : fd;
 }
 
-/* In a layer nothing is recorded: every file there was made by the layer. */
+/* Records that this tar made the file, so that hard links may lead to it.  In a layer
+ * nothing is recorded: the layer made every file there. */
 static void note_made(struct work *w, const struct stat *st)
 {
 	if (!w->u->layer)
@@ -201,7 +206,7 @@ static int make_file(struct work *w, struct err *e)
 	if (content_write(&w->tar, fd, entry_path_whole(&w->entry_path), e) == 0 &&
 	    finish_file(w, fd, e) == 0)
 		return 0;
-	/* A file that is only partly written must not be taken for the whole. */
+	/* A file that is only partly written must not be taken for a whole file. */
 	(void)unlinkat(unpack_dirs_here(&w->dirs), w->entry_path.name, 0);
 	return -1;
 }
@@ -263,7 +268,8 @@ static int not_made(struct work *w, struct err *e)
 		       w->tar.now.path, w->tar.now.link);
 }
 
-/* No folder is made on the way to a target. */
+/* Opens the folder of a hard link's target.  Unlike the folder of an entry, a missing
+ * one is not made. */
 static int look_at(struct work *w, const char *folder)
 {
 	size_t common = dir_stack_common(&w->look, folder);
@@ -298,7 +304,7 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 	return 0;
 }
 
-/* Whether the place has this very file already. */
+/* Returns whether a name of the file `file` is already at the entry's place. */
 static bool has_file(const struct work *w, const struct stat *file)
 {
 	const char *name = w->entry_path.name;
@@ -308,7 +314,8 @@ static bool has_file(const struct work *w, const struct stat *file)
 	       st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
-/* Adds the new name, which must be one of the file that was checked. */
+/* Adds the new name of a hard link, and checks that it names the same file that was
+ * checked as the target. */
 static int add_name(struct work *w, const struct stat *target, struct err *e)
 {
 	int here = unpack_dirs_here(&w->dirs);
@@ -344,7 +351,7 @@ static int make_fifo(struct work *w, struct err *e)
 {
 	if (reach_place(w, e) < 0 || clear_place(w, e) < 0)
 		return -1;
-	/* The FIFO keeps the mode that umask(2) leaves: setting it would need a
+	/* The FIFO keeps the mode that umask(2) leaves: fchmod(2) would need a
 	 * descriptor, and opening a FIFO to write blocks. */
 	if (mknodat(unpack_dirs_here(&w->dirs), w->entry_path.name,
 		    S_IFIFO | layer_mode(&w->tar.now), 0) < 0)
@@ -353,8 +360,8 @@ static int make_fifo(struct work *w, struct err *e)
 	return finish_link(w, e);
 }
 
-/* A whiteout never deletes a file of its own layer; of a folder in this layer, it
- * deletes only the content from lower layers. */
+/* Makes a whiteout.  It never deletes a file of its own layer: of a folder in this
+ * layer, it deletes only the content from lower layers. */
 static int make_whiteout(struct work *w, struct err *e)
 {
 	struct stat st;
@@ -447,7 +454,8 @@ static int make_of_layer(struct work *w, struct err *e)
 		return make_whiteout(w, e);
 	case LAYER_OPAQUE:
 		return make_opaque(w, e);
-	case LAYER_NOTHING: /* it counts, so that the limits hold for it, too */
+	case LAYER_NOTHING: /* a left-out entry counts, so that the limits hold for a
+			     * tar of many such entries, too */
 		w->u->entries++;
 		return unpack_dirs_check_count(&w->dirs, e);
 	case LAYER_THING:
@@ -473,8 +481,8 @@ static int make_all(struct work *w, struct err *e)
 			break;
 	if (more != 0) {
 		(void)unpack_dirs_leave_all(&w->dirs,
-					    NULL); /* finish the folders that can be
-						       * finished */
+					    NULL); /* the tar is broken: finish those
+						    * folders that can be finished */
 		return -1;
 	}
 	if (unpack_dirs_leave_all(&w->dirs, e) < 0)

@@ -54,22 +54,24 @@ struct err;
 struct unpack_layer {
 	/* Removes a folder that the tar made, even if its owner has no permissions. */
 	void (*remove)(int parent, const char *name);
-	bool hides_all; /* result: the layer hides everything below it */
+	bool hides_all; /* result: the layer's root is opaque and hides everything in
+			 * lower layers */
 };
 
 struct unpack {
 	int in;	  /* borrowed; blocking */
-	int root; /* borrowed: a folder; O_PATH is enough */
-	/* This one part takes the place of the first part of every name ("a/b" and
-	 * "x": "x/b"), so that nothing else in `root` is touched.  NULL: the first
-	 * part stays, and the tar chooses the names in `root`. */
+	int root; /* borrowed: the folder to unpack into; an O_PATH descriptor is
+		   * enough */
+	/* This one part takes the place of the first part of every name in the tar, so
+	 * that nothing else in `root` is touched: with "x", "a/b" becomes "x/b".  NULL:
+	 * the first part stays, and the tar chooses the names in `root`. */
 	const char *rename;
 	/* The largest number of files, links and folders, and of bytes in them; 0: no
 	 * limit.  Beyond it ERR_LIMIT.  Entries that are left out count as entries;
 	 * long names and other records count as bytes. */
 	uint64_t entries_max, bytes_max;
 	bool keeps_ids;	  /* the tar's owners are set; only for root */
-	bool keeps_setid; /* also the setuid, setgid and sticky bits */
+	bool keeps_setid; /* the setuid, setgid and sticky bits are set, too */
 	struct unpack_layer *layer; /* borrowed; NULL: the tar is no layer */
 	void *who;
 	/* Called for each entry that is left out, with its name in the tar and the
@@ -81,11 +83,11 @@ struct unpack {
 	/* So far. */
 	uint64_t entries; /* files, links and folders, also folders that were made on the
 			   * way */
-	uint64_t bytes;	  /* of files' content */
+	uint64_t bytes;	  /* bytes of files' content */
 	uint64_t left_out;
 	uint64_t links_out;
 };
 
-/* Returns at the tar's end, after having read `in` to its end, but at most 64 MiB, so
- * that the writer gets no SIGPIPE. */
+/* Unpacks the whole tar.  After the tar's end, `in` is read to its own end, but at
+ * most 64 MiB, so that the writer gets no SIGPIPE. */
 int unpack_all(struct unpack *u, struct err *e);

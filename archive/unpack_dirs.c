@@ -21,14 +21,15 @@ struct unpack_dirs_level {
 	struct looks looks; /* given to the folder when the stack leaves it, if is_ours */
 };
 
-/* A folder that gets its mode at the end, since with that mode it could not be
- * entered again. */
+/* A folder whose mode is set at the very end, since with that mode the folder could
+ * not be entered again. */
 struct unpack_dirs_closed {
 	char *path; /* owned */
 	mode_t mode;
 };
 
-/* An ordinary layer has far fewer. */
+/* Limit of such folders in one tar, which bounds memory.  An ordinary layer has far
+ * fewer. */
 #define CLOSED_MAX 4096
 
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
@@ -164,8 +165,8 @@ static int leave(struct unpack_dirs *s, struct err *e)
 }
 
 /* Records the folder that the stack has just entered.  A folder that this tar made
- * earlier has its final mode already: it is made writable again, and leave() restores
- * mode and time. */
+ * earlier has its final mode already: the folder is made writable again, and leave()
+ * restores its mode and time. */
 static void note_level(struct unpack_dirs *s, bool is_new)
 {
 	struct stat *st = &s->stack.steps[s->stack.depth].st;
@@ -184,8 +185,8 @@ static void note_level(struct unpack_dirs *s, bool is_new)
 	l->looks = (struct looks){ .mode = st->st_mode & 07777,
 				   .has_time = true,
 				   .mtime = st->st_mtim };
-	/* If this fails, making anything in the folder fails, and that error is
-	 * reported. */
+	/* The result is ignored: if chmod fails, making a file in the folder fails, and
+	 * that error is reported. */
 	if (l->is_ours && (st->st_mode & 0700) != 0700 &&
 	    fchmod(unpack_dirs_here(s), l->looks.mode | 0700) == 0)
 		st->st_mode |= 0700;
@@ -199,8 +200,9 @@ static int is_no_folder(const char *path, struct err *e)
 		       path);
 }
 
-/* In a layer, a folder replaces a file or link that is in the way, and is made
- * opaque: it still hides what lower layers have there. */
+/* Enters a folder at the place of a file or link, in a layer: the folder replaces the
+ * file, and is made opaque, so that it still hides the content that lower layers have
+ * there. */
 static int enter_instead(struct unpack_dirs *s, const char *name, struct err *e)
 {
 	int here = unpack_dirs_here(s);
@@ -271,8 +273,8 @@ bool unpack_dirs_is_new(const struct unpack_dirs *s)
 	return s->levels[s->stack.depth].is_new;
 }
 
-/* The mode is set by descriptor after the stack has left the folder, since going up
- * needs search permission in it. */
+/* Sets the final mode of one closed folder, by a descriptor and after the stack has
+ * left the folder: going up needs search permission in the folder. */
 static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c,
 		     struct err *e)
 {
@@ -286,7 +288,7 @@ static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c,
 	return 0;
 }
 
-/* A folder is closed before the folder that contains it. */
+/* Closes all such folders, each before the folder that contains it. */
 static int close_all(struct unpack_dirs *s, struct err *e)
 {
 	if (s->closed_count > 0)

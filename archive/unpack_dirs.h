@@ -31,7 +31,8 @@ struct looks {
 	struct timespec mtime;
 };
 
-/* Sets them on the file `fd`, whose stat is `now`; `path` is for messages. */
+/* Sets mode, owner and times of the file `fd`, whose stat is `now`; `path` is for
+ * messages. */
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
 	       struct err *e);
 
@@ -42,35 +43,36 @@ struct unpack_dirs {
 	/* Private. */
 	struct unpack_dirs_level *levels; /* owned; one for each step of the stack */
 	size_t room;
-	struct unpack_dirs_closed *closed; /* owned: folders that are to be closed */
+	struct unpack_dirs_closed *closed; /* owned: folders that get their mode at the
+					    * end, since their owner may not enter them */
 	size_t closed_count;
 };
 
-/* Starts in the folder `root`, which stays the caller's.  After a failure too,
+/* Starts in the folder `root`, which the caller keeps.  After a failure too,
  * unpack_dirs_done() is to be called. */
 int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct err *e);
 void unpack_dirs_done(struct unpack_dirs *s);
 
-/* The folder where the site is, borrowed. */
+/* Returns the folder where the stack is now, a borrowed descriptor. */
 int unpack_dirs_here(const struct unpack_dirs *s);
 
-/* Goes to the folder `path`, as entry_path_read() gives it, and makes the missing
- * folders. */
+/* Goes to the folder `path`, a text from entry_path_folder() or entry_path_whole(),
+ * and makes the missing folders on the way. */
 int unpack_dirs_go(struct unpack_dirs *s, const char *path, struct err *e);
 
-/* Sets the looks of the folder where the site is; only a folder that this tar made
- * gets them. */
+/* Sets the looks that the folder where the stack is now will get; only a folder that
+ * this tar made gets them. */
 void unpack_dirs_folder(struct unpack_dirs *s, const struct looks *looks);
 
-/* Whether that folder was made when the site entered it, and unpack_dirs_folder() has not
- * been called for it since. */
+/* Returns whether the folder where the stack is now was made when the stack entered
+ * it, and unpack_dirs_folder() has not been called for it since. */
 bool unpack_dirs_is_new(const struct unpack_dirs *s);
 
 /* Forgets the folder `path` and everything below it, which have been removed. */
 void unpack_dirs_forget(struct unpack_dirs *s, const char *path);
 
-/* Goes back to the root: every folder is finished then. */
+/* Goes back to the root; every folder has its mode, owner and times then. */
 int unpack_dirs_leave_all(struct unpack_dirs *s, struct err *e);
 
-/* ERR_LIMIT where one more entry would exceed the limit. */
+/* Fails with ERR_LIMIT if one more entry would exceed the limit of entries. */
 int unpack_dirs_check_count(const struct unpack_dirs *s, struct err *e);
