@@ -39,9 +39,9 @@ static int state_path(char *to, size_t size)
 	return snprintf(to, size, "/tmp/hutch-%u", geteuid());
 }
 
-/* A variable left over from sudo may name another user's folder: a variable counts
- * only if its folder is ours, or does not exist and will be made (XDG Base Directory
- * Specification). */
+/* Returns whether an XDG variable's folder is used.  A variable left over from sudo
+ * may name another user's folder, so the folder must be ours, or not exist yet (XDG
+ * Base Directory Specification). */
 static bool counts(const char *base)
 {
 	struct stat st;
@@ -76,8 +76,8 @@ bool folder_path_in(enum folder which, char *to, size_t size)
 
 char *folder_path(enum folder which)
 {
-	/* stat(2) refuses a base longer than PATH_MAX; our own part of the path comes
-	 * behind the base. */
+	/* stat(2) has refused a base longer than PATH_MAX, and our own part of the path
+	 * comes behind the base, so the path fits. */
 	char path[PATH_MAX + 64];
 
 	return folder_path_in(which, path, sizeof(path)) ? text_copy(path) : NULL;
@@ -101,8 +101,9 @@ int folder_open(const char *path, struct err *e)
 	return fd_take(&fd);
 }
 
-/* The owner of the root folder could change every path anyway: root, or in a user
- * namespace that does not map root, the overflow id. */
+/* Returns whether this owner of a folder on the way is trusted.  The owner of the root
+ * folder could change every path anyway: that is root or, in a user namespace that
+ * does not map root, the overflow id. */
 static bool is_trusted(uid_t uid)
 {
 	struct stat st;
@@ -116,9 +117,9 @@ static int refuse_theirs(const char *name, const char *path, struct err *e)
 		       path, name);
 }
 
-/* Opens the folder `name` in `dir`, and makes it if it is missing; closes `dir`.  The
- * owner of `dir` could replace a folder that is made in it, and a link leads where
- * its owner wants. */
+/* Opens the folder `name` in `dir`, and makes the folder if it is missing; closes
+ * `dir`.  The owner of `dir` is checked, since that user could replace a folder made
+ * in it, and so is the owner of a link, which leads where its owner wants. */
 static int step(int dir, const char *name, const char *path, struct err *e)
 {
 	AUTO_CLOSE int above = dir;
@@ -140,7 +141,8 @@ static int step(int dir, const char *name, const char *path, struct err *e)
 	return fd < 0 ? err_sys(e, "make %s", path) : fd;
 }
 
-/* Names the variable that chose the folder, since the user can change that. */
+/* Adds to the error which variable chose the folder, since the user can change the
+ * variable. */
 static int advise(const char *path, struct err *e)
 {
 	for (size_t i = 0; i < FOLDER_COUNT; i++) {

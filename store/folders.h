@@ -18,22 +18,26 @@ enum folder {
 	FOLDER_COUNT
 };
 
-/* The path, allocated; NULL when there is none, such as without a home.  A variable
- * counts if it names a folder that is ours or does not exist.  Creates nothing. */
+/* Returns the folder's path, allocated; NULL if there is none, such as for a user
+ * without a home.  A variable counts if it names a folder that is ours or does not
+ * exist.  Creates nothing. */
 char *folder_path(enum folder which);
-/* The same, written into `to` without an allocation; false: there is none, or no room. */
+/* Writes the path of folder_path() into `to`, without an allocation.  False: there is
+ * no path, or no room for it. */
 bool folder_path_in(enum folder which, char *to, size_t size);
 
-/* The folder of an audit log: `where` is the value of --audit ("on", "off", a path; NULL as
- * "off").  Allocated; NULL where there is no log, or no data folder for it. */
+/* Returns the folder of an audit log, allocated.  `where` is the value of --audit
+ * ("on", "off", a path; NULL as "off").  NULL: there is no log, or no data folder for
+ * a log. */
 char *folder_audit(const char *where);
 
 /* Creates the folder with its missing parents, all with mode 0700, and checks an
- * existing one: it must be a real directory, ours, and closed to others.  No link of
- * another user is followed, and no folder is made in a folder of another user, root
- * excepted.  If a variable named the path, the error says which. */
+ * existing folder, which must be a real directory, ours, and closed to other users.
+ * No link of another user is followed, and no folder is made in a folder of another
+ * user, root excepted.  If a variable named the path, the error says which. */
 int folder_create(const char *path, struct err *e);
 
-/* Opens a folder that was created, without following a link in its last
- * component, and checks its owner and mode.  A descriptor, or -1. */
+/* Opens a folder that folder_create() has made, without following a link in the path's
+ * last component, and checks the folder's owner and mode.  Returns a descriptor, or
+ * -1. */
 int folder_open(const char *path, struct err *e);

@@ -42,7 +42,8 @@ void launch_config_done(struct launch_config *r)
 
 /* --- values -------------------------------------------------------------------- */
 
-/* -1: the value is not valid for its key. */
+/* Adds a layer's digest.  Returns -1 if the value is no digest, or if there are too
+ * many layers. */
 static int set_layer(struct launch_config *r, const char *value)
 {
 	if (!digest_is_hex(value) || r->layers.count == LAUNCH_CONFIG_LAYERS_MAX)
@@ -79,7 +80,8 @@ static int set_cmd(struct launch_config *r, const char *value)
 	return set_word(&r->cmd, value);
 }
 
-/* Sets the text, which may be given only once. */
+/* Sets a text that may be given only once; -1 if the text is set already, or if the
+ * value is empty. */
 static int set_text(char **to, const char *value)
 {
 	if (*to || !*value)
@@ -254,8 +256,8 @@ int launch_config_print(const struct launch_config *r, struct buffer *to, struct
 
 /* --- the file ------------------------------------------------------------------ */
 
-/* Opens and locks the file, and checks that it is still there: gc may have removed it
- * in between. */
+/* Opens and locks the file images/HEX, and checks that the file is still there: gc may
+ * have removed it between the open and the lock. */
 static int open_locked(int images, const char *hex, int operation)
 {
 	for (;;) {
@@ -312,8 +314,8 @@ static int write_new(int folder, const struct buffer *text)
 	return fsync(fd);
 }
 
-/* link(2) instead of rename(2): another process may hold the lock of a recipe that is
- * there. */
+/* Puts the text in place as images/HEX by link(2), not by rename(2): a recipe that is
+ * there already must stay, since another process may hold its lock. */
 static int put_text(const struct store *s, const char *hex, const struct buffer *text,
 		    struct err *e)
 {
@@ -332,7 +334,7 @@ static int put_text(const struct store *s, const char *hex, const struct buffer 
 	else
 		rc = 0;
 	(void)unlinkat(stage, FILE_NAME, 0); /* if this fails, the next store_stage()
-					      * removes it */
+					      * removes the file */
 	(void)unlinkat(tmp, name, AT_REMOVEDIR);
 	return rc;
 }

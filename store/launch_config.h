@@ -30,13 +30,15 @@ struct buffer;
 struct err;
 struct store;
 
-#define LAUNCH_CONFIG_MAX	  (1u << 20) /* bytes of the file */
-#define LAUNCH_CONFIG_LAYERS_MAX 500	     /* as many as overlayfs takes (OVL_MAX_STACK) */
+#define LAUNCH_CONFIG_MAX	  (1u << 20) /* limit of the file's bytes */
+#define LAUNCH_CONFIG_LAYERS_MAX 500	     /* as many layers as overlayfs takes
+					      * (OVL_MAX_STACK) */
 
 struct launch_config {
 	struct list layers; /* hexadecimal digests, the lowest one first */
 	struct list env, entrypoint, cmd;
-	char *user, *workdir, *stop_signal, *architecture; /* owned; NULL: not given */
+	char *user, *workdir, *stop_signal, *architecture; /* owned; NULL: the image
+							    * does not give this value */
 	struct digest config;
 	int64_t created;
 	uint64_t size;
@@ -45,19 +47,20 @@ struct launch_config {
 void launch_config_init(struct launch_config *r);
 void launch_config_done(struct launch_config *r);
 
-/* Conversion from and to the text, which has at most LAUNCH_CONFIG_MAX bytes.  *ret need not
- * be initialised. */
+/* launch_config_parse() reads the text of a recipe, launch_config_print() writes it.
+ * The text has at most LAUNCH_CONFIG_MAX bytes.  *ret need not be initialised. */
 int launch_config_parse(const char *text, size_t len, struct launch_config *ret,
 			struct err *e);
 int launch_config_print(const struct launch_config *r, struct buffer *to, struct err *e);
 
-/* Reads images/HEX and takes its lock, shared.  As long as *ret_lock is open, which
- * the caller owns, the image and its layers are not removed.  ERR_NOT_FOUND: there is
- * no such image. */
+/* Reads images/HEX and takes a shared lock on it.  As long as *ret_lock, which the
+ * caller owns, is open, the image and its layers are not removed.  ERR_NOT_FOUND:
+ * there is no such image. */
 int launch_config_open(const struct store *s, const struct digest *image,
 		       struct launch_config *ret, int *ret_lock, struct err *e);
 
-/* Makes images/HEX; an existing one is left as it is, since it is the same. */
+/* Makes images/HEX.  An existing file is left as it is: the same digest means the same
+ * content. */
 int launch_config_put(const struct store *s, const struct digest *image,
 		      const struct launch_config *r, struct err *e);
 

@@ -27,8 +27,8 @@
 #define TIME	",\"time\":\""
 #define EVENT	"\",\"event\":\""
 #define UNKNOWN UINT64_MAX
-/* The end of a file is read in a piece of TAIL_MIN bytes first; if that has no whole
- * entry, in a piece that must have one. */
+/* The end of a file is read in a piece of TAIL_MIN bytes first.  If that piece has no
+ * whole entry, a larger piece is read, which must have one. */
 #define TAIL_MIN 4096u
 #define TAIL_MAX (2 * LEDGER_ENTRY_MAX)
 /* The time between two attempts to take the lock. */
@@ -53,7 +53,7 @@ void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX])
 
 /* --- an entry ------------------------------------------------------------------- */
 
-/* Moves behind `words`; false if the text does not begin with them. */
+/* Moves *at behind `words`; returns false if the text does not begin with them. */
 static bool skip(const char **at, const char *end, const char *words)
 {
 	size_t len = strlen(words);
@@ -64,7 +64,8 @@ static bool skip(const char **at, const char *end, const char *words)
 	return true;
 }
 
-/* Moves behind the next '"', and gives the text before it. */
+/* Moves *at behind the next '"', and gives the text before it; false if there is no
+ * '"'. */
 static bool take_word(const char **at, const char *end, const char **ret, size_t *ret_len)
 {
 	const char *quote = memchr(*at, '"', (size_t)(end - *at));
@@ -87,7 +88,7 @@ static bool take_digest(const char **at, const char *end, struct digest *ret)
 	return digest_is_hex(ret->hex);
 }
 
-/* Reads up to 18 digits without leading zeros. */
+/* Reads a number of up to 18 digits without leading zeros; false if there is none. */
 static bool take_number(const char **at, const char *end, uint64_t *ret)
 {
 	uint64_t n = 0;
@@ -129,7 +130,7 @@ static void print_time(char *to, size_t size)
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* The number in a file's name; 0: the name is none of a ledger's file. */
+/* Returns N of a file called "log.N"; 0: the name is not that of a ledger's file. */
 static unsigned number_of(const char *name)
 {
 	char again[LEDGER_NAME_MAX];
@@ -229,8 +230,8 @@ int ledger_open(struct ledger *l, const char *path, struct err *e)
 	return result < 0 ? err_in(e, "%.300s", path) : 0;
 }
 
-/* Opens the newest file: other processes may have filled the one that is open and
- * begun another. */
+/* Opens the newest file of the ledger.  Other processes may have filled the file that
+ * is open and begun the next one. */
 static int go_to_newest(struct ledger *l, uint64_t *ret_size, struct err *e)
 {
 	struct err none;
@@ -254,14 +255,14 @@ static int go_to_newest(struct ledger *l, uint64_t *ret_size, struct err *e)
 
 /* --- the end of what is there ----------------------------------------------------- */
 
-/* The state that the next entry continues. */
+/* The end of the ledger, which the next entry continues. */
 struct end {
 	uint64_t seq;
 	struct digest last;
-	uint64_t torn; /* bytes behind the last entry that are no entry... */
-	char *bytes;   /* ... and their content, owned */
-	bool is_marked; /* they end with "<torn>" already: the writer of that was killed,
-			 * too */
+	uint64_t torn; /* count of bytes behind the last entry that belong to no entry */
+	char *bytes;   /* owned: the content of these bytes */
+	bool is_marked; /* the torn bytes end with "<torn>" already: the writer that
+			 * marked them was killed, too */
 };
 
 static int read_tail(int file, uint64_t size, size_t len, char *to, struct err *e)
@@ -277,8 +278,8 @@ static int read_tail(int file, uint64_t size, size_t len, char *to, struct err *
 	return 0;
 }
 
-/* Finds the last entry in the text, which begins in the middle of a line unless it is
- * a whole file.  Gives the offset of the entry's end; 0: there is no entry. */
+/* Finds the last entry in the text, which begins in the middle of a line unless the
+ * text is a whole file.  Returns the offset of the entry's end; 0: there is no entry. */
 static size_t find_entry(const char *text, size_t len, bool is_whole, struct end *ret)
 {
 	struct ledger_entry entry;
@@ -315,7 +316,8 @@ static int no_entry(struct err *e)
 	return err_remedy(e, "hutch audit verify says more; to begin anew, move the folder away");
 }
 
-/* A complete line that is no entry is an error: no killed writer leaves such a line. */
+/* Takes the bytes behind the last entry as torn.  A complete line among them that is
+ * no entry is an error: no killed writer leaves such a line. */
 static int take_torn(const char *text, size_t len, struct end *ret, struct err *e)
 {
 	ret->is_marked = ends_with(text, len, LEDGER_TORN);
@@ -326,7 +328,8 @@ static int take_torn(const char *text, size_t len, struct end *ret, struct err *
 	return 0;
 }
 
-/* Finds the last entry of one file.  1: found; 0: the file has no entry. */
+/* Finds the last entry of one file.  Returns 1 if there is one, 0 if the file has
+ * none. */
 static int find_in_file(int file, uint64_t size, struct end *ret, struct err *e)
 {
 	for (size_t want = TAIL_MIN; size > 0; want = TAIL_MAX) {
@@ -343,7 +346,8 @@ static int find_in_file(int file, uint64_t size, struct end *ret, struct err *e)
 	return 0;
 }
 
-/* Only a full file has a successor, and a full file ends with an entry. */
+/* Finds the last entry in the file before the newest one.  Only a full file has a
+ * successor, and a full file ends with an entry, so no earlier file is read. */
 static int find_before(const struct ledger *l, struct end *ret, struct err *e)
 {
 	struct end before = { 0 };
@@ -398,8 +402,8 @@ static void put_entry(char **text, struct end *end, const char *event, const cha
 	*text = longer;
 }
 
-/* Ends the part of a line that a killed writer left, and adds the entry that reports
- * it. */
+/* Ends the part of a line that a killed writer left, so that it can be no entry, and
+ * adds the entry that reports that part. */
 static void put_torn(char **text, struct end *end)
 {
 	struct digest digest;
@@ -420,7 +424,7 @@ static void put_torn(char **text, struct end *end)
 	put_entry(text, end, LEDGER_TORN_EVENT, members);
 }
 
-/* Writes all of the text or nothing: after a failure the file is cut back. */
+/* Writes the whole text or nothing: after a failure the file is cut back to `size`. */
 static int write_all(struct ledger *l, uint64_t size, const char *text, struct err *e)
 {
 	if (io_write_all(l->file, text, strlen(text)) == 0)

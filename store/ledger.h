@@ -35,9 +35,10 @@
 struct err;
 
 #define LEDGER_FILE_MAX	 (64u << 20)
-#define LEDGER_ENTRY_MAX (128u << 10) /* with its newline */
+#define LEDGER_ENTRY_MAX (128u << 10) /* limit of an entry's bytes, with its newline */
 #define LEDGER_WAIT_MS	 5000
-#define LEDGER_NAME_MAX	 16 /* "log.4294967295" */
+#define LEDGER_NAME_MAX	 16 /* size of the longest file name, "log.4294967295", with
+			     * its 0 */
 #define LEDGER_NO_ENTRY \
 	"0000000000000000000000000000000000000000000000000000000000000000"
 #define LEDGER_TORN	 "<torn>\n"
@@ -54,11 +55,13 @@ struct ledger_entry {
 struct ledger {
 	int folder;	 /* owned; -1: no ledger is open */
 	int file;	 /* owned: the newest file */
-	unsigned number; /* of that file */
+	unsigned number; /* the N in that file's name, log.N */
 	uint64_t file_max;
-	int wait_ms; /* for the lock: LEDGER_WAIT_MS unless the caller has set another */
-	/* As of the last entry of this process, so that it need not be read again: */
-	uint64_t size; /* of the file; UINT64_MAX: unknown */
+	int wait_ms; /* how long to wait for the lock: LEDGER_WAIT_MS unless the caller
+		      * has set another time */
+	/* The state after the last entry of this process, so that the file need not be
+	 * read again: */
+	uint64_t size; /* size of the file in bytes; UINT64_MAX: unknown */
 	uint64_t seq;
 	struct digest last;
 };
@@ -69,18 +72,21 @@ void ledger_done(struct ledger *l);
 /* Opens the ledger, and makes the folder and its first file if they are missing. */
 int ledger_open(struct ledger *l, const char *path, struct err *e);
 
-/* Adds one entry; `members` are the further members of its object, without braces, ""
- * for none.  On failure the ledger is unchanged.  `is_lasting`: returns only when the
- * entry is on the disk. */
+/* Adds one entry.  `members` are the further members of the entry's JSON object,
+ * without braces; "": none.  On failure the ledger is unchanged.  `is_lasting`:
+ * returns only when the entry is on the disk. */
 int ledger_add(struct ledger *l, const char *event, const char *members, bool is_lasting,
 	       struct err *e);
 
-/* Whether a line, with its newline, begins and ends as an entry does. */
+/* Returns whether the line, which includes its newline, begins and ends as an entry
+ * does; *ret is then its beginning. */
 bool ledger_read_entry(const char *line, size_t len, struct ledger_entry *ret);
 
-/* "log.N" */
+/* Writes the name of a ledger's file, "log.N". */
 void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX]);
-/* The numbers of the oldest file and of the newest; 0: there is none. */
+/* Finds the numbers of the oldest file and of the newest; both are 0 if there is no
+ * file. */
 int ledger_range(int folder, unsigned *ret_first, unsigned *ret_last, struct err *e);
-/* Takes the lock, LOCK_SH or LOCK_EX, trying at least once; ERR_BUSY after `wait_ms`. */
+/* Takes the lock of the folder, LOCK_SH or LOCK_EX, trying at least once; ERR_BUSY
+ * after `wait_ms`. */
 int ledger_lock(int folder, int operation, int wait_ms, struct err *e);

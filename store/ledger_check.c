@@ -24,7 +24,8 @@ int ledger_check_begin(struct ledger_check *c, const struct list *anchors, struc
 	return 0;
 }
 
-/* Marks the anchors that are equal to the hash; returns whether there is one. */
+/* Marks the anchors that are equal to the hash of an entry; returns whether there is
+ * such an anchor. */
 static bool meet(struct ledger_check *c, const struct digest *hash)
 {
 	bool is_one = false;
@@ -95,7 +96,8 @@ static int check_torn(struct ledger_check *c, const struct ledger_line *line,
 	return 0;
 }
 
-/* Checks the hash and number from which the first entry that is left continues. */
+/* Checks the first entry that the ledger still has: its `prev` and `seq` say from
+ * which removed entry it continues. */
 static int check_first(struct ledger_check *c, const struct ledger_line *line,
 		       const struct ledger_entry *entry, struct err *e)
 {

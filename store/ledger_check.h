@@ -24,23 +24,25 @@ struct list;
 #define LEDGER_TIME_MAX	   40
 
 struct ledger_check {
-	const struct list *anchors; /* borrowed: hexadecimal digits */
+	const struct list *anchors; /* borrowed: the anchors, as hexadecimal digits */
 	uint64_t met;		    /* bit N: the Nth anchor has occurred */
-	uint64_t entries, first, seq; /* how many; the numbers of the first and of the
-				       * last */
+	uint64_t entries, first, seq; /* count of entries; the numbers of the first
+				       * entry and of the last */
 	char begun[LEDGER_TIME_MAX], ended[LEDGER_TIME_MAX];
 	struct digest last;
-	struct sha256 torn;	/* of the bytes since the last entry that are no entry */
+	struct sha256 torn;	/* hash of the bytes since the last entry that belong
+				 * to no entry */
 	uint64_t torn_len, torn_line;
 	unsigned torn_file;
-	bool may_be_torn; /* the ledger ends as a killed writer leaves it */
-	uint64_t torn_count; /* entries that report such bytes */
+	bool may_be_torn; /* the ledger may end with a part of a line, as a killed
+			   * writer leaves it */
+	uint64_t torn_count; /* count of entries `torn`, which report such parts */
 };
 
-/* `anchors` has at most LEDGER_ANCHORS_MAX items, each of 64 digits. */
+/* Begins a check.  `anchors` has at most LEDGER_ANCHORS_MAX items, each of 64 digits. */
 int ledger_check_begin(struct ledger_check *c, const struct list *anchors, struct err *e);
 
-/* -1: the ledger is broken, and *e says where. */
+/* Checks the next line.  -1: the ledger is broken, and *e says where. */
 int ledger_check_line(struct ledger_check *c, const struct ledger_line *line,
 		      struct err *e);
 

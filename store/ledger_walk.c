@@ -14,7 +14,7 @@
 
 #define READ_AT_ONCE (64u << 10)
 
-/* Returns -1 with errno set. */
+/* Opens the file log.N of the ledger.  Returns -1 with errno set. */
 static int open_number(const struct ledger_walk *w, unsigned number)
 {
 	char name[LEDGER_NAME_MAX];
@@ -64,7 +64,7 @@ void ledger_walk_done(struct ledger_walk *w)
 	own_close(&w->folder);
 }
 
-/* 0: there is no further file. */
+/* Opens the next file of the ledger; 0: there is no further file. */
 static int next_file(struct ledger_walk *w, struct err *e)
 {
 	struct stat st;
@@ -84,7 +84,7 @@ static int next_file(struct ledger_walk *w, struct err *e)
 	return 1;
 }
 
-/* False when the file has no more bytes. */
+/* Reads more bytes of the open file; returns false when the file has no more bytes. */
 static bool fill(struct ledger_walk *w, ssize_t *ret)
 {
 	size_t room = w->bytes.max - buffer_len(&w->bytes);
@@ -102,7 +102,7 @@ static bool fill(struct ledger_walk *w, ssize_t *ret)
 	return true;
 }
 
-/* The length of the first line; 0: more bytes must be read. */
+/* Returns the length of the first line in the buffer; 0: more bytes must be read. */
 static size_t line_len(const struct ledger_walk *w, size_t looked)
 {
 	const uint8_t *text = buffer_data(&w->bytes);

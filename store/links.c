@@ -11,11 +11,13 @@
 #include "base/own.h"
 #include "base/path_walk.h"
 
-/* A walk from the host's root. */
+/* A walk along a path, from the host's root. */
 struct walk {
-	char *at;	    /* owned: where the walk is; "" is the root */
-	bool is_text;	    /* no folder is there, so the rest of the path is text */
-	struct list *links; /* borrowed: those on the way; may be NULL */
+	char *at;	    /* owned: the path to which the walk has come; "" is the
+			     * root */
+	bool is_text;	    /* the walk has left the existing folders, so the rest of
+			     * the path is only text */
+	struct list *links; /* borrowed: receives the links on the way; may be NULL */
 	struct path_walk names;
 };
 
@@ -45,7 +47,8 @@ static int go_up(struct walk *w)
 	return PATH_WALK_ON;
 }
 
-/* A link behind the bound is a name, so that the walk comes to its end. */
+/* Goes into one name of the path.  Behind the limit of links, a link is taken as a
+ * plain name, so that the walk of a loop comes to its end. */
 static int enter(void *who, const char *name, bool is_last)
 {
 	struct walk *w = who;
@@ -70,7 +73,7 @@ static int read_link(void *who, const char *name, char *to)
 	AUTO_FREE char *path = name_in(w, name);
 	const ssize_t len = readlink(path, to, PATH_MAX - 1);
 
-	if (len <= 0) { /* removed meanwhile */
+	if (len <= 0) { /* the link was removed meanwhile */
 		w->is_text = true;
 		(void)go_to(w, path);
 		return PATH_WALK_LINK;
@@ -87,7 +90,8 @@ char *links_follow(const char *path, struct list *ret)
 	struct walk w = { .at = text_copy(""), .links = ret,
 			  .names = { .tree = &host, .who = &w } };
 
-	(void)path_walk(&w.names, path); /* no callback ends it early */
+	(void)path_walk(&w.names, path); /* the result says nothing: no callback ends
+					  * the walk early */
 	if (!*w.at)
 		(void)go_to(&w, "/");
 	return w.at;

@@ -6,9 +6,9 @@
 #pragma once
 #include <stdbool.h>
 
-/* As flock(2), but repeated after EINTR.  -1 with errno; EWOULDBLOCK where
- * `operation` has LOCK_NB and another process holds the lock. */
+/* Takes a lock like flock(2), but repeats the call after EINTR.  -1 with errno;
+ * EWOULDBLOCK where `operation` has LOCK_NB and another process holds the lock. */
 int lock_take(int fd, int operation);
 
-/* Whether `name` in the folder `parent` is the file that is open as `fd`. */
+/* Returns whether `name` in the folder `parent` is the file that is open as `fd`. */
 bool lock_is_at(int parent, const char *name, int fd);

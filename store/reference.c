@@ -38,7 +38,8 @@ static int refuse(const char *text, const char *why, struct err *e)
 
 /* --- parts --------------------------------------------------------------------- */
 
-/* The length of a separator between two alphanumeric runs, or 0. */
+/* Returns the length of a separator between two alphanumeric runs, or 0 if there is
+ * none. */
 static size_t separator(const char *at)
 {
 	if (*at == '-')
@@ -48,8 +49,8 @@ static size_t separator(const char *at)
 	return *at == '.';
 }
 
-/* The length of a repository's part at `at`, up to a slash or the end; 0: it is
- * invalid. */
+/* Returns the length of a repository's part at `at`, up to a slash or the end; 0: the
+ * part is invalid. */
 static size_t part_length(const char *at)
 {
 	size_t len = strspn(at, LOWER);
@@ -88,7 +89,7 @@ static bool is_port(const char *text)
 	return len && len <= 5 && !text[len] && atoi(text) >= 1 && atoi(text) <= 65535;
 }
 
-/* The end of labels with dots between them, or NULL. */
+/* Returns the end of a host's labels with dots between them, or NULL. */
 static const char *behind_labels(const char *at)
 {
 	for (;;) {
@@ -102,7 +103,7 @@ static const char *behind_labels(const char *at)
 	}
 }
 
-/* The end of an address in brackets ("[::1]"), or NULL. */
+/* Returns the end of an IPv6 address in brackets ("[::1]"), or NULL. */
 static const char *behind_address(const char *at)
 {
 	size_t len = strspn(at + 1, "0123456789abcdefABCDEF:");
@@ -119,7 +120,8 @@ static bool is_host(const char *text)
 
 /* --- the whole ----------------------------------------------------------------- */
 
-/* docker's rule: the first part is a host unless it looks like a path of docker's hub. */
+/* Returns whether the first part of a name is a host, by docker's rule: it is one
+ * unless it looks like a path of Docker Hub. */
 static bool has_host(const char *name, size_t first)
 {
 	if (name[first] != '/')
@@ -128,7 +130,7 @@ static bool has_host(const char *name, size_t first)
 	       (first == strlen("localhost") && !strncmp(name, "localhost", first));
 }
 
-/* -1: the name does not fit. */
+/* Sets the repository's name; -1: the name is too long. */
 static int set_name(struct reference *r, const char *name)
 {
 	size_t first = strcspn(name, "/");

@@ -15,23 +15,25 @@
 
 struct err;
 
-#define REFERENCE_MAX 512 /* with its 0; the grammar's own limit is less */
+#define REFERENCE_MAX 512 /* size of a reference's text with its 0; the grammar's own
+			   * limit is less */
 
 struct reference {
-	char registry[256];   /* "docker.io", "localhost:5000" */
-	char repository[256]; /* "library/python" */
+	char registry[256];   /* such as "docker.io" or "localhost:5000" */
+	char repository[256]; /* such as "library/python" */
 	char tag[129];	      /* "" if the reference has a digest */
-	struct digest pin;    /* the digest, or the zero object */
+	struct digest pin;    /* the digest, or the zero object if the reference has
+			       * none */
 };
 
-/* Names below this host belong to hutch's builds; no registry can have it (RFC 2606). */
+/* The host in the names of hutch's builds; no registry can have the name (RFC 2606). */
 #define REFERENCE_BUILDS "build.invalid"
 
-/* ERR_USAGE: the text is no reference, and *e says why. */
+/* Parses a reference.  ERR_USAGE: the text is no reference, and *e says why. */
 int reference_parse(const char *text, struct reference *ret, struct err *e);
 
-/* The same for a name that a user gives to an image: a digest is ERR_USAGE too, since
- * only a registry can give one. */
+/* Parses a name that a user gives to an image.  A digest is ERR_USAGE, since only a
+ * registry can give one. */
 int reference_parse_name(const char *text, struct reference *ret, struct err *e);
 
 /* Prints the whole reference: "docker.io/library/python:3.12". */

@@ -21,7 +21,8 @@
 
 /* --- the name of a file -------------------------------------------------------- */
 
-/* The name fits: reference_parse() limits its length. */
+/* Writes the name of the reference's file.  The name fits: reference_parse() limits
+ * its length. */
 static void file_of(const struct reference *r, char ret[NAME_MAX + 1])
 {
 	char whole[REFERENCE_MAX];
@@ -36,7 +37,8 @@ static void file_of(const struct reference *r, char ret[NAME_MAX + 1])
 	ret[len] = '\0';
 }
 
-/* False: the file's name is not that of any reference. */
+/* Reads the reference from a file's name; false: the name is not that of any
+ * reference. */
 static bool reference_of(const char *file, struct reference *ret)
 {
 	char text[NAME_MAX + 1], again[NAME_MAX + 1];
@@ -113,7 +115,8 @@ static int put(const struct store *s, const struct reference *r,
 	    sys_renameat2(names, fresh, names, file, flags) == 0)
 		return 0;
 	(void)err_sys(e, "make the name %s", file);
-	(void)unlinkat(names, fresh, 0); /* the link may not exist */
+	(void)unlinkat(names, fresh, 0); /* fails if no link was made, which does no
+					  * harm */
 	return -1;
 }
 
@@ -161,7 +164,7 @@ static int list_files(int folder, struct list *ret, struct err *e)
 	}
 	while ((entry = readdir(dir)))
 		list_add(ret, entry->d_name);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare);
 	return 0;

@@ -10,21 +10,21 @@ struct err;
 struct reference;
 struct store;
 
-/* ERR_NOT_FOUND: no image has the name. */
+/* Finds the image of a name.  ERR_NOT_FOUND: no image has the name. */
 int refs_get(const struct store *s, const struct reference *r, struct digest *ret,
 	      struct err *e);
 
-/* Sets the name, in place of an earlier image. */
+/* Gives the name to the image; another image that had it loses it. */
 int refs_put(const struct store *s, const struct reference *r, const struct digest *image,
 	      struct err *e);
 
-/* Sets a name that no image has; else ERR_EXISTS. */
+/* Gives the name to the image only if no image has it; else ERR_EXISTS. */
 int refs_add(const struct store *s, const struct reference *r, const struct digest *image,
 	      struct err *e);
 
 int refs_remove(const struct store *s, const struct reference *r, struct err *e);
 
-/* Gives all names, sorted; other files in the folder are skipped. */
+/* Calls the function for each name, sorted; other files in the folder are skipped. */
 int refs_each(const struct store *s,
 	      void (*take)(void *who, const struct reference *r,
 			   const struct digest *image),

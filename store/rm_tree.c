@@ -37,14 +37,15 @@ static bool is_dots(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* Unlinks everything that can be unlinked.  Returns the name of a folder that is not
- * empty, or NULL when there is none. */
+/* Unlinks every entry of the folder that can be unlinked.  Returns the name of a
+ * folder that is not empty, or NULL when there is none. */
 static char *clear_files(int folder, bool *ret_progress)
 {
 	char *full = NULL;
 	struct dirent *entry;
 
-	/* The mode is needed to look up "." and to unlink; a failure shows below. */
+	/* Opening "." and unlinking need these permissions; where they cannot be set, the
+	 * calls below fail. */
 	(void)fchmod(folder, 0700);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -59,11 +60,11 @@ static char *clear_files(int folder, bool *ret_progress)
 		else if (errno == ENOTEMPTY)
 			full = text_copy(entry->d_name);
 	}
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	return full;
 }
 
-/* The folders that lead to the current one. */
+/* The folders on the way to the current folder. */
 struct way {
 	struct entry_path {
 		dev_t dev;
@@ -99,7 +100,8 @@ static int go_up(struct way *w, int at)
 {
 	AUTO_CLOSE int up = -1;
 
-	if (w->count > 0) /* rm_tree_open() is not used, since it may change a mode */
+	if (w->count > 0) /* opened here, not by rm_tree_open(), which may change the
+			   * folder's mode */
 		up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (up < 0 || !is_at(up, &w->places[--w->count]))
 		return -1;
@@ -136,5 +138,5 @@ void rm_tree_remove(int base, const char *name)
 	if (folder >= 0)
 		empty_tree(folder);
 	(void)unlinkat(base, name, AT_REMOVEDIR); /* on failure, the next launch tries
-						   * again */
+						   * again to remove the folder */
 }

@@ -5,9 +5,9 @@
  * that is moved out of the tree meanwhile leads to no other place. */
 #pragma once
 
-/* Opens a folder, also one without permissions for its owner, following no link.  A
- * descriptor, or -1 with errno set. */
+/* Opens a folder without following a link, even a folder without permissions for its
+ * owner.  Returns a descriptor, or -1 with errno set. */
 int rm_tree_open(int parent, const char *name);
 
-/* Removes the folder; files that cannot be removed stay. */
+/* Removes the folder `name` with its content; files that cannot be removed stay. */
 void rm_tree_remove(int parent, const char *name);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FIPS 180-4, 4.2.2 and 5.3.3. */
+/* The constants of SHA-256 (FIPS 180-4, 4.2.2 and 5.3.3). */
 static const uint32_t round_words[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5,
 	0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -32,7 +32,7 @@ static uint32_t turn_right(uint32_t x, unsigned n)
 	return x >> n | x << (32 - n);
 }
 
-/* Expands the block's sixteen words to 64 (6.2.2, step 1). */
+/* Expands a block's sixteen words to 64 (FIPS 180-4, 6.2.2, step 1). */
 static void spread(const uint8_t *block, uint32_t w[64])
 {
 	for (int t = 0; t < 16; t++)
@@ -46,8 +46,8 @@ static void spread(const uint8_t *block, uint32_t w[64])
 	}
 }
 
-/* Steps 2 to 4, with a to h as s[0] to s[7].  The values move through local
- * variables: shifting an array costs three times as much. */
+/* Does steps 2 to 4 of FIPS 180-4, 6.2.2, with a to h as s[0] to s[7].  The values
+ * move through local variables: shifting an array costs three times as much. */
 static void mix(uint32_t s[8], const uint32_t w[64])
 {
 	uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6],
@@ -100,7 +100,7 @@ void sha256_add(struct sha256 *h, const void *data, size_t len)
 		memcpy(h->block + have, at, len);
 }
 
-/* 5.1.1: a bit, zeros, and the length in bits. */
+/* Pads the last block: a bit, zeros, and the length in bits (FIPS 180-4, 5.1.1). */
 static void pad(struct sha256 *h)
 {
 	static const uint8_t padding[64] = { 0x80 };

@@ -49,8 +49,9 @@ static int no_store(const char *path, struct err *e)
 			  "makes it");
 }
 
-/* The version is written last, so that a store with a version is complete.  Processes
- * that do this at the same time write the same. */
+/* Makes the folders and files of a store.  The version is written last, so that a
+ * store with a version is complete.  Processes that make the same store at the same
+ * time write equal bytes. */
 static int make_content(int root, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
@@ -63,8 +64,8 @@ static int make_content(int root, struct err *e)
 	return 0;
 }
 
-/* 1: the store has our version.  0: it has none; a kill between creating and writing
- * the file leaves an empty one. */
+/* Checks the store's version.  Returns 1 if the store has our version, 0 if it has
+ * none; a kill between creating and writing the file leaves an empty one. */
 static int check_version(int root, struct err *e)
 {
 	char text[16] = "";
@@ -155,20 +156,21 @@ int store_lock(const struct store *s, bool alone, bool waits, struct err *e)
 
 /* --- stages -------------------------------------------------------------------- */
 
-/* Names of files that were kept on purpose for the next attempt
- * (rootfs-tools/layers/blobs.h). */
+/* Returns whether a file in tmp is kept on purpose, for the next attempt to fetch a
+ * blob (rootfs-tools/layers/blobs.h). */
 static bool is_kept(const char *name)
 {
 	return name[0] == '.' || !strncmp(name, STORE_PARTIAL, sizeof(STORE_PARTIAL) - 1);
 }
 
-/* Removes a file or folder that no process locks: its process was killed. */
+/* Removes a file or folder in tmp that no process locks: the process that made it was
+ * killed. */
 static void sweep_one(int tmp, const char *name)
 {
 	AUTO_CLOSE int old =
 		openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	/* Between the open and the lock, the name may have been moved to its final
+	/* Between the open and the lock, the file may have been moved to its final
 	 * place. */
 	if (old < 0 || lock_take(old, LOCK_EX | LOCK_NB) < 0 ||
 	    !lock_is_at(tmp, name, old))
@@ -184,15 +186,15 @@ static void sweep(int tmp)
 	struct dirent *entry;
 
 	if (!dir)
-		return; /* leftovers do no harm */
+		return; /* leftovers that stay do no harm */
 	while ((entry = readdir(dir)))
 		if (!is_kept(entry->d_name))
 			sweep_one(tmp, entry->d_name);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 }
 
-/* Makes the folder and returns it locked; -1 with errno 0: another process removed it
- * as a leftover. */
+/* Makes a folder in tmp and returns it locked.  -1 with errno 0: another process took
+ * the folder for a leftover and removed it before the lock. */
 static int try_stage(int tmp, const char *name)
 {
 	if (mkdirat(tmp, name, 0700) < 0)

@@ -32,25 +32,29 @@ struct err;
 #define STORE_LAYERS "layers"
 #define STORE_IMAGES "images"
 #define STORE_NAMES  "names"
-#define STORE_RANGED "ranged" /* not made with the store */
+#define STORE_RANGED "ranged" /* the folder is made when it is first needed, not with
+			       * the store */
 #define STORE_TMP    "tmp"
 #define STORE_FS     "fs"
 #define STORE_ABOUT  "about"
-#define STORE_PARTIAL "blob-" /* prefix in tmp: such files are not removed as leftovers */
+#define STORE_PARTIAL "blob-" /* prefix of files in tmp that are not removed as
+			       * leftovers */
 
 struct store {
 	char *path; /* owned; absolute */
 	int root;   /* owned; the open folder `path` */
 };
 
-void store_init(struct store *s); /* afterwards store_done() may be called */
+void store_init(struct store *s); /* Sets `s` to a store that is not open, for which
+				   * store_done() may be called. */
 
-/* Opens the caller's store.  `may_make`: missing parts are made; without it, a
- * missing store is ERR_NOT_FOUND. */
+/* Opens the caller's store.  `may_make`: missing parts of the store are made; without
+ * it, a missing store is ERR_NOT_FOUND. */
 int store_open(struct store *s, bool may_make, struct err *e);
 void store_done(struct store *s);
 
-/* Opens one of the folders above; returns a new descriptor, or -1. */
+/* Opens one of the store's folders, such as STORE_TMP; returns a new descriptor, or
+ * -1. */
 int store_folder(const struct store *s, const char *name, struct err *e);
 
 /* Takes the store's lock, shared or exclusively (`alone`), which is held as long as
@@ -59,5 +63,5 @@ int store_folder(const struct store *s, const char *name, struct err *e);
 int store_lock(const struct store *s, bool alone, bool waits, struct err *e);
 
 /* Removes leftovers in tmp, and makes a new folder tmp/XXX, locked; *ret_name is
- * allocated.  Returns its descriptor, which holds the lock. */
+ * allocated.  Returns the folder's descriptor, which holds the lock. */
 int store_stage(const struct store *s, char **ret_name, struct err *e);
