@@ -34,8 +34,8 @@ struct export {
 	struct manifest manifest; /* owned */
 	char *media_type;	  /* owned */
 	uint64_t size;		  /* the manifest's */
-	char name[REFERENCE_MAX]; /* or "" */
-	char tag[sizeof(((struct reference *)0)->tag)]; /* or "" */
+	char name[REFERENCE_MAX]; /* the image's name, or "" */
+	char tag[sizeof(((struct reference *)0)->tag)]; /* the image's tag, or "" */
 	bool is_docker;
 };
 

@@ -13,17 +13,18 @@ struct store;
 /* An import.  The caller holds the store's lock, shared. */
 struct import {
 	const struct store *store;
-	const char *tag;	      /* selects one of several images, or NULL */
+	const char *tag;	      /* the name of the one image to import, if the
+				       * files hold several; or NULL */
 	const struct reference *name; /* the image's name to be; NULL: the name in its
 				       * files */
-	struct reference *called;     /* out: the name that the image got */
+	struct reference *called;     /* result: receives the name that the image got */
 	/* Called with the number of files of a folder that could not be
 	 * imported, and the first one.  May be NULL. */
 	void (*on_left_out)(uint64_t count, const char *first);
 };
 
-/* Whether `path` belongs to an OCI layout (image-spec/image-layout.md) or to an
- * archive of docker save. */
+/* Returns whether `path` belongs to an OCI layout (image-spec/image-layout.md) or to
+ * an archive of docker save. */
 bool import_is_part(const char *path);
 bool import_is_layout(const struct source *from);
 int import_layout(const struct import *i, const struct source *from, struct err *e);
@@ -34,7 +35,7 @@ int import_saved(const struct import *i, const struct source *from, struct err *
 int import_tar(const struct import *i, int fd, struct err *e);
 int import_tree(const struct import *i, int folder, struct err *e);
 
-/* Whether a compressed file is a tar of an image's parts; reading stops at the
+/* Returns whether a compressed file is a tar of an image's parts; reading stops at the
  * first path that is none. */
 bool import_has_parts(const struct store *s, int in);
 

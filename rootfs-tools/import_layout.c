@@ -29,7 +29,7 @@ static bool ends_in(const char *text, const char *end)
 	return len >= more && !strcmp(text + len - more, end);
 }
 
-/* Whether the path is "HEX", "HEX/VERSION", "HEX/layer.tar", "HEX/json" or
+/* Returns whether the path is "HEX", "HEX/VERSION", "HEX/layer.tar", "HEX/json" or
  * "HEX.json", as docker wrote them. */
 static bool is_of_hex(const char *path)
 {
@@ -189,7 +189,8 @@ static int saved_read(const struct json_at *at, struct saved *ret, struct err *e
 	return ret->has_tags ? json_expect(&ret->tags, JSON_ARRAY, e) : 0;
 }
 
-/* Whether two references mean one image: "me/tool" and "docker.io/me/tool:latest". */
+/* Returns whether two references mean one image: "me/tool" and
+ * "docker.io/me/tool:latest". */
 static bool is_same(const char *a, const char *b)
 {
 	char as[REFERENCE_MAX], bs[REFERENCE_MAX];

@@ -139,7 +139,8 @@ static void work_in_jail(const void *arg, int folder, int in, void *result)
 	(void)inflate_all(in, STDOUT_FILENO, result);
 }
 
-/* The same bounds as for layers (rootfs-tools/layers/layers.h). */
+/* Returns the limit of a decompressed file: that of a layer's tar
+ * (rootfs-tools/layers/layers.h). */
 static uint64_t inflated_max(int fd)
 {
 	struct stat st;
@@ -230,8 +231,8 @@ bool import_has_parts(const struct store *s, int in)
 	return has_parts;
 }
 
-/* xz has no media type for layers in an image, so its content is stored
- * decompressed. */
+/* Returns whether the file is xz.  xz has no media type for layers in an image, so its
+ * content is stored decompressed. */
 static bool is_xz(int fd)
 {
 	unsigned char begin[6];

@@ -25,7 +25,7 @@ struct ls_options {
 
 /* A name and its image, or an image without one. */
 struct row {
-	const struct reference *name; /* or NULL */
+	const struct reference *name; /* the name, or NULL */
 	const struct store_index_image *image;
 };
 

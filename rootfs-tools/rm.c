@@ -37,7 +37,8 @@ static size_t count_names(const struct store_index *c, size_t image)
 	return count;
 }
 
-/* A name alone removes that name; an id removes all names of the image. */
+/* Removes names: a reference removes that name alone; an id removes all names of the
+ * image. */
 static int remove_found(const struct store *s, const struct store_index *c,
 			const char *text, bool is_forced, struct err *e)
 {
@@ -74,8 +75,8 @@ static int remove_one(const struct store *s, const char *text, bool is_forced,
 	return rc;
 }
 
-/* Does nothing while another process holds the store's lock; the next
- * collection then removes the rest. */
+/* Collects unreferenced files.  Does nothing while another process holds the store's
+ * lock; the next collection then removes the rest. */
 static int collect_now(const struct store *s, struct err *e)
 {
 	struct collected done;

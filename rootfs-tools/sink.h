@@ -12,7 +12,8 @@
 
 struct err;
 
-/* One of the two is -1; borrowed. */
+/* A place for the files: a folder or a tar.  Both descriptors are borrowed, and one of
+ * the two is -1. */
 struct sink {
 	int folder, tar;
 };
@@ -20,7 +21,7 @@ struct sink {
 int sink_folder(const struct sink *s, const char *path, struct err *e);
 int sink_text(const struct sink *s, const char *path, const char *text, struct err *e);
 
-/* Adds `size` bytes of `from`, which must have that digest. */
+/* Adds `size` bytes of `from`, which must have the digest that is given. */
 int sink_blob(const struct sink *s, const char *path, int from, uint64_t size,
 	      const struct digest *d, struct err *e);
 int sink_end(const struct sink *s, struct err *e);

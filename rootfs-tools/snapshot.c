@@ -189,7 +189,8 @@ static void look(void *who, const struct reference *r, const struct digest *imag
 	h->number = number > h->number ? number : h->number;
 }
 
-/* Tries the next free number; another process may take the same one meanwhile. */
+/* Gives the image the next free number as its tag; another process may take the same
+ * number meanwhile, so the next one is tried then. */
 static int give_number(const struct store *s, struct reference *r,
 		       const struct digest *image, struct err *e)
 {

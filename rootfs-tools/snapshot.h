@@ -12,8 +12,8 @@ struct reference;
 struct store;
 
 struct snapshot {
-	const char *sandbox; /* borrowed: its name */
-	const char *message; /* borrowed: for the image's history; NULL: none */
+	const char *sandbox; /* borrowed: the sandbox's name */
+	const char *message; /* borrowed: a message for the image's history; NULL: none */
 };
 
 /* Makes the image and names it `r`, or, if `r` is NULL, localhost/SANDBOX:N

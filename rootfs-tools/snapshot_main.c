@@ -25,7 +25,8 @@ static int print_name(const struct reference *r, struct err *e)
 	return 0;
 }
 
-/* False also for a word that cannot be a sandbox's name. */
+/* Returns whether a live sandbox has this name; false also for a word that cannot be a
+ * sandbox's name. */
 static bool is_live(const char *name)
 {
 	struct registry_entry entry;
@@ -146,7 +147,7 @@ int image_commit_main(char **argv)
 
 /* --- what a fork begins with -------------------------------------------------------- */
 
-/* The snapshot is kept after the fork, as its image. */
+/* Prints the snapshot's name: the snapshot stays after the fork, as its image. */
 static void report_snapshot(const struct reference *r)
 {
 	char name[REFERENCE_MAX];

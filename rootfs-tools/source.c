@@ -18,7 +18,7 @@
 
 #define PIECE	  (256u << 10)
 #define FILES_MAX 20000
-#define PATHS_MAX (8u << 20) /* limit of all paths together */
+#define PATHS_MAX (8u << 20) /* limit of the bytes of all paths together */
 
 struct file {
 	char *path, *link; /* owned; link: NULL for a file */
@@ -26,8 +26,8 @@ struct file {
 };
 
 struct source {
-	int folder, tar; /* owned; one of them is -1 */
-	struct file *files; /* owned; of a tar */
+	int folder, tar; /* owned; the source is one of them, and the other one is -1 */
+	struct file *files; /* owned; the files in the tar */
 	size_t count, paths;
 };
 
@@ -82,7 +82,7 @@ static int add_file(struct source *s, const struct entries *t, const char *path,
 	return 0;
 }
 
-/* 1: all paths were accepted by is_ours(). */
+/* Lists the files of a tar.  Returns 1 if all paths were accepted by is_ours(). */
 static int index_tar(struct source *s, bool (*is_ours)(const char *path), struct err *e)
 {
 	struct entries t;

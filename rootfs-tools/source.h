@@ -11,7 +11,7 @@ struct blob;
 struct err;
 struct source; /* opaque */
 
-/* `folder` is taken over. */
+/* Opens a folder as a source; `folder` is taken over. */
 struct source *source_of_folder(int folder);
 
 /* Reads through the tar `fd`, a regular file, which is taken over only on
@@ -21,11 +21,11 @@ struct source *source_of_folder(int folder);
  * save). */
 int source_of_tar(int fd, bool (*is_ours)(const char *path), struct source **ret,
 		  struct err *e);
-void source_free(struct source *s); /* NULL is allowed */
+void source_free(struct source *s); /* the source may be NULL */
 
 bool source_has(const struct source *s, const char *path);
 
-/* The content of a small file, allocated, with a 0 byte behind it. */
+/* Returns the content of a small file, allocated, with a 0 byte behind it. */
 int source_read(const struct source *s, const char *path, size_t max, char **ret,
 		size_t *ret_len, struct err *e);
 

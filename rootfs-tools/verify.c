@@ -34,9 +34,9 @@
 struct verifying {
 	const struct store *s;
 	bool repairs;
-	size_t blobs, layers, images, names; /* checked so far */
+	size_t blobs, layers, images, names; /* counts of objects checked so far */
 	size_t broken;
-	size_t kept; /* broken, and could not be removed */
+	size_t kept; /* count of broken objects that could not be removed */
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct verifying *v,
@@ -176,10 +176,11 @@ static int check_layers(struct verifying *v, const struct store_index *c, struct
 
 struct ranged_look {
 	struct verifying *v;
-	struct list broken; /* digests */
+	struct list broken; /* digests of broken objects */
 };
 
-/* A copy that could not be read may be intact, so it is only reported. */
+/* Reports a wrong copy.  A copy that could not be read may be intact, so it is not
+ * removed. */
 static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 		     const struct err *why)
 {

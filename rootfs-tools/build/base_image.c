@@ -11,8 +11,8 @@
 #include "store/reference.h"
 #include "store/refs.h"
 
-/* Starts `hutch image pull`.  Its stdout goes to stderr: a pull's result is not
- * the caller's. */
+/* Starts `hutch image pull`.  The pull's stdout goes to stderr, since the caller's
+ * stdout is for the caller's own result. */
 static int start_pull(char *name, pid_t *ret, struct err *e)
 {
 	char verb[] = "pull", program[] = "hutch-image";
@@ -23,11 +23,12 @@ static int start_pull(char *name, pid_t *ret, struct err *e)
 	    posix_spawn_file_actions_adddup2(&actions, 2, 1) != 0)
 		abort(); /* memory is out */
 	errno = posix_spawn(ret, "/proc/self/exe", &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail in glibc */
+	(void)posix_spawn_file_actions_destroy(&actions); /* the call cannot fail in
+							   * glibc */
 	return errno ? err_sys(e, "start hutch image pull") : 0;
 }
 
-/* Pulls in a process of its own, which reports its errors itself. */
+/* Pulls an image in a process of its own, which reports its errors itself. */
 static int pull(char *name, struct err *e)
 {
 	pid_t pid;

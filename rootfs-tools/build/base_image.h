@@ -9,6 +9,7 @@ struct err;
 struct reference;
 struct store;
 
-/* `always`: asks the registry even if the image is in the store. */
+/* Finds the image in the store, or pulls it.  `always`: asks the registry even if the
+ * image is in the store. */
 int base_image_find(const struct store *s, const struct reference *r, bool always,
 		    struct digest *ret, struct err *e);

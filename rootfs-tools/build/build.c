@@ -24,8 +24,8 @@ static void note(const struct builder *b, const char *text)
 		(void)fprintf(stderr, "hutch: %s: %s\n", b->file.name, text);
 }
 
-/* The build's time is `now`, in seconds since 1970, unless the caller has fixed it
- * (reproducible-builds.org, "SOURCE_DATE_EPOCH"). */
+/* Sets the build's time: `now`, in seconds since 1970, unless the caller has fixed the
+ * time by SOURCE_DATE_EPOCH (reproducible-builds.org). */
 static int read_time(struct builder *b, int64_t now, struct err *e)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");

@@ -12,19 +12,19 @@
 struct err;
 
 struct build_order {
-	const char *context; /* a folder */
-	const char *file;    /* NULL: its Dockerfile */
+	const char *context; /* a folder: the files that COPY may copy */
+	const char *file;    /* path of the Dockerfile; NULL: the context's Dockerfile */
 	const char *text; /* the Dockerfile's text; `file` then only names it */
 	const char *ignored; /* with `text`: the text of .dockerignore */
-	const char *target;  /* a stage; NULL: the last one */
+	const char *target;  /* the stage to build; NULL: the last stage */
 	struct list tags;
-	struct list args;    /* "NAME=VALUE" */
-	const char *network; /* "none" or "host" */
+	struct list args;    /* values of --build-arg, as "NAME=VALUE" */
+	const char *network; /* network of RUN: "none" or "host" */
 	bool ignores_cache, pulls, is_quiet;
 };
 
-/* Checks that a RUN may use such a network. */
+/* Checks that `network` is one that a RUN may use. */
 int build_check_network(const char *network, struct err *e);
 
-/* *ret is the manifest's digest.  Progress is printed on stderr. */
+/* Builds an image; *ret is the manifest's digest.  Progress is printed on stderr. */
 int build_image(const struct build_order *order, struct digest *ret, struct err *e);

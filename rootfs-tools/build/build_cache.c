@@ -45,7 +45,8 @@ static void add_layer(struct making *m, const char *layer, const char *diff_id)
 	list_add(&m->config.diff_ids, diff_id);
 }
 
-/* Whether `found` has our layers and one more. */
+/* Returns whether the image `found` has the layers of the stage and one more, which
+ * then is the cached layer. */
 static bool is_next(const struct image_config *ours, const struct image_config *found)
 {
 	size_t count = ours->diff_ids.count;
@@ -71,7 +72,7 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 	if (m->b->order->ignores_cache ||
 	    refs_get(&m->b->store, &name, &image, &none) < 0)
 		return 0;
-	/* A broken image is built again. */
+	/* An image that cannot be read is as good as none: its layer is built again. */
 	if (image_config_read(&m->b->store, &image, &found, &none) < 0)
 		return 0;
 	bool fits = is_next(&m->config, &found);

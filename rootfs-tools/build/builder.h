@@ -24,28 +24,34 @@ struct outcome;
 struct reference;
 
 struct stage {
-	const struct instruction *from; /* borrowed */
-	size_t first, end;		/* the range of its instructions */
+	const struct instruction *from; /* borrowed: the FROM with which the stage
+					 * begins */
+	size_t first, end;		/* the range of the stage's instructions */
 	char *image, *name;		/* owned; expanded; name NULL: the stage has no
 					 * name */
-	int parent;			/* the stage that its FROM names, or -1 */
+	int parent;			/* the stage that FROM names, or -1 if FROM
+					 * names an image */
 	bool is_needed;
-	unsigned steps;		    /* steps that are printed */
-	struct image_config result; /* set when the stage is done */
+	unsigned steps;		    /* number of the stage's steps that are printed */
+	struct image_config result; /* the stage's final configuration; set when the
+				     * stage is done */
 };
 
 struct builder {
 	const struct build_order *order;
 	struct store store;
-	int lock; /* owned: the store's, shared */
+	int lock; /* owned: a shared lock of the store */
 	struct dockerfile file;
-	struct list global; /* ARG before the first FROM, "NAME=VALUE" */
+	struct list global; /* variables of the ARGs before the first FROM,
+			     * "NAME=VALUE" */
 	struct stage *stages;
 	size_t stage_count, target;
-	int context; /* owned */
+	int context; /* owned: the context's folder */
 	struct ignore ignore;
-	int64_t now, newest; /* SOURCE_DATE_EPOCH, or now and INT64_MAX */
-	struct list used;    /* the --build-arg that an ARG has declared */
+	int64_t now, newest; /* both SOURCE_DATE_EPOCH; or the present time and
+			      * INT64_MAX */
+	struct list used;    /* names of the --build-arg values that an ARG has
+			      * declared */
 };
 
 /* A stage while its instructions are carried out. */
@@ -63,19 +69,21 @@ struct making {
 int stages_plan(struct builder *b, struct err *e);
 void stages_done(struct builder *b);
 
-/* The number of an earlier stage than `before`, by its name or number; -1:
- * there is no such stage. */
+/* Returns the number of the stage `name`, a name or a number, if the stage stands
+ * before the stage `before`; -1: there is no such stage. */
 int stages_find(const struct builder *b, const char *name, size_t before);
 
-/* The variables of a stage, for expand.h; ENV comes before ARG. */
+/* Returns the variables of a stage, for expand.h; a variable of ENV comes before one
+ * of ARG. */
 struct expand making_scope(const struct making *m);
 
-/* Declares an ARG. */
+/* Declares the variable of an ARG. */
 int making_declare(struct making *m, const char *word, struct err *e);
 
 /* --- steps ---------------------------------------------------------------------- */
 
-/* Carries out all instructions of a stage; the result is in s->result. */
+/* Carries out all instructions of a stage; the resulting configuration is in
+ * s->result. */
 int steps_do(struct builder *b, struct stage *s, struct err *e);
 
 /* Prints "[2/7] RUN ..." on stderr. */
@@ -84,7 +92,7 @@ void steps_show(const struct making *m, const char *text, bool is_cached);
 /* Adds the words that run a command by the shell: SHELL's, else /bin/sh -c. */
 void steps_shell(const struct making *m, struct list *to);
 
-/* COPY, ADD, WORKDIR. */
+/* Carry out COPY and ADD, and the folder of WORKDIR. */
 int copy_step(struct making *m, const struct instruction *i, struct err *e);
 int folder_step(struct making *m, const struct instruction *i, struct err *e);
 
@@ -92,13 +100,14 @@ int run_step(struct making *m, const struct instruction *i, struct err *e);
 
 /* --- layers --------------------------------------------------------------------- */
 
-/* A new key, begun with a digest of the stage's present state. */
+/* Begins a new cache key with a digest of the stage's present state. */
 struct hash *cache_key(const struct making *m, const char *what);
 
-/* Adds a text and its terminating 0 byte. */
+/* Adds a text and its terminating 0 byte to a cache key. */
 void cache_add(struct hash *key, const char *text);
 
-/* 1: the layer was in the cache and has been added to the stage. */
+/* Looks up a layer in the cache.  Returns 1 if the layer was there and has been added
+ * to the stage. */
 int cache_find(struct making *m, const struct digest *key, const char *told,
 	       struct err *e);
 
@@ -106,5 +115,5 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 	       const char *told, struct err *e);
 
-/* A reserved name, which no registry can have: "build.invalid/WHAT:HEX". */
+/* Gives a reserved name, which no registry can have: "build.invalid/WHAT:HEX". */
 void cache_name(const char *what, const struct digest *key, struct reference *ret);

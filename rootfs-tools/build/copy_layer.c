@@ -20,7 +20,7 @@
 #include "sandbox/root/jail.h"
 #include "store/store.h"
 
-#define DATABASE_MAX (1u << 20) /* /etc/passwd, /etc/group */
+#define DATABASE_MAX (1u << 20) /* limit of the bytes of /etc/passwd and /etc/group */
 
 struct place_work {
 	const struct copy_layer *p;
@@ -31,8 +31,8 @@ struct place_work {
 	gid_t gid;
 	int out;
 	void *written; /* owned; a tree (tsearch(3)) of the paths of written folders */
-	char *from, *where; /* owned: the last folder of the tar, and its place in the
-			     * image */
+	char *from, *where; /* owned: the folder of the tar that was looked up last,
+			     * and its place in the image */
 	bool is_folder;	    /* the destination is a folder, or must become one */
 };
 
@@ -50,7 +50,7 @@ static bool is_number(const char *text, size_t len, unsigned long *ret)
 	return *ret < UINT32_MAX;
 }
 
-/* The field number `n`, from 0, of a line of passwd(5) or group(5). */
+/* Returns the field number `n`, counted from 0, of a line of passwd(5) or group(5). */
 static const char *field(const char *line, unsigned n, size_t *ret_len)
 {
 	for (; n > 0; n--) {
@@ -63,7 +63,8 @@ static const char *field(const char *line, unsigned n, size_t *ret_len)
 	return line;
 }
 
-/* The numbers in the fields 2 and 3 of the line whose field 0 is `name`. */
+/* Finds the line whose field 0 is `name`, and gives the numbers in its fields 2 and 3:
+ * in passwd(5) the user and group id. */
 static bool find_name(const char *text, const char *name, size_t len, unsigned long *ret2,
 		      unsigned long *ret3)
 {
@@ -84,7 +85,7 @@ static bool find_name(const char *text, const char *name, size_t len, unsigned l
 	return false;
 }
 
-/* The content of a file of the image, "" if it has none. */
+/* Reads a file of the image; the text is "" if the image has no such file. */
 static int read_database(const struct merged *image, const char *path, char **ret,
 			 struct err *e)
 {
@@ -144,7 +145,7 @@ int copy_layer_owner(const struct merged *image, const char *owner, uid_t *ret_u
 		else if (!find_name(text, owner, len, &uid, &gid))
 			return no_such("user", owner, len, "/etc/passwd", e);
 	} else if (!owner[len]) {
-		gid = uid; /* as docker does it: one number is both */
+		gid = uid; /* a lone number is the user and the group, as in docker */
 	}
 	*ret_uid = (uid_t)uid;
 	*ret_gid = (gid_t)gid;
@@ -190,7 +191,8 @@ static int copy_content(struct place_work *w, struct err *e)
 	return len < 0 ? -1 : write_out(w, zeros, pad, e);
 }
 
-/* The entry's metadata as it is to be written, for `path`. */
+/* Returns the entry's metadata as they are written for `path`, with the owner, mode
+ * and time that the order gives. */
 static struct tar_entry looks_of(const struct place_work *w, const char *path)
 {
 	struct tar_entry entry = w->tar.now;
@@ -214,7 +216,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* False: the folder had been written before. */
+/* Records the folder as written; returns false if the folder had been written before. */
 static bool note_written(struct place_work *w, const char *path)
 {
 	char *mine = text_copy(path);
@@ -253,7 +255,7 @@ static int write_new(struct place_work *w, const char *path, struct err *e)
 	return write_header(w, &entry, e);
 }
 
-/* Writes the folder `path`, which goes through no link, unless it was written
+/* Writes the folder `path`, which goes through no link, unless the folder was written
  * before. */
 static int write_folder(struct place_work *w, const char *path, struct err *e)
 {
@@ -269,7 +271,7 @@ static int write_folder(struct place_work *w, const char *path, struct err *e)
 	return rc;
 }
 
-/* Writes all folders on the way to `path`, and itself. */
+/* Writes all folders on the way to `path`, and `path` itself. */
 static int write_folders(struct place_work *w, const char *path, struct err *e)
 {
 	for (size_t i = 1; path[i - 1]; i++) {
@@ -291,8 +293,8 @@ static char *parent_of(const char *path)
 
 /* --- where ---------------------------------------------------------------------- */
 
-/* Resolves the image's links in a path; *ret has none.  *ret_mode: the mode of
- * the existing file, 0 if there is none. */
+/* Resolves the image's links in a path; *ret is a path without links.  *ret_mode: the
+ * mode of the existing file, 0 if there is none. */
 static int resolve(struct place_work *w, const char *path, bool follows, char **ret,
 		   mode_t *ret_mode, struct err *e)
 {
@@ -332,8 +334,8 @@ static int find_where(struct place_work *w, const char *from, struct err *e)
 	return 0;
 }
 
-/* A name of the tar, without "." and empty parts; ".." is an error, and so is a
- * whiteout's name. */
+/* Cleans a name of the tar: "." and empty parts are removed; ".." is an error, and so
+ * is a whiteout's name, which would delete a file of the image. */
 static int clean_name(const char *name, char **ret, struct err *e)
 {
 	char *clean = mem_new(strlen(name) + 1), *to = clean;
@@ -360,7 +362,7 @@ static int clean_name(const char *name, char **ret, struct err *e)
 	return 0;
 }
 
-/* The place of a file or link; NULL with -1. */
+/* Returns the place in the image of a file or link of the tar; NULL with an error. */
 static char *file_place(struct place_work *w, const char *name, struct err *e)
 {
 	AUTO_FREE char *from = parent_of(name), *whole = NULL;
@@ -380,7 +382,7 @@ static char *file_place(struct place_work *w, const char *name, struct err *e)
 			   slash ? slash + 1 : name);
 }
 
-/* The target of a hard link, which this archive has placed before. */
+/* Returns the target of a hard link, a file that this archive has placed before. */
 static int place_target(struct place_work *w, struct tar_entry *entry, char **ret,
 			struct err *e)
 {
@@ -443,7 +445,8 @@ static int place_folder(struct place_work *w, const char *name, struct err *e)
 static void leave_out(struct place_work *w, const char *name)
 {
 	w->outcome->left_out++;
-	if (!w->outcome->first[0]) /* may be cut */
+	if (!w->outcome->first[0]) /* a long path may be cut, which is enough for a
+				    * message */
 		(void)snprintf(w->outcome->first, sizeof(w->outcome->first),
 			       "%.90s: a device, a FIFO or something unknown", name);
 }
@@ -495,7 +498,7 @@ static void place_in_jail(const void *arg, int folder, int in, void *result)
 	entries_init(&w.tar, in);
 	if (merged_open_layers(&w.image, folder, w.p->layers, e) == 0)
 		(void)place_all(&w, e);
-	/* The process ends here and releases everything. */
+	/* Nothing is freed here: the process ends now. */
 }
 
 int copy_layer_work(void *arg, void *outcome, struct err *e)
@@ -505,7 +508,7 @@ int copy_layer_work(void *arg, void *outcome, struct err *e)
 			     .leash = order->leash, .file_max = UINT64_MAX,
 			     .work = place_in_jail, .arg = order->p };
 
-	(void)e; /* the outcome has the error */
+	(void)e; /* the error is in the outcome */
 	reader_run(&jail, outcome);
 	return 0;
 }

@@ -19,13 +19,16 @@ struct merged;
 
 struct copy_layer {
 	const struct list
-		*layers;   /* hexadecimal, the lowest first; borrowed, as the rest */
-	const char *to;	   /* absolute; with a slash at its end it is a folder */
-	bool keeps_ids;	   /* those in the tar; if false, `owner` */
+		*layers;   /* hexadecimal digests, the lowest layer first; borrowed,
+			    * like the other pointers */
+	const char *to;	   /* absolute path of the destination; with a slash at its end
+			    * it is a folder */
+	bool keeps_ids;	   /* the owners are those in the tar; if false, they are
+			    * `owner` */
 	const char *owner; /* "USER[:GROUP]", names of the image's own files; NULL: 0 */
-	bool has_mode;	   /* all get `mode` */
+	bool has_mode;	   /* all files get `mode` */
 	uint32_t mode;
-	int64_t now;	/* time of new folders */
+	int64_t now;	/* modification time of new folders */
 	int64_t newest; /* later times become this one; INT64_MAX: no limit */
 };
 
@@ -33,14 +36,14 @@ struct copy_layer {
  * and writes entries to `out`, without a tar's end, so that others can follow. */
 struct copy_layer_order {
 	const struct copy_layer *p;
-	int layers; /* the store's folder of them */
+	int layers; /* the store's folder of layers */
 	int in, out;
-	int leash; /* the worker's */
+	int leash; /* the worker's leash */
 };
 int copy_layer_work(void *order, void *outcome, struct err *e);
 
-/* Parses "UID[:GID]" or names, which are looked up in the image's own files
- * (passwd(5), group(5)); without a group: the user's, or 0.  Call it in the
- * jail; exported for tests. */
+/* Finds the ids of an owner: "UID[:GID]", or names, which are looked up in the image's
+ * own files (passwd(5), group(5)).  Without a group, the group is the user's, or 0.
+ * Call this function in the jail; exported for tests. */
 int copy_layer_owner(const struct merged *image, const char *owner, uid_t *ret_uid,
 		  gid_t *ret_gid, struct err *e);

@@ -1,4 +1,4 @@
-/* COPY and ADD, and the folder of WORKDIR. */
+/* Carries out COPY and ADD, and makes the folder of WORKDIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 struct copy {
 	struct copying copying;
 	struct list words;
-	struct heredoc *heredocs;  /* owned; with their variables replaced */
-	struct image_config image; /* that --from names */
+	struct heredoc *heredocs;  /* owned; the texts with their variables replaced */
+	struct image_config image; /* the image that --from names */
 	char *to, *owner;	   /* owned */
 };
 
@@ -32,8 +32,8 @@ static void copy_done(struct copy *c)
 	free(c->owner);
 }
 
-/* Makes the path absolute.  A slash at its end stays, and a "." at its end
- * counts as one. */
+/* Makes the path absolute.  A slash at the path's end stays, and a "." at its end
+ * counts as one: both say that the path is a folder. */
 static char *whole_path(const struct making *m, const char *path)
 {
 	const char *from = m->config.workdir ? m->config.workdir : "/";
@@ -258,8 +258,8 @@ int copy_step(struct making *m, const struct instruction *i, struct err *e)
 	return rc;
 }
 
-/* Makes the folder where the image has none; it belongs to the stage's user, as
- * docker does it. */
+/* Makes the folder of a WORKDIR where the image has none; the folder belongs to the
+ * stage's user, as in docker. */
 int folder_step(struct making *m, const struct instruction *i, struct err *e)
 {
 	struct copy c = { 0 };

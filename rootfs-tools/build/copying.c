@@ -33,14 +33,15 @@
  * from one of the three kinds of source. */
 struct part {
 	const struct copying *c;
-	const struct list *words; /* of the tree */
+	const struct list *words; /* sources in the tree */
 	bool has_patterns;
 	const struct heredoc *heredoc; /* if set, the source instead of `words` */
 	int archive;		       /* if not -1, the source instead of both;
 				        * borrowed */
 	bool has_no_times;
-	int layers, out; /* borrowed */
-	int leash;	 /* the worker's */
+	int layers, out; /* borrowed: the store's folder of layers, and the pipe to
+			  * write to */
+	int leash;	 /* the worker's leash */
 };
 
 typedef int (*part_work)(void *part, void *outcome, struct err *e);
@@ -98,7 +99,7 @@ static void write_archive(const void *arg, int folder, int in, void *result)
 		o->is_closed = true;
 }
 
-/* The outcome has the jailed process's error. */
+/* Runs work in a jail.  If the jailed process fails, its error is in the outcome. */
 static int in_jail(const struct part *p, struct outcome *o,
 		   void (*work)(const void *, int, int, void *))
 {
@@ -196,8 +197,8 @@ static int start_part(struct part *p, struct worker *ret, struct err *e)
 	return worker_start(&task, ret, e);
 }
 
-/* Adds up two outcomes of a pipe's ends.  If both failed, the cause is the one
- * whose error is not just a closed pipe. */
+/* Adds up the outcomes of the two processes at a pipe's ends.  If both failed, the
+ * cause is the process whose error is not just a closed pipe. */
 static int settle(const struct outcome *first, const struct outcome *second,
 		  struct outcome *told, struct err *e)
 {
@@ -282,7 +283,7 @@ static int pipe_part(struct part *p, struct blob *to, struct outcome *told, stru
 
 /* --- parts ---------------------------------------------------------------------- */
 
-/* Whether the part's file is a tar, after decompression. */
+/* Finds out whether the part's file is a tar after decompression, which ADD unpacks. */
 static int begins_as_tar(struct part *p, bool *ret, struct err *e)
 {
 	struct ends pipe = { -1, -1 };
@@ -304,8 +305,8 @@ static int begins_as_tar(struct part *p, bool *ret, struct err *e)
 	return rc;
 }
 
-/* docker would unpack a bzip2 archive, so adding it as a plain file would be
- * wrong. */
+/* Refuses a bzip2 archive, which hutch cannot unpack: docker would unpack it, so
+ * adding it as a plain file would be wrong. */
 static int refuse_bzip2(int fd, const char *path, struct err *e)
 {
 	char begin[10] = "";
@@ -318,7 +319,7 @@ static int refuse_bzip2(int fd, const char *path, struct err *e)
 	return err_remedy(e, "compress it by gzip, zstd or xz; COPY copies it as it is");
 }
 
-/* Opens the context's file if it is an archive; else *ret is -1 and the result 0. */
+/* Opens the context's file if it is an archive; else *ret is -1 and the result is 0. */
 static int open_archive(const struct copying *c, const char *path, int layers, int *ret,
 			struct err *e)
 {
@@ -351,8 +352,8 @@ static int open_archive(const struct copying *c, const char *path, int layers, i
 	return rc;
 }
 
-/* ADD: handles each source path by itself, since archives are unpacked and
- * others are not. */
+/* Writes the sources of an ADD, each path by itself, since archives are unpacked and
+ * other files are not. */
 static int write_added(const struct copying *c, int layers, struct blob *to,
 		       struct outcome *told, struct err *e)
 {

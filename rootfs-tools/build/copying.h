@@ -23,18 +23,19 @@ struct store;
 struct copying {
 	const struct store *s;
 	struct copy_layer copy_layer;
-	int context;		     /* borrowed: a folder */
-	const struct ignore *ignore; /* of the context */
+	int context;		     /* borrowed: the context's folder */
+	const struct ignore *ignore; /* paths of the context that are left out */
 	const struct list *from; /* the layers of another stage, instead of the context */
 	const struct list *words; /* sources; none: only the destination folder is made */
 	const struct heredoc *heredocs;
 	size_t heredoc_count;
-	bool unpacks; /* archives of the context are unpacked */
+	bool unpacks; /* archives of the context are unpacked, as ADD does */
 };
 
 int copying_digest(const struct copying *c, struct hash *to, struct err *e);
 
-/* *told: how much was written, and how much was left out. */
+/* Writes the layer's tar into `to`; `told` says how much was written, and how much was
+ * left out. */
 int copying_write(const struct copying *c, struct blob *to, struct outcome *told,
 		  struct err *e);
 

@@ -39,7 +39,7 @@ static int read_trigger(struct parser *p, const char *rest, struct err *e);
 static const struct kind {
 	const char *name;
 	reader read;
-	const char *flags; /* the permitted flags, a blank after each */
+	const char *flags; /* names of the permitted flags, a blank after each */
 	bool has_heredocs, may_be_empty;
 } kinds[INSTRUCTION_KINDS] = {
 	[INSTRUCTION_ADD] = { "ADD", read_list, "chown chmod ", true, false },
@@ -64,7 +64,7 @@ static const struct kind {
 };
 _Static_assert(ARRAY_LEN(kinds) == INSTRUCTION_KINDS, "an instruction has no row");
 
-/* Flags of BuildKit that are not supported, and what to use instead. */
+/* Flags of BuildKit that are not supported, each with the advice that the error gives. */
 static const struct {
 	const char *name, *why;
 } refused_flags[] = {
@@ -111,7 +111,8 @@ static void add_plain(struct list *to, const char *text)
 	}
 }
 
-/* False: the text is no array of strings, and so is taken literally. */
+/* Reads a JSON array of strings; returns false if the text is none, and so is to be
+ * taken literally. */
 static bool read_array(const char *text, struct list *to)
 {
 	struct json_at root, item = { 0 };
@@ -176,7 +177,7 @@ static int read_one(struct parser *p, const char *rest, struct err *e)
 	return 0;
 }
 
-/* Adds a word without blanks around it: a name before '=', or a value. */
+/* Adds one word without the blanks around it: a name before '=', or a value. */
 static int add_pair(struct parser *p, const char *word, struct err *e)
 {
 	const char *equals = strchr(word, '=');
@@ -315,7 +316,7 @@ static int add_flag(struct parser *p, const char *flag, struct err *e)
 	if (instruction_flag(p->now, name))
 		return err_set(e, ERR_USAGE, "--%s stands there twice", name);
 	if (!strcmp(name, "link") &&
-	    !flag[len]) /* without effect: each COPY is a layer of its own anyhow */
+	    !flag[len]) /* --link has no effect: each COPY is a layer of its own anyhow */
 		list_add(&p->now->flags, "link=true");
 	else if (!flag[len] || !flag[len + 1])
 		return err_set(e, ERR_USAGE, "--%s needs a value, as in --%s=...", name,
@@ -325,7 +326,7 @@ static int add_flag(struct parser *p, const char *flag, struct err *e)
 	return 0;
 }
 
-/* *rest is moved behind the flags. */
+/* Reads the flags of an instruction, and moves *rest behind them. */
 static int read_flags(struct parser *p, const char **rest, struct err *e)
 {
 	while (!strncmp(*rest, "--", 2)) {
@@ -342,7 +343,7 @@ static int read_flags(struct parser *p, const char **rest, struct err *e)
 
 /* --- heredocs ------------------------------------------------------------------- */
 
-/* The heredoc's name, after "<<" and '-'; NULL: the word is no heredoc. */
+/* Returns the heredoc's name, after "<<" and '-'; NULL: the word is no heredoc. */
 static const char *heredoc_name(const char *word, bool *ret_chomps)
 {
 	while (isdigit((unsigned char)*word))

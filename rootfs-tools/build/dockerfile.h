@@ -17,22 +17,24 @@ struct err;
 
 #define DOCKERFILE_MAX		(1u << 20)
 #define DOCKERFILE_INSTRUCTIONS 4096
-#define DOCKERFILE_HEREDOCS	64 /* of one instruction */
+#define DOCKERFILE_HEREDOCS	64 /* how many heredocs one instruction may have */
 
 enum instruction_kind {
 	INSTRUCTION_ADD,
 	INSTRUCTION_ARG,	/* words: NAME or NAME=VALUE */
-	INSTRUCTION_CMD,	/* is_exec: an array; else one word, for the shell */
-	INSTRUCTION_COPY,	/* words: sources and what they become, as ADD */
-	INSTRUCTION_ENTRYPOINT, /* as CMD */
+	INSTRUCTION_CMD,	/* words of an array if is_exec; else one word, for the
+				 * shell */
+	INSTRUCTION_COPY,	/* words like those of ADD: sources, and the
+				 * destination */
+	INSTRUCTION_ENTRYPOINT, /* words like those of CMD */
 	INSTRUCTION_ENV,	/* words: NAME, VALUE, NAME, VALUE ... */
 	INSTRUCTION_EXPOSE,
 	INSTRUCTION_FROM,	 /* words: an image, and then maybe "AS", a name */
 	INSTRUCTION_HEALTHCHECK, /* read, and noted as without effect */
-	INSTRUCTION_LABEL,	 /* as ENV */
-	INSTRUCTION_MAINTAINER,	 /* one word, as the following three */
+	INSTRUCTION_LABEL,	 /* words like those of ENV */
+	INSTRUCTION_MAINTAINER,	 /* one word, as the following three instructions have */
 	INSTRUCTION_ONBUILD,
-	INSTRUCTION_RUN,   /* as CMD */
+	INSTRUCTION_RUN,   /* words like those of CMD */
 	INSTRUCTION_SHELL, /* always an array */
 	INSTRUCTION_STOPSIGNAL,
 	INSTRUCTION_USER,
@@ -48,7 +50,7 @@ struct heredoc {
 
 struct instruction {
 	enum instruction_kind kind;
-	unsigned line;	   /* where it begins, from 1 */
+	unsigned line;	   /* the line where the instruction begins, from 1 */
 	struct list flags; /* "NAME=VALUE", without "--" */
 	struct list words;
 	bool is_exec;
@@ -58,23 +60,24 @@ struct instruction {
 };
 
 struct dockerfile {
-	char *name;		 /* owned: for messages */
+	char *name;		 /* owned: the file's name, for messages */
 	char escape;		 /* '\\', or '`' if a directive sets it */
 	struct instruction *all; /* owned */
 	size_t count;
 	struct list notes; /* instructions without effect, a sentence each */
 };
 
-/* `name` names the file in messages.  Call dockerfile_done() after a failure too. */
+/* Parses a Dockerfile.  `name` names the file in messages.  Call dockerfile_done()
+ * after a failure too. */
 int dockerfile_parse(const char *text, size_t len, const char *name,
 		     struct dockerfile *ret, struct err *e);
 void dockerfile_done(struct dockerfile *d);
 
-/* Such as "COPY". */
+/* Returns the instruction's name, such as "COPY". */
 const char *instruction_name(enum instruction_kind kind);
 
-/* The value of a flag, or NULL. */
+/* Returns the value of a flag, or NULL if the instruction has no such flag. */
 const char *instruction_flag(const struct instruction *i, const char *name);
 
-/* Whether a word stands for a heredoc, such as <<EOF. */
+/* Returns whether a word stands for a heredoc, such as <<EOF. */
 bool instruction_is_heredoc(const char *word);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* A part of the text. */
+/* A part of the text, borrowed. */
 struct span {
 	const char *at;
 	size_t len;
@@ -20,7 +20,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* Takes the next line with its newline.  False: there are no more. */
+/* Takes the next line of the text with its newline; returns false if there are no
+ * more. */
 static bool take(struct lines *l, struct span *ret)
 {
 	if (l->at == l->end)
@@ -63,7 +64,7 @@ static char *copy_of(struct span s)
 
 /* --- directives ----------------------------------------------------------------- */
 
-/* Reads "# NAME = VALUE". */
+/* Reads a parser directive, a comment of the form "# NAME = VALUE". */
 static bool read_directive(struct span line, struct span *ret_name,
 			   struct span *ret_value)
 {
@@ -95,7 +96,8 @@ static int set_escape(struct lines *l, struct span value, struct err *e)
 	return 0;
 }
 
-/* 1: the line was a directive, and another one may follow. */
+/* Obeys a directive.  Returns 1 if the line was a directive, so that another one may
+ * follow. */
 static int apply_directive(struct lines *l, struct span name, struct span value,
 			   struct list *notes, struct err *e)
 {
@@ -143,8 +145,8 @@ static bool is_comment(struct span line)
 	return s.len && *s.at == '#';
 }
 
-/* Removes an escape at the end of a line, unless another one escapes it.  True:
- * the next line continues this one. */
+/* Removes an escape at the end of a line, unless another escape stands before it.
+ * Returns true if the next line continues this one. */
 static bool continues(const struct lines *l, struct span *s)
 {
 	size_t len = s->len;

@@ -8,16 +8,18 @@ struct err;
 struct list;
 
 struct lines {
-	const char *at, *end; /* borrowed; no 0 byte between */
-	unsigned number;      /* of the last line that was read */
+	const char *at, *end; /* borrowed; there is no 0 byte in the text */
+	unsigned number;      /* number of the last line that was read */
 	char escape;
 };
 
-/* Reads the directives at the top; those without effect are noted. */
+/* Starts with a text, and reads the directives at its top; those without effect are
+ * added to `notes`. */
 int lines_start(struct lines *l, const char *text, size_t len, struct list *notes,
 		struct err *e);
 
-/* 1: *ret, allocated, began in line *ret_number.  0: there are no more lines. */
+/* Gives the next logical line.  Returns 1 if there is one: *ret, allocated, began in
+ * line *ret_number.  Returns 0 if there are no more lines. */
 int lines_next(struct lines *l, char **ret, unsigned *ret_number);
 
 /* Takes the lines of a heredoc, up to a line that is `name`; `chomps` removes

@@ -19,7 +19,7 @@ struct err;
 struct list;
 
 #define EXPAND_MAX   (128u << 10)
-#define EXPAND_DEPTH 32 /* of ${} in ${} */
+#define EXPAND_DEPTH 32 /* how deep ${} may stand in ${} */
 
 /* Looks up variables; `get` returns NULL for one that is not set. */
 struct expand {
@@ -28,12 +28,12 @@ struct expand {
 	const void *who;
 };
 
-/* The result is allocated, and has no quotes. */
+/* Expands a word of a Dockerfile.  The result is allocated, and has no quotes. */
 int expand_word(const struct expand *x, const char *word, char **ret, struct err *e);
 
-/* The same for text in which quotes have no meaning, such as a heredoc's. */
+/* Expands a text in which quotes have no meaning, such as a heredoc's. */
 int expand_text(const struct expand *x, const char *text, char **ret, struct err *e);
 
-/* Splits at blanks outside of quotes, and keeps quotes and escapes.  A quote
+/* Splits a text at blanks outside of quotes, and keeps quotes and escapes.  A quote
  * without its end goes on to the end of the text. */
 void expand_split(char escape, const char *text, struct list *ret);

@@ -11,8 +11,8 @@
 
 /* --- one pattern ---------------------------------------------------------------- */
 
-/* Whether `c` is in the class [...]; *at is moved behind its ']', or set to
- * NULL if there is none. */
+/* Returns whether `c` is in the class [...]; *at is moved behind the class's ']', or
+ * set to NULL if there is none. */
 static bool in_class(const char **at, char c)
 {
 	const char *p = *at + 1;
@@ -38,7 +38,8 @@ static bool in_class(const char **at, char c)
 	return is_in != is_not;
 }
 
-/* Matches one letter of the pattern with one of the path; *p is moved behind it. */
+/* Matches one letter of the pattern with one letter of the path; *p is moved behind
+ * the letter of the pattern. */
 static bool matches_one(const char **p, char c)
 {
 	if (!c || c == '/')
@@ -62,8 +63,8 @@ static bool matches_one(const char **p, char c)
 	return true;
 }
 
-/* The length of "**" and a slash after it, or 0.  With the slash it matches any
- * number of whole path parts; without, the rest of the path. */
+/* Returns the length of "**" and a slash after it, or 0.  With the slash, "**" matches
+ * any number of whole path parts; without, the rest of the path. */
 static size_t double_star(const char *p)
 {
 	if (p[0] != '*' || p[1] != '*')
@@ -88,7 +89,8 @@ static bool again(struct retry *r, bool crosses, const char **p, const char **s)
 	return true;
 }
 
-/* After "**" with a slash only positions at the start of a path part are tried. */
+/* Tries a double star again at a later position.  After "**" with a slash, only
+ * positions at the start of a path part are tried. */
 static bool again_double(struct retry *r, bool whole, const char **p, const char **s)
 {
 	do {
@@ -134,8 +136,8 @@ bool pattern_is_one(const char *text)
 
 /* --- the file ------------------------------------------------------------------- */
 
-/* The pattern without blanks and slashes around it, "." and empty parts; ".."
- * removes one part, as Go's path.Clean does it. */
+/* Returns the pattern without blanks and slashes around it, and without "." and empty
+ * parts; ".." removes one part, as in Go's path.Clean. */
 static char *cleaned(const char *text, size_t len)
 {
 	char *clean = mem_new(len + 1);
@@ -148,7 +150,7 @@ static char *cleaned(const char *text, size_t len)
 			continue;
 		if (end == i + 2 && !memcmp(text + i, "..", 2)) {
 			while (at && clean[--at] != '/') {
-				/* remove the part before */
+				/* ".." removes the part before it */
 			}
 			continue;
 		}
@@ -223,7 +225,7 @@ void ignore_done(struct ignore *i)
 	*i = (struct ignore){ 0 };
 }
 
-/* Whether the pattern matches the path or one of its parent folders. */
+/* Returns whether the pattern matches the path or one of its parent folders. */
 static bool matches_above(const char *pattern, const char *path)
 {
 	AUTO_FREE char *part = text_copy(path);

@@ -27,22 +27,23 @@ struct ignore {
 		bool brings_back;
 	} * rules; /* owned */
 	size_t count;
-	bool brings_back; /* one of them does */
+	bool brings_back; /* a rule brings back files that another rule ignores ('!') */
 };
 
-/* The zero object ignores nothing.  `name` names the file in messages. */
+/* Reads the rules of .dockerignore.  The zero object ignores nothing.  `name` names
+ * the file in messages. */
 int ignore_read(const char *text, size_t len, const char *name, struct ignore *ret,
 		struct err *e);
 void ignore_done(struct ignore *i);
 
-/* `path` is relative, without "." and "..". */
+/* Returns whether the path is ignored; `path` is relative, without "." and "..". */
 bool ignore_has(const struct ignore *i, const char *path);
 
-/* Whether nothing below an ignored folder can be brought back. */
+/* Returns whether nothing below an ignored folder can be brought back. */
 bool ignore_has_all_below(const struct ignore *i, const char *folder);
 
 /* Matches one pattern with a whole path. */
 bool pattern_matches(const char *pattern, const char *path);
 
-/* Whether the text has a letter with a special meaning. */
+/* Returns whether the text has a letter with a special meaning. */
 bool pattern_is_one(const char *text);

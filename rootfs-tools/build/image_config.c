@@ -74,7 +74,8 @@ void image_config_copy(const struct image_config *from, struct image_config *ret
 
 /* --- reading -------------------------------------------------------------------- */
 
-/* Reads an object whose values are empty objects: adds its keys. */
+/* Reads an object whose values are empty objects, such as ExposedPorts: adds its keys
+ * to the list. */
 static int read_keys(const struct json_at *of, const char *key, struct list *to,
 		     struct err *e)
 {
@@ -167,7 +168,7 @@ static struct list taken_list(struct list *from)
 	return l;
 }
 
-/* Reads the members that a launch needs, in the same way as for a launch. */
+/* Reads the members that a launch needs, by the same parser as a launch. */
 static int read_recipe(const struct json_at *root, struct image_config *to, struct err *e)
 {
 	struct launch_config r;
@@ -330,7 +331,7 @@ static void put_list(struct buffer *b, const char *key, const struct list *l)
 	put(b, "]");
 }
 
-/* Prints an object of empty objects; or an object of texts from a list of pairs. */
+/* Prints an object, either of empty objects or of texts from a list of pairs. */
 static void put_object(struct buffer *b, const char *key, const struct list *l,
 		       bool has_values)
 {

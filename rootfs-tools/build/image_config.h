@@ -16,15 +16,16 @@ struct err;
 struct store;
 
 struct image_config {
-	char *user, *workdir, *stop_signal; /* owned; NULL: not said */
+	char *user, *workdir, *stop_signal; /* owned; NULL: the image does not say */
 	char *created;			    /* owned; when the last layer was made (RFC
 					     * 3339) */
 	struct list env;		    /* "NAME=VALUE" */
 	struct list entrypoint, cmd, shell;
 	struct list labels; /* NAME, VALUE, NAME, VALUE ... */
 	struct list ports, volumes;
-	struct list history;	      /* objects, as JSON */
-	struct list layers, diff_ids; /* hexadecimal, the lowest first */
+	struct list history;	      /* entries of the image's history, as JSON
+				       * objects */
+	struct list layers, diff_ids; /* hexadecimal digests, the lowest layer first */
 	bool has_cmd;		      /* CMD was given by this build */
 	bool has_triggers;	      /* ONBUILD instructions, which are not carried out
 				       * here */
@@ -39,7 +40,7 @@ void image_config_copy(const struct image_config *from, struct image_config *ret
 int image_config_read(const struct store *s, const struct digest *image,
 		      struct image_config *ret, struct err *e);
 
-/* The same from the configuration's text, for a caller that has read it elsewhere. */
+/* Parses an image's configuration, for a caller that has read the text elsewhere. */
 int image_config_parse(const char *text, size_t len, struct image_config *to,
 		       struct err *e);
 
@@ -52,9 +53,10 @@ void image_config_touch(struct image_config *c, int64_t when);
 /* Adds an entry to the history. */
 void image_config_told(struct image_config *c, const char *what, bool has_layer);
 
-/* The JSON, allocated, without its rootfs. */
+/* Returns the configuration as JSON, allocated, without its rootfs. */
 char *image_config_print(const struct image_config *c);
 
-/* A text of the parts that affect how a command runs: layers, environment,
- * user, folder, shell.  Allocated; equal texts mean equal effects. */
+/* Returns a text of the parts that affect how a command runs: layers, environment,
+ * user, folder, shell.  The text is allocated; equal texts mean equal effects, so the
+ * build cache uses it as a key. */
 char *image_config_state(const struct image_config *c);

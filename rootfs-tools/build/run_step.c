@@ -1,5 +1,5 @@
-/* RUN: runs a command in a sandbox over the stage's layers, and makes a layer
- * of the files that it wrote. */
+/* Carries out RUN: runs a command in a sandbox over the stage's layers, and makes a
+ * layer of the files that the command wrote. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +28,7 @@
 #include "store/refs.h"
 #include "store/rm_tree.h"
 
-#define TAIL_MAX (64u << 10) /* how much output is shown when a quiet build fails */
+#define TAIL_MAX (64u << 10) /* bytes of output that are shown when a quiet build fails */
 
 /* The folder of one RUN, below the store's tmp; it is removed afterwards. */
 struct run_dir {
@@ -39,8 +39,8 @@ struct run_dir {
 
 struct run {
 	struct making *m;
-	struct list command; /* run in the sandbox */
-	struct list words;   /* the whole command line, hutch run ... */
+	struct list command; /* the command that is run in the sandbox */
+	struct list words;   /* the whole command line, from "hutch run" on */
 	struct run_dir run_dir;
 	struct digest key;
 	const char *text;
@@ -48,8 +48,8 @@ struct run {
 
 /* --- the command ---------------------------------------------------------------- */
 
-/* The shell script: the line and its heredocs, or, if a single heredoc is the
- * whole line, the heredoc's text. */
+/* Returns the shell script of a RUN: the line and its heredocs, or, if a single
+ * heredoc is the whole line, the heredoc's text. */
 static char *script_of(const struct instruction *i)
 {
 	const char *line = i->words.items[0];
@@ -98,8 +98,8 @@ static bool is_proxy(const char *pair)
 	return false;
 }
 
-/* The command's environment: declared ARGs, and proxies even if not declared. 
- * ENV takes precedence, so its names are left out. */
+/* Collects the command's environment: declared ARGs, and proxies even if not declared.
+ * A variable of ENV takes precedence, so names in ENV are left out. */
 static void take_environment(struct run *r, struct list *ret)
 {
 	const struct making *m = r->m;
@@ -212,7 +212,8 @@ static _Noreturn void become_hutch(const struct run *r, pid_t parent, int output
 {
 	int null = open("/dev/null", O_RDONLY);
 
-	/* The sandbox ends with its launcher, and the launcher with the build. */
+	/* The sandbox ends with its launcher, and by this signal the launcher ends with
+	 * the build. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
 	    dup2(output, 2) < 0)
@@ -363,8 +364,9 @@ static int run_anew(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = keep_changes(r, e);
 	cache_name("step", &r->key, &name);
-	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was
-							    * never made */
+	(void)refs_remove(&r->m->b->store, &name, &none); /* the removal fails if the
+							   * image was never made,
+							   * which does no harm */
 	run_dir_done(r);
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include "rootfs-tools/build/source_hash.h"
 #include "rootfs-tools/layers/hash.h"
 
-#define FILE_MAX      (64u << 20) /* poetry.lock */
+#define FILE_MAX      (64u << 20) /* limit of a file that is read, such as poetry.lock */
 #define VERSIONED_MAX 96
 
 void runtime_tags_shorten(const char *hex, char ret[17])
@@ -29,7 +29,7 @@ void runtime_tags_shorten(const char *hex, char ret[17])
 	ret[len] = '\0';
 }
 
-/* Reads a file of the package, or the project's if the package has none. */
+/* Reads a file of the package, or of the project if the package has no such file. */
 static int read_file(const struct runtime_wish *w, const char *name, char **ret,
 		     size_t *ret_len, struct err *e)
 {
@@ -106,7 +106,8 @@ static char *make_versioned(const char *base)
 	return text_copy(text + (len > VERSIONED_MAX ? len - VERSIONED_MAX : 0));
 }
 
-/* A base that is a runtime image already keeps its own repository. */
+/* Returns the repository of the new image.  A base that is a runtime image already
+ * keeps its own repository. */
 static char *repository_of(const struct runtime_wish *w)
 {
 	const char *tag = strrchr(w->base, ':');

@@ -19,9 +19,12 @@ struct runtime_tags {
 };
 
 struct runtime_wish {
-	const char *base;	/* such as "nikolaik/python-nodejs:python3.12-nodejs22" */
-	const char *repository; /* such as "ghcr.io/openhands/runtime" */
-	const char *version;	/* NULL: as pyproject.toml has it */
+	const char *base;	/* name of the base image, such as
+				 * "nikolaik/python-nodejs:python3.12-nodejs22" */
+	const char *repository; /* repository of the new images, such as
+				 * "ghcr.io/openhands/runtime" */
+	const char *version;	/* OpenHands' version; NULL: the version in
+				 * pyproject.toml */
 	const char *project; /* a folder with openhands/, pyproject.toml, poetry.lock */
 	bool has_no_browser;
 };
@@ -30,5 +33,5 @@ int runtime_tags_make(const struct runtime_wish *w, struct runtime_tags *ret,
 		      struct err *e);
 void runtime_tags_done(struct runtime_tags *t);
 
-/* 32 hexadecimal digits as those 16 digits; exported for tests. */
+/* Converts 32 hexadecimal digits to the 16 digits of base 36; exported for tests. */
 void runtime_tags_shorten(const char *hex, char ret[17]);

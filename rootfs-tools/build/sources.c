@@ -21,7 +21,7 @@
 struct found {
 	struct merged_at *all; /* owned */
 	size_t count, room;
-	struct list paths; /* the path of each as the words have it */
+	struct list paths; /* the path of each file in the form that the words have */
 };
 
 struct writing {
@@ -62,7 +62,7 @@ static bool is_hidden(const struct sources *s, const struct merged_at *at)
 	return !S_ISDIR(at->st.st_mode) || ignore_has_all_below(s->ignore, at->path);
 }
 
-/* Adds the file or folder at `path`, if there is one. */
+/* Adds the file or folder at `path` to `found`, if there is one. */
 static int find_path(const struct sources *s, const char *path, struct found *f,
 		     struct err *e)
 {
@@ -291,7 +291,7 @@ static int write_below(struct writing *w, struct level *l, struct err *e)
 	return rc;
 }
 
-/* The last part of a path, without slashes after it. */
+/* Returns the last part of a path, without slashes after it. */
 static char *name_of(const char *path)
 {
 	size_t len = strlen(path), start;
@@ -325,7 +325,7 @@ static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct outcome *o = ((struct writing *)who)->outcome;
 
-	if (!o->first[0]) /* may be cut */
+	if (!o->first[0]) /* a long path may be cut, which is enough for a message */
 		(void)snprintf(o->first, sizeof(o->first), "/%.90s: %.60s", path, why);
 }
 

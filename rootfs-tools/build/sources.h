@@ -17,21 +17,22 @@ struct merged;
 struct outcome;
 
 struct sources {
-	const struct merged *tree;   /* borrowed, as the rest */
-	const struct ignore *ignore; /* of a context; else NULL */
-	const struct list *words;    /* paths */
+	const struct merged *tree;   /* borrowed, like the other pointers */
+	const struct ignore *ignore; /* rules of a context; NULL for another tree */
+	const struct list *words;    /* the paths of the sources */
 	bool has_patterns;	     /* the words may be patterns */
 	bool may_be_many;	     /* the destination ends with a slash */
-	bool has_no_times; /* every time is 0, so that only other changes show */
+	bool has_no_times; /* every time is written as 0, so that only other changes
+			    * show */
 };
 
 /* Writes the tar, with its end, to `out`.  *ret has the counts and the files
  * left out. */
 int sources_write(const struct sources *s, int out, struct outcome *ret, struct err *e);
 
-/* The paths that the words name, with patterns expanded. */
+/* Adds the paths that the words name to `ret`, with patterns expanded. */
 int sources_paths(const struct sources *s, struct list *ret, struct err *e);
 
-/* Whether a layer cannot hold a file of this name, since there it would delete
- * another one. */
+/* Returns whether a layer cannot hold a file of this name, since in a layer the name
+ * means that another file is deleted. */
 bool sources_is_whiteout(const char *name);

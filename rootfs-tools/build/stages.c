@@ -1,4 +1,4 @@
-/* The stages of a Dockerfile: their bases, and the variables in them. */
+/* Finds the stages of a Dockerfile, their bases, and the variables in FROM. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -40,7 +40,7 @@ struct expand making_scope(const struct making *m)
 				.who = m };
 }
 
-/* The value of a --build-arg, which then counts as used. */
+/* Returns the value of a --build-arg, which then counts as used. */
 static const char *given(struct builder *b, const char *name)
 {
 	const char *value = list_get_env(&b->order->args, name);
@@ -129,7 +129,7 @@ int stages_find(const struct builder *b, const char *name, size_t before)
 	return -1;
 }
 
-/* Programs for another architecture could not run here. */
+/* Refuses another platform than this machine's: its programs could not run here. */
 static int check_platform(const struct expand *x, const struct instruction *from,
 			  struct err *e)
 {
@@ -185,8 +185,8 @@ static int add_stage(struct builder *b, size_t at, struct err *e)
 	return 0;
 }
 
-/* Marks a stage as needed, with the stages that it begins with or copies from;
- * all of these are earlier. */
+/* Marks a stage as needed, and with it the stages that it begins with or copies from;
+ * all of these are earlier stages. */
 static void need(struct builder *b, size_t number)
 {
 	struct stage *s = &b->stages[number];

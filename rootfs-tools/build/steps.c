@@ -1,4 +1,4 @@
-/* Carries out each instruction of a stage. */
+/* Carries out the instructions of a stage, one after the other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,8 @@ static int step_arg(struct making *m, const struct instruction *i, struct err *e
 	return 0;
 }
 
-/* Expands all values with the variables from before the instruction. */
+/* Expands all values of an instruction.  The variables are those from before the
+ * instruction, so that one of its pairs cannot see another. */
 static int expand_pairs(const struct making *m, const struct instruction *i,
 			struct list *to, struct err *e)
 {
@@ -255,8 +256,8 @@ static int step_cmd(struct making *m, const struct instruction *i, struct err *e
 	return 0;
 }
 
-/* An inherited CMD is dropped: its words were meant for the other image's
- * ENTRYPOINT. */
+/* Carries out ENTRYPOINT.  An inherited CMD is dropped: its words were meant for the
+ * ENTRYPOINT of the image below. */
 static int step_entrypoint(struct making *m, const struct instruction *i, struct err *e)
 {
 	(void)e;

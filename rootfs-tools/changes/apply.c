@@ -15,7 +15,8 @@ bool apply_does_nothing(const struct apply *a)
 	return a->is_dry || a->is_judging;
 }
 
-/* Returns 1: this change is refused, and the walk goes on. */
+/* Reports a refused change.  Returns 1, which means that this change is refused and
+ * the walk goes on. */
 int apply_refuse(struct apply *a, const char *path, const char *why)
 {
 	a->refused++;
@@ -35,7 +36,7 @@ int apply_refuse_errno(struct apply *a, const char *path, const char *what)
 
 /* --- one change ---------------------------------------------------------- */
 
-/* Changes below a refused folder are not reported. */
+/* Remembers a refused folder, so that changes below it are not reported. */
 static void remember_refused(struct apply *a, const struct meeting *m)
 {
 	if (!m->item || m->item->kind != CHANGES_STREAM_FOLDER)

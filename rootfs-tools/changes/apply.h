@@ -39,47 +39,50 @@ struct repositories;
 
 struct apply {
 	int dir;		   /* borrowed: the host's folder */
-	const struct list *wanted; /* as changes_walk.h has it */
-	const char *id;		   /* names the sandbox's changes, and the temporary
-				    * files */
+	const struct list *wanted; /* the wanted paths, as in changes_walk.h; NULL: all */
+	const char *id;		   /* names the sandbox's changes, and is a part of the
+				    * temporary files' names */
 	int64_t started_ns;
 	const struct list *protects; /* borrowed: patterns (policy/protect.h); may be NULL */
 	bool is_forced;
-	bool is_dry;	 /* nothing is done */
-	bool is_judging; /* nothing is done, and broken repositories are only found */
+	bool is_dry;	 /* nothing is changed on the host */
+	bool is_judging; /* nothing is changed on the host, and broken repositories are
+			  * only found */
 	bool is_whole;	 /* after one refusal no other change is made */
 	bool is_stopped; /* is_whole, and a change was refused; the caller may set it
 			  * for a refusal elsewhere */
-	struct repositories *repositories; /* borrowed: the broken ones so far */
+	struct repositories *repositories; /* borrowed: repositories that cannot be
+					    * applied as a whole, found so far */
 	int record; /* borrowed: the list of applied files, O_APPEND; -1: none is kept */
 	void *who;
-	/* For each change that is made, or would be. */
+	/* Called for each change that is made, or would be made. */
 	void (*on_done)(void *who, const struct meeting *m);
 	/* Called for each change that is refused; `why` says for what reason. */
 	void (*on_refused)(void *who, const char *path, const char *why);
-	/* For each socket or device: an apply cannot create them.  May be NULL. */
+	/* Called for each socket or device: an apply cannot create one.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
-	/* Counts so far. */
+	/* Counts of changes so far. */
 	uint64_t done, refused, left_out;
-	uint64_t protected, changed; /* of the refused: those that the caller could
-				      * still force or permit */
+	uint64_t protected, changed; /* those of the refused changes that the caller
+				      * could still permit, or force */
 	/* Private. */
 	struct inodes applied, own;
 	struct apply_protect protect;
 	struct list closed; /* folders that get a mode without owner access in the end */
-	struct list shut;   /* the folder that was refused last, or none */
-	struct list opened; /* folders, each in the one before, whose mode changes */
-	char *held;	    /* owned: content of a small file */
+	struct list shut;   /* the folder that was refused last, or no item */
+	struct list opened; /* folders whose mode changes, each inside the one before */
+	char *held;	    /* owned: content of a small file, while it is compared */
 	size_t held_len;
 	char temporary[sizeof(APPLY_TEMPORARY) + 32];
 };
 
-/* Reads the record of earlier applies.  Call it before apply_all(), and
+/* Reads the record of earlier applies.  Call this function before apply_all(), and
  * apply_done() even after a failure. */
 int apply_begin(struct apply *a, struct err *e);
 void apply_done(struct apply *a);
 
-/* -1: the walk ended early with an error.  Refusals alone are no error. */
+/* Makes all changes.  -1: the walk ended early with an error.  Refusals alone are no
+ * error. */
 int apply_all(struct apply *a, struct changes_stream *t, struct err *e);
 
 /* Removes only the temporary files that a killed apply has left. */

@@ -1,4 +1,4 @@
-/* Which changes are refused, before anything is done. */
+/* Finds out which changes are refused, before any is made. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,7 +62,7 @@ static int check_folder(struct apply *a, const struct meeting *m)
 	return found ? apply_refuse(a, m->path, found) : 0;
 }
 
-/* Whether an apply makes the parent folder writable to its owner before it
+/* Returns whether an apply makes the parent folder writable to its owner before it
  * comes to this path. */
 static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 {
@@ -74,7 +74,8 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
 }
 
-/* Why rename(2) will not move the existing file or folder aside, or NULL. */
+/* Returns why rename(2) will not move the existing file or folder aside, or NULL if it
+ * will. */
 static const char *why_fixed(const struct meeting *m, bool is_mode)
 {
 	const char *why = rmdir_check_fixed(m->at, "");
@@ -109,7 +110,8 @@ static int check_rights(struct apply *a, const struct meeting *m)
 	return why ? apply_refuse(a, m->path, why) : 0;
 }
 
-/* 0: the path may be created or changed at this place. */
+/* Checks the place of a change.  Returns 0 if the path may be created or changed
+ * there. */
 static int check_place(struct apply *a, const struct meeting *m)
 {
 	struct stat at;
@@ -118,15 +120,15 @@ static int check_place(struct apply *a, const struct meeting *m)
 		return apply_refuse(a, m->path, "is a FIFO, and these are not applied");
 	if (!strncmp(m->name, APPLY_TEMPORARY, strlen(APPLY_TEMPORARY)))
 		return apply_refuse(a, m->path, "has a name of hutch's own");
-	if (m->at < 0) /* its folder does not exist yet */
+	if (m->at < 0) /* the parent folder does not exist yet */
 		return 0;
 	if (fstat(m->at, &at) < 0 || inodes_has(&a->own, &at))
 		return apply_refuse(a, m->path, "is in a folder of hutch's own");
 	return m->is_on_way && m->exists ? 0 : check_rights(a, m);
 }
 
-/* 0: the host's file has not changed since the sandbox began, so it may be
- * replaced. */
+/* Returns 0 if the host's file has not changed since the sandbox began, so that it may
+ * be replaced. */
 int apply_check_unchanged(struct apply *a, const struct meeting *m)
 {
 	bool is_folder = m->exists && S_ISDIR(m->host.st_mode);
@@ -146,8 +148,8 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m)
 
 /* --- whether it may be changed at all -------------------------------------- */
 
-/* A protected file that was written inside with the same content is no change. 
- * 1: refused, or no change. */
+/* Checks a protected path.  A protected file that was written inside with the same
+ * content is no change.  Returns 1 if the change is refused, or is none. */
 static int check_guarded(struct apply *a, const struct meeting *m, struct err *e)
 {
 	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
@@ -159,7 +161,8 @@ static int check_guarded(struct apply *a, const struct meeting *m, struct err *e
 	return apply_refuse(a, m->path, why);
 }
 
-/* The reason for a repository is reported once, for all of its files. */
+/* Refuses a change in a broken repository.  The reason is reported once, for all of
+ * the repository's files. */
 static int refuse_with_repository(struct apply *a, struct repository *r)
 {
 	AUTO_FREE char *why =

@@ -49,7 +49,7 @@ static void on_refused(void *who, const char *path, const char *why)
 {
 	const struct apply_kept *k = who;
 
-	if (k->is_judging && k->takes_parts) /* the second walk reports it */
+	if (k->is_judging && k->takes_parts) /* the second walk reports the refusal */
 		return;
 	AUTO_FREE char *whole = path_of(k, path);
 	k->on_refused(whole, why);
@@ -88,8 +88,8 @@ static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
 	return result;
 }
 
-/* apply_kept_settle() removes the kept changes, so the applied files must be on disk
- * before. */
+/* Waits until the applied files are on disk: apply_kept_settle() then removes the kept
+ * changes, the only other copy. */
 static int write_to_disk(const struct apply_kept *k, const struct apply *a, struct err *e)
 {
 	const bool may_go = a->done && !k->changes.is_partial &&
@@ -183,7 +183,8 @@ static int sweep(struct apply_kept *k, struct err *e)
 	return result;
 }
 
-/* Leaves k->is_judging if changes are refused and the caller takes no parts. */
+/* Judges all changes.  Leaves k->is_judging set if changes are refused and the caller
+ * takes no parts, so that none is made. */
 static int judge(struct apply_kept *k, struct err *e)
 {
 	k->is_judging = true;
@@ -207,8 +208,8 @@ int apply_kept_make(struct apply_kept *k, struct err *e)
 	return k->is_judging ? 0 : walk_all(k, e);
 }
 
-/* Whether every change was applied: the kept changes then need not be compared with the
- * host again. */
+/* Returns whether every change was applied: the kept changes then need not be compared
+ * with the host again. */
 static bool is_all_applied(const struct apply_kept *k)
 {
 	return !k->changes.is_partial && !k->refused && !k->left_out;

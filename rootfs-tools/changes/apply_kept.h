@@ -31,16 +31,16 @@ struct apply_kept {
 	/* The result. */
 	bool is_judging; /* the changes were judged, and are not made */
 	uint64_t done, refused, left_out;
-	uint64_t protected, changed; /* of the refused: those that could be forced, or
-				      * permitted */
+	uint64_t protected, changed; /* those of the refused changes that could be
+				      * forced, or permitted */
 	char *first; /* owned: the first change that was left out, and why; may be NULL */
 	/* Private. */
 	bool is_sweeping;
 	bool was_killed; /* an earlier apply was killed, and may have left temporary
 			  * files */
-	int applying, record; /* owned */
-	struct repositories *broken; /* owned; for each folder */
-	const char *target; /* of the present folder */
+	int applying, record; /* owned: the lock file, and the record of applied files */
+	struct repositories *broken; /* owned; the broken repositories of each folder */
+	const char *target; /* the folder inside that is applied now */
 };
 
 void apply_kept_init(struct apply_kept *k);
@@ -51,7 +51,7 @@ void apply_kept_done(struct apply_kept *k);
  * process applies them. */
 int apply_kept_make(struct apply_kept *k, struct err *e);
 
-/* Whether nothing is changed on the host. */
+/* Returns whether nothing is changed on the host. */
 bool apply_kept_does_nothing(const struct apply_kept *k);
 
 /* Removes the changes that have been applied.  A live sandbox keeps its own, since it

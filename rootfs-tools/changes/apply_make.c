@@ -1,4 +1,4 @@
-/* How one change is made: under a temporary name, and then with one rename(2). */
+/* Makes one change: under a temporary name, and then with one rename(2). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ static int put_new(struct apply *a, const struct meeting *m)
 	return result;
 }
 
-/* After the exchange the old file has the temporary name, where it is compared
- * once more with the one that was judged. */
+/* Exchanges the new file and the old one.  The old file then has the temporary name,
+ * where it is compared once more with the file that was judged. */
 static int put_instead(struct apply *a, const struct meeting *m)
 {
 	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
@@ -89,8 +89,8 @@ static int put_in_place(struct apply *a, const struct meeting *m)
 
 /* --- each kind ----------------------------------------------------------- */
 
-/* Keeps the group of the host's file where we may: a shared folder's files do
- * not have our group. */
+/* Sets owner and mode.  Keeps the group of the host's file where the kernel lets us:
+ * files in a shared folder do not have our group. */
 static void set_up(int fd, const struct meeting *m)
 {
 	const struct timespec times[2] = {
@@ -115,8 +115,8 @@ static int refuse_content(struct apply *a, const struct meeting *m,
 	return -1;
 }
 
-/* Zeros become holes: terabytes of holes cost the inside nothing, and must not fill the
- * disk of the host. */
+/* Copies a file's content.  Zeros become holes: terabytes of holes cost the inside
+ * nothing, and must not fill the disk of the host. */
 static int copy_content(struct apply *a, const struct meeting *m, int fd, struct err *e)
 {
 	const uint8_t *data;
@@ -148,7 +148,8 @@ static int write_held(struct apply *a, const struct meeting *m, int fd, struct e
 
 typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
 
-/* Makes the temporary file, whose content `fill` writes.  1: refused. */
+/* Makes the temporary file; `fill` writes the file's content.  Returns 1 if the change
+ * is refused. */
 static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill,
 		      struct err *e)
 {
@@ -197,9 +198,9 @@ static bool is_held(const struct apply *a, const struct meeting *m)
 	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
 }
 
-/* A small file is compared from memory, not from a temporary file: creating and
- * removing files costs more each time on some file systems (ext4), which do not
- * reuse an inode for a while and search through all such inodes for the next
+/* Applies a small file.  It is compared from memory, not from a temporary file:
+ * creating and removing files costs more each time on some file systems (ext4), which
+ * do not reuse an inode for a while and search through all such inodes for the next
  * one. */
 static int apply_small(struct apply *a, const struct meeting *m, struct err *e)
 {
@@ -229,7 +230,8 @@ static bool is_same_file(int at, const char *one, const char *two)
 	return n == 0 && other == 0;
 }
 
-/* A large file is written under its temporary name first and then compared. */
+/* Applies a large file: it is written under its temporary name first and then
+ * compared. */
 static int apply_large(struct apply *a, const struct meeting *m, struct err *e)
 {
 	int result = write_file(a, m, copy_content, e);
@@ -262,8 +264,8 @@ static int apply_link(struct apply *a, const struct meeting *m, struct err *e)
 	return put_in_place(a, m);
 }
 
-/* The mode for now: the owner must be able to create files in the folder.  The
- * final mode is set at the end. */
+/* Returns the mode of a folder until the end: the owner must be able to create files
+ * in the folder.  The final mode is set at the end. */
 static mode_t mode_now(struct apply *a, const struct meeting *m)
 {
 	if ((MODE(m) & 0700) != 0700)
@@ -294,8 +296,8 @@ static int apply_folder(struct apply *a, const struct meeting *m, struct err *e)
 	return put_in_place(a, m);
 }
 
-/* Gives a folder its name back that could not be emptied, although the checks
- * had found that it could. */
+/* Gives a folder its name back, if it could not be emptied although the checks had
+ * found that it could. */
 static int put_back(struct apply *a, const struct meeting *m)
 {
 	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
@@ -341,7 +343,8 @@ void apply_close_folders(struct apply *a)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	while (a->closed.count > 0) { /* subfolders first */
+	while (a->closed.count > 0) { /* subfolders first: they cannot be reached when
+				       * their parent is closed */
 		char *item = a->closed.items[--a->closed.count];
 		struct open_how mine = how;
 		AUTO_CLOSE int fd = sys_openat2(a->dir, item + 4, &mine);

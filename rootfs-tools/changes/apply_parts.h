@@ -10,7 +10,7 @@
 struct err;
 struct stat;
 
-/* Whether changes are only judged. */
+/* Returns whether changes are only judged. */
 bool apply_does_nothing(const struct apply *a);
 
 /* Refuses the change of `path`.  `why` is a sentence without a subject; with an errno,
@@ -26,7 +26,8 @@ int apply_record_read(struct apply *a, struct err *e);
  * apply reports a conflict for this file. */
 void apply_record_add(struct apply *a, const struct meeting *m);
 
-/* Whether the host's file was changed since the sandbox began, and not by an apply. */
+/* Returns whether the host's file was changed since the sandbox began, and not by an
+ * apply. */
 bool apply_is_changed(const struct apply *a, const struct stat *st);
 
 /* --- whether a change may be made (apply_check.c) -------------------------------------- */
@@ -37,11 +38,11 @@ void apply_find_own(struct apply *a);
 
 int apply_check(struct apply *a, const struct meeting *m, struct err *e);
 
-/* The same for a path whose folder the host does not have. */
+/* Judges, like apply_check(), a path whose parent folder the host does not have. */
 int apply_check_new(struct apply *a, const struct meeting *m, struct err *e);
 
-/* Only whether the host's file is as it was when the sandbox began, so that it may be
- * replaced. */
+/* Judges only whether the host's file is as it was when the sandbox began, so that it
+ * may be replaced. */
 int apply_check_unchanged(struct apply *a, const struct meeting *m);
 
 /* --- how it is made (apply_make.c) ------------------------------------------------------ */

@@ -98,7 +98,7 @@ static enum protected find(const struct apply_protect *g, const char *path,
 	return is;
 }
 
-/* Whether the change leaves a folder that holds nothing else in place, makes a
+/* Returns whether the change leaves a folder that holds nothing else in place, makes a
  * new one, or removes an empty one. */
 static bool keeps_folder(const struct meeting *m)
 {

@@ -15,19 +15,19 @@ struct protect;
 struct apply_protect {
 	struct protect *protect; /* owned; NULL: nothing is protected */
 	struct list places;	 /* links and their targets, below the folder */
-	struct list names;	 /* the pattern of each place */
+	struct list names;	 /* for each place, the pattern that protects it */
 };
 
-/* `dir` is the host's folder; `patterns` may be NULL. */
+/* Finds the protected places.  `dir` is the host's folder; `patterns` may be NULL. */
 int apply_protect_begin(struct apply_protect *g, const struct list *patterns, int dir,
 			struct err *e);
 void apply_protect_done(struct apply_protect *g);
 
-/* Why the change is refused, as a sentence without a subject, allocated; NULL:
- * it is permitted.  For a folder to be removed, only the folder itself is
+/* Returns why the change is refused, as a sentence without a subject, allocated; NULL:
+ * the change is permitted.  For a folder to be removed, only the folder itself is
  * judged, not its entries. */
 char *apply_protect_why(const struct apply_protect *g, const struct meeting *m);
 
-/* Whether `rest`, below the folder `folder`, is protected. */
+/* Returns whether `rest`, below the folder `folder`, is protected. */
 bool apply_protect_has(const struct apply_protect *g, const char *folder,
 		       const char *rest);

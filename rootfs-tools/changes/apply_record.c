@@ -18,8 +18,8 @@ static char *time_text(const struct stat *st)
 			   st->st_ctim.tv_nsec);
 }
 
-/* A line is "DEV INO CTIME\n".  A last line without its newline was cut by a
- * kill and is ignored. */
+/* Reads a line of the record, "DEV INO CTIME\n".  A last line without its newline was
+ * cut by a kill and is ignored. */
 static void read_line(struct apply *a, char *line)
 {
 	unsigned long long dev, ino;

@@ -40,7 +40,7 @@ struct writing {
 	struct pack pack;
 	struct upper_scan scan;
 	struct outcome *outcome;
-	uint64_t there, holes; /* bytes of files so far */
+	uint64_t there, holes; /* counts of files' bytes so far: stored, and in holes */
 	bool has_ranges;       /* the kernel's uid and gid are the files' owners */
 };
 
@@ -50,7 +50,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct writing *w = who;
 
-	if (!w->outcome->first[0]) /* may be cut */
+	if (!w->outcome->first[0]) /* a long path may be cut, which is enough for a
+				    * message */
 		(void)snprintf(w->outcome->first, sizeof(w->outcome->first),
 			       "%.90s: %.60s", path, why);
 }
@@ -60,8 +61,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 struct attributes {
 	struct tar_xattr items[XATTRS_MAX]; /* owned */
 	size_t count, bytes;
-	bool has_any; /* attributes that are not in `items`, too: most files have none
-		       * at all */
+	bool has_any; /* the file has attributes, even if they are not in `items`; most
+		       * files have none */
 };
 
 static void attributes_done(struct attributes *a)
@@ -78,21 +79,23 @@ static bool has_front(const char *text, const char *front)
 	return !strncmp(text, front, strlen(front));
 }
 
-/* The attributes of overlayfs and hutch have a meaning only in an unpacked layer. */
+/* Returns whether the attribute belongs to the inside.  The attributes of overlayfs
+ * and hutch have a meaning only in an unpacked layer. */
 static bool is_the_insides(const char *name)
 {
 	return has_front(name, "user.") && !has_front(name, "user.overlay.") &&
 	       !has_front(name, "user.hutch.") && !strpbrk(name, "=\n");
 }
 
-/* -1: the file has more attributes than the limits allow. */
+/* Adds one attribute of a file; -1 if the file has more attributes than the limits
+ * allow. */
 static int add_attribute(struct attributes *a, int fd, const char *name)
 {
 	AUTO_FREE char *value = mem_new(XATTR_SIZE_MAX);
 	ssize_t len = fgetxattr(fd, name, value, XATTR_SIZE_MAX);
 
 	if (len < 0)
-		return 0; /* removed meanwhile */
+		return 0; /* the attribute was removed meanwhile */
 	if (a->count == XATTRS_MAX || a->bytes + (size_t)len > XATTRS_BYTES)
 		return -1;
 	a->bytes += (size_t)len;
@@ -248,7 +251,7 @@ static int put_file(struct writing *w, const struct upper_scan_item *d, struct e
 		return pack_leave_out(&w->pack, &i, e);
 	if (!S_ISREG(st.st_mode))
 		return pack_leave_out_kind(&w->pack, &i, "no longer a file", e);
-	struct stat as = st; /* `st` still identifies the inode */
+	struct stat as = st; /* `st` stays as it was, since it identifies the inode */
 	const char *first = st.st_nlink > 1 ? inodes_get(&w->pack.linked, &st) : NULL;
 	if (first) {
 		read_owner(w, fd, &as);

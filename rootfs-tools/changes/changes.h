@@ -19,11 +19,12 @@ struct err;
 struct idmaps;
 struct outcome;
 
-#define CHANGES_MAX (64ull << 30) /* bytes of a tar: what layers_unpack() takes */
+#define CHANGES_MAX (64ull << 30) /* limit of a tar's bytes: as many as layers_unpack()
+				   * takes */
 
 struct changes {
-	int upper;	/* borrowed; an upper layer */
-	int out;	/* borrowed; where its tar goes */
+	int upper;	/* borrowed; the upper layer to be read */
+	int out;	/* borrowed; the descriptor to which the tar is written */
 	uint64_t max;	/* limit of the tar's bytes if `out` is a file; at most
 			 * CHANGES_MAX; 0: CHANGES_MAX */
 	int64_t newest; /* later times become this one, in seconds since 1970; 0: no
@@ -34,6 +35,6 @@ struct changes {
 	const struct idmaps *ranges;
 };
 
-/* *ret says how much was written, and how much was left out
+/* Writes the tar.  `ret` says how much was written, and how much was left out
  * (archive/outcome.h).  A tar that gets too large is ERR_LIMIT, with EFBIG. */
 int changes_tar(const struct changes *c, struct outcome *ret, struct err *e);

@@ -21,7 +21,7 @@
 
 #define PIECE	(64u << 10)
 #define PENDING (64u << 10)
-#define HEARD	(128u << 10) /* bytes held at once; more than a piece */
+#define HEARD	(128u << 10) /* limit of the bytes held at once; more than a piece */
 
 enum { ASK_NO = 'n', ASK_CONTENT = 'c' };
 enum { CONTENT_WHOLE, CONTENT_CHANGED, CONTENT_UNREADABLE };
@@ -102,7 +102,7 @@ static struct changes_stream_head head_of(const struct upper_scan_item *d,
 			      .flags = d->is_covered ? CHANGES_STREAM_COVERED : 0 };
 }
 
-/* Waits for the reader's word whether it wants the content of the last file. */
+/* Waits for the reader's message whether it wants the content of the last file. */
 static bool is_asked(struct teller *t)
 {
 	uint8_t asked = ASK_NO;
@@ -205,7 +205,7 @@ static int in_jail(void *arg, void *result, struct err *e)
 			     .leash = order->leash, .ranges = order->ranges,
 			     .work = changes_stream_all, .arg = order };
 
-	(void)e; /* the outcome has the error */
+	(void)e; /* the error is in the outcome */
 	reader_run(&jail, result);
 	return 0;
 }
@@ -218,7 +218,7 @@ void changes_stream_listen(struct changes_stream *t, int fd)
 	buffer_init(&t->in, HEARD);
 }
 
-/* Sets `order->fd`. */
+/* Starts the jailed process, and sets `order->fd`. */
 static int begin(struct changes_stream *t, struct order *order, struct err *e)
 {
 	int ends[2];
@@ -263,8 +263,8 @@ void changes_stream_done(struct changes_stream *t)
 	buffer_done(&t->in);
 }
 
-/* The process in the jail may have failed with an error of its own, which says
- * more than that its socket was closed. */
+/* Reports a broken stream.  The process in the jail may have failed with an error of
+ * its own, which says more than that its socket was closed. */
 static int broken(struct changes_stream *t, struct err *e)
 {
 	t->is_broken = true;
@@ -330,8 +330,8 @@ static int settle(struct changes_stream *t, struct err *e)
 	return 0;
 }
 
-/* Checks that the path is one part below the present folder, or is that folder
- * where it ends. */
+/* Checks that the path is one part below the present folder, or is that folder itself
+ * where the folder ends. */
 static bool is_in_place(const struct changes_stream *t,
 			const struct changes_stream_head *h)
 {
@@ -341,8 +341,8 @@ static bool is_in_place(const struct changes_stream *t,
 	if (h->kind == CHANGES_STREAM_FOLDER_END)
 		return len > 0 && !strcmp(t->text, t->here);
 	if (h->kind ==
-	    CHANGES_STREAM_LEFT_OUT) /* only displayed; it may also name a folder that
-				       * could not be read */
+	    CHANGES_STREAM_LEFT_OUT) /* the path is only displayed; it may also name a
+				      * folder that could not be read */
 		return true;
 	return h->path_len > len + (len > 0) && !strncmp(t->text, t->here, len) &&
 	       (!len || t->text[len] == '/') && !strchr(name, '/') && strcmp(name, ".") &&

@@ -31,12 +31,12 @@ struct idmaps;
 
 enum changes_stream_kind {
 	CHANGES_STREAM_FOLDER,
-	CHANGES_STREAM_FOLDER_END, /* after the folder's entries */
+	CHANGES_STREAM_FOLDER_END, /* the end of a folder; follows its entries */
 	CHANGES_STREAM_FILE,
 	CHANGES_STREAM_LINK,
 	CHANGES_STREAM_FIFO,
 	CHANGES_STREAM_GONE,
-	CHANGES_STREAM_LEFT_OUT, /* `link` is the reason */
+	CHANGES_STREAM_LEFT_OUT, /* an entry that is left out; `link` is the reason */
 	CHANGES_STREAM_KIND_COUNT
 };
 
@@ -54,16 +54,17 @@ struct changes_stream_head {
 	int64_t mtime;
 	uint32_t path_len, link_len;
 };
-#define CHANGES_STREAM_COVERED 1u	  /* a flag */
+#define CHANGES_STREAM_COVERED 1u	  /* flag of a folder: the folder, or one
+					   * above, hides all of the lower one */
 #define CHANGES_STREAM_ALONG   2u	  /* a flag: the content follows, as if it had been requested */
 #define CHANGES_STREAM_ALL     255u /* a kind: there are no more items */
 
 struct changes_stream_item {
 	enum changes_stream_kind kind;
 	const char *path; /* below the upper; valid until the next item, like the rest */
-	const char *name; /* its last part */
+	const char *name; /* the last part of `path` */
 	const char *link; /* a link's target */
-	uint32_t mode;	  /* 07777 */
+	uint32_t mode;	  /* permission bits, at most 07777 */
 	uint64_t size;
 	int64_t mtime;
 	uint32_t mtime_ns;
@@ -74,7 +75,7 @@ struct changes_stream {
 	struct worker worker;
 	struct outcome outcome;
 	int fd; /* owned: a socket */
-	bool is_broken; /* the stream failed, not only one file */
+	bool is_broken; /* the whole stream failed, not only one file */
 	/* Private. */
 	char *text; /* owned: path and link of the item */
 	char *here; /* owned: the present folder, "" or "a/b" */
@@ -84,29 +85,33 @@ struct changes_stream {
 		CHANGES_STREAM_ASKABLE,
 		CHANGES_STREAM_IN_CONTENT
 	} state;
-	uint64_t told; /* items so far */
+	uint64_t told; /* count of items so far */
 	size_t depth;
 };
 
-/* `upper` is borrowed.  Call changes_stream_done() after a failure too. */
+/* Starts the jailed process.  `upper` is borrowed.  Call changes_stream_done() after a
+ * failure too. */
 int changes_stream_begin(struct changes_stream *t, int upper, struct err *e);
-/* The same for files that belong to mapped ids (sandbox/kernel/idmap.h); NULL: to one id. */
+/* Begins a stream like changes_stream_begin(), for files that belong to mapped ids
+ * (sandbox/kernel/idmap.h); NULL: they belong to one id. */
 int changes_stream_begin_ranges(struct changes_stream *t, int upper,
 				const struct idmaps *ranges, struct err *e);
 
-/* The same, with small files' content sent unasked; it is read in the same way. */
+/* Begins a stream in which small files' content is sent unasked; the content is read
+ * in the same way. */
 int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e);
 
-/* The same for a process that sends already, at the other end of the socket
+/* Begins a stream from a process that sends already, at the other end of the socket
  * `fd`, which is taken over. */
 void changes_stream_listen(struct changes_stream *t, int fd);
 void changes_stream_done(struct changes_stream *t);
 
-/* 1: *ret is the next item.  0: there are no more.  -1: the stream is broken. */
+/* Gives the next item.  Returns 1 if *ret is the item, 0 if there are no more, -1 if
+ * the stream is broken. */
 int changes_stream_next(struct changes_stream *t, struct changes_stream_item *ret,
 			struct err *e);
 
-/* The next piece of the last file: its length; 0 after the last piece.  -1
- * without t->is_broken: this file has no usable content, because it cannot be
- * read or changed meanwhile (ERR_BUSY). */
+/* Gives the next piece of the last file's content and returns its length; 0 after the
+ * last piece.  -1 without t->is_broken: this file has no usable content, because it
+ * cannot be read or changed meanwhile (ERR_BUSY). */
 ssize_t changes_stream_read(struct changes_stream *t, const uint8_t **ret, struct err *e);

@@ -13,7 +13,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-#define NAMES_MAX (64u << 20) /* in one of the host's folders */
+#define NAMES_MAX (64u << 20) /* limit of the bytes of the names in one of the host's
+			       * folders */
 
 /* The names in a host folder that is hidden by the inside's folder, and for
  * each whether the inside has such a name, too.  The others are removed. */
@@ -30,7 +31,8 @@ struct walk {
 	size_t room;
 	size_t lost;  /* depth of folders, from the present one up, that the host does
 		       * not have */
-	size_t blind; /* the same for folders on the host that could not be read */
+	size_t blind; /* depth of folders, from the present one up, that could not be
+		       * read on the host */
 };
 
 /* --- what was asked for -------------------------------------------------- */
@@ -136,8 +138,8 @@ static int leave_folder(struct walk *w, struct err *e)
 	return dir_stack_up(&w->stack, e);
 }
 
-/* The callback for this folder may have created it, so the host is looked at
- * again. */
+/* Enters a folder.  The callback for this folder may have created it, so the host is
+ * looked at again. */
 static int enter_folder(struct walk *w, const struct changes_stream_item *i,
 			struct err *e)
 {
@@ -165,8 +167,8 @@ static bool is_same_link(const struct meeting *m)
 	       !memcmp(to, m->item->link, (size_t)len);
 }
 
-/* Whether the host's file already is as the inside has it.  A regular file of the same
- * mode and size gets may_be_same, since its content is not compared here. */
+/* Returns whether the host's file already is as the inside has it.  A regular file of
+ * the same mode and size gets may_be_same, since its content is not compared here. */
 static bool is_as_told(struct meeting *m)
 {
 	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;
@@ -206,7 +208,7 @@ static void leave_out(struct walk *w, const char *path, const char *why)
 		w->g->on_left_out(w->g->who, path, why);
 }
 
-/* 1: the host's path may not be read. */
+/* Looks up the host's file.  Returns 1 if its path may not be read. */
 static int look_at(struct walk *w, const struct changes_stream_item *i, struct err *e)
 {
 	struct meeting m = { .path = i->path, .name = i->name, .item = i,
@@ -229,7 +231,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 	return meet(w, &m, e);
 }
 
-/* The folder has been reported as left out, so its entries are not reported. */
+/* Skips a folder that has been reported as left out: its entries are not reported. */
 static void pass_over(struct walk *w, const struct changes_stream_item *i)
 {
 	w->blind += i->kind == CHANGES_STREAM_FOLDER;
@@ -305,7 +307,8 @@ int changes_walk_is_same(const struct meeting *m, struct err *e)
 	const uint8_t *data;
 	ssize_t len;
 
-	/* Reads to the end even after a difference, since more items follow. */
+	/* The content is read to its end even after a difference, since more items follow
+	 * in the stream. */
 	while ((len = changes_stream_read(m->content, &data, e)) > 0)
 		is_same = is_same && is_next(fd, data, (size_t)len, room);
 	if (len < 0)

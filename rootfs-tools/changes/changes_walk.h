@@ -17,17 +17,19 @@ struct err;
 
 /* One path that differs from the host. */
 struct meeting {
-	char kind;	  /* 'A': new; 'M': other; 'D': gone */
+	char kind;	  /* 'A': the path is new; 'M': it differs; 'D': it is gone */
 	const char *path; /* below the folder; valid until the next meeting, like the
 			   * rest */
 	const char *name;
 	int at; /* borrowed: the host's folder that it is in; -1: the host has no such
 		 * folder */
-	/* The path as it is inside; NULL: removed together with its folder. */
+	/* The item that the inside has at the path; NULL: the path was removed together
+	 * with its folder. */
 	const struct changes_stream_item *item;
-	struct changes_stream *content; /* borrowed: a file's content is read from it */
-	bool exists;	  /* on the host: */
-	struct stat host; /* valid if `exists` */
+	struct changes_stream *content; /* borrowed: the stream from which a file's
+					 * content is read */
+	bool exists;	  /* the path exists on the host */
+	struct stat host; /* the stat of the host's file; valid if `exists` */
 	/* The file has the same size and mode; the callback must compare the
 	 * content (changes_walk_is_same()). */
 	bool may_be_same;
@@ -36,7 +38,8 @@ struct meeting {
 
 struct changes_walk {
 	int dir;		   /* borrowed: the host's folder */
-	const struct list *wanted; /* borrowed: paths below it; NULL or none: all */
+	const struct list *wanted; /* borrowed: the wanted paths below `dir`; NULL or
+				    * none: all paths */
 	void *who;
 	/* Called for each difference; -1 ends the walk with its error. */
 	int (*on_meeting)(void *who, const struct meeting *m, struct err *e);
@@ -55,5 +58,5 @@ int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t,
  * broken. */
 int changes_walk_is_same(const struct meeting *m, struct err *e);
 
-/* Whether `path` is one of the wanted paths or below one. */
+/* Returns whether `path` is one of the wanted paths or below one. */
 bool changes_walk_is_wanted(const struct list *wanted, const char *path);

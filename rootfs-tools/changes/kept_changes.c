@@ -17,7 +17,8 @@
 
 /* --- which ------------------------------------------------------------ */
 
-/* The part of `path` after the target, or NULL. */
+/* Returns the part of `path` after the target, or NULL if the path is not in the
+ * target. */
 static const char *behind(const char *path, const char *target)
 {
 	const char *rest = path_below(path, target);
@@ -150,7 +151,8 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 	return 0;
 }
 
-/* A change that cannot be compared with the host counts as a change. */
+/* Counts a left-out entry: a change that cannot be compared with the host counts as a
+ * change. */
 static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct sum *s = who;
@@ -183,16 +185,16 @@ int kept_changes_settle(struct cow *c, struct err *e)
 	return 0;
 }
 
-/* A launch with secrets, or one by root, is not dumpable, and neither are its
- * children.  The id map files of such a process belong to root (proc(5)), so it
- * can start no jail. */
+/* Returns whether this process can start a jail.  A launch with secrets, or one by
+ * root, is not dumpable, and neither are its children.  The id map files of such a
+ * process belong to root (proc(5)), so it can start no jail. */
 static bool can_jail(void)
 {
 	return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-/* Only finds out whether there is any change; the next hutch that lists the
- * changes counts them. */
+/* Finds out only whether there is any change; the next hutch that lists the changes
+ * counts them. */
 static int settle_roughly(struct cow *c)
 {
 	bool is_empty = true;

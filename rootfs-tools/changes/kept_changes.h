@@ -26,15 +26,16 @@ int kept_changes_open(struct kept_changes *p, const char *name, char *const *wor
 		      struct list *others, struct err *e);
 void kept_changes_done(struct kept_changes *p);
 
-/* Opens the host's folder, if it is still the same folder.  A descriptor, or -1. */
+/* Opens the host's folder, if it is still the same folder as at the launch.  Returns a
+ * descriptor, or -1. */
 int kept_changes_source(const struct cow_folder *f, struct err *e);
 
 /* Walks the changes of folder `number`, compared with the host's. */
 int kept_changes_walk(const struct kept_changes *p, size_t number,
 		      const struct changes_walk *g, struct err *e);
 
-/* The same for any upper layer; `ranges`: its files belong to these mapped ids;
- * NULL: to one id. */
+/* Walks the changes of any upper layer.  `ranges`: its files belong to these mapped
+ * ids; NULL: they belong to one id. */
 int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
 			    const struct changes_walk *g, struct err *e);
 
@@ -42,8 +43,8 @@ int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
  * changes it removes the folder and returns 0; else 1. */
 int kept_changes_settle(struct cow *c, struct err *e);
 
-/* For a launch that has ended: counts the changes, and prints what is kept and
- * which verbs use it. */
+/* Called when a launch has ended: counts the changes, and prints which are kept and
+ * which verbs use them. */
 void kept_changes_end(struct cow *c);
 
 /* Counts the changes of ended sandboxes whose launch was killed or could not

@@ -27,7 +27,8 @@ struct side {
 	bool is_there, is_large;
 };
 
-/* As in git, a name with unusual bytes is put in quotes, and escaped as in C. */
+/* Returns a file's name for a patch.  As in git, a name with unusual bytes is put in
+ * quotes, and escaped as in C. */
 static char *quoted(const char *front, const char *path)
 {
 	char *text = NULL;
@@ -98,7 +99,8 @@ static int take_inside(const struct meeting *m, struct side *s, struct err *e)
 		return 0;
 	s->is_there = true;
 	if (m->item->kind == CHANGES_STREAM_FILE) {
-		/* Terabytes of holes cost the inside nothing, and hours to read. */
+		/* A large file is not read: terabytes of holes cost the inside nothing,
+		 * and hours to read. */
 		s->is_large = m->item->size > TEXT_MAX;
 		return s->is_large ? 0 : take_file(m->content, s, e);
 	}
@@ -173,7 +175,7 @@ static void print_both(const struct meeting *m, const struct side *old, const st
 	print_text(text, len, to);
 }
 
-/* Folders and FIFOs, whose content is not shown. */
+/* Prints a change of a folder or FIFO, whose content is not shown. */
 static void print_other(const struct meeting *m, FILE *to)
 {
 	AUTO_FREE char *path = quoted("", m->path);

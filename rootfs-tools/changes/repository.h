@@ -27,7 +27,7 @@ struct repositories {
 
 void repositories_done(struct repositories *r);
 
-/* The length of the part of `path` that names the outermost ".git" on it; 0:
+/* Returns the length of the part of `path` that names the outermost ".git" on it; 0:
  * there is none. */
 size_t repository_len(const char *path);
 
@@ -35,6 +35,6 @@ size_t repository_len(const char *path);
  * in no repository, or if the repository is recorded already. */
 void repository_break(struct repositories *r, const char *path, const char *why);
 
-/* The recorded repository that `path` is or is in, valid until the next
+/* Returns the recorded repository that `path` is or is in, valid until the next
  * repository_break(); or NULL. */
 struct repository *repository_find(struct repositories *r, const char *path);

@@ -16,13 +16,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-#define NAMES_MAX (64u << 20) /* bytes, of one folder */
+#define NAMES_MAX (64u << 20) /* limit of the bytes of the names in one folder */
 
 /* A folder on the stack. */
 struct level {
 	struct dir_names names;
 	const char *keeps;  /* why entries cannot be removed; NULL: they can */
-	const char *others; /* the same for entries of other users */
+	const char *others; /* why entries of other users cannot be removed; NULL: they
+			     * can */
 };
 
 struct scan {
@@ -31,13 +32,13 @@ struct scan {
 	struct dir_stack stack;
 	struct level *levels; /* owned; one for each step of the stack */
 	size_t room;
-	char *found; /* owned: the obstacle's path, and why */
+	char *found; /* owned: the obstacle's path, and why it cannot be removed */
 };
 
 const char *rmdir_check_rights(int folder, const struct stat *st)
 {
 	if (st->st_uid == geteuid())
-		return NULL; /* we may change the mode of our own folder */
+		return NULL; /* no obstacle: we may change the mode of our own folder */
 	return faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) == 0
 		       ? NULL : "cannot be removed from a folder of another user";
 }
@@ -59,7 +60,9 @@ const char *rmdir_check_fixed(int at, const char *name)
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
 		return NULL; /* the caller's next access reports the error */
 	/* layer: rmdir-mounts */
-	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* since 5.8 */
+	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* the kernel reports
+								  * this attribute since
+								  * Linux 5.8 */
 		return "is a mount on this host, whose content the sandbox has not seen";
 	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
 		return *name ? "cannot be changed (lsattr(1): i or a)"
@@ -105,7 +108,8 @@ static int scan_begin(struct scan *s)
 			      &s->levels[depth].names);
 }
 
-/* 0: go on.  1: an obstacle was found, or the entry cannot be read. */
+/* Checks one entry.  Returns 0 to go on, 1 if an obstacle was found, or if the entry
+ * cannot be read. */
 static int scan_one(struct scan *s, const char *name)
 {
 	const char *path = dir_stack_name(&s->stack, name);

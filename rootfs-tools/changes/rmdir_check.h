@@ -8,23 +8,24 @@
 
 struct stat;
 
-/* Why an entry may not be removed, or NULL: it may.  `path` is below the folder. */
+/* Returns why an entry may not be removed, or NULL if it may.  `path` is below the
+ * folder. */
 typedef const char *rmdir_check_why(void *who, const char *path, const struct stat *st);
 
-/* Why no entry of the open folder `folder` can be removed: it belongs to
- * another user, and we may not write there.  NULL: entries can be removed, or
- * the folder is ours and we can change its mode. */
+/* Returns why no entry of the open folder `folder` can be removed: it belongs to
+ * another user, and we may not write there.  NULL: entries can be removed, or the
+ * folder is ours and we can change its mode. */
 const char *rmdir_check_rights(int folder, const struct stat *st);
 
-/* Why entries of other users cannot be removed or replaced though the folder is
- * writable (sticky bit; unlink(2), EPERM); NULL: they can. */
+/* Returns why entries of other users cannot be removed or replaced though the folder
+ * is writable (sticky bit; unlink(2), EPERM); NULL: they can. */
 const char *rmdir_check_sticky(const struct stat *folder);
 
-/* Why no user can remove or replace `name` of the folder; with "": why no entry
- * of the folder can be. */
+/* Returns why no user can remove or replace `name` of the folder; with "": why no
+ * entry of the folder can be removed. */
 const char *rmdir_check_fixed(int at, const char *name);
 
-/* The first obstacle in the folder `name` of the folder `at`, as a sentence
- * without a subject ("a/b in it WHY"), allocated; NULL: there is none.  The
- * folder itself is not judged. */
+/* Returns the first obstacle in the folder `name` of the folder `at`, as a sentence
+ * without a subject ("a/b in it WHY"), allocated; NULL: there is none.  The folder
+ * itself is not judged. */
 char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who);

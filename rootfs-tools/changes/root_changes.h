@@ -13,7 +13,8 @@ struct err;
 struct root_changes {
 	int upper; /* owned; read it only in a jail */
 	int below; /* owned: the image, as one tree */
-	bool has_ranges; /* the jail needs `ids` to walk it */
+	bool has_ranges; /* the files belong to mapped ids; the jail needs `ids` to
+			  * walk them */
 	struct idmaps ids;
 };
 
@@ -25,9 +26,10 @@ void root_changes_done(struct root_changes *r);
 int root_changes_ask(struct client *c, const char *method, struct json_view *ret,
 		     struct err *e);
 
-/* Reads the ids in such an answer.  1: *ret has ranges; 0: one id is mapped. */
+/* Reads the mapped ids in an answer.  Returns 1 if *ret has ranges, 0 if one id is
+ * mapped. */
 int root_changes_ids(struct json_view answer, struct idmaps *ret, struct err *e);
 
-/* ERR_NOT_FOUND: there is no such live sandbox; ERR_UNSUPPORTED: its root is
- * not over an image. */
+/* Opens the root of a live sandbox.  ERR_NOT_FOUND: there is no such live sandbox;
+ * ERR_UNSUPPORTED: its root is not over an image. */
 int root_changes_open(struct root_changes *r, const char *name, struct err *e);

@@ -13,7 +13,7 @@
 
 struct line {
 	const char *text;
-	size_t len; /* with the newline */
+	size_t len; /* length of the line with its newline */
 };
 
 struct lines {
@@ -84,11 +84,12 @@ struct trace {
 
 static int32_t *row_of(const struct trace *t, long d)
 {
-	return t->furthest + d * d + d; /* the entry of k = 0 */
+	return t->furthest + d * d + d; /* row d begins with k = -d, so the entry of k
+					 * = 0 is d further on */
 }
 
-/* Whether the path comes down from the diagonal above, or right from the one
- * below: the one that gets further. */
+/* Returns whether the path comes down from the diagonal above, or right from the
+ * diagonal below: it comes from the one that gets further. */
 static bool is_down(const struct trace *t, long d, long k)
 {
 	const int32_t *before = row_of(t, d - 1);
@@ -190,7 +191,8 @@ struct hunk {
 	size_t old, old_end, new, new_end;
 };
 
-/* Diff counts lines from 1; for an empty range it names the line before. */
+/* Prints the range of a hunk.  Diff counts lines from 1; for an empty range it names
+ * the line before. */
 static void put_range(FILE *to, char sign, size_t from, size_t end)
 {
 	size_t count = end - from;
@@ -228,7 +230,8 @@ static bool is_edit(const struct lines *old, const struct lines *new, size_t i, 
 	       (j < new->count &&new->is_edited[j]);
 }
 
-/* The hunk goes on until twice as many lines are equal as are shown around it. */
+/* Finds the end of a hunk, which goes on until twice as many lines are equal as are
+ * shown around a hunk. */
 static void find_end(const struct lines *old, const struct lines *new, struct hunk *h)
 {
 	size_t i = h->old_end, j = h->new_end, same = 0;

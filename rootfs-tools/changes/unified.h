@@ -8,7 +8,7 @@
 
 #define UNIFIED_EDITS 2000
 
-/* The hunks, with three lines around each, allocated; *ret_len 0: the texts are
- * equal. */
+/* Returns the hunks, with three lines around each, allocated; *ret_len is 0 if the
+ * texts are equal. */
 char *unified(const char *old, size_t old_len, const char *new, size_t new_len,
 	      size_t *ret_len);

@@ -85,7 +85,7 @@ void upper_scan_done(struct upper_scan *d)
 	dir_stack_done(&d->stack);
 }
 
-/* The path stays valid in the stack's memory after dir_stack_up(). */
+/* Ends a folder.  Its path stays valid in the stack's memory after dir_stack_up(). */
 static int end_folder(struct upper_scan *d, struct upper_scan_item *ret, struct err *e)
 {
 	*ret = (struct upper_scan_item){ .kind = UPPER_SCAN_FOLDER_END, .fd = -1,
@@ -99,7 +99,7 @@ static int end_folder(struct upper_scan *d, struct upper_scan_item *ret, struct 
 	return 1;
 }
 
-/* 0: the folder is left out. */
+/* Enters a folder; returns 0 if the folder is left out. */
 static int enter_folder(struct upper_scan *d, struct upper_scan_item *i)
 {
 	bool was_covered = level(d)->is_covered;
@@ -121,7 +121,7 @@ static int enter_folder(struct upper_scan *d, struct upper_scan_item *i)
 	return 1;
 }
 
-/* Whether the entry is reported in *ret. */
+/* Returns whether the entry is reported in *ret. */
 static bool take(struct upper_scan *d, struct upper_scan_item *i)
 {
 	switch (i->st.st_mode & S_IFMT) {
@@ -148,7 +148,7 @@ static bool take(struct upper_scan *d, struct upper_scan_item *i)
 	return false;
 }
 
-/* 0: the entry is left out. */
+/* Looks at one entry; returns 0 if the entry is left out. */
 static int look_at(struct upper_scan *d, const char *name, struct upper_scan_item *ret,
 		   struct err *e)
 {

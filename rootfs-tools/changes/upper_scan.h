@@ -35,7 +35,7 @@ struct err;
 
 enum upper_scan_kind {
 	UPPER_SCAN_FOLDER,
-	UPPER_SCAN_FOLDER_END, /* after the folder's entries */
+	UPPER_SCAN_FOLDER_END, /* the end of a folder; follows its entries */
 	UPPER_SCAN_FILE,
 	UPPER_SCAN_LINK,
 	UPPER_SCAN_FIFO,
@@ -47,11 +47,11 @@ struct upper_scan_item {
 	enum upper_scan_kind kind;
 	const char *path; /* below the upper; valid until the next item, like the rest */
 	int at;		  /* borrowed: the folder that the item is in */
-	const char *name; /* the item's name there */
-	int fd;		  /* borrowed: of a folder; else -1 */
-	struct stat st;	  /* not of UPPER_SCAN_FOLDER_END */
+	const char *name; /* the item's name in the folder `at` */
+	int fd;		  /* borrowed: the open folder, of a folder's item; else -1 */
+	struct stat st;	  /* the item's stat; not set for UPPER_SCAN_FOLDER_END */
 	bool is_opaque;	  /* the folder hides all of the lower one */
-	bool is_covered;  /* is_opaque, of this folder or of one above */
+	bool is_covered;  /* is_opaque holds for this folder or for one above */
 };
 
 struct upper_scan {
@@ -59,7 +59,8 @@ struct upper_scan {
 	/* Called for each entry that is left out, with the reason: sockets,
 	 * devices, unreadable or vanished files.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
-	uint64_t entries_max; /* 0: UPPER_SCAN_ENTRIES_MAX; more is ERR_LIMIT */
+	uint64_t entries_max; /* limit of entries, beyond which is ERR_LIMIT; 0:
+			       * UPPER_SCAN_ENTRIES_MAX */
 	/* Names with this prefix are left out; NULL: none are. */
 	const char *reserved;
 	/* Counts so far. */
@@ -71,15 +72,15 @@ struct upper_scan {
 	size_t names_len;
 };
 
-/* `folder` is taken over.  Call upper_scan_done() after a failure too. */
+/* Begins a walk; `folder` is taken over.  Call upper_scan_done() after a failure too. */
 int upper_scan_begin(struct upper_scan *d, int folder, struct err *e);
 void upper_scan_done(struct upper_scan *d);
 
-/* 1: *ret is the next item.  0: there are no more. */
+/* Gives the next item.  Returns 1 if *ret is the item, 0 if there are no more. */
 int upper_scan_next(struct upper_scan *d, struct upper_scan_item *ret, struct err *e);
 
 /* The caller cannot use the last item: counts it as left out. */
 void upper_scan_leave_out(struct upper_scan *d, const char *path, const char *why);
 
-/* Whether `why` says that the entry is a socket or a device. */
+/* Returns whether `why` says that the entry is a socket or a device. */
 bool upper_scan_is_no_file(const char *why);

@@ -1,4 +1,4 @@
-/* The configuration of an image.  For document.h. */
+/* Parses the configuration of an image; a part of document.h. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #include "store/launch_config.h"
 
 #define WORKDIR_MAX 4096
-#define WORD_MAX    256 /* User, StopSignal */
+#define WORD_MAX    256 /* limit of the bytes of User and StopSignal */
 
 int config_text(const struct json_at *of, const char *key, const char **ret,
 		struct err *e)
@@ -27,7 +27,7 @@ int config_text(const struct json_at *of, const char *key, const char **ret,
 	return 0;
 }
 
-/* The same for a text that must be printable ASCII. */
+/* Gets a member whose text must be printable ASCII and short. */
 static int get_word(const struct json_at *of, const char *key, char **ret, struct err *e)
 {
 	const char *text;
@@ -75,7 +75,8 @@ static int get_environment(const struct json_at *of, struct list *ret, struct er
 	return 0;
 }
 
-/* Early versions of docker wrote relative paths, which meant below the root. */
+/* Gets the working folder.  Early versions of docker wrote relative paths, which meant
+ * below the root. */
 static int get_workdir(const struct json_at *of, char **ret, struct err *e)
 {
 	const char *text;
@@ -120,8 +121,8 @@ static int read_platform(const struct json_at *root, struct launch_config *r,
 	return 0;
 }
 
-/* The time is RFC 3339, to the second.  An invalid time becomes 1970, since
- * nothing depends on it. */
+/* Reads the time of creation, RFC 3339, to the second.  An invalid time becomes 1970,
+ * since nothing depends on the time. */
 static int read_created(const struct json_at *root, struct launch_config *r,
 			struct err *e)
 {

@@ -1,4 +1,5 @@
-/* Kinds of documents, and manifests.  For images.h. */
+/* Parses the kinds of an image's documents, and manifests; a part of document.h and
+ * images.h. */
 #include "rootfs-tools/index/document.h"
 
 #include <stdio.h>
@@ -83,8 +84,9 @@ static int check_schema(const struct json_at *root, struct err *e)
 				      (unsigned long long)version);
 }
 
-/* A document that looks like both a manifest and an index is refused: two
- * readers would see two images in it (CVE-2021-41190). */
+/* Finds the kind of a document by its members.  A document that looks like both a
+ * manifest and an index is refused: two readers would see two images in it
+ * (CVE-2021-41190). */
 static int kind_by_content(const struct json_at *root, enum document_kind *ret,
 			   struct err *e)
 {

@@ -20,9 +20,10 @@ int config_parse(const char *text, size_t len, struct launch_config *r,
 #define INDEX_NAME	 "org.opencontainers.image.ref.name"
 #define INDEX_WHOLE_NAME "io.containerd.image.name"
 
-/* As index_choose() for this machine, among the entries that are called `tag`
- * or end in ":TAG".  NULL: among all entries, which then must have the same
- * name or none.  *ret_name is the chosen entry's name, or "". */
+/* Chooses from an index, like index_choose() for this machine, among the entries that
+ * are called `tag` or end in ":TAG".  With `tag` NULL, chooses among all entries,
+ * which then must have the same name or none.  *ret_name is the chosen entry's name,
+ * or "". */
 int index_choose_named(const char *text, size_t len, const char *tag,
 		       char ret_name[REFERENCE_MAX], struct descriptor *ret,
 		       struct err *e);
@@ -32,26 +33,26 @@ int index_choose_named(const char *text, size_t len, const char *tag,
 enum role { ROLE_MANIFEST, ROLE_INDEX, ROLE_OLD, ROLE_CONFIG, ROLE_LAYER, ROLE_ELSEWHERE,
 	    ROLE_UNKNOWN };
 
-/* The same for a parsed document, for a caller that needs more of it. */
+/* Reads a configuration like config_parse(), from a parsed document, for a caller that
+ * needs more of the document. */
 int config_read(const struct json_at *root, struct launch_config *r,
 		struct list *diff_ids, struct err *e);
 
-/* config_text(): the text of a member, valid as long as the document; NULL
- * where it is absent, null or empty.  config_texts(): adds the texts of an
- * array. */
+/* config_text() gives the text of a member, valid as long as the document; NULL where
+ * the member is absent, null or empty.  config_texts() adds the texts of an array. */
 int config_text(const struct json_at *of, const char *key, const char **ret,
 		struct err *e);
 int config_texts(const struct json_at *of, const char *key, struct list *ret,
 		 struct err *e);
 
-/* The role of a media type; parameters after it, as in an HTTP header, are
- * ignored. */
+/* Returns the role of a media type; parameters after the type, as in an HTTP header,
+ * are ignored. */
 enum role document_role(const char *media_type);
 
 int document_kind_of(const struct json_at *root, const char *media_type,
 		     enum document_kind *ret, struct err *e);
 
-/* Finds a member that must exist. */
+/* Finds a member that must exist; a missing member is an error. */
 int document_need(const struct json_at *of, const char *key, struct json_at *ret,
 		  struct err *e);
 int document_descriptor(const struct json_at *at, struct descriptor *ret, struct err *e);

@@ -25,8 +25,9 @@
 struct collecting {
 	const struct store *s;
 	bool only_looks;
-	struct list layers, blobs; /* needed by some image; hexadecimal */
-	bool keeps_blobs, keeps_layers; /* some image does not say which ones it needs */
+	struct list layers, blobs; /* hexadecimal digests that some image needs */
+	bool keeps_blobs, keeps_layers; /* some image cannot be read, so all blobs or
+					 * layers might be its own and stay */
 	struct collected *done;
 };
 
@@ -51,7 +52,8 @@ bool gc_is_used(const struct store *s, const struct digest *image)
 	return fd >= 0 && lock_take(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-/* 1: the image has been removed, or would be. */
+/* Removes an image that no sandbox uses.  Returns 1 if the image has been removed, or
+ * would be. */
 static int drop_image(struct collecting *g, const struct store_index_image *image,
 		      struct err *e)
 {
@@ -113,8 +115,8 @@ static bool is_needed(const struct list *sorted, const char *hex)
 					sizeof(*sorted->items), compare);
 }
 
-/* Renames the layer into tmp first, so that it is out of sight at once; after a
- * kill in between the next sweep removes it. */
+/* Removes a layer.  Renames it into tmp first, so that no process finds a half-removed
+ * layer; after a kill in between, the next sweep removes the rest. */
 static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format("gone-%s", hex);
@@ -131,7 +133,8 @@ static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 	AUTO_CLOSE int tmp = layers < 0 ? -1 : store_folder(g->s, STORE_TMP, e);
 	if (tmp < 0)
 		return -1;
-	rm_tree_remove(tmp, gone); /* left by a kill before */
+	rm_tree_remove(tmp, gone); /* a process that was killed before may have left a
+				    * folder of that name */
 	if (renameat(layers, hex, tmp, gone) < 0)
 		return err_sys(e, "remove layer %.12s", hex);
 	rm_tree_remove(tmp, gone);
@@ -213,11 +216,11 @@ static int drop_matching(struct collecting *g, const char *folder, const char *b
 		if (!strncmp(entry->d_name, begin, strlen(begin)) && entry->d_name[1] &&
 		    strcmp(entry->d_name, ".."))
 			rc = drop_file(g, fd, entry->d_name, &g->done->partial, e);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	return rc;
 }
 
-/* Making a stage removes abandoned stages as a side effect. */
+/* Removes abandoned stages: making a new stage does so as a side effect. */
 static int sweep(struct collecting *g, struct err *e)
 {
 	AUTO_FREE char *name = NULL;

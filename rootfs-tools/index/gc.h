@@ -15,13 +15,14 @@ struct store;
 
 struct collected {
 	size_t images, layers, blobs, partial;
-	size_t used;	/* unnamed images that a sandbox uses, which stay */
-	size_t ranged;	/* copies of layers for --idmap ranges */
-	uint64_t bytes; /* of files */
+	size_t used;	/* count of unnamed images that stay, since a sandbox uses them */
+	size_t ranged;	/* count of removed copies of layers for --idmap ranges */
+	uint64_t bytes; /* bytes of the removed files */
 };
 
-/* The caller holds the store's lock alone.  `only_looks`: removes nothing. */
+/* Removes all that is not referred to.  The caller holds the store's lock alone.
+ * `only_looks`: removes nothing, and only counts. */
 int collect(const struct store *s, bool only_looks, struct collected *ret, struct err *e);
 
-/* Whether a sandbox uses the image. */
+/* Returns whether a sandbox uses the image. */
 bool gc_is_used(const struct store *s, const struct digest *image);

@@ -25,7 +25,7 @@ struct unpacking {
 	const struct list *diff_ids;
 	struct layer_about *abouts; /* owned; one for each layer */
 	struct worker running[UNPACKERS];
-	size_t first, next; /* range of layers that are being unpacked */
+	size_t first, next; /* the range of layers that are being unpacked */
 };
 
 static int unpack_layer(void *arg, void *result, struct err *e)
@@ -50,7 +50,8 @@ static int finish_first(struct unpacking *u, struct err *e)
 	return err_in(e, "layer %zu of %zu", layer + 1, u->diff_ids->count);
 }
 
-/* The first error is returned; workers that still run are waited for. */
+/* Unpacks all layers.  The first error is returned; workers that still run are waited
+ * for. */
 static int unpack_all_layers(struct unpacking *u, struct err *e)
 {
 	const struct worker_task task = { .name = "the process that unpacks it",

@@ -16,7 +16,8 @@ struct launch_config;
 struct reference;
 struct store;
 
-#define MANIFEST_MAX	(4u << 20) /* bytes; the registries' own limit */
+#define MANIFEST_MAX	(4u << 20) /* limit of a document's bytes; the registries' own
+				    * limit */
 #define CONFIG_MAX	(4u << 20)
 #define IMAGE_LAYERS_MAX 500
 
@@ -28,7 +29,7 @@ struct descriptor {
 
 struct manifest {
 	struct descriptor config;
-	struct descriptor *layers; /* owned; the lowest one first */
+	struct descriptor *layers; /* owned; the lowest layer first */
 	size_t layer_count;
 };
 
@@ -47,8 +48,8 @@ int document_kind(const char *text, size_t len, const char *media_type,
 int manifest_parse(const char *text, size_t len, struct manifest *ret, struct err *e);
 void manifest_done(struct manifest *m);
 
-/* The descriptor of the first manifest in an index for that platform;
- * ERR_NOT_FOUND lists the platforms that there are. */
+/* Gives the descriptor of the first manifest in an index for the platform `p`;
+ * ERR_NOT_FOUND lists the platforms that the index has. */
 int index_choose(const char *text, size_t len, const struct platform *p,
 		 struct descriptor *ret, struct err *e);
 void platform_here(struct platform *ret);
@@ -74,7 +75,7 @@ int images_make(const struct store *s, const char *config,
 		const struct list *layer_digests, const struct list *diff_ids,
 		const struct reference *r, struct digest *ret, struct err *e);
 
-/* The same with a whole configuration, which is not changed. */
+/* Makes an image like images_make(), with a whole configuration, which is not changed. */
 int images_assemble(const struct store *s, const char *config, size_t len,
 		    const struct list *layer_digests, const struct reference *r,
 		    struct digest *ret, struct err *e);

@@ -18,7 +18,7 @@
 /* --- text ---------------------------------------------------------------------- */
 
 struct text {
-	char *bytes; /* owned, once the stream is closed */
+	char *bytes; /* owned by the caller once the stream is closed */
 	size_t len;
 	FILE *to;
 };
@@ -44,7 +44,8 @@ static void print_rootfs(FILE *to, const struct list *diff_ids)
 	(void)fprintf(to, "]}}");
 }
 
-/* Prints the given configuration's members unchanged, then the missing ones. */
+/* Prints the given configuration's members unchanged, then those members that it
+ * lacks. */
 static void print_config(FILE *to, struct json_at *root, const struct list *diff_ids)
 {
 	struct json_at at = { 0 };
@@ -88,8 +89,8 @@ static int make_config(const char *config, const struct list *diff_ids, struct t
 
 /* --- the manifest -------------------------------------------------------------- */
 
-/* The layer's type by its first bytes.  Any other blob is taken for a tar; if
- * it is none, unpacking fails. */
+/* Returns a layer's media type, by the blob's first bytes.  A blob of no known format
+ * is taken for a tar; if it is none, unpacking fails. */
 static const char *layer_type(int blob)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Chooses one of the manifests in an index.  For images.h. */
+/* Chooses one of the manifests in an index; a part of images.h. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -21,7 +21,7 @@ void platform_here(struct platform *ret)
 
 	*ret = (struct platform){ .os = "linux" };
 	if (uname(&here) < 0)
-		return; /* uname(2) cannot fail here */
+		return; /* uname(2) cannot fail with a valid buffer */
 	(void)snprintf(ret->architecture, sizeof(ret->architecture), "%.31s",
 		       here.machine);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -30,7 +30,8 @@ void platform_here(struct platform *ret)
 				       known[i].architecture);
 }
 
-/* Copies one part, up to a slash or the end; returns the part's end, or NULL. */
+/* Copies one part of a platform's text, up to a slash or the end; returns the part's
+ * end, or NULL. */
 static const char *platform_part(const char *at, char ret[32])
 {
 	size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
@@ -59,7 +60,8 @@ int platform_parse(const char *text, struct platform *ret, struct err *e)
 	return 0;
 }
 
-/* The variant, with the architecture's first one made empty: both mean the same. */
+/* Returns the variant of an architecture, "" for the first one: "arm64" and "arm64/v8"
+ * mean the same. */
 static const char *variant_of(const char *architecture, const char *variant)
 {
 	bool is_first = (!strcmp(architecture, "arm64") && !strcmp(variant, "v8")) ||
@@ -76,7 +78,8 @@ static bool platform_fits(const struct platform *wanted, const struct platform *
 		       variant_of(is->architecture, is->variant));
 }
 
-/* The platform of an entry of an index; empty if the entry has none. */
+/* Reads the platform of an entry of an index; the platform is empty if the entry has
+ * none. */
 static int platform_read(const struct json_at *entry, struct platform *ret, struct err *e)
 {
 	struct json_at at = { 0 }, part = { 0 };
@@ -102,7 +105,7 @@ static int platform_read(const struct json_at *entry, struct platform *ret, stru
 
 /* --- names of an index's entries ---------------------------------------------------- */
 
-/* The value of an annotation, or NULL. */
+/* Returns the value of an annotation of an entry, or NULL. */
 static const char *annotation(const struct json_at *entry, const char *key)
 {
 	struct json_at all = { 0 }, at = { 0 };
@@ -114,7 +117,7 @@ static const char *annotation(const struct json_at *entry, const char *key)
 	return text;
 }
 
-/* Whether `tag` is the whole name or the part after its colon. */
+/* Returns whether `tag` is the whole name or the part after its colon. */
 static bool is_named(const char *name, const char *tag)
 {
 	const char *colon = name ? strrchr(name, ':') : NULL;
@@ -126,13 +129,13 @@ static bool is_named(const char *name, const char *tag)
 
 struct choice {
 	const struct platform *wanted;
-	const char *tag; /* or NULL */
+	const char *tag; /* the tag that was asked for, or NULL */
 	bool any_name;
 	struct descriptor *found;
 	enum { FOUND_NONE, FOUND_UNNAMED, FOUND_FITTING } how;
-	char name[REFERENCE_MAX]; /* the chosen entry's name, or ""; of several names
-				   * the first */
-	bool has_several;	  /* different names */
+	char name[REFERENCE_MAX]; /* the chosen entry's name, or ""; the first name if
+				   * the entries have several */
+	bool has_several;	  /* the fitting entries have different names */
 	char there[300], names[300]; /* lists for error messages */
 };
 
@@ -143,8 +146,8 @@ static void add_word(char words[300], const char *word)
 	(void)snprintf(words + len, 300 - len, "%s%s", len ? ", " : "", word);
 }
 
-/* Lists a platform.  An entry of platform "unknown" is no image but holds
- * attestations. */
+/* Adds the entry's platform to the list for error messages.  An entry of platform
+ * "unknown" is no image but holds attestations. */
 static void remember(struct choice *c, const struct platform *is)
 {
 	char text[100];
@@ -155,7 +158,7 @@ static void remember(struct choice *c, const struct platform *is)
 		add_word(c->there, text);
 }
 
-/* Whether the entry has the wanted name; keeps the name. */
+/* Returns whether the entry has the wanted name; keeps the name. */
 static bool fits_tag(struct choice *c, const struct json_at *entry)
 {
 	const char *name = annotation(entry, INDEX_NAME);

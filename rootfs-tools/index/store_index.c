@@ -35,7 +35,7 @@ int store_index_files(const struct store *s, const char *folder, struct list *re
 	while ((entry = readdir(dir)))
 		if (digest_is_hex(entry->d_name))
 			list_add(ret, entry->d_name);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare);
 	return 0;
@@ -126,8 +126,8 @@ static bool find_name(const struct store_index *c, const char *text, size_t *ret
 	return false;
 }
 
-/* How many images have an id or digest that begins with `hex`; *ret is the last
- * of them. */
+/* Returns how many images have an id or digest that begins with `hex`; *ret is the
+ * last of these images. */
 static size_t find_hex(const struct store_index *c, const char *hex, size_t *ret)
 {
 	size_t found = 0, len = strlen(hex);

@@ -16,14 +16,15 @@ struct err;
 struct store;
 
 struct store_index_image {
-	struct digest digest; /* of its manifest */
+	struct digest digest; /* digest of the image's manifest */
 	struct launch_config launch_config; /* owned */
-	bool is_broken;	      /* the recipe cannot be read: it is empty */
+	bool is_broken;	      /* the recipe cannot be read: launch_config is empty */
 };
 
 struct store_index_name {
 	struct reference reference;
-	size_t image; /* in `images`; SIZE_MAX: there is none */
+	size_t image; /* index of the image in `images`; SIZE_MAX: the store has no
+		       * such image */
 	struct digest digest;
 };
 
@@ -34,11 +35,12 @@ struct store_index {
 	size_t name_count;
 };
 
-/* `ret` must be released with store_index_done(). */
+/* Lists the store; `ret` must be released with store_index_done(). */
 int store_index_take(const struct store *s, struct store_index *ret, struct err *e);
 void store_index_done(struct store_index *c);
 
-/* The names of all files in one of the store's folders that are digests, in order. */
+/* Adds to the list the names of all files in one of the store's folders that are
+ * digests, sorted. */
 struct list;
 int store_index_files(const struct store *s, const char *folder, struct list *ret,
 		 struct err *e);
@@ -48,7 +50,8 @@ int store_index_files(const struct store *s, const char *folder, struct list *re
 int store_index_find(const struct store_index *c, const char *text, size_t *ret_image,
 		size_t *ret_name, struct err *e);
 
-/* The same for a caller that needs no index.  *ret_name is the reference that
- * was asked for, or one without a registry if `text` was an id; it may be NULL. */
+/* Finds an image like store_index_find(), for a caller that needs no index.  *ret_name
+ * is the reference that was asked for, or one without a registry if `text` was an id;
+ * ret_name may be NULL. */
 int store_index_resolve(const struct store *s, const char *text, struct digest *ret,
 		   struct reference *ret_name, struct err *e);

@@ -33,15 +33,15 @@
 #define PIECE (256u << 10)
 
 struct blob {
-	int blobs, tmp, fd; /* owned */
-	char *name;	    /* owned; in tmp; NULL: the file has its final name, or is
-			     * removed */
+	int blobs, tmp, fd; /* owned: the store's folders, and the blob's file */
+	char *name;	    /* owned; the file's name in tmp; NULL: the file has its
+			     * final name, or is removed */
 	const struct store *store; /* borrowed */
 	uint64_t room;		   /* bytes that may be added before the quota is
 				    * checked again */
 	struct digest expected; /* the zero object: any digest is accepted */
 	uint64_t at;
-	bool is_broken; /* the file holds other bytes than were hashed */
+	bool is_broken; /* the file's bytes differ from those that were hashed */
 	struct hash *hash; /* owned */
 };
 
@@ -113,8 +113,8 @@ static int catch_up(struct blob *b, struct err *e)
 	return len < 0 ? err_sys(e, "read the part of a blob that is in the store") : 0;
 }
 
-/* A process that was killed between the last chmod(2) and the rename has left a
- * file without write permission. */
+/* Opens the blob's file.  A process that was killed between the last chmod(2) and the
+ * rename has left a file without write permission; that permission is given back. */
 static int open_name(const struct blob *b, int flags)
 {
 	const int all = flags | O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
@@ -125,7 +125,7 @@ static int open_name(const struct blob *b, int flags)
 	return openat(b->tmp, b->name, all, 0600);
 }
 
-/* Opens and locks b->name.  1: the file is ours.  0: the file was renamed or
+/* Opens and locks b->name.  Returns 1 if the file is ours, 0 if it was renamed or
  * removed meanwhile. */
 static int try_name(struct blob *b, int flags, struct err *e)
 {
@@ -143,7 +143,8 @@ static int try_name(struct blob *b, int flags, struct err *e)
 	return 1;
 }
 
-/* 1: the file is locked.  0: the whole blob is in the store by now. */
+/* Begins a blob of an expected digest.  Returns 1 if its file is locked, 0 if the
+ * whole blob is in the store by now. */
 static int begin_expected(const struct store *s, struct blob *b, struct err *e)
 {
 	int rc = 0;
@@ -321,7 +322,8 @@ void blob_done(struct blob *b)
 {
 	if (!b)
 		return;
-	/* An empty file is not worth keeping. */
+	/* A file without an expected digest cannot be continued, and an empty file is not
+	 * worth keeping. */
 	if (b->name && b->fd >= 0 && (!b->expected.hex[0] || b->at == 0))
 		forget(b);
 	own_free(&b->name);

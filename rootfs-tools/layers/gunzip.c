@@ -24,7 +24,7 @@ static bool is_loaded;
 struct work {
 	struct inflate_state state;
 	int in, out; /* borrowed */
-	uint64_t passed; /* bytes */
+	uint64_t passed; /* count of decompressed bytes */
 	uint8_t read[PIECE], made[PIECE];
 };
 
@@ -53,7 +53,7 @@ bool gunzip_takes(const uint8_t *first, size_t len)
 }
 
 /* Keeps the unread rest of the last piece, in which a member may begin, and reads more
- * after it.  0: there is no more. */
+ * bytes after it.  Returns 0 if there are no more. */
 static ssize_t fill(struct work *w, struct err *e)
 {
 	size_t left = w->state.avail_in;

@@ -10,11 +10,11 @@
 
 struct err;
 
-/* Loads the library; false: it is not installed, and the caller uses another
- * one.  Call it before the jail, in which nothing can be loaded. */
+/* Loads ISA-L.  False: the library is not installed, and the caller uses another one.
+ * Call this function before the jail, in which nothing can be loaded. */
 bool gunzip_begin(void);
 
-/* Whether these bytes begin a gzip member, and gunzip_begin() was true. */
+/* Returns whether these bytes begin a gzip member, and gunzip_begin() was true. */
 bool gunzip_takes(const uint8_t *first, size_t len);
 
 /* Decompresses to `out`: the bytes `first`, which were read from `in` already,

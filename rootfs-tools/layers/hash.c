@@ -12,8 +12,8 @@ struct hash {
 	EVP_MD_CTX *context; /* owned */
 };
 
-/* Libcrypto fails if memory is out, or if an administrator has disabled
- * SHA-256; then nothing here can work. */
+/* Ends the process if a call of libcrypto failed.  It fails if memory is out, or if an
+ * administrator has disabled SHA-256; then nothing here can work. */
 static void must(int is_done)
 {
 	if (is_done != 1)

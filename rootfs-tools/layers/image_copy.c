@@ -21,8 +21,10 @@
 
 #define PIECE	   (256u << 10)
 #define AT_ONCE	   (1u << 30) /* bytes that the kernel copies in one call */
-#define NAMES_MAX  65536      /* XATTR_LIST_MAX, of the attributes' names */
-#define VALUE_MAX  65536      /* XATTR_SIZE_MAX */
+#define NAMES_MAX  65536      /* limit of the attributes' names, the kernel's
+			       * XATTR_LIST_MAX */
+#define VALUE_MAX  65536      /* limit of an attribute's value, the kernel's
+			       * XATTR_SIZE_MAX */
 #define DEPTH_MAX  1024
 #define USER	   "user."
 #define OVERLAYS   "user.overlay."
@@ -36,15 +38,15 @@
 struct twin {
 	dev_t dev;
 	ino_t ino;
-	char *path; /* owned: the first copied name */
+	char *path; /* owned: the name under which the file was copied first */
 };
 
 struct work {
 	const struct image_copy *r;
 	struct merged image;
 	int to;
-	dev_t dev;   /* the image's; mounts in a folder are other devices, and are left
-		      * out */
+	dev_t dev;   /* device of the image's folder; mounts in a folder are other
+		      * devices, and are left out */
 	void *twins; /* owned; a tree (tsearch(3)) */
 	char *piece; /* owned */
 	unsigned depth;
@@ -59,14 +61,14 @@ struct told {
 
 /* --- content -------------------------------------------------------------------- */
 
-/* Whether copy_file_range(2) cannot copy between these two files, but read(2)
- * and write(2) can. */
+/* Returns whether the error means that copy_file_range(2) cannot copy between these
+ * two files, but read(2) and write(2) can. */
 static bool has_to_be_read(int sys)
 {
 	return sys == EXDEV || sys == EINVAL || sys == EOPNOTSUPP || sys == ENOSYS;
 }
 
-/* Bytes copied, 0 at the end of the file, or -1. */
+/* Copies some bytes.  Returns how many, 0 at the end of the file, or -1. */
 static ssize_t copy_some(const struct work *w, int from, int to, off_t at, size_t len)
 {
 	loff_t in = at, out = at;
@@ -93,7 +95,7 @@ static int copy_data(const struct work *w, int from, int to, off_t at, off_t end
 	return 0;
 }
 
-/* Finds the next data, not a hole, from `at` on.  False: there is none. */
+/* Finds the next data, not a hole, from `at` on; returns false if only a hole follows. */
 static bool find_data(int from, off_t at, off_t size, off_t *ret_at, off_t *ret_end)
 {
 	off_t data = lseek(from, at, SEEK_DATA);
@@ -124,8 +126,9 @@ static bool begins(const char *text, const char *front)
 	return !strncmp(text, front, strlen(front));
 }
 
-/* Attributes for overlayfs are kept only in a layer's copy; hutch's own have
- * been applied to such a copy's owners and modes, and are dropped there. */
+/* Returns whether an attribute is copied.  Attributes for overlayfs are kept only in a
+ * layer's copy; hutch's own have been applied to the owners and modes of such a copy,
+ * and are dropped there. */
 static bool is_wanted(const struct work *w, const char *attribute)
 {
 	if (begins(attribute, OVERLAYS))
@@ -133,8 +136,8 @@ static bool is_wanted(const struct work *w, const char *attribute)
 	return begins(attribute, USER) && !(w->r->ranges && begins(attribute, OURS));
 }
 
-/* tmpfs before 6.6 has no user.* attributes; a copy on it does without them,
- * but a layer's copy needs them. */
+/* Copies an attribute.  tmpfs before Linux 6.6 has no user.* attributes; a copy on
+ * such a tmpfs does without them, but a layer's copy needs them. */
 static int copy_attribute(struct work *w, int from, int to, const char *name)
 {
 	ssize_t len = fgetxattr(from, name, w->piece, VALUE_MAX);
@@ -180,8 +183,8 @@ static int give(const struct work *w, int folder, const char *name, const struct
 			BY_FD);
 }
 
-/* Without ranges no file gets setuid and setgid bits: layers have none, and the
- * bits would give the caller's own ids. */
+/* Sets mode and times of a copy.  Without ranges no file gets setuid and setgid bits:
+ * layers have none, and the bits would give the caller's own ids. */
 static int copy_looks(const struct work *w, int to, const struct stat *st)
 {
 	const mode_t kept = S_ISDIR(st->st_mode) || w->r->ranges ? 07777 : 01777;
@@ -207,7 +210,8 @@ static int cannot_copy(const struct merged_at *at, struct err *e)
 
 static void leave_out(struct work *w, const struct merged_at *at)
 {
-	if (w->sum.left_out++ == 0) /* may be cut */
+	if (w->sum.left_out++ == 0) /* a long path may be cut, which is enough for a
+				     * message */
 		(void)snprintf(w->sum.first, sizeof(w->sum.first), "/%s", at->path);
 }
 
@@ -226,8 +230,8 @@ static void twin_free(void *twin)
 	free(twin);
 }
 
-/* 1: the file was copied before, and has one more name now.  0: the file is
- * noted, and must be copied. */
+/* Links a file that was copied before under another name.  Returns 1 if the link was
+ * made; returns 0 if the file is only noted now, and must be copied. */
 static int link_twin(struct work *w, const struct merged_at *at, int folder,
 		     const char *name)
 {
@@ -244,8 +248,8 @@ static int link_twin(struct work *w, const struct merged_at *at, int folder,
 	return errno == EMLINK ? 0 : -1;
 }
 
-/* The metadata for a copy: with ranges the layer's, without them the source
- * file's own. */
+/* Returns the metadata for a copy: with ranges those that the layer keeps as data,
+ * without ranges the source file's own. */
 static const struct stat *looks_of(const struct work *w, const struct merged_at *at,
 				   const struct stat *is)
 {
@@ -294,7 +298,7 @@ static int make_fifo(const struct work *w, const struct merged_at *at, int folde
 	return to < 0 || copy_looks(w, to, &at->st) < 0 ? cannot_copy(at, e) : 0;
 }
 
-/* The folder is filled later, so that only one folder is open at a time. */
+/* Makes a folder, which is filled later, so that only one folder is open at a time. */
 static int make_folder(struct work *w, const struct merged_at *at, int folder,
 		       const char *name, struct err *e)
 {
@@ -305,7 +309,8 @@ static int make_folder(struct work *w, const struct merged_at *at, int folder,
 	return mkdirat(folder, name, 0700) < 0 ? cannot_copy(at, e) : 0;
 }
 
-/* Overlayfs' own whiteout; its owner does not matter. */
+/* Returns whether the entry is a whiteout of overlayfs; a whiteout's owner does not
+ * matter. */
 static bool is_whiteout(const struct work *w, const struct merged_at *at)
 {
 	return w->r->ranges && S_ISCHR(at->st.st_mode) && at->st.st_rdev == 0;
@@ -331,8 +336,8 @@ static int copy_kind(struct work *w, const struct merged_at *at, int folder,
 	return 0;
 }
 
-/* In a folder that was not written by hutch, files whose mode keeps their owner
- * from reading are left out. */
+/* Copies one entry.  In a folder that was not written by hutch, files whose mode keeps
+ * their owner from reading are left out. */
 static int copy_entry(struct work *w, const struct merged_at *at, int folder,
 		      const char *name, struct err *e)
 {
@@ -376,7 +381,8 @@ static int copy_entries(struct work *w, const struct merged_at *at,
 	return rc;
 }
 
-/* A subfolder that was left out has no copy to be filled. */
+/* Copies the content of a subfolder; a subfolder that was left out has no copy to be
+ * filled. */
 static int copy_below(struct work *w, const struct merged_at *at, const char *name,
 		      struct err *e)
 {
@@ -389,8 +395,8 @@ static int copy_below(struct work *w, const struct merged_at *at, const char *na
 	return rc < 0 ? -1 : 0;
 }
 
-/* Sets a folder's metadata last: creating files in it changes its times, and
- * its mode may forbid that. */
+/* Sets a folder's metadata after its content: creating files in the folder changes its
+ * times, and its mode may forbid that. */
 static int finish_folder(struct work *w, const struct merged_at *at, struct err *e)
 {
 	struct stat st;
@@ -472,7 +478,8 @@ static void work(const void *arg, int folder, int in, void *result)
 	(void)in;
 	told->error.kind = ERR_NONE;
 	if (copy_all(&w, &told->error) == 0)
-		told->error.kind = ERR_NONE; /* a file that was left out has set it */
+		told->error.kind = ERR_NONE; /* a file that was left out has set this
+					      * error, which is none of the whole copy */
 	told->sum = w.sum;
 	tdestroy(w.twins, twin_free);
 	merged_done(&w.image);

@@ -35,7 +35,8 @@ struct image_copy {
 				   * to be copied, without the mounts in it */
 	const struct idmaps *ranges; /* borrowed; `from` is then a layer, and hexes is
 				      * NULL; NULL: no ranges */
-	int from; /* borrowed, readable: the store's folder of layers, or the folder */
+	int from; /* borrowed, readable: the store's folder of layers, or the folder to
+		   * be copied */
 	int to;	  /* borrowed, readable: an empty folder of the caller's */
 	int leash; /* borrowed; for the jail (sandbox/root/jail.h) */
 };
@@ -45,9 +46,10 @@ struct image_copy {
 struct image_copy_sum {
 	uint64_t entries, bytes, left_out;
 	char first[200];
-	struct count there; /* with ranges: the count of the copy's files */
+	struct count there; /* with ranges: the count of the files in the copy */
 };
 
-/* Changes the working directory of the calling process (jail_start()). */
+/* Makes the copy.  Changes the working directory of the calling process
+ * (jail_start()). */
 int image_copy_make(const struct image_copy *r, struct image_copy_sum *ret,
 		    struct err *e);

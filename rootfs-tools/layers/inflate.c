@@ -35,8 +35,8 @@ bool inflate_knows(const void *first, size_t len)
 				       !memcmp(first, zstd, 4) || !memcmp(first, xz, 6));
 }
 
-/* Whether gunzip can take the bytes at the present offset of `in`.  A pipe
- * cannot be read twice, so libarchive takes it. */
+/* Returns whether gunzip can take the bytes at the present offset of `in`.  A pipe
+ * cannot be read twice, so libarchive takes a pipe. */
 static bool is_gunzips(int in)
 {
 	uint8_t first[INFLATE_MARK];
@@ -98,7 +98,7 @@ static int start(struct archive *a, struct source *s, struct err *e)
 	    lib.read_open(a, s, NULL, hand_on, NULL) != ARCHIVE_OK ||
 	    lib.read_next_header(a, &only) != ARCHIVE_OK)
 		return is_damaged(a, e);
-	/* libarchive counts the plain data as one filter, too. */
+	/* libarchive counts the plain data as one filter, so 2 is one compression. */
 	if (lib.filter_count(a) > 2)
 		return err_set(e, ERR_PROTOCOL, "the layer is compressed more than once");
 	return 0;
@@ -124,7 +124,8 @@ static int by_libarchive(struct source *s, int out, struct err *e)
 	struct archive *a = mem_or_abort(lib.read_new());
 	int rc = start(a, s, e) < 0 ? -1 : pass_on(a, out, e);
 
-	(void)lib.read_free(a); /* it was only read */
+	(void)lib.read_free(a); /* the result does not matter: the archive was only
+				 * read */
 	return rc;
 }
 

@@ -12,11 +12,11 @@ struct err;
 
 #define INFLATE_MARK 6 /* bytes that suffice to recognize the format */
 
-/* Whether data that begins so is in one of the three formats. */
+/* Returns whether data that begins with these bytes is in one of the three formats. */
 bool inflate_knows(const void *first, size_t len);
 
-/* Loads the library that inflate_all() of `in` needs.  Call it before the jail,
- * in which nothing can be loaded. */
+/* Loads the library that inflate_all() of `in` needs.  Call this function before the
+ * jail, in which nothing can be loaded. */
 int inflate_begin(int in, struct err *e);
 
 /* Decompresses `in`, to its end, to `out`. */

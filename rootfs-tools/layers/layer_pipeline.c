@@ -36,7 +36,7 @@
 #define PIPE_BYTES (1 << 20) /* the kernel's limit for users without privileges */
 #define PIECE	   (256u << 10)
 
-/* The result of a jailed process; it may have any values. */
+/* The result of a jailed process; a process that was taken over may send any values. */
 struct report {
 	struct err error;
 	uint64_t entries, bytes, left_out, hides_all;
@@ -76,12 +76,12 @@ static void work_unpack(const void *arg, int folder, int in, void *result)
 struct pipeline {
 	const struct layer_pipeline *s;
 	struct jail inflate, unpack;
-	struct worker inflating, unpacking; /* pid 0: not started */
-	int from, to; /* owned; the tar is read from the first, and written to the
-		       * second */
+	struct worker inflating, unpacking; /* a worker with pid 0 was not started */
+	int from, to; /* owned; the tar is read from the pipe `from`, and written to
+		       * the pipe `to` */
 	int leash; /* borrowed: the porter's, which both hold */
 	struct hash *hash;
-	uint64_t size; /* bytes of the tar so far */
+	uint64_t size; /* count of the tar's bytes so far */
 	struct report unpacked;
 };
 
@@ -120,9 +120,9 @@ static int start_unpack(struct pipeline *p, struct err *e)
 	return jail_start(&p->unpack, &p->unpacking, e);
 }
 
-/* Whether the blob is an uncompressed tar.  POSIX and GNU tars have "ustar"
- * here, and compressed files begin with other bytes; nothing more is parsed
- * outside of the jail. */
+/* Returns whether the blob is an uncompressed tar.  POSIX and GNU tars have "ustar"
+ * here, and compressed files begin with other bytes; nothing more is parsed outside of
+ * the jail. */
 static bool is_plain_tar(int blob)
 {
 	const off_t mark_at = 257;
@@ -158,8 +158,8 @@ static int start_inflate(struct pipeline *p, struct err *e)
 	return jail_start(&p->inflate, &p->inflating, e);
 }
 
-/* The unpacking process has closed its end of the pipe: waits for it, and
- * returns its result. */
+/* Waits for the unpacking process, which has closed its end of the pipe, and returns
+ * its result. */
 static int wait_unpack(struct pipeline *p, struct err *e)
 {
 	own_close(&p->to);
@@ -179,8 +179,9 @@ static int wait_inflate(struct pipeline *p, struct err *e)
 	return rc < 0 ? -1 : judge(&r, e);
 }
 
-/* Bytes after the tar's end, which the unpacking process no longer reads, are
- * hashed as well. */
+/* Hashes a piece of the tar and passes it on.  Bytes after the tar's end, which the
+ * unpacking process no longer reads, are hashed as well, since the digest is that of
+ * the whole tar. */
 static int pass_piece(struct pipeline *p, const uint8_t *piece, size_t len, struct err *e)
 {
 	p->size += len;

@@ -17,16 +17,16 @@ struct err;
 
 struct layer_pipeline {
 	int blob;   /* borrowed */
-	int folder; /* borrowed; empty, opened to be read */
+	int folder; /* borrowed; an empty folder to unpack into, opened to be read */
 	int empty;  /* borrowed; another empty folder, for the decompressing process's
 		     * jail */
 	uint64_t entries_max;
-	uint64_t bytes_max; /* of the tar */
+	uint64_t bytes_max; /* limit of the tar's bytes */
 };
 
 /* The result of a layer that was unpacked. */
 struct layer_pipeline_result {
-	struct digest digest; /* of the tar */
+	struct digest digest; /* digest of the tar */
 	/* Counts reported by the unpacking process, checked against the bounds. */
 	uint64_t entries, bytes, left_out;
 	bool hides_all;

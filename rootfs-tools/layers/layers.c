@@ -22,9 +22,10 @@
 #define ENTRIES_MAX (4u << 20)
 #define BYTES_MAX   (64ull << 30)
 #define RATIO_MAX   200
-#define RATIO_FREE  (1ull << 30) /* any blob may unpack to this much */
+#define RATIO_FREE  (1ull << 30) /* every blob may unpack to this many bytes, however
+				  * small it is */
 #define ABOUT_MAX   4096
-#define EMPTY	    "empty" /* in the stage: the decompressing process's folder */
+#define EMPTY	    "empty" /* name of the decompressing process's folder in the stage */
 
 /* --- about -------------------------------------------------------------------------- */
 
@@ -59,7 +60,8 @@ int layers_write_about(int folder, const struct layer_about *about, struct err *
 	return 0;
 }
 
-/* The number after the key at a line's begin, or 0. */
+/* Returns the number after the key at the beginning of a line, or 0 if no line has the
+ * key. */
 static uint64_t value_of(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -109,7 +111,7 @@ bool layers_has(const struct store *s, const struct digest *diff_id,
 struct work {
 	const struct store *s;
 	int blob;
-	const struct digest *expected; /* or NULL */
+	const struct digest *expected; /* the expected diff_id, or NULL */
 	const struct layer_limits *limits;
 	int tmp, layers; /* owned */
 	struct digest digest;
@@ -141,7 +143,8 @@ static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_
 	uint64_t room = quota_room(w->s);
 	*ret_is_quota = room < to->bytes_max;
 	if (*ret_is_quota)
-		to->bytes_max = room + !room; /* 0 is no bound */
+		to->bytes_max = room + !room; /* at least 1, since 0 would mean no
+					       * bound */
 	return 0;
 }
 
@@ -203,7 +206,8 @@ static int name_it(const struct work *w, const char *name, struct err *e)
 static int unpack_staged(struct work *w, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
-	AUTO_CLOSE int stage = store_stage(w->s, &name, e); /* locks it, too */
+	AUTO_CLOSE int stage = store_stage(w->s, &name, e); /* store_stage() locks the
+							     * stage, too */
 
 	if (stage < 0)
 		return -1;

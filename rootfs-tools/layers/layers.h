@@ -52,17 +52,15 @@ struct layer_limits {
 bool layers_has(const struct store *s, const struct digest *diff_id,
 		struct layer_about *ret);
 
-/* Read and write a folder's `about` file; false: there is no valid one. */
+/* Read and write the file `about` of a layer's folder; false: there is no valid file. */
 bool layers_read_about(int folder, struct layer_about *ret);
 int layers_write_about(int folder, const struct layer_about *about, struct err *e);
 
-/* Unpacks `blob`, a tar that may be compressed by gzip, zstd or xz, unless the
- * layer is in the store.  Waits while another process unpacks the same layer. 
- * A tar whose digest is not diff_id is ERR_REFUSED; NULL: any.  `limits`,
- * ret_diff_id and ret may be NULL.
- *
- * The blob is read from its present offset.  The files of a refused layer are
- * removed. */
+/* Unpacks `blob`, a tar that may be compressed by gzip, zstd or xz, unless the layer
+ * is in the store.  Waits while another process unpacks the same layer.  A tar whose
+ * digest is not `diff_id` is ERR_REFUSED; with NULL, every digest is accepted.
+ * `limits`, ret_diff_id and ret may be NULL.  The blob is read from its present offset.
+ * The files of a refused layer are removed. */
 int layers_unpack(const struct store *s, int blob, const struct digest *diff_id,
 		  const struct layer_limits *limits, struct digest *ret_diff_id,
 		  struct layer_about *ret, struct err *e);

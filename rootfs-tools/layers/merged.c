@@ -96,7 +96,8 @@ static void read_owner(int fd, struct stat *st)
 	st->st_mode |= mode & 07000;
 }
 
-/* An image's root belongs to root, whatever a layer's attribute says. */
+/* Gives the root of the tree.  An image's root belongs to root, whatever a layer's
+ * attribute says. */
 int merged_root(const struct merged *m, struct merged_at *ret, struct err *e)
 {
 	*ret = (struct merged_at){ .path = text_copy(""),
@@ -133,8 +134,8 @@ static void take(const struct merged *m, struct merged_at *at, const struct stat
 		read_owner(readable, &at->st);
 }
 
-/* Looks up one layer's entry at the path.  1: an entry of a lower layer may be
- * visible, too. */
+/* Looks up one layer's entry at the path.  Returns 1 if an entry of a lower layer may
+ * be visible, too. */
 static int look_in(const struct merged *m, size_t layer, struct merged_at *at,
 		   bool *has_any, struct err *e)
 {
@@ -182,7 +183,7 @@ int merged_look(const struct merged *m, const struct merged_at *folder, const ch
 	return 1;
 }
 
-/* In PATH_MAX bytes. */
+/* Reads a link's text into PATH_MAX bytes. */
 static int read_link_text(const struct merged *m, const struct merged_at *at, char *to,
 			  struct err *e)
 {
@@ -262,11 +263,12 @@ int merged_names(const struct merged *m, const struct merged_at *folder, struct 
 /* A walk through the tree. */
 struct walk {
 	const struct merged *m;
-	struct merged_at *steps; /* owned; the first one is the root */
+	struct merged_at *steps; /* owned; the folders on the way; the first is the
+				  * root */
 	size_t count, room;
 	struct list missing;   /* the path's names after the last step */
-	struct merged_at link; /* owned: the last one that was found */
-	bool follows;	       /* even a link at the end */
+	struct merged_at link; /* owned: the link that was found last */
+	bool follows;	       /* a link at the end of the path is followed, too */
 	struct err *e;	       /* borrowed */
 };
 
@@ -326,7 +328,8 @@ static int go_down(struct walk *w, const char *name, bool is_last)
 	return PATH_WALK_ON;
 }
 
-/* "." stays even in a file, and ".." leaves it: a destination is a path's text. */
+/* Goes to one name of the path.  "." stays even in a file, and ".." leaves a file: the
+ * path of a copy's destination is only a text. */
 static int enter(void *who, const char *name, bool is_last)
 {
 	struct walk *w = who;
@@ -363,7 +366,8 @@ static int walk_all(struct walk *w, const char *path)
 				  .rest_max = PATH_LIMIT };
 	size_t len = strlen(path);
 
-	while (len > 0 && path[len - 1] == '/') /* says nothing about a last link */
+	while (len > 0 && path[len - 1] == '/') /* a slash at the end says nothing
+						 * about a link before it */
 		len--;
 	AUTO_FREE char *names = text_format("%.*s", (int)len, path);
 	const int result = path_walk(&walk, names);

@@ -21,17 +21,19 @@ struct err;
 #define MERGED_LAYERS_MAX 500
 
 struct merged {
-	int layers[MERGED_LAYERS_MAX]; /* owned; the uppermost first */
+	int layers[MERGED_LAYERS_MAX]; /* owned; the uppermost layer first */
 	size_t count;
-	bool is_overlay; /* whiteouts hide lower files */
-	bool has_owners; /* user.hutch.stat holds the owners */
+	bool is_overlay; /* whiteouts hide files of lower layers */
+	bool has_owners; /* user.hutch.stat holds the owners of files */
 };
 
 /* A file or folder in the tree. */
 struct merged_at {
-	char *path;	/* owned; from the root, "" is the root itself; without links */
-	struct stat st; /* with the owner and mode from the layer's data */
-	size_t layer;	/* the uppermost layer that has it */
+	char *path;	/* owned; the path from the root, without links; "" is the root
+			 * itself */
+	struct stat st; /* the file's stat, with the owner and mode from the layer's
+			 * data */
+	size_t layer;	/* the uppermost layer that has the file */
 	size_t *live;	/* owned; of a folder: all layers whose entries are visible in
 			 * it */
 	size_t live_count;
@@ -41,7 +43,7 @@ struct merged_at {
 int merged_open_layers(struct merged *m, int layers, const struct list *hexes,
 		       struct err *e);
 
-/* `folder` is taken over. */
+/* Opens one folder alone, to be read as it is; `folder` is taken over. */
 void merged_open_folder(struct merged *m, int folder);
 void merged_open_layer(struct merged *m, int folder);
 void merged_done(struct merged *m);
@@ -49,25 +51,25 @@ void merged_done(struct merged *m);
 int merged_root(const struct merged *m, struct merged_at *ret, struct err *e);
 void merged_at_done(struct merged_at *at);
 
-/* Looks up `name` in a folder.  0: there is none; 1: *ret is it. */
+/* Looks up `name` in a folder.  Returns 1 if *ret is the entry, 0 if there is none. */
 int merged_look(const struct merged *m, const struct merged_at *folder, const char *name,
 		struct merged_at *ret, struct err *e);
 
-/* The names in a folder, sorted; some may be deleted by a layer above, which
- * merged_look() shows. */
+/* Gives the names in a folder, sorted.  Some of them may be deleted by a layer above,
+ * which merged_look() shows. */
 int merged_names(const struct merged *m, const struct merged_at *folder, struct list *ret,
 		 struct err *e);
 
-/* Follows `path`, from the root, through links, never out of the tree.  *ret is
- * the last existing file or folder on it, *ret_missing (allocated) the rest of
- * the path, "" if there is none; neither has links or "..".  `follows`: a link
- * at the end is followed, too. */
+/* Follows `path`, from the root, through links, never out of the tree.  *ret is the
+ * last existing file or folder on the path, *ret_missing (allocated) the rest of the
+ * path, "" if there is none; neither has links or "..".  `follows`: a link at the end
+ * is followed, too. */
 int merged_resolve(const struct merged *m, const char *path, bool follows,
 		   struct merged_at *ret, char **ret_missing, struct err *e);
 
 /* Opens the file or folder for reading; -1 on failure. */
 int merged_open(const struct merged *m, const struct merged_at *at, struct err *e);
 
-/* Where a link points to, allocated. */
+/* Returns the target of a link, allocated. */
 int merged_read_link(const struct merged *m, const struct merged_at *at, char **ret,
 		     struct err *e);

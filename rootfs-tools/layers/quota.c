@@ -59,7 +59,7 @@ int quota_set(const struct store *s, uint64_t max, struct err *e)
 
 /* --- what is there ------------------------------------------------------------- */
 
-/* Bytes of the files in one of the store's folders. */
+/* Returns the bytes of the files in one of the store's folders. */
 static uint64_t files_in(const struct store *s, const char *folder)
 {
 	int fd = store_folder(s, folder, NULL);
@@ -76,7 +76,7 @@ static uint64_t files_in(const struct store *s, const char *folder)
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_size;
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	return bytes;
 }
 
@@ -100,7 +100,7 @@ static uint64_t layers_in(const struct store *s)
 		if (layers_has(s, &d, &about))
 			bytes += about.bytes;
 	}
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	return bytes;
 }
 

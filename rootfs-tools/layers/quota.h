@@ -16,15 +16,16 @@ struct store;
 #define QUOTA_NONE  UINT64_MAX
 #define QUOTA_STEPS (16u << 20) /* bytes after which the limit is checked again */
 
-/* QUOTA_NONE: there is no limit.  An unreadable limit counts as 0, so nothing
- * is added by mistake. */
+/* Returns the limit; QUOTA_NONE: there is none.  An unreadable limit counts as 0, so
+ * nothing is added by mistake. */
 uint64_t quota_get(const struct store *s);
 int quota_set(const struct store *s, uint64_t max, struct err *e);
 
 uint64_t quota_used(const struct store *s);
 
-/* How many bytes may be added: QUOTA_NONE, or 0. */
+/* Returns how many bytes may be added; QUOTA_NONE if there is no limit, 0 if the store
+ * is full. */
 uint64_t quota_room(const struct store *s);
 
-/* Sets ERR_LIMIT with its text.  Returns -1. */
+/* Sets the error ERR_LIMIT with its text.  Returns -1. */
 int quota_is_full(const struct store *s, struct err *e);

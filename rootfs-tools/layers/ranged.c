@@ -27,12 +27,12 @@
 
 #define LOCK "lock"
 
-/* The copies of one MAPS. */
+/* The copies for one set of maps, which the text MAPS names. */
 struct shop {
 	const struct store *s;
-	char *word;  /* owned: MAPS */
+	char *word;  /* owned: the text MAPS */
 	struct idmaps maps;
-	int folder;  /* owned: ranged/MAPS */
+	int folder;  /* owned: the folder ranged/MAPS */
 };
 
 static void shop_done(struct shop *w)
@@ -48,7 +48,8 @@ static int open_folder(int parent, const char *name)
 
 /* --- the folder and its lock ------------------------------------------------------ */
 
-/* -1 with errno ENOENT: the folder does not exist, and `may_make` is false. */
+/* Opens a folder, which is made first if `may_make`.  -1 with errno ENOENT: the folder
+ * does not exist, and `may_make` is false. */
 static int open_made(int parent, const char *name, bool may_make)
 {
 	int fd = open_folder(parent, name);
@@ -146,13 +147,14 @@ static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 	return 0;
 }
 
-/* Renames the copy first, so that it is out of sight at once; after a kill the
- * next sweep removes it. */
+/* Removes a copy.  Renames it first, so that no process finds a half-removed copy;
+ * after a kill the next sweep removes the rest. */
 static int drop(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format(".gone-%s", hex);
 
-	(void)remove_hidden(w, gone, NULL); /* left by a kill before */
+	(void)remove_hidden(w, gone, NULL); /* a process that was killed before may
+					     * have left a folder of that name */
 	if (renameat(w->folder, hex, w->folder, gone) < 0)
 		return err_sys(e, "remove layer %.12s for --idmap ranges", hex);
 	return remove_hidden(w, gone, e);
@@ -171,14 +173,15 @@ static int names_in(int folder, struct list *ret, struct err *e)
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			list_add(ret, entry->d_name);
-	(void)closedir(dir); /* it was only read */
+	(void)closedir(dir); /* close cannot lose data: the folder was only read */
 	return 0;
 }
 
-/* -1: the visit failed; the others are visited all the same. */
+/* Called for each copy.  -1: this call failed; the other copies are visited all the
+ * same. */
 typedef int visit(void *who, const struct shop *w, const char *name, struct err *e);
 
-/* The first error is returned. */
+/* Calls the function for each copy of one MAPS.  The first error is returned. */
 static int visit_one(const struct shop *w, visit *v, void *who, struct err *e)
 {
 	struct list names = { 0 };
@@ -349,7 +352,8 @@ static int make_all(const struct shop *w, const struct list *hexes,
 
 	find_missing(w, hexes, &missing, &todo);
 	if (missing.count > 0)
-		(void)visit_one(w, sweep_one, NULL, NULL); /* leftovers do no harm */
+		(void)visit_one(w, sweep_one, NULL, NULL); /* leftovers that stay do no
+							    * harm */
 	if (missing.count > 0 && quota_room(w->s) < todo.bytes)
 		rc = quota_is_full(w->s, e);
 	else if (missing.count > 0 && begins)
@@ -442,7 +446,8 @@ int ranged_remove(const struct store *s, const char *hex, struct err *e)
 	return visit_locked(s, remove_one, (void *)hex, e);
 }
 
-/* 1: the copy is unchanged; 0: it is not; -1: it could not be read. */
+/* Compares a copy with its file `about`.  Returns 1 if the copy is unchanged, 0 if it
+ * has changed, -1 if it could not be read. */
 static int compare_with_about(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_CLOSE int folder = open_folder(w->folder, hex);

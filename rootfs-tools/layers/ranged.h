@@ -42,25 +42,26 @@ int ranged_make(const struct store *s, const struct idmaps *maps,
 		const struct list *hexes, void (*begins)(const struct ranged_todo *),
 		struct err *e);
 
-/* Bytes of files in all copies, as recorded when they were made. */
+/* Returns the bytes of files in all copies, as recorded when the copies were made. */
 uint64_t ranged_bytes(const struct store *s);
 
 struct ranged_collecting {
-	const struct list *needed; /* digests, sorted */
+	const struct list *needed; /* digests of the layers whose copies stay, sorted */
 	bool only_looks;
-	size_t count;	/* so far */
-	uint64_t bytes; /* of files */
+	size_t count;	/* count of removed copies so far */
+	uint64_t bytes; /* bytes of the removed files */
 };
 
-/* Removes copies of layers that are not needed, and leftovers.  -1: some could
- * not be removed; the rest has been.  The caller holds the store's lock alone. */
+/* Removes copies of layers that are not needed, and leftovers.  -1: some copies could
+ * not be removed; the other ones have been.  The caller holds the store's lock alone. */
 int ranged_collect(const struct store *s, struct ranged_collecting *c, struct err *e);
 
 /* Removes the copies of one layer. */
 int ranged_remove(const struct store *s, const char *hex, struct err *e);
 
-/* Counts each copy's files again.  `is_sure`: the copy has changed; if false,
- * it could not be read.  `why` has the text. */
+/* Counts each copy's files again.  The callback is called for a copy that is wrong:
+ * with `is_sure` the copy has changed; without, it could not be read.  `why` has the
+ * reason. */
 struct ranged_verifying {
 	void *who;
 	void (*on_wrong)(void *who, const char *maps, const char *hex, bool is_sure,

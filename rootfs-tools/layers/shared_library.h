@@ -14,9 +14,9 @@ struct shared_library_call {
 	void *to; /* the address of the pointer to set */
 };
 
-/* `file` is the library's soname; `package` is the Debian package that has it. 
- * ERR_UNSUPPORTED: the library is not installed, or lacks one of `calls`.  It
- * stays loaded until the process ends. */
+/* Loads a library.  `file` is the library's soname; `package` is the Debian package
+ * that has it.  ERR_UNSUPPORTED: the library is not installed, or lacks one of
+ * `calls`.  It stays loaded until the process ends. */
 int shared_library_load(const char *file, const char *package,
 			const struct shared_library_call *calls, size_t count,
 			struct err *e);

@@ -16,7 +16,7 @@
 struct reader {
 	const char *at;
 	struct challenge now;  /* the challenge whose parameters are being read */
-	struct challenge best; /* the best of the challenges before */
+	struct challenge best; /* the best of the challenges before `now` */
 };
 
 static int malformed(struct err *e, const char *what)
@@ -40,7 +40,7 @@ static void begin(struct reader *r, const char *name, size_t len)
 		r->now.scheme = CHALLENGE_BEARER;
 }
 
-/* Takes one character of a value.  False at the value's end. */
+/* Takes one character of a value; returns false at the value's end. */
 static bool take_character(struct reader *r, bool is_quoted, char *ret)
 {
 	if (!*r->at || (is_quoted ? *r->at == '"' : strchr(SPACES ",", *r->at) != NULL))

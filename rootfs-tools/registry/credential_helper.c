@@ -20,15 +20,16 @@
 #define NAME_CHARACTERS \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-/* The protocol fixes this text (docker-credential-helpers, credentials/error.go). */
+/* A helper's words for "no such credentials"; the protocol fixes them
+ * (docker-credential-helpers, credentials/error.go). */
 #define NONE_KNOWN "credentials not found in native keychain"
 
 extern char **environ;
 
 struct talk {
 	pid_t pid;
-	int from;   /* owned; its stdout */
-	char *text; /* owned; `max` + 1 bytes */
+	int from;   /* owned; the helper's stdout */
+	char *text; /* owned; the helper's output, up to `max` + 1 bytes */
 	size_t len, max;
 	int64_t due_ms;
 };
@@ -39,7 +40,8 @@ static int hint(const char *name, struct err *e)
 			  name);
 }
 
-/* A pipe that holds the whole text already: writing never waits for the helper. */
+/* Returns the reading end of a pipe that holds the whole text already, so that writing
+ * never waits for the helper. */
 static int filled_pipe(const char *text, struct err *e)
 {
 	int ends[2];
@@ -100,7 +102,8 @@ static int start(struct talk *t, const char *name, const char *text, struct err 
 	return err_remedy(e, "put it on PATH, or take its name out of that file");
 }
 
-/* 1: more came.  0: the end of the helper's stdout. */
+/* Reads from the helper.  Returns 1 if more bytes came, 0 at the end of the helper's
+ * stdout. */
 static int hear(struct talk *t, const char *name, struct err *e)
 {
 	if (await_ready(t->from, POLLIN, t->due_ms) <= 0) {
@@ -126,7 +129,9 @@ static int reap(struct talk *t)
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 
 	if (await_ready(pidfd, POLLIN, t->due_ms) <= 0)
-		(void)kill(t->pid, SIGKILL); /* our child, not yet waited for */
+		(void)kill(t->pid, SIGKILL); /* the helper is our child and not yet
+					      * waited for, so no other process has its
+					      * pid */
 	const int status = worker_reap(t->pid);
 	t->pid = 0;
 	return status;

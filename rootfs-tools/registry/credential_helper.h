@@ -10,9 +10,9 @@ struct err;
 
 #define CREDENTIAL_HELPER_SECONDS 60
 
-/* Gives the helper `text` on its stdin.  1: *ret (allocated, with a 0 byte
- * behind it) is the helper's output, at most `max` bytes.  0: the helper failed
- * and said that it has no such credentials.  `name` may have only A-Z a-z 0-9 .
- * _ - */
+/* Runs a helper and gives it `text` on its stdin.  Returns 1 if *ret (allocated, with
+ * a 0 byte behind it) is the helper's output, at most `max` bytes.  Returns 0 if the
+ * helper failed and said that it has no such credentials.  `name` may have only A-Z
+ * a-z 0-9 . _ - */
 int credential_helper_get(const char *name, const char *text, size_t max, char **ret,
 	       size_t *ret_len, struct err *e);

@@ -38,7 +38,8 @@ void credentials_done(struct credentials *c)
 
 /* --- which entry ----------------------------------------------------------- */
 
-/* How well a key matches: 0 is not at all; a longer matching path is better. */
+/* Returns how well a key of the file matches the repository: 0 is not at all; a longer
+ * matching path is better. */
 static size_t fit(const char *key, const char *registry, const char *repository)
 {
 	const char *scheme = strstr(key, "://");
@@ -107,7 +108,7 @@ static int take_auth(const char *auth, struct credentials *ret, struct err *e)
 	return colon ? 0 : malformed(e);
 }
 
-/* Takes a member that is a text and not empty. */
+/* Takes a member of the object, if it is a text and not empty. */
 static int take_text(const struct json_at *object, const char *name, char **ret,
 		     struct err *e)
 {
@@ -253,7 +254,8 @@ static int ask_helper(const char *name, const char *registry, const char *from,
 
 /* --- the file -------------------------------------------------------------- */
 
-/* *ret_may_miss: the file may be missing, since no variable named it. */
+/* Returns the path of the file with credentials.  ret_may_miss: the file may be
+ * missing, since no variable named it. */
 static char *file_path(bool *ret_may_miss)
 {
 	const char *named = getenv("REGISTRY_AUTH_FILE"),

@@ -17,22 +17,23 @@
 struct err;
 
 #define CREDENTIALS_FILE_MAX   (1u << 20)
-#define CREDENTIALS_SECRET_MAX 16384 /* bytes: some are tokens */
+#define CREDENTIALS_SECRET_MAX 16384 /* limit of a secret's bytes: some are long tokens */
 
 struct credentials {
-	char *user, *password; /* owned; NULL: none */
+	char *user, *password; /* owned; NULL: there are none */
 	char *token;	       /* owned; an identity token, in place of both */
-	char *from;	       /* owned; where they were found; NULL: nowhere */
+	char *from;	       /* owned; where the credentials were found; NULL:
+			        * nowhere */
 };
 
-/* `registry` as references have it: "docker.io", "localhost:5000".  None at all is no
- * error: `ret` is then the zero object. */
+/* Finds the credentials for a registry, in the form of references: "docker.io",
+ * "localhost:5000".  Having none is no error: `ret` is then the zero object. */
 int credentials_find(const char *registry, const char *repository,
 		     struct credentials *ret, struct err *e);
 void credentials_done(struct credentials *c);
 
-/* Reads the credentials from a file's text; `from` names the file in errors. 
- * *ret_helper, allocated, is instead the NAME of the helper to be asked. */
+/* Reads the credentials from a file's text; `from` names the file in errors.  If the
+ * file names a helper that has them, *ret_helper, allocated, is the helper's NAME. */
 int credentials_read(const char *text, size_t len, const char *from, const char *registry,
 		     const char *repository, struct credentials *ret, char **ret_helper,
 		     struct err *e);

@@ -20,15 +20,15 @@
 #include "store/launch_config.h"
 #include "store/reference.h"
 
-#define INDEXES_MAX 3 /* nested indexes */
+#define INDEXES_MAX 3 /* how many indexes may lead to one another before a manifest */
 
 struct fetch {
 	const struct store *store;
 	struct registry *registry;
 	const struct reference *ref;
-	const struct platform *platform; /* NULL: this machine's */
+	const struct platform *platform; /* the wanted platform; NULL: this machine's */
 	struct progress *progress;
-	struct digest digest; /* of the manifest */
+	struct digest digest; /* digest of the manifest */
 	struct manifest manifest;
 	struct list diff_ids;
 	struct pull_workers_job *jobs; /* owned */
@@ -111,7 +111,8 @@ static int get_text(struct fetch *f, const struct digest *wanted,
 	return -1;
 }
 
-/* Some registries do not parse what they serve, and send one of these types. */
+/* Returns a document's media type; NULL if the registry sent one that says nothing:
+ * some registries do not parse the documents that they serve. */
 static const char *type_of(const struct registry_text *t)
 {
 	static const char *const empty[] = { "", "application/json", "text/plain",
@@ -138,8 +139,8 @@ static int choose(const struct fetch *f, const struct registry_text *t,
 	return 0;
 }
 
-/* Reads one document.  1: it was an index, and *next is the document that it
- * leads to. */
+/* Reads one document.  Returns 1 if it was an index, and *next is the document that
+ * the index leads to. */
 static int read_document(struct fetch *f, const struct digest *wanted,
 			 struct digest *next, struct err *e)
 {
@@ -173,8 +174,8 @@ static int find_manifest(struct fetch *f, struct err *e)
 
 /* --- the configuration --------------------------------------------------------- */
 
-/* An index has chosen the platform; a manifest alone shows it only in its
- * configuration. */
+/* Checks the platform of an image.  An index has chosen the platform already, but a
+ * manifest alone shows it only in its configuration. */
 static int check_platform(const struct fetch *f, const struct launch_config *r,
 			  struct err *e)
 {
@@ -223,7 +224,7 @@ static bool is_listed(const struct fetch *f, const struct digest *d)
 	return false;
 }
 
-/* Largest first, so that only small downloads are left at the end. */
+/* Sorts the largest download first, so that only small downloads are left at the end. */
 static int by_size(const void *a, const void *b)
 {
 	const struct pull_workers_job *x = a, *y = b;

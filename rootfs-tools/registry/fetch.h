@@ -15,8 +15,8 @@ struct progress;
 struct reference;
 struct store;
 
-/* `platform` NULL: this machine's.  *ret: the manifest's digest.  The caller
- * holds the store's lock, shared. */
+/* Fetches an image; *ret is the manifest's digest.  `platform` NULL: this machine's.
+ * The caller holds the store's lock, shared. */
 int fetch_image(const struct store *s, const struct mirrors *m, const struct reference *r,
 		const struct platform *platform, struct progress *p, struct digest *ret,
 		struct err *e);

@@ -13,7 +13,7 @@
 #include "rootfs-tools/layers/shared_library.h"
 
 #define REDIRECTS_MAX 5
-#define STALL_BYTES   100L /* a second */
+#define STALL_BYTES   100L /* bytes a second; a slower connection is a stall */
 #define READ_BYTES    (256L << 10)
 #define CURL_TEXT     __attribute__((cleanup(curl_text_free)))
 
@@ -41,7 +41,7 @@ struct exchange {
 	struct http_answer *answer;
 	struct err *e;
 	size_t header_bytes;
-	bool has_failed; /* in our own callback: `e` is set */
+	bool has_failed; /* a callback of ours has failed, and has set `e` */
 };
 
 static void curl_text_free(char **text)
@@ -92,7 +92,8 @@ void http_answer_done(struct http_answer *a)
 
 struct url {
 	bool is_plain;
-	char host[HTTP_HOST_MAX]; /* with the port, unless it is the scheme's default */
+	char host[HTTP_HOST_MAX]; /* the host, with the port unless that is the
+				   * scheme's default */
 };
 
 static char *part(CURLU *u, CURLUPart which, unsigned flags)
@@ -150,7 +151,7 @@ int http_host(const char *url, char ret[HTTP_HOST_MAX], struct err *e)
 	return 0;
 }
 
-/* The length of the host in "HOST:PORT" or "[::1]:PORT". */
+/* Returns the length of the host in "HOST:PORT" or "[::1]:PORT". */
 static size_t host_length(const char *host)
 {
 	const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
@@ -473,7 +474,7 @@ static int check_place(const struct http *h, const struct url *u,
 			  u->host);
 }
 
-/* The URL that a redirect leads to, allocated, or NULL. */
+/* Returns the URL that a redirect leads to, allocated, or NULL. */
 static char *next_place(struct http *h, const struct http_answer *a)
 {
 	char *to = NULL;

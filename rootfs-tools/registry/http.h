@@ -21,12 +21,14 @@
 struct err;
 struct http; /* opaque: connections that stay open */
 
-#define HTTP_HEADERS_MAX 65536 /* bytes, all of one answer */
-#define HTTP_ERROR_MAX	 8192  /* bytes kept of the body of an answer that is no 2xx */
+#define HTTP_HEADERS_MAX 65536 /* limit of the bytes of all headers of one answer */
+#define HTTP_ERROR_MAX	 8192  /* how many bytes are kept of the body of an answer that
+			        * is no 2xx */
 #define HTTP_HOST_MAX	 300
 
 struct http_rules {
-	const struct list *insecure; /* borrowed; "HOST" or "HOST:PORT" */
+	const struct list *insecure; /* borrowed; hosts whose certificate is not
+				      * checked: "HOST" or "HOST:PORT" */
 	unsigned patience_s;
 };
 
@@ -34,21 +36,23 @@ struct http_answer {
 	int status;
 	char type[128];		/* Content-Type without its parameters, or "" */
 	char digest[128];	/* Docker-Content-Digest, or "" */
-	struct list challenges; /* owned; each WWW-Authenticate */
-	int64_t length;		/* of the body to come; -1: not said */
-	uint64_t from;		/* 206: the offset of the first byte */
-	int64_t retry_after_s;	/* 0: not said */
-	char *body;		/* owned; with a 0 byte behind it */
+	struct list challenges; /* owned; the value of each WWW-Authenticate header */
+	int64_t length;		/* length of the body to come; -1: the server did not
+				 * say */
+	uint64_t from;		/* status 206: the offset of the first byte of the body */
+	int64_t retry_after_s;	/* 0: the server did not say */
+	char *body;		/* owned; the kept body, with a 0 byte behind it */
 	size_t len;
 };
 
 struct http_request {
 	const char *url;
-	const char *accept;	   /* NULL: anything */
-	const char *authorization; /* the header's value, or NULL */
-	const char *form;	   /* body of a POST, or NULL: a GET */
-	uint64_t from;		   /* the first byte wanted */
-	size_t max;		   /* a longer kept body is ERR_LIMIT */
+	const char *accept;	   /* value of the Accept header; NULL: any type */
+	const char *authorization; /* value of the Authorization header, or NULL */
+	const char *form;	   /* body of a POST, or NULL for a GET */
+	uint64_t from;		   /* offset of the first byte that is wanted */
+	size_t max;		   /* limit of the kept body; a longer body is
+				    * ERR_LIMIT */
 	/* If set, receives the body of a 200 or 206, which is then not kept;
 	 * -1, with `e`, ends the request. */
 	int (*take)(void *who, const struct http_answer *a, const void *data, size_t len,
@@ -57,8 +61,9 @@ struct http_request {
 };
 
 enum http_result {
-	HTTP_FAILED = -1, /* a repetition would fail, too; `e` says why */
-	HTTP_ANSWERED,	  /* any status */
+	HTTP_FAILED = -1, /* the request failed, and a repetition would fail, too; `e`
+			   * says why */
+	HTTP_ANSWERED,	  /* the server answered, with any status */
 	HTTP_BROKE,	  /* the connection broke off or stalled; `e` says how */
 	HTTP_AWAY,	  /* no server at that address, or it speaks no TLS */
 };
@@ -68,23 +73,23 @@ int http_begin(struct err *e);
 
 /* `rules` is borrowed until http_free(). */
 struct http *http_new(const struct http_rules *rules);
-void http_free(struct http *h); /* NULL is allowed */
+void http_free(struct http *h); /* `h` may be NULL */
 
-/* *ret is filled in as far as the answer came, whatever the result; the caller
- * ends with http_answer_done(). */
+/* Sends one request.  `ret` is filled in as far as the answer came, whatever the
+ * result; the caller ends with http_answer_done(). */
 enum http_result http_ask(struct http *h, const struct http_request *r,
 			  struct http_answer *ret, struct err *e);
 void http_answer_done(struct http_answer *a);
 
-/* Whether the host, "HOST" or "HOST:PORT" or "[::1]:PORT", is this machine. */
+/* Returns whether the host, "HOST" or "HOST:PORT" or "[::1]:PORT", is this machine. */
 bool http_is_loopback(const char *host);
 
-/* Whether the host is among `insecure`: its certificate is not checked. */
+/* Returns whether the host is among `insecure`: its certificate is not checked. */
 bool http_is_insecure(const struct http_rules *rules, const char *host);
 
-/* The "HOST" or "HOST:PORT" of a URL.  ERR_USAGE: the text is no URL, has a
- * user or password in it, or is of another scheme. */
+/* Gives the "HOST" or "HOST:PORT" of a URL.  ERR_USAGE: the text is no URL, has a user
+ * or password in it, or is of another scheme. */
 int http_host(const char *url, char ret[HTTP_HOST_MAX], struct err *e);
 
-/* `text` escaped for a query, allocated. */
+/* Returns `text` escaped for a query, allocated. */
 char *http_escape(const char *text);

@@ -24,7 +24,8 @@ struct err;
 #define MIRRORS_PATIENCE 30u
 
 struct mirrors {
-	struct list of, urls; /* mirror i of registry of.items[i] is urls.items[i] */
+	struct list of, urls; /* the mirror urls.items[i] is one of the registry
+			       * of.items[i] */
 	struct list insecure;
 	unsigned patience_s;
 };
@@ -32,7 +33,7 @@ struct mirrors {
 void mirrors_init(struct mirrors *m);
 void mirrors_done(struct mirrors *m);
 
-/* Adds the content of the file, if there is one. */
+/* Adds the content of the file registries.json, if there is one. */
 int mirrors_open(struct mirrors *m, struct err *e);
 
 int mirrors_read(const char *text, size_t len, struct mirrors *m, struct err *e);

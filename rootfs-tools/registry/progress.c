@@ -11,11 +11,11 @@
 #include "base/own.h"
 
 #define DRAW_MS	    100
-#define COLUMNS	    80 /* if the terminal's size is not known */
+#define COLUMNS	    80 /* columns that are used if the terminal's size is not known */
 #define COLUMNS_MAX 1000
 #define BAR_MIN	    10
 #define BAR_MAX	    40
-#define SPEED_MS    1000 /* a speed over less time means nothing */
+#define SPEED_MS    1000 /* a speed measured over less time means nothing */
 
 enum progress_style progress_style(bool is_quiet, bool may_bar)
 {
@@ -140,7 +140,8 @@ void progress_end(struct progress *p)
 
 void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now)
 {
-	p->have = p->have - p->at[layer] + at; /* less if the layer was begun anew */
+	p->have = p->have - p->at[layer] + at; /* `have` may fall: a layer may have
+					        * been begun anew */
 	p->at[layer] = at;
 	draw(p, false, now);
 }

@@ -15,28 +15,30 @@ enum progress_style { PROGRESS_NONE, PROGRESS_LINES, PROGRESS_BAR };
 struct progress {
 	enum progress_style style;
 	const char *name;     /* borrowed; the image's name */
-	size_t count, done;   /* layers */
-	uint64_t total, have; /* bytes of their blobs */
-	uint64_t *at;	      /* owned; of each layer */
+	size_t count, done;   /* count of layers, and of those that are done */
+	uint64_t total, have; /* bytes of all layers' blobs, and how many of them are
+			       * in the store */
+	uint64_t *at;	      /* owned; for each layer, its bytes in the store */
 	int64_t began_ms, drawn_ms;
 	bool is_drawn; /* the line is on the screen */
 };
 
-/* PROGRESS_BAR if `may_bar` and stderr is a terminal that can draw one. */
+/* Chooses a style: PROGRESS_BAR if `may_bar` and stderr is a terminal that can draw a
+ * bar. */
 enum progress_style progress_style(bool is_quiet, bool may_bar);
 
-/* `at[i]` bytes of layer i are in the store already; `total` is the size of all
- * layers. */
+/* Begins to show a pull.  `at[i]` bytes of layer i are in the store already; `total`
+ * is the size of all layers. */
 void progress_begin(struct progress *p, const char *name, size_t count, uint64_t total,
 		    int64_t now);
-void progress_end(struct progress *p); /* erases the line */
+void progress_end(struct progress *p); /* erases the line from the terminal */
 
 void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now);
 void progress_fetched(struct progress *p, size_t layer, uint64_t size, int64_t now);
 void progress_unpacked(struct progress *p, size_t layer, int64_t now);
 
-/* The line for a terminal of that many columns, allocated. */
+/* Returns the line for a terminal of that many columns, allocated. */
 char *progress_line(const struct progress *p, size_t columns, int64_t now);
 
-/* "45.2 MB" */
+/* Writes a number of bytes for people, such as "45.2 MB". */
 void progress_bytes(uint64_t bytes, char ret[16]);

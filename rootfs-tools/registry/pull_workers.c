@@ -21,8 +21,8 @@
 #include "rootfs-tools/registry/progress.h"
 #include "rootfs-tools/registry/registry.h"
 
-#define NEWS_MS	 100 /* between two reports about a growing blob */
-#define ANEW_MAX 8   /* how often a blob is fetched anew */
+#define NEWS_MS	 100 /* time between two reports about a growing blob */
+#define ANEW_MAX 8   /* how often a blob with wrong bytes is fetched anew */
 
 enum what { NEWS_AT, NEWS_FETCHED, NEWS_UNPACKED, NEWS_FAILED };
 
@@ -43,8 +43,9 @@ struct pull_workers {
 	size_t count;
 	_Atomic size_t *next; /* shared by all workers: the next job to take */
 	pid_t pids[PULL_WORKERS_MAX], parent;
-	int from, to, signals; /* owned; the ends of the pipe, and a signalfd(2) */
-	sigset_t before;       /* the signal mask before */
+	int from, to, signals; /* owned; the two ends of the pipe, and a signalfd(2) */
+	sigset_t before;       /* the signal mask before the workers began, to be
+			        * restored */
 };
 
 struct fetcher {
@@ -58,10 +59,11 @@ struct fetcher {
 static void tell(const struct fetcher *w, const struct news *news)
 {
 	if (io_write_all(w->workers->to, news, sizeof(*news)) < 0)
-		_exit(1); /* the parent is gone */
+		_exit(1); /* exit, since the parent is gone */
 }
 
-/* The HTTP library runs the loop, and calls this once a turn. */
+/* Reports how far a download has come.  The HTTP library runs the loop, and calls this
+ * function once a turn. */
 static void tell_at(void *who, uint64_t at)
 {
 	struct fetcher *w = who;
@@ -73,7 +75,8 @@ static void tell_at(void *who, uint64_t at)
 	tell(w, &(struct news){ .what = NEWS_AT, .job = w->job, .at = at });
 }
 
-/* -1: the commit failed.  1: the bytes have another digest or size than expected. */
+/* Commits a blob.  Returns -1 if the commit failed, 1 if the bytes have another digest
+ * or size than expected. */
 static int commit(struct registry *r, const struct descriptor *d, struct blob *b,
 		  struct err *e)
 {
@@ -164,10 +167,13 @@ static void dismiss(struct pull_workers *c)
 	for (size_t i = 0; i < PULL_WORKERS_MAX; i++)
 		if (c->pids[i] > 0)
 			(void)kill(c->pids[i],
-				   SIGKILL); /* our child, not yet waited for */
+				   SIGKILL); /* the worker is our child and not yet
+					      * waited for, so no other process has its
+					      * pid */
 }
 
-/* Waits for all workers.  The wait(2) status of the first that failed, or 0. */
+/* Waits for all workers.  Returns the wait(2) status of the first one that failed, or
+ * 0. */
 static int reap(struct pull_workers *c)
 {
 	int bad = 0;
@@ -183,7 +189,8 @@ static int reap(struct pull_workers *c)
 	return bad;
 }
 
-/* Ends this process by the same signal that it received. */
+/* Ends this process by the same signal that it received, so that its parent sees that
+ * signal. */
 static void end_by_signal(struct pull_workers *c, struct progress *p)
 {
 	struct signalfd_siginfo info;
@@ -198,7 +205,8 @@ static void end_by_signal(struct pull_workers *c, struct progress *p)
 	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
 }
 
-/* 1: more reports may come.  0: all workers have ended. */
+/* Takes the workers' reports.  Returns 1 if more may come, 0 if all workers have
+ * ended. */
 static int take_news(const struct pull_workers *c, struct progress *p, int64_t now,
 		     struct err *e)
 {
@@ -254,7 +262,7 @@ static int start(struct pull_workers *c, struct err *e)
 		if (c->pids[i] < 0)
 			return err_sys(e, "fork, to get a layer");
 	}
-	/* The pipe's end is seen when all workers have closed their copies. */
+	/* The pipe's end is seen only when all its writing ends are closed, ours too. */
 	own_close(&c->to);
 	return 0;
 }

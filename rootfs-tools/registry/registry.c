@@ -19,9 +19,10 @@
 
 #define HUB	    "docker.io"
 #define HUB_HOST    "registry-1.docker.io"
-#define TRIES_MAX   5	/* in a row, without a new byte */
-#define ASKS_MAX    100 /* for one document or blob, altogether */
-#define PAUSE_MS    200 /* the first one; each is twice as long as the last */
+#define TRIES_MAX   5	/* limit of tries in a row without a new byte */
+#define ASKS_MAX    100 /* limit of requests for one document or blob */
+#define PAUSE_MS    200 /* length of the first pause; each one is twice as long as the
+			 * last */
 #define PAUSE_MAX_S 60	/* the longest Retry-After that is waited for */
 
 #define ACCEPT_MANIFESTS                                              \
@@ -32,12 +33,15 @@
 
 /* A server that can be asked: a mirror or the registry. */
 struct endpoint {
-	char *base;	     /* owned; "https://HOST/v2/REPOSITORY" */
-	const char *account; /* borrowed; the host that its credentials are kept under */
+	char *base;	     /* owned; the beginning of URLs,
+			      * "https://HOST/v2/REPOSITORY" */
+	const char *account; /* borrowed; the host under which the endpoint's
+			      * credentials are kept */
 	char host[HTTP_HOST_MAX];
 	bool is_fallback; /* asked only if the endpoint before does not speak TLS */
 	bool has_answered;
-	char *authorization; /* owned, secret; the last header that was accepted */
+	char *authorization; /* owned, secret; the last Authorization header that was
+			      * accepted */
 };
 
 struct registry {
@@ -60,8 +64,9 @@ struct download {
 
 /* A document or blob to be asked for. */
 struct errand {
-	char path[300];			/* "manifests/3.12" */
-	char name[REFERENCE_MAX + 100]; /* its name in errors */
+	char path[300];			/* path of the request, such as
+					 * "manifests/3.12" */
+	char name[REFERENCE_MAX + 100]; /* name of the document or blob in errors */
 	const char *accept;
 	size_t max;
 	struct download *download; /* receives the body; NULL: the body is kept */
@@ -90,7 +95,8 @@ static void add_endpoint(struct registry *r, const char *scheme, const char *hos
 	(void)snprintf(p->host, sizeof(p->host), "%s", host);
 }
 
-/* Adds "https://HOST/PATH"; mirrors_read() has checked its form. */
+/* Adds a mirror, whose URL is "https://HOST/PATH"; mirrors_read() has checked the
+ * form. */
 static void add_mirror(struct registry *r, const char *url)
 {
 	const char *host = strstr(url, "://") + 3;
@@ -143,8 +149,8 @@ void registry_free(struct registry *r)
 	free(r);
 }
 
-/* The old handle is not closed: that would end the TLS sessions of the parent's
- * connections. */
+/* Makes new connections in a forked process.  The old handle is not closed: that would
+ * end the TLS sessions of the parent's connections. */
 void registry_reconnect(struct registry *r)
 {
 	r->http = http_new(&r->rules);
@@ -155,7 +161,7 @@ const char *registry_host(const struct registry *r)
 	return r->endpoints[r->at].host;
 }
 
-/* Chooses the endpoint after this one; false: there are no more. */
+/* Chooses the endpoint after the present one; returns false if there are no more. */
 static bool next_endpoint(struct registry *r, enum verdict verdict)
 {
 	size_t next = r->at + 1;
@@ -249,7 +255,8 @@ static enum verdict answer_bearer(struct registry *r, const struct errand *x,
 	return got == TOKEN_GOT ? AGAIN : got == TOKEN_AGAIN ? AWAY : FAILED;
 }
 
-/* AWAY: the token server did not answer, and may do so later. */
+/* Fetches a token or uses the password.  The verdict AWAY means that the token server
+ * did not answer, and may do so later. */
 static enum verdict log_in(struct registry *r, const struct errand *x,
 			   const struct http_answer *a, struct stamina *s, struct err *e)
 {
@@ -282,7 +289,7 @@ static void rest(int64_t ms)
 		;
 }
 
-/* Waits before the next try.  The error in `e` may be temporary. */
+/* Waits before the next try, after an error in `e` that may be temporary. */
 static enum verdict pause_for(const struct errand *x, struct stamina *s, int64_t after_s,
 			      struct err *e)
 {

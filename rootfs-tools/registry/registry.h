@@ -26,21 +26,23 @@ struct reference;
 struct registry; /* opaque */
 
 struct registry_text {
-	char *text; /* owned; with a 0 byte behind it */
+	char *text; /* owned; the document, with a 0 byte behind it */
 	size_t len;
 	char media_type[128];	/* "" if the header is missing */
-	char digest[128];	/* the registry's claim; "" if the header is missing */
+	char digest[128];	/* the digest that the registry claims; "" if the
+				 * header is missing */
 };
 
-/* `m` and `ref` are borrowed until registry_free(). */
+/* Makes a handle for a reference's repository.  `m` and `ref` are borrowed until
+ * registry_free(). */
 struct registry *registry_new(const struct mirrors *m, const struct reference *ref);
-void registry_free(struct registry *r); /* NULL is allowed */
+void registry_free(struct registry *r); /* `r` may be NULL */
 
-/* In a forked process: makes new connections; tokens stay. */
+/* Makes new connections in a forked process; tokens stay. */
 void registry_reconnect(struct registry *r);
 
-/* Fetches `d`, or with NULL the reference's tag.  The caller checks the text's
- * digest. */
+/* Fetches the document of digest `d` or, with NULL, of the reference's tag.  The
+ * caller checks the text's digest. */
 int registry_manifest(struct registry *r, const struct digest *d,
 		      struct registry_text *ret, struct err *e);
 void registry_text_done(struct registry_text *t);
@@ -52,5 +54,5 @@ int registry_blob(struct registry *r, const struct descriptor *d, struct blob *t
 
 bool registry_next(struct registry *r);
 
-/* The host that is asked now: "registry-1.docker.io". */
+/* Returns the host that is asked now, such as "registry-1.docker.io". */
 const char *registry_host(const struct registry *r);

@@ -33,7 +33,7 @@ char *token_basic(const struct credentials *who)
 	return value;
 }
 
-/* The token becomes a part of a header, so it must be one line. */
+/* Checks a token, which becomes a part of a header, so it must be one line. */
 static int check(const char *token, struct err *e)
 {
 	if (!*token || strlen(token) > TOKEN_MAX)
@@ -63,7 +63,7 @@ int token_read(const char *text, size_t len, char **ret, struct err *e)
 	return 0;
 }
 
-/* The parameters of the request, escaped for a query or a form. */
+/* Returns the parameters of the request, escaped for a query or a form. */
 static char *query(const struct challenge *c, const char *scope)
 {
 	AUTO_FREE char *service = http_escape(c->service);
