@@ -90,7 +90,8 @@ struct queue {
 	struct session sessions[1 + QUEUE_SESSIONS]; /* the first place is the lobby */
 	size_t session_count; /* places to look at, free ones included */
 	size_t count, bytes;  /* number of the tasks, and bytes of their lines */
-	uint32_t next_id; /* sessions and tasks share the ids of the wire */
+	uint32_t next_id; /* the protocol's ids of sessions and tasks come from one
+			   * sequence */
 };
 
 void queue_init(struct queue *q);

@@ -602,8 +602,9 @@ static void finish(struct supervisor *s)
 			      "the sandbox was ended before it was "
 			      "ready");
 	if (!was_ready && s->saved_spec && !s->is_restart)
-		(void)saved_spec_remove(s->saved_spec, NULL); /* on failure the saved spec
-							       * at least has no name */
+		/* If the removal fails, the saved spec has at least lost its name, so no
+		 * start finds it. */
+		(void)saved_spec_remove(s->saved_spec, NULL);
 	s->has_ended = true;
 	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE
 					       ? s->ending.error.text

@@ -131,8 +131,8 @@ struct shell_report {
 
 /* How a shell is started; all pointers are borrowed. */
 struct shell_how {
-	const struct exec *exec; /* of its arguments only the first is used: the path of a
-				  * bash */
+	const struct exec *exec; /* the shell's command; only argv[0] is used, the path
+				  * of a bash */
 	const char *cwd;
 	const struct user *self;
 	int cgroup;   /* the cgroup.procs file of the cgroup that the shell enters; -1:

@@ -190,7 +190,8 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	m->keeps = effects & EMULATOR_KEEPS;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
-	/* libvterm searches tab stops column by column. */
+	/* libvterm looks for a tab stop column by column, so a move costs time by its
+	 * columns. */
 	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
 	if (effects & EMULATOR_MOVES || after.row != before.row ||
 	    after.col != before.col)

@@ -24,7 +24,8 @@ struct repositories;
 
 struct apply_kept {
 	struct kept_changes changes; /* owned; the caller opens it */
-	/* Set by the caller.  Paths are those inside. */
+	/* The caller sets these. The callbacks get paths as a process inside sees
+	 * them. */
 	bool is_forced, is_dry, takes_protected, takes_parts;
 	void (*on_done)(char kind, const char *path);
 	void (*on_refused)(const char *path, const char *why);

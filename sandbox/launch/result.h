@@ -39,8 +39,7 @@ enum degraded {
 			      * image, or served, as there is no overlayfs */
 	DEGRADED_ISOLATION = 32, /* --isolation landlock was used, which is weaker than
 				  * namespaces */
-	DEGRADED_PROTECT = 64, /* files that the host replaces are not noticed
-				* (--protect) */
+	DEGRADED_PROTECT = 64, /* --protect does not see files replaced on the host */
 	DEGRADED_PAUSE = 128 /* the sandbox was paused by signals, which a process
 			      * inside can undo */
 };

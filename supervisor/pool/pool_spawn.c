@@ -205,7 +205,7 @@ bool pool_spawn_read(struct pool_spawn *m)
 	return n == 0 || m->len == sizeof(m->said);
 }
 
-/* Returns the err_kind whose name the object has. */
+/* Returns the err_kind of that name; ERR_INTERNAL if none has it. */
 static enum err_kind kind_of(struct json_view word)
 {
 	for (int k = ERR_NONE + 1; k < ERR_KIND_COUNT; k++)
