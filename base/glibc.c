@@ -1,9 +1,9 @@
 /* glibc -- functions that a library compiled for glibc needs from musl.
  *
  * Debian's libcap.a and libvterm.a were compiled with _FORTIFY_SOURCE, so they call the
- * checked forms of some functions, which musl lacks.  These forms behave like glibc's (Linux Standard
- * Base, "libc", __*_chk): an overflow ends the program.  This file is linked with musl
- * only. */
+ * checked forms of some functions, which musl lacks.  These forms behave like glibc's
+ * (Linux Standard Base, "libc", __*_chk): an overflow ends the program.  This file is
+ * linked with musl only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

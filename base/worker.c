@@ -61,19 +61,44 @@ static void close_others(const struct worker_task *t, const struct side *mine)
 	(void)sys_close_range(first, ~0u, 0);
 }
 
-static void do_work(const struct worker_task *t, struct message *m)
+/* Sees that the error fits the return value of a step. */
+static bool is_done(int rc, struct err *e)
 {
-	if (t->work(t->arg, m->result, &m->error) == 0)
-		m->error.kind = ERR_NONE;
-	else if (m->error.kind == ERR_NONE)
-		m->error.kind = ERR_INTERNAL;
+	if (rc == 0)
+		e->kind = ERR_NONE;
+	else if (e->kind == ERR_NONE)
+		e->kind = ERR_INTERNAL;
+	return rc == 0;
+}
+
+/* A failure is ignored: the parent then reports that there was no answer. */
+static void put(const struct worker_task *t, const struct side *mine, const void *bytes,
+		 size_t len)
+{
+	(void)io_write_all(t->answer ? *t->answer : mine->answer, bytes, len);
+}
+
+/* With setup, the part of the message that is the error is sent before the work begins,
+ * so bytes that take the work over cannot change it. */
+static void answer(const struct worker_task *t, const struct side *mine)
+{
+	struct message m = { .error.kind = ERR_NONE };
+	const size_t all = message_len(t->result_len);
+	size_t sent = 0;
+
+	if (t->setup && is_done(t->setup(t->arg, &m.error), &m.error)) {
+		sent = offsetof(struct message, result);
+		put(t, mine, &m, sent);
+	}
+	if (m.error.kind == ERR_NONE &&
+	    !is_done(t->work(t->arg, m.result, &m.error), &m.error) && sent)
+		_exit(1);
+	put(t, mine, (const char *)&m + sent, all - sent);
 }
 
 static _Noreturn void serve(const struct worker_task *t, const struct side *mine,
 			    pid_t parent)
 {
-	struct message m = { .error.kind = ERR_NONE };
-
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail: the arguments are valid */
 	/* The parent may have ended before the child asked to die with it.  In a new
 	 * pid namespace the parent has no number, so this cannot be checked. */
@@ -86,10 +111,7 @@ static _Noreturn void serve(const struct worker_task *t, const struct side *mine
 		*t->leash = mine->leash;
 	if (t->answer)
 		*t->answer = mine->answer;
-	do_work(t, &m);
-	const int to = t->answer ? *t->answer : mine->answer;
-	/* A failure is ignored: the parent then reports that there was no answer. */
-	(void)io_write_all(to, &m, message_len(t->result_len));
+	answer(t, mine);
 	_exit(0);
 }
 

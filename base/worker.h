@@ -36,6 +36,10 @@ struct worker_task {
 	/* Does the work in the child.  Returns 0 with the result in `result`, which is
 	 * zeroed before; or -1 with `e`, never NULL, set.  `arg` is the child's copy. */
 	int (*work)(void *arg, void *result, struct err *e);
+	/* NULL, or runs in the child before the work, with the same arg.  Then only setup
+	 * reports an error: if the work fails, worker_wait() says that there was no
+	 * result.  This is for work on hostile bytes, whose words no user may read. */
+	int (*setup)(void *arg, struct err *e);
 	void *arg;
 	size_t result_len; /* the size of the result, at most WORKER_RESULT_MAX */
 

@@ -254,13 +254,19 @@ static int (*const stages[])(struct prisoner *, struct err *) = {
 	stage_ids, stage_root, stage_descriptors, stage_limits, stage_privileges,
 };
 
+static int set_up(void *arg, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (stages[i](arg, e) < 0)
+			return -1;
+	return 0;
+}
+
 static int work_inside(void *arg, void *result, struct err *e)
 {
-	struct prisoner *p = arg;
+	const struct prisoner *p = arg;
 
-	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
-		if (stages[i](p, e) < 0)
-			return -1;
+	(void)e; /* only set_up() reports an error */
 	p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
 	return 0;
 }
@@ -279,6 +285,7 @@ static int become_owner(const struct jail *j, struct err *e)
 static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 {
 	const struct worker_task task = { .name = "the jailed process",
+					  .setup = set_up,
 					  .work = work_inside,
 					  .arg = p,
 					  .result_len = p->jail->result_len,

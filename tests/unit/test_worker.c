@@ -47,6 +47,62 @@ static void test_the_result_comes_back(void **state)
 	assert_true(waitpid(-1, NULL, WNOHANG) < 0);
 }
 
+static int set_up(void *arg, struct err *e)
+{
+	return *(int *)arg == 0 ? err_set(e, ERR_USAGE, "zero is not set up") : 0;
+}
+
+static void test_setup_comes_before_the_work_and_its_error_back(void **state)
+{
+	int number = 41, result = 0;
+	const struct worker_task task = { .name = "the adder",
+					  .setup = set_up,
+					  .work = add_one,
+					  .arg = &number,
+					  .result_len = sizeof(result) };
+	struct err e;
+
+	(void)state;
+	assert_int_equal(worker_run(&task, &result, &e), 0);
+	assert_int_equal(result, 42);
+	number = 0;
+	assert_int_equal(worker_run(&task, &result, &e), -1);
+	assert_string_equal(e.text, "zero is not set up");
+}
+
+static int answer_fd;
+
+/* Does as bytes could that took the work over: returns an error, or writes one. */
+static int forge(void *arg, void *result, struct err *e)
+{
+	(void)result;
+	(void)err_set(e, ERR_USAGE, "forged");
+	if (*(int *)arg == 1)
+		return -1;
+	(void)!write(answer_fd, e, sizeof(*e));
+	_exit(0);
+}
+
+static void test_after_a_setup_the_work_can_report_no_error(void **state)
+{
+	struct err e, result;
+	int way;
+	const struct worker_task task = { .name = "the forger",
+					  .setup = set_up,
+					  .work = forge,
+					  .arg = &way,
+					  .answer = &answer_fd,
+					  .result_len = sizeof(result) };
+
+	(void)state;
+	way = 1;
+	assert_int_equal(worker_run(&task, &result, &e), -1);
+	assert_string_equal(e.text, "the forger ended with code 1 and without a result");
+	way = 2; /* the bytes are taken for the result, which the caller checks */
+	assert_int_equal(worker_run(&task, &result, &e), 0);
+	assert_string_equal(result.text, "forged");
+}
+
 static int fill(void *arg, void *result, struct err *e)
 {
 	(void)arg, (void)e;
@@ -454,6 +510,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_result_comes_back),
 		cmocka_unit_test(test_the_largest_result_comes_whole),
+		cmocka_unit_test(test_setup_comes_before_the_work_and_its_error_back),
+		cmocka_unit_test(test_after_a_setup_the_work_can_report_no_error),
 		cmocka_unit_test(test_the_error_comes_back),
 		cmocka_unit_test(test_a_huge_text_is_cut_and_made_safe),
 		cmocka_unit_test(test_the_error_says_how_a_silent_child_ended),
