@@ -68,14 +68,22 @@ static int confine(void)
 /* Runs in the child that reads the file.  The child keeps only the file, as
  * descriptor 0, and the pipe for its answer.  A child that cannot be confined
  * exits without an answer. */
+static int set_up(void *arg, struct err *e)
+{
+	const struct question *q = arg;
+
+	(void)e;
+	if (dup2(q->fd, 0) < 0 || sys_close_range(1, 2, 0) < 0 || confine() < 0)
+		_exit(1);
+	return 0;
+}
+
 static int look(void *arg, void *result, struct err *e)
 {
 	const struct question *q = arg;
 	struct answer *a = result;
 
 	(void)e;
-	if (dup2(q->fd, 0) < 0 || sys_close_range(1, 2, 0) < 0 || confine() < 0)
-		_exit(1);
 	a->is_found = account_read(0, q->name, q->id, &a->account);
 	return 0;
 }
@@ -112,6 +120,7 @@ int image_passwd_find(int fd, const char *name, uint32_t id, struct account *ret
 {
 	struct question q = { fd, name, id };
 	const struct worker_task task = { .name = "the process that was to read it",
+					  .setup = set_up,
 					  .work = look,
 					  .arg = &q,
 					  .fds = { fd },
