@@ -38,7 +38,7 @@ MAKEFLAGS += --no-builtin-rules
 # may include; the table goes from the lowest room up, and none uses one that stands behind
 # it (tests/lint/rooms.py).
 
-ROOMS := base policy/json policy/seccomp policy protocol archive store executor/wire \
+ROOMS := base policy/json policy/bash policy/seccomp policy protocol archive store executor/wire \
     executor/process executor/terminal executor/session executor/files executor/search \
     executor/edit executor/fileops executor sandbox/kernel sandbox/cgroup sandbox/state \
     sandbox/plan sandbox/monitor sandbox/root sandbox/launch sandbox/landlock sandbox/learn \
@@ -56,9 +56,12 @@ USES_policy/json := base
 FILES_policy/seccomp := bpf call_number compile floor profile profile_fit seccomp_why
 USES_policy/seccomp := base policy/json
 
-FILES_policy := ansi_c bpf_eval commands commands_here commands_run commands_word environment \
+FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
+USES_policy/bash := base
+
+FILES_policy := bpf_eval commands commands_here commands_run commands_word environment \
     isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
-USES_policy := base policy/json
+USES_policy := base policy/json policy/bash
 
 FILES_protocol := action action_errand socket_splice message
 USES_protocol := base

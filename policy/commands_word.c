@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "policy/ansi_c.h"
+#include "policy/bash/ansi_c.h"
 #include "policy/commands_parts.h"
 
 void text_put(struct text *t, const char *bytes, size_t len)
@@ -71,10 +71,10 @@ static void read_ansi_c(struct reader *r, struct text *to)
 	bool is_over = false;
 
 	for (r->at++; r->at < r->end && *r->at != '\'';) {
-		size_t len = ansi_c_next(&r->at, r->end, bytes);
-		is_over |= len == 0;
+		int len = ansi_c_next(&r->at, r->end, bytes);
+		is_over |= len < 0;
 		if (!is_over)
-			text_put(to, bytes, len);
+			text_put(to, bytes, (size_t)len);
 	}
 	(void)pass_end(r);
 }

@@ -1,4 +1,4 @@
-#include "policy/ansi_c.h"
+#include "policy/bash/ansi_c.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +18,10 @@ static const char *decoded(const char *text)
 	size_t len = 0;
 
 	while (at < end) {
-		size_t n = ansi_c_next(&at, end, all + len);
-		if (n == 0)
+		int n = ansi_c_next(&at, end, all + len);
+		if (n < 0)
 			break;
-		len += n;
+		len += (size_t)n;
 	}
 	all[len] = '\0';
 	return all;
@@ -46,7 +46,9 @@ static void test_escapes_are_what_bash_makes_of_them(void **state)
 		{ "a\\0b", "a" },
 		{ "a\\x00b", "a" },
 		{ "a\\", "a\\" },
-		{ "a\\c", "a" },
+		{ "a\\c", "a\\c" },
+		{ "\\c\\\\a", "\034a" },
+		{ "a\\u0z\\U0y", "azy" },
 	};
 
 	(void)state;

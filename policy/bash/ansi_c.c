@@ -1,4 +1,4 @@
-#include "policy/ansi_c.h"
+#include "policy/bash/ansi_c.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,25 +23,27 @@ static uint32_t number(const char **at, const char *end, int base, int max)
 	return value;
 }
 
-static size_t put_byte(uint32_t value, char ret[ANSI_C_MAX])
+static int put_byte(uint32_t value, char ret[ANSI_C_MAX])
 {
 	ret[0] = (char)value;
-	return ret[0] != '\0';
+	return ret[0] != '\0' ? 1 : -1;
 }
 
-static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
+static int put_code(uint32_t code, char ret[ANSI_C_MAX])
 {
+	if (code == 0)
+		return 0;
 	if (code < 0x80)
 		return put_byte(code, ret);
-	size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	for (size_t i = len - 1; i > 0; i--, code >>= 6)
+	int len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	for (int i = len - 1; i > 0; i--, code >>= 6)
 		ret[i] = (char)(0x80 | (code & 0x3f));
 	ret[0] = (char)((0xf00u >> len & 0xf0) | code);
 	return len;
 }
 
 /* Gives a backslash and the character behind it, which are no escape, as they are. */
-static size_t put_both(char c, char ret[ANSI_C_MAX])
+static int put_both(char c, char ret[ANSI_C_MAX])
 {
 	ret[0] = '\\';
 	ret[1] = c;
@@ -49,14 +51,16 @@ static size_t put_both(char c, char ret[ANSI_C_MAX])
 }
 
 /* Reads \xHH, \x{HH...}, \uHHHH or \UHHHHHHHH, from behind the letter. */
-static size_t hexadecimal(const char **at, const char *end, char letter,
-			  char ret[ANSI_C_MAX])
+static int hexadecimal(const char **at, const char *end, char letter,
+		       char ret[ANSI_C_MAX])
 {
 	bool has_braces = letter == 'x' && *at < end && **at == '{';
 	const char *digits = *at + has_braces;
 	const char *stop = digits;
-	uint32_t value = number(&stop, end, 16, has_braces || letter == 'U' ? 8
-						: letter == 'u' ? 4 : 2);
+	uint32_t value = number(&stop, end, 16,
+				has_braces || letter == 'U' ? 8
+				: letter == 'u'		    ? 4
+							    : 2);
 
 	if (stop == digits)
 		return put_both(letter, ret);
@@ -65,8 +69,19 @@ static size_t hexadecimal(const char **at, const char *end, char letter,
 			     : put_code(value & 0x1fffff, ret);
 }
 
+/* Reads \cX from behind the "c"; of a backslash, two count as one. */
+static int control(const char **at, const char *end, char ret[ANSI_C_MAX])
+{
+	if (*at == end)
+		return put_both('c', ret);
+	const char c = *(*at)++;
+	if (c == '\\' && *at < end && **at == '\\')
+		(*at)++;
+	return put_byte((unsigned char)c & 0x1f, ret);
+}
+
 /* Reads an escape from behind its backslash. */
-static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
+static int escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";
 	const char c = *(*at)++;
@@ -84,7 +99,7 @@ static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 	case 'U':
 		return hexadecimal(at, end, c, ret);
 	case 'c':
-		return *at < end ? put_byte((unsigned char)*(*at)++ & 0x1f, ret) : 0;
+		return control(at, end, ret);
 	case '\\':
 	case '\'':
 	case '"':
@@ -95,7 +110,7 @@ static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 	}
 }
 
-size_t ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX])
+int ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	if (**at == '\\' && *at + 1 < end) {
 		(*at)++;

@@ -1,0 +1,332 @@
+#include <stdlib.h>
+
+#include "policy/bash/ansi_c.h"
+#include "policy/bash/parse.h"
+
+static void add_nest(struct parser *p, struct word_out *w, struct bash_node *list)
+{
+	struct bash_nest *n = parse_memory(p, sizeof(*n));
+
+	n->list = list;
+	*w->last = n;
+	w->last = &n->next;
+}
+
+/* --- commands --------------------------------------------------------------------- */
+
+/* Parses a list up to its ")", and adds the list to the word. */
+static bool take_commands(struct parser *p, struct word_out *w)
+{
+	struct heredoc *outer = p->heredocs;
+
+	p->heredocs = NULL; /* their lines stand inside, too */
+	add_nest(p, w, parse_list(p, true));
+	if (parse_has_stopped(p))
+		return false;
+	if (!scan_take(p, ")"))
+		return p->at == p->end
+			       ? parse_stop_open(p)
+			       : parse_stop(p, "a substitution with a syntax error");
+	if (p->heredocs)
+		return parse_stop(p, "a here-document without its lines");
+	p->heredocs = outer;
+	return true;
+}
+
+bool parse_process(struct parser *p, struct word_out *w)
+{
+	const char *from = p->at;
+
+	if (!scan_take(p, "<("))
+		(void)scan_take(p, ">("); /* the caller has seen one of the two */
+	if (!parse_enter(p) || !take_commands(p, w))
+		return false;
+	p->depth--;
+	word_put_expansion(p, w, from);
+	return true;
+}
+
+/* Finds the text between two "`", without the backslashes that protect it. */
+static bool take_inside(struct parser *p, enum quoting quoting, struct bytes_out *inside)
+{
+	const char *escaped = quoting == IN_DOUBLE ? "`\\$\"" : "`\\$";
+
+	for (p->at++; p->at < p->end && *p->at != '`'; p->at++) {
+		if (*p->at == '\\' && p->end - p->at > 1 && strchr(escaped, p->at[1]))
+			p->at++;
+		bytes_put(inside, p->at, 1);
+	}
+	if (p->at == p->end)
+		return parse_stop_open(p);
+	p->at++;
+	return true;
+}
+
+bool parse_backticks(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	const char *from = p->at;
+	struct bytes_out inside = { 0 };
+
+	if (take_inside(p, quoting, &inside) && parse_enter(p)) {
+		add_nest(
+			p, w,
+			parse_inner(p, parse_copy(p, inside.at, inside.len), inside.len));
+		p->depth--;
+		if (!parse_has_stopped(p))
+			word_put_expansion(p, w, from);
+		if (quoting == UNQUOTED)
+			w->word->qualities |= BASH_SPLITS;
+	}
+	free(inside.at);
+	return !parse_has_stopped(p);
+}
+
+/* --- arithmetic ------------------------------------------------------------------- */
+
+/* Parses one byte, or expansion, of an expression.  Bash expands an expression as if it
+ * were in double quotes, and evaluates the values of the variables that it names. */
+static bool take_arithmetic_part(struct parser *p, struct word_out *w, int c)
+{
+	if (scan_is_name_start(c) || c == '$' || c == '`')
+		p->tree->constructs |= BASH_HAS_EVALUATION;
+	if (c == '$')
+		return parse_dollar(p, w, IN_ARITHMETIC);
+	if (c == '`')
+		return parse_backticks(p, w, IN_ARITHMETIC);
+	if (c == '\\')
+		return parse_stop(p, "an expression with a backslash in it");
+	p->at++;
+	return true;
+}
+
+bool parse_arithmetic(struct parser *p, struct word_out *w, char open, char close)
+{
+	size_t depth = 0;
+	int quote = 0; /* the quote that is open; 0: none is */
+
+	for (;;) {
+		int c = scan_peek(p);
+		if (c < 0)
+			return parse_stop_open(p);
+		if (quote && (c == open || c == close))
+			return parse_stop(p, "an expression with a quoted bracket");
+		if (c == close && depth-- == 0)
+			break;
+		depth += c == open;
+		if (c == '\'' || c == '"')
+			quote = quote == c ? 0 : quote ? quote : c;
+		if (!take_arithmetic_part(p, w, c))
+			return false;
+	}
+	p->at++;
+	return !quote || parse_stop(p, "an expression with an open quote");
+}
+
+/* --- parameters ------------------------------------------------------------------- */
+
+/* Parses the operand of ${NAME OPERATOR OPERAND} up to its "}".  In double quotes, bash
+ * takes a single quote for a quote or not, by the operator; so there must be a pair of
+ * them, and nothing between the two that would end the operand. */
+static bool take_operand_part(struct parser *p, struct word_out *w, enum quoting quoting,
+			      bool *is_in_single)
+{
+	int c = scan_peek(p);
+	bool is_process = scan_is_next(p, "<(") || scan_is_next(p, ">(");
+
+	if (c < 0)
+		return parse_stop_open(p);
+	if (*is_in_single && strchr("}\"\\", c))
+		return parse_stop(p, "a ${ } with quotes in double quotes");
+	if (c == '$')
+		return parse_dollar(p, w, quoting);
+	if (c == '`')
+		return parse_backticks(p, w, quoting);
+	if (c == '"' && quoting != IN_HEREDOC)
+		return parse_double(p, w);
+	if (c == '\'' && quoting == UNQUOTED)
+		return parse_single(p, w);
+	if (c == '"' || is_process)
+		return parse_stop(p, "a ${ } with quotes, or with a <( ), in it");
+	*is_in_single ^= c == '\'';
+	p->at += c == '\\' && p->end - p->at > 1 ? 2 : 1;
+	return true;
+}
+
+static bool take_operand(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	bool is_in_single = false;
+
+	while (scan_peek(p) != '}' || is_in_single)
+		if (!take_operand_part(p, w, quoting, &is_in_single))
+			return false;
+	p->at++;
+	return true;
+}
+
+/* Passes a parameter: a name, a number, or one of the special ones. */
+static bool take_parameter(struct parser *p)
+{
+	int c = scan_peek(p);
+
+	if (scan_is_name_start(c)) {
+		while (scan_is_name(scan_peek(p)))
+			p->at++;
+	} else if (c >= '0' && c <= '9') {
+		while (scan_peek(p) >= '0' && scan_peek(p) <= '9')
+			p->at++;
+	} else if (c >= 0 && strchr("@*#?-$!", c)) {
+		p->at++;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Passes a "#" or "!" in front of a parameter, as in ${#NAME}. */
+static void take_prefix(struct parser *p)
+{
+	struct parser ahead = *p;
+	int c = scan_peek(&ahead);
+
+	if (c != '#' && c != '!')
+		return;
+	ahead.at++;
+	int next = scan_peek(&ahead);
+	if (!scan_is_name(next) && next != '@' && next != '*')
+		return;
+	if (c == '!') /* ${!NAME}: the value is a name */
+		p->tree->constructs |= BASH_HAS_EVALUATION;
+	p->at = ahead.at;
+}
+
+/* Passes "@LETTER}". */
+static bool take_transformation(struct parser *p)
+{
+	p->at++;
+	int c = scan_peek(p);
+	if (c == 'P')
+		return parse_stop(p, "a ${ } that expands its value as a prompt");
+	p->at += scan_is_name_start(c);
+	return scan_take(p, "}") || parse_stop(p, "a ${ } of an unknown form");
+}
+
+/* Parses the operator behind a parameter, and its operand, up to the "}". */
+static bool take_operator(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	if (scan_take(p, "}") || scan_take(p, "*}")) /* ${!PREFIX*} */
+		return true;
+	if (scan_peek(p) == '@')
+		return take_transformation(p);
+	if (scan_take(p, ":")) {
+		int c = scan_peek(p);
+		if (c < 0 || !strchr("-=?+", c))
+			return parse_arithmetic(p, w, '{', '}');
+	}
+	int c = scan_peek(p);
+	if (c < 0)
+		return parse_stop_open(p);
+	if (!strchr("-=?+#%/^,~", c))
+		return parse_stop(p, "a ${ } of an unknown form");
+	p->at++;
+	return take_operand(p, w, quoting);
+}
+
+/* Parses behind "${". */
+static bool take_braces(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	take_prefix(p);
+	if (!take_parameter(p))
+		return p->at == p->end ? parse_stop_open(p)
+				       : parse_stop(p, "a ${ } of an unknown form");
+	if (scan_take(p, "[") && !parse_arithmetic(p, w, '[', ']'))
+		return false;
+	return take_operator(p, w, quoting);
+}
+
+/* --- all -------------------------------------------------------------------------- */
+
+/* Parses $'...' behind its opening quote.  The text ends at an escape for a 0 byte. */
+static bool take_ansi_c(struct parser *p, struct word_out *w)
+{
+	const char *at = p->at, *stop = at;
+	char bytes[ANSI_C_MAX];
+
+	w->word->qualities |= BASH_QUOTED;
+	while (stop < p->end && *stop != '\'')
+		stop += *stop == '\\' && p->end - stop > 1 ? 2 : 1;
+	if (stop == p->end)
+		return parse_stop_open(p);
+	p->at = stop + 1;
+	while (at < stop) {
+		int len = ansi_c_next(&at, stop, bytes);
+		if (len < 0)
+			break;
+		word_put(w, bytes, (size_t)len);
+	}
+	return true;
+}
+
+/* Parses ${ }, $( ), $(( )) or $[ ] behind the "$". */
+static bool take_bracket(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	if (scan_take(p, "{"))
+		return take_braces(p, w, quoting);
+	if (scan_is_next(p, "((") || scan_is_next(p, "["))
+		p->tree->constructs |= BASH_HAS_ARITHMETIC_EXPANSION;
+	if (scan_take(p, "[")) /* of bash's early days */
+		return parse_arithmetic(p, w, '[', ']');
+	if (scan_take(p, "((")) {
+		/* "$((" that does not end in "))" is a subshell in a substitution. */
+		return parse_arithmetic(p, w, '(', ')') &&
+		       (scan_take(p, ")") || parse_stop(p, "a \"$((\" without a \"))\""));
+	}
+	(void)scan_take(p, "("); /* the caller has seen it */
+	return take_commands(p, w);
+}
+
+/* Parses an expansion with brackets.  The text inside is none of the word's. */
+static bool take_inner(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	struct word_out inside;
+
+	if (!parse_enter(p))
+		return false;
+	word_begin(p, &inside);
+	inside.last = w->last;
+	bool is_whole = take_bracket(p, &inside, quoting);
+	w->last = inside.last;
+	w->word->qualities |= inside.word->qualities & BASH_HIDES;
+	free(inside.text.at);
+	p->depth--;
+	return is_whole;
+}
+
+/* Returns whether a parameter's value can be several words even in quotes, as "$@". */
+static bool is_several(const char *from, const char *stop)
+{
+	return from[1] != '(' && memchr(from, '@', (size_t)(stop - from));
+}
+
+bool parse_dollar(struct parser *p, struct word_out *w, enum quoting quoting)
+{
+	const char *from = p->at++;
+	int c = scan_peek(p);
+
+	if (quoting == UNQUOTED && c == '\'') {
+		p->at++;
+		return take_ansi_c(p, w);
+	}
+	if (quoting == UNQUOTED && c == '"')
+		return true; /* $"..." is a text to be translated */
+	if (c == '(' || c == '{' || c == '[') {
+		if (!take_inner(p, w, quoting))
+			return false;
+	} else if (!take_parameter(p)) {
+		word_put(w, from, 1);
+		return true;
+	}
+	word_put_expansion(p, w, from);
+	if (quoting == UNQUOTED || is_several(from, p->at))
+		w->word->qualities |= BASH_SPLITS;
+	return true;
+}
