@@ -59,7 +59,7 @@ USES_policy/seccomp := base policy/json
 FILES_policy/bash := ansi_c compound expansion heredoc list scan simple test tree word
 USES_policy/bash := base
 
-FILES_policy := bpf_eval commands commands_here commands_run commands_word environment \
+FILES_policy := bpf_eval command_option commands commands_builtin commands_run environment \
     isolation wildcard policy protect port_spec units rules policy_file policy_file_print syscalls volume
 USES_policy := base policy/json policy/bash
 
@@ -555,13 +555,24 @@ $(B)/tests/listener: tests/escape/listener.c tests/escape/passing.c tests/escape
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $(filter %.c,$^)
 
 # Helpers of the behaviour tests, one file each.
-RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c))
+RUN_BIN := $(patsubst tests/run/%.c,$(B)/tests/run/%,$(wildcard tests/run/*.c)) \
+           $(B)/tests/run/preload/no_exec.so
 $(B)/tests/run/%: tests/run/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -I. -static -o $@ $<
 
+# A library for LD_PRELOAD.
+$(B)/tests/run/preload/%.so: tests/run/preload/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -D_GNU_SOURCE $(WARN) -shared -fPIC -o $@ $<
+
 # These are made of rooms, and linked as the programs that they are about.
+$(B)/tests/run/commands_of: $(B)/host/tests/run/commands_of.o $(call host_rooms,policy)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(HOST_LINK)
 $(B)/tests/run/archive: $(B)/$(LINK)/tests/run/archive.o $(call linked_rooms,archive)
 	@mkdir -p $(@D)
 	$(call say,LINK)

@@ -1,399 +1,278 @@
 #include "policy/commands.h"
 
-#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "policy/commands_parts.h"
 
-/* A list of commands that is being read, and the state of its latest command. */
-struct state {
-	struct list words;
-	char *input; /* owned: the text behind <<<, the command's input; NULL: none */
-	size_t first_here; /* index of the command's first here-document */
-	bool is_late;	   /* an assignment or redirection came before the command's
-			    * words, so keywords are not recognised */
-	bool is_loop, is_function, is_coproc, is_time; /* the list is behind `for`,
-						        * `function`, `coproc` or
-						        * `time` */
-	unsigned cases; /* number of nested `case`s that are open */
-	bool awaits_in, is_pattern; /* behind `case`, before its `in`; behind `in` or
-				     * ";;", before a pattern */
-	bool is_plain; /* the list has plain words only, without operators */
+/* The state of a walk through one tree. */
+struct walk {
+	struct commands *into;
+	unsigned depth;
 };
 
-/* A word as it is written, quotes included. */
-struct raw {
-	const char *at;
-	size_t len;
-};
+static void walk_list(const struct walk *w, const struct bash_node *list,
+		      struct input input);
+static void walk_node(const struct walk *w, const struct bash_node *n,
+		      struct input input);
 
-static bool read_list(struct reader *r, char until, bool is_plain);
-
-/* --- words in front --------------------------------------------------------------- */
-
-static bool is_raw(struct raw raw, const char *word)
+void commands_hide(struct commands *into, const char *why)
 {
-	return raw.len == strlen(word) && !memcmp(raw.at, word, raw.len);
-}
-
-static bool is_raw_of(struct raw raw, const char *const *set)
-{
-	for (; *set; set++)
-		if (is_raw(raw, *set))
-			return true;
-	return false;
+	if (!into->why)
+		into->why = why;
 }
 
 bool commands_is_in(const char *word, const char *const *set)
 {
-	return is_raw_of((struct raw){ word, strlen(word) }, set);
-}
-
-/* Returns whether the word has the form NAME=, NAME+= or NAME[...]=. */
-static bool is_assignment(struct raw raw)
-{
-	size_t len = 0;
-
-	while (len < raw.len &&
-	       (isalnum((unsigned char)raw.at[len]) || raw.at[len] == '_'))
-		len++;
-	if (!len || isdigit((unsigned char)*raw.at))
-		return false;
-	if (len < raw.len && raw.at[len] == '[')
-		len += commands_subscript(raw.at + len, raw.at + raw.len);
-	len += len + 1 < raw.len && raw.at[len] == '+';
-	return len < raw.len && raw.at[len] == '=';
-}
-
-/* Recognises a keyword in front of a command.  True: the word is a keyword, and no
- * part of the command. */
-static bool take_keyword(struct state *s, struct raw raw)
-{
-	static const char *const openers[] = { "if",	"then",	 "elif", "else", "fi",
-					       "while", "until", "do",	 "done", "{",
-					       "}",	"!",	 NULL };
-
-	if (is_raw_of(raw, openers))
-		return true;
-	if (is_raw(raw, "for") || is_raw(raw, "select"))
-		return s->is_loop = true;
-	if (is_raw(raw, "function"))
-		return s->is_function = true;
-	if (is_raw(raw, "coproc"))
-		return s->is_coproc = true;
-	if (is_raw(raw, "time"))
-		return s->is_time = true;
-	if (is_raw(raw, "esac")) {
-		s->cases -= s->cases > 0;
-		s->is_pattern = false;
-		return true;
-	}
-	if (!is_raw(raw, "case"))
-		return false;
-	s->cases++;
-	return s->awaits_in = true;
-}
-
-/* Recognises a word that stands inside a compound command and is part of no simple
- * command. */
-static bool take_other(struct state *s, struct raw raw)
-{
-	if (s->is_pattern && !is_raw(raw, "esac"))
-		return true;
-	if (s->awaits_in) {
-		s->is_pattern = is_raw(raw, "in");
-		s->awaits_in = !s->is_pattern;
-		return true;
-	}
-	if (s->is_loop) { /* pass the words of the loop, up to `do` */
-		s->is_loop = !is_raw(raw, "do");
-		return true;
-	}
-	if (s->is_function) { /* pass the function's name */
-		s->is_function = false;
-		return true;
-	}
-	return s->is_time && s->words.count == 0 &&
-	       (is_raw(raw, "-p") || is_raw(raw, "--"));
-}
-
-/* Takes the next word of the list; `word` is owned, and `raw` is its spelling. */
-static void take_word(struct state *s, char *word, struct raw raw)
-{
-	bool is_first = s->words.count == 0;
-
-	if (take_other(s, raw)) {
-		free(word);
-		return;
-	}
-	/* In `coproc NAME { ... }`, NAME is no command. */
-	if (s->is_coproc && s->words.count == 1 && is_raw(raw, "{"))
-		list_done(&s->words);
-	bool is_front = s->words.count == 0 && !s->is_late;
-	if (is_first && is_assignment(raw))
-		s->is_late = true;
-	else if (!(is_front && take_keyword(s, raw)))
-		list_add(&s->words, word);
-	free(word);
-}
-
-/* --- ends of commands ------------------------------------------------------------- */
-
-static void end_command(struct reader *r, struct state *s)
-{
-	const size_t first = r->into->count;
-
-	if (s->words.count)
-		commands_add(r->into, &s->words, r->depth);
-	const size_t stop = r->into->count;
-	if (s->input)
-		commands_input(r, s->input, strlen(s->input), first, stop);
-	commands_here_belong(r, s->first_here, first);
-	s->first_here = r->here_count;
-	s->is_late = s->is_loop = s->is_function = s->is_coproc = s->is_time = false;
-	own_free(&s->input);
-	list_done(&s->words);
-}
-
-/* Skips operators and returns how many there are; a backslash and newline between them
- * are skipped. */
-static size_t pass_operators(struct reader *r)
-{
-	size_t count = 0;
-
-	while (reader_is_one_of(r, ";&|") || reader_is_next(r, "\\\n")) {
-		count += *r->at != '\\';
-		r->at += *r->at == '\\' ? 2 : 1;
-	}
-	return count;
-}
-
-static void read_operator(struct reader *r, struct state *s)
-{
-	bool is_semicolon = reader_is_at(r, ';');
-
-	if (s->is_pattern && reader_is_at(r, '|')) { /* another pattern of the same
-						      * case follows */
-		r->at++;
-		return;
-	}
-	end_command(r, s);
-	if (pass_operators(r) > 1 && is_semicolon && s->cases)
-		s->is_pattern = true; /* behind ";;" and ";&" the next pattern follows */
-}
-
-static void read_newline(struct reader *r, struct state *s)
-{
-	bool is_loop = s->is_loop; /* for x <newline> do */
-
-	end_command(r, s);
-	s->is_loop = is_loop && !s->awaits_in;
-	r->at++;
-	commands_here_read(r);
-	s->first_here = 0;
-}
-
-/* Reads a redirection from "<", ">" or "&>" on. */
-static void read_redirection(struct reader *r, struct state *s)
-{
-	bool is_text = reader_is_next(r, "<<<");
-
-	s->is_late = true;
-	if (reader_is_next(r, "<<") && !is_text) {
-		r->at += 2;
-		return commands_here_begin(r);
-	}
-	while (reader_is_one_of(r, "<>&|"))
-		r->at++;
-	reader_pass_blanks(r);
-	char *word = commands_word(r, false);
-	if (is_text && word) {
-		free(s->input);
-		s->input = word;
-	} else {
-		free(word);
-	}
-}
-
-/* --- groups ----------------------------------------------------------------------- */
-
-/* Reads a group of commands from "(" on. */
-static void read_group(struct reader *r, struct state *s)
-{
-	bool is_test = s->words.count && !strcmp(s->words.items[0], "[[");
-
-	r->at++;
-	if (s->is_pattern)
-		return;
-	if (s->words.count == 1 && reader_is_at(r, ')')) { /* the word was a function's
-							    * name */
-		r->at++;
-		list_done(&s->words);
-		return;
-	}
-	if (s->is_coproc) /* the word was a coprocess' name */
-		list_done(&s->words);
-	if (!is_test)
-		end_command(r, s);
-	commands_read_group(r, s->is_plain || is_test ? GROUP_PLAIN : GROUP_LIST);
-}
-
-/* Reads a ")".  True: it ends the list. */
-static bool read_close(struct reader *r, struct state *s, char until)
-{
-	r->at++;
-	if (s->is_pattern) {
-		s->is_pattern = false;
-		return false;
-	}
-	end_command(r, s);
-	return until == ')';
-}
-
-static bool read_inner(struct reader *r, enum group kind, bool is_plain)
-{
-	struct reader inner = { .at = r->at, .end = r->end, .into = r->into,
-				.depth = r->depth + 1 };
-	bool is_closed = read_list(&inner, ')', is_plain);
-
-	r->at = inner.at;
-	if (kind == GROUP_LIST) /* the documents' lines follow behind the group */
-		commands_here_move(&inner, r);
-	commands_here_drop(&inner);
-	return is_closed;
-}
-
-void commands_read_group(struct reader *r, enum group kind)
-{
-	const char *from = r->at;
-	bool may_be_sum = kind != GROUP_PLAIN && reader_is_at(r, '(');
-
-	if (!commands_may_read(r->into, 0, r->depth + 1)) {
-		r->at = r->end;
-		return;
-	}
-	const bool was_open = r->into->is_open;
-	if (may_be_sum && read_inner(r, GROUP_INNER, true) && r->at[-2] == ')')
-		return;
-	/* A "((" that does not end in "))" may be a list in a list. */
-	if (may_be_sum &&
-	    commands_may_read(r->into, (size_t)(r->at - from), r->depth + 1)) {
-		r->into->is_open = was_open;
-		r->at = from;
-	}
-	if (!r->into->is_cut)
-		(void)read_inner(r, kind, kind == GROUP_PLAIN);
-}
-
-/* --- lists ------------------------------------------------------------------------ */
-
-static bool is_number(struct raw raw)
-{
-	for (size_t i = 0; i < raw.len; i++)
-		if (!isdigit((unsigned char)raw.at[i]))
-			return false;
-	return true;
-}
-
-/* Returns whether the word is N or {NAME} in front of a redirection. */
-static bool is_descriptor(const struct reader *r, struct raw raw)
-{
-	bool is_name = raw.len > 2 && raw.at[0] == '{' && raw.at[raw.len - 1] == '}';
-
-	return reader_is_one_of(r, "<>") && (is_name || is_number(raw));
-}
-
-static void read_a_word(struct reader *r, struct state *s)
-{
-	const char *from = r->at;
-	char *word = s->is_plain || s->words.count ? commands_word(r, s->is_plain)
-						   : commands_first_word(r);
-	const struct raw raw = { from, (size_t)(r->at - from) };
-
-	if (!word)
-		r->at++; /* skip a 0 byte */
-	else if (!s->is_plain && is_descriptor(r, raw))
-		free(word);
-	else
-		take_word(s, word, raw);
-}
-
-static void pass_comment(struct reader *r)
-{
-	while (r->at < r->end && *r->at != '\n')
-		r->at++;
-}
-
-static bool is_redirection(const struct reader *r)
-{
-	return reader_is_next(r, "&>") ||
-	       (reader_is_one_of(r, "<>") && !reader_is_next(r, "<(") &&
-		!reader_is_next(r, ">("));
-}
-
-/* Reads the next word, operator or group.  True: the list has ended. */
-static bool read_next(struct reader *r, struct state *s, char until)
-{
-	if (reader_is_one_of(r, BLANKS))
-		r->at++;
-	else if (reader_is_next(r, "\\\n"))
-		r->at += 2;
-	else if (reader_is_at(r, '\n'))
-		read_newline(r, s);
-	else if (reader_is_at(r, '#') && !s->is_plain)
-		pass_comment(r);
-	else if (reader_is_at(r, '('))
-		read_group(r, s);
-	else if (reader_is_at(r, ')'))
-		return read_close(r, s, until);
-	else if (!s->is_plain && is_redirection(r))
-		read_redirection(r, s);
-	else if (reader_is_one_of(r, ";&|"))
-		read_operator(r, s);
-	else
-		read_a_word(r, s);
+	for (; *set; set++)
+		if (!strcmp(word, *set))
+			return true;
 	return false;
 }
 
-/* Reads a list of commands.  False: the text ended before the list did. */
-static bool read_list(struct reader *r, char until, bool is_plain)
+const char *commands_base_name(const char *path)
 {
-	struct state s = { .is_plain = is_plain };
-	bool is_over = false;
+	const char *slash = strrchr(path, '/');
 
-	while (!is_over && r->at < r->end && !r->into->is_cut)
-		is_over = read_next(r, &s, until);
-	if (!is_over)
-		end_command(r, &s);
-	r->into->is_open |= (until && !is_over) || s.cases || (!is_over && r->here_count);
-	free(s.input);
-	list_done(&s.words);
-	return is_over;
+	return slash ? slash + 1 : path;
 }
 
-bool commands_may_read(struct commands *into, size_t len, unsigned depth)
+const char *command_program(const struct command *c)
+{
+	return commands_base_name(c->words.items[0]);
+}
+
+/* --- one command ------------------------------------------------------------------ */
+
+static bool may_parse(struct commands *into, size_t len, unsigned depth)
 {
 	into->work += len;
-	into->is_cut |= depth > COMMANDS_DEPTH || into->work > into->work_max;
-	return !into->is_cut;
+	if (depth <= COMMANDS_DEPTH && into->work <= into->work_max)
+		return true;
+	commands_hide(into, "more text in texts than hutch reads");
+	return false;
 }
 
-void commands_read_more(struct commands *into, const char *text, size_t len,
-			unsigned depth)
+/* Returns whether the name of the program behind the last "/" is known, and the word
+ * stays one word. */
+static bool has_name(const struct bash_word *word)
 {
-	struct reader r = { .at = text, .end = text + len, .into = into, .depth = depth };
+	return !(word->qualities & BASH_SPLITS) &&
+	       (!word->computed || strchr(word->text + word->computed, '/'));
+}
 
-	while (r.at < r.end && !into->is_cut)
-		(void)read_list(&r, '\0', false);
-	commands_here_drop(&r);
+static bool keep(struct commands *into, const struct words *w)
+{
+	struct command c = { 0 };
+
+	if (into->count == COMMANDS_MAX) {
+		commands_hide(into, "more commands than hutch judges");
+		return false;
+	}
+	for (size_t i = 0; i < w->count; i++)
+		list_add(&c.words, w->items[i]->text);
+	if (into->count == into->room) {
+		into->room = into->room ? 2 * into->room : 4;
+		into->items = mem_resize(into->items, into->room, sizeof(*into->items));
+	}
+	into->items[into->count++] = c;
+	return true;
+}
+
+void commands_add(struct commands *into, const struct words *w)
+{
+	if (w->count == 0 || !may_parse(into, w->count, w->depth) || !keep(into, w))
+		return;
+	if (!has_name(w->items[0]))
+		commands_hide(into, "a program whose name only bash can compute");
+	else if (!commands_add_builtin(into, w))
+		commands_add_run(into, w);
+}
+
+void commands_add_words(struct commands *into, const struct words *w, size_t from,
+			size_t stop)
+{
+	struct list texts = { 0 };
+
+	for (size_t i = from; i < stop; i++) {
+		if (word_is_computed(w->items[i]))
+			commands_hide(into, "text to be run that only bash can compute");
+		list_add(&texts, w->items[i]->text);
+	}
+	AUTO_FREE char *text = list_join(&texts, 0, " ");
+	list_done(&texts);
+	commands_add_text(into, text, strlen(text), w->input, w->depth + 1);
+}
+
+/* --- words ------------------------------------------------------------------------ */
+
+/* Walks through the substitutions in the words; they inherit the input of the command. */
+static void walk_words(const struct walk *w, const struct bash_word *word,
+		       struct input input)
+{
+	for (; word; word = word->next)
+		for (const struct bash_nest *n = word->nests; n; n = n->next)
+			walk_list(w, n->list, input);
+}
+
+/* Notes literal text that has an expansion in it. */
+static void note_hiding(const struct walk *w, const struct bash_word *word)
+{
+	for (; word; word = word->next)
+		w->into->hides |= word->qualities & BASH_HIDES;
+}
+
+static void walk_assigns(const struct walk *w, const struct bash_assign *a,
+			 struct input input)
+{
+	for (; a; a = a->next) {
+		if (commands_is_run(a->name))
+			commands_hide(w->into, "a variable whose value bash runs");
+		note_hiding(w, a->values);
+		walk_words(w, a->subscript, input);
+		walk_words(w, a->values, input);
+	}
+}
+
+/* Returns whether the file that is opened can be a descriptor of the shell's. */
+static bool is_descriptor(const struct bash_word *word)
+{
+	return word->nests || !strncmp(word->text, "/dev/", 5) ||
+	       !strncmp(word->text, "/proc/", 6);
+}
+
+/* Returns the input of a command with the redirections. */
+static struct input redirected(const struct bash_redirect *r, struct input input)
+{
+	for (; r; r = r->next) {
+		if (r->fd != 0)
+			continue;
+		bool is_text = r->kind == BASH_HEREDOC || r->kind == BASH_HERESTRING;
+		bool is_file = (r->kind == BASH_IN || r->kind == BASH_INOUT) &&
+			       (!is_descriptor(r->word) || word_is(r->word, "/dev/null"));
+		input.kind = is_text ? INPUT_TEXT : is_file ? INPUT_FILE : INPUT_UNKNOWN;
+		input.text = is_text ? r->word : NULL;
+	}
+	return input;
+}
+
+/* Returns whether the input is redirected, and not from a file. */
+static bool has_input(const struct bash_redirect *r)
+{
+	for (; r; r = r->next)
+		if (r->fd == 0 && r->kind != BASH_IN)
+			return true;
+	return false;
+}
+
+static void walk_redirects(const struct walk *w, const struct bash_redirect *r,
+			   struct input input)
+{
+	for (; r; r = r->next) {
+		/* The text of a here-document counts only where a builtin reads it. */
+		if (r->kind != BASH_HEREDOC)
+			note_hiding(w, r->word);
+		walk_words(w, r->word, input);
+	}
+}
+
+/* --- commands --------------------------------------------------------------------- */
+
+static void walk_simple(const struct walk *w, const struct bash_node *n,
+			struct input input)
+{
+	size_t count = 0;
+
+	for (const struct bash_word *word = n->words; word; word = word->next)
+		count++;
+	if (!count || !may_parse(w->into, 0, w->depth))
+		return;
+	AUTO_FREE const struct bash_word **items = mem_new(count * sizeof(*items));
+	count = 0;
+	for (const struct bash_word *word = n->words; word; word = word->next)
+		items[count++] = word;
+	const struct words words = { items, count, redirected(n->redirects, input),
+				     w->depth, false };
+	/* `exec` without a command redirects the input of all commands behind it. */
+	if (count == 1 && word_is(items[0], "exec") && has_input(n->redirects))
+		commands_hide(w->into, "an `exec` that changes the shell's input");
+	/* Text that a shell runs is judged itself. */
+	if (!commands_runs_text(&words))
+		note_hiding(w, n->words);
+	commands_add(w->into, &words);
+}
+
+static void walk_pipeline(const struct walk *w, const struct bash_node *n,
+			  struct input input)
+{
+	for (const struct bash_node *part = n->parts; part; part = part->next) {
+		walk_node(w, part, input);
+		input = (struct input){ INPUT_UNKNOWN, NULL };
+	}
+}
+
+static void walk_coproc(const struct walk *w, const struct bash_node *n)
+{
+	/* Within $( ), bash 5.2 runs `coproc X` as "COPROC X". */
+	if (n->parts && n->parts->kind == BASH_SIMPLE)
+		commands_hide(w->into, "a `coproc` without a compound command");
+	walk_list(w, n, (struct input){ INPUT_UNKNOWN, NULL });
+}
+
+static void walk_node(const struct walk *w, const struct bash_node *n, struct input input)
+{
+	struct input inner = redirected(n->redirects, input);
+
+	walk_assigns(w, n->assigns, input);
+	walk_words(w, n->words, input);
+	if (n->kind != BASH_SIMPLE)
+		note_hiding(w, n->words);
+	walk_redirects(w, n->redirects, input);
+	if (n->kind == BASH_SIMPLE)
+		walk_simple(w, n, input);
+	else if (n->kind == BASH_PIPELINE)
+		walk_pipeline(w, n, input);
+	else if (n->kind == BASH_COPROC)
+		walk_coproc(w, n);
+	else if (n->kind == BASH_FUNCTION)
+		walk_list(w, n, (struct input){ INPUT_UNKNOWN, NULL });
+	else
+		walk_list(w, n, inner);
+}
+
+static void walk_list(const struct walk *w, const struct bash_node *list,
+		      struct input input)
+{
+	for (const struct bash_node *n = list->parts; n; n = n->next)
+		walk_node(w, n, input);
+}
+
+/* --- texts ------------------------------------------------------------------------ */
+
+void commands_add_text(struct commands *into, const char *text, size_t len,
+		       struct input input, unsigned depth)
+{
+	const struct walk w = { into, depth };
+	struct bash_tree tree;
+
+	if (!may_parse(into, len, depth))
+		return;
+	bash_parse(&tree, text, len);
+	if (tree.why)
+		commands_hide(into, tree.why);
+	into->evaluates |= (tree.constructs & BASH_HAS_EVALUATION) != 0;
+	walk_list(&w, tree.list, input);
+	bash_tree_done(&tree);
 }
 
 void commands_read(struct commands *ret, const char *text, size_t len)
 {
 	*ret = (struct commands){ .work_max = COMMANDS_WORK * (len + 4096) };
-	if (commands_may_read(ret, len, 0))
-		commands_read_more(ret, text, len, 0);
+	commands_add_text(ret, text, len, (struct input){ INPUT_SESSION, NULL }, 0);
+	if (ret->hides && ret->evaluates)
+		commands_hide(ret, "quoted text that bash may evaluate");
 }
 
 void commands_done(struct commands *c)

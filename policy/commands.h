@@ -1,22 +1,25 @@
-/* commands -- finds the commands in a text for bash, wherever they stand in it.
+/* commands -- finds the commands that bash runs for a text.
  *
- * Commands are found in lists and pipes, in loops and functions, in $( ), ` ` and <(
- * ), in double quotes, in the text of `bash -c` and `eval`, and behind programs that
- * run others: `sudo`, `env X=1`, `timeout 5`, `xargs`, `find -exec`.  Words are as in
- * bash after quote removal (bash(1), QUOTING); a part whose value only bash can know,
- * such as $X or a pattern, stays as it is written.
+ * The text is parsed (policy/bash/tree.h), and its commands are collected, wherever they
+ * stand: in lists and pipes, in loops and functions, in substitutions, in the text of
+ * `eval`, `trap` and `bash -c`, as the input of a shell, and behind programs that run
+ * others: `sudo`, `env X=1`, `timeout 5`, `xargs`, `find -exec`.
  *
- *	commands.c	lists of commands, and compound commands
- *	commands_word.c	words: quotes and expansions
- *	commands_here.c	here-documents
- *	commands_run.c	the commands that a command runs
+ * Either each program that bash runs for the text is the first word of a command here,
+ * or `why` says which part of the text hides one: a name that only bash can compute, a
+ * text that comes through a pipe, an alias, a construct outside of the subset
+ * (docs/bash-subset.md).  The words behind a program are as bash has them without their
+ * quotes; an expansion, such as $X, stays as it is written.
  *
- * The result is a basis for advice, and no security boundary: the words of a command
- * do not tell what its program does, and $X is not expanded.  The result says so if
- * the text ends in the middle of a construct, or is too much to be read.
+ *	commands.c		walks the tree
+ *	commands_builtin.c	builtins that evaluate text, and shells
+ *	commands_run.c		programs that run others
  *
- * The reader does no I/O.  Its time is linear in the length of the text: it reads at
- * most COMMANDS_WORK times as many bytes, nested texts included. */
+ * The result is a basis for advice, and no security boundary: the words of a command do
+ * not tell what its program does, nor what a file that is sourced holds.
+ *
+ * No file here does I/O.  The time is linear in the length of the text: at most
+ * COMMANDS_WORK times as many bytes are parsed, nested texts included. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,10 +37,11 @@ struct command {
 struct commands {
 	struct command *items; /* owned; the commands that were found */
 	size_t count, room;
-	bool is_cut;  /* there are more commands, or deeper ones, than were kept */
-	bool is_open; /* the text ends in quotes, in a "(", in a `case` or the like */
-	size_t work, work_max; /* private: bytes that were read, and bytes that may be
-			        * read */
+	const char *why; /* static; NULL: all commands were found; else the part that
+			  * hides one, as the object of a sentence */
+	size_t work, work_max; /* private: bytes that were parsed, and that may be */
+	bool hides, evaluates; /* private: literal text has an expansion in it; bash
+				* evaluates the value of a variable */
 };
 
 /* Finds the commands in `text` of `len` bytes, which may be hostile. */

@@ -1,351 +1,467 @@
-#include <stdint.h>
-#include <stdlib.h>
+#include <ctype.h>
+#include <string.h>
 
-#include "base/list.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/command_option.h"
 #include "policy/commands_parts.h"
 
-/* Programs whose arguments are a command that they run. */
-static const struct runner {
+static const char not_known[] = "text to be run that only bash can compute";
+
+/* A program whose arguments are a command that it runs, or a builtin like that. */
+struct runner {
 	const char *name;
-	const char *valued; /* letters of options that take a value */
-	size_t operands;    /* number of the program's own arguments in front of the
-			     * command */
-} runners[] = {
-	{ "builtin", "", 0 },	      { "busybox", "", 0 },
-	{ "chroot", "", 1 },	      { "chrt", "TPD", 1 },
-	{ "fakeroot", "lfbis", 0 },   { "linux32", "", 0 },
-	{ "linux64", "", 0 },	      { "prlimit", "po", 0 },
-	{ "setarch", "", 1 },	      { "taskset", "", 1 },
-	{ "command", "", 0 },	      { "doas", "Cu", 0 },
-	{ "env", "uCS", 0 },	      { "exec", "a", 0 },
-	{ "flock", "Ewc", 1 },	      { "ionice", "cnp", 0 },
-	{ "ltrace", "eopsu", 0 },     { "nice", "n", 0 },
-	{ "nohup", "", 0 },	      { "nsenter", "tGS", 0 },
-	{ "setpriv", "", 0 },	      { "setsid", "", 0 },
-	{ "stdbuf", "ioe", 0 },	      { "strace", "aeIoOpPsSuUX", 0 },
-	{ "sudo", "CDghpRrTtUu", 0 }, { "time", "fo", 0 },
-	{ "timeout", "ks", 1 },	      { "unshare", "GRSw", 0 },
-	{ "watch", "nq", 0 },	      { "xargs", "adEILnPs", 0 },
+	struct option_table options;
+	bool (*is_operand)(
+		const struct bash_word *); /* an argument of the program's own in
+						       * front of the command; NULL: there
+						       * is none */
+	bool sets;     /* NAME=VALUE may stand in front of the command */
+	bool is_shell; /* without a command, it is a shell */
 };
 
-/* Long options of any of these programs whose value is the next argument. */
-static const char *const valued_words[] = { "adjustment",
-					    "arg-file",
-					    "chdir",
-					    "chroot",
-					    "class",
-					    "classdata",
-					    "close-from",
-					    "command-timeout",
-					    "conflict-exit-code",
-					    "delimiter",
-					    "error",
-					    "format",
-					    "group",
-					    "host",
-					    "input",
-					    "interval",
-					    "kill-after",
-					    "max-args",
-					    "max-chars",
-					    "max-lines",
-					    "max-procs",
-					    "other-user",
-					    "output",
-					    "pid",
-					    "process-slot-var",
-					    "prompt",
-					    "regid",
-					    "reuid",
-					    "rgid",
-					    "role",
-					    "root",
-					    "ruid",
-					    "setgid",
-					    "setuid",
-					    "signal",
-					    "split-string",
-					    "target",
-					    "timeout",
-					    "trace",
-					    "type",
-					    "unset",
-					    "user",
-					    "wait",
-					    "wd",
-					    NULL };
-
-static const char *const shells[] = { "sh",  "bash", "dash", "ash",
-				      "zsh", "ksh",  "mksh", NULL };
-
-/* Commands that can be told to read their input as shell text. */
-static const char *const sources[] = { ".", "source", NULL };
-
-/* Programs with an option -c TEXT, whose text a shell runs. */
-static const char *const askers[] = { "flock", "runuser", "script", "su", NULL };
-
-static const char *program_of(const char *word)
+static bool is_any(const struct bash_word *word)
 {
-	const char *slash = strrchr(word, '/');
-
-	return slash ? slash + 1 : word;
+	(void)word;
+	return true;
 }
 
-const char *command_program(const struct command *c)
+static bool is_number(const struct bash_word *word)
 {
-	return program_of(c->words.items[0]);
+	return isdigit((unsigned char)word->text[0]);
 }
 
-bool commands_is_shell(const struct command *c)
+static bool is_architecture(const struct bash_word *word)
 {
-	const char *name = command_program(c);
+	static const char *const names[] = { "linux32", "linux64", "i386",   "i486",
+					     "i586",	"i686",	   "athlon", "x86_64",
+					     "uname26", "aarch64", "armv7l", "arm",
+					     NULL };
 
-	return commands_is_in(name, shells) || commands_is_in(name, sources);
+	return commands_is_in(word->text, names);
 }
 
-/* --- one more --------------------------------------------------------------------- */
+#define SETARCH                                                                          \
+	{                                                                                \
+		"vRFZLXBIST3p",                                                          \
+			"verbose/v addr-no-randomize/R fdpic-funcptrs/F "                \
+			"mmap-page-zero/Z addr-compat-layout/L read-implies-exec/X "     \
+			"32bit/B short-inode/I whole-seconds/S sticky-timeouts/T 3gb/3 " \
+			"4gb uname-2.6 show? pid=p"                                      \
+	}
 
-/* Adds the command that consists of the words from `from` up to `stop`. */
-static void add_words(struct commands *into, const struct list *words, size_t from,
-		      size_t stop, unsigned depth)
+static const struct runner runners[] = {
+	{ "builtin", { "", "" }, NULL, false, false },
+	{ "busybox", { "", "" }, NULL, false, false },
+	{ "chroot", { "", "userspec= groups= skip-chdir" }, is_any, false, false },
+	{ "chrt",
+	  { "abdfiormpRT:P:D:vG", "all-tasks batch deadline fifo idle other rr max pid "
+				  "reset-on-fork sched-runtime= sched-period= "
+				  "sched-deadline= verbose ext" },
+	  is_number,
+	  false,
+	  false },
+	{ "command", { "pvV", "" }, NULL, false, false },
+	{ "doas", { "LnsC:u:", "" }, NULL, false, true },
+	{ "env",
+	  { "0iu:C:S:va:", "null ignore-environment unset=u chdir=C split-string=S "
+			   "block-signal? default-signal? ignore-signal? "
+			   "list-signal-handling debug argv0=" },
+	  NULL,
+	  true,
+	  false },
+	{ "exec", { "cla:", "" }, NULL, false, false },
+	{ "fakeroot",
+	  { "l:s:i:ub:hv", "lib= faked= save-file= load-file= unknown-is-real fd-base=" },
+	  NULL,
+	  false,
+	  true },
+	{ "flock",
+	  { "sxeunow:E:FvhVc:", "shared exclusive unlock nonblock nb wait= timeout= "
+				"conflict-exit-code= close no-fork verbose command=c" },
+	  is_any,
+	  false,
+	  false },
+	{ "ionice",
+	  { "c:n:p:P:u:t", "class= classdata= pid= pgid= uid= ignore" },
+	  NULL,
+	  false,
+	  false },
+	{ "linux32", SETARCH, NULL, false, true },
+	{ "linux64", SETARCH, NULL, false, true },
+	{ "i386", SETARCH, NULL, false, true },
+	{ "i486", SETARCH, NULL, false, true },
+	{ "i586", SETARCH, NULL, false, true },
+	{ "i686", SETARCH, NULL, false, true },
+	{ "uname26", SETARCH, NULL, false, true },
+	{ "x86_64", SETARCH, NULL, false, true },
+	{ "ltrace",
+	  { "a:A:bcCD:e:fF:hil:Ln:o:p:rs:StTu:w:x:V", "align= config= debug= demangle "
+						      "indent= library= output= "
+						      "no-signals where=" },
+	  NULL,
+	  false,
+	  false },
+	{ "nice", { "n:0123456789", "adjustment=" }, NULL, false, false },
+	{ "nohup", { "", "" }, NULL, false, false },
+	{ "nsenter",
+	  { "ahVt:m::u::i::n::p::C::U::T::S:G:r::w::W::eFZc",
+	    "all target= mount? uts? ipc? net? pid? cgroup? user? time? setuid= setgid= "
+	    "preserve-credentials root? wd? wdns? env no-fork follow-context "
+	    "join-cgroup" },
+	  NULL,
+	  false,
+	  true },
+	{ "prlimit",
+	  { "c::d::e::f::i::l::m::n::q::r::s::t::u::v::x::y::o:p:",
+	    "core? data? nice? fsize? sigpending? memlock? rss? nofile? msgqueue? rtprio? "
+	    "stack? cpu? nproc? as? locks? rttime? output= pid= noheadings raw verbose" },
+	  NULL,
+	  false,
+	  false },
+	{ "setarch", SETARCH, is_architecture, false, true },
+	{ "setpriv",
+	  { "d",
+	    "dump no-new-privs nnp reuid= regid= clear-groups keep-groups "
+	    "init-groups groups= inh-caps= ambient-caps= bounding-set= securebits= "
+	    "pdeathsig= selinux-label= apparmor-profile= reset-env ruid= euid= rgid= "
+	    "egid= list-caps ptracer= landlock-access= landlock-rule= "
+	    "seccomp-filter=" },
+	  NULL,
+	  false,
+	  false },
+	{ "setsid", { "cfw", "ctty fork wait" }, NULL, false, false },
+	{ "stdbuf", { "i:o:e:", "input= output= error=" }, NULL, false, false },
+	{ "strace",
+	  { "a:AbcCdDe:E:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yYzZ",
+	    "attach= columns= follow-forks output= output-append-mode "
+	    "output-separately quiet? string-limit= summary summary-only "
+	    "summary-sort-by= trace= trace-path= user= env= failed-only successful-only "
+	    "seccomp-bpf decode-fds? decode-pids? absolute-timestamps? "
+	    "relative-timestamps? syscall-times? stack-traces instruction-pointer "
+	    "no-abbrev daemonize? detach-on= interruptible= debug" },
+	  NULL,
+	  false,
+	  false },
+	{ "sudo",
+	  { "AbBEeHiKklNnPSsVvC:D:g:p:R:r:t:T:U:u:",
+	    "askpass background bell chdir= chroot= close-from= command-timeout= edit "
+	    "group= login list non-interactive other-user= preserve-env? "
+	    "preserve-groups prompt= remove-timestamp reset-timestamp no-update role= "
+	    "set-home shell stdin type= user= validate" },
+	  NULL,
+	  true,
+	  true },
+	{ "taskset", { "apc", "all-tasks pid cpu-list" }, is_any, false, false },
+	{ "time",
+	  { "apvqf:o:V", "append portability verbose quiet format= output=" },
+	  NULL,
+	  false,
+	  false },
+	{ "timeout",
+	  { "k:s:vfp", "kill-after= signal= verbose foreground preserve-status" },
+	  is_any,
+	  false,
+	  false },
+	{ "unshare",
+	  { "fhVmuinpCTUrR:w:S:G:c",
+	    "mount? uts? ipc? net? pid? user? cgroup? time? fork map-root-user "
+	    "map-current-user map-auto map-user= map-users= map-group= map-groups= "
+	    "kill-child? mount-proc? mount-binfmt? propagation= setgroups= keep-caps "
+	    "root= wd= setuid= setgid= monotonic= boottime= load-interp=" },
+	  NULL,
+	  false,
+	  true },
+	{ "watch",
+	  { "bcCd::egn:pq:rs:twxv", "beep color no-color differences? errexit chgexit "
+				    "equexit= interval= precise no-rerun shotsdir= "
+				    "no-title no-wrap exec/x" },
+	  NULL,
+	  false,
+	  false },
+	{ "xargs",
+	  { "0a:d:E:e::I:i::L:l::n:P:prs:txo",
+	    "null arg-file= delimiter= eof? replace?i max-lines? max-args= max-procs= "
+	    "interactive no-run-if-empty max-chars= verbose exit show-limits "
+	    "process-slot-var= open-tty" },
+	  NULL,
+	  false,
+	  false },
+};
+
+/* --- one runner ------------------------------------------------------------------- */
+
+/* The options of a runner that matter. */
+struct found {
+	size_t split;	      /* env -S: index of the word with the text; 0: none */
+	const char *text;     /* that text */
+	const char *replaced; /* xargs -I: the text that stands for an input */
+	bool is_direct;	      /* watch -x */
+	bool only_asks;	      /* command -v */
+};
+
+static bool is_assignment(const struct bash_word *word)
 {
-	struct list mine = { 0 };
-
-	for (size_t i = from; i < stop; i++)
-		if (commands_may_read(into, strlen(words->items[i]) + 1, depth + 1))
-			list_add(&mine, words->items[i]);
-	if (from < stop)
-		commands_add(into, &mine, depth + 1);
+	return word->text[0] != '=' && strchr(word->text, '=');
 }
 
-static void add_text(struct commands *into, const char *text, unsigned depth)
+static void note_option(struct commands *into, const struct runner *r,
+			const struct command_option *o, struct found *f)
 {
-	const size_t len = strlen(text);
-
-	if (commands_may_read(into, len, depth + 1))
-		commands_read_more(into, text, len, depth + 1);
-}
-
-/* Adds the words from `from` on, joined to one text. */
-static void add_joined(struct commands *into, const struct list *words, size_t from,
-		       unsigned depth)
-{
-	AUTO_FREE char *text = list_join(words, from, " ");
-
-	add_text(into, text, depth);
-}
-
-/* --- runners ---------------------------------------------------------------------- */
-
-static bool is_setting(const char *word)
-{
-	return *word != '=' && *word != '-' && strchr(word, '=');
-}
-
-/* Returns whether the word is a long option that takes a value.  getopt_long(3) takes
- * any prefix of a long option's name, too. */
-static bool is_valued_word(const char *word)
-{
-	for (size_t i = 0; *word && valued_words[i]; i++)
-		if (!strncmp(valued_words[i], word, strlen(word)))
-			return true;
-	return false;
-}
-
-/* Returns whether the option's value is the next word, as in -u root, -nu root and
- * --user root; in "-uroot" it is not. */
-static bool has_value_behind(const struct runner *r, const char *word)
-{
-	if (word[1] == '-')
-		return is_valued_word(word + 2);
-	size_t len = strlen(word), at = 1 + strcspn(word + 1, r->valued);
-	return at + 1 == len;
+	if (o->is_unknown)
+		commands_hide(into, "an unknown option of a program that runs another");
+	if (o->letter == 'S' && !strcmp(r->name, "env")) {
+		f->split = o->at;
+		f->text = o->value;
+	}
+	if ((o->letter == 'I' || o->letter == 'i') && !strcmp(r->name, "xargs"))
+		f->replaced = o->value ? o->value : "{}";
+	f->is_direct |= o->letter == 'x';
+	f->only_asks |= (o->letter == 'v' || o->letter == 'V') &&
+			!strcmp(r->name, "command");
 }
 
 /* Returns the index of the first word of the command that the program runs. */
-static size_t skip_own(const struct runner *r, const struct list *words)
+static size_t skip_own(struct commands *into, const struct runner *r,
+		       const struct words *w, struct found *f)
 {
-	size_t operands = r->operands, i = 1;
+	struct command_option o;
+	size_t i = 1;
 
-	for (; i < words->count; i++) {
-		const char *word = words->items[i];
-		if (*word == '-')
-			i += word[1] && has_value_behind(r, word);
-		else if (!is_setting(word) && operands-- == 0)
-			break;
-	}
+	while (i < w->count && !f->split && command_option_next(&r->options, w, &i, &o))
+		note_option(into, r, &o, f);
+	if (i < w->count && r->is_operand && r->is_operand(w->items[i]))
+		i++;
+	while (i < w->count && r->sets && is_assignment(w->items[i]))
+		i++;
 	return i;
 }
 
-/* Returns the value of the option `letter`, perhaps in a cluster, or `name`, perhaps
- * shortened; "" if the value is the next word; NULL if the word is not that option. */
-static const char *value_of(const char *word, char letter, const char *name)
+static struct words rest_of(const struct words *w, size_t from, size_t stop)
 {
-	size_t len = strcspn(word, "=");
+	struct words rest = *w;
 
-	if (*word != '-')
-		return NULL;
-	if (word[1] != '-') {
-		const char *at = strchr(word, letter);
-		return at ? at + 1 : NULL;
-	}
-	if (len < 4 || strncmp(word + 2, name, len - 2) != 0)
-		return NULL;
-	return word + len + (word[len] == '=');
+	rest.items += from;
+	rest.count = stop - from;
+	rest.depth++;
+	return rest;
 }
 
-/* Replaces \_ by a blank, which it stands for in the text of env -S. */
-static void put_blanks(char *text)
+/* env -S TEXT WORD... */
+static void add_split(struct commands *into, const struct words *w, const struct found *f)
 {
-	while ((text = strstr(text, "\\_")))
-		memset(text, ' ', 2);
+	AUTO_FREE const struct bash_word **items = mem_new(w->count * sizeof(*items));
+	AUTO_FREE char *text = text_copy(f->text);
+	struct words all = rest_of(w, f->split, w->count);
+
+	/* \_ stands for a blank there. */
+	for (char *at = text; (at = strstr(at, "\\_")); at += 2)
+		memset(at, ' ', 2);
+	struct bash_word first = *w->items[f->split];
+	first.text = text;
+	memcpy(items, all.items, all.count * sizeof(*items));
+	items[0] = &first;
+	all.items = items;
+	commands_add_words(into, &all, 0, all.count);
 }
 
-/* Adds the command of env -S TEXT WORD... */
-static void add_split(struct commands *into, const struct list *words, unsigned depth)
+/* Adds the command that xargs runs: words with the replaced text come from the input. */
+static void add_replaced(struct commands *into, const struct words *w,
+			 const char *replaced)
 {
-	for (size_t i = 1; i < words->count; i++) {
-		const char *value = value_of(words->items[i], 'S', "split-string");
-		if (!value)
+	AUTO_FREE struct bash_word *words = mem_new(w->count * sizeof(*words));
+	AUTO_FREE const struct bash_word **items = mem_new(w->count * sizeof(*items));
+	struct words all = *w;
+
+	for (size_t i = 0; i < w->count; i++) {
+		words[i] = *w->items[i];
+		items[i] = &words[i];
+		if (!*replaced || !strstr(words[i].text, replaced))
 			continue;
-		AUTO_FREE char *rest = list_join(words, i + 1, " ");
-		AUTO_FREE char *text = text_format("%s %s", value, rest);
-		put_blanks(text);
-		add_text(into, text, depth);
+		words[i].qualities |= BASH_EXPANDS;
+		words[i].computed = words[i].len;
 	}
+	all.items = items;
+	commands_add(into, &all);
 }
 
-/* Returns whether the command only asks for a program, as command -v NAME does. */
-static bool only_asks(const char *name, const struct list *words)
+static void add_inner(struct commands *into, const struct runner *r,
+		      const struct words *w, struct found *f, size_t from)
 {
-	return !strcmp(name, "command") && words->count > 1 &&
-	       (!strncmp(words->items[1], "-v", 2) || !strncmp(words->items[1], "-V", 2));
+	struct words inner = rest_of(w, from, w->count);
+	bool is_xargs = !strcmp(r->name, "xargs");
+
+	if (inner.count == 0) {
+		if (r->is_shell)
+			commands_add_input(into, w);
+		return;
+	}
+	inner.has_more |= is_xargs && !f->replaced;
+	if (is_xargs)
+		inner.input = (struct input){ INPUT_FILE, NULL }; /* /dev/null */
+	if (!strcmp(r->name, "watch") && !f->is_direct)
+		commands_add_words(into, &inner, 0, inner.count);
+	else if (f->replaced)
+		add_replaced(into, &inner, f->replaced);
+	else
+		commands_add(into, &inner);
 }
 
-static void add_run(struct commands *into, const char *name, const struct list *words,
-		    unsigned depth)
+static void add_runner(struct commands *into, const struct runner *r,
+		       const struct words *w)
 {
-	for (size_t i = 0; i < ARRAY_LEN(runners); i++) {
-		if (strcmp(runners[i].name, name) || only_asks(name, words))
+	struct found f = { 0 };
+	size_t from = skip_own(into, r, w, &f);
+
+	if (f.split)
+		add_split(into, w, &f);
+	else if (!strcmp(r->name, "flock") && from + 1 < w->count &&
+		 !strncmp(w->items[from]->text, "-c", 3))
+		commands_add_words(into, w, from + 1, from + 2);
+	else if (!f.only_asks)
+		add_inner(into, r, w, &f, from);
+}
+
+/* --- su and its like -------------------------------------------------------------- */
+
+/* Programs with an option -c TEXT, whose text a shell runs, and without it a shell. */
+static const struct runner askers[] = {
+	{ "runuser",
+	  { "c:fg:G:lmps:u:wPT", "command=c fast group= supp-group= login "
+				 "preserve-environment shell= session-command=c user=u "
+				 "whitelist-environment= pty no-pty" },
+	  NULL,
+	  false,
+	  true },
+	{ "script",
+	  { "aB:c:efE:hI:m:o:O:qt::T:V", "append log-io= command=c return flush force "
+					 "echo= log-in= log-out= logging-format= "
+					 "output-limit= quiet timing? log-timing=" },
+	  NULL,
+	  false,
+	  true },
+	{ "su",
+	  { "c:fg:G:lmps:w:PT", "command=c fast group= supp-group= login "
+				"preserve-environment shell= session-command=c "
+				"whitelist-environment= pty no-pty" },
+	  NULL,
+	  false,
+	  true },
+};
+
+/* Adds what `su`, or its like, runs.  Options may stand behind operands. */
+static void add_asker(struct commands *into, const struct runner *r,
+		      const struct words *w)
+{
+	struct command_option o;
+	bool has_text = false, has_user = false;
+	size_t first = 0;
+
+	for (size_t i = 1; i < w->count;) {
+		if (!command_option_next(&r->options, w, &i, &o)) {
+			first = first ? first : i;
+			i += i < w->count;
 			continue;
-		const size_t from = skip_own(&runners[i], words);
-		add_words(into, words, from, words->count, depth);
-		if (!strcmp(name, "env"))
-			add_split(into, words, depth);
-		if (!strcmp(name, "watch"))
-			add_joined(into, words, from, depth);
+		}
+		if (o.is_unknown)
+			commands_hide(into, "an unknown option of a program that runs "
+					    "another");
+		has_user |= o.letter == 'u';
+		if (o.letter != 'c' || !o.value)
+			continue;
+		has_text = true;
+		if (word_is_computed(w->items[o.at]))
+			commands_hide(into, not_known);
+		commands_add_text(into, o.value, strlen(o.value), w->input, w->depth + 1);
+	}
+	if (has_user && first && first < w->count) {
+		const struct words inner = rest_of(w, first, w->count);
+		commands_add(into, &inner);
+	} else if (!has_text) {
+		commands_add_input(into, w);
 	}
 }
 
-/* --- shells ----------------------------------------------------------------------- */
-
-static bool is_option(const char *word)
-{
-	return (*word == '-' || *word == '+') && word[1];
-}
-
-/* Adds the text that a shell runs, as in bash -eo pipefail -c -x TEXT: with -c, the
- * first argument behind all options is the text. */
-static void add_shell(struct commands *into, const struct list *words, unsigned depth)
-{
-	static const char *const valued[] = { "--rcfile", "--init-file", NULL };
-	bool has_c = false;
-	size_t i = 1;
-
-	for (; i < words->count && is_option(words->items[i]); i++) {
-		const char *word = words->items[i];
-		bool is_long = word[1] == '-';
-		has_c |= !is_long && *word == '-' && strchr(word, 'c');
-		i += is_long ? commands_is_in(word, valued) : strpbrk(word, "oO") != NULL;
-	}
-	if (has_c && i < words->count)
-		add_text(into, words->items[i], depth);
-}
-
-/* Adds the text that a shell runs for the program, as in su -c TEXT. */
-static void add_asked(struct commands *into, const struct list *words, unsigned depth)
-{
-	for (size_t i = 1; i < words->count; i++) {
-		const char *value = value_of(words->items[i], 'c', "command");
-		const char *text = value && !*value ? words->items[i + 1] : value;
-		if (text)
-			add_text(into, text, depth);
-	}
-}
+/* --- find ------------------------------------------------------------------------- */
 
 /* Returns whether the command of find -exec ends here, at ";", or at "+" behind "{}". */
-static bool is_found_end(const struct list *words, size_t i)
+static bool is_found_end(const struct words *w, size_t i)
 {
-	return !strcmp(words->items[i], ";") ||
-	       (!strcmp(words->items[i], "+") && !strcmp(words->items[i - 1], "{}"));
+	return word_is(w->items[i], ";") ||
+	       (word_is(w->items[i], "+") && word_is(w->items[i - 1], "{}"));
 }
 
 /* Adds the commands of find, as in find . -exec rm {} + */
-static void add_found(struct commands *into, const struct list *words, unsigned depth)
+static void add_find(struct commands *into, const struct words *w)
 {
 	static const char *const flags[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 
-	for (size_t i = 1; i < words->count; i++) {
+	for (size_t i = 1; i < w->count; i++) {
 		size_t stop = i + 1;
-		if (!commands_is_in(words->items[i], flags))
+		if (!commands_is_in(w->items[i]->text, flags))
 			continue;
-		while (stop < words->count && !is_found_end(words, stop))
+		while (stop < w->count && !is_found_end(w, stop))
 			stop++;
-		add_words(into, words, i + 1, stop, depth);
+		if (stop > i + 1) {
+			const struct words inner = rest_of(w, i + 1, stop);
+			add_replaced(into, &inner, "{}");
+		}
 		i = stop;
 	}
 }
 
-/* Returns the index of the first argument of a builtin, behind "--". */
-static size_t behind_dashes(const struct list *words)
-{
-	return words->count > 1 && !strcmp(words->items[1], "--") ? 2 : 1;
-}
+/* --- git -------------------------------------------------------------------------- */
 
-/* Adds the command of trap TEXT SIGNAL... */
-static void add_trap(struct commands *into, const struct list *words, unsigned depth)
+/* Adds the command without the options in front of its verb, as in git -C . push, so that
+ * a rule about `git push` sees it. */
+static void add_git(struct commands *into, const struct words *w)
 {
-	size_t i = behind_dashes(words);
+	static const struct option_table options = {
+		"C:c:pPv", "git-dir= work-tree= namespace= super-prefix= config-env= "
+			   "attr-source= exec-path? list-cmds= paginate no-pager "
+			   "no-replace-objects bare literal-pathspecs glob-pathspecs "
+			   "noglob-pathspecs icase-pathspecs no-optional-locks "
+			   "no-lazy-fetch no-advice html-path man-path info-path"
+	};
+	AUTO_FREE const struct bash_word **items = mem_new(w->count * sizeof(*items));
+	struct command_option o;
+	struct words plain = *w;
+	size_t i = 1;
 
-	if (i < words->count)
-		add_text(into, words->items[i], depth);
+	while (i < w->count && command_option_next(&options, w, &i, &o))
+		;
+	if (i == 1 || i == w->count)
+		return;
+	items[0] = w->items[0];
+	memcpy(items + 1, w->items + i, (w->count - i) * sizeof(*items));
+	plain.items = items;
+	plain.count = w->count - i + 1;
+	commands_add(into, &plain);
 }
 
 /* --- all -------------------------------------------------------------------------- */
 
-static void add_inner(struct commands *into, const struct list *words, unsigned depth)
+static const struct runner *find_runner(const struct runner *rows, size_t count,
+					const char *name)
 {
-	const char *name = program_of(words->items[0]);
-
-	if (commands_is_in(name, shells))
-		add_shell(into, words, depth);
-	else if (commands_is_in(name, askers))
-		add_asked(into, words, depth);
-	else if (!strcmp(name, "eval"))
-		add_joined(into, words, behind_dashes(words), depth);
-	else if (!strcmp(name, "trap"))
-		add_trap(into, words, depth);
-	else if (!strcmp(name, "find"))
-		add_found(into, words, depth);
-	add_run(into, name, words, depth);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
 }
 
-void commands_add(struct commands *into, struct list *words, unsigned depth)
+void commands_add_run(struct commands *into, const struct words *w)
 {
-	if (into->count == COMMANDS_MAX || into->is_cut) {
-		into->is_cut = true;
-		list_done(words);
-		return;
-	}
-	if (into->count == into->room) {
-		into->room = into->room ? 2 * into->room : 4;
-		into->items = mem_resize(into->items, into->room, sizeof(*into->items));
-	}
-	into->items[into->count++].words = *words;
-	*words = (struct list){ 0 };
-	/* The items may move when more are added, but the words stay where they are. */
-	const struct list mine = into->items[into->count - 1].words;
-	add_inner(into, &mine, depth);
+	const char *name = commands_base_name(w->items[0]->text);
+	const struct runner *r = find_runner(runners, ARRAY_LEN(runners), name);
+	const struct runner *asker = find_runner(askers, ARRAY_LEN(askers), name);
+
+	if (r)
+		add_runner(into, r, w);
+	else if (asker)
+		add_asker(into, asker, w);
+	else if (!strcmp(name, "find"))
+		add_find(into, w);
+	else if (!strcmp(name, "git"))
+		add_git(into, w);
 }

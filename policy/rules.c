@@ -523,7 +523,7 @@ static void judge_one(const struct rules *r, const struct deed *d, uint32_t acti
 		list_done(&v->about);
 	if (!is_equal || rule->risk > v->risk)
 		*v = (struct verdict){ rule->decision, rule->risk, rule->reason,
-				       rule->text, v->about };
+				       rule->text, v->about, v->why };
 	if (c) {
 		AUTO_FREE char *words = list_join(c->words, 0, " ");
 		list_add(&v->about, words);
@@ -558,36 +558,48 @@ static bool is_too_much(const struct rules *r, const struct commands *c)
 	return words * r->buckets[GENERAL].count > RULES_WORK_MAX;
 }
 
-static const char *why_not_judged(const struct deed *d, const struct commands *c)
+/* Asks about the action for a reason that no rule gives. */
+static void ask_anyway(struct verdict *v, const char *why)
 {
-	if (c->is_cut)
-		return "it is more than can be judged; do it in smaller steps";
-	if (c->is_open)
-		return "it ends in the middle of something, so that its effect cannot be "
-		       "judged";
-	return d->is_typed && has_keys(d->command) ? "there are keys in it" : NULL;
+	v->risk = RISK_HIGH;
+	if (v->decision != DECISION_ALLOW)
+		return;
+	verdict_done(v);
+	*v = (struct verdict){ .decision = DECISION_ASK, .risk = RISK_HIGH };
+	v->reason = v->why = text_copy(why);
+}
+
+/* Asks about a text some of whose commands cannot be judged. */
+static void ask_about_rest(const struct deed *d, const struct commands *c,
+			   bool is_too_long, struct verdict *v)
+{
+	AUTO_FREE char *hidden =
+		c->why ? text_format("hutch cannot tell which programs it runs: it has %s",
+				     c->why)
+		       : NULL;
+
+	if (is_too_long)
+		ask_anyway(v, "it is more than can be judged; do it in smaller steps");
+	else if (hidden)
+		ask_anyway(v, hidden);
+	else if (d->is_typed && has_keys(d->command))
+		ask_anyway(v, "there are keys in it");
 }
 
 static void judge_run(const struct rules *r, const struct deed *d, struct verdict *v)
 {
 	const size_t len = strlen(d->command);
-	struct commands c = { .is_cut = len > RULES_TEXT_MAX };
+	bool is_too_long = len > RULES_TEXT_MAX;
+	struct commands c = { 0 };
 
-	if (!c.is_cut)
+	if (!is_too_long)
 		commands_read(&c, d->command, len);
-	bool is_too_long = is_too_much(r, &c);
-	c.is_cut |= is_too_long;
-	const char *why = why_not_judged(d, &c);
+	is_too_long |= is_too_much(r, &c);
 	for (size_t i = 0; i < c.count && !is_too_long; i++)
 		judge_command(r, d, &c.items[i], v);
 	if (c.count == 0)
 		judge_one(r, d, RUN_BIT, NULL, v);
-	if (why && v->decision == DECISION_ALLOW) {
-		verdict_done(v);
-		*v = (struct verdict){ DECISION_ASK, RISK_HIGH, why, NULL, { 0 } };
-	} else if (why) {
-		v->risk = RISK_HIGH;
-	}
+	ask_about_rest(d, &c, is_too_long, v);
 	commands_done(&c);
 }
 
@@ -622,4 +634,5 @@ void rules_judge(const struct rules *r, const struct deed *d, struct verdict *re
 void verdict_done(struct verdict *v)
 {
 	list_done(&v->about);
+	own_free(&v->why);
 }

@@ -4,7 +4,7 @@
  * about, and a decision.  Among the rules that match an action, the last one decides;
  * without a match the action is allowed.  In a `run`, each command is judged by
  * itself (policy/commands.h), and the strictest verdict holds, with the reason of the
- * one with the highest risk.
+ * one with the highest risk.  A text that hides a command is asked about.
  *
  * Rules only advise: the words of a command do not tell what its program does. */
 #pragma once
@@ -52,9 +52,10 @@ struct deed {
 struct verdict {
 	enum decision decision;
 	enum risk risk;
-	const char *reason; /* borrowed from the rules; "" without a rule */
+	const char *reason; /* borrowed from the rules, or from `why`; "" without a rule */
 	const char *rule;   /* the rule's text, borrowed; NULL: no rule matched */
 	struct list about;  /* the commands with this verdict; empty: the whole action */
+	char *why; /* owned; a reason that no rule gives; NULL: there is none */
 };
 
 /* Judges an action.  The caller must call verdict_done(). */

@@ -1,0 +1,21 @@
+#!/usr/bin/env bats
+# Rules see what bash does: texts from bash's grammar, and bash itself (docs/bash-subset.md).
+
+load helpers
+
+# texts COUNT: prints texts that are made from bash's grammar.
+texts() {
+	local seed=${SEED:-1}
+	echo "# SEED=$seed" >&2
+	python3 "$here/bash_texts.py" generate "$seed" "$1"
+}
+
+@test "each program that bash executes for a text is found, or the text is asked about" {
+	texts "${TEXTS:-200}" >texts
+	as_who python3 "$here/bash_texts.py" run "$HUTCH" "$(tool commands_of)" "$BUILD/tests/run/preload/no_exec.so" <texts
+}
+
+@test "a text has the tree that bash prints" {
+	texts "${TEXTS:-200}" >texts
+	python3 "$here/bash_texts.py" print "$(tool commands_of)" <texts
+}
