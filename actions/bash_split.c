@@ -4,70 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actions/bash_split_parts.h"
 #include "base/buffer.h"
 #include "base/mem.h"
+#include "policy/bash/tree.h"
 
 #define BLANKS " \t\r\n\v\f"
+/* The constructs that bashlex cannot read. */
+#define NOT_READ                                                             \
+	(BASH_HAS_CASE | BASH_HAS_SELECT | BASH_HAS_COPROC | BASH_HAS_TIME | \
+	 BASH_HAS_TEST | BASH_HAS_ARITHMETIC_FOR | BASH_HAS_ARRAY |          \
+	 BASH_HAS_ARITHMETIC_EXPANSION | BASH_HAS_QUOTED_HEREDOC)
 
-static void splitter_init(struct splitter *s, size_t len)
-{
-	*s = (struct splitter){
-		.work = SPLIT_WORK(len),
-		.arena = mem_new(SPLIT_ARENA(len)),
-		.room = SPLIT_ARENA(len),
-		.nesting = mem_new(SPLIT_NESTING),
-		.pairs = pairs_new(),
-	};
-}
-
-static void splitter_done(struct splitter *s)
-{
-	free(s->arena);
-	free(s->nesting);
-	free(s->pairs);
-}
-
-static void add(struct bash_split *to, size_t start, size_t end)
+static void add(struct bash_split *to, size_t start)
 {
 	if (to->count < BASH_SPLIT_MAX)
-		to->pieces[to->count] = (struct bash_split_piece){ start, end };
+		to->starts[to->count] = start;
 	else if (to->count == BASH_SPLIT_MAX)
 		to->last_start = start;
 	to->count++;
 }
 
-static void read_all(struct splitter *s, struct bash_split *to)
-{
-	struct extent x;
-
-	for (size_t at = 0; at < to->len; at += x.next) {
-		if (!grammar_read(s, to->text + at, to->len - at, ENDS_ALONE, &x))
-			return;
-		add(to, at + x.start, at + x.end);
-	}
-}
-
 void bash_split_init(struct bash_split *ret, const char *text, size_t len)
 {
-	struct splitter s;
+	struct bash_tree tree;
 
 	*ret = (struct bash_split){ .text = text, .len = len, .last_start = len };
 	if (!memchr(text, '\n', len))
 		return; /* a text of one line is one command */
-	ret->pieces = mem_new(BASH_SPLIT_MAX * sizeof(*ret->pieces));
-	splitter_init(&s, len);
-	read_all(&s, ret);
-	if (s.is_lost)
-		ret->count = 0;
-	splitter_done(&s);
+	bash_parse(&tree, text, len);
+	if (!tree.why && !(tree.constructs & NOT_READ)) {
+		ret->starts = mem_new(BASH_SPLIT_MAX * sizeof(*ret->starts));
+		for (const struct bash_node *n = tree.list->parts; n; n = n->next)
+			if (n->begins_line)
+				add(ret, n->start);
+	}
+	bash_tree_done(&tree);
 }
 
 void bash_split_done(struct bash_split *s)
 {
 	if (!s)
 		return;
-	free(s->pieces);
+	free(s->starts);
 	*s = (struct bash_split){ 0 };
 }
 
@@ -85,8 +63,8 @@ static void append(struct buffer *out, const char *text, size_t len)
 static void append_number(struct buffer *out, size_t number)
 {
 	char text[32];
-	int len = snprintf(text, sizeof(text), "%s(%zu) ", number > 1 ? "\n" : "",
-			   number);
+	int len =
+		snprintf(text, sizeof(text), "%s(%zu) ", number > 1 ? "\n" : "", number);
 
 	(void)buffer_append(out, text, (size_t)len);
 }
@@ -103,18 +81,16 @@ static void append_rest(struct buffer *out, size_t count)
 void bash_split_list(const struct bash_split *s, struct buffer *out)
 {
 	size_t listed = s->count < BASH_SPLIT_MAX ? s->count : BASH_SPLIT_MAX, number = 0;
-	size_t before = listed > 0 ? s->pieces[0].start : 0;
+	size_t before = listed > 0 ? s->starts[0] : 0;
 
 	if (strspn(s->text, BLANKS) < before) {
 		append_number(out, ++number);
 		append(out, s->text, before);
 	}
 	for (size_t i = 0; i < listed; i++) {
-		const struct bash_split_piece *p = &s->pieces[i];
-		size_t next = i + 1 < listed ? p[1].start : s->last_start;
+		size_t next = i + 1 < listed ? s->starts[i + 1] : s->last_start;
 		append_number(out, ++number);
-		append(out, s->text + p->start, p->end - p->start);
-		append(out, s->text + p->end, next - p->end);
+		append(out, s->text + s->starts[i], next - s->starts[i]);
 	}
 	append_rest(out, s->count - listed);
 }

@@ -1,4 +1,4 @@
-/* A command is arbitrary bytes.  However it is split, its pieces follow one
+/* A command is arbitrary bytes.  However it is split, its commands follow one
  * another up to its end, and each alone is one command. */
 #include <stddef.h>
 #include <stdint.h>
@@ -25,11 +25,11 @@ static void check(const struct bash_split *s)
 	size_t listed = s->count < BASH_SPLIT_MAX ? s->count : BASH_SPLIT_MAX, at = 0;
 
 	for (size_t i = 0; i < listed; i++) {
-		const struct bash_split_piece *p = &s->pieces[i];
-		size_t next = i + 1 < listed ? p[1].start : s->last_start;
-		if (p->start < at || p->end <= p->start || next < p->end || next > s->len)
+		size_t start = s->starts[i];
+		size_t next = i + 1 < listed ? s->starts[i + 1] : s->last_start;
+		if (start < at || next <= start || next > s->len)
 			abort();
-		check_alone(s->text + p->start, next - p->start);
+		check_alone(s->text + start, next - start);
 		at = next;
 	}
 	if (listed > 0 && at != s->last_start)
