@@ -85,7 +85,7 @@ FILES_executor/terminal := display emulator truncate_text row screen screen_cont
 USES_executor/terminal := base
 
 FILES_executor/session := shell_quote env_script session session_action session_output sessions shell \
-    shell_inner shell_rc output_log
+    shell_inner shell_rc shell_text output_log
 USES_executor/session := base protocol executor/wire executor/process executor/terminal
 
 FILES_executor/files := encoding dir_entry files top_k walk

@@ -111,3 +111,6 @@ struct landlock_scopes {
 /* The flag MFD_EXEC of memfd_create(2), since kernel 6.3: the file is executable
  * whatever vm.memfd_noexec says. */
 #define KERNEL_MFD_EXEC 0x10u
+
+/* The seal F_SEAL_FUTURE_WRITE of fcntl(2), since kernel 5.1. */
+#define KERNEL_F_SEAL_FUTURE_WRITE 0x0010

@@ -17,12 +17,6 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The memfd for a command has room for the command's text, a prefix of ours and the 0
- * byte. */
-#define TEXT_ROOM (ACTION_TEXT_MAX + 256)
-/* If a command's text is longer than this, its memory is given back when the command has
- * ended. */
-#define TEXT_KEEP (64u << 10)
 /* A whole report is at most this long: paths are cut to PATH_MAX characters, of 4 bytes
  * at most. */
 #define REPORT_MAX (64u << 10)
@@ -54,7 +48,7 @@ static int make_pipe(int ends[2], int ours)
 static void empty(struct shell *sh)
 {
 	*sh = (struct shell){ .status = -1, .terminal = { -1, -1 },
-			      .lines = -1, .text = -1, .reports = -1,
+			      .lines = -1, .text = { .fd = -1 }, .reports = -1,
 			      .coming = { .lines = -1, .holder = -1 } };
 	buffer_init(&sh->reported, REPORT_MAX);
 	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
@@ -67,7 +61,7 @@ void shell_done(struct shell *sh)
 	own_close(&sh->status);
 	terminal_close(&sh->terminal);
 	own_close(&sh->lines);
-	own_close(&sh->text);
+	shell_text_done(&sh->text);
 	own_close(&sh->reports);
 	inner_drop(sh);
 	while (sh->depth > 0)
@@ -106,16 +100,16 @@ static int make_descriptors(struct shell *sh, struct ends *theirs, const struct 
 	sh->reports = reports[0];
 	theirs->lines = lines[0];
 	theirs->reports = reports[1];
-	sh->text = shell_rc_memfd("hutch-command", TEXT_ROOM, NULL);
+	made |= shell_text_init(&sh->text);
 	theirs->rc = shell_rc_make(is_bare ? SHELL_RC_BARE : SHELL_RC_FIRST);
-	return made < 0 || sh->text < 0 || theirs->rc < 0 ? -1 : 0;
+	return made < 0 || theirs->rc < 0 ? -1 : 0;
 }
 
 static int spawn_shell(struct shell *sh, const struct ends *theirs,
 		       const struct shell_how *how, const struct exec *x)
 {
 	const struct spawn_fd more[] = { { sh->terminal.slave, 60 },
-					 { sh->text, 61 },
+					 { sh->text.fd, 61 },
 					 { theirs->reports, 62 },
 					 { theirs->rc, 63 } };
 	struct spawn s = { .exec = x,
@@ -203,31 +197,18 @@ static int reset_terminal(struct shell *sh)
 static int put_text(struct shell *sh, struct bytes command)
 {
 	char prefix[64] = "";
-	int prefix_len =
-		sh->is_traced && !sh->is_silent
-			? snprintf(prefix, sizeof(prefix), TRACE_LINE, sh->last_status)
-			: 0;
-	const struct iovec parts[] = {
-		{ prefix, (size_t)prefix_len },
-		{ (void *)(uintptr_t)command.data, command.len },
-		{ (char *)"", 1 },
-	};
 
-	sh->prefix_len = (size_t)prefix_len;
-	sh->text_len = (size_t)prefix_len + command.len + 1;
-	if (sh->text_len > TEXT_ROOM)
-		return -1;
-	if (pwritev(sh->text, parts, ARRAY_LEN(parts), 0) != (ssize_t)sh->text_len)
-		return -1;
-	return 0;
+	if (sh->is_traced && !sh->is_silent)
+		(void)snprintf(prefix, sizeof(prefix), TRACE_LINE, sh->last_status);
+	sh->prefix_len = strlen(prefix);
+	return shell_text_put(&sh->text, prefix, command);
 }
 
 static int give(struct shell *sh, struct bytes command)
 {
 	char lines[512];
 
-	if (lseek(sh->text, 0, SEEK_SET) < 0 || reset_terminal(sh) < 0 ||
-	    put_text(sh, command) < 0)
+	if (reset_terminal(sh) < 0 || put_text(sh, command) < 0)
 		return -1;
 	sh->number = ++sh->issued;
 	sh->refused = 0;
@@ -258,7 +239,7 @@ int shell_set(struct shell *sh, struct bytes script)
  * signals. */
 bool shell_has_begun(const struct shell *sh)
 {
-	return sh->is_inner || lseek(sh->text, 0, SEEK_CUR) != 0;
+	return sh->is_inner || shell_text_is_read(&sh->text);
 }
 
 void shell_ask_again(struct shell *sh)
@@ -291,14 +272,8 @@ void shell_type_more(struct shell *sh)
 
 void shell_settle(struct shell *sh)
 {
-	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-
 	buffer_done(&sh->typed);
 	buffer_init(&sh->typed, ACTION_TEXT_MAX + 1);
-	if (sh->text_len > TEXT_KEEP)
-		(void)fallocate(sh->text, punch, 0, TEXT_ROOM); /* if the call fails, the
-								 * memory is kept */
-	sh->text_len = 0;
 }
 
 /* --- reports --------------------------------------------------------------- */

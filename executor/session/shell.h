@@ -6,7 +6,7 @@
  *
  *   0	  a pipe of lines, which we write and bash itself reads
  *   60	  the terminal once more: it becomes a command's 0
- *   61	  a sealed memfd of fixed size: the command's text and a 0 byte
+ *   61	  a memfd that only the executor can write: the command's text and a 0 byte
  *   62	  a pipe for reports, which we read
  *   63	  the start-up file (`--rcfile`), a sealed memfd
  *
@@ -47,6 +47,7 @@
 
 #include "base/buffer.h"
 #include "executor/process/terminal.h"
+#include "executor/session/shell_text.h"
 
 struct bytes;
 struct exec;
@@ -95,8 +96,8 @@ struct shell {
 			 * until that has succeeded or failed */
 	struct terminal terminal; /* owned; the shell's terminal */
 	struct termios modes;	  /* the terminal's modes, as every command finds them */
-	int lines, text, reports; /* owned; the pipe of lines, the memfd with the
-				   * command's text, and the pipe for reports */
+	int lines, reports;	  /* owned; the pipe of lines, and the pipe for reports */
+	struct shell_text text;	  /* owned; the command's text */
 	struct buffer reported;	  /* the beginning of a report, whose rest has not come */
 	struct buffer typed;	  /* typed bytes for which the terminal had no room yet */
 	uint32_t number;	  /* the number of the last command; 0: the shell is
@@ -112,7 +113,6 @@ struct shell {
 	struct shell_coming coming;
 	pid_t refused; /* the pid of a shell that could not be driven, and is not tried
 		        * twice; 0: none */
-	size_t text_len;	  /* the length of the last command's text in the memfd */
 	size_t prefix_len;	  /* the length of our own text in front of the
 				   * command's */
 	uint32_t last_status;
@@ -171,5 +171,5 @@ void shell_type_more(struct shell *sh);
 /* Reads reports of the shell.  Returns true if the last command's report has come. */
 bool shell_report(struct shell *sh, struct shell_report *ret);
 
-/* Forgets typed bytes that were not read, and gives the memory of a large text back. */
+/* Forgets typed bytes that were not read. */
 void shell_settle(struct shell *sh);

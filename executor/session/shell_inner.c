@@ -226,7 +226,7 @@ static int spawn_holder(struct shell *sh, const struct held *h,
 			 (char *)"read", NULL };
 	char *env[] = { NULL }; /* empty, so that no BASH_ENV names a script to run */
 	struct exec mine = *how->exec;
-	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text, 61 },
+	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text.fd, 61 },
 					 { h->reports, 62 }, { h->rc, 63 } };
 	const struct spawn s = { .exec = &mine, .self = how->self, .cgroup = how->cgroup,
 				 .stdio = { h->input, h->rc, h->rc }, .more = more,

@@ -159,16 +159,15 @@
 	"__hutch_begun=$2\n"						      \
 	"{ __hutch_out $__hutch_status \"$2\" $-; } 2>/dev/null || __hutch_lost 1\n"
 
-int shell_rc_memfd(const char *name, size_t len, const char *content)
+/* Returns a sealed memfd with the text, which the caller owns. */
+static int make_memfd(const char *text)
 {
-	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
-	AUTO_CLOSE int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	const size_t len = strlen(text);
+	AUTO_CLOSE int fd = memfd_create("hutch-shell", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0 || ftruncate(fd, (off_t)len) < 0)
-		return -1;
-	if (content && pwrite(fd, content, len, 0) != (ssize_t)len)
-		return -1;
-	if (fcntl(fd, F_ADD_SEALS, seals | (content ? F_SEAL_WRITE : 0)) < 0)
+	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len ||
+	    fcntl(fd, F_ADD_SEALS, seals) < 0)
 		return -1;
 	return fd_take(&fd);
 }
@@ -184,5 +183,5 @@ int shell_rc_make(enum shell_rc kind)
 			RC_NOTE RC_HEAD RC_ENV RC_TAIL RC_INNER_READY,
 	};
 
-	return shell_rc_memfd("hutch-shell", strlen(texts[kind]), texts[kind]);
+	return make_memfd(texts[kind]);
 }

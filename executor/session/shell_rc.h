@@ -1,8 +1,6 @@
 /* shell_rc -- the start-up file of a session's bash: the functions that its driver
  * (shell.h) calls in it. */
 #pragma once
-#include <stddef.h>
-
 enum shell_rc {
 	SHELL_RC_FIRST, /* the start-up file of a session's own shell */
 	SHELL_RC_BARE,	/* the start-up file of a session's own shell, but without
@@ -14,7 +12,3 @@ enum shell_rc {
 /* Returns a new sealed memfd with the start-up file, which the caller owns; -1 with errno
  * set. */
 int shell_rc_make(enum shell_rc kind);
-
-/* Returns a sealed memfd of `len` bytes, which the caller owns: `content`, which then is
- * read-only, or, for NULL, zeros that may be written.  Returns -1 with errno set. */
-int shell_rc_memfd(const char *name, size_t len, const char *content);

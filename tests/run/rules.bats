@@ -44,6 +44,19 @@ act() {
 	timeout "$PATIENCE" "$HUTCH" act --workspace "$T/w" "$@" >out
 }
 
+@test "the text that runs is the text that was judged, whatever an earlier command left running" {
+	local i
+	{
+		run_of 1 "(while :; do for p in /proc/[0-9]*/fd/61; do echo 'touch changed' 1<>\$p; done; done 2>/dev/null) &"
+		for i in {2..60}; do
+			run_of $i "echo judged > made$i"
+		done
+		run_of 61 "kill %1"
+	} | act
+	[ ! -e w/changed ]
+	[ "$(find w -name 'made*' | wc -l)" = 59 ]
+}
+
 @test "a denied action is not done, with the reason, and the rest is" {
 	{
 		run_of 1 "touch before; echo \$(git push origin); touch after"

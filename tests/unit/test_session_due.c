@@ -42,7 +42,7 @@ struct stage {
 static int setup(void **state)
 {
 	static struct stage st;
-	struct shell none = { .status = -1, .lines = -1, .text = -1, .reports = -1,
+	struct shell none = { .status = -1, .lines = -1, .text = { .fd = -1 }, .reports = -1,
 			      .terminal = { .master = -1, .slave = -1 } };
 
 	(void)alarm(PATIENCE_S); /* for each test */

@@ -114,7 +114,7 @@ static struct session *add(struct stage *st, size_t at)
 			       .proc = -1, .state = SESSION_RUNNING, .start_due = NEVER,
 			       .key_due = NEVER, .inner_due = NEVER, .hit_due = NEVER,
 			       .parked = -1, .is_opened = true };
-	s->shell = (struct shell){ .status = -1, .lines = -1, .text = -1, .reports = -1,
+	s->shell = (struct shell){ .status = -1, .lines = -1, .text = { .fd = -1 }, .reports = -1,
 				   .number = 1, .coming = { .lines = -1, .holder = -1 } };
 	s->shell.terminal = (struct terminal){ make_pipe(&st->into[at]), -1 };
 	buffer_init(&s->shell.typed, 100);

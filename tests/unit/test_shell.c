@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,23 +107,37 @@ static void test_a_command_is_run_and_reported(void **state)
 	assert_string_equal(r.cwd, "/usr");
 }
 
+/* A command has the shell's user, and can open the shell's descriptors. */
+static void test_no_other_process_writes_the_text(void **state)
+{
+	struct stage *st = *state;
+	struct shell *sh = &st->shell;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", sh->text.fd);
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096),
+			 -1);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	assert_int_equal(shell_run(sh, bytes_of("exit_code() { return 3; }; exit_code")), 0);
+	assert_int_equal(next_report(sh).status, 3);
+}
+
 /* As after a signal in the middle: `read` returns the bytes it has, and fails.
  * Here it finds the end of the memfd instead of the 0 byte. */
 static void test_a_text_that_is_not_read_to_its_end_is_not_run(void **state)
 {
 	struct stage *st = *state;
 	struct shell *sh = &st->shell;
-	struct stat text;
 
-	assert_int_equal(fstat(sh->text, &text), 0);
-	char *part = malloc((size_t)text.st_size);
-	assert_non_null(part);
-	memset(part, ' ', (size_t)text.st_size);
-	memcpy(part, "touch made; ", 12);
 	stop(sh->pid);
 	assert_int_equal(shell_run(sh, bytes_of("true")), 0);
-	assert_int_equal(pwrite(sh->text, part, (size_t)text.st_size, 0), text.st_size);
-	free(part);
+	memset(sh->text.map, ' ', SHELL_TEXT_MAX);
+	memcpy(sh->text.map, "touch made; ", 12);
 	assert_int_equal(kill(sh->pid, SIGCONT), 0);
 	struct shell_report r = next_report(sh);
 	assert_false(r.has_begun);
@@ -180,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_command_is_run_and_reported),
+		TEST(test_no_other_process_writes_the_text),
 		TEST(test_a_text_that_is_not_read_to_its_end_is_not_run),
 		TEST(test_the_last_words_of_our_line_alone_end_no_shell),
 		TEST(test_a_shell_that_only_took_the_lines_has_not_begun),
