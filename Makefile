@@ -159,7 +159,7 @@ USES_rootfs-tools/changes := base policy archive store sandbox/kernel sandbox/ro
 FILES_actions := action action_errand action_git dedup args stderr_denials dispatcher dispatcher_attach dispatcher_audit dispatcher_env \
     dispatcher_frame dispatcher_judge dispatcher_start denial_reason lines observe observe_errand observe_git reply_queue fd_writer \
     queue sandbox_info bash_split stream redact_json
-USES_actions := base policy/json policy/bash policy protocol sandbox/cgroup sandbox/plan sandbox/monitor \
+USES_actions := base policy/json policy/bash policy protocol store sandbox/cgroup sandbox/plan sandbox/monitor \
     sandbox/launch sandbox/explain cli/common rootfs-tools/changes
 
 FILES_supervisor := restart_spec request capture clients clocks confine events jobs supervisor_log output_ring lease log \

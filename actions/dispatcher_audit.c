@@ -8,6 +8,7 @@
 #include "policy/rules.h"
 #include "protocol/action.h"
 #include "sandbox/launch/audit.h"
+#include "store/sha256.h"
 
 /* --- the action ----------------------------------------------------------------------
  */
@@ -25,9 +26,15 @@ static void note_names(struct audit_json *n, const char *key, const struct list 
 	list_done(&names);
 }
 
+/* The text itself is noted with its secrets redacted; the digest is of the text that the
+ * shell gets. */
 static void note_run(struct audit_json *n, const struct action *a)
 {
+	struct digest digest;
+
+	sha256_bytes(a->command, strlen(a->command), &digest);
 	audit_json_text(n, "command", a->command);
+	audit_json_text(n, "command_sha256", digest.hex);
 	if (a->is_input)
 		audit_json_yes(n, "is_input", true);
 	if (a->cwd)
