@@ -154,9 +154,10 @@ bool dispatcher_cancel(struct dispatcher *d, const struct dispatcher_client *c,
 /* Takes a frame from the executor.  -1: the executor broke the protocol. */
 int dispatcher_frame(struct dispatcher *d, const struct frame *f, struct err *e);
 
-/* Notes a system call that was refused in this session of the inside (denials_take()),
- * so that the observation of the action that made the call says so.  `is_alone`:
- * nothing but actions is under way. */
+/* Tells the dispatcher of a system call that the filter refused (denials_take()).  The
+ * call counts for the action that runs in `session`, a session id of setsid(2), and the
+ * action's observation names it.  `is_alone`: only actions run, so a call
+ * from another session counts for the only action, if there is just one. */
 void dispatcher_refused(struct dispatcher *d, const struct refused_call *c, pid_t session,
 		  bool is_alone);
 

@@ -276,9 +276,9 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS;
 }
 
-/* Takes the client's lines.  Looks at the clock once a line, as a loop of its own:
- * nothing else measures the cost of a line, and after a line that blocked the turn's
- * time is old. */
+/* Takes the client's lines, for SHARE_MS at most, so that other clients get their turn.
+ * The supervisor reads the clock once a turn; here it is read behind each line, because
+ * one line can take longer than SHARE_MS. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;

@@ -265,9 +265,10 @@ void seccomp_pretend_above(struct seccomp_program *ret)
 	ret->insns = ret->owned;
 }
 
-/* Installs the filter without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19): a
- * launcher that does not answer must not keep a process from its signals.  A process
- * that is interrupted while it waits makes the call again and is refused then. */
+/* Installs the filter so that signals interrupt a process that waits for the launcher's
+ * answer: with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19) only SIGKILL would, and a
+ * launcher that hangs would hang the process.  An interrupted process makes the call
+ * again, and the filter refuses it then. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e)
 {
