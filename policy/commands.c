@@ -11,6 +11,7 @@
 struct walk {
 	struct commands *into;
 	unsigned depth;
+	bool has_functions; /* the text defines a function */
 };
 
 static void walk_list(const struct walk *w, const struct bash_node *list,
@@ -128,19 +129,36 @@ static void walk_assigns(const struct walk *w, const struct bash_assign *a,
 			 struct input input)
 {
 	for (; a; a = a->next) {
-		if (commands_is_run(a->name))
-			commands_hide(w->into, "a variable whose value bash runs");
+		commands_note_names(w->into, a->name, strlen(a->name));
 		note_hiding(w, a->values);
 		walk_words(w, a->subscript, input);
 		walk_words(w, a->values, input);
 	}
 }
 
-/* Returns whether the file that is opened can be a descriptor of the shell's. */
-static bool is_descriptor(const struct bash_word *word)
+/* Returns whether the text is a number. */
+static bool is_number(const char *text)
 {
-	return word->nests || !strncmp(word->text, "/dev/", 5) ||
-	       !strncmp(word->text, "/proc/", 6);
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+bool commands_is_descriptor(const struct bash_word *path)
+{
+	const char *name = commands_base_name(path->text);
+	const char *at =
+		path->text + (path->text[0] == '/' ? strspn(path->text, "/") : 0);
+	bool is_absolute = at > path->text;
+
+	return path->nests || path->qualities & BASH_SPLITS ||
+	       (path->computed && !strchr(path->text + path->computed, '/')) ||
+	       !strcmp(name, "stdin") || is_number(name) ||
+	       (is_absolute && (!strncmp(at, "dev/", 4) || !strncmp(at, "proc/", 5)));
+}
+
+static bool is_plain_file(const struct bash_redirect *r)
+{
+	return (r->kind == BASH_IN || r->kind == BASH_INOUT) &&
+	       (!commands_is_descriptor(r->word) || word_is(r->word, "/dev/null"));
 }
 
 /* Returns the input of a command with the redirections. */
@@ -150,32 +168,43 @@ static struct input redirected(const struct bash_redirect *r, struct input input
 		if (r->fd != 0)
 			continue;
 		bool is_text = r->kind == BASH_HEREDOC || r->kind == BASH_HERESTRING;
-		bool is_file = (r->kind == BASH_IN || r->kind == BASH_INOUT) &&
-			       (!is_descriptor(r->word) || word_is(r->word, "/dev/null"));
-		input.kind = is_text ? INPUT_TEXT : is_file ? INPUT_FILE : INPUT_UNKNOWN;
+		input.kind = is_text		? INPUT_TEXT
+			     : is_plain_file(r) ? INPUT_FILE
+						: INPUT_UNKNOWN;
 		input.text = is_text ? r->word : NULL;
 	}
 	return input;
 }
 
-/* Returns whether the input is redirected, and not from a file. */
-static bool has_input(const struct bash_redirect *r)
+/* Returns whether the input is redirected, and not from a plain file. */
+static bool changes_input(const struct bash_redirect *r)
 {
 	for (; r; r = r->next)
-		if (r->fd == 0 && r->kind != BASH_IN)
+		if (r->fd == 0 && !is_plain_file(r))
 			return true;
 	return false;
 }
 
+/* Walks through the words of the redirections; one of them has the input that the one
+ * in front of it has made. */
 static void walk_redirects(const struct walk *w, const struct bash_redirect *r,
 			   struct input input)
 {
 	for (; r; r = r->next) {
-		/* The text of a here-document counts only where a builtin reads it. */
-		if (r->kind != BASH_HEREDOC)
-			note_hiding(w, r->word);
 		walk_words(w, r->word, input);
+		if (r->fd == 0)
+			input = (struct input){ INPUT_UNKNOWN, NULL };
 	}
+}
+
+/* Notes the texts of redirections.  A program that is no part of the shell cannot make
+ * them the value of a variable. */
+static void note_texts(const struct walk *w, const struct bash_redirect *r,
+		       bool is_program)
+{
+	for (; r; r = r->next)
+		if (!is_program || r->fd != 0)
+			note_hiding(w, r->word);
 }
 
 /* --- commands --------------------------------------------------------------------- */
@@ -187,20 +216,22 @@ static void walk_simple(const struct walk *w, const struct bash_node *n,
 
 	for (const struct bash_word *word = n->words; word; word = word->next)
 		count++;
+	if (!count)
+		note_texts(w, n->redirects, false);
 	if (!count || !may_parse(w->into, 0, w->depth))
 		return;
 	AUTO_FREE const struct bash_word **items = mem_new(count * sizeof(*items));
 	count = 0;
 	for (const struct bash_word *word = n->words; word; word = word->next)
 		items[count++] = word;
-	const struct words words = { items, count, redirected(n->redirects, input),
-				     w->depth, false };
-	/* `exec` without a command redirects the input of all commands behind it. */
-	if (count == 1 && word_is(items[0], "exec") && has_input(n->redirects))
-		commands_hide(w->into, "an `exec` that changes the shell's input");
-	/* Text that a shell runs is judged itself. */
-	if (!commands_runs_text(&words))
+	const struct words words = { .items = items,
+				     .count = count,
+				     .input = redirected(n->redirects, input),
+				     .depth = w->depth,
+				     .changes_input = changes_input(n->redirects) };
+	if (!commands_is_text(&words))
 		note_hiding(w, n->words);
+	note_texts(w, n->redirects, commands_is_program(&words) && !w->has_functions);
 	commands_add(w->into, &words);
 }
 
@@ -221,25 +252,47 @@ static void walk_coproc(const struct walk *w, const struct bash_node *n)
 	walk_list(w, n, (struct input){ INPUT_UNKNOWN, NULL });
 }
 
-static void walk_node(const struct walk *w, const struct bash_node *n, struct input input)
+/* Returns whether the node is one command, which gets all of the input. */
+static bool is_one(const struct bash_node *n)
+{
+	const struct bash_node *list = n->parts, *line = list ? list->parts : NULL;
+
+	return (n->kind == BASH_GROUP || n->kind == BASH_SUBSHELL) && line &&
+	       !line->next && line->parts && !line->parts->next &&
+	       line->parts->kind == BASH_SIMPLE;
+}
+
+static void walk_compound(const struct walk *w, const struct bash_node *n,
+			  struct input input)
 {
 	struct input inner = redirected(n->redirects, input);
 
-	walk_assigns(w, n->assigns, input);
-	walk_words(w, n->words, input);
-	if (n->kind != BASH_SIMPLE)
-		note_hiding(w, n->words);
-	walk_redirects(w, n->redirects, input);
-	if (n->kind == BASH_SIMPLE)
-		walk_simple(w, n, input);
-	else if (n->kind == BASH_PIPELINE)
-		walk_pipeline(w, n, input);
-	else if (n->kind == BASH_COPROC)
+	/* A command in front may take a part of the text. */
+	if (n->redirects && inner.kind == INPUT_TEXT && !is_one(n))
+		inner = (struct input){ INPUT_UNKNOWN, NULL };
+	note_hiding(w, n->words);
+	note_texts(w, n->redirects, false);
+	walk_words(w, n->words, inner);
+	if (n->kind == BASH_COPROC)
 		walk_coproc(w, n);
 	else if (n->kind == BASH_FUNCTION)
 		walk_list(w, n, (struct input){ INPUT_UNKNOWN, NULL });
 	else
 		walk_list(w, n, inner);
+}
+
+static void walk_node(const struct walk *w, const struct bash_node *n, struct input input)
+{
+	walk_assigns(w, n->assigns, input);
+	walk_redirects(w, n->redirects, input);
+	if (n->kind == BASH_PIPELINE) {
+		walk_pipeline(w, n, input);
+	} else if (n->kind == BASH_SIMPLE) {
+		walk_words(w, n->words, input);
+		walk_simple(w, n, input);
+	} else {
+		walk_compound(w, n, input);
+	}
 }
 
 static void walk_list(const struct walk *w, const struct bash_node *list,
@@ -254,15 +307,16 @@ static void walk_list(const struct walk *w, const struct bash_node *list,
 void commands_add_text(struct commands *into, const char *text, size_t len,
 		       struct input input, unsigned depth)
 {
-	const struct walk w = { into, depth };
 	struct bash_tree tree;
 
 	if (!may_parse(into, len, depth))
 		return;
 	bash_parse(&tree, text, len);
+	const struct walk w = { into, depth, tree.constructs & BASH_HAS_FUNCTION };
 	if (tree.why)
 		commands_hide(into, tree.why);
 	into->evaluates |= (tree.constructs & BASH_HAS_EVALUATION) != 0;
+	commands_note_names(into, text, len);
 	walk_list(&w, tree.list, input);
 	bash_tree_done(&tree);
 }

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -10,11 +11,12 @@ static bool is_option(const struct bash_word *word)
 	return word->text[0] == '-' && word->len > 1;
 }
 
-/* Returns whether an option of the command, in front of its operands, has the letter. */
-static bool has_option(const struct words *w, char letter)
+/* Returns whether a word is an option with the letter, or one that only bash knows. */
+static bool may_have_option(const struct words *w, char letter)
 {
-	for (size_t i = 1; i < w->count && is_option(w->items[i]); i++)
-		if (strchr(w->items[i]->text, letter))
+	for (size_t i = 1; i < w->count; i++)
+		if (word_is_computed(w->items[i]) ||
+		    (is_option(w->items[i]) && strchr(w->items[i]->text, letter)))
 			return true;
 	return false;
 }
@@ -59,25 +61,25 @@ static void add_alias(struct commands *into, const struct words *w)
 static void add_mapfile(struct commands *into, const struct words *w)
 {
 	into->hides |= w->input.text && (w->input.text->qualities & BASH_HIDES);
-	if (has_option(w, 'C'))
+	if (may_have_option(w, 'C'))
 		commands_hide(into, "a command that `mapfile` runs");
 }
 
 static void add_jobs(struct commands *into, const struct words *w)
 {
-	if (has_option(w, 'x'))
+	if (may_have_option(w, 'x'))
 		commands_hide(into, "a command that `jobs` runs");
 }
 
 static void add_hash(struct commands *into, const struct words *w)
 {
-	if (has_option(w, 'p'))
+	if (may_have_option(w, 'p'))
 		commands_hide(into, "a program that `hash` gives another name");
 }
 
 static void add_enable(struct commands *into, const struct words *w)
 {
-	if (has_option(w, 'f'))
+	if (may_have_option(w, 'f'))
 		commands_hide(into, "a builtin from a file");
 }
 
@@ -87,7 +89,36 @@ static void add_always(struct commands *into, const struct words *w)
 	commands_hide(into, "a builtin that runs text at another time");
 }
 
+/* `set -k` and its like change how bash reads the texts that follow. */
+static void add_set(struct commands *into, const struct words *w)
+{
+	static const char *const names[] = { "history", "histexpand", "keyword", "posix",
+					     NULL };
+
+	for (size_t i = 1; i < w->count; i++) {
+		const struct bash_word *word = w->items[i];
+		if (word_is(word, "--"))
+			return;
+		bool is_letters = strchr("-+", word->text[0]) &&
+				  strpbrk(word->text, "kH");
+		if (word_is_computed(word) || is_letters ||
+		    commands_is_in(word->text, names))
+			commands_hide(into,
+				      "an option of the shell that changes how it reads "
+				      "text");
+	}
+}
+
 /* --- builtins that evaluate ------------------------------------------------------- */
+
+/* Returns whether a word has one of the bytes. */
+static bool has_any(const struct words *w, const char *bytes)
+{
+	for (size_t i = 1; i < w->count; i++)
+		if (strpbrk(w->items[i]->text, bytes))
+			return true;
+	return false;
+}
 
 static bool hides(const struct words *w)
 {
@@ -104,53 +135,83 @@ static void add_evaluating(struct commands *into, const struct words *w)
 	into->hides |= hides(w);
 }
 
-/* Notes names that bash assigns to, which follow the options. */
-static void add_names(struct commands *into, const struct words *w)
+/* Returns whether the name in front of a "=" is one that only bash can know. */
+static bool has_computed_name(const struct bash_word *word)
 {
-	char name[32];
+	const char *equals = strchr(word->text, '=');
 
-	for (size_t i = 1; i < w->count; i++) {
-		size_t len = strcspn(w->items[i]->text, "=+[");
-		if (len >= sizeof(name))
-			continue;
-		memcpy(name, w->items[i]->text, len);
-		name[len] = '\0';
-		if (commands_is_run(name))
-			commands_hide(into, "a variable whose value bash runs");
-	}
+	return word->qualities & BASH_SPLITS ||
+	       (word_is_computed(word) &&
+		(!equals || strcspn(word->text, "$`") < (size_t)(equals - word->text)));
 }
 
-/* Handles names that may have subscripts. */
-static void add_read(struct commands *into, const struct words *w)
+/* Notes the name in an option such as -vNAME. */
+static void note_attached(struct commands *into, const struct bash_word *word)
 {
-	bool evaluates = hides(w);
+	if (is_option(word) && word->len > 2)
+		commands_note_names(into, word->text + 2, word->len - 2);
+}
 
-	add_names(into, w);
+/* Handles names of variables, which may have subscripts. */
+static void add_names(struct commands *into, const struct words *w)
+{
 	for (size_t i = 1; i < w->count; i++)
-		evaluates |= word_is_computed(w->items[i]);
-	if (evaluates)
+		if (has_computed_name(w->items[i]))
+			commands_hide(into,
+				      "a variable whose name only bash can compute");
+	if (hides(w) || has_any(w, "["))
 		add_evaluating(into, w);
 }
 
 static void add_declare(struct commands *into, const struct words *w)
 {
-	add_read(into, w);
-	if (has_option(w, 'i') || has_option(w, 'n'))
+	bool has_i = false, has_n = false;
+
+	add_names(into, w);
+	for (size_t i = 1; i < w->count && is_option(w->items[i]); i++) {
+		has_i |= strchr(w->items[i]->text, 'i') != NULL;
+		has_n |= strchr(w->items[i]->text, 'n') != NULL;
+	}
+	if (has_i)
 		add_evaluating(into, w);
+	if (has_n)
+		commands_hide(into, "a reference to a variable");
+	for (size_t i = 1; i < w->count; i++)
+		if ((w->items[i]->qualities & BASH_QUOTED) &&
+		    strstr(w->items[i]->text, "=(") &&
+		    strpbrk(w->items[i]->text, "<>$`["))
+			commands_hide(into, "an array in quotes");
+}
+
+static void add_export(struct commands *into, const struct words *w)
+{
+	if (w->count > 1 && is_option(w->items[1]) && strchr(w->items[1]->text, 'n'))
+		return; /* export -n */
+	add_declare(into, w);
 }
 
 static void add_test(struct commands *into, const struct words *w)
 {
 	for (size_t i = 1; i < w->count; i++)
-		if (word_is(w->items[i], "-v") || word_is(w->items[i], "-R"))
-			add_evaluating(into, w);
+		if (word_is_computed(w->items[i]) || word_is(w->items[i], "-v") ||
+		    word_is(w->items[i], "-R"))
+			into->evaluates = true;
 }
 
 static void add_printf(struct commands *into, const struct words *w)
 {
-	if (w->count > 1 && !strncmp(w->items[1]->text, "-v", 2)) {
-		add_names(into, w);
+	if (w->count < 2)
+		return;
+	if (word_is_computed(w->items[1]))
 		add_evaluating(into, w);
+	if (!strncmp(w->items[1]->text, "-v", 2)) {
+		note_attached(into, w->items[1]);
+		add_evaluating(into, w);
+		if (word_is_computed(w->items[1]) ||
+		    (w->items[1]->len == 2 && w->count > 2 &&
+		     word_is_computed(w->items[2])))
+			commands_hide(into,
+				      "a variable whose name only bash can compute");
 	}
 }
 
@@ -178,8 +239,7 @@ static void add_file(struct commands *into, const struct words *w,
 {
 	if (word_is(file, "/dev/stdin"))
 		commands_add_input(into, w);
-	else if (file->nests || !strncmp(file->text, "/dev/", 5) ||
-		 !strncmp(file->text, "/proc/", 6))
+	else if (commands_is_descriptor(file))
 		commands_hide(into, "a shell that reads its commands from a descriptor");
 }
 
@@ -287,17 +347,19 @@ static const struct builtin {
 	{ "compgen", add_always },   { "complete", add_always },
 	{ "dash", add_shell },	     { "declare", add_declare },
 	{ "enable", add_enable },    { "eval", add_eval },
-	{ "export", add_declare },   { "fc", add_always },
-	{ "getopts", add_read },     { "hash", add_hash },
+	{ "export", add_export },    { "fc", add_always },
+	{ "getopts", add_names },    { "hash", add_hash },
 	{ "jobs", add_jobs },	     { "ksh", add_shell },
 	{ "let", add_evaluating },   { "local", add_declare },
 	{ "mapfile", add_mapfile },  { "mksh", add_shell },
 	{ "printf", add_printf },    { "rbash", add_shell },
-	{ "read", add_read },	     { "readarray", add_mapfile },
+	{ "read", add_names },	     { "readarray", add_mapfile },
 	{ "readonly", add_declare }, { "sh", add_shell },
+	{ "set", add_set },	     { "shopt", add_set },
 	{ "source", add_source },    { "test", add_test },
 	{ "trap", add_trap },	     { "typeset", add_declare },
-	{ "unset", add_evaluating }, { "zsh", add_shell },
+	{ "unset", add_evaluating }, { "wait", add_names },
+	{ "zsh", add_shell },
 };
 
 static const struct builtin *find_builtin(const char *name)
@@ -317,26 +379,78 @@ bool commands_add_builtin(struct commands *into, const struct words *w)
 	return b != NULL;
 }
 
-bool commands_runs_text(const struct words *w)
+bool commands_is_text(const struct words *w)
 {
+	const struct builtin *b = NULL;
+
 	for (size_t i = 0; i < w->count; i++) {
 		const char *name = commands_base_name(w->items[i]->text);
-		const struct builtin *b = find_builtin(name);
+		b = find_builtin(name);
+		if (i == 0 && !b && !commands_is_runner(name))
+			return false;
 		if (b &&
 		    (b->add == add_shell || b->add == add_eval || b->add == add_trap))
 			return true;
+		if (i == 0 && b)
+			return false;
 	}
 	return false;
 }
 
-bool commands_is_run(const char *variable)
+bool commands_is_program(const struct words *w)
 {
-	static const char *const names[] = {
-		"BASH_ALIASES", "BASH_CMDS", "BASH_ENV",
-		"ENV",		"MAILPATH",  "PROMPT_COMMAND",
-		"PS0",		"PS1",	     "PS2",
-		"PS4",		NULL
-	};
+	static const char *const others[] = { ":",   "[",    "echo", "false",
+					      "pwd", "true", NULL };
+	const char *name = commands_base_name(w->items[0]->text);
 
-	return commands_is_in(variable, names);
+	return !word_is_computed(w->items[0]) && !commands_is_in(name, others) &&
+	       !commands_is_runner(name) &&
+	       (!find_builtin(name) || find_builtin(name)->add == add_shell);
+}
+
+/* Returns the length of the name that begins at `at`. */
+static size_t name_len(const char *at, const char *end)
+{
+	size_t len = 0;
+
+	while (at + len < end && (isalnum((unsigned char)at[len]) || at[len] == '_'))
+		len++;
+	return len;
+}
+
+static bool is_among(const char *name, size_t len, const char *const *set)
+{
+	for (; *set; set++)
+		if (strlen(*set) == len && !memcmp(*set, name, len))
+			return true;
+	return false;
+}
+
+/* Any place counts: a name can be a word of `read`, the target of a reference, or a part
+ * of ${NAME:=VALUE}. */
+void commands_note_names(struct commands *into, const char *text, size_t len)
+{
+	static const char *const run[] = { "BASH_ALIASES",
+					   "BASH_CMDS",
+					   "BASH_ENV",
+					   "ENV",
+					   "MAILPATH",
+					   "POSIXLY_CORRECT",
+					   "PROMPT_COMMAND",
+					   "PS0",
+					   "PS1",
+					   "PS2",
+					   "PS4",
+					   NULL };
+	static const char *const evaluated[] = { "HISTCMD", "LINENO",  "OPTIND", "RANDOM",
+						 "SECONDS", "SRANDOM", NULL };
+	const char *end = text + len;
+
+	for (const char *at = text; at < end;) {
+		size_t part = name_len(at, end);
+		if (part && is_among(at, part, run))
+			commands_hide(into, "a variable whose value bash runs");
+		into->evaluates |= part && is_among(at, part, evaluated);
+		at += part ? part : 1;
+	}
 }

@@ -23,8 +23,9 @@ struct words {
 	const struct bash_word *const *items;
 	size_t count;
 	struct input input;
-	unsigned depth; /* how many texts are around it */
-	bool has_more;	/* more words follow, which come from an input: xargs */
+	unsigned depth;	    /* how many texts are around it */
+	bool changes_input; /* the command redirects its input, and not from a plain file */
+	bool has_more;	    /* more words follow, which come from an input: xargs */
 };
 
 /* --- commands.c ------------------------------------------------------------------- */
@@ -42,6 +43,8 @@ void commands_add_words(struct commands *into, const struct words *w, size_t fro
 void commands_add(struct commands *into, const struct words *w);
 
 bool commands_is_in(const char *word, const char *const *set);
+/* Returns whether the path may lead to a descriptor of the shell's, as /dev/stdin. */
+bool commands_is_descriptor(const struct bash_word *path);
 /* Returns the last part of a path. */
 const char *commands_base_name(const char *path);
 
@@ -60,14 +63,17 @@ static inline bool word_is_computed(const struct bash_word *word)
 
 /* Adds the commands that a builtin or a shell runs.  False: the command is neither. */
 bool commands_add_builtin(struct commands *into, const struct words *w);
-/* Returns whether the command, or one that it runs, is a shell or runs text as one. */
-bool commands_runs_text(const struct words *w);
+/* Returns whether the words are text for a shell, which is judged itself. */
+bool commands_is_text(const struct words *w);
+/* Returns whether the command is a program that has none of the shell's variables. */
+bool commands_is_program(const struct words *w);
 /* Adds the commands that a shell reads from the command's input. */
 void commands_add_input(struct commands *into, const struct words *w);
-/* Returns whether an assignment to the variable makes bash run its value. */
-bool commands_is_run(const char *variable);
+/* Notes variables that are named in the text, and whose value bash runs or evaluates. */
+void commands_note_names(struct commands *into, const char *text, size_t len);
 
 /* --- commands_run.c --------------------------------------------------------------- */
 
 /* Adds the commands that the program runs, if it is one that runs others. */
 void commands_add_run(struct commands *into, const struct words *w);
+bool commands_is_runner(const char *name);

@@ -291,6 +291,9 @@ static void add_inner(struct commands *into, const struct runner *r,
 	struct words inner = rest_of(w, from, w->count);
 	bool is_xargs = !strcmp(r->name, "xargs");
 
+	/* `exec` without a command redirects the input of all commands behind it. */
+	if (inner.count == 0 && !strcmp(r->name, "exec") && w->changes_input)
+		commands_hide(into, "an `exec` that changes the shell's input");
 	if (inner.count == 0) {
 		if (r->is_shell)
 			commands_add_input(into, w);
@@ -448,6 +451,12 @@ static const struct runner *find_runner(const struct runner *rows, size_t count,
 		if (!strcmp(rows[i].name, name))
 			return &rows[i];
 	return NULL;
+}
+
+bool commands_is_runner(const char *name)
+{
+	return find_runner(runners, ARRAY_LEN(runners), name) ||
+	       find_runner(askers, ARRAY_LEN(askers), name) || !strcmp(name, "find");
 }
 
 void commands_add_run(struct commands *into, const struct words *w)

@@ -1,5 +1,6 @@
 #include "policy/bash/ansi_c.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,27 +24,25 @@ static uint32_t number(const char **at, const char *end, int base, int max)
 	return value;
 }
 
-static int put_byte(uint32_t value, char ret[ANSI_C_MAX])
+static size_t put_byte(uint32_t value, char ret[ANSI_C_MAX])
 {
 	ret[0] = (char)value;
-	return ret[0] != '\0' ? 1 : -1;
+	return ret[0] != '\0';
 }
 
-static int put_code(uint32_t code, char ret[ANSI_C_MAX])
+static size_t put_code(uint32_t code, char ret[ANSI_C_MAX])
 {
-	if (code == 0)
-		return 0;
 	if (code < 0x80)
 		return put_byte(code, ret);
-	int len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	for (int i = len - 1; i > 0; i--, code >>= 6)
+	size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	for (size_t i = len - 1; i > 0; i--, code >>= 6)
 		ret[i] = (char)(0x80 | (code & 0x3f));
 	ret[0] = (char)((0xf00u >> len & 0xf0) | code);
 	return len;
 }
 
 /* Gives a backslash and the character behind it, which are no escape, as they are. */
-static int put_both(char c, char ret[ANSI_C_MAX])
+static size_t put_both(char c, char ret[ANSI_C_MAX])
 {
 	ret[0] = '\\';
 	ret[1] = c;
@@ -51,18 +50,19 @@ static int put_both(char c, char ret[ANSI_C_MAX])
 }
 
 /* Reads \xHH, \x{HH...}, \uHHHH or \UHHHHHHHH, from behind the letter. */
-static int hexadecimal(const char **at, const char *end, char letter,
-		       char ret[ANSI_C_MAX])
+static size_t hexadecimal(const char **at, const char *end, char letter,
+			  char ret[ANSI_C_MAX])
 {
 	bool has_braces = letter == 'x' && *at < end && **at == '{';
 	const char *digits = *at + has_braces;
 	const char *stop = digits;
 	uint32_t value = number(&stop, end, 16,
-				has_braces || letter == 'U' ? 8
-				: letter == 'u'		    ? 4
-							    : 2);
+				has_braces	? INT_MAX
+				: letter == 'U' ? 8
+				: letter == 'u' ? 4
+						: 2);
 
-	if (stop == digits)
+	if (stop == digits && !has_braces)
 		return put_both(letter, ret);
 	*at = stop + (has_braces && stop < end && *stop == '}');
 	return letter == 'x' ? put_byte(value & 0xff, ret)
@@ -70,18 +70,18 @@ static int hexadecimal(const char **at, const char *end, char letter,
 }
 
 /* Reads \cX from behind the "c"; of a backslash, two count as one. */
-static int control(const char **at, const char *end, char ret[ANSI_C_MAX])
+static size_t control(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	if (*at == end)
 		return put_both('c', ret);
 	const char c = *(*at)++;
 	if (c == '\\' && *at < end && **at == '\\')
 		(*at)++;
-	return put_byte((unsigned char)c & 0x1f, ret);
+	return put_byte(c == '?' ? 0x7f : (unsigned char)c & 0x1f, ret);
 }
 
 /* Reads an escape from behind its backslash. */
-static int escape(const char **at, const char *end, char ret[ANSI_C_MAX])
+static size_t escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";
 	const char c = *(*at)++;
@@ -110,7 +110,7 @@ static int escape(const char **at, const char *end, char ret[ANSI_C_MAX])
 	}
 }
 
-int ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX])
+size_t ansi_c_next(const char **at, const char *end, char ret[ANSI_C_MAX])
 {
 	if (**at == '\\' && *at + 1 < end) {
 		(*at)++;

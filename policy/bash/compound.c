@@ -47,11 +47,12 @@ static struct bash_node *parse_subshell(struct parser *p)
 static struct bash_node *parse_expression(struct parser *p)
 {
 	struct bash_node *n = parse_node(p, BASH_ARITHMETIC);
+	static const struct brackets parentheses = { '(', ')', "" };
 	struct word_out w;
 	const char *from = p->at;
 
 	word_begin(p, &w);
-	if (parse_arithmetic(p, &w, '(', ')'))
+	if (parse_arithmetic(p, &w, &parentheses))
 		word_put_expansion(p, &w, from);
 	n->words = word_end(p, &w);
 	/* "((" that does not end in "))" is a subshell in a subshell. */

@@ -20,7 +20,9 @@ static bool take_commands(struct parser *p, struct word_out *w)
 	struct heredoc *outer = p->heredocs;
 
 	p->heredocs = NULL; /* their lines stand inside, too */
+	p->substitutions++;
 	add_nest(p, w, parse_list(p, true));
+	p->substitutions--;
 	if (parse_has_stopped(p))
 		return false;
 	if (!scan_take(p, ")"))
@@ -46,18 +48,22 @@ bool parse_process(struct parser *p, struct word_out *w)
 	return true;
 }
 
-/* Finds the text between two "`", without the backslashes that protect it. */
+/* Finds the text between two "`", without the backslashes that protect it; lines are
+ * joined in it whatever quotes the text has. */
 static bool take_inside(struct parser *p, enum quoting quoting, struct bytes_out *inside)
 {
 	const char *escaped = quoting == IN_DOUBLE ? "`\\$\"" : "`\\$";
 
-	for (p->at++; p->at < p->end && *p->at != '`'; p->at++) {
-		if (*p->at == '\\' && p->end - p->at > 1 && strchr(escaped, p->at[1]))
+	p->at++;
+	for (int c = scan_peek(p); c != '`'; c = scan_peek(p)) {
+		if (c < 0)
+			return parse_stop_open(p);
+		if (c == '\\' && p->end - p->at > 1) {
+			bytes_put(inside, p->at, !strchr(escaped, p->at[1]));
 			p->at++;
-		bytes_put(inside, p->at, 1);
+		}
+		bytes_put(inside, p->at++, 1);
 	}
-	if (p->at == p->end)
-		return parse_stop_open(p);
 	p->at++;
 	return true;
 }
@@ -81,45 +87,88 @@ bool parse_backticks(struct parser *p, struct word_out *w, enum quoting quoting)
 	return !parse_has_stopped(p);
 }
 
-/* --- arithmetic ------------------------------------------------------------------- */
+/* --- quoted expansions ------------------------------------------------------------ */
 
-/* Parses one byte, or expansion, of an expression.  Bash expands an expression as if it
- * were in double quotes, and evaluates the values of the variables that it names. */
-static bool take_arithmetic_part(struct parser *p, struct word_out *w, int c)
+/* Parses an expansion that may stand in single quotes: bash expands it there, but finds
+ * the closing quote first.  So the expansion must not have a quote in it. */
+static bool take_quoted_expansion(struct parser *p, struct word_out *w, int c,
+				  enum quoting quoting, bool is_in_single)
 {
-	if (scan_is_name_start(c) || c == '$' || c == '`')
-		p->tree->constructs |= BASH_HAS_EVALUATION;
-	if (c == '$')
-		return parse_dollar(p, w, IN_ARITHMETIC);
-	if (c == '`')
-		return parse_backticks(p, w, IN_ARITHMETIC);
-	if (c == '\\')
-		return parse_stop(p, "an expression with a backslash in it");
-	p->at++;
+	const char *from = p->at;
+
+	if (c == '$' ? !parse_dollar(p, w, quoting) : !parse_backticks(p, w, quoting))
+		return false;
+	if (is_in_single && memchr(from, '\'', (size_t)(p->at - from)))
+		return parse_stop(p, "an expansion with a quote in it, in quotes");
 	return true;
 }
 
-bool parse_arithmetic(struct parser *p, struct word_out *w, char open, char close)
+/* --- arithmetic ------------------------------------------------------------------- */
+
+bool parse_arithmetic(struct parser *p, struct word_out *w, const struct brackets *b)
 {
 	size_t depth = 0;
 	int quote = 0; /* the quote that is open; 0: none is */
 
+	/* Bash expands an expression as if it were in double quotes, and evaluates the
+	 * values of the variables that it names. */
 	for (;;) {
 		int c = scan_peek(p);
 		if (c < 0)
 			return parse_stop_open(p);
-		if (quote && (c == open || c == close))
-			return parse_stop(p, "an expression with a quoted bracket");
-		if (c == close && depth-- == 0)
+		if (strchr(b->foreign, c) || (quote && (c == b->open || c == b->close)))
+			return parse_stop(p,
+					  "an expression with a bracket of another kind, "
+					  "or in quotes");
+		if (c == b->close && depth-- == 0)
 			break;
-		depth += c == open;
+		depth += c == b->open;
 		if (c == '\'' || c == '"')
 			quote = quote == c ? 0 : quote ? quote : c;
-		if (!take_arithmetic_part(p, w, c))
+		if (scan_is_name_start(c) || c == '$' || c == '`')
+			p->tree->constructs |= BASH_HAS_EVALUATION;
+		if (c == '\\')
+			return parse_stop(p, "an expression with a backslash in it");
+		if (c != '$' && c != '`')
+			p->at++;
+		else if (!take_quoted_expansion(p, w, c, IN_ARITHMETIC, quote == '\''))
 			return false;
 	}
 	p->at++;
 	return !quote || parse_stop(p, "an expression with an open quote");
+}
+
+/* Returns whether bash takes the text for an expression, which it decides by counting
+ * parentheses outside of quotes: else $(( )) is a subshell in a substitution. */
+static bool is_expression(const char *at, const char *stop)
+{
+	int depth = 0;
+	char quote = 0;
+
+	for (; at < stop && depth >= 0; at++) {
+		if (*at == '\\' && quote != '\'')
+			at++;
+		else if (quote)
+			quote = *at == quote ? 0 : quote;
+		else if (*at == '\'' || *at == '"')
+			quote = *at;
+		else
+			depth += (*at == '(') - (*at == ')');
+	}
+	return depth == 0 && !quote;
+}
+
+/* Parses $(( )) behind "$((". */
+static bool take_sum(struct parser *p, struct word_out *w)
+{
+	static const struct brackets parentheses = { '(', ')', "" };
+	const char *from = p->at;
+
+	if (!parse_arithmetic(p, w, &parentheses))
+		return false;
+	if (!scan_take(p, ")") || !is_expression(from, p->at - 2))
+		return parse_stop(p, "a \"$((\" that may begin a subshell");
+	return true;
 }
 
 /* --- parameters ------------------------------------------------------------------- */
@@ -137,10 +186,15 @@ static bool take_operand_part(struct parser *p, struct word_out *w, enum quoting
 		return parse_stop_open(p);
 	if (*is_in_single && strchr("}\"\\", c))
 		return parse_stop(p, "a ${ } with quotes in double quotes");
-	if (c == '$')
-		return parse_dollar(p, w, quoting);
-	if (c == '`')
-		return parse_backticks(p, w, quoting);
+	if (c == '$' || c == '`') {
+		const char *from = p->at;
+		if (!take_quoted_expansion(p, w, c, quoting, *is_in_single))
+			return false;
+		/* Whether bash removes this backslash depends on the quotes outside. */
+		return *from != '`' || quoting == UNQUOTED ||
+		       !memmem(from, (size_t)(p->at - from), "\\\"", 2) ||
+		       parse_stop(p, "a ` ` with quotes in a ${ }");
+	}
 	if (c == '"' && quoting != IN_HEREDOC)
 		return parse_double(p, w);
 	if (c == '\'' && quoting == UNQUOTED)
@@ -148,7 +202,8 @@ static bool take_operand_part(struct parser *p, struct word_out *w, enum quoting
 	if (c == '"' || is_process)
 		return parse_stop(p, "a ${ } with quotes, or with a <( ), in it");
 	*is_in_single ^= c == '\'';
-	p->at += c == '\\' && p->end - p->at > 1 ? 2 : 1;
+	p->at += c == '\\' && p->end - p->at > 1;
+	word_put(w, p->at++, 1);
 	return true;
 }
 
@@ -213,6 +268,8 @@ static bool take_transformation(struct parser *p)
 /* Parses the operator behind a parameter, and its operand, up to the "}". */
 static bool take_operator(struct parser *p, struct word_out *w, enum quoting quoting)
 {
+	static const struct brackets offset = { 0, '}', "{" };
+
 	if (scan_take(p, "}") || scan_take(p, "*}")) /* ${!PREFIX*} */
 		return true;
 	if (scan_peek(p) == '@')
@@ -220,7 +277,7 @@ static bool take_operator(struct parser *p, struct word_out *w, enum quoting quo
 	if (scan_take(p, ":")) {
 		int c = scan_peek(p);
 		if (c < 0 || !strchr("-=?+", c))
-			return parse_arithmetic(p, w, '{', '}');
+			return parse_arithmetic(p, w, &offset);
 	}
 	int c = scan_peek(p);
 	if (c < 0)
@@ -234,11 +291,14 @@ static bool take_operator(struct parser *p, struct word_out *w, enum quoting quo
 /* Parses behind "${". */
 static bool take_braces(struct parser *p, struct word_out *w, enum quoting quoting)
 {
+	/* Bash ends at the first "}", wherever that stands. */
+	static const struct brackets subscript = { '[', ']', "{}" };
+
 	take_prefix(p);
 	if (!take_parameter(p))
 		return p->at == p->end ? parse_stop_open(p)
 				       : parse_stop(p, "a ${ } of an unknown form");
-	if (scan_take(p, "[") && !parse_arithmetic(p, w, '[', ']'))
+	if (scan_take(p, "[") && !parse_arithmetic(p, w, &subscript))
 		return false;
 	return take_operator(p, w, quoting);
 }
@@ -257,29 +317,33 @@ static bool take_ansi_c(struct parser *p, struct word_out *w)
 	if (stop == p->end)
 		return parse_stop_open(p);
 	p->at = stop + 1;
+	/* Only in a UTF-8 locale \u gives the character, so bash alone knows it. */
+	bool is_computed = false;
 	while (at < stop) {
-		int len = ansi_c_next(&at, stop, bytes);
-		if (len < 0)
+		size_t len = ansi_c_next(&at, stop, bytes);
+		if (!len)
 			break;
-		word_put(w, bytes, (size_t)len);
+		is_computed |= len > 1 && (bytes[0] & 0x80);
+		word_put(w, bytes, len);
 	}
+	if (is_computed)
+		word_put_expansion(p, w, p->at);
 	return true;
 }
 
 /* Parses ${ }, $( ), $(( )) or $[ ] behind the "$". */
 static bool take_bracket(struct parser *p, struct word_out *w, enum quoting quoting)
 {
+	static const struct brackets square = { '[', ']', "" };
+
 	if (scan_take(p, "{"))
 		return take_braces(p, w, quoting);
 	if (scan_is_next(p, "((") || scan_is_next(p, "["))
 		p->tree->constructs |= BASH_HAS_ARITHMETIC_EXPANSION;
 	if (scan_take(p, "[")) /* of bash's early days */
-		return parse_arithmetic(p, w, '[', ']');
-	if (scan_take(p, "((")) {
-		/* "$((" that does not end in "))" is a subshell in a substitution. */
-		return parse_arithmetic(p, w, '(', ')') &&
-		       (scan_take(p, ")") || parse_stop(p, "a \"$((\" without a \"))\""));
-	}
+		return parse_arithmetic(p, w, &square);
+	if (scan_take(p, "(("))
+		return take_sum(p, w);
 	(void)scan_take(p, "("); /* the caller has seen it */
 	return take_commands(p, w);
 }
@@ -304,7 +368,8 @@ static bool take_inner(struct parser *p, struct word_out *w, enum quoting quotin
 /* Returns whether a parameter's value can be several words even in quotes, as "$@". */
 static bool is_several(const char *from, const char *stop)
 {
-	return from[1] != '(' && memchr(from, '@', (size_t)(stop - from));
+	return from[1] != '(' && (memchr(from, '@', (size_t)(stop - from)) ||
+				  (stop - from > 2 && from[1] == '{' && from[2] == '!'));
 }
 
 bool parse_dollar(struct parser *p, struct word_out *w, enum quoting quoting)

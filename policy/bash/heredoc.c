@@ -14,7 +14,9 @@ bool parse_heredoc(struct parser *p, struct bash_redirect *r)
 	if (!end)
 		return p->at == p->end ? parse_stop_open(p)
 				       : parse_stop(p, "a here-document without a name");
-	if ((end->qualities & BASH_EXPANDS) || strchr(end->text, '\n'))
+	/* Within $( ), bash 5.2 prints "<< -E" as "<<-E", and parses that again. */
+	if ((end->qualities & BASH_EXPANDS) || strchr(end->text, '\n') ||
+	    end->text[0] == '-')
 		return parse_stop(p, "a here-document with an unusual name");
 	h->end = end->text;
 	h->end_len = end->len;
@@ -31,12 +33,10 @@ bool parse_heredoc(struct parser *p, struct bash_redirect *r)
 	return true;
 }
 
-/* Reads a line, with the lines that a backslash joins to it, and without the tabs in
- * front if the document strips them.  False: the text ends in it. */
-static bool read_line(struct parser *p, const struct heredoc *h, struct bytes_out *to)
+/* Reads a line, with the lines that a backslash joins to it.  False: the text ends in
+ * it. */
+static bool read_joined(struct parser *p, const struct heredoc *h, struct bytes_out *to)
 {
-	while (h->strips_tabs && p->at < p->end && *p->at == '\t')
-		p->at++;
 	for (bool goes_on = true; goes_on;) {
 		const char *from = p->at;
 		const char *stop = memchr(from, '\n', (size_t)(p->end - from));
@@ -55,17 +55,40 @@ static bool read_line(struct parser *p, const struct heredoc *h, struct bytes_ou
 	return true;
 }
 
+/* Reads a line as read_joined() does, without the tabs in front if the document strips
+ * them. */
+static bool read_line(struct parser *p, const struct heredoc *h, struct bytes_out *to)
+{
+	const size_t begin = to->len;
+	const bool goes_on = read_joined(p, h, to);
+	size_t tabs = 0;
+
+	while (h->strips_tabs && begin + tabs < to->len && to->at[begin + tabs] == '\t')
+		tabs++;
+	if (tabs)
+		memmove(to->at + begin, to->at + begin + tabs, to->len - begin - tabs);
+	to->len -= tabs;
+	return goes_on;
+}
+
 /* Reads the lines up to the one that ends the document. */
 static bool read_lines(struct parser *p, const struct heredoc *h, struct bytes_out *to)
 {
 	for (bool goes_on = true; goes_on;) {
-		size_t begin = to->len;
+		const size_t begin = to->len;
 		goes_on = read_line(p, h, to);
-		size_t len = to->len - begin - goes_on;
-		if (len == h->end_len && !memcmp(to->at + begin, h->end, len)) {
+		const size_t len = to->len - begin - goes_on;
+		bool begins_so = len >= h->end_len &&
+				 (!len || !memcmp(to->at + begin, h->end, h->end_len));
+		if (begins_so && len == h->end_len) {
 			to->len = begin;
 			return true;
 		}
+		/* Within $( ), bash 5.2 may end the document at such a line. */
+		if (begins_so && p->substitutions)
+			return parse_stop(p,
+					  "a here-document with a line that begins like "
+					  "its last one");
 	}
 	return parse_stop_open(p);
 }

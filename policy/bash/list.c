@@ -23,6 +23,8 @@ static bool pass_prefixes(struct parser *p)
 			if (scan_take_keyword(p, "-p"))
 				scan_blanks(p);
 			(void)scan_take_keyword(p, "--"); /* it may be missing */
+		} else if (scan_is_next(p, "!(")) {	  /* with `shopt -s extglob` */
+			return parse_stop(p, "a \"!\" and a \"(\" behind it");
 		} else if (!scan_take_keyword(p, "!")) {
 			return has_one;
 		}

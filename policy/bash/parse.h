@@ -28,7 +28,8 @@ struct parser {
 	struct bash_tree *tree;
 	struct heredoc *heredocs;
 	unsigned depth;
-	bool is_inner; /* the text is the inside of ` ` */
+	unsigned substitutions; /* how many $( ) and <( ) are around */
+	bool is_inner;		/* the text is the inside of ` ` */
 };
 
 /* Where a word stands: there, some bytes have another meaning. */
@@ -79,6 +80,8 @@ bool scan_take_keyword(struct parser *p, const char *word);
 bool scan_is_keyword(struct parser *p, const char *word);
 /* Returns whether one of the keywords that end a list is next. */
 bool scan_is_closing(struct parser *p);
+/* Returns whether one of bash's reserved words is next. */
+bool scan_is_reserved(struct parser *p);
 /* Returns whether a compound command begins here. */
 bool scan_is_compound(struct parser *p);
 bool scan_is_blank(int c);
@@ -121,7 +124,10 @@ struct bash_node *parse_test(struct parser *p);
 struct word_out {
 	struct bash_word *word;
 	struct bytes_out text;
-	struct bash_nest **last; /* where the next nest goes */
+	struct bash_nest **last;   /* where the next nest goes */
+	char before;		   /* the last byte of literal text */
+	bool has_square, has_code; /* the literal text has a "[", and a part of an
+				    * expansion */
 };
 
 void word_begin(struct parser *p, struct word_out *w);
@@ -148,9 +154,13 @@ bool parse_dollar(struct parser *p, struct word_out *w, enum quoting quoting);
 bool parse_backticks(struct parser *p, struct word_out *w, enum quoting quoting);
 /* Parses <( ) or >( ). */
 bool parse_process(struct parser *p, struct word_out *w);
-/* Parses an arithmetic expression up to and including its closing byte; brackets of that
- * kind are counted. */
-bool parse_arithmetic(struct parser *p, struct word_out *w, char open, char close);
+/* The brackets around an expression. */
+struct brackets {
+	char open, close;    /* pairs inside are counted; open 0: they are not */
+	const char *foreign; /* bytes that bash would take for another bracket */
+};
+/* Parses an arithmetic expression up to and including its closing byte. */
+bool parse_arithmetic(struct parser *p, struct word_out *w, const struct brackets *b);
 
 /* --- heredoc.c -------------------------------------------------------------------- */
 

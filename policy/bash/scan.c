@@ -129,6 +129,14 @@ bool scan_is_closing(struct parser *p)
 	return is_one_of(p, words);
 }
 
+bool scan_is_reserved(struct parser *p)
+{
+	static const char *const words[] = { "!", "time", "coproc", NULL };
+
+	return scan_is_closing(p) || is_one_of(p, words) ||
+	       (scan_peek(p) != '(' && scan_is_compound(p));
+}
+
 bool scan_is_compound(struct parser *p)
 {
 	static const char *const words[] = {

@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "policy/bash/parse.h"
 
@@ -94,20 +95,9 @@ bool parse_redirect(struct parser *p, struct bash_redirect ***to)
 	return take_operator(p, o, is_behind ? fd : -2, to);
 }
 
+static const struct brackets square = { '[', ']', "" };
+
 /* --- assignments ------------------------------------------------------------------ */
-
-/* Returns the length of the name that begins at `at`, which may be followed by an
- * assignment; 0: no name is there. */
-static size_t name_len(const struct parser *p)
-{
-	size_t len = 0, room = (size_t)(p->end - p->at);
-
-	if (!room || !scan_is_name_start((unsigned char)*p->at))
-		return 0;
-	while (len < room && scan_is_name((unsigned char)p->at[len]))
-		len++;
-	return len;
-}
 
 /* Parses one element of an array: WORD, or [SUBSCRIPT]=WORD. */
 static struct bash_word *parse_element(struct parser *p)
@@ -117,7 +107,7 @@ static struct bash_word *parse_element(struct parser *p)
 
 	word_begin(p, &w);
 	if (scan_take(p, "[")) {
-		if (parse_arithmetic(p, &w, '[', ']'))
+		if (parse_arithmetic(p, &w, &square))
 			word_put_expansion(p, &w, from);
 	}
 	parse_word_rest(p, &w, WORD_USUAL);
@@ -163,9 +153,22 @@ static struct bash_word *parse_subscript(struct parser *p)
 	struct word_out w;
 
 	word_begin(p, &w);
-	if (parse_arithmetic(p, &w, '[', ']'))
+	if (parse_arithmetic(p, &w, &square))
 		word_put_expansion(p, &w, p->at); /* only bash can know the value */
 	return word_end(p, &w);
+}
+
+/* Passes a name, perhaps on joined lines, and returns it; NULL: none is here. */
+static const char *take_name(struct parser *p)
+{
+	struct bytes_out name = { 0 };
+
+	for (int c = scan_peek(p); name.len ? scan_is_name(c) : scan_is_name_start(c);
+	     c = scan_peek(p))
+		bytes_put(&name, p->at++, 1);
+	const char *mine = name.len ? parse_copy(p, name.at, name.len) : NULL;
+	free(name.at);
+	return mine;
 }
 
 /* Parses an assignment.  False without a reason to stop: a word is here, of which
@@ -173,12 +176,10 @@ static struct bash_word *parse_subscript(struct parser *p)
 static bool parse_assign(struct parser *p, struct bash_assign ***to)
 {
 	const char *from = p->at;
-	size_t len = name_len(p);
-	struct bash_assign a = { 0 };
+	struct bash_assign a = { .name = take_name(p) };
 
-	if (!len)
+	if (!a.name)
 		return false;
-	p->at += len;
 	/* Bash reads a subscript here whether "=" follows or not. */
 	if (scan_take(p, "[")) {
 		a.subscript = parse_subscript(p);
@@ -191,7 +192,6 @@ static bool parse_assign(struct parser *p, struct bash_assign ***to)
 		p->at = from;
 		return false;
 	}
-	a.name = parse_copy(p, from, len);
 	**to = parse_memory(p, sizeof(a));
 	***to = a;
 	bool is_whole = parse_value(p, **to);
@@ -259,10 +259,16 @@ static bool take_function(struct parser *p, struct simple *s)
 
 static bool take_word(struct parser *p, struct simple *s)
 {
+	/* Within $( ), bash 5.2 prints what it has parsed and parses that again; then the
+	 * redirections stand last, and a keyword is first. */
+	if (!s->node->words && scan_is_reserved(p))
+		return parse_stop(p, "a keyword behind a redirection or an assignment");
 	struct bash_word *word = parse_word(p, WORD_USUAL);
-
 	if (!word)
 		return parse_has_stopped(p) ? false : parse_stop(p, "a syntax error");
+	bool is_brace = word->text[0] == '{' && word->text[word->len - 1] == '}';
+	if (is_brace && p->at < p->end && (*p->at == '<' || *p->at == '>'))
+		return parse_stop(p, "a descriptor of an unknown form");
 	*s->last_word = word;
 	s->last_word = &word->next;
 	if (scan_peek(p) == '(' && s->node->words->next)

@@ -88,6 +88,7 @@ struct bash_node *parse_inner(struct parser *p, const char *text, size_t len)
 				.text = text,
 				.tree = p->tree,
 				.depth = p->depth,
+				.substitutions = p->substitutions,
 				.is_inner = true };
 	struct bash_node *list = parse_text(&inner);
 

@@ -33,7 +33,8 @@ enum bash_quality {
 	BASH_QUOTED = 1,  /* a part is quoted */
 	BASH_EXPANDS = 2, /* a part has a value that only bash can know */
 	BASH_SPLITS = 4,  /* the word may become no word, or several: $x, *.c, {a,b} */
-	BASH_HIDES = 8,	  /* the literal text has "$(", "${" or "`" in it */
+	BASH_HIDES = 8,	  /* the literal text has an expansion in it, or a "[" and a
+			   * part of an expansion */
 };
 
 struct bash_nest {

@@ -24,24 +24,28 @@ struct bash_word *parse_empty_word(struct parser *p)
 	return word;
 }
 
-/* Returns whether bash would find an expansion in the text, if it were evaluated. */
-static bool has_expansion(const char *text, size_t len)
+/* Notes whether bash would find an expansion in the literal text if it evaluated that, or
+ * a subscript with parts of one. */
+static void note_hidden(struct word_out *w, const char *bytes, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '`' ||
-		    (text[i] == '$' && i + 1 < len && strchr("({", text[i + 1])))
-			return true;
-	return false;
+	bool hides = false;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_dollar = w->before == '$';
+		hides |= bytes[i] == '`' ||
+			 (is_dollar && (bytes[i] == '(' || bytes[i] == '{'));
+		w->has_square |= bytes[i] == '[';
+		w->has_code |= strchr("$\\(", bytes[i]) && bytes[i];
+		w->before = bytes[i];
+	}
+	if (hides || (w->has_square && w->has_code))
+		w->word->qualities |= BASH_HIDES;
 }
 
 void word_put(struct word_out *w, const char *bytes, size_t len)
 {
-	size_t from = w->text.len;
-
 	bytes_put(&w->text, bytes, len);
-	from -= from > 0;
-	if (has_expansion(w->text.at + from, w->text.len - from))
-		w->word->qualities |= BASH_HIDES;
+	note_hidden(w, bytes, len);
 }
 
 void word_put_expansion(struct parser *p, struct word_out *w, const char *from)

@@ -15,6 +15,11 @@ texts() {
 	as_who python3 "$here/bash_texts.py" run "$HUTCH" "$(tool commands_of)" "$BUILD/tests/run/preload/no_exec.so" <texts
 }
 
+@test "texts of attackers hide no program" {
+	python3 "$here/bash_texts.py" tried >texts
+	as_who python3 "$here/bash_texts.py" run "$HUTCH" "$(tool commands_of)" "$BUILD/tests/run/preload/no_exec.so" <texts
+}
+
 @test "a text has the tree that bash prints" {
 	texts "${TEXTS:-200}" >texts
 	python3 "$here/bash_texts.py" print "$(tool commands_of)" <texts

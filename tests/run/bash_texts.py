@@ -1,6 +1,7 @@
 """Compares what hutch finds in texts for bash with what bash does with them.
 
     bash_texts.py generate SEED COUNT       prints texts that are made from bash's grammar
+    bash_texts.py tried                     prints the texts of bash_tried.txt, each the work of an attacker
     bash_texts.py run HUTCH TOOL LIBRARY    each program that bash executes for a text of stdin is found,
                                             or the text is one to ask about
     bash_texts.py print TOOL                a text of stdin, and what bash --pretty-print makes of it, have
@@ -256,7 +257,7 @@ def run(hutch, tool, library):
             print(f"--- hidden: {hidden}; found: {names}\n{text}")
     print(f"{len(texts)} texts, {programs} programs executed, {asked} texts asked about, {wrong} hide a program")
     # Texts that run nothing, or are all asked about, would show nothing.
-    assert not wrong and programs > len(texts) and asked < 0.9 * len(texts)
+    assert not wrong and programs > len(texts) / 2 and asked < 0.9 * len(texts)
 
 
 # --- structure --------------------------------------------------------------------
@@ -303,11 +304,17 @@ def share(tool):
         print(f"{count:8} {100 * count / len(texts):7.2f} %  {why or 'all commands are found'}")
 
 
+def tried():
+    texts = pathlib.Path(HERE, "bash_tried.txt").read_text(errors="surrogateescape").split("\n%%%%\n")
+    sys.stdout.buffer.write(in_pieces(texts))
+
+
 def generate(seed, count):
     texts = Texts(int(seed))
     sys.stdout.buffer.write(in_pieces(texts.text() for _ in range(int(count))))
 
 
 if __name__ == "__main__":
-    modes = {"generate": generate, "run": run, "print": print_and_compare, "share": share, "inside": inside}
+    modes = {"generate": generate, "tried": tried, "run": run, "print": print_and_compare, "share": share,
+             "inside": inside}
     modes[sys.argv[1]](*sys.argv[2:])

@@ -127,7 +127,6 @@ static const char *const agreed[] = {
 	"ls \\\n\\",
 	/* reserved words */
 	C "echo if\n" C "ls",
-	C "x=1 if\n" C "ls",
 	C "if=1\n" C "b",
 	C "echo { a\n" C "ls",
 	C "a {\n" C "b\n" C "c",
@@ -233,5 +232,6 @@ static const char *const ours[] = {
 	"a <<E$(b)\nE$(b)\nc",
 	"echo \"${x%'}'}\"\nls",
 	"a | ! b\nc",
+	"x=1 if\nls",
 	"for i { c; }; (a) b\nd",
 };
