@@ -59,10 +59,8 @@ const char *rmdir_check_fixed(int at, const char *name)
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
 		return NULL; /* the caller's next access reports the error */
-	/* layer: rmdir-mounts */
-	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* the kernel reports
-								  * this attribute since
-								  * Linux 5.8 */
+	/* The kernel reports mounts since 5.8. */
+	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
 		return "is a mount on this host, whose content the sandbox has not seen";
 	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
 		return *name ? "cannot be changed (lsattr(1): i or a)"

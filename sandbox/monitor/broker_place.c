@@ -218,8 +218,7 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what)
 		return error;
 	AUTO_FREE char *whole = text_format("%s/%.*s", strcmp(folder, "/") ? folder : "",
 					    (int)strcspn(s->name, "/"), s->name);
-	/* layer: protect_missing-names */
-	/* layer: missing-names */
-	return protect_missing_refuses(j->work->protect_missing, whole, what) ? -EROFS
-									      : 0;
+	if (!protect_missing_refuses(j->work->protect_missing, whole, what))
+		return 0;
+	return -EROFS; /* layer: missing-names */
 }

@@ -36,8 +36,13 @@ def unmatched(table, sources):
 
 
 def still_open(text):
-    """How many brackets of each kind a line leaves open, or closes if that is negative."""
-    return [text.count(left) - text.count(right) for left, right in ("()", "[]", "{}")]
+    """How many brackets of each kind a line leaves open, or closes if that is negative; and a comment."""
+    return [text.count(left) - text.count(right) for left, right in ("()", "[]", "{}", ("/*", "*/"))]
+
+
+def is_broken(line, instead):
+    """Whether only one of the two ends a statement."""
+    return instead.endswith(";") != line.endswith(";") and instead not in ("", "-", ";")
 
 
 def unfit(table, sources):
@@ -50,6 +55,8 @@ def unfit(table, sources):
             yield f"{layer}: '{instead}' changes nothing"
         elif line and still_open(line) != still_open(instead):
             yield f"{layer}: '{instead}' has other brackets than '{line}'"
+        elif line and is_broken(line, instead):
+            yield f"{layer}: '{instead}' and '{line}' do not both end a statement"
 
 
 def untested(table, tests):
