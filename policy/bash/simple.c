@@ -303,6 +303,7 @@ struct bash_node *parse_simple(struct parser *p)
 	while (take_part(p, &s))
 		;
 	if (!n->words && !n->assigns && !n->redirects && !parse_has_stopped(p))
-		(void)parse_stop(p, "a syntax error");
+		(void)(p->at == p->end ? parse_stop_open(p)
+				       : parse_stop(p, "a syntax error"));
 	return s.node;
 }

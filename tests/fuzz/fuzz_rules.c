@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "policy/bash/tree.h"
 #include "policy/commands.h"
 #include "policy/rules.h"
 
@@ -42,12 +43,23 @@ static enum decision judge(const struct rules *r, const char *text)
 	return decision;
 }
 
+/* Returns whether more text can make a whole one of this, as of "a |". */
+static bool is_open(const char *text)
+{
+	struct bash_tree t;
+
+	bash_parse(&t, text, strlen(text));
+	bool is_open = t.is_open;
+	bash_tree_done(&t);
+	return is_open;
+}
+
 static void check_judged(const struct rules *r, char *text)
 {
 	enum decision alone = judge(r, text);
 
 	/* A text that ends its line could end the surrounding text, too. */
-	if (strpbrk(text, "\"'`\\$#<\n(){}") || strlen(text) > 512)
+	if (strpbrk(text, "\"'`\\$#<\n(){}") || strlen(text) > 512 || is_open(text))
 		return;
 	char *list = text_format("true; %s\nfalse", text), *inner = text_format("echo \"$(%s)\"", text),
 	     *shell = text_format("bash -c '%s'", text);

@@ -165,6 +165,7 @@ static void other_texts_stop_the_parser(void **state)
 		{ "a <<E\nb", "open: the end of the text in the middle of a construct" },
 		{ "a <<E", "open: the end of the text in the middle of a construct" },
 		{ "a \\", "open: the end of the text in the middle of a construct" },
+		{ "a |", "open: the end of the text in the middle of a construct" },
 		{ "a &&", "open: the end of the text in the middle of a construct" },
 		{ "if a; then b",
 		  "open: the end of the text in the middle of a construct" },
