@@ -86,6 +86,9 @@ void commands_add(struct commands *into, const struct words *w)
 {
 	if (w->count == 0 || !may_parse(into, w->count, w->depth) || !keep(into, w))
 		return;
+	for (size_t i = 0; i < w->count; i++)
+		if (w->items[i]->qualities & BASH_QUOTED)
+			commands_note_names(into, w->items[i]->text, w->items[i]->len);
 	if (!has_name(w->items[0]))
 		commands_hide(into, "a program whose name only bash can compute");
 	else if (!commands_add_builtin(into, w))
@@ -165,6 +168,9 @@ static bool is_plain_file(const struct bash_redirect *r)
 static struct input redirected(const struct bash_redirect *r, struct input input)
 {
 	for (; r; r = r->next) {
+		/* A command in the word may take a part of the text. */
+		if (r->word->nests && input.kind == INPUT_TEXT)
+			input = (struct input){ INPUT_UNKNOWN, NULL };
 		if (r->fd != 0)
 			continue;
 		bool is_text = r->kind == BASH_HEREDOC || r->kind == BASH_HERESTRING;
@@ -205,6 +211,8 @@ static void note_texts(const struct walk *w, const struct bash_redirect *r,
 	for (; r; r = r->next)
 		if (!is_program || r->fd != 0)
 			note_hiding(w, r->word);
+		else if (r->word->qualities & BASH_HIDES)
+			w->into->hides_in_input = true;
 }
 
 /* --- commands --------------------------------------------------------------------- */
@@ -231,7 +239,7 @@ static void walk_simple(const struct walk *w, const struct bash_node *n,
 				     .changes_input = changes_input(n->redirects) };
 	if (!commands_is_text(&words))
 		note_hiding(w, n->words);
-	note_texts(w, n->redirects, commands_is_program(&words) && !w->has_functions);
+	note_texts(w, n->redirects, commands_is_program(&words));
 	commands_add(w->into, &words);
 }
 
@@ -252,14 +260,27 @@ static void walk_coproc(const struct walk *w, const struct bash_node *n)
 	walk_list(w, n, (struct input){ INPUT_UNKNOWN, NULL });
 }
 
-/* Returns whether the node is one command, which gets all of the input. */
-static bool is_one(const struct bash_node *n)
+static bool has_nests(const struct bash_word *word)
 {
-	const struct bash_node *list = n->parts, *line = list ? list->parts : NULL;
+	for (; word; word = word->next)
+		if (word->nests)
+			return true;
+	return false;
+}
 
-	return (n->kind == BASH_GROUP || n->kind == BASH_SUBSHELL) && line &&
-	       !line->next && line->parts && !line->parts->next &&
-	       line->parts->kind == BASH_SIMPLE;
+/* Returns whether the list is one simple command without another one in it, so that it
+ * gets all of the input. */
+static bool is_one(const struct bash_node *list)
+{
+	const struct bash_node *line = list ? list->parts : NULL;
+	const struct bash_node *n = line && !line->next ? line->parts : NULL;
+
+	if (!n || n->next || n->kind != BASH_SIMPLE || n->assigns || has_nests(n->words))
+		return false;
+	for (const struct bash_redirect *r = n->redirects; r; r = r->next)
+		if (has_nests(r->word))
+			return false;
+	return true;
 }
 
 static void walk_compound(const struct walk *w, const struct bash_node *n,
@@ -268,7 +289,8 @@ static void walk_compound(const struct walk *w, const struct bash_node *n,
 	struct input inner = redirected(n->redirects, input);
 
 	/* A command in front may take a part of the text. */
-	if (n->redirects && inner.kind == INPUT_TEXT && !is_one(n))
+	bool is_group = n->kind == BASH_GROUP || n->kind == BASH_SUBSHELL;
+	if (n->redirects && inner.kind == INPUT_TEXT && !(is_group && is_one(n->parts)))
 		inner = (struct input){ INPUT_UNKNOWN, NULL };
 	note_hiding(w, n->words);
 	note_texts(w, n->redirects, false);
@@ -317,6 +339,9 @@ void commands_add_text(struct commands *into, const char *text, size_t len,
 		commands_hide(into, tree.why);
 	into->evaluates |= (tree.constructs & BASH_HAS_EVALUATION) != 0;
 	commands_note_names(into, text, len);
+	if (input.kind == INPUT_TEXT && !is_one(tree.list))
+		input = (struct input){ INPUT_UNKNOWN, NULL };
+	into->has_functions |= w.has_functions;
 	walk_list(&w, tree.list, input);
 	bash_tree_done(&tree);
 }
@@ -325,6 +350,8 @@ void commands_read(struct commands *ret, const char *text, size_t len)
 {
 	*ret = (struct commands){ .work_max = COMMANDS_WORK * (len + 4096) };
 	commands_add_text(ret, text, len, (struct input){ INPUT_SESSION, NULL }, 0);
+	/* A command that hutch takes for a program may be a function. */
+	ret->hides |= ret->has_functions && ret->hides_in_input;
 	if (ret->hides && ret->evaluates)
 		commands_hide(ret, "quoted text that bash may evaluate");
 }

@@ -40,6 +40,8 @@ struct commands {
 	const char *why; /* static; NULL: all commands were found; else the part that
 			  * hides one, as the object of a sentence */
 	size_t work, work_max; /* private: bytes that were parsed, and that may be */
+	bool has_functions, hides_in_input; /* private: a text defines a function; the
+					     * input of a program hides */
 	bool hides, evaluates; /* private: literal text has an expansion in it; bash
 				* evaluates the value of a variable */
 };

@@ -135,6 +135,14 @@ static void add_evaluating(struct commands *into, const struct words *w)
 	into->hides |= hides(w);
 }
 
+static void add_let(struct commands *into, const struct words *w)
+{
+	add_evaluating(into, w);
+	for (size_t i = 1; i < w->count; i++)
+		if (word_is_computed(w->items[i]))
+			commands_hide(into, "an expression that only bash can compute");
+}
+
 /* Returns whether the name in front of a "=" is one that only bash can know. */
 static bool has_computed_name(const struct bash_word *word)
 {
@@ -186,8 +194,9 @@ static void add_declare(struct commands *into, const struct words *w)
 static void add_export(struct commands *into, const struct words *w)
 {
 	if (w->count > 1 && is_option(w->items[1]) && strchr(w->items[1]->text, 'n'))
-		return; /* export -n */
-	add_declare(into, w);
+		add_names(into, w); /* export -n: no reference */
+	else
+		add_declare(into, w);
 }
 
 static void add_test(struct commands *into, const struct words *w)
@@ -350,7 +359,7 @@ static const struct builtin {
 	{ "export", add_export },    { "fc", add_always },
 	{ "getopts", add_names },    { "hash", add_hash },
 	{ "jobs", add_jobs },	     { "ksh", add_shell },
-	{ "let", add_evaluating },   { "local", add_declare },
+	{ "let", add_let },	     { "local", add_declare },
 	{ "mapfile", add_mapfile },  { "mksh", add_shell },
 	{ "printf", add_printf },    { "rbash", add_shell },
 	{ "read", add_names },	     { "readarray", add_mapfile },
@@ -391,7 +400,7 @@ bool commands_is_text(const struct words *w)
 		if (b &&
 		    (b->add == add_shell || b->add == add_eval || b->add == add_trap))
 			return true;
-		if (i == 0 && b)
+		if (b)
 			return false;
 	}
 	return false;

@@ -100,6 +100,10 @@ static bool take_quoted_expansion(struct parser *p, struct word_out *w, int c,
 		return false;
 	if (is_in_single && memchr(from, '\'', (size_t)(p->at - from)))
 		return parse_stop(p, "an expansion with a quote in it, in quotes");
+	/* Whether bash removes this backslash depends on the quotes outside. */
+	if (c == '`' && quoting != UNQUOTED &&
+	    memmem(from, (size_t)(p->at - from), "\\\"", 2))
+		return parse_stop(p, "a ` ` with quotes in quotes");
 	return true;
 }
 
@@ -129,6 +133,9 @@ bool parse_arithmetic(struct parser *p, struct word_out *w, const struct bracket
 			p->tree->constructs |= BASH_HAS_EVALUATION;
 		if (c == '\\')
 			return parse_stop(p, "an expression with a backslash in it");
+		if ((c == '$' || c == '`') && p->at > p->text &&
+		    scan_is_name((unsigned char)p->at[-1]))
+			return parse_stop(p, "an expression with a computed name");
 		if (c != '$' && c != '`')
 			p->at++;
 		else if (!take_quoted_expansion(p, w, c, IN_ARITHMETIC, quote == '\''))
@@ -186,15 +193,8 @@ static bool take_operand_part(struct parser *p, struct word_out *w, enum quoting
 		return parse_stop_open(p);
 	if (*is_in_single && strchr("}\"\\", c))
 		return parse_stop(p, "a ${ } with quotes in double quotes");
-	if (c == '$' || c == '`') {
-		const char *from = p->at;
-		if (!take_quoted_expansion(p, w, c, quoting, *is_in_single))
-			return false;
-		/* Whether bash removes this backslash depends on the quotes outside. */
-		return *from != '`' || quoting == UNQUOTED ||
-		       !memmem(from, (size_t)(p->at - from), "\\\"", 2) ||
-		       parse_stop(p, "a ` ` with quotes in a ${ }");
-	}
+	if (c == '$' || c == '`')
+		return take_quoted_expansion(p, w, c, quoting, *is_in_single);
 	if (c == '"' && quoting != IN_HEREDOC)
 		return parse_double(p, w);
 	if (c == '\'' && quoting == UNQUOTED)
@@ -368,8 +368,9 @@ static bool take_inner(struct parser *p, struct word_out *w, enum quoting quotin
 /* Returns whether a parameter's value can be several words even in quotes, as "$@". */
 static bool is_several(const char *from, const char *stop)
 {
+	/* ${!X}: the name that is X's value may be one with an "@". */
 	return from[1] != '(' && (memchr(from, '@', (size_t)(stop - from)) ||
-				  (stop - from > 2 && from[1] == '{' && from[2] == '!'));
+				  memchr(from, '!', (size_t)(stop - from)));
 }
 
 bool parse_dollar(struct parser *p, struct word_out *w, enum quoting quoting)

@@ -155,9 +155,12 @@ static bool take_parentheses(struct parser *p, struct word_out *w, enum word_pla
 static bool take_usual(struct parser *p, struct word_out *w, struct shape *s, int c,
 		       enum word_place place)
 {
+	char before = w->text.len ? w->text.at[w->text.len - 1] : 0;
 	word_put(w, p->at++, 1);
 	if (place == WORD_USUAL)
 		note_byte(w, s, (char)c);
+	if (c == '~' && (before == '=' || before == ':')) /* as in an assignment */
+		note_tilde(w);
 	return true;
 }
 

@@ -62,7 +62,7 @@ static void check_judged(const struct rules *r, char *text)
 	if (strpbrk(text, "\"'`\\$#<\n(){}") || strlen(text) > 512 || is_open(text))
 		return;
 	char *list = text_format("true; %s\nfalse", text), *inner = text_format("echo \"$(%s)\"", text),
-	     *shell = text_format("bash -c '%s'", text);
+	     *shell = text_format("bash -c -- '%s'", text);
 	if (judge(r, list) < alone || judge(r, inner) < alone || judge(r, shell) < alone)
 		abort();
 	free(list);

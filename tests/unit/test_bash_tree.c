@@ -184,7 +184,7 @@ static void other_texts_stop_the_parser(void **state)
 		  "stopped: a \"$((\" that may begin a subshell" },
 		{ "(( '$(: ' ))\na\n: ' ) ' ))",
 		  "stopped: an expansion with a quote in it, in quotes" },
-		{ "\"${x:-`a \\\"b\\\"`}\"", "stopped: a ` ` with quotes in a ${ }" },
+		{ "\"${x:-`a \\\"b\\\"`}\"", "stopped: a ` ` with quotes in quotes" },
 		{ "${x:{}; a; }",
 		  "stopped: an expression with a bracket of another kind, or in quotes" },
 		{ "${a[}; b; ]}",
