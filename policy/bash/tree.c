@@ -39,14 +39,24 @@ static void *take(struct bash_tree *t, size_t size)
 	return b->bytes + b->used - size;
 }
 
+/* Returns memory of the tree, and stops the parser once the tree is too large. */
+static void *take_bounded(struct parser *p, size_t size)
+{
+	void *mine = take(p->tree, size);
+
+	if (p->tree->memory > BASH_MEMORY)
+		(void)parse_stop(p, "more text than hutch reads");
+	return mine;
+}
+
 void *parse_memory(struct parser *p, size_t size)
 {
-	return memset(take(p->tree, size), 0, size);
+	return memset(take_bounded(p, size), 0, size);
 }
 
 const char *parse_copy(struct parser *p, const char *bytes, size_t len)
 {
-	char *mine = take(p->tree, len + 1);
+	char *mine = take_bounded(p, len + 1);
 
 	if (len)
 		memcpy(mine, bytes, len);
@@ -76,9 +86,7 @@ bool parse_enter(struct parser *p)
 {
 	if (++p->depth > BASH_DEPTH)
 		return parse_stop(p, "a construct that is nested too deep");
-	/* A word is no longer than the text, so this bounds all. */
-	return p->tree->memory <= BASH_MEMORY ||
-	       parse_stop(p, "more commands than hutch reads");
+	return true;
 }
 
 struct bash_node *parse_inner(struct parser *p, const char *text, size_t len)

@@ -288,6 +288,19 @@ static void any_text_takes_linear_time(void **state)
 	}
 }
 
+/* Words need more memory than their text, and one command can have any number of them. */
+static void the_memory_of_a_tree_is_bounded(void **state)
+{
+	AUTO_FREE char *text = repeated("a ", 4u << 20);
+	struct bash_tree t;
+
+	(void)state;
+	bash_parse(&t, text, 4u << 20);
+	assert_string_equal(t.why, "more text than hutch reads");
+	assert_true(t.memory < 2 * (size_t)BASH_MEMORY);
+	bash_tree_done(&t);
+}
+
 static void the_end_of_the_text_is_its_length(void **state)
 {
 	static const char *const samples[] = {
@@ -324,6 +337,7 @@ int main(void)
 		cmocka_unit_test(other_texts_stop_the_parser),
 		cmocka_unit_test(a_word_says_what_only_bash_can_know),
 		cmocka_unit_test(any_text_takes_linear_time),
+		cmocka_unit_test(the_memory_of_a_tree_is_bounded),
 		cmocka_unit_test(the_end_of_the_text_is_its_length),
 	};
 
