@@ -23,7 +23,7 @@ int shell_text_init(struct shell_text *t)
 	if (map == MAP_FAILED)
 		return -1;
 	t->map = map;
-	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
+	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) { /* layer: text-seal */
 		shell_text_done(t);
 		return -1;
 	}
