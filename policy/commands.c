@@ -11,7 +11,6 @@
 struct walk {
 	struct commands *into;
 	unsigned depth;
-	bool has_functions; /* the text defines a function */
 };
 
 static void walk_list(const struct walk *w, const struct bash_node *list,
@@ -334,14 +333,14 @@ void commands_add_text(struct commands *into, const char *text, size_t len,
 	if (!may_parse(into, len, depth))
 		return;
 	bash_parse(&tree, text, len);
-	const struct walk w = { into, depth, tree.constructs & BASH_HAS_FUNCTION };
+	const struct walk w = { into, depth };
 	if (tree.why)
 		commands_hide(into, tree.why);
 	into->evaluates |= (tree.constructs & BASH_HAS_EVALUATION) != 0;
 	commands_note_names(into, text, len);
 	if (input.kind == INPUT_TEXT && !is_one(tree.list))
 		input = (struct input){ INPUT_UNKNOWN, NULL };
-	into->has_functions |= w.has_functions;
+	into->has_functions |= (tree.constructs & BASH_HAS_FUNCTION) != 0;
 	walk_list(&w, tree.list, input);
 	bash_tree_done(&tree);
 }
