@@ -7,13 +7,11 @@
 
 /* --- redirections ----------------------------------------------------------------- */
 
-static const struct operator
-{
+static const struct redirect_op {
 	const char *token;
 	enum bash_redirect_kind kind;
 	int fd; /* the descriptor if none stands in front */
-}
-operators[] = {
+} redirect_ops[] = {
 	/* a token stands behind those that begin with it */
 	{ "<<<", BASH_HERESTRING, 0 }, { "<<", BASH_HEREDOC, 0 },
 	{ "<&", BASH_DUPLICATE, 0 },   { "<>", BASH_INOUT, 0 },
@@ -24,11 +22,11 @@ operators[] = {
 };
 
 /* Returns the operator that is next, or NULL. */
-static const struct operator* find_operator(struct parser *p)
+static const struct redirect_op *find_operator(struct parser *p)
 {
 	if (scan_is_next(p, "<(") || scan_is_next(p, ">("))
 		return NULL;
-	for (const struct operator* o = operators; o->token; o++)
+	for (const struct redirect_op *o = redirect_ops; o->token; o++)
 		if (scan_is_next(p, o->token))
 			return o;
 	return NULL;
@@ -53,7 +51,7 @@ static int take_descriptor(struct parser *p)
 }
 
 /* Parses a redirection from its operator on. */
-static bool take_operator(struct parser *p, const struct operator* o, int fd,
+static bool take_operator(struct parser *p, const struct redirect_op *o, int fd,
 			  struct bash_redirect ***to)
 {
 	struct bash_redirect *r = parse_memory(p, sizeof(*r));
@@ -80,7 +78,7 @@ bool parse_redirect(struct parser *p, struct bash_redirect ***to)
 {
 	struct parser ahead = *p;
 	int fd = take_descriptor(&ahead);
-	const struct operator* o = find_operator(&ahead);
+	const struct redirect_op *o = find_operator(&ahead);
 	/* Without a blank between, a "&" belongs to the word in front of it. */
 	bool is_behind = fd != -2 && o && *o->token != '&';
 
