@@ -10,7 +10,7 @@
 /* The state of a walk through one tree. */
 struct walk {
 	struct commands *into;
-	unsigned depth;
+	struct place place;
 };
 
 static void walk_list(const struct walk *w, const struct bash_node *list,
@@ -83,7 +83,7 @@ static bool keep(struct commands *into, const struct words *w)
 
 void commands_add(struct commands *into, const struct words *w)
 {
-	if (w->count == 0 || !may_parse(into, w->count, w->depth) || !keep(into, w))
+	if (w->count == 0 || !may_parse(into, w->count, w->place.depth) || !keep(into, w))
 		return;
 	for (size_t i = 0; i < w->count; i++)
 		if (w->items[i]->qualities & BASH_QUOTED)
@@ -106,7 +106,7 @@ void commands_add_words(struct commands *into, const struct words *w, size_t fro
 	}
 	AUTO_FREE char *text = list_join(&texts, 0, " ");
 	list_done(&texts);
-	commands_add_text(into, text, strlen(text), w->input, w->depth + 1);
+	commands_add_text(into, w, text, strlen(text));
 }
 
 /* --- words ------------------------------------------------------------------------ */
@@ -225,7 +225,7 @@ static void walk_simple(const struct walk *w, const struct bash_node *n,
 		count++;
 	if (!count)
 		note_texts(w, n->redirects, false);
-	if (!count || !may_parse(w->into, 0, w->depth))
+	if (!count || !may_parse(w->into, 0, w->place.depth))
 		return;
 	AUTO_FREE const struct bash_word **items = mem_new(count * sizeof(*items));
 	count = 0;
@@ -234,7 +234,7 @@ static void walk_simple(const struct walk *w, const struct bash_node *n,
 	const struct words words = { .items = items,
 				     .count = count,
 				     .input = redirected(n->redirects, input),
-				     .depth = w->depth,
+				     .place = w->place,
 				     .changes_input = changes_input(n->redirects) };
 	if (!commands_is_text(&words))
 		note_hiding(w, n->words);
@@ -325,17 +325,19 @@ static void walk_list(const struct walk *w, const struct bash_node *list,
 
 /* --- texts ------------------------------------------------------------------------ */
 
-void commands_add_text(struct commands *into, const char *text, size_t len,
-		       struct input input, unsigned depth)
+static void add_text(struct commands *into, const char *text, size_t len,
+		     struct input input, struct place place)
 {
 	struct bash_tree tree;
 
-	if (!may_parse(into, len, depth))
+	if (!may_parse(into, len, place.depth))
 		return;
 	bash_parse(&tree, text, len);
-	const struct walk w = { into, depth };
+	const struct walk w = { into, place };
 	if (tree.why)
 		commands_hide(into, tree.why);
+	if (place.is_in_sh && (tree.constructs & BASH_HAS_BASHISM))
+		commands_hide(into, "a form of bash in a text for `sh`");
 	into->evaluates |= (tree.constructs & BASH_HAS_EVALUATION) != 0;
 	commands_note_names(into, text, len);
 	if (input.kind == INPUT_TEXT && !is_one(tree.list))
@@ -345,10 +347,20 @@ void commands_add_text(struct commands *into, const char *text, size_t len,
 	bash_tree_done(&tree);
 }
 
+void commands_add_text(struct commands *into, const struct words *w, const char *text,
+		       size_t len)
+{
+	struct place inside = w->place;
+
+	inside.depth++;
+	add_text(into, text, len, w->input, inside);
+}
+
 void commands_read(struct commands *ret, const char *text, size_t len)
 {
 	*ret = (struct commands){ .work_max = COMMANDS_WORK * (len + 4096) };
-	commands_add_text(ret, text, len, (struct input){ INPUT_SESSION, NULL }, 0);
+	add_text(ret, text, len, (struct input){ INPUT_SESSION, NULL },
+		 (struct place){ 0, false });
 	/* A command that hutch takes for a program may be a function. */
 	ret->hides |= ret->has_functions && ret->hides_in_input;
 	if (ret->hides && ret->evaluates)

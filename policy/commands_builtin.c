@@ -1,3 +1,5 @@
+/* The builtins that run or evaluate text, and the shells.  Each function add_NAME() has
+ * the words of one command, `w`, whose first one is the name of such a builtin. */
 #include <ctype.h>
 #include <string.h>
 
@@ -83,7 +85,7 @@ static void add_enable(struct commands *into, const struct words *w)
 		commands_hide(into, "a builtin from a file");
 }
 
-static void add_always(struct commands *into, const struct words *w)
+static void add_later(struct commands *into, const struct words *w)
 {
 	(void)w;
 	commands_hide(into, "a builtin that runs text at another time");
@@ -237,8 +239,9 @@ void commands_add_input(struct commands *into, const struct words *w)
 		return;
 	if (word_is_computed(text))
 		commands_hide(into, not_known);
-	commands_add_text(into, text->text, text->len,
-			  (struct input){ INPUT_UNKNOWN, NULL }, w->depth + 1);
+	struct words reader = *w;
+	reader.input = (struct input){ INPUT_UNKNOWN, NULL }; /* what is left of it */
+	commands_add_text(into, &reader, text->text, text->len);
 }
 
 /* Handles the file that a shell reads commands from.  Commands in a file are not seen;
@@ -326,6 +329,7 @@ static struct shell_options take_options(const struct words *w)
 	return o;
 }
 
+/* Handles a shell that reads its options and its text as bash does. */
 static void add_shell(struct commands *into, const struct words *w)
 {
 	const struct shell_options o = take_options(w);
@@ -334,14 +338,44 @@ static void add_shell(struct commands *into, const struct words *w)
 		commands_hide(into, o.why);
 	else if (o.has_c && o.next < w->count)
 		commands_add_words(into, w, o.next, o.next + 1);
-	else if (o.has_c && w->has_more)
+	else if (w->has_more && (o.has_c || o.next == w->count))
 		commands_hide(into, not_known);
 	else if (o.has_c)
 		return;
 	else if (o.next < w->count && !o.has_s)
 		add_file(into, w, w->items[o.next]);
-	else if (!w->has_more)
+	else
 		commands_add_input(into, w);
+}
+
+static void add_bash(struct commands *into, const struct words *w)
+{
+	struct words own = *w;
+
+	own.place.is_in_sh = false;
+	add_shell(into, &own);
+}
+
+/* `sh` is bash on some systems, and another shell on others. */
+static void add_sh(struct commands *into, const struct words *w)
+{
+	struct words own = *w;
+
+	own.place.is_in_sh = true;
+	add_shell(into, &own);
+}
+
+/* Handles a shell whose grammar is another one than that of `sh`. */
+static void add_foreign(struct commands *into, const struct words *w)
+{
+	bool is_file = w->count > 1 && !is_option(w->items[1]) &&
+		       !word_is_computed(w->items[1]);
+	bool has_input = w->input.kind == INPUT_TEXT || w->input.kind == INPUT_UNKNOWN;
+
+	if (is_file)
+		add_file(into, w, w->items[1]);
+	else if (w->count > 1 || w->has_more || has_input)
+		commands_hide(into, "a text for a shell that hutch does not read");
 }
 
 /* --- all -------------------------------------------------------------------------- */
@@ -350,25 +384,47 @@ static const struct builtin {
 	const char *name;
 	void (*add)(struct commands *into, const struct words *w);
 } builtins[] = {
-	{ ".", add_source },	     { "[", add_test },
-	{ "alias", add_alias },	     { "ash", add_shell },
-	{ "bash", add_shell },	     { "bind", add_always },
-	{ "compgen", add_always },   { "complete", add_always },
-	{ "dash", add_shell },	     { "declare", add_declare },
-	{ "enable", add_enable },    { "eval", add_eval },
-	{ "export", add_export },    { "fc", add_always },
-	{ "getopts", add_names },    { "hash", add_hash },
-	{ "jobs", add_jobs },	     { "ksh", add_shell },
-	{ "let", add_let },	     { "local", add_declare },
-	{ "mapfile", add_mapfile },  { "mksh", add_shell },
-	{ "printf", add_printf },    { "rbash", add_shell },
-	{ "read", add_names },	     { "readarray", add_mapfile },
-	{ "readonly", add_declare }, { "sh", add_shell },
-	{ "set", add_set },	     { "shopt", add_set },
-	{ "source", add_source },    { "test", add_test },
-	{ "trap", add_trap },	     { "typeset", add_declare },
-	{ "unset", add_evaluating }, { "wait", add_names },
-	{ "zsh", add_shell },
+	{ ".", add_source },
+	{ "[", add_test },
+	{ "alias", add_alias },
+	{ "ash", add_sh },
+	{ "bash", add_bash },
+	{ "bind", add_later },
+	{ "compgen", add_later },
+	{ "complete", add_later },
+	{ "csh", add_foreign },
+	{ "dash", add_sh },
+	{ "declare", add_declare },
+	{ "enable", add_enable },
+	{ "eval", add_eval },
+	{ "export", add_export },
+	{ "fc", add_later },
+	{ "fish", add_foreign },
+	{ "getopts", add_names },
+	{ "hash", add_hash },
+	{ "jobs", add_jobs },
+	{ "ksh", add_foreign },
+	{ "let", add_let },
+	{ "local", add_declare },
+	{ "mapfile", add_mapfile },
+	{ "mksh", add_foreign },
+	{ "printf", add_printf },
+	{ "rbash", add_bash },
+	{ "read", add_names },
+	{ "readarray", add_mapfile },
+	{ "readonly", add_declare },
+	{ "set", add_set },
+	{ "sh", add_sh },
+	{ "shopt", add_set },
+	{ "source", add_source },
+	{ "tcsh", add_foreign },
+	{ "test", add_test },
+	{ "trap", add_trap },
+	{ "typeset", add_declare },
+	{ "unset", add_evaluating },
+	{ "wait", add_names },
+	{ "yash", add_foreign },
+	{ "zsh", add_foreign },
 };
 
 static const struct builtin *find_builtin(const char *name)
@@ -377,6 +433,11 @@ static const struct builtin *find_builtin(const char *name)
 		if (!strcmp(builtins[i].name, name))
 			return &builtins[i];
 	return NULL;
+}
+
+static bool is_shell(const struct builtin *b)
+{
+	return b->add == add_bash || b->add == add_sh || b->add == add_foreign;
 }
 
 bool commands_add_builtin(struct commands *into, const struct words *w)
@@ -397,11 +458,8 @@ bool commands_is_text(const struct words *w)
 		b = find_builtin(name);
 		if (i == 0 && !b && !commands_is_runner(name))
 			return false;
-		if (b &&
-		    (b->add == add_shell || b->add == add_eval || b->add == add_trap))
-			return true;
 		if (b)
-			return false;
+			return is_shell(b) || b->add == add_eval || b->add == add_trap;
 	}
 	return false;
 }
@@ -414,7 +472,7 @@ bool commands_is_program(const struct words *w)
 
 	return !word_is_computed(w->items[0]) && !commands_is_in(name, others) &&
 	       !commands_is_runner(name) &&
-	       (!find_builtin(name) || find_builtin(name)->add == add_shell);
+	       (!find_builtin(name) || is_shell(find_builtin(name)));
 }
 
 /* Returns the length of the name that begins at `at`. */

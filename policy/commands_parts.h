@@ -18,12 +18,18 @@ struct input {
 	const struct bash_word *text; /* borrowed; of INPUT_TEXT */
 };
 
+/* The place of a text or a command. */
+struct place {
+	unsigned depth; /* how many texts are around it */
+	bool is_in_sh;	/* the shell that reads it may be another one than bash */
+};
+
 /* A command whose words are borrowed. */
 struct words {
 	const struct bash_word *const *items;
 	size_t count;
 	struct input input;
-	unsigned depth;	    /* how many texts are around it */
+	struct place place;
 	bool changes_input; /* the command redirects its input, and not from a plain file */
 	bool has_more;	    /* more words follow, which come from an input: xargs */
 };
@@ -32,9 +38,9 @@ struct words {
 
 /* Notes a part of the text that hides a command; the first note counts. */
 void commands_hide(struct commands *into, const char *why);
-/* Adds the commands of a text that bash parses when it runs. */
-void commands_add_text(struct commands *into, const char *text, size_t len,
-		       struct input input, unsigned depth);
+/* Adds the commands of a text that the command `w` gives to a shell. */
+void commands_add_text(struct commands *into, const struct words *w, const char *text,
+		       size_t len);
 /* The same for the words from `from` up to `stop`, with blanks between them.  A word
  * that only bash can know hides commands. */
 void commands_add_words(struct commands *into, const struct words *w, size_t from,

@@ -243,7 +243,7 @@ static struct words rest_of(const struct words *w, size_t from, size_t stop)
 
 	rest.items += from;
 	rest.count = stop - from;
-	rest.depth++;
+	rest.place.depth++;
 	return rest;
 }
 
@@ -263,6 +263,8 @@ static void add_split(struct commands *into, const struct words *w, const struct
 	items[0] = &first;
 	all.items = items;
 	commands_add_words(into, &all, 0, all.count);
+	if (w->has_more)
+		commands_hide(into, not_known);
 }
 
 /* Adds the command that xargs runs: words with the replaced text come from the input. */
@@ -285,6 +287,18 @@ static void add_replaced(struct commands *into, const struct words *w,
 	commands_add(into, &all);
 }
 
+/* Adds words that a program gives to `sh -c` as a text. */
+static void add_for_sh(struct commands *into, const struct words *w, size_t from,
+		       size_t stop)
+{
+	struct words own = *w;
+
+	own.place.is_in_sh = true;
+	commands_add_words(into, &own, from, stop);
+	if (w->has_more)
+		commands_hide(into, not_known);
+}
+
 static void add_inner(struct commands *into, const struct runner *r,
 		      const struct words *w, struct found *f, size_t from)
 {
@@ -294,16 +308,20 @@ static void add_inner(struct commands *into, const struct runner *r,
 	/* `exec` without a command redirects the input of all commands behind it. */
 	if (inner.count == 0 && !strcmp(r->name, "exec") && w->changes_input)
 		commands_hide(into, "an `exec` that changes the shell's input");
+	if (inner.count == 0 && w->has_more)
+		commands_hide(into, not_known);
 	if (inner.count == 0) {
+		inner.input = w->input;
+		inner.place.is_in_sh = true; /* $SHELL, or the user's shell */
 		if (r->is_shell)
-			commands_add_input(into, w);
+			commands_add_input(into, &inner);
 		return;
 	}
 	inner.has_more |= is_xargs && !f->replaced;
 	if (is_xargs)
 		inner.input = (struct input){ INPUT_FILE, NULL }; /* /dev/null */
 	if (!strcmp(r->name, "watch") && !f->is_direct)
-		commands_add_words(into, &inner, 0, inner.count);
+		add_for_sh(into, &inner, 0, inner.count);
 	else if (f->replaced)
 		add_replaced(into, &inner, f->replaced);
 	else
@@ -316,11 +334,14 @@ static void add_runner(struct commands *into, const struct runner *r,
 	struct found f = { 0 };
 	size_t from = skip_own(into, r, w, &f);
 
+	/* Another shell takes the option for the program. */
+	if (w->place.is_in_sh && !strcmp(r->name, "exec") && from > 1)
+		commands_hide(into, "an option of bash's `exec` in a text for `sh`");
 	if (f.split)
 		add_split(into, w, &f);
 	else if (!strcmp(r->name, "flock") && from + 1 < w->count &&
 		 !strncmp(w->items[from]->text, "-c", 3))
-		commands_add_words(into, w, from + 1, from + 2);
+		add_for_sh(into, w, from + 1, from + 2);
 	else if (!f.only_asks)
 		add_inner(into, r, w, &f, from);
 }
@@ -359,7 +380,9 @@ static void add_asker(struct commands *into, const struct runner *r,
 	struct command_option o;
 	bool has_text = false, has_user = false;
 	size_t first = 0;
+	struct words own = *w;
 
+	own.place.is_in_sh = true; /* the user's shell, or $SHELL */
 	for (size_t i = 1; i < w->count;) {
 		if (!command_option_next(&r->options, w, &i, &o)) {
 			first = first ? first : i;
@@ -375,13 +398,15 @@ static void add_asker(struct commands *into, const struct runner *r,
 		has_text = true;
 		if (word_is_computed(w->items[o.at]))
 			commands_hide(into, not_known);
-		commands_add_text(into, o.value, strlen(o.value), w->input, w->depth + 1);
+		commands_add_text(into, &own, o.value, strlen(o.value));
 	}
 	if (has_user && first && first < w->count) {
 		const struct words inner = rest_of(w, first, w->count);
 		commands_add(into, &inner);
+	} else if (w->has_more) {
+		commands_hide(into, not_known);
 	} else if (!has_text) {
-		commands_add_input(into, w);
+		commands_add_input(into, &own);
 	}
 }
 
@@ -399,6 +424,8 @@ static void add_find(struct commands *into, const struct words *w)
 {
 	static const char *const flags[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 
+	if (w->has_more)
+		commands_hide(into, not_known);
 	for (size_t i = 1; i < w->count; i++) {
 		size_t stop = i + 1;
 		if (!commands_is_in(w->items[i]->text, flags))

@@ -51,6 +51,7 @@ static struct bash_node *parse_expression(struct parser *p)
 	struct word_out w;
 	const char *from = p->at;
 
+	parse_note_bashism(p);
 	word_begin(p, &w);
 	if (parse_arithmetic(p, &w, &parentheses))
 		word_put_expansion(p, &w, from);
@@ -169,6 +170,8 @@ static bool take_patterns(struct parser *p, struct bash_word **last)
 static bool take_clause_end(struct parser *p)
 {
 	scan_blanks(p);
+	if (scan_is_next(p, ";;&") || scan_is_next(p, ";&"))
+		parse_note_bashism(p);
 	return scan_take(p, ";;&") || scan_take(p, ";;") || scan_take(p, ";&");
 }
 
@@ -282,11 +285,11 @@ static const struct compound {
 	{ "while", parse_while, 0, false },
 	{ "until", parse_while, 0, false },
 	{ "for", parse_for, 0, false },
-	{ "select", parse_for, BASH_HAS_SELECT, false },
+	{ "select", parse_for, BASH_HAS_SELECT | BASH_HAS_BASHISM, false },
 	{ "case", parse_case, 0, false },
-	{ "[[", parse_test, BASH_HAS_TEST, false },
-	{ "function", parse_function_keyword, 0, true },
-	{ "coproc", parse_coproc, 0, true },
+	{ "[[", parse_test, BASH_HAS_TEST | BASH_HAS_BASHISM, false },
+	{ "function", parse_function_keyword, BASH_HAS_BASHISM, true },
+	{ "coproc", parse_coproc, BASH_HAS_BASHISM, true },
 	{ NULL, NULL, 0, false },
 };
 

@@ -39,6 +39,7 @@ bool parse_process(struct parser *p, struct word_out *w)
 {
 	const char *from = p->at;
 
+	parse_note_bashism(p);
 	if (!scan_take(p, "<("))
 		(void)scan_take(p, ">("); /* the caller has seen one of the two */
 	if (!parse_enter(p) || !take_commands(p, w))
@@ -250,13 +251,14 @@ static void take_prefix(struct parser *p)
 	if (!scan_is_name(next) && next != '@' && next != '*')
 		return;
 	if (c == '!') /* ${!NAME}: the value is a name */
-		p->tree->constructs |= BASH_HAS_EVALUATION;
+		p->tree->constructs |= BASH_HAS_EVALUATION | BASH_HAS_BASHISM;
 	p->at = ahead.at;
 }
 
 /* Passes "@LETTER}". */
 static bool take_transformation(struct parser *p)
 {
+	parse_note_bashism(p);
 	p->at++;
 	int c = scan_peek(p);
 	if (c == 'P')
@@ -276,14 +278,18 @@ static bool take_operator(struct parser *p, struct word_out *w, enum quoting quo
 		return take_transformation(p);
 	if (scan_take(p, ":")) {
 		int c = scan_peek(p);
-		if (c < 0 || !strchr("-=?+", c))
+		if (c < 0 || !strchr("-=?+", c)) {
+			parse_note_bashism(p);
 			return parse_arithmetic(p, w, &offset);
+		}
 	}
 	int c = scan_peek(p);
 	if (c < 0)
 		return parse_stop_open(p);
 	if (!strchr("-=?+#%/^,~", c))
 		return parse_stop(p, "a ${ } of an unknown form");
+	if (strchr("/^,~", c))
+		parse_note_bashism(p);
 	p->at++;
 	return take_operand(p, w, quoting);
 }
@@ -298,8 +304,11 @@ static bool take_braces(struct parser *p, struct word_out *w, enum quoting quoti
 	if (!take_parameter(p))
 		return p->at == p->end ? parse_stop_open(p)
 				       : parse_stop(p, "a ${ } of an unknown form");
-	if (scan_take(p, "[") && !parse_arithmetic(p, w, &subscript))
-		return false;
+	if (scan_take(p, "[")) {
+		parse_note_bashism(p);
+		if (!parse_arithmetic(p, w, &subscript))
+			return false;
+	}
 	return take_operator(p, w, quoting);
 }
 
@@ -340,8 +349,10 @@ static bool take_bracket(struct parser *p, struct word_out *w, enum quoting quot
 		return take_braces(p, w, quoting);
 	if (scan_is_next(p, "((") || scan_is_next(p, "["))
 		p->tree->constructs |= BASH_HAS_ARITHMETIC_EXPANSION;
-	if (scan_take(p, "[")) /* of bash's early days */
+	if (scan_take(p, "[")) { /* of bash's early days */
+		parse_note_bashism(p);
 		return parse_arithmetic(p, w, &square);
+	}
 	if (scan_take(p, "(("))
 		return take_sum(p, w);
 	(void)scan_take(p, "("); /* the caller has seen it */
@@ -378,6 +389,8 @@ bool parse_dollar(struct parser *p, struct word_out *w, enum quoting quoting)
 	const char *from = p->at++;
 	int c = scan_peek(p);
 
+	if (quoting == UNQUOTED && (c == '\'' || c == '"'))
+		parse_note_bashism(p);
 	if (quoting == UNQUOTED && c == '\'') {
 		p->at++;
 		return take_ansi_c(p, w);

@@ -18,7 +18,7 @@ static bool pass_prefixes(struct parser *p)
 	for (;; has_one = true) {
 		scan_blanks(p);
 		if (scan_take_keyword(p, "time")) {
-			p->tree->constructs |= BASH_HAS_TIME;
+			p->tree->constructs |= BASH_HAS_TIME | BASH_HAS_BASHISM;
 			scan_blanks(p);
 			if (scan_take_keyword(p, "-p"))
 				scan_blanks(p);
@@ -44,6 +44,8 @@ static bool take_pipe(struct parser *p)
 {
 	if (scan_is_next(p, "||"))
 		return false;
+	if (scan_is_next(p, "|&"))
+		parse_note_bashism(p);
 	return scan_take(p, "|&") || scan_take(p, "|");
 }
 

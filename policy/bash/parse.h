@@ -57,6 +57,11 @@ static inline bool parse_has_stopped(const struct parser *p)
 {
 	return p->tree->why != NULL;
 }
+/* Notes a form that POSIX does not define. */
+static inline void parse_note_bashism(struct parser *p)
+{
+	p->tree->constructs |= BASH_HAS_BASHISM;
+}
 /* Enters one more level of nesting, or stops. */
 bool parse_enter(struct parser *p);
 /* Parses `len` bytes at `text`, memory of the tree, as the inside of ` `. */

@@ -11,14 +11,15 @@ static const struct redirect_op {
 	const char *token;
 	enum bash_redirect_kind kind;
 	int fd; /* the descriptor if none stands in front */
+	bool is_bashism;
 } redirect_ops[] = {
 	/* a token stands behind those that begin with it */
-	{ "<<<", BASH_HERESTRING, 0 }, { "<<", BASH_HEREDOC, 0 },
-	{ "<&", BASH_DUPLICATE, 0 },   { "<>", BASH_INOUT, 0 },
-	{ "<", BASH_IN, 0 },	       { "&>>", BASH_OUT, 1 },
-	{ "&>", BASH_OUT, 1 },	       { ">>", BASH_OUT, 1 },
-	{ ">&", BASH_DUPLICATE, 1 },   { ">|", BASH_OUT, 1 },
-	{ ">", BASH_OUT, 1 },	       { NULL, BASH_OUT, 0 },
+	{ "<<<", BASH_HERESTRING, 0, true }, { "<<", BASH_HEREDOC, 0, false },
+	{ "<&", BASH_DUPLICATE, 0, false },  { "<>", BASH_INOUT, 0, false },
+	{ "<", BASH_IN, 0, false },	     { "&>>", BASH_OUT, 1, true },
+	{ "&>", BASH_OUT, 1, true },	     { ">>", BASH_OUT, 1, false },
+	{ ">&", BASH_DUPLICATE, 1, false },  { ">|", BASH_OUT, 1, false },
+	{ ">", BASH_OUT, 1, false },	     { NULL, BASH_OUT, 0, false },
 };
 
 /* Returns the operator that is next, or NULL. */
@@ -62,6 +63,9 @@ static bool take_operator(struct parser *p, const struct redirect_op *o, int fd,
 	r->fd = fd == -2 ? o->fd : fd;
 	**to = r;
 	*to = &r->next;
+	/* Some shells read "10>F" as the word "10" and ">F". */
+	if (o->is_bashism || fd == -1 || fd > 9)
+		parse_note_bashism(p);
 	if (o->kind == BASH_HEREDOC)
 		return parse_heredoc(p, r);
 	scan_blanks(p);
@@ -117,7 +121,7 @@ static bool parse_array(struct parser *p, struct bash_assign *a)
 {
 	struct bash_word **last = &a->values;
 
-	p->tree->constructs |= BASH_HAS_ARRAY;
+	p->tree->constructs |= BASH_HAS_ARRAY | BASH_HAS_BASHISM;
 	a->is_array = true;
 	for (scan_newlines(p); !scan_take(p, ")"); scan_newlines(p)) {
 		int c = scan_peek(p);
@@ -180,11 +184,15 @@ static bool parse_assign(struct parser *p, struct bash_assign ***to)
 		return false;
 	/* Bash reads a subscript here whether "=" follows or not. */
 	if (scan_take(p, "[")) {
+		parse_note_bashism(p);
 		a.subscript = parse_subscript(p);
 		if (!a.subscript)
 			return false;
 	}
-	if (!scan_take(p, "+=") && !scan_take(p, "=")) {
+	bool appends = scan_take(p, "+=");
+	if (appends)
+		parse_note_bashism(p);
+	if (!appends && !scan_take(p, "=")) {
 		if (a.subscript)
 			return parse_stop(p, "a command's name with a \"[\" in it");
 		p->at = from;

@@ -130,6 +130,8 @@ enum bash_construct {
 	BASH_HAS_FUNCTION = 512,
 	BASH_HAS_EVALUATION = 1024, /* bash evaluates the value of a variable as
 				     * arithmetic, or as a name */
+	BASH_HAS_BASHISM = 2048,    /* a form that POSIX does not define, so that another
+				     * shell may read it otherwise */
 };
 
 struct bash_block;

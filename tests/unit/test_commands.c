@@ -375,6 +375,55 @@ static void test_options_are_those_that_the_programs_know(void **state)
 	check(samples, ARRAY_LEN(samples));
 }
 
+/* Dash runs rm for the first few, as bash does not. */
+static void test_text_for_sh_has_no_form_that_only_bash_knows(void **state)
+{
+	static const struct sample samples[] = {
+		{ "sh -c \"echo \\$'\\\\'; rm x; #'\"",
+		  "sh|-c|echo $'\\'; rm x; #'; echo|'; rm x; # ?" },
+		{ "sh -c '((rm -rf x))'", "sh|-c|((rm -rf x)) ?" },
+		{ "dash -c 'ls &>x rm y'", "dash|-c|ls &>x rm y; ls|rm|y ?" },
+		{ "ash <<'E'\necho $[1;rm x]\nE", "ash; echo|$[1;rm x] ?" },
+		{ "sh -c '[[ a || rm == x ]]'", "sh|-c|[[ a || rm == x ]] ?" },
+		{ "sh -c 'false && \"${x/\"a\"/b}\"'",
+		  "sh|-c|false && \"${x/\"a\"/b}\"; false; ${x/\"a\"/b} ?" },
+		{ "sh -c 'sh -s 10<<E\nrm x\nE'", "sh|-c|sh -s 10<<E\nrm x\nE; sh|-s ?" },
+		{ "sh -c 'exec -a n rm x'",
+		  "sh|-c|exec -a n rm x; exec|-a|n|rm|x; rm|x ?" },
+		{ "su -c '[[ a ]]'; watch '[[ a ]]'", "su|-c|[[ a ]]; watch|[[ a ]] ?" },
+		{ "flock f -c 'a=(b)'", "flock|f|-c|a=(b) ?" },
+		{ "sh -c 'eval \"[[ a ]]\"'", "sh|-c|eval \"[[ a ]]\"; eval|[[ a ]] ?" },
+		{ "sh -c 'bash -c \"[[ a ]]\"'",
+		  "sh|-c|bash -c \"[[ a ]]\"; bash|-c|[[ a ]]" },
+		{ "bash -c '[[ a ]]'", "bash|-c|[[ a ]]" },
+		{ "sh -c 'a=1 rm ${x:-y} 2>&1 <<E | b\nE'",
+		  "sh|-c|a=1 rm ${x:-y} 2>&1 <<E | b\nE; rm|${x:-y}; b" },
+		{ "zsh -c 'noglob rm x'", "zsh|-c|noglob rm x ?" },
+		{ "fish <<<'rm x'; a | ksh; csh x", "fish; a; ksh; csh|x ?" },
+		{ "zsh x.zsh", "zsh|x.zsh" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
+static void test_words_that_xargs_adds_may_be_a_command(void **state)
+{
+	static const struct sample samples[] = {
+		{ "a | xargs env", "a; xargs|env; env ?" },
+		{ "a | xargs timeout 5", "a; xargs|timeout|5; timeout|5 ?" },
+		{ "a | xargs sh", "a; xargs|sh; sh ?" },
+		{ "a | xargs su", "a; xargs|su; su ?" },
+		{ "a | xargs find b", "a; xargs|find|b; find|b ?" },
+		{ "a | xargs watch b", "a; xargs|watch|b; watch|b; b ?" },
+		{ "a | xargs env b", "a; xargs|env|b; env|b; b" },
+		{ "a | xargs sh b", "a; xargs|sh|b; sh|b" },
+	};
+
+	(void)state;
+	check(samples, ARRAY_LEN(samples));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +436,8 @@ int main(void)
 		cmocka_unit_test(test_the_command_that_a_command_runs_is_one_too),
 		cmocka_unit_test(test_a_text_that_hides_a_command_says_so),
 		cmocka_unit_test(test_options_are_those_that_the_programs_know),
+		cmocka_unit_test(test_text_for_sh_has_no_form_that_only_bash_knows),
+		cmocka_unit_test(test_words_that_xargs_adds_may_be_a_command),
 		cmocka_unit_test(test_too_many_commands_are_not_all_found),
 	};
 
