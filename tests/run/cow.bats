@@ -702,7 +702,7 @@ not_theirs() {
 	give project
 	work sh -c 'for i in many/*; do echo "new ${i#many/}" >"$i"; done; echo new 0 >many/0; rm many/60; mkdir many/60; echo n >many/60/n'
 	cp -a project spare/first
-	for ((round = 0; round < ${ROUNDS:-8}; round++)); do
+	for ((round = 0; round < ${ROUNDS:-4}; round++)); do
 		"$here/killed_amid.py" project $((RANDOM % 300 + 1)) "$HUTCH" apply "$name" >out 2>&1 || true
 		for i in {1..59}; do
 			read -r text <"project/many/$i"

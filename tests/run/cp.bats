@@ -450,7 +450,7 @@ unpack() {
 
 # MANY files.
 @test "many thousand files are unpacked" {
-	export MANY=${MANY:-5000}
+	export MANY=${MANY:-2000}
 	unpack many
 	[[ $status == 0 && $(find here -type f | wc -l) == $((MANY + 1)) ]]
 }

@@ -481,7 +481,7 @@ raw() {
 # ROUNDS kills, at any step of a pull that begins, goes on or unpacks;
 # afterwards the store works as a new one does.
 @test "a store in which pulls were killed at any step works" {
-	for ((i = 0; i < ${ROUNDS:-8}; i++)); do
+	for ((i = 0; i < ${ROUNDS:-4}; i++)); do
 		"$here/killed_amid.py" "$T/home" $((RANDOM % 150 + 1)) \
 			"$HUTCH" image pull -q "127.0.0.1:$open/public/tool:1" >/dev/null 2>&1 3>&- || true
 		# Now and then the image is removed, so that the next pull

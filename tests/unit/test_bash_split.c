@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "tests/unit/cost.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/split_cases.h"
 
 /* Removes the marks from a row, and returns their places. */
@@ -125,7 +126,7 @@ static void many_are_counted_and_a_thousand_are_kept(void **state)
 
 /* --- hostile texts --------------------------------------------------------- */
 
-/* Texts that could make it slow or deep: 1 MiB of each. */
+/* Texts that could make it slow or deep: a long text of each. */
 static const struct flood {
 	const char *before, *unit, *after;
 } floods[] = {
@@ -174,10 +175,10 @@ static void any_text_takes_linear_time(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
-		size_t count = (1u << 20) / strlen(floods[i].unit);
+		size_t count = ROUNDS_OF(1u << 20) / strlen(floods[i].unit);
 		int64_t us = took(&floods[i], count);
-		if (us > 5000000)
-			fail_msg("%lld us for 1 MiB of %s", (long long)us,
+		if (us > ROUNDS_OF(5000000))
+			fail_msg("%lld us for a long text of %s", (long long)us,
 				 floods[i].unit);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "base/own.h"
+#include "tests/unit/rounds.h"
 
 /* Returns words with "|" between them, commands with "; "; " ?" behind them: the text
  * hides commands. */
@@ -253,7 +254,7 @@ static void test_too_many_commands_are_not_all_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		AUTO_FREE char *text = repeated(parts[i], (1u << 20) / strlen(parts[i]));
+		AUTO_FREE char *text = repeated(parts[i], ROUNDS_OF(1u << 20) / strlen(parts[i]));
 		struct commands c;
 		commands_read(&c, text, strlen(text));
 		assert_true(c.count <= COMMANDS_MAX);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/unit/profile_build.h"
+#include "tests/unit/rounds.h"
 
 /* Compiles the same profile with libseccomp, without our floor. */
 static size_t libseccomp_program(const struct build *b, struct sock_filter *insns)
@@ -176,11 +177,7 @@ static void compare(const struct build *b, const int *nrs, const struct opinion 
 }
 
 /* Random arguments for each call; the sanitized build takes several times as long. */
-#ifdef __SANITIZE_ADDRESS__
-#define ROUNDS 40
-#else
-#define ROUNDS 200
-#endif
+#define ROUNDS ROUNDS_OF(200)
 
 static void agree(const struct build *b, uint64_t *seed, int rounds,
 		  const struct opinion *theirs)
@@ -291,7 +288,7 @@ static void random_profiles_mean_what_is_promised(void **state)
 	uint64_t seed = 20250707;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < ROUNDS_OF(80); i++) {
 		struct build *b = build_random(&seed, 4, (enum arch)(i % ARCH_COUNT));
 
 		agree(b, &seed, 10, NULL);
@@ -307,7 +304,7 @@ static void simple_profiles_mean_what_libseccomp_says(void **state)
 	uint64_t seed = 19700101;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < ROUNDS_OF(80); i++) {
 		struct build *b = build_random(&seed, 1, (enum arch)(i % ARCH_COUNT));
 
 		agree_with_libseccomp(b, &seed, 10);

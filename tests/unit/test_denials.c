@@ -20,6 +20,7 @@
 #include "sandbox/kernel/seccomp.h"
 #include "tests/patience.h"
 #include "tests/unit/bpf_run.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/scene.h"
 
 #ifdef __aarch64__
@@ -39,7 +40,7 @@ static void expect_telling(const struct seccomp_program *p)
 	uint64_t random = 88172645463325252ull;
 	size_t told = 0;
 
-	for (int i = 0; i < 100 * CALLS; i++) {
+	for (int i = 0; i < ROUNDS_OF(100 * CALLS); i++) {
 		struct seccomp_data data = { .nr = i % CALLS, .arch = OUR_ARCH };
 
 		for (int n = 0; n < 6; n++)
@@ -85,7 +86,7 @@ static void test_a_call_that_pretends_hides_no_refusal_from_the_listener(void **
 	seccomp_default(&below);
 	seccomp_pretend(&pretend);
 	seccomp_pretend_above(&above);
-	for (int i = 0; i < 100 * CALLS; i++) {
+	for (int i = 0; i < ROUNDS_OF(100 * CALLS); i++) {
 		struct seccomp_data data = { .nr = i % CALLS, .arch = OUR_ARCH };
 
 		for (int n = 0; n < 6; n++)

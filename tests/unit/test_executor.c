@@ -19,6 +19,7 @@
 #include "base/frame.h"
 #include "base/own.h"
 #include "tests/unit/requests.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/supervisor.h"
 
 static void test_many_requests_before_the_first_answer_is_read(void **state)
@@ -129,7 +130,7 @@ static void test_the_last_command_can_be_signalled_but_none_can_follow(void **st
 static void test_a_last_command_on_a_terminal_loses_nothing(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < ROUNDS_OF(200); i++) {
 		struct supervisor s;
 		struct ask a = { .id = 1, .flags = EXEC_LAST | EXEC_PTY,
 				 .argv = ARGV(TEXT("/usr/bin/seq"), TEXT("2000")) };

@@ -14,6 +14,7 @@
 #include "executor/terminal/screen.h"
 #include "executor/terminal/truncate_text.h"
 #include "tests/unit/cost.h"
+#include "tests/unit/rounds.h"
 
 #define E "\x1b"
 #define C "\x1b["
@@ -34,15 +35,9 @@ static size_t in_use(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* The length of a long flood; a shorter one in the sanitized build, which takes
- * several times as long. */
-#ifdef __SANITIZE_ADDRESS__
-#define LONG (8u << 20)
-#else
 #define LONG (64u << 20)
-#endif
 
-/* Each text is repeated up to so many bytes, after `first`. */
+/* Each text is repeated up to ROUNDS_OF(bytes), after `first`. */
 static const struct flood {
 	const char *text;
 	size_t bytes;
@@ -103,16 +98,18 @@ static const struct flood {
 	{ C "!p", 16u << 10, "" },
 };
 
-static void feed_flood(struct screen *s, const struct flood *f)
+/* Returns the number of bytes of repeated text. */
+static size_t feed_flood(struct screen *s, const struct flood *f)
 {
-	size_t len = strlen(f->text), many = 16384 / len;
+	size_t len = strlen(f->text), many = ROUNDS_OF(16384) / len, fed = 0;
 	AUTO_FREE char *piece = malloc(many * len);
 
 	for (size_t i = 0; i < many; i++)
 		memcpy(piece + i * len, f->text, len);
 	screen_feed(s, f->first, strlen(f->first));
-	for (size_t fed = 0; fed < f->bytes; fed += many * len)
+	for (; fed < ROUNDS_OF(f->bytes); fed += many * len)
 		screen_feed(s, piece, many * len);
+	return fed;
 }
 
 static void check_text(struct screen *s)
@@ -155,9 +152,9 @@ static void test_floods_have_a_bound(void **state)
 		size_t before = in_use();
 		int64_t begun = cost_us();
 		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
-		feed_flood(&s, &floods[i]);
+		size_t fed = feed_flood(&s, &floods[i]);
 		double took = (double)(cost_us() - begun);
-		double cost = took / (double)floods[i].bytes;
+		double cost = took / (double)fed;
 		double unit = took / (double)s.display.work;
 		if (getenv("SHOW"))
 			printf("# %8.1f ns/byte %6.2f ns/unit %8zu KiB  '%s'\n",
@@ -190,7 +187,7 @@ static void test_work_ends_where_it_is_told_to(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(floods); i++) {
 		const struct flood *f = &floods[i];
-		size_t len = strlen(f->text), many = 8192 / len, at = 0;
+		size_t len = strlen(f->text), many = ROUNDS_OF(16384) / len, at = 0;
 		AUTO_FREE char *text = malloc(many * len);
 		struct screen whole, parts;
 
@@ -280,7 +277,7 @@ static void test_combining_characters_are_not_piled_up(void **state)
 		struct screen s;
 		size_t before = in_use();
 		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
-		feed_flood(&s, &piles[i]);
+		(void)feed_flood(&s, &piles[i]);
 		assert_in_range(in_use(), 0, before + (64u << 10));
 		screen_clear(&s);
 	}
@@ -299,7 +296,7 @@ static void test_strings_of_any_length_are_passed_over(void **state)
 		screen_init(&s, SCREEN_ROWS, SCREEN_COLS);
 		size_t before = in_use();
 		screen_feed(&s, begins[i], strlen(begins[i]));
-		for (int j = 0; j < 32; j++)
+		for (int j = 0; j < ROUNDS_OF(32); j++)
 			screen_feed(&s, piece, 1 << 20);
 		assert_in_range(in_use(), 0, before + 1024);
 		screen_feed(&s, E "\\m\nafter", 9);
@@ -324,7 +321,7 @@ static void test_memory_follows_the_text(void **state)
 	assert_in_range(in_use(), before, before + 512);
 	screen_feed(&s, "\xc3\xa9", 2);
 	assert_in_range(in_use(), before, before + (32u << 10));
-	feed_flood(&s, &floods[0]);
+	(void)feed_flood(&s, &floods[0]);
 	assert_in_range(in_use(), before, before + (256u << 10));
 	screen_clear(&s);
 	assert_in_range(in_use(), 0, before + CACHED);
