@@ -17,7 +17,8 @@
 #include "executor/fileops/errands.h"
 #include "executor/requests.h"
 
-/* The executor answers at most so many requests before it serves the commands. */
+/* The executor answers at most this many requests in a row before it serves the running
+ * commands. */
 #define REQUESTS_AT_ONCE 16
 
 /* The indices in the array for poll(2); the commands' entries follow. */
@@ -33,10 +34,10 @@ static sigset_t only_sigchld(void)
 }
 
 /* Sets all signals to their default action: an ignored signal stays ignored over
- * execve(2), over ours and over the commands'.  This is done by system call, since libc
- * keeps the numbers 32 to 34 to itself, and a caller's libc may have left its own
- * ignored.  An all-zero struct is SIG_DFL in the kernel, whatever the struct's size is on
- * this architecture. */
+ * execve(2), that of the executor and those of the commands.  This calls the kernel,
+ * since libc's sigaction(2) refuses the signals 32 to 34, and the program that started
+ * the executor may have left these ignored.  An all-zero struct is SIG_DFL in the kernel,
+ * whatever the struct's size is on this architecture. */
 static void set_signals_to_default(void)
 {
 	static const unsigned long defaults[8] = { 0 };
@@ -58,7 +59,8 @@ int executor_protect(struct err *e)
 	return 0;
 }
 
-/* Called when a child has ended that is no command: its pid is still its own. */
+/* Called when a child that is no command has ended, before it is reaped: its pid cannot
+ * have been reused yet. */
 static void child_is_ending(void *executor, pid_t pid)
 {
 	struct executor *x = executor;
@@ -131,16 +133,16 @@ static int say_hello(struct executor *x, struct err *e)
 	return channel_flush(&x->channel, e);
 }
 
-/* Returns true if too many answers have not been sent: further requests wait until they
- * were. */
+/* Returns true if too much output waits to be sent; no further request is read until it
+ * was sent. */
 static bool is_full(const struct executor *x)
 {
 	return channel_is_full(&x->channel) || send_queue_is_full(&x->replies);
 }
 
-/* Returns true if clients of servers inside may still have data to read: after the last
- * process of the sandbox has ended, the data is in the servers' sockets, and a
- * connection's end may still be on its way.  These connections get some time. */
+/* Returns true if clients may still have output of servers inside to read.  After the
+ * last process of the sandbox has ended, that data is still in the servers' sockets, and
+ * the executor may not have seen the end of each connection yet. */
 static bool has_last_words(const struct executor *x)
 {
 	if (x->phase != PHASE_LAST && x->phase != PHASE_ENDING)
@@ -165,15 +167,16 @@ static bool is_over(const struct executor *x)
 	return x->processes.is_over && !channel_has_output(&x->channel);
 }
 
-/* Reads the clock.  Called before each step that sets deadlines or checks them: the steps
- * before it may have blocked, and that time would be missing from the deadline. */
+/* Reads the clock.  Called before each step that sets or checks deadlines: the steps
+ * before it may have blocked, and a deadline computed from an older time would come too
+ * early. */
 static void look_at_clock(struct executor *x)
 {
 	x->now = clock_ms();
 }
 
-/* Answers the requests that have come.  A request may wait for a slow file system, so the
- * clock is read before each one. */
+/* Answers the requests that have arrived.  A request may wait for a slow file system, so
+ * the clock is read before each one. */
 static int answer_requests(struct executor *x, struct err *e)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && !is_over(x); i++) {
@@ -192,8 +195,8 @@ static int answer_requests(struct executor *x, struct err *e)
 }
 
 /* Takes SIGCHLD from the signalfd(2).  The signal's data is not used, since any process
- * inside can send one: the signal is only a reason to look for dead children, and however
- * many were sent, only one is pending. */
+ * inside can send SIGCHLD: the signal is only a reason to look for dead children.  One
+ * read is enough, since the kernel queues at most one SIGCHLD. */
 static void forget_signal(int signals)
 {
 	struct signalfd_siginfo info;
@@ -249,8 +252,8 @@ static int look_at_freezer(struct executor *x, struct err *e)
 {
 	struct frozen what;
 
-	/* The freezer has died during a pause: its tracees may run again, if it had not
-	 * bound them to its own end yet (PTRACE_O_EXITKILL). */
+	/* The freezer (freezer.h) has died during a pause.  The tracees for which it had
+	 * not set PTRACE_O_EXITKILL yet run again, so the pause is broken. */
 	if (x->freezer.is_lost)
 		return err_set(e, ERR_INTERNAL,
 			       "the process that held all others was killed");
@@ -327,8 +330,8 @@ static void look_at_leaders(struct executor *x)
 	leaders_done(&l);
 }
 
-/* Handles all that one return of poll(2) brought.  Sets *has_more if there may be more
- * children to reap, for which no further signal comes. */
+/* Handles all events of one poll(2).  Sets *has_more if there may be more children to
+ * reap, for which no further signal comes. */
 static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		bool *has_more, struct err *e)
 {
@@ -341,7 +344,8 @@ static int turn(struct executor *x, const struct pollfd *fds, struct watched w,
 		port_connect_serve(&x->port_connect);
 	if (fds[POLL_SIGNALS].revents || *has_more)
 		*has_more = processes_reap(&x->processes);
-	look_at_clock(x); /* ending a process tree may have taken long */
+	look_at_clock(x); /* processes_reap() may have ended a whole process tree, which
+			   * can take long */
 	sessions_expire(&x->sessions, executor_now(x));
 	workers_expire(&x->workers, executor_now(x));
 	workers_look(&x->workers, executor_now(x));
@@ -366,7 +370,7 @@ static struct pollfd *grow(struct pollfd *fds, const struct executor *x)
 	return fds;
 }
 
-/* Returns the shorter of two waits of poll(2); -1 is for ever. */
+/* Returns the shorter of two time-outs of poll(2); -1 means no time-out. */
 static int sooner(int a, int b)
 {
 	if (a < 0 || b < 0)

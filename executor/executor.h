@@ -1,8 +1,8 @@
-/* executor -- pid 1 of a sandbox, as one value.
+/* executor -- pid 1 of a sandbox: its state and its main loop.
  *
- * executor_serve() says hello and then answers the supervisor until there is a reason
- * to end: the supervisor asked for that, its last command ended, it closed the channel,
- * or it broke a rule of docs/protocol.md.  The process should then exit, whereupon the
+ * executor_serve() says hello and then answers the supervisor until there is a reason to
+ * end: the supervisor asked for that, its last command ended, it closed the channel, or
+ * it broke a rule of docs/protocol.md.  The process should then exit, whereupon the
  * kernel ends all others of the pid namespace. */
 #pragma once
 #include <stdbool.h>
@@ -24,10 +24,10 @@ struct err;
 
 /* The requests that are permitted depend on the phase (requests.c). */
 enum phase {
-	PHASE_READY = 1, /* hello was sent; no command was asked for yet */
-	PHASE_BUSY = 2,	 /* commands were asked for; they may have ended */
-	PHASE_LAST = 4,	 /* the last command was asked for */
-	PHASE_ENDING = 8, /* all processes were asked to end */
+	PHASE_READY = 1, /* hello was sent; no command was requested yet */
+	PHASE_BUSY = 2,	 /* a command was requested; it may have ended */
+	PHASE_LAST = 4,	 /* the sandbox's last command was requested */
+	PHASE_ENDING = 8, /* the supervisor asked to end the sandbox */
 };
 
 struct executor {
@@ -36,9 +36,9 @@ struct executor {
 	struct sessions sessions;
 	struct workers workers; /* errands and linters */
 	struct port_connect port_connect;	/* connections to ports inside */
-	struct send_queue replies; /* answers of sessions, of errands and about files */
+	struct send_queue replies; /* answers that wait to be sent to the supervisor */
 	struct user user;
-	struct undo undo; /* earlier contents of edited files */
+	struct undo undo; /* earlier contents of edited files, for undoing edits */
 	struct all_processes all_processes;
 	struct freezer freezer;
 	uint32_t
@@ -49,8 +49,9 @@ struct executor {
 	struct output_logs output_logs; /* the output logs */
 	unsigned phase; /* an enum phase */
 	int signals;	/* owned; signalfd(2) of SIGCHLD */
-	int proc;	/* owned; the procfs (tree.h); -1: none */
-	int64_t now;	/* the time of this step of the loop, in ms of clock.h */
+	int proc;	/* owned; the root of the procfs (tree.h); -1: none */
+	int64_t now;	/* when the clock was last read in this turn of the loop, in ms of
+			 * clock.h */
 	struct ending ending;
 };
 
@@ -64,16 +65,16 @@ int executor_protect(struct err *e);
  * with leaders_done(). */
 struct leaders executor_leaders(const struct executor *x);
 
-/* Returns the time of this step of the loop by all_processes_now(), which time-outs of
- * actions use. */
+/* Returns x->now without the time that pauses took (all_processes_now()).  The time-outs
+ * of actions use this clock, so that they stand still during a pause. */
 int64_t executor_now(const struct executor *x);
 
-/* Begins pause `number`, in which a tracer stops all processes; with 0, ends it and lets
- * them go on. */
+/* Begins pause `number`, in which a tracer stops all processes.  A `number` of 0 ends the
+ * pause, and the processes go on. */
 int executor_freeze(struct executor *x, uint32_t number, struct err *e);
 
-/* Begins to end: the executor ends when no other process is left, or when the grace has
- * passed; a later call may shorten the grace. */
+/* Begins the sandbox's end: the executor exits when no other process is left, or when
+ * `grace_ms` ms have passed.  A later call may shorten the grace period. */
 int executor_stop(struct executor *x, uint32_t grace_ms, struct err *e);
 
 /* Serves the supervisor until the sandbox ends.  Takes over the socket, `proc` (tree.h)

@@ -6,8 +6,8 @@
  * output logs.  Namespaces, mounts, capabilities, no_new_privs, the seccomp filter and
  * PR_SET_PDEATHSIG are in place already.
  *
- * The executor prints no errors, and no process inside should learn them: the
- * supervisor sees the channel close and this process's exit code. */
+ * The executor prints no errors, since the processes inside must not read them.  The
+ * supervisor sees only the channel close and this process's exit code. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static int has_channel(void)
 	       type == SOCK_STREAM && fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Returns the descriptor of the procfs, which only an executor that outlives a command
- * has; -1: there is none. */
+/* Returns the descriptor of the procfs; -1: the launcher passed none.  The launcher
+ * passes one only if the executor must outlive a command. */
 static int take_proc(void)
 {
 	bool is_there = fcntl(PROC_FD, F_SETFD, FD_CLOEXEC) == 0 &&

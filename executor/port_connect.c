@@ -25,13 +25,13 @@ struct dial {
 	enum state state;
 	struct socket_splice splice;
 	uint16_t port;
-	bool is_second;		/* the address ::1 is being tried, after 127.0.0.1 */
+	bool is_second;		/* 127.0.0.1 has refused, and ::1 is being tried */
 	bool has_fds;		/* the connection's descriptors were counted by
 				 * processes_reserve() */
 	bool has_more;
 	bool is_finished_said;
-	int sys;		/* when CLOSED, the errno to report; 0: the connection has
-				 * ended in order */
+	int sys;		/* when CLOSED, the errno to report; 0: the connection
+				 * ended without an error */
 };
 
 void port_connect_init(struct port_connect *d, struct processes *processes)
@@ -113,8 +113,8 @@ static bool watch(const struct port_connect *d, const struct dial *x,
 	return socket_splice_watch(c, d->epoll, x->id);
 }
 
-/* Tries ::1 if no server listens at 127.0.0.1: a server may have bound to "localhost"
- * and got ::1 alone.  If both refuse, the first one's error is reported. */
+/* Tries ::1 if no server listens at 127.0.0.1: a server may have bound to "localhost" and
+ * got only ::1.  If both refuse, the first one's error is reported. */
 static void try_second(struct port_connect *d, struct dial *x, int sys)
 {
 	if (x->is_second || sys != ECONNREFUSED)
@@ -181,8 +181,8 @@ static void run(struct port_connect *d, struct dial *x)
 		close_one(d, x, 0);
 }
 
-/* Returns true if the connection stands.  The socket becomes writable once connect(2) has
- * succeeded or failed, and SO_ERROR has the error. */
+/* Returns true if the connection is established.  The socket becomes writable once
+ * connect(2) has succeeded or failed, and SO_ERROR has the error. */
 static bool is_connected(struct port_connect *d, struct dial *x)
 {
 	struct sockaddr_storage peer;
@@ -195,8 +195,8 @@ static bool is_connected(struct port_connect *d, struct dial *x)
 		try_second(d, x, sys);
 		return false;
 	}
-	/* The event may have come from one of the pipes, and then the socket may still be
-	 * connecting. */
+	/* The event that led here may have come from one of the pipes, and then the
+	 * socket may still be connecting. */
 	return getpeername(x->splice.socket, (struct sockaddr *)&peer, &peer_len) == 0;
 }
 
@@ -267,7 +267,8 @@ bool port_connect_are_told(const struct port_connect *d)
 
 static int report(struct dial *x, struct buffer *out, struct err *e)
 {
-	/* A broken connection has lost bytes, so its output has no proper end. */
+	/* A broken connection has lost bytes, so MSG_FINISHED, which says that the output
+	 * is complete, is not sent for it. */
 	bool has_ended = x->state != CONNECTING && x->splice.out < 0 && x->sys == 0;
 
 	if (has_ended && !x->is_finished_said) {

@@ -1,18 +1,20 @@
-/* port_connect -- connections to ports inside, which the supervisor asks for (docs/protocol.md).
+/* port_connect -- connections to ports inside, which the supervisor asks for
+ * (docs/protocol.md).
  *
  *	state		leaves it when
  *	CONNECTING	connected				-> OPEN
  *			refused: ::1 after 127.0.0.1, else	-> CLOSED
  *	OPEN		both directions ended, or one broke,
  *			or "hangup" came			-> CLOSED
- *	CLOSED		*closed* was put into the queue		-> forgotten
+ *	CLOSED		MSG_CLOSED was put into the output	-> forgotten
  *
  * Both addresses are in the network namespace of the executor, which is the sandbox's.
  * The descriptors of all connections are in one epoll(7), so a connection without events
  * costs no work, and a sandbox without connections has no epoll(7).
  *
- * One turn of the executor's loop is: poll(2) for port_connect_fd() too, port_connect_serve() if that
- * is readable or port_connect_has_more(), port_connect_report(). */
+ * One turn of the executor's loop is: poll(2) for port_connect_fd() too,
+ * port_connect_serve() if that is readable or port_connect_has_more(),
+ * port_connect_report(). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +30,8 @@ struct port_connect {
 	size_t count, room;
 	int epoll;	   /* owned; the epoll(7) of all connections; -1 before the first
 			    * connection */
-	bool has_more;	   /* there are bytes to move for which no event will come */
+	bool has_more;	   /* bytes are left to move for which epoll(7) reports no further
+			    * event */
 	bool has_news;	   /* there is something to report to the supervisor */
 	struct processes *processes; /* borrowed; counts the descriptors */
 };
@@ -47,8 +50,9 @@ bool port_connect_has(const struct port_connect *d, uint32_t id);
 /* Begins a connection; a failure is reported to the supervisor.  The connection's id must
  * not be in use. */
 void port_connect_start(struct port_connect *d, const struct dial_request *request);
-/* Messages about a forgotten connection are ignored: the connection may have closed
- * before the supervisor knew. */
+/* Handle MSG_FINISH (the supervisor sends no more bytes) and MSG_HANGUP (the connection
+ * is to be reset).  A connection that was already forgotten is ignored: it may have
+ * closed before the supervisor heard of that. */
 void port_connect_finish(struct port_connect *d, uint32_t id);
 void port_connect_hang_up(struct port_connect *d, uint32_t id);
 
@@ -57,7 +61,8 @@ int port_connect_fd(const struct port_connect *d);
 bool port_connect_has_more(const struct port_connect *d);
 /* Moves the bytes of the connections that have an event. */
 void port_connect_serve(struct port_connect *d);
-/* Returns true if all output of servers was moved, up to its end. */
+/* Returns true if every open connection's output was moved to the supervisor's pipe, up
+ * to its end. */
 bool port_connect_are_told(const struct port_connect *d);
 
 /* Puts reports about connections into `out`, and forgets the connections whose end was

@@ -14,7 +14,8 @@
 #include "protocol/message.h"
 
 struct request {
-	unsigned one; /* phases in which the request is permitted with a command's id */
+	unsigned one; /* phases in which the request is permitted with an id, such as that
+		       * of a command */
 	unsigned all; /* phases in which the request is permitted without an id; 0:
 		       * never */
 	int (*answer)(struct executor *x, const struct frame *f, struct err *e);
@@ -229,8 +230,9 @@ static int answer_write(struct executor *x, const struct frame *f, struct err *e
 	return files_write(&files, &r, e);
 }
 
-/* Answers a request to edit files.  The request's own cwd, where the sandbox began, stays
- * in `r` for the editor. */
+/* Answers a request to edit files.  `place` gets the session's working directory; the
+ * directory in the request, where the sandbox began, stays in `r`, since the editor needs
+ * both. */
 static int answer_edit(struct executor *x, const struct frame *f, struct err *e)
 {
 	struct edit_request r;
@@ -259,7 +261,9 @@ static int answer_errand(struct executor *x, const struct frame *f, struct err *
 		return -1;
 	if (!sessions_place(&x->sessions, r.session, &r.place))
 		return no_session(r.session, e);
-	x->phase = PHASE_BUSY; /* an errand enters the commands' cgroup, as commands do */
+	x->phase = PHASE_BUSY; /* an errand enters the commands' cgroup, as a command
+			        * does, so that cgroup can no longer be replaced
+			        * (MSG_CGROUP) */
 	const struct errand_order order = { f->id, &r,
 					    sessions_exec(&x->sessions, r.session) };
 	errands_start(&x->workers, &order, errand_run, executor_now(x));

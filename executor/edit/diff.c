@@ -14,14 +14,15 @@
 /* One of the two texts, as lines. Equal lines have equal ids. */
 struct side {
 	struct bytes text;
-	uint32_t *starts; /* owned; the offset of each line, and one more, as if a newline
-			   * ended the text */
+	uint32_t *starts; /* owned; the offset of each line, then the text's length plus
+			   * 1, as if a newline ended the text */
 	uint32_t *ids;	  /* owned; the id of each line */
 	size_t count;
 };
 
-/* The length of the run of equal lines that ends at one line of the new text. `row` says
- * for which old line `len` was written, so that the cells need no clearing. */
+/* An entry of the table of common runs, for one line of the new text: `len` equal lines
+ * end there. `row` is the row, that is the old line, for which `len` was written; in any
+ * other row the entry counts as 0, so that the table is never cleared. */
 struct cell {
 	uint32_t row, len;
 };
@@ -32,20 +33,22 @@ struct match {
 	uint32_t a, b, size;
 };
 
-/* Lines [alo, ahi) of the old text and [blo, bhi) of the new one. */
+/* A part of both texts that is still to be compared: lines [alo, ahi) of the old text
+ * and [blo, bhi) of the new one. */
 struct region {
 	uint32_t alo, ahi, blo, bhi;
 };
 
 struct matcher {
 	struct side a, b;
-	/* The lines of the new text with each id, ascending: places[begins[id]] up to
-	 * places[begins[id + 1]].  All owned. */
+	/* The line numbers of the new text, sorted by the lines' ids: the lines with one
+	 * id are places[begins[id]] up to places[begins[id + 1]], without the latter,
+	 * ascending. Both owned. */
 	uint32_t *begins, *places;
-	uint32_t id_count, popular; /* an id with more places than `popular` begins no
-				     * run */
-	struct cell *cells[2];	    /* owned; one row of cells for the old line before,
-				     * one for this line */
+	uint32_t id_count, popular; /* a line that the new text has more than `popular`
+				     * times begins no run, as in difflib */
+	struct cell *cells[2];	    /* owned; two rows of the table of common runs: for
+				     * the old line before, and for the current one */
 	uint32_t row, steps;
 	struct match *found; /* owned; the matches found so far */
 	size_t found_count;
@@ -94,7 +97,7 @@ static bool is_same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Counts steps of work against the limit. False: all steps are used up. */
+/* Takes steps from the limit on work. False: the limit is used up. */
 static bool spend(struct matcher *m, size_t steps)
 {
 	if (m->steps <= steps) {
@@ -105,8 +108,8 @@ static bool spend(struct matcher *m, size_t steps)
 	return true;
 }
 
-/* Hashes a line with FNV-1a. Lines that were made to collide use up the steps, and have
- * no other effect. */
+/* Hashes a line with FNV-1a. A text whose lines are crafted to collide only uses up the
+ * limit on steps. */
 static uint32_t hash_of(struct bytes line)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -188,9 +191,9 @@ static bool name_lines(struct matcher *m)
 	return are_named;
 }
 
-/* Sorts the lines by id, by counting: first the number of lines of each id, then the
- * sums, which are the ends of their places; the last loop fills from the end, so that
- * begins[id] is right when all were put. */
+/* Sorts the lines of the new text by id, with a counting sort. The last loop fills
+ * each id's part of `places` from its end, so that begins[id] is then where that part
+ * begins. */
 static void place_lines(struct matcher *m)
 {
 	m->begins = mem_zeroed(m->id_count + 1, sizeof(*m->begins));
@@ -205,7 +208,8 @@ static void place_lines(struct matcher *m)
 
 /* --- matches --------------------------------------------------------------- */
 
-/* Returns the index of the first of places[from, to) that is not before `line`. */
+/* Returns the index of the first element of places[from, to) that is `line` or a later
+ * line. */
 static uint32_t first_place(const struct matcher *m, uint32_t from, uint32_t to,
 			    uint32_t line)
 {
@@ -219,8 +223,9 @@ static uint32_t first_place(const struct matcher *m, uint32_t from, uint32_t to,
 	return from;
 }
 
-/* Compares old line `i` with each equal line of the new text: the run that ends with
- * these two is one longer than the run that ends with the lines before them. */
+/* Compares old line `i` with each equal line of the new text. A run of equal lines that
+ * ends with this pair is one line longer than the run that ends with the pair of lines
+ * before it. */
 static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 		       struct match *best)
 {
@@ -233,8 +238,8 @@ static bool match_line(struct matcher *m, const struct region *r, uint32_t i,
 	uint32_t to = m->begins[id + 1];
 	uint32_t at = first_place(m, m->begins[id], to, r->blo);
 	for (; at < to && m->places[at] < r->bhi; at++) {
-		uint32_t j = m->places[at]; /* the line in front of the new text has cell
-					     * 0, so line j has cell j + 1 */
+		uint32_t j = m->places[at]; /* cell 0 stands for the line before the
+					     * first, so line j has cell j + 1 */
 		uint32_t len = before[j].row == row - 1 ? before[j].len + 1 : 1;
 		now[j + 1] = (struct cell){ row, len };
 		if (len > best->size)
@@ -265,8 +270,8 @@ static bool find_longest(struct matcher *m, const struct region *r, struct match
 {
 	struct match best = { r->alo, r->blo, 0 };
 
-	m->row++; /* a new row number, so that no cell that was written before counts as
-		   * the line before the first */
+	m->row++; /* skips a row number, so that no entry of an earlier search counts as
+		   * the row before the first */
 	for (uint32_t i = r->alo; i < r->ahi; i++)
 		if (!match_line(m, r, i, &best))
 			return false;
@@ -351,8 +356,8 @@ struct out {
 	bool has_begun, is_cut;
 };
 
-/* Some lines of a text: its bytes [from, to). `to` may be one beyond the text, as if a
- * newline ended it. */
+/* Some lines of a text: its bytes [from, to). `to` may be one byte behind the text, as
+ * if a newline ended the text. */
 struct part {
 	struct bytes text;
 	size_t from, to;
@@ -360,8 +365,8 @@ struct part {
 			     * lines */
 };
 
-/* Appends a line to the diff, without white space at its end; room for the notice is
- * always left. */
+/* Appends a line to the diff, without white space at its end. Always leaves room for
+ * DIFF_NOTICE, which it appends in place of the first line that does not fit. */
 static void put_line(struct out *o, const char *sign, struct bytes line)
 {
 	size_t sign_len = strlen(sign), len = utf8_trimmed(line.data, line.len);
@@ -400,8 +405,8 @@ static void put_begin(struct out *o)
 	put_line(o, "+++ ", path);
 }
 
-/* Prints which lines a part has, as diff(1) counts: an empty part is given by the line
- * before it. */
+/* Prints the line numbers of one side of a hunk, as diff(1) does: "FIRST,COUNT", or only
+ * FIRST for a single line. For an empty side FIRST is the line before it. */
 static int print_range(char *to, size_t room, const struct part *p)
 {
 	if (p->count == 1)
@@ -452,7 +457,7 @@ static void put_hunks(struct out *o, const struct matcher *m)
 
 /* --- the simple diff, beyond the limits ----------------------------------------- */
 
-/* Returns the end of the line that contains `at`. */
+/* Returns the offset where the line that contains `at` ends. */
 static size_t end_of_line(struct bytes text, size_t at)
 {
 	const uint8_t *end = memchr(text.data + at, '\n', text.len - at);
@@ -460,7 +465,7 @@ static size_t end_of_line(struct bytes text, size_t at)
 	return end ? (size_t)(end - text.data) : text.len;
 }
 
-/* Returns the beginning of the line that ends at `end`. */
+/* Returns the offset where the line that ends at `end` begins. */
 static size_t begin_of_line(struct bytes text, size_t end)
 {
 	while (end > 0 && text.data[end - 1] != '\n')

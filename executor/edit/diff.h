@@ -10,7 +10,7 @@
  * the first in the new one), then does the same before and behind it; in a new text of
  * 200 lines or more, a line that makes up over 1 % of it begins no run.
  *
- * That is quadratic, and worse for texts that were made for it.  Therefore it is
+ * This search is quadratic, and slower still for crafted texts.  Therefore it is
  * limited to DIFF_LINES lines of both texts together and to DIFF_STEPS steps.  Beyond
  * either limit the equal lines at both ends are left out and all others are one hunk,
  * which is a valid diff too.  Memory is about 60 bytes a line.  Lines that do not fit
@@ -31,6 +31,6 @@ struct buffer;
  * equal. */
 void diff_put(struct buffer *to, const char *path, struct bytes old, struct bytes new);
 
-/* Appends the diff like diff_put(), with another limit of steps, for tests. */
+/* Like diff_put(), with `steps` in place of DIFF_STEPS, for tests. */
 void diff_put_in(struct buffer *to, const char *path, struct bytes old, struct bytes new,
 		 uint32_t steps);

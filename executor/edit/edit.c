@@ -85,8 +85,8 @@ void edit_text_done(struct edit_text *t)
 	*t = (struct edit_text){ 0 };
 }
 
-/* Returns the offset in the text `t` for byte `at` of `lines`, which lacks the carriage
- * returns. */
+/* Returns the offset in t->text of byte `at` of t->lines, where each line end is a
+ * single \n. */
 static size_t place_in_text(const struct edit_text *t, size_t at)
 {
 	size_t i = t->mark;
@@ -133,7 +133,8 @@ struct bytes edit_slice(struct bytes lines, size_t first, size_t end)
 
 /* --- searching ------------------------------------------------------------- */
 
-/* Returns the next place of the literal from `at` on; SIZE_MAX: there is none. */
+/* Returns the offset of the literal's next occurrence, at `at` or behind it; SIZE_MAX:
+ * there is none. */
 static size_t next_place(struct bytes lines, struct bytes literal, size_t at)
 {
 	if (literal.len == 0)
@@ -144,8 +145,8 @@ static size_t next_place(struct bytes lines, struct bytes literal, size_t at)
 	return found ? (size_t)(found - lines.data) : SIZE_MAX;
 }
 
-/* Returns the offset where the search goes on behind a place. Places do not overlap; an
- * empty literal goes on by a character. */
+/* Returns the offset where the search goes on after an occurrence at `at`: behind it,
+ * since occurrences do not overlap; for an empty literal, one character further. */
 static size_t behind(struct bytes lines, struct bytes literal, size_t at)
 {
 	size_t one = utf8_length(lines.data + at, lines.len - at);
@@ -179,11 +180,11 @@ struct edit_found edit_find(struct bytes lines, struct bytes literal)
 
 static void put_string(struct buffer *to, const char *text)
 {
-	/* the buffer's owner made it large enough */
+	/* cannot fail: each caller made the buffer large enough for all its text */
 	(void)buffer_append(to, text, strlen(text));
 }
 
-/* Appends formatted text: the parts of a line of `cat -n` other than the file's text. */
+/* Appends a formatted text of at most 31 bytes, such as a line's number. */
 __attribute__((format(printf, 2, 3))) static void
 put_format(struct buffer *to, const char *format, ...)
 {
@@ -224,8 +225,8 @@ static uint8_t last_byte(const struct buffer *b)
 	return len ? buffer_data(b)[len - 1] : 0;
 }
 
-/* Appends bytes to the new file; a \r and a \n that meet must not become one end of
- * line. */
+/* Appends bytes to the new file. Between a \r that the file ends with and a \n another
+ * \n is put: "\r\n" would be one end of line in place of two. */
 static void join(struct buffer *to, const uint8_t *data, size_t len)
 {
 	if (len == 0)
@@ -235,7 +236,8 @@ static void join(struct buffer *to, const uint8_t *data, size_t len)
 	(void)buffer_append(to, data, len);
 }
 
-/* Appends new text; a \n alone becomes the file's usual end of line. */
+/* Appends new text. A \n without a \r in front of it becomes the file's usual end of
+ * line. */
 static void put_new(struct buffer *to, struct bytes new, const char *newline)
 {
 	for (size_t i = 0; i < new.len;) {
@@ -250,14 +252,16 @@ static void put_new(struct buffer *to, struct bytes new, const char *newline)
 	}
 }
 
-/* Writes the bytes between `head` and `tail` of the text, so that a \r and a \n that
- * meet do not become one end of line. */
+/* Writes to `to` the new text that will stand between offsets `head` and `tail` of the
+ * old text. Where a \r and a \n meet at either border, they are kept apart, as in
+ * join(). */
 static void put_middle(const struct edit_text *t, size_t head, size_t tail,
 		       struct bytes new, struct buffer *to)
 {
 	bool is_open = head > 0 && t->text.data[head - 1] == '\r';
 
-	if (is_open) /* join() is to see the \r in front of the middle */
+	if (is_open) /* join() must see the \r in front of the new text; the \r is
+		      * removed again below */
 		put_string(to, "\r");
 	put_new(to, new, t->newline);
 	if (last_byte(to) == '\r' && tail < t->text.len && t->text.data[tail] == '\n')
@@ -266,7 +270,8 @@ static void put_middle(const struct edit_text *t, size_t head, size_t tail,
 		buffer_consume(to, 1);
 }
 
-/* Writes the file: all but the middle keeps its bytes. */
+/* Writes the file with `middle`, in the file's encoding, in place of its text from
+ * `head` to `tail`. All other bytes of the file stay as they are. */
 static uint32_t put_file(const struct edit_text *t, size_t head, size_t tail,
 			 const struct buffer *middle, struct buffer *to_file)
 {
@@ -314,7 +319,8 @@ uint32_t edit_insert(const struct edit_text *t, size_t line, struct bytes new,
 
 /* --- views ----------------------------------------------------------------- */
 
-/* Returns the part of a text that is shown, and how many characters are cut. */
+/* Returns the first EDIT_CLIP characters of a text, and how many characters are behind
+ * them. */
 static struct bytes clip(struct bytes text, size_t *ret_cut)
 {
 	size_t len = utf8_skip(text.data, text.len, EDIT_CLIP);

@@ -16,7 +16,8 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The longest answer: an answer may quote the text that was searched for. */
+/* The most bytes of an answer's text, which may quote the whole text that was searched
+ * for. */
 #define SAY_MAX (10u << 20)
 
 static bool unknown(struct job *j)
@@ -68,7 +69,8 @@ static bool is_absent(int sys)
 	return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
 }
 
-/* Checks the path. The reference checks all this before it looks at the command. */
+/* Checks the path before the command's own checks, since OpenHands' editor reports
+ * errors in that order. */
 static bool check_path(struct job *j, const struct verb *v)
 {
 	struct stat st;
@@ -110,8 +112,8 @@ static void run(struct job *j)
 		(void)EDITOR_FAIL(j, "Invalid insert_line value: '%s'. Expected an "
 				  "integer.", j->r->line);
 	else if (check_path(j, v) && check_ending(j, v))
-		(void)v->run(j); /* the result is not needed: the answer has the text of a
-				  * failure */
+		(void)v->run(j); /* the return value is not needed: after a failure the
+				  * answer has the error's text */
 }
 
 void editor_answer(const struct editor_answer *from, struct send_queue *to)
@@ -124,7 +126,7 @@ void editor_answer(const struct editor_answer *from, struct send_queue *to)
 	};
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	/* the frame fits the buffer */
+	/* cannot fail: the buffer has room for any frame of this type */
 	(void)action_put_edited(&a.end, from->id, &x, NULL);
 	if (!from->is_binary) {
 		a.len = buffer_len(&from->say) + buffer_len(&from->diff);
@@ -143,7 +145,8 @@ void editor_answer_done(struct editor_answer *a)
 	buffer_done(&a->diff);
 }
 
-/* Answers now, or starts a linter's worker, whose end brings the answer. */
+/* Sends the answer at once, or starts a worker process with a linter; then the answer is
+ * sent when the worker ends. */
 static void reply(const struct files *f, struct job *j, const struct editor *to)
 {
 	struct editor_answer a = { .id = f->id, .say = j->say, .diff = j->diff,
@@ -159,15 +162,15 @@ static void reply(const struct files *f, struct job *j, const struct editor *to)
 	free(j->change.new);
 }
 
-/* Begins a job for one edit. A path that would be too long stays relative, and is
- * reported as relative. */
+/* Initialises the job for one edit. A relative path whose absolute form would be too
+ * long stays relative, and is refused as a relative path later. */
 static void job_init(struct job *j, const struct files *f, const struct edit_request *r,
 		     struct undo *h)
 {
 	*j = (struct job){ .r = r, .undo = h };
 	if (!(r->flags & EDIT_RELATIVE) ||
 	    !files_make_absolute(j->path, f->place->cwd, r->path))
-		/* the relative path is shorter than PATH_MAX */
+		/* is not cut: a request's path is shorter than PATH_MAX */
 		(void)snprintf(j->path, sizeof(j->path), "%s", r->path);
 	edit_tidy_path(j->path);
 	buffer_init(&j->say, SAY_MAX);

@@ -1,4 +1,5 @@
-/* editor -- MSG_EDIT: an agent's editor, whose commands and texts its models know.
+/* editor -- MSG_EDIT: a file editor for agents, with the commands and answers of
+ * OpenHands' editor, which language models know.
  *
  * docs/actions.md describes each command and text. edit.h changes texts, undo.h
  * keeps earlier contents, files.h opens and replaces files.  The executor does all this
@@ -27,20 +28,21 @@ struct editor_answer {
 	uint64_t cut;
 	size_t lint_at; /* the offset in `say` where the linter's findings are to be
 			 * put */
-	bool is_binary; /* the file is binary, and nothing else is answered */
+	bool is_binary; /* the file is binary: the answer is OUTCOME_BINARY alone,
+			 * without text and diff */
 };
 
 /* Sends the text, then the diff, then MSG_EDITED. */
 void editor_answer(const struct editor_answer *a, struct send_queue *to);
 void editor_answer_done(struct editor_answer *a);
 
-/* State that lasts longer than one edit; all pointers are borrowed. */
+/* State that outlives one edit; all pointers are borrowed. */
 struct editor {
 	struct undo *undo;
 	struct workers *workers; /* the linters' worker processes */
-	const struct exec *exec; /* how commands of the session are run, for linters;
-				  * NULL: there is no session */
-	int64_t now;		 /* the current time, as in workers.h */
+	const struct exec *exec; /* how the session runs commands, and so linters; NULL:
+				  * there is no session */
+	int64_t now;		 /* the current time, in ms of all_processes_now() */
 };
 
 /* Does one edit, and answers it. -1: the executor must end, since it could not become its

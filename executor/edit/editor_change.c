@@ -54,8 +54,8 @@ static bool is_same(struct bytes a, struct bytes b)
 struct change {
 	struct bytes old, new;
 	uint8_t *owned;
-	struct bytes literal; /* `old` as it is searched for, with \n alone; its bytes are
-			       * owned by `owned` */
+	struct bytes literal; /* `old` with \n as its only end of line, which is searched
+			       * for; its bytes are owned by `owned` */
 	struct edit_found found;
 };
 
@@ -85,8 +85,8 @@ static bool fail_change(struct job *j, const struct file *f, const struct change
 	return false;
 }
 
-/* Searches for `old` verbatim, and if that fails, for `old` without the blanks around
- * it. */
+/* Searches for `old` verbatim, and if that fails, for `old` without white space at both
+ * ends; then `new` loses its white space at both ends, too. */
 static bool find_change(struct job *j, const struct file *f, struct change *c)
 {
 	look(c, f);
@@ -136,7 +136,7 @@ static void show_snippet(struct job *j, const struct file *f, struct bytes lines
 	editor_say(j, "Review the changes and make sure they are as expected");
 }
 
-/* Shows the changed lines, with the four lines before them and the four behind them. */
+/* Shows the changed lines, and EDIT_CONTEXT lines above and below them. */
 static void say_replaced(struct job *j, const struct file *f, struct bytes lines,
 			 const struct change *c)
 {

@@ -20,8 +20,8 @@ void editor_file_done(struct file *f)
 }
 
 /* Opens the file, for writing too if `writes`. A file that cannot be opened for writing
- * may still be readable; the error is reported only when the edit is written, as other
- * errors come first. */
+ * is opened for reading only; that error is reported when the edit is written, since
+ * other errors come first. */
 static struct result open_file(struct job *j, struct file *f, bool writes)
 {
 	struct result got = files_open(j->path, writes ? O_RDWR : O_RDONLY, &f->fd,
@@ -75,8 +75,8 @@ static bool load_text(struct job *j, struct file *f)
 		return EDITOR_FAIL(j, "File validation failed for %s: File is not "
 				   "valid %s (position %zu).", j->path,
 				   encoding_name(x), bad);
-	/* A file with a UTF-16 mark is binary all the same if its text has a byte 0: the
-	 * mark alone does not make a file text. */
+	/* The decoded text of a UTF-16 file has a NUL character: the file is binary,
+	 * although it begins with a byte order mark. */
 	if (f->text.decoded && memchr(f->text.text.data, '\0', f->text.text.len))
 		return fail_binary(j);
 	return true;
@@ -133,8 +133,8 @@ bool editor_store(struct job *j, const struct file *f, const struct made *m,
 
 	if (!put(j, f, &m->bytes))
 		return false;
-	/* The new content's parts are all of the file's encoding, so this error is not
-	 * expected. */
+	/* Both the old content and the new text are valid in this encoding, so this
+	 * error is not expected. */
 	if (!edit_text_init(ret_text, bytes, m->encoding, &bad))
 		return EDITOR_FAIL(j, "Ran into a text that is not %s, which was "
 				   "written to %s", encoding_name(m->encoding), j->path);

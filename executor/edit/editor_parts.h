@@ -1,4 +1,4 @@
-/* editor_parts -- shared by the parts of the editor.
+/* editor_parts -- declarations that the editor's source files share.
  *
  *	editor.c	the request: what is checked before any command
  *	editor_view.c	view
@@ -6,8 +6,8 @@
  *	editor_file.c	a file, opened, read and replaced
  *	editor_say.c	the answer's text
  *
- * Each step gets the job, and returns false when it has written an error into the
- * answer; then no more text may be added. */
+ * Each function that gets a job returns false when it has written an error into the
+ * job's answer; then no more text may be added to the answer. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -36,10 +36,12 @@ struct change_made {
 struct job {
 	const struct edit_request *r;
 	struct undo *undo; /* borrowed */
-	char path[PATH_MAX];	 /* the path as the answer's texts show it */
+	char path[PATH_MAX];	 /* the request's path without "//", "/." and a slash at
+				  * its end */
 	struct buffer say, diff;
 	uint64_t cut;
-	bool is_binary; /* the file is binary, and nothing else is answered */
+	bool is_binary; /* the file is binary: the answer is OUTCOME_BINARY alone,
+			 * without text and diff */
 	struct change_made change;
 };
 
@@ -49,8 +51,8 @@ struct file {
 	struct stat st;
 	struct content raw;
 	struct edit_text text;
-	int write_error; /* the errno of an open for writing; 0: the file can be
-			  * written */
+	int write_error; /* the errno of the attempt to open the file for writing; 0: the
+			  * file is open for writing, or nothing will be written */
 };
 
 /* The file's new content, before it is written. */
@@ -69,8 +71,8 @@ bool editor_undo_edit(struct job *j);
 
 /* --- files ----------------------------------------------------------------- */
 
-/* Opens and reads the file, for writing too if `writes`. editor_file_done() is due in any
- * case. */
+/* Opens and reads the file, for writing too if `writes`. The caller must call
+ * editor_file_done(), also after a failure. */
 bool editor_load(struct job *j, struct file *f, bool writes);
 void editor_file_done(struct file *f);
 
@@ -87,7 +89,8 @@ void editor_say_bytes(struct job *j, const void *data, size_t len);
 void editor_say(struct job *j, const char *text);
 void editor_say_format(struct job *j, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Adds a whole view to the answer, with lines numbered from `first`. */
+/* Adds the lines to the answer, numbered from `first`, behind a heading that names the
+ * file. */
 void editor_show(struct job *j, struct bytes lines, size_t first);
 
 /* Empties the answer's text and diff, and begins an error. */
@@ -106,7 +109,8 @@ bool editor_fail_path(struct job *j, const char *why);
 bool editor_fail_gone(struct job *j);
 bool editor_fail_folder(struct job *j);
 bool editor_fail_missing(struct job *j, const char *parameter);
-/* Reports a fault of the file's content; `why` is the sentence. */
+/* Reports a fault of the file's content; `why` is the sentence that the answer has
+ * behind the path. */
 bool editor_fail_file(struct job *j, const char *why);
 /* Reports a character that the file's encoding does not have. */
 bool editor_fail_lacks(struct job *j, const struct encoding *encoding,

@@ -12,8 +12,8 @@
 
 void editor_say_bytes(struct job *j, const void *data, size_t len)
 {
-	(void)buffer_append(&j->say, data, len); /* the text fits: SAY_MAX is more than
-						  * any answer has */
+	(void)buffer_append(&j->say, data, len); /* cannot fail: SAY_MAX is more than any
+						  * answer has */
 }
 
 void editor_say(struct job *j, const char *text)
@@ -30,7 +30,7 @@ void editor_say_format(struct job *j, const char *format, ...)
 	int len = vasprintf(&text, format, args);
 	va_end(args);
 	if (len < 0)
-		abort(); /* there is no memory; the process ends as it does in mem.h */
+		abort(); /* out of memory: the process ends, as in mem.h */
 	editor_say_bytes(j, text, (size_t)len);
 	free(text);
 }

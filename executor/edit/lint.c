@@ -28,8 +28,8 @@
 
 #define HERE "/proc/self/fd/0"
 
-/* The Python program that checks syntax. It prints where a syntax error ends, as the
- * reference does. */
+/* A Python program that checks syntax. It prints where a syntax error ends, not where it
+ * begins, since OpenHands' linter does that. */
 static const char python_check[] =
 	"import sys\n"
 	"try:\n"
@@ -47,8 +47,9 @@ static const char json_check[] =
 	"except json.JSONDecodeError as e:\n"
 	"    print(f'stdin:{e.lineno}:{e.colno}: {e.msg}')\n";
 
-/* The linters by the file's ending; the first that exists and works is used. Each reads
- * its stdin, and its findings are lines "PREFIX LINE[:COLUMN]: WORDS". */
+/* The linters by the file's ending; the first that exists and works is used. Each
+ * reads its stdin. Each finding is a line of its output: `prefix`, then LINE[:COLUMN]:
+ * WORDS. */
 static const struct linter {
 	const char *endings[3];
 	const char *argv[9];
@@ -117,8 +118,8 @@ static const char *value_of(char *const *env, const char *name)
 	return NULL;
 }
 
-/* Finds a program in the PATH of `env`. Folders that are not absolute are left out: the
- * working directory is the root here. */
+/* Finds a program in the PATH of `env`. Relative folders in PATH are left out: this
+ * process' working directory is "/", not that of the session. */
 static bool find_program(char *const *env, const char *name, char to[PATH_MAX])
 {
 	const char *path = value_of(env, "PATH");
@@ -230,8 +231,8 @@ struct findings {
 	size_t count;
 };
 
-/* Reads a number that is at least 1, and returns the text behind it; NULL: there is no
- * such number. */
+/* Reads a number, where 0 becomes 1, and returns the text behind it; NULL: there is no
+ * number, or it has more than 9 digits. */
 static const char *get_number(const char *at, size_t *ret)
 {
 	size_t digits = strspn(at, "0123456789");
@@ -312,7 +313,8 @@ static bool ask(const struct linter *l, const char *program, struct bytes text,
 
 /* --- new findings -------------------------------------------------------------- */
 
-/* How many lines at the beginning and at the end are the same in both texts. */
+/* How many lines are the same at the beginning (head) and at the end (tail) of both
+ * texts, and how many lines each text has. */
 struct seam {
 	size_t head, tail, old_count, new_count;
 };
@@ -370,7 +372,8 @@ static int compare(const void *one, const void *other)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Writes the findings that the old text did not have, in the reference's form. */
+/* Writes the findings that the old text did not have, in the words of OpenHands'
+ * editor. */
 static void put_new(struct buffer *to, const struct lint_order *o,
 		    const struct findings *old, struct findings *new)
 {
@@ -417,7 +420,7 @@ static bool lint(const struct linter *l, const char *program, const struct lint_
 	bool works = ask(l, program, o->new, o, &new);
 
 	if (works && new.count > 0)
-		/* if this fails, all findings count as new */
+		/* if the linter fails on the old text, all findings count as new */
 		(void)ask(l, program, o->old, o, &old);
 	buffer_init(&text, LINT_TEXT_MAX);
 	if (works)
@@ -435,7 +438,8 @@ void lint_run(const void *order)
 	const struct lint_order *o = order;
 	char program[PATH_MAX];
 
-	(void)prctl(PR_SET_NAME, "hutch-lint"); /* the name that users see on the host */
+	(void)prctl(PR_SET_NAME, "hutch-lint"); /* the name that ps(1) shows on the
+						 * host */
 	for (size_t i = 0; i < ARRAY_LEN(linters); i++)
 		if (is_for(&linters[i], o->path) &&
 		    find_program(o->env, linters[i].argv[0], program) &&

@@ -30,8 +30,8 @@ static void wait_free(struct worker *w)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* Sends the answer, with the linter's text between the snippet and the text behind it, as
- * the reference does. */
+/* Sends the answer, with the linter's report inserted at `lint_at`, where OpenHands'
+ * editor has it too. */
 static void answer(const struct workers *s, struct editor_answer *a, struct bytes words)
 {
 	struct buffer whole;
@@ -46,7 +46,7 @@ static void answer(const struct workers *s, struct editor_answer *a, struct byte
 		(void)buffer_append(&whole, words.data, words.len);
 		(void)buffer_append(&whole, "\n", 1);
 	}
-	if (len > a->lint_at) /* an empty buffer has no bytes to point at */
+	if (len > a->lint_at) /* `say` may be NULL, and NULL + 0 is undefined in C */
 		(void)buffer_append(&whole, say + a->lint_at, len - a->lint_at);
 	buffer_done(&a->say);
 	a->say = whole;

@@ -3,11 +3,11 @@
  * A worker process runs the linter (lint.h, workers.h), so no other request waits for
  * it.  The edit is answered when the worker has ended, was cancelled, or has had its
  * time, LINTS_MS.  Then the worker and the linter, which are one process group, are
- * killed.  Other processes that the linter started stay, like any process of the
+ * killed.  Other processes that the linter started go on, like any process of the
  * sandbox.
  *
- * If the linter cannot be run (too many workers, no process, no session, a pause) the
- * edit is answered at once, without findings. */
+ * If the linter cannot be run (there are too many workers, fork(2) fails, the edit has no
+ * session, or the sandbox is paused) the edit is answered at once, without findings. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +31,6 @@ struct lint_edit {
 
 /* Starts a linter, and takes over the answer, whose `lint_at` is the offset for the
  * findings. False: the linter cannot be run, and the answer is still the caller's. `now`
- * is the current time, as in workers.h. */
+ * is the current time, in ms of all_processes_now(). */
 bool lints_start(struct workers *s, const struct lint_edit *edit,
 		 struct editor_answer *answer, int64_t now);

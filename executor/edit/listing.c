@@ -26,7 +26,7 @@ struct item {
 struct listing {
 	struct item *items; /* owned */
 	size_t count, names; /* how many items there are, and how many names were read,
-			      * the hidden ones too */
+			      * including hidden ones */
 };
 
 static void add(struct listing *l, char *path, bool is_folder)
@@ -80,18 +80,18 @@ static size_t read_folder(struct listing *l, int fd, const char *path)
 	return hidden;
 }
 
-/* Reads the folders found so far.  Each is opened below the listed folder, by the last
- * component of its path. */
+/* Reads each folder found so far, and adds its entries. Each is opened below the listed
+ * folder, by the last component of its path. */
 static void read_folders(struct listing *l, int folder)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
-	size_t count = l->count; /* only the items up to here are looked into, not those
-				  * that this adds */
+	size_t count = l->count; /* only these items are read, not the subfolders that
+				  * the loop adds: the list has two levels */
 
 	for (size_t i = 0; i < count; i++) {
 		if (!l->items[i].is_folder)
 			continue;
-		/* a copy, since adding items may move them */
+		/* a copy, since read_folder() may move the items in memory */
 		char *path = text_copy(l->items[i].path);
 		AUTO_CLOSE int fd = files_at(folder, strrchr(path, '/') + 1, flags);
 		if (fd >= 0 && !files_is_of_process(fd))
@@ -107,8 +107,9 @@ static int compare(const void *one, const void *other)
 	return strcmp(x->path, y->path);
 }
 
-/* Adds one line, of which `left` characters fit; returns how many are left for the
- * next.  The slash does not count: the reference appends it after clipping. */
+/* Appends one line, at most `left` characters of it; returns how many characters may
+ * follow. The slash behind a folder does not count: OpenHands' editor appends it after
+ * clipping. */
 static size_t put_item(struct buffer *to, const struct item *x, size_t left, size_t *cut)
 {
 	AUTO_FREE char *line = text_format("%s%s", buffer_len(to) ? "\n" : "",
@@ -151,8 +152,8 @@ void listing_put(struct buffer *to, int folder, const char *path, size_t *ret_hi
 
 	add(&l, text_copy(path), true);
 	*ret_hidden = read_folder(&l, files_at(folder, ".", flags), path);
-	l.items[0].is_folder = false; /* the listed folder was read already, so
-				       * read_folders() is to pass it by */
+	l.items[0].is_folder = false; /* read_folders() must skip the listed folder
+				       * itself, which was read above */
 	read_folders(&l, folder);
 	l.items[0].is_folder = true;
 	qsort(l.items, l.count, sizeof(*l.items), compare);

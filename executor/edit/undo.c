@@ -10,7 +10,8 @@ struct step {
 	uint8_t *bytes; /* owned */
 	size_t len;
 	const struct encoding *encoding; /* static: an encoding is never freed */
-	uint64_t number; /* the step's number among all steps of all files */
+	uint64_t number; /* the step's number; all files' steps are numbered together, by
+			  * age */
 };
 
 struct undo_file {
@@ -93,8 +94,8 @@ void undo_add(struct undo *h, const char *path, struct bytes old,
 		 const struct encoding *encoding)
 {
 	if (old.len > UNDO_FILE_BYTES) {
-		undo_forget(h, path); /* the new step cannot be kept, and undo would
-				       * restore a content older than the last */
+		undo_forget(h, path); /* the new step is too large to be kept; with the
+				       * older steps alone, undo would skip this edit */
 		return;
 	}
 	make_room(h, path, old.len);

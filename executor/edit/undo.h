@@ -23,7 +23,8 @@ struct undo {
 	struct undo_file *files; /* owned */
 	size_t count;
 	size_t bytes; /* bytes of all steps together */
-	uint64_t added; /* how many steps were ever added; gives each step its age */
+	uint64_t added; /* the number of steps that were ever added, which is the next
+			 * step's number */
 };
 
 void undo_done(struct undo *h);

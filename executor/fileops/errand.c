@@ -18,7 +18,8 @@
 #include "executor/files/files_parts.h"
 #include "executor/wire/send_queue.h"
 
-/* Bytes of the errand's text that are kept free for notes. */
+/* This many bytes at the end of the answer's text are kept free for notes to the
+ * reader. */
 #define NOTES_MAX 4096
 
 static void (*const kinds[])(struct errand *x) = {
@@ -56,7 +57,7 @@ int errand_fail(struct errand *x, const char *path, int sys)
 int errand_refuse(struct errand *x, const char *why)
 {
 	buffer_consume(&x->text, SIZE_MAX);
-	/* the reason fits: it is a sentence, and the buffer is empty */
+	/* cannot fail: the buffer is empty, and the reason is one sentence */
 	(void)buffer_append(&x->text, why, strlen(why));
 	x->end.outcome = OUTCOME_REFUSED;
 	return -1;
@@ -103,8 +104,8 @@ static sigset_t only_sigalrm(void)
 	return set;
 }
 
-/* Returns whether the errand was asked to end. SIGALRM is blocked, so the signal stays
- * pending and can be seen here. */
+/* Returns whether the errand was asked to end, by SIGALRM. The signal is blocked, so it
+ * stays pending, which sigpending(2) shows. */
 bool errand_is_late(void)
 {
 	sigset_t set;
@@ -114,9 +115,8 @@ bool errand_is_late(void)
 
 /* --- paths --------------------------------------------------------------------- */
 
-/* Makes the prefix with which names that were found become relative to the working
- * directory: none for ".", "src/" for "src/", so that a reported name can be used in a
- * request. */
+/* Makes the prefix for the names in an answer, so that a name can be used as a
+ * path in a further request: "" if the request's path is ".", "src/" if it is "src". */
 static void make_shown(char to[PATH_MAX], const char *path)
 {
 	size_t len = strlen(path);
@@ -170,7 +170,8 @@ static void tell(struct errand *x, uint32_t id)
 	if (x->end.cut > ACTION_CUT_MAX)
 		x->end.cut = ACTION_CUT_MAX;
 	buffer_init(&frame, SEND_QUEUE_END_MAX);
-	/* the frame fits the buffer: it has at most three paths */
+	/* cannot fail: the frame has at most three paths, for which the buffer has
+	 * room */
 	(void)action_put_returned(&frame, id, &x->end, NULL);
 	if (io_write_all(1, buffer_data(&frame), buffer_len(&frame)) == 0)
 		(void)io_write_all(1, buffer_data(&x->text), buffer_len(&x->text));
@@ -191,7 +192,7 @@ static void do_it(struct errand *x)
 		return;
 	}
 	if (r->kind >= ERRAND_GIT_CLONE) /* a git errand reports its path as git does:
-					  * without a "." at its end */
+					  * without "/." at its end */
 		(void)tidy(x->path);
 	make_shown(x->shown, r->path);
 	kinds[r->kind](x);
@@ -203,7 +204,7 @@ void errand_run(const void *order)
 	const sigset_t late = only_sigalrm();
 	struct errand *x = mem_zeroed(1, sizeof(*x));
 
-	(void)prctl(PR_SET_NAME, "hutch-errand"); /* the name that users see on the
+	(void)prctl(PR_SET_NAME, "hutch-errand"); /* the name that ps(1) shows on the
 						   * host */
 	/* the arguments are valid, so this cannot fail */
 	(void)sigprocmask(SIG_BLOCK, &late, NULL);

@@ -1,16 +1,16 @@
 /* errand -- one errand (MSG_ERRAND), in a worker process of its own.
  *
- * The process runs in a copy of the executor's memory, as the user that the errand is
- * done for, as undumpable as the executor, and holds one pipe, as descriptors 0, 1 and
- * 2.  It writes its result into the pipe: a whole MSG_RETURNED, and behind it the text,
- * to the end.
+ * The process runs in a copy of the executor's memory, as the user that the request
+ * names. Like the executor it is not dumpable (prctl(2)), and holds one pipe, as
+ * descriptors 0, 1 and 2. It writes its result into the pipe: a whole MSG_RETURNED, and
+ * behind it the text, to the end.
  *
- * The files that it looks at are hostile.  It follows the paths that it was given as
- * the kernel does, so inside the sandbox's root; everything below these it reaches by
- * descriptor and through no link (walk.h).  It opens only files whose open cannot
- * block; if a file system blocks all the same, the process is killed. /proc/self would
- * be the process itself, with the executor's memory, so files that show a process are
- * refused (files_parts.h).
+ * The files that the process looks at are hostile. It opens the request's paths as the
+ * kernel resolves them, which is within the sandbox's root; everything below these
+ * paths it reaches by descriptor and through no link (walk.h). It opens only files
+ * whose open cannot block; if a file system blocks all the same, the process is killed.
+ * Files in /proc/PID are refused (files_parts.h), since /proc/self would be this
+ * process, with the executor's memory.
  *
  *	errand.c	which errand it is, and how it is reported
  *	errand_list.c	list, glob
@@ -35,8 +35,8 @@ struct exec;
 struct errand_order {
 	uint32_t id;
 	const struct errand_request *request; /* borrowed */
-	/* Borrowed; how commands of the errand's session are run; NULL: the session has
-	 * no shell yet. */
+	/* Borrowed; the user, environment and limits with which the session's commands
+	 * run; NULL: the session has no shell yet. */
 	const struct exec *as;
 };
 
@@ -48,20 +48,22 @@ void errand_run(const void *order);
 
 struct errand {
 	const struct errand_request *ask; /* borrowed: the request */
-	const struct exec *as;		  /* borrowed; how commands of the session are
-					   * run; NULL: the session has no shell yet */
+	const struct exec *as;		  /* borrowed; the user, environment and limits
+					   * with which the session's commands run; NULL:
+					   * the session has no shell yet */
 	char path[PATH_MAX];		  /* the request's path, made absolute */
 	char other[PATH_MAX];		  /* a move's target, made absolute */
-	char shown[PATH_MAX]; /* the prefix for names that were found: "" or DIR/ */
-	struct buffer text;   /* the errand's text; has room for action_errand_max()
+	char shown[PATH_MAX]; /* the prefix for names in the answer: "" or "FOLDER/" */
+	struct buffer text;   /* the answer's text; has room for action_errand_max()
 			       * bytes */
-	struct returned end;  /* the errand's result; all fields are 0 at first, which
-			       * means done */
-	char target[PATH_MAX]; /* a buffer that end.stat.target may point to */
+	struct returned end;  /* the answer's other fields; at first all are 0, and the
+			       * outcome is OUTCOME_DONE */
+	char target[PATH_MAX]; /* a buffer for end.stat.target, or for a path to be
+			        * reported */
 };
 
-/* One function for each kind of errand. Each fills in `text` and `end`; the directory in
- * `end`, and the path if it is still NULL, are filled in afterwards. */
+/* One function for each kind of errand. Each fills in `text` and `end`. Afterwards
+ * errand_run() sets end.cwd, and end.path if it is still NULL. */
 void errand_list(struct errand *x);
 void errand_glob(struct errand *x);
 void errand_stat(struct errand *x);
@@ -87,15 +89,15 @@ int errand_fail(struct errand *x, const char *path, int sys);
 int errand_refuse(struct errand *x, const char *why);
 
 /* Opens the folder at x->path for reading. Returns -1, after errand_fail(), if there is
- * no such folder, or if the folder shows a process. */
+ * no such folder, or if the folder belongs to a process in /proc. */
 int errand_open_folder(struct errand *x);
 
 /* Returns whether the process was asked (SIGALRM) to end with the results so far. Each
  * call costs a system call, so loops over bytes must not call it each time. */
 bool errand_is_late(void);
 
-/* Adds a line "[...]" with a note for the reader at the end of the text, which always
- * has room for notes. */
+/* Adds a line with a note for the reader, in brackets, to the end of the text, where
+ * room for notes is always left. */
 void errand_note(struct errand *x, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -11,9 +11,10 @@
 #include "executor/files/files_parts.h"
 #include "protocol/message.h"
 
-/* Looks up a user by docker's rules. The user is given as a name, or else as a number,
- * which need not be in passwd. The groups are the one that was asked for, or else the
- * group in the user's line and all groups that list the user as a member. */
+/* Looks up a user as docker does. The user is given as a name, or else as a number,
+ * which need not be in passwd. If the request names a group, that is the only one;
+ * otherwise the groups are that of the user's line in passwd, and all that list the user
+ * as a member. */
 
 enum { PASSWD, GROUP, FILES };
 
@@ -26,15 +27,15 @@ struct person {
 
 static const char *const names[FILES] = { [PASSWD] = "passwd", [GROUP] = "group" };
 
-/* Opens passwd or group for reading; -2: there is no such file, which counts as one
- * without lines; -1: opening failed, and the error is reported. */
+/* Opens passwd or group for reading. -2: there is no such file, which counts as an empty
+ * one; -1: opening failed, and the error is reported. */
 static int open_file(struct errand *x, int which)
 {
 	struct stat st;
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%.4000s/%s", x->path,
-		       names[which]); /* the name fits the buffer */
+		       names[which]); /* the name fits behind 4000 bytes */
 	AUTO_CLOSE int fd =
 		files_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -62,7 +63,7 @@ static int find(struct errand *x, int which, const char *text, struct account *r
 	return is_id ? 0 : errand_fail(x, names[which], ENOENT);
 }
 
-/* Finds the user. Root need not be in passwd: root exists in any sandbox. */
+/* Finds the user. The name "root" is accepted even if passwd does not have it. */
 static int find_user(struct errand *x, struct person *p)
 {
 	int found = find(x, PASSWD, x->ask->other, &p->account);

@@ -69,8 +69,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Cuts the slashes off the path's end: a slash behind a link would mean the link's
- * target. */
+/* Cuts the slashes off the path's end: with a slash behind it, a link would be
+ * followed. */
 static void cut_slashes(char *path)
 {
 	size_t len = strlen(path);
@@ -79,8 +79,8 @@ static void cut_slashes(char *path)
 		path[--len] = '\0';
 }
 
-/* Renames without replacing a file. Not every file system can refuse to replace one
- * (EINVAL); there the target is checked before. */
+/* Renames a file, but replaces none. Where the file system does not support
+ * RENAME_NOREPLACE (EINVAL), the target is looked for first. */
 static int rename_to_new(const char *from, const char *to)
 {
 	if (sys_renameat2(AT_FDCWD, from, AT_FDCWD, to, KERNEL_RENAME_NOREPLACE) == 0)
@@ -93,8 +93,7 @@ static int rename_to_new(const char *from, const char *to)
 	return -1;
 }
 
-/* Returns the path of the target's folder, in a buffer that a move does not use
- * otherwise. */
+/* Returns the path of the folder that the target is in; uses x->target as the buffer. */
 static const char *other_folder(struct errand *x)
 {
 	int len = (int)(strrchr(x->other, '/') - x->other);
@@ -104,8 +103,8 @@ static const char *other_folder(struct errand *x)
 	return x->target;
 }
 
-/* Returns the path to blame for the errno of a failed move; NULL: the source, which is
- * also reported as missing. */
+/* Returns the path that a failed move is blamed on; NULL: the source, also if the source
+ * is missing. */
 static const char *culprit(struct errand *x, int sys)
 {
 	const char *folder = other_folder(x);
@@ -124,8 +123,8 @@ static const char *culprit(struct errand *x, int sys)
 	return sys == ENAMETOOLONG || sys == ELOOP ? x->other : NULL;
 }
 
-/* Reports a failed move.  A target below a file that is no folder is an error, not
- * NOT_FOUND: that file exists. */
+/* Reports a failed move. ENOTDIR for the target is OUTCOME_ERROR, not OUTCOME_NOT_FOUND:
+ * a file exists where the target's path needs a folder. */
 static void fail_to_move(struct errand *x, int sys)
 {
 	const char *path = culprit(x, sys);
@@ -146,8 +145,8 @@ void errand_move(struct errand *x)
 
 /* --- remove -------------------------------------------------------------------- */
 
-/* Removes one name. A failure is reported and ends the errand: the files that are not
- * removed yet stay. */
+/* Removes one name. A failure is reported and ends the errand; the files that are not
+ * removed by then stay. */
 static enum walk_step removed(struct errand *x, const struct walk_name *n, int flags)
 {
 	if (unlinkat(n->folder, n->name, flags) == 0 || errno == ENOENT)
@@ -159,9 +158,9 @@ static enum walk_step removed(struct errand *x, const struct walk_name *n, int f
 	return WALK_END;
 }
 
-/* Removes a name in the folder. A folder is removed at once if possible. For a mount
- * the kernel reports that it is busy rather than not empty, so nothing in a mount is
- * removed. */
+/* Removes a name in the folder. A folder is entered only if rmdir(2) fails because it is
+ * not empty. For a mount point rmdir(2) fails with EBUSY instead, so nothing in a mount
+ * is removed. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
 	if (n->type != DT_DIR)
@@ -173,8 +172,8 @@ static enum walk_step on_name(void *who, const struct walk_name *n)
 	return removed(who, n, AT_REMOVEDIR);
 }
 
-/* All entries were walked. If the folder still has entries, these could not be read or
- * are new; the walk reports that at its end. */
+/* Removes a folder after its entries were removed. If it is still not empty, it has new
+ * entries, or some that could not be read; remove_all() reports that in the end. */
 static enum walk_step on_left(void *who, const struct walk_name *n)
 {
 	if (unlinkat(n->folder, n->name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY)
@@ -188,8 +187,8 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* Removes the entries, then the folder itself. If the folder still has entries then, the
- * errno of the folder that could not be read is reported. */
+/* Removes the entries, then the folder itself. If that fails because some folder could
+ * not be read, the errno of that folder is reported. */
 static int remove_all(struct errand *x)
 {
 	struct walk w = { .on_name = on_name, .on_left = on_left, .is_late = is_late,
@@ -223,8 +222,9 @@ static int remove_folder(struct errand *x)
 	return remove_all(x);
 }
 
-/* Returns whether the path ends with a name. "." and ".." must not be removed
- * recursively: for ".." the kernel only says that the folder is not empty. */
+/* Returns whether the path ends with a name. A path that ends with "." or ".." is
+ * refused: for ".." rmdir(2) only reports that the folder is not empty, so its content
+ * would be removed. */
 static bool is_name(const char *path)
 {
 	const char *last = strrchr(path, '/') + 1;
@@ -244,8 +244,8 @@ void errand_remove(struct errand *x)
 
 /* --- mkdir --------------------------------------------------------------------- */
 
-/* Makes one folder. A folder that exists by now belongs to another process and is fine,
- * even on a read-only file system. */
+/* Makes one folder. A folder that exists is fine, also if mkdir(2) fails for another
+ * reason, such as a read-only file system. */
 static int make_one(const char *path)
 {
 	if (mkdir(path, NEW_FOLDER_MODE) == 0)
@@ -255,8 +255,8 @@ static int make_one(const char *path)
 }
 
 /* Makes the missing folders above the path, then the path itself. On failure `path` is
- * cut behind the folder that could not be made: for the folders below it the kernel would
- * only report ENOENT. */
+ * cut to the folder that could not be made, so that the error is reported with that
+ * folder. */
 static int make_all(char *path)
 {
 	for (char *at = path + 1; (at = strchr(at, '/')); at++) {

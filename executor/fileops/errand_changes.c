@@ -17,7 +17,7 @@
 #include "executor/files/walk.h"
 #include "executor/session/shell_quote.h"
 
-/* The most bytes of names that git may print; more are an error: too many changes. */
+/* The limit in bytes of a list of names that git prints; a longer list is an error. */
 #define NAMES_MAX (8u << 20)
 
 /* --- the base to compare with
@@ -31,8 +31,9 @@ static char *commit_of(struct git *g, const char *name)
 				     "--end-of-options", commit));
 }
 
-/* Returns the commit where the branch left the branch that the clone began with; without
- * a common commit, the latter branch. */
+/* Returns the last common commit of HEAD and the default branch of the clone's origin
+ * (git-merge-base(1)); if there is none, that branch's last commit. NULL: there is no
+ * such branch. */
 static char *fork_point(struct git *g)
 {
 	char *base =
@@ -41,9 +42,9 @@ static char *fork_point(struct git *g)
 	return base ? base : commit_of(g, "refs/remotes/origin/HEAD");
 }
 
-/* Returns the default base of a comparison: the first that exists of origin's state of
- * this branch, the fork point, the last commit, and the empty tree. The reference has the
- * same order, but asks over the network. NULL: git failed. */
+/* Returns the default base of a comparison, the first of these that exists: this branch
+ * as it was last fetched from origin, the fork point, HEAD, and the empty tree.
+ * OpenHands has the same order, but asks over the network. NULL: git failed. */
 static char *base_of(struct git *g)
 {
 	AUTO_FREE char *branch =
@@ -58,8 +59,8 @@ static char *base_of(struct git *g)
 		    : git_text(g, GIT_WORDS("hash-object", "-t", "tree", "/dev/null"));
 }
 
-/* Returns the request's base, or the default one; NULL: there is none, and the error is
- * reported. */
+/* Returns the request's base, or else the default base. NULL: there is none, and the
+ * error is reported. */
 static char *find_base(struct errand *x, struct git *g)
 {
 	char *base = *x->ask->other ? commit_of(g, x->ask->other) : base_of(g);
@@ -92,8 +93,9 @@ struct change {
 struct changes {
 	struct errand *x;
 	struct git git;
-	struct list below;  /* folders that are repositories of their own; their files are
-			     * not collected with the outer ones */
+	struct list below;  /* folders in the request's folder that are repositories of
+			     * their own; their files are no files of the outer
+			     * repository */
 	struct change *all; /* owned */
 	size_t count, room;
 };
@@ -120,8 +122,8 @@ static void add(struct changes *c, char status, const char *before, const char *
 	c->all[c->count++] = (struct change){ status, text_format("%s%s", before, path) };
 }
 
-/* Returns the next record that ends with a byte 0; NULL: there is no further complete
- * one. */
+/* Returns the next record of git's output, each of which ends with a byte 0; NULL: there
+ * is no further complete record. */
 static const char *next(const char **at, const char *end)
 {
 	const char *from = *at,
@@ -131,7 +133,8 @@ static const char *next(const char **at, const char *end)
 	return zero ? from : NULL;
 }
 
-/* Translates git's status letter. A file whose type has changed counts as changed. */
+/* Translates git's status letter; '\0': unknown. A file whose type has changed counts as
+ * modified. */
 static char status_of(const char *word)
 {
 	return *word == 'T' ? 'M' : *word && strchr("MADU", *word) ? *word : '\0';
@@ -149,8 +152,8 @@ static void take_tracked(struct changes *c, const char *before)
 	}
 }
 
-/* Takes the paths that git printed. A path with a slash at its end is a repository below,
- * whose files do not belong to this one. */
+/* Takes the paths that git printed. A path with a slash at its end is a repository in
+ * this repository, and is left out. */
 static void take_paths(struct changes *c, char status, const char *before)
 {
 	const char *at = (const char *)buffer_data(&c->git.out);
@@ -161,7 +164,8 @@ static void take_paths(struct changes *c, char status, const char *before)
 			add(c, status, before, path);
 }
 
-/* Runs git for records that end with NUL; -1: it failed, and the error is reported. */
+/* Runs git, whose output is records that end with a byte 0. -1: git failed, and the
+ * error is reported. */
 static int ask_names(struct changes *c, const char *what, const char *const *words)
 {
 	c->git.most = NAMES_MAX;
@@ -170,8 +174,8 @@ static int ask_names(struct changes *c, const char *what, const char *const *wor
 	return code == 0 ? 0 : git_fail(c->x, &c->git, what);
 }
 
-/* Collects the changes in the folder that git runs in; `before` is put in front of its
- * paths. */
+/* Collects the changes of the repository in which git runs; `before` is put in front of
+ * the paths. */
 static int collect(struct changes *c, const char *before)
 {
 	AUTO_FREE char *base = find_base(c->x, &c->git);
@@ -186,8 +190,8 @@ static int collect(struct changes *c, const char *before)
 		      GIT_WORDS("ls-files", "-z", "--others", "--exclude-standard")) < 0)
 		return -1;
 	take_paths(c, 'A', before);
-	/* Unmerged files are asked for apart: compared with a commit, git calls them
-	 * changed. */
+	/* Unmerged files need a query of their own: the comparison with a commit reports
+	 * them as modified. */
 	if (ask_names(c, "tell what is unmerged",
 		      GIT_WORDS("diff", "--name-only", "--diff-filter=U", "-z",
 				"--relative", "--")) < 0)
@@ -196,7 +200,7 @@ static int collect(struct changes *c, const char *before)
 	return 0;
 }
 
-/* Collects folders of the first level with a .git in them. */
+/* Collects the subfolders that have an entry ".git", but does not look deeper. */
 static enum walk_step on_name(void *who, const struct walk_name *n)
 {
 	struct changes *c = who;
@@ -239,7 +243,8 @@ static int collect_all(struct changes *c)
 	return collect_below(c);
 }
 
-/* Compares two changes: by path, and for equal paths an unmerged entry comes first. */
+/* Compares two changes: by path, and of equal paths the unmerged one comes first, which
+ * is the only one that is reported. */
 static int compare(const void *one, const void *other)
 {
 	const struct change *a = one, *b = other;
@@ -298,7 +303,8 @@ void errand_git_changes(struct errand *x)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* A file's content on one side of a diff; bytes NULL: there is no such file. */
+/* A file's content on one side of a diff; bytes NULL: the file does not exist on this
+ * side. */
 struct side {
 	uint8_t *bytes; /* owned */
 	size_t len;
@@ -313,8 +319,8 @@ static int too_large(struct errand *x)
 	return errand_refuse(x, why);
 }
 
-/* Cuts the path behind the last folder that exists; returns the rest, which is a name in
- * that folder. */
+/* Cuts the path to its longest beginning that is an existing folder; returns the rest, a
+ * path relative to that folder. */
 static char *split(char folder[PATH_MAX])
 {
 	struct stat st;
@@ -330,8 +336,8 @@ static char *split(char folder[PATH_MAX])
 	return rest;
 }
 
-/* Finds the blob that the base commit has under this name. A partial clone may lack its
- * content. *ret is allocated, or stays NULL if there is no blob. */
+/* Finds the id of the blob that the base commit has for this path. Its content may be
+ * missing in a partial clone. *ret is allocated; it stays NULL if there is no blob. */
 static int find_committed(struct errand *x, struct git *g, const char *base, const char *name,
 			  char **ret)
 {
@@ -341,8 +347,7 @@ static int find_committed(struct errand *x, struct git *g, const char *base, con
 						     "--", *name ? name : "."));
 	if (!line)
 		return git_fail(x, g, "compare");
-	/* Only files and links have a blob; folders, and repositories in the repository,
-	 * have none. */
+	/* A folder has a tree, and a submodule a commit, in place of a blob. */
 	if (sscanf(line, "%*o %7s %64[0-9a-f]", type, id) == 2 && !strcmp(type, "blob"))
 		*ret = text_copy(id);
 	return 0;
@@ -364,8 +369,8 @@ static int read_committed(struct errand *x, struct git *g, const char *id, struc
 	return 0;
 }
 
-/* Reads the file to its end, but at most one byte more than the limit, which shows that
- * the file is too large. */
+/* Reads the whole file. One byte more than the limit is enough to know that the file is
+ * too large. */
 static int read_file(struct errand *x, int fd, struct side *ret)
 {
 	*ret = (struct side){ mem_new(ERRAND_SIDE_MAX + 1), 0 };
@@ -395,8 +400,8 @@ static int read_link(struct errand *x, int at, struct side *ret)
 	return 0;
 }
 
-/* Opens the present file. A repository may have links to anything, also to /proc/self,
- * which is this process. */
+/* Opens the file in the working tree. A repository's link may lead anywhere, also to
+ * /proc/self, which is this process; so files in /proc/PID are refused. */
 static int open_present(const struct errand *x, int flags, struct stat *ret)
 {
 	AUTO_CLOSE int fd = files_at(AT_FDCWD, x->path, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -434,7 +439,8 @@ static bool is_text(const struct side *s)
 	       (!memchr(s->bytes, 0, s->len) && utf8_is_valid(s->bytes, s->len, false));
 }
 
-/* Writes "ORIGINAL MODIFIED\n", two sizes in bytes or "-", and both texts. */
+/* Writes the answer: a line "OLD NEW" with the sizes in bytes, or "-" for a file that
+ * does not exist, then both contents. */
 static void tell_sides(struct errand *x, const struct side *old, const struct side *new)
 {
 	char head[64], one[24] = "-", other[24] = "-";
@@ -444,7 +450,8 @@ static void tell_sides(struct errand *x, const struct side *old, const struct si
 	if (new->bytes)
 		(void)snprintf(other, sizeof(other), "%zu", new->len);
 	int len = snprintf(head, sizeof(head), "%s %s\n", one, other);
-	/* the text is large enough for the line and both files */
+	/* cannot fail: the buffer has room for the line and two files of the largest
+	 * size */
 	(void)buffer_append(&x->text, head, (size_t)len);
 	(void)buffer_append(&x->text, old->bytes, old->len);
 	(void)buffer_append(&x->text, new->bytes, new->len);

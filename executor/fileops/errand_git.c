@@ -12,18 +12,18 @@
 /* --- a repository's state
  * ------------------------------------------------------------ */
 
-/* Adds a line "KEY VALUE" to the errand's text. */
+/* Adds a line "KEY VALUE" to the answer's text. */
 static void tell(struct errand *x, const char *key, const char *value)
 {
 	AUTO_FREE char *shown = shell_quote_shown(value);
 	AUTO_FREE char *line = text_format("%s %s", key, shown);
 
-	(void)errand_line(x, line, strlen(line)); /* the lines fit: there are few, and
-						   * they are short */
+	(void)errand_line(x, line, strlen(line)); /* cannot fail: the lines are few and
+						   * short */
 }
 
-/* Reports how many commits the branch and its upstream each have that the other lacks;
- * git prints "AHEAD\tBEHIND". */
+/* Reports by how many commits the branch is ahead of its upstream, and behind it; git
+ * prints "AHEAD\tBEHIND". */
 static void tell_distance(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *both =
@@ -38,7 +38,7 @@ static void tell_distance(struct errand *x, struct git *g)
 	tell(x, "behind", b);
 }
 
-/* Reports the repository's state. A missing branch, commit or upstream is left out. */
+/* Reports the repository's branch, commit and upstream, as far as they exist. */
 static void tell_state(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *branch =
@@ -61,8 +61,8 @@ static void tell_state(struct errand *x, struct git *g)
 
 /* --- clone ------------------------------------------------------------------------ */
 
-/* A credential helper that prints the secret. git calls it for "store" and "erase" too,
- * where it prints nothing. */
+/* A credential helper (gitcredentials(7)) that prints the secret for "get". git also
+ * calls it with "store" and "erase", where it prints nothing. */
 #define HELPER "!f() { test \"$1\" = get && cat <&9; }; f"
 _Static_assert(GIT_SECRET_FD == 9, "the helper reads from another descriptor");
 
@@ -133,8 +133,8 @@ static int switch_to(struct errand *x, struct git *g)
 	AUTO_FREE char *what =
 		text_format("%s the branch %s", is_new ? "make" : "go to", name);
 
-	/* A name that git or this check refuses could mean something else: `-x` would be
-	 * an option, and `@{-1}` another branch. */
+	/* A refused name could mean something else to git switch: `-x` would be an
+	 * option, and `@{-1}` the previous branch. */
 	if (git_run(g, GIT_WORDS("check-ref-format", "--allow-onelevel", name)) != 0 ||
 	    *name == '-') {
 		AUTO_FREE char *why = text_format("%s is not a valid branch name.", name);
@@ -145,8 +145,8 @@ static int switch_to(struct errand *x, struct git *g)
 	return code == 0 ? 0 : git_fail(x, g, what);
 }
 
-/* Prepares git in the errand's folder, which must exist; other errors are reported in
- * git's words. */
+/* Prepares git in the request's folder, which must exist. If the folder is no
+ * repository, git itself reports that. */
 static int begin(struct errand *x, struct git *g)
 {
 	AUTO_CLOSE int folder = errand_open_folder(x);
@@ -191,8 +191,8 @@ static int set(struct errand *x, struct git *g, const char *key, const char *val
 	return 0;
 }
 
-/* Makes git accept the folder (safe.directory). git compares the folder's path without
- * links. */
+/* Adds the folder to safe.directory, so that git accepts it though another user owns it.
+ * git compares real paths, so the links in the path are resolved. */
 static int make_safe(struct errand *x, struct git *g)
 {
 	static const char key[] = "safe.directory";
@@ -209,8 +209,8 @@ static int make_safe(struct errand *x, struct git *g)
 	return 0;
 }
 
-/* Makes a repository in the folder, if the request wants one. An existing one is kept as
- * it is. */
+/* Makes a repository in the folder, if the request asks for one. An existing repository
+ * stays as it is. */
 static int init(struct errand *x, struct git *g)
 {
 	AUTO_FREE char *path = text_format("%s/.git", x->path);

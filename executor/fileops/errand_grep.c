@@ -23,26 +23,27 @@
 #include "executor/search/pattern.h"
 #include "executor/session/shell_quote.h"
 
-/* The time in which the lines of files are still read once the errand's time is up: less
- * than errands.c gives. */
+/* How long lines are still read after SIGALRM; must be less than LAST_WORDS_MS in
+ * errands.c, when the process is killed. */
 #define LATE_MS 200
 
 struct search {
 	struct errand *x;
 	struct prepared prepared; /* owned */
-	char *rust;		  /* owned; NULL: ripgrep cannot express the pattern */
+	char *rust;		  /* owned; the pattern for ripgrep; NULL: ripgrep cannot
+				   * express it */
 	struct glob *include;	  /* owned; the glob of the files to search; NULL: all
 				   * files */
-	bool has_path;		  /* `include` is matched with the path, not with the name
-				   * alone */
+	bool has_path;		  /* `include` has a slash, so it is matched with the
+				   * path, not with the name alone */
 	struct grep_paths found;  /* owned; the files with a match */
 	struct buffer lines;	  /* the lines of one file, each with a 0 behind it */
 	const char *shown;	  /* the file's name, to put before its lines */
 	uint32_t told, wanted;	  /* how many lines were reported, and how many are
 				   * wanted */
-	bool has_more;		  /* there is a line that is not reported */
-	int64_t due;		  /* the time when no more lines are to be read; 0: the
-				   * errand is not late yet */
+	bool has_more;		  /* there are matching lines that are not reported */
+	int64_t due;		  /* the time after which no lines are read; 0: SIGALRM
+				   * has not come yet */
 };
 
 /* --- the request ------------------------------------------------------------ */
@@ -65,7 +66,7 @@ static int read_pattern(struct search *s)
 	return errand_refuse(s->x, why);
 }
 
-/* Reads the request's glob. Without a slash the glob is matched with the file's name
+/* Reads the request's glob. A glob without a slash is matched with the file's name
  * alone. */
 static int read_include(struct search *s)
 {
@@ -97,8 +98,8 @@ static bool wants(void *who, const char *path)
 
 /* --- the lines of a file ---------------------------------------------------- */
 
-/* Returns whether the time for lines is over. The search is a process and a loop of its
- * own, so it reads the clock itself, and only once it is late. */
+/* Returns whether no more lines are to be read. The first call after SIGALRM sets `due`.
+ * Only calls after SIGALRM read the clock. */
 static bool is_past(void *who)
 {
 	struct search *s = who;
@@ -131,8 +132,8 @@ static bool on_line(void *who, const struct grep_line *line)
 	       buffer_append(&s->lines, left, strlen(left) + 1);
 }
 
-/* Adds the lines to the text.  `told` lines were reported before; only lines for which
- * there is room are counted.  False: there is no room for all. */
+/* Adds the lines to the answer's text, and counts in s->told those that fit; `told`
+ * lines were reported before. False: not all fit. */
 static bool put_lines(struct search *s, uint32_t told)
 {
 	const char *at = (const char *)buffer_data(&s->lines);
@@ -147,7 +148,7 @@ static bool put_lines(struct search *s, uint32_t told)
 	return true;
 }
 
-/* Reports the lines of one file. False: no further file is to be searched. */
+/* Reports the matching lines of one file. False: no further file is to be searched. */
 static bool tell_file(struct search *s, struct grep *g, int fd, const char *path)
 {
 	AUTO_FREE char *shown = shell_quote_shown(path);
@@ -159,7 +160,7 @@ static bool tell_file(struct search *s, struct grep *g, int fd, const char *path
 	enum grep_end end = grep_file(g, fd);
 	if (end == GREP_FOUND || end == GREP_ENDED)
 		return put_lines(s, told) && !s->has_more;
-	s->told = told; /* lines of a file that is no text do not count */
+	s->told = told; /* the file is no text, so its lines do not count */
 	s->has_more = had_more;
 	return true;
 }
@@ -216,8 +217,8 @@ static bool is_late(void *who)
 	return errand_is_late();
 }
 
-/* Returns whether the folder is the root. Below the root are /proc and /sys, where
- * reading can take for ever. */
+/* Returns whether the folder is "/". Below it are /proc and /sys, where ripgrep's reads
+ * could take for ever. */
 static bool is_root(int folder)
 {
 	struct stat a, b;
@@ -226,7 +227,7 @@ static bool is_root(int folder)
 	       (a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* Makes a descriptor that can be read when the errand's time is up. errand.c has
+/* Makes a descriptor that becomes readable when the errand is asked to end. errand.c has
  * blocked SIGALRM, so the signal stays pending, and signalfd(2) shows it. */
 static int open_late(void)
 {
@@ -237,7 +238,8 @@ static int open_late(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Searches with the rootfs' own ripgrep, if there is one that supports the pattern. */
+/* Searches with the rootfs' own ripgrep. -1: it cannot be used for this search, or
+ * failed. */
 static int ask_ripgrep(struct search *s, int folder)
 {
 	const char *include = s->x->ask->include;
@@ -266,8 +268,8 @@ static void search_folder(struct search *s, int folder)
 	put_notes(s);
 }
 
-/* Searches a file that the request names, whatever its name is, and reports if it is no
- * text. */
+/* Searches the one file that the request names; `include` does not apply. A file that is
+ * no text is an error. */
 static void search_file(struct search *s, int fd)
 {
 	struct grep g = reader(s);
@@ -294,8 +296,8 @@ static void search_file(struct search *s, int fd)
 	put_notes(s);
 }
 
-/* Searches the folder or file of the request. A file is opened even if its name is a
- * link, and without blocking. */
+/* Searches the folder or file that the request names. A file may be named by a link, and
+ * is opened without blocking. */
 static void search_place(struct search *s)
 {
 	struct errand *x = s->x;

@@ -22,7 +22,8 @@ struct search {
 	struct errand *x;
 	struct top_k top;
 	struct glob *glob;  /* owned */
-	bool wants_folders; /* the pattern ends with a slash */
+	bool wants_folders; /* the pattern ends with a slash, so only folders are
+			     * wanted */
 };
 
 /* --- results --------------------------------------------------------------------- */
@@ -43,7 +44,7 @@ static void put_top(struct search *s, const char *before)
 	}
 }
 
-/* Adds notes for the reader about names that are missing in the text. */
+/* Adds notes to the answer about names that are missing in it. */
 static void put_notes(struct search *s, const struct walk *w)
 {
 	struct errand *x = s->x;
@@ -84,7 +85,7 @@ static void search(struct search *s, const char *before,
 
 /* --- list -------------------------------------------------------------------------- */
 
-/* Returns whether the name is a folder, also through a link, as a person sees it. */
+/* Returns whether the name is a folder, or a link to one. */
 static bool is_folder(const struct walk_name *n)
 {
 	struct stat st;
@@ -129,7 +130,7 @@ static void add_match(struct search *s, const struct walk_name *n)
 	struct stat st = { 0 };
 
 	if (fstatat(n->folder, n->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return; /* the file has gone meanwhile */
+		return; /* the file was removed meanwhile */
 	const struct find one = { .path = (char *)(uintptr_t)n->path,
 				  .is_folder = s->wants_folders,
 				  .changed = st.st_mtim };
@@ -157,8 +158,8 @@ static int by_time(const void *one, const void *other)
 	return strcmp(a->path, b->path);
 }
 
-/* Makes an absolute pattern relative to the path: the pattern begins at the root,
- * whatever the path is, and its first parts without wildcards become the path. */
+/* Splits an absolute pattern: its first components, which have no wildcards, replace the
+ * request's path. Returns the rest of the pattern, which is relative to that path. */
 static const char *take_root(struct errand *x, const char *pattern)
 {
 	size_t slashes = strspn(pattern, "/"), len = 0;

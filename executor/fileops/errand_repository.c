@@ -65,7 +65,7 @@ static int make_executable(struct errand *x, int folder)
 }
 
 /* Returns whether hutch has installed the hook. A link, and a file that cannot be read,
- * count as foreign. */
+ * count as hooks of the user's. */
 static bool is_ours(int hooks)
 {
 	char text[256];
@@ -94,7 +94,7 @@ static int keep_other(struct errand *x, int hooks)
 			     KEPT ", the name to keep it under: nothing was changed.");
 }
 
-/* Writes the hook as a whole: readers see the old hook or the new one. */
+/* Replaces the hook with rename(2), so that git never sees half of it. */
 static int put_hook(struct errand *x, int hooks)
 {
 	static const char name[] = HOOK ".hutch";
@@ -102,8 +102,7 @@ static int put_hook(struct errand *x, int hooks)
 		hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
 
 	if (fd < 0 && errno == EEXIST &&
-	    unlinkat(hooks, name, 0) == 0) /* a process that was killed may have left this
-					    * name */
+	    unlinkat(hooks, name, 0) == 0) /* left by a process that was killed */
 		fd = openat(hooks, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return errand_fail(x, NULL, errno);
@@ -111,12 +110,13 @@ static int put_hook(struct errand *x, int hooks)
 	    renameat(hooks, name, hooks, HOOK) == 0)
 		return 0;
 	int sys = errno;
-	(void)unlinkat(hooks, name, 0); /* the failure to write the hook is reported
-					 * anyway */
+	(void)unlinkat(hooks, name, 0); /* may fail: the failure to write the hook is
+					 * reported anyway */
 	return errand_fail(x, NULL, sys);
 }
 
-/* Opens the repository's folder for hooks; x->other becomes its path, for reports. */
+/* Opens the folder in which the repository has its hooks, and makes it if it is missing;
+ * its path is put into x->other, for errors. */
 static int open_hooks(struct errand *x, struct git *g)
 {
 	g->may_hook = true;
@@ -140,7 +140,7 @@ static void install(struct errand *x, struct git *g)
 		return;
 	AUTO_FREE char *path = text_format("%s/" HOOK, x->other);
 	AUTO_FREE char *shown = shell_quote_shown(path);
-	/* the text has room, since this is the only line */
+	/* cannot fail: this is the only line of the text */
 	(void)errand_line(x, shown, strlen(shown));
 }
 
@@ -169,8 +169,8 @@ struct agents {
 	const char *folder;
 };
 
-/* Adds "LEN PATH\n" and LEN bytes; or "- PATH\n": the file is too large, or could not
- * be read. */
+/* Adds a line "LEN PATH" and the LEN bytes of the file; or a line "- PATH", if the file
+ * is too large or could not be read. */
 static void put_agent(struct agents *a, const char *path, const void *bytes, size_t len)
 {
 	struct errand *x = a->x;
@@ -183,11 +183,13 @@ static void put_agent(struct agents *a, const char *path, const void *bytes, siz
 		x->end.cut += head_len + len;
 		return;
 	}
-	(void)buffer_append(&x->text, head, head_len); /* the header fits the buffer */
+	(void)buffer_append(&x->text, head, head_len); /* cannot fail: the size was
+						        * checked above */
 	(void)buffer_append(&x->text, bytes, len);
 }
 
-/* Adds the content of one file. A file that is not regular is left out. */
+/* Adds the content of one file. A missing file, a link, or a file that is not regular is
+ * left out. */
 static void take_agent(struct agents *a, const char *path)
 {
 	AUTO_FREE char *bytes = mem_new(AGENT_MAX + 1);
@@ -239,7 +241,8 @@ static int by_text(const void *one, const void *other)
 	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* Collects the files of a folder with microagents; a missing folder has none. */
+/* Collects the paths of the microagents, which are files *.md with instructions for an
+ * agent, in a folder. A missing folder has none. */
 static void find_agents(struct agents *a)
 {
 	struct walk w = { .on_name = on_name, .is_late = is_late, .who = a };
@@ -252,7 +255,8 @@ static void find_agents(struct agents *a)
 		qsort(a->paths.items, a->paths.count, sizeof(*a->paths.items), by_text);
 }
 
-/* Files with which other tools instruct an agent, as microagents do. */
+/* Files at the top of a repository with instructions for an agent, as other tools have
+ * them; they count as microagents too. */
 static const char *const others[] = { ".openhands_instructions", ".cursorrules",
 				      "AGENTS.md", "agents.md", "AGENT.md" };
 

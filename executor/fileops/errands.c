@@ -14,14 +14,14 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* The time from SIGALRM, which asks for the results so far, to SIGKILL: the process may
- * be reading a folder from a busy disk. */
+/* The time between SIGALRM, which asks for the results so far, and SIGKILL: it has to
+ * suffice for reading a folder from a busy disk. */
 #define LAST_WORDS_MS 2000
 
 struct errand_child {
 	struct worker worker;
 	char *path, *cwd; /* owned */
-	size_t most;	  /* the most bytes of the errand's text */
+	size_t most;	  /* the most bytes that the answer's text may have */
 };
 
 static void child_free(struct worker *w)
@@ -41,7 +41,8 @@ static void say(const struct workers *s, uint32_t id, const struct returned *x,
 	struct reply a = { .id = id, .type = MSG_CONTENT };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	/* the frame fits the buffer: it has at most three paths */
+	/* cannot fail: the frame has at most three paths, for which the buffer has
+	 * room */
 	(void)action_put_returned(&a.end, id, x, NULL);
 	a.bytes = mem_copy(text.data, text.len);
 	a.len = text.len;
@@ -60,8 +61,8 @@ static void say_failure(const struct workers *s, const struct errand_child *c,
 	say(s, c->worker.id, &x, (struct bytes){ 0 });
 }
 
-/* Reports an errand without a result: a step before it began failed, its time was over,
- * or a signal ended it. */
+/* Reports an errand whose process wrote no valid result: it could not be started, its
+ * time was over, or a signal ended it. */
 static void say_nothing(const struct workers *s, const struct errand_child *c)
 {
 	struct failed failed;
@@ -74,8 +75,8 @@ static void say_nothing(const struct workers *s, const struct errand_child *c)
 		say_failure(s, c, OUTCOME_ERROR, EINTR);
 }
 
-/* Reports an errand whose process has ended.  Its output is not trusted: the process
- * has read hostile files. */
+/* Reports the result that the process wrote before it ended. Its output is not trusted:
+ * the process has read hostile files. */
 static void say_end(const struct workers *s, const struct errand_child *c)
 {
 	const struct buffer *got = &c->worker.got;
@@ -106,7 +107,7 @@ static const struct worker_kind errand = {
 	.tell = tell,
 	.free = child_free,
 	.most = ERRANDS_MAX,
-	/* the most output of a process: a frame, and the longest text */
+	/* the most bytes that a process may write: a frame, and the longest text */
 	.got_max = SEND_QUEUE_END_MAX + 2 * ERRAND_SIDE_MAX + 64,
 	.last_words_ms = LAST_WORDS_MS,
 };

@@ -10,11 +10,11 @@
 struct errand_order;
 struct workers;
 
-/* As many errands run at once; one more is answered with OUTCOME_ERROR, EAGAIN. */
+/* The most errands that run at once; a further one is answered with OUTCOME_ERROR,
+ * EAGAIN. */
 #define ERRANDS_MAX 16
 
-/* Starts an errand. `o->request->place` says which user the errand runs as, whatever the
- * session's user is; `run` is the process's function: errand_run(). `now` is the current
- * time, as in workers.h. */
+/* Starts an errand as the user in `o->request->place`. `run` is the function that the
+ * process runs: errand_run(). `now` is the current time, in ms of all_processes_now(). */
 void errands_start(struct workers *s, const struct errand_order *o,
 		   void (*run)(const void *order), int64_t now);

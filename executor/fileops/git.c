@@ -20,11 +20,12 @@
 #include "executor/process/spawn.h"
 #include "protocol/message.h"
 
-/* The default limit of git's output, and the limit of its error messages. */
+/* The limits in bytes of git's output, if the caller sets no other, and of its error
+ * messages. */
 #define OUT_MAX	 (64u << 10)
 #define SAID_MAX (16u << 10)
 
-/* Bytes of git's reason that are quoted in a sentence. */
+/* The most bytes of git's error message that are quoted in an answer. */
 #define WHY_MAX 600
 
 int git_init(struct git *g, struct errand *x, const char *folder)
@@ -51,9 +52,9 @@ void git_done(struct git *g)
 
 /* --- arguments and environment ------------------------------------------------ */
 
-/* Settings for every git command. `core.fsmonitor` names a program in old versions of
- * git, and empty means none in all of them; an empty `credential.helper` resets all
- * helpers that configuration files name; a garbage collection would outlive the
+/* Settings for every git command. `core.fsmonitor` may name a program in old versions
+ * of git; empty, it names none in any version. An empty `credential.helper` removes
+ * all helpers that configuration files name. A garbage collection would outlive the
  * errand. */
 static const char *const settings[] = {
 	"core.fsmonitor=", "core.quotePath=false",   "credential.helper=",
@@ -94,7 +95,7 @@ static void make_env(const struct git *g, struct list *ret)
 {
 	static const char *const ours[] = {
 		"GIT_TERMINAL_PROMPT=0",
-		"GIT_ASKPASS=", /* set to nothing, so that git asks no other program for a
+		"GIT_ASKPASS=", /* empty, so that git runs no program that asks for a
 				 * password */
 		"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
 		"GIT_OPTIONAL_LOCKS=0", /* reading a repository must change nothing */
@@ -109,12 +110,12 @@ static void make_env(const struct git *g, struct list *ret)
 		list_set_env(ret, ours[i]);
 	if (!g->only_looks)
 		return;
-	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* forbids git to fetch missing objects;
+	list_set_env(ret, "GIT_NO_LAZY_FETCH=1"); /* git must not fetch missing objects;
 						   * known from 2.45 on, and in Debian's
 						   * 2.39 */
-	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older versions: they try to
-						   * fetch, and find no allowed
-						   * transport */
+	list_set_env(ret, "GIT_ALLOW_PROTOCOL="); /* for older versions: their fetch of
+						   * missing objects fails, since no
+						   * transport is allowed */
 }
 
 /* --- the process ------------------------------------------------------------ */
@@ -136,8 +137,7 @@ static void take_descriptors(const struct ends *e)
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	unsigned from = 3;
 
-	/* Without /dev/null, stdin is a pipe's write end, which gives no input
-	 * either. */
+	/* Without /dev/null, stdin becomes the write end of a pipe, where reads fail. */
 	(void)dup2(null < 0 ? e->said : null, 0); /* dup2(2) does not fail for open
 						   * descriptors */
 	(void)dup2(e->out, 1);
@@ -155,8 +155,8 @@ struct command {
 	struct list args, env; /* owned */
 };
 
-/* Called in the child process: executes git. git ends with its parent, even if that has
- * ended before the prctl(2). */
+/* Called in the child process: executes git. git is killed when its parent ends; if the
+ * parent has ended before the prctl(2), getppid(2) shows that. */
 static _Noreturn void become(const struct git *g, const struct command *c, pid_t parent,
 			     const struct ends *e)
 {
@@ -172,14 +172,15 @@ static _Noreturn void become(const struct git *g, const struct command *c, pid_t
 	if (getppid() != parent || chdir(g->folder) < 0) {
 		dprintf(2, "fatal: cannot change to '%s': %s\n", g->folder,
 			strerror(errno));
-		_exit(128); /* the exit code that git itself has for fatal errors */
+		_exit(128); /* git itself has this exit code for fatal errors */
 	}
 	x.argv = c->args.items;
 	x.env = c->env.items;
 	spawn_execute(&x);
 }
 
-/* Makes a pipe and writes the whole secret into it; the write end is closed then. */
+/* Makes a pipe that holds the whole secret, and closes its write end; *ret is the read
+ * end, or -1 if there is no secret. */
 static int secret_pipe(struct bytes secret, int *ret)
 {
 	int ends[2];
@@ -197,7 +198,8 @@ static int secret_pipe(struct bytes secret, int *ret)
 	return 0;
 }
 
-/* Makes the pipes. `ours` are the read ends; `theirs` are for git. */
+/* Makes the pipes. `ours` are the ends that this process reads; `theirs` are git's
+ * ends. */
 static int make_ends(const struct git *g, struct ends *ours, struct ends *theirs)
 {
 	int out[2], said[2];
@@ -235,8 +237,8 @@ static pid_t start(const struct git *g, const char *const *words, struct ends *r
 
 /* --- output ----------------------------------------------------------------- */
 
-/* Reads once from git. Bytes beyond the limit are dropped, so that git can go on. False:
- * git has closed the pipe. */
+/* Reads once from one of git's pipes. Bytes beyond the limit are dropped, so that git
+ * does not block. False: the pipe has ended. */
 static bool hear(int *fd, struct buffer *to, bool *ret_is_cut)
 {
 	uint8_t chunk[32 << 10];
@@ -258,13 +260,12 @@ static int late_signal(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* the arguments are valid; SIGALRM is blocked, so
-					 * it stays pending */
+	(void)sigaddset(&set, SIGALRM); /* cannot fail: the arguments are valid */
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Reads until git has ended or closed both pipes.  A process that git started may hold
- * the pipes longer. */
+/* Reads git's output until git has ended or closed both pipes. The end of the pipes
+ * alone does not suffice: a process that git started may hold them open longer. */
 static void listen_to(struct git *g, struct ends *e, pid_t pid)
 {
 	AUTO_CLOSE int late = late_signal();
@@ -286,8 +287,8 @@ static void listen_to(struct git *g, struct ends *e, pid_t pid)
 		if (fds[3].revents && !fds[0].revents && !fds[1].revents)
 			break;
 	}
-	/* SIGTERM lets a clone remove its unfinished files. git was not waited for yet,
-	 * so no other process has its number. */
+	/* SIGTERM, not SIGKILL: so git removes the files of an unfinished clone. The pid
+	 * is still git's, since waitpid(2) has not been called yet. */
 	if (g->is_late || is_cut)
 		(void)kill(pid, SIGTERM);
 }
@@ -321,7 +322,8 @@ char *git_text(struct git *g, const char *const *words)
 
 /* --- failures --------------------------------------------------------------- */
 
-/* Advice for an error message that contains `words`; the first match counts. */
+/* Advice for the reader of an error message that contains `words`; the first match
+ * counts. */
 static const struct advice {
 	const char *words, *help;
 } advices[] = {
@@ -416,7 +418,7 @@ char *git_server(const char *url)
 		return NULL;
 	host += 3;
 	size_t len = strcspn(host, "/?#");
-	/* the host begins behind a user's name */
+	/* leaves out "USER@" in front of the host */
 	const char *name = memrchr(host, '@', len);
 	const char *from = name ? name + 1 : host;
 	len -= (size_t)(from - host);

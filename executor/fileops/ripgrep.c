@@ -34,9 +34,9 @@ static bool is_plain(char c)
 	return c && strchr(plain, c);
 }
 
-/* Returns the end of braces with two or more choices, none of them empty: braces without
- * a comma are plain text in glob.h, and rg ignores empty choices. NULL: these are no such
- * braces. */
+/* Returns the end, the '}', of braces that ripgrep and glob.h understand alike: with two
+ * or more choices, none of them empty. Without a comma they are ordinary text in glob.h,
+ * and ripgrep ignores empty choices. NULL: these are other braces. */
 static const char *choice_end(const char *open)
 {
 	bool has_comma = false;
@@ -52,8 +52,8 @@ static const char *choice_end(const char *open)
 	}
 }
 
-/* Refuses globs that rg reads otherwise. `?` is one of these: it stands for a character
- * in glob.h and for a byte in rg. */
+/* Returns false for a glob with which ripgrep may find fewer files than glob.h. `?` is an
+ * example: in glob.h it matches a character, in ripgrep a byte. */
 bool ripgrep_knows_glob(const char *include)
 {
 	if (strstr(include, "**"))
@@ -69,9 +69,9 @@ bool ripgrep_knows_glob(const char *include)
 
 /* --- the process ------------------------------------------------------------ */
 
-/* The arguments for rg, which give the same rules in every sandbox, whatever the user has
- * configured: hidden and ignored files are searched, .git is not, and bytes are not
- * decoded. A later -g takes precedence. */
+/* The most arguments for ripgrep. They make the search independent of the user's
+ * configuration: hidden and ignored files are searched, ".git" is not, and no encoding
+ * is decoded. The last -g takes precedence. */
 #define ARGS_MAX 20
 
 static void fill_args(const struct ripgrep *r, char *path, char *args[ARGS_MAX])
@@ -103,8 +103,8 @@ struct ends {
 	int pid;       /* a pidfd, readable when rg has ended; -1: there is none */
 };
 
-/* Called in the child process: executes rg. rg ends with its parent, even if that has
- * ended before the prctl(2). */
+/* Called in the child process: executes rg. rg is killed when its parent ends; if the
+ * parent has ended before the prctl(2), getppid(2) shows that. */
 static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 			     pid_t parent, struct ends e)
 {
@@ -120,7 +120,7 @@ static _Noreturn void become(const struct ripgrep *r, int root, char *path,
 	if (getppid() != parent || fchdir(root) < 0 || dup2(e.out, 1) < 0 ||
 	    dup2(e.said, 2) < 0)
 		_exit(127);
-	/* rg needs no input; a pipe's write end gives none. */
+	/* stdin becomes the write end of a pipe, where reads fail: rg needs no input */
 	(void)dup2(e.said, 0);
 	(void)syscall(SYS_close_range, 3, ~0u, 0);
 	fill_args(r, path, args);
@@ -152,8 +152,8 @@ static pid_t start(const struct ripgrep *r, int root, struct ends *ret)
 
 struct output {
 	struct grep_paths *found; /* borrowed; the paths that rg has printed */
-	struct buffer bytes;	  /* the beginning of a path whose end has not been
-				   * read */
+	struct buffer bytes;	  /* the last part of rg's output: the beginning of a
+				   * path whose end has not come yet */
 	bool is_wrong, is_late;
 };
 
@@ -173,7 +173,7 @@ static void take_paths(struct output *h)
 	buffer_consume(&h->bytes, (size_t)(at - from));
 }
 
-/* Reads rg's output once. False: the search cannot go on. */
+/* Reads rg's output once. False: reading failed, or there is no room for more paths. */
 static bool hear(struct output *h, int *out)
 {
 	const size_t most = 64u << 10;
@@ -193,8 +193,9 @@ static bool hear(struct output *h, int *out)
 	return !h->found->is_cut;
 }
 
-/* Waits once for rg. False: rg has ended and its output was read, or the search cannot go
- * on. Any error message is a failure: with --no-messages rg prints only fatal errors. */
+/* Waits for the next event of rg. False: rg has ended and its output was read, or the
+ * search must end. Any error message counts as a failure: with --no-messages rg prints
+ * only fatal errors. */
 static bool listen_once(struct output *h, struct ends *e, int late)
 {
 	struct pollfd fds[] = { { .fd = e->out, .events = POLLIN },
@@ -212,13 +213,14 @@ static bool listen_once(struct output *h, struct ends *e, int late)
 		return !(h->is_late = true);
 	if (fds[3].revents)
 		return false;
-	if (fds[1].revents) /* the pipe was closed, and poll(2) would report that each
-			     * time */
+	if (fds[1].revents) /* stderr was closed, which poll(2) would report in each turn
+			     * of the loop */
 		own_close(&e->said);
 	return !fds[0].revents || hear(h, &e->out);
 }
 
-/* Judges rg's exit code: 0 means a match, 1 none, 2 that some files could not be read. */
+/* Turns rg's exit code into a result: 0 is a match, 1 none, 2 that some files could not
+ * be read. */
 static int judge(struct output *h, int status)
 {
 	if (h->is_wrong)
@@ -252,8 +254,8 @@ int ripgrep_tree(int root, const struct ripgrep *r, struct grep_paths *ret)
 		;
 	own_close(&ends.out);
 	if (h.is_wrong || h.is_late || ret->is_cut)
-		(void)kill(pid, SIGKILL); /* rg was not waited for yet, so no other
-					   * process has its number */
+		(void)kill(pid, SIGKILL); /* the pid is still rg's, since waitpid(2) has
+					   * not been called yet */
 	const int status = worker_reap(pid);
 	h.is_wrong = h.is_wrong || has_said_more(ends.said);
 	own_close(&ends.out);

@@ -90,12 +90,12 @@ const char *encoding_name(const struct encoding *x)
 
 /* --- guessing -------------------------------------------------------------- */
 
-/* The most bytes of a file that the guess of its encoding reads. */
+/* How many bytes at a file's beginning decide which encoding is guessed. */
 #define GUESS_MAX (64u << 10)
 
 /* Returns whether the letter is one of sixteen frequent Russian letters, which make up
- * five sixths of a text. The letter of byte 0xff in windows-1251 is left out, since whole
- * files that are no text consist of that byte. */
+ * five sixths of a Russian text. The letter with byte 0xff in windows-1251 is left out,
+ * since a binary file may consist of that byte alone. */
 static bool is_frequent(uint32_t c)
 {
 	static const uint16_t letters[] = { 0x43e, 0x435, 0x430, 0x438, 0x43d, 0x442,
@@ -120,8 +120,9 @@ static bool is_capital(uint32_t c)
 	return c >= 0x410 && c < 0x430;
 }
 
-/* Returns whether high bytes form words of their own, as in alphabets other than the
- * Latin; in Western languages such letters stand among ASCII letters. */
+/* Returns whether bytes above 0x7f mostly stand next to each other, as in words of
+ * Cyrillic letters. In Western languages such bytes mostly stand next to ASCII
+ * letters. */
 static bool has_words(struct bytes raw)
 {
 	size_t beside = 0, among = 0;
@@ -348,8 +349,8 @@ static size_t put_unit(const struct encoding *x, uint32_t unit, uint8_t *to)
 	return 2;
 }
 
-/* Characters below this limit have a place in a reversed table, which gives a character's
- * byte; no one-byte encoding here has a character beyond it. The byte 0 means that the
+/* The size of a table from characters to their bytes, which reverse() makes for a
+ * one-byte encoding; no encoding here has a character beyond it. Byte 0 means that the
  * encoding lacks the character. */
 #define REVERSE_MAX 0x2600
 
@@ -383,7 +384,7 @@ bool encoding_put(const struct encoding *x, struct bytes text, struct buffer *to
 	uint8_t character[4], byte_of[REVERSE_MAX];
 
 	if (x == &encoding_utf8) {
-		/* the buffer's owner made it large enough */
+		/* cannot fail: the caller made the buffer large enough */
 		(void)buffer_append(to, text.data, text.len);
 		return true;
 	}

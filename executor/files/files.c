@@ -66,7 +66,7 @@ bool files_make_absolute(char to[PATH_MAX], const char *cwd, const char *path)
 
 /* --- kinds of files ---------------------------------------------------------- */
 
-/* Puts the path of an open file, as the kernel tells it in /proc/self/fd, into `to`. */
+/* Puts the path of an open file, the target of its link in /proc/self/fd, into `to`. */
 static bool find_path(int fd, char to[PATH_MAX])
 {
 	char link[32];
@@ -77,8 +77,8 @@ static bool find_path(int fd, char to[PATH_MAX])
 	return len > 0;
 }
 
-/* Returns whether the file shows a process. Files of /proc itself, such as /proc/cpuinfo,
- * may be read; /proc/1 and all else that belongs to a process may not. */
+/* Returns whether the file belongs to a process in /proc. Files such as /proc/cpuinfo
+ * may be read; /proc/PID and everything below it may not. */
 bool files_is_of_process(int fd)
 {
 	struct statfs fs;
@@ -185,8 +185,8 @@ static bool is_plain(uint8_t c)
 }
 
 /* Judges as Python's package binaryornot does: by the share of bytes that are not plain
- * ASCII text, and by the share of low bytes. The caller accepts UTF-8, UTF-16 and Russian
- * before it asks. */
+ * ASCII text, and by the share of bytes below 0x7f. The caller has already accepted
+ * UTF-8, UTF-16 and Russian text. */
 static bool looks_binary(const uint8_t *at, size_t len)
 {
 	size_t odd = 0, low = 0;
@@ -254,7 +254,7 @@ static size_t line_begin(const struct content *c, uint64_t n)
 
 /* --- read ------------------------------------------------------------------ */
 
-/* Cuts the content down to lines [first, end). */
+/* Cuts the content to lines [first, end), counted from 0. */
 static void slice(struct content *c, uint64_t first, uint64_t end)
 {
 	size_t from = line_begin(c, first);
@@ -281,8 +281,8 @@ static struct result do_read(const char *path, const struct read_request *r,
 
 /* --- write ----------------------------------------------------------------- */
 
-/* Puts the new lines, with a newline at the end, between the lines of the old file that
- * stay. */
+/* Makes the new content of a file: its lines in front of the replaced ones, the new text
+ * with a newline at its end, and its lines behind the replaced ones. */
 static struct result compose(const struct content *old, const struct write_request *r,
 			     struct content *ret)
 {
@@ -304,16 +304,16 @@ static struct result compose(const struct content *old, const struct write_reque
 	return done();
 }
 
-/* Makes missing parent folders; an existing folder belongs to another process and stays.
- * Returns 0, or the errno of the folder that could not be made: opening the file would
- * only report that the new file is not found. */
+/* Makes the missing folders above the path. Returns 0, or the errno of the folder that
+ * could not be made: an attempt to make the file would only report ENOENT. A folder that
+ * another process makes meanwhile is fine. */
 static int make_parents(const char *path)
 {
 	AUTO_CLOSE int at = files_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
 	char parts[PATH_MAX];
 	int sys = 0;
 
-	/* the path is shorter than PATH_MAX */
+	/* is not cut: the path is shorter than PATH_MAX */
 	(void)snprintf(parts, sizeof(parts), "%s", path);
 	for (char *name = parts, *end; at >= 0 && (end = strchr(name, '/'));
 	     name = end + 1) {
@@ -350,8 +350,9 @@ static int open_folder(int fd, const struct stat *st, char path[PATH_MAX],
 	return fd_take(&folder);
 }
 
-/* Makes a file of the same owner, mode and content, under a name of its own.  Fails if
- * a default ACL of the folder would let other users into the new file. */
+/* Makes a temporary file with the new content and the old file's owner and mode. Fails
+ * if the new file has extended attributes, since an ACL that it inherits from the folder
+ * may let other users in. */
 static int make_twin(int folder, const char *name, const struct stat *st,
 		     const struct content *c)
 {
@@ -380,8 +381,9 @@ static bool is_full(int sys)
 	return sys == ENOSPC || sys == EDQUOT;
 }
 
-/* Replaces the file by a finished one. True: the file was replaced; false: nothing was
- * changed. *ret_is_full: there was no space. */
+/* Replaces the file by a complete temporary file, with rename(2). True: the file was
+ * replaced; false: nothing was changed. *ret_is_full: there was no space for the
+ * temporary file. */
 static bool replace(int fd, const struct stat *st, const struct content *c,
 		    bool *ret_is_full)
 {
@@ -401,8 +403,9 @@ static bool replace(int fd, const struct stat *st, const struct content *c,
 		return false;
 	if (renameat(folder, twin, folder, name) == 0)
 		return true;
-	(void)unlinkat(folder, twin, 0); /* the twin is of no use: rename(2) fails if the
-					  * file is a mount point, for one */
+	(void)unlinkat(folder, twin, 0); /* removes the temporary file: rename(2) has
+					  * failed, as it does if the old file is a mount
+					  * point */
 	return false;
 }
 
@@ -414,8 +417,9 @@ static struct result fill(int fd, const struct content *c)
 	return done();
 }
 
-/* Reserves space for `len` bytes, also for holes. Returns 0, or the errno if there is no
- * space; a file system that cannot reserve is taken to have space. */
+/* Reserves `len` bytes of disk space with fallocate(2), also where the file has holes.
+ * Returns 0, or the errno if there is no space. If the file system has no fallocate(2),
+ * returns 0. */
 static int find_space(int fd, size_t len)
 {
 	if (len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) == 0)
@@ -430,12 +434,13 @@ static void keep_mode(int fd, const struct stat *st)
 	struct stat now;
 
 	if (fstat(fd, &now) == 0 && now.st_mode != st->st_mode)
-		/* fails if the file is not the user's; then its mode stays */
+		/* fails if the file belongs to another user; then the set-id bits stay
+		 * cleared */
 		(void)fchmod(fd, st->st_mode & 07777);
 }
 
-/* Writes in place only if there is space for the whole file: a partial write would mix
- * old and new. */
+/* Replaces the file, or else writes in place. The latter is done only if there is space
+ * for the whole content: a partial write would mix old and new. */
 struct result files_put(int fd, const struct stat *st, const struct content *c)
 {
 	bool has_no_space = false;
@@ -564,15 +569,16 @@ static struct result do_write(const char *path, const struct write_request *r)
 	if (sys && sys != ENOENT)
 		return (struct result){ OUTCOME_ERROR, sys };
 	got = write_new(path, r);
-	/* Another process has made the file meanwhile. */
+	/* EEXIST: another process has made the file meanwhile, so it is written as an
+	 * old one. */
 	return got.outcome == OUTCOME_ERROR && got.sys == EEXIST ? write_old(path, r)
 								 : got;
 }
 
 /* --- replies --------------------------------------------------------------- */
 
-/* Answers a read or a write. Takes over the bytes of `c`, which are sent if the outcome
- * is good. */
+/* Answers a read or a write. Takes over the bytes of `c`, and sends them if the outcome
+ * is OUTCOME_DONE. */
 static void say_done(const struct files *f, const char *path, struct result r,
 		     struct content *c, bool is_base64)
 {
@@ -583,7 +589,7 @@ static void say_done(const struct files *f, const char *path, struct result r,
 			  .cwd = f->place->cwd };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	/* the frame fits the buffer: it has at most two paths */
+	/* cannot fail: the frame has at most two paths, for which the buffer has room */
 	(void)action_put_done(&a.end, f->id, &d, NULL);
 	if (r.outcome == OUTCOME_DONE) {
 		a.bytes = c->bytes;
@@ -596,8 +602,8 @@ static void say_done(const struct files *f, const char *path, struct result r,
 
 /* --- requests -------------------------------------------------------------- */
 
-/* Makes the path absolute and becomes the command's user, until leave(). A bad outcome
- * says which of the two failed; then leave() is not due. */
+/* Makes the path absolute, and takes on the ids of the command's user, until leave().
+ * After any outcome but OUTCOME_DONE, leave() must not be called. */
 static struct result enter(const struct files *f, const char *path,
 			   char to[PATH_MAX], struct user_role *role)
 {

@@ -1,19 +1,20 @@
 /* files -- MSG_READ and MSG_WRITE: a file as a whole, or lines of it.
  *
  * The executor does this itself, as the command's user (user_enter), and passes a path
- * to the kernel without looking at it before.  A file that is not regular is refused
- * after an open that cannot block; so are files of /proc that show processes, since
- * /proc/self would be the executor.  A file system that does not answer blocks the
- * executor: only mounts that the supervisor chose can do that.
+ * to the kernel without looking at it before. A file that is not regular is refused
+ * after an open that cannot block. Files in /proc/PID are refused too, since /proc/self
+ * would be the executor. A file system that does not answer blocks the executor: only
+ * mounts that the supervisor chose can do that.
  *
  * Lines end with \n and are counted from 0; a carriage return is a byte of its line.
- * Each piece of the written text, as \n divides it, becomes a line, so a newline is
- * added at the end, as in the reference.
+ * The written text is split at \n, and each piece becomes a line; so a newline is
+ * always added at the end, as in OpenHands.
  *
- * An existing file is replaced by a finished one in the same folder, so that no reader
- * sees a half, if that changes nothing else: the file belongs to the user, has one
- * name, no extended attributes and a mode that can be set.  Otherwise its content is
- * written in place.  A new file gets mode 0664 and new folders 0755. */
+ * An existing file is replaced by a complete new one in the same folder, so that no
+ * reader sees half of the content. That is done only if it changes nothing else: the
+ * file belongs to the user, has one name, no extended attributes and a mode that can be
+ * set. Otherwise its content is overwritten in place. A new file gets mode 0664 and new
+ * folders 0755. */
 #pragma once
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ struct files {
 	uint32_t id;			   /* the id of the request */
 };
 
-/* Both return 0, also for a failure that they have answered. -1: the executor must end,
+/* Both answer the request, also when it failed, and return 0. -1: the executor must end,
  * since it could not become its own user again. */
 int files_read(const struct files *f, const struct read_request *r, struct err *e);
 int files_write(const struct files *f, const struct write_request *r, struct err *e);

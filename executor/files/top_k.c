@@ -6,8 +6,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 
-/* Returns how many of the first entries are kept, by the limits of their number and
- * bytes. */
+/* Returns how many entries from the first on may be kept, by the limits on their number
+ * and the bytes of their paths. */
 static size_t kept(const struct top_k *f)
 {
 	size_t bytes = 0;

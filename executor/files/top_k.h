@@ -1,5 +1,5 @@
-/* top_k -- the first entries, up to a limit and in some order, of entries that are
- * added in any order.
+/* top_k -- keeps the first K entries, in some order, of entries that are added in any
+ * order.
  *
  * However many are added, at most twice the limit are kept at a time, and fewer if
  * their paths are long: a path may be a MiB. */

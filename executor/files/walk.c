@@ -20,15 +20,16 @@
 /* is_late() is asked each time after this many names. */
 #define LOOK_UP 256
 
-/* `waiting` holds the names of folders that are still to be read, each with a 0 behind
- * it; the names in the current folder begin at the last mark, those in its parent at
- * the mark before. */
+/* The state of a walk. `waiting` holds the names of folders that are still to be read,
+ * each with a 0 behind it. marks[d] is the offset in `waiting` where the names from the
+ * current path's folder at depth d begin. */
 struct walker {
 	struct walk *w;
 	struct dir_stack stack;
 	char *waiting; /* owned */
 	size_t len, room;
-	size_t *marks; /* owned; one mark for each folder on the stack */
+	size_t *marks; /* owned; one offset in `waiting` for each folder from the start
+		        * to the current one */
 	size_t marks_room;
 	char *entries; /* owned */
 	unsigned until; /* how many more names until is_late() is asked */
@@ -57,12 +58,13 @@ static bool put_off(struct walker *k, const char *name)
 	return true;
 }
 
-/* Takes off the last name that was added in the current folder; NULL: there is none. */
+/* Removes the name that was added last from the names of the current folder, and returns
+ * it; NULL: there is none. */
 static const char *take_off(struct walker *k)
 {
 	if (k->len == k->marks[k->stack.depth])
 		return NULL;
-	k->len--; /* takes off the name's 0 */
+	k->len--; /* removes the 0 behind the name */
 	while (k->len > k->marks[k->stack.depth] && k->waiting[k->len - 1])
 		k->len--;
 	return k->waiting + k->len;
@@ -104,7 +106,7 @@ static enum walk_step step_of(struct walker *k, enum walk_step step)
 	return step;
 }
 
-/* Asks is_late() at times. True: the walk must end. */
+/* Asks is_late() after every LOOK_UP names. True: the walk must end. */
 static bool has_enough(struct walker *k)
 {
 	const struct walk *w = k->w;
@@ -148,15 +150,16 @@ static void read_folder(struct walker *k)
 			if (!is_itself(d->name))
 				tell_name(k, d);
 		}
-	if (len < 0) /* EBADF: the folder could be opened with O_PATH only, for want of
-		      * permission */
+	if (len < 0) /* EBADF: the folder is open with O_PATH only, since it may not be
+		      * read */
 		closed(k, errno == EBADF ? EACCES : errno);
 }
 
 /* --- moving through the tree
  * ------------------------------------------------------- */
 
-/* Goes into a subfolder. If the name has gone, or is a link by now, nothing happens. */
+/* Goes into a subfolder, and reads it. Does nothing if the name has gone, or is no
+ * folder by now. */
 static void go_down(struct walker *k, const char *name)
 {
 	struct err e = { 0 };
@@ -167,8 +170,8 @@ static void go_down(struct walker *k, const char *name)
 		closed(k, e.sys ? e.sys : ENAMETOOLONG);
 }
 
-/* Goes back to the parent. -1: other processes moved the tree about, so the parent is
- * unknown. */
+/* Goes back to the parent. -1: another process has moved the folder, so its parent is
+ * not the folder that the walk came from. */
 static int go_up(struct walker *k)
 {
 	const struct walk *w = k->w;

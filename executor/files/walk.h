@@ -1,16 +1,18 @@
 /* walk -- visits every name below a folder.
  *
- * The walk goes by descriptor, on a stack (archive/dir_stack.h): through no link, and at
- * any depth with a bounded number of open folders, so a tree that is moved about
- * meanwhile leads nowhere else.  A file that vanishes meanwhile may be reported or not.
- * A folder is read as a whole, and then its subfolders are, in no certain order; types
- * come with the names, and cost a stat only if the file system does not give them.
+ * The walk opens each folder below the one before it (archive/dir_stack.h) and through
+ * no link, so processes that move folders meanwhile cannot lead it out of the tree. At
+ * any depth, only a bounded number of folders is open. A file that vanishes meanwhile
+ * may be reported or not. A folder is read as a whole, and then its subfolders are, in
+ * no certain order; types come with the names, and cost a stat only if the file system
+ * does not give them.
  *
- * A folder that cannot be read (no permission, it shows a process, too deep or too
- * many) is reported as a name, and counted.  Mounts are walked into.
+ * A folder that cannot be read (no permission, it belongs to a process in /proc, it is
+ * too deep, or too many names wait) is reported as a name, and counted in `closed`.
+ * Mounts are walked into.
  *
- * Bounds: DIR_STACK_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of names
- * of folders that are still to be read. */
+ * Bounds: DIR_STACK_DEPTH_MAX folders deep, WALK_NAMES names, WALK_WAITING bytes of
+ * names of folders that are still to be read. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +56,6 @@ struct walk {
 			   * names */
 };
 
-/* Walks the tree below `folder`, which is open for reading, and takes it over. False: the
- * walk was ended by WALK_END, by is_late(), or because the tree was moved about. */
+/* Walks the tree below `folder`, an open descriptor, and closes it. False: the walk was
+ * ended by WALK_END, by is_late(), by WALK_NAMES, or because folders were moved. */
 bool walk_run(struct walk *w, int folder);

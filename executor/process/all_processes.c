@@ -12,8 +12,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* The other processes run on for this time if a leader does not stop, because it is in an
- * uninterruptible call.  A busy machine may need a while until a leader has stopped. */
+/* How long a pause waits for the leaders (struct leader) to stop before it stops the
+ * other processes anyway.  A leader in an uninterruptible call does not stop; on a busy
+ * machine a leader may need a while. */
 #define LEADERS_MS 2000
 /* A bash forgets a SIGHUP that comes between its prompt and its read(2), so the leaders
  * get another one after this time. */
@@ -31,9 +32,9 @@ void leaders_done(struct leaders *l)
 	*l = (struct leaders){ 0 };
 }
 
-/* Signals all processes but the executor, if there are any: for -1 the kernel walks all
- * processes of the host.  Errors are ignored: no process is left, or the rest may not be
- * signalled. */
+/* Signals all processes but the executor, if there are any; if not, the call is avoided,
+ * since kill(2) of -1 walks all processes of the host.  Errors are ignored: no process is
+ * left, or the others may not be signalled. */
 static void send_all(int signo)
 {
 	if (!all_processes_is_gone())
@@ -48,13 +49,13 @@ static void begin_pause(struct all_processes *a, const struct leaders *l, int64_
 	a->due = now + LEADERS_MS;
 	a->asked++;
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGSTOP); /* the leader is unreaped, so its pid
-						     * is ours */
+		(void)kill(l->all[i].pid, SIGSTOP); /* the leader is not reaped yet, so
+						     * its pid cannot have been reused */
 	all_processes_look(a, l, now);
 }
 
-/* Returns true if a leader has stopped, or died.  WNOWAIT leaves its status, so that the
- * parent can still reap it. */
+/* Returns true if a leader has stopped, or died.  With WNOWAIT waitid(2) does not use the
+ * status up, so that the normal reaping still gets it. */
 static bool stands(const struct leader *one)
 {
 	siginfo_t info = { 0 };
@@ -75,8 +76,8 @@ static void ask_again(struct all_processes *a, const struct leaders *l, int64_t 
 {
 	a->due = now + AGAIN_MS;
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGHUP); /* the leader is unreaped, so its pid
-						    * is ours */
+		(void)kill(l->all[i].pid, SIGHUP); /* the leader is not reaped yet, so its
+						    * pid cannot have been reused */
 }
 
 enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
@@ -141,8 +142,8 @@ static void end_pause(struct all_processes *a, const struct leaders *l, int64_t 
 	let_time_go_on(a, now);
 }
 
-/* Begins or ends a pause by other means than signals.  all_processes_ask_to_end() or a
- * SIGCONT to all may have ended this pause already; then there is nothing to end. */
+/* Begins or ends a pause that a cgroup's freezer or a tracer makes.  A pause that
+ * all_processes_ask_to_end() or a SIGCONT to all has ended already is not ended again. */
 void all_processes_hold(struct all_processes *a, bool is_held, int64_t now)
 {
 	if (!is_held && a->is_held)
@@ -170,8 +171,8 @@ int all_processes_wait(const struct all_processes *a, int64_t due, int64_t now)
 		return -1;
 	due -= all_processes_now(a, now);
 	if (due > 0 && all_processes_is_paused(a))
-		return -1; /* time-outs stand still, so `due` cannot come before the pause
-			    * ends */
+		return -1; /* `due` is on a clock that stands still during a pause, so it
+			    * cannot come before the pause ends */
 	return due < 0 ? 0 : due > INT_MAX ? INT_MAX : (int)due;
 }
 
@@ -187,8 +188,8 @@ bool all_processes_is_stopped(const struct all_processes *a)
 
 /* --- signals --------------------------------------------------------------- */
 
-/* Refuses to signal all processes if we are not pid 1 of a pid namespace: there, kill(2)
- * of -1 would reach every process of this user on the machine. */
+/* Fails if we are not pid 1 of a pid namespace: there, kill(2) of -1 would reach every
+ * process of this user on the machine. */
 static int must_be_init(struct err *e)
 {
 	if (getpid() == 1)
@@ -217,11 +218,12 @@ int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
 	if (must_be_init(e) < 0)
 		return -1;
 	a->is_ending = true;
-	/* An interactive shell ignores SIGTERM.  It gets SIGHUP before its command is
-	 * ended, or it would go on with the commands after that one. */
+	/* An interactive shell ignores SIGTERM, so it gets SIGHUP.  The shell gets it
+	 * before its running command is ended; otherwise it would go on with the next
+	 * command. */
 	for (size_t i = 0; i < l->count; i++)
-		(void)kill(l->all[i].pid, SIGHUP); /* the leader is unreaped, so its pid
-						    * is ours */
+		(void)kill(l->all[i].pid, SIGHUP); /* the leader is not reaped yet, so its
+						    * pid cannot have been reused */
 	if (!all_processes_is_gone()) {
 		(void)kill(-1, SIGTERM);
 		(void)kill(-1, SIGHUP);

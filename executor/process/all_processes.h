@@ -2,21 +2,21 @@
  *
  * kill(2) of -1 from the init of a pid namespace reaches every other process in it:
  * orphans, processes in sessions of their own, other users.  A process that forks
- * meanwhile is hit with its child (copy_process(), since 4.20).  The kernel checks each
- * target: the same user, or CAP_KILL over it, which the executor has if there are
- * several users (caps.h), over user namespaces made inside, too.  The kernel does not
- * tell which processes it left out.
+ * meanwhile is hit with its child (copy_process(), since 4.20).  The kernel signals a
+ * process only if it has our user id, or if we have CAP_KILL over its user namespace.
+ * The executor has CAP_KILL if there are several users (caps.h); it also covers user
+ * namespaces made inside.  The kernel does not say which processes it left out.
  *
- * *Paused* is the time from a SIGSTOP to all to the next SIGCONT to all, or while all
- * are held by other means: by the supervisor with a cgroup's freezer, or by a process
- * that traces them (freezer.h).  Time stands still meanwhile: the time-outs of actions
- * use all_processes_now().
+ * A *pause* lasts from a SIGSTOP to all processes until the next SIGCONT to all.  Two
+ * other means also make one: the supervisor's use of a cgroup's freezer, and a process
+ * that traces all others (freezer.h).  Time-outs of actions stand still during a pause:
+ * they use all_processes_now().
  *
  * A shell with job control waits for stopped children, too.  If it sees its foreground
- * job stopped it goes on without that job, and a pause must not cause that.  Therefore
- * the leaders (struct leader) are stopped first, and the rest when the kernel says that
- * the leaders have stopped; and the foreground of a terminal is continued before its
- * leader is.  A shell inside another shell may still notice a pause. */
+ * job stopped it goes on without that job, and a pause must not cause that.  Therefore a
+ * pause stops the leaders (struct leader) first, and the other processes when the kernel
+ * says that the leaders have stopped; its end continues the foreground group of a
+ * terminal before the leader.  A shell inside another shell may still notice a pause. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,9 +25,10 @@
 
 struct err;
 
-/* A child of ours that leads the session of a terminal. */
+/* A child of ours that leads the session of a terminal, such as a shell. */
 struct leader {
-	pid_t pid;  /* of a child that is not reaped, so the number is its own */
+	pid_t pid;  /* of a child that is not reaped yet, so the pid cannot have been
+		     * reused */
 	int master; /* borrowed; the terminal's master; -1: the terminal has hung up */
 };
 
@@ -44,17 +45,16 @@ void leaders_done(struct leaders *l);
 struct all_processes {
 	int64_t since; /* when the present pause began, in ms of clock.h; 0: not paused */
 	int64_t stood; /* total length of the pauses that are over */
-	int64_t due;   /* when the leaders' next step (stop the rest, or ask again) is
-		        * due; 0: none */
-	uint32_t asked; /* number of SIGSTOPs to all processes that were asked for so
-			 * far */
-	uint32_t stopped; /* number of the last of these SIGSTOPs that all processes have
-			   * got; a SIGCONT may have come since */
-	bool is_held;	/* paused by other means than signals */
-	bool is_traced; /* held by a tracer: a process that starts during this pause would
-			 * not be stopped */
-	bool is_ending; /* all processes were asked to end: the executor starts nothing by
-			 * itself any more */
+	int64_t due;   /* when all_processes_look() must do its next step (stop the other
+		        * processes, or send SIGHUP again); 0: never */
+	uint32_t asked; /* how many pauses by SIGSTOP were requested so far */
+	uint32_t stopped; /* the value of `asked` when all processes last got SIGSTOP; a
+			   * SIGCONT may have followed */
+	bool is_held;	/* paused by a cgroup's freezer or a tracer, not by SIGSTOP */
+	bool is_traced; /* paused by a tracer: a process that starts during this pause
+			 * would not be stopped */
+	bool is_ending; /* all processes were asked to end: from now on the executor
+			 * starts no shell by itself */
 };
 
 /* Sends a signal to all processes but the executor; SIGSTOP begins a pause, SIGCONT ends
@@ -63,21 +63,22 @@ struct all_processes {
 int all_processes_signal(struct all_processes *a, int signo, const struct leaders *l,
 			 int64_t now, struct err *e);
 
-/* Called when the supervisor has begun (`is_held`) or ended a hold of all processes by a
- * cgroup's freezer: time-outs stand still meanwhile. */
+/* Called when the supervisor has stopped all processes with a cgroup's freezer
+ * (`is_held`), or lets them go on: time-outs stand still in between. */
 void all_processes_hold(struct all_processes *a, bool is_held, int64_t now);
 
-/* Called when a tracer has begun (`is_traced`) or ended a hold of all processes:
- * time-outs stand still meanwhile. */
+/* Called when a tracer begins to stop all processes (`is_traced`), or lets them go on:
+ * time-outs stand still in between. */
 void all_processes_trace(struct all_processes *a, bool is_traced, int64_t now);
 
-/* Asks all processes to end, paused or not: by SIGTERM, and interactive shells by
- * SIGHUP. */
+/* Asks all processes to end, and ends a pause: sends SIGTERM, and SIGHUP for interactive
+ * shells, which ignore SIGTERM. */
 int all_processes_ask_to_end(struct all_processes *a, const struct leaders *l,
 			     int64_t now, struct err *e);
 
-/* Does the next step of a pause or of the end.  Called while all_processes_due() is not
- * 0: after SIGCHLD, and when that time has come. */
+/* Does the next step of a pause or of the sandbox's end.  Called while
+ * all_processes_due() is not 0: after each SIGCHLD, and at the time that
+ * all_processes_due() returns. */
 void all_processes_look(struct all_processes *a, const struct leaders *l, int64_t now);
 int64_t all_processes_due(const struct all_processes *a);
 
@@ -85,8 +86,8 @@ int64_t all_processes_due(const struct all_processes *a);
  * stopped. */
 enum all_processes_step {
 	ALL_PROCESSES_WAITS,
-	ALL_PROCESSES_STOPS,	 /* the other processes are stopped, too */
-	ALL_PROCESSES_IS_ASKED, /* the leaders get SIGHUP once more */
+	ALL_PROCESSES_STOPS,	 /* SIGSTOP is sent to all other processes */
+	ALL_PROCESSES_IS_ASKED, /* the leaders get SIGHUP again */
 };
 enum all_processes_step all_processes_step(const struct all_processes *a, bool all_stand,
 					   int64_t now);
@@ -95,15 +96,14 @@ enum all_processes_step all_processes_step(const struct all_processes *a, bool a
  * even one to be reaped. */
 bool all_processes_is_gone(void);
 
-/* Returns the time of a clock for time-outs inside, in ms.  This clock stands still
- * during a pause, so one `now` gives one time, even if a pause begins or ends at that
- * moment. */
+/* Returns the time, in ms, of a clock that stands still during a pause; time-outs inside
+ * use it.  `now` is in ms of clock.h. */
 int64_t all_processes_now(const struct all_processes *a, int64_t now);
-/* Returns how many ms poll(2) is to wait from `now` until `due`, which is in ms of
- * all_processes_now(); a `due` of INT64_MAX never comes.  -1: poll(2) is to wait for an
- * event alone. */
+/* Returns the time-out in ms with which poll(2) is to wait from `now` until `due`, which
+ * is in ms of all_processes_now(), or INT64_MAX for never.  -1: poll(2) needs no
+ * time-out. */
 int all_processes_wait(const struct all_processes *a, int64_t due, int64_t now);
 bool all_processes_is_paused(const struct all_processes *a);
-/* Returns true during a pause by signals: a process that is started then must get
+/* Returns true during a pause by SIGSTOP: a process that is started during it must get
  * SIGSTOP, too. */
 bool all_processes_is_stopped(const struct all_processes *a);

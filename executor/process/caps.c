@@ -5,10 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* libcap would not do here: a child of vfork(2) calls these functions in the executor's own
- * memory, and any process inside may kill that child at any moment.  libcap's sets are
- * allocated, and locked while they are set; a child that dies in between would leave pid 1
- * a broken heap, or a lock that no process ever opens. */
+/* The capability calls do not use libcap: a child of vfork(2) makes them in the
+ * executor's own memory, and any process inside may kill that child at any moment.
+ * libcap allocates its sets, and takes a lock to change one; a child that dies in between
+ * would leave pid 1 with a broken heap, or with a lock that is never released. */
 #define CAP_BIT(n) (UINT64_C(1) << (n))
 #define CAP_END	   64
 
@@ -115,9 +115,9 @@ int caps_keep(const struct caps *c)
 
 int caps_hand_on(const struct caps *c, uint32_t uid)
 {
-	/* Over execve(2) root gets its bounding set, which is exactly the set that is
-	 * handed on.  Root's inheritable and ambient sets stay empty: a user that root
-	 * becomes later would keep them. */
+	/* On execve(2) root gets its bounding set, and that is exactly the set that is
+	 * handed on.  Root's inheritable and ambient sets stay empty: otherwise a process
+	 * that changes from root to another user would keep them. */
 	uint64_t mine = handed_on_to(c, uid), inherited = uid == 0 ? 0 : mine;
 
 	if (!c->permitted)

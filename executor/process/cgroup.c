@@ -73,9 +73,9 @@ static DIR *open_folder(int parent, const char *name)
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(parent, name, flags);
 
-	/* The folder belongs to our uid, but a command may have set a mode that keeps us
-	 * out.  All commands were killed, so no process can put a link in the folder's
-	 * place before fchmodat(2). */
+	/* The folder belongs to our uid, but a command may have set a mode that denies us
+	 * access.  All commands were killed, so no process can replace the folder by a
+	 * symbolic link before fchmodat(2). */
 	if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
 		fd = openat(parent, name, flags);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -85,8 +85,8 @@ static DIR *open_folder(int parent, const char *name)
 	return dir;
 }
 
-/* Moves a folder up to `top`.  The kernel changes the folder's ".." then, for which the
- * folder itself must be writable. */
+/* Moves a folder up to `top`.  This changes the folder's "..", so the folder itself must
+ * be writable. */
 static bool move_up(int folder, const char *name, int top, const char *to)
 {
 	if (renameat(folder, name, top, to) == 0)
@@ -95,8 +95,9 @@ static bool move_up(int folder, const char *name, int top, const char *to)
 	       renameat(folder, name, top, to) == 0;
 }
 
-/* Unlinks the entries of `folder`.  A folder in it that is not empty is moved up to `top`
- * instead of walked into, so that deep nesting takes no recursion and no more work. */
+/* Unlinks the entries of `folder`.  A subfolder that is not empty is moved up to `top`,
+ * where a later pass empties it, so that deep nesting needs no recursion and no
+ * additional work. */
 static bool flatten(int top, const char *folder, unsigned *number)
 {
 	DIR *dir = open_folder(top, folder);
@@ -114,12 +115,13 @@ static bool flatten(int top, const char *folder, unsigned *number)
 		has_moved |= move_up(dirfd(dir), d->d_name, top, up);
 	}
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so no error matters */
+		(void)closedir(dir); /* the folder was only read, so an error of
+				      * closedir(3) does not matter */
 	return has_moved;
 }
 
-/* Goes once over `top`: each folder in it is emptied and removed.  Returns true when
- * folders were moved up to `top`, so that another pass is needed. */
+/* Makes one pass over `top`: empties and removes each folder in it.  Returns true if
+ * subfolders were moved up to `top`, so that another pass is needed. */
 static bool sweep(int top, unsigned *number)
 {
 	int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -133,11 +135,12 @@ static bool sweep(int top, unsigned *number)
 		if (unlinkat(top, d->d_name, 0) == 0)
 			continue;
 		has_moved |= flatten(top, d->d_name, number);
-		(void)unlinkat(top, d->d_name, AT_REMOVEDIR); /* if the removal fails, the
-							       * entry stays */
+		(void)unlinkat(top, d->d_name, AT_REMOVEDIR); /* an entry that cannot be
+							       * removed stays */
 	}
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so no error matters */
+		(void)closedir(dir); /* the folder was only read, so an error of
+				      * closedir(3) does not matter */
 	return has_moved;
 }
 

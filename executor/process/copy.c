@@ -28,8 +28,8 @@ static void say(const char *text)
 	AUTO_FREE char *line = term_escape_line(text);
 	AUTO_FREE char *whole = text_format("%s\n", line);
 
-	(void)io_write_all(2, whole, strlen(whole)); /* fails when the client has gone,
-						      * and then has no reader */
+	(void)io_write_all(2, whole, strlen(whole)); /* fails when the client has gone;
+						      * then nothing reads the message */
 }
 
 static void on_left_out(void *who, const char *path, const char *why)
@@ -77,11 +77,11 @@ static enum copy_exit exit_of(const struct err *e)
 
 /* --- places ------------------------------------------------------------------ */
 
-/* A source or a target of the copy, by a path that may lead through links, as for any
+/* A source or a target of the copy.  Its path may lead through symbolic links, as for any
  * command. */
 struct place {
 	char *path;	  /* owned; without trailing slashes */
-	const char *name; /* its last name; points into `path` */
+	const char *name; /* the path's last component; points into `path` */
 	bool has_slash;	  /* the path had a trailing slash, so it must lead to a folder */
 	bool is_content;  /* the path ends in "/", "." or "..": the content of the folder
 			   * is meant */
@@ -116,7 +116,7 @@ static int open_folder(const char *path, int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open the folder %.200s", path) : fd;
 }
 
-/* Opens the folder that holds the entry of the path's last name. */
+/* Opens the folder that contains the path's last component. */
 static int open_above(const struct place *p, int flags, struct err *e)
 {
 	AUTO_FREE char *above = text_copy(p->path);
@@ -135,8 +135,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Makes a client's descriptor blocking: a client may have made it non-blocking, and the
- * copy would end with EAGAIN. */
+/* Makes a client's descriptor blocking: a client may have made it non-blocking, and then
+ * the copy would fail with EAGAIN. */
 static void make_blocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -147,8 +147,8 @@ static void make_blocking(int fd)
 
 /* --- out ---------------------------------------------------------------------- */
 
-/* Checks the source itself, whose errors name its whole path; errors below it name
- * paths as they stand in the tar. */
+/* Checks that the source exists.  An error about the source names its whole path; errors
+ * about files below it name their paths in the tar. */
 static int check_source(const struct place *from, bool follows, struct err *e)
 {
 	struct stat st;
@@ -192,8 +192,8 @@ static int copy_out(const struct exec *x, struct err *e)
 
 /* --- in ------------------------------------------------------------------------ */
 
-/* Opens the folder to unpack into.  A missing folder is made first, with a command's
- * usual mode (0777 less the umask). */
+/* Opens the folder to unpack into.  A missing folder is made first, with the usual mode
+ * (0777 less the umask). */
 static int open_or_make(const char *path, struct err *e)
 {
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -223,7 +223,7 @@ static int choose(const struct place *to, const char **name, struct err *e)
 	return open_above(to, O_RDONLY, e);
 }
 
-/* Makes missing parent folders of the target, with a command's usual mode (0777 less the
+/* Makes missing parent folders of the target, with the usual mode (0777 less the
  * umask). */
 static int make_parents(const struct place *to, struct err *e)
 {
@@ -237,9 +237,9 @@ static int make_parents(const struct place *to, struct err *e)
 	return 0;
 }
 
-/* Checks that the target may be replaced by a file.  A folder may not; an existing file
- * must be writable for the command's user, since its owner and mode say which users may
- * change it. */
+/* Checks that the target may be replaced by a file: it may not be a folder, and an
+ * existing file must be writable for the command's user, although a rename(2) over it
+ * would not require that. */
 static int check_file(const struct place *to, struct err *e)
 {
 	errno = EISDIR;
@@ -260,8 +260,8 @@ static int prepare_file(const struct place *to, uint32_t flags, struct err *e)
 static int copy_in(const struct exec *x, struct err *e)
 {
 	struct place to = { 0 };
-	const char *name = x->argv[2]; /* the entry's name, or the NULL that ends the
-				        * arguments: no name was given */
+	const char *name = x->argv[2]; /* the name that the copied file gets; NULL, which
+				        * ends the arguments, if none was given */
 
 	make_blocking(0);
 	if (place_init(&to, x->argv[1], e) < 0)
@@ -287,6 +287,6 @@ _Noreturn void copy_run(const struct exec *x)
 		code = exit_of(&e);
 	}
 	(void)syscall(SYS_exit_group, code);
-	__builtin_trap(); /* a filter of the command's own may refuse exit_group(2); no
-			   * filter can keep a fault from ending the process */
+	__builtin_trap(); /* the command's own seccomp filter may refuse exit_group(2),
+			   * but no filter can keep a fault from ending the process */
 }

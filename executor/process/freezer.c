@@ -12,11 +12,12 @@
 #include "executor/process/caps.h"
 #include "executor/process/seize.h"
 
-/* A process that has not stopped after this time is in an uninterruptible call.  A busy
- * machine may need a while before all have stopped. */
+/* How long the freezer waits for all processes to stop.  A process that has not stopped
+ * by then is in an uninterruptible call; on a busy machine it may take a while until all
+ * have stopped. */
 #define SEIZE_MS 8000
-/* The freezer reports FREEZE_LATE itself this long before the deadline; at the deadline
- * the executor gives the freezer up. */
+/* The freezer's time ends this long before the executor's deadline, so that it can still
+ * report FREEZE_LATE itself; at the deadline the executor kills the freezer. */
 #define WORD_MS 1000
 
 void freezer_init(struct freezer *f, int proc, const struct caps *caps)
@@ -32,10 +33,10 @@ void freezer_done(struct freezer *f)
 
 /* --- in the freezer --------------------------------------------------------------- */
 
-/* Moves the procfs, the pipe for reports and the pipe whose bytes the freezer waits for
- * to 0, 1 and 2, and closes all other descriptors: the channel, and the pipes and
- * terminals of commands.  dup2(2) overwrites none of the three, since all are above 2, as
- * the executor's own descriptors are. */
+/* Moves the procfs, the pipe for reports and the pipe `hold` to 0, 1 and 2, and closes
+ * all other descriptors: the channel, and the pipes and terminals of commands.  No
+ * dup2(2) overwrites one of the three, since the executor's own descriptors are all above
+ * 2. */
 static void take_descriptors(int proc, int said, int hold)
 {
 	(void)dup2(proc, 0); /* valid descriptors */
@@ -57,20 +58,21 @@ static _Noreturn void run(const struct freezer *f)
 	char heard;
 	if (is_said && what.why == FREEZE_STANDS && read(2, &heard, 1) == 1 &&
 	    !seize_hold(s, 2))
-		_exit(1); /* `hold` has hung up, and all tracees were killed: exits before
-			   * one could be let go */
+		_exit(1); /* `hold` is at its end, since pid 1 has died, and all tracees
+			   * were killed: this process exits at once, so that it lets none
+			   * of them go on */
 	seize_disarm(s);
-	(void)!write(1, "", 1); /* tells the executor that the tracees are disarmed; the
-				 * pipe has room */
+	(void)!write(1, "", 1); /* tells the executor that this process's death no longer
+				 * kills the tracees; the pipe has room */
 	seize_release(s);
 	_exit(0);
 }
 
 /* --- in the executor -------------------------------------------------------------- */
 
-/* Forks the freezer with every signal blocked from the child's first moment on: a process
- * inside may send signals to each new process number, and a signal that came before the
- * child blocked it would end the child. */
+/* Forks the freezer, with every signal blocked from the child's first moment on.  A
+ * process inside can guess the new pid and signal it; a signal that arrived before the
+ * child could block it would kill the child. */
 static pid_t fork_deaf(void)
 {
 	sigset_t all, before;
@@ -91,9 +93,9 @@ static int begin(struct freezer *f)
 		return -1;
 	AUTO_CLOSE int said = says[0];
 	AUTO_CLOSE int to = says[1];
-	if (pipe2(holds, O_CLOEXEC) < 0) /* the freezer's read from `hold` may block, so
-					  * this pipe is not O_NONBLOCK; the executor's
-					  * few bytes always have room */
+	if (pipe2(holds, O_CLOEXEC) < 0) /* this pipe is blocking, since the freezer waits
+					  * in a read from `hold`; the executor's few
+					  * bytes always have room */
 		return -1;
 	AUTO_CLOSE int from = holds[0];
 	AUTO_CLOSE int hold = holds[1];
@@ -110,8 +112,8 @@ static int begin(struct freezer *f)
 	return 0;
 }
 
-/* Begins a pause with a new freezer.  If the freezer cannot be started, `due` comes at
- * once, and freezer_serve() answers FREEZE_FAILED. */
+/* Begins a pause with a new freezer.  If the freezer cannot be started, `due` is set to
+ * now, and freezer_serve() reports FREEZE_FAILED. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now)
 {
 	f->wanted = f->pid ? number : 0;
@@ -131,9 +133,10 @@ void freezer_release(struct freezer *f)
 		own_close(&f->hold);
 	} else if (f->number || !f->pid) {
 		if (f->pid)
-			(void)kill(f->pid, SIGKILL); /* the freezer is unreaped, so its
-						      * pid is ours; it may be stuck in a
-						      * system call */
+			(void)kill(f->pid, SIGKILL); /* the freezer is not reaped yet, so
+						      * its pid cannot have been reused;
+						      * SIGKILL, since it may be stuck in
+						      * a system call */
 		freezer_done(f);
 		f->due = 0;
 	}
@@ -147,9 +150,9 @@ void freezer_watch(const struct freezer *f, struct pollfd *w)
 	*w = (struct pollfd){ .fd = is_heard ? f->said : -1, .events = POLLIN };
 }
 
-/* Waits for the exit of a released freezer.  The deadline begins when the freezer reports
- * that its death would kill none of its tracees; until then no tracee runs, so none can
- * stop the freezer. */
+/* Waits for the exit of a released freezer.  The deadline starts when the freezer reports
+ * that its death would no longer kill its tracees.  Until then no tracee runs, so none
+ * can delay the freezer. */
 static void see_off(struct freezer *f, int64_t now)
 {
 	char byte;
@@ -159,8 +162,8 @@ static void see_off(struct freezer *f, int64_t now)
 		own_close(&f->said);
 		f->due = now + WORD_MS;
 	} else if (f->due && clock_is_due(f->due, now)) {
-		(void)kill(f->pid, SIGKILL); /* the freezer is unreaped, so its pid is
-					      * ours */
+		(void)kill(f->pid, SIGKILL); /* the freezer is not reaped yet, so its pid
+					      * cannot have been reused */
 		f->due = 0;
 	}
 }
@@ -170,8 +173,9 @@ static bool is_word(const struct frozen *said, ssize_t len)
 	return len == sizeof(*said) && said->why < FREEZE_WHY_COUNT;
 }
 
-/* Tells the freezer that its report was read: from then on its tracees are killed if the
- * freezer dies.  Returns false if the freezer has died: pid 1 is not ended by SIGPIPE. */
+/* Tells the freezer that its report was read: from then on the kernel kills the tracees
+ * if the freezer dies.  Returns false if the freezer has died; pid 1 is not ended by
+ * SIGPIPE. */
 static bool is_heard(const struct freezer *f)
 {
 	return f->pid && write(f->hold, "", 1) == 1;
@@ -193,7 +197,7 @@ bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret)
 		said = (struct frozen){ .why = len < 0 && f->pid ? FREEZE_LATE
 								 : FREEZE_FAILED };
 	/* If the freezer has died since its report, the kernel has detached its tracees:
-	 * all go on, and the pause has failed. */
+	 * they run again, and the pause has failed. */
 	if (said.why == FREEZE_STANDS && !is_heard(f))
 		said.why = FREEZE_FAILED;
 	said.number = f->number;

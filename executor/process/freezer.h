@@ -1,20 +1,23 @@
-/* freezer -- the executor's side of the process that seizes all others inside
- * (seize.h).
+/* freezer -- the executor's side of the process that stops all others inside by tracing
+ * them (seize.h).
  *
  * A freezer is made for one pause: a copy of the executor that keeps CAP_SYS_PTRACE and
  * three descriptors.  It is a separate process because PTRACE_SEIZE can block for ever,
- * and the executor must not block.  Its user may be the commands': until all are
- * stopped, a command can end or stop the freezer, and the pause fails, as it does if
- * one of them traces another.  Once all are stopped, no process is left that could.
+ * and the executor must not block.  The freezer may have the user id of the commands.
+ * Until all commands are stopped, one of them can kill or stop the freezer, and then the
+ * pause fails; it also fails if one command traces another.  Once all are stopped, none
+ * can do that any more.
  *
  *	freezer_start	-> STARTED
- *	STARTED		it reports that all stand, or why not, or had its time: _serve()
- *	any		freezer_release(): it lets all go on, and exits; if a tracee
- *			stops it meanwhile, it is killed, and the kernel lets go the rest
- *	any		it has exited: freezer_reaped()
- *	any		the executor dies, and `hold` hangs up: all are killed
+ *	STARTED		the freezer reports that all have stopped, or why not, or
+ *			its deadline has passed: freezer_serve()
+ *	any		freezer_release(): the freezer lets all go on and exits; if a
+ *			tracee stops the freezer meanwhile, the executor kills it,
+ *			and the kernel detaches the other tracees
+ *	any		the freezer has exited: freezer_reaped()
+ *	any		the executor dies, so `hold` is at its end: all are killed
  *
- * While a released freezer has not been reaped, freezer_start() waits for that. */
+ * A freezer_start() takes effect only after an earlier, released freezer was reaped. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,15 +29,15 @@ struct caps;
 struct pollfd;
 
 struct freezer {
-	pid_t pid;	 /* of the freezer; 0: there is none */
-	int said, hold;	 /* owned; the freezer's reports; and our end of its input, whose
-			  * second byte lets all go on; -1: closed */
-	int64_t due;	 /* in ms of clock.h, the deadline of its report or, after its
-			  * release, of its exit; 0: none */
+	pid_t pid;	 /* the freezer's pid; 0: there is none */
+	int said, hold;	 /* owned; the pipe of the freezer's reports, and the pipe of
+			  * orders to it, whose second byte lets all go on; -1: closed */
+	int64_t due;	 /* in ms of clock.h, the deadline of the freezer's report or,
+			  * after its release, of its exit; 0: none */
 	uint32_t wanted; /* number of a pause that begins as soon as this freezer is
 			  * reaped; 0: none */
 	uint32_t number; /* number of the freezer's pause; 0: the freezer was released */
-	bool is_lost;	 /* the freezer has died while all were stopped */
+	bool is_lost;	 /* the freezer has died during the pause that it held */
 	const struct caps *caps; /* borrowed */
 	int proc;		 /* borrowed; a procfs as in tree.h; -1: there is none,
 				  * and each pause fails */
@@ -43,15 +46,16 @@ struct freezer {
 void freezer_init(struct freezer *f, int proc, const struct caps *caps);
 void freezer_done(struct freezer *f);
 
-/* Begins pause `number`, or ends a pause.  `now` is in ms of clock.h, here and below.
- * freezer_serve() tells whether the pause has succeeded. */
+/* freezer_start() begins pause `number`, and freezer_release() ends it.  `now` is in ms
+ * of clock.h, here and below.  freezer_serve() reports whether the pause has
+ * succeeded. */
 void freezer_start(struct freezer *f, uint32_t number, int64_t now);
 void freezer_release(struct freezer *f);
 
-/* Waits for the freezer's report: freezer_watch() fills in an entry for poll(2), and
+/* Wait for the freezer's report: freezer_watch() fills in an entry for poll(2), and
  * freezer_serve() is called after poll(2), and at f->due.  freezer_serve() returns true
- * when *ret is the answer, once for each freezer_start() that no freezer_release()
- * followed. */
+ * when the report is in *ret: once for each freezer_start(), unless freezer_release()
+ * came first. */
 void freezer_watch(const struct freezer *f, struct pollfd *w);
 bool freezer_serve(struct freezer *f, int64_t now, struct frozen *ret);
 

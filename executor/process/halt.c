@@ -13,8 +13,8 @@ enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now)
 	return ++h->count < HALT_MOST ? HALT_IS_CONTINUED : HALT_HAS_TAKEN_ALL;
 }
 
-/* Does not use up the stop: with WNOWAIT, waitid(2) reports the state again as long as it
- * lasts, to other callers, too. */
+/* With WNOWAIT, waitid(2) does not use the state up, but reports it again as long as the
+ * child is stopped, to other callers, too. */
 bool halt_has(pid_t pid)
 {
 	siginfo_t info = { 0 };

@@ -1,28 +1,30 @@
-/* halt -- a process of the executor's own that the inside has stopped.
+/* halt -- finds and continues the executor's own helper processes that a command has
+ * stopped.
  *
- * Such a process, a copy or a worker, has the user id of the commands, so each of them
- * can send it SIGSTOP, and no filter tells that kill(2) from one that a shell needs.
- * Landlock's signal scope (ABI 6) would, if the commands shared a domain that the
- * process is not in; a domain is entered by one thread and handed on by fork(2) alone,
- * so all commands would have to descend from a second thread of pid 1, whose number the
- * seccomp floor does not guard as it guards 1.  Therefore the parent, pid 1, checks its
- * children: the kernel tells only a parent its child's state, on every version, and
- * SIGKILL ends a stopped process.
+ * Such a helper, a copy (copy.h) or a worker (workers.h), has the user id of the
+ * commands, so each of them can send it SIGSTOP, and no seccomp filter can tell that
+ * kill(2) from one that a shell needs.  Landlock's signal scope (ABI 6) could forbid it
+ * if all commands were in one domain and the helper outside.  But a domain is entered by
+ * one thread and inherited by fork(2) only, so all commands would have to descend from a
+ * second thread of pid 1; the sandbox's seccomp filter keeps commands from calls like
+ * prlimit64(2) on pid 1, but not on the id of that thread.  Therefore pid 1 checks its
+ * children: on every kernel a parent is told of its child's stop, and SIGKILL ends a
+ * stopped process.
  *
- * A check is made every HALT_EVERY_MS.  If the process is stopped, the check continues
- * it, so a single SIGSTOP costs no more than that time.  Checks that found it stopped
- * are counted and never forgiven: a command that lets it run for a moment now and then
+ * A check is made every HALT_EVERY_MS.  If the helper is stopped, it gets SIGCONT, so a
+ * single SIGSTOP delays it by that time at most.  The checks that found it stopped are
+ * counted, and the count is never reset: a command that lets the helper run now and then
  * gains nothing.
  *
- * Times are in ms of all_processes_now(), which stands still during a pause, when a process
- * is stopped on purpose. */
+ * Times are in ms of all_processes_now(), which stands still during a pause, when the
+ * helper is stopped on purpose. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define HALT_EVERY_MS 500
-/* The process is given up after so many checks that found it stopped: 10 s in all. */
+/* After this many checks that found the process stopped, 10 s in all, it is killed. */
 #define HALT_MOST 20
 
 struct halt {
@@ -37,12 +39,13 @@ enum halt_step {
 			     * caller ends it */
 };
 
-/* Returns the step that a check at `now` leads to, and notes the next check in *h. */
+/* Returns the step that a check at `now` leads to, and sets the time of the next check in
+ * *h. */
 enum halt_step halt_step(struct halt *h, bool is_stopped, int64_t now);
 
 /* Returns true if this child is stopped at this moment, by a signal.  The child must not
  * be reaped. */
 bool halt_has(pid_t pid);
-/* Continues a child and its process group, which it may not lead yet.  The child is not
- * reaped, so the pid is its own. */
+/* Continues a child and its process group; the child may not lead a group yet.  The child
+ * must not be reaped, so that its pid cannot have been reused. */
 void halt_end(pid_t pid);

@@ -18,12 +18,12 @@
 #include "executor/process/tree.h"
 #include "executor/process/user.h"
 
-/* The executor reaps at most so many processes at once before it serves the channel: a
+/* The executor reaps at most this many processes in a row before it serves the channel: a
  * process that forks without end must not keep the supervisor waiting. */
 #define REAP_AT_ONCE 64
 
-/* Commands may not take these descriptors: they stay free for the channel, for requests
- * that bring some, and for files that are open only for a moment. */
+/* Commands may not use up the last descriptors: this many stay free for the channel, for
+ * descriptors that come with requests, and for files that are open only briefly. */
 #define FDS_SPARE 16
 
 /* How many descriptors a command takes: the status pipe while the command starts; with a
@@ -152,8 +152,8 @@ static void start_on_terminal(struct command *c, struct command_request *request
 		   fd_take(&request->fds[1]));
 }
 
-/* Returns the errno with which a command is refused before anything is tried, since there
- * are too many commands or descriptors; 0: the command is not refused. */
+/* Returns the errno with which a command is refused before it is started, since there are
+ * too many commands or descriptors; 0: the command is not refused. */
 static int refuses(const struct processes *p, const struct exec *x)
 {
 	size_t needs = x->flags & EXEC_PTY ? FDS_TERMINAL : FDS_PLAIN;
@@ -193,14 +193,14 @@ void processes_signal(struct processes *p, uint32_t id, int signo)
 {
 	struct command *c = processes_find(p, id);
 
-	/* The pid of a reaped command may belong to another process by now. */
+	/* After a command was reaped, its pid may belong to another process. */
 	if (!c || c->pid == 0 || c->is_reaped)
 		return;
-	/* A child that has not called setsid(2) yet leads no group, so it gets the signal
-	 * alone. */
+	/* A child that has not called setsid(2) yet leads no process group, so the signal
+	 * is sent to the child alone. */
 	if (kill(-c->pid, signo) < 0 && errno == ESRCH)
-		(void)kill(c->pid, signo); /* the command is unreaped, so its pid
-					    * exists */
+		(void)kill(c->pid, signo); /* the command is not reaped yet, so its pid
+					    * cannot have been reused */
 }
 
 void processes_end(struct processes *p, uint32_t id, int proc)
@@ -215,8 +215,7 @@ void processes_resize(struct processes *p, uint32_t id, uint32_t rows, uint32_t 
 {
 	struct command *c = processes_find(p, id);
 
-	/* The call fails for a terminal that has hung up, whose size no longer
-	 * matters. */
+	/* The call fails for a terminal that has hung up; its size no longer matters. */
 	if (c && c->relay)
 		(void)terminal_resize(&c->relay->terminal, rows, cols);
 }
@@ -281,8 +280,8 @@ static void set_exited(struct command *c, int status, const struct rusage *used)
 		c->exited.is_signaled = false;
 		c->exited.status = COPY_TIMED_OUT;
 	}
-	/* The process is dead, so its end of the status pipe is closed: the pipe has its
-	 * last word. */
+	/* The process is dead, so its end of the status pipe is closed, and the pipe has
+	 * its final content. */
 	if (c->state == COMMAND_STARTING)
 		look_at_status(c);
 	if (c->relay)
@@ -317,8 +316,8 @@ static void look(struct command *c, bool is_paused, int64_t now)
 		return halt_end(c->pid);
 	case HALT_HAS_TAKEN_ALL:
 		c->is_late = true;
-		(void)kill(c->pid, SIGKILL); /* the command is unreaped, so its pid
-					      * exists */
+		(void)kill(c->pid, SIGKILL); /* the command is not reaped yet, so its pid
+					      * cannot have been reused */
 	}
 }
 
@@ -328,9 +327,10 @@ void processes_look(struct processes *p, bool is_paused, int64_t now)
 		look(&p->commands[i], is_paused, now);
 }
 
-/* A child that asked to be traced (PTRACE_TRACEME) has stopped for the executor, which
- * traces nothing: the child gets the signal that it has stopped for, and goes on.  A
- * SIGTRAP comes from its execve(2), not from a sender, and is not delivered. */
+/* Lets a stopped child go on that has asked to be traced (PTRACE_TRACEME): its tracer is
+ * the executor, which does not want to trace.  The child gets the signal for which it has
+ * stopped; a SIGTRAP comes from its execve(2), not from a sender, and is not
+ * delivered. */
 static void let_go_on(const siginfo_t *stop)
 {
 	const int signo = stop->si_status & 0x7f;
@@ -339,8 +339,8 @@ static void let_go_on(const siginfo_t *stop)
 		     (long)(signo == SIGTRAP ? 0 : signo));
 }
 
-/* Returns a child that has ended and is not reaped, so that its pid is still its own; 0:
- * there is none. */
+/* Returns the pid of a child that has ended and is not reaped yet, so that the pid cannot
+ * have been reused; 0: there is none. */
 static pid_t next_zombie(void)
 {
 	for (int i = 0; i < REAP_AT_ONCE; i++) {
@@ -365,8 +365,9 @@ bool processes_reap(struct processes *p)
 			p->before_other(p->who, pid);
 		if (pid <= 0 || wait4(pid, &status, WNOHANG, &used) != pid)
 			return false;
-		/* The cleanup comes before the report of the end, since the supervisor
-		 * may start the next command upon that report. */
+		/* The cleanup after an out-of-memory kill comes before the report of the
+		 * command's end, since the supervisor may start the next command upon
+		 * that report. */
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 			cgroup_recover(&p->cgroup);
 		if (c)
@@ -377,8 +378,8 @@ bool processes_reap(struct processes *p)
 	return true;
 }
 
-/* Puts the reports that are due about one command into `out`, and sets *ret_is_done if
- * the last one was among them. */
+/* Puts the reports that are due about one command into `out`.  Sets *ret_is_done if one
+ * of them was the command's last report. */
 static int report(const struct processes *p, struct command *c, struct buffer *out,
 		  bool *ret_is_done, struct err *e)
 {

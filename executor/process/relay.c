@@ -7,20 +7,21 @@
 
 #include "base/own.h"
 
-/* Bounds how many bytes are read after the command's end: more than the kernel holds
- * between a process that writes to a terminal and the reader of its master, which is 64
- * KiB of flip buffers and 4 KiB of line discipline at most.  Later bytes were written by
- * other processes than the command that ended, and these may go on for ever. */
+/* The most bytes that are read after the command's end.  The limit is above the number of
+ * bytes that the kernel holds between a terminal's slave and its master: 64 KiB of flip
+ * buffers and 4 KiB of line discipline at most.  Later bytes were written by other
+ * processes than the command, and these may write for ever. */
 #define DRAIN_MAX (128u << 10)
 
-/* The relay asks for so many bytes with one read(2); a terminal gives 4 KiB at most. */
+/* The size of one read(2). */
 #define READ_AT_ONCE (16u << 10)
 
 static void be_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	/* fcntl(2) fails only on a descriptor that does not block in the first place. */
+	/* A failure is ignored: only a descriptor that never blocks makes fcntl(2) fail
+	 * here. */
 	if (flags >= 0)
 		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
@@ -66,9 +67,9 @@ static bool expects_output(const struct relay *r)
 	       (!r->is_draining || r->drain_left > 0);
 }
 
-/* Adds an entry for a descriptor with events to wait for, and none for the others:
- * poll(2) would report POLLHUP for these too, and takes no more entries than a process
- * may have descriptors. */
+/* Adds an entry for a descriptor if there are events to wait for.  Descriptors without
+ * events get no entry: poll(2) would report POLLHUP for them all the same, and it accepts
+ * only as many entries as the process may have descriptors. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -95,8 +96,8 @@ static int happened(const struct pollfd *fds, size_t count, int fd)
 	return 0;
 }
 
-/* Reads without blocking.  A socket's open file description may be shared with a process
- * that lets it block, so the flag goes with the call. */
+/* Reads without blocking.  The flag is given with the call, since a socket's open file
+ * description may be shared with another process that makes it blocking. */
 static ssize_t get(int fd, void *to, size_t len)
 {
 	ssize_t n = recv(fd, to, len, MSG_DONTWAIT);
@@ -111,8 +112,8 @@ static ssize_t put(int fd, const void *from, size_t len)
 	return n < 0 && errno == ENOTSOCK ? write(fd, from, len) : n;
 }
 
-/* Does one read into the free room of `b`.  Returns the bytes read; 0 at the end or when
- * the other side is broken; -1 when there is nothing to read now. */
+/* Does one read into the free room of `b`.  Returns the number of bytes read; 0: end of
+ * file, or an error; -1: there is nothing to read now. */
 static ssize_t read_some(int fd, struct buffer *b)
 {
 	size_t room = smaller(b->max - buffer_len(b), READ_AT_ONCE);
@@ -124,8 +125,8 @@ static ssize_t read_some(int fd, struct buffer *b)
 	return n;
 }
 
-/* Writes what `fd` takes of `b`.  Returns false if the other side is broken, so that no
- * byte will ever be taken. */
+/* Writes as much of `b` as `fd` accepts.  Returns false if `fd` has failed, so that it
+ * will never accept another byte. */
 static bool write_some(int fd, struct buffer *b)
 {
 	ssize_t n = put(fd, buffer_data(b), buffer_len(b));
@@ -142,8 +143,8 @@ static void stop_input(struct relay *r)
 	buffer_done(&r->typed);
 }
 
-/* Closes the terminal, which gives nothing more; output that was read before is still
- * written. */
+/* Closes the terminal when no more output can come from it; output that was read before
+ * is still written. */
 static void end_terminal(struct relay *r)
 {
 	stop_input(r);
@@ -164,13 +165,13 @@ static void type_eof(struct relay *r)
 
 	if (eof < 0)
 		return;
-	/* The queue may be full.  The end-of-file characters are its last two bytes, so
-	 * it gets room for these two. */
+	/* The queue may be full, so its limit is raised by the two bytes that the
+	 * end-of-file characters may take; no other bytes follow them. */
 	r->typed.max += 2;
 	for (int i = 0; i < times; i++) {
 		uint8_t byte = (uint8_t)eof;
-		(void)buffer_append(&r->typed, &byte, 1); /* the queue got room for this
-							   * byte */
+		(void)buffer_append(&r->typed, &byte, 1); /* cannot fail: the limit was
+							   * raised for this byte */
 	}
 }
 
@@ -186,9 +187,9 @@ static void read_input(struct relay *r)
 	own_close(&r->in);
 }
 
-/* Reads the terminal until the queue is full or the terminal has no more.  EAGAIN from
- * a master is reliable: the line discipline flushes its work queue before it returns
- * that. */
+/* Reads the terminal until the queue is full or the terminal has no more output.  EAGAIN
+ * from a master surely means that there is none: before it returns that, the kernel
+ * passes all pending output on to the master. */
 static void read_output(struct relay *r)
 {
 	while (expects_output(r)) {

@@ -21,41 +21,42 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* A process that begins to wait in vfork(2) causes no event, so it is polled for at
- * this interval. */
+/* The kernel reports no event when a process begins to wait in vfork(2), so the state of
+ * such processes is read this often. */
 #define LOOK_MS 10
 
-/* All processes were found after this many readings of /proc in a row that found nothing
- * new (seize.h). */
+/* The search for processes ends after this many readings of /proc in a row in which no
+ * new one was found (seize.h). */
 #define READINGS 2
 
-/* A refusal by the kernel is believed after this many readings: the kernel also refuses
- * a thread that an execve(2) is ending, and the surviving thread takes over its
- * number. */
+/* A thread that the kernel does not let us trace fails the pause only after this many
+ * readings: the kernel also refuses for a moment while execve(2) ends a thread and the
+ * surviving thread takes over its id. */
 #define DENIALS 20
 
-/* A PTRACE_SEIZE is interrupted after this time, or twice this time at most. */
+/* A blocked PTRACE_SEIZE is interrupted after this time, or after twice this time at
+ * most. */
 #define SEIZE_US 10000
 
 #define OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
 
 struct tracee {
 	pid_t tid;
-	int stop; /* the status of the tracee's stop, from waitid(2); 0: the tracee has
-		   * not stopped */
+	int stop; /* how the tracee has stopped, a wait status from waitid(2); 0: it has
+		   * not stopped yet */
 };
 
 struct seized {
 	int proc; /* borrowed; the procfs, as in tree.h */
 	pid_t self;
-	struct tracee *all; /* owned; the tracees; those before `sorted` are ordered by
-			     * tid */
+	struct tracee *all; /* owned; the tracees; those with an index below `sorted` are
+			     * ordered by tid */
 	size_t count, room, sorted;
-	pid_t denied;	   /* a thread that could not be seized at the last reading of
-			    * /proc; 0: none */
-	unsigned denials;  /* for how many readings in a row `denied` was the same
-			    * thread */
-	bool is_denied;	   /* the thread `denied` was denied in this reading, too */
+	pid_t denied;	   /* a thread that the kernel did not let us trace at the last
+			    * reading of /proc; 0: none */
+	unsigned denials;  /* in how many readings of /proc in a row `denied` was
+			    * refused */
+	bool is_denied;	   /* `denied` was refused in the present reading, too */
 	struct frozen why; /* the reason for a failure; FREEZE_STANDS: none so far */
 };
 
@@ -94,8 +95,8 @@ enum seize_verdict seize_judge(const char *text, int self)
 	return number_of(text, "\nPPid:\t") == 0 ? SEIZE_IS_ENTERED : SEIZE_IS_DENIED;
 }
 
-/* Returns the letter of the process's state ('D', 'Z' and so on); 0: the process is
- * gone. */
+/* Returns the letter of the process's state, such as 'D' or 'Z'; 0: the process has
+ * ended. */
 static char state_of(const struct seized *s, pid_t tid)
 {
 	char text[512];
@@ -106,9 +107,9 @@ static char state_of(const struct seized *s, pid_t tid)
 	return at && at[1] == ' ' ? at[2] : 0;
 }
 
-/* Returns true if the thread waits for its child in vfork(2), by the names that the
- * kernel function has had: wait_for_vfork_done() is mostly inlined into the function that
- * forks. */
+/* Returns true if the thread waits for its child in vfork(2).  The kernel function in
+ * which it waits had several names: wait_for_vfork_done() is mostly inlined into the
+ * function that forks. */
 static bool waits_in_vfork(const struct seized *s, pid_t tid)
 {
 	char at[64];
@@ -162,9 +163,9 @@ static void refuse(struct seized *s, uint32_t why, pid_t pid)
 static sigjmp_buf way_out;
 static volatile sig_atomic_t is_waiting;
 
-/* Jumps out of the handler: if it returned, the kernel would resume waiting in
- * PTRACE_SEIZE (ERESTARTNOINTR).  A process inside can send SIGALRM, too, which only
- * makes us try a seizure again. */
+/* Leaves the handler by siglongjmp(3): if the handler returned, the kernel would go on
+ * waiting in PTRACE_SEIZE (ERESTARTNOINTR).  A process inside can send SIGALRM, too; that
+ * only makes us repeat a PTRACE_SEIZE. */
 static void on_alarm(int signo)
 {
 	(void)signo;
@@ -181,7 +182,8 @@ static void set_alarm(bool is_set)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGALRM); /* the arguments are valid, here and below */
+	(void)sigaddset(&set, SIGALRM); /* cannot fail: the arguments are valid; the same
+					 * holds for the next calls */
 	(void)sigaction(SIGALRM, &how, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 	(void)sigprocmask(is_set ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
@@ -205,12 +207,12 @@ static int seize(pid_t tid)
 static void begin_stop(struct seized *s, pid_t tid)
 {
 	add(s, tid);
-	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if the tracee has
+	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if the thread has
 							  * died */
 }
 
-/* Notes a thread that the kernel did not let us seize, and counts the readings of /proc
- * in a row in which the same thread was the first such; after DENIALS of them the pause
+/* Records that the kernel did not let us trace this thread.  Only the first such thread
+ * is counted; when it was refused in DENIALS readings of /proc in a row, the pause
  * fails. */
 static void deny(struct seized *s, pid_t tid)
 {
@@ -229,9 +231,10 @@ static void end_reading(struct seized *s)
 	s->is_denied = false;
 }
 
-/* Finds out why a thread could not be seized.  After EPERM the thread may also have
- * ended, be the child of a tracee and so traced already, or have entered from outside.
- * Returns true if the thread is new, or must be checked again. */
+/* Finds out why a thread could not be seized, from its /proc/PID/status.  The errno does
+ * not say: EPERM also comes for a thread that has ended, that is the child of a tracee
+ * and so traced already, or that has entered the sandbox from outside.  Returns true if
+ * the thread is new, or must be checked again. */
 static bool look_closer(struct seized *s, pid_t tid)
 {
 	char text[4096];
@@ -255,8 +258,8 @@ static bool look_closer(struct seized *s, pid_t tid)
 	return true;
 }
 
-/* Seizes a thread that is not known yet.  Returns true if the thread is new, or must be
- * checked again. */
+/* Seizes a thread, unless it is a tracee already.  Returns true if the thread is new, or
+ * must be checked again. */
 static bool take(struct seized *s, pid_t tid)
 {
 	if (find(s, tid))
@@ -297,12 +300,13 @@ static bool take_threads(struct seized *s, pid_t pid)
 	while (dir && (tid = next_number(dir)) > 0)
 		is_new |= take(s, tid);
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so no error matters */
+		(void)closedir(dir); /* the folder was only read, so an error of
+				      * closedir(3) does not matter */
 	return is_new;
 }
 
-/* Reads /proc once, and seizes each thread that is not known yet.  Returns true if a
- * thread was new, or must be checked again. */
+/* Reads /proc once, and seizes each thread that is no tracee yet.  Returns true if there
+ * was a new thread, or one that must be checked again. */
 static bool take_all(struct seized *s)
 {
 	DIR *dir = open_folder(s->proc, ".");
@@ -317,7 +321,8 @@ static bool take_all(struct seized *s)
 			is_new |= take_threads(s, pid);
 	set_alarm(false);
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so no error matters */
+		(void)closedir(dir); /* the folder was only read, so an error of
+				      * closedir(3) does not matter */
 	sort(s);
 	end_reading(s);
 	return is_new;
@@ -327,9 +332,9 @@ static bool take_all(struct seized *s)
 
 enum look { LOOK_RUNS, LOOK_STANDS, LOOK_IS_GONE };
 
-/* Reads whether a tracee has stopped.  WNOWAIT leaves the stop to be read again: if we
- * die, the signal that the thread has stopped for is not lost.  A stopped thread may
- * still die if another thread of its process calls execve(2). */
+/* Reads whether a tracee has stopped.  WNOWAIT does not use the stop up, so that the
+ * signal of a thread that has stopped for one is not lost if we die.  A stopped thread
+ * may still die if another thread of its process calls execve(2). */
 static enum look look_at(const struct seized *s, struct tracee *t)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
@@ -338,8 +343,9 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 	if (waitid(P_PID, (id_t)t->tid, &info, any | WNOWAIT) < 0)
 		return LOOK_IS_GONE;
 	if (info.si_pid == 0) {
-		/* A thread-group leader that ended before its other threads stays a
-		 * zombie: it can be reaped only after them, so it counts as stopped. */
+		/* A thread-group leader that ended before its other threads is a zombie
+		 * until these have ended, and cannot be reaped yet.  It counts as
+		 * stopped. */
 		bool stands = waits_in_vfork(s, t->tid) || state_of(s, t->tid) == 'Z';
 		return stands ? LOOK_STANDS : LOOK_RUNS;
 	}
@@ -347,13 +353,15 @@ static enum look look_at(const struct seized *s, struct tracee *t)
 		t->stop = info.si_status;
 		return LOOK_STANDS;
 	}
-	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaps the tracee, whose parent
-						        * hears of the death only then */
+	(void)waitid(P_PID, (id_t)t->tid, &info, any); /* reaps the tracee; the kernel
+						        * tells its parent of the death
+						        * only then */
 	return LOOK_IS_GONE;
 }
 
 /* Reads the state of all tracees, and returns how many still run.  Sets *ret_lost if some
- * have ended, since their tids may be used again. */
+ * have ended: those are forgotten, since the kernel may give their tids to new
+ * threads. */
 static size_t look_at_all(struct seized *s, bool *ret_lost)
 {
 	size_t kept = 0, running = 0;
@@ -400,8 +408,8 @@ static bool wait_for_all(struct seized *s, int64_t due)
 
 static void end_with_us(const struct tracee *t)
 {
-	if (t->stop) /* a tracee without a stop waits for its child in vfork(2), and stops
-		      * when the child is killed */
+	if (t->stop) /* a tracee that has not stopped waits for its child in vfork(2), and
+		      * stops when that child is killed */
 		(void)ptrace(PTRACE_SETOPTIONS, t->tid, NULL,
 			     OPTIONS | PTRACE_O_EXITKILL);
 }
@@ -418,8 +426,8 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 		bool is_lost = wait_for_all(s, due);
 		quiet = is_new || is_lost ? 0 : quiet + 1;
 		if (is_new && s->count == before)
-			wait_for_stop(); /* a thread must be checked again, a moment
-					  * later */
+			wait_for_stop(); /* a thread must be checked again, after a short
+					  * time */
 		if (quiet < READINGS && clock_is_due(due, clock_ms()))
 			refuse(s, FREEZE_LATE, s->denied);
 	}
@@ -428,8 +436,8 @@ struct seized *seize_all(int proc, int64_t due, struct frozen *ret)
 	return s;
 }
 
-/* Reaps killed tracees, since the kernel notifies their parents only then, and notes the
- * stops of tracees that had none yet. */
+/* Reaps killed tracees, since the kernel tells their parents of the death only then.
+ * Records the stop of each tracee that had not stopped before. */
 static void take_stops(struct seized *s)
 {
 	int status;
@@ -456,19 +464,21 @@ bool seize_hold(struct seized *s, int hold)
 	AUTO_CLOSE int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd fds[] = { { .fd = hold }, { .fd = signals, .events = POLLIN } };
 	do {
-		(void)!read(signals, &info, sizeof(info)); /* the signal's content is not
-							    * needed */
+		(void)!read(signals, &info, sizeof(info)); /* only empties the
+							    * descriptor */
 		take_stops(s);
 	} while (poll(fds, ARRAY_LEN(fds), -1) >= 0 && !fds[0].revents);
 	char byte;
 	if (read(hold, &byte, 1) == 1)
 		return true;
-	(void)kill(-1, SIGKILL); /* kills also the processes that wait in vfork(2) */
+	(void)kill(-1, SIGKILL); /* also reaches the processes that wait in vfork(2),
+				  * which do not have PTRACE_O_EXITKILL */
 	return false;
 }
 
-/* Returns the signal to deliver when a tracee goes on: the signal that it has stopped
- * for, or 0 for a ptrace event, which is in the upper bits. */
+/* Returns the signal to deliver when a tracee goes on, from the wait status of its stop:
+ * the signal for which it has stopped, or 0 for a ptrace event, which is in the upper
+ * bits. */
 static int signal_of(int stop)
 {
 	return stop >> 8 ? 0 : stop & 0x7f;

@@ -21,37 +21,40 @@
 /* The value of PATH when the environment has none, as confstr(3) returns it. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
-/* The number of the status pipe's writing end in the child, next to the child's standard
- * three. */
+/* The descriptor of the status pipe's write end in the child, next to stdin, stdout and
+ * stderr. */
 #define STATUS_FD 3
 
-/* From here to `become_command` we are the child.  It may be running on the parent's
- * memory: it allocates nothing, changes no global, takes no lock.  Calls that libc
- * wraps with bookkeeping for threads go to the kernel directly. */
+/* The functions from here to become_command() may run in a child that shares the parent's
+ * memory (vfork(2)).  Therefore they allocate nothing, change no global variable and take
+ * no lock.  Calls that libc wraps with bookkeeping for threads go to the kernel
+ * directly. */
 
 static _Noreturn void fail(enum exec_stage stage)
 {
 	struct failed report = { .stage = stage, .sys = (uint32_t)errno };
 
-	/* The report is less than PIPE_BUF and the pipe is empty, so the report is
-	 * written whole, and at once. */
+	/* The report is shorter than PIPE_BUF and the pipe is empty, so write(2) writes
+	 * all of it without blocking. */
 	(void)!write(STATUS_FD, &report, sizeof(report));
-	/* The command's own filter may refuse even exit_group(2), and the executor would
-	 * wait for the child: no filter can keep a fault from ending a process. */
+	/* The command's own seccomp filter may refuse even exit_group(2), and then the
+	 * executor would wait for the child for ever.  No filter can keep a fault from
+	 * ending a process. */
 	(void)syscall(SYS_exit_group, 127);
 	__builtin_trap();
 }
 
 /* Moves the child into the command's cgroup: "0" means the writing process (cgroups(7)).
- * The kernel checks the permissions of the supervisor, which opened the file.  Returns 0,
- * or the errno, which can be reported only after the status pipe has its number. */
+ * The kernel checks the permissions of the supervisor, which opened the file.  Returns 0
+ * or the errno, which the caller reports once the status pipe has the number
+ * STATUS_FD. */
 static int enter_cgroup(int procs)
 {
 	return procs < 0 || write(procs, "0", 1) == 1 ? 0 : errno;
 }
 
-/* Gives the further descriptors their final numbers.  All are first moved above these,
- * since each may have the final number of another. */
+/* Gives the further descriptors their final numbers.  All are first duplicated to higher
+ * numbers, since one may now have the final number of another. */
 static void take_more(const struct spawn *s)
 {
 	int high[SPAWN_MORE];
@@ -60,31 +63,32 @@ static void take_more(const struct spawn *s)
 		high[i] = fcntl(s->more[i].from, F_DUPFD_CLOEXEC,
 				SPAWN_MORE_BASE + SPAWN_MORE);
 	for (size_t i = 0; i < s->more_count; i++)
-		(void)dup2(high[i], s->more[i].to); /* fails for no valid descriptor */
+		(void)dup2(high[i], s->more[i].to); /* cannot fail: the descriptor is
+						     * valid */
 }
 
-/* Keeps the standard three, the pipe and the descriptors that `more` names, and closes
- * all others.  A command that stops the child in here must not hold the pipes of
- * another command open.  The sources are above 3, since the executor's own 0 to 3 are
- * always open. */
+/* Keeps stdin, stdout, stderr, the status pipe and the descriptors that `more` names, and
+ * closes all others: a command may stop the child at this point, and the child must not
+ * hold the pipes of another command open meanwhile.  The descriptors are above 3 so far,
+ * since the executor's own 0 to 3 are always open. */
 static void take_descriptors(const struct spawn *s, int status)
 {
 	for (int i = 0; i < 3; i++)
-		(void)dup2(s->stdio[i], i); /* fails for no valid descriptor */
+		(void)dup2(s->stdio[i], i); /* cannot fail: the descriptor is valid */
 	if (status != STATUS_FD)
 		(void)dup3(status, STATUS_FD, O_CLOEXEC);
 	take_more(s);
 	unsigned end = SPAWN_MORE_BASE + (unsigned)s->more_count;
-	/* All descriptors are close-on-exec, so no harm is done if close_range(2) fails,
-	 * which a filter may refuse. */
+	/* A filter may refuse close_range(2).  That does no harm: all descriptors are
+	 * close-on-exec. */
 	if (s->more_count > 0)
 		(void)syscall(SYS_close_range, STATUS_FD + 1u, SPAWN_MORE_BASE - 1u, 0);
 	/* layer: command-descriptors */
 	(void)syscall(SYS_close_range, s->more_count > 0 ? end : STATUS_FD + 1u, ~0u, 0);
 }
 
-/* Begins a session of its own, so that a signal to the command's process group and a
- * terminal's hang-up reach only the command and its children. */
+/* Begins a session of its own, so that a signal to the command's process group, and a
+ * hang-up of its terminal, reach only the command and its children. */
 static void begin_session(const struct exec *x)
 {
 	(void)setsid(); /* fails for group leaders only; the child is new and leads
@@ -93,8 +97,9 @@ static void begin_session(const struct exec *x)
 		fail(EXEC_STAGE_PTY);
 }
 
-/* Makes the command the new parent of its orphaned descendants, as long as it lives.
- * The attribute survives execve(2), and children do not inherit it. */
+/* Makes the command the parent of its orphaned descendants, as long as it lives
+ * (prctl(2), PR_SET_CHILD_SUBREAPER).  The attribute survives execve(2); children do not
+ * inherit it. */
 static void become_subreaper(const struct exec *x)
 {
 	if (x->flags & EXEC_TREE)
@@ -148,8 +153,9 @@ bool spawn_find(char *const *env, const char *name, char ret[PATH_MAX])
 	return false;
 }
 
-/* Returns the stage at which an execve(2) of `path` failed.  If the file exists, ENOENT
- * means that its interpreter is missing; a filter of the command's own may hide that. */
+/* Returns the stage at which an execve(2) of `path` has failed.  ENOENT for a file that
+ * exists means that its interpreter is missing.  A seccomp filter of the command's own
+ * may make that look different. */
 static enum exec_stage failed_stage(const char *path)
 {
 	int sys = errno;
@@ -194,8 +200,8 @@ static _Noreturn void execute(const struct exec *x)
 	fail(failed_stage(x->argv[0]));
 }
 
-/* Installs the command's own filter, beside the filter inherited from the executor; from
- * here on the command's filter may forbid any call. */
+/* Installs the command's own seccomp filter, in addition to the one inherited from the
+ * executor.  From here on the command's filter may refuse any system call. */
 static void enter_filter(const struct exec *x)
 {
 	struct sock_fprog program = {
@@ -219,7 +225,7 @@ static bool executes(const struct spawn *s)
 	return !(s->exec->flags & EXEC_COPIES) && !s->instead;
 }
 
-/* Called in a child that executes nothing, and has a copy of the parent's memory
+/* Called in a child that does not execve and has a copy of the parent's memory
  * (make_child()): reports success, and goes on in copy_run() or in `instead`. */
 static _Noreturn void stay(const struct spawn *s)
 {
@@ -258,10 +264,10 @@ static _Noreturn __attribute__((noinline)) void become_command(const struct spaw
 	execute(s->exec);
 }
 
-/* From here on we are the parent, the executor, again. */
+/* All functions from here on run in the parent, the executor. */
 
-/* Makes the child.  vfork(2) returns twice into the frame of its caller, so this function
- * is never inlined. */
+/* Makes the child.  This function is never inlined, since vfork(2) returns twice, the
+ * second time into a stack frame that the child may have changed. */
 static __attribute__((noinline)) pid_t make_child(const struct spawn *s, int status)
 {
 	pid_t pid = s->is_alone && executes(s) ? vfork() : fork();

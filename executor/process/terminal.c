@@ -23,7 +23,8 @@ static void be_utf8_aware(int slave)
 {
 	struct termios mode;
 
-	/* A hint for erasing characters; a terminal without it works too. */
+	/* IUTF8 only helps the kernel to erase whole characters, so a failure does not
+	 * matter. */
 	if (tcgetattr(slave, &mode) < 0)
 		return;
 	mode.c_iflag |= IUTF8;
@@ -34,7 +35,7 @@ int terminal_open(struct terminal *ret, uint32_t rows, uint32_t cols)
 {
 	int unlocked = 0;
 
-	/* A command that owns /dev may have put any file there: O_NONBLOCK keeps a FIFO
+	/* If a command owns /dev, it may have replaced this file: O_NONBLOCK keeps a FIFO
 	 * from blocking us, and is_ptmx() checks the device. */
 	AUTO_CLOSE int master =
 		open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -46,7 +47,8 @@ int terminal_open(struct terminal *ret, uint32_t rows, uint32_t cols)
 	}
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return -1;
-	/* By descriptor, not by /dev/pts/N, which could be another terminal. */
+	/* Opens the slave by the master's descriptor, since the path /dev/pts/N could
+	 * lead to another terminal. */
 	AUTO_CLOSE int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -1;
@@ -91,7 +93,7 @@ int terminal_has_signals(const struct terminal *t)
 
 const char *terminal_kind(void)
 {
-	/* Where ncurses looks, Debian's and others', and Alpine's. */
+	/* The places where ncurses looks on Debian, other distributions and Alpine. */
 	static const char *const places[] = {
 		"/etc/terminfo/t/tmux-256color",
 		"/lib/terminfo/t/tmux-256color",

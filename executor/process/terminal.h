@@ -1,7 +1,7 @@
 /* terminal -- a pseudo-terminal of the sandbox's own devpts.
  *
- * It is never a terminal of the caller's: input that a command types or injects
- * (TIOCSTI and its kin) stays inside. */
+ * It is never the terminal of the user who started the sandbox, so that input which a
+ * command injects into it (for example by TIOCSTI) stays inside. */
 #pragma once
 #include <stdint.h>
 
@@ -9,8 +9,8 @@ struct terminal {
 	int master, slave; /* owned; the two sides of the terminal; -1 when closed */
 };
 
-/* Opens a terminal with the given size, in the kernel's default mode (cooked, echo) and
- * UTF-8 aware.  The slave belongs to the calling thread's file system uid, so that the
+/* Opens a terminal with the given size, in the kernel's default mode (cooked, echo) with
+ * IUTF8 set.  The slave belongs to the calling thread's file system uid, so that the
  * command's user can open it again.  Returns -1 with errno set. */
 int terminal_open(struct terminal *ret, uint32_t rows, uint32_t cols);
 
@@ -21,14 +21,15 @@ int terminal_resize(const struct terminal *t, uint32_t rows, uint32_t cols);
  * -1: there is none. */
 int terminal_eof_char(const struct terminal *t);
 
-/* Returns true in canonical mode, where the kernel hands out input by the line. */
+/* Returns true in canonical mode, in which the kernel delivers input line by line. */
 int terminal_is_by_line(const struct terminal *t);
 
 /* Returns true in modes in which keys like ^C send signals. */
 int terminal_has_signals(const struct terminal *t);
 
-/* Returns the value of TERM for a terminal that a screen (screen.h) reads: tmux-256color
- * if the ncurses inside knows it, else xterm-256color, which is known everywhere. */
+/* Returns the value of TERM for a terminal whose output is read by screen.h:
+ * tmux-256color if the sandbox's ncurses has an entry for it, else xterm-256color, which
+ * is known everywhere. */
 const char *terminal_kind(void);
 
 /* Closes the sides of the terminal that are open. */

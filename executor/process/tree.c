@@ -27,11 +27,10 @@ struct people {
 struct tree {
 	int proc; /* borrowed; the procfs */
 	pid_t root;
-	struct people members; /* the processes that were found to belong to the tree;
-			        * each was stopped */
-	int64_t due;	       /* the time, in ms of clock.h, at which the search is given
-			        * up */
-	bool is_late;	       /* `due` had come when the clock was last read */
+	struct people members; /* the processes that were found to belong to the tree and
+			        * were stopped */
+	int64_t due;	       /* the deadline of the search, in ms of clock.h */
+	bool is_late;	       /* the deadline had passed when the clock was last read */
 };
 
 bool tree_can_look(int proc)
@@ -47,12 +46,12 @@ bool tree_can_look(int proc)
 
 /* --- what /proc says ------------------------------------------------------- */
 
-/* The numbers of the fields of /proc/PID/stat (proc(5)), counted from behind the
- * process's name, which is the second field. */
+/* The numbers of fields of /proc/PID/stat (proc(5)), counted from the one after the
+ * process's name. */
 enum { STAT_PARENT = 1, STAT_GROUP, STAT_SESSION, STAT_BIRTH = 19, STAT_FIELDS };
 
-/* Parses /proc/PID/stat from its last ')' on: the process's name may hold any byte but
- * NUL, and no field behind the name holds a ')'. */
+/* Parses /proc/PID/stat from its last ')' on.  The process's name may contain ')' and
+ * blanks, but no field after the name contains a ')'. */
 bool tree_parse(const char *text, struct tree_process *ret)
 {
 	const char *at = strrchr(text, ')');
@@ -65,7 +64,8 @@ bool tree_parse(const char *text, struct tree_process *ret)
 	at += 3;
 	for (size_t i = STAT_PARENT; i < STAT_FIELDS; i++, at = end) {
 		errno = 0;
-		fields[i] = strtoull(at, &end, 10); /* some fields that we skip are
+		fields[i] = strtoull(at, &end, 10); /* strtoull(3) also accepts a '-', and
+						     * some fields before the last are
 						     * negative */
 		if (end == at || errno)
 			return false;
@@ -126,9 +126,9 @@ enum tree_arguments tree_compare_arguments(int proc, pid_t a, pid_t b)
 		       : TREE_OTHER_ARGUMENTS;
 }
 
-/* Returns true if the set, a line of /proc/PID/status, has the signal.  The process's
- * name comes first in that file, and its newlines are escaped, so the name cannot fake a
- * line. */
+/* Returns true if the signal is in the set, which is a line of /proc/PID/status.  That
+ * file begins with the process's name, in which the kernel escapes newlines, so a name
+ * cannot look like such a line. */
 static bool has_signal(const char *status, const char *set, int signo)
 {
 	const char *at = strstr(status, set);
@@ -138,8 +138,8 @@ static bool has_signal(const char *status, const char *set, int signo)
 
 bool tree_minds_signal(int proc, pid_t pid, int signo)
 {
-	char text[8192]; /* the file has a line for supplementary groups, which may be
-			  * many */
+	char text[8192]; /* large, since the file has a line for supplementary groups,
+			  * which may be many */
 	ssize_t len = read_about(proc, pid, "status", text, sizeof(text) - 1);
 
 	if (len <= 0)
@@ -203,16 +203,17 @@ static void look_around(int proc, struct people *to)
 		    look_at(proc, d->d_name, &one))
 			add(to, &one);
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so no error matters */
+		(void)closedir(dir); /* the folder was only read, so an error of
+				      * closedir(3) does not matter */
 	else
 		own_close(&again);
 }
 
 /* --- which processes belong -------------------------------------------------- */
 
-/* Returns the member (parent or session leader) by which a process belongs to the tree,
- * or NULL.  The two processes were seen at different times, so the answer is preliminary:
- * stop() checks it. */
+/* Returns the member of the tree that is the parent or session leader of a process; NULL:
+ * the process does not belong to the tree.  The two were read from /proc at different
+ * times, so stop() checks the answer again. */
 static const struct tree_process *belongs_by(const struct tree *t,
 					     const struct tree_process *one)
 {
@@ -234,8 +235,7 @@ static void signal_by(int pidfd, int signo)
 	(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 }
 
-/* Returns true if the pid of `by` still belongs to the process that was seen: its start
- * time is the same. */
+/* Returns true if the pid of `by` has not been reused: the start time is the same. */
 static bool still_is(const struct tree *t, const struct tree_process *by)
 {
 	struct tree_process now;
@@ -244,16 +244,16 @@ static bool still_is(const struct tree *t, const struct tree_process *by)
 	       (tree_look(t->proc, by->pid, &now) && now.birth == by->birth);
 }
 
-/* Stops a process group.  This must come before any signal to a single member: a process
- * in fork(2) passes a group's signal on to its child, but not if the same signal is
- * pending already (__send_signal_locked()). */
+/* Stops a process group.  This must come before any signal to a single member.  The
+ * kernel passes a group's signal on to a child that a member is just forking, but not if
+ * the same signal is already pending for that member (__send_signal_locked()). */
 static int stop_group(pid_t group)
 {
 	return group > 1 ? kill(-group, SIGSTOP) : 0;
 }
 
 /* Stops a process that seems to belong to the tree.  Returns false if the process has
- * died, or does not belong. */
+ * died, or does not belong to the tree. */
 static bool stop(struct tree *t, const struct tree_process *one)
 {
 	struct tree_process now;
@@ -270,8 +270,9 @@ static bool stop(struct tree *t, const struct tree_process *one)
 	return true;
 }
 
-/* Stops the processes in `seen` that belong to the tree and are new, and then those that
- * belong by these; returns how many it stopped. */
+/* Stops the processes in `seen` that belong to the tree and are not members yet; repeats
+ * that, since each new member may have children in `seen`.  Returns how many it
+ * stopped. */
 static size_t gather(struct tree *t, const struct people *seen)
 {
 	size_t count = 0, before;
@@ -287,8 +288,8 @@ static size_t gather(struct tree *t, const struct people *seen)
 	return count;
 }
 
-/* Stops processes until no new member of the tree is found.  The executor waits for this
- * loop, which therefore reads the clock itself, once each time. */
+/* Stops processes until no new member of the tree is found.  The executor does nothing
+ * else meanwhile, so this loop reads the clock itself, once in each round. */
 static void stop_all(struct tree *t)
 {
 	struct people seen = { 0 };
@@ -311,8 +312,9 @@ static void kill_one(const struct tree *t, const struct tree_process *one)
 		signal_by(pidfd, SIGKILL);
 }
 
-/* Kills all members but the root, the highest pid first: the kernel would continue a
- * stopped group that loses the shell above it (kill_orphaned_pgrp()). */
+/* Kills all members but the root, in descending order of pid, so that a shell usually
+ * dies after its jobs: when a shell dies, the kernel continues a stopped group that it
+ * leaves orphaned (kill_orphaned_pgrp()). */
 static void kill_all(const struct tree *t)
 {
 	for (size_t i = t->members.count; i-- > 0;)
@@ -332,8 +334,8 @@ void tree_end(int proc, pid_t root)
 		(void)kill(root, SIGSTOP);
 	if (tree_look(proc, root, &first))
 		add(&t.members, &first);
-	/* Searches and kills until a search finds no new member: other processes may have
-	 * continued members that we had stopped, which then may have forked. */
+	/* Stops and kills until no new member is found: another process may have
+	 * continued members that were stopped, and these may have forked. */
 	for (stop_all(&t); killed < t.members.count && !t.is_late; stop_all(&t)) {
 		killed = t.members.count;
 		kill_all(&t);

@@ -25,16 +25,17 @@ static bool is_self(const struct user *self, const struct exec *x)
 	return x->uid == self->uid && x->gid == self->gid;
 }
 
-/* Makes the process undumpable again, so that no process inside can trace it: every
- * change of ids sets dumpable to fs.suid_dumpable, which may be 1.  Dumpable belongs to
- * the memory, which a child of vfork(2) shares with the executor. */
+/* Makes the process undumpable again, so that no process inside can trace it: each change
+ * of ids sets dumpable to the value of fs.suid_dumpable, which may be 1.  Dumpable is an
+ * attribute of the memory, which a child of vfork(2) shares with the executor. */
 static int stay_undumpable(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* The ids are changed by system call: libc's functions of these names tell other
- * threads of the process, and the memory for that may be the executor's. */
+/* The ids are changed by system call.  libc's functions of these names also make the
+ * other threads of the process change theirs, and use shared memory for that, which may
+ * be the executor's (vfork(2)). */
 static int change_ids(const struct exec *x)
 {
 	/* setgroups(2) fails with EPERM if the user namespace has setgroups denied: then
@@ -63,9 +64,9 @@ int user_stay(const struct user *self, uint32_t uid)
 	return caps_use(&self->caps, uid) < 0 ? -1 : stay_undumpable();
 }
 
-/* Undoes the side effects of a change of the file system ids: the kernel sets dumpable,
- * changes effective capabilities, and clears the signal that we get at the supervisor's
- * death (PR_SET_PDEATHSIG). */
+/* Undoes the side effects of a change of the file system ids: the kernel changes dumpable
+ * and the effective capabilities, and clears the signal that we get when the supervisor
+ * dies (PR_SET_PDEATHSIG). */
 static int settle(const struct user *self, int death_signal)
 {
 	if (prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0 || stay_undumpable() < 0)
@@ -143,8 +144,8 @@ int user_open_terminal(const struct user *self, const struct exec *x,
 
 	if (is_self(self, x))
 		return terminal_open(ret, x->rows, x->cols);
-	/* devpts gives a new terminal to the file system ids of its opener, so these are
-	 * changed to the command's. */
+	/* devpts makes the file system ids of the process that opens a new terminal its
+	 * owner, so these ids are changed to the command's. */
 	if (user_enter(self, x->uid, x->gid, &role) < 0)
 		return -1;
 	int opened = terminal_open(&t, x->rows, x->cols);

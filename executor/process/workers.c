@@ -11,7 +11,8 @@
 #include "executor/process/processes.h"
 #include "executor/process/spawn.h"
 
-/* How many descriptors a worker takes: its pipe, and the status pipe of spawn.h. */
+/* How many descriptors of the executor a worker takes: its result pipe, and the status
+ * pipe of spawn.h. */
 #define WORKER_FDS 2
 
 /* How many bytes are read at once from a worker's pipe: as many as a pipe holds. */
@@ -21,8 +22,8 @@
  * overflow. */
 #define TIMEOUT_MAX (UINT64_C(1) << 50)
 
-/* Frees a worker's descriptors and buffer, but leaves its process, which may not end at
- * once. */
+/* Closes a worker's descriptors and frees its buffer.  The process may still exist; the
+ * worker is forgotten when it was reaped. */
 static void let_go(struct worker *w)
 {
 	own_close(&w->out);
@@ -44,8 +45,8 @@ void workers_done(struct workers *s)
 	*s = (struct workers){ 0 };
 }
 
-/* Kills the worker's process group, which the worker may not lead yet, and the worker,
- * which is unreaped, so its pid is ours. */
+/* Kills the worker's process group, which may not exist yet, and the worker itself.  The
+ * worker is not reaped yet, so its pid cannot have been reused. */
 static void end(const struct worker *w)
 {
 	(void)kill(-w->pid, SIGKILL);
@@ -88,8 +89,8 @@ static int start_process(const struct workers *s, struct worker *w,
 		return -1;
 	w->out = ends[0];
 	AUTO_CLOSE int theirs = ends[1];
-	(void)fcntl(w->out, F_SETFL, O_NONBLOCK); /* valid arguments; the worker's end may
-						   * block */
+	(void)fcntl(w->out, F_SETFL, O_NONBLOCK); /* cannot fail; the worker's end of the
+						   * pipe stays blocking */
 	const struct spawn how = { .exec = task->exec,
 				   .self = s->user,
 				   .stdio = { theirs, theirs, theirs },
@@ -136,13 +137,14 @@ bool workers_has(const struct workers *s, uint32_t id)
 	return find(s, id);
 }
 
-/* Asks a worker by SIGALRM for its results so far.  A worker that a pause has stopped
- * gets the signal when all processes go on. */
+/* Sends SIGALRM, which asks a worker for its results so far.  A worker that a pause has
+ * stopped gets the signal when the pause ends. */
 static void ask_for(const struct workers *s, struct worker *w, int64_t now)
 {
 	w->was_asked = true;
 	w->due = now + w->kind->last_words_ms;
-	(void)kill(w->pid, SIGALRM); /* the worker is unreaped, so its pid is ours */
+	(void)kill(w->pid, SIGALRM); /* the worker is not reaped yet, so its pid cannot
+				      * have been reused */
 	if (!all_processes_is_paused(s->all_processes))
 		halt_end(w->pid);
 }
@@ -168,8 +170,8 @@ static bool read_some(struct worker *w)
 	size_t left = w->kind->got_max - buffer_len(&w->got);
 	size_t len = left < CHUNK ? left : CHUNK;
 
-	if (len == 0) { /* the worker has written more than permitted, so its output is
-			 * not that of our own code */
+	if (len == 0) { /* the worker has written more than the executor's code ever does,
+			 * so its output is not trusted */
 		end(w);
 		own_close(&w->out);
 		return false;
@@ -189,8 +191,8 @@ size_t workers_watch(const struct workers *s, struct pollfd *fds)
 	return s->count;
 }
 
-/* Reads once from the pipe of each worker that has an event: the rest comes with the next
- * turn. */
+/* Reads once from the pipe of each worker that has an event; further bytes are read in
+ * the next turn of the loop. */
 void workers_serve(struct workers *s, const struct pollfd *fds)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -232,8 +234,8 @@ enum worker_step worker_step(const struct worker *w, bool is_stopped, int64_t no
 {
 	if (w->is_told)
 		return WORKER_GOES_ON;
-	/* A stopped worker reports nothing more.  A worker that must undo its work gets
-	 * all of its time. */
+	/* A stopped worker cannot report, so it is killed at once.  A worker that must
+	 * undo its work still gets all of its time. */
 	if (is_stopped && !w->takes_back && (w->was_asked || now >= w->due))
 		return WORKER_IS_GIVEN_UP;
 	if (now < w->due)
@@ -282,7 +284,8 @@ static void look(const struct workers *s, struct worker *w, int64_t now)
 
 	if (!is_due || halt_step(&w->halt, is_stopped, now) == HALT_GOES_ON)
 		return;
-	halt_end(w->pid); /* the worker goes on; its time is bounded anyway */
+	halt_end(w->pid); /* continues the worker; it cannot be delayed for ever, since it
+			   * has a deadline anyway */
 	if (worker_step(w, is_stopped, now) == WORKER_IS_GIVEN_UP)
 		give_up(s, w, w->is_cancelled ? WORKER_CANCELLED : WORKER_LATE);
 }

@@ -84,8 +84,8 @@ void charset_remove(struct charset *s, uint32_t first, uint32_t last)
 	charset_negate(s);
 }
 
-/* Capital letters, every `step`-th from first to last, and the distance to their small
- * letters. */
+/* Ranges of capital letters: every `step`-th code point from first to last, and the
+ * distance from a capital to its small letter. */
 static const struct {
 	uint32_t first, last, step;
 	int32_t small;

@@ -1,7 +1,8 @@
 /* charset -- a set of characters, as ranges of code points.
  *
- * A zeroed struct is the empty set.  After charset_add() a set must be settled
- * (charset_settle) before it is queried; the other functions leave a settled set. */
+ * A zeroed struct is the empty set. After charset_add() or charset_add_all(), the
+ * caller must call charset_settle(), which sorts and merges the ranges, before any
+ * other function; all others leave the ranges sorted and merged. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@ struct charset_range {
 };
 
 struct charset {
-	struct charset_range *ranges; /* owned; once settled: sorted, and neither
-				     * overlapping nor adjacent */
+	struct charset_range *ranges; /* owned; after charset_settle(): sorted, and
+				       * neither overlapping nor adjacent */
 	size_t count, room;
 };
 

@@ -11,13 +11,14 @@
 #include "base/utf8.h"
 
 struct glob {
-	struct list branches; /* the pattern's alternatives, with all braces expanded */
+	struct list branches; /* owned; one pattern without braces for each combination
+			       * of choices in the pattern's braces */
 };
 
 /* --- characters ------------------------------------------------------------------ */
 
-/* Returns the code point at *at, and moves *at behind it. A byte of invalid UTF-8 gives a
- * value beyond all code points. */
+/* Returns the code point at *at, and moves *at behind it. Each byte of invalid UTF-8
+ * gives a value of its own above all code points. */
 static uint32_t next_char(const char **at)
 {
 	const uint8_t *p = (const uint8_t *)*at;
@@ -39,8 +40,8 @@ static bool is_slash_or_end(char c)
 	return c == '\0' || c == '/';
 }
 
-/* Returns the end of the class that begins at `at`, a '[': behind its ']'. NULL: the
- * class has no end, so the bracket is an ordinary character. */
+/* Returns the end, behind the ']', of the character class whose '[' is at `at`. NULL:
+ * there is no ']', so the '[' is an ordinary character. */
 static const char *class_end(const char *at)
 {
 	at++;
@@ -81,8 +82,8 @@ static bool class_has(const char *at, const char *end, uint32_t c)
 
 /* --- one part --------------------------------------------------------------------- */
 
-/* Matches one character of the pattern with one of the name; false: they differ. The
- * caller handles `*`. */
+/* Matches one character or class of the pattern with one character of the name, and
+ * moves both on; false: they differ. The caller handles `*`. */
 static bool match_one(const char **pattern, const char **name)
 {
 	const char *p = *pattern, *end = *p == '[' ? class_end(p) : NULL;
@@ -104,9 +105,9 @@ static bool match_one(const char **pattern, const char **name)
 	return wanted == c;
 }
 
-/* Matches the first part of the pattern with the first part of the path. Only the last
- * `*` is ever tried again: the text in front of it has been matched as early as it can
- * be. */
+/* Matches the first component of the pattern with the first component of the path. After
+ * a mismatch only the last `*` is tried again with more text: all text in front of it
+ * was matched as early as possible. */
 static bool match_part(const char *p, const char *name)
 {
 	const char *star = NULL, *again = NULL;
@@ -138,15 +139,16 @@ static bool is_any_folders(const char *p)
 	return p[0] == '*' && p[1] == '*' && is_slash_or_end(p[2]);
 }
 
-/* Returns the part behind this one; NULL: there is none. */
+/* Returns the next component of the path or pattern; NULL: this one is the last. */
 static const char *next_part(const char *at)
 {
 	at += strcspn(at, "/");
 	return *at ? at + 1 : NULL;
 }
 
-/* Matches all parts.  As with `*` in a part, only the last `**` is tried again.
- * `is_begin`: `path` is a folder, and any path below it counts. */
+/* Matches all components of a pattern with those of a path. After a mismatch only the
+ * last `**` is tried again. `is_begin`: `path` is a folder; returns whether a path below
+ * it can match. */
 static bool match_parts(const char *p, const char *path, bool is_begin)
 {
 	const char *star = NULL, *again = NULL;
@@ -155,8 +157,9 @@ static bool match_parts(const char *p, const char *path, bool is_begin)
 		if (p && is_any_folders(p)) {
 			star = next_part(p);
 			again = path;
-			if (!star) /* `**` at the pattern's end matches all that is below,
-				    * and nothing hidden */
+			if (!star) /* `**` at the pattern's end has an implied `*` behind
+				    * it: it matches all that is below, and nothing
+				    * hidden */
 				star = "*";
 			p = star;
 			continue;
@@ -201,9 +204,10 @@ struct braces {
 				   * there is none */
 };
 
-/* Returns the end of the next character or class. If a bracket has no end, no later one
- * in the same part has one, so the end is searched only once: *open is how far that is
- * known, and `at` or less at first. */
+/* Returns the end of the character, escape or class at `at`. A '[' without a ']' means
+ * that no later '[' up to the next slash has one either: *open is set to that slash (or
+ * the end), so that the ']' is searched for only once. At first *open must not be behind
+ * `at`. */
 static const char *skip(const char *at, const char **open)
 {
 	const char *end = *at == '[' && at >= *open ? class_end(at) : NULL;
@@ -215,8 +219,8 @@ static const char *skip(const char *at, const char **open)
 	return at + (at[0] == '\\' && at[1] ? 2 : 1);
 }
 
-/* Returns the end of the braces that open at `at`, and whether they have a comma that is
- * not inside inner braces. */
+/* Returns the '}' that closes the braces opened at `at`, and whether they have a comma
+ * that is not inside inner braces. NULL: they are not closed. */
 static const char *find_close(const char *at, bool *ret_has_comma)
 {
 	const char *open = at;
@@ -257,7 +261,7 @@ static const char *choice_end(const char *at, const char *close)
 	return close;
 }
 
-/* Replaces several slashes in a row by one: a path has only single ones. */
+/* Replaces several slashes in a row by one, as the paths to be matched have them. */
 static void squeeze(char *branch)
 {
 	char *to = branch;
@@ -268,8 +272,8 @@ static void squeeze(char *branch)
 	*to = '\0';
 }
 
-/* Puts a backslash in front of brackets that have no end; otherwise each match would
- * search for the end.  The result is the caller's to free. */
+/* Puts a backslash in front of each '[' that has no ']'; otherwise each match would
+ * search for the ']' again. The caller frees the result. */
 static char *without_open(const char *branch)
 {
 	char *to = mem_new(2 * strlen(branch) + 1), *end = to;
@@ -293,8 +297,9 @@ static void add_branch(struct glob *g, const char *branch)
 	list_add(&g->branches, closed);
 }
 
-/* Replaces each pattern with braces by one pattern for each choice, at the end of the
- * list, which serves as the queue.  False: there are too many. */
+/* Replaces a pattern that has braces by one pattern for each choice in the first braces,
+ * until no pattern has any; the list of patterns serves as the queue. False: there are
+ * too many. */
 static bool expand(struct glob *g, const char *pattern)
 {
 	struct list waiting = { 0 };

@@ -12,11 +12,11 @@
 #include "base/resolve.h"
 #include "executor/search/nfa_match.h"
 
-/* Bytes read at once: they fit into the processor's nearer caches. */
+/* How many bytes are read at once: so many fit into a processor's L2 cache. */
 #define CHUNK ((size_t)128 << 10)
 
-/* How many bytes of a file are checked for a byte 0 before more is read: binaries nearly
- * always have one early. */
+/* If only the first match counts, this many bytes of each buffer are checked for a byte
+ * 0: binary files nearly always have one early. */
 #define GLANCE 1024
 
 void grep_done(struct grep *g)
@@ -28,8 +28,8 @@ void grep_done(struct grep *g)
 	g->room = 0;
 }
 
-/* Opens a file below `at`, through no link. RESOLVE_NO_SYMLINKS does that, since
- * O_NOFOLLOW concerns the last name alone, and not even that with a slash behind it. */
+/* Opens a file below `at`, through no link. RESOLVE_NO_SYMLINKS is needed, since
+ * O_NOFOLLOW concerns only the path's last name, and not even that if a slash follows. */
 static int open_below(int at, const char *path, unsigned flags)
 {
 	const struct open_how how = {
@@ -52,16 +52,16 @@ int grep_open_folder(int at, const char *path)
 
 /* --- one file --------------------------------------------------------------- */
 
-/* The state of one file.  The buffer has bytes [0, len); complete lines end at
- * `whole`. */
+/* The state of one file that is searched. The buffer has bytes [0, len); the complete
+ * lines among them end at `whole`. */
 struct reading {
 	struct grep *g;
 	int fd;
 	size_t len, whole;
-	uint64_t left;	 /* bytes that are still to be read, up to the size that the file
-			  * had when it was opened */
-	uint64_t number; /* the number of the line that the buffer begins with */
-	bool is_over;	 /* the buffer holds the end of the file */
+	uint64_t left;	 /* bytes that are still to be read; later growth of the file is
+			  * ignored */
+	uint64_t number; /* the line number, in the file, of the buffer's first line */
+	bool is_over;	 /* the last byte of the file is in the buffer */
 	bool is_found, is_ended;
 };
 
@@ -76,7 +76,7 @@ static bool make_room(struct grep *g, size_t len)
 	return true;
 }
 
-/* Fills the buffer from the file; one read(2) gets all of most files. */
+/* Fills the buffer from the file; for most files one read(2) suffices. */
 static int fill(struct reading *r)
 {
 	struct grep *g = r->g;
@@ -107,8 +107,8 @@ static uint64_t count_lines(const uint8_t *at, const uint8_t *end)
 	return count;
 }
 
-/* Returns the line without its newline, cut to GREP_SHOWN_MAX bytes between two
- * characters. */
+/* Returns the line as it is reported: without its line end, and cut after at most
+ * GREP_SHOWN_MAX bytes, but not within a character. */
 static struct grep_line line_of(const struct line *l, uint64_t number)
 {
 	size_t len = (size_t)(l->end - l->start), shown;
@@ -147,29 +147,29 @@ static void look_for_one(struct reading *r)
 		nfa_match_find(r->g->matcher, r->g->bytes, r->g->bytes + r->whole, &l);
 }
 
-/* Drops the complete lines, which were searched; the rest of the buffer is the beginning
- * of a line. */
+/* Removes the complete lines, which were searched, from the buffer; the beginning of an
+ * incomplete line stays. */
 static void move_on(struct reading *r)
 {
 	memmove(r->g->bytes, r->g->bytes + r->whole, r->len - r->whole);
 	r->len -= r->whole;
 }
 
-/* Finds where complete lines end in the buffer: behind the last newline, or at the end of
- * the file. */
+/* Finds where the last complete line in the buffer ends; the end of the file also ends a
+ * line. `known`: the first bytes have no newline. */
 static void find_whole(struct reading *r, size_t known)
 {
 	const uint8_t *from = r->g->bytes + known;
 	const uint8_t *last = memrchr(from, '\n', r->len - known);
 
 	r->whole = last ? (size_t)(last - r->g->bytes) + 1 : 0;
-	if (r->is_over || r->is_ended) /* no bytes are kept: the file has no more, or its
-				        * lines are not wanted */
+	if (r->is_over || r->is_ended) /* all bytes are searched now: the file has no
+				        * more, or no more lines are wanted */
 		r->whole = r->len;
 }
 
-/* Fills and searches one buffer. False: this was the file's last; if reading failed, *ret
- * says so. */
+/* Fills and searches the buffer once. False: the search of this file has ended; *ret is
+ * set if reading failed or the file is no text. */
 static bool read_on(struct reading *r, enum grep_end *ret)
 {
 	struct grep *g = r->g;

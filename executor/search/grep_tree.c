@@ -18,8 +18,8 @@
 #include "executor/search/grep.h"
 #include "executor/search/nfa_match.h"
 
-/* Bytes of file names that one thread takes at once; further names become work for
- * others. */
+/* When a thread has collected this many bytes of names in a folder, it makes them a work
+ * item, which any thread may take. */
 #define PORTION ((size_t)4 << 10)
 #define ENTRIES_ROOM ((size_t)32 << 10)
 
@@ -38,11 +38,12 @@ struct tree {
 	const struct grep_wanted *wanted;
 	int root;
 	pthread_mutex_t lock;	/* protects all fields below */
-	pthread_cond_t changed; /* signalled when there is work, or when there will be no
-				 * more */
+	pthread_cond_t changed; /* signalled when a work item was added, or when no more
+				 * will come */
 	struct work *top;
-	size_t waiting; /* bytes that all waiting work items take */
-	unsigned busy;	/* threads that may still add work */
+	size_t waiting; /* the total size of the work items on the stack */
+	unsigned busy;	/* the number of threads that have a work item now, and so may
+			 * add more */
 	struct grep_paths *found;
 	bool is_over;
 };
@@ -51,10 +52,12 @@ struct searcher {
 	struct tree *tree;
 	struct grep grep;
 	char *entries;	       /* owned */
-	struct grep_paths names; /* the files in this folder */
-	struct work *folders;  /* the folder's subfolders, which are not yet on the
-			        * stack */
-	char *path;	       /* owned; the path of the file that is searched */
+	struct grep_paths names; /* names of files in the current folder, which are still
+				  * to be searched */
+	struct work *folders;  /* work items for the current folder's subfolders, not on
+			        * the stack yet */
+	char *path;	       /* owned; a buffer for the path of the file that is
+			        * searched */
 	size_t path_room;
 	uint64_t closed;
 };
@@ -98,8 +101,8 @@ static void push(struct tree *t, struct work *w)
 	pthread_cond_signal(&t->changed);
 }
 
-/* Takes the next work item, which is the caller's to free; waits while there is none.
- * NULL: there will be no more. */
+/* Takes a work item from the stack, which the caller frees; waits if the stack is empty
+ * while another thread may still add one. NULL: no more will come. */
 static struct work *take(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
@@ -166,13 +169,13 @@ static void look_at(struct searcher *k, const struct work *w, int folder,
 		return;
 	AUTO_CLOSE int fd = grep_open(folder, name);
 	enum grep_end end = fd < 0 ? GREP_FAILED : grep_file(&k->grep, fd);
-	/* A file that has gone, or has become a link or another kind of file, does not
-	 * count as unreadable. */
+	/* A file that was removed, or replaced by a link, meanwhile does not count as
+	 * unreadable. */
 	k->closed += end == GREP_FAILED && errno != ENOENT && errno != ELOOP;
 	if (end != GREP_FOUND)
 		return;
 	pthread_mutex_lock(&k->tree->lock);
-	/* if there is no room, is_cut has been set */
+	/* fails if there is no room; is_cut is then set */
 	(void)grep_paths_add(k->tree->found, k->path, len);
 	pthread_mutex_unlock(&k->tree->lock);
 }
@@ -195,7 +198,8 @@ static bool is_left_out(const char *name)
 				  !strcmp(name, ".git"));
 }
 
-/* Makes a portion of names a work item, which any thread may take. */
+/* Makes the names collected so far a work item, so that another thread may search
+ * them. */
 static void hand_over(struct searcher *k, const struct work *w)
 {
 	struct work *more = work_new(w->path, w->path_len, "");
@@ -223,7 +227,7 @@ static void on_entry(struct searcher *k, const struct work *w, int folder,
 	} else if (type == DT_REG) {
 		if (k->names.len > PORTION)
 			hand_over(k, w);
-		/* there is room for the name, which is at most 255 bytes long */
+		/* cannot fail: the names collected are a few KiB at most */
 		(void)grep_paths_add(&k->names, d->name,
 				     strlen(d->name));
 	}
@@ -311,8 +315,9 @@ static size_t processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-/* Runs the search in this thread and in as many more as can be made. All threads count as
- * busy from the start, or one would end before another began. */
+/* Runs the search in this thread, and in `count` - 1 others, or fewer if no more can be
+ * made. All count as busy from the start: otherwise the first could find no work and end
+ * before the others have begun. */
 static void run_threads(struct tree *t, size_t count)
 {
 	pthread_t threads[GREP_THREADS_MAX];

@@ -7,7 +7,7 @@
 
 /* --- choosing the literal ----------------------------------------------------- */
 
-/* The literal bytes that follow each other in the pattern, so far. */
+/* A sequence of bytes that follow each other in every match. */
 struct run {
 	uint8_t bytes[LITERAL_MAX], masks[LITERAL_MAX];
 	size_t len;
@@ -17,11 +17,11 @@ struct search {
 	const struct pattern *p;
 	struct run now, best;
 	unsigned value; /* how useful the best run is: the sum of its bytes' rarity */
-	bool is_all;	/* the pattern consists of the run `now` and nothing else, so
-			 * far */
+	bool is_all;	/* so far the pattern consists of the sequence `now` and nothing
+			 * else */
 };
 
-/* The most frequent bytes of texts and programs, most frequent first. */
+/* The most frequent bytes of text files and source code, most frequent first. */
 static const char common[] = " etaoinrslcdmpu_fhg.byv,()-x0w=;\"1/:k>'<*2{}[]\t";
 
 /* Returns how rare a byte is in texts; a higher number is rarer. */
@@ -94,8 +94,8 @@ static bool add_set(struct search *s, const struct charset *set)
 
 static void search_node(struct search *s, uint32_t at);
 
-/* Searches a node's children for literals, in the order of the pattern: children are
- * linked from the last to the first. */
+/* Visits a node's children in the order of the pattern, although they are linked from
+ * the last to the first. */
 static void search_children(struct search *s, uint32_t last)
 {
 	uint32_t before = pattern_node(s->p, last)->before;
@@ -105,8 +105,7 @@ static void search_children(struct search *s, uint32_t last)
 	search_node(s, last);
 }
 
-/* Ends the current run of literal bytes: the bytes at this place of the pattern are
- * unknown. */
+/* Ends the current sequence of bytes, since any bytes may follow here. */
 static void leave_gap(struct search *s)
 {
 	s->is_all = false;
@@ -122,14 +121,16 @@ static void search_node(struct search *s, uint32_t at)
 	if (n->kind == PATTERN_EMPTY || (n->kind == PATTERN_SET && add_set(s, n->set)))
 		return;
 	if (n->kind != PATTERN_REPEAT || n->min == 0) {
-		/* A place (such as a line's end) takes no byte, so literals on both sides
-		 * of it are adjacent; only a line's end may take a carriage return. */
+		/* An anchor or a word boundary matches no byte, so the literals around
+		 * it are adjacent. Only `$` may match a carriage return, and ends the
+		 * sequence. */
 		s->is_all = false;
 		if (n->kind < PATTERN_LINE_BEGIN || n->kind == PATTERN_LINE_END)
 			end_run(s);
 		return;
 	}
-	/* The repeated part matches once at least; the bytes after that are unknown. */
+	/* The repeated part occurs once at least; the bytes behind its first occurrence
+	 * are unknown. */
 	search_node(s, n->last);
 	leave_gap(s);
 }
@@ -206,8 +207,8 @@ static bool is_here(const struct literal *n, const uint8_t *at)
 	return true;
 }
 
-/* Checks `count` places one by one, where the vectors have found a candidate and at the
- * text's end. */
+/* Compares byte by byte at `count` offsets: where the vector code has found a candidate,
+ * and at the end of the text. */
 static const uint8_t *find_slowly(const struct literal *n, const uint8_t *at,
 				  size_t count)
 {
@@ -225,7 +226,7 @@ const uint8_t *literal_find(const struct literal *n, const uint8_t *at,
 	if ((size_t)(end - at) < n->len)
 		return NULL;
 
-	const uint8_t *last = end - n->len; /* the last place where the literal may
+	const uint8_t *last = end - n->len; /* the last address where the literal may
 					     * begin */
 	const vector rare = fill(n->bytes[n->rare]), other = fill(n->bytes[n->other]);
 	const vector rare_mask = fill(n->masks[n->rare]),

@@ -1,8 +1,8 @@
-/* literal -- a literal that every match of a pattern contains.
+/* literal -- a literal text that every match of a pattern contains.
  *
- * It is found by its two rarest bytes, sixteen places at a time: in a text of C sources
- * musl's memmem() took 3 to 16 times as long.  ASCII letters may match in either
- * case. */
+ * literal_find() looks for the literal's two rarest bytes, with vectors of sixteen
+ * bytes: in a text of C sources musl's memmem() took 3 to 16 times as long. ASCII
+ * letters may match in either case. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,10 @@
 struct pattern;
 
 struct literal {
-	uint8_t bytes[LITERAL_MAX]; /* to compare with a text's bytes after `| masks` */
-	uint8_t masks[LITERAL_MAX]; /* 0x20 where case does not matter, else 0 */
+	uint8_t bytes[LITERAL_MAX]; /* the literal; byte i of the text matches if (byte |
+				     * masks[i]) == bytes[i] */
+	uint8_t masks[LITERAL_MAX]; /* 0x20 for a letter that matches in either case,
+				     * else 0 */
 	size_t len;		   /* the length; 0: the pattern has no useful literal */
 	size_t rare, other;	   /* indices in `bytes` of the two rarest bytes */
 	bool is_all;		   /* every line that contains the literal matches */

@@ -9,13 +9,14 @@
 
 /* --- steps ------------------------------------------------------------------ */
 
-/* Each part is made after the part behind it, so the end is made first.  When a program
- * is full, further steps are not stored: each gets the number of the first step. */
+/* Steps are made from the end of the pattern to its beginning, since each step holds the
+ * number of the next one. When NFA_MAX steps are stored, `is_full` is set, and no
+ * further step is stored. */
 struct builder {
 	struct nfa *p;
 	const struct pattern *from;
-	uint32_t *sets; /* owned; for each node of the pattern the number of its set, from
-			 * 1 */
+	uint32_t *sets; /* owned; for each node of the pattern, 1 plus the index in
+			 * p->sets of its set; 0: no set was made */
 	bool is_full;
 };
 
@@ -48,8 +49,8 @@ static uint32_t add_place(struct builder *m, enum pattern_kind place, uint32_t n
 						  .next = next });
 }
 
-/* Adds a range step, or returns one of the last 64 steps that is the same: the last
- * bytes of most characters are alike. */
+/* Adds a step for a range of bytes, or returns an equal one among the last 64 steps: the
+ * last bytes of most UTF-8 characters have the same range. */
 static uint32_t add_range(struct builder *m, uint32_t since, struct nfa_step step)
 {
 	struct nfa *p = m->p;
@@ -70,7 +71,8 @@ static uint32_t add_range(struct builder *m, uint32_t since, struct nfa_step ste
 struct sequences {
 	struct builder *m;
 	uint32_t next, since;
-	uint32_t alternatives; /* the split step that leads to all alternatives so far */
+	uint32_t alternatives; /* the step from which all alternatives so far are
+			        * reached */
 	bool has_any;
 };
 
@@ -80,24 +82,25 @@ static void add_alternative(struct sequences *s, uint32_t step)
 	s->has_any = true;
 }
 
-/* Adds characters for which each byte, independently of the others, is in one range. */
+/* Adds a range of characters that is exactly a sequence of byte ranges: any combination
+ * of bytes in these ranges is a character of the range. */
 static void add_box(struct sequences *s, struct charset_range r)
 {
 	uint8_t low[4], high[4];
 	int len = charset_encode(r.first, low);
 	uint32_t step = s->next;
 
-	(void)charset_encode(r.last, high); /* the encoded last character has as many
-					     * bytes as the first */
+	(void)charset_encode(r.last, high); /* r.last is as long in UTF-8 as r.first,
+					     * since cut_of() found no place to cut */
 	for (int i = len - 1; i >= 0; i--)
 		step = add_range(s->m, s->since, (struct nfa_step){
 			.low = low[i], .high = high[i], .next = step });
 	add_alternative(s, step);
 }
 
-/* Returns the character in front of which a range must be cut, so that each byte of a
- * part is in one range independently of the others: at a new encoded length, or where a
- * following byte starts over. 0: the range need not be cut. */
+/* Returns the character in front of which a range must be cut, so that in the end each
+ * part is a sequence of byte ranges (add_box()): where the length in UTF-8 changes, or
+ * where a continuation byte wraps around. 0: the range need not be cut. */
 static uint32_t cut_of(struct charset_range r)
 {
 	static const uint32_t lasts[] = { 0x7f, 0x7ff, 0xffff };
@@ -117,8 +120,8 @@ static uint32_t cut_of(struct charset_range r)
 	return 0;
 }
 
-/* Adds a range of characters as sequences of byte ranges. A range is cut at most seven
- * times on each side, so the recursion is shallow. */
+/* Adds a range of characters, cut into sequences of byte ranges. There are at most seven
+ * cuts on each side, so the recursion is shallow. */
 static void add_range_of_codepoints(struct sequences *s, struct charset_range r)
 {
 	uint32_t cut = cut_of(r);
@@ -137,8 +140,8 @@ static void set_bits(struct nfa_set *to, const struct charset *from)
 			to->bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
-/* Returns the number of the set that holds the ASCII characters of `from`; a node that is
- * repeated uses one set. */
+/* Returns the index of the byte set with the ASCII characters of `from`. The set of a
+ * node is made only once, even if the node is repeated. */
 static uint32_t set_number(struct builder *m, uint32_t node, const struct charset *from)
 {
 	struct nfa *p = m->p;
@@ -190,8 +193,8 @@ static uint32_t make_choice(struct builder *m, uint32_t last, uint32_t next)
 	return made;
 }
 
-/* Makes a loop back to its own beginning, for a repetition without a limit; `once`: the
- * body must match at least once. */
+/* Makes the steps of a repetition without an upper limit: a loop. `once`: the repeated
+ * part must match at least once. */
 static uint32_t make_loop(struct builder *m, uint32_t node, uint32_t next, bool once)
 {
 	uint32_t loop = add_split(m, 0, next);
@@ -215,16 +218,16 @@ static uint32_t make_repeat(struct builder *m, const struct pattern_node *n,
 	for (uint32_t i = n->min; n->max != PATTERN_ENDLESS && i < n->max && !m->is_full;
 	     i++)
 		made = add_split(m, make(m, n->last, made), next);
-	/* If a repeated part adds no steps, more repetitions add none either.  Without
-	 * this check (((){9}){9}){9} would take long. */
+	/* If a repeated part adds no steps, since it is empty, its repetition is
+	 * pointless. Without this check (((){9}){9}){9} would take long. */
 	for (uint32_t i = 0, after; i < min && !m->is_full; i++, made = after)
 		if ((after = make(m, n->last, made)) == made)
 			break;
 	return made;
 }
 
-/* Makes the steps for the end of a line, which may also be in front of a carriage
- * return. */
+/* Makes the steps for `$`, which also matches in front of a carriage return that ends
+ * the line. */
 static uint32_t make_line_end(struct builder *m, uint32_t next)
 {
 	uint32_t end = add_place(m, PATTERN_LINE_END, next);
@@ -268,7 +271,7 @@ static uint32_t make(struct builder *m, uint32_t node, uint32_t next)
 
 /* --- classes ---------------------------------------------------------------- */
 
-/* Splits every class into the bytes in `has` and the others. */
+/* Splits every byte class into the bytes that are in `has` and those that are not. */
 static void refine(struct nfa *p, const struct nfa_set *has)
 {
 	int16_t in[256], out[256];
@@ -310,8 +313,9 @@ static void refine_words(struct nfa *p)
 	refine(p, &s);
 }
 
-/* Finds which bytes no step distinguishes. Each distinct range refines the classes once,
- * however often it occurs. */
+/* Divides the 256 byte values into classes; no step treats two bytes of a class
+ * differently. The ranges of bytes that were seen are noted, since many steps have the
+ * same range. */
 static void classify(struct nfa *p)
 {
 	uint64_t seen[65536 / 64] = { 0 };

@@ -1,8 +1,8 @@
-/* nfa -- a pattern as a machine that reads bytes: Thompson's automaton.
+/* nfa -- compiles a pattern into a machine that reads bytes: Thompson's automaton.
  *
- * Its instructions are followed in parallel, without backtracking, so the cost is
- * bounded: at most NFA_MAX steps a byte.  A character of UTF-8 is a chain of ranges
- * of bytes; invalid UTF-8 never matches. */
+ * All steps that can be reached are followed at the same time, without backtracking, so
+ * the cost is bounded: at most NFA_MAX steps a byte. A character of UTF-8 is a chain of
+ * ranges of bytes; invalid UTF-8 never matches. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,9 @@ enum nfa_op {
 	NFA_RANGE, /* reads one byte from low to high, then goes to `next` */
 	NFA_SET,   /* reads one byte of sets[set], then goes to `next` */
 	NFA_SPLIT, /* goes to both `next` and `other`, without reading */
-	NFA_PLACE, /* goes to `next` if the condition `place` (such as a line's end) holds
-		    * here */
+	NFA_PLACE, /* goes to `next`, without reading, if `place` holds here: the begin
+		    * of the line (^), its end ($), a word boundary (\b), or no boundary
+		    * (\B) */
 };
 
 struct nfa_step {
@@ -48,9 +49,9 @@ struct nfa {
 	struct nfa_set *sets;   /* owned */
 	uint32_t count, set_count;
 	uint32_t start;
-	bool has_edges;		    /* the program has \b or \B */
-	uint8_t classes[256];	    /* by byte: bytes that no step distinguishes have the
-				     * same class */
+	bool has_edges;		    /* the pattern has \b or \B */
+	uint8_t classes[256];	    /* the class of each byte; no step treats two bytes
+				     * of a class differently */
 	uint32_t class_count;
 	uint32_t room, set_room;
 };
@@ -63,7 +64,7 @@ static inline bool nfa_set_has(const struct nfa_set *s, uint8_t c)
 	return s->bits[c >> 6] >> (c & 63) & 1;
 }
 
-/* Returns whether \b, \w and the like take the byte for a part of a word. */
+/* Returns whether the byte is part of a word, for \b and \w. */
 static inline bool nfa_is_word(uint8_t c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -26,7 +26,8 @@ void prepared_done(struct prepared *p)
 
 /* --- sets of steps ---------------------------------------------------------- */
 
-/* A set of the program's steps, in the order in which they were added. */
+/* A set of the automaton's steps: `list` in the order in which they were added, and
+ * `has` with a bit for each step. */
 struct steps {
 	uint32_t *list;	  /* owned */
 	uint64_t *has;	  /* owned */
@@ -75,36 +76,38 @@ static void steps_sort(struct steps *s, uint32_t max)
 
 /* --- states ----------------------------------------------------------------- */
 
-/* The kind of the byte in front of the next one. */
+/* The kind of the byte that was read last, which ^ and \b depend on. */
 enum front { FRONT_BEGIN, FRONT_WORD, FRONT_OTHER };
 
-/* Special numbers in the table; real states follow. */
+/* Numbers in the table that are no states; the states' own numbers begin at
+ * STATE_FIRST. */
 enum { STATE_UNKNOWN, STATE_MATCHED, STATE_FIRST };
 
 struct state {
-	uint32_t from, count; /* the state's steps, in `items` */
+	uint32_t from, count; /* where the state's steps are in `items`, and how many
+			       * there are */
 	uint8_t front;	      /* enum front */
 };
 
 struct nfa_match {
 	const struct prepared *p; /* borrowed */
 	struct state *states;	  /* owned; indexed by the state's number */
-	uint32_t *table;	  /* owned; indexed by state and byte class: the next
-				   * state */
+	uint32_t *table;	  /* owned; the transitions: the next state, indexed by
+				   * state and byte class */
 	uint32_t *items;	  /* owned */
-	uint32_t *hashed;	  /* owned; a hash table of the states' numbers; 0: a free
-				   * entry */
+	uint32_t *hashed;	  /* owned; a hash table that finds a state's number by
+				   * its steps; 0: a free entry */
 	uint32_t state_count, state_room, state_max;
 	uint32_t item_count, item_room, hash_room;
-	uint32_t begin;		  /* the number of the state in front of a line; 0: not
-				   * made yet */
-	struct steps start;	  /* the steps with which a match may begin at every
-				   * byte */
+	uint32_t begin;		  /* the number of the state at the beginning of a line;
+				   * 0: not made yet */
+	struct steps start;	  /* the steps that are added at every byte, since a
+				   * match may begin at every byte */
 	struct steps now, then;
 };
 
-/* Adds a step, with all that it leads to without reading a byte.  Steps for places
- * (line ends, word edges) stay in the set, since they depend on the next byte. */
+/* Adds a step, with all steps that it leads to without reading a byte. A condition, such
+ * as the end of a line, is not followed here, since it depends on the next byte. */
 static void steps_add(struct steps *s, const struct nfa *p, uint32_t step)
 {
 	uint32_t first = s->count;
@@ -184,8 +187,8 @@ static void grow_items(struct nfa_match *m, uint32_t count)
 	m->items = mem_resize(m->items, m->item_room, sizeof(*m->items));
 }
 
-/* Makes room for one more state of `count` steps; if that would exceed NFA_MATCH_ROOM,
- * all other states are forgotten. */
+/* Makes room for one more state of `count` steps. If the states would then exceed
+ * NFA_MATCH_ROOM, all existing states are dropped. */
 static void make_room(struct nfa_match *m, uint32_t count)
 {
 	if (m->state_count == m->state_max ||
@@ -237,8 +240,8 @@ static bool is_so(enum pattern_kind place, enum front front, uint8_t next)
 	return place == PATTERN_WORD_EDGE ? is_edge : !is_edge;
 }
 
-/* Follows the places that hold in front of the byte `next`.  True: a match is
- * reached. */
+/* Fills m->now with the steps of a state and all that follow from the conditions (^, $,
+ * \b, \B) that hold in front of the byte `next`. True: a match is reached. */
 static bool reach(struct nfa_match *m, const struct state *s, uint8_t next)
 {
 	const struct nfa *p = &m->p->nfa;
@@ -278,13 +281,13 @@ static enum front front_of(const struct nfa_match *m, uint8_t c)
 	return m->p->nfa.has_edges && nfa_is_word(c) ? FRONT_WORD : FRONT_OTHER;
 }
 
-/* Returns whether the set has step 0, which is the match. */
+/* Returns whether the set has step 0, which is always NFA_MATCH. */
 static bool is_matched(const struct steps *s)
 {
 	return s->has[0] & 1;
 }
 
-/* Makes the state that follows `from` after the byte c, for the table. */
+/* Computes the state that follows `from` after the byte c, and adds it if it is new. */
 static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
 	const struct nfa *p = &m->p->nfa;
@@ -301,9 +304,9 @@ static uint32_t make_step(struct nfa_match *m, uint32_t from, uint8_t c)
 				      state_of(m, &m->then, front_of(m, c));
 }
 
-/* Looks up the state that follows `from` after the byte c, or makes it. If all states
- * were forgotten for the new one, the table entry is not written, since `from` does not
- * exist any more. */
+/* Returns the state that follows `from` after the byte c, from the table if it is known.
+ * If add_state() had to drop all states, `from` is gone, so the result is not put into
+ * the table. */
 static uint32_t step(struct nfa_match *m, uint32_t from, uint8_t c)
 {
 	const struct nfa *p = &m->p->nfa;
@@ -330,8 +333,9 @@ static uint32_t begin_line(struct nfa_match *m)
 	return m->begin;
 }
 
-/* Reads lines until a match is certain.  Returns the byte that decided it; `end` if
- * that was the end of a last line without a newline; NULL: there is no match. */
+/* Reads lines until a match is certain, and returns the address of the byte that decided
+ * it, or `end` if that was the end of a last line without a newline. NULL: there is no
+ * match. */
 static const uint8_t *run(struct nfa_match *m, const uint8_t *at, const uint8_t *end)
 {
 	const struct nfa *p = &m->p->nfa;

@@ -12,7 +12,8 @@
 /* --- the tree --------------------------------------------------------------- */
 
 struct pattern {
-	struct pattern_node *nodes; /* owned; node number 0 means that there is none */
+	struct pattern_node *nodes; /* owned; nodes[0] is unused, since node number 0
+				     * means that there is no node */
 	uint32_t count, room;
 	uint32_t root;
 };
@@ -38,8 +39,8 @@ static void add_child(struct pattern *p, uint32_t parent, uint32_t child)
 	p->nodes[parent].last = child;
 }
 
-/* Adds a set node, which takes over the content of `set`, without the characters that
- * no line has. */
+/* Adds a node for a set of characters, and takes over the content of `set`. Newlines and
+ * surrogates are removed from the set, since no line has them. */
 static uint32_t add_set(struct pattern *p, struct charset *set)
 {
 	struct charset *mine = mem_copy(set, sizeof(*set));
@@ -132,8 +133,8 @@ struct interval {
 	uint32_t min, max;
 };
 
-/* Reads a number. False: there is none. A number that is too large is not read to its
- * end, since it is refused. */
+/* Reads a decimal number. False: there is none. If the number is above
+ * PATTERN_COUNT_MAX, *ret is some number above that limit, which the caller refuses. */
 static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 {
 	const uint8_t *from = *at;
@@ -147,8 +148,8 @@ static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 	return true;
 }
 
-/* Reads a repetition {m}, {m,}, {m,n} or {,n}. False: the { is not one of these, so it is
- * text, as it is for grep. */
+/* Reads a repetition {m}, {m,}, {m,n} or {,n}. False: the text is none of these, so the
+ * { is an ordinary character, as in grep(1). */
 static bool read_interval(struct reader *r, struct interval *ret)
 {
 	const uint8_t *at = r->at + 1;
@@ -205,8 +206,9 @@ static bool is_place(enum pattern_kind kind)
 	return kind >= PATTERN_LINE_BEGIN;
 }
 
-/* Reads a repetition of the part before it.  A ? behind the repetition makes it
- * non-greedy elsewhere, which does not change whether a line matches. */
+/* Reads a repetition, if one follows, and applies it to *part. In other dialects a ?
+ * behind a repetition makes it non-greedy, which does not change whether a line matches;
+ * so the ? is skipped. */
 static int repeat(struct reader *r, uint32_t *part)
 {
 	const uint8_t *where = r->at;
@@ -224,7 +226,7 @@ static int repeat(struct reader *r, uint32_t *part)
 	r->made->nodes[made].max = n.max;
 	add_child(r->made, made, *part);
 	*part = made;
-	(void)take(r, "?"); /* a ? behind the repetition may be missing */
+	(void)take(r, "?"); /* skips the ? of a non-greedy repetition */
 	where = r->at;
 	if (read_repetition(r, &n))
 		return reader_refuse(
@@ -253,7 +255,7 @@ static int refuse_question(const struct reader *r, const uint8_t *where)
 			     " an argument of the action");
 }
 
-/* Reads a group, whose ( has been read. */
+/* Reads the rest of a group, whose ( has been read. */
 static int read_group(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at - 1;
@@ -338,7 +340,7 @@ static int read_sign(struct reader *r, uint32_t *ret)
 	}
 }
 
-/* Reads one part of a pattern, and its repetition. */
+/* Reads one character, class, group or anchor, and the repetition that may follow. */
 static int read_part(struct reader *r, uint32_t *ret)
 {
 	const uint8_t *where = r->at;
@@ -389,8 +391,8 @@ static int read_all(struct reader *r)
 			       PATTERN_LENGTH_MAX);
 	if (!utf8_is_valid(r->text, len, false))
 		return err_set(r->e, ERR_USAGE, "the pattern is not UTF-8");
-	(void)add_kind(r->made, PATTERN_EMPTY); /* fills node number 0, which stands for
-						 * no node */
+	(void)add_kind(r->made, PATTERN_EMPTY); /* takes number 0, which stands for no
+						 * node */
 	return read_choice(r, &r->made->root);
 }
 

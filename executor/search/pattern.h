@@ -3,13 +3,15 @@
  * The dialect is POSIX's extended one (IEEE 1003.1, 9.4) with the escapes that every
  * agent writes; docs/actions.md has the table.  Our own choices are:
  *
- *  - Text is UTF-8. `.` and negated brackets match one whole character and no byte
- *    that is none; a line never has its newline in it.
- *  - \d \w \s, \b and [:classes:] know ASCII only, so that no engine's tables matter.
- *  - In brackets too a backslash quotes. POSIX takes it for a character there, which
- *    the author of [^\s] never means.
- *  - $ matches in front of a carriage return that ends a line.
- *  - A pattern that two programs read in two ways is an error that says so.
+ *  - Text is UTF-8. `.` and negated brackets match one whole character, and never a
+ *    byte of invalid UTF-8; a line never has its newline in it.
+ *  - \d \w \s, \b and [:classes:] know ASCII only, so that the result does not depend
+ *    on a library's Unicode tables.
+ *  - In brackets too a backslash quotes. In POSIX it is an ordinary character there,
+ *    which the author of [^\s] never means.
+ *  - $ also matches in front of a carriage return that ends a line.
+ *  - A pattern that has different meanings in different programs is refused with an
+ *    error that says so.
  *
  * Costs are bounded: a pattern's length, its counts and its program are limited, and
  * matching takes a time linear in the text (nfa_match.h). */
@@ -52,7 +54,7 @@ enum pattern_kind {
 #define PATTERN_ENDLESS UINT32_MAX
 
 /* A node of the parsed pattern. Its children are linked from the last to the first:
- * `last` is the last child, `before` the sibling in front of this node. */
+ * `last` is the number of the last child, `before` that of the preceding sibling. */
 struct pattern_node {
 	enum pattern_kind kind;
 	uint32_t last, before; /* node numbers; 0: none */
@@ -60,7 +62,7 @@ struct pattern_node {
 	struct charset *set; /* owned */
 };
 
-/* Returns the number of nodes; number 0 is no node, and is counted. */
+/* Returns the number of nodes, including the unused node 0. */
 uint32_t pattern_count(const struct pattern *p);
 uint32_t pattern_root(const struct pattern *p);
 const struct pattern_node *pattern_node(const struct pattern *p, uint32_t at);

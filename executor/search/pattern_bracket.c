@@ -92,7 +92,7 @@ static int refuse_open(const struct reader *r, const uint8_t *from)
 	return reader_refuse(r, from, "it is not closed by a ];" ITSELF);
 }
 
-/* Reads [:NAME:], whose first two characters have been seen. */
+/* Reads [:NAME:]; the caller has seen that it begins with "[:". */
 static int read_class(struct reader *r, struct charset *set)
 {
 	const uint8_t *where = r->at;
@@ -114,7 +114,7 @@ static int read_class(struct reader *r, struct charset *set)
 		" digit graph lower print punct space upper xdigit, as [[:alpha:]]");
 }
 
-/* Reads a character, or a class with or without a backslash. */
+/* Reads one member of a bracket: a character, an escape, or a class [:NAME:]. */
 static int read_item(struct reader *r, struct escape *ret)
 {
 	const uint8_t *where = r->at;
@@ -133,13 +133,13 @@ static int read_item(struct reader *r, struct escape *ret)
 		return 0;
 	if (r->at == r->end || *r->at != 'n')
 		return reader_escape(r, ret);
-	ret->codepoint = '\n'; /* no line has a newline in it, so [^\n] matches all
-			        * characters */
+	ret->codepoint = '\n'; /* a newline may be named here, in [^\n]; no line has one,
+			        * so this is the same as `.` */
 	r->at++;
 	return 0;
 }
 
-/* Reads the end of a range, whose - has been read. */
+/* Reads the second character of a range, whose - has been read, and adds the range. */
 static int read_range(struct reader *r, struct escape from, struct charset *set)
 {
 	const uint8_t *where = r->at - 1;

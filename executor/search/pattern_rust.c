@@ -7,15 +7,14 @@
 #include "base/mem.h"
 #include "executor/search/charset.h"
 
-/* The limit of a translated pattern. Every set is written as ranges, for both cases if
- * need be, so the result does not depend on the tables and options of Rust's regex.
- * The longest translations come from large counts: the repeated text itself is written
- * once. */
+/* The limit of a translated pattern, in bytes. Every set is written as ranges, with both
+ * cases of a letter if need be, so the result does not depend on the tables and options
+ * of Rust's regex. */
 #define TEXT_MAX ((size_t)4 << 20)
 
 static void put(struct buffer *b, const char *text)
 {
-	/* if the text does not fit, the buffer's is_cut tells */
+	/* fails if the text does not fit; then the buffer's is_cut is set */
 	(void)buffer_append(b, text, strlen(text));
 }
 
@@ -48,8 +47,8 @@ static bool put_set(struct buffer *b, const struct charset *s)
 
 static bool put_node(struct buffer *b, const struct pattern *p, uint32_t at);
 
-/* Writes a node's children in the order of the pattern, with `between` between them; they
- * are linked from the last to the first. */
+/* Writes a node's children in the order of the pattern, with `between` between them.
+ * (They are linked from the last to the first.) */
 static bool put_children(struct buffer *b, const struct pattern *p, uint32_t last,
 			 const char *between)
 {

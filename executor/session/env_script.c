@@ -7,7 +7,8 @@
 
 static void put(struct buffer *to, const char *text, size_t len)
 {
-	(void)buffer_append(to, text, len); /* the text fits into ENV_SCRIPT_MAX */
+	(void)buffer_append(to, text, len); /* cannot fail: the text fits into
+					     * ENV_SCRIPT_MAX bytes */
 }
 
 static void put_text(struct buffer *to, const char *text)
@@ -15,8 +16,8 @@ static void put_text(struct buffer *to, const char *text)
 	put(to, text, strlen(text));
 }
 
-/* Writes the text in single quotes, in which every byte but ' stands for itself in
- * every locale; a run of ' is put in double quotes. */
+/* Writes the text in single quotes, in which each byte but ' stands for itself in every
+ * locale; each run of ' is put in double quotes. */
 static void put_quoted(struct buffer *to, const char *text)
 {
 	put_text(to, "'");
@@ -33,8 +34,8 @@ static void put_quoted(struct buffer *to, const char *text)
 	put_text(to, "'");
 }
 
-/* Writes one change of a variable as a line of its own: bash parses and runs it before
- * the next change. */
+/* Writes one change of a variable as a line of its own, since bash parses and runs a line
+ * before it parses the next one. */
 static void put_change(struct buffer *to, const struct variable *one)
 {
 	put_text(to, one->value ? "__hutch_set " : "__hutch_unset ");

@@ -14,7 +14,7 @@
 #include "base/own.h"
 
 #define PAGE 4096u
-/* A folder with less room than this is not used for logs. */
+/* A folder on a smaller file system is not used for logs. */
 #define LEAST (1u << 20)
 #define FILES_MAX 1000
 
@@ -30,7 +30,7 @@ void output_logs_init(struct output_logs *t, int folder)
 	struct statfs fs = { 0 };
 
 	if (folder >= 0)
-		(void)fstatfs(folder, &fs); /* cannot fail: the folder is open */
+		(void)fstatfs(folder, &fs); /* cannot fail: the descriptor is valid */
 	output_logs_init_sized(t, folder, (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize);
 }
 
@@ -64,16 +64,16 @@ static void remove_file(struct output_logs *t, struct output_log_file *f)
 {
 	if (f->by)
 		own_close(&f->by->fd);
-	(void)unlinkat(t->folder, f->name, 0); /* cannot fail: only the executor can
-					        * change the folder */
+	(void)unlinkat(t->folder, f->name, 0); /* cannot fail: no process but the executor
+					        * can change the folder */
 	t->used -= f->size;
 	free(f->name);
 	t->count--;
 	memmove(f, f + 1, (size_t)(t->files + t->count - f) * sizeof(*f));
 }
 
-/* Returns the file to remove when the folder is full: the oldest that is not recorded any
- * more, or else the oldest but that of `by`. */
+/* Returns the file to remove when the folder is full: the oldest one into which no log
+ * records any more, or else the oldest one but that of the log `by`. */
 static struct output_log_file *oldest(const struct output_logs *t,
 				      const struct output_log *by)
 {
@@ -117,7 +117,8 @@ void output_log_init(struct output_log *t, struct output_logs *output_logs,
 	buffer_init(&t->held, OUTPUT_LOG_HELD);
 }
 
-/* Returns the size limit of one file; the file's second half is used as a ring. */
+/* Returns the largest size of one file.  The second half of a file of that size is used
+ * as a ring buffer. */
 static uint64_t most(const struct output_log *t)
 {
 	return t->output_logs->max / 4 / (2 * PAGE) * (2 * PAGE);
@@ -128,8 +129,8 @@ static uint64_t ring(const struct output_log *t)
 	return most(t) / 2;
 }
 
-/* Returns the file's offset for the next byte of output, and in *ret_room how many bytes
- * fit there before the ring wraps. */
+/* Returns the file offset for the next byte of output.  Sets *ret_room to the number of
+ * bytes that fit there before the end of the ring. */
 static uint64_t place(const struct output_log *t, uint64_t *ret_room)
 {
 	uint64_t at = t->len;
@@ -162,8 +163,8 @@ static bool write_at(struct output_log *t, const uint8_t *data, size_t len, uint
 	if (!f || (more && !make_room(t->output_logs, t, more)))
 		return false;
 	if (more) {
-		f = file_of(t->output_logs, t); /* make_room() may have moved the list of
-						 * files */
+		f = file_of(t->output_logs, t); /* looked up again, since make_room() may
+						 * have moved the list of files */
 		f->size += more;
 		t->output_logs->used += more;
 	}
@@ -181,7 +182,7 @@ static void record(struct output_log *t, const uint8_t *data, size_t len)
 		data += n;
 		len -= n;
 	}
-	t->len += len; /* the bytes are counted, but not recorded */
+	t->len += len; /* the file is gone: these bytes are counted, but not recorded */
 }
 
 static void add_file(struct output_logs *t, char *name, struct output_log *by)
@@ -191,7 +192,7 @@ static void add_file(struct output_logs *t, char *name, struct output_log *by)
 	(void)make_room(t, by, 0);
 }
 
-/* Begins the log's file with the output that was held in memory. */
+/* Makes the log's file, and writes the output to it that was held in memory. */
 static void begin(struct output_log *t)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -199,7 +200,7 @@ static void begin(struct output_log *t)
 	char *name = text_format("%s-%u", t->label, ++t->output_logs->last);
 
 	t->number = t->output_logs->last;
-	t->turned = ring(t); /* the ring begins at this offset */
+	t->turned = ring(t); /* the ring begins at this offset of the file */
 	t->held = (struct buffer){ 0 };
 	t->fd = openat(t->output_logs->folder, name, flags, 0644);
 	t->len = 0;
@@ -251,8 +252,9 @@ static void rotate(uint8_t *at, size_t n, size_t k)
 	}
 }
 
-/* Rotates the file's ring so that it begins with its oldest byte.  Only the executor can
- * truncate the file, so all pages of the mapping exist and no access fails. */
+/* Rotates the ring so that it begins with its oldest byte, and a reader finds the output
+ * in order.  Only the executor can truncate the file, so all pages of the mapping exist
+ * and no access raises SIGBUS. */
 static void put_in_order(struct output_log *t)
 {
 	size_t len = (size_t)ring(t), begin = (size_t)((t->len - t->turned) % ring(t));
@@ -262,8 +264,8 @@ static void put_in_order(struct output_log *t)
 	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 			   t->fd, (off_t)ring(t));
 	if (at == MAP_FAILED)
-		return; /* the mapping failed: all bytes stay in the file, the oldest
-			 * behind the newest */
+		return; /* without the mapping the ring stays as it is: all its bytes are
+			 * in the file, the oldest behind the newest */
 	rotate(at, len, begin);
 	(void)munmap(at, len); /* cannot fail: the mapping is our own */
 	t->turned = t->len;

@@ -1,19 +1,20 @@
-/* output_log -- the output log: a command's output, byte for byte, in a file that the sandbox
- * can read.
+/* output_log -- the output log: a command's output, byte for byte, in a file that the
+ * sandbox can read.
  *
- * Up to OUTPUT_LOG_HELD bytes are held in memory, and most commands print less: they have no
- * file.  Longer output is recorded in a file of its own, in a folder that is a tmpfs of
- * its own: its size bounds its pages, which count neither for the sandbox's folders nor
- * for --disk.  A quarter of that size is for one command.  If the output is longer
- * still, its first half of that quarter stays, and the last half is used as a ring,
- * which is put in order when a report names the file.
+ * Up to OUTPUT_LOG_HELD bytes are held in memory, and most commands print less: they have
+ * no file.  Longer output is recorded in one file for each command, in a folder that is a
+ * tmpfs of its own.  The size of that tmpfs limits all logs together; their pages do not
+ * count for --disk.  One command's file may take a quarter of the tmpfs.  If the output
+ * is longer, the first half of the file keeps the beginning of the output, and the second
+ * half is a ring buffer for its end.  The ring is put in order when a report names the
+ * file.
  *
- * When the folder is full the oldest file is removed, and a file that is still recorded
- * only after all others.
+ * When the folder is full, the oldest file is removed; a file into which a command's
+ * output is still recorded is removed only after all others.
  *
- * Commands may share our user, but not our mount: theirs is read-only, and ours is in
- * no mount tree (mounts.c).  Only the executor makes a name there, or changes a
- * file. */
+ * Commands may have the executor's user id, but they see the folder through a read-only
+ * mount; the executor's own mount is in no mount tree (mounts.c).  So only the executor
+ * can make or change files in the folder. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 #include "base/buffer.h"
 
-/* Where commands see the folder (docs/actions.md). */
+/* The path at which commands see the folder (docs/actions.md). */
 #define OUTPUT_LOG_FOLDER "/run/hutch/log"
 #define OUTPUT_LOG_HELD (64u << 10)
 #define OUTPUT_LOG_LABEL_MAX 64
@@ -31,54 +32,57 @@ struct output_log;
 struct output_log_file {
 	char *name; /* owned */
 	uint64_t size; /* the file's size, in whole pages */
-	struct output_log *by; /* borrowed; the log that still records into the file, or
-			        * NULL */
+	struct output_log *by; /* borrowed; the log that still records into the file;
+			        * NULL: none does */
 };
 
 /* The folder with the output logs of all commands. */
 struct output_logs {
 	int folder; /* owned; -1: there is no folder, and nothing is recorded */
-	uint64_t max, used; /* how many bytes all files may take, and how many they
-			     * take */
+	uint64_t max, used; /* the largest total size of all files, and their present one,
+			     * in bytes */
 	uint32_t last;	    /* the number of the newest file */
 	struct output_log_file *files; /* owned; the oldest first */
 	size_t count;
 };
 
-/* Takes over `folder`.  The size of the folder's file system bounds the files. */
+/* Takes over `folder`.  The size of its file system limits the total size of the
+ * files. */
 void output_logs_init(struct output_logs *t, int folder);
-/* Takes over `folder`, whose files may take `max` bytes. */
+/* Takes over `folder`.  `max` bytes limit the total size of the files. */
 void output_logs_init_sized(struct output_logs *t, int folder, uint64_t max);
 void output_logs_done(struct output_logs *t);
-/* Returns true if commands can read the logs: nothing is mounted over the folder. */
+/* Returns true if commands see this folder at OUTPUT_LOG_FOLDER, and nothing else is
+ * mounted there. */
 bool output_logs_is_seen(int folder);
 
-/* One command's output log.  The struct may not be moved while it records, since the file
- * points to it. */
+/* One command's output log.  The struct must not be moved while it records, since
+ * output_log_file.by points to it. */
 struct output_log {
-	struct output_logs *output_logs; /* borrowed; NULL: nothing is recorded */
-	const char *label;   /* borrowed; the first part of a file's name, LABEL-NUMBER */
-	struct buffer held;  /* the output, as long as there is no file */
-	int fd;		     /* owned; the file; -1 with a `number`: the file was
-			      * removed */
+	struct output_logs *output_logs; /* borrowed; NULL: this log records nothing */
+	const char *label;   /* borrowed; a file's name is LABEL-NUMBER */
+	struct buffer held;  /* the output, as long as it is short and there is no file */
+	int fd;		     /* owned; the file; -1 with a `number`: the file was removed
+			      * to make room */
 	uint32_t number;     /* the file's number; 0: there is no file yet */
 	uint64_t len;	     /* how many bytes the command has printed so far */
-	uint64_t turned; /* `len` when the ring's first byte was last the next one to
-			  * be overwritten */
+	uint64_t turned; /* the value of `len` at which the next byte of output belongs to
+			  * the ring's first offset */
 };
 
-/* Begins to record a command's output.  Nothing is recorded if the label could not be
- * part of a file name. */
-void output_log_init(struct output_log *t, struct output_logs *output_logs, const char *label);
+/* Begins to record a command's output.  Nothing is recorded if the label cannot be part
+ * of a file name. */
+void output_log_init(struct output_log *t, struct output_logs *output_logs,
+		     const char *label);
 void output_log_write(struct output_log *t, const void *data, size_t len);
 
 struct output_log_told {
-	uint32_t number;  /* 0: there is no file */
-	uint64_t missing; /* how many printed bytes are not in the file */
+	uint32_t number;  /* the number in the file's name; 0: there is no file */
+	uint64_t missing; /* how many bytes of the output are not in the file */
 };
 
-/* Makes the recorded output readable, and tells where it is.  With `is_wanted` the output
- * is put into a file even if it is short. */
+/* Puts the recorded output in order for readers, and returns the number of its file.
+ * With `is_wanted` a file is made even if the output is short. */
 struct output_log_told output_log_tell(struct output_log *t, bool is_wanted);
-/* Ends the recording when the command has ended; the log's file stays. */
+/* Stops recording, since the command has ended; the log's file stays. */
 void output_log_end(struct output_log *t);

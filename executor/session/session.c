@@ -24,40 +24,42 @@
 #include "executor/session/shell_inner.h"
 #include "protocol/action.h"
 
-/* At most so many bytes are read of one terminal in one turn, so that every session gets
- * its share. */
+/* At most this many bytes are read from one terminal in one turn of the executor's loop,
+ * so that every session gets its share. */
 #define READ_PER_TURN (64u << 10)
-/* Bytes that are read of a terminal after the end: more than the kernel holds
- * (relay.c). */
+/* The most bytes that are read from a terminal after a command or shell has ended: more
+ * than the kernel buffers for a terminal (relay.c). */
 #define DRAIN_MAX (128u << 10)
 
-/* A starting shell whose ~/.bashrc takes longer is killed, and started again without
- * ~/.bashrc. */
+/* If the shell's start takes longer than this, because of ~/.bashrc, the shell is killed,
+ * and started again without ~/.bashrc. */
 #define START_MS 10000
-/* A bash without ~/.bashrc that takes longer is given up; a process inside may have
- * stopped it.  Both limits end before the host stops waiting for an answer
- * (actions/dispatcher_start.c). */
+/* If the start without ~/.bashrc takes longer than this, the session fails; a process
+ * inside may have stopped the shell.  Both limits are shorter than the time for which the
+ * host waits for an answer (actions/dispatcher_start.c). */
 #define BARE_MS 30000
-/* A shell that does not set its variables in this time (a trap on DEBUG may wait) is
- * killed. */
+/* A shell that takes longer than this to set its variables is killed; a trap on DEBUG may
+ * delay it. */
 #define SET_MS 5000
 
-/* The cost of a search for an inner shell in /proc, in units of display.h. */
+/* The cost of looking in /proc for an inner shell, in units of drawing work
+ * (display.h). */
 #define LOOK_WORK 4096
-/* A shell that has not read its terminal yet is checked again after this delay. */
+/* An inner shell that does not read from its terminal yet is checked again after this
+ * delay. */
 #define INNER_MS 5
 
 #define EXIT_NOT_STARTED 126
 
-/* After this many failures the command runs without the variables, and the next command
- * tries again. */
+/* After this many failures to set its variables, the shell runs the command without them.
+ * The next command tries again. */
 #define SETS_MAX 3
 
 /* --- idle sessions ---------------------------------------------------------- */
 
-/* Takes the session's descriptors out of the epoll(7).  Called also before they are
- * closed: a child that has not called execve(2) yet may have them open for a moment
- * longer, and the epoll(7) would go on reporting them. */
+/* Takes the session's descriptors out of the epoll(7).  Must be called also before they
+ * are closed: a child that has not called execve(2) yet may still have copies of them
+ * open, and the epoll(7) would go on reporting them. */
 static void unpark(struct session *s)
 {
 	if (s->parked < 0)
@@ -97,8 +99,8 @@ static void end_command(struct session *s, uint32_t status, enum session_state s
 	s->state = state;
 }
 
-/* Notes that the shell could not be started.  A session that was open before answers its
- * waiting command with the reason. */
+/* Handles a shell that could not be started.  In a session that was open before, the
+ * waiting command is answered with the reason. */
 static void cannot_start(struct session *s, const struct failed *why)
 {
 	char text[200];
@@ -119,8 +121,8 @@ static void cannot_start(struct session *s, const struct failed *why)
 	end_command(s, EXIT_NOT_STARTED, SESSION_DEAD);
 }
 
-/* The working directories that a start tries.  The first start uses the request's, or
- * fails; a later start tries these in order. */
+/* The working directories in which a shell can be started.  The first start of a session
+ * uses only the one of the request; a later start tries all three in this order. */
 enum { PLACE_LAST, PLACE_FIRST, PLACE_ROOT, PLACES };
 
 static const char *place_of(const struct session *s)
@@ -132,16 +134,16 @@ static const char *place_of(const struct session *s)
 						  : s->exec.cwd;
 }
 
-/* Replaces the request's own environment by an owned copy, at the first change of a
- * variable. */
+/* Replaces the environment of the request by a copy that this session owns, at the first
+ * change of a variable. */
 static void own_environment(struct session *s)
 {
 	if (s->exec_number)
 		return;
 	for (char *const *at = s->exec.env; *at; at++)
 		list_add(&s->env, *at);
-	list_add(&s->env, "="); /* makes `env.items` a list even if all variables are
-				 * unset */
+	list_add(&s->env, "="); /* adds and removes a dummy, so that `env.items` is
+				 * allocated even if no variable is left */
 	list_unset_env(&s->env, "");
 	free(s->exec.env);
 }
@@ -173,16 +175,17 @@ static void start(struct session *s, int64_t now)
 	s->is_put_off = s->all_processes->is_traced;
 	if (s->is_put_off) {
 		s->start_due =
-			now + 1; /* all_processes_now() stands still until the pause
-					 * ends */
+			now + 1; /* all_processes_now() stands still until the pause ends,
+				  * so the start is due then */
 		return;
 	}
 	s->start_due = now + (s->is_bare ? BARE_MS : START_MS);
 	if (shell_start(&s->shell, &how, &why) < 0)
 		cannot_start(s, &why);
 	else if (all_processes_is_stopped(s->all_processes))
-		(void)kill(s->shell.pid, SIGSTOP); /* the new shell is stopped, in place
-						    * of a stopped shell that died */
+		(void)kill(s->shell.pid, SIGSTOP); /* a shell that died during a pause was
+						    * replaced by this one, which must be
+						    * stopped, too */
 }
 
 void session_start_late(struct session *s, int64_t now)
@@ -209,7 +212,8 @@ static void begin_start(struct session *s, int64_t now)
 	start(s, now);
 }
 
-/* Called when the shell's child has reported that it failed before its execve(2). */
+/* Called when the child that was to become the shell has reported a failure before its
+ * execve(2). */
 static void start_failed(struct session *s, const struct failed *why, int64_t now)
 {
 	bool is_elsewhere = s->is_opened && why->stage == EXEC_STAGE_CWD &&
@@ -225,7 +229,8 @@ static void start_failed(struct session *s, const struct failed *why, int64_t no
 
 /* --- shells that a command began --------------------------------------------- */
 
-/* Gives back the reserved descriptors that the shell no longer uses. */
+/* Adjusts the number of reserved descriptors to what the shells use.  If no more can be
+ * reserved, the inner shell is given up. */
 static void count_fds(struct session *s)
 {
 	size_t used = shell_more_fds(&s->shell);
@@ -240,8 +245,8 @@ static void count_fds(struct session *s)
 	s->more_fds = used;
 }
 
-/* Looks for an inner shell: the command that runs may have become, or begun, a shell that
- * waits for a line.  To drive that shell, a process must be started, so during a pause
+/* Looks for an inner shell: the running command may be, or may have started, a shell that
+ * waits at its prompt.  Driving such a shell requires a new process, so during a pause
  * the check is put off; its clock stands still until the pause ends. */
 static void look_for_inner(struct session *s, int64_t now)
 {
@@ -270,8 +275,8 @@ void session_type_inner(struct session *s, int64_t now)
 		look_for_inner(s, now);
 		return;
 	}
-	bool again = buffer_len(&s->ahead) > 0 || /* the inner shell's output is not drawn
-						   * yet */
+	bool again = buffer_len(&s->ahead) > 0 || /* output of the inner shell is not
+						   * drawn yet */
 		     inner_type(&s->shell, s->proc, &how, &s->screen);
 
 	s->inner_due = again ? now + INNER_MS : INT64_MAX;
@@ -302,11 +307,12 @@ static void give(struct session *s, int64_t now)
 	s->state = SESSION_RUNNING;
 	s->begun = now;
 	if (shell_run(&s->shell, command) < 0)
-		(void)kill(s->shell.pid, SIGKILL); /* the shell's death ends the action */
+		(void)kill(s->shell.pid, SIGKILL); /* the action ends when the shell's
+						    * death is noticed */
 }
 
-/* Gives the shell the variables that changed since the shell was last told, before its
- * command runs. */
+/* Gives the shell the variables that have changed since it was last given any, before it
+ * runs its command. */
 static void set_variables(struct session *s, int64_t now)
 {
 	struct buffer script;
@@ -319,11 +325,12 @@ static void set_variables(struct session *s, int64_t now)
 	s->being_set = s->variables->number;
 	if (shell_set(&s->shell, commands) < 0)
 		(void)kill(s->shell.pid, SIGKILL); /* the next shell is started with these
-						    * variables */
+						    * variables in its environment */
 	buffer_done(&script);
 }
 
-/* Called when the shell is ready: begins a pending command. */
+/* Called when the shell is ready for a command: begins the pending command, if there is
+ * one. */
 static void go_on(struct session *s, int64_t now)
 {
 	s->state = SESSION_READY;
@@ -333,7 +340,8 @@ static void go_on(struct session *s, int64_t now)
 		set_variables(s, now);
 		return;
 	}
-	s->is_pending = false; /* the command's text is kept for begin_again() */
+	s->is_pending = false; /* the command's text is kept, since begin_again() may need
+			        * it */
 	give(s, now);
 }
 
@@ -341,15 +349,16 @@ static void be_ready(struct session *s, int64_t now)
 {
 	size_t max = DRAIN_MAX;
 
-	(void)session_read(s, &max, now); /* Discard start-up output; the session is still
-					   * starting. */
+	(void)session_read(s, &max, now); /* reads and discards the output of start-up
+					   * files, since the session is still in
+					   * SESSION_STARTING */
 	if (!s->is_opened)
 		session_say_started(s);
 	go_on(s, now);
 }
 
-/* Called when the script that sets variables has ended.  A SIGINT that bash had not
- * handled may have hit the script: then the script runs again. */
+/* Called when the script that sets variables has ended.  A late SIGINT for an earlier
+ * command may have interrupted the script; then it runs again. */
 static void end_setting(struct session *s, const struct shell_report *r, int64_t now)
 {
 	bool is_done = r->has_begun && r->status == 0;
@@ -361,8 +370,8 @@ static void end_setting(struct session *s, const struct shell_report *r, int64_t
 	go_on(s, now);
 }
 
-/* Gives a command again, once, which was hit before it did anything by a SIGINT meant for
- * an earlier command: bash had not handled the signal yet. */
+/* Gives the shell a command a second time if a SIGINT for an earlier command interrupted
+ * it before it did anything.  Returns false if it must not be given again. */
 static bool give_again(struct session *s, int64_t now)
 {
 	if (s->is_second || s->is_interrupted || s->action.kills)
@@ -372,8 +381,8 @@ static bool give_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* Reads all that the terminal holds, which may take several turns.  Returns false if
- * there is more to read. */
+/* Reads all output that is still in the terminal, which may take several turns of the
+ * loop.  Returns false if there is more to read. */
 static bool drain(struct session *s, int64_t now)
 {
 	if (!s->is_draining)
@@ -389,7 +398,8 @@ static void go_on_reported(struct session *s, int64_t now)
 		return;
 	s->is_reported = false;
 	if (!s->has_begun) {
-		session_forget(s); /* a half of our own command line */
+		session_forget(s); /* the command did nothing, so the output is only a
+				    * part of the executor's own command line */
 		if (give_again(s, now))
 			return;
 	}
@@ -397,7 +407,7 @@ static void go_on_reported(struct session *s, int64_t now)
 	end_command(s, s->status, SESSION_READY);
 }
 
-/* Ends the command once all output that it printed before its report was read. */
+/* Ends the command after all output was read that it had printed before its report. */
 static void end_by_report(struct session *s, const struct shell_report *r, int64_t now)
 {
 	s->is_reported = true;
@@ -415,8 +425,8 @@ static void take_report(struct session *s, int64_t now)
 
 	if (!shell_report(sh, &r))
 		return;
-	/* Each shell knows its own environment; a new inner shell knows the variables
-	 * that its parent knew. */
+	/* `known` belongs to one shell: an inner shell that was just entered starts with
+	 * its parent's value, and the parent gets its own value back later. */
 	if (sh->depth > depth)
 		sh->outer[depth].known = s->known;
 	else if (sh->depth < depth)
@@ -448,18 +458,19 @@ static void died_starting(struct session *s, int64_t now)
 	if (s->shell.status >= 0)
 		look_at_status(s, now);
 	if (s->state != SESSION_STARTING || s->shell.pid > 0 || s->is_put_off)
-		return; /* the failure was not that of execve(2), and was handled */
+		return; /* the child failed before its execve(2), and start_failed() has
+			 * handled that */
 	if (s->is_bare || s->all_processes->is_ending) {
 		cannot_start(s, &no_shell);
 		return;
 	}
-	s->is_bare = true; /* ~/.bashrc may have ended the shell, so the next start goes
-			    * without it */
+	s->is_bare = true; /* ~/.bashrc may have made the shell exit, so the next start
+			    * does without it */
 	start_again(s, now);
 }
 
-/* Runs a command in another shell, once, that was given to a dying shell and has done
- * nothing yet. */
+/* Starts a new shell and runs the command in it, if the dead shell had not begun the
+ * command yet.  Does so once for each command; returns false if it does not. */
 static bool begin_again(struct session *s, int64_t now)
 {
 	if (s->state != SESSION_RUNNING || s->is_second || s->action.kills ||
@@ -471,8 +482,8 @@ static bool begin_again(struct session *s, int64_t now)
 	return true;
 }
 
-/* Goes on with the end of a dead shell until all its output was read.  Until then the
- * session keeps its state, but gives the dead shell no command; a command that arrives
+/* Finishes the handling of a dead shell, once all its output was read.  Until then the
+ * session's state stays, but the dead shell gets no command; a command that arrives
  * meanwhile runs in the next shell. */
 static void go_on_ending(struct session *s, int64_t now)
 {
@@ -510,8 +521,8 @@ void session_reaped(struct session *s, int status, int64_t now)
 
 /* --- requests -------------------------------------------------------------- */
 
-/* Returns a size of the terminal (rows or columns); a size above `max`, or none (0 or
- * 1), becomes `max`. */
+/* Returns the number of rows or columns of the terminal: `size`, or `max` if `size` is
+ * larger, or 0 or 1. */
 static unsigned limited(uint32_t size, unsigned max)
 {
 	return size > 1 && size < max ? size : max;
@@ -545,12 +556,14 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	unpark(s);
-	session_forget(s); /* uses the label in `request` */
+	session_forget(s); /* session_forget() must come first, since it uses the label in
+			    * `request` */
 	session_drop_ahead(s);
 	shell_done(&s->shell);
 	count_fds(s);
 	if (s->exec_number)
-		s->exec.env = NULL; /* `env` below owns the environment */
+		s->exec.env = NULL; /* `env` owns the environment, and list_done() frees
+				     * it */
 	list_done(&s->env);
 	exec_done(&s->exec);
 	free(s->request);
@@ -579,8 +592,7 @@ void session_command(struct session *s, struct bytes command, int64_t now)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Adds an entry for a descriptor with events to wait for, and none for others;
- * session_serve() relies on the order of the entries. */
+/* Adds an entry if `fd` is open and there are events to wait for. */
 static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 {
 	if (fd < 0 || !events)
@@ -589,7 +601,7 @@ static size_t watch(struct pollfd *fds, size_t count, int fd, int events)
 	return count + 1;
 }
 
-/* Returns true if no action waits for the session, and its shell has read all its
+/* Returns true if no action waits for the session, and the terminal has taken all typed
  * input. */
 static bool is_idle(const struct session *s)
 {
@@ -661,13 +673,15 @@ static void serve_output(struct session *s, int64_t now)
 	size_t max = READ_PER_TURN;
 
 	if (s->work == 0 && s->state != SESSION_STARTING)
-		return; /* without new output no program can have printed a prompt */
+		return; /* an inner shell can have printed its prompt only if there is new
+			 * output */
 	(void)session_read(s, &max, now);
 	look_for_inner(s, now);
 }
 
-/* Goes on with an end of a command or shell that had to wait, since the session's work
- * was spent.  Returns false if there is none. */
+/* Continues to handle the end of a command or shell, which took more than one turn
+ * because the session's share of work was used up.  Returns false if there is no such
+ * end. */
 static bool go_on_with_end(struct session *s, int64_t now)
 {
 	if (s->is_ending)
@@ -689,7 +703,8 @@ void session_serve(struct session *s, const struct pollfd *fds, int64_t now)
 
 	if (status) {
 		look_at_status(s, now);
-		return; /* the session may have another shell now */
+		return; /* the entries for poll(2) may belong to a shell that was
+			 * replaced */
 	}
 	if (master & POLLOUT)
 		shell_type_more(&s->shell);

@@ -1,4 +1,5 @@
-/* session -- one session: its shell's life, and what the executor knows of it.
+/* session -- one session: the state of its shell, and of the command and the action in
+ * it.
  *
  * The module has three parts, all of which work on `struct session`:
  *
@@ -9,15 +10,15 @@
  * States, and the event that leads to the next one:
  *
  *   DEAD      no shell         --a command-->         STARTING
- *   STARTING  a bash begins    --its first report-->  READY, or RUNNING
- *   READY     waits for one    --a command-->         RUNNING, or SETTING
- *   SETTING   its environment, --its report-->        READY, or RUNNING
- *	       for a command
- *   RUNNING   one command      --its report-->        READY
+ *   STARTING  bash starts up   --its first report-->  READY, or RUNNING
+ *   READY     awaits a command --a command-->         RUNNING, or SETTING
+ *   SETTING   sets variables   --its report-->        READY, or RUNNING
+ *	       before a command
+ *   RUNNING   runs a command   --its report-->        READY
  *   any       --the shell's death-->                  DEAD
  *
  * An action is answered when its command ends, when a time-out passes, or at once;
- * sessions.h describes the rest.
+ * sessions.h describes sessions as a client sees them.
  *
  * Each `now`, and every `…_due`, is in ms of all_processes_now(). */
 #pragma once
@@ -44,21 +45,23 @@ struct variables;
 enum session_state { SESSION_DEAD, SESSION_STARTING, SESSION_READY, SESSION_SETTING,
 		     SESSION_RUNNING };
 
-/* The work that a session may draw in one turn, in units of display.h, so that every
- * session gets its share: 2 KiB of lines of one character, 20 KiB of long ones, or
- * eight scrollings of a thousand rows. */
+/* How much drawing work one session may do in one turn of the executor's loop, in units
+ * of display.h, so that every session gets its share.  It is enough for 2 KiB of lines of
+ * one character, for 20 KiB of long lines, or for scrolling a thousand rows eight
+ * times. */
 #define SESSION_WORK (8u << 10)
 
 /* The action that a client waits for in a session. */
 struct session_action {
-	uint32_t id; /* of the request; 0: there is no action */
+	uint32_t id; /* the id of the request; 0: there is no action */
 	uint32_t kind, flags;
-	int64_t soft_ms;      /* the soft time-out, in ms after the last output */
-	int64_t soft_due, hard_due; /* when the time-outs pass; INT64_MAX: never */
-	unsigned kills;	      /* how many steps of the cancellation were done; 0: the
-			       * action is not cancelled */
+	int64_t soft_ms;      /* the soft time-out, in ms since the last output */
+	int64_t soft_due, hard_due; /* when the two time-outs pass; INT64_MAX: never */
+	unsigned kills;	      /* the number of the next step of a cancellation, from 1; 0:
+			       * the action is not cancelled */
 	int64_t kill_due;
-	bool is_held; /* the reader of the action's stream does not read at present */
+	bool is_held; /* the action's output is streamed, but its reader does not read at
+		       * present */
 };
 
 struct session {
@@ -71,80 +74,86 @@ struct session {
 	struct processes *processes; /* borrowed; counts the descriptors */
 	int proc;		 /* borrowed; the procfs, as in tree.h; -1: none */
 	uint8_t *request;	 /* owned; the body of MSG_OPEN */
-	struct exec exec;	 /* owned; how the shell is started; points into `request`
-				  * and `env` */
-	struct list env;	 /* owned; the shell's environment; empty as long as no
-				  * variable was changed */
-	uint64_t exec_number;	 /* number of the last change of variables that is in
-				  * `env` */
+	struct exec exec;	 /* owned; how the shell is started; its pointers lead
+				  * into `request` and `env` */
+	struct list env;	 /* owned; the shell's environment; empty until a variable
+				  * is changed, and `exec.env` is used until then */
+	uint64_t exec_number;	 /* the number of the last change of variables that `env`
+				  * contains */
 
 	enum session_state state;
 	struct shell shell; /* owned */
-	bool is_opened;	    /* MSG_OPEN was answered with *started* */
-	bool is_gone;	    /* the session could not start, or was ended, and is to be
-			     * forgotten */
+	bool is_opened;	    /* the client was told that the session has started */
+	bool is_gone;	    /* the session could not be started, or was ended; sessions.c
+			     * removes it */
 	bool is_bare;	    /* the shell is started without ~/.bashrc this time */
-	bool is_new;	    /* the shell is new, and no report has told the client so
-			     * yet */
-	unsigned place;	    /* number of the working directory that the next start tries
-			     * (the last, the first, the root) */
+	bool is_new;	    /* the shell has replaced one that died, and no report has
+			     * told the client so yet */
+	unsigned place;	    /* the working directory for the next start, an index: 0: that
+			     * of the last shell; 1: that of the request; 2: the root */
 	int64_t start_due;
-	bool is_put_off; /* a pause by a tracer delays the start until start_due */
-	uint64_t known, being_set; /* numbers of the last changes of variables that the
-				    * shell knows, and that it is being given */
-	unsigned sets;		   /* how often the shell was given these variables
-				    * without success */
+	bool is_put_off; /* a tracer pauses all processes, so the shell is started at
+			  * start_due only */
+	uint64_t known, being_set; /* the numbers of the last changes of variables that
+				    * the shell has, and that it is being given */
+	unsigned sets;		   /* how often setting the changed variables in the shell
+				    * has failed */
 
 	struct session_action action;
-	uint8_t *pending; /* owned; the text of the command that runs, or will run */
+	uint8_t *pending; /* owned; the text of the running or the waiting command */
 	size_t pending_len;
-	bool is_pending; /* the command waits until the shell is ready */
+	bool is_pending; /* the command waits until the shell is ready for it */
 	int64_t begun;	 /* when the shell got the command */
-	bool is_second;	 /* the command was given to a shell before, and did nothing
-			  * there */
-	char key;	 /* a key that sends a signal (like ^C) and that is typed at
-			  * key_due */
+	bool is_second;	 /* the command is run a second time, since the first try did
+			  * nothing; it is not tried again */
+	char key;	 /* a key that sends a signal (like ^C), to be typed at key_due */
 	int64_t key_due;
-	pid_t hit;	 /* a process group that was ending when ^C came to it */
-	int64_t hit_due; /* when the effect of that ^C is checked; INT64_MAX: never */
-	bool was_shell;	 /* that group was then a copy of the shell that had not called
-			  * execve(2) yet */
-	unsigned hits;	 /* how often the effect of that ^C was checked */
-	bool is_interrupted; /* a key that sends a signal was pressed meanwhile */
+	pid_t hit;	 /* the foreground process group that got the last ^C */
+	int64_t hit_due; /* when to check whether the last ^C was lost, since the program
+			  * was ending or starting anyway; INT64_MAX: never */
+	bool was_shell;	 /* the process group `hit` was a copy of the shell that had not
+			  * called execve(2) yet */
+	unsigned hits;	 /* how often the effect of the last ^C was checked */
+	bool is_interrupted; /* a key that sends a signal was typed during this command */
 
-	struct screen screen; /* owned; what the terminal shows; empty after a command's
-			       * end was reported */
-	uint64_t work;	      /* how much drawing is left in this turn, in units of
-			       * display.h */
-	struct buffer ahead;  /* owned; bytes that were read, and not drawn yet since
-			       * `work` was spent */
-	bool is_draining;     /* the terminal is being read until it is empty, or
-			       * `drain_left` bytes were read */
+	struct screen screen; /* owned; what the terminal shows; cleared after the end of
+			       * a command was reported */
+	uint64_t work;	      /* how much drawing work is left for this session in this
+			       * turn, in units of display.h */
+	struct buffer ahead;  /* owned; bytes that were read and are not drawn yet, since
+			       * `work` was used up */
+	bool is_draining;     /* after an end, the terminal is being read until it is
+			       * empty or `drain_left` is 0 */
 	size_t drain_left;
-	bool is_ending;	      /* the shell has died, and its last output is being read */
-	int ending;	      /* the wait status of the dead shell */
-	bool is_reported;     /* the command has ended, and its last output is being
+	bool is_ending;	      /* the shell has died, and its remaining output is being
 			       * read */
-	bool has_begun;	      /* the command has done something, by the shell's report */
-	bool is_waiting;      /* the terminal is not read now, since the action's stream
-			       * has no reader */
+	int ending;	      /* the wait status of the dead shell */
+	bool is_reported;     /* the command has ended, and its remaining output is being
+			       * read */
+	bool has_begun;	      /* by the shell's report, the command was evaluated (false:
+			       * SIGINT came before that) */
+	bool is_waiting;      /* the terminal is not read at present, since the action's
+			       * output is streamed and its reader does not read */
 	struct output_log
-		output_log; /* owned; the output log, which holds the same bytes as they
-			     * came */
-	uint8_t carry[4]; /* the beginning of an incomplete character of the stream */
+		output_log; /* owned; records all output unchanged */
+	uint8_t carry[4]; /* the first bytes of an incomplete character at the end of the
+			   * streamed output */
 	size_t carry_len;
 
-	bool is_unread;	  /* the last command ended while no action waited for it */
-	uint32_t reports; /* how many reports there were about the command */
+	bool is_unread;	  /* the last command has ended, and no action was there to report
+			   * that to */
+	uint32_t reports; /* how many reports about the present command were sent */
 	uint32_t status, background;
-	char *cwd, *python; /* owned; the shell's working directory and python, as last
-			     * reported; NULL before the first report */
-	int64_t inner_due;  /* when the foreground is checked again for an inner shell;
+	char *cwd, *python; /* owned; the shell's working directory and the path of its
+			     * python, from its last report; NULL before the first
+			     * report */
+	int64_t inner_due;  /* when to look again for an inner shell in the foreground;
 			     * INT64_MAX: never */
-	size_t more_fds;    /* how many descriptors are reserved beyond SHELL_FDS */
+	size_t more_fds;    /* how many descriptors are reserved for the shells in
+			     * addition to SHELL_FDS */
 	size_t watched;	    /* how many entries the session took for poll(2) */
-	int parked; /* borrowed; the epoll(7) that watches the idle session instead of
-		     * poll(2); -1: none */
+	int parked; /* borrowed; while the session is idle, the epoll(7) that watches it;
+		     * -1: the session has entries for poll(2) */
 };
 
 /* The state that all sessions share; all pointers are borrowed. */
@@ -159,37 +168,39 @@ struct session_world {
 	int proc;		     /* the procfs, as in tree.h; -1: none */
 };
 
-/* Starts the shell of a new session; the session itself answers MSG_OPEN later.  Takes
- * over `request`, which `exec` was decoded from and points into. */
+/* Starts the shell of a new session.  The session answers MSG_OPEN when the shell is
+ * ready, or has failed.  Takes over `request`, into which the pointers of `exec` lead. */
 struct session *session_new(uint32_t id, uint8_t *request, const struct exec *exec,
 			    const struct session_world *world, int64_t now);
 void session_free(struct session *s);
 
-/* Applies the changes of variables to the session's environment, which each process
- * that it starts gets. */
+/* Applies changes of variables to the environment with which the session's processes are
+ * started. */
 void session_refresh(struct session *s);
 
-/* Gives the shell a command, at once or when the shell is ready; a dead shell is
- * started for it.  The session must have no other command. */
+/* Runs a command in the shell, at once or when the shell is ready; a dead shell is
+ * started again first.  The session must have no other command. */
 void session_command(struct session *s, struct bytes command, int64_t now);
-/* Forgets the command; a command that has begun runs on. */
+/* Frees the text of the command, which is then not started any more; a command that runs
+ * already is not affected. */
 void session_drop_command(struct session *s);
 
-/* Starts the shell whose start was put off during a pause. */
+/* Starts a shell whose start was put off because of a pause. */
 void session_start_late(struct session *s, int64_t now);
-/* Types the line that lets an inner shell be driven.  Called at `inner_due`; see
- * shell_inner.h. */
+/* Takes the next step to drive an inner shell (shell_inner.h): looks for one, or types
+ * the line at its prompt that makes it read the start-up file.  Called at `inner_due`. */
 void session_type_inner(struct session *s, int64_t now);
 
-/* Hands an idle session to `epoll`, which watches it until it does something again.
- * -1: there is no epoll(7), and the session goes on taking entries for poll(2). */
+/* If the session is idle, lets `epoll` watch it from now on, until it is in use again.
+ * An `epoll` of -1 means that there is no epoll(7); then the session keeps its entries
+ * for poll(2). */
 void session_park(struct session *s, int epoll);
-/* Called when the epoll(7) reports that a parked session has something to read. */
+/* Called when the epoll(7) reports an event of an idle session. */
 void session_stir(struct session *s, int64_t now);
 
-/* Watches and serves one session, as sessions_watch() and sessions_serve() do for all. */
+/* Do for one session what sessions_watch() and sessions_serve() do for all. */
 size_t session_watch(struct session *s, struct pollfd *fds, bool is_full);
 void session_serve(struct session *s, const struct pollfd *fds, int64_t now);
-/* Returns true if the session has work left that it can do without waiting in poll(2). */
+/* Returns true if the session has work left that needs no event from poll(2). */
 bool session_has_more(const struct session *s);
 void session_reaped(struct session *s, int status, int64_t now);

@@ -10,27 +10,28 @@
 #include "executor/session/session_output.h"
 #include "protocol/action.h"
 
-/* The steps of a cancellation follow each other after these times: from SIGINT to the
- * second SIGINT, to SIGKILL for the foreground, and to SIGKILL for the shell. */
+/* The delays between the steps of a cancellation: from SIGINT to the second SIGINT, from
+ * there to SIGKILL for the foreground process group, and from there to SIGKILL for the
+ * shell. */
 #define KILL_MS	      1000
 #define AGAIN_MS      100
 #define KILL_SHELL_MS 200
-/* A signal waits until bash has surely read and parsed the command.  A SIGINT before
- * that makes bash forget the part that it has read and run the rest as if that were a
- * command; a program that bash is just starting is not in the foreground yet.  The wait
- * is EARLY_MS, and 1 ms more for each 4 KiB. */
+/* A signal is held back until bash has surely read and parsed the command: for EARLY_MS,
+ * and for 1 ms more for each 4 KiB of text.  A SIGINT before that makes bash forget the
+ * part that it has read, and the rest would be run as a command of its own.  It would
+ * also miss a program that bash is just starting, which is not in the foreground yet. */
 #define EARLY_MS      50
 #define EARLY_SHIFT   12
-/* The delay after a ^C that hit a program which was ending until the effect is checked,
- * and how often it is checked. */
+/* After a ^C that may have been lost, since the program was ending or starting anyway,
+ * its effect is checked after this delay, and at most HITS_MAX times. */
 #define HIT_MS	 20
 #define HITS_MAX 50
-/* Before a key that sends a signal is shown, at most so many bytes of output are read:
- * more than a terminal holds. */
+/* Before a key that sends a signal is shown on the screen, at most this many bytes of
+ * output are read: more than the kernel buffers for a terminal. */
 #define READ_FIRST (64u << 10)
-/* The work for drawing READ_FIRST bytes: enough if these are lines of text. */
+/* How much drawing work that reading may take: enough if the bytes are lines of text. */
 #define SIGNAL_WORK (32 * SESSION_WORK)
-/* Longer time-outs are cut to this, in ms, so that adding the present time cannot
+/* Longer time-outs, in ms, are cut to this value, so that adding the present time cannot
  * overflow. */
 #define TIMEOUT_MAX (INT64_C(1) << 50)
 
@@ -77,8 +78,8 @@ static int64_t signal_due(const struct session *s)
 	return s->begun + EARLY_MS + (int64_t)(s->pending_len >> EARLY_SHIFT);
 }
 
-/* Shows a key that sends a signal (^C) as a terminal that echoes does: behind all output
- * that was printed before the key. */
+/* Shows a key that sends a signal on the screen, as a terminal with echo shows ^C: after
+ * all output that was printed before the key was typed. */
 static void show_signal(struct session *s, int64_t now)
 {
 	const char shown[] = { '^', (char)(s->key ^ 0x40) };
@@ -99,11 +100,12 @@ static pid_t foreground_of(const struct session *s)
 	return ioctl(s->shell.terminal.master, TIOCGPGRP, &group) == 0 ? group : 0;
 }
 
-/* A shell's loop (`while true; do date; done`) goes on if ^C came while its program was
- * ending by itself, had not called execve(2) yet, or had just ended: the shell sees a
- * program that ended well.  Therefore the foreground is checked a moment later, and
- * another program there gets ^C again.  A program that catches SIGINT may end well
- * because of it, and its loop goes on as in any terminal. */
+/* Returns true if the ^C that was just typed may have no effect.  A shell's loop (`while
+ * true; do date; done`) goes on if its program was ending by itself when ^C came, had not
+ * called execve(2) yet, or had just ended: the shell sees a program that ended normally.
+ * Therefore the foreground is checked a moment later, and if another program is there, ^C
+ * is typed again.  This is not done for a program that handles SIGINT: it may end
+ * normally, and the loop goes on as in any terminal. */
 static bool may_be_lost(const struct session *s, pid_t group)
 {
 	const pid_t shell = s->shell.leader;
@@ -120,13 +122,14 @@ static void send_signal(struct session *s, int64_t now)
 
 	s->is_interrupted = true;
 	s->hit = group;
-	/* The processes are compared before the key is typed: afterwards a copy of the
-	 * shell that lost the signal may be the program already. */
+	/* Compared before the key is typed: if a copy of the shell misses the signal, it
+	 * may have become the program already when the key was typed. */
 	s->was_shell = s->proc >= 0 &&
 		       tree_compare_arguments(s->proc, group, s->shell.leader) ==
 			       TREE_SAME_ARGUMENTS;
-	(void)shell_type(&s->shell, &s->key, 1); /* a full queue: a cancellation would
-						  * kill it */
+	(void)shell_type(&s->shell, &s->key, 1); /* fails if the queue is full, since the
+						  * program does not read; a cancellation
+						  * still kills the program */
 	shell_ask_again(&s->shell);
 	s->hit_due = may_be_lost(s, group) ? now + HIT_MS : INT64_MAX;
 }
@@ -139,8 +142,9 @@ static void type_signal(struct session *s, int64_t now)
 	send_signal(s, now);
 }
 
-/* Returns true if a copy of the shell has called execve(2) since ^C was typed: such a
- * process never got the signal. */
+/* Returns true if the foreground is now another program than the one that got ^C.  That
+ * includes a copy of the shell that has called execve(2) since: as a program it never got
+ * the signal. */
 static bool is_another(const struct session *s)
 {
 	if (foreground_of(s) != s->hit)
@@ -149,7 +153,8 @@ static bool is_another(const struct session *s)
 				       TREE_OTHER_ARGUMENTS;
 }
 
-/* A program that is slow to end, or to begin, is checked ever less often. */
+/* Checks the effect of a ^C.  The delay grows with each check, for programs that are slow
+ * to end or to start. */
 static void hit_again(struct session *s, int64_t now)
 {
 	s->hits++;
@@ -207,9 +212,9 @@ void session_run(struct session *s, uint32_t id, const struct run_request *r,
 
 /* --- cancellation ---------------------------------------------------------- */
 
-/* Sends SIGINT as ^C does: the kernel sends the signal to the foreground group, whatever
- * users its processes have become and whatever mode the terminal has (TIOCSIG, on the
- * master since 2.6.37). */
+/* Sends SIGINT to the foreground process group as ^C does, by TIOCSIG on the master
+ * (since 2.6.37).  Unlike kill(2) it works whatever user ids the processes have; unlike
+ * typing ^C it works in every mode of the terminal. */
 static void interrupt(struct session *s)
 {
 	(void)ioctl(s->shell.terminal.master, TIOCSIG, SIGINT);
@@ -224,13 +229,14 @@ static void kill_foreground(const struct session *s)
 		(void)kill(-group, SIGKILL);
 }
 
-/* The steps of a cancellation: SIGINT, twice, then SIGKILL to the foreground group, then
- * to the shell, which may be part of that group.  The first SIGINT is lost if bash is
- * just starting a program (a busy machine may need more than EARLY_MS); and after a
- * program was ended by SIGKILL bash would go on with the rest of its line. */
+/* The steps of a cancellation: SIGINT, SIGINT again, SIGKILL to the foreground process
+ * group, and SIGKILL to the shell, which may be part of that group.  The second SIGINT is
+ * there because the first one is lost if bash is just starting a program (on a busy
+ * machine that may take longer than EARLY_MS).  The shell must be killed because it would
+ * go on with the rest of its line after its program was killed. */
 static const struct {
 	enum kill_step step;
-	int64_t then_ms; /* the delay until the next step; 0: there is no further step */
+	int64_t then_ms; /* the delay until the next step; 0: this is the last step */
 } ladder[] = {
 	{ KILL_INTERRUPTS, KILL_MS },
 	{ KILL_INTERRUPTS, AGAIN_MS },
@@ -317,8 +323,8 @@ int64_t session_due(const struct session *s)
 	return a->hard_due < due ? a->hard_due : due;
 }
 
-/* Returns the time-outs of an action that have passed, a part of session_overdue().  If
- * both time-outs have passed, the earlier one counts. */
+/* Returns which time-out of an action has passed, as a part of the result of
+ * session_overdue().  If both have passed, only the earlier one counts. */
 static unsigned action_overdue(const struct session_action *a, int64_t now)
 {
 	if (!a->id)
@@ -349,8 +355,8 @@ void session_expire(struct session *s, int64_t now)
 {
 	unsigned due = session_overdue(s, now);
 
-	/* A shell that starts too slowly is killed; its death starts another
-	 * (died_starting()). */
+	/* A shell that takes too long to start is killed; when its death is noticed,
+	 * another one is started (died_starting()). */
 	if (due & OVERDUE_START && s->is_put_off)
 		session_start_late(s, now);
 	else if (due & OVERDUE_START) {
@@ -360,9 +366,9 @@ void session_expire(struct session *s, int64_t now)
 	}
 	if (due & OVERDUE_KEY) {
 		type_signal(s, now);
-		due = session_overdue(s, now); /* the due steps are looked up again:
-					        * output that was just read moves the soft
-					        * time-out */
+		due = session_overdue(s, now); /* checked again, since type_signal() may
+					        * have read output, which puts the soft
+					        * time-out off */
 	}
 	if (due & OVERDUE_HIT)
 		hit_again(s, now);

@@ -14,10 +14,10 @@
 #include "executor/wire/send_queue.h"
 #include "protocol/action.h"
 
-/* One read(2) of a terminal asks for so many bytes. */
+/* The size of one read(2) of a terminal. */
 #define READ_AT_ONCE (16u << 10)
-/* At most so many bytes of the terminal's answers to a program wait for the program to
- * read them. */
+/* If this many bytes of typed input wait for a program to read them, the terminal's
+ * answers to its queries are dropped. */
 #define ANSWERS_MAX 4096
 
 /* --- answers --------------------------------------------------------------- */
@@ -34,7 +34,7 @@ void session_say_started(struct session *s)
 {
 	struct reply a = new_reply(s->id);
 
-	/* The buffer has room, here and below. */
+	/* cannot fail: the buffer has room; the same holds for the functions below */
 	(void)message_put_started(&a.end, s->id, (uint32_t)s->shell.pid, NULL);
 	s->is_opened = true;
 	send_queue_add(s->replies, &a);
@@ -65,8 +65,8 @@ static void say_output(struct session *s, const void *text, size_t len)
 	send_queue_add(s->replies, &a);
 }
 
-/* Sends the action's output as it comes.  The output's last character may be incomplete:
- * its bytes wait for the rest. */
+/* Streams the action's output.  An incomplete character at its end is kept until its
+ * other bytes come. */
 static void stream(struct session *s, const uint8_t *data, size_t len, bool is_end)
 {
 	size_t raw_len = s->carry_len + len, used;
@@ -186,18 +186,19 @@ void session_tell_previous(struct session *s)
 
 /* --- the terminal ---------------------------------------------------------- */
 
-/* Ends a shell whose terminal is at its end while the shell lives on: no command can run
- * in that shell. */
+/* Kills a shell that is alive but whose terminal has hung up, since it cannot run a
+ * command any more. */
 static void lose_terminal(struct session *s)
 {
 	terminal_close(&s->shell.terminal);
 	if (s->shell.pid > 0)
-		(void)kill(s->shell.pid, SIGKILL); /* the shell is unreaped, so its pid is
-						    * ours */
+		(void)kill(s->shell.pid, SIGKILL); /* the shell is not reaped yet, so its
+						    * pid cannot have been reused */
 }
 
-/* Types the terminal's answers to a program's questions as the program's input, unless
- * the program asks and does not read. */
+/* Types the terminal's answers to a program's queries (such as for the cursor's position)
+ * as the program's input.  Answers are dropped if the program queries but does not
+ * read. */
 static void answer_program(struct session *s)
 {
 	struct buffer *b = screen_answers(&s->screen);
@@ -209,13 +210,12 @@ static void answer_program(struct session *s)
 	buffer_consume(b, buffer_len(b));
 }
 
-/* Draws output on the screen.  Returns how many bytes were used; the session's work may
- * not suffice for all. */
+/* Draws output on the screen.  Returns how many bytes were drawn, which are not all if
+ * the session's share of work is used up. */
 static size_t take_output(struct session *s, const uint8_t *data, size_t len, int64_t now)
 {
 	if (s->state == SESSION_STARTING)
-		return len; /* the bytes are output of start-up files, which is not
-			     * shown */
+		return len; /* output of start-up files, which is not shown */
 	size_t used = screen_feed_some(&s->screen, data, len, &s->work);
 	output_log_write(&s->output_log, data, used);
 	answer_program(s);
@@ -240,13 +240,13 @@ static bool take_ahead(struct session *s, size_t *max, int64_t now)
 	*max -= used < *max ? used : *max;
 	if (buffer_len(&s->ahead) > 0)
 		return false;
-	session_drop_ahead(s); /* frees the buffer: an idle session has no memory for
-			        * it */
+	session_drop_ahead(s); /* frees the buffer, so that an idle session takes no
+			        * memory for it */
 	return true;
 }
 
-/* Does one read(2), draws as much as the work allows, and keeps the rest for the next
- * turn.  Returns false if there is nothing to read. */
+/* Does one read(2), draws as many bytes as the session's work allows, and keeps the rest
+ * for the next turn.  Returns false if there is nothing to read. */
 static bool read_some(struct session *s, size_t *max, int64_t now)
 {
 	uint8_t data[READ_AT_ONCE];
@@ -262,7 +262,7 @@ static bool read_some(struct session *s, size_t *max, int64_t now)
 	*max -= used < *max ? used : *max;
 	if (used < (size_t)n) {
 		buffer_init(&s->ahead, READ_AT_ONCE);
-		/* The bytes fit into the new buffer. */
+		/* cannot fail: the bytes fit into the new buffer */
 		(void)buffer_append(&s->ahead, data + used, (size_t)n - used);
 	}
 	return true;

@@ -54,8 +54,8 @@ bool sessions_has(const struct sessions *s, uint32_t id)
 
 /* --- work ------------------------------------------------------------------ */
 
-/* Gives a session its share of the turn's remaining work.  The result goes to
- * spend(). */
+/* Gives a session its share of the work that is left in this turn.  The result is to be
+ * passed to spend(). */
 static uint64_t share(const struct sessions *s, struct session *one)
 {
 	/* layer: session-share */
@@ -83,8 +83,8 @@ bool sessions_have_more(const struct sessions *s)
 	return false;
 }
 
-/* Moves the first `count` sessions, which had their share of this turn, behind the
- * others, which begin the next turn. */
+/* Moves the first `count` sessions, which have had their share in this turn, to the end
+ * of the list, so that the others come first in the next turn. */
 static void rotate(struct sessions *s, size_t count)
 {
 	struct session *had[SESSIONS_MAX];
@@ -98,8 +98,8 @@ static void rotate(struct sessions *s, size_t count)
 
 /* --- requests -------------------------------------------------------------- */
 
-/* Removes sessions that could not be started, each of which has reported that, and
- * those that were ended. */
+/* Removes the sessions that were ended, and those that could not be started (which have
+ * reported that). */
 static void sweep(struct sessions *s)
 {
 	size_t kept = 0;
@@ -121,8 +121,8 @@ static void refuse(struct sessions *s, uint32_t id, int sys)
 	const struct failed why = { EXEC_STAGE_FORK, (uint32_t)sys };
 
 	buffer_init(&a.end, SEND_QUEUE_END_MAX);
-	(void)message_put_failed(&a.end, id, &why, NULL); /* the message fits into the new
-							   * buffer */
+	(void)message_put_failed(&a.end, id, &why, NULL); /* cannot fail: the message fits
+							   * into the new buffer */
 	send_queue_add(s->replies, &a);
 }
 
@@ -279,8 +279,8 @@ void sessions_add_leaders(const struct sessions *s, struct leaders *to)
 
 /* --- poll ------------------------------------------------------------------ */
 
-/* Returns the epoll(7) that watches idle sessions; if there is none, each session takes
- * its own entries for poll(2). */
+/* Returns the epoll(7) that watches idle sessions; -1: there is none, and each session
+ * has its own entries for poll(2). */
 static int epoll_of(struct sessions *s)
 {
 	if (s->epoll == 0)
@@ -312,7 +312,8 @@ static void stir(struct sessions *s, int64_t now)
 	for (int i = 0; i < count; i++) {
 		struct session *one = find(s, events[i].data.u32);
 		if (!one || one->parked < 0)
-			continue; /* the event was for both descriptors */
+			continue; /* an earlier event of the same session, for its other
+				   * descriptor, was handled already */
 		uint64_t before = share(s, one);
 		session_stir(one, now);
 		spend(s, one, before);
@@ -340,9 +341,9 @@ void sessions_serve(struct sessions *s, const struct pollfd *fds, int64_t now)
 	sweep(s);
 }
 
-/* Ends a dying shell's process tree, while the shell's pid is still its own: processes
- * that lost their parents are pid 1's children by now, like any orphan, but are still in
- * the session of their shell. */
+/* Kills the process tree of a shell that has just died, before it is reaped.  Its
+ * orphaned descendants are children of pid 1 by now, like any orphan, but they can still
+ * be found by the session of their shell, whose id is the shell's pid. */
 void sessions_dying(struct sessions *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -384,7 +385,7 @@ void sessions_expire(struct sessions *s, int64_t now)
 		session_expire(one, now);
 		spend(s, one, before);
 		if (s->work == 0)
-			break; /* the sessions that are left stay due for the next turn */
+			break; /* the other sessions are still due in the next turn */
 	}
 	sweep(s);
 }

@@ -17,27 +17,30 @@
 #include "protocol/action.h"
 #include "protocol/message.h"
 
-/* A whole report is at most this long: paths are cut to PATH_MAX characters, of 4 bytes
- * at most. */
+/* The largest size of a report: its paths are cut to PATH_MAX characters, each of which
+ * has 4 bytes at most. */
 #define REPORT_MAX (64u << 10)
 
-/* If the command was abandoned, bash undoes the redirections, too: the last one first,
- * and no further one after one that fails (EBADF, beyond a lowered `ulimit -n`).  Then
- * 0 still is the terminal, and bash would read its lines from there. */
+/* The redirections 60<&- and so on are undone by bash after the command, even if the
+ * command was abandoned.  Bash undoes the last one first, and stops at the first that
+ * fails (EBADF, if the command has lowered `ulimit -n`).  Then 0 would still be the
+ * terminal, and bash would read its lines from there. */
 #define EVAL "\\builtin eval \"$__hutch_command\" 0<&60 60<&- 61<&- 62>&-"
-/* The condition sets $? for the command, and no ERR trap sees it. */
+/* The command is run by a branch of `if`: the condition, __hutch_in, sets the `$?` that
+ * the command sees, and its failure triggers no ERR trap. */
 #define LINE							    \
 	"if __hutch_in %u %u %d; then " EVAL "; else " EVAL "; fi;"	    \
 	" { __hutch_out $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
-/* An empty line comes first: behind an unfinished quote bash 5.2 forgets the first
- * token of the next line. */
+/* The line begins with a newline, since bash 5.2 forgets the first token of a line that
+ * follows an unfinished quote. */
 #define LATE_LINE								      \
 	"\n{ __hutch_late $? %u $-; } 2>/dev/null || __hutch_lost 1\n"
 #define TRACE_LINE "{ __hutch_trace %u; } 2>/dev/null;"
 
 /* --- start ---------------------------------------------------------------- */
 
-/* Makes a pipe between us and the shell, whose end blocks, while ours does not. */
+/* Makes a pipe between the executor and the shell.  The executor's end, ends[ours], is
+ * non-blocking, and the shell's end is blocking. */
 static int make_pipe(int ends[2], int ours)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -57,7 +60,7 @@ static void empty(struct shell *sh)
 void shell_done(struct shell *sh)
 {
 	if (sh->reported.max == 0)
-		return; /* `sh` is the zero object, which owns nothing */
+		return; /* `sh` is zeroed, so it owns nothing */
 	own_close(&sh->status);
 	terminal_close(&sh->terminal);
 	own_close(&sh->lines);
@@ -71,8 +74,8 @@ void shell_done(struct shell *sh)
 	empty(sh);
 }
 
-/* Sets the terminal's modes for commands: typed input is not echoed, since it is no
- * output. */
+/* Sets the terminal's modes for commands.  Typed input is not echoed, since an echo would
+ * look like output of the command. */
 static int set_modes(struct shell *sh)
 {
 	if (tcgetattr(sh->terminal.slave, &sh->modes) < 0)
@@ -82,8 +85,8 @@ static int set_modes(struct shell *sh)
 }
 
 struct ends {
-	int lines, reports, rc; /* owned; the shell's ends of the pipes, and its start-up
-				 * file */
+	int lines, reports, rc; /* owned; the shell's ends of the two pipes, and its
+				 * start-up file */
 };
 
 static int make_descriptors(struct shell *sh, struct ends *theirs, const struct exec *x,
@@ -180,8 +183,8 @@ int shell_start(struct shell *sh, const struct shell_how *how, struct failed *re
 
 /* --- a command ------------------------------------------------------------- */
 
-/* Restores the terminal's modes, which the last command, or a command in the background,
- * may have changed. */
+/* Restores the terminal's modes, which the last command or a background command may have
+ * changed. */
 static int reset_terminal(struct shell *sh)
 {
 	struct termios now;
@@ -212,12 +215,13 @@ static int give(struct shell *sh, struct bytes command)
 		return -1;
 	sh->number = ++sh->issued;
 	sh->refused = 0;
-	/* A prefix length of -1 marks a command of the executor's own. */
+	/* A prefix length of -1 tells __hutch_in that the command is one of the
+	 * executor's own. */
 	int prefix_len = sh->is_silent ? -1 : (int)sh->prefix_len;
 	int len = snprintf(lines, sizeof(lines), LINE LATE_LINE, sh->last_status,
 			   sh->number, prefix_len, sh->number, sh->number);
-	/* The two lines are shorter than PIPE_BUF, so they are written whole or not at
-	 * all. */
+	/* The two lines are shorter than PIPE_BUF, so write(2) writes them completely or
+	 * not at all. */
 	return write(sh->lines, lines, (size_t)len) == len ? 0 : -1;
 }
 
@@ -233,10 +237,10 @@ int shell_set(struct shell *sh, struct bytes script)
 	return give(sh, script);
 }
 
-/* Returns true if bash read the command's text, by the offset of the memfd, which we
- * and bash share.  An empty pipe of lines does not show that, since a bash that is
- * killed while it waits for lines still takes them: pipe_read() looks for data before
- * signals. */
+/* Returns true if bash has read the command's text, by the file offset of the memfd,
+ * which the executor and bash share.  An empty pipe of lines would be no proof: a bash
+ * that is killed while it waits for lines still takes them, since pipe_read() looks for
+ * data before signals. */
 bool shell_has_begun(const struct shell *sh)
 {
 	return sh->is_inner || shell_text_is_read(&sh->text);
@@ -247,7 +251,8 @@ void shell_ask_again(struct shell *sh)
 	char line[80];
 	int len = snprintf(line, sizeof(line), LATE_LINE, sh->number);
 
-	/* A full pipe holds many such lines already, so a failed write does no harm. */
+	/* The write fails if the pipe is full; then it already contains many such lines,
+	 * so no harm is done. */
 	(void)!write(sh->lines, line, (size_t)len);
 }
 
@@ -285,8 +290,8 @@ struct parsed {
 	size_t used;
 };
 
-/* Parses a report.  Returns 1 if a whole report is at `at`; 0: the report's end has not
- * come yet; -1: the bytes are no report. */
+/* Parses a report.  Returns 1 if a complete report is at `at`; 0: its end has not arrived
+ * yet; -1: the bytes are not a report. */
 static int parse(const char *at, size_t len, struct parsed *ret)
 {
 	static const char letters[FIELDS] = { 'n', 's', 'f', 'b', 'd', 'p' };
@@ -307,7 +312,8 @@ static int parse(const char *at, size_t len, struct parsed *ret)
 	return 1;
 }
 
-/* Drops the bytes in front of the next possible report. */
+/* Drops the bytes before the next possible begin of a report.  Returns false if there is
+ * none. */
 static bool find_begin(struct buffer *b)
 {
 	const uint8_t *at = buffer_data(b);
@@ -339,9 +345,9 @@ static const char *as_path(const char *text, size_t len)
 	return len < 4096 ? text : "";
 }
 
-/* Returns true if a report's number is awaited: that of the running command, of an
- * outer command that began a shell and now has ended, or of a shell that is about to
- * be driven. */
+/* Returns true if a report with this number is expected: that of the running command,
+ * that of a command which started an inner shell that has now ended, or that of an inner
+ * shell which is about to be driven. */
 static bool is_awaited(struct shell *sh, uint32_t number)
 {
 	if (number == sh->number)
@@ -358,7 +364,7 @@ static bool is_awaited(struct shell *sh, uint32_t number)
 	return false;
 }
 
-/* Judges a report.  Returns true if it is about the command that runs. */
+/* Evaluates a report.  Returns true if it is about the command that runs. */
 static bool read_report(struct shell *sh, const struct parsed *p,
 			struct shell_report *ret)
 {
@@ -384,8 +390,8 @@ static bool read_report(struct shell *sh, const struct parsed *p,
 	return true;
 }
 
-/* Takes the next report from the bytes read.  *ret borrows bytes that stay in `reported`
- * after they were consumed. */
+/* Takes the next report from the bytes that were read.  *ret borrows bytes of `reported`,
+ * which stay there after they were consumed. */
 static bool take_report(struct shell *sh, struct shell_report *ret)
 {
 	while (find_begin(&sh->reported)) {
@@ -406,14 +412,15 @@ bool shell_report(struct shell *sh, struct shell_report *ret)
 {
 	uint8_t *to = buffer_reserve(&sh->reported, 4096);
 
-	if (!to) { /* no report is as long as the full buffer */
+	if (!to) { /* the buffer is full but holds no complete report, so its bytes are no
+		    * report at all */
 		buffer_done(&sh->reported);
 		buffer_init(&sh->reported, REPORT_MAX);
 		to = buffer_reserve(&sh->reported, 4096);
 	}
 	ssize_t n = read(sh->reports, to, 4096);
-	/* The read has failed, or is at its end: no process has the pipe open to
-	 * report any more, since an `exec` closed it, or the shell died, which SIGCHLD
+	/* The read has failed, or is at its end: no process has the write end open any
+	 * more.  Either an `exec` has closed it, or the shell has died, which SIGCHLD
 	 * tells us. */
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		own_close(&sh->reports);

@@ -22,15 +22,16 @@
 
 /* --- which process it is ------------------------------------------------------ */
 
-/* Returns true for options of bash whose value is the next argument. */
+/* Returns true for an option of bash whose value is the next argument. */
 static bool takes_next(const char *option)
 {
 	return strcmp(option, "--rcfile") == 0 || strcmp(option, "--init-file") == 0 ||
 	       (option[1] != '-' && (strchr(option, 'O') || strchr(option, 'o')));
 }
 
-/* Returns true for options with which a bash cannot be driven: -c has a text, -r
- * (--restricted) reads no file by a path, -D and -n run nothing. */
+/* Returns true for options with which a bash cannot be driven: with -c it runs a given
+ * text, with -r (--restricted) it may not read a file by its path, and with -D or -n it
+ * runs nothing. */
 static bool is_refused(const char *option)
 {
 	static const char *const words[] = { "--restricted", "--version", "--help",
@@ -55,7 +56,8 @@ bool inner_is_at_prompt(const char *cmdline, size_t len)
 	bool reads_input = false;
 
 	if (len == 0 || end[-1] != '\0')
-		return false; /* the kernel has cut the arguments in /proc */
+		return false; /* /proc/PID/cmdline was cut, so the last argument is
+			       * incomplete */
 	const char *at = next_of(cmdline, end);
 	for (; at < end && (*at == '-' || *at == '+') && at[1]; at = next_of(at, end)) {
 		if (strcmp(at, "--") == 0)
@@ -90,7 +92,7 @@ static bool is_bash(int proc, pid_t pid)
 	if (read_about(proc, pid, "comm", text, sizeof(text) - 1) > 0 &&
 	    strcmp(text, "bash\n") == 0)
 		return true;
-	/* A bash may be named `sh`, but its executable is bash. */
+	/* bash may run under another name such as `sh`, but its executable is bash. */
 	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
 	ssize_t len = readlinkat(proc, name, text, sizeof(text) - 1);
 	return len > 5 && memcmp(text + len - 5, "/bash", 5) == 0;
@@ -107,8 +109,8 @@ static bool reads_terminal(const struct shell *sh, int proc, pid_t pid)
 	       theirs.st_rdev == ours.st_rdev;
 }
 
-/* Returns true if the shell sleeps: it has written its prompt, and reads.  A line that is
- * typed earlier would not be echoed behind the prompt. */
+/* Returns true if the shell sleeps: then it has written its prompt and waits for input.
+ * A line that is typed earlier would not be echoed after the prompt. */
 static bool is_asleep(int proc, pid_t pid)
 {
 	struct tree_process one;
@@ -123,8 +125,8 @@ static bool has_output(const struct shell *sh)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLIN;
 }
 
-/* Returns true if a shell still reads the pipe of lines: an `exec` closes all descriptors
- * that the shell had of ours. */
+/* Returns true if a shell still has the pipe of lines open.  After an `exec` it has not,
+ * since that closes the descriptors that the executor gave to the shell. */
 static bool has_reader(int lines)
 {
 	struct pollfd p = { .fd = lines, .events = POLLOUT };
@@ -146,9 +148,9 @@ static bool is_it(const struct shell *sh, int proc, pid_t pid)
 	       reads_terminal(sh, proc, pid) && !is_driven(sh, pid);
 }
 
-/* Judges whether a process is a bash at its prompt.  /proc shows the open files of a
- * process only to those that could trace it, and that check uses the file system ids,
- * which are changed here. */
+/* Returns true if a process is a bash at its prompt.  /proc shows the open files of a
+ * process only to a process that may trace it; the kernel judges that by the file system
+ * ids, so these are changed meanwhile. */
 static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 			  const struct shell_how *how)
 {
@@ -158,8 +160,8 @@ static bool looks_like_it(const struct shell *sh, int proc, pid_t pid,
 		return false;
 	bool is = is_it(sh, proc, pid);
 	if (user_leave(how->self, &role) < 0)
-		abort(); /* the file system ids are not our own, and the next steps would
-			  * be done as another user */
+		abort(); /* the executor's own file system ids could not be restored, and
+			  * it must not go on with those of another user */
 	return is;
 }
 
@@ -194,7 +196,7 @@ static void held_done(struct held *h)
 	own_close(&h->rc);
 }
 
-/* Makes a pipe of which our end (*ours) does not block. */
+/* Makes a pipe.  `ours` points to the executor's end, which becomes non-blocking. */
 static int make_pipe(int *ret_read, int *ret_write, int *ours)
 {
 	int ends[2];
@@ -206,8 +208,8 @@ static int make_pipe(int *ret_read, int *ret_write, int *ours)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
 
-/* Opens a new write end of the pipe for reports; makes a new pipe if every process that
- * could report had closed the old one. */
+/* Opens a new write end of the pipe for reports.  If all write ends were closed before,
+ * and the executor has closed its end, makes a new pipe. */
 static int open_reports(struct shell *sh)
 {
 	char path[32];
@@ -224,7 +226,8 @@ static int spawn_holder(struct shell *sh, const struct held *h,
 {
 	char *argv[] = { how->exec->argv[0], (char *)"--norc", (char *)"-c",
 			 (char *)"read", NULL };
-	char *env[] = { NULL }; /* empty, so that no BASH_ENV names a script to run */
+	char *env[] = { NULL }; /* empty, so that bash runs no script that BASH_ENV
+				 * names */
 	struct exec mine = *how->exec;
 	const struct spawn_fd more[] = { { sh->coming.lines, 60 }, { sh->text.fd, 61 },
 					 { h->reports, 62 }, { h->rc, 63 } };
@@ -240,9 +243,9 @@ static int spawn_holder(struct shell *sh, const struct held *h,
 	return sh->coming.holder_pid < 0 ? -1 : 0;
 }
 
-/* Makes the pipe of lines.  The holder gets the end for writing: the shell opens the pipe
- * through that end, and is the only reader, so that has_reader() tells whether the shell
- * has the pipe. */
+/* Makes the pipe of lines.  The holder gets the write end, and the inner shell opens the
+ * read end through it (/proc/PID/fd/60).  So the inner shell is the only reader, and
+ * has_reader() tells whether it still has the pipe. */
 static int make_lines(struct shell_coming *c)
 {
 	AUTO_CLOSE int reader = -1;
@@ -254,8 +257,9 @@ static int begin(struct shell *sh, struct held *h, const struct shell_how *how)
 {
 	struct shell_coming *c = &sh->coming;
 
-	/* A pipe is accessible to its maker alone, and the shell may be another user's.
-	 * Other processes reach the pipe only through one that holds it. */
+	/* The modes are 0666, since a pipe belongs to its maker and the shell may have
+	 * another user.  Other processes can reach the pipe only through a process that
+	 * has it open. */
 	if (make_lines(c) < 0 || make_pipe(&h->input, &c->holder, &c->holder) < 0)
 		return -1;
 	h->reports = open_reports(sh);
@@ -274,14 +278,14 @@ bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how)
 	int begun = begin(sh, &h, how);
 	held_done(&h);
 	sh->coming.pid = pid;
-	sh->refused = pid; /* the shell is not tried twice */
+	sh->refused = pid; /* this shell is not tried again */
 	if (begun < 0)
 		inner_drop(sh);
 	return begun == 0;
 }
 
-/* Returns how many rows of the screen a line of this length takes, typed behind the
- * prompt. */
+/* Returns how many rows of the screen a line of `len` characters takes when it is typed
+ * after the prompt. */
 static unsigned rows_of(const struct screen *screen, size_t len)
 {
 	return 1 + (unsigned)((screen->col + len) / screen->display.cols);
@@ -301,7 +305,7 @@ static void type_line(struct shell *sh, const struct screen *screen)
 	len = snprintf(line, sizeof(line), form, pid, pid, c->number,
 		       rows_of(screen, (size_t)len), screen->col);
 	(void)shell_type(sh, line, (size_t)len); /* fails if the queue is full; then the
-						  * inner shell stays as it is */
+						  * inner shell is not driven */
 }
 
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
@@ -311,7 +315,7 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 	struct failed why;
 
 	if (!c->pid)
-		return false; /* the shell is driven already, or its command has ended */
+		return false; /* the inner shell is driven already, or it has ended */
 	if (!c->has_holder) {
 		enum spawn_state state = spawn_result(sh->status, &why);
 		if (state == SPAWN_PENDING)
@@ -323,8 +327,9 @@ bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		inner_drop(sh);
 		return false;
 	}
-	/* The shell must sleep before its output is checked: the screen needs the whole
-	 * prompt, to know the column of its end. */
+	/* The order matters: once the shell sleeps, its prompt is complete, and once no
+	 * output is left, the screen has the whole prompt and knows the column where it
+	 * ends. */
 	if (!is_asleep(proc, c->pid) || has_output(sh))
 		return true;
 	type_line(sh, screen);
@@ -345,8 +350,8 @@ void inner_enter(struct shell *sh)
 	const struct shell_coming c = sh->coming;
 
 	if (c.pid == sh->leader)
-		own_close(&sh->lines); /* `exec`: the new shell took the place of this
-				        * one */
+		own_close(&sh->lines); /* an `exec bash`: the new shell has replaced the
+				        * old one */
 	else
 		sh->outer[sh->depth++] = (struct shell_level){
 			.lines = sh->lines, .pid = sh->leader, .number = sh->number,
@@ -381,7 +386,7 @@ void inner_leave(struct shell *sh, size_t level)
 
 size_t shell_more_fds(const struct shell *sh)
 {
-	/* Each shell has a pipe of lines; a shell that is about to be driven takes two
-	 * more descriptors. */
+	/* Each waiting shell has a pipe of lines.  A shell that is about to be driven
+	 * takes two more descriptors. */
 	return sh->depth + (sh->coming.pid ? 2 : 0);
 }

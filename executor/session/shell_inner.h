@@ -1,26 +1,26 @@
-/* shell_inner -- drives a bash that a command began, once it is at its prompt.
+/* shell_inner -- drives a bash that a command has started, once it is at its prompt.
  *
- * Theory of operation.  `bash`, `exec bash`, `exec $SHELL`: the running command is a
- * shell, and it waits at its prompt for a line from the terminal.  The kernel's facts
- * show this: the process leads the foreground process group, the terminal is in the
- * mode of a line editor, the process's standard input is this terminal, its program is
- * bash, and no argument names a script or a text.  The printed output proves nothing.
+ * Theory of operation.  After a command like `bash`, `exec bash` or `exec $SHELL` the
+ * running program is a shell that waits at its prompt for a line from the terminal.  The
+ * kernel's information shows this: the process leads the foreground process group, the
+ * terminal is in the mode of a line editor, the process's standard input is this
+ * terminal, its program is bash, and no argument names a script or a text.  The printed
+ * output is not used, since any program can print a prompt.
  *
- * Then a process of the same bash, the holder, is started that does nothing but hold
- * descriptors, under the numbers of shell.h: a new pipe of lines, the text, the pipe
- * for reports, and a start-up file.  When the holder runs, one line is typed at the
- * prompt, which reads the start-up file by /proc/PID/fd/63.  The file takes the
- * descriptors and reports, by a number of its own: with that report the command that
- * began the shell has ended, and the next commands are given to the inner shell.
+ * Then the executor starts another bash process, the *holder*, that only keeps
+ * descriptors open, under the numbers of shell.h: a new pipe of lines, the text, the pipe
+ * for reports, and a start-up file.  When the holder runs, the executor types one line at
+ * the prompt, which makes the inner shell read the start-up file by /proc/PID/fd/63.
+ * That script opens the holder's descriptors and sends a report with a number of its own.
+ * This report counts as the end of the command that started the shell, and the next
+ * commands are given to the inner shell.
  *
- * An outer shell waits for its own command, and reports that when the inner shell has
- * gone; that report ends the command that was given to the inner shell (`exit`).  A
- * replaced shell (`exec bash`) has no reader of its lines any more, and the new shell
- * takes its place.
+ * The outer shell waits for the inner one, and reports when that has exited; its report
+ * ends the last command that was given to the inner shell (`exit`).  If the inner shell
+ * has replaced the outer one (`exec bash`), it also takes its place in the executor.
  *
- * All of this is inside, where commands can take part in it as they can write reports
- * (shell.h): a command that does so gains only what it could type into that shell
- * itself. */
+ * Commands can interfere with all of this, as they can write reports (shell.h).  They
+ * gain nothing by that: they could type the same commands into that shell themselves. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,27 +31,28 @@ struct screen;
 struct shell;
 struct shell_how;
 
-/* Returns the pid of an interactive bash at its prompt in the foreground of the terminal,
- * which is not driven yet; 0: there is none.  `proc` is as in tree.h. */
+/* Returns the pid of an interactive bash that is at its prompt in the foreground of the
+ * terminal and is not driven yet; 0: there is none.  `proc` is as in tree.h. */
 pid_t inner_find(const struct shell *sh, int proc, const struct shell_how *how);
 
-/* Returns true if a bash's arguments (/proc/PID/cmdline) name no script and no text, and
- * the bash is not one of our own. */
+/* Returns true if a bash with these arguments (/proc/PID/cmdline) reads its commands from
+ * the terminal, and was not started by the executor. */
 bool inner_is_at_prompt(const char *cmdline, size_t len);
 
-/* Begins to drive the shell: once `status` of the shell is readable, inner_type() is
- * due.  False: the shell cannot be driven, and is treated like any other program. */
+/* Begins to drive the shell by starting the holder.  When sh->status is readable,
+ * inner_type() is due.  Returns false if the shell cannot be driven; it is then treated
+ * like any other program. */
 bool inner_adopt(struct shell *sh, pid_t pid, const struct shell_how *how);
-/* Types the line that makes the inner shell read the start-up file.  Called when the
- * shell's `status` is readable, and a moment later again as long as this function returns
- * true: the inner shell does not read yet, or its output was not all read. */
+/* Types the line that makes the inner shell read the start-up file.  Called when
+ * sh->status is readable, and again a moment later as long as this function returns true:
+ * the inner shell does not wait for input yet, or its output was not completely read. */
 bool inner_type(struct shell *sh, int proc, const struct shell_how *how,
 		const struct screen *screen);
 
-/* Called when the inner shell has reported: from now on commands are given to that
- * shell. */
+/* Called when the inner shell has sent its first report: from now on it gets the
+ * commands. */
 void inner_enter(struct shell *sh);
-/* Called when the shell at this level has reported: the shells inside it are over. */
+/* Called when the shell at this level has reported: the shells inside it have ended. */
 void inner_leave(struct shell *sh, size_t level);
-/* Gives up a shell that was about to be driven. */
+/* Gives up the attempt to drive a shell, if there is one. */
 void inner_drop(struct shell *sh);

@@ -1,4 +1,4 @@
-/* shell_quote -- a path as one line that bash reads as that path.
+/* shell_quote -- writes a path as one line of text that bash reads as exactly that path.
  *
  * A path may hold any byte but NUL.  Valid UTF-8 without control characters stays as it
  * is; any other path becomes $'...' with escapes (bash(1), QUOTING). */

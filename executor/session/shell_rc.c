@@ -7,21 +7,22 @@
 
 #include "base/own.h"
 
-/* Lost descriptors of the shell cannot be put back, and without them every later
- * command would hang.  Therefore the shell ends, with the command's code where that is
- * known.  The second `exit` is for stopped jobs: the first only warns of them.
- * __hutch_lost checks the descriptors itself, since SIGINT may leave nothing of our
- * line but this call. */
+/* __hutch_lost ends the shell when it has lost its descriptors: they cannot be restored,
+ * and without them every later command would hang.  The exit status is the command's, if
+ * that is known.  `exit` comes twice, since the first one only warns if there are stopped
+ * jobs.  The function checks the descriptors itself, since a SIGINT may leave nothing of
+ * the executor's line but this call. */
 #define LOST								      \
 	"the shell has ended: it lost descriptors that it needs (a ulimit -n below"     \
 	" 63 takes them; set it in a subshell instead)"
 
-/* A text is evaluated only if `read` came to its end: a part of a command can be
- * another command.  Every word that could be an alias or a function of the user's is
- * quoted, or read before ~/.bashrc.  Only conditions and assignments may fail, so that
- * `set -e` and ERR traps do not see us.  `export -n`: under `set -a` the text would
- * become part of every environment.  Variables that may be readonly are assigned last,
- * since a failing assignment would abandon the function. */
+/* __hutch_in reads a command's text.  The text is evaluated only if `read` has read all
+ * of it, since a part of a command can be another command.  Every word that could be a
+ * user's alias or function is quoted, or was parsed before ~/.bashrc.  Only conditions
+ * and assignments may fail, so that `set -e` and ERR traps do not react.  `export -n` is
+ * needed because under `set -a` the text would become part of every environment.
+ * Variables that may be readonly are assigned last, since a failing assignment abandons
+ * the function. */
 #define RC_IN(text)							      \
 	"__hutch_in() {\n"						      \
 	" if IFS= \\builtin read -r -d '' " text " __hutch_command\n"	      \
@@ -30,13 +31,14 @@
 	" [[ $3 == -* || -z $__hutch_command ]] || __hutch_note \"$3\"\n"	      \
 	" \\builtin return \"$1\"\n"					      \
 	"}\n"
-/* Puts a command of the agent's into `history`, as a typed line would be; `fc` is left
- * out, since it would find itself.
+/* __hutch_note puts an agent's command into `history`, as bash does with a typed line.  A
+ * command `fc` is left out, since `fc` would then find itself as the last command.
  *
- * A command that may set a trap on DEBUG: such a trap runs before each simple command,
- * ours as well, so it is set with a condition.  The function `trap` that does so exists
- * only while such a command runs.  It is traced (declare -ft), or bash would put the
- * old trap back behind it. */
+ * __hutch_traps is called before a command that may set a trap on DEBUG.  Such a trap
+ * runs before each simple command, including those of the executor.  Therefore a function
+ * `trap` replaces the builtin while that command runs, and adds a condition to the trap
+ * that excludes the executor's commands.  The function is traced (declare -ft), since
+ * bash would otherwise restore the old trap when it returns. */
 #define RC_NOTE								      \
 	"__hutch_note() {\n"						      \
 	" \\builtin set -- \"${__hutch_command:$1}\"\n"		      \
@@ -108,11 +110,12 @@
 	" \\builtin printf 'hutch: %s is readonly in this shell and stays as it is\\n'" \
 	" \"$1\" || \\builtin return 0\n"				      \
 	"}\n"
-/* Like the reference: git's output comes whole, and waits for no key.  The alias is
- * defined before ~/.bashrc, which may override it. */
+/* git must print its whole output without a pager, which would wait for a key.  The alias
+ * is defined before ~/.bashrc, so that the user can override it. */
 #define RC_GIT "\\builtin alias git='git --no-pager'\n"
 #define RC_USER "if [[ -r ~/.bashrc ]]; then __hutch_traps; . ~/.bashrc </dev/null; fi\n"
-/* A function, so that a trap on DEBUG from ~/.bashrc sees only the call. */
+/* This is a function so that a trap on DEBUG from ~/.bashrc sees only one command, the
+ * call. */
 #define RC_TAIL								      \
 	"__hutch_tail() {\n"						      \
 	" \\builtin unset HISTFILE MAILCHECK TMOUT\n"			      \
@@ -125,14 +128,15 @@
 	"__hutch_begun=0\n"						      \
 	"{ __hutch_out 0 0 $-; } 2>/dev/null || __hutch_lost 1\n"
 
-/* For an interactive bash that a command began: a line typed at its prompt reads this
- * file (shell_inner.h) with the pid of the holder, the report's number, how many rows
- * above the cursor that line began, and in which column the prompt ended.  A memfd that
- * is opened by name has an offset of its own, so the text is opened for each command.
+/* The start-up file for an interactive bash that a command has started (shell_inner.h).
+ * The line that is typed at its prompt passes four arguments: the pid of the holder, the
+ * number for the report, how many rows that line takes, and in which column the prompt
+ * ends.  A memfd that is opened by its path in /proc has a new file offset, so the text
+ * is opened again for each command.
  *
- * The prompt, and the line that was typed behind it, are erased row by row: a whole
- * terminal that is erased at once would be kept as output (screen_control.c).  Text
- * between `\001` and `\002` in a prompt has no width. */
+ * The script erases the prompt and the typed line, row by row: if it erased the whole
+ * screen at once, screen_control.c would keep the content as output.  Text between `\001`
+ * and `\002` in a prompt has no width. */
 #define RC_INNER							      \
 	"__hutch_status=$?\n"						      \
 	"[[ -r /proc/$1/fd/60 && -w /proc/$1/fd/62 ]] || \\builtin return\n" \

@@ -39,9 +39,9 @@ static struct row_place place(struct display *d, unsigned row, unsigned col)
 	return (struct row_place){ grid_row(grid_of(d), row), &d->budget, col };
 }
 
-/* Returns the place at which a row's cells are written from `col` on. The counted work
- * includes blanking the cells between the row's last cell and `col`, and converting a row
- * of ASCII to a broad one. */
+/* Returns where to write `cells` cells of a row from `col` on, and counts the work for
+ * that. The work includes blanking the cells between the row's last cell and `col`, and
+ * converting a row of ASCII to a broad one (row.h). */
 static struct row_place place_for(struct display *d, unsigned row, unsigned col,
 				  size_t cells, bool is_broad)
 {
@@ -97,8 +97,8 @@ void display_erase(struct display *d, unsigned row, unsigned bottom, unsigned co
 		row_erase(r, col, end);
 	}
 	if (col == 0)
-		grid_trim(s); /* drops the blank rows, so that the next erase has no cells
-			       * to count */
+		grid_trim(s); /* forgets blank rows at the end, so that the next erase
+			       * need not go through them */
 }
 
 void display_shift(struct display *d, unsigned row, unsigned col, int by)
@@ -192,8 +192,8 @@ static size_t rows_text(const struct grid *s, struct report_cursor_place from)
 	return len;
 }
 
-/* Skips the rows whose text lies wholly within the first `excess` bytes, which a report
- * leaves out; returns the place behind them. */
+/* Skips the rows whose text lies completely within the first `excess` bytes, which are
+ * left out of a report. Returns the place after these rows. */
 static struct report_cursor_place
 pass_over(const struct grid *s, struct report_cursor_place from, size_t excess)
 {
@@ -221,8 +221,8 @@ static void put_rows(struct display_text *t, const struct grid *s,
 	}
 }
 
-/* Copies the new text of `lines` and of the grid. Text beyond the limit is not even
- * copied, so a report takes no more memory than its text. */
+/* Returns the new text of `lines` and of the grid. Text beyond the limit is left out from
+ * the begin on, without a copy of it, so a report takes no more memory than its text. */
 static struct display_text text_of(const uint8_t *lines, size_t lines_len,
 				   const struct grid *s, struct report_cursor_place from)
 {
@@ -272,7 +272,7 @@ static struct display_text take_first(struct display *d)
 	return t;
 }
 
-/* Counts the work of a report: the hash of each row's cells, and measuring, writing and
+/* Counts the work of a report: hashing each row's cells, and measuring, writing and
  * clipping the text. */
 static void count_report(struct display *d, const struct display_text *t)
 {

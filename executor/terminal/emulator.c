@@ -8,13 +8,14 @@
 #include "base/mem.h"
 #include "executor/terminal/display.h"
 
-/* Limit of bytes in characters that did not move the cursor. Most are combining
- * characters: libvterm keeps each, and draws it again with all before it, even if the
- * cursor was elsewhere meanwhile. */
+/* After this many consecutive bytes of text that did not move the cursor,
+ * forget_combined() is called. Such text is mostly combining characters: libvterm keeps
+ * all of them, and draws each again together with those before it, even if the cursor was
+ * elsewhere meanwhile. */
 #define IDLE_MAX 32
 
-/* libvterm's own work, in units of display.h: for each call, for each character, and for
- * each row of a new emulator. */
+/* The cost of libvterm itself, in units of work of display.h: for each call, for each
+ * character, and for each row of a new emulator. */
 #define CALL_WORK  64
 #define GLYPH_WORK 8
 #define ROW_WORK   4
@@ -24,9 +25,9 @@ struct emulator {
 	VTermState *state; /* owned by `vt` */
 	struct display *display; /* borrowed; the emulator draws on this display */
 	struct buffer answers;
-	VTermPos next;	/* where the next character goes, if it does not wrap */
-	bool keeps;	/* rows that scroll up out of the display are kept */
-	bool is_mute;	/* libvterm's draw callbacks draw nothing */
+	VTermPos next;	/* where the next character is expected, unless it wraps */
+	bool keeps;	/* rows that leave the display at its top go to the scrollback */
+	bool is_mute;	/* libvterm's callbacks for drawing do nothing */
 	bool is_at_margin;
 	unsigned idle_bytes;
 };
@@ -42,8 +43,9 @@ static size_t count_chars(const uint32_t *chars)
 	return n;
 }
 
-/* Notes that the line of the row before continues at `pos`. A character that libvterm
- * draws at the left of the next row, and not where it was expected, has wrapped. */
+/* If the character at `pos` has wrapped, records that its line began in the row above. It
+ * has wrapped if libvterm draws it at the left of the next row instead of where it was
+ * expected. */
 static void note_wrap(struct emulator *m, VTermPos pos)
 {
 	if (pos.col == 0 && m->next.col > 0 && pos.row == m->next.row + 1)
@@ -63,8 +65,8 @@ static int put_glyph(VTermGlyphInfo *info, VTermPos pos, void *user)
 	note_wrap(m, pos);
 	m->next = (VTermPos){ .row = pos.row, .col = end };
 	m->is_at_margin = (unsigned)end == d->cols;
-	/* libvterm gives width 0 to a combining character without a character before it;
-	 * nothing is drawn then. */
+	/* A combining character that has no character before it has the width 0 in
+	 * libvterm; nothing is drawn for it. */
 	if (info->width < 1 || info->width > 2)
 		return 1;
 	display_put(m->display, (unsigned)pos.row, (unsigned)pos.col,
@@ -90,21 +92,22 @@ static int erase(VTermRect r, int selective, void *user)
 	struct emulator *m = user;
 
 	(void)selective;
-	m->display->work += rows_of(r); /* libvterm has changed its entry for each row */
+	m->display->work += rows_of(r); /* libvterm has changed its own data for each
+					 * row */
 	if (!m->is_mute && is_inside(m, r))
 		display_erase(m->display, (unsigned)r.start_row, (unsigned)r.end_row,
 			      (unsigned)r.start_col, (unsigned)r.end_col);
 	return 1;
 }
 
-/* Moves rows of full width up or down; or, in one row, moves the cells up to the right
- * margin sideways. */
+/* Called by libvterm to move cells. Moves rows of full width up or down, or the cells of
+ * one row left or right. */
 static int scroll_rect(VTermRect r, int downward, int rightward, void *user)
 {
 	struct emulator *m = user;
 	bool is_full = r.start_col == 0 && (unsigned)r.end_col == m->display->cols;
 
-	m->display->work += rows_of(r) / 16; /* libvterm has moved its entries for these
+	m->display->work += rows_of(r) / 16; /* libvterm has moved its own data for these
 					      * rows */
 	if (m->is_mute || !is_inside(m, r))
 		return 1;
@@ -135,8 +138,8 @@ static void say(const char *bytes, size_t len, void *user)
 {
 	struct emulator *m = user;
 
-	/* the buffer is full if the program does not read its answers; further answers
-	 * are dropped */
+	/* Fails if the buffer is full, since the program does not read its answers;
+	 * further answers are dropped. */
 	(void)buffer_append(&m->answers, bytes, len);
 }
 
@@ -190,16 +193,17 @@ void emulator_control(struct emulator *m, const char *bytes, size_t len,
 	m->keeps = effects & EMULATOR_KEEPS;
 	vterm_input_write(m->vt, bytes, len);
 	VTermPos after = cursor(m);
-	/* libvterm looks for a tab stop column by column, so a move costs time by its
-	 * columns. */
+	/* libvterm searches for a tab stop column by column, so the cost of a tab depends
+	 * on the distance. */
 	m->display->work += CALL_WORK + (unsigned)abs(after.col - before.col) / 4;
 	if (effects & EMULATOR_MOVES || after.row != before.row ||
 	    after.col != before.col)
 		m->is_at_margin = false;
 }
 
-/* Draws an invisible character elsewhere, so that libvterm combines the characters that
- * follow with the invisible one. */
+/* Makes libvterm forget the combining characters that it keeps: gives it an 'x' at
+ * another place, without drawing that, so that it combines the following ones with the
+ * 'x'. */
 static void forget_combined(struct emulator *m)
 {
 	char home[] = "\x1b[1;1Hx", back[32];

@@ -14,8 +14,8 @@ void grid_done(struct grid *s)
 	s->count = s->made = s->room = s->first = 0;
 }
 
-/* Finds row `i` in the ring. `first` is 0 until all `height` rows are made, so no index
- * leads beyond the made rows. */
+/* Returns row `i` of the ring. `first` is 0 until all `height` rows are allocated, so the
+ * index is never beyond the allocated rows. */
 static struct row *place(const struct grid *s, unsigned i)
 {
 	unsigned at = s->first + i;
@@ -82,8 +82,8 @@ static void swap(struct row *a, struct row *b)
 	*b = other;
 }
 
-/* Moves the rows between `top` and `bottom` by `by`. Rows that leave at one side come in
- * at the other, blank, with their memory. */
+/* Moves the rows between `top` and `bottom` by `by`. The rows that are moved out at one
+ * side are blanked and used again at the other side. */
 static void move(struct grid *s, unsigned top, unsigned bottom, int by)
 {
 	unsigned count = (unsigned)abs(by);
@@ -116,8 +116,8 @@ unsigned grid_scroll(struct grid *s, unsigned top, unsigned bottom, int by)
 		s->first = s->first + 1 == s->height ? 0 : s->first + 1;
 		return 1;
 	}
-	/* Rows at the bottom that were never made are blank, so moving up needs none of
-	 * them. Moving down makes the rows that receive content. */
+	/* Rows at the bottom that were never allocated are blank, so moving up needs none
+	 * of them. Moving down allocates the rows that get content. */
 	if (by < 0 && s->count < bottom)
 		grid_row(s, s->count - (unsigned)by < bottom ? s->count - (unsigned)by - 1
 							      : bottom - 1);

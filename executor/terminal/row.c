@@ -44,8 +44,8 @@ static size_t cell_size(const struct row *r)
 	return r->is_broad ? sizeof(uint64_t) : 1;
 }
 
-/* Makes room for `bytes`. The room is doubled, so that a row which grows by single
- * characters is not copied for each. */
+/* Makes room for `bytes` bytes. The room is doubled each time, so that a row which grows
+ * by single characters is not copied for each of them. */
 static bool make_room(struct row *r, size_t bytes, size_t *budget)
 {
 	size_t room = r->room ? r->room : 32;
@@ -64,7 +64,7 @@ static bool make_room(struct row *r, size_t bytes, size_t *budget)
 	return true;
 }
 
-/* Makes cells up to `end` exist; new ones are blank. */
+/* Extends the row to `end` cells; the added ones are blank. */
 static bool reach(struct row *r, unsigned end, size_t *budget)
 {
 	if (end <= r->used)
@@ -94,8 +94,8 @@ static bool become_broad(struct row *r, size_t *budget)
 
 /* --- writing --------------------------------------------------------------- */
 
-/* Called before the cells from `col` to before `end` are overwritten: blanks the other
- * half of a double-width character that loses one half. */
+/* Called before the cells from `col` to before `end` are overwritten. If only one half of
+ * a double-width character is overwritten, blanks the other half. */
 static void part(struct row *r, unsigned col, unsigned end)
 {
 	if (!r->is_broad)
@@ -112,7 +112,7 @@ void row_put_ascii(struct row_place at, const uint8_t *text, size_t len)
 	unsigned end = at.col + (unsigned)len;
 
 	part(r, at.col, end);
-	/* New cells that are overwritten right away need not be blanked first. */
+	/* Added cells are overwritten at once, so they are not blanked first. */
 	if (!r->is_broad && at.col == r->used && make_room(r, end, at.budget))
 		r->used = (uint16_t)end;
 	if (!reach(r, end, at.budget))
@@ -132,7 +132,8 @@ void row_put_cells(struct row_place at, const uint64_t *cells, size_t len)
 
 	if (!become_broad(r, at.budget))
 		return;
-	part(r, at.col, end); /* part() may only touch the cells that exist so far */
+	part(r, at.col, end); /* before reach(), since part() may touch only cells that
+			       * exist already */
 	if (at.col == r->used && make_room(r, end * sizeof(*cells), at.budget))
 		r->used = (uint16_t)end;
 	if (!reach(r, end, at.budget))

@@ -1,12 +1,12 @@
 /* row -- one row of a terminal: characters in cells.
  *
- * A row of ASCII takes a byte a cell, any other row eight; the part behind its last
- * character takes no memory.  A cell holds a character and up to two combining ones;
- * more are left out.  A character of double width takes two cells, and overwriting one
- * of them blanks the other.
+ * A row of ASCII takes one byte for each cell, any other row (a broad one) eight. The
+ * cells after its last character take no memory.  A cell holds a character and up to two
+ * combining ones; further ones are dropped.  A character of double width takes two cells,
+ * and overwriting one of them blanks the other.
  *
- * Rows share a budget.  Text beyond the budget is dropped without a report: only a
- * program that intends it gets that far. */
+ * All rows share a memory budget (`budget`).  Text that exceeds it is dropped silently: a
+ * program gets that far only on purpose. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define ROW_CELL_BYTES 12 /* the most bytes of UTF-8 in one cell */
 
-/* Stands in the cell of the right half of a double-width character. */
+/* The value of the cell of a double-width character's right half. */
 #define ROW_TAIL UINT64_MAX
 
 /* A zeroed struct is an empty row. */
@@ -26,37 +26,39 @@ struct row {
 	bool wraps; /* the line in this row continues in the next row */
 };
 
-/* A cell of a row. The row may grow by *budget bytes, from which it subtracts. */
+/* A place in a row. The row may allocate up to *budget more bytes, which are subtracted
+ * from *budget. */
 struct row_place {
 	struct row *row;
 	size_t *budget;
 	unsigned col;
 };
 
-/* Makes a cell of a character and the combining characters behind it; `count` is above
- * 0. */
+/* Returns the cell of a character and the combining characters after it; `count`, the
+ * number of all of them, is above 0. */
 uint64_t row_cell(const uint32_t *chars, size_t count);
-/* Writes the character in this cell, if no other combines with it, as UTF-8 to `to`.
- * *col becomes the character's first cell. Returns the length; 0: there is no such
- * character. */
+/* Writes the character in cell *col as UTF-8 to `to`, and sets *col to the character's
+ * first cell. Returns its length; 0: the cell has no character, or one with combining
+ * characters. */
 size_t row_char(const struct row *r, unsigned *col, uint8_t to[4]);
 
 void row_put_ascii(struct row_place at, const uint8_t *text, size_t len);
-/* Writes `len` > 0 cells unchanged; a character of double width takes two: its own cell,
- * and ROW_TAIL. */
+/* Writes `len` > 0 ready cells; a double-width character has two of them: its own, and
+ * ROW_TAIL. */
 void row_put_cells(struct row_place at, const uint64_t *cells, size_t len);
 /* Writes one character; `width` is 1 or 2 cells. */
 void row_put(struct row_place at, uint64_t cell, unsigned width);
 
 /* Blanks the cells from `col` to before `end`. */
 void row_erase(struct row *r, unsigned col, unsigned end);
-/* Moves the cells from `col` on. With `by` above 0 blanks are inserted, and cells moved
- * to `width` or beyond are lost; with `by` below 0 cells are deleted. */
+/* Moves the cells from `col` on to the right or left. With `by` above 0 blanks are
+ * inserted, and cells that get to `width` or beyond are lost; with `by` below 0 cells are
+ * deleted. */
 void row_shift(struct row_place at, int by, unsigned width);
 
-/* Makes the row empty; it keeps its memory. */
+/* Makes the row empty, but keeps its memory for reuse. */
 void row_clear(struct row *r);
-/* Frees the row's memory, and gives the bytes back to *budget. */
+/* Frees the row's memory, and adds its size to *budget. */
 void row_done(struct row *r, size_t *budget);
 
 /* Returns the number of cells up to the last that is not blank. */

@@ -12,7 +12,8 @@
 #include "executor/terminal/truncate_text.h"
 
 #define ESC 0x1b
-/* The work of reading any byte, or run of bytes, in units of display.h. */
+/* The cost of reading one byte or one run of printable bytes, in units of work of
+ * display.h. */
 #define FEED_WORK 2
 
 void screen_init(struct screen *s, unsigned rows, unsigned cols)
@@ -55,7 +56,8 @@ static size_t printable(const uint8_t *at, const uint8_t *end)
 	return (size_t)(at - from);
 }
 
-/* Returns whether the character at `at` is a control character of U+0080 to U+009F. */
+/* Returns true if the character at `at` is one of the control characters U+0080 to U+009F
+ * (C1). */
 static bool is_c1(const uint8_t *at, int len)
 {
 	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
@@ -66,8 +68,8 @@ struct text_run {
 	size_t len;
 };
 
-/* Adds one character to the run; returns how many bytes the character had, 0 if the text
- * ends within it. */
+/* Adds one character to the run. Returns how many bytes the character has; 0: its bytes
+ * are not complete yet. */
 static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 {
 	int n = utf8_char(at, left);
@@ -83,8 +85,8 @@ static size_t add_char(struct text_run *run, const uint8_t *at, size_t left)
 	return n > 0 ? (size_t)n : (size_t)-n;
 }
 
-/* Draws characters that are not ASCII, and ASCII between them. Returns how many bytes
- * were used; the others are the beginning of an incomplete character. */
+/* Draws characters that are not ASCII, and the ASCII between them. Returns how many bytes
+ * were drawn; the others are the first bytes of an incomplete character. */
 static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 {
 	struct text_run run;
@@ -94,8 +96,9 @@ static size_t put_chars(struct screen *s, const uint8_t *at, size_t left)
 	while (used < left && run.len + 4 <= sizeof(run.bytes)) {
 		bool is_ascii = at[used] < 0x80;
 		if (is_ascii && (s->modes || !is_printable(at[used])))
-			break; /* control characters are obeyed elsewhere; with modes set,
-			        * another character set may apply to ASCII */
+			break; /* feed_some() handles control characters; while modes are
+			        * set, ASCII may have to be drawn in another character
+			        * set */
 		n = add_char(&run, at + used, left - used);
 		if (n == 0)
 			break;
@@ -121,7 +124,8 @@ static uint32_t code_of(const uint8_t *at, int len)
 	return c;
 }
 
-/* Adds the rest of a character whose beginning came before. */
+/* Completes a character whose first bytes came in an earlier call. Returns how many of
+ * the new bytes were used. */
 static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 {
 	uint8_t bytes[4];
@@ -142,8 +146,9 @@ static size_t finish_char(struct screen *s, const uint8_t *at, size_t left)
 		put_replacement(s);
 	else if (!screen_put_char(s, code_of(bytes, n)))
 		(void)put_chars(s, bytes, (size_t)n);
-	return (size_t)abs(n) - had; /* the carried bytes are the beginning of this
-				      * character, valid or not */
+	return (size_t)abs(n) - had; /* how many of the new bytes belong to this
+				      * character, valid or not; its first bytes came in
+				      * an earlier call */
 }
 
 static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
@@ -160,8 +165,8 @@ static size_t begin_char(struct screen *s, const uint8_t *at, size_t left)
 	return used;
 }
 
-/* Adds a byte to the open sequence, and acts if it is complete. False: the byte does not
- * belong to the sequence. */
+/* Adds a byte to the control sequence, and executes the sequence if it is complete.
+ * Returns false if the byte does not belong to the sequence. */
 static bool add_to_sequence(struct screen *s, uint8_t byte)
 {
 	switch (sequence_add(&s->sequence, byte)) {
@@ -184,8 +189,8 @@ static bool add_to_sequence(struct screen *s, uint8_t byte)
 	return true;
 }
 
-/* Uses the next bytes of one kind (text, a control character, a sequence); returns how
- * many. */
+/* Handles the next bytes of one kind: text, a control character, or one byte of a
+ * sequence. Returns how many bytes that were. */
 static size_t feed_some(struct screen *s, const uint8_t *at, const uint8_t *end)
 {
 	s->display.work += FEED_WORK;
@@ -211,7 +216,7 @@ void screen_feed(struct screen *s, const void *data, size_t len)
 {
 	uint64_t work = UINT64_MAX;
 
-	/* the work is unlimited, so all bytes are used */
+	/* The amount of work is unlimited here, so all bytes are used. */
 	(void)screen_feed_some(s, data, len, &work);
 }
 
@@ -236,8 +241,8 @@ static void end_char(struct screen *s)
 	s->carry_len = 0;
 }
 
-/* Keeps at most SCREEN_TEXT_MAX bytes, the end of the text, from the beginning of a
- * character on. Returns how many bytes were dropped. */
+/* Shortens a text to its last SCREEN_TEXT_MAX bytes, or a few less so that it begins with
+ * a whole character. Returns how many bytes were dropped. */
 static size_t shorten(uint8_t *bytes, size_t *len)
 {
 	size_t from = *len > SCREEN_TEXT_MAX ? *len - SCREEN_TEXT_MAX : 0;

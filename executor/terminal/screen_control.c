@@ -19,8 +19,8 @@ static void set_mode(struct screen *s, enum screen_mode mode, bool is_on)
 
 /* --- CSI ------------------------------------------------------------------- */
 
-/* Passes the sequence to the emulator, with two arguments at most; no known sequence
- * takes more. */
+/* Passes a CSI sequence on to the emulator, with at most two arguments; none of the
+ * sequences that are passed on takes more. */
 static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 {
 	char text[32], args[2][8] = { "", "" };
@@ -35,8 +35,8 @@ static void pass(struct screen *s, const struct sequence *q, unsigned effects)
 	emulate(s, text, effects);
 }
 
-/* Does ED (erase in display), which leaves the cursor in place, with our own code:
- * libvterm would walk all its rows, blank or not. */
+/* Executes ED (erase in display), which does not move the cursor. The emulator is not
+ * used, since libvterm would go through all its rows, blank or not. */
 static void erase_rows(struct screen *s, unsigned what)
 {
 	struct display *d = &s->display;
@@ -52,8 +52,8 @@ static void erase_rows(struct screen *s, unsigned what)
 	display_erase(d, from, end, 0, d->cols);
 }
 
-/* Erases the whole screen. Its content is kept before that as lines above the screen, as
- * tmux does: a person could scroll back to them. */
+/* Erases the screen or a part of it. If all of it is erased, its content is first moved
+ * to the scrollback, as tmux does, so that it is still reported. */
 static void erase_display(struct screen *s, const struct sequence *q)
 {
 	unsigned what = sequence_arg(q, 0, 0);
@@ -65,9 +65,9 @@ static void erase_display(struct screen *s, const struct sequence *q)
 	if (what == 2 || (what == 0 && s->row == 0 && s->col == 0))
 		display_put_away(&s->display);
 	if (s->is_ahead && s->wraps_next)
-		emulate(s, "", 0); /* the emulator draws the character in front of the
-				    * cursor again, so the cursor must be handed over
-				    * before that character is erased */
+		emulate(s, "", 0); /* Tells the emulator the cursor's position now: to do
+				    * so, it draws the last character of the line again,
+				    * which must not happen after that was erased. */
 	erase_rows(s, what);
 }
 
@@ -102,7 +102,8 @@ static void set_private_mode(struct screen *s, unsigned mode, bool is_on)
 	case 47: case 1047: case 1048: case 1049:
 		pass(s, &q, EMULATOR_MOVES);
 		return;
-	default: /* modes of the mouse and the looks of the cursor change no text */
+	default: /* other modes, such as those of the mouse and the cursor's look, change
+		  * no text */
 		return;
 	}
 }
@@ -147,7 +148,7 @@ static void repeat(struct screen *s, const struct sequence *q)
 	}
 }
 
-/* Does DECSTR (soft reset), which leaves the cursor in place. */
+/* Executes DECSTR (soft reset), which does not move the cursor. */
 static void reset_modes(struct screen *s)
 {
 	unsigned row = s->row, col = s->col;
@@ -160,8 +161,8 @@ static void reset_modes(struct screen *s)
 	s->is_ahead = true;
 }
 
-/* Passes sequences to the emulator that move the cursor, change rows, or ask for an
- * answer. False: the sequence is none of these. */
+/* Passes a sequence on to the emulator if it moves the cursor, changes rows, or queries
+ * the terminal. Returns false for all others. */
 static bool is_passed(struct screen *s, const struct sequence *q)
 {
 	if (strchr("ABCDEFGHIZ`adefjk", q->final))
@@ -170,7 +171,7 @@ static bool is_passed(struct screen *s, const struct sequence *q)
 		pass(s, q, 0);
 	else if (q->final == 'S')
 		pass(s, q, EMULATOR_KEEPS);
-	/* with more arguments, T tracks the mouse */
+	/* T scrolls down; with more arguments it is about the mouse */
 	else if (q->final == 'T' && q->count <= 1)
 		pass(s, q, 0);
 	else
@@ -219,8 +220,8 @@ static void private_csi(struct screen *s, const struct sequence *q)
 		set_modes(s, q);
 	else if (q->final == 'n')
 		pass(s, q, 0);
-	else if (q->final == 'J') /* DECSED erases all but protected characters; this
-				   * screen has none, so it erases all */
+	else if (q->final == 'J') /* DECSED erases all characters but protected ones, and
+				   * this screen has no protected characters */
 		erase_display(s, &open);
 	else if (q->final == 'K')
 		pass(s, &open, 0);
@@ -244,8 +245,8 @@ void screen_csi(struct screen *s, const struct sequence *q)
 
 /* --- ESC ------------------------------------------------------------------- */
 
-/* Does RIS (full reset). The content of the screen is kept as lines above it, as when the
- * screen is erased. */
+/* Executes RIS (full reset). The screen's content is moved to the scrollback, as when it
+ * is erased. */
 static void reset_all(struct screen *s)
 {
 	display_choose(&s->display, false);

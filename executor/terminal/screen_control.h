@@ -1,7 +1,7 @@
 /* screen_control -- the effects of control sequences on a screen.
  *
- * Only sequences that are known here reach the emulator, written anew by our own
- * code. */
+ * Only sequences that this module knows are passed on to the emulator, and it writes them
+ * itself from their parsed arguments. */
 #pragma once
 
 struct screen;

@@ -19,9 +19,9 @@ static void move_emulator(struct screen *s, unsigned col)
 	s->is_ahead = false;
 }
 
-/* Moves the emulator's cursor to the screen's by drawing the character in front of it
- * again: a combining character may follow, and the position behind the last column cannot
- * be reached otherwise. */
+/* Moves the emulator's cursor to the screen's position by drawing the character before
+ * that again. Then a combining character that follows finds its base character, and the
+ * state after the last column, which no control sequence sets, is reached. */
 static bool draw_again(struct screen *s)
 {
 	unsigned col = s->wraps_next ? s->col : s->col - 1;
@@ -109,8 +109,8 @@ static void put_plain(struct screen *s, const uint8_t *text, size_t len)
 	s->is_ahead = true;
 }
 
-/* Returns the width of a character that combines with nothing before it, and for which
- * the emulator has the same width. 0: the character is not in the table, so the emulator
+/* Returns the width of a character that never combines with the one before it, and that
+ * has the same width in libvterm. 0: the character is not in the table, so the emulator
  * draws it. */
 static unsigned plain_width(uint32_t c)
 {
@@ -138,14 +138,14 @@ static unsigned plain_width(uint32_t c)
 	return 0;
 }
 
-/* Cells to be drawn at once; the last character is at `last`. */
+/* Cells to be drawn together; `last` is the index of the last character. */
 struct run {
 	uint64_t cells[128];
 	size_t len, last;
 };
 
-/* Adds one character; false if our own code cannot draw it, or it does not fit into
- * `room` cells. */
+/* Adds one character. Returns false if its width is unknown here (0), or if it does not
+ * fit into `room` cells. */
 static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 {
 	if (width == 0 || run->len + width > room)
@@ -157,13 +157,13 @@ static bool add_cell(struct run *run, uint32_t c, unsigned width, size_t room)
 	return true;
 }
 
-/* If the run fills the last column, the cursor stays on the last character, as
- * libvterm has it too. */
+/* Draws the cells at the cursor. If they fill the last column, the cursor stays on the
+ * last character, as it does in libvterm. */
 static void draw(struct screen *s, const struct run *run)
 {
 	display_put_cells(&s->display, s->row, s->col, run->cells, run->len);
-	s->display.work += run->len; /* each character was decoded, and its width looked
-				      * up */
+	s->display.work += run->len; /* the cost of decoding each character and of looking
+				      * up its width */
 	s->last = (uint32_t)run->cells[run->last];
 	s->wraps_next = s->col + run->len == s->display.cols;
 	s->col += (unsigned)(s->wraps_next ? run->last : run->len);
@@ -180,14 +180,14 @@ bool screen_put_char(struct screen *s, uint32_t c)
 	if (s->wraps_next || s->col + width > cols)
 		wrap(s);
 	run.len = 0;
-	/* an empty run has room for one character */
+	/* Cannot fail: an empty run has room for one character. */
 	(void)add_cell(&run, c, width, ARRAY_LEN(run.cells));
 	draw(s, &run);
 	return true;
 }
 
-/* Decodes a character of up to 3 bytes, which is all that plain_width() knows; returns
- * its length, 0: none. */
+/* Decodes a character of at most 3 bytes, since plain_width() knows no longer ones.
+ * Returns its length; 0: it is longer, incomplete or invalid. */
 static size_t plain_char(const uint8_t *at, size_t left, uint32_t *ret)
 {
 	if (at[0] < 0x80) {
@@ -198,7 +198,7 @@ static size_t plain_char(const uint8_t *at, size_t left, uint32_t *ret)
 		*ret = (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
 		return 2;
 	}
-	/* Valid characters that begin with e0 are none that plain_width() knows. */
+	/* No character that plain_width() knows begins with e0. */
 	if (at[0] > 0xe0 && at[0] < 0xf0 && left > 2 && (at[1] & 0xc0) == 0x80 &&
 	    (at[2] & 0xc0) == 0x80) {
 		*ret = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);

@@ -19,8 +19,9 @@ static size_t kept(const struct scrollback *b)
 	return b->end - b->start;
 }
 
-/* Makes room for `more` bytes: moves the kept bytes to the front if half of the room is
- * free then, so that on average each byte is moved once; otherwise enlarges the room. */
+/* Makes room for `more` bytes at the end. If half of the room will be free then, moves
+ * the kept bytes to the front, so that on average each byte is moved once. Otherwise
+ * allocates a larger room. */
 static void make_room(struct scrollback *b, size_t more)
 {
 	size_t room = b->room ? b->room : ROOM_MIN;
@@ -49,8 +50,7 @@ static void drop(struct scrollback *b, size_t len)
 	b->gone += len;
 }
 
-/* Drops the first line; if one line is longer than all that may be kept, half of it is
- * dropped. */
+/* Drops the first line. If there is only one, incomplete line, drops half of it. */
 static void drop_line(struct scrollback *b)
 {
 	const uint8_t *at = b->data + b->start;

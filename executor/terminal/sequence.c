@@ -73,8 +73,8 @@ static enum sequence_kind in_csi(struct sequence *q, uint8_t byte)
 	if (byte < 0x30) {
 		add_between(q, byte);
 	} else if (q->between) {
-		q->is_strange = true; /* a parameter behind an intermediate byte is not
-				       * valid */
+		q->is_strange = true; /* a parameter after an intermediate byte is
+				       * invalid */
 	} else if (byte >= '0' && byte <= '9') {
 		add_digit(q, byte - '0');
 	} else if (byte == ';') {
@@ -82,8 +82,8 @@ static enum sequence_kind in_csi(struct sequence *q, uint8_t byte)
 	} else if (byte >= 0x3c && !q->leader && q->count == 0) {
 		q->leader = byte;
 	} else {
-		q->is_strange = true; /* sub-parameters, which some colours have, are not
-				       * read */
+		q->is_strange = true; /* sub-parameters, which some sequences for colours
+				       * have, are not supported */
 	}
 	return SEQUENCE_OPEN;
 }

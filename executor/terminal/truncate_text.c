@@ -7,8 +7,8 @@
 
 /* --- blanks ---------------------------------------------------------------- */
 
-/* Returns the length in bytes of the blank at `at`; 0: there is no blank. The caller's
- * text has no control characters but tab and newline. */
+/* Returns the length in bytes of the blank character at `at`; 0: the character there is
+ * no blank. The text has no control characters but tab and newline. */
 static size_t blank_at(const uint8_t *at, size_t len)
 {
 	if (len > 0 && (*at == ' ' || *at == '\n' || *at == '\t'))

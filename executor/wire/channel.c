@@ -9,12 +9,12 @@
 #include "base/frame.h"
 #include "base/own.h"
 
-/* A buffer larger than this is freed once it is empty: one huge environment must not take
- * memory as long as the sandbox lives. */
+/* A larger buffer is freed once it is empty, so that one huge request does not occupy
+ * memory for the rest of the sandbox's life. */
 #define KEEP_ROOM (64u << 10)
 
-/* At most this much of a body is read at once, so that memory is taken for bytes that
- * came and not for a length that a header announced. */
+/* At most this much of a body is read at once: memory is allocated for bytes that have
+ * arrived, not for the length that a header claims. */
 #define READ_AT_ONCE (256u << 10)
 
 void channel_init(struct channel *c, int fd)
@@ -40,7 +40,7 @@ void channel_done(struct channel *c)
 	buffer_done(&c->out);
 }
 
-/* Judges the result of recv(2).  Returns 1 with *ret_len set; 0: nothing is there now; -1
+/* Judges the result of recv(2).  Returns 1 with *ret_len set; 0: there is no data now; -1
  * with *e set. */
 static int received(ssize_t n, size_t *ret_len, struct err *e)
 {
@@ -54,8 +54,9 @@ static int received(ssize_t n, size_t *ret_len, struct err *e)
 	return 1;
 }
 
-/* Keeps the descriptors that came with a header.  One recvmsg(2) has room for three at
- * most, but a header may come in several parts, each with descriptors. */
+/* Keeps the descriptors that came with a header.  One recvmsg(2) brings three at most,
+ * but a header may come in several parts, each with descriptors, so the sum is checked
+ * here. */
 static int keep_fds(struct channel *c, struct msghdr *msg, struct err *e)
 {
 	bool is_whole = !(msg->msg_flags & MSG_CTRUNC);

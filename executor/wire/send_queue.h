@@ -2,8 +2,8 @@
  * no room for all of them.
  *
  * An answer is a text, sent in messages of ACTION_CHUNK bytes, and a closing message.
- * It is kept until it is sent.  While too much is kept, no request is read and no
- * output is streamed, so a slow supervisor bounds the queue itself. */
+ * The queue keeps an answer until it is sent.  While the queue is full, no request is
+ * read and no output is streamed, so it stays bounded if the supervisor reads slowly. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,9 +11,9 @@
 
 #include "base/buffer.h"
 
-/* When the queue holds this many bytes, no further request is read.  One more answer
- * (a file as base64, or an editor's answer) and the reports of all sessions may come
- * on top. */
+/* When the queue holds this many bytes, no further request is read.  The queue may exceed
+ * this by one more answer (a file as base64, or an editor's answer) and by the reports of
+ * all sessions. */
 #define SEND_QUEUE_HIGH (256u << 10)
 /* A closing message is at most this large: the largest holds two paths. */
 #define SEND_QUEUE_END_MAX (16u << 10)
@@ -28,12 +28,13 @@ struct reply {
 	bool is_base64; /* the text is to be sent as base64 */
 	uint8_t *bytes; /* owned; the text of the answer */
 	size_t len, sent;
-	struct buffer end; /* owned; the closing message as a whole frame, or nothing */
+	struct buffer end; /* owned; the closing message as a whole frame; empty if the
+			    * answer has none */
 };
 
 struct send_queue {
 	struct reply *first, *last; /* owned; the answers, as a list in their order */
-	size_t bytes;		     /* how many bytes all answers together hold */
+	size_t bytes;		     /* the total size of the texts in the queue */
 };
 
 void send_queue_done(struct send_queue *a);
