@@ -25,7 +25,7 @@
 #define CMDS   "cmds"
 #define EXEC   "exec"
 
-/* How long cgroup_remove() waits for killed processes to disappear from a cgroup. */
+/* The time in ms that cgroup_remove() waits for killed processes to leave a cgroup. */
 #define GONE_MS 5000
 
 /* The controllers that count memory and processes for the result; they are enabled,
@@ -96,8 +96,8 @@ static void remove_leaf(int folder, const char *name)
 	if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 		return;
 	wait_until_empty(folder);
-	(void)unlinkat(folder, name, AT_REMOVEDIR); /* a folder that stays is removed
-						     * by the next launch */
+	(void)unlinkat(folder, name, AT_REMOVEDIR); /* if this fails, the next launch
+						     * removes the folder */
 }
 
 static void remove_folder(int parent, const char *name)
@@ -106,12 +106,13 @@ static void remove_folder(int parent, const char *name)
 
 	if (folder < 0)
 		return;
-	/* a cgroup that is half made may lack cgroup.kill */
+	/* A failure is ignored: if the making of a cgroup failed halfway, its folder
+	 * may have no cgroup.kill. */
 	(void)io_write_proc(folder, "cgroup.kill", "1", NULL);
 	remove_leaf(folder, CMDS);
 	remove_leaf(folder, EXEC);
-	(void)unlinkat(parent, name, AT_REMOVEDIR); /* a folder that stays is removed
-						     * by the next launch */
+	(void)unlinkat(parent, name, AT_REMOVEDIR); /* if this fails, the next launch
+						     * removes the folder */
 }
 
 /* Removes the cgroups whose launcher died: a living launcher holds a lock on its
@@ -130,7 +131,7 @@ static void sweep(int parent)
 			remove_folder(parent, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so nothing is lost */
+		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
 static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
@@ -141,8 +142,9 @@ static int move_process(int folder, const char *leaf, pid_t pid, struct err *e)
 	return io_write_proc(folder, file, number, e);
 }
 
-/* Moves hutch to a leaf of its own cgroup: the kernel lets a cgroup with processes
- * in it give its children no controllers. */
+/* Moves hutch into a child of its own cgroup.  While a cgroup has processes in it, it
+ * cannot enable controllers for its children (cgroups(7), "no internal processes"
+ * rule). */
 static int enter_leaf(const struct cgroup *c, pid_t companion, struct err *e)
 {
 	if (!c->parent.is_own)
@@ -178,12 +180,13 @@ static void leave_leaf(const struct cgroup *c, pid_t companion)
 	if (c->waiter && getppid() == c->waiter)
 		(void)move_process(c->parent.fd, ".", c->waiter, NULL);
 	(void)move_process(c->parent.fd, ".", getpid(), NULL);
-	/* Waits: a launcher that was killed stays in the leaf until the kernel has
-	 * removed its process. */
+	/* remove_leaf() waits until the leaf is empty: a launcher that was killed
+	 * stays in it until the kernel has removed its process. */
 	remove_leaf(c->parent.fd, LEAF);
 }
 
-/* Enables the wanted controllers; only those in `needs` must succeed. */
+/* Enables the controllers `wanted`.  Only those that are also in `needs` must
+ * succeed. */
 static int enable(int folder, unsigned wanted, unsigned needs, struct err *e)
 {
 	unsigned missing = wanted &
@@ -295,7 +298,7 @@ char *cgroup_commands_path(const struct cgroup *c)
 }
 
 /* Returns the number behind `key` in a file of the cgroup, or 0 if there is no such
- * file or key.  The key "" stands for a file of one number. */
+ * file or key.  The key "" is for files that contain one number and no key. */
 static uint64_t read_count(int folder, const char *file, const char *key)
 {
 	AUTO_CLOSE int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
@@ -319,8 +322,8 @@ void cgroup_usage(const struct cgroup *c, struct usage *ret)
 	ret->memory_peak = read_count(c->cmds, "memory.peak", "");
 	ret->pids_peak = read_count(c->cmds, "pids.peak", "");
 	if (ret->pids_peak && !c->is_split)
-		ret->pids_peak--; /* without the executor, which is no process of the
-				   * user's */
+		ret->pids_peak--; /* do not count the executor, which is hutch's own
+				   * process */
 	ret->oom_kills = read_count(c->cmds, "memory.events", "oom_kill");
 	ret->is_over_limit = read_count(c->cmds, "memory.events", "oom") > 0;
 	ret->pids_refused = read_count(c->cmds, "pids.events", "max");
@@ -366,7 +369,7 @@ void cgroup_remove(struct cgroup *c, pid_t companion)
 	own_close(&c->into);
 	own_close(&c->cmds);
 	AUTO_CLOSE int lock = lock_folder(c->parent.fd, NULL);
-	(void)lock; /* if the lock fails, another launch may remove the folder, too,
+	(void)lock; /* without the lock another launch may remove the same folder,
 		     * which does no harm */
 	remove_folder(c->parent.fd, c->name);
 	own_close(&c->folder);

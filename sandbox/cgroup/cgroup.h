@@ -6,11 +6,11 @@
  *			exec/		the executor, if it outlives a command
  *			cmds/		commands, with the limits
  *
- *	cgroup_init, cgroup_place, [janitor], cgroup_make, spawn into `into`,
- *	cgroup_usage, cgroup_remove
+ *	cgroup_init, cgroup_place, start the janitor, cgroup_make,
+ *	clone pid 1 into `into`, cgroup_usage, cgroup_remove
  *
- * The executor of one command (`hutch run`) is cloned right into cmds/, and the
- * command is born there.  An executor that outlives its commands (is_split) is
+ * The executor of one command (`hutch run`) is cloned directly into cmds/, and its
+ * command starts there.  An executor that outlives its commands (is_split) is
  * cloned into exec/, and each command enters cmds/ by a write to `procs`
  * (docs/protocol.md).  After a pause that write takes the kernel 12 to 30 ms:
  * moving a process waits for an RCU grace period, which cloning does not.
@@ -30,32 +30,34 @@ struct limits;
 struct policy;
 
 struct cgroup {
-	struct delegate parent; /* parent.path NULL: there is no cgroup */
+	struct delegate parent; /* if parent.path is NULL, there is no cgroup */
 	char name[40];
 	bool is_split; /* the executor has a cgroup of its own, exec/; set before
 			* cgroup_make */
 	pid_t waiter;  /* a hutch process that started this one and waits in the same
-			* cgroup; it moves to the leaf too.  0: none.  Set before
-			* cgroup_place */
+			* cgroup; cgroup_make() moves it into sup/, too.  0: none.  Set
+			* before cgroup_place */
 	int folder;    /* owned; the sandbox's cgroup, locked */
 	int cmds;      /* owned; the folder cmds/ */
-	int into;      /* owned; the cgroup for pid 1; -1: none */
-	int procs;     /* owned; is_split: cgroup.procs, by which commands enter */
+	int into;      /* owned; the cgroup that the sandbox's pid 1 is cloned into;
+			* -1: none */
+	int procs;     /* owned; with is_split: cmds/cgroup.procs, which moves a
+			* command into cmds/; else -1 */
 };
 
 struct usage {
-	uint64_t memory_peak, pids_peak; /* most bytes and processes at one time; 0:
-					  * the kernel does not tell */
+	uint64_t memory_peak, pids_peak; /* peak memory in bytes, peak number of
+					  * processes; 0: unknown to this kernel */
 	uint64_t oom_kills;    /* processes that the kernel killed for lack of memory */
-	bool is_over_limit;    /* the memory limit of this cgroup was reached, not the
-				* machine's memory */
+	bool is_over_limit;    /* an allocation failed at this cgroup's limit, not for
+				* lack of memory on the machine */
 	uint64_t pids_refused; /* forks that the limit of processes refused */
 };
 
 void cgroup_init(struct cgroup *c);
 
-/* Finds a place for the cgroup and gives it its name.  Changes no file, but may
- * ask the service manager for a scope. */
+/* Finds the parent cgroup and chooses the name of the new cgroup.  Makes no folder,
+ * but may ask systemd's user manager for a scope. */
 int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e);
 
 /* Makes the cgroup.  If this process lives in the parent itself, this process moves
@@ -63,8 +65,9 @@ int cgroup_place(struct cgroup *c, const struct policy *policy, struct err *e);
 int cgroup_make(struct cgroup *c, const struct limits *limits, pid_t companion,
 		struct err *e);
 
-/* Changes the limits of a living cgroup, is_split, as cgroup_limits_change() does.
- * ERR_UNSUPPORTED: the parent lacks a controller that the new limits take. */
+/* Changes the limits of a cgroup that is in use and has is_split set, as
+ * cgroup_limits_change() does.  ERR_UNSUPPORTED: the parent lacks a controller that
+ * the new limits need. */
 int cgroup_update(const struct cgroup *c, const struct limits *was,
 		  const struct limits *now, struct err *e);
 
@@ -87,6 +90,7 @@ int cgroup_freeze(const struct cgroup *c, bool is_frozen, struct err *e);
 int cgroup_events(const struct cgroup *c, struct err *e);
 int cgroup_is_frozen(int events, struct err *e);
 
-/* Kills every process in the cgroup, removes the cgroup, and moves this process
- * back.  Accepts the zero object and a cgroup that was not made. */
+/* Kills every process in the cgroup, removes the cgroup, and moves this process and
+ * `companion` out of sup/ again.  Also takes a zeroed struct, and a cgroup that was
+ * not made. */
 void cgroup_remove(struct cgroup *c, pid_t companion);

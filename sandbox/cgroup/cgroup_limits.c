@@ -28,8 +28,8 @@ static int set_number(int cmds, const char *file, uint64_t value, struct err *e)
 /* --- of a new cgroup ------------------------------------------------------------------
  */
 
-/* Limits swap.  A kernel without swap has no memory.swap.max, and nothing to forbid,
- * so a missing file is no failure. */
+/* Limits swap.  A kernel that was built without swap has no memory.swap.max and no
+ * swap to limit, so a missing file is no error. */
 static int set_swap(int cmds, const char *text, struct err *e)
 {
 	struct err absent = { 0 };
@@ -87,10 +87,10 @@ static int memory_in_use(int cmds, uint64_t *ret, struct err *e)
 	return 0;
 }
 
-/* Lowers the limit only if the memory in use fits.  If memory.max is set below the
- * memory in use, the kernel kills; if memory.high is, the kernel gives caches back
- * and slows allocations down (cgroup-v2).  So memory.high is lowered first, to see
- * how much stays in use. */
+/* Lowers memory.max only if the memory in use is not above the new value, since the
+ * kernel would kill processes.  Therefore memory.high is lowered first: above it, the
+ * kernel only gives caches back and slows allocations down (cgroup-v2).  Then the
+ * memory that is still in use is read. */
 static int lower_memory(int cmds, uint64_t bytes, struct err *e)
 {
 	uint64_t used = 0;

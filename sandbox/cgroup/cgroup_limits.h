@@ -1,15 +1,15 @@
 /* cgroup_limits -- writes a sandbox's limits into the cgroup of its commands: all of
  * them when the cgroup is made, changed ones while it lives (cgroup.h).
  *
- * `cmds` is the cgroup's folder; the controllers that the limits take are enabled in
- * it. */
+ * `cmds` is the cgroup's folder; the controllers that the limits need are enabled
+ * in it. */
 #pragma once
 
 struct err;
 struct limits;
 
-/* Sets the limits of a new cgroup.  `own` is how many processes of hutch's live in
- * the cgroup; the limit of processes is raised by it. */
+/* Sets the limits of a new cgroup.  `own` is the number of hutch's own processes in
+ * the cgroup, by which pids.max is raised. */
 int cgroup_limits_set(int cmds, const struct limits *l, unsigned own, struct err *e);
 
 /* Changes the limits of a living cgroup from `was` to `now`; `now` has every limit

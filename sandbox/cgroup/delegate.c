@@ -100,8 +100,8 @@ static bool is_ours(int folder)
 	return true;
 }
 
-/* Counts the processes directly in the cgroup, without this process and the
- * companion. */
+/* Counts the processes directly in the cgroup, except this process and `companion`,
+ * another process of hutch's. */
 static unsigned count_others(int folder, pid_t companion)
 {
 	AUTO_FREE char *text = read_text(folder, "cgroup.procs");
@@ -109,10 +109,11 @@ static unsigned count_others(int folder, pid_t companion)
 	unsigned others = 0;
 
 	if (!text)
-		return 1; /* one process at least: the list is too long, or unreadable */
+		return 1; /* if the list cannot be read, assume that another process is
+			   * in the cgroup */
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		pid_t pid = (pid_t)atoi(line);
-		/* The kernel shows a process of a foreign pid namespace as 0. */
+		/* cgroup.procs shows a process of a foreign pid namespace as 0. */
 		others += *line && (!pid || (pid != getpid() && pid != companion));
 	}
 	return others;
@@ -178,7 +179,8 @@ static char *own_folder(const char *root)
 	AUTO_FREE char *text = read_text(AT_FDCWD, "/proc/self/cgroup");
 	const char *line = text ? strstr(text, "0::/") : NULL;
 
-	/* "/..": this process's cgroup is outside of the subtree that the mount shows. */
+	/* A path that begins with "/.." says that this process's cgroup is outside of
+	 * the subtree that the mount shows. */
 	if (!line || (line != text && line[-1] != '\n') || !strncmp(line, "0::/..", 6))
 		return NULL;
 	int len = (int)strcspn(line + 3, "\n");
@@ -195,7 +197,7 @@ static void use(struct delegate *d, const char *path, int *fd, unsigned has)
 }
 
 /* Returns the controllers that the folder's children have, or could have: a folder
- * without processes can enable more. */
+ * without processes can enable more controllers for its children. */
 static unsigned hands_on(int folder, unsigned needs, pid_t companion)
 {
 	unsigned has = delegate_controllers(folder, "cgroup.subtree_control");
@@ -294,8 +296,8 @@ static int use_above(struct delegate *d, const struct outlook *o, unsigned needs
 	return 0;
 }
 
-/* Uses the cgroup that --cgroup-parent names.  The user may give it away, so no
- * delegation mark of systemd is looked for. */
+/* Uses the cgroup that --cgroup-parent names.  The user has decided that hutch may
+ * use it, so systemd's mark of delegation is not checked. */
 static int find_named(struct delegate *d, const char *name, unsigned needs, pid_t waiter,
 		      struct err *e)
 {

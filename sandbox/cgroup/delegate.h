@@ -26,16 +26,18 @@ struct outlook {
 	const char *root; /* where cgroup2 is mounted; NULL: it is not mounted */
 	char *own;	  /* owned; NULL: the mount does not show this process's cgroup */
 	char *above;	  /* owned; a usable folder above `own`; NULL: none */
-	bool is_marked;	  /* `own` has systemd's mark that its use is allowed */
+	bool is_marked;	  /* `own` has systemd's mark of delegation
+			   * (delegate_is_marked()) */
 	bool is_ours;	  /* this user may write to the files of `own` */
 	unsigned missing; /* needed controllers that `own` lacks */
 	unsigned others;  /* processes in `own` that are not hutch's */
 };
 
 struct delegate {
-	char *path;	  /* owned; the folder that was found; NULL: none */
+	char *path;	  /* owned; path of the cgroup that was found; NULL: none */
 	int fd;		  /* owned; the folder's descriptor */
-	unsigned has;	  /* enum controller: those that cgroups in the folder can have */
+	unsigned has;	  /* bits of enum controller: the controllers that cgroups made
+			   * in the folder can have */
 	bool is_own;	  /* this process lives in the folder */
 	bool is_scope;	  /* the service manager made the folder for hutch, and removes
 			   * it */
@@ -51,8 +53,9 @@ int delegate_find(struct delegate *d, const struct policy *policy, unsigned need
 		  pid_t waiter, struct err *e);
 
 /* Looks for a usable folder, without changing anything or asking the manager.  A
- * folder with processes in it hands no controllers on; this process and `companion`,
- * which would move with this process (0: none), do not count. */
+ * folder that holds processes is not usable, since its children get no controllers.
+ * This process and `companion` (0: none) do not count, since both would move to a
+ * leaf. */
 void delegate_look(struct outlook *ret, unsigned needs, pid_t companion);
 void outlook_done(struct outlook *o);
 #define AUTO_OUTLOOK __attribute__((cleanup(outlook_done)))
@@ -69,7 +72,7 @@ void delegate_word(char word[16], char sign, enum controller which);
 unsigned delegate_controllers(int folder, const char *file);
 
 /* Tells whether the innermost systemd unit of a path below `root` is marked as
- * delegated; a path without a unit has no manager, and counts as marked.  Managers
- * mark by an attribute, user.delegate.  The user manager of systemd 252 sets no
- * mark, and then hutch asks for a scope that would not have been needed. */
+ * delegated; a path without a unit has no manager, and counts as marked.  A manager
+ * marks a unit with the extended attribute user.delegate.  The user manager of
+ * systemd 252 does not set it; hutch then asks for a scope that it would not need. */
 bool delegate_is_marked(const char *path, const char *root);

@@ -33,7 +33,8 @@ static bool is_answered(const char *path)
 	memcpy(at.sun_path, path, strlen(path));
 	AUTO_CLOSE int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* EAGAIN: the queue of clients is full (unix(7)), so a process listens. */
+	/* EAGAIN means that the queue of connections is full (unix(7)), so a process
+	 * listens. */
 	return connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 ||
 	       errno == EAGAIN;
 }
@@ -64,8 +65,8 @@ bool scope_has_bus(void)
 	return path != NULL;
 }
 
-/* Executes hutch-scope, in the child of scope_enter().  `says`, the writing end of a
- * pipe for one sentence, becomes its stderr. */
+/* Executes hutch-scope, in the child of scope_enter().  Its stderr is `says`, the
+ * writing end of a pipe, into which it writes one sentence if it fails. */
 __attribute__((noreturn)) static void run(const char *program, char *const *env, int says)
 {
 	AUTO_FREE char *pid = text_format("%d", (int)getppid());
@@ -74,8 +75,8 @@ __attribute__((noreturn)) static void run(const char *program, char *const *env,
 	sigset_t none;
 
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail: the arguments are
-						      * valid */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* sigprocmask(2) cannot fail: its
+						      * arguments are valid */
 	if (dup2(says, 2) == 2)
 		(void)execve(program, argv, env);
 	_exit(127);
@@ -116,10 +117,10 @@ int scope_enter(struct err *e)
 	own_close(&ends[1]);
 	if (pid < 0)
 		return err_sys(e, "fork for hutch-scope");
-	(void)io_read_full(listen, sentence, SENTENCE_MAX); /* after a failed read the
-							     * sentence is empty */
-	own_close(&listen); /* hutch-scope, if it writes more than fits, must not wait
-			     * for this process to read */
+	/* if the read fails, `sentence` is empty, and failed() has another text */
+	(void)io_read_full(listen, sentence, SENTENCE_MAX);
+	own_close(&listen); /* closed before the wait for hutch-scope, which would
+			     * otherwise block if it wrote more than the pipe holds */
 	const int status = worker_reap(pid);
 	return status == 0 ? 0 : failed(status, sentence, e);
 }

@@ -22,8 +22,8 @@
 #define PATH	  "/org/freedesktop/systemd1"
 #define INTERFACE "org.freedesktop.systemd1.Manager"
 
-/* How long the manager may take: one that is busy starting a session takes a second
- * or two. */
+/* The time to wait for the manager, which takes a second or two while it starts a
+ * session. */
 #define PATIENCE_US 15000000
 
 struct job {

@@ -59,11 +59,11 @@ static void look_at(struct herd *h, pid_t pid)
 		add_children(h, pid, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* the folder was only read, so nothing is lost */
+		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
-/* Collects `init` and all its descendants.  A process may end meanwhile, and its
- * number go to another: then this one measurement is wrong, by one process. */
+/* Collects `init` and all its descendants.  If a process ends meanwhile and another
+ * process gets its pid, this one measurement counts a foreign process. */
 static void gather(struct herd *h, pid_t init)
 {
 	h->pids[h->count++] = init;
@@ -82,8 +82,8 @@ static uint64_t resident(pid_t pid)
 	return blank ? strtoull(blank, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Returns the process's share of the memory that it has mapped, and of its memory
- * that is swapped out, in bytes.  Shared pages count in part. */
+/* Returns in bytes the process's share of the memory that it has mapped and of its
+ * memory that is swapped out.  A page that N processes share counts as 1/N page. */
 static uint64_t proportional(pid_t pid)
 {
 	static const char *const keys[] = { "\nPss:", "\nSwapPss:" };

@@ -78,7 +78,7 @@ void trial_found(struct trial *t, enum check_status status, const char *fmt, ...
 	t->check.status = status;
 	va_start(ap, fmt);
 	(void)vsnprintf(t->check.detail, sizeof(t->check.detail), fmt,
-			ap); /* a long text is cut */
+			ap); /* vsnprintf(3) cuts a text that is too long */
 	va_end(ap);
 }
 
@@ -97,7 +97,7 @@ void trial_remedy(struct trial *t, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	(void)vsnprintf(t->check.remedy, sizeof(t->check.remedy), fmt,
-			ap); /* a long text is cut */
+			ap); /* vsnprintf(3) cuts a text that is too long */
 	va_end(ap);
 }
 
@@ -113,8 +113,8 @@ struct inside {
 	int (*work)(struct trial *t);
 };
 
-/* Runs the trial's work in the child, which is pid 1 of the new pid namespace,
- * if there is one. */
+/* Runs the trial's work in the child.  If the trial asks for a pid namespace, the
+ * child is pid 1 in it. */
 static int work_inside(void *arg, void *result, struct err *e)
 {
 	const struct inside *in = arg;
@@ -130,13 +130,13 @@ static int work_inside(void *arg, void *result, struct err *e)
 
 int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial *t))
 {
-	/* The ids are read before the clone: in the new namespace they have no number
-	 * until they are mapped. */
+	/* The ids are read before the clone: in the new user namespace, geteuid(2)
+	 * returns the overflow id until the id maps are written. */
 	struct inside in = { t,
 			     { { 1000, geteuid(), 1 }, { 1000, getegid(), 1 } },
 			     work };
-	/* The child keeps all descriptors, since the pipe that tells when the last
-	 * process has ended is among them. */
+	/* The child keeps all descriptors.  One of them is the pipe by which
+	 * is_over() notices that the last process of the probe has ended. */
 	const struct worker_task task = { .name = "a trial",
 					  .work = work_inside,
 					  .arg = &in,
@@ -167,10 +167,10 @@ static _Noreturn void probe(struct trial *t, const struct check_kind *kind)
 	_exit(0);
 }
 
-/* Waits for the end of a probe; returns false if it has not ended in
- * `seconds`.  The probe and its children hold the other end of the pipe, so
- * the pipe closes when the last of them ends.  A pidfd would take a system
- * call that an outer filter may refuse. */
+/* Waits for the end of a probe; returns false if it has not ended in `seconds`.  The
+ * probe and its children hold the other end of the pipe, so the pipe closes when the
+ * last of them ends.  A pidfd would need a system call that an outer container's
+ * seccomp filter may refuse. */
 static bool is_over(int alive, unsigned seconds)
 {
 	struct pollfd p = { .fd = alive, .events = POLLIN };
@@ -196,7 +196,7 @@ static void end(struct trial *t, pid_t pid, int alive, unsigned seconds)
 {
 	if (!is_over(alive, seconds)) {
 		(void)kill(pid, SIGKILL); /* the probe is our child and not yet reaped,
-					   * so no other process has its number */
+					   * so no other process has its pid */
 		(void)waitpid(pid, NULL, is_over(alive, 1) ? 0 : WNOHANG);
 		trial_found(t, CHECK_MISSING, "the trial did not end within %u s",
 			    seconds);

@@ -1,12 +1,18 @@
-/* checks -- finds out, by trying, which of hutch's needs this host meets.  A
- * check makes the thing itself, in a process of its own, with the functions
- * that a launch uses.  A version, a file's mode or a line of a configuration
- * says only what ought to be, and half of all containers, kernels and security
- * modules differ.  The result is data; `hutch doctor` prints it.     struct
- * check found[CHECKS_HOST];        host_user_become(&who, &e);
- * checks_host(&who, found);  A check leaves nothing behind: all that it makes
- * is private to its process, which is killed after CHECK_SECONDS, and dies
- * with the process that started it.  Nothing of the host is changed. */
+/* checks -- finds out, by trying, which features that hutch needs work on this host.
+ *
+ * A check uses the feature (makes the namespace, the mount, the filter) in a process of
+ * its own, with the functions that a launch uses.  Versions, modes of files and
+ * configurations are not trusted: on many hosts they do not match what the kernel allows.
+ * The result is data; `hutch doctor` prints it.
+ *
+ *	struct check found[CHECKS_HOST];
+ *
+ *	host_user_become(&who, &e);
+ *	checks_host(&who, found);
+ *
+ * A check leaves nothing behind and changes nothing on the host: all that it makes is
+ * private to its process, which is killed after CHECK_SECONDS, and dies with the process
+ * that started it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +24,7 @@ struct host_user;
 
 enum check_status {
 	CHECK_OK,
-	CHECK_LIMITED, /* the thing exists, but is incomplete */
+	CHECK_LIMITED, /* the feature works, but only in part */
 	CHECK_MISSING,
 	CHECK_STATUS_COUNT
 };
@@ -45,15 +51,15 @@ const char *check_status_name(enum check_status status);
  * probe makes, so that any of them can write the answer. */
 struct trial {
 	struct check check;
-	const struct host_user *who; /* the user that sandboxes stand for */
+	const struct host_user *who; /* the host's user that sandboxes run as */
 	struct err e;		    /* the error of the process that failed */
 };
 
 struct check_kind {
 	const char *name;
 	void (*probe)(struct trial *t); /* called in a child, whose stdio is /dev/null */
-	const char *means;	/* `means` of the check if the status is not ok and the
-				 * probe says nothing else */
+	const char *means;	/* the check's `means` if the status is not ok and the
+				 * probe has set no other text */
 	bool needs_user;	/* the probe cannot run without a user namespace */
 	unsigned seconds;	/* the time limit; 0: CHECK_SECONDS */
 };
@@ -74,10 +80,10 @@ void trial_means(struct trial *t, const char *fmt, ...)
 void trial_remedy(struct trial *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Answers CHECK_MISSING, with the text and remedy of t->e. */
+/* Sets the answer CHECK_MISSING, with the text and remedy of t->e. */
 void trial_failed(struct trial *t);
 
 /* Runs `work` in a child that is alone in new namespaces (CLONE_NEW*, a user
  * namespace among them), with the caller's ids mapped there, as a launch does.
- * 0, or -1 with t->e. */
+ * Returns 0, or -1 with the error in t->e. */
 int trial_inside(struct trial *t, uint64_t namespaces, int (*work)(struct trial *t));

@@ -51,9 +51,9 @@ void probe_kernel(struct trial *t)
 			"linux-image-amd64 && reboot");
 }
 
-/* Uses a right that the new user namespace should give, since a security
- * module may take rights away after the namespace was made.  The right tried
- * here, chroot(2), needs no other namespace. */
+/* Uses a capability that the new user namespace should give, since a security module
+ * may take capabilities away after the namespace was made.  chroot(2) is the
+ * capability's test, since it needs no other namespace. */
 static int use_rights(struct trial *t)
 {
 	return chroot("/") < 0 ? err_sys(&t->e, "use a right in a user namespace") : 0;
@@ -105,8 +105,8 @@ void probe_cgroup_namespace(struct trial *t)
 		trial_found(t, CHECK_OK, "can be made");
 }
 
-/* Makes a read-only mount of a file of the host and a new root: one call of
- * each kind. */
+/* Makes a mount of a file of the host and a new root, and so tries each of the
+ * kernel's mount calls that a launch makes once. */
 static int make_mounts(struct trial *t)
 {
 	AUTO_CLOSE int file = mount_api_clone_file("/dev/null", &t->e);
@@ -151,9 +151,9 @@ void probe_proc(struct trial *t)
 		trial_found(t, CHECK_OK, "a fresh one can be mounted");
 }
 
-/* Makes the layer below the overlay.  So that the trial is the same on any
- * host, the layer is our own: a tmpfs that the trial enters, with one file of
- * each kind. */
+/* Makes the overlay's lower layer: a tmpfs with one file and one folder, which
+ * becomes the trial's root.  The layer is not a folder of the host, so that the trial
+ * is the same on every host. */
 static int make_lower(struct err *e)
 {
 	AUTO_CLOSE int base = mount_api_make("tmpfs", "mode=0755", MOUNT_ATTR_NOSUID, e);
@@ -255,8 +255,8 @@ static void say_copied(struct trial *t, const char *place, bool shares,
 	trial_remedy(t, "%s%s%s", t->e.remedy, *why->remedy ? "; or " : "", why->remedy);
 }
 
-/* Finds out how a launch would make the root without overlayfs, whose absence
- * t->e already tells (prepare_root() in launch.c). */
+/* Finds out how a launch would make the root without overlayfs (prepare_root() in
+ * launch.c).  The caller has put the reason why there is no overlayfs into t->e. */
 static void find_other(struct trial *t)
 {
 	AUTO_FREE char *place = NULL;
@@ -359,9 +359,9 @@ static void explain_no_landlock(struct trial *t, int sys)
 	}
 }
 
-/* Answers CHECK_LIMITED for a kernel with an old Landlock.  Where
- * trial_means() is not called, the check keeps its text about a kernel without
- * any Landlock. */
+/* Sets the answer CHECK_LIMITED for a kernel with an old Landlock.  If trial_means()
+ * is not called, the check keeps its default text, which describes a kernel without
+ * Landlock. */
 static void limit_landlock(struct trial *t, int abi)
 {
 	const bool has_refer = abi >= LANDLOCK_ABI_REFER;

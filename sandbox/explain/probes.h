@@ -1,14 +1,14 @@
 /* probes -- the trials of checks.h, one function each.
  *
- * Each trial runs in a child of its own, as the user that a sandbox stands for,
- * and answers with trial_found() or trial_failed().  Where a launch does the
- * same thing, the trial calls the launch's own function, so that the two cannot
+ * Each trial runs in a child of its own, as the user that sandboxes run as, and
+ * answers with trial_found() or trial_failed().  Where a launch does the same
+ * thing, the trial calls the launch's own function, so that the two cannot
  * disagree. */
 #pragma once
 
 struct trial;
 
-/* Trials of the kernel's walls (probes.c). */
+/* Trials of the kernel's means of isolation (probes.c). */
 void probe_kernel(struct trial *t);
 void probe_user_namespaces(struct trial *t);
 void probe_namespaces(struct trial *t);

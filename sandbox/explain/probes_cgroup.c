@@ -115,8 +115,9 @@ static void explain_none(struct trial *t, const struct outlook *o)
 		advise_by_hand(t, o);
 }
 
-/* Says how to get controllers handed on: by the service manager's configuration
- * or, where the folders were made by hand, by writing to each of them. */
+/* Says how the user's cgroup can get controllers from the cgroups above it: by the
+ * service manager's configuration or, where the folders were made by hand, by writing
+ * to each of them. */
 static void advise_controllers(struct trial *t, const struct outlook *o,
 			       const char *folder)
 {
@@ -178,8 +179,8 @@ static void explain_others(struct trial *t, const struct outlook *o)
 		     o->own);
 }
 
-/* Returns whether the path can go unquoted into a remedy, which the user
- * copies into a shell that may be root's. */
+/* Returns whether the path can stand unquoted in a remedy, a command line that the
+ * user copies into a shell, which may be root's. */
 static bool is_plain(const char *path)
 {
 	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -218,8 +219,8 @@ void probe_cgroup(struct trial *t)
 {
 	AUTO_OUTLOOK struct outlook o;
 
-	/* Two processes in the cgroup are hutch's: the one that was called, and this
-	 * one. */
+	/* Two processes in the cgroup are hutch's and do not count as others: this
+	 * process and its parent. */
 	delegate_look(&o, ALL, getppid());
 	if (!o.root)
 		explain_no_mount(t);

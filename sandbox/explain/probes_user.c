@@ -28,8 +28,8 @@ struct maps {
 	int ready, go;
 };
 
-/* Runs in a user namespace: waits for the maps, then becomes the id that only
- * ranges give. */
+/* Runs in a user namespace: waits for the id maps, then becomes an id that is only
+ * mapped if the subordinate id ranges work. */
 static int use_id(void *arg, void *result, struct err *e)
 {
 	struct maps *m = arg;

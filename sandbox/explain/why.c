@@ -49,8 +49,8 @@ char *why_whole(const struct why *w, const char *path)
 
 /* --- what is not to be had -------------------------------------------------------- */
 
-/* Returns the name inside of a path of the host, which the caller may have
- * meant. */
+/* Returns a hint for a path of the host that the sandbox shows at another path, since
+ * the user may have meant the latter; allocated; NULL: it is not shown. */
 static char *other_name(const struct why *w, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -158,8 +158,8 @@ bool why_find(const struct why *w, const char *path, struct found *f, struct ans
 
 /* --- to read and to write --------------------------------------------------------- */
 
-/* Returns true if `f` is neither file nor folder and cannot be opened; the
- * answer then says why. */
+/* Returns true if `f` cannot be opened like a file or folder, since it is a socket, a
+ * device or a terminal; the answer then says why. */
 static bool is_no_file(const struct why *w, const struct found *f, struct answer *ret)
 {
 	const mode_t type = f->st.st_mode & S_IFMT;
@@ -209,7 +209,9 @@ static void say_protected(const struct why *w, const struct volume *v,
 	const char *pattern = "", *rest = f->path + strlen(v->target);
 
 	(void)protect_find(p, rest + strspn(rest, "/"),
-			   &pattern); /* not found: the path leads to a protected name */
+			   &pattern); /* if no pattern matches this path, the file is
+				       * protected by another name, and `pattern` stays
+				       * "" */
 	answer_set(ret, false, "mounts", text_format("%s is protected", f->path));
 	ret->line = text_format("--protect %s", pattern);
 	ret->change = text_format("show %s with :cow, or leave that out", v->source);
@@ -288,7 +290,8 @@ bool why_say_missing(const struct why *w, const struct step *shows, const char *
 	return true;
 }
 
-/* Judges whether a file that does not exist can be made in the folder above. */
+/* Judges whether a file that does not exist can be made: whether the folder above it
+ * can be written to, and the name is not protected. */
 static void judge_making(const struct why *w, const char *path, struct answer *ret)
 {
 	AUTO_FREE char *above = text_copy(path);

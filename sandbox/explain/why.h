@@ -1,5 +1,5 @@
-/* why -- tells whether a sandbox may do something, by the sandbox's plan:
- * docs/hutch-why.md. */
+/* why -- answers from a sandbox's plan whether a command may read, write, execute or
+ * connect, and which option decides that: docs/hutch-why.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@ struct lookup;
 struct plan;
 struct policy;
 
-/* The sandbox that a question is about.  All members are borrowed; the plan is
- * built from the policy. */
+/* The sandbox that a question is about.  All members are borrowed; `plan` must be the
+ * plan of `policy`. */
 struct why {
 	const struct policy *policy;
 	const struct plan *plan;
@@ -30,8 +30,7 @@ void why_exec(const struct why *w, const char *command, struct answer *ret);
  * or "unix:@NAME"; returns -1 if `where` has none of these forms. */
 int why_connect(const struct why *w, const char *where, struct answer *ret);
 
-/* Says which part of the plan refused an action on `path` that failed with the
- * errno `sys`. The inside named the path, so nothing of the host is looked at,
- * and no lookup is needed. Returns false if the plan does not explain the
- * refusal. */
+/* Says which part of the plan refused an action on `path` that failed with the errno
+ * `sys`.  A process inside has chosen the path, so no file of the host is looked at,
+ * and w->lookup is not used.  Returns false if the plan does not explain the refusal. */
 bool why_refused(const struct why *w, const char *path, int sys, struct answer *ret);

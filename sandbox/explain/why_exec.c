@@ -1,5 +1,6 @@
-/* Tells whether a command can be run, by the named file and the interpreters
- * that are needed for it in turn. */
+/* Tells whether a command can be run: judges the named file, then its interpreter
+ * (the program after "#!" or the dynamic linker), then that program's interpreter,
+ * and so on. */
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 			       * so this much is read */
 #define SCRIPT_MAX	 255  /* BINPRM_BUF_SIZE - 1: the kernel reads this much of the
 			       * first line */
-#define INTERPRETERS_MAX 4    /* as many interpreters as the kernel follows */
+#define INTERPRETERS_MAX 4    /* the limit of nested interpreters in execve(2) */
 
 #ifdef __aarch64__
 #define MACHINE EM_AARCH64
@@ -136,7 +137,7 @@ static char *next_of(const struct why *w, const struct found *f, struct answer *
 	char *next;
 
 	if (!read_head(w, f, &h))
-		return NULL; /* a program may be run without being readable */
+		return NULL; /* a program that cannot be read may still be executed */
 	next = script_interpreter(&h);
 	if (next)
 		return next;

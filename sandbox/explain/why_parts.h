@@ -12,15 +12,16 @@ struct why;
  * can be judged; the answer then says why. */
 bool why_find(const struct why *w, const char *path, struct found *f, struct answer *ret);
 
-/* Returns the option or default that shows the path, allocated. */
+/* Returns the command-line option, or the default, by which the sandbox shows the
+ * file; allocated. */
 char *why_line(const struct why *w, const struct found *f);
 
-/* Returns the path from the working directory, "DIR/PATH", for a relative
- * path; allocated. */
+/* Returns an absolute path, allocated: a relative path is joined to the working
+ * directory. */
 char *why_whole(const struct why *w, const char *path);
 
-/* Set the answer by the reason of a refusal: a mask; a read-only mount; a path
- * that is not shown. */
+/* Set the answer for a path that is masked, for one on a read-only mount, and for one
+ * that the sandbox does not show (why_say_not_shown()). */
 void why_say_mask(const struct why *w, const struct found *f, struct answer *ret);
 void why_say_read_only(const struct why *w, const struct found *f, struct answer *ret);
 /* Sets the answer for a name that must not be made (--protect-missing) in a

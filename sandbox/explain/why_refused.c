@@ -1,7 +1,7 @@
-/* Explains by the plan alone why a path inside was refused: the inside named
- * the path, so nothing of the host is looked at for it.  For the same reason its links
- * are not followed by base/path_walk.h, which would ask what is at each name: only the
- * plan's own links are replaced, as text. */
+/* Explains from the plan alone why an action on a path inside was refused.  A process
+ * inside has chosen the path, so no file of the host is looked at.  For the same
+ * reason, symbolic links are not followed on disk (base/path_walk.h): only links that
+ * the plan itself makes are replaced, as text. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,8 +54,8 @@ static char *follow_all(const struct plan *p, const char *path)
 	return at;
 }
 
-/* Returns whether the path can go unquoted into a suggested command: a user
- * who copies the command into a shell must run nothing else. */
+/* Returns whether the path can stand unquoted in a suggested command: a user who
+ * copies the command into a shell must run nothing else. */
 static bool is_plain(const char *path)
 {
 	static const char plain[] =
@@ -92,7 +92,7 @@ bool why_refused(const struct why *w, const char *path, int sys, struct answer *
 	else if (sys == EROFS && f.is_read_only)
 		why_say_read_only(w, &f, ret);
 	else if (sys == EROFS && why_say_missing(w, f.step, at, ret))
-		; /* why_say_missing() has set the answer */
+		; /* nothing to do: why_say_missing() has set the answer */
 	else if (sys == ENOENT && f.step->kind == STEP_ROOT)
 		why_say_not_shown(w, at, ret);
 	else

@@ -12,7 +12,7 @@
 #include "policy/policy.h"
 
 #define BIT(n)	   (1ull << (n))
-#define CAPS_END   64 /* the number of bits in a set */
+#define CAPS_END   64 /* how many capabilities a 64-bit set can hold */
 #define PREFIX	   "cap_"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define AUTO_CAPS  __attribute__((cleanup(free_caps)))
@@ -26,8 +26,9 @@ static void free_caps(cap_t *sets)
 	errno = saved;
 }
 
-/* The capabilities of an image's root over files and ids of its own namespace:
- * the part of Docker's default set that package managers need. */
+/* The default capabilities of root in a sandbox: the part of Docker's default set that
+ * package managers need.  They apply only to files and ids of the sandbox's user
+ * namespace. */
 static const uint64_t root_set = BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) |
 				 BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_SETUID) |
 				 BIT(CAP_SETGID);
@@ -41,7 +42,8 @@ int caps_parse(const char *name, struct err *e)
 	char full[64];
 	cap_value_t number;
 
-	/* a text that is too long for `full` is no capability's name */
+	/* a text that is too long for `full` is cut; no capability's name is that long,
+	 * so the look-up fails */
 	(void)snprintf(full, sizeof(full), PREFIX "%s", bare);
 	if (cap_from_name(full, &number) == 0 &&
 	    !strcasecmp(bare, caps_name(number).text))
@@ -148,8 +150,8 @@ int caps_reduce(uint64_t kept, uint64_t handed_on, bool is_root, struct err *e)
 	if (raise_ambient(is_root ? 0 : kept, e) < 0 ||
 	    reduce_bounding(handed_on, e) < 0) /* layer: bounding-set */
 		return -1;
-	/* The executor itself clears those capabilities from its effective set that it
-	 * does not use. */
+	/* The executor itself later removes from its effective set the capabilities that
+	 * it does not use. */
 	return set_sets(kept, kept, inherited) < 0 ? err_sys(e, "set the capabilities")
 						   : 0;
 }

@@ -15,8 +15,8 @@
 #define COUNTDOWN_INTERRUPTS 3
 
 struct countdown {
-	int64_t deadline_ms, grace_ms; /* when the time-out and the grace are over; 0:
-					* never */
+	/* when the time-out ends, and when the grace ends, in ms of clock.h; 0: never */
+	int64_t deadline_ms, grace_ms;
 	int interrupts;
 };
 
@@ -29,10 +29,10 @@ void countdown_start(struct countdown *c, uint64_t timeout_ms, int64_t now);
  * too; false: the command was interrupted often enough and is to be ended. */
 bool countdown_signal(struct countdown *c, int signo, int64_t now);
 
-/* Returns the sooner of the times at which the time-out and the grace are over; 0:
- * neither runs. */
+/* Returns the end of the time-out or of the grace, whichever comes first; 0: neither
+ * runs. */
 int64_t countdown_due(const struct countdown *c);
 
-/* Tells whether the time-out or the grace is over at `now`.  Each is told once, the
- * time-out first. */
+/* Tells whether the time-out or the grace is over at `now`.  Each of the two is reported
+ * once, the time-out first. */
 enum countdown_end countdown_expire(struct countdown *c, int64_t now);

@@ -26,9 +26,9 @@
 
 static const struct namespace {
 	uint64_t flag;
-	const char *name;   /* as in "make a network namespace" */
-	const char *sysctl; /* the sysctl below /proc/sys/user that bounds how many
-			     * there can be */
+	const char *name;   /* for messages: "make a network namespace" */
+	const char *sysctl; /* the sysctl below /proc/sys/user that limits the number of
+			     * these namespaces */
 } namespaces_known[] = {
 	{ CLONE_NEWUSER, "a user", "max_user_namespaces" },
 	{ CLONE_NEWNS, "a mount", "max_mnt_namespaces" },
@@ -78,8 +78,8 @@ static int try_clone(uint64_t flags)
 	return 0;
 }
 
-/* Finds the first namespace that cannot be made on its own, beside a user namespace;
- * NULL: each can be made. */
+/* Returns the first of these namespaces that cannot be made, each tried alone in a new
+ * user namespace; NULL: each can be made. */
 static const struct namespace *find_refused(uint64_t wanted, int *ret_errno)
 {
 	for (size_t i = 0; i < ARRAY_LEN(namespaces_known); i++) {

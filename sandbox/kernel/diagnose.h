@@ -10,8 +10,8 @@
 
 struct err;
 
-/* Tries to make each of these namespaces (CLONE_NEW*) on its own, in a child that
- * ends at once.  0: each can be made; -1: *e says why the first of them cannot.
+/* Tries to make these namespaces (CLONE_NEW*) one by one, each in a child that ends at
+ * once.  Returns 0 if each can be made; on -1, *e says why the first of them cannot.
  * SIGCHLD must not be ignored, since the child is waited for. */
 int diagnose_try(uint64_t namespaces, struct err *e);
 

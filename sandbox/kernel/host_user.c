@@ -79,7 +79,8 @@ char *host_user_name(uid_t uid)
 		;
 	char *name = entry ? text_copy(entry->pw_name) : NULL;
 	if (users)
-		(void)fclose(users); /* the file was only read, so nothing is lost */
+		(void)fclose(users); /* a failed fclose(3) loses nothing: the file was
+				      * only read */
 	return name;
 }
 
@@ -116,17 +117,18 @@ int host_user_become(const struct host_user *user, struct err *e)
 	return 0;
 }
 
-/* Variables that stay in the environment of a client.  hutch's own folders are below
- * the folders that they name (store/folders.h), if the new user owns those. */
+/* Variables that stay in the environment of verbs that speak with a running sandbox.
+ * HOME and the XDG variables say where hutch's own folders are, if the new user owns the
+ * folders that the variables name (store/folders.h). */
 static const char *const kept_by_clients[] = {
 	"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME",
 	LOG_LEVEL_VARIABLE, FORMAT_VARIABLE, NULL,
 };
 
-/* Variables that stay in the environment of verbs that keep images: they say where
- * images are, and how to get them, by files with credentials and by a proxy, whose
- * password can be given in no other way.  SOURCE_DATE_EPOCH and the variable behind
- * it are for builds. */
+/* Variables that stay in the environment of verbs that manage images.  They say where
+ * images are stored and how to download them: by files with credentials, and by a proxy,
+ * whose password can be given in no other way.  SOURCE_DATE_EPOCH and the variable after
+ * it in the list are for builds. */
 static const char *const kept_for_images[] = {
 	"XDG_RUNTIME_DIR",
 	"XDG_DATA_HOME",

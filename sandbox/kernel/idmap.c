@@ -18,7 +18,8 @@
 #include "base/worker.h"
 
 #define SUBIDS_MAX (1u << 20)
-#define IDS_INSIDE 65536 /* 0 to 65535, as every distribution counts on */
+#define IDS_INSIDE 65536 /* ids 0 to 65535, which programs of every distribution expect
+			  * to exist */
 
 size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside)
 {
@@ -30,7 +31,7 @@ static bool is_about(const char *line, size_t len, const struct subid_owner *own
 {
 	char number[16];
 
-	/* a number of 32 bits fits */
+	/* any 32-bit number fits */
 	(void)snprintf(number, sizeof(number), "%u", owner->uid);
 	return (strlen(number) == len && !strncmp(line, number, len)) ||
 	       (owner->name && strlen(owner->name) == len &&
@@ -66,8 +67,8 @@ static int read_subids(const char *file, char **ret_text, struct err *e)
 	return io_read_file(fd, file, SUBIDS_MAX, ret_text, &len, e);
 }
 
-/* Returns the first id, from `from` on, behind all ranges that the file grants; an
- * id from there on is granted to no user. */
+/* Returns the first id, from `from` on, that lies above all ranges in the file: this id
+ * and all above it are granted to no user. */
 static unsigned long long behind_all(const char *file, unsigned long long from)
 {
 	AUTO_FREE char *text = NULL;
@@ -119,8 +120,9 @@ static int find_range(const char *file, const struct subid_owner *owner,
 	return advise_range(file, owner, e);
 }
 
-/* Maps 65536 granted ids: one to each id inside but `kept`, which stands for the
- * caller's own id, and the one that is left over to the executor. */
+/* Maps 65536 subordinate ids, from host id `start` on.  The id `kept.inside` stands for
+ * the caller's own id instead of a subordinate one; the subordinate id that this saves
+ * becomes the executor's. */
 static size_t lay_out(struct idmap ret[IDMAP_MAX], uint32_t start, struct idmap kept)
 {
 	size_t n = 0;
@@ -205,8 +207,8 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 	return idmap_write_own("gid_map", gid, e);
 }
 
-/* The folders in which the helper is looked for.  The helper is setuid root, so the
- * caller's PATH must not decide which program is run. */
+/* The folders in which newuidmap(1) and newgidmap(1) are looked for.  Both are setuid
+ * root, so the caller's PATH must not decide which program is run. */
 static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
 
 static void run_helper(const char *program, struct list *argv)
@@ -216,8 +218,9 @@ static void run_helper(const char *program, struct list *argv)
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		char path[64];
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
-		(void)execve(path, argv->items, env); /* if execve(2) fails, the next
-						       * folder is tried */
+		(void)execve(path, argv->items, env); /* execve(2) returns only on
+						       * failure; the next folder is
+						       * tried then */
 	}
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -231,14 +234,15 @@ static bool has_every_id(void)
 
 	AUTO_CLOSE int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || io_read_full(fd, line, sizeof(line) - 1) <= 0)
-		return true; /* unknown; the other causes are looked for then */
+		return true; /* if the map cannot be read, assume so: the caller then
+			      * looks for other causes */
 	return sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
 	       outside == 0 && count == UINT32_MAX;
 }
 
-/* Explains why a setuid helper has no rights: its file lacks the setuid bit, this
- * process has no_new_privs, which no execve(2) undoes, or the ids that the helper is
- * to map do not exist in this user namespace. */
+/* Explains why the setuid program newuidmap or newgidmap has no rights: its file lacks
+ * the setuid bit, this process has no_new_privs, which no execve(2) undoes, or the ids
+ * to be mapped do not exist in this user namespace. */
 static int explain_helper(const char *program, struct err *e)
 {
 	char path[64];
@@ -264,7 +268,8 @@ static int explain_helper(const char *program, struct err *e)
 		(void)snprintf(path, sizeof(path), "%s/%s", places[i], program);
 		if (stat(path, &st) < 0)
 			continue;
-		/* Fedora's helper has a file capability instead of the setuid bit. */
+		/* On Fedora, newuidmap has a file capability instead of the setuid
+		 * bit. */
 		if (!(st.st_mode & S_ISUID) &&
 		    getxattr(path, "security.capability", NULL, 0) < 0)
 			return err_remedy(e, "as root: chmod u+s %s", path);

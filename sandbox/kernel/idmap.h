@@ -1,4 +1,4 @@
-/* idmap -- the host ids that the ids of the sandbox's user namespace stand for. */
+/* idmap -- maps the ids of a sandbox's user namespace to ids of the host. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@ struct idmap {
 };
 
 #define IDMAP_MAX   4
-#define IDMAP_AGENT 1000 /* with --idmap ranges, the id inside that stands for the
-			  * caller's */
-#define IDMAP_ABOVE 65536 /* with --idmap ranges, the executor's id, one above those
-			   * that commands have */
+#define IDMAP_AGENT 1000 /* with --idmap ranges: the id inside that is mapped to the
+			  * caller's own id */
+#define IDMAP_ABOVE 65536 /* with --idmap ranges: the executor's id inside, one above all
+			   * ids of commands */
 
 /* The map of user ids and the map of group ids of a user namespace. */
 struct idmaps {
@@ -23,21 +23,21 @@ struct idmaps {
 	size_t uid_count, gid_count;
 };
 
-/* Maps one id inside to one id outside, which a process may write into its own
- * maps without privilege (user_namespaces(7)). */
+/* Maps one id inside to one id outside.  A process may write such a map for itself
+ * without privilege (user_namespaces(7)). */
 size_t idmap_single(struct idmap *ret, uint32_t inside, uint32_t outside);
 
-/* A user whose subordinate ids are looked for: a line of /etc/subuid has the user's
- * name or number, as for newuidmap(1). */
+/* The user to look for in /etc/subuid and /etc/subgid: a line there begins with the
+ * user's name or number, as newuidmap(1) expects it. */
 struct subid_owner {
 	const char *name; /* borrowed; NULL: passwd(5) has no name for the user */
 	uid_t uid;
 };
 
-/* Maps `kept`, whose `outside` is the caller's own id, and every other id from 0 to
- * 65535 and IDMAP_ABOVE, each of which stands for an id of the range of subordinate
- * ids that `file` (/etc/subuid or /etc/subgid) grants to `owner`.  Returns the
- * number of maps, 0 on failure.  A range that begins with host id 0 is passed over. */
+/* Maps every id from 0 to 65535, and IDMAP_ABOVE.  `kept` is the map of one of these ids
+ * to the caller's own id; each other id is mapped to a subordinate id that `file`
+ * (/etc/subuid or /etc/subgid) grants to `owner`.  A range that begins with host id 0 is
+ * skipped.  Returns the number of maps, 0 on failure. */
 size_t idmap_ranges(struct idmap ret[IDMAP_MAX], const char *file,
 		    const struct subid_owner *owner, struct idmap kept, struct err *e);
 
@@ -53,16 +53,17 @@ int idmap_write_both(const struct idmap *uid, const struct idmap *gid, struct er
 
 /* --- ranges ----------------------------------------------------------------------- */
 
-/* Finds the maps with the ranges of `owner`, whose group is `gid`, for --idmap ranges. */
+/* Makes the maps for --idmap ranges, from the subordinate ids of `owner`, whose group is
+ * `gid`. */
 int idmaps_find(struct idmaps *ret, const struct subid_owner *owner, gid_t gid,
 		struct err *e);
 
-/* Returns a word that says all that the maps depend on, and that may be the name of
- * a folder: "UID.GID.START.START", where a START is the first id of a range.
+/* Returns a text that identifies the maps and is fit to be the name of a folder:
+ * "UID.GID.START.START", where each START is the first subordinate id of a range.
  * Allocated. */
 char *idmaps_print(const struct idmaps *m);
-/* Parses a word of idmaps_print().  The ranges are not looked up: newuidmap checks
- * them. */
+/* Parses a text of idmaps_print().  The ranges are not compared with /etc/subuid and
+ * /etc/subgid: newuidmap and newgidmap do that. */
 int idmaps_parse(const char *text, struct idmaps *ret, struct err *e);
 
 /* Installs the maps of process `pid` through the setuid helper newuidmap or
@@ -73,9 +74,9 @@ int idmap_write_helper(const char *program, pid_t pid, const struct idmap *maps,
 /* Installs both maps of process `pid`. */
 int idmaps_write(const struct idmaps *m, pid_t pid, struct err *e);
 
-/* Let a child wait on a pipe until it has its maps.  idmaps_install() is called in
- * the parent, and writes to `go` when the maps are installed.  idmaps_await() is
- * called in the child, which closes its own copy of `go` first: with that open, the
- * child would wait for ever once the parent has gone. */
+/* These let a child wait on a pipe until its ids are mapped.  The parent calls
+ * idmaps_install(), which writes to the pipe's end `go` when the maps are installed.
+ * The child calls idmaps_await(), which first closes the child's own copy of `go`: with
+ * that copy open, the child would wait for ever if the parent died. */
 int idmaps_install(const struct idmaps *m, pid_t pid, int go, struct err *e);
 int idmaps_await(int ready, int *go, struct err *e);

@@ -1,8 +1,9 @@
 /* landlock -- confines this process with Landlock.
  *
- * Abstract unix sockets of a shared network get out of reach.  So do files: a
- * process that serves, or a command without namespaces (landlock_run.h), keeps a
- * few; a sandbox with a root of its own keeps that root (landlock_root.h). */
+ * The process can no longer reach the host's abstract unix sockets through a network
+ * namespace that it shares with the host.  Nor can it reach files, with exceptions: a
+ * server, or a command without namespaces (landlock_run.h), keeps access to a few; a
+ * sandbox with a root of its own keeps access to that root (landlock_root.h). */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -34,35 +35,38 @@ int landlock_scope(struct err *e);
 #define LANDLOCK_MAKE_REG    (1ull << 8)
 #define LANDLOCK_MAKE_FIFO   (1ull << 10)
 #define LANDLOCK_MAKE_SYM    (1ull << 12)
-#define LANDLOCK_REFER	     (1ull << 13) /* since ABI 2, kernel 5.19 */
-#define LANDLOCK_TRUNCATE    (1ull << 14) /* since ABI 3, kernel 6.2 */
-#define LANDLOCK_IOCTL_DEV   (1ull << 15) /* since ABI 5, kernel 6.10 */
+#define LANDLOCK_REFER	     (1ull << 13) /* available since ABI 2, kernel 5.19 */
+#define LANDLOCK_TRUNCATE    (1ull << 14) /* available since ABI 3, kernel 6.2 */
+#define LANDLOCK_IOCTL_DEV   (1ull << 15) /* available since ABI 5, kernel 6.10 */
 
-/* The rights that a file other than a folder can have, in any ABI; Landlock refuses
- * a rule for such a file with a folder's right. */
+/* The rights that apply to a file that is not a folder, in any ABI.  Landlock refuses a
+ * rule that gives such a file a right on folders. */
 #define LANDLOCK_OF_FILES (LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 			   LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
 #define LANDLOCK_ALL	  (~0ull)
 
-/* Rights that are allowed beneath a folder, or on one file. */
+/* One rule: the rights that are allowed on a file, or on a folder and everything below
+ * it. */
 struct landlock_rule {
-	int fd; /* borrowed; may be O_PATH; -1: the rule is passed over */
+	int fd; /* borrowed; may be O_PATH; -1: the rule is skipped */
 	uint64_t allowed;
 };
 
-/* The accesses that landlock_confine() does not restrict. */
+/* Restrictions that landlock_confine() leaves out. */
 enum landlock_spares {
 	LANDLOCK_SPARES_TCP = 1,
-	LANDLOCK_SPARES_SIGNALS = 2,  /* signals to processes outside of the domain */
-	LANDLOCK_SPARES_ABSTRACT = 4, /* connections to abstract sockets outside of the
+	LANDLOCK_SPARES_SIGNALS = 2,  /* signals to processes outside of the Landlock
 				       * domain */
+	LANDLOCK_SPARES_ABSTRACT = 4, /* connections to abstract sockets outside of the
+				       * Landlock domain */
 };
 
-/* Confines this process and its children to these rules, to no TCP (ABI 4), and to
- * abstract sockets and signals of their own (ABI 6), as far as the kernel's ABI
- * goes; `spares` names exceptions.  The processes can neither trace nor look into
- * processes outside.  A rule for a file without a path, such as a pipe, is passed
- * over: Landlock does not restrict such files.  Needs no_new_privs. */
+/* Confines this process and its children.  They can access only the files in the rules,
+ * use no TCP (since ABI 4), and connect to abstract sockets and send signals only among
+ * themselves (since ABI 6), as far as the kernel's ABI goes; `spares` leaves single
+ * restrictions out.  They can neither trace processes outside nor read their memory.  A
+ * rule for a file without a path, such as a pipe, is skipped: Landlock does not restrict
+ * such files.  Needs no_new_privs. */
 int landlock_confine(const struct landlock_rule *rules, size_t count, unsigned spares,
 		     struct err *e);
 

@@ -16,8 +16,9 @@ void landlock_root_add(struct landlock_root *f, int fd)
 	f->others[f->other_count++] = fd;
 }
 
-/* Makes the rule that allows everything on a file.  Landlock refuses a folder's
- * rights in a rule for another file, so such a file gets the rights of files only. */
+/* Makes a rule that allows everything on a file, or on a folder and all below it.  A
+ * file that is no folder gets only the rights of files: Landlock refuses a rule that
+ * gives it a folder's rights. */
 static int allow(int fd, struct landlock_rule *ret, struct err *e)
 {
 	struct stat st;

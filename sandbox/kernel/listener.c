@@ -20,15 +20,15 @@
 #include "base/resolve.h"
 #include "policy/port_spec.h"
 
-/* The most connections that wait to be accepted; the kernel has a bound of its own
+/* The most connections that wait to be accepted; the kernel bounds this number too
  * (net.core.somaxconn). */
 #define BACKLOG 1024
 
-/* How long accept(2) sleeps at most if another process has made the shared socket
- * block. */
+/* The most microseconds that accept(2) sleeps if another process has cleared O_NONBLOCK
+ * of the shared socket. */
 #define NAP_US 5000
 
-/* The file in a sandbox's folder of the registry that lists its unix sockets, one
+/* The file in a sandbox's registry folder that lists the sandbox's unix sockets, one
  * path a line. */
 #define NOTES	  "sockets"
 #define NOTES_MAX (1u << 20)
@@ -56,8 +56,8 @@ static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address
 		ret->six.sin6_family = AF_INET6;
 		ret->six.sin6_port = htons(port);
 		(void)inet_pton(AF_INET6, p->address,
-				&ret->six.sin6_addr); /* the address was checked when
-						       * it was parsed */
+				&ret->six.sin6_addr); /* cannot fail: the address was
+						       * checked when it was parsed */
 		return sizeof(ret->six);
 	}
 	ret->four.sin_family = AF_INET;
@@ -66,9 +66,9 @@ static socklen_t fill_in(const struct port_spec *p, uint16_t port, union address
 	return sizeof(ret->four);
 }
 
-/* Returns a listening socket, or -1 with errno set.  Another socket may be bound to
- * the same port with SO_REUSEADDR between bind(2) and listen(2); then listen(2)
- * fails with EADDRINUSE. */
+/* Returns a listening socket, or -1 with errno set.  If another process binds a socket
+ * to the same port with SO_REUSEADDR between our bind(2) and listen(2), listen(2) fails
+ * with EADDRINUSE. */
 static int listen_tcp(const struct port_spec *p, uint16_t port, bool is_named)
 {
 	const int yes = 1;
@@ -113,13 +113,14 @@ static int explain(const struct port_spec *p, uint16_t port, struct err *e)
 	return -1;
 }
 
-/* Returns where in the range the search begins: at random, so that launches at the
- * same time do not all begin with the same port. */
+/* Returns the offset in the port range at which the search for a free port begins.  The
+ * offset is random, so that launches at the same time do not all begin with the same
+ * port. */
 static unsigned begin_in(unsigned count)
 {
 	unsigned number = 0;
 
-	/* if it fails, the search begins with the first port */
+	/* if getrandom(2) fails, the search begins with the first port */
 	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
 	return number % count;
 }
@@ -174,8 +175,8 @@ void listener_remove(const char *path)
 	    st.st_uid != geteuid())
 		return;
 	AUTO_CLOSE int fd = new_socket(AF_UNIX);
-	/* ECONNREFUSED: no process listens at the socket (unix(7)).  A socket of
-	 * another type gives EPROTOTYPE, and stays. */
+	/* ECONNREFUSED: no process listens at the socket (unix(7)).  A socket of another
+	 * type gives EPROTOTYPE, and is not removed. */
 	if (fd >= 0 && connect(fd, &address.any, sizeof(address.path)) < 0 &&
 	    errno == ECONNREFUSED)
 		(void)unlink(path);
@@ -187,8 +188,8 @@ void listener_remove_all(const struct list *paths)
 		listener_remove(paths->items[i]);
 }
 
-/* Tells whether the line is among the notes.  The search ends at a 0 byte, since
- * hutch has not written anything behind one. */
+/* Tells whether the list of socket paths has this line.  The search ends at the first 0
+ * byte: hutch writes none, so all behind it is not hutch's. */
 static bool is_noted(const char *notes, const char *line)
 {
 	const char *at = notes;
@@ -198,8 +199,8 @@ static bool is_noted(const char *notes, const char *line)
 	return at != NULL;
 }
 
-/* Looks the line up in the notes.  *ret_size is the size of the notes with this line
- * added; 0: the line is there already. */
+/* Looks the line up in the list of socket paths.  *ret_size becomes the size of the list
+ * with this line added; 0: the list has the line already. */
 static int look_up(int fd, const char *line, size_t *ret_size, struct err *e)
 {
 	AUTO_FREE char *notes = NULL;
@@ -250,8 +251,8 @@ void listener_remove_listed(int folder)
 			listener_remove(line);
 }
 
-/* Binds the socket to its path.  Its mode is set by the umask, not afterwards, so
- * that no other user can connect even for a moment. */
+/* Binds the socket to its path.  The socket file gets its mode from the umask, not from
+ * a later chmod(2), so that no other user can connect even for a moment. */
 static int bind_path(int fd, const union address *address)
 {
 	mode_t before = umask(0177);
@@ -280,9 +281,9 @@ static int explain_path(const struct port_spec *p, struct err *e)
 	return -1;
 }
 
-/* Returns a path for bind(2), which takes no descriptor of a folder: the path goes
- * through /proc/self/fd.  NULL with errno set: since the folder was checked, a link
- * was put on the way to it. */
+/* Returns a path for bind(2).  bind(2) takes no descriptor of a folder, so the path
+ * leads through /proc/self/fd.  NULL with errno set: the folder cannot be opened, such
+ * as when a link was put on the way to it after it was checked. */
 static char *path_to_bind(const struct port_spec *p, int *ret_folder)
 {
 	if (!p->folder)
@@ -346,8 +347,8 @@ static bool is_option(int fd, int option, int wanted)
 
 int listener_adopt(int fd, struct listener *ret, struct err *e)
 {
-	/* A path that fills sun_path has no 0 behind it (unix(7)); here `end` is that
-	 * 0. */
+	/* A path that fills sun_path is not terminated by a 0 (unix(7)); `end` is that 0
+	 * here. */
 	struct {
 		union address address;
 		char end;
@@ -392,10 +393,10 @@ void listener_expect_shared(void)
 }
 
 /* Accepts a connection without blocking for long.  The process that made the socket
- * shares its open file description, and may clear O_NONBLOCK at any instant
- * (open(2)); accept(2) has no such flag for one call.  A timer of this process,
- * which no other process can stop, makes accept(2) return.  The timer fires again
- * and again, since the first alarm may come before accept(2) sleeps. */
+ * shares its open file description, and may clear O_NONBLOCK at any instant (open(2));
+ * no flag of accept4(2) makes a single call non-blocking.  So a timer of this process,
+ * which no other process can stop, interrupts accept(2).  The timer fires again and
+ * again, since the first alarm may come before accept(2) sleeps. */
 static int accept_shared(int fd)
 {
 	const struct timeval nap = { .tv_usec = NAP_US };

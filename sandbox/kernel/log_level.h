@@ -1,8 +1,8 @@
-/* log_level -- how much of its work hutch reports, and the form of such a line.
+/* log_level -- how much detail hutch logs, and the format of a log line.
  *
- * Both are set once for all programs of a launch: `hutch --log-level` and
- * `--log-format` set the variables, which those programs inherit; a sandbox's own
- * processes never have them.  A line is a JSON object
+ * Both are set once for all programs of a launch: `hutch --log-level` and `--log-format`
+ * set environment variables, which those programs inherit; the processes inside a
+ * sandbox never have these variables.  A line is a JSON object
  *
  *	{"time":"...","level":"warn","sandbox":"box","component":"supervisor",
  *	 "message":"...","fields":{...}}
@@ -30,19 +30,18 @@ enum log_level {
 /* Returns "error", "warn", ... */
 const char *log_level_name(enum log_level level);
 
-/* Checks the values of both variables.  ERR_USAGE: a variable has a value that it
- * does not take. */
+/* Checks the values of both variables.  ERR_USAGE: a variable has an invalid value. */
 int log_level_check(struct err *e);
 
-/* Returns the level up to which entries are reported: that of the variable, else
- * warnings. */
+/* Returns the highest level that is logged: the value of LOG_LEVEL_VARIABLE, by default
+ * LOG_LEVEL_WARN. */
 enum log_level log_level_now(void);
 bool log_level_wants_json(void);
 
 struct log_level_entry {
 	enum log_level level;
 	const char *sandbox;   /* the sandbox's name; NULL: no sandbox is concerned */
-	const char *component; /* the process of hutch's that reports, such as
+	const char *component; /* the program of hutch's that writes the entry, such as
 				* "supervisor" */
 	const char *message;   /* any bytes; they are escaped */
 	const char *fields;    /* members of a JSON object, without its braces; NULL:

@@ -8,8 +8,8 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Sets one option of a file system, "key=value" or "key", and cuts the text at the
- * "=". */
+/* Sets one option of a file system, "key=value" or "key".  The "=" in `option` is
+ * overwritten by a 0. */
 static int configure(int fs, char *option, struct err *e)
 {
 	char *value = strchr(option, '=');

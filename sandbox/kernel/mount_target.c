@@ -79,9 +79,9 @@ int mount_target_own(const struct targets *t, int parent, const char *name, stru
 
 static int make_dirs(const struct targets *t, char *path, int depth, struct err *e);
 
-/* Makes the last component of `path` below its parent, and opens it.  If a link that
- * points nowhere is there, mkdir gives EEXIST, and the open that follows fails: it
- * follows the link, but only inside the root. */
+/* Makes the last component of `path` below its parent, and opens it.  If the name is a
+ * dangling link, mkdir gives EEXIST, and the open that follows fails: it follows the
+ * link, but only inside the root. */
 static int make_dir(const struct targets *t, char *path, int depth, struct err *e)
 {
 	char *slash = strrchr(path, '/');
@@ -130,9 +130,9 @@ int mount_target_parent(struct targets *t, const char *path, const char **ret_na
 	return t->folder;
 }
 
-/* Makes a folder or an empty file.  A name that was just made is no link, and
- * move_mount(2) follows none at the end of a path: so the mount can be attached by
- * name. */
+/* Makes a folder or an empty file.  The mount is then attached by name: a name that was
+ * just made is no link, and if it is replaced by one, move_mount(2) does not follow a
+ * link at the end of a path. */
 static int make_last(int parent, const char *name, bool is_dir, mode_t mode)
 {
 	return is_dir ? mkdirat(parent, name, mode)

@@ -1,15 +1,14 @@
 /* mount_target -- mount points below a root that may hold hostile links.
  *
- * Every path is resolved by the kernel inside the new root (openat2
- * RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), so that a symlink in an image or a
- * mounted folder leads at most to another place in the sandbox and never to the
- * host (bubblewrap CVE-2026-87766), while ordinary links such as /var/run ->
- * /run keep working.  Missing folders are made one component at a time, each
- * below the descriptor of the one before.
+ * Every path is resolved by the kernel inside the new root (openat2 RESOLVE_IN_ROOT |
+ * RESOLVE_NO_MAGICLINKS), so that a symlink in an image or a mounted folder leads at
+ * most to another place in the sandbox and never to the host (bubblewrap
+ * CVE-2026-87766), while ordinary links such as /var/run -> /run keep working.  Missing
+ * folders are made one component at a time, each below the descriptor of the one before.
  *
- * Most targets are beside the one before, so the folder that was looked up last
- * is remembered.  A mount may cover that folder, or one on the way to it: call
- * mount_target_forget() after every folder that was attached. */
+ * Most targets lie in the same folder as the target before, so the folder that was
+ * looked up last is remembered.  A mount may cover that folder, or a folder on the way
+ * to it: call mount_target_forget() after every mount that covers a folder. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -20,9 +19,9 @@ struct targets {
 	int root;      /* borrowed: O_PATH of the new root */
 	int folder;    /* owned: the folder that was looked up last; -1: none */
 	char *path;    /* owned: the path of `folder` */
-	bool is_roots; /* set after targets_init(): new files belong to root inside,
-			* which has to be mapped, and not to the process that makes the
-			* files */
+	bool is_roots; /* set after targets_init() if new files are to belong to root
+			* inside, which has to be mapped, and not to the process that
+			* makes the files */
 };
 
 void targets_init(struct targets *t, int root);
@@ -33,8 +32,8 @@ void mount_target_forget(struct targets *t);
  * there is no such file). */
 int mount_target_open(const struct targets *t, const char *path, struct err *e);
 
-/* A place to mount at, as move_mount(2) takes it: `name`, which was just made, below
- * `dir`; or `dir` itself where `name` is empty.  All members but `fd` are borrowed
+/* A place to attach a mount, as move_mount(2) takes it: the file `name`, which was just
+ * made, below `dir`; or `dir` itself if `name` is empty.  `dir` and `name` are borrowed
  * from the targets and the path. */
 struct mount_target {
 	int fd; /* owned: the existing file to mount over; -1: `name` was just made */
@@ -56,6 +55,6 @@ int mount_target_make(struct targets *t, const char *path, bool is_dir, mode_t m
 int mount_target_parent(struct targets *t, const char *path, const char **ret_name,
 		  struct err *e);
 
-/* Gives `name` in `parent`, which was just made, to root inside if t->is_roots. */
+/* Makes root inside the owner of the new file `name` in `parent`, if t->is_roots. */
 int mount_target_own(const struct targets *t, int parent, const char *name,
 		     struct err *e);

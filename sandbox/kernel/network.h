@@ -1,9 +1,9 @@
 /* network -- a network namespace that has only a loopback device.
  *
- * Making the namespace is the dearest single step of a launch, takes nearly as
- * long as all the mounts together, and does not depend on them.  So another
- * process that shares the table of descriptors (base/worker.h) can make it and leave
- * it behind as a descriptor; the launch enters it (setns(2)) when all else is
+ * Making the namespace is the slowest single step of a launch: it takes nearly as long
+ * as all the mounts together, and does not depend on them.  So another process that
+ * shares the table of descriptors (base/worker.h) makes the namespace meanwhile and
+ * leaves a descriptor of it; the launch enters the namespace (setns(2)) when all else is
  * done. */
 #pragma once
 

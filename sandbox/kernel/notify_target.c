@@ -6,7 +6,8 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
-#define PAGE 4096 /* the smallest page size; a text may run into the next page */
+#define PAGE 4096 /* the smallest page size of any machine; a string may end in the next
+		   * page */
 
 ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to,
 			   size_t size)

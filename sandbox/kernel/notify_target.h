@@ -1,10 +1,9 @@
 /* notify_target -- the process that waits in a system call for the listener of its
  * filter (seccomp_unotify(2)), and its memory.
  *
- * The memory is read by the process's pid on the host.  The pid is certain to be
- * that process's only while the call waits: notify_target_waits() is to be checked
- * after a read, before the result is believed.  The process can change its memory at
- * any time. */
+ * The memory is read by the process's pid on the host.  Another process can have got
+ * that pid once the call no longer waits: so call notify_target_waits() after a read,
+ * before the bytes are used.  The process can change its memory at any time. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,14 +14,14 @@ struct seccomp_notif;
 
 struct notify_target {
 	int listener; /* borrowed; the listener of the filter */
-	const struct seccomp_notif *call; /* borrowed; the call that waits */
+	const struct seccomp_notif *call; /* borrowed: the system call that waits */
 };
 
 #define NOTIFY_TARGET_PATH_MAX 4096 /* the most bytes of a path, its 0 included, as the
 				     * kernel's PATH_MAX */
 
-/* Reads up to `size` bytes of the process's memory, from two pages at most.  Returns
- * how many could be read, or -1 with errno. */
+/* Reads up to `size` bytes of the process's memory, from two pages at most.  Returns the
+ * number of bytes read, or -1 with errno set. */
 ssize_t notify_target_read(const struct notify_target *c, uint64_t at, void *to,
 			   size_t size);
 

@@ -1,8 +1,8 @@
 /* program -- hutch's own helper programs.
  *
  * hutch finds them beside itself: DIR/libexec/NAME in a build tree, and
- * DIR/../libexec/hutch/NAME where it was installed; they find each other in their
- * own folder.  A hutch that was moved or copied without them says so. */
+ * DIR/../libexec/hutch/NAME where it was installed; they find each other in their own
+ * folder.  If hutch was moved or copied without them, the error says so. */
 #pragma once
 #include <sys/types.h>
 
@@ -24,9 +24,8 @@ int program_find(const char *name, char **ret_path, struct err *e);
 int program_open(const char *name, struct program *ret, struct err *e);
 void program_done(struct program *p);
 
-/* Returns a descriptor to execute the program from.  Called in the child, while the
- * host's paths still lead somewhere.  The descriptor is of a read-only mount of the
- * file or, where the file's path cannot be reached any more, of a sealed memfd with
- * a copy.  Either way no process can open /proc/1/exe for writing (runc
- * CVE-2019-5736). */
+/* Returns a descriptor to execute the program from.  Called in the child, before
+ * pivot_root(2) hides the host's paths.  The descriptor refers to a read-only mount of
+ * the file or, if the file's path is no longer accessible, to a sealed memfd with a
+ * copy.  Either way no process can open /proc/1/exe for writing (runc CVE-2019-5736). */
 int program_seal(const struct program *p, struct err *e);

@@ -10,8 +10,8 @@
 
 #define STEP (64u << 10)
 
-/* How many bytes surely fit a blocking descriptor that is ready to be written to
- * (PIPE_BUF, pipe(7)). */
+/* The most bytes that a blocking descriptor surely takes without blocking, once poll(2)
+ * has reported POLLOUT (PIPE_BUF, pipe(7)). */
 #define SMALL 4096
 
 /* The room for pending bytes; the visible form of one byte takes up to 4 bytes. */
@@ -49,8 +49,8 @@ static bool is_retry(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* Returns how many bytes the next step may read: at most `most`, and no more than
- * are left in a pipe without writers. */
+/* Returns how many bytes the next step may read: at most `most`, and after pump_finish()
+ * no more than are left in the pipe. */
 static size_t step_of(const struct pump *p, size_t most)
 {
 	return p->is_last && p->left < most ? p->left : most;
@@ -61,8 +61,8 @@ static void took(struct pump *p, size_t len)
 	p->left -= p->left < len ? p->left : len;
 }
 
-/* Notes why a write failed.  EPIPE is no failure: the reader has read as much as it
- * wanted, and has gone. */
+/* Records why a write failed.  EPIPE is no failure: the reader has read as much as it
+ * wanted, and has closed its end. */
 static void note_failure(struct pump *p)
 {
 	if (errno != EPIPE)
@@ -90,7 +90,8 @@ static void run_splice(struct pump *p)
 	}
 }
 
-/* Writes pending bytes.  Returns false if the other end is gone. */
+/* Writes pending bytes.  Returns false if the write failed, as when the reader has
+ * closed its end. */
 static bool flush(struct pump *p)
 {
 	size_t len = buffer_len(&p->pending);
@@ -110,8 +111,9 @@ static bool flush(struct pump *p)
 	return true;
 }
 
-/* Adds the visible form of the bytes.  The last byte may be the first half of a
- * character or of a line's end: it is held back until the next byte comes. */
+/* Appends the bytes to `pending`, with control characters made visible.  The last byte
+ * may be the first half of a character or of a line's end: it is held back until the
+ * next byte comes. */
 static void add_visible(struct pump *p, uint8_t *raw, size_t len)
 {
 	uint8_t last = raw[len - 1];
@@ -142,8 +144,8 @@ static bool fill_visible(struct pump *p)
 
 static bool fill(struct pump *p)
 {
-	uint8_t *to = buffer_reserve(&p->pending, STEP); /* `pending` is empty, so STEP
-							  * bytes fit */
+	/* `pending` is empty here, so STEP bytes fit */
+	uint8_t *to = buffer_reserve(&p->pending, STEP);
 	ssize_t n = read(p->from, to, step_of(p, STEP));
 
 	if (n < 0)

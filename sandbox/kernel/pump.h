@@ -1,13 +1,14 @@
-/* pump -- carries bytes between the caller's descriptors and pipes of ours.
+/* pump -- carries bytes between the caller's descriptors and hutch's pipes.
  *
- * The caller's stdin, stdout and stderr do not go into the sandbox: through a
- * pipe of the caller's a process inside can write into its stdin and read back its
- * stdout, through ">>" it can truncate, a directory opens the host, a terminal
- * is the caller's keyboard.  Pipes of ours go in instead, and a pump carries
- * the bytes between the two.
+ * The caller's stdin, stdout and stderr do not go into the sandbox.  Through a pipe of
+ * the caller's, a process inside could write to its own stdin or read from its own
+ * stdout; it could truncate a file that the shell has opened by ">>"; a directory would
+ * give it access to the host's files; a terminal is the caller's keyboard.  So the
+ * command gets pipes of hutch's, and a pump carries the bytes between these and the
+ * caller's descriptors.
  *
- * A pump never blocks and never spins: pump_poll() says what it waits for, and
- * pump_run() does one step.  At most 64 KiB are under way in it. */
+ * A pump never blocks and never spins: pump_poll() returns the event to wait for, and
+ * pump_run() does one step.  A pump holds about 64 KiB at most. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -34,12 +35,14 @@ struct pump {
 	uint8_t held; /* PUMP_VISIBLE: half a character, held until its rest comes; 0:
 		       * none */
 	struct buffer pending;
-	int failed; /* errno of the write that ended the pump; 0: no write failed, or
-		     * the reader had gone */
+	/* errno of the write that ended the pump; 0: no write failed, or the reader had
+	 * closed its end */
+	int failed;
 };
 
-/* Takes both descriptors over.  `from` and `to` may be blocking: a step is done
- * only when poll(2) said so, and writes to a blocking descriptor are small. */
+/* Takes both descriptors over.  `from` and `to` may be blocking: pump_run() is called
+ * only after poll(2) has reported the event, and writes to a blocking descriptor are
+ * small. */
 void pump_init(struct pump *p, int from, int to, enum pump_mode mode);
 void pump_done(struct pump *p);
 
@@ -48,10 +51,10 @@ bool pump_is_open(const struct pump *p);
 /* Returns the event to wait for; fd is -1 when the pump has ended. */
 struct pollfd pump_poll(const struct pump *p);
 
-/* Tells the pump that the writers are dead: only the bytes that are in the pipe now
- * are carried.  Without this call a descriptor of the pipe that was passed on to
- * another process, or that lies in a socket which the kernel has not collected yet,
- * would keep the pump waiting. */
+/* Tells the pump that the writers are dead: only the bytes that are in the pipe now are
+ * carried.  Otherwise the pump could wait for ever: a descriptor of the pipe's write end
+ * may have been passed on to another process, or be in a socket that the kernel has not
+ * garbage-collected yet. */
 void pump_finish(struct pump *p);
 
 /* Does one step.  The pump ends, closing both descriptors, when `from` has ended and

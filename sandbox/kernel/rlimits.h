@@ -12,21 +12,22 @@ struct err;
  * RLIMITS_NO_CORE. */
 int rlimits_lower(int resource, uint64_t most, struct err *e);
 
-/* RLIMIT_CORE for no core dump.  With the limit 0 the kernel still runs a core
- * handler of the host, with the memory of a hostile process; by core(5) the limit 1
- * means no dump for a handler too. */
+/* The value of RLIMIT_CORE that prevents core dumps.  With 0 the kernel still pipes the
+ * memory of a hostile process to a core handler of the host; with 1 it starts no handler
+ * either (core(5)). */
 #define RLIMITS_NO_CORE 1
 
 /* A sysctl of the user namespace or of the network namespace (namespaces(7)). */
 struct sysctl {
 	const char *name; /* its path below /proc/sys: "user/max_user_namespaces" */
 	uint64_t value;
-	bool may_lack; /* a kernel that lacks the sysctl needs no limit */
+	bool may_lack; /* set if a kernel without this sysctl needs no limit: its absence
+			* is then no error */
 };
 
-/* rlimits_open_sysctls() opens /proc/sys, in the user namespace;
- * rlimits_apply_sysctls() writes the values there, for the user and the network
- * namespace that its caller is in (namespaces(7)). */
+/* rlimits_open_sysctls() opens /proc/sys; call it in the new user namespace.
+ * rlimits_apply_sysctls() writes the values below that folder; they apply to the user
+ * and the network namespace that its caller is in (namespaces(7)). */
 int rlimits_open_sysctls(struct err *e);
 int rlimits_apply_sysctls(int folder, const struct sysctl *sysctls, size_t count,
 			  struct err *e);

@@ -56,7 +56,8 @@ static const struct sock_filter landlock_early_program[] = {
 #include "gen/seccomp_landlock_early.h"
 };
 
-/* A request, with everything else that the resulting program depends on. */
+/* A request to compile a profile, and all other inputs that the resulting program
+ * depends on. */
 struct order {
 	const struct seccomp_request *request;
 	char kernel[16]; /* the kernel's version, such as "6.1" */
@@ -131,9 +132,9 @@ static int read_host(struct order *o, struct err *e)
 	return 0;
 }
 
-/* Makes the key of the cached program, which holds everything that the program
- * depends on.  The compiler has libseccomp's tables inside, so the identity of its
- * file stands for them. */
+/* Makes the cache's key out of every input that the program depends on.  libseccomp's
+ * tables are linked into the compiler, so the identity of the compiler's file stands for
+ * them. */
 static void make_key(const struct order *o, struct seccomp_key *ret)
 {
 	const struct stat *c = &o->compiler;
@@ -194,8 +195,9 @@ static int find_or_compile(const struct order *o, const struct seccomp_key *key,
 		insns = compile(o, &count, e);
 		if (!insns)
 			return -1;
-		if (cache >= 0) /* a full disk only makes the next launch slower, so a
-				 * failure is ignored */
+		/* a failed write to the cache, as on a full disk, only makes the next
+		 * launch slower */
+		if (cache >= 0)
 			(void)seccomp_cache_put(cache, key, insns, count);
 	}
 	*ret = (struct seccomp_program){ .insns = insns, .count = count, .owned = insns };
@@ -265,10 +267,10 @@ void seccomp_pretend_above(struct seccomp_program *ret)
 	ret->insns = ret->owned;
 }
 
-/* Installs the filter so that signals interrupt a process that waits for the launcher's
- * answer: with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19) only SIGKILL would, and a
- * launcher that hangs would hang the process.  An interrupted process makes the call
- * again, and the filter refuses it then. */
+/* Installs the filter without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (5.19), so that any
+ * signal interrupts a process that waits for the launcher's answer: with the flag only
+ * SIGKILL would, and a launcher that hangs would hang the process.  An interrupted call
+ * that is made again goes through the filter again. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e)
 {

@@ -1,11 +1,11 @@
-/* seccomp -- the filter that a sandbox's processes live under.
+/* seccomp -- installs and compiles the seccomp filters of a sandbox's processes.
  *
- * A program is finished BPF: the fixed floor and a profile
- * (policy/seccomp/compile.h).  The default program is an array made when hutch is
- * built.  Another profile is compiled by libexec/hutch-seccomp, a process of its
- * own, since the launcher links neither libseccomp nor a JSON reader; the resulting
- * program is kept under its content in a cache (sandbox/kernel/seccomp_cache.h), so
- * that only the first launch waits for the compiler.
+ * A program is compiled BPF.  It consists of the floor, hutch's own fixed rules, and of
+ * a profile (policy/seccomp/compile.h).  The default program is an array made when hutch
+ * is built.  Another profile is compiled by libexec/hutch-seccomp, a process of its own,
+ * since the launcher links neither libseccomp nor a JSON reader; the resulting program
+ * is kept in a cache (sandbox/kernel/seccomp_cache.h), so that only the first launch
+ * waits for the compiler.
  *
  *	struct seccomp_program program;
  *
@@ -16,8 +16,7 @@
  *	...
  *	seccomp_done(&program);
  *
- * Under the floor clone3 answers ENOSYS to every process that runs after the
- * install. */
+ * Under the floor clone3 answers ENOSYS to every process that runs after the install. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +34,8 @@ struct seccomp_program {
 struct seccomp_request {
 	const char *profile;	 /* the path of a file with OCI's or Docker's JSON;
 				  * NULL: the built-in program */
-	const char *cache_dir;	 /* the folder in which programs are kept; NULL: they
-				  * are not kept */
+	const char *cache_dir;	 /* the folder of the cache of compiled programs; NULL:
+				  * no cache */
 	const char *compiler;	 /* path of hutch-seccomp */
 	const char *const *caps; /* "CAP_..." names, ending with NULL; may be NULL.
 				  * The capabilities that the sandbox may hold, for the
@@ -46,35 +45,36 @@ struct seccomp_request {
 /* Returns the built-in program. */
 void seccomp_default(struct seccomp_program *ret);
 
-/* Returns the floor alone, for the executor when commands have a profile of the
- * user's, which may forbid calls that an init needs.  Commands enter that profile on
- * top of the floor. */
+/* Returns the floor alone.  It is the executor's filter if the user has given commands a
+ * profile, since that profile may forbid system calls that an init needs.  Commands
+ * install the profile on top of the floor. */
 void seccomp_floor(struct seccomp_program *ret);
 
-/* Returns a filter for commands, on top of the default program or the floor, with
- * which calls that change owners and ids, and calls that make devices, report
- * success (policy/seccomp/pretend.json).  If two filters answer with an error, the
- * error of the last one counts (seccomp(2)), and this filter's error is 0.  So this
- * filter names no call that the default program or the floor refuses, and goes on
- * top of no other program. */
+/* Returns a filter for commands under which calls that change owners and ids, and calls
+ * that make devices, do nothing and report success (policy/seccomp/pretend.json).  It
+ * may be installed only on top of the default program or of the floor.  If two filters
+ * return an error, the kernel uses the error of the filter that was installed last
+ * (seccomp(2)), and this filter's error is 0, success.  So this filter names no call
+ * that the default program or the floor refuses. */
 void seccomp_pretend(struct seccomp_program *ret);
 
-/* Returns the filter of seccomp_pretend() for use on top of a program in its telling
- * form (seccomp_install_telling()).  An error of a filter on top would go before the
- * listener of the one below, so here the part that is the floor lets calls through
- * that the program below refuses.  Owned. */
+/* Returns the filter of seccomp_pretend() for use on top of a program that reports
+ * refused calls to a listener (seccomp_install_telling()).  An error of this filter
+ * would take precedence over the listener of the program below, so this variant allows
+ * the calls that its floor would refuse: the program below refuses them.  To be freed by
+ * seccomp_done(). */
 void seccomp_pretend_above(struct seccomp_program *ret);
 
 /* The filters that commands without namespaces (landlock_run.h) have on top of the
- * others.  They refuse calls by which a command could harm the user's other
- * programs, and calls that Landlock does not see. */
+ * others.  They refuse system calls by which a command could harm the user's other
+ * programs, and system calls that Landlock does not check. */
 enum seccomp_landlock {
 	SECCOMP_LANDLOCK,	      /* in every case */
 	SECCOMP_LANDLOCK_OFFLINE, /* without a network: no socket can be made */
 	SECCOMP_LANDLOCK_ONLINE,  /* with the host's network: only TCP sockets can be
 				   * made */
-	SECCOMP_LANDLOCK_EARLY,   /* before Landlock's ABI 6: refuses signals, and
-				   * truncate(2) */
+	SECCOMP_LANDLOCK_EARLY,   /* before Landlock's ABI 6: signals and truncate(2) are
+				   * refused */
 };
 void seccomp_landlock(enum seccomp_landlock which, struct seccomp_program *ret);
 
@@ -91,33 +91,34 @@ int seccomp_obtain(const struct seccomp_request *request, struct seccomp_program
  * for ever.  Needs no_new_privs (seccomp(2)). */
 int seccomp_install(const struct seccomp_program *program, struct err *e);
 
-/* Tells whether a listener learns of a program's answer (SECCOMP_RET_...).  A
- * listener learns of errors, except ENOSYS, which programs provoke and take for an
- * older kernel (clone3, for every thread), and except 0, which only pretends. */
+/* Tells whether a listener is told of calls for which a program returns `action`
+ * (SECCOMP_RET_...).  A listener is told of errors, with two exceptions: ENOSYS, which
+ * programs provoke on purpose and take for an older kernel (clone3, for every thread),
+ * and error 0, which only pretends success. */
 bool seccomp_is_told(uint32_t action);
 
-/* Returns a copy of the program in which `by` replaces the answers that a listener
- * learns of; with SECCOMP_RET_USER_NOTIF the copy is the program's telling form.
- * Allocated. */
+/* Returns a copy of the program in which `by` replaces the return values that a listener
+ * is told of (seccomp_is_told()).  With SECCOMP_RET_USER_NOTIF as `by`, the copy is
+ * called the program's telling form.  Allocated. */
 struct sock_filter *seccomp_replace_told(const struct seccomp_program *program,
 					 uint32_t by);
 
-/* Installs a program in its telling form, with which refused calls wait for a
- * listener.  *ret_listener is the listener, owned by the caller and close-on-exec.
- * Where there can be no listener (a filter around this process has one, or the
- * kernel or that filter allows none) the program itself is installed and
+/* Installs a program's telling form (seccomp_replace_told()), under which refused calls
+ * wait for the listener's answer.  *ret_listener is owned by the caller and
+ * close-on-exec.  If there can be no listener, since a filter around this process has
+ * one or since the kernel or that filter forbids it, the program itself is installed and
  * *ret_listener is -1. */
 int seccomp_install_telling(const struct seccomp_program *program, int *ret_listener,
 			    struct err *e);
 
-/* Installs, with a listener, a program that is in its telling form already or asks
- * about more calls (trace.h).  Fails, and says why, where there can be no listener. */
+/* Installs, with a listener, a program that sends calls to the listener already: a
+ * telling form, or a program that reports more calls than the refused ones (trace.h).
+ * Fails, and says why, where there can be no listener. */
 int seccomp_install_listening(const struct seccomp_program *program, int *ret_listener,
 			      struct err *e);
 
-/* Does the same as seccomp_install_listening(), but where the kernel can (5.19), a
- * process whose call the listener has received waits for the answer in spite of all
- * signals that do not kill it. */
+/* Does the same as seccomp_install_listening().  Since kernel 5.19, moreover, only fatal
+ * signals interrupt a process whose call the listener has received. */
 int seccomp_install_killable(const struct seccomp_program *program, int *ret_listener,
 			   struct err *e);
 

@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* The start of an entry; the key and the instructions follow. */
+/* The header of a cache entry; the key and the instructions follow it in the file. */
 struct header {
 	char magic[8];
-	uint64_t sum; /* hash of key and instructions */
+	uint64_t sum; /* hash of the key and the instructions */
 	uint32_t key_len, count;
 };
 
@@ -98,8 +98,8 @@ static bool read_full(int fd, void *to, size_t len)
 	return true;
 }
 
-/* Tells whether `body`, a key with the instructions behind it, is undamaged and has
- * the key that is looked for. */
+/* Tells whether `body`, a key followed by instructions, is undamaged and has the key
+ * that is looked for. */
 static bool is_right(const struct header *h, const char *body,
 		     const struct seccomp_key *key)
 {
@@ -138,9 +138,9 @@ struct sock_filter *seccomp_cache_get(int dir, const struct seccomp_key *key,
 	return insns;
 }
 
-/* Creates a temporary file.  Two launches that write the same entry at once may
- * remove each other's file; if only a part of an entry becomes visible, its sum does
- * not fit, and the entry is not used. */
+/* Creates a temporary file.  Two launches that write the same entry at once may remove
+ * each other's file; if an incomplete entry becomes visible, its checksum does not
+ * match, and the entry is not used. */
 static int create(int dir, const char *name)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -148,8 +148,9 @@ static int create(int dir, const char *name)
 
 	if (fd >= 0 || errno != EEXIST)
 		return fd;
-	(void)unlinkat(dir, name, 0); /* an older file was left by a launch that was
-				       * killed */
+	/* the older file was left by a launch that was killed, or is being written by
+	 * another launch */
+	(void)unlinkat(dir, name, 0);
 	return openat(dir, name, flags, 0600);
 }
 
@@ -166,8 +167,8 @@ int seccomp_cache_put(int dir, const struct seccomp_key *key,
 	memcpy(h.magic, magic, sizeof(magic));
 	h.sum = fnv1a(fnv1a(FNV_START, key->bytes, key->len), insns, size);
 	put_name(name, key);
-	(void)snprintf(temp, sizeof(temp), "%s.tmp", name); /* a name of NAME_LEN and
-							     * ".tmp" always fit */
+	(void)snprintf(temp, sizeof(temp), "%s.tmp", name); /* `temp` has room for
+							     * NAME_LEN and ".tmp" */
 
 	AUTO_CLOSE int fd = create(dir, temp);
 	if (fd < 0)
@@ -175,8 +176,8 @@ int seccomp_cache_put(int dir, const struct seccomp_key *key,
 	if (writev(fd, parts, ARRAY_LEN(parts)) !=
 		    (ssize_t)(sizeof(h) + key->len + size) ||
 	    renameat(dir, temp, dir, name)) {
-		(void)unlinkat(dir, temp, 0); /* after a failure, such as a full disk,
-					       * no part of the entry stays */
+		(void)unlinkat(dir, temp, 0); /* removes the incomplete file after a
+					       * failure, such as a full disk */
 		return -1;
 	}
 	return 0;

@@ -195,7 +195,8 @@ static int converse(char *const *argv, struct talk *t, struct err *e)
 	if (rc)
 		return -1;
 	rc = talk(t, e);
-	end_talk(t); /* if talk() failed, the compiler must not wait for the launcher */
+	end_talk(t); /* ends the compiler's input and output even if talk() failed, so
+		      * that the compiler does not wait for the launcher */
 	return finish(pid, t, rc ? NULL : e) || rc ? -1 : 0;
 }
 

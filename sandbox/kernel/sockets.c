@@ -13,19 +13,20 @@
 
 int sockets_refuse_unix(struct err *e)
 {
-	/* The filter does not check the architecture: the sandbox's own filter
-	 * refuses calls of a foreign one, and one refusal too many does no
-	 * harm.  The family is an int: the kernel looks at its lower half only,
-	 * which comes first in memory on both our architectures. */
+	/* The filter does not check the architecture: the sandbox's own filter refuses
+	 * system calls of a foreign architecture, and one refusal too many does no
+	 * harm.  The family is an int, so the kernel ignores the upper half of the
+	 * 64-bit argument.  The filter loads only the lower half, which comes first in
+	 * memory on both architectures that hutch supports. */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 2),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[0])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 5, 6),
-		/* Only a socketpair(2) of datagram sockets, which SOCK_RAW makes too,
-		 * can send to any name; so pairs of streams and of packets are
-		 * allowed. */
+		/* A socketpair(2) can send to other sockets' names only if it is of
+		 * datagram sockets, which SOCK_RAW makes too; so pairs of SOCK_STREAM
+		 * and SOCK_SEQPACKET are allowed. */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 5),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[1])),

@@ -44,8 +44,8 @@ static int open_null(int flags, struct err *e)
 	return fd < 0 ? err_sys(e, "open /dev/null") : fd;
 }
 
-/* Tells whether a file is the host's /dev/null, the only file of the caller's that
- * goes into the sandbox itself: there is nothing to read from it. */
+/* Tells whether a file is /dev/null.  The command then gets /dev/null itself instead of
+ * a pipe, since no data can pass through it. */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
@@ -94,9 +94,10 @@ static int open_input(struct stdio *s, const struct policy *policy, struct err *
 	struct stat st;
 	int ours;
 
-	/* With -t and without -i the command gets a pipe whose write end stays open:
-	 * if its input ended, the terminal would type end-of-file, and end a shell
-	 * that has no other input. */
+	/* With -t but without -i, hutch keeps the write end of the command's stdin pipe
+	 * open and never writes to it: if that input ended, the executor would type
+	 * end-of-file into the command's terminal, and so end a shell that has no other
+	 * input. */
 	if (policy->has_terminal && !policy->is_interactive)
 		return make_pipe(&s->silence, &s->inside[0], true, e);
 	if (!policy->is_interactive || fstat(0, &st) < 0 || is_null(&st)) {
@@ -131,10 +132,10 @@ static int open_output(struct stdio *s, const struct policy *policy, int fd,
 	return to < 0 ? -1 : 0;
 }
 
-/* Tells whether both outputs go to the same place; then they share one pipe, so that
- * the order of writes stays.  Two terminals count as one place, since a tty and
- * /dev/tty may be the same: through two pumps each could bring half of a control
- * character. */
+/* Tells whether stdout and stderr go to the same place; they then share one pipe, so
+ * that the order of writes is kept.  Two terminals count as the same place, since a tty
+ * and /dev/tty may be the same terminal: with two pumps, each could deliver one half of
+ * a control character. */
 static bool is_same_place(int a, int b)
 {
 	struct stat x, y;
@@ -153,10 +154,10 @@ static int open_error(struct stdio *s, const struct policy *policy, struct err *
 	return s->inside[2] < 0 ? err_sys(e, "use stderr") : 0;
 }
 
-/* Tells whether a descriptor is a unix datagram socket, which sends to any name that
- * it is given: to abstract names of the network namespace that it was made in and,
- * as it is not bound to a root, to all paths.  Landlock checks abstract names since
- * ABI 6, and paths never. */
+/* Tells whether a descriptor is a unix datagram socket, which can send to any name: to
+ * all abstract names of the network namespace that it was made in, and to any path that
+ * its sender can reach.  Landlock checks abstract names since ABI 6, and socket paths
+ * never. */
 static bool sends_anywhere(int fd)
 {
 	int domain = 0, type = 0;

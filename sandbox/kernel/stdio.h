@@ -1,10 +1,10 @@
 /* stdio -- the descriptors 0, 1 and 2 of a command.
  *
- * A command gets pipes of hutch's, with pumps to and from the caller's own
- * descriptors; or /dev/null, as stdin without -i; or, only with --stdio inherit, the
- * caller's own descriptors.  They are opened before root is dropped: a terminal is
- * opened again by its path, to get an open file description that may be non-blocking
- * without making the caller's so. */
+ * A command gets pipes of hutch's, with pumps to and from the caller's own descriptors;
+ * or /dev/null, as stdin without -i; or, only with --stdio inherit, the caller's own
+ * descriptors.  stdio_open() is called before root is dropped, since it opens the
+ * caller's terminal a second time with the caller's rights: the new open file
+ * description may be made non-blocking without making the caller's so. */
 #pragma once
 #include <stdbool.h>
 
@@ -29,11 +29,11 @@ void stdio_done(struct stdio *s);
 
 int stdio_open(struct stdio *s, const struct policy *policy, struct err *e);
 
-/* Closes `inside`, when the command has its descriptors, so that hutch's pipes end
- * when the command closes its ends. */
+/* Closes hutch's copies of the command's descriptors, once the command has them, so that
+ * hutch's pipes end when the command closes its ends. */
 void stdio_handed_over(struct stdio *s);
 
-/* Tells, when the pumps have ended, whether stdout took everything that the command
- * has written; -1: it did not.  A reader that went away is no failure, nor is a
- * failure of stderr, where no message could be shown. */
+/* To be called when the pumps have ended.  Returns -1, with *e set, if stdout did not
+ * take everything that the command has written.  A reader that has closed its end is no
+ * failure, nor is a failure of stderr, where no message could be shown. */
 int stdio_check(const struct stdio *s, struct err *e);

@@ -28,7 +28,8 @@
 /* The report of a failure that the child writes into the pipe; smaller than
  * PIPE_BUF, so one write is atomic (pipe(7)). */
 struct report {
-	struct err error;     /* kind ERR_NONE: the failure is in `failed` */
+	struct err error;     /* if error.kind is ERR_NONE, `failed` describes the
+			       * failure */
 	struct failed failed;
 };
 _Static_assert(sizeof(struct report) <= PIPE_BUF, "a report does not cross in one write");
@@ -43,8 +44,9 @@ void landlock_exec_failed(int failure, const struct err *e)
 {
 	const struct report r = { .error = *e };
 
-	(void)io_write_all(failure, &r, sizeof(r)); /* if the launcher has gone,
-						     * nothing reads the report */
+	(void)io_write_all(failure, &r, sizeof(r)); /* the write fails if the launcher
+						     * is gone, which then reads no
+						     * report */
 }
 
 /* Reports the errno of a failed execve(2) or look-up, and ends this process. */
@@ -52,8 +54,9 @@ static _Noreturn void fail_at(enum exec_stage stage)
 {
 	const struct report r = { .failed = { .stage = stage, .sys = (uint32_t)errno } };
 
-	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* if the launcher has gone,
-							* nothing reads the report */
+	(void)io_write_all(FAILURE_FD, &r, sizeof(r)); /* the write fails if the
+							* launcher is gone, which then
+							* reads no report */
 	_exit(127);
 }
 
@@ -69,11 +72,11 @@ static int stage_session(struct beginning *b, struct err *e)
 	/* layer: landlock-session */
 	(void)setsid(); /* fails for group leaders only, and a new child is none */
 	for (int signo = 1; signo <= SIGRTMAX; signo++)
-		(void)signal(signo, SIG_DFL); /* SIGKILL and SIGSTOP always have the
-					       * default */
+		(void)signal(signo, SIG_DFL); /* signal(2) fails for SIGKILL and
+					       * SIGSTOP, which always have the default */
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail: the arguments are
-						      * valid */
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* sigprocmask(2) cannot fail: its
+						      * arguments are valid */
 	umask(022);
 	return 0;
 }
@@ -138,8 +141,8 @@ static int stage_privileges(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Needs: nothing.  Leaves: the plan's environment, in this process too, which looks
- * up PATH in it. */
+/* Needs: nothing.  Leaves: the plan's environment as `environ`, so that this process
+ * searches the plan's PATH for the command. */
 static int stage_environment(struct beginning *b, struct err *e)
 {
 	(void)e;
@@ -147,9 +150,9 @@ static int stage_environment(struct beginning *b, struct err *e)
 	return 0;
 }
 
-/* Tells whether execvp(3) would try the next folder of PATH after this errno.
- * ENOENT for a file that exists means a missing interpreter, after which it would
- * not. */
+/* Tells whether execvp(3) would try the next folder of PATH after this errno.  It
+ * would not after ENOENT for a file that exists: then the file's interpreter is
+ * missing. */
 static bool is_elsewhere(const char *path)
 {
 	const int sys = errno;

@@ -17,7 +17,7 @@ _Noreturn void landlock_exec_command(const struct subreaper_parts *parts, int fa
 /* Reports an error of a step before execve(2) through the pipe. */
 void landlock_exec_failed(int failure, const struct err *e);
 
-/* Reads the failure pipe, in the launcher.  1: the command has begun.  0: the
- * command could not be found, entered or executed, and `ret` says why.  -1: another
- * step failed, and `e` says why. */
+/* Reads the failure pipe, in the launcher.  Returns 1: the command has begun.  0: the
+ * program could not be found or executed, and `ret` says why.  -1: a step before
+ * execve(2) failed, and `e` says why. */
 int landlock_exec_read(int failure, struct failed *ret, struct err *e);

@@ -16,8 +16,8 @@
 #include "sandbox/plan/image.h"
 #include "sandbox/plan/volumes.h"
 
-/* The kinds of grants.  WRITES gives no right to make sockets or device nodes: a
- * command without namespaces can make neither. */
+/* The kinds of rights that a path can be granted.  Even WRITES does not allow a
+ * command to make sockets or device nodes. */
 enum right { READS, WRITES, DEVICE, RIGHT_COUNT };
 static const uint64_t rights[RIGHT_COUNT] = {
 	[READS] = LANDLOCK_EXECUTE | LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
@@ -28,7 +28,7 @@ static const uint64_t rights[RIGHT_COUNT] = {
 	[DEVICE] = LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_IOCTL_DEV,
 };
 
-/* Adds a rule, and takes `fd` over. */
+/* Adds a rule, which owns `fd` from then on. */
 static void add_rule(struct landlock_rules *g, int fd, uint64_t allowed, const char *path)
 {
 	if (g->count == g->room) {
@@ -62,7 +62,8 @@ static int grant(struct landlock_rules *g, const char *path, enum right right)
 
 /* --- the host's -------------------------------------------------------------------- */
 
-/* Tells whether a rule covers the path already: /bin is /usr/bin on most hosts. */
+/* Tells whether an earlier rule covers the path already.  /bin, for example, is a
+ * link to /usr/bin on most hosts. */
 static bool is_granted(const struct landlock_rules *g, const char *path)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -80,13 +81,13 @@ static int grant_host_path(struct landlock_rules *g, const char *path, struct er
 		return 0;
 	if (volumes_check_apart(&of_host, real, g->own, e) < 0)
 		return -1;
-	(void)grant(g, real, READS); /* a path that this user cannot open is not
-				      * granted */
+	(void)grant(g, real, READS); /* on failure (this user cannot open the path) the
+				      * path is left out */
 	return 0;
 }
 
 /* Lists the files of /etc that commands may read.  Users' names are no secret among
- * users, and programs ask for them; the resolvers matter only to a command that has
+ * users, and programs ask for them.  resolv.conf is needed only by a command that has
  * a network. */
 static void list_etc(struct list *ret, const struct policy *policy)
 {
@@ -99,9 +100,9 @@ static void list_etc(struct list *ret, const struct policy *policy)
 		list_add(ret, "/etc/resolv.conf");
 }
 
-/* Lists files of /proc that are about the machine alone.  Files about processes
- * cannot be granted by owner: a rule is about one inode, and each process has
- * its own. */
+/* Lists files of /proc that describe the machine.  Files of processes (/proc/PID) are
+ * left out: a Landlock rule names one inode, so no rule can grant the files of just
+ * one user's processes. */
 static void list_proc(struct list *ret)
 {
 	static const char *const names[] = { "cpuinfo", "filesystems", "loadavg",

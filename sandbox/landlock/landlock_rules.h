@@ -1,15 +1,15 @@
 /* landlock_rules -- the files that a command without namespaces may open.
  *
- * Where nothing can be mounted, every path is the host's, and Landlock says
- * which files may be opened: those that the host image shows, read-only; five
- * devices; a few files of /proc; a private folder; and those that the user
- * named.  All others can be looked at (stat(2)), but not opened.
+ * Where nothing can be mounted, every path is the host's, and Landlock says which
+ * files may be opened: those that `--image host` shows, read-only; five devices;
+ * a few files of /proc; a private folder; and those that the user named.  All
+ * others can be looked at (stat(2)), but not opened.
  *
  *	landlock_rules_build, landlock_rules_add_private, landlock_rules_print | landlock_confine, landlock_rules_done
  *
- * A rule of Landlock is about an inode.  The kernel may forget an inode of
- * /proc and make it anew, and the rule would be lost with it: so the
- * descriptors stay open as long as the sandbox lives. */
+ * A Landlock rule belongs to an inode.  The kernel may drop an inode of /proc
+ * from memory, and the rule with it, and make a new inode later: so the
+ * descriptors stay open, and keep the inodes, as long as the sandbox lives. */
 #pragma once
 #include <stddef.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ struct landlock_rules {
  * would give away hutch's own folders. */
 int landlock_rules_build(struct landlock_rules *g, const struct policy *policy,
 			 struct err *e);
-/* Adds the private folder that was made for this sandbox. */
+/* Grants the right to read and write the private folder that was made for this
+ * sandbox. */
 int landlock_rules_add_private(struct landlock_rules *g, const char *path, struct err *e);
 void landlock_rules_done(struct landlock_rules *g);
 

@@ -34,13 +34,13 @@ enum watch { WATCH_LINE, WATCH_FAILURE, WATCH_SIGNALS, WATCH_PUMPS,
 	     WATCH_COUNT = WATCH_PUMPS + STDIO_COUNT };
 
 struct landlock_run {
-	struct launch l; /* the parts in use: who, plan, filters, stdio, folder,
-			  * signals */
+	struct launch l; /* only who, plan, filter, profile, stdio, upper, signals and
+			  * words are used */
 	struct landlock_rules rules;
 	struct subreaper subreaper;
 	struct exec exec;
-	struct seccomp_program filters[3]; /* the filters that only --isolation
-					    * landlock has */
+	struct seccomp_program filters[3]; /* seccomp filters that a sandbox with
+					    * namespaces does not have */
 	bool is_trial; /* hutch doctor's trial: no private folder is made */
 	struct result *result;
 	enum state state;
@@ -130,8 +130,8 @@ static int prepare(struct landlock_run *r, bool is_dry_run, struct err *e)
 
 	if (check_kernel(e) < 0 || host_user_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* The stdio files and the filter are opened before root is dropped, with the
-	 * rights of the user that called hutch. */
+	/* The stdio files and the seccomp profile are opened before root is dropped,
+	 * with the rights of the user that called hutch. */
 	if ((!is_dry_run && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    launch_load_filter(l, e) < 0)
 		return -1;
@@ -182,8 +182,8 @@ static void choose_filters(struct landlock_run *r, struct subreaper_parts *parts
 	add_filter(parts, &r->l.filter);
 	for (size_t i = 0; i < ARRAY_LEN(r->filters); i++)
 		add_filter(parts, &r->filters[i]);
-	/* The user's profile is installed last: it may forbid seccomp(2), which
-	 * installs the others. */
+	/* The user's seccomp profile is installed last: it may forbid seccomp(2),
+	 * which installs the other filters. */
 	add_filter(parts, &r->l.profile);
 }
 
@@ -277,14 +277,14 @@ static void on_line(struct landlock_run *r)
 		if (take_verdict(r))
 			result_failed(r->result, EXIT_HUTCH, &e);
 		subreaper_done(&r->subreaper); /* the subreaper is dead, so no process
-						* writes to the line any more */
+						* writes to its socket any more */
 		break;
 	}
 	drain(r);
 }
 
-/* Passes a signal that hutch gets to the command.  If the command has been
- * interrupted often enough (countdown.h), or has ended, hutch ends everything
+/* Passes a signal that hutch has received on to the command.  If the command has been
+ * interrupted often enough (countdown.h), or has ended, hutch kills all its processes
  * instead. */
 static void on_signal(struct landlock_run *r, int signo, int64_t now)
 {
@@ -299,7 +299,8 @@ static void on_signal(struct landlock_run *r, int signo, int64_t now)
 	if (take_verdict(r))
 		result_signaled(r->result, signo);
 	subreaper_end(&r->subreaper);
-	/* hutch ends even if the reader of its output takes no more. */
+	/* A further signal ends hutch even if the reader of its output has stopped
+	 * reading. */
 	if (r->state == DRAINING)
 		r->state = DONE;
 }

@@ -8,21 +8,22 @@
  *	watch, pump			fork ----------------> a session, the grants,
  *					wait			limits, filters, execve
  *	<------------------------------ all have ended
- *	deliver what was written
+ *	deliver the rest of the output
  *	close the line ---------------> remove the folder
  *
- * Nothing is mounted and no id is mapped: the command is the user, on the
- * host's paths, beside the user's other processes. docs/threat-model.md says
- * how much of each promise holds here. isolation_check() has refused every
- * option that needs a namespace or a cgroup. */
+ * Nothing is mounted and no id is mapped: the command runs as the user, on the
+ * host's paths, beside the user's other processes.  docs/threat-model.md says which
+ * promises hold here.  isolation_check() has refused every option that needs a
+ * namespace or a cgroup. */
 #pragma once
 #include <stdbool.h>
 
 struct policy;
 struct result;
 
-/* Runs a checked policy's command to its end, after launch_ready().  If called
- * as root, this process is an ordinary user afterwards. */
+/* Runs the command of a policy that was checked, until it has ended.  To be called
+ * after launch_ready().  If called as root, this process is an ordinary user
+ * afterwards. */
 void landlock_run_run(const struct policy *policy, bool is_dry_run, struct result *ret);
 
 /* Tries for hutch doctor whether `--isolation landlock` works: does the same as

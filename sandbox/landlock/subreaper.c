@@ -58,9 +58,9 @@ static bool look_at(pid_t pid, struct told *ret)
 		      &ret->parent, &ret->started) == 2;
 }
 
-/* When a process began.  Many processes begin within one tick, which is 10 ms; of
- * two in the same tick the later one has the higher pid, unless pids have wrapped
- * within the tick. */
+/* The time when a process began, as a tick of 10 ms and the process's pid.  If two
+ * processes began in the same tick, the later one has the higher pid, unless pids
+ * have wrapped within the tick. */
 struct birth {
 	unsigned long long tick;
 	pid_t pid;
@@ -71,9 +71,9 @@ static bool is_later(const struct birth *a, const struct birth *b)
 	return a->tick != b->tick ? a->tick > b->tick : a->pid > b->pid;
 }
 
-/* Kills the children that began after `since`.  Earlier children do not belong to
- * the sandbox: the program that executed hutch may have had children, which are
- * hutch's now.  Returns how many were killed. */
+/* Kills the children that began after `since`, and returns how many.  Earlier
+ * children are no processes of the sandbox: the program that executed hutch may have
+ * had children, which are hutch's now. */
 static unsigned kill_children(const struct birth *since)
 {
 	DIR *proc = opendir("/proc");
@@ -92,7 +92,7 @@ static unsigned kill_children(const struct birth *since)
 		found += kill(pid, SIGKILL) == 0;
 	}
 	if (proc)
-		(void)closedir(proc); /* /proc was only read, so nothing is lost */
+		(void)closedir(proc); /* an error is harmless: /proc was only read */
 	return found;
 }
 
@@ -105,8 +105,8 @@ static void end_children(const struct birth *since)
 	while (kill_children(since) > 0) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		(void)nanosleep(&moment, NULL); /* a signal only makes the sleep
-						 * shorter */
+		(void)nanosleep(&moment, NULL); /* nanosleep(2) fails only if a signal
+						 * ends it early, which does no harm */
 	}
 }
 
@@ -145,11 +145,13 @@ static int watch_children(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* Needs: one thread.  Leaves: a process that no terminal and no signal to a
- * group reaches, and that becomes the parent of every orphan of the command. */
+/* Needs: one thread.  Leaves: a process that gets no signals from a terminal or to
+ * the caller's process group, and that becomes the parent of every orphan of the
+ * command. */
 static int become_subreaper(struct err *e)
 {
-	(void)setsid(); /* fails for group leaders only, and a new child is none */
+	(void)setsid(); /* setsid(2) fails only for a process group leader, which a new
+			 * child is not */
 	(void)prctl(PR_SET_NAME, "hutch-keeper");
 	/* Makes this process undumpable: its memory, a copy of the launcher's, holds
 	 * secrets, and the user has other processes that could read it. */
@@ -230,7 +232,8 @@ static int watch(pid_t command)
 {
 	struct pollfd waits[] = { { .fd = LINE, .events = POLLIN },
 				  { .fd = CHILDREN, .events = POLLIN } };
-	int status = SIGKILL; /* if the launcher ends the command, SIGKILL will end it */
+	int status = SIGKILL; /* the status if the launcher orders the command's end:
+			       * SIGKILL will end it */
 
 	for (;;) {
 		if (poll(waits, ARRAY_LEN(waits), -1) < 0)
@@ -253,21 +256,24 @@ static void tell(int status)
 	struct subreaper_news news = { .status = status };
 	struct rusage used = { 0 };
 
-	(void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail: the arguments are
-						  * valid */
+	(void)getrusage(RUSAGE_CHILDREN, &used); /* getrusage(2) cannot fail: its
+						  * arguments are valid */
 	news.user_us = microseconds(&used.ru_utime);
 	news.sys_us = microseconds(&used.ru_stime);
-	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* the launcher may be
-							      * gone */
+	(void)send(LINE, &news, sizeof(news), MSG_NOSIGNAL); /* if the launcher is
+							      * gone, no process needs
+							      * the report */
 }
 
-/* Removes the private folder when the launcher, which may use the folder, has ended. */
+/* Waits until the launcher has closed the socket, since it may still use the private
+ * folder, and then removes the folder. */
 static void remove_folder(struct overlay_upper *folder)
 {
 	char byte;
 
 	while (recv(LINE, &byte, 1, 0) > 0 || errno == EINTR)
-		errno = 0; /* orders that came after the command's end are dropped */
+		errno = 0; /* the orders received here came after the command's end,
+			    * and are dropped */
 	folder->lock = LOCK;
 	overlay_upper_remove(folder);
 }
@@ -357,13 +363,14 @@ int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *
 void subreaper_signal(const struct subreaper *k, int signo)
 {
 	(void)send(k->line, &signo, sizeof(signo),
-		   MSG_NOSIGNAL | MSG_DONTWAIT); /* on failure the subreaper is ending
-						  * already */
+		   MSG_NOSIGNAL | MSG_DONTWAIT); /* on failure the subreaper is already
+						  * ending all processes */
 }
 
 void subreaper_end(const struct subreaper *k)
 {
-	(void)shutdown(k->line, SHUT_WR); /* on failure the subreaper has ended */
+	(void)shutdown(k->line, SHUT_WR); /* if shutdown(2) fails, the subreaper has
+					   * ended */
 }
 
 void subreaper_done(struct subreaper *k)

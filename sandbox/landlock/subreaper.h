@@ -47,7 +47,7 @@ struct subreaper_parts { /* all members are borrowed */
 };
 
 struct subreaper {
-	pid_t pid;   /* of the subreaper; 0: none */
+	pid_t pid;   /* pid of the subreaper; 0: none */
 	int line;    /* owned; the socket to the subreaper; -1: none */
 	int failure; /* owned; the pipe that reports a failed start and closes when the
 		      * command has begun; -1: it was read */
@@ -66,18 +66,20 @@ void subreaper_init(struct subreaper *k);
 int subreaper_start(const struct subreaper_parts *parts, struct subreaper *ret,
 		    struct err *e);
 
-/* Reads the line to the subreaper.  NEWS: the command, and everything that it had
- * started, has ended.  GONE: the subreaper was killed.  NOTHING: no report has come. */
+/* Reads from the socket `line`.  SUBREAPER_NEWS: the command and all processes that
+ * it started have ended.  SUBREAPER_GONE: the subreaper was killed.
+ * SUBREAPER_NOTHING: no report has come. */
 enum subreaper_heard subreaper_hear(struct subreaper *k, struct subreaper_news *ret);
 
-/* Reads the failure pipe and closes `failure`.  1: the command has begun.  0: the
- * program could not be started, and `ret` says why.  -1: a step before that failed,
- * and `e` says why. */
+/* Reads the failure pipe and closes `failure`.  Returns 1: the command has begun.  0:
+ * the program could not be started, and `ret` says why.  -1: a step before that
+ * failed, and `e` says why. */
 int subreaper_hear_failure(struct subreaper *k, struct failed *ret, struct err *e);
 
 /* Asks the subreaper to signal the command's process group. */
 void subreaper_signal(const struct subreaper *k, int signo);
-/* Asks the subreaper to end all processes of the command; SUBREAPER_NEWS still comes. */
+/* Asks the subreaper to end all processes of the command; its report (SUBREAPER_NEWS)
+ * still comes. */
 void subreaper_end(const struct subreaper *k);
 
 /* Ends all processes of the command, and waits until the private folder is gone. */

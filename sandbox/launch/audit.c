@@ -87,8 +87,7 @@ int audit_open(struct audit *a, const struct policy *p, struct err *e)
 
 /* --- entries ---------------------------------------------------------------------- */
 
-/* Begins an entry with the members that come first in every entry of a sandbox: its
- * id and its name. */
+/* Begins an entry with the sandbox's id and name, the first members of every entry. */
 void audit_note(const struct audit *a, struct audit_json *n)
 {
 	audit_json_begin(n, a->secrets, LEDGER_ENTRY_MAX);

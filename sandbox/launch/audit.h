@@ -32,15 +32,16 @@ struct result;
 struct audit {
 	struct ledger ledger;
 	bool is_on;
-	bool has_launch; /* the launch is on record */
+	bool has_launch; /* the log has the entry of the launch */
 	char id[AUDIT_ID_LEN + 1];
-	const char *name; /* borrowed; NULL: the sandbox has none */
+	const char *name; /* borrowed: the sandbox's name; NULL: the sandbox has none */
 	char *path; /* owned: the absolute path of the log's folder */
 	const struct redact *secrets; /* borrowed: secrets to redact in entries */
-	struct redact own; /* owned: secrets of the policy; `secrets` points here
-			    * unless another set is lent */
-	uint64_t lost;	 /* how many entries could not be written since the last one
-			  * that was */
+	/* owned: secrets of the policy; `secrets` points here until the caller lends
+	 * another set */
+	struct redact own;
+	uint64_t lost;	 /* how many entries could not be written since the last
+			  * successful write */
 };
 
 enum audit_kind {
@@ -55,8 +56,8 @@ void audit_done(struct audit *a);
  * of the user that the sandbox stands for. */
 int audit_open(struct audit *a, const struct policy *p, struct err *e);
 
-/* Continues the log at `path` of a sandbox that may have ended; `path` NULL: there
- * is no log. */
+/* Opens the log at `path` again, to add entries for a sandbox that may have ended;
+ * `path` NULL: there is no log. */
 int audit_resume(struct audit *a, const char *path, const char *id, const char *name,
 		 struct err *e);
 
@@ -64,18 +65,18 @@ int audit_resume(struct audit *a, const char *path, const char *id, const char *
  * value is ERR_USAGE. */
 int audit_check(const char *where, struct err *e);
 
-/* Records a launch before the sandbox is started. */
+/* Records a launch; to be called before the sandbox is started. */
 int audit_launch(struct audit *a, const struct launch *l, struct err *e);
-/* Records that something was not done, and why.  It stays undone even if the record
- * fails. */
+/* Records that hutch refused to do something, and why.  If the record fails, the refusal
+ * stands all the same. */
 void audit_refused(struct audit *a, const char *what, const struct err *why);
-/* Records a kind of system call that the filter has refused, and how often so
- * far (denials.h). */
+/* Records a refused system call, and how often the filter has refused such a call so far
+ * (denials.h). */
 void audit_refused_call(struct audit *a, const struct refused_call *c);
-/* Records the end of a sandbox with one command. */
+/* Records the end of a sandbox that ran a single command. */
 int audit_result(struct audit *a, const struct result *r, struct err *e);
-/* The end of any other sandbox than one with one command, for audit_end().  The
- * resources that it has used are recorded as far as its cgroup tells. */
+/* How a sandbox ended that was not made for a single command, for audit_end().  The
+ * resources that the sandbox has used are recorded as far as its cgroup tells. */
 struct audit_end {
 	const char *reason;
 	int exit_code;
@@ -90,6 +91,6 @@ void audit_note(const struct audit *a, struct audit_json *n);
 int audit_add(struct audit *a, const char *event, struct audit_json *n,
 	      enum audit_kind kind, struct err *e);
 
-/* Returns the effective policy as a JSON object with the keys of a policy file.
- * Only the names of environment variables are in it.  Allocated. */
+/* Returns the effective policy as a JSON object with the keys of a policy file.  The
+ * names of environment variables are in it, but not their values.  Allocated. */
 char *audit_policy(const struct policy *p, const struct redact *secrets);

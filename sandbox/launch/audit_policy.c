@@ -13,8 +13,8 @@
 /* The most bytes of a policy as JSON; every policy that can be read is smaller. */
 #define POLICY_TEXT_MAX (64u << 20)
 
-/* Returns the path of a host folder with its links resolved, so that a relative path
- * says which folder it was at the launch; allocated. */
+/* Returns the path of a host folder with its links resolved, allocated: so the log says
+ * which folder a relative path meant at the launch. */
 static char *real_path(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -49,7 +49,7 @@ static void note_volumes(struct audit_json *n, const struct policy *p, const cha
 	list_done(&l);
 }
 
-/* Notes the names of environment variables, without values: a value may be a secret
+/* Writes the names of environment variables, without values: a value may be a secret
  * that was never declared as one. */
 static void note_variables(struct audit_json *n, const struct policy *p)
 {
@@ -115,9 +115,9 @@ static void note_ulimits(struct audit_json *n, const struct policy *p)
 	list_done(&l);
 }
 
-/* Notes the policy's rules as they stand in their file, where newlines may stand
- * between JSON tokens; they become blanks, since an entry is one line.  A JSON
- * string holds no newline (RFC 8259). */
+/* Writes the policy's rules as they stand in its file, with each newline replaced by a
+ * blank, since an entry is one line.  Newlines stand only between JSON tokens: a JSON
+ * string holds none (RFC 8259). */
 static void note_rules(struct audit_json *n, const struct list *rules)
 {
 	AUTO_FREE char *all = rules->count ? list_join(rules, 0, ",") : NULL;

@@ -8,12 +8,14 @@
 #include "base/fd_pass.h"
 #include "protocol/message.h"
 
-/* The most bytes that are read and not yet taken: one frame of the largest size, and
- * the part of the next frame that came with it. */
+/* The most received bytes that are kept: one frame of the largest size, and the part of
+ * the next frame that was read with it. */
 #define IN_MAX	(2 * (FRAME_MAX_FROM_EXECUTOR + FRAME_HEADER))
 #define OUT_MAX (FRAME_MAX_TO_EXECUTOR + FRAME_HEADER)
-#define OUT_KEPT (256u << 10) /* the largest buffer that is kept when it is empty */
-#define CHUNK	8192 /* bytes read at once: a page of a file, and its frame */
+#define OUT_KEPT (256u << 10) /* the largest send buffer that is not freed when the queue
+			       * is empty */
+#define CHUNK	8192 /* bytes read at once: room for a page of a file and the frame
+		      * around it */
 
 void channel_init(struct channel *c, int fd)
 {
@@ -36,8 +38,8 @@ short channel_events(const struct channel *c)
 }
 
 /* Sends queued bytes, with the descriptors in `passing`.  The kernel attaches
- * descriptors to the first byte of a send, so the request that they belong to must
- * be alone in the queue. */
+ * descriptors to the first byte of a send, so nothing may be queued before the request
+ * that they belong to. */
 static ssize_t send_some(struct channel *c)
 {
 	return fd_pass_send(c->fd, c->out.bytes + c->out.start, buffer_len(&c->out),
@@ -51,7 +53,7 @@ int channel_flush(struct channel *c, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		/* If the channel is closed, the queue is dropped without an error: the
-		 * end of the sandbox tells why. */
+		 * end of the sandbox, which follows, has an error of its own. */
 		if (n < 0 && (errno == EAGAIN || errno == EPIPE || errno == ECONNRESET)) {
 			if (errno != EAGAIN)
 				buffer_consume(&c->out, buffer_len(&c->out));
@@ -62,8 +64,9 @@ int channel_flush(struct channel *c, struct err *e)
 		c->passing_count = 0;
 		buffer_consume(&c->out, (size_t)n);
 	}
-	if (c->out.room > OUT_KEPT) { /* a supervisor lives long, beside many others,
-				       * so a large buffer is not kept */
+	/* frees a large buffer, since supervisors live long and a host runs many of
+	 * them */
+	if (c->out.room > OUT_KEPT) {
 		buffer_done(&c->out);
 		buffer_init(&c->out, OUT_MAX);
 	}
@@ -87,8 +90,8 @@ static int pass(struct channel *c, const int *fds, unsigned count, struct err *e
 	c->passing_count = count;
 	if (channel_flush(c, e) == 0)
 		return 0;
-	/* ETOOMANYREFS: the kernel takes no descriptors now (unix(7)), and no byte of
-	 * the request was sent, so the request is dropped. */
+	/* ETOOMANYREFS: too many descriptors of this user are in flight (unix(7)).  No
+	 * byte of the request was sent, so the request is dropped. */
 	if (e->sys == ETOOMANYREFS && c->passing_count) {
 		buffer_consume(&c->out, buffer_len(&c->out));
 		c->passing_count = 0;
@@ -124,8 +127,8 @@ int channel_send_cgroup(struct channel *c, int procs, struct err *e)
 	c->passing_count = 1;
 	if (channel_flush(c, e) < 0)
 		return -1;
-	/* A few bytes always fit a socket to which nothing was written before, so the
-	 * descriptor has been sent. */
+	/* These few bytes always fit a socket to which nothing was written before, so
+	 * the descriptor has been sent. */
 	return channel_has_passed(c) || !buffer_len(&c->out)
 		       ? 0
 		       : err_set(e, ERR_INTERNAL,

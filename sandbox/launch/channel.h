@@ -1,8 +1,8 @@
 /* channel -- the supervisor's end of the socket to the executor (docs/protocol.md).
  *
- * Every byte that is read here comes from inside the sandbox.  The bytes are held in
- * a buffer of bounded size and parsed by base/frame and protocol/message only, and
- * no read has room for descriptors. */
+ * Every byte that is read here comes from inside the sandbox, and is not trusted.  The
+ * bytes are held in a buffer of bounded size and parsed by base/frame and
+ * protocol/message only.  No read accepts descriptors. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -28,52 +28,54 @@ void channel_done(struct channel *c);
 /* Returns the events to poll(2) for. */
 short channel_events(const struct channel *c);
 
-/* Requests to the executor.  Each function sends as much as the socket takes;
- * channel_flush() sends the rest when poll(2) says POLLOUT.  The three descriptors
- * of an exec must stay open until channel_has_passed(). */
+/* The functions below send requests to the executor.  Each sends as much as the socket
+ * takes; channel_flush() sends the rest when poll(2) says POLLOUT.  The three
+ * descriptors of channel_send_exec() must stay open until channel_has_passed(). */
 int channel_send_exec(struct channel *c, uint32_t id, const struct exec *x,
 		      const int fds[3], struct err *e);
-/* Asks the executor to connect to a port inside.  The executor reads from the first
- * of `fds` and writes to the second; both stay open until channel_has_passed(). */
+/* Asks the executor to connect to a port inside the sandbox.  The executor reads the
+ * bytes to send from the pipe `fds[0]`, and writes those it receives to `fds[1]`.  Both
+ * descriptors must stay open until channel_has_passed(). */
 int channel_send_dial(struct channel *c, uint32_t id, uint16_t port, const int fds[2],
 		      struct err *e);
-/* Sends a request that is one word about a connection; `word`: MSG_FINISH or
- * MSG_HANGUP. */
+/* Sends a message without content about the connection `id`; the message's type is
+ * `word`, MSG_FINISH or MSG_HANGUP. */
 int channel_send_word(struct channel *c, enum message_type word, uint32_t id,
 		      struct err *e);
-/* Tells whether a request with descriptors could be sent now: the queue is empty. */
+/* Tells whether a request with descriptors can be sent now: no bytes are queued. */
 bool channel_is_free(const struct channel *c);
-/* Hands the executor the cgroup that the sandbox's commands enter; to be sent before
- * the first exec.  `procs` is the cgroup's cgroup.procs, opened for writing, and may
- * be closed afterwards. */
+/* Passes the executor the cgroup that the sandbox's commands enter; to be sent before
+ * the first exec.  `procs` is the file cgroup.procs of that cgroup, opened for writing;
+ * it may be closed afterwards. */
 int channel_send_cgroup(struct channel *c, int procs, struct err *e);
-/* Sends a signal to the command `id`.  Id 0 stands for every process inside; SIGSTOP
- * and SIGCONT then are a pause and its end. */
+/* Sends a signal to the command `id`.  Id 0 stands for every process inside; with id 0,
+ * SIGSTOP pauses the sandbox and SIGCONT resumes it. */
 int channel_send_signal(struct channel *c, uint32_t id, uint32_t signo, struct err *e);
 /* Asks the executor to end a command and its descendants. */
 int channel_send_end(struct channel *c, uint32_t id, struct err *e);
-/* Tells the executor whether its commands are about to be stopped, or have been
- * continued. */
+/* Tells the executor that its commands are about to be stopped (`is_held`), or that they
+ * have been continued. */
 int channel_send_hold(struct channel *c, bool is_held, struct err *e);
 int channel_send_freeze(struct channel *c, uint32_t number, struct err *e);
 int channel_send_resize(struct channel *c, uint32_t id, uint32_t rows, uint32_t cols,
 			struct err *e);
-/* Asks the executor to end: the executor asks every process to end, and exits when
- * they have ended, or after the grace; 0: at once.  A second stop may shorten the
- * grace.  Nothing can be started after a stop. */
+/* Asks the executor to end.  The executor then asks every process inside to end, and
+ * exits when they have ended or when `grace_ms` is over; 0: at once.  A second stop may
+ * shorten that time.  No command can be started after a stop. */
 int channel_send_stop(struct channel *c, uint32_t grace_ms, struct err *e);
 int channel_flush(struct channel *c, struct err *e);
 bool channel_has_passed(const struct channel *c);
 
-/* The result of channel_fill(), which reads once.  Bytes that were sent with
- * descriptors beside them may come one at a time, since the kernel keeps such bytes
- * apart. */
+/* The result of channel_fill(), which calls read once: the executor has closed the
+ * socket, bytes were read, or there were none.  A read may return a single byte, since
+ * the kernel does not merge bytes that were sent with descriptors with others. */
 enum channel_state { CHANNEL_CLOSED, CHANNEL_READ, CHANNEL_DRY };
 
-/* Reads bytes that have come.  Returns an enum channel_state, or -1 on failure. */
+/* Reads bytes that the executor has sent.  Returns an enum channel_state, or -1 on
+ * failure. */
 int channel_fill(struct channel *c, struct err *e);
 
-/* Looks for a frame in the bytes that were read.  1: *ret is a whole frame, good
- * until channel_took().  0: there is none yet.  -1: the bytes are no frame. */
+/* Looks for a frame in the bytes that were read.  1: *ret is a whole frame, valid until
+ * channel_took().  0: no frame is complete yet.  -1: the bytes are no valid frame. */
 int channel_next(struct channel *c, struct frame *ret, struct err *e);
 void channel_took(struct channel *c, const struct frame *f);

@@ -14,10 +14,11 @@
 #include "sandbox/launch/spawn.h"
 #include "sandbox/monitor/protect_watch.h"
 
-/* How long an executor may live on after closing its channel. */
+/* How long an executor may go on running after it has closed its channel. */
 #define CLOSED_MS 2000
 
-/* How long to wait for a process to end that has closed its descriptors. */
+/* How long to wait for the end of the process that serves the root, once its descriptors
+ * are closed. */
 #define SERVER_END_MS 2000
 
 void instance_init(struct instance *g, int64_t now)
@@ -42,10 +43,11 @@ static void end(struct instance *g, enum instance_cause cause, const struct err 
 			g->error = *e;
 	}
 	if (g->sandbox->pid > 0)
-		(void)kill(g->sandbox->pid, SIGKILL); /* pid 1 is not reaped, so the
-						       * number is still its own */
-	/* The server of the root, if it is stopped, would hold processes that wait for
-	 * its answer in the kernel: so it is killed too. */
+		/* pid 1 is not reaped yet, so no other process can have its number */
+		(void)kill(g->sandbox->pid, SIGKILL);
+	/* The process that serves the root file system is killed too: if it is stopped,
+	 * the kernel would keep processes inside waiting for its answer, and they could
+	 * not die. */
 	root_fuse_kill(&g->sandbox->fuse);
 	if (g->state < INSTANCE_ENDING)
 		g->state = INSTANCE_ENDING;
@@ -69,8 +71,8 @@ static bool has_ended(const struct root_fuse *f)
 	return f->pid > 0 && poll(&p, 1, SERVER_END_MS) == 1;
 }
 
-/* Replaces the cause of a failed set-up by the error of the root's server, if the
- * cause is one of the errors that the set-up sees when the server is gone. */
+/* If the set-up failed with an error that may come from the end of the process that
+ * serves the root, replaces that error by the process's own. */
 static void explain_server(struct instance *g, struct err *cause)
 {
 	bool is_about = cause->sys == ENOTCONN || cause->sys == ECONNABORTED ||
@@ -80,8 +82,8 @@ static void explain_server(struct instance *g, struct err *cause)
 		(void)root_fuse_has_failed(&g->sandbox->fuse, cause);
 }
 
-/* Handles the end of the root's server.  If the server has not failed, its mount is
- * gone, and pid 1 has ended or is killed here. */
+/* Handles the end of the process that serves the root.  If that process did not fail,
+ * its mount is gone: pid 1 has ended, or is killed here. */
 static void on_server_end(struct instance *g)
 {
 	struct err e;
@@ -89,12 +91,12 @@ static void on_server_end(struct instance *g)
 	if (root_fuse_has_failed(&g->sandbox->fuse, &e))
 		end(g, INSTANCE_LOST_ROOT, &e);
 	else if (g->sandbox->pid > 0)
-		(void)kill(g->sandbox->pid, SIGKILL); /* pid 1 is not reaped, so the
-						       * number is still its own */
+		/* pid 1 is not reaped yet, so no other process can have its number */
+		(void)kill(g->sandbox->pid, SIGKILL);
 }
 
-/* Reads the child's report about its set-up: an error, or the end of the socket,
- * which a successful execveat(2) closes. */
+/* Reads the child's report about the sandbox's set-up: an error, or the end of the
+ * socket.  A successful execveat(2) closes the child's end. */
 static void on_failure(struct instance *g)
 {
 	struct err cause;
@@ -109,8 +111,8 @@ static void on_failure(struct instance *g)
 	own_close(&g->sandbox->failure);
 }
 
-/* Ends the sandbox if the broker has ended: system calls that wait for the broker
- * would wait for ever. */
+/* Ends the sandbox if its broker (broker.h) has ended: system calls that wait for the
+ * broker's answer would wait for ever. */
 static void on_broker(struct instance *g, short events)
 {
 	struct err e;
@@ -123,8 +125,8 @@ static void on_broker(struct instance *g, short events)
 	end(g, INSTANCE_LOST_BROKER, &e);
 }
 
-/* Reports system calls that the filter has refused, also those from before the end
- * of pid 1. */
+/* Passes system calls that the filter has refused to the callback `refused`, also calls
+ * from before the end of pid 1. */
 static void on_denials(struct instance *g, int64_t now)
 {
 	const struct refused_call *c;
@@ -170,8 +172,8 @@ static int take_frame(struct instance *g, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Hands on the frames that have come, to `take`.  With `are_last` also frames that
- * `is_full` would keep waiting: there are no more of them than a socket holds. */
+/* Passes received frames to their handlers.  With `are_last`, `is_full` is ignored: no
+ * more frames follow than a socket's buffer holds. */
 static bool take_frames(struct instance *g, bool are_last)
 {
 	struct frame f;
@@ -204,9 +206,9 @@ void instance_flush(struct instance *g)
 		instance_broke_protocol(g, &e);
 }
 
-/* Reads from the channel.  If the channel is closed, pid 1 ends a moment later, and
- * its end tells why; an executor that goes on without its supervisor is ended after
- * CLOSED_MS. */
+/* Reads from the channel.  If the executor has closed it, pid 1 usually ends a moment
+ * later, and its exit status tells why.  An executor that goes on without its supervisor
+ * is killed after CLOSED_MS. */
 static int fill(struct instance *g, int64_t now)
 {
 	struct err e;
@@ -230,9 +232,9 @@ static void on_channel(struct instance *g, short events, int64_t now)
 	(void)instance_take(g);
 }
 
-/* Handles the end of pid 1.  The executor's last frames may still be in the channel,
- * and the child's error in its socket, although poll(2) reported the end first: both
- * are read before. */
+/* Handles the end of pid 1.  poll(2) may report that end before the executor's last
+ * frames in the channel, or the child's error in its socket, were read: both are read
+ * first. */
 static void on_end(struct instance *g, int64_t now)
 {
 	struct err e;
@@ -283,8 +285,8 @@ static bool is_watched(const struct instance *g)
 	return g->protect_watch && !g->protect_watch->is_lost && !instance_is_over(g);
 }
 
-/* Tells whether ports carry data: from the hello on, until the end, after which no
- * process is inside. */
+/* Tells whether published ports carry data: from the "hello" on, until the sandbox
+ * ends. */
 static bool carries(const struct instance *g)
 {
 	return g->ports && g->state == INSTANCE_READY;
@@ -326,8 +328,8 @@ void instance_watch(const struct instance *g, struct pollfd *w)
 
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now)
 {
-	/* A change of a protected file is handled first: a process inside may write to
-	 * the file until it is stopped. */
+	/* A replaced protected file is handled first, since a process inside may write
+	 * to the file until the process is stopped. */
 	if (w[INSTANCE_HOST].revents)
 		on_host(g);
 	if (w[INSTANCE_FAILURE].revents)
@@ -354,7 +356,8 @@ int64_t instance_due(const struct instance *g)
 					 carries(g) ? ports_due(g->ports) : 0));
 }
 
-/* Enforces --memory where --best-effort lets a sandbox run without a cgroup. */
+/* Enforces --memory in a sandbox that runs without a cgroup, which --best-effort
+ * allows. */
 static void look_at_memory(struct instance *g, int64_t now)
 {
 	struct err e;

@@ -1,23 +1,25 @@
 /* instance -- a running sandbox, as its supervisor sees it.
  *
  *	instance_init
- *	in a loop: instance_watch, poll(2) until instance_due() at most, instance_serve,
- *		instance_expire, both at the time when poll(2) has returned; instance_flush
- *		after each request was written
+ *	in a loop:
+ *		instance_watch, then poll(2) until instance_due() at most,
+ *		instance_serve and instance_expire with the time after poll(2),
+ *		instance_flush after each request that was queued
  *	instance_done
  *
  *	state		leaves it when
  *	STARTING	"hello" came				-> READY
- *	both		the supervisor ends it, the channel
- *			closed, the protocol was broken		-> ENDING
+ *	STARTING or	the supervisor ends it, the channel
+ *	READY		closed, the protocol was broken		-> ENDING
  *	any		pid 1 was reaped			-> GONE
  *
- * Frames go to `take`, unless `is_full` says that no more can be taken now;
- * instance_take() hands them on later.  When pid 1 is gone, the kernel has killed
- * and reaped every process of its pid namespace (zap_pid_ns_processes()); frames
- * that these had sent are taken first.
+ * The executor's frames are passed to the callback `take`.  While the callback `is_full`
+ * returns true, frames wait; instance_take() passes them later.  When pid 1 is gone, the
+ * kernel has killed and reaped every process of its pid namespace
+ * (zap_pid_ns_processes()); frames that these processes had sent are still passed to
+ * `take` before the state becomes GONE.
  *
- * The cause of the end is decided once: the first one counts. */
+ * The first cause of the sandbox's end is kept; later ones are ignored. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -39,16 +41,17 @@ enum instance_state { INSTANCE_STARTING, INSTANCE_READY, INSTANCE_ENDING, INSTAN
 enum instance_cause {
 	INSTANCE_RUNS,
 	INSTANCE_ENDED,	     /* instance_end() was called */
-	INSTANCE_NOT_SET_UP,    /* a stage of spawn.c failed; `error` tells which */
+	INSTANCE_NOT_SET_UP,    /* setting the sandbox up failed (spawn.c); `error` says
+				 * which stage failed and why */
 	INSTANCE_BROKE_PROTOCOL,
 	INSTANCE_OUT_OF_MEMORY, /* the watchdog saw more memory in use than allowed
 				 * (watchdog.h) */
-	INSTANCE_LOST_ROOT,     /* the server of the sandbox's root has ended
+	INSTANCE_LOST_ROOT,     /* the process that serves the sandbox's root has ended
 				 * (root_fuse.h) */
 	INSTANCE_UNPROTECTED,   /* the host has replaced a protected file
 				 * (protect_watch.h) */
 	INSTANCE_LOST_BROKER,   /* the sandbox's broker has ended (broker.h) */
-	INSTANCE_DIED	     /* pid 1 ended by itself or by a foreign signal: see
+	INSTANCE_DIED	     /* pid 1 exited, or a signal from outside killed it: see
 			      * `status` */
 };
 
@@ -66,51 +69,58 @@ enum {
 
 struct instance {
 	struct sandbox *sandbox; /* borrowed; freshly spawned */
-	uint64_t watched_memory; /* bytes; 0: memory is not watched */
+	uint64_t watched_memory; /* the memory limit that hutch itself enforces, in
+				  * bytes; 0: memory is not watched */
 
-	void *who; /* borrowed; the first argument of the callbacks below */
+	void *who; /* borrowed: the first argument of the callbacks below */
 	/* Takes a frame other than "hello".  Returns -1 if the frame breaks the
 	 * protocol. */
 	int (*take)(void *who, const struct frame *f, struct err *e);
-	bool (*is_full)(void *who); /* tells whether no frame can be taken now; NULL:
-				     * never */
-	struct ports *ports;	    /* borrowed; NULL: no port can be published */
-	struct protect_watch *protect_watch; /* borrowed; NULL: no file is watched */
-	/* Called when the protection watch has noticed a change; NULL: the sandbox is
-	 * ended then. */
+	bool (*is_full)(void *who); /* tells whether frames must wait (instance_take());
+				     * NULL: they never wait */
+	struct ports *ports;	    /* borrowed: the published ports; NULL: no port can
+				     * be published */
+	struct protect_watch *protect_watch; /* borrowed; NULL: no protected file is
+					      * watched */
+	/* Called when the host has replaced a protected file; NULL: the sandbox is ended
+	 * then. */
 	void (*unprotected)(void *who, const struct err *why);
-	/* Called when the filter has refused a system call; `session` is the caller's
-	 * session inside (denials_take()).  May be NULL. */
+	/* Called when the filter has refused a system call; `session` is the session
+	 * leader of the calling process (denials_take()).  May be NULL. */
 	void (*refused)(void *who, const struct refused_call *c, pid_t session);
 
 	struct channel channel;
 	enum instance_state state;
 	enum instance_cause cause;
-	struct err error; /* set for every cause but INSTANCE_ENDED */
+	struct err error; /* why the sandbox ended; set for every cause but
+			   * INSTANCE_ENDED */
 	int status;	  /* in state GONE: pid 1's wait status, as waitpid(2) has it */
-	struct rusage used; /* in state GONE: the use of pid 1 and of all processes
-			     * that it has waited for */
+	struct rusage used; /* in state GONE: the resources used by pid 1 and by all
+			     * processes that it has waited for */
 
 	bool is_closed; /* the executor has closed its end of the channel */
-	int64_t closed_ms, look_ms; /* when the executor must have ended, and when
-				     * memory is looked at; 0: never */
+	/* when the executor must have ended, and when memory is measured next, in ms of
+	 * clock.h; 0: never */
+	int64_t closed_ms, look_ms;
 };
 
-/* Begins; to be called after sandbox, watched_memory and the callbacks were filled in. */
+/* Starts watching the sandbox; to be called after sandbox, watched_memory and the
+ * callbacks were set. */
 void instance_init(struct instance *g, int64_t now);
 void instance_done(struct instance *g);
 
-/* Fills in INSTANCE_POLLS places for poll(2).  A process inside whose call is
- * refused waits until instance_serve() is called, so the caller must not wait for
- * the inside before. */
+/* Fills in INSTANCE_POLLS entries for poll(2).  A process inside whose system call is
+ * refused waits until instance_serve() is called, so between the two calls the caller
+ * must not wait for processes inside. */
 void instance_watch(const struct instance *g, struct pollfd *w);
-/* Handles the events that poll(2) has found, in the places of instance_watch(). */
+/* Handles the events that poll(2) has reported in the entries of instance_watch(). */
 void instance_serve(struct instance *g, const struct pollfd *w, int64_t now);
 
-/* Takes frames that have been read already.  True: there was one. */
+/* Passes frames that were read already, and had to wait, to `take`.  Returns whether
+ * there was one. */
 bool instance_take(struct instance *g);
 
-/* Writes requests as far as the channel takes them. */
+/* Sends queued requests, as far as the channel takes them. */
 void instance_flush(struct instance *g);
 
 /* Returns when instance_expire() has something to do, in ms of clock.h; 0: never. */

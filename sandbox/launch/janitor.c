@@ -24,8 +24,8 @@
 #include "sandbox/state/registry.h"
 #include "sandbox/state/state_dir.h"
 
-/* The numbers of the descriptors that the janitor holds; all others are closed,
- * so that it keeps no pipe of the caller's open. */
+/* The numbers of the descriptors that the janitor keeps.  It closes all others, so that
+ * it does not hold open a pipe of the caller's. */
 enum { TERMINAL, LAUNCHER, DISMISS, LOCK, CGROUP, STATE, FOLDER, ENTRY, IMAGE, HELD };
 _Static_assert(HELD < 10, "keep_only() moves what is held up to 10 first");
 
@@ -34,8 +34,8 @@ void janitor_init(struct janitor *j)
 	*j = (struct janitor){ .dismiss = -1 };
 }
 
-/* Moves the held descriptors to the numbers above, and closes all others.  A
- * descriptor of -1 leaves its number unused. */
+/* Moves the descriptors in `held` to the numbers above, and closes all others.  If
+ * held[i] is -1, no descriptor gets the number i. */
 static void keep_only(const int held[HELD])
 {
 	int high[HELD];
@@ -49,7 +49,8 @@ static void keep_only(const int held[HELD])
 	(void)sys_close_range(HELD, ~0u, 0);
 }
 
-/* The bytes that the launcher writes to the janitor. */
+/* The bytes that the launcher writes to the janitor: there is nothing to undo, or undo
+ * everything. */
 #define ALL_IS_WELL '\0'
 #define DO_IT	    'w'
 
@@ -61,11 +62,11 @@ static void wait_until(struct pollfd *waits, nfds_t count)
 		;
 }
 
-/* Waits for the launcher's word or its end.  A byte says what is to be done.  The
- * end of the pipe without a byte, or the end of the launcher, says that something
- * went wrong.  Then the janitor waits for the launcher's end: the kernel closes the
- * pipe of a killed process before its other descriptors, by which sockets still look
- * alive. */
+/* Waits until the launcher writes a byte or ends.  The byte says what to do.  If the
+ * pipe closes without a byte, the launcher is ending, killed perhaps.  The janitor then
+ * waits until the launcher's pidfd is readable: the kernel closes the pipe of a killed
+ * process before its other descriptors, so its sockets would still look as if a process
+ * listened. */
 static enum news hear(void)
 {
 	struct pollfd waits[] = { { .fd = LAUNCHER, .events = POLLIN },
@@ -73,15 +74,16 @@ static enum news hear(void)
 	char byte;
 
 	wait_until(waits, ARRAY_LEN(waits));
-	/* The pipe is looked at first: the launcher may have written its byte and
-	 * ended. */
+	/* The pipe is checked before the pidfd: the launcher may have written its byte
+	 * and then ended. */
 	if (waits[1].revents && io_read_full(DISMISS, &byte, 1) == 1)
 		return byte == ALL_IS_WELL ? DISMISSED : HEIR;
 	wait_until(waits, 1);
 	return DEAD;
 }
 
-/* Returns the registry entry without the lock that says that the supervisor lives. */
+/* Returns the registry entry without its descriptor of the lock that says that the
+ * supervisor lives. */
 static struct registry_entry entry_of(const struct chores *chores)
 {
 	struct registry_entry r;
@@ -93,16 +95,16 @@ static struct registry_entry entry_of(const struct chores *chores)
 	return r;
 }
 
-/* Appends a line to the log, behind an incomplete one that a killed supervisor may
- * have left.  No other process writes to the log any more. */
+/* Appends a line to the log.  If a killed supervisor left an incomplete line there, that
+ * line is ended first.  No other process writes to the log any more. */
 static void put_line(int log, const char *line)
 {
 	const off_t end = lseek(log, 0, SEEK_END);
 	char last = '\n';
 
 	if (end > 0 && pread(log, &last, 1, end - 1) == 1 && last != '\n')
-		(void)io_write_all(log, "\n", 1); /* a full disk takes no line, and the
-						   * janitor goes on */
+		/* a failure, as on a full disk, does not stop the janitor */
+		(void)io_write_all(log, "\n", 1);
 	(void)io_write_all(log, line, strlen(line));
 }
 
@@ -152,8 +154,8 @@ __attribute__((noreturn)) static void watch(const struct chores *chores)
 	listener_remove_listed(FOLDER);
 	g.parent.fd = CGROUP;
 	cgroup_remove(&g, 0);
-	/* The entry is ended last: a process that waits for the sandbox's end, or for
-	 * its name, then finds everything gone. */
+	/* The registry entry is removed last: a process that waits for the sandbox's
+	 * end, or for its name to become free, then finds everything else gone. */
 	r.state = STATE;
 	r.folder = FOLDER;
 	r.lock = ENTRY;
@@ -186,10 +188,10 @@ static int fork_janitor(struct janitor *j, const struct chores *chores,
 	(void)close(ends[1]);
 	if (j->pid < 0)
 		return err_sys(e, "start the janitor");
-	/* Waits until the janitor has closed all other descriptors.  Until then it
-	 * shares the launcher's lock of the name: if the launcher were killed now, a
-	 * process that looks at the lock would take the janitor for a living
-	 * supervisor. */
+	/* Waits until the janitor has closed all descriptors that it does not need.
+	 * Until then it also holds the lock that says that the launcher lives: if the
+	 * launcher were killed now, another process would take the janitor's lock for
+	 * that of a living supervisor. */
 	if (entry_of(chores).name[0])
 		while (read(started, ends, 1) < 0 && errno == EINTR)
 			;
@@ -227,7 +229,8 @@ static void wait_for(struct janitor *j)
 
 static void tell(const struct janitor *j, char what)
 {
-	(void)io_write_all(j->dismiss, &what, 1); /* the janitor may have been killed */
+	/* fails if the janitor was killed, which does not matter */
+	(void)io_write_all(j->dismiss, &what, 1);
 }
 
 void janitor_dismiss(struct janitor *j)

@@ -26,40 +26,44 @@ struct overlay_upper;
 
 struct janitor {
 	pid_t pid;   /* 0: there is no janitor */
-	int dismiss; /* owned: the pipe to the janitor; a byte says whether it is
-		      * dismissed or is to work */
-	bool is_heir; /* the janitor removes an upper folder in any case, for a
-		       * launcher that has confined itself */
+	int dismiss; /* owned: the write end of the pipe to the janitor; one byte tells
+		      * it to exit or to undo everything */
+	/* the launcher has confined itself and may no longer unlink, so the janitor
+	 * removes an upper folder and unix sockets even after a normal end */
+	bool is_heir;
 };
 
 void janitor_init(struct janitor *j);
 
-/* The list of changes to undo; a zero or merely initialised object stands for nothing. */
+/* The list of changes to undo.  A member that is zero, or only initialised, has nothing
+ * to undo. */
 struct chores {
-	const struct terminal *terminal; /* the terminal's modes are restored, if it
-					  * has a descriptor */
-	const struct overlay_upper *upper;	 /* the folder is removed, if it has a
-						  * path */
-	const struct cgroup *cgroup;	 /* the cgroup is removed, if it has a place;
-					  * it is not made yet */
-	const struct registry_entry *entry; /* the registry entry is ended, if it has a
-					     * name; may be NULL */
-	int image; /* the lock of an image, held until everything is undone; 0 or less:
-		    * none */
+	const struct terminal *terminal; /* the terminal whose modes are restored;
+					  * without a descriptor: none */
+	const struct overlay_upper *upper;	 /* the folder of an overlay's upper
+						  * layer, which is removed; without a
+						  * path: none */
+	const struct cgroup *cgroup;	 /* the cgroup that is removed, made only after
+					  * the janitor starts; without a place in the
+					  * hierarchy: none */
+	const struct registry_entry *entry; /* the registry entry that is removed; NULL,
+					     * or without a name: none */
+	int image; /* the lock that keeps an image in the store, held until everything is
+		    * undone; 0 or less: none */
 	/* Paths of unix sockets; a socket at which no process listens is removed.  May
 	 * be NULL. */
 	const struct list *sockets;
 };
 
-/* Starts a janitor, if there is anything on the list.  With an entry on the list,
- * returns only when the janitor no longer holds the lock that says that the launcher
- * lives. */
+/* Starts a janitor, if the list has any change to undo.  If the list has a registry
+ * entry, waits until the janitor has closed its copy of the lock that says that the
+ * launcher lives. */
 int janitor_start(struct janitor *j, const struct chores *chores, struct err *e);
 
 /* Dismisses the janitor and waits for its end.  The caller has undone everything
  * itself. */
 void janitor_dismiss(struct janitor *j);
 
-/* Has the janitor undo everything on its list, and waits for its end.  The caller
- * has undone nothing, or a part. */
+/* Makes the janitor undo everything on its list, and waits for its end.  The caller has
+ * undone nothing, or only a part. */
 void janitor_work(struct janitor *j);

@@ -24,36 +24,36 @@
 #include "sandbox/root/root_copy.h"
 #include "store/folders.h"
 
-/* Raises a low soft limit of descriptors, which the shell may have set.  Mounts,
- * even thousands, hold no descriptors, but each pump, pipe and descriptor of the
- * caller's counts. */
+/* Raises a low soft limit of descriptors, which the caller's shell may have set.  Each
+ * pump, pipe and descriptor of the caller's counts against it; mounts, even thousands of
+ * them, hold no descriptors. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 256) {
 		limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure the limit stays
-							 * as it was */
+		/* if this fails, the limit stays as it was */
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
 }
 
 void launch_ready(void)
 {
 	raise_descriptor_limit();
-	/* A process that ignores SIGCHLD, as its caller may have made it do, cannot
-	 * wait for its children (wait(2)). */
+	/* A process that ignores SIGCHLD cannot wait for its children (wait(2)); it may
+	 * have inherited that from its caller. */
 	(void)signal(SIGCHLD, SIG_DFL);
-	/* A reader that went away is to make write(2) fail, and not to end this
-	 * process. */
+	/* When the reader of a pipe or socket has gone, write(2) should fail, instead of
+	 * a signal ending this process. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* A file that has reached RLIMIT_FSIZE, such as the audit log, is to make
-	 * write(2) fail, too. */
+	/* When a file such as the audit log reaches RLIMIT_FSIZE, write(2) should fail,
+	 * too, instead of a signal ending this process. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Closes the descriptors from `first` up to, but without, `end`; returns the number
- * behind `end`. */
+/* Closes the descriptors from `first` up to `end`, but not `end` itself; returns the
+ * number after `end`. */
 static unsigned close_until(unsigned first, int end)
 {
 	if (end < (int)first)
@@ -104,8 +104,8 @@ void launch_init(struct launch *l, const struct policy *policy)
 	audit_init(&l->audit);
 }
 
-/* Undoes the launch's changes to the host.  A confined supervisor may no longer
- * unlink: the janitor then removes the upper folder and the sockets. */
+/* Undoes the launch's changes to the host.  A supervisor that has confined itself may no
+ * longer unlink: the janitor then removes the upper folder and the sockets. */
 static void tidy_up(struct launch *l)
 {
 	bool has_heir = l->janitor.is_heir && l->janitor.pid > 0 &&
@@ -151,8 +151,8 @@ static void list_caps(const struct launch *l, struct list *ret)
 {
 	uint32_t uid, gid;
 
-	/* The user of an image of the store is not known yet, and is taken for root: a
-	 * rule may then allow something that the user cannot do anyway. */
+	/* The user that an image of the store names is not known yet.  Root is assumed:
+	 * at worst, a rule allows a call that the user has no capability for anyway. */
 	if (l->policy->image == IMAGE_STORE)
 		uid = 0;
 	else if (policy_user(l->policy, &uid, &gid, NULL) < 0)
@@ -172,7 +172,8 @@ static int load_profile(struct launch *l, const struct list *caps, struct err *e
 
 	if (program_find("hutch-seccomp", &compiler, e) < 0)
 		return -1;
-	/* A launch that is going to fail, or a dry run, makes no folder for the cache. */
+	/* No folder for the cache is made by a dry run, or if the launch is going to
+	 * fail. */
 	bool has_use = cache && !l->plan.is_dry_run &&
 		       access(l->policy->seccomp, R_OK) == 0;
 	const struct seccomp_request request = {
@@ -223,14 +224,14 @@ static int build_plan(struct launch *l, struct err *e)
 
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 {
-	/* The executor of a single command (`hutch run`) may live and die with the
+	/* An executor that runs a single command (`hutch run`) need not outlive that
 	 * command. */
 	l->outlives = l->cgroup.is_split = l->plan.has_logs = !has_stdio;
 	if (host_user_decide(l->policy, &l->who, e) < 0)
 		return -1;
-	/* The executor, the stdio files and the ports are opened with the rights of
-	 * the caller, root included: hutch may be installed, and the terminal owned,
-	 * where the user that root becomes has no access. */
+	/* The executor, the stdio files and the ports are opened with the rights of the
+	 * caller, even if that is root: the user that root becomes may have no access to
+	 * the folder in which hutch is installed, or to the terminal. */
 	if (program_open("hutch-executor", &l->executor, e) < 0 ||
 	    (has_stdio && stdio_open(&l->stdio, l->policy, e) < 0) ||
 	    ports_open(&l->ports, l->policy, false, e) < 0)
@@ -246,15 +247,16 @@ int launch_prepare(struct launch *l, bool has_stdio, struct err *e)
 
 /* --- the root --------------------------------------------------------------------- */
 
-/* Returns the flag that asks for an upper layer that outlives the sandbox; NULL:
- * none was given. */
+/* Returns the flag by which the caller asked for an upper layer that outlives the
+ * sandbox; NULL: there is no such flag. */
 static const char *keeping_flag(const struct launch *l)
 {
 	return l->policy->upper ? "--upper" : l->policy->keeps ? "--keep" : NULL;
 }
 
-/* Uses `folder` as the upper layer that is kept.  Only the folder of --upper may
- * have been resolved already; any other is resolved here. */
+/* Uses `folder`, which outlives the sandbox, as the upper layer.  Its path is resolved
+ * here, unless it is the folder of --upper and the policy's paths are resolved
+ * already. */
 static int keep_upper(struct launch *l, const char *flag, const char *folder,
 		      struct err *e)
 {
@@ -319,8 +321,8 @@ static int prepare_upper(struct launch *l, struct err *e)
 	return 0;
 }
 
-/* Refuses options that take the kernel's overlayfs; `is` names what the launch
- * uses instead. */
+/* Refuses options that need the kernel's overlayfs, which is missing; `is` says for
+ * messages what the launch uses instead. */
 static int check_other(const struct launch *l, const char *is, const struct err *why,
 		       struct err *e)
 {
@@ -393,8 +395,8 @@ static int prepare_root(struct launch *l, struct err *e)
 
 /* --- the host --------------------------------------------------------------------- */
 
-/* Notes the limits that a cgroup would have enforced, and bounds processes in
- * another way. */
+/* Notes which limits are not enforced for want of a cgroup, and limits the number of
+ * processes by RLIMIT_NPROC instead. */
 static void degrade(struct launch *l)
 {
 	const struct limits *limits = &l->policy->limits;
@@ -406,8 +408,8 @@ static void degrade(struct launch *l)
 		limits_count_processes(&l->plan, limits->pids);
 }
 
-/* Notes that --disk does not bound writable folders of the host.  policy_check() has
- * let such volumes pass only because of --best-effort. */
+/* Notes that --disk does not limit writes to writable folders of the host.
+ * policy_check() allows that combination only with --best-effort. */
 static void degrade_disk(struct launch *l)
 {
 	for (size_t i = 0; l->policy->limits.disk && i < l->policy->volume_count; i++)
@@ -416,8 +418,8 @@ static void degrade_disk(struct launch *l)
 			l->degraded |= DEGRADED_DISK;
 }
 
-/* Adds to the error for which user hutch looked for a cgroup: root reads the error,
- * but nothing was delegated to that user. */
+/* If root started hutch, adds to the error which user's cgroup hutch looked for.  Root
+ * reads the error, but the delegated cgroup that is missing is one of that user. */
 static int explain_to_root(const struct launch *l, struct err *e)
 {
 	if (!l->who.was_root)
@@ -434,7 +436,8 @@ static int explain_to_root(const struct launch *l, struct err *e)
 		l->who.uid);
 }
 
-/* Finds a place for a cgroup.  Without a limit, no cgroup is made and no bus is asked. */
+/* Finds a place for a cgroup.  Without a limit no cgroup is needed, and systemd is not
+ * asked over D-Bus. */
 static int place_cgroup(struct launch *l, struct err *e)
 {
 	if (!policy_wants_cgroup(l->policy) ||
@@ -456,8 +459,8 @@ static int make_cgroup(struct launch *l, struct err *e)
 	return limits_show_cgroup(&l->plan, path, e);
 }
 
-/* Prepares folders for the changes to host folders that are shown copy-on-write.  An
- * observed sandbox leaves nothing: its changes go into a folder that the janitor
+/* Prepares folders for changes to copy-on-write folders of the host.  If the launch has
+ * an observer (--learn), the changes are dropped: they go into a folder that the janitor
  * removes. */
 static int prepare_copies(struct launch *l, struct err *e)
 {
@@ -469,9 +472,10 @@ static int prepare_copies(struct launch *l, struct err *e)
 	return cow_make_dropped(&l->plan, l->upper.path, e);
 }
 
-/* Makes the changes to the host.  The janitor is told of everything that would
- * outlive a killed launcher before it is changed; a folder that was made a moment
- * before the janitor is found by its lock. */
+/* Makes the changes to the host.  The janitor learns of each change that would outlive a
+ * killed launcher before the change is made.  The only exception are folders that are
+ * made a moment before the janitor starts: a later launch finds and removes them by
+ * their unused lock. */
 static int prepare_host(struct launch *l, struct err *e)
 {
 	const struct chores chores = { &l->terminal, &l->upper, &l->cgroup, l->entry,
@@ -500,8 +504,9 @@ static int prepare_host(struct launch *l, struct err *e)
 	return l->stdio.has_terminal ? terminal_raw(&l->terminal, e) : 0;
 }
 
-/* Looks at the protected files.  To be called before anything is mounted: from then
- * on the child compares them, and later the protection watch watches them. */
+/* Records the protected files as they are now; to be called before anything is mounted.
+ * From then on the child compares the files that it mounts with that record, and later
+ * the protection watch notices replaced ones. */
 static int watch_protected(struct launch *l, struct err *e)
 {
 	if (protect_watch_post(&l->protect_watch, &l->plan, e) == 0)
@@ -534,8 +539,9 @@ int launch_start(struct launch *l, struct err *e)
 	if (l->signals < 0 || audit_launch(&l->audit, l, e) < 0 ||
 	    prepare_host(l, e) < 0 || watch_protected(l, e) < 0)
 		return -1;
-	/* `has_proc`: the executor needs a procfs to end a command with its
-	 * descendants, and the executor of a single command never does that. */
+	/* `has_proc`: the executor needs a procfs in order to end a command together
+	 * with its descendants.  The executor of a single command never has to do
+	 * that. */
 	const struct spawn_parts parts = {
 		.plan = &l->plan, .executor = &l->executor, .filter = &l->filter,
 		.server = l->server.program.fd >= 0 ? &l->server.program : NULL,
@@ -547,9 +553,10 @@ int launch_start(struct launch *l, struct err *e)
 	if (spawn_sandbox(&parts, &l->sandbox, e) < 0)
 		return -1;
 	ports_tell(&l->ports, l->words);
-	/* Keeps other processes out of this one's memory (ptrace(2), access mode
-	 * checking): the user that root became may have other processes, and root's
-	 * environment is still in this one.  Nor may secrets get into a core file. */
+	/* PR_SET_DUMPABLE 0 keeps other processes out of this one's memory (ptrace(2),
+	 * access mode checking): the user that root became may have other processes, and
+	 * root's environment is still in this memory.  It also keeps secrets out of core
+	 * files. */
 	if ((l->who.was_root || l->policy->secrets.count) &&
 	    prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");

@@ -5,10 +5,11 @@
  *	launch_init, launch_plan, plan_print, launch_done	(--dry-run)
  *
  * launch_prepare() looks at the host and changes nothing, with two exceptions: it
- * fetches an image that the store does not have, and, started by root, it makes this
- * process the user that the sandbox stands for.  launch_start() changes the host,
- * and tells the janitor first.  With --audit the launch is on record before the host
- * is changed. */
+ * fetches an image that the store does not have, and, if root started hutch, it makes
+ * this process the user that the sandbox stands for (host_user.h).  launch_start()
+ * changes the host; before a change, it tells the janitor (janitor.h), which undoes the
+ * change if hutch is killed.  With --audit the log records the launch before the host is
+ * changed. */
 #pragma once
 #include "base/list.h"
 #include "protocol/message.h"
@@ -32,54 +33,59 @@ struct err;
 struct policy;
 struct registry_entry;
 
-/* A module that observes what a sandbox needs (learn.h). */
+/* A module that records what a sandbox uses, to learn a policy for it (learn.h). */
 struct launch_observer {
-	/* Called when the process has become the user that the sandbox stands for, and
-	 * before the plan is built. */
+	/* Called before the plan is built, when this process has become the user that
+	 * the sandbox stands for. */
 	int (*prepare)(void *self, const struct host_user *who, struct err *e);
 	void *self;	     /* borrowed */
-	struct trace *trace; /* borrowed: notes the paths and addresses in system calls */
+	struct trace *trace; /* borrowed: records the paths and addresses in system
+			      * calls */
 };
 
-/* All parts of a launch; launch_done() releases them. */
+/* All state of a launch; launch_done() releases it. */
 struct launch {
 	const struct policy *policy;
-	/* Borrowed, set before launch_start(): the sandbox's registry entry; NULL: a
-	 * sandbox without a name. */
+	/* Borrowed, set before launch_start(): the sandbox's registry entry; NULL: the
+	 * sandbox has no name. */
 	const struct registry_entry *entry;
-	/* Borrowed, set before launch_prepare(): observes the launch; the sandbox's
-	 * writes to folders of the host are dropped at its end.  NULL: neither
-	 * happens. */
+	/* Borrowed, set before launch_prepare(): records what the sandbox uses.  With an
+	 * observer, the sandbox's writes to folders of the host are dropped at its end.
+	 * NULL: no observer. */
 	const struct launch_observer *observer;
-	/* Borrowed, set before launch_start(): the folder of --keep, for the files
-	 * that are written to the root; NULL: that of --upper, or one that is removed
-	 * with the sandbox. */
+	/* Borrowed, set before launch_start(): with --keep, the folder that keeps the
+	 * files written to the root.  NULL: --upper names that folder, or the files are
+	 * removed with the sandbox. */
 	const char *files;
-	const char *verb; /* set before launch_start(): the verb of hutch; a generated
-			   * name begins with it */
-	int words; /* borrowed; for messages of hutch's other programs; stderr unless
-		    * set before launch_start() */
-	bool outlives; /* the executor outlives a single request */
+	const char *verb; /* set before launch_start(): the verb of hutch, such as "run";
+			   * a generated sandbox name begins with it */
+	int words; /* borrowed: the descriptor for notes to the user, also from hutch's
+		    * other programs; stderr unless set before launch_start() */
+	bool outlives; /* the executor goes on after a command has ended */
 	struct host_user who;
 	struct plan plan;
-	struct store_image store_image; /* the image, if it comes from the store */
+	struct store_image store_image; /* the image, if it comes from the image store */
 	struct program executor;
-	struct root_fuse_overlayfs server; /* the program that serves the root, if the
-					    * root is served */
-	struct seccomp_program filter;	/* filter of the executor, and of all processes
-					 * that it starts */
-	struct seccomp_program profile; /* filter of the command alone: --seccomp, or
-					 * the one that plan.pretends asks for */
+	/* fuse-overlayfs, if it serves the root since the kernel's overlayfs is
+	 * missing */
+	struct root_fuse_overlayfs server;
+	struct seccomp_program filter;	/* seccomp filter of the executor and of all
+					 * processes that it starts */
+	struct seccomp_program profile; /* seccomp filter of the command alone: that of
+					 * --seccomp, or the one that plan.pretends asks
+					 * for */
 	struct stdio stdio;
 	struct sandbox sandbox;
 	struct ports ports;   /* the published ports */
 	struct list sockets;  /* paths of the published unix sockets */
 	struct protect_watch
-		protect_watch; /* watches the host's files that are protected inside */
+		protect_watch; /* notices when the host replaces a file that is protected
+				* inside */
 	struct terminal terminal;
 	struct overlay_upper upper;
-	struct cow cow; /* changes to folders that are shown copy-on-write;
-			 * launch_done() leaves them to the verb, which settles them */
+	/* the changes to copy-on-write folders of the host; launch_done() does not
+	 * release this member: the verb does (cow.h) */
+	struct cow cow;
 	struct cgroup cgroup;
 	unsigned degraded; /* enum degraded */
 	struct janitor janitor;
@@ -87,34 +93,35 @@ struct launch {
 	int signals; /* owned: the signalfd of supervise_signals() */
 };
 
-/* Makes this process ready for a launch: signals, room for descriptors. */
+/* Prepares this process for launches: sets how it handles signals, and raises a low
+ * limit of descriptors. */
 void launch_ready(void);
 
-/* Closes the caller's descriptors beyond the standard three, which are not meant for
- * hutch; `keep` and `also` stay open, if they are above 2. */
+/* Closes all descriptors above 2 that hutch has inherited from its caller, except `keep`
+ * and `also`. */
 void launch_close_others(int keep, int also);
 
-/* Gives up the caller's terminal and session, for a process that stays in the
- * background.  The working directory stays. */
+/* Detaches this process from the caller's terminal and session, so that it can run in
+ * the background.  The working directory is kept. */
 int launch_leave_caller(struct err *e);
 
 void launch_init(struct launch *l, const struct policy *policy);
 void launch_done(struct launch *l);
 
-/* Prepares a launch.  With `has_stdio`, the caller's stdin, stdout and stderr are
- * made ready for a single command, with which the sandbox ends; otherwise the
- * executor is to outlive single requests. */
+/* Prepares a launch.  With `has_stdio`, the sandbox runs a single command and ends with
+ * it, and the caller's stdin, stdout and stderr are opened for that command.  Otherwise
+ * the executor goes on after a command has ended. */
 int launch_prepare(struct launch *l, bool has_stdio, struct err *e);
 int launch_start(struct launch *l, struct err *e);
 
-/* Loads the filters of the command: the built-in one, or the floor and the filter of
- * --seccomp.  To be called before root is dropped, since the user that root becomes
- * may be unable to read the profile. */
+/* Loads the sandbox's seccomp filters: the built-in filter or, with --seccomp, the floor
+ * and the filter of the given profile (seccomp.h).  To be called before root is dropped,
+ * since the user that root becomes may be unable to read the profile. */
 int launch_load_filter(struct launch *l, struct err *e);
 
-/* Makes the plan alone, for --dry-run: nothing is made on the host. */
+/* Only makes the plan, for --dry-run: nothing is changed on the host. */
 int launch_plan(struct launch *l, struct err *e);
 
-/* Returns the policy's command as a request to the executor, without flags and
- * terminal; the request borrows from the launch and the policy. */
+/* Returns the policy's command as a request to the executor, with no flags set; the
+ * request borrows from the launch and the policy. */
 struct exec launch_command(const struct launch *l);

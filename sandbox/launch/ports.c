@@ -22,37 +22,38 @@
 #include "sandbox/launch/channel.h"
 
 #define EVENTS_AT_ONCE 64
-/* How long no connection is accepted once descriptors have run out. */
+/* How long no connection is accepted after this process has run out of descriptors. */
 #define DEAF_MS 100
-/* How many descriptors a visit takes: its socket and its ends of two pipes; and in
- * DIAL_FDS, the other ends, until they have been passed inside. */
+/* How many descriptors a connection takes: its socket and the near ends of two pipes.
+ * DIAL_FDS adds the far ends, until they have been passed into the sandbox. */
 #define VISIT_FDS 3
 #define DIAL_FDS  (VISIT_FDS + 2)
-/* How long clients have, at the sandbox's end, to take the bytes that are left for
+/* How long clients have, at the sandbox's end, to read the bytes that are still left for
  * them. */
 #define WORDS_MS 1000
-/* In epoll, a tag with this bit is a port's number, a tag without it a visit's id. */
+/* In the data of an epoll event, this bit marks the number of a port; without it the
+ * data is the id of a visit. */
 #define IS_PORT (1ull << 32)
 
-/* A pipe that has carried more than WIDE_FROM bytes is made as large as an
- * ordinary user may have one (pipe(7)), which doubles the throughput.  The
- * kernel bounds all pipes of a user together, those of the user's other
- * programs too (64 MiB, pipe-user-pages-soft), so at most WIDE_MAX are
- * enlarged. */
+/* A pipe that has carried more than WIDE_FROM bytes is enlarged to the most that an
+ * ordinary user may set (pipe(7)), which doubles the throughput.  The kernel limits the
+ * size of all pipes of a user together, including those of the user's other programs (64
+ * MiB, pipe-user-pages-soft), so at most WIDE_MAX pipes are enlarged. */
 #define WIDE_FROM (1u << 20)
 #define WIDE_SIZE (1 << 20)
 #define WIDE_MAX  8
 
 struct visit {
 	uint32_t id;
-	uint32_t port; /* the number of its port */
+	uint32_t port; /* the number of the port that the client connected to */
 	struct socket_splice splice;
 	bool has_more;
 	bool is_finish_said; /* "finish" was sent */
 	bool is_finished;    /* "finished" was received */
 	bool is_closed;	     /* "closed" was received */
 	bool is_in_wide, is_out_wide;
-	bool is_parted;	     /* hutch's ends are closed, but "closed" has not come yet */
+	bool is_parted;	     /* hutch has closed its ends; the executor's "closed" has
+			      * not come yet */
 };
 
 void ports_init(struct ports *p)
@@ -117,8 +118,8 @@ int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *
 	return 0;
 }
 
-/* Opens either the named ports or the ranges.  The named ones are opened first,
- * so that no range takes them. */
+/* Opens either the ports that the user named or those to be found in a range.
+ * ports_open() opens the named ones first, so that no range takes them. */
 static int open_some(struct ports *p, const struct policy *policy, bool are_paths,
 		     bool are_ranges, struct err *e)
 {
@@ -154,7 +155,8 @@ void ports_tell(const struct ports *p, int to)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].is_found)
 			(void)dprintf(to, "hutch: note: %s leads to port %u inside\n",
-				      /* a failure is ignored: the note may go unread */
+				      /* a failure is ignored: without this note, the
+				       * ports work all the same */
 				      p->all[i].at.host, p->all[i].guest);
 }
 
@@ -228,7 +230,8 @@ static void widen(struct ports *p, struct visit *v)
 	v->is_out_wide = v->is_out_wide || is_widened(p, c->out, c->out_bytes);
 }
 
-/* Moves a visit's bytes.  Frees the visit when nothing is left to send or to receive. */
+/* Moves a visit's bytes in both directions.  Frees the visit when "closed" has come and
+ * no bytes are left to move. */
 static int run(struct ports *p, struct visit *v, struct err *e)
 {
 	enum socket_splice_state now = v->is_parted ? SOCKET_SPLICE_WAITS
@@ -268,8 +271,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 		if (v->is_closed)
 			forget(p, v);
 	}
-	/* The socket is removed from epoll by hand: the process that made it may still
-	 * hold it open, and closing it here would leave it in epoll (epoll(7)). */
+	/* The socket is removed from epoll explicitly: closing it here would not do that
+	 * (epoll(7)) if the process that made the socket still holds it open. */
 	(void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, gone.at.fd, NULL);
 	listener_done(&gone.at);
 	memmove(&p->all[i], &p->all[i + 1], (--p->count - i) * sizeof(gone));
@@ -278,8 +281,8 @@ int ports_remove(struct ports *p, const char *host, struct err *e)
 
 /* --- letting in ------------------------------------------------------------------- */
 
-/* Returns an id for a visit.  Ids are given out in order, so that a released one is
- * not used again for long. */
+/* Returns an unused id for a visit.  Ids are given out in ascending order, so that it
+ * takes long until a released id is used again. */
 static uint32_t new_id(struct ports *p)
 {
 	do {
@@ -288,8 +291,8 @@ static uint32_t new_id(struct ports *p)
 	return p->last_id | DIAL_ID;
 }
 
-/* Makes two pipes; `ours` are the ends that stay here, `theirs` the ends that go
- * inside. */
+/* Makes two pipes: `ours` are the ends that stay in this process, `theirs` the ends that
+ * are passed into the sandbox. */
 static bool make_pipes(int ours[2], int theirs[2])
 {
 	int up[2], down[2];
@@ -308,7 +311,8 @@ static bool make_pipes(int ours[2], int theirs[2])
 	return true;
 }
 
-/* Resets a connection that was accepted and cannot be carried. */
+/* Resets a connection that was accepted but cannot be passed on, for want of
+ * descriptors. */
 static int refuse(struct ports *p, struct visit *v, int64_t now)
 {
 	socket_splice_reset(&v->splice);
@@ -327,7 +331,7 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 
 	v->id = new_id(p);
 	v->port = port->number;
-	/* The call fails for a unix socket, which has no such option. */
+	/* setsockopt(2) fails for a unix socket, which has no TCP_NODELAY. */
 	(void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	bool has_pipes = make_pipes(ours, p->passing);
 	socket_splice_init(&v->splice, socket, ours[0], ours[1]);
@@ -344,16 +348,16 @@ static int dial(struct ports *p, const struct port *port, int socket, int64_t no
 	return 0;
 }
 
-/* Accepts one connection of the port.  1: there was a connection; 0: none; -1: the
- * channel is broken. */
+/* Accepts one connection of the port.  Returns 1 if there was a connection, 0 if there
+ * was none, -1 if the channel to the executor is broken. */
 static int admit(struct ports *p, struct port *port, int64_t now, struct err *e)
 {
 	int socket = listener_accept(&port->at);
 
 	if (socket >= 0)
 		return dial(p, port, socket, now, e) < 0 ? -1 : 1;
-	/* EINVAL: the socket no longer listens.  The process that made the socket
-	 * still has it, and may let it listen again. */
+	/* EINVAL: the socket does not listen any more.  The process that made the socket
+	 * still holds it, and may make it listen again. */
 	if (errno == EAGAIN || errno == EINTR || errno == EINVAL)
 		port->has_waiting = false;
 	else if (errno != ECONNABORTED)
@@ -396,8 +400,8 @@ static int admit_all(struct ports *p, int64_t now, struct err *e)
 		close_passing(p);
 	if (clock_is_due(p->deaf_ms, now))
 		p->deaf_ms = 0;
-	/* The ports accept by turns: even when few connections can be accepted, a busy
-	 * port does not shut out the others. */
+	/* The ports accept in turn: even when few connections can be accepted, a busy
+	 * port does not starve the others. */
 	for (size_t idle = 0; idle < p->count && may_admit(p);) {
 		struct port *port = &p->all[p->turn++ % p->count];
 		int got = port->has_waiting ? admit(p, port, now, e) : 0;
@@ -449,7 +453,8 @@ static int take_event(struct ports *p, uint64_t tag, struct err *e)
 	return v && !v->has_more ? run(p, v, e) : 0;
 }
 
-/* Continues the visits that had used up their share of the last turn. */
+/* Continues with the visits that have bytes left to move, but had used up their share of
+ * the turn before. */
 static int go_on(struct ports *p, struct err *e)
 {
 	p->has_more = false;
@@ -459,8 +464,8 @@ static int go_on(struct ports *p, struct err *e)
 	return 0;
 }
 
-/* Works even when no port is left, since no other function clears p->has_more and
- * p->deaf_ms, which make the work due. */
+/* Does its work even if no port is left: only here are p->has_more and p->deaf_ms
+ * cleared, which make ports_due() return a time. */
 int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
@@ -486,8 +491,9 @@ static int take_finished(struct ports *p, struct visit *v, struct err *e)
 	return run(p, v, e);
 }
 
-/* Takes "closed", the inside's last word about a connection.  Bytes that were sent
- * before the connection broke are handed over, as far as the client takes them now. */
+/* Handles "closed", the executor's last message about a connection.  Bytes that the
+ * server inside sent before the connection broke are passed on, as far as the client
+ * takes them now. */
 static int take_closed(struct ports *p, struct visit *v, uint32_t sys, struct err *e)
 {
 	v->is_closed = true;
@@ -519,8 +525,8 @@ int ports_frame(struct ports *p, const struct frame *f, struct err *e)
 	return f->type == MSG_CLOSED ? take_closed(p, v, sys, e) : take_finished(p, v, e);
 }
 
-/* Hands over the rest of a visit that was finished inside.  The visit is freed
- * when its client has taken everything, or does not want it. */
+/* Passes on the bytes that are left of a visit that the server inside has finished.
+ * Frees the visit when its client has taken all of them, or does not want them. */
 static void hand_over(struct ports *p, struct visit *v)
 {
 	enum socket_splice_state now = SOCKET_SPLICE_BROKEN;
@@ -529,7 +535,7 @@ static void hand_over(struct ports *p, struct visit *v)
 		now = socket_splice_run(&v->splice);
 	v->has_more = now == SOCKET_SPLICE_HAS_MORE;
 	p->has_more = p->has_more || v->has_more;
-	/* The kernel goes on sending the bytes in the socket's queue after it is
+	/* The kernel still sends the bytes in a socket's queue after the socket is
 	 * closed. */
 	if (now == SOCKET_SPLICE_WAITS && v->splice.in < 0)
 		socket_splice_done(&v->splice);
@@ -558,8 +564,8 @@ bool ports_part(struct ports *p, int64_t due, int64_t now)
 	return true;
 }
 
-/* Waits in a loop of its own until clients have taken their bytes, at most WORDS_MS;
- * the caller's loop stands still meanwhile. */
+/* Waits at most WORDS_MS until clients have taken their bytes.  This function has a poll
+ * loop of its own; the caller's loop stands still meanwhile. */
 void ports_end(struct ports *p)
 {
 	int64_t now = clock_ms();
@@ -569,7 +575,7 @@ void ports_end(struct ports *p)
 	close_passing(p);
 	while (!ports_part(p, due, now)) {
 		int wait = p->has_more ? 0 : clock_wait(due, now);
-		/* the events do not matter: all visits are tried */
+		/* the events themselves do not matter: ports_part() tries all visits */
 		(void)epoll_wait(p->epoll, events, EVENTS_AT_ONCE, wait);
 		now = clock_ms();
 	}

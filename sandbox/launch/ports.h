@@ -1,5 +1,4 @@
-/* ports -- the published ports of a running sandbox, and the connections to
- * them.
+/* ports -- the published ports of a running sandbox, and the connections to them.
  *
  *	ports_init
  *	ports_open	before the sandbox begins: the sockets on the host
@@ -8,22 +7,24 @@
  *	ports_end	the sandbox has ended
  *	ports_done
  *
- * A visit is one connection of a client's, from accept(2) on:
+ * A visit is one connection of a client on the host to a published port, from accept(2)
+ * on:
  *
  *	state		leaves it when
  *	DIALLED		both directions have ended, and "closed" came	forgotten
- *			it broke: "hangup" is said		-> PARTED
+ *			it broke: "hangup" is sent		-> PARTED
  *			"closed" came with an error: reset		forgotten
  *	PARTED		"closed" came					forgotten
  *
- * Nothing of the host's network is inside: between the client's socket and the
- * sandbox are two pipes (protocol/socket_splice.h), and frames carry the requests and
- * words about them.  A connection that is not accepted yet waits in the
- * kernel's queue: while requests wait for the executor, while there are
- * PORT_CONNECTS_MAX visits, while descriptors are short or not allowed to visits.
+ * No socket of the host's network enters the sandbox: two pipes carry the bytes between
+ * the client's socket and the executor (protocol/socket_splice.h), and frames of the
+ * channel carry the requests and messages about them.  No connection is accepted, and
+ * clients wait in the kernel's queue, while requests to the executor are still queued,
+ * while there are PORT_CONNECTS_MAX visits, while visits have all descriptors that
+ * ports_allow() grants them, and while the process has no free descriptors.
  *
- * Everything that comes from inside is checked: an id that was not given out,
- * or a word at the wrong time, ends the sandbox. */
+ * All messages from the executor are checked: an unknown id, or a message at the wrong
+ * time, ends the sandbox. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,84 +42,88 @@ struct visit;
 struct port {
 	struct listener at;
 	uint16_t guest;
-	bool is_found;	  /* the port was found in a range, so the user is told its
-			   * number */
-	bool has_waiting; /* a connection may wait in the port's queue */
-	uint32_t number;  /* the port's number, unique for as long as the sandbox lives */
+	bool is_found;	  /* this port's number was found in a range, so the user has to
+			   * be told the number */
+	bool has_waiting; /* a connection may wait in the listening socket's queue */
+	uint32_t number;  /* identifies this entry; no other port of this sandbox ever
+			   * gets the number */
 };
 
 struct ports {
 	struct port *all; /* owned */
 	size_t count;
-	struct visit **visits; /* owned; PORT_CONNECTS_MAX places once there is a port */
+	/* owned; room for PORT_CONNECTS_MAX visits, allocated with the first port */
+	struct visit **visits;
 	size_t visit_count;
-	size_t fds_max;	     /* descriptors that all visits may have */
-	unsigned wide_count; /* how many pipes were made larger */
+	size_t fds_max;	     /* how many descriptors all visits together may have */
+	unsigned wide_count; /* how many pipes were enlarged */
 	uint32_t last_number, last_id;
-	uint32_t turn; /* the port that accepts next, modulo `count` */
+	uint32_t turn; /* the index of the port that accepts next, modulo `count` */
 	struct channel *channel; /* borrowed; NULL: ports_begin() was not called */
 	int epoll;		 /* owned; -1: there is no port */
-	int passing[2];		 /* owned: ends of pipes that are on their way inside;
-				  * -1: none */
-	int64_t deaf_ms; /* until when nothing is accepted, since descriptors had run
-			  * out; 0: connections are accepted */
+	/* owned: pipe ends that are queued to be passed into the sandbox; -1: none */
+	int passing[2];
+	/* descriptors had run out: the time until which no connection is accepted; 0:
+	 * connections are accepted */
+	int64_t deaf_ms;
 	bool has_more, is_closed;
-	bool has_paths; /* one of the ports is, or was, a unix socket */
+	bool has_paths; /* one of the ports is, or has been, a unix socket */
 };
 
 void ports_init(struct ports *p);
-/* Closes everything; the paths of unix sockets stay, for listener_remove(). */
+/* Closes everything.  The files of unix sockets stay; listener_remove() removes them. */
 void ports_done(struct ports *p);
 
-/* Opens the policy's ports: unix sockets if `are_paths`, else TCP ports.  TCP ports
- * are to be opened before the process gives up any rights, unix sockets as the user
- * that is to own them. */
+/* Opens the policy's ports: its unix sockets if `are_paths`, else its TCP ports.  TCP
+ * ports are to be opened before the process drops any privileges, unix sockets after it
+ * has become the user that is to own them. */
 int ports_open(struct ports *p, const struct policy *policy, bool are_paths,
 	       struct err *e);
-/* Adds one port that leads to `guest` inside; takes `at` over.  ERR_LIMIT: there are
- * PORT_SPEC_MAX already.  ERR_EXISTS: that address is published. */
+/* Publishes one more port: connections to `at`, which is taken over, lead to port
+ * `guest` inside.  ERR_LIMIT: PORT_SPEC_MAX ports are published already.  ERR_EXISTS:
+ * this address is published already. */
 int ports_add(struct ports *p, struct listener *at, uint16_t guest, struct err *e);
-/* Removes the port that is published at `host`, and its visits.  ERR_NOT_FOUND:
- * there is none. */
+/* Removes the port that is published at the address `host`, and ends its visits.
+ * ERR_NOT_FOUND: no port is published there. */
 int ports_remove(struct ports *p, const char *host, struct err *e);
 
-/* Writes a line to `to` for each port that was found in a range. */
+/* For each port that was found in a range, writes a line with its number to `to`. */
 void ports_tell(const struct ports *p, int to);
 
-/* Makes the ports accept connections from now on; the executor has said hello. */
+/* Lets the ports accept connections from now on; to be called when the executor's
+ * "hello" has come. */
 void ports_begin(struct ports *p, struct channel *c);
 /* Accepts no connection from now on. */
 void ports_close(struct ports *p);
 
 /* ports_allow() sets how many descriptors all visits together may have from now on;
- * until it is called they may have any number.  ports_visit_fds() tells how many
- * they have. */
+ * before the first call there is no limit.  ports_visit_fds() returns how many they have
+ * now. */
 void ports_allow(struct ports *p, size_t fds);
 size_t ports_visit_fds(const struct ports *p);
 
-/* Returns the descriptor to be polled for POLLIN; -1: there is none. */
+/* Returns the descriptor to poll for POLLIN; -1: there is nothing to poll. */
 int ports_fd(const struct ports *p);
 /* Lists all open descriptors except those of visits; returns their number. */
 #define PORTS_FDS (PORT_SPEC_MAX + 1)
 size_t ports_fds(const struct ports *p, int ret[PORTS_FDS]);
 /* Returns the number of visits of one port. */
 size_t ports_count(const struct ports *p, const struct port *port);
-/* Returns when ports_work() has something to do without an event, in ms of clock.h.
- * 0: never; PORTS_AT_ONCE: now, since that time is always past. */
+/* Returns when ports_work() is due even without an event, in ms of clock.h.  0: never.
+ * PORTS_AT_ONCE, a time that is always past: now. */
 #define PORTS_AT_ONCE 1
 int64_t ports_due(const struct ports *p);
-/* Moves the bytes that can be moved and accepts the connections that can be
- * accepted.  -1: the channel is broken. */
+/* Moves the bytes that can be moved, and accepts the connections that can be accepted.
+ * -1: the channel to the executor is broken. */
 int ports_work(struct ports *p, bool has_events, int64_t now, struct err *e);
 
-/* Takes a frame "finished" or "closed" from the executor.  -1: the frame breaks the
- * protocol. */
+/* Handles the message "finished" or "closed" of the executor.  -1: the message breaks
+ * the protocol. */
 int ports_frame(struct ports *p, const struct frame *f, struct err *e);
 
-/* Ends all visits when no process is left inside.  Bytes that were sent are handed
- * over, for a second at most; connections of clients that have not taken theirs by
- * then are reset. */
+/* Ends all visits; to be called when no process is left inside.  Clients have a second
+ * to take the bytes that were sent to them; then the remaining connections are reset. */
 void ports_end(struct ports *p);
-/* Does one turn of ports_end(), at `now`.  True: no visit is left, which is always
- * so from `due` on. */
+/* Does one turn of the loop of ports_end(), at the time `now`.  Returns true when no
+ * visit is left, which is always so from the time `due` on. */
 bool ports_part(struct ports *p, int64_t due, int64_t now);

@@ -88,8 +88,8 @@ char *result_error_json(const struct err *error)
 	return json_write_end(&b);
 }
 
-/* Returns hutch's exit code for a command that did not start: 126 if its program was
- * found but not run, 127 if it was not found, as shells do. */
+/* Returns hutch's exit code for a command that did not start, as shells have it: 126 if
+ * its program was found but could not be run, 127 if it was not found. */
 static int exit_code_for(const struct failed *failed)
 {
 	if (failed->stage == EXEC_STAGE_EXECVE)

@@ -1,4 +1,4 @@
-/* result -- how a run ended, in one object. */
+/* result -- how a run of `hutch run` ended, as one struct. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ enum run_status {
 	RUN_STATUS_COUNT
 };
 
-/* The exit codes that hutch itself gives, not its command (docs/hutch-run.md). */
+/* Exit codes of hutch itself, as opposed to those of its command (docs/hutch-run.md). */
 enum {
 	EXIT_TIMED_OUT = 124,
 	EXIT_HUTCH = 125,
@@ -28,18 +28,20 @@ enum {
 	EXIT_NOT_FOUND = 127
 };
 
-/* Bits for options that were given and could not be met; with --best-effort the
- * launch goes on without them. */
+/* Bits for options that the host could not fulfil; with --best-effort the launch goes on
+ * without them. */
 enum degraded {
 	DEGRADED_MEMORY = 1,
 	DEGRADED_CPUS = 2,
 	DEGRADED_PIDS = 4,
 	DEGRADED_DISK = 8,
-	DEGRADED_IMAGE = 16, /* without --best-effort, too: the root is a copy of the
-			      * image, or served, as there is no overlayfs */
+	DEGRADED_IMAGE = 16, /* also without --best-effort: there is no overlayfs, so the
+			      * root is a copy of the image, or fuse-overlayfs serves
+			      * it */
 	DEGRADED_ISOLATION = 32, /* --isolation landlock was used, which is weaker than
 				  * namespaces */
-	DEGRADED_PROTECT = 64, /* --protect does not see files replaced on the host */
+	DEGRADED_PROTECT = 64, /* hutch does not notice if the host replaces a file of
+				* --protect */
 	DEGRADED_PAUSE = 128 /* the sandbox was paused by signals, which a process
 			      * inside can undo */
 };
@@ -48,10 +50,12 @@ enum degraded {
 /* Returns "exited", "signaled", ... */
 const char *result_status_name(enum run_status status);
 
-/* Writes the options of these bits as a JSON member: "degraded":["memory","cpus"]. */
+/* Writes the names of the options in `degraded` as a JSON member:
+ * "degraded":["memory","cpus"]. */
 void result_write_degraded(struct buffer *b, unsigned degraded);
 
-/* Returns the option, without its dashes, of bit `i` of enum degraded. */
+/* Returns the name, without its dashes, of the option that bit `i` of enum degraded
+ * stands for. */
 const char *result_degraded_name(unsigned i);
 
 struct result {
@@ -59,13 +63,13 @@ struct result {
 	int exit_code; /* hutch's own exit code */
 	int signal;    /* the signal that ended the command; 0: none */
 	double wall_s, user_s, sys_s;
-	uint64_t memory_peak, pids_peak; /* most bytes and processes at one time; 0:
-					  * unknown */
+	/* the most bytes, and the most processes, at any one time; 0: unknown */
+	uint64_t memory_peak, pids_peak;
 	unsigned degraded;		 /* enum degraded */
-	char *refused; /* owned: the refused calls as JSON objects, the inside of an
-			* array; NULL: none */
-	struct list told; /* owned: a sentence and a remedy, by turns, for each refused
-			   * call */
+	char *refused; /* owned: the refused system calls as JSON objects, without the
+			* array's brackets; NULL: none */
+	struct list told; /* owned: for each refused system call two items, a sentence
+			   * about it and a remedy */
 	struct err error;		 /* kind ERR_NONE: there was no error */
 };
 
@@ -74,26 +78,26 @@ void result_done(struct result *r);
 void result_exited(struct result *r, int code);
 void result_signaled(struct result *r, int signal);
 void result_timeout(struct result *r);
-/* Sets the result: the command was killed for want of memory; `error` has the reason. */
+/* Sets the result for a command that was killed for want of memory; `error` says why. */
 void result_oom(struct result *r, const struct err *error);
-/* Takes over the system calls that the filter has refused (denials.h). */
+/* Adds the system calls that the filter has refused (denials.h) to the result. */
 void result_refused(struct result *r, const struct denials *denials);
-/* Sets the result: hutch failed, or the command could not be started; `code` is 125
- * to 127. */
+/* Sets the result for a failure of hutch, or for a command that could not be started;
+ * `code` is 125 to 127. */
 void result_failed(struct result *r, int code, const struct err *error);
 
-/* Turns the executor's answer that it could not start a command into an error,
- * and returns the exit code for it: 125, 126 or 127, as in shells. */
+/* Makes an error out of the executor's message that the command could not be started.
+ * Returns the exit code for it: 125, 126 or 127, as in shells. */
 int result_not_started(const struct failed *failed, const struct exec *x, struct err *e);
 
 /* Returns an error as a JSON object: kind, message, remedy; "null" for no error.
  * Allocated. */
 char *result_error_json(const struct err *error);
 
-/* Notes that the command's output could not all be delivered, because of `why`: a
- * failure of hutch's, unless the command has failed by itself. */
+/* Records that some of the command's output could not be delivered, because of `why`.
+ * This makes the run a failure of hutch, unless the command itself has failed. */
 void result_undelivered(struct result *r, const struct err *why);
 
-/* Returns the object that `hutch run --json` prints, on one line.  No key is left
- * out.  Allocated. */
+/* Returns the JSON object that `hutch run --json` prints, on one line, always with all
+ * keys.  Allocated. */
 char *result_json(const struct result *r);

@@ -14,12 +14,12 @@
  *					 seccomp; its listener goes out
  *					 execveat
  *
- * Up to execveat the child is our own code and nothing of the inside has run.
- * The order is forced: mounts need CAP_SYS_ADMIN over the namespace, so the
- * capabilities go late; the filter refuses half of the calls that come before
- * it, so it goes last.  With one id the child writes its own maps, which an
- * unprivileged process may (user_namespaces(7)); that saves two context
- * switches. */
+ * Until execveat the child runs hutch's own code only; no program of the sandbox has run
+ * yet.  The order of the stages is forced: mounts need CAP_SYS_ADMIN over the namespace,
+ * so the capabilities are dropped late; the seccomp filter refuses half of the system
+ * calls that the stages before it make, so it is installed last.  If a single id is
+ * mapped, the child writes its own maps, which an unprivileged process may do
+ * (user_namespaces(7)); that saves two context switches. */
 #include "sandbox/launch/spawn.h"
 
 #include <errno.h>
@@ -59,28 +59,28 @@
 #include "sandbox/plan/plan.h"
 #include "sandbox/root/mounts.h"
 
-/* The numbers at which the executor finds its socket, a procfs, and a folder
- * (docs/protocol.md). */
+/* The numbers at which the executor expects its socket, a procfs, and the folder for
+ * logs (docs/protocol.md). */
 #define CHANNEL_FD 3
 #define PROC_FD	   4
 #define LOGS_FD	   5
 
-/* The child's own ends of the pipes and sockets, and the descriptors that it opens
- * on its way. */
+/* The child's ends of the pipes and sockets, and the descriptors that its stages
+ * open. */
 struct child {
 	const struct spawn_parts *parts;
 	int channel, failure, maps_ready, maps_go;
 	int executor, null, proc;
 	int handed[3]; /* copies of parts->stdio */
-	int queues;    /* the mount whose files are the message queues; -1: none */
+	int queues;    /* a mount of the POSIX message queues; -1: none */
 	int server; /* the socket to the process that serves the root; -1: none */
 	struct mounted mounted;
 	int sysctls, network;
 	struct worker helper;
 };
 
-/* Needs: namespaces.  Does: maps this process to its ids inside.  Leaves: all
- * capabilities over the user namespace. */
+/* Needs: to be in the new namespaces.  Does: maps this process to its ids inside.
+ * Leaves: all capabilities over the user namespace. */
 static int stage_ids(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
@@ -107,13 +107,13 @@ static int help(void *arg, void *result, struct err *e)
 				     c->parts->plan->sysctl_count, e);
 }
 
-/* Needs: all capabilities over the user namespace, the host's /proc.  Does:
- * starts a helper, which makes a network namespace and sets bounds on kernel
- * accounts.  Leaves: the helper at work. */
+/* Needs: all capabilities over the user namespace, the host's /proc.  Does: starts a
+ * helper process, which makes the network namespace and sets sysctls that limit what the
+ * sandbox can use up.  Leaves: the helper running. */
 static int stage_helper(struct child *c, struct err *e)
 {
-	/* With CLONE_FILES, a file that the helper opens is open in both processes.
-	 * CLONE_VM is left out: it would make the two share errno. */
+	/* With CLONE_FILES, a descriptor that the helper opens is open in the child
+	 * too.  CLONE_VM is left out: with it, the two would share errno. */
 	const struct worker_task task = { .name = "a helper process",
 					  .work = help,
 					  .arg = c,
@@ -128,9 +128,9 @@ static int stage_helper(struct child *c, struct err *e)
 	return worker_start(&task, &c->helper, e);
 }
 
-/* Clears a protection from the OOM killer that the child has inherited from its
- * caller: with it, a memory limit would find no process to kill (proc(5),
- * oom_score_adj).  Any process may raise the value. */
+/* Clears a negative oom_score_adj that the child has inherited from the caller.  Such a
+ * value protects a process from the OOM killer, so a cgroup at its memory limit would
+ * have no process to kill (proc(5)).  Any process may raise its own value. */
 static int become_killable(struct err *e)
 {
 	AUTO_FREE char *text = NULL;
@@ -143,8 +143,9 @@ static int become_killable(struct err *e)
 			    : 0;
 }
 
-/* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the
- * files that must be opened before the host's paths are gone.  Leaves: descriptors. */
+/* Needs: the host's paths, and its /proc without hutch's masks.  Does: opens the files
+ * that cannot be opened once the host's paths are gone.  Leaves: their descriptors
+ * open. */
 static int stage_host_paths(struct child *c, struct err *e)
 {
 	if (c->parts->cgroup > 0 && become_killable(e) < 0)
@@ -160,8 +161,8 @@ static int stage_host_paths(struct child *c, struct err *e)
 	return c->null < 0 ? err_sys(e, "open /dev/null") : 0;
 }
 
-/* The only descriptors that ever come out of the sandbox; the code of the child that
- * sends them is still hutch's own. */
+/* The only descriptors that the child, or any process inside, ever sends out of the
+ * sandbox.  The child still runs hutch's own code when it sends them. */
 enum handed { HANDED_UPPER, HANDED_LISTENER, HANDED_COUNT };
 
 static int hand_out(int failure, enum handed what, int fd, struct err *e)
@@ -178,23 +179,25 @@ static int hand_out(int failure, enum handed what, int fd, struct err *e)
 		       : err_sys(e, "hand out %s", names[what]);
 }
 
-/* Makes a second mount of the message queues, for Landlock's rule about them.  A
- * queue of mq_open(3) is a file of a mount that the ipc namespace has and that is
- * attached nowhere (mq_overview(7)). */
+/* Mounts the POSIX message queues a second time, so that a Landlock rule can allow
+ * them.  A queue of mq_open(3) is a file of a mount that belongs to the ipc namespace
+ * and is attached nowhere (mq_overview(7)). */
 static int open_queues(struct child *c, struct err *e)
 {
 	struct err why;
 
 	c->queues =
 		mount_api_make("mqueue", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &why);
-	if (c->queues >= 0 || why.sys == ENODEV) /* ENODEV: the kernel has no queues */
+	/* ENODEV: this kernel has no message queues */
+	if (c->queues >= 0 || why.sys == ENODEV)
 		return 0;
 	*e = why;
 	return -1;
 }
 
-/* Needs: CAP_SYS_ADMIN over all namespaces.  Leaves: only the sandbox's own
- * paths, name and network. */
+/* Needs: CAP_SYS_ADMIN over all namespaces.  Does: makes the mounts, sets the host name,
+ * enters the network namespace.  Leaves: only paths, names and network of the sandbox in
+ * reach. */
 static int stage_world(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
@@ -208,8 +211,8 @@ static int stage_world(struct child *c, struct err *e)
 		return -1;
 	if (sethostname(p->hostname, strlen(p->hostname)) < 0)
 		return err_sys(e, "set the hostname");
-	if (setdomainname("", 0) < 0) /* until now the domain name is a copy of the
-				       * host's */
+	/* until now the domain name is a copy of the host's */
+	if (setdomainname("", 0) < 0)
 		return err_sys(e, "clear the domain name");
 	if (p->has_landlock_root && open_queues(c, e) < 0)
 		return -1;
@@ -218,8 +221,8 @@ static int stage_world(struct child *c, struct err *e)
 	return has_network(c) ? network_enter(&c->network, e) : 0;
 }
 
-/* Puts `fd` at the number `at`, without close-on-exec, so that it reaches the
- * executor; does nothing if `fd` is negative. */
+/* Copies `fd` to the number `at`, without close-on-exec, so that the executor inherits
+ * it.  Does nothing if `fd` is negative. */
 static int place(int fd, int at, const char *what, struct err *e)
 {
 	if (fd < 0 || dup2(fd, at) >= 0)
@@ -227,9 +230,9 @@ static int place(int fd, int at, const char *what, struct err *e)
 	return err_sys(e, "set %s", what);
 }
 
-/* Needs: nothing.  Does: makes 0, 1, 2 /dev/null, 3 the channel and, where the child
- * has them, 4 the procfs and 5 the folder for logs; all others end at execveat.
- * Leaves: no descriptor of the host but these. */
+/* Needs: nothing.  Does: makes 0, 1 and 2 /dev/null, 3 the channel and, if the child has
+ * them, 4 the procfs and 5 the folder for logs; all other descriptors are closed by
+ * execveat.  Leaves: no other descriptor of the host for the executor. */
 static int stage_descriptors(struct child *c, struct err *e)
 {
 	/* The descriptors are moved above the numbers that are about to be filled, so
@@ -256,8 +259,8 @@ static int stage_descriptors(struct child *c, struct err *e)
 	return place(c->mounted.logs, LOGS_FD, "the folder for logs", e);
 }
 
-/* Needs: --idmap ranges.  Does: changes to the executor's id, which no command has.
- * The capabilities survive the change of id, and are reduced right after. */
+/* Needs: --idmap ranges.  Does: changes to the executor's id, which no command ever
+ * has.  Leaves: the capabilities, which caps_reduce() reduces right after. */
 static int become_executor(struct err *e)
 {
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
@@ -270,10 +273,10 @@ static int become_executor(struct err *e)
 	return 0;
 }
 
-/* Allows, beside the root, the files that are opened though they are not below
- * it: the executor (by execveat), its mounts that are attached nowhere, message
- * queues, the host's /dev/null, which is a command's stdin, and the descriptors
- * that --stdio inherit hands over. */
+/* Allows the root and, beside it, the files outside of the root that processes inside
+ * have to open: the executor (by execveat), its mounts that are attached nowhere,
+ * message queues, the host's /dev/null as a command's stdin, and the descriptors of
+ * --stdio inherit. */
 static int restrict_root(const struct child *c, struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -295,8 +298,8 @@ static int restrict_root(const struct child *c, struct err *e)
 	return landlock_root_enter(&f, e);
 }
 
-/* Enters one Landlock domain, which restricts files, hides abstract sockets, or does
- * both. */
+/* Enters at most one Landlock domain.  It restricts files, or hides the host's abstract
+ * sockets, or does both. */
 static int enter_landlock(const struct child *c, struct err *e)
 {
 	if (c->parts->plan->has_landlock_root) /* layer: root-landlock */
@@ -315,8 +318,9 @@ static int install_tracing(const struct seccomp_program *filter, int *ret_listen
 	return result;
 }
 
-/* Installs the filter with the broker's listener.  That listener also learns of
- * refused calls, if no filter on top of this one refuses any. */
+/* Installs the filter with the listener that the broker serves.  That listener also gets
+ * the calls that the filter refuses, unless a filter on top of this one refuses calls
+ * too. */
 static int install_listener(const struct spawn_parts *parts, int *ret_listener,
 			    struct err *e)
 {
@@ -346,8 +350,8 @@ static int install_listening(const struct spawn_parts *parts, int *ret_listener,
 	return seccomp_install_telling(parts->filter, ret_listener, e);
 }
 
-/* Installs the filter, as the last step but execveat; the filter allows the calls
- * that follow. */
+/* Installs the filter.  The filter allows the calls that the child still makes: sending
+ * the listener, and execveat. */
 static int enter_filter(struct child *c, struct err *e)
 {
 	const struct spawn_parts *parts = c->parts;
@@ -361,20 +365,21 @@ static int enter_filter(struct child *c, struct err *e)
 	return listener < 0 ? 0 : hand_out(c->failure, HANDED_LISTENER, listener, e);
 }
 
-/* Needs: all mounts done.  Does: gives up all rights, for good.  Leaves: a
- * process that can do no more than a command, but for the channel. */
+/* Needs: all mounts done.  Does: drops, for good, all privileges but the capabilities
+ * that the executor needs.  Leaves: a process that, beside these and its channel, can do
+ * no more than a command. */
 static int stage_privileges(struct child *c, struct err *e)
 {
 	const struct plan *p = c->parts->plan;
-	/* CAP_SYS_PTRACE: the executor pauses all commands with it, where a client can
-	 * ask for that (executor/process/freezer.h). */
+	/* CAP_SYS_PTRACE: the executor pauses all commands with it, if clients can ask
+	 * for a pause (executor/process/freezer.h). */
 	const uint64_t tracing = c->parts->has_proc ? 1ull << CAP_SYS_PTRACE : 0;
 	const uint64_t kept = plan_executor_caps(c->parts->plan) | tracing;
 
 	if (p->has_ranges && become_executor(e) < 0)
 		return -1;
-	/* The signal is set after the last change of ids, which would clear it
-	 * (prctl(2), PR_SET_PDEATHSIG). */
+	/* The death signal is set after the last change of ids, since such a change
+	 * clears it (prctl(2), PR_SET_PDEATHSIG). */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) /* layer: executor-death */
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) /* layer: no-new-privs */
@@ -406,8 +411,9 @@ static int (*const stages[])(struct child *, struct err *) = {
 	stage_descriptors, stage_privileges, stage_exec,
 };
 
-/* Unblocks all signals: those that the launcher blocks for its signalfd must not be
- * blocked inside.  The executor itself resets those that the caller ignores. */
+/* Unblocks all signals, since those that the launcher blocks for its signalfd must not
+ * stay blocked inside.  The executor itself restores the default action of signals that
+ * the caller ignores. */
 static void unblock_signals(void)
 {
 	sigset_t none;
@@ -425,12 +431,12 @@ __attribute__((noreturn)) static void run_child(struct child *c)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](c, &e) < 0)
 			break;
-	(void)io_write_all(c->failure, &e, sizeof(e)); /* if the write fails, the
-							* parent sees the socket close */
+	/* if this write fails, the parent only sees that the socket was closed */
+	(void)io_write_all(c->failure, &e, sizeof(e));
 	_exit(125);
 }
 
-/* Tells whether clone3(2) gives this errno only for the cgroup. */
+/* Tells whether clone3(2) gives this errno only because of the cgroup. */
 static bool is_about_cgroup(int sys)
 {
 	return sys == EACCES || sys == EBUSY || sys == ENOENT || sys == EOPNOTSUPP;
@@ -471,8 +477,8 @@ static int make_child(struct child *c, struct sandbox *s, struct err *e)
 	return 0;
 }
 
-/* Makes the pipes and pairs, then clones the child.  The child's ends are closed in
- * the parent on return. */
+/* Makes the pipes and socket pairs, then clones the child.  On return the parent has
+ * closed the child's ends. */
 static int spawn(const struct spawn_parts *parts, struct sandbox *s, struct err *e)
 {
 	int pair[2], failure[2], maps[2] = { -1, -1 };
@@ -524,8 +530,9 @@ void sandbox_done(struct sandbox *s)
 	if (!s)
 		return;
 	if (s->pid > 0) {
-		(void)kill(s->pid, SIGKILL); /* the child is not reaped, so the number
-					      * is still its own */
+		/* the child is not reaped yet, so no other process can have its
+		 * number */
+		(void)kill(s->pid, SIGKILL);
 		root_fuse_kill(&s->fuse);
 		(void)worker_reap(s->pid);
 	}
@@ -557,15 +564,17 @@ int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct e
 	return 0;
 }
 
-/* Takes the listener of the filter, for the broker and the denials.  If the broker
- * cannot take it, the broker is killed, and instance.h finds out that it has ended. */
+/* Takes the filter's seccomp listener, for the broker and for reports of refused calls
+ * (denials.h).  If the broker cannot take it, the broker is killed, and instance.h ends
+ * the sandbox for that. */
 static void take_listener(struct sandbox *s, int fd)
 {
 	struct err e;
 
 	if (s->broker.pid && broker_listen(&s->broker, fd, &e) < 0)
-		(void)kill(s->broker.pid, SIGKILL); /* the broker is not reaped, so the
-						     * number is still its own */
+		/* the broker is not reaped yet, so no other process can have its
+		 * number */
+		(void)kill(s->broker.pid, SIGKILL);
 	denials_listen(&s->denials, fd);
 }
 
@@ -579,8 +588,8 @@ static void take_handed(struct sandbox *s, char what, int fd)
 		own_close(&fd);
 }
 
-/* Reads one message of the child: a byte with a descriptor, or an error.  The end of
- * the socket means that the set-up has ended. */
+/* Reads one message of the child: a byte with a descriptor, or an error.  If the child
+ * has closed the socket instead, the set-up has ended. */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause)
 {
 	union {

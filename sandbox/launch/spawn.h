@@ -1,10 +1,10 @@
 /* spawn -- from a plan to a running executor.
  *
- * spawn_sandbox() clones a child into all namespaces at once.  The child goes
- * through its stages, ends in execveat() of the executor, and either is then pid 1
- * of a finished sandbox or has sent one struct err over a socket.  The parent does
- * not wait for the child: the parent watches `failure` and `channel` together with
- * everything else. */
+ * spawn_sandbox() clones a child into all namespaces at once.  The child sets the
+ * sandbox up in stages.  It ends with execveat() of the executor, as pid 1 of the
+ * finished sandbox, or it sends one struct err over the socket `failure`.  The parent
+ * does not wait for the child: its poll loop watches `failure` and `channel` together
+ * with everything else. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -20,35 +20,41 @@ struct seccomp_program;
 struct trace;
 
 struct sandbox {
-	pid_t pid;   /* pid 1 of the sandbox, as the host numbers it; 0: none */
+	pid_t pid;   /* pid 1 of the sandbox, as the host numbers it; 0: there is no
+		      * process */
 	int pidfd;   /* owned; of pid 1 */
-	int channel; /* owned: the socket to the executor, which speaks
-		      * docs/protocol.md */
+	int channel; /* owned: the socket to the executor (docs/protocol.md) */
 	int failure; /* owned: the socket for the child's report, which spawn_hear()
 		      * reads; execveat() closes the child's end */
-	struct root_fuse fuse; /* owned: the process that serves the root; pid 0: none */
-	int upper; /* owned: the folder that an overlay's root writes to; -1: none */
-	struct denials denials; /* owned: calls that the filter of spawn_parts has
+	struct root_fuse fuse; /* owned: the process that serves the root, if there is no
+				* overlayfs; pid 0: none */
+	int upper; /* owned: the folder that holds the files written to an overlay's
+		    * root; -1: none */
+	struct denials denials; /* owned: the system calls that spawn_parts.filter has
 				 * refused */
-	struct broker broker; /* owned: the process that makes names for the inside; pid
-			       * 0: none */
+	struct broker broker; /* owned: the broker, which makes mkdir(2) and similar
+			       * calls in place of processes inside; pid 0: none */
 };
 
-/* All parts that a child needs; borrowed. */
+/* All inputs of a child; borrowed. */
 struct spawn_parts {
 	const struct plan *plan;
 	const struct program *executor;
-	const struct program *server; /* the program that serves the root; NULL: the
-				       * root is not served */
+	const struct program *server; /* the program that serves the root if there is no
+				       * overlayfs; NULL: the root is not served */
 	const struct seccomp_program *filter; /* the executor's filter; lives as long
 					       * as the sandbox */
-	const int *stdio; /* three descriptors of the caller's that the command gets as
-			   * they are; NULL: the command gets none */
-	int cgroup; /* the folder of a cgroup to be cloned into; 0 or less: none */
-	bool tells; /* the filter reports refused calls, if the kernel can; set only if
-		     * no filter on top refuses calls */
-	struct trace *trace; /* notes system calls; NULL: they are not noted.  With a
-			      * trace, the launch fails if there can be no listener. */
+	const int *stdio; /* three descriptors of the caller's that become the command's
+			   * stdin, stdout and stderr; NULL: the command gets none of the
+			   * caller's */
+	int cgroup; /* the folder of the cgroup that the child is cloned into; 0 or less:
+		     * none */
+	/* the filter reports refused calls to hutch, if the kernel supports that; only
+	 * set if no filter on top of it refuses calls */
+	bool tells;
+	struct trace *trace; /* records system calls; NULL: they are not recorded.  With
+			      * a trace, the launch fails if there can be no seccomp
+			      * listener. */
 	bool has_proc; /* the executor gets a procfs of its own (docs/protocol.md) */
 };
 
@@ -59,13 +65,13 @@ void sandbox_done(struct sandbox *s);
 
 int spawn_sandbox(const struct spawn_parts *parts, struct sandbox *ret, struct err *e);
 
-/* The result of spawn_hear(), which is called when `failure` became readable, or the
+/* The result of spawn_hear(), which is to be called when `failure` is readable or the
  * child has ended. */
 enum spawn_news {
-	SPAWN_GOES_ON, /* nothing new has come, or a descriptor was taken: s->upper, or
-			* a listener */
+	SPAWN_GOES_ON, /* there was nothing to read, or a descriptor was received: the
+			* overlay's upper folder or the seccomp listener */
 	SPAWN_GAVE_UP, /* the set-up failed; *ret_cause is why */
 	SPAWN_DONE     /* the child reached execveat, and the socket has closed */
 };
-#define SPAWN_NEWS_MAX 3 /* the most messages of a child, without the last */
+#define SPAWN_NEWS_MAX 3 /* the most messages of a child before the last one */
 enum spawn_news spawn_hear(struct sandbox *s, struct err *ret_cause);

@@ -9,10 +9,10 @@
  *	any		pid 1 was reaped		-> DRAINING
  *	DRAINING	all output is delivered		   done
  *
- * Every verdict is set once: the first one counts.  When pid 1 is gone no
- * process inside writes any more.  The bytes that are in its pipes then are all
- * that is delivered: the write ends may have been passed on to other processes,
- * so their closing is not waited for. */
+ * The first result of the run is kept; later ones are ignored.  When pid 1 is gone, no
+ * process inside writes any more, and the bytes that are in the output pipes then are
+ * all that hutch still delivers.  hutch does not wait for the end of file on these
+ * pipes, since their write ends may have been passed on to other processes. */
 #include "sandbox/launch/supervise.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ struct supervisor {
 	struct countdown countdown;
 };
 
-/* Tells whether the caller ignores a signal, as nohup has it do; hutch then ignores
- * the signal too. */
+/* Tells whether the caller has set a signal to be ignored, as nohup(1) does; hutch then
+ * ignores the signal too. */
 static bool is_ignored(int signo)
 {
 	struct sigaction now;
@@ -76,7 +76,8 @@ int supervise_signals(struct err *e)
 	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
-/* Kills the sandbox.  Pid 1's exit status no longer matters after this. */
+/* Kills the sandbox.  The result of the run does not depend on the exit status of pid 1
+ * after this. */
 static void end_sandbox(struct supervisor *s)
 {
 	instance_end(&s->instance);
@@ -134,13 +135,14 @@ static int on_exited(struct supervisor *s, const struct frame *f, struct err *e)
 	else if (!s->has_verdict)
 		result_exited(s->result, (int)x.status);
 	s->has_verdict = true;
-	/* The executor ends by itself now, or should; the sandbox is killed without
-	 * waiting for that. */
+	/* The command has exited, so the executor should end by itself.  The sandbox is
+	 * killed without waiting for that. */
 	end_sandbox(s);
 	return 0;
 }
 
-/* The messages that the executor may send, and when (docs/protocol.md). */
+/* The messages that the executor may send, and the state in which it may send each
+ * (docs/protocol.md). */
 static const struct answer {
 	enum state when;
 	int (*take)(struct supervisor *, const struct frame *, struct err *);
@@ -153,8 +155,8 @@ static const struct answer {
 static int take_frame(void *who, const struct frame *f, struct err *e)
 {
 	struct supervisor *s = who;
-	const struct answer *a = &answers[f->type]; /* instance.c has checked that the
-						     * type is in range */
+	/* instance.c has checked that the type is in range */
+	const struct answer *a = &answers[f->type];
 
 	if (!a->take || s->state != a->when || f->id != COMMAND_ID)
 		return err_set(e, ERR_PROTOCOL, "it sent '%s' at the wrong time",
@@ -174,17 +176,18 @@ static void on_resize(struct supervisor *s)
 		instance_broke_protocol(&s->instance, &e);
 }
 
-/* Passes a signal that hutch gets to the command.  Where that is not possible, or
- * was done often enough (countdown.h), hutch ends the sandbox: a user that ends
- * hutch does not expect the sandbox to go on. */
+/* Passes on to the command a signal that hutch gets.  If that is not possible, or was
+ * done often enough already (countdown.h), hutch ends the sandbox: a user who ends hutch
+ * does not expect the sandbox to go on. */
 static void on_signal(struct supervisor *s, int signo, int64_t now)
 {
 	if (signo == SIGWINCH)
 		return on_resize(s);
 	const bool may_ask = countdown_signal(&s->countdown, signo, now);
-	/* The command may be running while its "started" is still on its way, so a
-	 * signal is sent in state ASKED too: the executor takes requests in order.  An
-	 * executor that has not said hello may never do so, and is sent nothing. */
+	/* A signal is sent in state ASKED too, since the command may be running while
+	 * its "started" is still on its way, and the executor handles requests in
+	 * order.  No signal is sent before the executor's "hello", which may never
+	 * come. */
 	if (s->instance.state == INSTANCE_READY && s->state < ENDING && may_ask)
 		return send_signal(s, signo);
 	if (signo == SIGUSR1 || signo == SIGUSR2)
@@ -193,7 +196,7 @@ static void on_signal(struct supervisor *s, int signo, int64_t now)
 		result_signaled(s->result, signo);
 	s->has_verdict = true;
 	end_sandbox(s);
-	/* hutch ends even if the reader of its output takes no more. */
+	/* hutch ends now, even if the reader of its output does not take the rest. */
 	if (s->state == DRAINING)
 		s->state = DONE;
 }
@@ -211,8 +214,8 @@ static double seconds(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-/* Notes the result if the instance ended for a reason of its own, and no result was
- * noted before. */
+/* Derives the result from the instance's cause of end, unless the run has a result
+ * already. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;
@@ -221,8 +224,8 @@ static void judge(struct supervisor *s)
 		return;
 	s->has_verdict = true;
 	if (g->cause == INSTANCE_DIED && WIFSIGNALED(g->status))
-		/* The kernel's OOM killer, or an administrator, has killed pid
-		 * 1. */
+		/* A signal from outside has killed pid 1: the kernel's OOM killer or an
+		 * administrator. */
 		result_signaled(s->result, WTERMSIG(g->status));
 	else if (g->cause == INSTANCE_OUT_OF_MEMORY)
 		result_oom(s->result, &g->error);
@@ -241,8 +244,8 @@ static void on_gone(struct supervisor *s)
 	pump_finish(&s->run->stdio->pumps[2]);
 }
 
-/* Takes over what the instance has changed in this turn: its end, and whether the
- * command has its descriptors. */
+/* Reacts to changes of the instance in this turn: the command may have got its
+ * descriptors, or the sandbox may have ended. */
 static void look_at_instance(struct supervisor *s)
 {
 	if (channel_has_passed(&s->instance.channel))
@@ -271,7 +274,7 @@ static void on_deadline(struct supervisor *s, int64_t now)
 	instance_expire(&s->instance, now);
 }
 
-/* Returns when on_deadline() has something to do; 0: never. */
+/* Returns when on_deadline() has to be called, in ms of clock.h; 0: never. */
 static int64_t due(const struct supervisor *s)
 {
 	if (s->state >= DRAINING)
@@ -313,7 +316,8 @@ static void turn(struct supervisor *s)
 
 	watch_list(s, w);
 	const int ready = poll(w, WATCH_COUNT, clock_wait(due(s), clock_ms()));
-	if (ready >= 0) /* poll(2) fails only with EINTR, after a stop and SIGCONT */
+	/* poll(2) fails only with EINTR, after SIGSTOP and SIGCONT */
+	if (ready >= 0)
 		serve(s, w, clock_ms());
 }
 

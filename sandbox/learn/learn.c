@@ -19,8 +19,8 @@
 
 #define FROM "--learn"
 
-/* The number of host paths that are shown.  A host that would need more mounts
- * is shown in part. */
+/* The most host paths that are shown.  On a host where more mounts would be needed,
+ * the other paths are not shown. */
 #define LEARN_SHOWN 2000
 
 static int prepare(void *self, const struct host_user *who, struct err *e);
@@ -35,8 +35,8 @@ void learn_init(struct learn *l, const struct policy *asked, const char *out)
 	plan_init(&l->plain);
 }
 
-/* Frees only the volumes: all other members belong to the policy that was asked
- * for. */
+/* Frees only the volumes: all other members are borrowed from the policy that the
+ * flags ask for. */
 static void free_volumes(struct policy *p)
 {
 	struct policy mine;
@@ -112,9 +112,9 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Copies the volumes as they were asked for, except that nothing of the host's
- * is written to: a source that is not a folder cannot be copy-on-write, so it
- * is shown read-only. */
+/* Copies the volumes.  With `is_to_drop`, none of them lets the command write to the
+ * host: a writable folder becomes copy-on-write, and a file, which cannot be
+ * copy-on-write, becomes read-only. */
 static void copy_volumes(const struct policy *from, struct policy *to, bool is_to_drop)
 {
 	for (size_t i = 0; i < from->volume_count; i++) {
@@ -149,8 +149,8 @@ static bool has_target(const struct policy *p, const char *path)
 	return false;
 }
 
-/* mountinfo writes spaces, tabs, newlines and backslashes as "\\040"
- * (proc_pid_mountinfo(5)). */
+/* Decodes a path of mountinfo, in which spaces, tabs, newlines and backslashes are
+ * octal, such as \040 (proc_pid_mountinfo(5)). */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -183,7 +183,7 @@ static void list_mounts(struct list *ret, struct list *ret_autos)
 	}
 	free(line);
 	if (from)
-		(void)fclose(from); /* errors do not matter: mountinfo was only read */
+		(void)fclose(from); /* an error is harmless: mountinfo was only read */
 }
 
 static bool has_mount_below(const struct learn *l, const char *folder)
@@ -280,8 +280,8 @@ static void show_entries(struct learn *l, const char *folder, const char *const 
 	free(names);
 }
 
-/* Shows `path` and enters it in `also`.  The path may be in a folder of the
- * sandbox's own, such as /tmp; it is then shown over that folder. */
+/* Shows the folder `path` and adds it to `also`, even if it lies in a folder that the
+ * sandbox has for itself, such as /tmp. */
 static void show_also(struct learn *l, const char *path)
 {
 	AUTO_FREE char *real = path && *path == '/' ? realpath(path, NULL) : NULL;
@@ -292,10 +292,9 @@ static void show_also(struct learn *l, const char *path)
 	show(l, real, false);
 }
 
-/* Shows the host's folders.  Nothing is shown over the sandbox's own folders:
- * neither over those listed here, nor over a folder that has a path of the
- * plan below it (show()).  $HOME and the working directory may be in one of
- * the own folders, such as /tmp, and are shown by themselves. */
+/* Shows the host's folders, except those that a sandbox has for itself: the folders
+ * listed here, and folders above a path of the plan (show()).  $HOME and the working
+ * directory are shown even if they lie in such a folder, for example in /tmp. */
 static void show_host(struct learn *l)
 {
 	static const char *const at_root[] = { "proc", "sys", "dev", "run", "tmp", "boot",
@@ -323,8 +322,8 @@ static int prepare(void *self, const struct host_user *who, struct err *e)
 
 	if (learn_open_out(l, e) < 0)
 		return -1;
-	l->plain.is_dry_run = true; /* the plan is only asked what it shows, and never
-				     * carried out */
+	l->plain.is_dry_run = true; /* this plan is only asked which paths it shows; no
+				     * sandbox is made from it */
 	if (plan_build(&l->plain, l->asked, who, e) < 0)
 		return -1;
 	copy_volumes(l->asked, &l->wide, true);
@@ -397,7 +396,7 @@ int learn_finish(struct learn *l, const struct denials *refused,
 					     &secrets,	&l->autos, later };
 	struct wishes w;
 
-	/* $HOME may be about another user than the one that the sandbox stands for, so
+	/* $HOME may belong to another user than the one that the sandbox runs as, so
 	 * the home that /etc/passwd lists is added too. */
 	add_home(getenv("HOME"), &homes, &secrets);
 	add_home(listed, &homes, &secrets);

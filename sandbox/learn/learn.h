@@ -1,21 +1,22 @@
 /* learn -- `hutch run --learn OUT`: writes the policy that a command would
  * need, for a person to look at.
  *
- * The sandbox is the one that the flags ask for, with more to look at and less
- * to change: host folders that it would not show are shown too, as far as its
- * user may read them, and every host folder that can be written to is
- * copy-on-write and dropped at the end, those that the flags show :rw included.
- * All of them are overlays, so that no socket or FIFO of the host's is reached
- * through them (it is another inode there).  The command's system calls are
- * noted down (trace.h).
+ * The command runs in the sandbox that the flags ask for, but it can read more of the
+ * host and change nothing on it.  Host folders that the sandbox would not show are
+ * shown too, if its user may read them.  All writable folders, those that the flags
+ * show :rw included, are copy-on-write, and the changes are dropped at the end.
+ * These folders are overlays, in which a socket or FIFO is another inode than the
+ * host's, and so does not lead to a process of the host.  The command's system calls
+ * are noted down (trace.h).
  *
  *	learn_check, learn_init; launch.observer = learn.observer, its policy learn.wide
- *	launch_prepare() has it make `wide` and `plain` of this host, and see that OUT can be
- *	written
+ *	launch_prepare() calls the observer, which fills `wide` and `plain` and
+ *	checks that OUT can be written
  *	learn_finish, learn_done
  *
  * OUT is a file that does not exist yet.  It has no name until it is complete
- * (open(2), O_TMPFILE; link(2)), or another name where that is not to be had. */
+ * (open(2), O_TMPFILE; link(2)); on a file system without O_TMPFILE it has a
+ * temporary name until then. */
 #pragma once
 #include <stdbool.h>
 
@@ -33,17 +34,17 @@ struct wishes;
 struct learn {
 	const struct policy *asked; /* borrowed */
 	const char *out;	    /* borrowed, as typed */
-	struct policy wide; /* the policy that is run; its volumes are owned, the rest
-			     * is borrowed */
-	struct plan plain;  /* the plan of `asked`, which tells what the flags show
-			     * without learning */
+	struct policy wide; /* the policy with which the command runs; its volumes are
+			     * owned, the rest is borrowed */
+	struct plan plain;  /* the plan of `asked`: the paths that the flags alone show */
 	struct list mounts; /* mount points on the host */
 	struct list autos;  /* those entries of `mounts` that belong to an automounter */
 	struct list own;    /* hutch's own folders */
-	struct list also;   /* $HOME and the working directory, wherever they are */
+	struct list also;   /* $HOME and the working directory, which are always shown */
 	struct trace trace;
-	struct launch_observer observer; /* for the launch, which calls it back */
-	size_t unshown; /* number of host paths beyond LEARN_SHOWN */
+	struct launch_observer observer; /* callbacks that the launch calls */
+	size_t unshown; /* number of host paths that are not shown, because of
+			 * LEARN_SHOWN */
 	int folder, file; /* owned: the folder of OUT; a file for OUT's content, which
 			   * has no name yet, or -1 */
 };

@@ -9,8 +9,9 @@
 #include "policy/policy_file.h"
 #include "policy/protect.h"
 
-/* Names in a home that run or are obeyed later, beside those of the policy
- * `agent`, which are mostly names in a project. */
+/* Names in a home directory that programs outside of the sandbox later run, or read
+ * as their configuration.  They are added to the names that the policy `agent`
+ * protects, most of which are found in projects. */
 static const char *const of_a_home[] = {
 	".local/bin",
 	"bin",
@@ -57,8 +58,8 @@ static enum protected find(const struct protect *names, const char *path)
 	return protect_find(names, path + strspn(path, "/"), NULL);
 }
 
-/* Returns the first of the plain names that exists in `folder`, which is shown
- * whole. */
+/* Returns the path of the first name that the policy `agent` protects and that exists
+ * in `folder`; names with wildcards are not tried.  Allocated; NULL: there is none. */
 static char *find_in(const char *folder)
 {
 	struct list patterns = { 0 };
@@ -80,8 +81,9 @@ char *learn_later(const struct protect *names, const char *path, bool is_folder)
 	enum protected is = find(names, path),
 		       really = real ? find(names, real) : PROTECTED_NOT;
 
-	is = really > is ? really : is; /* a path counts by the name that was used and
-					 * by its real name */
+	is = really > is ? really : is; /* the path as it was used and the real path
+					 * are both judged, and the stronger result
+					 * counts */
 	if (is == PROTECTED_YES || (is == PROTECTED_ABOVE && is_folder))
 		return text_copy(path);
 	return is_folder ? find_in(path) : NULL;

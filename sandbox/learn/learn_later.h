@@ -1,6 +1,6 @@
-/* learn_later -- finds the paths that a policy shows writable, and that run or
- * are obeyed outside of the sandbox later: a shell's .bashrc, a hook of git, a
- * program on PATH.
+/* learn_later -- finds the paths that a policy shows writable although programs outside
+ * of the sandbox later run them or read them as configuration: a shell's .bashrc, a hook
+ * of git, a program on PATH.
  *
  * The names are those that the policy `agent` protects, and others in a home. */
 #pragma once
@@ -8,10 +8,10 @@
 
 struct protect;
 
-/* Returns the names that run or are obeyed later; the caller frees them with
- * protect_free(). */
+/* Returns the names of files that are run, or read as configuration, outside of the
+ * sandbox later; the caller frees them with protect_free(). */
 struct protect *learn_later_names(void);
 
-/* Returns the path that runs later, if `path` is shown writable: `path`
- * itself, or a path in that folder; allocated.  NULL: no such path is known. */
+/* Returns the path that is run or read outside later, if `path` is shown writable:
+ * `path` itself, or a path in that folder; allocated.  NULL: no such path is known. */
 char *learn_later(const struct protect *names, const char *path, bool is_folder);

@@ -30,8 +30,8 @@ static int is_there(const struct learn *l, struct err *e)
 	return err_remedy(e, "name another file, or remove it");
 }
 
-/* Refuses an OUT whose folder the command can write to: the command could put
- * a file there that a person takes for hutch's. */
+/* Refuses an OUT whose folder the command can write to: the command could put a file
+ * of its own there, and a person would take it for the policy that hutch wrote. */
 static int check_apart(const struct learn *l, const char *folder, struct err *e)
 {
 	for (size_t i = 0; i < l->asked->volume_count; i++) {
@@ -94,9 +94,9 @@ static int write_text(int fd, const struct learn *l, const char *text, struct er
 	return 0;
 }
 
-/* Writes OUT's content to a file of another name, which link(2) then also
- * names OUT, for a file system without O_TMPFILE.  A kill at this moment
- * leaves the other name there. */
+/* Writes OUT's content to a file of another name, which link(2) then also names OUT,
+ * for a file system without O_TMPFILE.  If hutch is killed here, the file with the
+ * other name stays. */
 static int write_aside(const struct learn *l, const char *text, struct err *e)
 {
 	AUTO_FREE char *aside = text_format(".%.200s.%d", name_of(l), getpid());
@@ -110,8 +110,8 @@ static int write_aside(const struct learn *l, const char *text, struct err *e)
 		result = errno == EEXIST
 				 ? is_there(l, e)
 				 : err_sys(e, FROM " %.300s: give it its name", l->out);
-	(void)unlinkat(l->folder, aside, 0); /* this process made that file a moment
-					      * ago */
+	(void)unlinkat(l->folder, aside, 0); /* the file exists: this process has just
+					      * made it */
 	return result;
 }
 

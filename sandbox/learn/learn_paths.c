@@ -121,8 +121,8 @@ static bool may_be_whole(const struct work *w, const char *folder)
 	       !learn_is_above(w->ground->plain, folder);
 }
 
-/* Returns whether the path is in a folder of the list, by this name or by its
- * real name. */
+/* Returns whether the path, or the real path that it leads to, is in a folder of the
+ * list. */
 static bool is_really_in(const struct list *l, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -175,8 +175,8 @@ static void wish(struct work *w, const char *path, enum wish_mode mode, bool is_
 	to->items[to->count++] = (struct wish){ text_copy(path), mode, is_folder };
 }
 
-/* Asks for the folder of `path`, so that a name in it can be made or removed,
- * if the user may do so on the host. */
+/* Adds the folder of `path` to the wishes, writable, so that the name can be made or
+ * removed; but only if the user may write to that folder on the host. */
 static void wish_folder_of(struct work *w, const char *path)
 {
 	AUTO_FREE char *folder = text_copy(path);
@@ -196,8 +196,8 @@ static void wish_folder_of(struct work *w, const char *path)
 static void take_folder(struct work *w, const char *path, unsigned use)
 {
 	if (learn_is_above(w->ground->plain, path))
-		return; /* the plan has paths below that folder, so it exists inside,
-			 * with files of the sandbox's own */
+		return; /* the plan has paths below that folder, so the sandbox has the
+			 * folder anyway, with files of its own */
 	if (use & TRACE_SET_WRITE && access(path, W_OK) == 0)
 		wish(w, path, WISH_WRITE, true);
 	else if (use & TRACE_SET_READ)
@@ -241,8 +241,8 @@ static char *interpreter_of(const char *path)
 	return *name == '/' ? text_format("%.*s", (int)strcspn(name, " \t\r\n"), name) : NULL;
 }
 
-/* The number of scripts in a row, each run by the next, whose interpreters are
- * looked at; the kernel itself follows no more than 5. */
+/* The most interpreters that are looked up in a row, where the interpreter of a
+ * script is a script itself; the kernel follows no more than 5. */
 #define SCRIPTS_DEEP 5
 
 static void take_path(struct work *w, const char *path, unsigned use);
@@ -275,8 +275,8 @@ static void take_path(struct work *w, const char *path, unsigned use)
 	if (use & TRACE_SET_PLACE || (use & TRACE_SET_REMOVE && has_name) ||
 	    (use & TRACE_SET_CREATE && !has_name))
 		wish_folder_of(w, path);
-	/* Nothing is needed for a path of a foreign automounter, or a link, that leads
-	 * nowhere. */
+	/* A path that leads nowhere, such as a dangling link or one into a failed
+	 * automount, needs nothing in the policy. */
 	if (!has_name || stat(path, &st) < 0)
 		return;
 	if (use & TRACE_SET_EXECUTE)
@@ -335,8 +335,8 @@ static void merge_same(struct wishes *w)
 	forget_dropped(w);
 }
 
-/* Drops a path that a folder above shows already, in that mode or more.  An
- * empty folder shows nothing. */
+/* Drops a path if a folder above it is shown already, with the same rights or more.
+ * An empty folder (WISH_EMPTY) shows nothing. */
 static void drop_shown(struct wishes *w)
 {
 	const struct wish *readable = NULL, *writable = NULL;
@@ -395,16 +395,16 @@ static size_t deepest_below(const struct wishes *w, size_t bound)
 	return deepest;
 }
 
-/* Returns the length of the path of the folder in which the wish's path is. */
+/* Returns the length of the path of the folder that contains the wish's path. */
 static size_t folder_len(const struct wish *one)
 {
 	return (size_t)(strrchr(one->path, '/') - one->path);
 }
 
-/* Counts the paths from `first` to `end` that are directly in this folder and
- * have that mode; more than LEARN_TOGETHER of them become the folder.  The
- * folder takes the place of one of these paths, so that the list never grows;
- * the others are then below the folder, and are dropped. */
+/* Replaces paths by their folder: those from `first` to `end` that are directly in
+ * one folder and have this mode, if they are more than LEARN_TOGETHER.  The folder
+ * takes the place of one of them, so that the list never grows; the others are below
+ * it then, and tidy() drops them. */
 static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode mode)
 {
 	struct wish *items = w->to->items, *last = NULL;
@@ -427,8 +427,8 @@ static bool join_mode(struct work *w, size_t first, size_t end, enum wish_mode m
 	return true;
 }
 
-/* Returns the end of the paths that are in the same folder as `first`, or
- * below that folder. */
+/* Returns the index behind the last path that is in the same folder as path number
+ * `first`, or below that folder. */
 static size_t end_of_folder(const struct wishes *w, size_t first)
 {
 	const size_t len = folder_len(&w->items[first]) + 1;
@@ -439,7 +439,8 @@ static size_t end_of_folder(const struct wishes *w, size_t first)
 	return end;
 }
 
-/* Joins the paths at this depth, folder by folder. */
+/* Where many paths of this depth are in one folder, replaces them by that folder
+ * (join_mode()). */
 static void join_depth(struct work *w, size_t depth)
 {
 	struct wishes *to = w->to;

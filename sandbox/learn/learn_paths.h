@@ -1,16 +1,17 @@
-/* learn_paths -- finds the least that shows all paths which a command has used.
+/* learn_paths -- finds mounts that show all paths that a command has used, and
+ * as little else as possible.
  *
  * Each used path that the sandbox does not show anyway is looked at on the
- * host, as it is after the run, by its user.  A path that does not exist needs
- * nothing.  Then:
+ * host after the run, with the rights of the sandbox's user.  A path that does
+ * not exist needs nothing.  Then:
  *
- *	a file				is shown :ro, or :rw where it was written to and
- *					may be
+ *	a file				is shown :ro, or :rw if it was written to and
+ *					the user may do that
  *	a folder that was listed	is shown, :ro
- *	a folder that was only entered	is there by what is shown below it; else it is an
- *					empty folder in memory
- *	a name that was made, given
- *	or taken away			asks for its folder, :rw
+ *	a folder that was only entered	exists if a path below it is shown; else it is
+ *					an empty folder in memory
+ *	a name that was made, replaced
+ *	or removed			needs its folder, :rw
  *
  * More than LEARN_TOGETHER paths of one folder, with the same mode, become that
  * folder, and so on upwards.  A folder is never shown whole when it is, or is
@@ -40,17 +41,18 @@ struct wish {
 
 /* The reason why a path is not in the policy. */
 enum learn_left {
-	LEFT_WIDE,    /* a folder that is never shown whole */
-	LEFT_MADE,    /* a name that was made or replaced in such a folder */
+	LEFT_WIDE,    /* the path is a folder that is never shown whole */
+	LEFT_MADE,    /* a name that was made or replaced in a folder that is never
+		       * shown whole */
 	LEFT_CLOSED,  /* the sandbox's user may not read the path */
-	LEFT_AUTO,    /* the path is below an automounter: looking at it would mount a
-		       * file system */
+	LEFT_AUTO,    /* looking at the path would mount a file system: it is below an
+		       * automounter's folder */
 	LEFT_SPECIAL, /* the path is a socket, a FIFO or a device */
-	LEFT_NAME,    /* the path has a name that a policy cannot say */
+	LEFT_NAME,    /* a policy file cannot express the path, such as one with a ':' */
 	LEFT_OWN,     /* the path is in a folder of hutch's own */
 	LEFT_KERNEL,  /* the path is in one of the kernel's file systems, such as /sys:
-		       * only the top is listed */
-	LEFT_MANY,    /* LEARN_MOUNTS paths are in the policy already */
+		       * only the topmost folder is listed */
+	LEFT_MANY,    /* the policy has LEARN_MOUNTS paths already */
 	LEFT_COUNT
 };
 
@@ -58,21 +60,24 @@ struct wishes {
 	struct wish *items; /* owned; sorted by path in the end */
 	size_t count, room;
 	struct list secrets;	     /* paths of `items` that are, or are in, a secret */
-	struct list later; /* paths of `items` that can be written to and run later */
+	struct list later; /* paths of `items` that are writable and that programs
+			    * outside of the sandbox later run or read as configuration */
 	struct list left[LEFT_COUNT]; /* paths, each once */
 };
 
 /* The facts that decide what is shown.  All members are borrowed. */
 struct learn_ground {
-	const struct plan *plain;   /* the sandbox's plan, without what is learned */
-	const struct list *also;    /* host folders within the plan's scratch, such as a
-				     * home in /tmp */
-	/* Lists of paths, each path with all of its names, the real one among them: */
+	const struct plan *plain;   /* the plan of the sandbox, from the flags alone */
+	const struct list *also;    /* shown host folders that lie in one of the plan's
+				     * scratch folders, such as a home in /tmp */
+	/* Lists of paths.  A path that has several names, such as by links, is in a
+	 * list by each of them and by its real path: */
 	const struct list *homes;   /* homes, which are never shown whole */
 	const struct list *own;	    /* hutch's own folders */
 	const struct list *secrets; /* files and folders that are secrets */
 	const struct list *autos;   /* folders of automounters */
-	const struct protect *later; /* names that run later (learn_later.h) */
+	const struct protect *later; /* names that are run or read outside later
+				      * (learn_later.h) */
 };
 
 void wishes_done(struct wishes *w);
@@ -83,8 +88,8 @@ void learn_paths(const struct learn_ground *ground, const struct trace_set *seen
 /* Adds the well-known names of secrets below a home. */
 void learn_list_secrets(const char *home, struct list *ret);
 
-/* Returns whether the plan has a file or folder at `path`.  In the plan's
- * scratch folders, only a path that is in no folder of `also` counts. */
+/* Returns whether the plan has a file or folder at `path`.  A path in a scratch
+ * folder of the plan does not count if it is in a folder of `also`. */
 bool learn_is_shown(const struct plan *plain, const struct list *also, const char *path);
 /* Returns whether the plan has a path below `path`, which therefore exists as
  * a folder. */

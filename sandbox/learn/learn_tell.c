@@ -12,8 +12,9 @@
 
 static void line(const char *what, const char *about)
 {
-	AUTO_FREE char *safe = term_escape_line(what); /* escaped, since the inside may
-							* have chosen this text */
+	AUTO_FREE char *safe = term_escape_line(what); /* escaped, since a process
+							* inside may have chosen this
+							* text */
 
 	(void)fprintf(stderr, "hutch: %s%s\n", safe, about);
 }

@@ -76,7 +76,8 @@ static void close_object(struct writer *w)
 
 /* --- what is in it ---------------------------------------------------------------- */
 
-/* Makes a path absolute, so that the policy says the same wherever the file is. */
+/* Makes a path absolute, so that it means the same file wherever the policy file
+ * lies. */
 static char *real_path(const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
@@ -87,8 +88,8 @@ static char *real_path(const char *path)
 static void add_volume(struct list *to, const struct volume *v)
 {
 	AUTO_FREE char *real = real_path(v->source);
-	/* A learned path keeps the name by which it was found, which may be a
-	 * link. */
+	/* A learned path is absolute already, and is kept as the command named it,
+	 * though it may be a link. */
 	const char *source = v->source && *v->source == '/' ? v->source : real;
 	AUTO_FREE char *word = volume_word(v, source);
 

@@ -36,7 +36,7 @@ static const struct sock_filter broker_filter[] = {
 
 /* --- the broker ----------------------------------------------------------------------- */
 
-/* Descriptors that the broker keeps from the start, by their numbers in it. */
+/* The numbers of the descriptors that the broker keeps from its start. */
 enum { SOCKET = 3, PIDFD };
 
 struct start {
@@ -80,11 +80,11 @@ static int open_host(struct broker_work *w, struct err *e)
 	return w->proc < 0 ? err_sys(e, "open /proc") : 0;
 }
 
-/* Enters the sandbox's namespaces: from here on the broker is in the sandbox's
- * root and reaches no process outside.  It enters all of them, since some files
- * of /proc show the namespaces of the process that opens them (/proc/sys/net);
- * except the pid namespace, in which it could be seen (broker_parts.h, on what
- * is opened of /proc). */
+/* Enters all namespaces of the sandbox, and so its root, except the pid namespace.
+ * The mount namespace alone is not enough: some files of /proc show the namespaces of
+ * the process that opens them (/proc/sys/net).  In the pid namespace, processes
+ * inside could see the broker; broker_parts.h says how files of /proc are opened
+ * instead. */
 static int join(const struct plan *p, struct err *e)
 {
 	if (syscall(SYS_setns, PIDFD, (int)(p->namespaces & ~(uint64_t)CLONE_NEWPID)) < 0)
@@ -92,9 +92,9 @@ static int join(const struct plan *p, struct err *e)
 	return 0;
 }
 
-/* A mount counts as shown if the user has named a folder of the host for it: a
- * protected path may lie in any of those.  Other mounts may be absent, or
- * closed to the broker. */
+/* Notes down a mount that the plan has made.  A mount of a host folder that the user
+ * named counts as shown and must be there, since a protected path may lie in it.  Any
+ * other mount may be missing, or closed to the broker. */
 static int know_mount(struct broker_work *w, const struct step *s, struct err *e)
 {
 	const bool is_shown = s->kind == STEP_BIND && s->from;
@@ -120,8 +120,8 @@ static int know_mounts(struct broker_work *w, const struct plan *p, struct err *
 	return 0;
 }
 
-/* Leaves the broker the capabilities of a process inside, the capability to
- * look at such processes, and only the system calls of the broker's filter. */
+/* Leaves the broker the capabilities of a process inside, CAP_SYS_PTRACE to look at
+ * such processes, and only the system calls of the broker's filter. */
 static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 {
 	const struct seccomp_program program = { .insns = broker_filter,
@@ -129,8 +129,8 @@ static int confine(const struct broker_work *w, pid_t supervisor, struct err *e)
 
 	if (caps_keep(w->caps | 1ull << CAP_SYS_PTRACE, e) < 0)
 		return -1;
-	/* The soft limit is raised to the hard one now, since fd_pass_send() could not
-	 * raise it under the filter. */
+	/* The soft limit of open descriptors is raised to the hard one now, since
+	 * fd_pass_send() could not raise it under the filter. */
 	if (rlimits_lower(RLIMIT_NOFILE, UINT64_MAX, e) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -149,8 +149,8 @@ static _Noreturn void be_opener(struct broker_work *w, int socket, pid_t broker)
 {
 	struct err e;
 
-	(void)close(w->proc); /* the opener's children are inside and must not have the
-			       * host's /proc */
+	(void)close(w->proc); /* the opener's children are in the sandbox and must not
+			       * have the host's /proc */
 	if (syscall(SYS_setns, PIDFD, CLONE_NEWPID) < 0 ||
 	    sys_close_range(SOCKET, PIDFD, 0) < 0 || confine(w, broker, &e) < 0)
 		_exit(125);
@@ -168,8 +168,9 @@ static int start_opener(struct broker_work *w, struct err *e)
 	AUTO_CLOSE int theirs = pair[1];
 	const pid_t pid = fork();
 	if (pid == 0) {
-		(void)close(w->opener); /* the broker alone holds its end, so that the
-					 * socket closes with the broker */
+		(void)close(w->opener); /* the broker must be the only holder of its
+					 * end, so that the socket closes with the
+					 * broker */
 		be_opener(w, theirs, broker);
 	}
 	(void)close(PIDFD);
@@ -197,7 +198,8 @@ static void calm_signals(void)
 	sigset_t none;
 
 	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL); /* fails for SIGKILL and SIGSTOP alone */
+		(void)signal(signo, SIG_DFL); /* signal(2) fails for SIGKILL and
+					       * SIGSTOP */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* valid arguments */
@@ -215,7 +217,7 @@ static _Noreturn void serve(const struct start *s, int socket)
 		(void)spot_look(s->parts->stdio[i], &w.handed[i]); /* on failure: zero */
 	/* A session of its own keeps the terminal of hutch's caller out of the
 	 * broker's reach, and a Ctrl-C there from ending the broker. */
-	(void)setsid(); /* cannot fail: a new process leads no group */
+	(void)setsid(); /* setsid(2) cannot fail: a new process leads no group */
 	if (place_descriptors(socket, s->parts->pidfd, &e) < 0 || begin(&w, s, &e) < 0) {
 		(void)io_write_all(SOCKET, &e, sizeof(e)); /* if the write fails, the
 							    * supervisor still sees
@@ -239,7 +241,8 @@ void broker_done(struct broker *d)
 	own_close(&d->socket);
 	if (d->pid <= 0)
 		return;
-	(void)kill(d->pid, SIGKILL); /* the broker is our child and not yet reaped */
+	(void)kill(d->pid, SIGKILL); /* the broker is our child and not yet reaped, so
+				      * its pid is still its own */
 	(void)worker_reap(d->pid);
 	d->pid = 0;
 }
@@ -286,7 +289,8 @@ void broker_hand(struct broker *d, const struct seccomp_notif *call)
 {
 	d->held = *call;
 	d->is_held = true;
-	broker_flush(d); /* if the broker has ended, broker_watch() finds out */
+	broker_flush(d); /* if the broker has ended, poll(2) on broker_watch() reports
+			  * it */
 }
 
 struct pollfd broker_watch(const struct broker *d)
@@ -303,8 +307,9 @@ void broker_explain(struct broker *d, struct err *e)
 	const bool has_cause = recv(d->socket, &cause, sizeof(cause), MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(cause);
 	own_close(&d->socket);
-	(void)kill(d->pid, SIGKILL); /* the broker is our child and not yet reaped,
-				      * though it may have ended */
+	(void)kill(d->pid, SIGKILL); /* the broker may have ended, but it is our child
+				      * and not yet reaped, so no other process has its
+				      * pid */
 	const int status = worker_reap(d->pid);
 	d->pid = 0;
 	if (has_cause) {

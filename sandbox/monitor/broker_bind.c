@@ -10,8 +10,8 @@
 #include "base/own.h"
 #include "sandbox/monitor/broker_parts.h"
 
-/* The first number of the kernel's search for a free port, and how many the
- * broker tries. */
+/* The first port that the kernel tries when it looks for a free netlink port, and the
+ * number of ports that the broker tries. */
 #define NETLINK_FIRST 4097
 #define NETLINK_PORTS 1024
 
@@ -30,11 +30,11 @@ static int bind_it(int fd, const void *address, socklen_t len)
 	return bind(fd, address, len) < 0 ? -errno : 0;
 }
 
-/* Binds a netlink socket.  A port of 0 asks the kernel for a port, and the
- * kernel takes the number of the binding process (netlink(7)).  The broker
- * asks for the caller's number instead, since the broker's own number on the
- * host must not be known inside.  If the caller's number is taken, the broker
- * tries numbers below zero, as the kernel does. */
+/* Binds a netlink socket.  A port of 0 asks the kernel to choose, and the kernel
+ * takes the pid of the binding process (netlink(7)).  The broker asks for the
+ * caller's pid instead, since the broker's own pid on the host must not be known
+ * inside.  If that port is taken, the broker tries numbers below zero, as the kernel
+ * does. */
 static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address,
 			socklen_t len)
 {
@@ -47,7 +47,9 @@ static int bind_netlink(const struct job *j, int fd, struct sockaddr_nl *address
 	}
 	if (error != -EINVAL)
 		return error;
-	address->nl_pid = 0; /* the socket has a port, or there is another reason */
+	/* EINVAL: the socket is bound already, or the address is invalid.  Binding
+	 * the address as the caller gave it returns the caller's own error. */
+	address->nl_pid = 0;
 	return bind_it(fd, address, len);
 }
 

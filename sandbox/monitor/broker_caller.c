@@ -41,8 +41,8 @@ static const char *value_of(const char *status, const char *key)
 	return at ? at + strlen(key) : NULL;
 }
 
-/* Returns the last number of a line that has one number for each pid
- * namespace: the innermost. */
+/* Returns the last number of a line that has one number for each pid namespace: the
+ * number in the innermost one. */
 static pid_t last_of(const char *value)
 {
 	const size_t len = strcspn(value, "\n");
@@ -77,8 +77,8 @@ int job_begin(struct job *j)
 /* --- with CAP_SYS_PTRACE over the inside, which nothing else is done with --------------
  */
 
-/* Makes the capability to look at the caller effective, until look_end(),
- * which keeps errno. */
+/* Makes CAP_SYS_PTRACE effective, which a look at the caller needs, until look_end().
+ * look_end() does not change errno. */
 static int look_begin(const struct job *j)
 {
 	const uint64_t all = j->work->caps | 1ull << CAP_SYS_PTRACE;
@@ -92,8 +92,9 @@ static void look_end(const struct job *j)
 
 	if (caps_raise(j->work->caps | 1ull << CAP_SYS_PTRACE,
 		       j->caps & j->work->caps) < 0) /* layer: caller-capabilities */
-		abort(); /* cannot happen: a process may always give up capabilities
-			  * (capabilities(7)) */
+		/* caps_raise() cannot fail here: a process may always give up
+		 * capabilities (capabilities(7)). */
+		abort();
 	errno = saved;
 }
 
@@ -136,9 +137,9 @@ static int copy_of_first(const struct job *j, int fd)
 	return process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 }
 
-/* Copies a descriptor of the calling thread, which may have a table of its own.
- * /proc/PID/fd is closed to other processes if none may trace this one
- * (proc(5)); then the first thread's descriptor is copied. */
+/* Copies a descriptor of the calling thread, which may have a descriptor table of its
+ * own.  Its /proc/TID/fd cannot be opened if the caller may not be traced (proc(5));
+ * then the descriptor of the process's first thread is copied. */
 static int copy_folder(const struct job *j, int fd)
 {
 	char link[48];
@@ -150,8 +151,8 @@ static int copy_folder(const struct job *j, int fd)
 	return copy_of_first(j, fd);
 }
 
-/* Ends a look at the caller, and checks that the caller still waits.  Returns
- * `fd`, or a negative errno. */
+/* Drops CAP_SYS_PTRACE again after a look at the caller, and checks that the caller
+ * still waits.  Returns `fd`, or a negative errno. */
 static int end_look(const struct job *j, int fd)
 {
 	AUTO_CLOSE int taken = fd;

@@ -32,7 +32,7 @@
 #define BTRFS_SUBVOL_CREATE_V2 0x50009418
 
 #define HERE (-1) /* a path that is relative to the working directory */
-#define NONE (-2) /* a path that is only a text, or absent */
+#define NONE (-2) /* the call has no such path, or the path is not looked up */
 
 enum kind { OPEN, FOLDER, NODE, SYMLINK, LINK, RENAME, BIND };
 
@@ -41,9 +41,9 @@ enum kind { OPEN, FOLDER, NODE, SYMLINK, LINK, RENAME, BIND };
 static const struct made_call {
 	int nr;
 	uint8_t kind;
-	int8_t dir, path;	/* the arguments for the new name */
-	int8_t from_dir, from;	/* the arguments for the file that is linked or renamed
-				 * to the new name */
+	int8_t dir, path;	/* numbers of the arguments for the new name */
+	int8_t from_dir, from;	/* numbers of the arguments for the file that is linked
+				 * or renamed to the new name */
 	int8_t flags, mode;
 } calls[] = {
 	{ SYS_openat, OPEN, 0, 1, NONE, NONE, 2, 3 },
@@ -54,7 +54,7 @@ static const struct made_call {
 	{ SYS_renameat2, RENAME, 2, 3, 0, 1, 4, NONE },
 	{ SYS_renameat, RENAME, 2, 3, 0, 1, NONE, NONE },
 	{ SYS_bind, BIND, NONE, NONE, NONE, NONE, NONE, NONE },
-#ifdef __x86_64__ /* x86-64 alone has kept the calls from before Linux 2.6.16 */
+#ifdef __x86_64__ /* only x86-64 still has these calls from before Linux 2.6.16 */
 	{ SYS_open, OPEN, HERE, 0, NONE, NONE, 1, 2 },
 	{ SYS_creat, OPEN, HERE, 0, NONE, NONE, NONE, 1 },
 	{ SYS_mkdir, FOLDER, HERE, 0, NONE, NONE, NONE, 1 },
@@ -65,8 +65,8 @@ static const struct made_call {
 #endif
 };
 
-/* Calls that would be a way around the broker, and so are refused; ioctl(2)
- * only with the given command. */
+/* Calls that could create names without the broker, and so are refused; ioctl(2) is
+ * refused only with the given command. */
 static const struct way_around {
 	int nr;
 	uint32_t command; /* the command of ioctl(2); 0: the call is refused with any
@@ -74,8 +74,7 @@ static const struct way_around {
 	int error;
 } ways_around[] = {
 	/* The flags of openat2(2) are in memory, where no filter can see them.
-	 * Programs know kernels without this call, so that ENOSYS is an answer they
-	 * handle. */
+	 * Programs can handle ENOSYS, since older kernels lack this call. */
 	{ SYS_openat2, 0, ENOSYS }, /* layer: broker-openat2 */
 	{ SYS_io_uring_setup, 0, EPERM },
 	{ SYS_chroot, 0, EPERM },
@@ -112,7 +111,8 @@ bool broker_takes(const struct seccomp_data *data)
 	return c && may_make(c, data);
 }
 
-/* Words of a struct seccomp_data; both architectures are little-endian. */
+/* BPF instructions that load 32-bit words of a struct seccomp_data.  The low word of
+ * an argument comes first, since both architectures are little-endian. */
 #define LOAD(at) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(at))
 #define LOAD_NR	 LOAD(offsetof(struct seccomp_data, nr))
 #define LOAD_ARG(n) LOAD(offsetof(struct seccomp_data, args) + 8 * (size_t)(n))
@@ -120,8 +120,8 @@ bool broker_takes(const struct seccomp_data *data)
 #define HAS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (uint32_t)(k))
 
-/* Writes the instructions that report one call.  Each row begins and ends with
- * the call's number loaded, or returns. */
+/* Writes the BPF instructions that send one call to the listener.  The number of the
+ * call is in the accumulator before these instructions, and again after them. */
 static size_t tell_row(const struct made_call *c, struct sock_filter *to)
 {
 	const bool is_told = c->kind != OPEN || c->flags == NONE;
@@ -160,8 +160,9 @@ void broker_program(const struct seccomp_program *program, struct seccomp_progra
 	const struct sock_filter head[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
 		IS(OUR_ARCH, 1, 0),
-		BPF_STMT(BPF_JMP | BPF_JA, 0), /* jumps over all rows; insns[2].k is
-						* set when their number is known */
+		BPF_STMT(BPF_JMP | BPF_JA, 0), /* jumps over the instructions of all
+						* calls; insns[2].k gets their number
+						* below */
 		LOAD_NR,
 	};
 	size_t count = ARRAY_LEN(head);
@@ -216,8 +217,9 @@ static int make_symlink(const struct job *j, const struct spot *s, const char *t
 	return symlinkat(text, s->dir, s->name) < 0 ? -errno : 0;
 }
 
-/* Links a file that has no name, or is known by a descriptor, through a
- * descriptor of the broker's (open(2), O_TMPFILE). */
+/* Links a file that a link of procfs leads to, such as an O_TMPFILE file by its
+ * /proc/self/fd/N: opens the file here and links it by that descriptor (open(2),
+ * O_TMPFILE). */
 static int link_magic(const struct job *j, const struct spot *from, const struct spot *to)
 {
 	AUTO_CLOSE int fd = openat(from->dir, from->name, O_PATH | O_CLOEXEC);
@@ -252,9 +254,9 @@ static int make_link(struct job *j, struct places *p, uint64_t flags)
 	if (error)
 		return error;
 	if (!*p->to.name || !*p->from.name)
-		return !*p->to.name ? -EEXIST : -EPERM; /* without a last name, the
-							 * path is a folder, which
-							 * exists */
+		/* A path without a last name, such as "/", names a folder, which
+		 * exists. */
+		return !*p->to.name ? -EEXIST : -EPERM;
 	if ((error = spot_allows(j, &p->to, MAKING_FILE)))
 		return error;
 	if (p->from.is_magic)
@@ -295,7 +297,8 @@ static uint64_t arg(const struct job *j, int number)
 	return number < 0 ? 0 : j->target.call->data.args[number];
 }
 
-/* Opens the folder that a path begins in; -1 where none is needed. */
+/* Opens the folder that a relative path begins in; *ret_base is -1 for an absolute
+ * path. */
 static int begin(const struct job *j, int dir, const char *path, int *ret_base)
 {
 	const int base = *path == '/'
@@ -346,7 +349,7 @@ static int make(struct job *j, const struct made_call *c, struct places *p,
 	case BIND:
 		break;
 	}
-	return -ENOSYS; /* do_call() makes these calls itself */
+	return -ENOSYS; /* not reached: do_call() makes these calls itself */
 }
 
 static int make_call(struct job *j, const struct made_call *c, const char *path)
@@ -387,7 +390,8 @@ static void answer(const struct job *j, int error, int value)
 					   .val = value };
 
 	(void)ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_SEND,
-		    &resp); /* fails if the caller has gone, which needs no answer */
+		    &resp); /* the ioctl fails if the caller is gone, which then needs
+			     * no answer */
 }
 
 void job_answer(const struct job *j, int error)
@@ -404,8 +408,9 @@ void job_hand_over(const struct job *j, int fd, bool is_cloexec)
 					   .srcfd = (uint32_t)fd,
 					   .newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
 	const int number = ioctl(j->target.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	const int error = number < 0 ? -errno : 0; /* the caller's table is full
-						    * (EMFILE), or the caller has gone */
+	const int error = number < 0 ? -errno : 0; /* the ioctl fails if the caller's
+						    * descriptor table is full (EMFILE)
+						    * or the caller is gone */
 
 	(void)close(fd);
 	answer(j, error, number < 0 ? 0 : number);

@@ -14,8 +14,8 @@
 #include "sandbox/kernel/caps.h"
 #include "sandbox/monitor/broker_parts.h"
 
-/* A request to the opener to open a file.  A descriptor of the file's folder
- * comes with the message. */
+/* A request to the opener, which opens files of /proc (broker_parts.h).  A descriptor
+ * of the file's folder comes with the message. */
 struct asked {
 	struct seccomp_notif call; /* the call; only its id is used */
 	uint64_t caps;		   /* the caller's effective capabilities */
@@ -56,7 +56,7 @@ static int end_of(pid_t pid)
 		if (!WIFSTOPPED(status))
 			return status;
 		(void)kill(pid, SIGKILL); /* the child is not yet reaped, so no other
-					   * process has its number */
+					   * process has its pid */
 	}
 }
 
@@ -99,8 +99,8 @@ int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t
 	struct asked a = { .call.id = j->target.call->id, .caps = j->caps & j->work->caps,
 			   .flags = flags, .mode = mode };
 
-	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* cannot be cut: the
-								* name fits */
+	(void)snprintf(a.name, sizeof(a.name), "%s", s->name); /* the buffer is large
+								* enough */
 	return fd_pass_send(j->work->opener, &a, sizeof(a), &s->dir, 1) == sizeof(a)
 		       ? JOB_ANSWERED
 		       : -EAGAIN;

@@ -27,12 +27,12 @@ static bool is_over(const struct broker_work *w, struct waiter *one)
 	if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &one->call) == 0)
 		return false;
 	(void)kill(one->pid, SIGKILL); /* the child is not yet reaped, so no other
-					* process has its number */
+					* process has its pid */
 	return waitpid(one->pid, NULL, 0) == one->pid;
 }
 
-/* Returns a free place for a waiting child.  Children whose caller has gone
- * are killed first. */
+/* Returns a free entry of the table of waiting children, or NULL.  Entries whose
+ * child has ended become free; children whose caller is gone are killed first. */
 static struct waiter *find_place(struct broker_work *w)
 {
 	struct waiter *found = NULL;
@@ -67,7 +67,7 @@ static _Noreturn void wait_and_open(const struct job *j, pid_t broker, int dir,
 	_exit(0);
 }
 
-/* Opens the file in a child, which answers the call. */
+/* Opens the file in a child, which may have to wait, and answers the call. */
 static int open_waiting(const struct job *j, int dir, const char *name,
 			const struct opening *o)
 {
@@ -87,8 +87,8 @@ static int open_waiting(const struct job *j, int dir, const char *name,
 
 /* --- what is there -------------------------------------------------------------------- */
 
-/* Opens the file with O_NONBLOCK, so that the broker does not wait, and then
- * restores the mode that the caller asked for. */
+/* Opens the file with O_NONBLOCK, so that the broker does not wait, and then clears
+ * that flag unless the caller has set it. */
 static int open_at_once(int dir, const char *name, const struct opening *o)
 {
 	struct opening now = *o;
@@ -103,9 +103,10 @@ static int open_at_once(int dir, const char *name, const struct opening *o)
 	return fd_take(&fd);
 }
 
-/* Opens a file that exists, in a child if that may wait.  A FIFO waits for its
- * other end, a file with a lease for the lease's holder (fcntl(2)), and
- * /dev/tty belongs to the process that opens it. */
+/* Opens a file that exists; in a child, if open(2) may block.  A FIFO waits for its
+ * other end, and a file with a lease for the lease's holder (fcntl(2)).  For
+ * /dev/tty, which means the terminal of the opening process, the caller's terminal is
+ * opened. */
 static int open_there(const struct job *j, int dir, const char *name,
 		      const struct opening *o, const struct stat *st)
 {
@@ -128,10 +129,11 @@ static int open_there(const struct job *j, int dir, const char *name,
 
 /* --- open(2) -------------------------------------------------------------------------- */
 
-#define FOLLOW 2 /* returned where the last name is a link, which is to be followed */
+#define FOLLOW 2 /* the result of open_spot() if the last name is a link that has to be
+		  * followed */
 
-/* Returns whether the file is /dev/null.  The inside has the host's /dev/null
- * as its stdin, and a Landlock rule for that file (landlock_root.h). */
+/* Returns whether the file is /dev/null.  Processes inside have the host's /dev/null
+ * as their stdin, and a Landlock rule that allows it (landlock_root.h). */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
@@ -220,8 +222,8 @@ int job_open(struct job *j, int base, const char *path, int flags, mode_t mode)
 	/* O_NOCTTY: the broker must not get a controlling terminal by opening one. */
 	const struct opening o = { flags | O_NOCTTY, mode };
 
-	/* O_CREAT with O_DIRECTORY fails as from Linux 6.4 on; before, a file
-	 * was made.  O_TMPFILE includes O_DIRECTORY. */
+	/* O_CREAT with O_DIRECTORY fails, as in Linux from 6.4 on; older kernels made
+	 * a file.  O_TMPFILE includes O_DIRECTORY. */
 	if (flags & O_DIRECTORY)
 		return -EINVAL;
 	return open_path(j, base, path, &o);

@@ -18,10 +18,10 @@ struct shown {
 	const char *source; /* borrowed from the plan: the folder's path on the host */
 };
 
-/* A child that opens a file for which it may have to wait as long as the inside
- * likes. */
+/* A child of the broker that opens a file.  A process inside may make it wait for any
+ * time. */
 struct waiter {
-	pid_t pid; /* 0: the place is free */
+	pid_t pid; /* 0: this entry is free */
 	uint64_t call;
 };
 #define BROKER_WAITERS 64
@@ -30,7 +30,7 @@ struct waiter {
 struct broker_work {
 	int listener;	/* owned, like all descriptors of this struct: the filter's
 			 * listener */
-	int proc;	/* the folder of the host's /proc */
+	int proc;	/* the descriptor of the host's /proc */
 	int opener;	/* a socket to the opener (broker_inside.c) */
 	uint64_t caps;	/* the capabilities that a process inside may have */
 	uid_t uid;	/* the user of every process inside */
@@ -39,22 +39,21 @@ struct broker_work {
 	size_t shown_count;
 	uint64_t *mounts; /* the ids of all mounts that hutch has made */
 	size_t mount_count;
-	struct statx handed[3]; /* the files that --stdio inherit hands to the inside;
-				 * otherwise zero */
+	struct statx handed[3]; /* the files that --stdio inherit hands to processes
+				 * inside; otherwise zero */
 	struct waiter waiters[BROKER_WAITERS];
 };
 
-/* The state for one call.  The facts about the caller were true when they were
- * read, and the caller waits. */
+/* The state for one call.  The facts about the caller were read while it waited for
+ * the answer. */
 struct job {
 	struct broker_work *work; /* borrowed */
 	struct notify_target target;
 	mode_t umask;
 	uint64_t caps; /* the caller's effective capabilities */
-	pid_t leader; /* the first thread of the caller's process, as the host numbers
-		       * it */
-	pid_t process, thread; /* the caller's process and thread, as the inside
-				* numbers them */
+	pid_t leader; /* pid on the host of the caller's process (of its first thread) */
+	pid_t process, thread; /* pids of the caller's process and thread in the
+				* sandbox's pid namespace */
 	struct spot_search path_walk;
 };
 
@@ -71,16 +70,17 @@ void job_hand_over(const struct job *j, int fd, bool is_cloexec);
 
 int job_begin(struct job *j);
 
-/* Read the caller's memory (notify_target.h): job_read() all of `size` bytes,
- * job_read_path() a path. */
+/* Read the caller's memory (notify_target.h): job_read() exactly `size` bytes,
+ * job_read_path() a path that ends in a 0. */
 int job_read(const struct job *j, uint64_t at, void *to, size_t size);
 int job_read_path(const struct job *j, uint64_t at, char *to);
 
-/* Opens the folder that a relative path begins in, as a descriptor of this
- * process; `fd` is the caller's number for it, or AT_FDCWD. */
+/* Opens the folder that a relative path of the caller begins in; `fd` is the caller's
+ * number for that folder, or AT_FDCWD.  Returns a descriptor of this process. */
 int job_base(const struct job *j, int fd);
 
-/* Copies a socket of the caller's first thread to a descriptor of this process. */
+/* Returns a copy of the caller's descriptor `fd`, a socket.  The copy comes from the
+ * descriptor table of the caller's first thread. */
 int job_copy(const struct job *j, int fd);
 
 /* Opens the caller's controlling terminal. */
@@ -88,14 +88,16 @@ int job_terminal(const struct job *j, int flags);
 
 /* --- where (broker_place.c) ---------------------------------------------------------- */
 
-/* Reads a link as the caller would follow it.  A callback for spot.h. */
+/* Reads the target of a symbolic link as the caller would see it.  The functions of
+ * spot.h call it. */
 int job_read_link(void *job, int dir, const char *name, char *to);
 
 /* Tells in which mount a file is, and the file's device and inode number. */
 bool spot_look(int fd, struct statx *ret);
 
-/* Writes a path for a descriptor of this process, below `proc`: a file that is
- * known by a descriptor is opened, linked and named through that path. */
+/* Writes the path of a descriptor of this process, "self/fd/N", relative to the
+ * folder `proc`.  By this path, a file that is known only by a descriptor can be
+ * opened and linked. */
 #define OWN_PATH_MAX 32
 void own_path(int fd, char *to);
 
@@ -108,7 +110,7 @@ int spot_allows(const struct job *j, const struct spot *s, enum making what);
 
 /* --- what is opened (broker_open.c) -------------------------------------------------- */
 
-/* Makes open(2) or a related call at a path, and answers the call. */
+/* Carries out open(2) or a related call in place of the caller, and answers it. */
 int job_open(struct job *j, int base, const char *path, int flags, mode_t mode);
 
 /* --- what is opened of /proc (broker_inside.c) --------------------------------------- */
@@ -120,19 +122,20 @@ int job_open(struct job *j, int base, const char *path, int flags, mode_t mode);
  * outside as well and whose children are in the sandbox's: for each call, one
  * child opens the file and answers. */
 
-/* The loop of the opener, whose children are in the sandbox's pid namespace from here on. */
+/* Runs the opener: serves requests until the broker closes the socket.  The children
+ * that it makes are in the sandbox's pid namespace. */
 _Noreturn void inside_serve(struct broker_work *w, int socket);
 
-/* Lets the opener open an existing name in a folder of a procfs. */
+/* Asks the opener to open an existing file of a procfs and to answer the call. */
 int job_open_inside(const struct job *j, const struct spot *s, int flags, mode_t mode);
 
 /* --- what is bound (broker_bind.c) --------------------------------------------------- */
 
-/* Makes bind(2) of a descriptor of the caller's to an address in the caller's
- * memory. */
+/* Carries out bind(2) in place of the caller, with a descriptor of the caller's and
+ * an address in the caller's memory. */
 int job_bind(struct job *j, int fd, uint64_t address, uint64_t len);
 
 /* --- what is made (broker_calls.c) --------------------------------------------------- */
 
-/* Makes the call that waits at the listener, and answers it. */
+/* Makes the call that waits at the listener in place of its caller, and answers it. */
 void broker_do(struct broker_work *w, const struct seccomp_notif *call);

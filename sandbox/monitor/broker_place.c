@@ -23,11 +23,11 @@ static bool tell_self(const struct job *j, int dir, const char *name, char *to)
 	if (!spot_is_proc_root(dir))
 		return false;
 	if (!strcmp(name, "self"))
-		(void)snprintf(to, PATH_MAX, "%d", j->process); /* cannot be cut: the
-								 * text fits */
+		(void)snprintf(to, PATH_MAX, "%d", j->process); /* the buffer is large
+								 * enough */
 	else if (!strcmp(name, "thread-self"))
 		(void)snprintf(to, PATH_MAX, "%d/task/%d", j->process,
-			       j->thread); /* cannot be cut: the text fits */
+			       j->thread); /* the buffer is large enough */
 	else
 		return false;
 	return true;
@@ -78,8 +78,8 @@ int job_read_link(void *who, int dir, const char *name, char *to)
 
 void own_path(int fd, char *to)
 {
-	(void)snprintf(to, OWN_PATH_MAX, "self/fd/%d", fd); /* cannot be cut: the path
-							     * fits */
+	(void)snprintf(to, OWN_PATH_MAX, "self/fd/%d", fd); /* the buffer is large
+							     * enough */
 }
 
 /* Reads the path of a descriptor of this process into `to`, which has PATH_MAX
@@ -129,9 +129,9 @@ static bool is_handed(const struct broker_work *w, const struct statx *is)
 	return false;
 }
 
-/* Returns whether the caller may open the file by Landlock's rules.  Landlock
- * holds the caller to files below the root and those handed to it
- * (landlock_root.h), but does not hold the broker, which therefore checks the
+/* Returns whether the caller may open the file by Landlock's rules.  Landlock lets
+ * the caller open only files below the root and files that were handed to it
+ * (landlock_root.h).  The broker is not bound by Landlock, and therefore checks the
  * same rules. */
 bool place_is_open(const struct job *j, int fd)
 {
@@ -143,9 +143,9 @@ bool place_is_open(const struct job *j, int fd)
 		return false;
 	if (is_own_mount(w, is.stx_mnt_id) || is_handed(w, &is))
 		return true;
-	/* A pipe, a namespace and other files without a place are not judged
-	 * (landlock(7)); the text of their link begins with their kind, not
-	 * with '/'. */
+	/* Landlock does not judge pipes, namespaces and other files that no path
+	 * leads to (landlock(7)).  The text of their link in /proc is "pipe:[N]" or
+	 * the like, without a '/' at its beginning. */
 	return read_own(w, fd, path) ? leads_to(path, &is) : *path;
 }
 
@@ -154,8 +154,9 @@ static char *join(const char *folder, const char *rest)
 	return text_format("%s%s", strcmp(folder, "/") ? folder : "", rest);
 }
 
-/* Finds the folder's place on the host, for a folder in a shown mount.  A
- * folder that was moved out of the mount on the host has no place any more. */
+/* Finds the host's path of a folder that is in a shown mount.  If the host has moved
+ * the folder out of the mount, the folder has no path there, and the result is
+ * -EACCES. */
 static int find_shown(const struct broker_work *w, const struct shown *s,
 		      const char *path, char **ret_host)
 {
@@ -167,10 +168,9 @@ static int find_shown(const struct broker_work *w, const struct shown *s,
 	return rest ? 0 : -EACCES;
 }
 
-/* Finds the folder's place on the host, for a folder in a mount that came with
- * a shown one, and counts as a part of that.  In a mount that the root does
- * not lead to, nothing is made: by its path, such a mount would be taken for
- * another one. */
+/* Finds the host's path of a folder in a mount that lies in a shown mount and counts
+ * as a part of it.  If the sandbox's root does not lead to the folder's mount, the
+ * result is -EACCES: the path would belong to another mount. */
 static int find_within(const struct broker_work *w, const struct statx *is,
 		       const char *path, char **ret_host)
 {
@@ -191,8 +191,8 @@ static int find_within(const struct broker_work *w, const struct statx *is,
 	return found ? find_shown(w, found, path, ret_host) : 0;
 }
 
-/* Finds the place of a folder on the host, allocated; NULL: the folder is the
- * sandbox's own. Returns 0 or a negative errno. */
+/* Finds the path of a folder on the host, allocated; NULL: the folder is the
+ * sandbox's own, not one of the host.  Returns 0 or a negative errno. */
 static int find_on_host(const struct broker_work *w, int folder, char **ret_host)
 {
 	char path[PATH_MAX];

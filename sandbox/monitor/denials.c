@@ -47,8 +47,8 @@ void denials_listen(struct denials *r, int listener)
 
 /* --- tokens ----------------------------------------------------------------------- */
 
-/* Adds tokens for the time that has passed, whole ones only; time that was too
- * short for another token counts the next time. */
+/* Adds tokens for the time that has passed.  Only whole tokens are added; a rest of
+ * the time counts at the next refill. */
 void denials_refill(struct denials *r, int64_t now)
 {
 	const int64_t more = (now - r->refilled_ms) * DENIALS_PER_S / 1000;
@@ -109,8 +109,8 @@ static struct refused_call *find_row(struct denials *r, const struct refused_cal
 	return &r->calls[r->count++];
 }
 
-/* Returns the action of the filter for a call.  A program that cannot be
- * evaluated counts as the worst action. */
+/* Returns the action of the filter for a call.  A program that cannot be evaluated
+ * counts as one that kills the process. */
 static uint32_t action_of(const struct seccomp_program *program,
 			  const struct seccomp_data *data)
 {
@@ -121,8 +121,8 @@ static uint32_t action_of(const struct seccomp_program *program,
 		       : SECCOMP_RET_KILL_PROCESS;
 }
 
-/* Returns the errno that `program` gives the call, or 0 if it reports no
- * refusal. */
+/* Returns the errno with which `program` refuses the call, or 0 if it does not report
+ * the call as refused (seccomp_is_told()). */
 static int error_of(const struct seccomp_program *program,
 		    const struct seccomp_data *data)
 {
@@ -159,12 +159,12 @@ static bool receive(struct denials *r, struct seccomp_notif *ret)
 
 	if (r->listener < 0 || poll(&p, 1, 0) != 1)
 		return false;
-	*ret = (struct seccomp_notif){ 0 }; /* the kernel wants zeroes here, or returns
-					     * EINVAL */
+	*ret = (struct seccomp_notif){ 0 }; /* the kernel returns EINVAL unless all
+					     * bytes are 0 */
 	if ((p.revents & POLLIN) &&
 	    ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, ret) == 0)
 		return true;
-	/* POLLHUP: no process is left under the filter. */
+	/* POLLHUP without POLLIN means that no process is left under the filter. */
 	if (!(p.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
 		own_close(&r->listener);
 	return false;
@@ -172,17 +172,17 @@ static bool receive(struct denials *r, struct seccomp_notif *ret)
 
 #define STATUS_MAX 4096
 
-/* Returns the caller's session as the inside numbers it: the last number of
- * the line NSsid, which has one for each pid namespace from ours to the
- * caller's own (proc(5)).  The caller waits for our answer, so `pid` is still
- * the caller's. */
+/* Returns the caller's session id in the sandbox's pid namespace.  It is the last
+ * number of the line NSsid, which has one number for each pid namespace from ours to
+ * the caller's own (proc(5)).  The caller waits for our answer, so `pid` is still the
+ * caller's. */
 static pid_t session_of(uint32_t pid)
 {
 	static const char key[] = "\nNSsid:";
 	char path[32], text[STATUS_MAX];
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid); /* cannot be cut: the
-								     * path fits */
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid); /* the buffer is
+								     * large enough */
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (len <= 0)
@@ -207,8 +207,8 @@ static bool goes_on(const struct denials *r, const struct seccomp_notif *call)
 	    action_of(r->filter, &call->data) != SECCOMP_RET_ALLOW)
 		return false;
 	trace_call(r->trace, r->listener, call);
-	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* fails if the caller
-								    * has gone */
+	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp); /* fails if the
+								    * caller is gone */
 	return true;
 }
 
@@ -246,8 +246,8 @@ const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
 	if (!r->trace)
 		r->tokens--; /* layer: denials-pace */
 	const pid_t session = r->looks_at_sessions && call.pid ? session_of(call.pid) : 0;
-	/* The kernel sends only calls here that the filter refuses.  Any other call
-	 * would be refused too, with ENOSYS. */
+	/* All calls that are left here are refused by the filter.  If the filter has
+	 * no errno for a call, the answer is ENOSYS. */
 	if (!answer(r, call.id, error ? error : ENOSYS))
 		return NULL;
 	*ret_session = session;

@@ -1,17 +1,17 @@
 /* denials -- the calls that a sandbox's filter has refused, as they happen.
  *
  * Where it can, the filter has a listener (seccomp_unotify(2); seccomp.h): the
- * kernel makes a refused call wait until this side has answered it.  The answer
- * is the errno that the filter would have given without a listener: the filter
- * is evaluated again (bpf_eval.h) on the kernel's copy of the call, and the
- * caller's memory is not looked at.  An answer is always an errno, never
- * SECCOMP_USER_NOTIF_FLAG_CONTINUE.  When the listener is gone the kernel
- * itself answers, with ENOSYS.
+ * kernel makes a refused call wait until hutch has answered it.  The answer is
+ * the errno that the filter would have given without a listener: the filter is
+ * evaluated again (bpf_eval.h) on the kernel's copy of the call, and the caller's
+ * memory is not looked at.  A refused call is always answered with an errno,
+ * never with SECCOMP_USER_NOTIF_FLAG_CONTINUE.  When the listener is gone the
+ * kernel itself answers, with ENOSYS.
  *
  * With a trace (`hutch run --learn`; trace.h) the filter asks about more calls.
  * Those in the trace's table that the filter does not refuse are noted down and
- * go on, and only those.  No answer takes a token then, since a command that
- * other refusals hold back teaches nothing.
+ * go on, and only those.  No answer takes a token (see below) then, since the
+ * trace would learn less from a command that refused calls slow down.
  *
  * With a broker (`--protect-missing`; broker.h) the filter also asks about
  * calls that make names.  Those that it does not refuse are passed on to the
@@ -23,10 +23,11 @@
  *		denials_expire
  *	denials_done
  *
- * A command that makes refused calls as fast as it can has to wait in them:
- * each answer takes a token, of which there are DENIALS_BURST and then
- * DENIALS_PER_S.  Without a token the listener is not looked at.  So nothing
- * on this side may ever wait for the inside without serving this.
+ * A command that makes refused calls as fast as it can has to wait for the
+ * answers: each answer takes a token, of which there are DENIALS_BURST and then
+ * DENIALS_PER_S.  Without a token no call is received from the listener.  While
+ * hutch waits for a process inside, it must serve the listener, too, since that
+ * process may be waiting for an answer.
  *
  * This module keeps one row for each kind of call that can be refused, not for
  * each call. */
@@ -53,13 +54,13 @@ struct trace;
 /* The pause when no token is left, in ms; at its end several tokens are added
  * at once. */
 #define DENIALS_PAUSE_MS 20
-/* The number of calls that a loop answers in one turn. */
+/* The most calls that an event loop answers in one turn. */
 #define DENIALS_TURN 16
 
 struct refused_call {
 	struct syscall_kind call;
-	bool is_floor; /* the floor refused the call, which no profile replaces; else
-			* the default profile did */
+	bool is_floor; /* true: the call was refused by the floor, the rules that no
+			* profile replaces; false: by the default profile */
 	uint64_t count;
 	int64_t first_ms, last_ms; /* times of the first and the latest refusal, in ms
 				    * since 1970 */
@@ -70,12 +71,13 @@ struct denials {
 		       * more */
 	const struct seccomp_program *filter; /* borrowed: the program that refuses the
 					       * calls */
-	struct trace *trace; /* borrowed; NULL: no call goes on */
-	struct broker *broker; /* borrowed; NULL: names are not made by another process */
+	struct trace *trace; /* borrowed; NULL: no calls are traced and let through */
+	struct broker *broker; /* borrowed; NULL: no broker makes calls for their
+				* callers */
 	struct refused_call calls[DENIALS_MAX];
 	size_t count;
 	uint64_t others; /* number of refusals for which the table had no row */
-	bool looks_at_sessions; /* denials_take() also finds the session */
+	bool looks_at_sessions; /* denials_take() also finds the caller's session */
 	unsigned tokens;
 	int64_t refilled_ms; /* time of the last refill, by clock.h; 0: no refill yet */
 };
@@ -92,11 +94,11 @@ struct pollfd denials_watch(const struct denials *r);
 int64_t denials_due(const struct denials *r);
 void denials_expire(struct denials *r, int64_t now);
 
-/* Answers one waiting call; never waits itself.  Returns the call's row, valid
- * until another function is called; NULL: no call waited, there was no token,
- * or the call went on.  *ret_session is the session leader of the calling
- * process, as the inside numbers it and as the kernel reports it; 0: it is not
- * known, or r->looks_at_sessions is not set. */
+/* Answers one waiting call; never waits itself.  Returns the row of r->calls for that
+ * call, valid until another function is called.  Returns NULL if no call waited,
+ * there was no token, or the call was not refused.  *ret_session is the session
+ * leader of the caller, as the kernel reports it for the sandbox's pid namespace; 0:
+ * unknown, or r->looks_at_sessions is not set. */
 const struct refused_call *denials_take(struct denials *r, pid_t *ret_session,
 					 int64_t now);
 
@@ -122,5 +124,5 @@ char *refused_call_sentence(const struct refused_call *c);
 char *refused_call_remedy(const struct refused_call *c);
 const char *refused_call_rule(const struct refused_call *c);
 
-/* Returns all refused calls as the inside of a JSON array. */
+/* Returns all refused calls as the elements of a JSON array, without its brackets. */
 char *denials_json(const struct denials *r);

@@ -39,7 +39,7 @@ struct post {
 	const char *path; /* borrowed from the plan */
 	const char *name; /* the last part of the path */
 	struct face face;
-	bool is_absent;	  /* the name is to stay absent: it has no face */
+	bool is_absent;	  /* no file of this name may appear; `face` is unused */
 	bool is_lost, is_given_up;
 };
 
@@ -55,8 +55,8 @@ void protect_watch_done(struct protect_watch *s)
 	protect_watch_init(s);
 }
 
-/* Looks at a file and writes its identity.  A file with a second name could be
- * written to by that name (protect_scan.h). */
+/* Reads the identity of a file.  Fails with EMLINK if the file has a second hard
+ * link, by which it could be written to (protect_scan.h). */
 static int look_at(const char *path, struct face *ret)
 {
 	struct statx st;
@@ -203,7 +203,7 @@ int protect_watch_post(struct protect_watch *s, const struct plan *p, struct err
 
 /* --- events ----------------------------------------------------------------------- */
 
-/* Returns the first post that does not sort before `at`. */
+/* Returns the first watched name that does not sort before `at`, by binary search. */
 static struct post *find(const struct protect_watch *s, const struct post *at)
 {
 	size_t low = 0, high = s->count;
@@ -234,8 +234,8 @@ static void look_from(struct protect_watch *s, struct post *first, int watch)
 			lose(s, p);
 }
 
-/* Returns whether a file system may take this name for a protected one, by
- * rules other than capitals in ASCII: the files themselves are looked at then. */
+/* Returns whether some file system may treat this name as a protected one, by other
+ * rules than case folding in ASCII.  The caller then looks at the files themselves. */
 static bool is_odd(const char *name)
 {
 	size_t len = strlen(name);
@@ -246,10 +246,10 @@ static bool is_odd(const char *name)
 	return len && (name[len - 1] == '.' || name[len - 1] == ' ');
 }
 
-/* Marks the post of a name that an event reports as lost.  The inside cannot
- * do anything to a mount point (EBUSY), so an event with such a name comes
- * from the host.  The mount that the host took away does not come back when
- * the same file does (link(2), rm, mv). */
+/* Marks a protected name that an event reports as lost.  Processes inside cannot
+ * change a mount point (EBUSY), so the event comes from the host.  The name counts as
+ * lost even if the same file comes back (link(2), rm, mv), since the mount that
+ * protected it does not. */
 static void take_name(struct protect_watch *s, int watch, const char *name)
 {
 	struct post *p = find(s, &(struct post){ .watch = watch, .name = name });
@@ -260,8 +260,8 @@ static void take_name(struct protect_watch *s, int watch, const char *name)
 			lose(s, p);
 }
 
-/* Handles one event.  `looked` is the folder whose names were all looked at
- * during this read(2), so that they are not looked at again. */
+/* Handles one event.  *looked is the watch of the folder in which all names were
+ * checked last during this read(2), so that they are not checked again. */
 static void take_event(struct protect_watch *s, const struct inotify_event *event,
 		       int *looked)
 {

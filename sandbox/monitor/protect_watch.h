@@ -15,14 +15,15 @@
  *	protect_watch_done
  *
  * inotify(7) watches the folders in which protected names are, and those that
- * lead there.  The inside can do nothing to such a name, but makes as many
- * events of other names as it likes: those are passed over by their names, a
+ * lead there.  Processes inside cannot change such a name, but can make any
+ * number of events with other names: those are skipped by comparing names, a
  * bounded number at a time.  Where events were lost, or a name may be another
  * spelling, the file itself is looked at: its device, inode number and time of
- * birth, since the number alone may be given out again at once.
+ * birth, since an inode number alone may be used for a new file at once.
  *
- * With --protect-missing the inside makes none of the protected names that did
- * not exist (broker.h); if the host makes one, that is noticed in the same way.
+ * With --protect-missing, processes inside make none of the protected names that
+ * did not exist (broker.h); if the host makes one, that is noticed in the same
+ * way.
  *
  * The protection watch does not notice what inotify does not report: other machines'
  * changes of a network file system, and mounts over a name. */
@@ -53,5 +54,6 @@ int protect_watch_post(struct protect_watch *s, const struct plan *p, struct err
  * says which name. */
 bool protect_watch_look(struct protect_watch *s, struct err *e);
 
-/* Accepts the changes so far; the other names are watched on. */
+/* Stops watching the names that have changed so far; the other names are still
+ * watched. */
 void protect_watch_give_up(struct protect_watch *s);

@@ -32,7 +32,7 @@
 #define SYS_fchmodat2 452
 #endif
 
-/* How the other arguments of a call are read. */
+/* The kinds of calls, by the meaning of their other arguments. */
 enum shape {
 	PLAIN,
 	OPEN,	  /* `flags` is the number of the argument with open(2)'s flags */
@@ -88,7 +88,7 @@ static const struct traced_call {
 	{ SYS_symlinkat, 1, 2, PLACE, PLAIN, 0 },
 	{ SYS_connect, HERE, 1, 0, ADDRESS, 2 },
 	{ SYS_sendto, HERE, 4, 0, ADDRESS, 5 },
-#ifdef __x86_64__ /* x86-64 alone has kept the calls from before Linux 2.6.16 */
+#ifdef __x86_64__ /* only x86-64 still has these calls from before Linux 2.6.16 */
 	{ SYS_open, HERE, 0, 0, OPEN, 1 },
 	{ SYS_creat, HERE, 0, WRITE | CREATE, PLAIN, 0 },
 	{ SYS_stat, HERE, 0, LOOK, PLAIN, 0 },
@@ -126,8 +126,9 @@ bool trace_takes(const struct seccomp_data *data)
 	return false;
 }
 
-/* The table's rows stand before the telling form of `program`: calls of the
- * table that are made in our own ABI go to the listener. */
+/* Puts the calls of the table in front of a copy of `program` that sends refused
+ * calls to the listener.  Calls of the table go to the listener, too, if they are
+ * made in our own ABI. */
 void trace_program(const struct seccomp_program *program, struct seccomp_program *ret)
 {
 	enum { HEAD = 3, ROW = 2, COUNT = ARRAY_LEN(calls) };
@@ -158,8 +159,8 @@ void trace_program(const struct seccomp_program *program, struct seccomp_program
 
 /* --- the caller ------------------------------------------------------------------- */
 
-/* Reads the folder at which a relative path begins, as the caller's own mounts
- * name it.  The result is only text; no path is looked up. */
+/* Reads the path of the folder at which a relative path begins, as the caller's mount
+ * namespace shows it.  The result is only text; no path is looked up. */
 static bool read_base(const struct notify_target *c, int dir, char *to)
 {
 	const int fd = dir == HERE ? AT_FDCWD : (int)c->call->data.args[dir];
@@ -167,7 +168,7 @@ static bool read_base(const struct notify_target *c, int dir, char *to)
 
 	if (fd == AT_FDCWD)
 		(void)snprintf(link, sizeof(link), "/proc/%u/cwd",
-			       c->call->pid); /* cannot be cut: the path fits */
+			       c->call->pid); /* the buffer is large enough */
 	else
 		(void)snprintf(link, sizeof(link), "/proc/%u/fd/%d", c->call->pid, fd);
 	const ssize_t len = readlink(link, to, TRACE_SET_PATH_MAX - 1);
@@ -189,7 +190,7 @@ static unsigned use_of_open(uint64_t flags)
 	       (flags & O_CREAT ? CREATE : 0u);
 }
 
-/* Returns the use that the call makes of the path; 0: the use cannot be told. */
+/* Returns how the call uses the path (enum trace_set_use); 0: unknown. */
 static unsigned use_of(const struct notify_target *c, const struct traced_call *row)
 {
 	const uint64_t value = c->call->data.args[row->flags];
@@ -206,8 +207,8 @@ static unsigned use_of(const struct notify_target *c, const struct traced_call *
 	return row->use;
 }
 
-/* Returns whether a path needs no note: every sandbox shows such a path or has
- * its own, and programs use many of them. */
+/* Returns whether a path need not be noted down: every sandbox shows it or has a file
+ * of its own there, and programs use many such paths. */
 static bool is_everywhere(const char *path)
 {
 	static const char *const folders[] = { "/usr/", "/proc/", "/dev/", "/sys/" };
@@ -244,8 +245,8 @@ static void tell_inet(const struct sockaddr_in *a, char *to, size_t size)
 {
 	char host[INET_ADDRSTRLEN] = "";
 
-	(void)inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host)); /* cannot fail: the
-								     * text fits */
+	(void)inet_ntop(AF_INET, &a->sin_addr, host, sizeof(host)); /* the buffer is
+								     * large enough */
 	(void)snprintf(to, size, "%s:%u", host, ntohs(a->sin_port));
 }
 
@@ -253,8 +254,8 @@ static void tell_inet6(const struct sockaddr_in6 *a, char *to, size_t size)
 {
 	char host[INET6_ADDRSTRLEN] = "";
 
-	(void)inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host)); /* cannot fail: the
-								       * text fits */
+	(void)inet_ntop(AF_INET6, &a->sin6_addr, host, sizeof(host)); /* the buffer is
+								       * large enough */
 	(void)snprintf(to, size, "[%s]:%u", host, ntohs(a->sin6_port));
 }
 

@@ -1,10 +1,10 @@
 /* trace_set -- the paths and addresses that a sandbox has used, each once, within
  * bounds.
  *
- * The inside says what is put in: any bytes, as often as it likes.  A path is
- * kept once, with all uses that it was ever put to; there are TRACE_SET_PATHS at
- * most, of TRACE_SET_BYTES together, and later ones are only counted.  The same
- * holds for addresses.  A zeroed struct is empty. */
+ * Processes inside decide what is added: any bytes, any number of times.  A path
+ * is kept once, with all uses that it was ever put to; there are TRACE_SET_PATHS
+ * at most, of TRACE_SET_BYTES together, and later ones are only counted.  The
+ * same holds for addresses.  A zeroed struct is empty. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,18 +18,18 @@
 
 /* The uses of a path, done or tried: any of these bits. */
 enum trace_set_use {
-	TRACE_SET_LOOK = 1,   /* the path was asked about, or entered */
+	TRACE_SET_LOOK = 1,   /* the path was looked up, as by stat(2), or entered */
 	TRACE_SET_READ = 2,   /* the path was opened for reading; a folder: listed */
 	TRACE_SET_WRITE = 4,  /* the path was opened for writing or truncated, or its
 			       * mode or times were set */
-	TRACE_SET_CREATE = 8, /* the path was made, unless it existed */
+	TRACE_SET_CREATE = 8, /* the path was to be made, unless it existed */
 	TRACE_SET_PLACE =
-		16, /* the path was to be given to another file, by rename or link,
-		     * whatever had the name */
+		16, /* a rename or link was to put another file at the path, in place
+		     * of any file that was there */
 	TRACE_SET_REMOVE = 32, /* the path was to be removed */
 	TRACE_SET_EXECUTE =
-		64 /* the path was run (with TRACE_SET_READ); a script's first line
-		    * names another program */
+		64 /* the path was executed (used together with TRACE_SET_READ); if it
+		    * is a script, its first line names another program */
 };
 
 struct trace_set_path {
@@ -42,7 +42,8 @@ struct trace_set {
 	size_t len, room;
 	struct trace_set_path *paths; /* owned */
 	size_t count;
-	uint32_t *slots; /* owned: a hash table of numbers of paths, from 1 */
+	uint32_t *slots; /* owned: a hash table; a slot has the number of a path, from
+			  * 1, or 0 */
 	uint64_t seed;
 	uint64_t lost; /* how often there was no room for a path */
 	char (*addresses)[128]; /* owned: "192.0.2.1:443", "unix:/run/x" */

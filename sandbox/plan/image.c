@@ -20,18 +20,19 @@
 #include "sandbox/plan/store_image.h"
 #include "sandbox/plan/volumes.h"
 
-/* A quarter of the machine's memory for all private writable folders together;
- * inodes take kernel memory that `size` does not count. */
+/* All private writable folders together get a quarter of the machine's memory.  The
+ * number of inodes is bounded too, since they take kernel memory that `size` does not
+ * count. */
 #define SCRATCH_SIZE "size=25%,nr_inodes=1m"
 #define NO_DEVICES   (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define RESOLV_MAX   (64u << 10)
 
-/* Entries of the host's /etc that the programs in /usr cannot do without.  None
- * of them is about the host's users or its network, and nothing that has a
- * place for a password or the name of another host is here: not npmrc,
- * pip.conf, gitconfig, Maven's settings.xml, R's Renviron.site, ImageMagick's
- * policy.xml.  A folder that has such files too is listed file by file.  A
- * missing entry costs one lstat(2). */
+/* Entries of the host's /etc that the programs in /usr need to work.  None of them tells
+ * about the host's users or its network, and none has a place for a password or for the
+ * name of another host; so npmrc, pip.conf, gitconfig, Maven's settings.xml, R's
+ * Renviron.site and ImageMagick's policy.xml are left out.  If a folder also has files
+ * of that kind, its other files are listed one by one.  An entry that the host lacks
+ * costs one lstat(2). */
 static const char *const etc_entries[] = {
 	"alternatives", "ca-certificates", "chromium.d", "crypto-policies",
 	"debian_version", "dictionaries-common", "dpkg/origins", "drirc", "fonts",
@@ -48,16 +49,17 @@ static const char *const etc_entries[] = {
 	"X11/rgb.txt", "xml",
 };
 
-/* Entries of the host's /etc whose names end in a version or an architecture:
- * each of these prefixes stands for all entries that begin with it. */
+/* Beginnings of names in the host's /etc that end in a version or an architecture.  All
+ * entries of /etc that begin with one of these are shown. */
 static const char *const etc_prefixes[] = { "java-", "ld-musl-", "python2.", "python3." };
 
-/* Entries of procfs that tell of the host and are open to all users; and pressure,
- * to which any user may write triggers (seen on 6.18): closing a trigger takes some
- * 10 ms, so that a process with hundreds takes seconds to end, even by SIGKILL.  Files
- * that only root may open (kcore, kmsg, timer_list, sysrq-trigger, ...) need no
- * mask: they belong to host id 0, which is never mapped, so that no capability
- * of the inside applies to them (capable_wrt_inode_uidgid()). */
+/* Entries of procfs that are masked: those that tell about the host and that any user
+ * may read, and /proc/pressure, to which any user may write triggers (seen on 6.18).
+ * Closing a trigger takes some 10 ms, so a process with hundreds of them takes seconds
+ * to end, even by SIGKILL.  Files that only root may open (kcore, kmsg, timer_list,
+ * sysrq-trigger, ...) need no mask: they belong to host id 0, which is never mapped, so
+ * that no capability of a process inside applies to them
+ * (capable_wrt_inode_uidgid()). */
 static const char *const masked_proc[] = {
 	"acpi",	      "asound", "bus",	"fs",		 "interrupts",	"irq",
 	"kallsyms",   "key-users", "keys", "latency_stats", "pressure", "sched_debug",
@@ -82,8 +84,8 @@ static void add_file(struct plan *p, const char *target, char *content)
 	s->mode = 0644;
 }
 
-/* Shows a path of the host, read-only, at `target`.  A link stays a link.  A
- * path that does not exist, or cannot be looked at, is passed over. */
+/* Shows a path of the host, read-only, at `target`.  A link is shown as a link.  A path
+ * that does not exist, or cannot be looked at, is skipped. */
 static void add_host_path(struct plan *p, const char *source, const char *target)
 {
 	char link[4096];
@@ -192,8 +194,8 @@ static void add_synthesized_etc(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
-/* Shows a device of the host.  Its mount is read-only, which stops no write to
- * a device, but chmod(2) and the like on the host's own node. */
+/* Shows a device of the host.  A read-only mount does not stop writes to the device, but
+ * stops chmod(2) and the like on the host's device node. */
 static int add_device(struct plan *p, const char *path, struct err *e)
 {
 	struct stat st;
@@ -241,9 +243,8 @@ static void add_proc(struct plan *p)
 	plan_add(p, STEP_READONLY, "/proc/sys");
 }
 
-/* Adds the private writable folders.  If the root is to be read-only, they are
- * plain folders of the root, and only /dev/shm stays writable, as docker has
- * it. */
+/* Adds the private writable folders.  If the root is to be read-only, these are plain,
+ * read-only folders of the root, and only /dev/shm stays writable, as docker has it. */
 static void add_scratch(struct plan *p, bool is_read_only)
 {
 	const struct {
@@ -279,9 +280,9 @@ static int plan_host(struct plan *p, const struct policy *policy, struct err *e)
 	return 0;
 }
 
-/* Shows each entry of a host directory with a mount of its own, below a root
- * that belongs to the sandbox, so that further mount points can be made beside
- * these entries. */
+/* Shows each entry of a host directory with a mount of its own, below a root directory
+ * that belongs to the sandbox: so further mount points can be made beside these
+ * entries. */
 static int add_entries(struct plan *p, const char *path, struct err *e)
 {
 	static const char *const ours[] = { "proc", "sys", "dev",     "tmp",
@@ -321,7 +322,8 @@ static int plan_dir_read_only(struct plan *p, const char *path, bool is_read_onl
 	return 0;
 }
 
-/* Adds the sandbox's own files in /etc, whatever the image has there. */
+/* Adds the files in /etc that hutch itself writes for the sandbox, whether or not the
+ * image has them too. */
 static void add_own_files(struct plan *p, const struct policy *policy)
 {
 	add_file(p, "/etc/hostname", text_format("%s\n", p->hostname));
@@ -329,7 +331,8 @@ static void add_own_files(struct plan *p, const struct policy *policy)
 	add_file(p, "/etc/resolv.conf", resolv_conf(policy));
 }
 
-/* Numbers the entries that an image may have, and on which the plan depends. */
+/* Indexes of the paths that are looked up in the image, since the plan depends on
+ * whether they exist. */
 enum { PROC, DEV, TMP, RUN, WORKSPACE, SYS, ETC, MTAB, APT, APT_CONF, LOOKED_FOR };
 
 static void look_at_image(const struct list *lowers,
@@ -348,9 +351,9 @@ static void look_at_image(const struct list *lowers,
 	overlay_lowers_look(lowers, ret, LOOKED_FOR);
 }
 
-/* Adds a folder of the sandbox's own.  If the image has something else than a
- * folder at that path, such as a link, the image's entry stays: later mounts
- * and files go where the image leads, or fail. */
+/* Adds a folder to the sandbox's own layer over the image.  If the image has an entry at
+ * that path that is no folder, such as a link, nothing is added: later mounts and files
+ * follow the image's entry, or fail. */
 static bool add_own_folder(struct plan *p, const struct overlay_lowers_entry *entry)
 {
 	AUTO_FREE char *path = text_format("/%s", entry->path);
@@ -358,14 +361,13 @@ static bool add_own_folder(struct plan *p, const struct overlay_lowers_entry *en
 
 	if (!is_missing && (entry->error || !S_ISDIR(entry->st.st_mode)))
 		return false;
-	/* The folder that is added will be shown in place of the image's, so it gets
-	 * the mode of the image's. */
+	/* the added folder hides the image's folder, so it gets the same mode */
 	add_dir(p, path, is_missing ? 0755 : entry->st.st_mode & 07777);
 	return true;
 }
 
-/* Adds the setting without which apt switches to a user that does not exist
- * where only one id is mapped. */
+/* Adds an apt setting.  Without it, apt switches to another user, which does not exist
+ * if a single id is mapped. */
 static void add_apt(struct plan *p, const struct overlay_lowers_entry *found)
 {
 	if (p->pretends && !found[APT].error && add_own_folder(p, &found[APT]) &&
@@ -380,9 +382,8 @@ static void give_last(struct plan *p)
 	p->steps[p->count - 1].gid = p->gid;
 }
 
-/* Adds a layer of the sandbox's own over the image: mount points that the
- * image lacks, and files.  Returns true if the sandbox's files in /etc are
- * part of that layer. */
+/* Adds the sandbox's own layer over the image: mount points that the image lacks, and
+ * hutch's files.  Returns true if the layer holds the files in /etc. */
 static bool add_own_layer(struct plan *p, const struct policy *policy,
 			  const struct list *lowers)
 {
@@ -396,8 +397,8 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 		if (found[i].error == ENOENT)
 			add_dir(p, path, modes[i]);
 	}
-	/* /workspace belongs to the command's user, since the command is to work
-	 * there; with --idmap ranges, the other folders belong to root. */
+	/* If the image lacks /workspace, it is made for the command's user, who is to
+	 * work there; with --idmap ranges, the other folders belong to root. */
 	if (found[WORKSPACE].error == ENOENT)
 		give_last(p);
 	if (p->has_logs && add_own_folder(p, &found[RUN])) {
@@ -417,9 +418,9 @@ static bool add_own_layer(struct plan *p, const struct policy *policy,
 	return true;
 }
 
-/* Plans an overlay: the image below, and the files that are written above the
- * image. /dev is a tmpfs of its own, since an overlay cannot reliably hold the
- * mount points of devices: the image may have a /dev with anything in it. */
+/* Plans an overlay as the root, with the image below and the files that are written
+ * above it.  /dev is a tmpfs of its own: the image's /dev may contain anything, so an
+ * overlay cannot reliably hold the mount points of devices. */
 static int plan_overlay(struct plan *p, const struct policy *policy,
 			const struct list *lowers, struct err *e)
 {
@@ -465,8 +466,9 @@ static int plan_dir(struct plan *p, const struct policy *policy, struct err *e)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "the image %.200s is not a directory", path);
 
-	/* If the image belongs to another owner or group, its files have ids that are
-	 * not mapped, and cannot be copied up (EOVERFLOW): the root is then read-only. */
+	/* Files of an image that belongs to another user or group have ids that are not
+	 * mapped, and overlayfs cannot copy them up (EOVERFLOW): the root is then
+	 * read-only. */
 	bool is_ours = (st.st_uid == geteuid() && st.st_gid == getegid()) ||
 		       policy->idmap == IDMAP_RANGES;
 	int planned = policy->is_read_only || !is_ours
@@ -493,9 +495,9 @@ int image_plan(struct plan *p, const struct policy *policy, struct err *e)
 					   : plan_dir(p, policy, e);
 }
 
-/* Tells whether the image has bash.  In an image with layers, /bin may be a
- * link to /usr/bin in another layer than its target, so both paths are looked
- * up. */
+/* Tells whether the image has bash.  In an image with layers, /bin may be a link whose
+ * target, /usr/bin, is in another layer: such a link cannot be followed here, so both
+ * paths are looked up. */
 static bool has_bash(const struct plan *p, const struct policy *policy)
 {
 	AUTO_FREE char *path = text_format(

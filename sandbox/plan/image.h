@@ -1,11 +1,11 @@
 /* image -- plans the steps that make a root file system.
  *
- * The host image shows the host's programs and nothing of its users: /usr
- * read-only, a synthesized /etc with the harmless host entries that /usr does
- * not work without, private /tmp /var/tmp /run /home /workspace, a /dev with
- * ten entries and a /proc of its own.  A dir: image shows a directory, an image
- * of the store its layers.  In both, the sandbox's own files lie between the
- * image and what is written. */
+ * The image "host" shows the host's programs and nothing of its users: /usr read-only, a
+ * synthesized /etc with the harmless host entries that programs in /usr need, private
+ * /tmp /var/tmp /run /home /workspace, a /dev with ten entries and a /proc of its own.
+ * An image "dir:PATH" shows a directory, an image of the store shows its layers.  In
+ * both, hutch's own files lie above the image, and the files that are written inside lie
+ * above both. */
 #pragma once
 #include <stdint.h>
 

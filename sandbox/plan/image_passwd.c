@@ -65,9 +65,9 @@ static int confine(void)
 	return seccomp_install(&program, NULL);
 }
 
-/* Runs in the child that reads the file.  The child keeps only the file, as
- * descriptor 0, and the pipe for its answer.  A child that cannot be confined
- * exits without an answer. */
+/* Runs in the child that reads the file.  Keeps no descriptors but the file, as
+ * descriptor 0, and the pipe for the answer.  If the child cannot be confined, it exits
+ * without an answer. */
 static int set_up(void *arg, struct err *e)
 {
 	const struct question *q = arg;

@@ -1,9 +1,8 @@
-/* image_passwd -- looks a user or group up in an image's /etc/passwd and
- * /etc/group.
+/* image_passwd -- looks a user or group up in an image's /etc/passwd and /etc/group.
  *
- * These files are untrusted.  A child process reads them, which can do nothing
- * but read, write and exit (a seccomp(2) filter); it answers with two numbers
- * and two texts of bounded size, and the caller's process checks those.
+ * These files are untrusted, so a child process reads them.  A seccomp(2) filter allows
+ * the child nothing but to read, write and exit.  The child answers with two numbers and
+ * two texts of bounded size, which the caller's process checks.
  *
  * SIGCHLD must not be ignored. */
 #pragma once

@@ -25,8 +25,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t,
 					       const char *path, struct list *argv,
 					       int leash, pid_t parent)
 {
-	/* The leash is moved up first, so that no dup2(2) to its present number
-	 * overwrites it. */
+	/* The leash (image_tool.h) is moved to a higher number first, so that no dup2(2)
+	 * below overwrites it. */
 	int high = fcntl(leash, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -35,8 +35,9 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t,
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		_exit(127);
-	/* The user that root became may have other processes, which may read this
-	 * process's environment: root's settings are removed. */
+	/* The user that root became may have other processes, and these may read this
+	 * process's environment: variables of root's that hutch-image does not need are
+	 * removed. */
 	if (t->was_root)
 		host_user_forget_for_images();
 	if (null >= 0 && place(t->errors, null, 2) && place(t->in, null, 0) &&
@@ -47,8 +48,8 @@ __attribute__((noreturn)) static void run_tool(const struct image_tool *t,
 
 /* --- the launcher ------------------------------------------------------------------ */
 
-/* Collects the signals to wait for: those that would end this process, were
- * they not blocked, and the child's end. */
+/* Collects the signals to wait for: SIGCHLD, which reports the child's end, and the
+ * signals that would end this process if they were not blocked. */
 static void watch(sigset_t *watched, sigset_t *before)
 {
 	static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -61,8 +62,8 @@ static void watch(sigset_t *watched, sigset_t *before)
 			(void)sigaddset(watched, enders[i]);
 }
 
-/* Waits for a signal or the child's end.  Returns the signal that came first,
- * or 0. */
+/* Waits for a signal or the child's end.  After a signal, ends the child too and returns
+ * the signal's number; returns 0 if the child ended first. */
 static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 {
 	pid_t ended;
@@ -78,14 +79,15 @@ static int wait_for(pid_t pid, const sigset_t *watched, int *ret_status)
 	return 0;
 }
 
-/* Waits until no process holds the other end of the leash: read(2) reports the
- * end of file then.  No process that got the leash from here writes to it. */
+/* Waits until no process holds the other end of the leash: read(2) then reports the end
+ * of file.  hutch-image and its child processes hold that end, and do not write to
+ * it. */
 static void wait_for_all(int leash)
 {
 	char said[64];
 
 	while (io_read_full(leash, said, sizeof(said)) > 0) {
-		/* discards bytes, which no process should have written */
+		/* discards bytes; none should come */
 	}
 }
 
@@ -147,8 +149,8 @@ int image_tool_hear(struct image_tool *t, struct err *e)
 	AUTO_CLOSE int to = t->out = ends[1];
 	int rc = image_tool_run(t, e);
 	own_close(&to);
-	/* The child has written its struct err already: the struct is smaller than the
-	 * capacity of a pipe, so the write did not wait for this read. */
+	/* The child has ended, so its struct err is in the pipe already: the struct is
+	 * smaller than a pipe's capacity. */
 	if (rc == 0 || e->kind != ERR_GONE ||
 	    io_read_full(from, &why, sizeof(why)) != sizeof(why) || why.kind == ERR_NONE)
 		return rc;

@@ -1,11 +1,12 @@
-/* image_tool -- runs hutch-image in a launch: with descriptors that the
- * launcher has opened, and no longer than the launcher lives.
+/* image_tool -- runs hutch-image in a launch: with descriptors that the launcher has
+ * opened, and no longer than the launcher lives.
  *
- * SIGCHLD must not be ignored.  A signal that ends a program, if it is blocked
- * (supervise_signals()), ends hutch-image, which is an error.  The processes
- * that hutch-image started end with it, but a moment later: it holds a pipe's
- * end, the leash, as do those processes that change files for it, and the
- * launcher goes on when no process holds the leash any more. */
+ * SIGCHLD must not be ignored.  If SIGINT, SIGTERM, SIGHUP or SIGQUIT is blocked
+ * (supervise_signals()) and comes meanwhile, hutch-image is ended, which is an error.
+ * The processes that hutch-image has started end a moment after it.  To know when, the
+ * launcher passes hutch-image one end of a pipe, the leash: hutch-image and those of its
+ * processes that change files hold that end open, and the launcher goes on when no
+ * process holds it any more. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,14 +14,15 @@
 
 struct err;
 
-#define IMAGE_TOOL_LEASH 3 /* the number that the leash has in hutch-image */
+#define IMAGE_TOOL_LEASH 3 /* the descriptor number of the leash in hutch-image */
 
 struct image_tool {
 	struct list words; /* owned: hutch-image's verb and the arguments of that verb */
 	int in, out; /* borrowed: hutch-image's standard input and output; -1:
 		      * /dev/null */
 	int errors;  /* borrowed: hutch-image's standard error */
-	bool was_root; /* the environment is root's, so variables are removed from it */
+	bool was_root; /* root started hutch: variables of root's are removed from
+			* hutch-image's environment */
 	const char *doing; /* for messages: "while ..." */
 };
 
@@ -29,6 +31,6 @@ struct image_tool {
  * the caller has to interpret. */
 int image_tool_run(struct image_tool *t, struct err *e);
 
-/* Like image_tool_run(), for a verb that writes a failure to its standard output as
- * one struct err; `out` is not used. */
+/* Like image_tool_run(), for a verb that reports a failure by writing one struct err to
+ * its standard output; `out` is not used. */
 int image_tool_hear(struct image_tool *t, struct err *e);

@@ -18,21 +18,21 @@
 #define SIZE	  "size="
 #define UNSIZED	  "size=25%"
 
-/* The size of the commands' output logs (executor/session/output_log.h).  The executor writes
- * them, so they are outside the cgroup, and therefore a small part of what the
- * inside may have. */
+/* The size of the tmpfs for commands' output logs (executor/session/output_log.h).  The
+ * executor writes these logs, so they do not count against the commands' cgroup;
+ * therefore they get only a small part of the memory that the sandbox may use. */
 #define LOGS_SIZE  (256ull << 20)
 #define LOGS_SHARE 8
 #define LOGS_FILES 1024
 #define FILES_MAX (1u << 20)
 
-/* The bytes of a tmpfs for each file that the tmpfs may hold.  A file that is
- * not empty takes at least this much, a page. */
+/* A tmpfs may hold one file for each BYTES_PER_FILE bytes of its size.  That is a page,
+ * the least that a file with content takes. */
 #define BYTES_PER_FILE 4096
 #define FILES_MIN      1024
 
-/* Returns whether the step makes a tmpfs whose size is to be chosen.  The
- * tmpfs at /dev is none of these, since it holds device nodes only. */
+/* Returns whether the step makes a tmpfs whose size is chosen here.  The tmpfs at /dev
+ * is excluded, since it holds device nodes only. */
 static bool is_tmpfs(const struct step *s)
 {
 	return (s->kind == STEP_ROOT || s->kind == STEP_OVERLAY ||
@@ -85,9 +85,8 @@ static void bound(struct step *s, const struct limits *l, uint64_t share)
 	set_size(s, size);
 }
 
-/* Divides the memory that the tmpfs together may take, which is less than half
- * of --memory: an eighth of the half is left for SysV segments and message
- * queues. */
+/* Divides the memory that all tmpfs together may take.  That is 7/16 of --memory: half
+ * of it, less an eighth of that half for SysV segments and message queues. */
 static void plan_sizes(struct plan *p, const struct limits *l)
 {
 	size_t count = 0;
@@ -107,8 +106,8 @@ void limits_plan_logs(struct plan *p, const struct policy *policy)
 	if (policy->limits.memory && share < size)
 		size = share;
 	struct step *s = plan_add(p, STEP_LOGS, LIMITS_LOGS);
-	/* The folder of the output logs belongs to the executor, whichever process
-	 * makes the folder. */
+	/* the folder of the output logs belongs to the executor, even if another process
+	 * makes the folder */
 	s->data = p->has_ranges
 			  ? text_format(SIZE "%llu,nr_inodes=%d,mode=0755,uid=%d,gid=%d",
 					(unsigned long long)size, LOGS_FILES, EXECUTOR_ID,

@@ -38,12 +38,11 @@ static ssize_t read_host_link(const struct found *f, char *to)
 	return readlink(f->host ? f->host : proc, to, PATH_MAX - 1);
 }
 
-/* The state of a look-up that goes through a path, name by name, as the plan
- * shows it. */
+/* The state of a look-up, which follows a path inside the sandbox name by name. */
 struct walk {
 	const struct lookup *lookup;
-	struct found *here; /* borrowed: what the walk has reached */
-	struct found link;  /* owned: the last link that was found */
+	struct found *here; /* borrowed: the file that the look-up has reached */
+	struct found link;  /* owned: the link that was found last */
 	bool follows;	    /* whether a link at the end of the path is followed too */
 };
 
@@ -71,7 +70,7 @@ static int go_up(struct walk *w)
 	return go_to(w, above);
 }
 
-/* Ends the walk at the path that it has reached. */
+/* Ends the look-up at the path that it has reached, with `kind` as the result. */
 static int stop(struct walk *w, enum found_kind kind)
 {
 	w->here->kind = kind;
@@ -167,9 +166,9 @@ struct owner {
 	int64_t uid, gid;
 };
 
-/* Returns the owner of a file.  A file that the launch makes belongs to the
- * launch's user. With --idmap ranges that file belongs to root, and so do the
- * files of an image, unless a step says otherwise. */
+/* Returns the owner of a file, inside.  A file that the launch makes belongs to the
+ * launch's user.  With --idmap ranges, files that the launch makes and files of an image
+ * belong to root, unless a step says otherwise. */
 static struct owner owner_of(const struct plan *p, const struct found *f)
 {
 	if (p->has_ranges && f->made && (f->made->uid || f->made->gid))
@@ -182,9 +181,8 @@ static struct owner owner_of(const struct plan *p, const struct found *f)
 			       inside_id(p->ids.gids, p->ids.gid_count, f->st.st_gid) };
 }
 
-/* Tells whether a capability of the command overrides the file's modes.  A
- * capability counts only for files whose owner and group are both mapped
- * (user_namespaces(7)). */
+/* Tells whether a capability of the command overrides the file's mode.  A capability
+ * applies only to files whose owner and group are both mapped (user_namespaces(7)). */
 static bool may_override(const struct plan *p, const struct found *f, struct owner owner,
 			 int how)
 {
@@ -217,9 +215,9 @@ bool lookup_may(const struct lookup *l, const struct found *f, int how)
 
 	if (may_override(p, f, owner, how))
 		return true;
-	/* For files of the host the kernel is asked, which also knows groups and
-	 * access control lists.  A read-only file system (EROFS) is not a matter of
-	 * permissions, so it counts as allowed. */
+	/* For files of the host, access(2) decides, which also respects groups and
+	 * access control lists.  EROFS counts as allowed: it is not about permissions
+	 * but about a read-only file system. */
 	if (f->host && !p->has_ranges)
 		return access(f->host, how) == 0 || errno == EROFS;
 	return has_mode(p, f, owner, how);
@@ -237,15 +235,15 @@ int lookup_open(const struct lookup *l, const struct found *f)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-/* Returns the place where a step's target lies, without links, in the tree
- * that the steps before it have made. */
+/* Returns the path of a step's target with all links resolved, in the tree that the
+ * earlier steps have made; NULL if the step does nothing. */
 static char *resolve(const struct lookup *l, const struct step *s)
 {
 	struct found f;
 	char *ret;
 
-	/* If the step makes a link or a file, a link that already has that name is
-	 * replaced and not followed. */
+	/* A step that makes a link or a file replaces a link that has that name, and
+	 * does not follow it. */
 	lookup_path(l, s->target, s->kind != STEP_SYMLINK && s->kind != STEP_FILE, &f);
 	bool is_none = (s->kind == STEP_MASK && f.kind != FOUND) ||
 		       (s->kind == STEP_CGROUP && !s->source);
@@ -254,8 +252,8 @@ static char *resolve(const struct lookup *l, const struct step *s)
 	else if (f.kind == FOUND || f.kind == FOUND_NOTHING)
 		ret = text_copy(f.path);
 	else
-		ret = text_copy(s->target); /* the missing folders on the way to the
-					     * target are made */
+		ret = text_copy(s->target); /* the launch makes the missing folders on
+					     * the way to the target */
 	found_done(&f);
 	return ret;
 }

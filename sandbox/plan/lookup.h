@@ -1,5 +1,5 @@
-/* lookup -- tells what is at a path inside, by the plan, before anything is
- * started.
+/* lookup -- tells which file a path inside the sandbox will lead to, according to the
+ * plan, before the sandbox is started.
  *
  *	struct lookup *l = lookup_new(plan);
  *	struct found f;
@@ -9,10 +9,9 @@
  *	found_done(&f);
  *	lookup_free(l);
  *
- * The steps of the plan are followed as mounts.h carries them out, and paths as
- * the kernel would follow them inside: links lead to other places inside, and a
- * later mount hides what was below it.  Files of the host are looked at as they
- * are now. */
+ * The look-up takes the plan's steps as mounts.h carries them out, and follows paths as
+ * the kernel would inside: links lead to other places inside, and a later mount hides
+ * the files below its mount point.  Files of the host are looked at as they are now. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -22,31 +21,33 @@ struct step;
 
 struct lookup;
 
-/* Makes a look-up for `plan`, which is borrowed and has been built. */
+/* Makes a look-up for `plan`, which has to be built already; the plan is borrowed. */
 struct lookup *lookup_new(const struct plan *plan);
 void lookup_free(struct lookup *l);
 
 enum found_kind {
 	FOUND,		 /* the path exists, and `st` describes the file there */
-	FOUND_NOTHING,	 /* the path's folder exists, but not the name in it */
-	FOUND_NO_FOLDER, /* not even the folder that the path would be in exists */
+	FOUND_NOTHING,	 /* the folder exists, but has no file with the path's last
+			  * name */
+	FOUND_NO_FOLDER, /* the folder that the path would be in does not exist */
 	FOUND_FILE,	 /* a name on the way to the path is not a folder */
-	FOUND_CLOSED,	 /* a folder on the way to the path may not be searched */
+	FOUND_CLOSED,	 /* no permission to search a folder on the way to the path */
 	FOUND_MASK,	 /* the path is masked: no process inside may open it */
 	FOUND_LOOP	 /* the path leads through too many links (ELOOP) */
 };
 
 struct found {
 	enum found_kind kind;
-	char *path; /* owned: the path without links, as far as it exists;
-		     * FOUND_NOTHING: with the missing name */
+	char *path; /* owned: the path without links, as far as it exists; with
+		     * FOUND_NOTHING, the missing last name is part of it */
 	char *host; /* owned: the path on the host; NULL: the file is not on the host */
 	const struct step *step; /* the step whose mount shows the file */
-	const struct step *made; /* the step that makes the file; NULL: no step makes
-				  * it */
+	const struct step *made; /* the step that creates the file; NULL: the file is not
+				  * created by a step */
 	bool is_read_only;	 /* the mount that shows the file is read-only */
-	bool is_own;		 /* the launch makes the file, with `st.st_mode` */
-	bool is_image;		 /* the file is an image's, below what is written
+	bool is_own;		 /* the launch creates the file, with the mode
+				  * `st.st_mode` */
+	bool is_image;		 /* the file belongs to the image, and was not written
 				  * inside */
 	struct stat st;
 };
@@ -55,11 +56,11 @@ void lookup_path(const struct lookup *l, const char *path, bool follows,
 		 struct found *ret);
 void found_done(struct found *f);
 
-/* Tells whether the command may access the file of *f, which is FOUND.  `how`
- * is R_OK, W_OK or X_OK of access(2).  Judges by modes and owners, not by
- * whether the mount is read-only. */
+/* Tells whether the command has permission to access the file of *f, which must be
+ * FOUND.  `how` is R_OK, W_OK or X_OK of access(2).  Only modes and owners are
+ * considered, not whether the mount is read-only. */
 bool lookup_may(const struct lookup *l, const struct found *f, int how);
 
-/* Opens the file of *f, which is FOUND, for reading, if it is a file of the
- * host or of an image.  Returns a descriptor, or -1 with errno. */
+/* Opens the file of *f, which must be FOUND, for reading, if it is a file of the host or
+ * of an image.  Returns a descriptor, or -1 with errno. */
 int lookup_open(const struct lookup *l, const struct found *f);

@@ -10,16 +10,18 @@ struct found;
 
 struct lookup {
 	const struct plan *plan;
-	char **targets;	    /* owned, as each text is: the target of each step, without
-			     * links; NULL: the step is passed over */
-	size_t done;	    /* how many steps count, from the first */
+	/* owned, as is each text: the target of each step, with links resolved; NULL:
+	 * this step is skipped */
+	char **targets;
+	size_t done;	    /* only the first `done` steps count */
 	struct list lowers; /* the layers of the root, if the root is an image */
 };
 
-/* Looks up `path`, which has no links on the way and whose parent is a folder. */
+/* Looks up `path`, none of whose components but the last is a link, and whose parent is
+ * a folder. */
 void lookup_place(const struct lookup *l, const char *path, struct found *ret);
 
-/* Returns the number of the last step that mounts something over `path` or a
- * folder above it, since a later mount hides earlier ones.  A look-up without
- * targets uses the targets as the plan has them. */
+/* Returns the index of the last step that mounts over `path` or over a folder above it,
+ * since a later mount hides earlier ones.  If the look-up has no resolved targets, the
+ * targets of the plan are used as they are. */
 size_t lookup_cover(const struct lookup *l, const char *path, bool *ret_is_read_only);

@@ -1,5 +1,5 @@
-/* Looks up one name inside: finds the step that provides the name, and
- * describes the file. */
+/* Looks up a single name inside: finds the step that makes or shows the file with that
+ * name, and describes the file. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,9 +59,9 @@ size_t lookup_cover(const struct lookup *l, const char *path, bool *ret_is_read_
 	return cover;
 }
 
-/* Returns the first step that can make files in this mount.  In an overlay,
- * the steps between the overlay's folder and the overlay itself make files
- * too. */
+/* Returns the index of the step after which steps make files in this mount.  That is the
+ * step that makes the mount.  For the overlay of the root (STEP_MERGE), it is
+ * STEP_OVERLAY already: the steps between these two make files of the overlay too. */
 static size_t begin_of(const struct lookup *l, size_t cover)
 {
 	while (l->plan->steps[cover].kind == STEP_MERGE)
@@ -69,8 +69,9 @@ static size_t begin_of(const struct lookup *l, size_t cover)
 	return cover;
 }
 
-/* Returns the step that makes this path, unless the path is a mount point; if
- * there is none, a step that makes something below the path. */
+/* Returns the step that makes this path, unless the path is a mount point.  If there is
+ * none, returns a step that makes a file below the path, and so the path as a folder
+ * too. */
 static const struct step *maker_of(const struct lookup *l, size_t cover, const char *path,
 				   bool *ret_is_above)
 {
@@ -107,7 +108,8 @@ static void set_own(struct found *f, const struct step *s, mode_t mode)
 	f->st = (struct stat){ .st_mode = mode };
 }
 
-/* Returns whether a step makes this path; if so, describes the file in *f. */
+/* Returns whether a step makes this path.  If so, describes the file that it makes in
+ * *f. */
 static bool look_at_made(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -144,8 +146,9 @@ static void look_at_image(const struct lookup *l, const char *rest, struct found
 	f->is_image = true;
 }
 
-/* Looks at a path on the root's own mount.  Folders of the image stay as they
- * are; other entries are replaced if a step makes the same path. */
+/* Looks at a path on the mount of the root.  If the image has a folder there, that
+ * folder is found; any other entry of the image is replaced if a step makes the same
+ * path. */
 static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 			 struct found *f)
 {
@@ -156,9 +159,9 @@ static void look_at_root(const struct lookup *l, size_t cover, const char *path,
 		f->is_image = false;
 }
 
-/* Looks at this host's procfs in place of the new one inside, which does not
- * exist yet. Folders of processes are left out, and links below "self" are not
- * read: they would be about this process. */
+/* Looks at the host's procfs in place of the sandbox's, which does not exist yet.  The
+ * folders of processes are left out, and links below "self" are not read: both would
+ * tell about processes of the host. */
 static void look_at_proc(const char *rest, struct found *f)
 {
 	static const char *const own[] = { "/self", "/thread-self" };
@@ -169,8 +172,8 @@ static void look_at_proc(const char *rest, struct found *f)
 	if ((rest[1] >= '0' && rest[1] <= '9') || lstat(path, &f->st) < 0)
 		return;
 	f->kind = FOUND;
-	/* The links of "self" describe this process; inside they lead elsewhere, so
-	 * that only their type is guessed here. */
+	/* The links below "self" are about this process and lead elsewhere inside, so
+	 * only the type of their targets is guessed here. */
 	if (S_ISLNK(f->st.st_mode) && f->is_own)
 		f->st.st_mode = strcmp(rest, "/self") && strcmp(rest, "/thread-self") ?
 					S_IFREG | 0700 :
@@ -207,8 +210,9 @@ static void look_below(const struct lookup *l, size_t cover, const char *path,
 	else if (s->kind == STEP_DEVPTS)
 		look_at_devpts(rest, f);
 	if (f->kind != FOUND)
-		(void)look_at_made(l, cover, path, f); /* if no step makes the path, *f
-							* says that it does not exist */
+		/* if no step makes the path either, *f still says that it does not
+		 * exist */
+		(void)look_at_made(l, cover, path, f);
 }
 
 static void look_at_mount(struct found *f)

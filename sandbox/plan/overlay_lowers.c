@@ -24,13 +24,14 @@ static int open_inside(int layer, const char *path, int flags)
 
 	do
 		fd = sys_openat2(layer, path, &how);
-	while (fd < 0 && errno == EAGAIN); /* EAGAIN: a rename raced with the look-up
-					    * of ".." (openat2(2)); tried again */
+	while (fd < 0 && errno == EAGAIN); /* EAGAIN: a rename raced with the look-up of
+					    * ".." (openat2(2)), so the call is
+					    * repeated */
 	return fd;
 }
 
-/* Returns whether a folder on the way to `path` is opaque in this layer, which
- * hides all layers below. */
+/* Returns whether a folder on the way to `path` is marked as opaque in this layer:
+ * overlayfs then ignores that folder in all layers below. */
 static bool is_opaque(int layer, const char *path)
 {
 	AUTO_FREE char *at = text_copy(path);
@@ -55,9 +56,9 @@ static bool is_deleted(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0);
 }
 
-/* Opens a path in one layer.  Returns a descriptor; -1 with ENOENT: look in
- * the layers below; -1 with another errno: the search ends here, since this
- * layer hides the path. */
+/* Opens a path in one layer.  Returns a descriptor; -1 with ENOENT: the path may be in
+ * the layers below; -1 with another errno: this layer hides the path, so the search
+ * ends. */
 static int open_in_layer(int layer, const char *path, int flags)
 {
 	AUTO_CLOSE int fd = open_inside(layer, path, flags);
@@ -67,8 +68,8 @@ static int open_in_layer(int layer, const char *path, int flags)
 		return -1;
 	}
 	int error = errno;
-	/* A whiteout may be closed even to its owner, so it is looked at with
-	 * O_PATH. */
+	/* A whiteout may have a mode with which even its owner cannot open it, so it is
+	 * opened with O_PATH. */
 	AUTO_CLOSE int name = fd < 0 ? open_inside(layer, path, O_PATH | O_NOFOLLOW) : -1;
 	bool is_whiteout = is_deleted(fd < 0 ? name : fd);
 	errno = is_whiteout ? ENXIO : error;
@@ -80,9 +81,9 @@ static int open_layer(const char *lower)
 	return open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Turns the errno of open_in_layer() into the one for the caller.  ENXIO and
- * ENOTDIR mean that the name, or a folder on the way to it, is deleted: the
- * image does not have the path. */
+/* Turns the errno of open_in_layer() into the errno for the caller.  ENXIO and ENOTDIR
+ * mean that a layer has deleted the name or a folder on the way to it: so the image does
+ * not have the path (ENOENT). */
 static int final_error(int error)
 {
 	return error == ENXIO || error == ENOTDIR ? ENOENT : error;
@@ -102,18 +103,19 @@ int overlay_lowers_open(const struct list *lowers, const char *path, int flags)
 	return -1;
 }
 
-/* One layer while many names are looked up, and a name that is known to be
- * missing in it. */
+/* One layer in which many paths are looked up, and a name that its root is known to
+ * lack. */
 struct view {
 	int fd;
-	const char *missing; /* a first name that the layer's root does not have; NULL:
-			      * none is known */
+	/* the first component of a path, which the layer's root does not have; NULL:
+	 * none is known */
+	const char *missing;
 	size_t len;
 };
 
-/* Returns whether the layer's root has the first name of `path`.  A missing
- * name is remembered, so that the next path below it costs no system call:
- * most layers have none of the folders that are looked for. */
+/* Returns whether the layer's root has the first component of `path`.  A missing name is
+ * remembered, so that the next path that begins with it costs no system call: most
+ * layers have none of the folders that are looked up. */
 static bool has_first(struct view *v, const char *path)
 {
 	size_t len = strcspn(path, "/");
@@ -129,8 +131,8 @@ static bool has_first(struct view *v, const char *path)
 	return false;
 }
 
-/* Looks an entry up in one layer.  Returns true if the layer decides the
- * answer, false if the layers below are to be asked. */
+/* Looks a path up in one layer.  Returns true if this layer decides the answer, false if
+ * the layers below have to be searched. */
 static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
 {
 	if (!has_first(v, entry->path))
@@ -143,8 +145,8 @@ static bool look_at(struct view *v, struct overlay_lowers_entry *entry)
 	return true;
 }
 
-/* A layer that cannot be opened is passed over here: mounting it reports the
- * error later. */
+/* A layer that cannot be opened is skipped here: the error is reported later, when the
+ * layer is mounted. */
 void overlay_lowers_look(const struct list *lowers, struct overlay_lowers_entry *entries,
 			 size_t count)
 {

@@ -1,8 +1,8 @@
 /* overlay_lowers -- looks up files of an image in its layers, before it is mounted.
  *
- * The layers are untrusted: the kernel looks names up in one layer at a time
- * and never out of it (openat2(2), RESOLVE_IN_ROOT), and nothing is read here.
- * A link that leads from one layer to another counts as leading nowhere. */
+ * The layers are untrusted: the kernel looks a path up in one layer at a time and never
+ * leaves that layer (openat2(2), RESOLVE_IN_ROOT), and no file is read here.  A link
+ * whose target is only in another layer counts as dangling. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@ struct list;
  * image does not have the path. */
 int overlay_lowers_open(const struct list *lowers, const char *path, int flags);
 
-/* One path of many that are looked up together, so that each layer is opened
- * only once. */
+/* One of several paths that are looked up together, so that each layer is opened only
+ * once. */
 struct overlay_lowers_entry {
 	const char *path; /* relative to the image's root */
 	bool follows;	  /* a link at the end of `path` is followed too */

@@ -92,9 +92,9 @@ static int plan_ids(struct plan *p, const struct policy *policy,
 	return 0;
 }
 
-/* Sets what a shared network needs.  A sandbox in the host's network namespace
- * reaches the host's abstract sockets: D-Bus, X11, containerd's.  Landlock can
- * scope them since ABI 6; on older kernels AF_UNIX as a whole is refused. */
+/* Decides how a sandbox in the host's network namespace is kept from the host's abstract
+ * sockets: D-Bus, X11, containerd's.  Landlock can do that since ABI 6; on older kernels
+ * all AF_UNIX sockets are refused. */
 static void plan_network(struct plan *p, const struct policy *policy)
 {
 	if (policy->network == NETWORK_NONE)
@@ -104,8 +104,9 @@ static void plan_network(struct plan *p, const struct policy *policy)
 	p->refuses_unix = !p->hides_abstract;
 }
 
-/* Decides whether Landlock walls the root off too.  Unless the user asked for
- * this second wall (--landlock on), a kernel without Landlock is no error. */
+/* Decides whether Landlock, too, confines processes to the files below the root.  A
+ * kernel without Landlock is an error only if the user asked for that (--landlock
+ * on). */
 static int plan_landlock_root(struct plan *p, const struct policy *policy, struct err *e)
 {
 	if (policy->landlock_root == LANDLOCK_ROOT_OFF)
@@ -130,8 +131,8 @@ static bool has_workspace(const struct policy *policy)
 	return false;
 }
 
-/* Chooses host name and working directory.  The image's setting counts only
- * where the caller gives none. */
+/* Chooses host name and working directory.  The image's working directory is used only
+ * if the caller names neither one nor a workspace. */
 static void plan_place(struct plan *p, const struct policy *policy)
 {
 	const char *of_image = p->store_image ? p->store_image->workdir : NULL;
@@ -143,8 +144,8 @@ static void plan_place(struct plan *p, const struct policy *policy)
 	p->workdir = text_copy(workdir);
 }
 
-/* Replaces a variable that every sandbox has, unless the caller has set that
- * variable. */
+/* Sets the variable in `pair` to the value there, in place of its default value, unless
+ * the caller has set that variable. */
 static void set_unless_said(struct plan *p, const struct policy *policy, const char *pair)
 {
 	AUTO_FREE char *name = text_format("%.*s", (int)strcspn(pair, "="), pair);
@@ -184,7 +185,7 @@ static void plan_command(struct plan *p, const struct policy *policy)
 		list_add(&p->argv, argv->items[i]);
 }
 
-/* Adds the working directory if it does not exist, as docker does. */
+/* Adds a step that makes the working directory if it does not exist, as docker does. */
 static void plan_workdir(struct plan *p)
 {
 	if (p->store_image && strcmp(p->workdir, "/") != 0)
@@ -215,8 +216,7 @@ void plan_set_served(struct plan *p, const char *path)
 	p->steps[0].is_served = true;
 }
 
-#define NOT_ROOT 1000u /* stands for any id but root's: caps_for() treats all of them
-			* alike */
+#define NOT_ROOT 1000u /* any id but root's: caps_for() treats all of these alike */
 
 uint64_t plan_executor_caps(const struct plan *p)
 {
@@ -246,7 +246,7 @@ int plan_build(struct plan *p, const struct policy *policy, const struct host_us
 		return -1;
 	if (image_plan(p, policy, e) < 0)
 		return -1;
-	/* The tmpfs for the logs comes before the volumes, so that a volume may be
+	/* The tmpfs for the logs comes before the volumes, so that a volume can be
 	 * mounted over it. */
 	if (p->has_logs)
 		limits_plan_logs(p, policy);

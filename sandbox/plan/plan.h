@@ -1,17 +1,17 @@
 /* plan -- everything that a launch will do, as data.
  *
- * A policy says what is wanted; plan_build() looks at the host once and writes
- * down the steps in the order in which they will be done.  A plan can be
- * printed (`hutch run --dry-run`), checked and unit-tested with no privilege;
- * spawn then executes it in order and decides nothing more.
+ * A policy says what is wanted; plan_build() looks at the host once and writes down the
+ * steps in the order in which they will be done.  A plan can be printed (`hutch run
+ * --dry-run`), checked and unit-tested without privilege; spawn.c then executes the
+ * steps in order and decides nothing more.
  *
  *	plan_init, plan_build, (plan_print | spawn), plan_done
  *
- * Targets are paths below the new root.  Sources are absolute paths of the
- * host together with the device and inode that the host side saw: the child
- * opens them again by path in its own mount namespace and a difference fails,
- * since an unprivileged open_tree(OPEN_TREE_CLONE) of a descriptor that was
- * opened before the clone is EPERM. */
+ * Targets are paths below the new root.  Sources are absolute paths of the host, with
+ * the device and inode that plan_build() found there.  The child opens each source again
+ * by its path, and fails if device or inode differ.  It cannot use a descriptor from the
+ * parent: an unprivileged open_tree(OPEN_TREE_CLONE) of a descriptor that was opened
+ * before the new mount namespace gives EPERM. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,82 +31,97 @@ struct stat;
 struct store_image;
 
 enum step_kind {
-	STEP_ROOT,     /* makes a tmpfs, which is the root itself; data: its size */
-	STEP_OVERLAY,  /* a folder for the files that hutch adds to an image; data: tmpfs
-			* size */
-	STEP_MERGE,    /* the overlay of that folder and the image becomes the root */
+	STEP_ROOT,     /* makes a tmpfs, which becomes the root; data: its size */
+	STEP_OVERLAY,  /* makes a folder for the files that hutch adds to an image, on a
+			* tmpfs; data: the size of that tmpfs */
+	STEP_MERGE,    /* mounts an overlay of the image and of the folder of
+			* STEP_OVERLAY, which becomes the root */
 	STEP_DIR,      /* makes a directory with `mode` */
 	STEP_SYMLINK,  /* makes a link; data: the link's target */
 	STEP_FILE,     /* makes a file; data: the file's content */
-	STEP_BIND,     /* shows the source with its submounts, with `attr` */
-	STEP_COW,      /* mounts an overlay: the source below, `upper` above */
-	STEP_SCRATCH,  /* directory of the root tmpfs, writable after the seal */
-	STEP_TMPFS,    /* data: its size, "" for the default */
+	STEP_BIND,     /* shows the source, with its submounts, at the target; attr: the
+			* mount's flags */
+	STEP_COW,      /* mounts an overlay: the source is the lower layer, `upper` the
+			* upper one */
+	STEP_SCRATCH,  /* makes a directory of the root's tmpfs that stays writable after
+			* STEP_SEAL */
+	STEP_TMPFS,    /* mounts a tmpfs; data: its size, "" for the default */
 	STEP_PROC,     /* mounts a procfs of the new pid namespace */
 	STEP_DEVPTS,   /* mounts a devpts instance of the sandbox's own */
-	STEP_MASK,     /* file or directory that no process inside may open; skipped if
-			* absent */
-	STEP_READONLY, /* makes the target read-only by a mount over itself */
+	STEP_MASK,     /* hides a file or directory so that no process inside can open
+			* it; skipped if the target does not exist */
+	STEP_READONLY, /* makes the target read-only, by mounting it over itself */
 	STEP_CGROUP,   /* shows the commands' cgroup; does nothing without a source */
-	STEP_LOGS,     /* mounts a tmpfs that the executor writes and the inside may
+	STEP_LOGS,     /* mounts a tmpfs that the executor writes and commands may only
 			* read; data: its size */
-	STEP_SEAL,     /* the root's own mount becomes read-only */
+	STEP_SEAL,     /* makes the root's own mount read-only */
 	STEP_KIND_COUNT
 };
 
 struct step {
 	enum step_kind kind;
-	char *source, *target, *data; /* owned; NULL where the kind has none */
+	char *source, *target, *data; /* owned; NULL: the kind of step has none */
 	uint64_t attr;		      /* MOUNT_ATTR_* of mount_setattr(2) */
 	mode_t mode;
-	dev_t dev; /* the device of the source, as the host side saw it */
+	dev_t dev; /* device of the source, as plan_build() found it */
 	ino_t ino;
 	bool is_dir;	   /* the source is a directory */
-	bool is_watched;   /* the protection watch notices when the host replaces the source
-			    * (protect_watch.h) */
-	const struct list *lowers; /* STEP_OVERLAY, in place of a source: paths, the
-				    * lowest first; borrowed */
-	const char *upper; /* STEP_OVERLAY, STEP_COW: a folder for the upper layer,
-			    * borrowed; NULL: a tmpfs */
-	dev_t upper_dev;   /* STEP_OVERLAY, neither copied nor served: device of the
-			    * upper, as it was locked */
+	/* the protection watch notices when the host replaces the source
+	 * (protect_watch.h) */
+	bool is_watched;
+	const struct list *lowers; /* STEP_OVERLAY, instead of a source: paths of the
+				    * layers, the lowest first; borrowed */
+	const char *upper; /* STEP_OVERLAY, STEP_COW: the folder for the overlay's upper
+			    * layer, borrowed; NULL: a tmpfs */
+	/* STEP_OVERLAY, if neither is_copied nor is_served: device of the upper folder
+	 * when it was locked */
+	dev_t upper_dev;
 	ino_t upper_ino;
-	bool is_roots;	   /* STEP_OVERLAY: files made in it belong to root inside */
-	uint32_t uid, gid; /* STEP_DIR below a root with `is_roots`: the owner of the
+	bool is_roots;	   /* STEP_OVERLAY: files that are made in it belong to root
+			    * inside */
+	uint32_t uid, gid; /* STEP_DIR, if the root has `is_roots`: the owner of the
 			    * directory, if the step makes it */
-	bool is_copied;	   /* STEP_OVERLAY: the folder "upper" in `upper` is a copy of the
-			    * image, and the root (root_copy.h) */
-	bool is_served;	   /* STEP_OVERLAY: fuse-overlayfs serves the root (root_fuse.h) */
-	const char *from;  /* the option as the caller wrote it; borrowed from the
-			    * policy */
+	/* STEP_OVERLAY, if there is no overlayfs: the folder "upper" in `upper` is a
+	 * copy of the image, and becomes the root (root_copy.h) */
+	bool is_copied;
+	/* STEP_OVERLAY, if there is no overlayfs: fuse-overlayfs serves the root
+	 * (root_fuse.h) */
+	bool is_served;
+	const char *from;  /* borrowed from the policy: the option behind this step, as
+			    * the caller wrote it */
 };
 
 #define PLAN_MAX_SYSCTLS 4
-#define EXECUTOR_ID	 IDMAP_ABOVE /* the executor's id inside, with --idmap ranges:
-				      * no other process has this id */
+/* with --idmap ranges: the executor's id inside; no other process has it */
+#define EXECUTOR_ID	 IDMAP_ABOVE
 
 struct plan {
 	struct step *steps;
 	size_t count, room;
 
-	bool is_dry_run; /* set before plan_build: hutch's own folders, which mounts mask,
-			  * are not made */
-	bool has_logs; /* set before plan_build: STEP_LOGS */
-	const struct store_image *store_image; /* set before plan_build, borrowed: the
-						* image of the store; NULL: the root is
-						* not an image of the store */
+	/* set before plan_build(): nothing is created on the host, not even folders of
+	 * hutch's own that mounts are to mask */
+	bool is_dry_run;
+	bool has_logs; /* set before plan_build(): the plan gets STEP_LOGS */
+	/* set before plan_build(), borrowed: the image from the image store; NULL: the
+	 * root is no such image */
+	const struct store_image *store_image;
 	uint64_t namespaces; /* CLONE_NEW* */
 	struct idmaps ids;
-	bool has_ranges;      /* maps are written by newuidmap */
-	bool has_landlock_root; /* Landlock: no file outside of the root can be opened
-			       * (landlock_root.h) */
-	bool hides_abstract;  /* shared network: Landlock scopes abstract sockets */
-	bool refuses_unix;    /* shared network, no Landlock ABI 6: no AF_UNIX */
+	bool has_ranges;      /* --idmap ranges: newuidmap and newgidmap write the id
+			       * maps */
+	bool has_landlock_root; /* Landlock lets processes inside open only files below
+				 * the root (landlock_root.h) */
+	bool hides_abstract;  /* host's network: Landlock hides the host's abstract
+			       * sockets */
+	bool refuses_unix;    /* host's network, Landlock older than ABI 6: AF_UNIX is
+			       * refused */
 
-	bool pretends;	      /* one id, an image, root inside: calls that change owners
-			       * and ids report success (policy/seccomp/pretend.json) */
+	/* root inside an image, with a single mapped id: system calls that change owners
+	 * and ids report success without an effect (policy/seccomp/pretend.json) */
+	bool pretends;
 
-	uint32_t uid, gid;    /* the ids of the command, inside */
+	uint32_t uid, gid;    /* the command's user and group id, inside */
 	uint64_t caps;	      /* the capabilities of commands that run as the sandbox's
 			       * user */
 	uint64_t root_caps;   /* the capabilities of commands that run as root; equal
@@ -122,11 +137,12 @@ struct plan {
 	struct list env, argv;
 
 	/* Members for --protect-missing: */
-	const struct list *protects; /* patterns; borrowed from the policy */
+	const struct list *protects; /* borrowed from the policy: the protected patterns
+				      * (protect.h) */
 	struct list guarded; /* folders of the host that are shown writable, in which
 			      * protected names must not be made (protect_missing.h) */
-	struct list absent; /* protected names that do not exist, as far as the
-			     * protection watch can notice that one is made
+	struct list absent; /* protected names that do not exist on the host, and whose
+			     * creation the protection watch can notice
 			     * (protect_watch.h) */
 };
 
@@ -139,33 +155,33 @@ void plan_done(struct plan *p);
 int plan_build(struct plan *p, const struct policy *policy, const struct host_user *who,
 	       struct err *e);
 
-/* Plans what --idmap ranges asks for: the maps, out of /etc/subuid and
- * /etc/subgid, found by the user's number and by the user's name in
- * passwd(5). */
+/* Plans the id maps for --idmap ranges, from the entries of /etc/subuid and /etc/subgid
+ * for the user's number or for the user's name in passwd(5). */
 int plan_ranges(struct plan *p, const struct host_user *who, struct err *e);
 
 /* Adds a zeroed step to the plan.  The returned pointer is good until the next
  * step is added. */
 struct step *plan_add(struct plan *p, enum step_kind kind, const char *target);
 
-/* Returns whether a separate process, the broker, makes names for the inside
- * (broker.h). */
+/* Returns whether the sandbox has a broker, a separate process that creates file names
+ * in place of processes inside (broker.h). */
 static inline bool plan_has_broker(const struct plan *p)
 {
 	return p->guarded.count > 0;
 }
 
-/* plan_has_overlay() returns whether the root is an overlay.  The setters take
- * the folder on disk that was made for what is written over the root
- * (overlay_upper.h). */
+/* plan_has_overlay() returns whether the root is an overlay.  The three setters give the
+ * plan the folder on disk for the files that are written over the image
+ * (overlay_upper.h): as an overlay's upper layer, for a root that is a copy of the
+ * image, or for one that fuse-overlayfs serves. */
 bool plan_has_overlay(const struct plan *p);
 void plan_set_upper(struct plan *p, const char *path, const struct stat *st);
 void plan_set_copy(struct plan *p, const char *path);
 void plan_set_served(struct plan *p, const char *path);
 
-/* Returns the capabilities that the executor itself must hold: those that it
- * hands on to commands and, with ranges, those that it needs to become other
- * ids and to signal them. */
+/* Returns the capabilities that the executor must hold: those of commands, which it
+ * passes on, and, with --idmap ranges, those that it needs to change to commands' ids
+ * and to signal commands. */
 uint64_t plan_executor_caps(const struct plan *p);
 
 /* Prints the plan for --dry-run, one line for each step, in order. */

@@ -124,7 +124,7 @@ static void print_bounds(const struct policy *policy, FILE *to)
 	(void)fprintf(to, "%s\n", policy->is_best_effort ? ", or weaker ones" : "");
 }
 
-/* Prints the name as sysctl(8) writes it: "net.unix.max_dgram_qlen". */
+/* Prints a sysctl's name as sysctl(8) writes it: "net.unix.max_dgram_qlen". */
 static void print_sysctl(const struct sysctl *s, FILE *to)
 {
 	(void)fprintf(to, "sysctl    ");
@@ -156,8 +156,8 @@ static void print_variable(const struct policy *policy, const char *variable, FI
 		    environment_is_secret(policy, variable, len) ? hidden : variable);
 }
 
-/* Prints the words of the command.  A word may hold a secret's value, which is
- * hidden. */
+/* Prints the command's arguments.  If an argument contains a secret's value, the value
+ * is hidden. */
 static void print_words(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	struct redact m = { 0 };
@@ -172,7 +172,7 @@ static void print_words(const struct plan *p, const struct policy *policy, FILE 
 	redact_done(&m);
 }
 
-/* Describes the second wall, Landlock. */
+/* Returns a text about Landlock's protection of the root (landlock_root.h). */
 static const char *landlock_root_text(const struct plan *p, const struct policy *policy)
 {
 	if (p->has_landlock_root)
@@ -194,8 +194,8 @@ static void print_network(const struct policy *policy, FILE *to)
 	}
 }
 
-/* Prints which calls are refused or answered in addition to those of the
- * seccomp profile. */
+/* Prints which system calls are refused, or answered, for other reasons than the seccomp
+ * profile. */
 static void print_walls(const struct plan *p, const struct policy *policy, FILE *to)
 {
 	(void)fprintf(to, "landlock  %s\n", landlock_root_text(p, policy));

@@ -14,8 +14,8 @@
 #include "policy/units.h"
 #include "sandbox/plan/plan.h"
 
-/* The default limits.  Each default is the caller's soft limit times num/den,
- * at most `most`. */
+/* The default limits.  Each is num/den of the caller's soft limit, but at most
+ * `most`. */
 static const struct share {
 	int resource;
 	unsigned num, den;
@@ -43,10 +43,12 @@ static void set_limit(struct plan *p, int resource, uint64_t soft, uint64_t hard
 	*r = (struct exec_rlimit){ (uint32_t)resource, soft, hard };
 }
 
-/* The kernel compares the descriptors that all sandboxes of a user have in flight over unix
- * sockets with the soft limit of each program of that user; a sandbox may pass its own limit
- * by one message of 253 (unix(7), ETOOMANYREFS).  A session's shell does not work with fewer
- * than 63. */
+/* The kernel counts the descriptors that all processes of a user have in flight over
+ * unix sockets, sandboxes included, and compares that sum with the soft limit of the
+ * process that sends.  A sandbox may exceed its own limit by one message of 253
+ * descriptors (unix(7), ETOOMANYREFS), so its limit is at least that much below the
+ * caller's, unless that would leave fewer than 64: a session's shell does not work with
+ * fewer than 63. */
 static uint64_t spare_message(uint64_t value, uint64_t own)
 {
 	enum { MESSAGE = 254, LEAST = 64 };
@@ -63,7 +65,7 @@ static void set_share(struct plan *p, const struct share *s, const struct rlimit
 		value = own->rlim_cur / s->den * s->num;
 	if (s->resource == RLIMIT_NOFILE)
 		value = spare_message(value, own->rlim_cur);
-	/* If the caller has no limit, there is nothing to take a share of. */
+	/* without a limit of the caller's, there is nothing to take a share of */
 	if (value == UINT64_MAX)
 		value = RLIM_INFINITY;
 	if (s->resource == RLIMIT_CORE)
@@ -125,20 +127,22 @@ int plan_rlimits(struct plan *p, const struct policy *policy, struct err *e)
 		if (set_ulimit(p, &policy->ulimits[i], e) < 0)
 			return -1;
 
-	/* No namespaces can be made below ours, whatever a filter lets through. */
+	/* No namespaces can be made inside ours, even if a seccomp filter allows the
+	 * calls. */
 	add_sysctl(p, "user/max_user_namespaces", 0); /* layer: nested-namespaces */
 	add_quarter(p, "user/max_inotify_instances");
 	add_quarter(p, "user/max_inotify_watches");
-	/* A sender that waits for room in a full queue of datagrams has already passed the
-	 * check of RLIMIT_NOFILE, and since 6.10 (also in Debian's 6.1.176) its descriptors
-	 * count as in flight only once they are queued.  So any number of such senders that
-	 * go on at once pass the limit together.  Where no queue is ever full, senders wait
-	 * only for their own buffers, which the kernel does before the check. */
+	/* A process that waits to send into a full datagram queue has already passed the
+	 * check of RLIMIT_NOFILE, and since 6.10 (also in Debian's 6.1.176) its
+	 * descriptors count as in flight only once they are queued.  So any number of
+	 * such senders, all woken at once, together exceed the limit.  If no queue is
+	 * ever full, senders wait only for their own send buffers, and the kernel waits
+	 * for those before that check. */
 	if (p->namespaces & CLONE_NEWNET) {
 		/* layer: dgram-queue */
 		add_sysctl(p, "net/unix/max_dgram_qlen", INT_MAX);
-		/* Kernel 5.15 does not show this sysctl to user namespaces, so that
-		 * its absence is no error. */
+		/* Kernel 5.15 does not have this sysctl in user namespaces, so its
+		 * absence is no error. */
 		p->sysctls[p->sysctl_count - 1].may_lack = true;
 	}
 	return 0;

@@ -9,7 +9,8 @@
 #include "sandbox/plan/plan.h"
 
 struct protect_missing {
-	const struct list *guarded; /* borrowed: folders of the host */
+	const struct list *guarded; /* borrowed: folders of the host that are shown
+				     * writable */
 	struct protect *protect;
 };
 
@@ -37,9 +38,9 @@ const char *protect_missing_below(const char *path, const char *folder)
 	return path + len;
 }
 
-/* Returns whether a path must not be made.  A path that leads to protected
- * names may only become an empty folder: the contents of a moved folder, or
- * the target of a link, would put a protected name there at once. */
+/* Returns whether a path with this relation to protected names must not be created.  A
+ * path above protected names may only become an empty folder: a moved folder, or a link
+ * to another one, could bring a file with a protected name at once. */
 static bool is_refused(enum protected is, enum making what)
 {
 	switch (is) {

@@ -1,9 +1,9 @@
-/* protect_missing -- decides which names must not be created in the folders
- * that are shown writable, for --protect-missing.  No mount protects a name
- * that does not exist yet.  So the code that creates names for the inside
- * (broker.h) asks this module first, by the path on the host.  Every writable
- * folder that contains the path is consulted, so a folder that is shown twice,
- * or that lies in another, has no open side. */
+/* protect_missing -- decides which names must not be created in the folders that are
+ * shown writable, for --protect-missing.  No mount protects a name that does not exist
+ * yet.  So the broker, which creates names in place of processes inside (broker.h), asks
+ * this module first, with the path on the host.  The patterns are applied in every
+ * writable folder that contains the path: so a name that is protected in one folder
+ * cannot be created through another that shows the same place. */
 #pragma once
 #include <stdbool.h>
 
@@ -11,19 +11,19 @@ struct plan;
 
 struct protect_missing;
 
-/* Makes the object that answers for a plan.  The plan's `guarded` list must
+/* Makes the object that answers for the plan `p`.  The list `guarded` of the plan must
  * not be empty, and is borrowed. */
 struct protect_missing *protect_missing_new(const struct plan *p);
 void protect_missing_free(struct protect_missing *m);
 
 enum making {
-	MAKING_FOLDER, /* an empty folder is made */
-	MAKING_FILE,   /* a file is made, or anything else that is not a folder */
-	MAKING_TREE    /* a folder is made that may have entries, as by a rename */
+	MAKING_FOLDER, /* an empty folder is created */
+	MAKING_FILE,   /* a file is created, or another object that is not a folder */
+	MAKING_TREE    /* a folder that may have entries is created, as by a rename */
 };
 
-/* Returns whether `path` must not be made.  `path` is absolute, on the host,
- * and without links, "." and "..". */
+/* Returns whether `path` must not be created.  `path` is absolute, on the host, and
+ * without links, "." and "..". */
 bool protect_missing_refuses(const struct protect_missing *m, const char *path,
 			     enum making what);
 

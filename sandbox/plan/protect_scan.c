@@ -17,8 +17,9 @@
 
 struct look {
 	const struct protect *protect;
-	struct list *found, waiting; /* waiting: folders still to be read that lead to
-				      * protected names; "" stands for the first */
+	/* waiting: folders above protected names that are still to be read; "" is the
+	 * folder that is shown */
+	struct list *found, waiting;
 	size_t count;
 };
 
@@ -36,9 +37,9 @@ static int refuse_many(const char *path, const char *pattern, struct err *e)
 	return err_remedy(e, "show the folder with :cow, or leave that pattern out");
 }
 
-/* Takes a path that is protected or leads to protected names.  A path that
- * leads to protected names but is not a folder is protected itself: the inside
- * could replace it by a folder. */
+/* Adds a path that is protected, or that is above protected names, to the lists.  A path
+ * above protected names that is no folder is protected itself: a process inside could
+ * replace it by a folder. */
 static int take(struct look *l, const char *path, enum protected is, const char *pattern,
 		const struct stat *st, struct err *e)
 {
@@ -72,8 +73,8 @@ static int look_at(struct look *l, int folder, const char *above, const char *na
 	return errno == ENOENT ? 0 : err_sys(e, "look at %.300s", path + 1);
 }
 
-/* Reads a folder that leads to protected names.  A folder that we may not read
- * is an error: the inside runs as our user, and could give itself the right to
+/* Reads a folder that is above protected names.  If hutch may not read it, that is an
+ * error: processes inside run as the same user, and could give themselves permission to
  * open the folder. */
 static int read_folder(struct look *l, int top, const char *above, struct err *e)
 {

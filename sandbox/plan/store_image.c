@@ -85,8 +85,8 @@ static int pull_failed(const struct store_image *s, const struct err *why, bool 
 	return -1;
 }
 
-/* hutch-image sends the reason of a failure to our pipe, on its stdout: the
- * reason is shown once, and becomes part of the result. */
+/* Runs `hutch-image pull`, which writes the reason of a failure to our pipe, as its
+ * stdout.  So hutch prints the reason once, as part of its own result. */
 static int pull(const struct store_image *s, struct err *e)
 {
 	AUTO_FREE char *path = NULL;
@@ -110,8 +110,8 @@ static int pull(const struct store_image *s, struct err *e)
 	return pull_failed(s, &why, is_told && why.kind != ERR_NONE, e);
 }
 
-/* Finds the image in the store.  A digest in the reference is that of the
- * image's manifest, or of an index under which the image was named. */
+/* Finds the image in the store.  A digest in the reference may be that of the image's
+ * manifest, or that of an index by which the image was pulled. */
 static int find(struct store_image *s, const struct reference *r, struct err *e)
 {
 	struct store store;
@@ -168,8 +168,8 @@ static bool is_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-/* Looks an account up in the image's files.  Returns 1: found; 0: the image
- * has no such file, or the file has no such entry. */
+/* Looks an account up in a file of the image.  Returns 1 if it was found, 0 if the image
+ * has no such file or the file has no such entry, -1 on failure. */
 static int look_up(const struct store_image *s, const char *file, const char *name,
 		   uint32_t id, struct account *ret, struct err *e)
 {
@@ -211,7 +211,7 @@ static int decide_group(struct store_image *s, const char *group, const struct p
 	return found < 0 ? -1 : 0;
 }
 
-/* Decides the user's ids.  `name` is the name of a user or a number. */
+/* Sets the user's ids, name and home.  `name` is a user's name or number. */
 static int decide_name(struct store_image *s, const char *name, const struct policy *p,
 		       struct err *e)
 {
@@ -245,8 +245,8 @@ static int check_mapped(const struct store_image *s, const struct policy *p,
 	return err_remedy(e, "leave --idmap out; or name another one with -u");
 }
 
-/* Decides the user of the command.  For root nothing is looked up, since
- * root's ids are 0 in every image, and most images run as root. */
+/* Decides which user the command runs as.  Root is not looked up: root's ids are 0 in
+ * every image, and most images run as root. */
 static int decide_user(struct store_image *s, const struct policy *p, struct err *e)
 {
 	const char *said = p->user ? p->user : s->launch_config.user;
@@ -332,8 +332,8 @@ void store_image_name_ranged(struct store_image *s, const struct idmaps *maps)
 			  word, s->launch_config.layers.items[i]);
 }
 
-/* Returns whether all copies of the layers exist.  A copy gets its name only
- * when it is complete, so the name is enough. */
+/* Returns whether copies of all layers exist.  A copy gets its name only when it is
+ * complete, so it is enough to look for the name. */
 static bool all_are_there(const struct list *ranged)
 {
 	for (size_t i = 0; i < ranged->count; i++)

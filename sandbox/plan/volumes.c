@@ -58,8 +58,8 @@ static void list_below_home(struct list *paths, const char *home)
 	}
 }
 
-/* Lists the folders that any hutch of this user may use, including a hutch
- * that was started with another environment. */
+/* Lists the folders that any hutch process of this user may use, even one that was
+ * started with another environment. */
 static void list_candidates(struct list *paths)
 {
 	AUTO_FREE char *listed = volumes_home(geteuid());
@@ -77,8 +77,8 @@ static void list_candidates(struct list *paths)
 	list_add_once(paths, tmp);
 }
 
-/* Adds one of hutch's own folders.  Does nothing if a folder above is in the
- * list, whose mask covers all that is in it. */
+/* Adds one of hutch's own folders.  Does nothing if a folder above it is in the list:
+ * the mask over that folder hides everything below. */
 static void add_own_folder(struct own *own, const char *path)
 {
 	AUTO_FREE char *real = links_follow(path, &own->links);
@@ -129,7 +129,7 @@ static struct step *add_bind(struct plan *p, const struct volume *v, const char 
 	return s;
 }
 
-/* Adds the folders on the way to `rest`, but not `rest` itself. */
+/* Adds the folders above `rest`, but not `rest` itself. */
 static void add_parents(struct list *pins, const char *rest)
 {
 	AUTO_FREE char *at = text_copy(rest);
@@ -141,8 +141,8 @@ static void add_parents(struct list *pins, const char *rest)
 	}
 }
 
-/* The paths below a source, relative to it, to be pinned, shown read-only and
- * masked. */
+/* Paths below a source, relative to it: those to pin (mount over themselves, so that
+ * they cannot be renamed), those to show read-only, and those to mask. */
 struct guards {
 	struct list pins, reads, masks;
 	struct list watched; /* entries of `pins` and `reads` that the protection watch
@@ -155,9 +155,9 @@ static int refuse(const struct volume *v, const char *what, const char *why, str
 	return err_from(e, v->from);
 }
 
-/* Refuses a source in which the inside may replace a link to one of hutch's
- * own folders: the inside would decide where the next hutch goes, and no mask
- * on the link's present target can prevent that. */
+/* Refuses a source in which a process inside could replace a link on the way to one of
+ * hutch's own folders: that process would decide which folders the next hutch uses, and
+ * a mask over the link's present target cannot prevent that. */
 static int check_links(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -172,10 +172,10 @@ static int check_links(const struct volume *v, const char *source, const struct 
 	return 0;
 }
 
-/* Makes a folder of hutch's own that does not exist yet, so that it can be
- * masked before a process inside can put its own folder there.  Returns 1: the
- * folder exists; 0: it does not exist, and we may not make it, so the inside,
- * which runs as our user, may not either. */
+/* Makes one of hutch's own folders if it does not exist, so that it can be masked before
+ * a process inside can put a folder of its own there.  Returns 1 if the folder exists
+ * now.  Returns 0 if hutch has no permission to make it: processes inside run as the
+ * same user, so they have none either. */
 static int ensure_folder(const struct plan *p, const char *folder, struct err *e)
 {
 	if (p->is_dry_run || access(folder, F_OK) == 0 || folder_create(folder, e) == 0)
@@ -183,10 +183,11 @@ static int ensure_folder(const struct plan *p, const char *folder, struct err *e
 	return e->sys == EACCES || e->sys == EPERM || e->sys == EROFS ? 0 : -1;
 }
 
-/* Guards the kernel's own files of the host.  Through the host's /proc a
- * process inside of the same user could slow the user's programs or have the OOM
- * killer choose them, and through /sys reach a delegated cgroup: no
- * permission prevents that. */
+/* Masks the host's /proc and /sys if the source contains them.  Refuses a source that
+ * lies in /proc, and a writable one that lies in /sys.  Through the host's /proc a
+ * process inside could slow the same user's programs on the host or make the OOM killer
+ * choose them, and through /sys it could reach a delegated cgroup; no permission
+ * prevents that. */
 static int find_kernel_folders(const struct volume *v, const char *source,
 			       struct guards *found, struct err *e)
 {
@@ -227,8 +228,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Looks at a path without links.  Returns -1 with ESTALE if a link was put on
- * the way meanwhile. */
+/* Looks at a path that has no links.  Returns -1 with errno ESTALE if a link was put on
+ * the way to it meanwhile. */
 static int look_at(const char *real, struct stat *ret)
 {
 	AUTO_CLOSE int fd = resolve_open_real(real, O_PATH);
@@ -245,16 +246,16 @@ static int replaced(const char *path, const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* Adds a step that shows `rest` below the source.  Returns NULL if that path
- * does not exist on the host. */
+/* Adds a step that shows the path `rest` below the source.  Returns NULL with errno set
+ * if that path cannot be looked at on the host. */
 static struct step *add_below(struct plan *p, const struct volume *v, const char *source,
 			      const char *rest)
 {
 	AUTO_FREE char *from = join(source, rest), *to = join(v->target, rest);
 	struct stat st;
 
-	/* errno is the caller's reason: the free(3) at the end of this function keeps
-	 * errno */
+	/* errno says why a look at the path failed: the free(3) at the end of this
+	 * function keeps it */
 	return look_at(from, &st) == 0 ? add_bind(p, v, from, to, &st) : NULL;
 }
 
@@ -266,14 +267,14 @@ static int not_below(const struct volume *v, const char *source, const char *res
 	return errno == ESTALE ? replaced(path, v, e) : err_sys(e, "look at %.600s", path);
 }
 
-/* Adds each pin once, parents first, and all pins before the masks: a mount
- * over a folder hides the mounts that were below it before. */
+/* Adds each pin once, parents before their children, and all pins before the masks: a
+ * mount over a folder hides earlier mounts below it. */
 static int add_guards(struct plan *p, const struct volume *v, const char *source,
 		      const struct guards *g, struct err *e)
 {
-	/* A copy-on-write volume needs no pins: a folder that is moved in it is only
-	 * the copy's. Pins would be mounts of the host's folders, which could be
-	 * written to. */
+	/* A copy-on-write volume needs no pins: renaming a folder in it changes only the
+	 * copy.  Pins would even be mounts of the host's own folders, through which
+	 * these could be written to. */
 	const size_t pins = v->is_cow ? 0 : g->pins.count; /* layer: volume-pins */
 
 	if (pins)
@@ -324,16 +325,16 @@ int volumes_source_missing(const struct volume *v, struct err *e)
 	return err_from(e, v->from);
 }
 
-/* Returns whether the inside writes to the volume's source.  If the inside
- * writes to a copy, the protected names are the task of hutch apply. */
+/* Returns whether processes inside write to the volume's source itself.  If they write
+ * to a copy, `hutch apply` respects the protected names. */
 static bool is_open_to_all(const struct volume *v)
 {
 	return v->kind != VOLUME_TMPFS && v->is_writable && !v->is_cow;
 }
 
-/* Finds the protected files in a volume's source.  The files of all writable
- * folders are searched: if one folder is shown twice, both mounts must protect
- * them. */
+/* Finds the protected files in a volume's source.  The protected files of all writable
+ * volumes are considered: if two volumes show the same folder, both mounts must protect
+ * its files. */
 static int find_protected(const struct volume *v, const char *source, const struct own *own,
 			  struct guards *found, struct err *e)
 {
@@ -354,8 +355,9 @@ static int find_protected(const struct volume *v, const char *source, const stru
 /* A volume and its source. */
 struct shown {
 	const struct volume *v;
-	char *source; /* owned: path of the source without links; NULL: the volume is a
-		       * tmpfs, or the source is not found yet */
+	/* owned: path of the source without links; NULL: the volume is a tmpfs, or the
+	 * source has not been looked for yet */
+	char *source;
 	struct stat st;
 };
 
@@ -375,8 +377,8 @@ static int list_protected(const struct shown *x, const struct list *patterns, st
 	return result < 0 ? err_from(e, x->v->from) : 0;
 }
 
-/* Lists protected names that do not exist yet and can be watched for.  Only a
- * name without a pattern, in a folder that exists, can be. */
+/* Lists protected names that do not exist yet and that the protection watch can watch
+ * for: only a name without wildcards, in a folder that exists, can be watched for. */
 static void find_absent(struct plan *p, const char *source, const struct list *patterns)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
@@ -392,12 +394,13 @@ static void find_absent(struct plan *p, const char *source, const struct list *p
 	}
 }
 
-/* Enters a writable folder for --protect-missing.  To be called after
- * list_protected(). */
+/* Adds a writable folder to those in which --protect-missing applies.  To be called
+ * after list_protected(). */
 static void guard_missing(struct plan *p, const struct shown *x, const struct policy *policy)
 {
 	if (!policy->protects_missing || !is_open_to_all(x->v) || !S_ISDIR(x->st.st_mode))
-		return; /* a file has no names in it to protect */
+		/* a source that is a single file has no names in it to protect */
+		return;
 	p->protects = &policy->protects;
 	list_add_once(&p->guarded, x->source);
 	find_absent(p, x->source, &policy->protects);
@@ -425,8 +428,8 @@ static int guard_folder(struct plan *p, const struct volume *v, const char *sour
 static int plan_bind(struct plan *p, const struct shown *x, struct own *own, struct err *e)
 {
 	(void)add_bind(p, x->v, x->source, x->v->target, &x->st);
-	if (own->folders.count == 0) /* the own folders are looked up once, and only if
-				      * they are needed */
+	/* hutch's own folders are looked up once, when they are needed first */
+	if (own->folders.count == 0)
 		list_own_folders(own);
 	return guard_folder(p, x->v, x->source, own, e);
 }
@@ -447,7 +450,7 @@ static int by_target(const void *a, const void *b)
 	return strcmp(x->v->target, y->v->target);
 }
 
-/* Finds the source of a volume.  Each source is found only once, so that all
+/* Finds the source of a volume.  This is done only once for each volume, so that all
  * later steps are about the same folder. */
 static int find_source(const struct policy *policy, struct shown *x, struct err *e)
 {
@@ -535,10 +538,10 @@ int volumes_mask_image(struct plan *p, const struct policy *policy, const char *
 	return result;
 }
 
-/* Refuses a source that is, contains or lies in one of hutch's own folders, or
- * of the kernel's.  Where `v` stands for the host's own folders (no `from`), a
- * folder of hutch's inside the source counts only if it exists: where none
- * exists, the inside may not make one. */
+/* Refuses a source that is one of hutch's own folders, /proc or /sys, or that contains
+ * or lies in one of them.  If `v` has no `from`, it stands for the host's own folders:
+ * then /proc and /sys are not checked, and a folder of hutch's inside the source counts
+ * only if it exists, since a process inside cannot make it. */
 static int check_apart(const struct volume *v, const char *source, const struct own *own,
 		       struct err *e)
 {
@@ -563,8 +566,8 @@ int volumes_check_apart(const struct volume *v, const char *source, struct list 
 {
 	struct own own = { .folders = kept[0], .links = kept[1] };
 
-	if (own.folders.count == 0) /* the own folders are looked up once, and only if
-				     * they are needed */
+	/* hutch's own folders are looked up once, when they are needed first */
+	if (own.folders.count == 0)
 		list_own_folders(&own);
 	kept[0] = own.folders;
 	kept[1] = own.links;

@@ -1,5 +1,5 @@
-/* volumes -- plans the user's mounts, and the masks over hutch's own folders in
- * them. */
+/* volumes -- plans the mounts of the user's volumes, and masks over hutch's own folders
+ * in them. */
 #pragma once
 #include <sys/types.h>
 
@@ -10,43 +10,44 @@ struct list;
 struct policy;
 struct volume;
 
-/* Adds a step for each volume, parents before the folders below them.  A source
- * that is one of hutch's own folders, or lies in one, is refused; one that
- * contains them gets them masked, and every folder on the way to them pinned: a
- * mount point cannot be renamed (EBUSY), so that a process inside cannot move the mask
- * aside together with its parent and put a folder of its own there.  Protected
- * files in a writable source (protect_scan.h) are pinned in the same way, and
- * shown read-only. */
+/* Adds the steps for each volume, for parent folders before the folders below them.  A
+ * source that is one of hutch's own folders, or lies in one, is refused.  In a source
+ * that contains such folders, they are masked, and every folder on the way to them is
+ * pinned, which means mounted over itself: a mount point cannot be renamed (EBUSY), so a
+ * process inside cannot move the mask aside with its parent and put a folder of its own
+ * there.  Protected files in a writable source (protect_scan.h) are pinned in the same
+ * way, and shown read-only. */
 int volumes_plan(struct plan *p, const struct policy *policy, struct err *e);
 
-/* Resolves a path of the policy: returns it without links, allocated, and in
- * *ret the file that is there; NULL with errno.  ESTALE: a link was put on the
- * way meanwhile, and is not followed. */
+/* Resolves a path of the policy.  Returns the path without links, allocated, and
+ * describes its file in *ret; NULL with errno set on failure.  ESTALE: a link was put on
+ * the way meanwhile; such a link is not followed. */
 char *volumes_resolve(const struct policy *policy, const char *path, struct stat *ret);
 
-/* Masks hutch's own folders in a folder that is the root.  No folder above
- * them is pinned, since writes to an image stay in the sandbox.  `path` is
- * canonical. */
+/* Masks hutch's own folders if they are below `path`, the canonical path of a folder
+ * that becomes the root.  The folders above them need no pins, since writes to an image
+ * stay in the sandbox. */
 int volumes_mask_image(struct plan *p, const struct policy *policy, const char *path,
 		       struct err *e);
 
-/* For --isolation landlock, where nothing can be masked (landlock_run.h): an error if
- * `source`, which is canonical, contains one of hutch's own folders, lies in
- * one, or contains /proc or /sys.  `v` is for messages; one without `from`
- * stands for the host's own folders.  The folders that are looked up are kept
- * in two lists, empty at first, for the next call; the caller frees them. */
+/* For --isolation landlock, where no folder can be masked (landlock_run.h): an error if
+ * the canonical path `source` is, contains or lies in one of hutch's own folders, /proc
+ * or /sys.  `v` is for messages; if it has no `from`, it stands for the host's own
+ * folders, and /proc and /sys are not checked.  hutch's folders are looked up in the
+ * first call and kept in the two lists `kept`, which are empty at first; the caller
+ * frees them. */
 int volumes_check_apart(const struct volume *v, const char *source, struct list *kept,
 			struct err *e);
 
-/* Returns the home that /etc/passwd names for `uid`, allocated, or NULL.
- * Under sudo, or with HOME set to something else, $HOME is not where this
- * user's next hutch will look. */
+/* Returns the home folder that /etc/passwd names for `uid`, allocated, or NULL.  Under
+ * sudo, or if HOME was changed, $HOME is not where the next hutch of this user will look
+ * for its folders. */
 char *volumes_home(uid_t uid);
 
 /* Lists hutch's own folders, as they are now, and the folder of the audit log
  * `audit` (policy.h). */
 void volumes_list_own(const char *audit, struct list *ret);
 
-/* Sets the error for a source that cannot be looked at, by errno.  Returns
+/* Sets the error for a volume whose source cannot be looked at, from errno.  Returns
  * -1. */
 int volumes_source_missing(const struct volume *v, struct err *e);

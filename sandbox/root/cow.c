@@ -34,15 +34,15 @@
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* The first place survives a reboot.  In the state folder, a name without a dot
- * would be a sandbox's. */
+/* The places where changes are kept; only the first survives a reboot.  In the state
+ * folder the name begins with a dot, since every other name there is a sandbox's. */
 static const struct {
 	enum folder folder;
 	const char *name;
 } places[] = { { FOLDER_DATA, "changes" }, { FOLDER_STATE, ".changes" } };
 
-/* The folder of all changes in that place, and in *ret_base hutch's own folder
- * above it; both allocated. */
+/* Returns the path of the folder that holds all changes in that place, and in
+ * *ret_base the folder above it; both allocated. */
 static char *place_path(size_t number, char **ret_base)
 {
 	char *base = folder_path(places[number].folder);
@@ -82,8 +82,8 @@ static struct cow_folder *add_folder(struct cow *c)
 
 /* --- what it is, as a file ----------------------------------------------- */
 
-/* Writes "about".  Its format: texts that end in a 0, each KEY=VALUE; a
- * folder's texts follow the text of its source. */
+/* Writes the file "about".  It consists of texts KEY=VALUE that each end in a 0; the
+ * texts about one folder begin with its source. */
 static int write_about(const struct cow *c, struct err *e)
 {
 	FILE *to;
@@ -266,8 +266,8 @@ static int make_layers(struct cow *c, size_t number, struct err *e)
 	return 0;
 }
 
-/* Gives the upper the mode of the folder on the host: inside, the root of the
- * overlay has the mode of the upper. */
+/* Gives the upper folder the mode of the folder on the host, since inside, the
+ * overlay's root has the mode of the upper folder. */
 static int copy_mode(struct cow *c, size_t number, const struct cow_folder *f,
 		     struct err *e)
 {
@@ -354,7 +354,8 @@ static void put_uppers(struct cow *c, struct plan *p)
 		}
 }
 
-/* Checks that the N-th upper still belongs to the same folder of the host. */
+/* Checks that the kept upper folders belong to the same folders of the host as
+ * before. */
 static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 {
 	bool is_same = c->count == old->count;
@@ -376,9 +377,9 @@ static int check_same(const struct cow *c, const struct cow *old, struct err *e)
 			  old->name, old->name);
 }
 
-/* Prepares kept changes for another run: removes the sum, which only an ended
- * sandbox has, and makes the overlays' work folders again, which were removed
- * at the end. */
+/* Prepares kept changes for another run: removes the file "sum", which is there only
+ * after a sandbox's end, and makes the overlays' work folders again, which were
+ * removed at that end. */
 static int open_again(struct cow *c, struct err *e)
 {
 	if (unlinkat(c->folder, SUM, 0) < 0 && errno != ENOENT)
@@ -391,7 +392,7 @@ static int open_again(struct cow *c, struct err *e)
 	return 0;
 }
 
-/* Takes over the folder of `old`, which is locked. */
+/* Takes over the kept changes `old`, whose folder is locked already. */
 static int go_on(struct cow *c, struct cow *old, struct err *e)
 {
 	if (faccessat(old->folder, COW_APPLYING, F_OK, 0) == 0) {
@@ -479,8 +480,9 @@ int cow_make(struct cow *c, struct plan *p, const struct registry_entry *entry,
 		return again < 0 ? -1 : 0;
 	if (take_name(c, entry, verb, e) < 0)
 		return -1;
-	/* The time is read by the precise clock: a file that was changed just before
-	 * has an earlier time, whichever clock stamped the file. */
+	/* A precise clock is read: a file that was changed just before this moment
+	 * has an earlier time, whether its file system uses the precise or the coarse
+	 * clock. */
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* valid arguments */
 	c->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (make_somewhere(c, e) < 0)
@@ -558,7 +560,7 @@ static void list_place(const char *path, struct cow_list *l)
 		l->items[l->count++] = c;
 	}
 	if (dir)
-		(void)closedir(dir); /* errors do not matter: the folder was only read */
+		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
 static int latest_first(const void *a, const void *b)
@@ -646,7 +648,8 @@ int cow_lock(struct cow *c, struct err *e)
 void cow_unlock(struct cow *c)
 {
 	if (c->folder >= 0)
-		(void)flock(c->folder, LOCK_UN); /* cannot fail: the descriptor is open */
+		(void)flock(c->folder, LOCK_UN); /* flock(2) cannot fail: the
+						  * descriptor is open */
 }
 
 int cow_upper(const struct cow *c, size_t number, struct err *e)
@@ -665,8 +668,8 @@ void cow_remove(struct cow *c)
 
 	*slash = '\0';
 	AUTO_CLOSE int all = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* From here on, a removal that is killed leaves a folder that counts as
-	 * never used. */
+	/* "about" is removed first: if hutch is killed before the rest is removed,
+	 * the folder counts as never used, and open_one() removes it. */
 	(void)unlinkat(c->folder, ABOUT, 0);
 	if (all >= 0)
 		rm_tree_remove(all, slash + 1);

@@ -15,8 +15,9 @@
 #define DISK  "disk"
 #define ROOT  "root"
 
-/* Makes a tmpfs with mount points, over the host's "/".  The host's root and
- * the new root below it are still reached through their descriptors. */
+/* Mounts a tmpfs with mount points over "/".  The process's own root directory stays
+ * below that mount, so the host's paths are still found; the sandbox's new root is
+ * reached by its descriptor. */
 static int make_stage(struct err *e)
 {
 	static const char *const names[] = { LOWER, DISK, ROOT };
@@ -48,8 +49,8 @@ static int bind(const char *path, uint64_t attr, const char *at, struct err *e)
 	return 0;
 }
 
-/* Mounts the lower folder.  Checks that folder again: it may have been
- * replaced since the host side looked at it. */
+/* Mounts the lower folder.  Checks that it is still the folder that the plan was made
+ * for, since it may have been replaced. */
 static int bind_lower(const struct step *s, struct err *e)
 {
 	struct stat st;
@@ -106,7 +107,8 @@ int cow_mount(const struct step *s, struct err *e)
 	if (base < 0)
 		return -1;
 	AUTO_CLOSE int mount = mount_staged(s, e);
-	/* The overlay holds its own references to the mounts in this tmpfs. */
+	/* The tmpfs is not needed any more: the overlay holds its own references to
+	 * the mounts in it. */
 	if (sys_umount2(".", KERNEL_MNT_DETACH) < 0 && mount >= 0)
 		return err_sys(e, "unmount a tmpfs");
 	return fd_take(&mount);

@@ -7,15 +7,15 @@
  *	newuidmap (ranges only) -------> waits for them
  *					 the folder as a mount of its own, pivot_root
  *					 descriptors: 0 in, 1 out, 2 null, 3 answer, 4 leash,
- *					   5 the folder, 6 the one beside it
+ *					   5 the folder, 6 the second folder
  *					 limits, no_new_privs, no capability, seccomp
  *	wait <------------------------- the work, its result
  *
- * The folder is reached as the working directory: an unprivileged open_tree(2)
- * of a descriptor from before the clone is refused, while the working directory
+ * The folder is reached as the working directory: an unprivileged open_tree(2) of
+ * a descriptor from before the clone is refused, while the working directory
  * moves into the new mount namespace with the process.  The child checks again
- * that it is the same folder.  There is only one working directory, so the
- * folder beside it is opened by its path, and compared too. */
+ * that it is the same folder.  A process has only one working directory, so a
+ * second folder (`beside`) is opened by its path, and is checked in the same way. */
 #include "sandbox/root/jail.h"
 
 #include <errno.h>
@@ -60,11 +60,13 @@ static const struct sock_filter jail_program[] = {
 
 struct prisoner {
 	const struct jail *jail;
-	bool is_apart; /* the folder is attached nowhere, as a mount */
-	int answer, null; /* the worker's descriptor, and /dev/null */
-	int maps_ready, maps_go; /* a pipe, for ranges: the child waits for its maps */
-	int beside; /* mount of the folder beside; -1: none */
-	uid_t uid; /* the child's user, as the host numbers it */
+	bool is_apart; /* the folder is the root of a mount that is attached nowhere */
+	int answer, null; /* descriptors of the worker's answer (worker.h) and of
+			   * /dev/null */
+	int maps_ready, maps_go; /* a pipe; with id ranges the child waits at it for
+				  * its maps */
+	int beside; /* a mount of the second folder, jail->beside; -1: none */
+	uid_t uid; /* the child's user id on the host */
 	gid_t gid;
 };
 
@@ -81,8 +83,9 @@ static int stage_ids(struct prisoner *p, struct err *e)
 	return idmap_write_both(&uid, &gid, e);
 }
 
-/* Clones the mount of the folder with the mounts below it, which a user
- * namespace cannot leave out, since they are locked to it. */
+/* Clones the mount of the folder together with all mounts below it.  In a user
+ * namespace these cannot be left out, since they are locked to it
+ * (mount_namespaces(7)). */
 static int clone_tree(const char *path, bool is_read_only, struct err *e)
 {
 	struct mount_attr attr = {
@@ -110,7 +113,8 @@ static int clone_folder(bool is_read_only, struct err *e)
 	return fd_take(&tree);
 }
 
-/* Makes a root with nothing in it, for a folder that is attached nowhere. */
+/* Makes an empty root for the child.  It is needed if the folder is on a mount that
+ * is attached nowhere, since most kernels cannot clone such a mount. */
 static int make_empty(struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
@@ -191,7 +195,8 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 
 	if (folder < 0)
 		return err_sys(e, "open the folder");
-	/* All descriptors are first moved above the numbers that they get. */
+	/* All descriptors are first duplicated to higher numbers, so that dup2(2)
+	 * overwrites none of them. */
 	for (int i = 0; i < count; i++)
 		if ((high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, JAIL_FDS)) < 0)
 			return err_sys(e, "move a descriptor");
@@ -199,7 +204,7 @@ static int stage_descriptors(struct prisoner *p, struct err *e)
 		if (dup2(high[i], i) < 0)
 			return err_sys(e, "set descriptor %d", i);
 	p->answer = ANSWER_FD;
-	folder = -1; /* closed below with the other descriptors */
+	folder = -1; /* sys_close_range() below closes this descriptor, too */
 	return sys_close_range((unsigned)count, ~0u, 0) < 0
 		       ? err_sys(e, "close descriptors")
 		       : 0;
@@ -211,8 +216,8 @@ static int stage_limits(struct prisoner *p, struct err *e)
 	    rlimits_lower(RLIMIT_AS, JAIL_MEMORY_MAX, e) < 0 ||
 	    rlimits_lower(RLIMIT_FSIZE, p->jail->file_max, e) < 0)
 		return -1;
-	(void)signal(SIGXFSZ, SIG_IGN); /* without SIGXFSZ, writing a file that is too
-					 * large is only an error */
+	(void)signal(SIGXFSZ, SIG_IGN); /* SIGXFSZ is ignored: a write beyond the limit
+					 * then fails with EFBIG */
 	return 0;
 }
 
@@ -229,8 +234,8 @@ static uint64_t caps_of(const struct jail *j)
 	       (j->reads_all ? 1ull << CAP_DAC_READ_SEARCH : 0);
 }
 
-/* Gives up the child's supplementary groups.  Without ranges nothing is done:
- * setgroups(2) is denied where one id is mapped (user_namespaces(7)). */
+/* Gives up the child's supplementary groups, if it has id ranges.  Without ranges
+ * only one id is mapped, and setgroups(2) is denied (user_namespaces(7)). */
 static int drop_groups(const struct jail *j, struct err *e)
 {
 	if (!j->ranges || syscall(SYS_setgroups, 0, NULL) == 0)
@@ -266,7 +271,7 @@ static int work_inside(void *arg, void *result, struct err *e)
 {
 	const struct prisoner *p = arg;
 
-	(void)e; /* only set_up() reports an error */
+	(void)e; /* unused: only set_up() reports an error */
 	p->jail->work(p->jail->arg, FOLDER_FD, IN_FD, result);
 	return 0;
 }
@@ -281,7 +286,8 @@ static int become_owner(const struct jail *j, struct err *e)
 	return geteuid() == 0 ? host_user_become(&owner, e) : 0;
 }
 
-/* The stages themselves leave the child only the descriptors that it may have. */
+/* The task keeps all descriptors (has_all_fds), since stage_descriptors() closes
+ * those that the child may not have. */
 static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 {
 	const struct worker_task task = { .name = "the jailed process",
@@ -296,8 +302,8 @@ static int make_child(struct prisoner *p, struct worker *ret, struct err *e)
 	return worker_start(&task, ret, e) < 0 ? diagnose_clone(NAMESPACES, e) : 0;
 }
 
-/* Returns whether the folder is attached nowhere, which shows in that nothing
- * is above it. */
+/* Returns whether the folder is the root of a mount that is attached nowhere: then
+ * its ".." is the folder itself. */
 static bool is_apart(int folder)
 {
 	struct stat is, above;
@@ -328,7 +334,7 @@ static int start(const struct jail *j, struct worker *ret, struct err *e)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int ready = p.maps_ready = maps[0];
 	AUTO_CLOSE int go = p.maps_go = maps[1];
-	(void)ready, (void)go; /* closed here; the child has its own */
+	(void)ready, (void)go; /* both ends are closed on return; the child has copies */
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return err_sys(e, "open /dev/null");

@@ -1,8 +1,8 @@
-/* jail -- does work on bytes that the inside chose, in a process whose faults
- * can damage nothing but one folder.
+/* jail -- works on untrusted bytes from a sandbox, in a child process.  If the bytes
+ * take that child over, it can damage nothing but one folder.
  *
- * The work is done by a child that, before it reads the first of those bytes,
- * has given up everything but what the work takes:
+ * Before the child reads the first of those bytes, it gives up everything that the
+ * work does not need.  Then it has:
  *
  *	namespaces	all of its own.  One id is mapped; its only file system is the
  *			folder, as its root, nosuid, nodev, noexec; nothing to signal,
@@ -44,12 +44,12 @@ struct worker;
 #else
 #define JAIL_MEMORY_MAX (1ull << 30)
 #endif
-#define JAIL_OUT	1    /* the number of the descriptor `out` in the work */
-#define JAIL_BESIDE	6    /* the number of the descriptor `beside` in the work;
-			      * O_PATH */
+#define JAIL_OUT	1    /* the descriptor number that `out` has in the child */
+#define JAIL_BESIDE	6    /* the descriptor number that `beside` has in the child;
+			      * it is O_PATH */
 
-/* The kind of work that is done with ranges, and the capabilities that are left
- * for it. */
+/* The kind of work in a jail that has id ranges, which decides the capabilities that
+ * the child keeps. */
 enum jail_role {
 	JAIL_READS,   /* no capability, unless `reads_all` gives one */
 	JAIL_GIVES,   /* CAP_CHOWN, CAP_FOWNER, CAP_FSETID: gives files to other ids,
@@ -60,17 +60,19 @@ enum jail_role {
 
 struct jail {
 	int folder; /* borrowed: the folder to work on */
-	int in;	    /* borrowed; the work reads it; -1: /dev/null */
+	int in;	    /* borrowed; a file that the work reads; -1: /dev/null */
 	int out;    /* borrowed; the work's standard output, JAIL_OUT; 0: it has none */
-	int beside; /* borrowed; a folder to read; 0: none.  Looked up again by its path
-		     * (proc(5), fd), which must lead to the same one */
+	int beside; /* borrowed; a second folder, to be read; 0: none.  The child opens
+		     * its path again (proc(5), fd), which must still lead to the same
+		     * folder */
 	bool reads_all; /* the work has CAP_DAC_READ_SEARCH over files of the mapped
 			 * ids */
 	const struct idmaps *ranges; /* borrowed; NULL: one id is mapped */
-	enum jail_role role;	     /* the kind of work, with ranges */
+	enum jail_role role;	     /* the kind of work; only used with id ranges */
 	bool is_read_only; /* the work may not write to the folder */
-	int leash;  /* borrowed; the child holds it open as long as it lives, for a
-		     * process that outlives the caller (worker.h); 0: none */
+	int leash;  /* borrowed; a pipe's end that the child keeps open until its end,
+		     * for a process that has to notice that even after the caller's
+		     * end (worker.h); 0: none */
 	uid_t uid;  /* for root: the user that the child becomes; ignored for other
 		     * users */
 	gid_t gid;
@@ -82,15 +84,16 @@ struct jail {
 	size_t result_len; /* at most WORKER_RESULT_MAX */
 };
 
-/* Starts the work.  The caller has changed its directory, ids and groups
- * afterwards, and may start other jails.  The caller has one thread. */
+/* Starts the work.  The caller must have one thread.  Afterwards the caller's working
+ * directory, ids and groups are changed; it may start other jails. */
 int jail_start(const struct jail *j, struct worker *ret, struct err *e);
 
-/* Waits for the work, as worker_wait() does.  0 with its result, which is as untrusted
- * as the bytes that it worked on; -1: the work could not be done, or did not come to
- * its end. */
+/* Waits for the work, as worker_wait() does.  Returns 0 with its result, which is as
+ * untrusted as the bytes that it worked on; -1: the work could not be done, or did
+ * not come to its end. */
 int jail_wait(struct worker *w, void *ret_result, struct err *e);
 
-/* Starts the work and waits for it.  0 with its result or -1, as above.  The
- * caller is to do nothing else afterwards but end. */
+/* Starts the work and waits for it.  Returns 0 with its untrusted result, or -1.
+ * Since its working directory and ids are changed, the caller must do nothing
+ * afterwards but exit. */
 int jail_run(const struct jail *j, void *ret_result, struct err *e);

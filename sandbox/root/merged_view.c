@@ -1,7 +1,7 @@
-/* Theory of operation.  A single folder is returned as it is.  Several need an
- * overlay, which can only be mounted in a mount namespace of one's own: a child
- * makes one, mounts the overlay, sends a descriptor of the root and ends.  The
- * mount ends with the last descriptor. */
+/* Theory of operation.  A single folder is returned as it is.  Several folders need
+ * an overlay, which can only be mounted in a mount namespace of one's own: a child
+ * makes such a namespace, mounts the overlay, sends a descriptor of its root to the
+ * caller, and ends.  The mount exists until the last descriptor of it is closed. */
 #include "sandbox/root/merged_view.h"
 
 #include <fcntl.h>

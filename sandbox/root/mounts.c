@@ -19,17 +19,20 @@
 #include "sandbox/root/overlay.h"
 #include "sandbox/root/root_fuse.h"
 
-#define ROOTS_MAX 8 /* the most mounts that may lie over each other at "/" */
+#define ROOTS_MAX 8 /* the most mounts that uncover() takes off "/" to reach the new
+		     * root */
 
-/* The state that the steps share. */
+/* The state that all steps of the plan share. */
 struct tree {
 	int root;    /* owned: the new tree's root, attached over "/" */
 	int base;    /* owned: STEP_OVERLAY's tmpfs; -1: none */
-	int server;  /* borrowed: the socket of the server, for a root that is served */
-	const struct step *overlay; /* until STEP_MERGE `root` is a layer of this overlay;
-				     * NULL: none, or a root that is copied or served */
-	int mask[2]; /* owned: attached masks to clone from, of a file and of a
-		      * folder; -1: none yet */
+	int server;  /* borrowed: the socket of fuse-overlayfs, if that serves the root
+		      * (root_fuse.h) */
+	const struct step *overlay; /* the STEP_OVERLAY of which `root` is only one
+				     * layer until STEP_MERGE; NULL: none, or the root
+				     * is copied or served */
+	int mask[2]; /* owned: the first mask that was attached for a file and for a
+		      * folder, which is cloned for others; -1: none yet */
 	struct targets targets;
 	size_t at;  /* number of the step that is being done */
 	struct mounted left; /* owned: the descriptors to be left for the caller */
@@ -42,9 +45,9 @@ static int attach(struct tree *t, int mount, const struct mount_target *at, cons
 {
 	if (mount_api_attach(mount, at->dir, at->name, s->target, e) < 0)
 		return -1;
-	/* A mount upon a name that was just made below the remembered folder
-	 * leaves that folder as it was.  Any other mount may have covered
-	 * it. */
+	/* `targets` remembers the folder that was looked up last (mount_target.h).  A
+	 * mount on a name that was just made in it leaves that folder visible.  Any
+	 * other mount may cover it, so it is forgotten. */
 	if ((s->kind != STEP_BIND || s->is_dir) && !*at->name)
 		mount_target_forget(&t->targets);
 	return 0;
@@ -63,7 +66,7 @@ static int do_root(struct tree *t, const struct step *s, struct err *e)
 	t->root = mount_api_make("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (t->root < 0)
 		return -1;
-	/* The root is attached over "/", a path that every host has. */
+	/* The root is mounted over "/", since every host has that path. */
 	if (sys_move_mount(t->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(e, "mount the new root");
 	targets_init(&t->targets, t->root);
@@ -81,8 +84,8 @@ static int clone_copy(const struct step *s, struct err *e)
 	return fd_take(&root);
 }
 
-/* Mounts a served or copied root; later steps write the sandbox's own files
- * into it. */
+/* Mounts a root that fuse-overlayfs serves, or that is a copy of the image; later
+ * steps write the sandbox's own files into it. */
 static int mount_whole(struct tree *t, const struct step *s, struct err *e)
 {
 	t->root = s->is_served ? root_fuse_mount(t->server, e) : clone_copy(s, e);
@@ -109,9 +112,11 @@ static int do_overlay(struct tree *t, const struct step *s, struct err *e)
 
 static int do_merge(struct tree *t, const struct step *s, struct err *e)
 {
-	(void)s; /* the overlay's own step says what is merged */
+	(void)s; /* unused: t->overlay, the step of the overlay, says which layers are
+		  * merged */
 	if (!t->overlay)
-		return 0; /* a copied or served root is complete already */
+		return 0; /* nothing to merge: a copied or served root is complete
+			   * already */
 	int root = overlay_merge(t->overlay, t->base, e);
 	if (root < 0)
 		return -1;
@@ -259,8 +264,8 @@ static int do_cgroup(struct tree *t, const struct step *s, struct err *e)
 	return -1;
 }
 
-/* Mounts a folder of the root tmpfs upon itself: one superblock, and so one
- * size, serves all writable folders, and the root's own mount can be sealed
+/* Mounts a folder of the root tmpfs upon itself.  All writable folders then share one
+ * file system and its size limit, while the root's own mount can be made read-only
  * without them. */
 static int do_scratch(struct tree *t, const struct step *s, struct err *e)
 {
@@ -288,10 +293,10 @@ static int do_tmpfs(struct tree *t, const struct step *s, struct err *e)
 	return 0;
 }
 
-/* Makes two mounts of one file system: the inside sees a read-only one, and the
- * writable one is attached nowhere.  The writable one is a clone of the
- * attached mount, which the kernel can clone since 5.2; a mount that is
- * attached nowhere cannot be cloned before 6.15. */
+/* Makes two mounts of one file system: processes inside see a read-only one, and the
+ * writable one is attached nowhere.  The writable one is cloned from the attached
+ * mount, which the kernel can do since 5.2; a mount that is attached nowhere cannot
+ * be cloned before 6.15. */
 static int do_logs(struct tree *t, const struct step *s, struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -369,9 +374,9 @@ static int do_devpts(struct tree *t, const struct step *s, struct err *e)
 	return attach_fd(t, mount, target, s, e);
 }
 
-/* The host's /dev/null on a nodev mount: opening it fails with EACCES whatever
- * the capabilities, while a file of mode 000 opens for CAP_DAC_OVERRIDE and
- * reads as empty. */
+/* Makes a mask for files: the host's /dev/null on a nodev mount.  Opening it fails
+ * with EACCES whatever the capabilities; a file of mode 000 would open for
+ * CAP_DAC_OVERRIDE and read as empty. */
 static int clone_file_mask(struct err *e)
 {
 	AUTO_CLOSE int mount = mount_api_clone(AT_FDCWD, "/dev/null", false, e);
@@ -449,7 +454,7 @@ static int do_readonly(struct tree *t, const struct step *s, struct err *e)
 
 static int do_seal(struct tree *t, const struct step *s, struct err *e)
 {
-	(void)s; /* unused: the root is sealed by its own descriptor */
+	(void)s; /* unused: the root is made read-only by its descriptor */
 	return mount_api_set_attr(t->root, MOUNT_ATTR_RDONLY, false, "/", e);
 }
 

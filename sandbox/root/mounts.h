@@ -34,7 +34,7 @@ int mounts_run(const struct plan *p, int server, struct mounted *ret, struct err
  * so. */
 int mounts_make_proc(struct err *e);
 
-/* Makes a procfs for the executor alone: it has only the processes' folders,
- * but all of them, those of undumpable processes and of other users too.  Call
- * it before mounts_run(), whose masks would make the kernel refuse it. */
+/* Makes a procfs for the executor alone.  It has only the folders of processes
+ * (subset=pid), but those of all processes, undumpable ones and other users' too.
+ * Call it before mounts_run(), whose masks would make the kernel refuse it. */
 int mounts_make_own_proc(struct err *e);

@@ -83,10 +83,9 @@ static int bind_image(const struct step *s, struct err *e)
 	return 0;
 }
 
-/* Mounts the folder on disk over the tmpfs' folder DISK.  Another sandbox may
- * have been shown the folder that contains it: so it must be the folder that
- * was locked, and neither its upper nor its work folder may be a link to
- * elsewhere. */
+/* Mounts the folder on disk over the tmpfs' folder DISK.  Another sandbox may be able
+ * to replace that folder, so it must still be the one that was locked, and symbolic
+ * links in it are not followed. */
 static int bind_disk(const struct step *s, struct err *e)
 {
 	const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
@@ -111,8 +110,8 @@ static int bind_disk(const struct step *s, struct err *e)
 	return 0;
 }
 
-/* Gives each lower layer a link with a number for its name: mount(2) takes one
- * page of options, and the digests of sixty layers fill one. */
+/* Gives each lower layer a short name, by a symbolic link: mount(2) takes one page of
+ * options, and the digests in the paths of sixty layers fill it. */
 static int link_lowers(const struct list *lowers, struct err *e)
 {
 	for (size_t i = 0; i < lowers->count; i++) {
@@ -123,7 +122,8 @@ static int link_lowers(const struct list *lowers, struct err *e)
 	return 0;
 }
 
-/* Lists `above` and then the layers below it, the topmost first. */
+/* Returns the value of the lowerdir option: `above` and then the names of the lower
+ * layers, the topmost first. */
 static char *list_lowers(const char *above, const struct list *lowers)
 {
 	char *names = text_copy(above);
@@ -160,7 +160,7 @@ static int cannot_mount(const struct step *s, struct err *e)
 	return -1;
 }
 
-/* Adds a remedy to the error, only one that brings overlayfs back. */
+/* Adds a remedy to the error: how overlayfs can be made to work. */
 static int explain_none(struct err *e)
 {
 	if (e->sys == ENODEV)
@@ -181,7 +181,8 @@ static int try_inside(void *arg, void *result, struct err *e)
 {
 	(void)arg, (void)result;
 	if (sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return 0; /* no mount can be made at all, which is not overlayfs' fault */
+		return 0; /* no mount at all can be made here, so overlayfs is not the
+			   * cause */
 	if (sys_mount("overlay", "/", "overlay", MS_SILENT, NULL) == 0)
 		return 0;
 	if (errno != ENODEV && errno != EPERM && errno != EACCES && errno != ENOSYS)
@@ -189,9 +190,9 @@ static int try_inside(void *arg, void *result, struct err *e)
 	return err_sys(e, "mount an overlay");
 }
 
-/* Returns whether overlayfs is sure to work, without a trial, which takes a
- * sixth of a launch: the kernel has it, is new enough to give it to user
- * namespaces, and no seccomp filter is around us. */
+/* Returns whether overlayfs works for sure, so that no trial is needed, which would
+ * take a sixth of a launch's time.  It does if the kernel has it, is new enough to
+ * allow it in user namespaces, and no seccomp filter is around this process. */
 static bool is_there(void)
 {
 	AUTO_FREE char *list = NULL;
@@ -292,7 +293,7 @@ int overlay_merge(const struct step *s, int base, struct err *e)
 {
 	if (fchdir(base) < 0)
 		return err_sys(e, "enter the tmpfs of the overlay");
-	/* The inside sees the owner of the upper folder as the owner of "/". */
+	/* Inside, the owner of the upper folder appears as the owner of "/". */
 	if (s->is_roots && chown(DISK UPPER, 0, 0) < 0)
 		return err_sys(e, "give the root to root inside");
 	if ((s->upper && bind_disk(s, e) < 0) || (s->source && bind_image(s, e) < 0) ||

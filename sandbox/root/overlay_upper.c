@@ -52,7 +52,7 @@ static void sweep(int base)
 			rm_tree_remove(base, entry->d_name);
 	}
 	if (dir)
-		(void)closedir(dir); /* errors do not matter: the folder was only read */
+		(void)closedir(dir); /* an error is harmless: the folder was only read */
 }
 
 static int make_layers(struct overlay_upper *u, bool is_layer, struct err *e)
@@ -205,9 +205,9 @@ int overlay_upper_try(char **ret_place, struct err *e)
 	return no_place(e);
 }
 
-/* Returns whether a copy of a file in this folder can share its content
- * (FICLONE).  The test file has a whole block, since FICLONE takes whole
- * blocks; no file system has larger ones. */
+/* Returns whether a copy of a file in this folder can share its content with the
+ * original (FICLONE).  The test file has 64 KiB: FICLONE works on whole blocks, and
+ * no file system has larger ones. */
 static bool shares_content(const char *folder)
 {
 	AUTO_CLOSE int from = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -236,8 +236,8 @@ int overlay_upper_try_root(char **ret_place, bool *ret_shares, struct err *e)
 	return -1;
 }
 
-/* Overlayfs leaves a folder in "work" that its owner cannot look into, and so
- * cannot remove with rm -r. */
+/* Makes the user's folder removable: overlayfs leaves a folder in "work" that its
+ * owner cannot look into, and so cannot remove with rm -r. */
 static void keep(struct overlay_upper *u)
 {
 	AUTO_CLOSE int work =
@@ -245,7 +245,8 @@ static void keep(struct overlay_upper *u)
 
 	/* layer: upper-nofollow */
 	if (work >= 0 && fchmodat(work, "work", 0700, AT_SYMLINK_NOFOLLOW) < 0)
-		errno = 0; /* the folder is not there, or stays as it is */
+		errno = 0; /* a failure is harmless: there is no such folder, or its
+			    * mode stays */
 	own_close(&u->lock);
 	own_free(&u->path);
 }

@@ -2,10 +2,10 @@
  *
  * Where a tmpfs has no user.* attributes (kernels before 6.6) an overlay needs
  * its upper layer on another file system: a folder of hutch's own, below the
- * state folder or, where that is a tmpfs too, the data folder.  While it is
- * used it is locked (flock(2)), by this process and by the janitor, which
- * removes it if this process is killed; a folder that no process locks was left
- * over, and the next launch that makes one removes it.
+ * state folder or, where that is a tmpfs too, the data folder.  While it is in
+ * use, this process and the janitor hold its lock (flock(2)).  If this process is
+ * killed, the janitor removes the folder.  If both were killed, no process holds
+ * the lock, and the next launch that makes such a folder removes it.
  *
  * The folder may also be one that the caller names, which is kept: its content
  * is the upper layer of the next launch that names it.  One launch uses it at a
@@ -41,15 +41,15 @@ int overlay_upper_make_root(struct overlay_upper *u, struct err *e);
 int overlay_upper_keep(struct overlay_upper *u, const char *flag, const char *folder,
 		       struct err *e);
 
-/* Whether overlay_upper_make() would find a place; tried with a file without a name, so
- * that nothing is left.  *ret_place is the place, allocated. */
+/* Finds out whether overlay_upper_make() would find a place, by making a file that
+ * has no name (O_TMPFILE), so that nothing is left behind.  *ret_place is the place,
+ * allocated. */
 int overlay_upper_try(char **ret_place, struct err *e);
 
-/* Whether overlay_upper_make_root() would find a place; *ret_shares tells whether a
- * copy of a file in that place shares its content. */
+/* Finds out whether overlay_upper_make_root() would find a place.  *ret_shares tells
+ * whether a copy of a file there can share its content with the original (FICLONE). */
 int overlay_upper_try_root(char **ret_place, bool *ret_shares, struct err *e);
 
-/* Removes the folder with everything in it, unless it is kept.  Files that the
- * inside made in the folder are only unlinked, by descriptor and without
- * following a link. */
+/* Removes the folder with everything in it, unless it is kept.  Files that processes
+ * inside made in it are only unlinked, by descriptor and without following a link. */
 void overlay_upper_remove(struct overlay_upper *u);

@@ -29,8 +29,8 @@ static int open_folder(const struct step *s, struct err *e)
 	return fd_take(&fd);
 }
 
-/* The lowers are FOLDER/HEX/fs, all of one store.  Opens FOLDER, and adds each
- * HEX to `hexes`. */
+/* The lower layers are the paths FOLDER/HEX/fs, with one FOLDER for all.  Opens
+ * FOLDER, and adds each HEX to `hexes`. */
 static int open_layers(const struct list *lowers, struct list *hexes, struct err *e)
 {
 	AUTO_FREE char *folder = NULL;
@@ -95,7 +95,7 @@ int root_copy_fill(const struct root_copy *c, struct err *e)
 				.doing = "the image was copied" };
 
 	if (c->root->lowers && c->root->lowers->count == 0)
-		return 0; /* an image with nothing in it */
+		return 0; /* an image without layers needs no copying */
 	if (c->root->source && check_apart(c->root, e) < 0)
 		return -1;
 	list_add(&t.words, "copy-root");

@@ -35,7 +35,7 @@
 #define DEVICE	    "/dev/fuse"
 #define VERSION_MAX 4096 /* bytes of fuse-overlayfs' answer to --version */
 #define VERSION_MS  5000
-#define WORDS_MAX   65536 /* the capacity of a pipe */
+#define WORDS_MAX   65536 /* the capacity of the pipe for messages */
 
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
 		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
@@ -56,8 +56,8 @@ static char *search(const char *name)
 	return NULL;
 }
 
-/* Checks who can write the program.  Later changes of the file do not matter:
- * program_seal() executes the content that is checked here. */
+/* Checks that only root and the caller can write to the program.  Later changes of
+ * the file do not matter: program_seal() executes the content that is checked here. */
 static int check_owner(const char *path, const struct stat *st, struct err *e)
 {
 	if (!S_ISREG(st->st_mode))
@@ -135,7 +135,8 @@ static int ask_version(const struct program *p, char ret[VERSION_MAX], struct er
 	if (pid < 0)
 		return err_sys(e, "start %s", p->path);
 	read_version(from, ret);
-	(void)kill(pid, SIGKILL); /* the program is our child and not yet reaped */
+	(void)kill(pid, SIGKILL); /* the program is our child and not yet reaped, so
+				   * its pid is still its own */
 	(void)worker_reap(pid);
 	return 0;
 }
@@ -259,7 +260,7 @@ void root_fuse_kill(const struct root_fuse *f)
 {
 	if (f->pid > 0)
 		(void)kill(f->pid, SIGKILL); /* the server is our child and not yet
-					      * reaped */
+					      * reaped, so its pid is still its own */
 }
 
 static int reap(struct root_fuse *f)
@@ -274,7 +275,8 @@ static int reap(struct root_fuse *f)
 void root_fuse_done(struct root_fuse *f)
 {
 	root_fuse_kill(f);
-	(void)reap(f); /* the exit status is of no use: it was asked for before */
+	(void)reap(f); /* the exit status is not needed here: root_fuse_has_failed()
+			* reports it */
 	own_close(&f->words);
 	own_close(&f->socket);
 }
@@ -291,8 +293,9 @@ static int clone_server(const struct plan *p, const struct program *program, int
 		return err_sys(e, "open /dev/null");
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
-		own_close(&f->socket); /* if two processes held the socket, it would
-					* never close */
+		own_close(&f->socket); /* this end of the socket is the launcher's; if
+					* the server held it, too, it would never see
+					* the socket close */
 		root_fuse_server_run(&(struct root_fuse_server){ .plan = p,
 								 .program = program,
 								 .socket = socket,
@@ -316,8 +319,8 @@ int root_fuse_start(const struct plan *p, const struct program *program,
 		return err_sys(e, "make a pair of sockets");
 	f.socket = pair[0];
 	AUTO_CLOSE int theirs = pair[1];
-	/* The server's messages are read only at its end, and must not block it
-	 * until then. */
+	/* The server's messages are read only after its end, so a full pipe must not
+	 * block the server. */
 	if (pipe2(words, O_CLOEXEC | O_NONBLOCK) < 0) {
 		root_fuse_done(&f);
 		return err_sys(e, "make a pipe");
@@ -336,7 +339,8 @@ int root_fuse_mount(int socket, struct err *e)
 {
 	int device = -1;
 	AUTO_CLOSE int mount = mount_one(&device, e);
-	AUTO_CLOSE int held = device; /* closed once it is sent: see root_fuse.h */
+	AUTO_CLOSE int held = device; /* the server has got a copy of the descriptor;
+				       * this one is closed on return */
 
 	if (mount < 0)
 		return -1;
@@ -377,6 +381,6 @@ bool root_fuse_has_failed(struct root_fuse *f, struct err *e)
 			      "fuse-overlayfs, which serves the sandbox's root, "
 			      "ended with code %d%s%.300s",
 			      WEXITSTATUS(status), colon, words);
-	err_sanitize(e); /* the line may quote names that the inside chose */
+	err_sanitize(e); /* the line may quote names that processes inside chose */
 	return true;
 }

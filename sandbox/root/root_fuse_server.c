@@ -37,8 +37,8 @@
 #define MEMORY_MAX    JAIL_MEMORY_MAX
 #define PROCESSES_MAX 16
 
-/* Descriptors of the server: standard error, and the first behind the standard
- * ones. */
+/* The numbers of two descriptors in the server: standard error, which takes its
+ * messages, and the one for the mount. */
 #define WORDS_FD 2
 #define MOUNT_FD 3
 
@@ -53,13 +53,13 @@ static const char *const libraries[] = {
 struct server {
 	const struct root_fuse_server *given;
 	const struct step *step;
-	int program; /* the program's descriptor, on a mount of its own */
-	int mount;   /* the sandbox's root, as the server has it */
+	int program; /* descriptor of the checked program (program_seal()) */
+	int mount;   /* the descriptor of /dev/fuse by which the server serves the root */
 	int words;
 };
 
-/* Needs: namespaces.  Leaves: a process that ends with its maker, and that no
- * terminal signals. */
+/* Needs: namespaces.  Leaves: a process that dies with its parent, and that gets no
+ * signals from a terminal. */
 static int stage_apart(struct server *s, struct err *e)
 {
 	sigset_t none;
@@ -67,7 +67,8 @@ static int stage_apart(struct server *s, struct err *e)
 	(void)s;
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid(); /* cannot fail: pid 1 of the namespace leads no group yet */
+	(void)setsid(); /* setsid(2) cannot fail: pid 1 of a new namespace leads no
+			 * group */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(e, "prctl PR_SET_PDEATHSIG");
 	return 0;
@@ -165,7 +166,8 @@ static int fill_root(const struct step *s, struct err *e)
 	return mount_api_attach(proc, AT_FDCWD, PROC, "/proc", e);
 }
 
-/* If the old root still lay over the new one, "/.." would lead to it. */
+/* Makes the new root the root.  Checks that "/.." is the new root, too: if the old
+ * root still lay over it, "/.." would lead to the old one. */
 static int leave_old(struct err *e)
 {
 	struct stat st, above;
@@ -180,8 +182,8 @@ static int leave_old(struct err *e)
 	return 0;
 }
 
-/* Needs: the host's paths.  Leaves: a root with all that the program needs, and
- * the program. */
+/* Needs: the host's paths.  Leaves: a root that has all files that the program needs,
+ * and the program's descriptor. */
 static int stage_root(struct server *s, struct err *e)
 {
 	s->program = program_seal(s->given->program, e);
@@ -205,7 +207,8 @@ static int stage_root(struct server *s, struct err *e)
 
 /* --- what it holds ---------------------------------------------------------------- */
 
-/* If the sandbox's child has ended before it made the mount, it has told why. */
+/* Waits for the descriptor of /dev/fuse.  If the sandbox's child ended before it made
+ * the mount, it has reported the reason itself, and the server just exits. */
 static int stage_mount(struct server *s, struct err *e)
 {
 	struct pollfd p = { .fd = s->given->socket, .events = POLLIN };
@@ -237,7 +240,8 @@ static int stage_descriptors(struct server *s, struct err *e)
 			return err_sys(e, "set descriptor %zu", i);
 	s->program = program;
 	s->words = WORDS_FD;
-	/* All descriptors behind the mount's are closed at execve(2). */
+	/* All descriptors with higher numbers than the mount's are closed at
+	 * execve(2). */
 	if (sys_close_range(MOUNT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
@@ -317,7 +321,7 @@ void root_fuse_server_run(struct root_fuse_server *given)
 	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
 		if (stages[i](&s, &e) < 0)
 			break;
-	(void)io_write_all(s.words, e.text, strlen(e.text)); /* if the write fails,
-							      * there is no message */
+	(void)io_write_all(s.words, e.text, strlen(e.text)); /* if the write fails, the
+							      * message is lost */
 	_exit(1);
 }

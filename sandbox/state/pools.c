@@ -51,8 +51,8 @@ void pools_done(struct pools_place *p)
 
 /* --- one that was left over -------------------------------------------------- */
 
-/* Returns 1: the pool was dead, and its folder is removed now.  0: it is alive,
- * or not there.  -1: it is dead, and the folder cannot be removed. */
+/* Removes the folder of a pool that is dead.  Returns 1: it is removed now.  0: the
+ * pool is alive, or not there.  -1: the folder cannot be removed. */
 static int tidy(int state, int pools, const char *name, struct err *e)
 {
 	AUTO_FREE char *place = text_format(POOLS_FOLDER "/%s", name);
@@ -73,8 +73,8 @@ static int tidy(int state, int pools, const char *name, struct err *e)
 
 /* --- made ---------------------------------------------------------------------- */
 
-/* Names the socket through the folder's descriptor: a path may be longer than
- * an address (unix(7)). */
+/* Names the socket through the folder's descriptor, since the folder's path may be
+ * longer than a socket address can be (unix(7)). */
 static struct sockaddr_un address_in(int folder)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -98,8 +98,8 @@ static int listen_in(int folder, struct err *e)
 	return fd_take(&fd);
 }
 
-/* Returns 1: the folder is made and locked.  0: try again, since the id was
- * taken, or another process swept the folder away before it was locked. */
+/* Makes and locks a folder.  Returns 1: made and locked.  0: try again, since the id
+ * was taken, or another process removed the folder before it was locked. */
 static int try_folder(struct pools_place *p, int tmp, char id[REGISTRY_ID_LEN + 1],
 		      struct err *e)
 {
@@ -205,7 +205,8 @@ static int open_pools(int *ret_state, struct err *e)
 static int connect_in(int folder, int wait_ms)
 {
 	const struct sockaddr_un address = address_in(folder);
-	const int left = wait_ms > 0 ? wait_ms : 1; /* 0 would mean for ever */
+	const int left = wait_ms > 0 ? wait_ms : 1; /* a time-out of 0 would mean no
+						     * time-out */
 	const struct timeval none = { 0 }, patience = { .tv_sec = left / 1000,
 							.tv_usec = left % 1000 * 1000 };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -239,7 +240,8 @@ int pools_connect(const char *name, int wait_ms, struct err *e)
 	if (fd >= 0)
 		return fd;
 	int sys = errno;
-	/* A keeper closes its listener before it gives up the name. */
+	/* A keeper (the process hutch-pool) closes its listener before it gives up
+	 * the name, so a refused connection means that the pool is gone. */
 	if (tidy(state, pools, name, NULL) != 0 || sys == ENOENT || sys == ECONNREFUSED)
 		return absent(name, e);
 	errno = sys;

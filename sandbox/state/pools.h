@@ -1,6 +1,7 @@
 /* pools -- the registry of the pools (hutch-pool(1)).
  *
- * As with sandboxes the state folder is the registry, and a held lock is liveness:
+ * As with sandboxes, the state folder is the registry, and a pool is alive if a
+ * process holds its lock.  That process, hutch-pool, is the pool's keeper:
  *
  *	.pools/NAME/	one pool; flock(2)ed by its keeper alone
  *	    pool.sock	where clients ask it (docs/control.md, "Pools")
@@ -45,7 +46,7 @@ int pools_create(const char *name, struct pools_place *ret, struct err *e);
 void pools_remove(struct pools_place *p);
 void pools_done(struct pools_place *p);
 
-/* How long a keeper may take to accept a connection. */
+/* The time in ms in which a pool's keeper must accept a connection. */
 #define POOLS_CONNECT_MS 10000
 
 /* Connects to the pool's keeper within `wait_ms`.  Returns a blocking

@@ -90,8 +90,8 @@ static void sweep_one(void *arg, const char *name)
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	AUTO_CLOSE int old = openat(s->tmp, name, flags);
 
-	/* Between its opening and its lock the folder may have become a
-	 * sandbox. */
+	/* Between its opening and its locking, the folder may have been moved and
+	 * become a sandbox's. */
 	if (old >= 0 && state_dir_lock(old, LOCK_EX | LOCK_NB) == 0 &&
 	    state_dir_is_at(s->tmp, name, old))
 		rm_tree_remove(s->tmp, name);
@@ -143,8 +143,9 @@ static int put_waiting(const struct registry_entry *r, struct err *e)
 
 static int fill(struct registry_entry *r, struct err *e)
 {
-	/* The folder is opened a second time: the janitor gets this descriptor,
-	 * but not the other one's lock. */
+	/* The folder is opened a second time: the janitor gets a copy of this
+	 * descriptor, and not of r->alive, which holds a lock that the janitor must
+	 * not have. */
 	r->folder = openat(r->alive, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r->folder < 0)
 		return err_sys(e, "open a sandbox's folder");
@@ -160,7 +161,7 @@ static int fill(struct registry_entry *r, struct err *e)
 	return registry_set_status(r, REGISTRY_BUILDING, e);
 }
 
-/* Moves the folder to its place in the state folder. */
+/* Moves the folder to its place in the state folder, under the sandbox's name. */
 static int take_name(const struct registry_entry *r, int from, const char *old,
 		     const char *name, struct err *e)
 {
@@ -185,8 +186,8 @@ static int make(struct registry_entry *r, const char *name, const struct birth *
 	r->state = state_dir_state(true, e);
 	if (r->state < 0)
 		return -1;
-	/* .ended is made now, so that the end finds it even when the disk is
-	 * full. */
+	/* .ended is made now, so that it exists at the sandbox's end, when the disk
+	 * may be full. */
 	AUTO_CLOSE int ended = state_dir_made(r->state, STATE_DIR_ENDED, e);
 	AUTO_CLOSE int tmp = ended < 0 ? -1 : state_dir_made(r->state, STATE_DIR_TMP, e);
 	if (tmp < 0)

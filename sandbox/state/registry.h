@@ -1,21 +1,23 @@
 /* registry -- the sandboxes that have a name.
  *
- * There is no daemon: the state folder is the registry, and a held lock is
- * liveness.  Below folder_path(FOLDER_STATE), all of it 0700 and ours:
+ * There is no daemon: the state folder is the registry, and a sandbox is alive if
+ * its locks are held.  Below folder_path(FOLDER_STATE), all of it 0700 and ours:
  *
  *	NAME/		one live sandbox
- *	    id		a link that leads nowhere
+ *	    id		a symbolic link whose text is the sandbox's id
  *	    lock	flock(2)ed by the supervisor and, sharing its descriptor, by
- *			the janitor.  Holds an empty line, at the end the record:
- *			a process that waits reads it here whatever becomes of the
- *			folder, and a full disk still has room for it
+ *			the janitor.  Its content is an empty line, and after the
+ *			sandbox's end the record of that end: a waiting process can
+ *			read it here even if the folder was moved, and a full disk
+ *			still has room for it
  *	    control.sock
- *	    info	one line of JSON, the caller's
+ *	    info	one line of JSON (registry_set_info())
  *	    status	one word
  *	    waiting	is there until a client takes the sandbox (supervisor/lease.h)
  *	    log/
- *	.ended/WHEN-ID-NAME/	what an ended one leaves: info, end (the record), log/
- *	.tmp/ID/	being made or removed; left over if no process locks it
+ *	.ended/WHEN-ID-NAME/	what an ended sandbox leaves: info, end (the record), log/
+ *	.tmp/ID/	a folder that is being made or removed; left over if
+ *			no process locks it
  *
  * The supervisor alone also locks the folder NAME itself (which keeps
  * systemd-tmpfiles(8) from tidying up an old one in /tmp).  So there are three
@@ -50,8 +52,8 @@ struct err;
 
 #define REGISTRY_NAME_MAX  63
 #define REGISTRY_ID_LEN	   12
-#define REGISTRY_TEXT_MAX  65536 /* bytes of an info or a record */
-#define REGISTRY_ENDED_MAX 100	 /* ended sandboxes that are kept */
+#define REGISTRY_TEXT_MAX  65536 /* the most bytes of an info or a record */
+#define REGISTRY_ENDED_MAX 100	 /* the most ended sandboxes that stay in .ended */
 
 enum registry_status {
 	REGISTRY_BUILDING, /* the status of an entry that was just made */
@@ -72,8 +74,9 @@ const char *registry_status_name(enum registry_status status);
 /* A valid name is [A-Za-z0-9][A-Za-z0-9_.-]{0,62}. */
 bool registry_is_name(const char *name);
 int registry_check_name(const char *name, struct err *e);
-/* Returns -1 with ERR_USAGE: `name` is no valid name of a thing called `of`,
- * which may have at most `max` bytes. */
+/* Sets the error that `name` is not a valid name, and returns -1 (ERR_USAGE).  For
+ * its text: `of` is the named object, such as "pool", and `max` the most bytes of a
+ * name. */
 int registry_refuse_name(const char *name, const char *of, unsigned max, struct err *e);
 
 /* --- the supervisor's side ------------------------------------------------- */
@@ -85,9 +88,10 @@ struct registry_entry {
 	char id[REGISTRY_ID_LEN + 1];	  /* hexadecimal digits, random */
 	int state;			  /* the state folder */
 	int folder;			  /* the folder NAME/ */
-	int alive;			  /* locked by the supervisor alone: NAME/ */
-	int lock;			  /* NAME/lock, its lock shared with the
-					   * janitor */
+	int alive;			  /* the folder NAME/, opened again for its
+					   * lock, which the supervisor alone holds */
+	int lock;			  /* the file NAME/lock; the janitor shares the
+					   * lock that is on it */
 };
 
 void registry_init(struct registry_entry *r);
@@ -102,8 +106,8 @@ int registry_create(const char *name, struct registry_entry *r, struct err *e);
 int registry_create_again(const char *name, const char *id, struct registry_entry *r,
 			  struct err *e);
 
-/* Makes the entry of a sandbox that no client has taken yet; it is marked so
- * from the moment it can be seen. */
+/* Makes the entry of a sandbox that no client has taken yet.  The entry has that mark
+ * from the moment when other processes can see it. */
 int registry_create_waiting(const char *name, struct registry_entry *r, struct err *e);
 
 /* Lets go of the entry without ending it: for a child that is not the
@@ -111,9 +115,9 @@ int registry_create_waiting(const char *name, struct registry_entry *r, struct e
  * registry_end(). */
 void registry_done(struct registry_entry *r);
 
-/* Both either replace the old text at once or leave it as it is.  The text is
- * one line, without its newline.  Set the info again after a rename if it tells
- * the name. */
+/* Both functions replace the old text at once or leave it as it is.  The text is one
+ * line, without its newline.  After a rename, an info that contains the name must be
+ * set again. */
 int registry_set_info(const struct registry_entry *r, const char *json, struct err *e);
 int registry_set_status(const struct registry_entry *r, enum registry_status status,
 			struct err *e);
@@ -121,7 +125,8 @@ int registry_set_status(const struct registry_entry *r, enum registry_status sta
 /* Notes that a client has taken the sandbox.  Needs no room on the disk. */
 void registry_unset_waiting(const struct registry_entry *r);
 
-/* Renames the sandbox.  The janitor need not be told. */
+/* Renames the sandbox.  The janitor need not be told, since it finds the new name by
+ * the folder's descriptor. */
 int registry_rename(struct registry_entry *r, const char *name, struct err *e);
 
 /* Makes a listening socket at NAME/control.sock, mode 0600, not blocking.  Its
@@ -130,11 +135,11 @@ int registry_listen(const struct registry_entry *r, struct err *e);
 
 enum registry_rest { REGISTRY_KEEP, REGISTRY_REMOVE };
 
-/* Ends the entry: the name is free, and waiting processes go on and get
- * `record` (one line of JSON, without its newline).  REGISTRY_KEEP leaves the
- * rest in .ended, of which the oldest are then removed; REGISTRY_REMOVE (--rm)
- * leaves nothing.  Even if it fails the name is free, and a record made here
- * says that the given one was not written. */
+/* Ends the entry: the name is free, and waiting processes go on and get `record` (one
+ * line of JSON, without its newline).  REGISTRY_KEEP moves the rest of the folder to
+ * .ended, and removes the oldest entries there; REGISTRY_REMOVE (--rm) leaves
+ * nothing.  Even if this fails, the name is free, and a record that is made here says
+ * that `record` could not be written. */
 int registry_end(struct registry_entry *r, const char *record, enum registry_rest rest,
 		 struct err *e);
 
@@ -149,9 +154,9 @@ void registry_end_killed(struct registry_entry *r);
 struct registry_item {
 	char name[REGISTRY_NAME_MAX + 1];
 	char id[REGISTRY_ID_LEN + 1];
-	bool is_waiting;	     /* the sandbox was made ahead, and no client has
-				      * it */
-	enum registry_status status; /* REGISTRY_ENDED: only for those in .ended */
+	bool is_waiting;	     /* the sandbox was made before a client asked for
+				      * one, and no client has it */
+	enum registry_status status; /* REGISTRY_ENDED: the sandbox was found in .ended */
 	int64_t ended_us;	     /* when the sandbox ended, in us since 1970; 0: it
 				      * has not ended */
 	char *info;		     /* owned; NULL: no info was written */
@@ -165,16 +170,16 @@ struct registry_list {
 	size_t count;
 };
 
-/* Lists all live sandboxes by name, then with `has_ended` the ended ones, the
- * latest first; each once, however often it was started again.  Ends sandboxes
- * that were left over.  No state folder: an empty list. */
+/* Lists all live sandboxes by name, then with `has_ended` the ended ones, the latest
+ * first; each once, however often it was started again.  Tidies up after sandboxes
+ * whose supervisor was killed.  Without a state folder, the list is empty. */
 int registry_list(bool has_ended, struct registry_list *ret, struct err *e);
 void registry_list_done(struct registry_list *list);
 
-/* Tidies up what a dead sandbox left by that name, or waits while another
- * process does, so that a supervisor, which may open nothing of others
- * (supervisor/confine.h), can then be asked to take the name.  ERR_EXISTS: a live
- * sandbox has it. */
+/* Removes what a dead sandbox of that name has left, or waits while another process
+ * does that.  Clients call this before they ask a supervisor to take the name: a
+ * confined supervisor cannot open folders of other sandboxes (supervisor/confine.h).
+ * ERR_EXISTS: a live sandbox has the name. */
 int registry_make_way(const char *name, struct err *e);
 
 /* Opens one live sandbox: its folder and id, no locks; release it with

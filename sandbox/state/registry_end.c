@@ -34,7 +34,7 @@ static int write_lock(int lock, const char *record)
 	AUTO_FREE char *line = text_format("%s\n", record);
 	const ssize_t len = (ssize_t)strlen(line);
 
-	errno = ENOSPC; /* a short write means this */
+	errno = ENOSPC; /* a short write, which sets no errno, means a full disk */
 	if (pwrite(lock, line, (size_t)len, 0) != len)
 		return -1;
 	return ftruncate(lock, len);
@@ -85,7 +85,8 @@ static int write_record(int lock, const char *record, int64_t now_us, struct err
 	else
 		(void)err_sys(e, "write the record of a sandbox's end");
 	AUTO_FREE char *ours = our_record(&not_written, now_us);
-	(void)write_lock(lock, ours); /* it fits, or the disk is broken */
+	(void)write_lock(lock, ours); /* the page of the empty line has room for it, so
+				       * only a broken disk makes this fail */
 	return -1;
 }
 
@@ -98,7 +99,8 @@ void registry_discard(int state, int parent, const char *name, const char *id)
 	if (tmp >= 0 &&
 	    sys_renameat2(parent, name, tmp, id, KERNEL_RENAME_NOREPLACE) == 0)
 		rm_tree_remove(tmp, id);
-	else if (tmp < 0 || errno != ENOENT) /* ENOENT: another process has removed it */
+	else if (tmp < 0 || errno != ENOENT) /* ENOENT: another process has removed the
+					      * folder */
 		rm_tree_remove(parent, name);
 }
 
@@ -132,8 +134,8 @@ static void prune(int state, int ended)
 	struct state_dir_ended x;
 
 	(void)state_dir_each(ended, collect_ended, &names,
-			     NULL); /* on failure the next end
-							       * prunes */
+			     NULL); /* on failure nothing is pruned until the next
+				     * sandbox ends */
 	if (names.count > REGISTRY_ENDED_MAX)
 		qsort(names.items, names.count, sizeof(*names.items), by_text);
 	for (size_t i = 0; i + REGISTRY_ENDED_MAX < names.count; i++)
@@ -150,32 +152,35 @@ static void keep_rest(const struct registry_entry *r, int64_t now_us)
 		registry_discard(r->state, r->state, r->name, r->id);
 		return;
 	}
-	/* A process that looks for the record finds it by either name. */
+	/* The lock file with the record is renamed to "end"; processes look for the
+	 * record under both names (state_dir_file()). */
 	(void)renameat(r->folder, STATE_DIR_LOCK, r->folder, STATE_DIR_END);
 	(void)unlinkat(r->folder, STATE_DIR_STATUS, 0);
 	prune(r->state, ended);
 }
 
-/* For the process that holds the lock and has seen that NAME leads to the
- * folder.  The record is written first: a process that sees that the folder has
- * left its place finds the record. */
+/* Ends an entry; called by the process that holds its lock and has checked that NAME
+ * leads to the folder.  The record is written first, so that a process that finds the
+ * folder moved can read the record. */
 static int finish(const struct registry_entry *r, const char *record,
 		  enum registry_rest rest, int64_t now_us, struct err *e)
 {
 	int result = write_record(r->lock, record, now_us, e);
 
-	(void)unlinkat(r->folder, STATE_DIR_SOCKET, 0); /* there may be no socket */
+	(void)unlinkat(r->folder, STATE_DIR_SOCKET, 0); /* the unlink fails if there is
+							 * no socket */
 	if (rest == REGISTRY_KEEP)
 		keep_rest(r, now_us);
 	else
 		registry_discard(r->state, r->state, r->name, r->id);
-	/* The lock is released, not only closed: the janitor shares it. */
+	/* The lock is released explicitly: after a mere close the janitor, which has
+	 * the same open file, would still hold it (flock(2)). */
 	(void)state_dir_lock(r->lock, LOCK_UN);
 	return result;
 }
 
-/* Returns the host's date and time in us; a process that ends a sandbox reads
- * them once. */
+/* Returns the host's date and time in us since 1970.  A process that ends a sandbox
+ * calls this only once. */
 static int64_t end_us(void)
 {
 	struct timespec now;
@@ -184,7 +189,8 @@ static int64_t end_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* A record that the dead supervisor wrote itself stays. */
+/* Ends the entry of a dead supervisor.  If it wrote a record before it died, that
+ * record is kept; otherwise `v` says what the record contains. */
 static void finish_dead(const struct registry_entry *r, const struct verdict *v)
 {
 	const int64_t now_us = end_us();
@@ -237,7 +243,8 @@ static int taken(const char *name, const char *how, struct err *e)
 
 static int finish_left_over(struct registry_entry *old, struct err *e)
 {
-	/* The previous holder of the lock may have finished this entry. */
+	/* The process that held the lock before this one may have finished this
+	 * entry. */
 	if (!state_dir_is_at(old->state, old->name, old->folder))
 		return 0;
 	state_dir_read_id(old->folder, old->id);
@@ -264,9 +271,11 @@ int registry_settle(int state, const char *name, bool may_wait, struct err *e)
 	bool is_closed_to_us = lock < 0 && errno == EACCES;
 	if (state_dir_is_alive(folder))
 		return taken(name, "running", e);
-	if (is_closed_to_us) /* to a confined supervisor (supervisor/confine.h) */
+	if (is_closed_to_us) /* EACCES: this is a confined supervisor, which cannot
+			      * open it (supervisor/confine.h) */
 		return taken(name, "being tidied up, or left over", e);
-	if (lock < 0) /* the sandbox may just have been ended */
+	if (lock < 0) /* another process may just have ended the sandbox and renamed
+		       * its lock file */
 		return !state_dir_is_at(state, name, folder)
 			       ? 0
 			       : state_dir_in_the_way(name, "is no sandbox's folder", e);

@@ -1,5 +1,5 @@
-/* registry_end -- removes a sandbox's folder, for the supervisor, the janitor
- * and clients.  For registry*.c. */
+/* registry_end -- removes a sandbox's folder, for the supervisor, the janitor and
+ * clients.  Used by registry*.c and pools.c only. */
 #pragma once
 #include <stdbool.h>
 
@@ -7,10 +7,10 @@
 
 struct err;
 
-/* Makes the name free; returns 0 when no sandbox has it.  ERR_EXISTS: its
- * supervisor lives.  A folder that was left over is moved to .ended.  While
- * another process tidies the folder up the call waits or, without `may_wait`,
- * fails with ERR_EXISTS. */
+/* Makes the name free, and returns 0 when no sandbox has it any more.  ERR_EXISTS:
+ * the supervisor of a sandbox with that name lives.  The folder of a dead sandbox is
+ * moved to .ended.  While another process is doing that, the call waits or, without
+ * `may_wait`, fails with ERR_EXISTS. */
 int registry_settle(int state, const char *name, bool may_wait, struct err *e);
 
 /* Removes the folder `name` of `parent`.  The folder is first moved out of

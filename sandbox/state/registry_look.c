@@ -67,8 +67,8 @@ int registry_open(const char *name, struct registry_entry *ret, struct err *e)
 		return -1;
 	if (state_dir_is_alive(ret->folder))
 		return 0;
-	(void)registry_settle(ret->state, name, false, NULL); /* unless another process
-							       * does */
+	(void)registry_settle(ret->state, name, false, NULL); /* fails if another
+							       * process is tidying up */
 	registry_done(ret);
 	return registry_absent(name, e);
 }
@@ -113,7 +113,7 @@ void registry_item_done(struct registry_item *item)
 	*item = (struct registry_item){ 0 };
 }
 
-/* Bounds the waits of a socket; 0 seconds: no bound. */
+/* Sets how long a send or connect may wait; 0 seconds: without limit. */
 static int set_patience(int fd, int seconds)
 {
 	const struct timeval time = { .tv_sec = seconds };
@@ -199,8 +199,8 @@ static int find_ended(int state, const char *name, struct list *ret)
 
 	if (ended >= 0)
 		(void)state_dir_each(ended, match_ended, &s,
-				     NULL); /* on failure: as if it
-								 * were empty */
+				     NULL); /* if the folder cannot be read, nothing
+					     * matches */
 	if (s.found.count > 1)
 		qsort(s.found.items, s.found.count, sizeof(*s.found.items), latest_first);
 	*ret = s.found;
@@ -329,7 +329,8 @@ static void gather_live(void *arg, const char *name)
 		return;
 	bool is_alive = state_dir_is_alive(folder);
 	if (!is_alive && registry_settle(g->state, name, false, NULL) == 0)
-		return; /* the sandbox is among the ended ones now */
+		return; /* the dead sandbox was moved to .ended and is listed from
+			 * there */
 	if (!is_alive && !state_dir_is_at(g->state, name, folder))
 		return;
 	r.folder = folder;
@@ -338,7 +339,8 @@ static void gather_live(void *arg, const char *name)
 	struct registry_item *item = add(g);
 	read_live(&r, item);
 	if (!is_alive)
-		item->status = REGISTRY_STOPPING; /* its janitor is at work */
+		item->status = REGISTRY_STOPPING; /* the supervisor is dead, and the
+						   * janitor is still tidying up */
 }
 
 static int by_name(const void *a, const void *b)
@@ -440,25 +442,26 @@ static int wait_ended(const char *name, char **ret_record, struct err *e)
 	return 0;
 }
 
-/* Reads the record from the lock file, wherever that has been moved to; NULL:
- * no process was left to write one. */
+/* Waits for the end of a sandbox and reads its record from the lock file, even if
+ * that was moved.  NULL: no process was left to write a record. */
 static char *wait_for_record(struct registry_entry *r, int lock)
 {
-	/* The lock is shared with other waiting processes, which must not wait
-	 * for each other. */
+	/* A shared lock: several waiting processes must not wait for each other. */
 	if (state_dir_lock(lock, LOCK_SH) < 0)
 		return NULL;
 	AUTO_FREE char *line = state_dir_line(lock);
-	(void)state_dir_lock(lock, LOCK_UN); /* for the process that settles the entry */
+	(void)state_dir_lock(lock, LOCK_UN); /* a process that tidies up the entry
+					      * needs the lock exclusively */
 	if (line && line[0] == '{')
 		return text_copy(line);
-	/* A dying process releases its two locks in any order. */
+	/* There is no record yet.  A dying supervisor releases its two locks in any
+	 * order, so this waits for the other lock, too. */
 	(void)state_dir_lock(r->folder, LOCK_SH);
 	(void)state_dir_lock(r->folder, LOCK_UN);
 	if (state_dir_find_name(r->state, r->folder, r->name))
-		(void)registry_settle(r->state, r->name, true, NULL); /* the next read
-								       * shows the
-								       * result */
+		/* a failure is ignored: the read below shows whether there is a
+		 * record */
+		(void)registry_settle(r->state, r->name, true, NULL);
 	AUTO_FREE char *ours = state_dir_line(lock);
 	return ours && ours[0] == '{' ? text_copy(ours) : NULL;
 }
@@ -478,7 +481,7 @@ int registry_wait(const char *name, char **ret_record, struct err *e)
 	AUTO_CLOSE int lock = state_dir_file(r.folder, NULL);
 	AUTO_FREE char *record = lock < 0 ? NULL : wait_for_record(&r, lock);
 	registry_done(&r);
-	if (lock < 0) /* the sandbox has just ended */
+	if (lock < 0) /* the lock file is gone: the sandbox has just ended */
 		return wait_ended(name, ret_record, e);
 	if (!record)
 		return err_set(e, ERR_INTERNAL, "sandbox '%s' has ended without a record",

@@ -24,7 +24,8 @@ struct teller {
 	void *who;
 };
 
-/* Watches by descriptor: the path may lead elsewhere by now. */
+/* Watches the folder by its descriptor, since its path may lead to another folder by
+ * now. */
 static int watch_folder(const struct registry_watch *w, int folder)
 {
 	AUTO_FREE char *path = text_format("/proc/self/fd/%d", folder);
@@ -79,7 +80,7 @@ static void on_folder(struct registry_watch *w, const char *name, const struct t
 	int watch = folder < 0 ? -1 : watch_folder(w, folder);
 
 	if (watch < 0)
-		return; /* the sandbox is gone again */
+		return; /* the folder is gone again, and so is the sandbox */
 	if (faccessat(folder, STATE_DIR_SOCKET, F_OK, 0) == 0) {
 		(void)inotify_rm_watch(w->fd, watch);
 		t->take(t->who, name);
@@ -98,8 +99,8 @@ static void on_file(struct registry_watch *w, struct registry_place *p, const ch
 		return;
 	struct registry_place here = *p;
 	forget(w, p);
-	(void)inotify_rm_watch(w->fd, here.watch); /* the watch goes with its folder,
-						    * too */
+	(void)inotify_rm_watch(w->fd, here.watch); /* fails if the folder is gone, and
+						    * the watch with it */
 	t->take(t->who, here.name);
 }
 
@@ -130,7 +131,7 @@ static int on_event(struct registry_watch *w, const struct inotify_event *x,
 	struct registry_place *p = find(w, x->wd);
 
 	if (x->mask & IN_Q_OVERFLOW)
-		return list(w, t, e); /* the kernel dropped some events */
+		return list(w, t, e); /* some events were lost (IN_Q_OVERFLOW) */
 	if (p && (x->mask & IN_IGNORED))
 		forget(w, p);
 	else if (p && x->len > 0)

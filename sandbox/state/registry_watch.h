@@ -7,8 +7,9 @@
  *
  * A sandbox is reported when its socket is there.  Its folder is in the state
  * folder before that, and is watched until the socket is moved into it
- * (inotify(7)).  A renamed sandbox is reported again, and so may others be when
- * too much happens at once: a caller that must tell them apart uses the id. */
+ * (inotify(7)).  A renamed sandbox is reported again, and so may others be after
+ * the kernel has dropped events.  A caller tells by the id whether it knows a
+ * sandbox already. */
 #pragma once
 #include <stddef.h>
 

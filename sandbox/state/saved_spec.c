@@ -35,8 +35,9 @@
 #define FIRST	    "first"
 #define PREFIX_NEW  ".new-"
 #define PREFIX_GONE ".gone-"
-/* The kernel ends every process of a pid namespace with its pid 1, which was
- * killed before; they get this long. */
+/* The time in ms that saved_spec_take() waits for the processes of an ended sandbox.
+ * Its pid 1 was killed before, and the kernel kills all processes of a pid namespace
+ * with its pid 1. */
 #define GONE_MS 10000
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -201,7 +202,7 @@ static int try_folder(struct saved_spec *d, int place, const char *hidden, struc
 	if (d->folder < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open a folder");
 	if (state_dir_lock(d->folder, LOCK_EX) <
-	    0) /* a sweeping process soon releases it */
+	    0) /* may wait for a sweeping process, but not for long */
 		return err_sys(e, "lock a folder");
 	return state_dir_is_at(place, hidden, d->folder);
 }
@@ -217,7 +218,7 @@ static int make_at(struct saved_spec *d, int place, const char *hidden,
 		return -1;
 	if (sys_renameat2(place, hidden, place, d->name, KERNEL_RENAME_NOREPLACE) == 0)
 		return 0;
-	/* That sandbox may be gone by now, but it was there. */
+	/* EEXIST: a kept sandbox has the name, or had it a moment ago. */
 	return errno == EEXIST ? kept_already(d->name, e)
 			       : err_sys(e, "give it its name");
 }
@@ -230,7 +231,7 @@ int saved_spec_make(struct saved_spec *d, const struct policy_file *said, struct
 	if (place < 0)
 		return -1;
 	(void)state_dir_each(place, sweep_one, &place,
-			     NULL); /* else the next one sweeps */
+			     NULL); /* on failure the next saved_spec_make() sweeps */
 	d->created = time_now();
 	if (make_at(d, place, hidden, said, e) < 0) {
 		rm_tree_remove(place, hidden);
@@ -369,7 +370,9 @@ void saved_spec_list(struct saved_spec_list *ret)
 
 	*ret = (struct saved_spec_list){ 0 };
 	if (place >= 0)
-		(void)state_dir_each(place, take_one, &s, NULL); /* as if it were empty */
+		(void)state_dir_each(place, take_one, &s, NULL); /* if the folder
+								  * cannot be read, the
+								  * list stays empty */
 }
 
 void saved_spec_list_done(struct saved_spec_list *l)
@@ -465,8 +468,9 @@ int saved_spec_note(const struct saved_spec *d, int pid, struct err *e)
 	AUTO_FREE char *boot = boot_id();
 	unsigned long long start = 0;
 
-	/* If /proc hides the process (hidepid), it could not be told from
-	 * another one later. */
+	/* If /proc hides the process (hidepid), its start time is unknown.  A later
+	 * process could then have the same pid and be taken for it, so nothing is
+	 * noted down. */
 	if (!boot || !started_at(pid, &start))
 		return 0;
 	AUTO_FREE char *line = text_format("%.60s %d %llu", boot, pid, start);

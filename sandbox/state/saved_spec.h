@@ -1,8 +1,8 @@
 /* saved_spec -- a sandbox that is kept after its end (--keep): how it was made,
  * and what it has written to its root.
  *
- * It is below folder_path(FOLDER_DATA), which survives a reboot.  All of it is
- * 0700, hutch's own, and masked in every sandbox:
+ * Its folder is below folder_path(FOLDER_DATA), which survives a reboot.  All of it
+ * is 0700, hutch's own, and masked in every sandbox:
  *
  *	kept/NAME/	flock(2)ed by its supervisor, as long as that lives
  *	    about	one line of JSON, with a version: the sandbox's id and image
@@ -11,7 +11,7 @@
  *	    places	the places on the host that it leads to (supervisor/restart_spec.h)
  *	    seccomp.json	the text of the --seccomp profile, if there was one
  *	    files/	an upper layer (overlay_upper.h), unless --upper names another place
- *	    first	pid 1 of its last life
+ *	    first	which process was pid 1 of its last run
  *	kept/.new-X, .gone-X	being made or removed; left over if no process locks it
  *
  * A folder gets its name when it is complete, and loses it before anything is
@@ -39,13 +39,13 @@ struct saved_spec {
 			* of the host */
 	char *digest;  /* owned: the digest of the image's manifest; NULL: the image is
 			* a folder of the host */
-	char *places;  /* owned; set before saved_spec_make(), or read by
-			* saved_spec_read() */
+	char *places;  /* owned: the places on the host that the sandbox leads to; set
+			* before saved_spec_make() or by saved_spec_read() */
 	char *profile; /* owned: text of the --seccomp profile; set before
 			* saved_spec_make(); NULL: none */
 	char *path;    /* owned: path of kept/NAME; NULL: none */
-	int folder;    /* owned; holds the lock after saved_spec_make() or
-			* saved_spec_take() */
+	int folder;    /* owned: descriptor of `path`; holds the lock after
+			* saved_spec_make() or saved_spec_take() */
 };
 
 void saved_spec_init(struct saved_spec *d);
@@ -65,16 +65,16 @@ char *saved_spec_profile(const struct saved_spec *d);
  * there is none. */
 int saved_spec_find(const char *name, struct saved_spec *ret, struct err *e);
 
-/* Reads the settings that the sandbox was made with.  hutch wrote them, and
- * reads them as strictly as a foreign file. */
+/* Reads the settings that the sandbox was made with.  Although hutch wrote these
+ * files, they are checked as strictly as files of other programs. */
 int saved_spec_read(struct saved_spec *d, struct policy_file *ret, struct err *e);
 
-/* Takes the lock, and waits until all processes of the last life are gone.
- * ERR_BUSY: another process starts or removes the sandbox, or those processes
- * stay. */
+/* Takes the lock, and waits until all processes of the sandbox's last run are gone.
+ * ERR_BUSY: another process starts or removes the sandbox, or those processes stay. */
 int saved_spec_take(struct saved_spec *d, struct err *e);
 
-/* Notes down the present pid 1, for the next saved_spec_take(). */
+/* Notes down which process is the sandbox's pid 1 now, for the next
+ * saved_spec_take(). */
 int saved_spec_note(const struct saved_spec *d, int pid, struct err *e);
 
 /* Gives the kept sandbox another name, which no kept sandbox has yet.  The

@@ -77,9 +77,9 @@ int state_dir_lock(int fd, int operation)
 	return 0;
 }
 
-/* The lock is taken shared, so that two processes that look are not in each
- * other's way.  Only the supervisor takes it exclusively, before its folder has
- * a name. */
+/* Tries a shared lock, so that two processes that check at the same time both
+ * succeed.  Only the supervisor takes the lock exclusively, before its folder has a
+ * name. */
 bool state_dir_is_alive(int folder)
 {
 	if (state_dir_lock(folder, LOCK_SH | LOCK_NB) < 0)
@@ -119,7 +119,8 @@ static char *long_line(int fd)
 
 char *state_dir_line(int fd)
 {
-	char page[4096]; /* one read suffices for most: a list of all has thousands */
+	char page[4096]; /* one read suffices for most lines; a listing of all
+			  * sandboxes reads thousands of lines */
 	ssize_t len = fd < 0 ? -1 : pread(fd, page, sizeof(page), 0);
 	char *end = len < 0 ? NULL : memchr(page, '\n', (size_t)len);
 
@@ -166,7 +167,7 @@ int state_dir_put(int folder, const char *file, const char *line, struct err *e)
 	    renameat(folder, fresh, folder, file) == 0)
 		return 0;
 	(void)err_sys(e, "write %s of a sandbox", file);
-	(void)unlinkat(folder, fresh, 0); /* the file may not have been made */
+	(void)unlinkat(folder, fresh, 0); /* fails if the file was not made */
 	return -1;
 }
 
@@ -179,16 +180,16 @@ int state_dir_each(int folder, void (*take)(void *arg, const char *name), void *
 
 	if (!dir)
 		return err_sys(e, "read the state folder");
-	again = -1; /* the stream owns it now */
+	again = -1; /* `dir` owns the descriptor now */
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			take(arg, entry->d_name);
-	(void)closedir(dir); /* errors do not matter: the folder was only read */
+	(void)closedir(dir); /* an error is harmless: the folder was only read */
 	return 0;
 }
 
-/* The descriptor's link in /proc tells the name, unless the folder was
- * removed. */
+/* The link /proc/self/fd/N tells the present name of an open folder, unless the
+ * folder was removed. */
 bool state_dir_find_name(int state, int folder, char name[REGISTRY_NAME_MAX + 1])
 {
 	char self[40], path[PATH_MAX];
