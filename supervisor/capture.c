@@ -17,8 +17,9 @@ const char *capture_stream_name(int stream)
 	return stream == CAPTURE_STDOUT ? "stdout" : "stderr";
 }
 
-/* Makes a pipe between us and a process.  Only our end does not block: each end has
- * its own open file description. */
+/* Makes a pipe between the supervisor and a process.  Only the supervisor's end is
+ * non-blocking: the flag belongs to an open file description, and each end has its
+ * own. */
 static int make_pipe(int *ret_ours, int *ret_theirs, bool is_input, struct err *e)
 {
 	int ends[2];
@@ -48,7 +49,8 @@ static int make_all(struct capture *c, bool has_terminal, struct connection_fds 
 		return -1;
 	if (make_pipe(&c->out[CAPTURE_STDOUT], &theirs[1], false, e) < 0)
 		return -1;
-	/* With a terminal the executor does not use the third descriptor. */
+	/* With a terminal the executor ignores the third descriptor, so it gets a
+	 * placeholder. */
 	return has_terminal ? make_nothing(&theirs[2], e)
 			    : make_pipe(&c->out[CAPTURE_STDERR], &theirs[2], false, e);
 }
@@ -103,7 +105,8 @@ bool capture_is_over(const struct capture *c)
 	return c->out[CAPTURE_STDOUT] < 0 && c->out[CAPTURE_STDERR] < 0;
 }
 
-/* Counts the bytes that are whole characters.  False: the bytes are no text. */
+/* Counts the bytes that make up complete UTF-8 characters.  Returns false if the bytes
+ * are not valid text; an incomplete character at the end is valid. */
 static bool measure_text(const uint8_t *at, size_t len, size_t *ret_whole)
 {
 	size_t whole = 0;
@@ -133,8 +136,8 @@ bool capture_piece(const struct capture *c, int stream, uint64_t at, struct piec
 	if (ret->is_text && whole > 0)
 		ret->len = whole;
 	else if (ret->is_text && !is_over)
-		ret->len = 0; /* a part of a character is here, whose rest may still
-			       * come */
+		ret->len = 0; /* only the first bytes of a character are here; the
+			       * others may still come */
 	else
 		ret->is_text = false;
 	return ret->len > 0;
@@ -154,7 +157,7 @@ void capture_flush(struct capture *c)
 	}
 	if (c->has_eof)
 		own_close(&c->in);
-	/* The buffer's memory is freed, too. */
+	/* buffer_done() and buffer_init() instead of a reset, to free the memory too */
 	buffer_done(&c->input);
 	buffer_init(&c->input, 2 * CAPTURE_INPUT);
 }

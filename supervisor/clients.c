@@ -16,15 +16,17 @@
 #include "supervisor/rpc.h"
 
 #define DEAF_MS 100
-/* The time in ms that one client may take in a turn, before the others get theirs. */
+/* The time in ms that one client may use in a turn of the loop; then the others are
+ * served. */
 #define SHARE_MS 2
-/* The time in ms that clients may take to read the data that waits for them when the
- * sandbox has ended. */
+/* The time in ms that clients get after the sandbox's end to read what was sent to
+ * them. */
 #define GOODBYE_MS 2000
 
 /* --- coming and going ------------------------------------------------------- */
 
-/* Sends the client the reason without waiting, and closes the connection. */
+/* Sends the client the reason of the refusal without blocking, and closes the
+ * connection. */
 static void refuse(struct supervisor *s, int fd, const struct err *e)
 {
 	struct buffer line;
@@ -73,9 +75,9 @@ void clients_accept(struct supervisor *s)
 	struct err e;
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	/* The connection has gone again; or we have no descriptor left, and then
-	 * poll(2) would report the waiting connection again at once, so none is
-	 * accepted for a while. */
+	/* Either the connection was closed again already, or the supervisor has no free
+	 * descriptor.  In the latter case poll(2) would report the connection in an
+	 * endless loop, so none is accepted for a while. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		be_deaf(s);
 	if (fd < 0)
@@ -88,8 +90,8 @@ void clients_accept(struct supervisor *s)
 		return refuse(s, fd, &e);
 	}
 	clients_add(s, fd);
-	/* The first request has mostly arrived already.  A broken connection
-	 * shows later. */
+	/* The first request usually has arrived already, so read it now.  If the
+	 * connection is broken, a later read fails too. */
 	(void)connection_read(&s->clients[s->client_count - 1]->conn);
 }
 
@@ -143,9 +145,9 @@ void client_error(struct client *c, const char *id, int code, const struct err *
 	rpc_put_error(&c->conn.out, id, (enum rpc_code)code, e);
 }
 
-/* Sends events after outputs_tell(): if output is still left then, the client
- * is behind, and so are its events.  So the end of a process comes after all
- * that it has printed. */
+/* Sends events.  It is called after outputs_tell(), which leaves output unsent only if
+ * the client reads too slowly; then its events wait too.  So a client gets the event of
+ * a process's end after all output of that process. */
 static bool tell_events(struct supervisor *s, struct client *c)
 {
 	bool has_some = false;
@@ -178,15 +180,15 @@ void clients_tell(struct supervisor *s, const char *params)
 	}
 }
 
-/* Tells the client that started the process, whether or not it asks for
- * events. */
+/* Sends the event of a process's end to the client that started the process, even if
+ * the client has not subscribed to events. */
 void client_exited(struct supervisor *s, struct client *c, struct job *j)
 {
 	const char *text = events_get(&s->events, j->exit_event);
 
 	j->owes_event = false;
 	if (c->has_events && c->next_event <= j->exit_event)
-		return; /* a client that gets events is told by the event of the end */
+		return; /* a subscriber gets this event from tell_events() */
 	rpc_put_notification(&c->conn.out, "event",
 			     text ? text : "{\"event\":\"dropped\",\"count\":1}");
 }
@@ -207,8 +209,8 @@ static bool tell_exits(struct supervisor *s, struct client *c)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Adds the descriptors of the hello to those of the request after it, if they came
- * with the hello. */
+/* Descriptors that came with the hello belong to the request after it: adds them to
+ * that request's descriptors. */
 static void add_early(struct client *c, struct connection_fds *fds)
 {
 	if (c->early.count == 0)
@@ -241,8 +243,8 @@ static void take_request(struct supervisor *s, struct client *c, const char *lin
 		code = methods_call(s, c, &r, fds, &e);
 	if (code != 0) {
 		redact_err(&s->dispatcher.secrets,
-			   &e); /* the error is redacted, since it may quote the
-				 * request */
+			   &e); /* the text may quote the request, which may contain a
+				 * secret */
 		client_error(c, r.id, code, &e);
 	}
 	rpc_done(&r);
@@ -266,9 +268,9 @@ static void take_line(struct supervisor *s, struct client *c, enum line_kind kin
 	}
 }
 
-/* Returns whether the client may send another request.  When the dispatcher is full,
- * methods.c tells a client that asks for one action; a client that filled it must not
- * keep others from other requests. */
+/* Returns whether another request of the client is read now.  A stream of actions stops
+ * while the dispatcher is full.  Other clients may go on, since they can make other
+ * requests: methods.c refuses a single action while the dispatcher is full. */
 static bool may_ask(const struct supervisor *s, const struct client *c)
 {
 	return !c->is_closing && !dispatcher_is_behind(&c->dispatcher) &&
@@ -276,9 +278,8 @@ static bool may_ask(const struct supervisor *s, const struct client *c)
 	       c->under_way + c->dispatcher.outstanding < CLIENT_REQUESTS;
 }
 
-/* Takes the client's lines, for SHARE_MS at most, so that other clients get their turn.
- * The supervisor reads the clock once a turn; here it is read behind each line, because
- * one line can take longer than SHARE_MS. */
+/* Handles the client's lines, but stops after SHARE_MS, so that other clients get their
+ * turn.  The clock is read after each line, since one line can take longer than that. */
 static bool take_lines(struct supervisor *s, struct client *c)
 {
 	enum line_kind kind;
@@ -331,8 +332,8 @@ static bool flush(struct client *c, int64_t now)
 	return is_well;
 }
 
-/* A broken connection is reported whatever is polled for; one that was closed
- * only for writing still gets its answers. */
+/* poll(2) reports a broken connection whatever events are asked for.  A client that has
+ * closed only its writing end still gets its answers. */
 void clients_serve(struct supervisor *s, const struct pollfd *w)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
@@ -343,8 +344,8 @@ void clients_serve(struct supervisor *s, const struct pollfd *w)
 		if (is_well && (w[i].revents & (POLLIN | POLLHUP)) &&
 		    connection_may_read(&c->conn))
 			is_well = connection_read(&c->conn);
-		/* The client has gone, and poll(2) would say so again and
-		 * again. */
+		/* The client has disconnected; poll(2) would report that again at
+		 * once. */
 		if (!is_well ||
 		    ((w[i].revents & POLLHUP) && !connection_may_read(&c->conn)))
 			remove_client(s, i);
@@ -362,16 +363,17 @@ static bool is_finished(const struct client *c)
 			   (lines_is_over(&c->conn.lines) && c->under_way == 0));
 }
 
-/* Returns whether the client holds the sandbox's lease and says nothing more, so that
- * the sandbox ends.  The client's connection stays open until that is done, so that it
- * can see the end. */
+/* Returns whether the client holds the sandbox's lease and has closed its writing end,
+ * which ends the sandbox.  The connection stays open until the sandbox has ended, so
+ * that the client can wait for that. */
 static bool is_holder(struct supervisor *s, const struct client *c)
 {
 	return !s->has_ended && lease_leave(s, c);
 }
 
-/* Answers the client's open questions with no if no answer of its can come any more:
- * it says nothing more, or has sent so much that no more of it is read. */
+/* The dispatcher may have asked the client whether actions may be done.  Answers these
+ * questions with no if no answer can be read any more: the client has closed its
+ * writing end, or has so many requests in progress that no more of its lines are read. */
 static bool look_at_asked(struct supervisor *s, struct client *c)
 {
 	bool is_over = lines_is_over(&c->conn.lines);
@@ -397,8 +399,8 @@ bool clients_work(struct supervisor *s)
 		dispatcher_deliver(&c->dispatcher);
 		bool was_behind = dispatcher_is_behind(&c->dispatcher),
 		     is_well = flush(c, s->now_ms);
-		/* Data that waited for room has it now, and nothing else would
-		 * wake us for that. */
+		/* There is room in `out` again for answers that waited for it; nothing
+		 * else would make the loop continue for them. */
 		has_some = has_some || (was_behind &&
 					buffer_len(&c->conn.out) <= DISPATCHER_OUT_HIGH);
 		if (!is_well || (is_finished(c) && !is_holder(s, c)))
@@ -407,7 +409,7 @@ bool clients_work(struct supervisor *s)
 	return has_some;
 }
 
-/* Requests that were sent before the connection closes are answered, too. */
+/* Reads requests that were sent before the connection closes; they are answered too. */
 static void read_rest(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;) {
@@ -418,7 +420,7 @@ static void read_rest(struct supervisor *s)
 	}
 }
 
-/* Closes the connection of each client that has taken everything. */
+/* Closes the connection of each client that has read all its data. */
 static void part_with(struct supervisor *s)
 {
 	for (size_t i = s->client_count; i-- > 0;)
@@ -433,7 +435,7 @@ void clients_part(struct supervisor *s)
 	supervisor_look_at_clock(s);
 	const int64_t due = s->now_ms + GOODBYE_MS;
 	for (;;) {
-		do { /* clients that had no room to ask for data may have it now */
+		do { /* clients whose buffers were full may have room for more data now */
 			supervisor_look_at_clock(s);
 			read_rest(s);
 		} while (clients_work(s) && !clock_is_due(due, s->now_ms));
@@ -444,7 +446,7 @@ void clients_part(struct supervisor *s)
 		for (size_t i = 0; i < s->client_count; i++)
 			w[i] = (struct pollfd){ .fd = s->clients[i]->conn.fd,
 						.events = POLLOUT };
-		/* EINTR: the loop comes here again */
+		/* EINTR is no error here: the loop calls poll(2) again */
 		(void)poll(w, s->client_count, clock_wait(due, s->now_ms));
 	}
 	clients_done(s);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* The time in ms that an executor may take to end beyond its grace. */
+/* The time in ms after the grace within which the executor must end. */
 #define STOP_MS 2000
 
 void clocks_begin(struct clocks *c, int64_t now)

@@ -31,8 +31,8 @@ static const struct sock_filter supervisor_program[] = {
 
 /* --- whether Landlock can be had ------------------------------------------------ */
 
-/* Returns whether /proc hides processes: hidepid= is among the options of the file
- * system, behind " - " (proc(5)). */
+/* Returns whether /proc hides the processes of other users: its mount has the option
+ * hidepid= (proc(5)). */
 static bool hides_processes(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -90,17 +90,17 @@ static int close_others(const struct confine *c, struct err *e)
 
 /* --- Landlock --------------------------------------------------------------------- */
 
-/* The rights in the registry's folder.  Folders may be moved and made, as the end of
- * an entry and a new name require.  The rights hold for all folders beneath, those of
- * other sandboxes too, but not for the content of files. */
+/* The rights in the registry's folder.  At a sandbox's end or new name its entry, a
+ * folder, is moved, and a folder is made.  The rights extend to all folders in the
+ * registry, also to those of other sandboxes, but not to the content of files. */
 #define STATE_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_MAKE_DIR | LANDLOCK_REMOVE_DIR | \
 		      LANDLOCK_REFER)
-/* In .ended and .tmp the oldest records are removed. */
+/* The oldest records in .ended and .tmp are removed. */
 #define STATE_DIR_RIGHTS (STATE_RIGHTS | LANDLOCK_REMOVE_FILE)
 #define OWN_RIGHTS   (STATE_DIR_RIGHTS | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
-/* The rights in the audit log's folder: to make the log's next file, and to take back
- * an entry that did not fit. */
+/* The rights in the audit log's folder: to create the log's next file, and to truncate
+ * an entry that could be written only in part. */
 #define AUDIT_RIGHTS (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | \
 		      LANDLOCK_TRUNCATE | LANDLOCK_MAKE_REG)
 #define READ_RIGHTS  (LANDLOCK_READ_DIR | LANDLOCK_READ_FILE)
@@ -121,17 +121,17 @@ enum {
 	RULES
 };
 
-/* Makes a rule that allows rights on a file.  A file that does not exist gets no rule
- * (fd -1). */
+/* Makes a rule that allows rights on a file.  If the file does not exist the rule's
+ * descriptor is -1, and the rule has no effect. */
 static struct landlock_rule rule(int dir, const char *name, uint64_t allowed)
 {
 	return (struct landlock_rule){ openat(dir, name, O_PATH | O_CLOEXEC), allowed };
 }
 
-/* Adds rules for the cgroup.  The folder above it holds other sandboxes' folders, so
- * that folder gets only the rights to leave it (cgroup_remove) and to change the
- * sandbox's limits (cgroup_update).  No controller can be taken from those that use it
- * (cgroup-v2, "Top-down Constraint"). */
+/* Adds rules for the cgroup.  Its parent contains other sandboxes' cgroups too, so on
+ * the parent only those rights are given that cgroup_remove() and cgroup_update() need.
+ * They do not suffice to disable a controller that a child uses (cgroup-v2, "Top-down
+ * Constraint"). */
 static void add_cgroup(const struct delegate *parent, const char *name,
 		       struct landlock_rule rules[RULES])
 {
@@ -148,7 +148,8 @@ static void add_cgroup(const struct delegate *parent, const char *name,
 static int enter_landlock(const struct confine *c, struct err *e)
 {
 	int state = c->entry->state;
-	/* Renaming a kept sandbox moves its saved spec in this folder. */
+	/* The saved spec of a kept sandbox is in this folder, and is moved by a
+	 * rename. */
 	AUTO_CLOSE int kept = c->saved_spec ? saved_spec_place(e) : -1;
 	if (c->saved_spec && kept < 0)
 		return -1;
@@ -182,11 +183,11 @@ static int enter_landlock(const struct confine *c, struct err *e)
 #define IS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(k), yes, no)
 #define RETURN(k) BPF_STMT(BPF_RET | BPF_K, (k))
 
-/* Installs a filter on top of the list of calls, which lets the supervisor signal only
- * its own processes.  kill(2) takes an int; both architectures are little-endian.  pid
- * 1's number is its own until we have waited for it, and then there is nothing left to
- * signal; tgkill(2) is for abort(3).  The list refuses calls of a foreign ABI, in
- * which the numbers mean others. */
+/* Installs a second filter, which lets the supervisor signal only its own processes.
+ * kill(2) takes an int, so the low word is enough; both architectures are
+ * little-endian.  The number of pid 1 is not reused before the supervisor has waited
+ * for it; after that the supervisor sends no signal.  tgkill(2) is for abort(3).  Calls
+ * of another ABI, which have other numbers, are refused by the first filter. */
 static int narrow_signals(const struct confine *c, struct err *e)
 {
 	const pid_t second = c->server > 0 ? c->server : c->child;
@@ -216,7 +217,8 @@ static int enter_seccomp(const struct confine *c, struct err *e)
 	const struct seccomp_program program = { .insns = supervisor_program,
 						 .count = ARRAY_LEN(supervisor_program) };
 
-	/* The filter of signals comes first: the list does not allow seccomp(2). */
+	/* The filter for signals is installed first, since the list of allowed calls
+	 * does not contain seccomp(2). */
 	return narrow_signals(c, e) < 0 ? -1 : seccomp_install(&program, e);
 }
 

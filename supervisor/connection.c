@@ -35,8 +35,8 @@ bool connection_may_read(const struct connection *w)
 	return w->passed_count < CONNECTION_PASSED && !w->lines.is_at_eof;
 }
 
-/* Adds a descriptor that the kernel passed.  The space for CONNECTION_FDS descriptors
- * can hold more, because of its alignment. */
+/* Adds a descriptor that was received.  There may be more than CONNECTION_FDS, since
+ * alignment makes the control buffer larger than asked for. */
 static void add_fd(struct connection_fds *f, const unsigned char *at)
 {
 	int fd;
@@ -50,8 +50,8 @@ static void add_fd(struct connection_fds *f, const unsigned char *at)
 	}
 }
 
-/* Gets all descriptors that came with a read.  They come in one control message; the
- * socket has no option that adds another. */
+/* Collects the descriptors that came with a read.  They are in a single control
+ * message: no socket option is set that would add others. */
 static void get_fds(struct msghdr *m, struct connection_fds *ret)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -69,8 +69,8 @@ static uint64_t received(const struct connection *w)
 	return w->taken + buffer_len(&w->lines.in);
 }
 
-/* Keeps descriptors that came with the next byte.  A line has one place for them, so
- * that half a line cannot use up all places. */
+/* Keeps descriptors that came with the next byte.  Each line has only one slot for
+ * descriptors, so an unfinished line cannot use up all slots. */
 static void keep_fds(struct connection *w, struct msghdr *m)
 {
 	unsigned last = w->passed_count;
@@ -90,10 +90,10 @@ static void keep_fds(struct connection *w, struct msghdr *m)
 	w->passed_count = last + 1;
 }
 
-/* Returns how many of the waiting bytes may be read at once.  Without room for
- * descriptors the kernel reports that there are some, and installs none (MSG_CTRUNC):
- * then they came with one of the bytes that it returned.  In that case the first byte
- * of a line is read alone, and then the bytes up to the line's end. */
+/* Returns how many of the waiting bytes to read at once.  A look at them with MSG_PEEK
+ * and no control buffer sets MSG_CTRUNC if one of them came with descriptors.  In that
+ * case the first byte of a line is read alone, and the others up to the end of the
+ * line. */
 static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is_alone)
 {
 	struct iovec bytes = { room, LINES_AT_ONCE };
@@ -102,8 +102,8 @@ static size_t look_ahead(const struct connection *w, uint8_t *room, bool *ret_is
 	const uint8_t *end;
 
 	if (n <= 0)
-		return 1; /* no bytes, or the end of the stream: bytes that come
-			   * meanwhile are looked at next time */
+		return 1; /* no bytes, or the end of the stream; later bytes are for the
+			   * next call */
 	if (!(m.msg_flags & MSG_CTRUNC))
 		return (size_t)n;
 	*ret_is_alone = received(w) == w->begun;
@@ -122,8 +122,8 @@ static void add_bytes(struct connection *w, const uint8_t *bytes, size_t len)
 	lines_added(&w->lines, len);
 }
 
-/* Reads from the connection once.  *ret_is_alone: one byte was read alone, and there
- * is more. */
+/* Reads from the connection once.  *ret_is_alone: the first byte of a line was read
+ * alone, and more bytes wait. */
 static bool read_once(struct connection *w, bool *ret_is_alone)
 {
 	union {
@@ -132,8 +132,8 @@ static bool read_once(struct connection *w, bool *ret_is_alone)
 	} control;
 	uint8_t *room = lines_room(&w->lines);
 	if (!room)
-		return false; /* the waiting line was not taken, and its sender has
-			       * gone */
+		return false; /* the client has closed the connection, and the last line
+			       * was not handled yet */
 	struct iovec bytes = { room, look_ahead(w, room, ret_is_alone) };
 	struct msghdr m = { .msg_iov = &bytes,
 			    .msg_iovlen = 1,
@@ -175,7 +175,7 @@ bool connection_is_deserted(const struct connection *w)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
-/* Takes the descriptors of the line that ends before byte `end`. */
+/* Gives the descriptors of the line that ends before byte `end`. */
 static void take_fds(struct connection *w, uint64_t end, struct connection_fds *ret)
 {
 	*ret = (struct connection_fds){ 0 };

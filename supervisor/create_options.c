@@ -50,7 +50,7 @@ static int settle_name(struct create_options *o, const char *name, struct err *e
 	return registry_check_name(o->name, e);
 }
 
-/* Takes the two names of a fork: FROM, and the new name. */
+/* Takes the two names that fork is given: FROM, and the name of the new sandbox. */
 static int take_names(struct create_options *o, struct err *e)
 {
 	struct list *words = &o->policy.argv;
@@ -76,7 +76,7 @@ const char *create_options_verb(const struct create_options *o)
 					       : "create";
 }
 
-/* Takes the one word that is no option: the name. */
+/* Takes the name of the sandbox, the only word that is no option. */
 static int take_name(struct create_options *o, struct err *e)
 {
 	struct list *words = &o->policy.argv;
@@ -96,8 +96,8 @@ static int take_name(struct create_options *o, struct err *e)
 	return settle_name(o, words->items[0], e);
 }
 
-/* Makes a path absolute and free of links.  A path that does not exist is reported
- * later, when hutch looks for the file. */
+/* Makes a path absolute, without symbolic links.  A path that does not exist stays as
+ * it is; the launch reports it later. */
 static void resolve_path(char **at)
 {
 	char *path = *at ? realpath(*at, NULL) : NULL;
@@ -108,7 +108,7 @@ static void resolve_path(char **at)
 	*at = path;
 }
 
-/* Resolves all paths now, since the supervisor has another working directory. */
+/* Resolves all paths now, since the supervisor changes the working directory. */
 static void resolve_paths(struct policy *p)
 {
 	resolve_path(&p->cgroup_parent);
@@ -116,7 +116,7 @@ static void resolve_paths(struct policy *p)
 		resolve_path(&p->upper);
 }
 
-/* Becomes hutch-image, as the user to which images, and other sandboxes, belong. */
+/* Executes hutch-image, in the child, as the user that owns the images. */
 static _Noreturn void become_image(const struct create_options *o, const char *path,
 				   int output)
 {
@@ -131,10 +131,10 @@ static _Noreturn void become_image(const struct create_options *o, const char *p
 	_exit(EXIT_HUTCH);
 }
 
-/* Finds the image of a fork: a snapshot that is taken now, or FROM itself. -1
- * with ERR_NONE: the error was reported already. hutch-image takes longer to
- * start than a sandbox, so it is not asked if FROM cannot be the name of a
- * sandbox. */
+/* Finds the image of a fork.  If FROM is a sandbox, hutch-image takes a snapshot of it;
+ * otherwise FROM is an image.  A text with '/' or ':' cannot be a sandbox's name, so
+ * hutch-image is not run: it takes longer to start than a sandbox.  -1 with ERR_NONE:
+ * hutch-image has reported the error. */
 static int find_source(struct create_options *o, struct err *e)
 {
 	AUTO_FREE char *path = NULL, *text = NULL;
@@ -168,8 +168,8 @@ static int find_source(struct create_options *o, struct err *e)
 	return 0;
 }
 
-/* Looks up the kept sandbox to start, as the user that root's sandboxes stand for,
- * whose data folder is read. */
+/* Finds and reads the saved spec of the kept sandbox to start.  Runs as the user whose
+ * data folder has it, which for root is the user that runs root's sandboxes. */
 static int look_up(void *arg, struct err *e)
 {
 	struct create_options *o = arg;
@@ -198,7 +198,8 @@ static int take_up(struct create_options *o, struct err *e)
 	if (host_user_as_client(look_up, o, e) < 0 ||
 	    restart_spec_apply(&o->options, d->name, o->said, e) < 0)
 		return -1;
-	if (strcmp(o->name, d->name) != 0) { /* the sandbox was named by its id */
+	if (strcmp(o->name, d->name) != 0) { /* the user has named the sandbox by its
+					      * id */
 		free(o->name);
 		o->name = text_copy(d->name);
 	}
@@ -214,7 +215,8 @@ static int take_up(struct create_options *o, struct err *e)
 	return 0;
 }
 
-/* Prepares the options to be kept; a fork's image is known by now. */
+/* Prepares the options to be saved with a kept sandbox.  A fork's image is known by
+ * now. */
 static int describe(struct create_options *o, struct err *e)
 {
 	if (!o->policy.keeps || o->options.verb == VERB_START)
@@ -227,8 +229,8 @@ static int describe(struct create_options *o, struct err *e)
 	return restart_spec_describe(&o->policy, o->said, e);
 }
 
-/* Checks the options of a lease.  A sandbox that no client has taken yet must be
- * reached by no port, and leave nothing behind. */
+/* Checks the options of a sandbox with a lease.  While it waits for its client no port
+ * may lead into it, and it must leave nothing behind when it ends. */
 static int check_lease(const struct run_options *o, struct err *e)
 {
 	if (o->lease_fd > 0 && o->policy->publish_count > 0) {
@@ -238,8 +240,8 @@ static int check_lease(const struct run_options *o, struct err *e)
 		return err_remedy(e,
 				  "hutch port add publishes ports of one that was taken");
 	}
-	/* The descriptor of --json is closed when the sandbox is made; if it were the
-	 * lease's too, the sandbox would end then. */
+	/* The descriptor of --json is closed when the sandbox is ready.  If it were
+	 * also the lease's, that would end the sandbox. */
 	if (o->lease_fd > 0 && o->lease_fd == o->json_fd)
 		return err_set(e, ERR_USAGE, "--lease and --json need a descriptor each");
 	if (o->lease_fd > 0 && o->policy->keeps)

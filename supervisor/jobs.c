@@ -14,10 +14,10 @@
 #include "sandbox/launch/instance.h"
 #include "supervisor/capture.h"
 
-/* The time in ms from SIGHUP to the end of a job whose client has gone. */
+/* The time in ms between SIGHUP and SIGKILL for a job whose client has disconnected. */
 #define GRACE_MS 10000
-/* The time in ms that the look-up of a user inside may take.  A file system that does
- * not answer delays only the one process that is to be started. */
+/* The time limit in ms for looking up a user in the sandbox's files.  If a file system
+ * does not answer, only the process that needs the user is delayed. */
 #define LOOK_UP_MS 10000
 
 void job_free(struct job *j)
@@ -118,10 +118,11 @@ static void send_end(struct jobs *js, const struct job *j)
 			instance_broke_protocol(js->instance, &e);
 }
 
-/* Refuses a job that the channel does not take.  Arguments and environment that fit no
- * frame are the client's fault; execve(2), too, would answer E2BIG.  Or programs of
- * this user have so many descriptors under way over unix sockets that the kernel takes
- * no more (unix(7)): that passes, and is no reason to end the sandbox. */
+/* Refuses a job whose request the channel cannot send.  Either arguments and
+ * environment are too long for a frame, which is the client's fault; execve(2), too,
+ * would answer E2BIG.  Or programs of this user have too many descriptors in flight
+ * over unix sockets (ETOOMANYREFS, unix(7)); that is temporary, and no reason to end
+ * the sandbox. */
 static void refuse(struct jobs *js, struct job *j, int sys)
 {
 	const struct failed failed = {
@@ -134,9 +135,9 @@ static void refuse(struct jobs *js, struct job *j, int sys)
 	take_out(js, j);
 }
 
-/* Sends one job's request.  The kernel sends descriptors with the first byte after
- * them, so a request that has some must be alone in the channel (channel.h), and its
- * descriptors stay ours until they are on their way. */
+/* Sends the request to start one job.  Its descriptors are sent with the first byte
+ * that is written after them, so the channel must be empty (channel.h); they must stay
+ * open here until the kernel has passed them on. */
 static void send_one(struct jobs *js, struct job *j, int64_t now)
 {
 	struct err e;
@@ -156,8 +157,8 @@ static void send_one(struct jobs *js, struct job *j, int64_t now)
 		instance_broke_protocol(js->instance, &e);
 }
 
-/* The number of users that are looked up at a time: pid 1 takes 16 errands
- * (executor/fileops/errands.h), the dispatcher gives it 8. */
+/* The most users that are looked up at the same time.  Pid 1 accepts 16 errands
+ * (executor/fileops/errands.h); up to 8 come from the dispatcher. */
 #define LOOK_UPS_MAX 8
 
 static size_t looked_up(const struct jobs *js)
@@ -169,8 +170,8 @@ static size_t looked_up(const struct jobs *js)
 	return count;
 }
 
-/* Sends the errand that looks up a job's user.  It runs as root inside, where root is
- * mapped: it reads no more than two files. */
+/* Sends the executor an errand that looks up a job's user.  The errand runs as root of
+ * the sandbox if root is mapped, but only reads two files. */
 static void look_up(struct jobs *js, struct job *j)
 {
 	AUTO_FREE char *name = text_copy(j->user);
@@ -228,8 +229,8 @@ static int untimely(const struct frame *f, struct err *e)
 		       message_name(f->type), f->id);
 }
 
-/* Answers the waiter at *at, or leaves it to jobs_tell().  Returns the place of
- * the next waiter. */
+/* Answers the waiter at *at; if may_tell() forbids that, jobs_tell() answers it later.
+ * Returns the address of the pointer to the next waiter. */
 static struct waiter **tell_waiter(struct jobs *js, struct waiter **at,
 				   const struct job *j)
 {
@@ -267,7 +268,7 @@ bool jobs_tell(struct jobs *js, const struct client *c)
 	return js->held != held;
 }
 
-/* Forgets the oldest job that has ended. */
+/* Removes the job that ended first of those that are remembered. */
 static void forget(struct jobs *js)
 {
 	struct job *j = js->first;
@@ -278,13 +279,14 @@ static void forget(struct jobs *js)
 		return;
 	js->ended--;
 	gone(js, j);
-	tell_waiters(js, j); /* may_tell no longer holds a waiter back */
+	tell_waiters(js, j); /* after on_gone(), may_tell() no longer holds a waiter
+			      * back */
 	take_out(js, j);
 }
 
-/* Returns whether the executor was asked to start the job.  A job's descriptors stay
- * open until they have gone, or their numbers would pass files that are opened next;
- * no client can know of the job before. */
+/* Returns whether the request to start the job has been sent.  An answer of the
+ * executor before that breaks the protocol.  The job's descriptors stay open until
+ * then, since another file could get a closed number and would be passed instead. */
 static bool is_asked(const struct jobs *js, const struct job *j)
 {
 	return j->state == JOB_ASKED &&
@@ -347,8 +349,8 @@ static int on_content(struct job *j, const struct frame *f, struct err *e)
 				 "it sent more of an account than one has");
 }
 
-/* Handles the result of a look-up.  A job whose client has gone meanwhile is dropped
- * without a word. */
+/* Handles the result of a look-up.  If the job's client has disconnected meanwhile, the
+ * job is dropped without an answer. */
 static int on_returned(struct jobs *js, struct job *j, const struct frame *f,
 		       struct err *e)
 {
@@ -425,9 +427,8 @@ static void drop_waiters(struct jobs *js, const struct client *c)
 
 void jobs_leave(struct jobs *js, const struct client *c, int64_t now)
 {
-	/* During a pause the grace counts from the pause's beginning:
-	 * jobs_resume() adds the length of the pause, so that the whole grace
-	 * is left. */
+	/* During a pause the grace begins at the pause's beginning: jobs_resume() adds
+	 * the length of the pause to it, so that the job gets the whole grace. */
 	const int64_t from = js->paused_ms ? js->paused_ms : now;
 
 	drop_waiters(js, c);

@@ -1,25 +1,25 @@
-/* jobs -- the processes that clients start, from the request to the end.
+/* jobs -- the processes that clients start, from the request to the process's end.
  *
- *	state		leaves it when
- *	NAMED		the channel is free				  -> LOOKED_UP
- *	LOOKED_UP	"returned" came, with the user's ids		  -> WAITING
- *			"returned" came without			     forgotten
- *	WAITING		the channel has room for its descriptors	  -> ASKED
- *	ASKED		"started" came					  -> RUNNING
- *			"failed" came					     forgotten
- *	RUNNING		"exited" came					  -> ENDED
- *	ENDED		JOBS_REMEMBERED others have ended since		     forgotten
+ * 	state		is left when
+ * 	NAMED		the channel is free				  -> LOOKED_UP
+ * 	LOOKED_UP	"returned" came, with the user's ids		  -> WAITING
+ * 			"returned" came without ids			     removed
+ * 	WAITING		the channel can take its descriptors		  -> ASKED
+ * 	ASKED		"started" came					  -> RUNNING
+ * 			"failed" came					     removed
+ * 	RUNNING		"exited" came					  -> ENDED
+ * 	ENDED		JOBS_REMEMBERED others have ended since		     removed
  *
- * A job belongs to one client.  When that client goes, the job gets SIGHUP,
- * unless it is detached, and a while later it is ended with its whole tree, as
- * is a job that is past its time-out.  Any client may wait for a job's end.
+ * The words in quotes are messages of the executor.  A job belongs to the client that
+ * started it.  When that client disconnects, a job that is not detached gets SIGHUP
+ * and, after GRACE_MS, is killed with all its descendants.  So is a job at its
+ * time-out, without SIGHUP.  Any client may wait for a job's end.
  *
- * A job whose user is to be looked up inside begins as NAMED, others as
- * WAITING.  While a job is LOOKED_UP its id is also that of the errand that
- * looks the user up.
+ * A job begins as NAMED if its user must be looked up in the sandbox's files, otherwise
+ * as WAITING.  The errand that looks up the user has the same id as the job.
  *
- * While the sandbox is paused no request that starts a job is sent, and no time
- * passes. */
+ * While the sandbox is paused no job is started, and the time limits of jobs do not
+ * run. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,31 +50,38 @@ enum job_state {
 };
 
 struct job {
-	uint32_t id; /* the job's id on the wire, and for clients */
+	uint32_t id; /* the job's id in messages to the executor and to clients */
 	enum job_state state;
-	struct client *owner; /* borrowed; the client that started the job; NULL: it
-			       * has gone */
-	char *request; /* owned: the id of its exec.start, until that is answered */
+	struct client *owner; /* borrowed; the client that started the job; NULL: it has
+			       * disconnected */
+	char *request; /* owned: the id of the exec.start request, until that is
+			* answered */
 	bool is_detached, has_terminal, has_timed_out;
 	bool was_stopped; /* the sandbox was being stopped when the job ended */
-	bool is_recorded; /* its start is in the audit log, and its end is to be */
-	struct exec exec; /* the request to the executor; borrows from the lists and
+	bool is_recorded; /* the job's start was written to the audit log, so its end
+			   * must be too */
+	struct exec exec; /* the request to the executor; points into `argv`, `env` and
 			   * `cwd` */
 	struct list argv, env;
 	char *cwd; /* owned; the directory in which the process starts */
-	char *user; /* owned: USER[:GROUP], to be looked up; NULL: exec has the numbers */
+	char *user; /* owned: USER[:GROUP], to be looked up; NULL: `exec` has the ids
+		     * already */
 	struct buffer found; /* the result of the look-up; at most ERRAND_ACCOUNT_MAX
 			      * bytes */
-	unsigned said; /* which variables of an account were set to other values */
+	unsigned said; /* bits of the variables of an account (HOME, ...) that have
+			* values already */
 	struct connection_fds fds;
-	struct capture *capture; /* owned; NULL: the client passed the descriptors */
-	bool owes_event;	 /* the owner has still to be told of the job's end */
-	uint64_t exit_event;	 /* number of the event that tells the job's end */
+	struct capture *capture; /* owned; NULL: the client has passed descriptors
+				  * instead */
+	bool owes_event;	 /* the owner must still be sent the event of the job's
+				  * end */
+	uint64_t exit_event;	 /* number of the event of the job's end */
 	uint32_t pid; /* the process's pid inside */
 	int64_t begun_ms; /* when the job was begun, in ms since 1970 */
 	uint64_t timeout_ms; /* the job's time-out; 0: none */
-	int64_t deadline_ms, kill_ms; /* when the job is ended, and killed: clock.h; 0:
-				       * never */
+	int64_t deadline_ms, kill_ms; /* deadline_ms: the end of the time-out; kill_ms:
+				       * when a job that got SIGHUP is killed; clock.h;
+				       * 0: never */
 	struct exited exited;
 	struct job *next;
 };
@@ -84,8 +91,8 @@ struct waiter {
 	struct client *client;
 	char *request; /* owned; the id of the request that waits */
 	uint32_t job;
-	bool is_held; /* the job has ended, but the client may not be told yet
-		       * (may_tell) */
+	bool is_held; /* the job has ended, but may_tell() does not allow the answer
+		       * yet */
 	struct waiter *next;
 };
 
@@ -93,58 +100,59 @@ struct jobs {
 	struct instance *instance;	  /* borrowed; the running sandbox */
 	struct job *first, *last; /* owned; in the order of the requests */
 	struct waiter *waiters;	  /* owned; the requests that wait for a job's end */
-	struct job *passing;	  /* the job whose descriptors are on their way */
+	struct job *passing;	  /* the job whose descriptors are being sent */
 	size_t alive, ended;
-	bool is_closed;	   /* no job is to be started any more */
-	int64_t paused_ms; /* the sandbox is paused since then, in ms of clock.h; 0:
+	bool is_closed;	   /* no more jobs may be started */
+	int64_t paused_ms; /* when the sandbox was paused, in ms of clock.h; 0: it is
 			    * not paused */
-	size_t held, owed; /* number of waiters whose job has ended; of jobs that owe
-			    * an event */
-	void *who; /* borrowed; passed to the functions below */
+	size_t held, owed; /* held: number of waiters with is_held; owed: number of jobs
+			    * with owes_event */
+	void *who; /* borrowed; the first argument of the callbacks below */
 	void (*on_started)(void *who, struct job *j);
 	void (*on_failed)(void *who, struct job *j, const struct failed *failed);
-	/* Called when a user was looked up: fills in the user's ids.  False: the job
-	 * is not started, and its client has been told. */
+	/* Called when a user was looked up: fills in the user's ids.  False: the job is
+	 * not started, and the client has been told why. */
 	bool (*on_looked_up)(void *who, struct job *j, const struct returned *x);
 	void (*on_ended)(void *who, struct job *j);
 	void (*on_waited)(void *who, const struct waiter *w, const struct job *j);
-	/* may_tell and on_gone may be NULL.  may_tell returns whether the client may
-	 * be told of the end yet; if not, jobs_tell() is called later. */
+	/* may_tell and on_gone may be NULL.  may_tell returns whether the client may be
+	 * told of a job's end now; if not, jobs_tell() must be called later. */
 	bool (*may_tell)(void *who, const struct client *c, const struct job *j);
-	/* Called when the job is about to be freed: no reference to it may stay, and
-	 * no waiter may be held back. */
+	/* Called before a job is freed: removes all references to it.  After that,
+	 * may_tell must not hold back a waiter of this job. */
 	void (*on_gone)(void *who, struct job *j);
 };
 
 void jobs_done(struct jobs *js);
 
-/* Adds a job, which is complete but for its state, and takes it over. */
+/* Adds a job and takes it over.  The caller has filled in all fields but `state`. */
 int jobs_add(struct jobs *js, struct job *j, struct err *e);
 void job_free(struct job *j);
 
 struct job *jobs_find(struct jobs *js, uint32_t id);
 
-/* Sends the requests to start a job that can be sent now. */
+/* Sends the requests to start jobs, as far as the channel takes them. */
 void jobs_send(struct jobs *js, int64_t now);
 
-/* Takes a frame about a process.  1: the frame was about a process; 0: it is about
+/* Handles a message of the executor.  1: it was about a process; 0: it is about
  * something else; -1: it breaks the protocol. */
 int jobs_frame(struct jobs *js, const struct frame *f, struct err *e);
 
-/* Waits for a job: on_waited() is called when the job has ended; at once if it has
- * already.  -1: there is no such job. */
+/* Waits for a job's end: on_waited() is called when the job has ended, or at once if it
+ * already has.  -1: there is no such job. */
 int jobs_wait(struct jobs *js, uint32_t id, struct client *c, char *request,
 	      struct err *e);
 
-/* Answers the waits of a client that may be answered by now.  True: at least one was
- * answered. */
+/* Answers those waits of a client that may_tell() has held back and now allows.  True:
+ * at least one was answered. */
 bool jobs_tell(struct jobs *js, const struct client *c);
 
-/* Called when the client has gone: drops its waits and ends its jobs that are not
- * detached. */
+/* Called when a client has disconnected: drops its waits, and begins to end those of
+ * its jobs that are not detached. */
 void jobs_leave(struct jobs *js, const struct client *c, int64_t now);
 
-/* Returns when jobs_expire() has something to do; 0: never, or the sandbox is paused. */
+/* Returns when jobs_expire() must be called; 0: never, or not while the sandbox is
+ * paused. */
 int64_t jobs_due(const struct jobs *js);
 void jobs_expire(struct jobs *js, int64_t now);
 

@@ -28,8 +28,8 @@ void lease_take(struct supervisor *s, const struct client *c)
 		return;
 	s->lease.is_waiting = false;
 	clocks_run(&s->clocks, s->now_ms);
-	registry_unset_waiting(s->entry); /* on failure: only clients that look in the
-					   * registry see the difference */
+	registry_unset_waiting(s->entry); /* on failure: the registry still shows the
+					   * sandbox as waiting */
 }
 
 int lease_check(const struct supervisor *s, const struct client *c, struct err *e)
@@ -54,8 +54,8 @@ bool lease_leave(struct supervisor *s, const struct client *c)
 	return true;
 }
 
-/* Refuses a release whose holder has gone.  The holder's request is still here, but no
- * client would know of the sandbox.  The connection's end, which comes next, ends the
+/* Refuses a release if its sender has closed the connection: no client would know of
+ * the sandbox.  The supervisor notices the closed connection next and ends the
  * sandbox. */
 static int check_holder(const struct client *c, struct err *e)
 {
@@ -64,7 +64,7 @@ static int check_holder(const struct client *c, struct err *e)
 	return err_set(e, ERR_GONE, "the connection that held the sandbox was closed");
 }
 
-/* Ends the lease.  The sandbox's name comes first: if the name cannot be had the lease
+/* Ends the lease.  The sandbox is renamed first: if it cannot get that name, the lease
  * stays as it is. */
 int lease_release(const struct request *call)
 {

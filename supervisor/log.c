@@ -26,8 +26,8 @@ void log_done(struct log *l)
 	own_close(&l->before);
 }
 
-/* Begins the log's next file.  That file is made before any is renamed, so that a disk
- * without room leaves all as it is. */
+/* Begins the log's next file.  The new file is created before the others are renamed,
+ * so that nothing changes if the disk is full. */
 static int rotate(struct log *l, struct err *e)
 {
 	int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
@@ -50,7 +50,7 @@ static int rotate(struct log *l, struct err *e)
 	return 0;
 }
 
-/* Appends the whole line or nothing. */
+/* Appends the whole line, or nothing if it cannot be written. */
 static int append(struct log *l, const uint8_t *line, size_t len, struct err *e)
 {
 	off_t at = (off_t)(l->end - l->middle);
@@ -62,8 +62,9 @@ static int append(struct log *l, const uint8_t *line, size_t len, struct err *e)
 			continue;
 		if (n <= 0) {
 			(void)err_sys(e, "write the log");
-			if (ftruncate(l->now, at) < 0) /* on failure: the next entry is
-						        * put over the part of this one */
+			if (ftruncate(l->now, at) < 0) /* on failure: the next entry
+							* will overwrite the part of
+							* this one */
 				(void)err_in(e, "a part of an entry is left");
 			return -1;
 		}
@@ -111,8 +112,8 @@ size_t log_read(const struct log *l, uint64_t at, void *to, size_t max)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Returns where the last `count` entries begin.  Newlines are counted from the end:
- * the last entry ends with the first of them. */
+/* Returns where the last `count` entries begin.  Newlines are counted backwards from
+ * the end, where the first one is that of the last entry. */
 uint64_t log_tail(const struct log *l, uint64_t count)
 {
 	AUTO_FREE uint8_t *block = mem_new(LOG_LINE_MAX);

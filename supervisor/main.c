@@ -1,7 +1,7 @@
-/* hutch-supervise makes a sandbox with a name, and is its supervisor.  `hutch
- * create` runs it, `hutch fork` as hutch-fork, and `hutch start` as
- * hutch-start; it returns when the sandbox is ready, and leaves the supervisor
- * in the background.  See docs/hutch-create.md. */
+/* hutch-supervise makes a named sandbox and then is its supervisor.  `hutch create`
+ * runs it; `hutch fork` and `hutch start` run it under the names hutch-fork and
+ * hutch-start.  The command returns when the sandbox is ready; the supervisor stays in
+ * the background.  See docs/hutch-create.md. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 #include "supervisor/create_options.h"
 #include "supervisor/supervisor.h"
 
-/* Leaves the caller's session, and its working directory, whose file system could not
- * be unmounted otherwise. */
+/* Leaves the caller's session and working directory: a process in a directory keeps its
+ * file system from being unmounted. */
 static int leave_caller(struct err *e)
 {
 	if (launch_leave_caller(e) < 0)
@@ -36,8 +36,8 @@ static int leave_caller(struct err *e)
 	return 0;
 }
 
-/* Prepares the launch.  The image of a kept sandbox may be gone: removed, or replaced
- * by another one of the same name and then collected. */
+/* Prepares the launch.  The image of a kept sandbox may be missing: it was removed, or
+ * another image has got its name and it was deleted as unused. */
 static int prepare(struct launch *l, const struct create_options *o, struct err *e)
 {
 	const struct saved_spec *d = &o->saved_spec;
@@ -57,8 +57,8 @@ static int prepare(struct launch *l, const struct create_options *o, struct err 
 		d->path);
 }
 
-/* Takes the saved spec that these options came from again: another sandbox may have
- * the name by now. */
+/* Finds the saved spec again, with its lock, from which these options were read:
+ * meanwhile another sandbox may have got the name. */
 static int take_again(const struct create_options *o, struct saved_spec *d, struct err *e)
 {
 	if (saved_spec_find(o->name, d, e) < 0)
@@ -71,16 +71,16 @@ static int take_again(const struct create_options *o, struct saved_spec *d, stru
 	return saved_spec_take(d, e);
 }
 
-/* Makes, or takes again, the saved spec of a kept sandbox; this process holds
- * its lock. */
+/* Creates the saved spec of a kept sandbox or, for a start, finds it again.  This
+ * process then holds its lock. */
 static int hold(struct launch *l, const struct create_options *o, struct saved_spec *d,
 		struct err *e)
 {
 	if (o->options.verb == VERB_START) {
 		if (take_again(o, d, e) < 0)
 			return -1;
-		if (d->image) { /* the image is named as the caller did, and not by its
-				 * digest */
+		if (d->image) { /* show the image under the name that the user gave, not
+				 * its digest */
 			free(l->store_image.name);
 			l->store_image.name = text_copy(d->image);
 		}
@@ -119,7 +119,7 @@ static int start(struct launch *l, const struct create_options *o,
 	AUTO_CLOSE int words = fcntl(2, F_DUPFD_CLOEXEC, 3);
 	if (words >= 0)
 		l->words = words;
-	/* Relative paths have been resolved by now. */
+	/* Changing the directory is safe now: all relative paths have been resolved. */
 	if (leave_caller(e) < 0)
 		return -1;
 	AUTO_FREE char *files = o->policy.keeps ? saved_spec_files(kept) : NULL;
@@ -138,31 +138,32 @@ static void record_failure(struct launch *l, const struct err *why)
 				     .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* on failure: the process that
-						       * waits is told of the error
+		(void)audit_end(&l->audit, &x, NULL); /* on failure: the error is
+						       * reported to the waiting process
 						       * anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
 
-/* Undoes a start that failed.  A sandbox that could not be made is not kept either;
- * one that could not be started again is. */
+/* Undoes a start that failed.  The saved spec of a new sandbox is removed; that of a
+ * sandbox which could not be started again is kept. */
 static void undo(struct launch *l, const struct create_options *o,
 		 struct registry_entry *entry, struct saved_spec *kept)
 {
 	launch_done(l);
-	cow_done(&l->cow); /* nothing was changed in the copies of folders */
+	cow_done(&l->cow); /* no command has run, so the copy-on-write copies have no
+			    * changes */
 	launch_init(l, &o->policy);
 	if (kept->path && o->options.verb != VERB_START)
-		(void)saved_spec_remove(kept, NULL); /* on failure: the saved spec was
-						      * made a moment ago, and stays */
+		(void)saved_spec_remove(kept, NULL); /* on failure: the saved spec that
+						      * was just made remains */
 	if (entry->name[0])
 		(void)registry_end(entry, "{\"reason\":\"error\"}", REGISTRY_REMOVE,
 				   NULL);
 }
 
-/* Runs the background process; the process that waits at `ready` is told the
- * outcome. */
+/* Runs the supervisor in the background process, and writes the outcome of the start to
+ * `ready`, where the process that the user has started waits. */
 static void supervise(const struct create_options *o, int ready)
 {
 	struct registry_entry entry;
@@ -172,8 +173,8 @@ static void supervise(const struct create_options *o, int ready)
 
 	launch_init(&l, &o->policy);
 	l.verb = create_options_verb(o);
-	l.cgroup.waiter = getppid(); /* the waiting process is hutch create, until the
-				      * sandbox is ready */
+	l.cgroup.waiter = getppid(); /* the waiting process, hutch create; it ends when
+				      * the sandbox is ready */
 	registry_init(&entry);
 	saved_spec_init(&kept);
 	if (start(&l, o, &entry, &kept, &e) < 0) {
@@ -195,7 +196,8 @@ static void supervise(const struct create_options *o, int ready)
 		supervisor_run(&s);
 	}
 	launch_done(&l);
-	cow_done(&l.cow); /* a client that asks for the copies of folders settles them */
+	cow_done(&l.cow); /* the copies of folders stay; clients apply or discard them
+			   * later */
 	saved_spec_done(&kept);
 	registry_done(&entry);
 }
@@ -223,16 +225,16 @@ static int create(struct create_options *o, struct err *e)
 		return err_sys(e, "fork");
 	if (pid == 0) {
 		(void)close(ends[0]);
-		/* A process that reads the object waits for its end, not for
-		 * the sandbox's. */
+		/* A reader of the JSON object waits until all writers have closed the
+		 * descriptor; it must not wait for the sandbox's end. */
 		if (o->options.json_fd > 2)
 			own_close(&o->options.json_fd);
 		supervise(o, ends[1]);
 		_exit(0);
 	}
 	if (o->options.lease_fd > 0)
-		own_close(&o->options.lease_fd); /* while it is open here, the lease's
-						  * holder would not see the sandbox's
+		own_close(&o->options.lease_fd); /* otherwise the lease's holder would
+						  * not see the supervisor close its
 						  * end */
 	(void)close(ends[1]);
 	return wait_ready(ends[0], e);
@@ -246,8 +248,8 @@ static int made(const struct create_options *o, struct err *e)
 	return err_remedy(e, "hutch rm -f %s removes it", o->name);
 }
 
-/* Reports the error and returns the exit code.  ERR_NONE: another program of ours has
- * reported the error already. */
+/* Reports the error and returns the exit code.  ERR_NONE: hutch-image has reported the
+ * error already. */
 static int failed(const struct err *e)
 {
 	if (e->kind != ERR_NONE)
@@ -285,8 +287,8 @@ int main(int argc, char **argv)
 	} else if (o.options.wants_help) {
 		options_print_help(o.options.verb), code = 0;
 	} else {
-		/* The descriptors are closed only now, since --secret-file <(...) uses
-		 * a descriptor of the caller's. */
+		/* Other descriptors are closed only now, after the options were read,
+		 * since --secret-file <(...) reads one of them. */
 		launch_close_others(o.options.json_fd, o.options.lease_fd);
 		code = create(&o, &e) < 0 || made(&o, &e) < 0 ? failed(&e) : 0;
 	}

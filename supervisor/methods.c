@@ -46,8 +46,8 @@ static int do_hello(const struct request *call)
 static int do_info(const struct request *call)
 {
 	AUTO_FREE char *info = supervisor_info(call->s);
-	const size_t end = strlen(info) - 1; /* the lease is not part of the info in the
-					      * folder */
+	const size_t end = strlen(info) - 1; /* the copy of the info in the registry has
+					      * no member "lease", so it is added here */
 	AUTO_FREE char *all = text_format("%.*s,\"lease\":%s}", (int)end, info,
 					  lease_state(&call->s->lease));
 
@@ -82,8 +82,9 @@ static int do_stop(const struct request *call)
 		return RPC_PARAMS;
 	mourn(call);
 	if (s->pause.lost.kind != ERR_NONE) {
-		/* The processes of a paused sandbox get no grace, in which they could
-		 * do what they were stopped for. */
+		/* The processes were stopped because a protected file was replaced.
+		 * They are killed without a grace, in which they could still write to
+		 * it. */
 		supervisor_end(s, "stopped", 0, NULL, NULL);
 		return 0;
 	}
@@ -104,7 +105,7 @@ static int do_kill(const struct request *call)
 	return 0;
 }
 
-/* Does the method `pause`, which is answered when all processes stand still. */
+/* The method `pause`; it is answered when all processes have stopped. */
 static int do_pause(const struct request *call)
 {
 	if (pause_pause(call->s, call->client, call->request->id, call->e) < 0)
@@ -154,7 +155,7 @@ static void say_not_over(const struct request *call)
 		"what is changed in a folder");
 }
 
-/* Takes the one descriptor, a socket, that must come with the request. */
+/* Takes the socket that must come with the request as its only descriptor. */
 static int take_socket(const struct request *call, int *ret)
 {
 	if (call->fds->count != 1) {
@@ -227,7 +228,7 @@ static int do_subscribe(const struct request *call)
 	return request_answer(call, next);
 }
 
-/* Reads the log of the processes' output, or the supervisor's own. */
+/* The method `logs`: sends the log of the processes' output, or the supervisor's own. */
 static int do_logs(const struct request *call)
 {
 	struct log_reader r = { .of = &call->s->outputs.log, .method = "output" };
@@ -283,8 +284,8 @@ static int do_cancel(const struct request *call)
 	return RPC_FAILED;
 }
 
-/* Does an action.  The dispatcher takes the action as text, by which it also
- * recognizes a repeated one. */
+/* Does an action.  The dispatcher gets the action as JSON text, since it also
+ * recognizes a repeated action by its text. */
 static int do_act(const struct request *call)
 {
 	struct json_at action;
@@ -315,7 +316,7 @@ static int do_act(const struct request *call)
 	return 0;
 }
 
-/* Refuses methods of versions to come. */
+/* Refuses a method that only later versions will have. */
 static int do_later(const struct request *call)
 {
 	(void)err_set(call->e, ERR_UNSUPPORTED, "%.60s is not in this version",
@@ -350,14 +351,16 @@ static const char *const add_keys[] = { "guest", NULL };
 static const char *const remove_keys[] = { "host", NULL };
 
 /* Properties of a method.  FDS: takes descriptors.  LOOKS: only reads the sandbox's
- * state, which does not count as use.  STEERS: must be put on record, or is not done.
- * ENDS: ends the sandbox, on record or not. */
+ * state, which does not count as use of the sandbox.  STEERS: is refused if the audit
+ * log cannot record it.  ENDS: ends the sandbox, even if the audit log cannot record
+ * it. */
 enum { FDS = 1, LOOKS = 2, STEERS = 4, ENDS = 8 };
 
 static const struct method {
 	const char *name;
 	int (*call)(const struct request *call);
-	const char *const *keys; /* the keys that params may have; NULL: any keys */
+	const char *const *keys; /* the keys that params may have; NULL: do_later()
+				  * refuses the method anyway */
 	unsigned flags;
 } methods[] = {
 	{ "hello", do_hello, hello_keys, FDS | LOOKS },
@@ -383,10 +386,9 @@ static const struct method {
 	{ "exec.attach", methods_attach, process_keys, 0 },
 	{ "exec.write", methods_write, write_keys, 0 },
 	{ "logs", do_logs, logs_keys, 0 },
-	{ "update", methods_update, update_keys, 0 }, /* without STEERS:
-						       * records_update() puts the
-						       * request on record, with its
-						       * limits */
+	{ "update", methods_update, update_keys, 0 }, /* no STEERS: records_update()
+						       * writes the request, with its
+						       * limits, to the audit log */
 	{ "port.add", methods_port_add, add_keys, FDS | STEERS },
 	{ "port.remove", methods_port_remove, remove_keys, STEERS },
 	{ "port.list", methods_port_list, no_keys, LOOKS },
@@ -410,12 +412,12 @@ static int put_on_record(struct supervisor *s, const struct client *c,
 	if (!(m->flags & (STEERS | ENDS)))
 		return 0;
 	int result = records_request(s, c, m->name, e);
-	supervisor_look_at_clock(s); /* putting the request on record may have blocked */
+	supervisor_look_at_clock(s); /* writing to the audit log may have taken long */
 	return m->flags & ENDS ? 0 : result;
 }
 
-/* Notes a failed request in the supervisor's log.  The client gets the error; a user
- * who looks for the cause may be another one. */
+/* Writes a failed request to the supervisor's log.  Only the client gets the error
+ * itself, and another user may look for the cause later. */
 static void note_failure(struct supervisor *s, const struct client *c, const char *method,
 			 const struct err *e)
 {
@@ -427,7 +429,7 @@ static void note_failure(struct supervisor *s, const struct client *c, const cha
 }
 
 /* Answers a request that comes after the sandbox's end.  A request to end the sandbox
- * is fulfilled; any other one comes too late. */
+ * succeeds; all others fail. */
 static int answer_late(const struct request *call, const struct method *m)
 {
 	if (m->flags & ENDS)

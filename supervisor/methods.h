@@ -1,11 +1,11 @@
 /* methods -- the methods of the control socket (docs/control.md).
  *
- *	methods.c	the table; the sandbox itself, its log, actions
- *	methods_start.c	exec.start, copy.in, copy.out: a job out of params
- *	methods_user.c	the user of an exec.start
- *	methods_port.c	port.add, port.remove, port.list
- *	methods_exec.c	the others about processes, and what is told of these
- *	methods_update.c	update: other limits */
+ * 	methods.c	the table of all; methods about the sandbox, its log, actions
+ * 	methods_start.c	exec.start, copy.in, copy.out: make a job from the params
+ * 	methods_user.c	the user of a process that exec.start begins
+ * 	methods_port.c	port.add, port.remove, port.list
+ * 	methods_exec.c	the other methods about processes, and the answers about jobs
+ * 	methods_update.c	update: changes limits */
 #pragma once
 #include <stdbool.h>
 
@@ -13,15 +13,16 @@ struct request;
 struct job;
 struct returned;
 
-/* Each method returns 0 if the request was answered or will be; else an enum rpc_code
- * and the call's error. */
+/* Each method returns 0 if the request was answered or will be answered later;
+ * otherwise an enum rpc_code, with the error in call->e. */
 int methods_start(const struct request *call);
-/* Fills in the job's ids, or j->user, which is then looked up inside. */
+/* Fills in the ids of the job's user; or j->user, if the user must be looked up in the
+ * sandbox's files first. */
 int methods_get_user(const struct request *call, struct job *j);
-/* Returns a bit of job.said if the variable is one of an account's, such as HOME; else
- * 0. */
+/* Returns the bit in job.said for a variable that comes from the user's account, such
+ * as HOME; 0: it is none of these. */
 unsigned methods_user_variable(const char *name);
-/* Handles the result of a user's look-up; a callback of jobs.h. */
+/* The callback on_looked_up of jobs.h: handles the result of a user's look-up. */
 bool methods_looked_up(void *who, struct job *j, const struct returned *x);
 int methods_copy_in(const struct request *call);
 int methods_copy_out(const struct request *call);

@@ -17,11 +17,11 @@
 
 #define PROGRAM_MAX 256
 
-/* Above this many unsent bytes in the channel small requests are refused. */
+/* Small requests are refused while the channel has more unsent bytes than this. */
 #define CHANNEL_BUSY (1u << 20)
 
-/* Returns the outcome of a copy, as JSON.  SIGPIPE: the client no longer reads the
- * tar. */
+/* Returns the error of a copy as JSON.  A copy that died of SIGPIPE had a client that
+ * no longer reads the tar. */
 static const char *copy_error(const struct job *j)
 {
 	static const char *const errors[] = {
@@ -62,8 +62,8 @@ static char *exit_members(const struct job *j)
 	return json_write_end(&b);
 }
 
-/* Returns the program's name for events and lists; the name is cut, since events are
- * kept. */
+/* Returns the program's name for events and lists.  Long names are cut off, since
+ * events are kept in memory. */
 static char *program_of(const struct supervisor *s, const struct job *j)
 {
 	AUTO_FREE char *name = redact_copy(&s->dispatcher.secrets, j->argv.items[0]);
@@ -72,7 +72,7 @@ static char *program_of(const struct supervisor *s, const struct job *j)
 	if (len > PROGRAM_MAX) {
 		len = PROGRAM_MAX;
 		while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
-			len--; /* the cut must not be in the middle of a character */
+			len--; /* do not cut inside a UTF-8 character */
 	}
 	AUTO_FREE char *cut = text_format("%.*s", (int)len, name);
 	return json_write_quoted(cut);
@@ -170,8 +170,8 @@ void methods_end_jobs(struct supervisor *s)
 	for (struct job *j = s->jobs.first; j; j = j->next)
 		if (j->owner && j->state < JOB_RUNNING)
 			client_error(j->owner, j->request, RPC_FAILED, &e);
-	/* A wait that is held until its client has got the output of an ended
-	 * process is answered after that output. */
+	/* A held wait is answered later, when its client has got all output of the
+	 * process that has ended. */
 	for (struct waiter *w = s->jobs.waiters; w; w = w->next)
 		if (!w->is_held)
 			client_error(w->client, w->request, RPC_FAILED, &e);
@@ -189,7 +189,7 @@ int methods_wait(const struct request *call)
 			 call->e);
 }
 
-/* Reads a signal, given as "TERM", "SIGTERM" or 15. */
+/* Reads a signal, which is given as "TERM", "SIGTERM" or 15. */
 static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 {
 	static const struct {
@@ -224,8 +224,8 @@ static int get_signal(const struct json_at *at, uint64_t *ret, struct err *e)
 	return err_set(e, ERR_USAGE, "params.signal: there is no signal '%.20s'", name);
 }
 
-/* Returns whether too many bytes wait in the channel.  Small requests are sent without
- * waiting for room, and could fill the channel if their bytes were not counted. */
+/* Returns whether the channel has too many unsent bytes.  Small requests do not wait
+ * for room, so without this check they could fill the channel's buffer. */
 static bool is_flooded(const struct request *call)
 {
 	if (buffer_len(&call->s->instance.channel.out) <= CHANNEL_BUSY)
@@ -293,8 +293,8 @@ int methods_attach(const struct request *call)
 	return request_answer(call, result);
 }
 
-/* Reads the bytes to be written, from the param that is there: one has text, the other
- * base64.  *ret_owned is allocated, or NULL. */
+/* Reads the bytes to be written: the param "data" has them as text, or "base64"
+ * encoded. *ret_owned is what the caller must free, or NULL. */
 static int get_bytes(const struct request *call, struct bytes *ret, uint8_t **ret_owned)
 {
 	const char *data = NULL, *text = NULL;

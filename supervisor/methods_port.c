@@ -26,8 +26,8 @@ static char *describe(const char *host, uint16_t guest, const char *more)
 	return text_format("{\"host\":%s,\"guest\":%u%s}", quoted, guest, more);
 }
 
-/* Takes the socket that the client has made and sent with the request: a confined
- * supervisor can bind nothing. */
+/* Takes the listening socket that the client has created and sent with the request: a
+ * confined supervisor may not bind one. */
 static int take_listener(const struct request *call, struct listener *ret)
 {
 	if (call->fds->count != 1) {

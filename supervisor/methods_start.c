@@ -33,8 +33,9 @@ static int get_argv(const struct request *call, struct job *j)
 	return j->argv.count ? 0 : err_set(call->e, ERR_USAGE, "params.argv: empty");
 }
 
-/* Sets a variable.  The first `count` variables are the sandbox's own.  Only those are
- * searched, since the request's differ from each other and may be a hundred thousand. */
+/* Sets a variable.  It can replace only one of the first `count`, which are those of
+ * the sandbox: the variables of the request have different names, and searching them
+ * would be slow, as there may be a hundred thousand. */
 static void set_env(struct list *env, size_t count, const char *key, const char *value)
 {
 	const struct list own = { .items = env->items, .count = count }; /* a view */
@@ -46,8 +47,8 @@ static void set_env(struct list *env, size_t count, const char *key, const char 
 		list_add(env, word);
 }
 
-/* Adds the variables that every command of the sandbox has; those of a user
- * that has yet to be looked up come later. */
+/* Adds the variables that each command of the sandbox gets.  Those from the account of
+ * a user that must be looked up are added later. */
 static void add_own(const struct request *call, struct job *j)
 {
 	const struct plan *plan = &call->s->launch->plan;
@@ -89,8 +90,8 @@ static int get_env(const struct request *call, struct job *j)
 	return 0;
 }
 
-/* Reads the secrets of the request.  From now on each value is hidden in all output,
- * of any process. */
+/* Reads the secrets of the request.  From now on their values are hidden in the output
+ * of all processes. */
 static int get_secret(const struct request *call, const struct job *j)
 {
 	struct json_at list, item = { 0 };
@@ -166,8 +167,8 @@ static int check_fds(const struct request *call, bool *ret_has_stdin)
 	return 0;
 }
 
-/* Refuses a job of a client that has gone: the job would end with the client, and no
- * client would hear of it. */
+/* Refuses a job whose client has disconnected meanwhile: the job would be ended at
+ * once. */
 static int check_client(const struct request *call, const struct job *j)
 {
 	if (j->is_detached || !connection_is_deserted(&call->client->conn))
@@ -175,11 +176,11 @@ static int check_client(const struct request *call, const struct job *j)
 	return err_set(call->e, ERR_GONE, "its client has gone");
 }
 
-/* Opens the pipe again, for an open file description of our own (proc(5)).
- * O_NONBLOCK belongs to the description: a client that shares it could take the
- * flag away, and a write to a full pipe would then block pid 1 for good.
- * Landlock does not restrict pipefs.  A file with a path stays as it came:
- * opening it would ask its file system, which need not answer. */
+/* If the descriptor is a pipe, opens the pipe again through /proc (proc(5)).  The new
+ * open file description has its own O_NONBLOCK flag: in a shared one the client could
+ * clear the flag, and a write to the full pipe would block pid 1 forever.  Landlock
+ * does not restrict this.  Other files are not reopened, since their file system might
+ * not answer. */
 static void own_pipe(int *fd)
 {
 	const int flags = fcntl(*fd, F_GETFL);
@@ -196,7 +197,7 @@ static void own_pipe(int *fd)
 	*fd = own;
 }
 
-/* Takes the client's descriptors, or else makes pipes. */
+/* Takes the descriptors that the client has passed; makes pipes if there are none. */
 static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 {
 	if (outputs_reserve(call->s, call->e) < 0)
@@ -204,8 +205,8 @@ static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 	if (call->fds->count) {
 		j->fds = *call->fds;
 		*call->fds = (struct connection_fds){ 0 };
-		/* With a terminal pid 1 itself reads and writes these
-		 * descriptors. */
+		/* With a terminal, pid 1 copies between these descriptors and the
+		 * terminal. */
 		for (unsigned i = 0; j->has_terminal && i < j->fds.count; i++)
 			own_pipe(&j->fds.fds[i]);
 		return 0;
@@ -214,7 +215,7 @@ static int take_fds(const struct request *call, struct job *j, bool has_stdin)
 	return j->capture ? 0 : -1;
 }
 
-/* Begins the job.  On failure the caller frees the job. */
+/* Hands the job over to jobs.h.  On failure the caller still owns it. */
 static int begin(const struct request *call, struct job *j, bool has_stdin)
 {
 	struct supervisor *s = call->s;
@@ -226,8 +227,8 @@ static int begin(const struct request *call, struct job *j, bool has_stdin)
 		j->id = queue_new_id(&s->dispatcher.queue);
 	j->owner = call->client;
 	j->begun_ms = events_now();
-	/* If the user is looked up first, the record is written afterwards,
-	 * with the user's ids. */
+	/* If the user must be looked up first, the audit log gets the entry later, with
+	 * the user's ids. */
 	if (!j->user && records_begin(s, call->client, j, call->e) < 0)
 		return RPC_FAILED;
 	if (jobs_add(&s->jobs, j, call->e) < 0) {
@@ -238,7 +239,7 @@ static int begin(const struct request *call, struct job *j, bool has_stdin)
 		outputs_view(call->client, j);
 	j->request = request_take_id(call);
 	call->client->under_way++;
-	supervisor_look_at_clock(s); /* putting the job on record may have blocked */
+	supervisor_look_at_clock(s); /* writing to the audit log may have taken long */
 	jobs_send(&s->jobs, s->now_ms);
 	return 0;
 }
@@ -261,8 +262,8 @@ int methods_start(const struct request *call)
 
 /* --- copies ------------------------------------------------------------------- */
 
-/* Makes a job of a copy.  The executor's own code does the copy, so `argv` names no
- * program. */
+/* Makes a job from a copy request.  The executor copies with its own code, so `argv`
+ * describes the copy and names no program. */
 static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 {
 	const char *path = NULL, *name = NULL;
@@ -291,8 +292,8 @@ static int get_copy(const struct request *call, struct job *j, uint32_t flags)
 	j->cwd = text_copy(j->exec.cwd);
 	j->exec.cwd = j->cwd;
 	j->exec.argv = j->argv.items;
-	j->exec.env = &j->argv.items[j->argv.count]; /* no environment: the end of the
-						      * list */
+	j->exec.env = &j->argv.items[j->argv.count]; /* an empty list: the NULL at the
+						      * end of argv */
 	j->exec.flags = flags | (follows ? EXEC_FOLLOW : 0) | (is_file ? EXEC_FILE : 0) |
 			(parents ? EXEC_PARENTS : 0);
 	return 0;

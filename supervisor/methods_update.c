@@ -1,4 +1,4 @@
-/* update: changes the limits of a live sandbox. */
+/* The method `update`: changes the limits of a running sandbox. */
 #include "base/err.h"
 #include "base/list.h"
 #include "base/own.h"
@@ -11,7 +11,8 @@
 #include "supervisor/request.h"
 #include "supervisor/supervisor.h"
 
-/* Reads a whole number from `min` to `max`; an absent one stays 0. */
+/* Reads a whole number from `min` to `max`; if the param is absent *ret stays as it
+ * is. */
 static int take_number(const struct request *call, const char *key, uint64_t min,
 		       uint64_t max, uint64_t *ret)
 {
@@ -42,7 +43,7 @@ static int take_cpus(const struct request *call, uint32_t *ret)
 	return 0;
 }
 
-/* Reads the limits that are to be changed; a limit of 0 is not changed. */
+/* Reads the limits to change.  0 stands for a limit that is not to change. */
 static int take_limits(const struct request *call, struct limits *ret)
 {
 	if (take_number(call, "memory", UNITS_MEMORY_MIN, UNITS_MEMORY_MAX,
@@ -57,8 +58,8 @@ static int take_limits(const struct request *call, struct limits *ret)
 	return err_set(call->e, ERR_USAGE, "params: memory, cpus or pids was expected");
 }
 
-/* Checks that the sandbox has a cgroup: without one the kernel holds no limit for the
- * whole sandbox, at most some for each process. */
+/* Checks that the sandbox has a cgroup.  Without one there are at most limits for each
+ * process, and none for the whole sandbox. */
 static int check_can(const struct supervisor *s, const struct limits *asked,
 		     struct err *e)
 {
@@ -102,8 +103,8 @@ static void tell(struct supervisor *s, const char *limits)
 	AUTO_FREE char *more = text_format("\"limits\":%s", limits);
 	AUTO_FREE char *info = supervisor_info(s);
 
-	/* A failure is ignored: the info in the registry is for clients that look
-	 * after the end; before, they ask the supervisor. */
+	/* A failure is ignored: clients read the info in the registry only after the
+	 * sandbox's end; until then they ask the supervisor. */
 	(void)registry_set_info(s->entry, info, NULL);
 	supervisor_event(s, "update", more);
 }

@@ -27,8 +27,8 @@ unsigned methods_user_variable(const char *name)
 	return 0;
 }
 
-/* Returns which variables of an account are set already.  Values of the policy, the
- * image or an agent's env action take precedence over an account's. */
+/* Returns the bits of those account variables that have values already.  Values from
+ * the policy, the image or an agent's `env` action take precedence over the account's. */
 static unsigned already_said(const struct supervisor *s)
 {
 	const struct list *set = &s->launch->policy->env_set;
@@ -45,7 +45,8 @@ static unsigned already_said(const struct supervisor *s)
 	return said;
 }
 
-/* Begins the look-up of a user.  Root reads the files inside, where root is mapped. */
+/* Prepares the look-up of a user in the sandbox's files.  With --idmap ranges the
+ * sandbox's root reads the files. */
 static int look_up(const struct request *call, struct job *j, const char *user)
 {
 	if (!*user || *user == ':' || strlen(user) >= ACCOUNT_TEXT)
@@ -58,8 +59,8 @@ static int look_up(const struct request *call, struct job *j, const char *user)
 	return 0;
 }
 
-/* Gets the ids of an image's user.  If one id is mapped, the user that it stands for
- * need not be looked up. */
+/* Gets the ids of a user of the image.  If only one id is mapped and `user` names that
+ * one, nothing needs to be looked up. */
 static int get_image_user(const struct request *call, struct job *j, const char *user)
 {
 	const struct plan *plan = &call->s->launch->plan;
@@ -72,8 +73,8 @@ static int get_image_user(const struct request *call, struct job *j, const char 
 	return look_up(call, j, user);
 }
 
-/* Refuses a user whose ids are not mapped; without this check the kernel's error would
- * be "invalid argument". */
+/* Refuses a user whose ids are not mapped.  Otherwise setuid(2) would fail with
+ * "Invalid argument", which does not tell why. */
 static int not_mapped(const struct supervisor *s, const char *user, struct err *e)
 {
 	const struct plan *plan = &s->launch->plan;
@@ -91,11 +92,13 @@ static int not_mapped(const struct supervisor *s, const char *user, struct err *
 			  user);
 }
 
-/* Reads the user of an exec.start, as -u of hutch run: a name or number that the id
- * map has; with ranges also a name that was added to the sandbox's passwd since. */
+/* Reads the user of an exec.start, in the form of -u: a name or number that the id map
+ * contains.  With --idmap ranges it may also be a name that was added to the sandbox's
+ * /etc/passwd later. */
 int methods_get_user(const struct request *call, struct job *j)
 {
-	struct policy p = *call->s->launch->policy; /* a view: nothing is added to it */
+	struct policy p = *call->s->launch->policy; /* a shallow copy: its members are
+						     * not freed */
 	const struct plan *plan = &call->s->launch->plan;
 	const char *user = NULL;
 	AUTO_FREE char *copy = NULL;
@@ -120,8 +123,8 @@ struct person {
 	uint32_t uid, gid;
 	uint32_t groups[EXEC_MAX_GROUPS];
 	uint32_t group_count;
-	const char *name, *home; /* borrowed; the account's name and home; NULL: it has
-				  * none */
+	const char *name, *home; /* borrowed; from the account's entry in passwd; NULL:
+				  * there is no entry */
 };
 
 static bool is_printable(const char *text)
@@ -132,7 +135,8 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* Parses a line, KEY VALUE, that a process inside has written. */
+/* Parses a line "KEY VALUE" of the look-up's result, which a process inside has
+ * written. */
 static bool take_line(struct person *p, char *line)
 {
 	char *value = strchr(line, ' ');
@@ -215,8 +219,8 @@ static int check_outcome(const struct supervisor *s, const struct job *j,
 		s->entry->name);
 }
 
-/* Checks that the person's ids are in the sandbox's ranges.  A range has more ids than
- * these: the first one after them is the executor's own. */
+/* Checks that the user's ids are in the sandbox's range.  EXECUTOR_ID, the first id
+ * after those for users, is mapped too, but belongs to the executor. */
 static int check_ranges(const struct job *j, const struct person *p, struct err *e)
 {
 	uint32_t most = p->uid > p->gid ? p->uid : p->gid;
@@ -241,8 +245,8 @@ static int check_mapped(const struct supervisor *s, const struct job *j, struct 
 		return check_ranges(j, p, e);
 	if (p->uid != plan->uid || p->gid != plan->gid)
 		return not_mapped(s, j->user, e);
-	p->group_count = 0; /* only one id is mapped, so the process gets no other
-			     * group */
+	p->group_count = 0; /* with only one mapped id, no supplementary group is
+			     * possible */
 	return 0;
 }
 

@@ -34,8 +34,7 @@ size_t output_ring_wants(const struct output_ring *k, size_t len)
 	return room - k->room;
 }
 
-/* Copies into the ring, around its end if necessary; `len` is at most
- * `room`. */
+/* Copies bytes into the ring, if necessary in two parts; `len` is at most `room`. */
 static void place(struct output_ring *k, uint64_t at, const uint8_t *from, size_t len)
 {
 	size_t start = (size_t)(at % k->room), first = smaller(len, k->room - start);
@@ -44,8 +43,8 @@ static void place(struct output_ring *k, uint64_t at, const uint8_t *from, size_
 	memcpy(k->bytes, from + first, len - first);
 }
 
-/* Makes the ring larger.  A byte's place depends on the ring's size, so the kept bytes
- * move. */
+/* Enlarges the ring.  The index of a byte depends on the ring's size, so the kept bytes
+ * are moved. */
 static void grow(struct output_ring *k, size_t more)
 {
 	size_t have = (size_t)(k->end - k->begin);
@@ -68,8 +67,7 @@ void output_ring_add(struct output_ring *k, const void *bytes, size_t len, size_
 
 	if (more)
 		grow(k, more);
-	/* If the bytes are more than the room only the last of them are
-	 * kept. */
+	/* If there are more bytes than room, only the last ones are kept. */
 	fits = smaller(len, k->room);
 	k->end += len;
 	if (fits)

@@ -1,40 +1,42 @@
-/* output_ring -- the last bytes of a stream, and the count of all of them.
+/* output_ring -- a ring buffer with the last bytes of a stream.
  *
- * Bytes are known by their number in the stream, from 0.  Those from `begin` to
- * `end` are here, those before are lost.  A reader keeps the number that it has
- * got to, and sees by it what it has missed; so any number of readers costs
- * nothing, and a reader that does not read holds nothing up.
+ * A byte's position is its number in the stream, counted from 0.  The bytes from
+ * `begin` up to `end` are kept; those before `begin` are lost.  Each reader remembers
+ * the position up to which it has read, so it notices how many bytes it has missed.
+ * The ring does not know its readers: any number of them may read, and a slow one
+ * delays nothing.
  *
- * The zero object is empty, and has no memory yet. */
+ * The zero object is an empty ring, without memory. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most memory that one stream gets, in bytes. */
+/* The most memory in bytes for the ring of one stream. */
 #define OUTPUT_RING_MAX (1u << 20)
-/* The least memory that a stream gets; the room is always a power of two. */
+/* The least memory in bytes for a ring that is not empty; its size is always a power of
+ * two. */
 #define OUTPUT_RING_MIN (4u << 10)
 
 struct output_ring {
-	uint8_t *bytes; /* owned; byte n is at n % room */
+	uint8_t *bytes; /* owned; the byte at position n is at index n % room */
 	size_t room;
 	uint64_t begin, end;
 };
 
 void output_ring_done(struct output_ring *k);
 
-/* Returns how much more memory would keep `len` more bytes too, within
- * OUTPUT_RING_MAX. */
+/* Returns how many bytes of memory the ring needs in addition to keep `len` more bytes
+ * without losing any, as far as OUTPUT_RING_MAX permits. */
 size_t output_ring_wants(const struct output_ring *k, size_t len);
 
-/* Adds bytes to the ring.  `more` bytes of memory are granted on top of the room: at
- * most what output_ring_wants() says, and so that the sum is a power of two.  The
- * oldest bytes make place. */
+/* Adds bytes to the ring, whose memory first grows by `more` bytes.  `more` is at most
+ * the result of output_ring_wants(), and the new size must be a power of two.  If there
+ * is no room the oldest bytes are overwritten. */
 void output_ring_add(struct output_ring *k, const void *bytes, size_t len, size_t more);
 
-/* Copies the kept bytes from number `at` on, which is between begin and end; at
- * most `max`.  Returns how many. */
+/* Copies up to `max` kept bytes from position `at` on, which must be between begin and
+ * end.  Returns the number of bytes. */
 size_t output_ring_copy(const struct output_ring *k, uint64_t at, void *to, size_t max);
 
-/* Gives all memory of the ring back: every byte is lost, and still counted. */
+/* Frees the ring's memory: all kept bytes are lost, but the positions go on. */
 void output_ring_drop(struct output_ring *k);

@@ -19,23 +19,23 @@
 #include "sandbox/state/state_dir.h"
 #include "supervisor/supervisor.h"
 
-/* The most that is read from one pipe at once, which is what a pipe holds, and
- * from all pipes in a turn, so that a flood delays clients for no longer than
- * that takes. */
+/* The most bytes that are read from one pipe at once, which is the capacity of a pipe,
+ * and from all pipes in one turn of the loop.  The second bound keeps much output from
+ * delaying clients. */
 #define READ_AT_ONCE (64u << 10)
 #define READ_IN_TURN (512u << 10)
 
-/* How long in ms the end of the output is held back if it may be the start of a
- * secret: a prompt that only looks like a secret appears after that. */
+/* How long in ms the last bytes of the output are held back if they may be the start of
+ * a secret.  A prompt that only looks like one is shown after that time. */
 #define SHOWN_MS 200
 
-/* Descriptors that are of use if the host allows them (the limit itself is set
- * to the highest, since fd_pass_send() cannot raise it in a confined supervisor),
- * and those of them that are for the sandbox itself, clients, and descriptors
- * that clients pass. */
+/* FDS_WANTED: the number of descriptors that are used if the host permits so many.  The
+ * soft limit itself is raised to the hard limit, since fd_pass_send() cannot raise it
+ * in a confined supervisor.  FDS_OTHERS: those not for processes: of the sandbox, of
+ * clients, and descriptors that clients pass. */
 #define FDS_WANTED 8192
 #define FDS_OTHERS (64 + CLIENTS_MAX * (1 + CONNECTION_FDS))
-/* A process that is about to be started needs both ends of three pipes. */
+/* Starting a process takes both ends of three pipes. */
 #define FDS_START 6
 
 /* --- its beginning and end -------------------------------------------------- */
@@ -57,14 +57,14 @@ static size_t raise_fds(void)
 void outputs_init(struct supervisor *s)
 {
 	struct outputs *o = &s->outputs;
-	struct err e; /* without a folder the log reports the error when it is first
-		       * written */
+	struct err e; /* not used: if there is no folder, the first write to the log
+		       * reports it */
 
 	o->fds_max = raise_fds();
 	log_init(&o->log, state_dir_folder(s->entry->folder, STATE_DIR_LOG, &e), "output",
 		 LOG_FILE_MAX);
-	/* The caller's limit on file sizes applies to the log too: exceeding it
-	 * must be an error, and not end the supervisor. */
+	/* The caller's limit on file sizes applies to the log too.  A write beyond it
+	 * must fail with an error and not kill the supervisor. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -77,7 +77,7 @@ void outputs_done(struct supervisor *s)
 
 /* --- descriptors -------------------------------------------------------------- */
 
-/* Counts the descriptors of all processes. */
+/* Counts the descriptors that all jobs have. */
 static size_t count_fds(const struct supervisor *s)
 {
 	size_t count = 0;
@@ -96,8 +96,8 @@ size_t outputs_left(const struct supervisor *s)
 
 static void close_pipes(struct supervisor *s, struct job *j);
 
-/* A child that an ended process left behind may print on until its descriptors
- * are needed. */
+/* Closes the pipes of the oldest job that has ended and still has some: a child that it
+ * left behind may write on until these descriptors are needed. */
 static size_t close_oldest(struct supervisor *s)
 {
 	for (struct job *j = s->jobs.first; j; j = j->next) {
@@ -141,7 +141,7 @@ static void drop_oldest(struct supervisor *s, const struct job *but, size_t *tot
 		}
 }
 
-/* Returns how much of the memory `more` a stream may have. */
+/* Returns how many of the `more` bytes of memory a stream gets. */
 static size_t grant(struct supervisor *s, const struct job *but,
 		    const struct output_ring *k, size_t more)
 {
@@ -194,10 +194,10 @@ static void log_stream(struct supervisor *s, struct job *j, int stream)
 	struct piece p;
 
 	if (j->exec.flags & EXEC_COPIES)
-		return; /* the tar of a copy is not logged */
+		return; /* a copy's output is a tar, which is not logged */
 	if (*at < j->capture->ring[stream].begin)
-		*at = j->capture->ring[stream].begin; /* an incomplete character was
-						       * dropped */
+		*at = j->capture->ring[stream].begin; /* the ring has lost bytes: those
+						       * of an incomplete character */
 	buffer_init(&line, LOG_LINE_MAX);
 	while (capture_piece(j->capture, stream, *at, &p)) {
 		json_write_open(&line, NULL, "{");
@@ -238,7 +238,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	struct capture *c = j->capture;
 	struct buffer shown;
 
-	/* The output of a copy is only its tar. */
+	/* The output of a copy is a tar, which must not be changed. */
 	if (redact_is_empty(&s->dispatcher.secrets) || (j->exec.flags & EXEC_COPIES))
 		return keep(s, j, stream, bytes, len);
 	buffer_init(&shown, REDACT_GROWTH * (REDACT_BYTES + READ_AT_ONCE));
@@ -248,7 +248,7 @@ static void keep_masked(struct supervisor *s, struct job *j, int stream,
 	keep_shown(s, j, stream, &shown);
 }
 
-/* Keeps the held bytes of a stream: they were not the start of a secret. */
+/* Releases the bytes that were held back: they are not the start of a secret. */
 static void keep_held(struct supervisor *s, struct job *j, int stream)
 {
 	struct capture *c = j->capture;
@@ -277,7 +277,7 @@ static void close_pipes(struct supervisor *s, struct job *j)
 	capture_close(j->capture);
 }
 
-/* Reads a stream once.  Returns the number of bytes; 0: there is nothing now, or the
+/* Reads a stream once.  Returns the number of bytes; 0: there is none now, or the
  * stream has ended. */
 static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_t max)
 {
@@ -293,21 +293,21 @@ static size_t read_stream(struct supervisor *s, struct job *j, int stream, size_
 	}
 	own_close(fd);
 	keep_held(s, j, stream);
-	log_stream(s, j, stream); /* an incomplete character may be left */
+	log_stream(s, j, stream); /* also logs an incomplete character at the end */
 	return 0;
 }
 
 /* --- the loop ------------------------------------------------------------------- */
 
-/* Returns whether the process waits for its client: the client has been sent all that
- * it has room for, and output is left. */
+/* Returns whether the process must wait for its client.  Then its pipe is not read: the
+ * client has no room for more, and output that was not sent yet is kept already. */
 static bool is_waited_for(struct supervisor *s, const struct job *j, int stream)
 {
 	const struct client *c = j->owner;
 	const struct viewer *v = c && !j->is_detached ? outputs_viewer(c, j) : NULL;
 	int64_t due;
 
-	/* Less than a character may be waiting for its rest. */
+	/* Fewer than 4 bytes may be an incomplete character, which waits for its rest. */
 	if (!v || j->capture->ring[stream].end - v->at[stream] < 4 || !c->stuck_ms)
 		return false;
 	due = c->stuck_ms + OUTPUTS_STUCK_MS;
@@ -368,8 +368,8 @@ static size_t serve(struct supervisor *s, const struct place *p)
 	return 0;
 }
 
-/* Reads and writes the pipes that are ready.  Each turn begins behind the place where
- * the one before ended, so that no process is always last. */
+/* Reads and writes the pipes that are ready.  Each turn begins after the pipe at which
+ * the last turn stopped, so that each process gets its turn. */
 void outputs_serve(struct supervisor *s, const struct pollfd *w)
 {
 	struct outputs *o = &s->outputs;
@@ -387,8 +387,8 @@ void outputs_serve(struct supervisor *s, const struct pollfd *w)
 
 /* --- ends ------------------------------------------------------------------------- */
 
-/* Reads only the bytes that are in the pipe now: a process that was left behind
- * may print on. */
+/* Reads only the bytes that are in the pipe now: a child that the process left behind
+ * may write on and on. */
 static void drain(struct supervisor *s, struct job *j, int stream)
 {
 	int left = 0;
@@ -420,7 +420,7 @@ void outputs_exited(struct supervisor *s, struct job *j)
 	outputs_answer_writer(j);
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		c->last[i] = c->ring[i].end;
-		log_stream(s, j, i); /* an incomplete character may be left */
+		log_stream(s, j, i); /* also logs an incomplete character at the end */
 	}
 }
 

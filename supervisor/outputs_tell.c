@@ -72,7 +72,7 @@ static void put_dropped(struct client *c, const struct job *j, int stream, uint6
 	json_write_close(out, "}}\n");
 }
 
-/* Sends one piece of one stream. */
+/* Sends one piece of one stream to a client. */
 static bool tell_piece(struct client *c, struct viewer *v, int stream)
 {
 	const struct capture *capture = v->job->capture;
@@ -93,7 +93,7 @@ static bool tell_piece(struct client *c, struct viewer *v, int stream)
 	return true;
 }
 
-/* Sends one piece of each stream, so that a flood does not keep back the
+/* Sends one piece of each stream, so that no stream with much output delays the
  * others. */
 static bool tell_pieces(struct client *c)
 {
@@ -101,7 +101,8 @@ static bool tell_pieces(struct client *c)
 
 	for (struct viewer *v = c->viewers; v; v = v->next) {
 		if (v->job->state != JOB_RUNNING && v->job->state != JOB_ENDED)
-			continue; /* exec.start is not answered yet */
+			continue; /* its output must come after the answer to
+				   * exec.start */
 		for (int i = 0; i < CAPTURE_STREAMS; i++)
 			if (buffer_len(&c->conn.out) <= CLIENT_HIGH)
 				has_some = tell_piece(c, v, i) || has_some;
@@ -161,7 +162,7 @@ int outputs_write(struct job *j, struct client *c, struct bytes bytes, bool has_
 
 	if (check_write(j, bytes, e) < 0)
 		return -1;
-	/* The bytes fit: the buffer holds twice the bound. */
+	/* There is room: the buffer holds twice CAPTURE_INPUT. */
 	(void)buffer_append(&to->input, bytes.data, bytes.len);
 	to->has_eof = has_eof;
 	capture_flush(to);
@@ -211,8 +212,9 @@ void outputs_logs(struct client *c, const struct log_reader *reader, uint64_t ta
 	c->under_way++;
 }
 
-/* Puts entries of a log into the client's buffer.  An entry is the params of its
- * notification as it is.  Each entry ends with "\n", which is overwritten. */
+/* Sends entries of a log to the client.  The text of an entry is the params of its
+ * notification, without a change.  Each entry ends with "\n", which becomes a NUL
+ * here. */
 static void put_entries(struct client *c, const char *method, char *entries, size_t len)
 {
 	char *const end = entries + len;
@@ -225,7 +227,7 @@ static void put_entries(struct client *c, const char *method, char *entries, siz
 	}
 }
 
-/* Returns the length of the bytes without the incomplete entry at their end. */
+/* Returns the length of the bytes without an incomplete entry at the end. */
 static size_t whole_entries(const uint8_t *bytes, size_t len)
 {
 	const uint8_t *end = len ? memrchr(bytes, '\n', len) : NULL;
@@ -251,7 +253,7 @@ static bool tell_entries(struct client *c, struct log_reader *r)
 	len = whole_entries(bytes, log_read(l, r->at, bytes, LOG_LINE_MAX));
 	put_entries(c, r->method, (char *)bytes, len);
 	r->at += len;
-	if (len == 0) /* the user has cut the file short */
+	if (len == 0) /* the file is shorter than expected: the user has truncated it */
 		r->at = r->at < l->middle ? l->middle : l->end;
 	return true;
 }
@@ -308,8 +310,7 @@ static void drop_viewer(struct client *c, const struct job *j)
 	free(v);
 }
 
-/* Output that a client has not taken by now is dropped, and reported as
- * dropped. */
+/* Output that a client has not got before the job is freed is reported as dropped. */
 void outputs_forget(struct supervisor *s, struct job *j)
 {
 	for (size_t n = 0; j->capture && n < s->client_count; n++) {

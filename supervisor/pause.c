@@ -19,9 +19,9 @@
 #include "supervisor/rpc.h"
 #include "supervisor/supervisor.h"
 
-/* How long in ms a pause waits for all processes to stand still.  A process in an
- * uninterruptible call, on a dead NFS say, delays a pause for no longer than this.
- * Pid 1 gives up earlier (executor/process/freezer.c). */
+/* How long in ms a pause waits until all processes have stopped.  A process may hang in
+ * an uninterruptible call, for example on a dead NFS server; then the pause fails after
+ * this time.  Pid 1 gives up earlier (executor/process/freezer.c). */
 #define STAND_MS 10000
 
 void pause_init(struct pause *t)
@@ -86,9 +86,9 @@ static void hold(struct supervisor *s, bool is_held)
 	sent(s, channel_send_hold(&s->instance.channel, is_held, &e), &e);
 }
 
-/* Freezes the cgroup of the commands, or thaws it.  The executor is not in that
- * cgroup: it stops its clocks before any process stands still, and starts them when
- * all go on. */
+/* Freezes or thaws the cgroup of the commands.  The executor is not in that cgroup.  It
+ * is told to stop its own time limits before the processes stop, and to continue them
+ * when all run again. */
 static int freeze(struct supervisor *s, bool is_frozen, struct err *e)
 {
 	if (is_frozen)
@@ -118,7 +118,7 @@ static void send_all(struct supervisor *s, int signo)
 	sent(s, channel_send_signal(&s->instance.channel, 0, (uint32_t)signo, &e), &e);
 }
 
-/* Stops everything by the chosen means, or lets it go on. */
+/* Stops all processes, or lets them continue, by the means that was chosen. */
 static int apply(struct supervisor *s, bool is_stopped, struct err *e)
 {
 	switch (s->pause.by) {
@@ -161,8 +161,8 @@ static void let_time_go_on(struct supervisor *s)
 	jobs_resume(&s->jobs, s->now_ms);
 }
 
-/* Lets all processes go on.  If the cgroup does not thaw, the status stays `paused`,
- * and unpause tries again. */
+/* Lets all processes continue.  If the cgroup cannot be thawed, the status stays
+ * `paused`, and a client may try unpause again. */
 static int let_go(struct supervisor *s, struct err *e)
 {
 	if (apply(s, false, e) < 0)
@@ -174,8 +174,8 @@ static int let_go(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-/* Lets all processes go on where no client waits for that and could try it again: a sandbox
- * whose processes would stay frozen ends. */
+/* Lets all processes continue when no client has asked for that.  If it fails no client
+ * would try again, so the sandbox is ended. */
 static void go_on_or_end(struct supervisor *s)
 {
 	struct err e;
@@ -187,7 +187,8 @@ static void go_on_or_end(struct supervisor *s)
 /* --- who asks for it ------------------------------------------------------------ */
 
 /* Checks that the sandbox can be paused.  Before the sandbox is ready pid 1 may not
- * know of it yet, and the client that makes it would be told too late, or never. */
+ * have begun to listen, and the client that creates it would have to wait for the
+ * pause's end. */
 static int check_state(const struct supervisor *s, struct err *e)
 {
 	if (!s->is_stopping && s->status != REGISTRY_STARTED)
@@ -223,8 +224,8 @@ int pause_pause(struct supervisor *s, struct client *c, char *request, struct er
 	return 0;
 }
 
-/* Answers the client that asked for the pause.  `e`: why the pause failed; NULL: the
- * sandbox is paused. */
+/* Answers the client that asked for the pause.  `e` is the reason of a failure; NULL:
+ * the sandbox is paused. */
 static void answer_pauser(struct supervisor *s, const struct err *e)
 {
 	struct pause_pauser *p = &s->pause.pauser;
@@ -239,8 +240,8 @@ static void answer_pauser(struct supervisor *s, const struct err *e)
 	forget_pauser(&s->pause);
 }
 
-/* Drops the reader of the written files.  A waiting reader gets the error; one that
- * reads already sees files that change. */
+/* Drops the client that reads the written files.  If it still waits it gets the error;
+ * if it has begun to read, it may now see files change. */
 static void drop_reader(struct supervisor *s, const struct err *e)
 {
 	struct pause *t = &s->pause;
@@ -283,8 +284,8 @@ int pause_unpause(struct supervisor *s, bool is_forced, struct err *e)
 	return 0;
 }
 
-/* Tells clients of a loss of protection, when all processes stand still and not
- * before. */
+/* Tells clients that protection was lost.  Called only when all processes have stopped
+ * or the sandbox ends. */
 static void tell_unprotected(struct supervisor *s)
 {
 	const struct err *why = &s->pause.lost;
@@ -295,8 +296,8 @@ static void tell_unprotected(struct supervisor *s)
 	records_unprotected(s, why);
 }
 
-/* A process that is prepared for signals is not stopped by them, so a pause by
- * signals counts as none here. */
+/* A process can evade a pause by signals, for example with a timer that sends SIGCONT.
+ * So a pause by signals is not enough here, and the sandbox ends. */
 void pause_unprotected(void *supervisor, const struct err *why)
 {
 	struct supervisor *s = supervisor;
@@ -305,8 +306,7 @@ void pause_unprotected(void *supervisor, const struct err *why)
 
 	t->lost = *why;
 	t->is_for_reader = false;
-	/* A sandbox that is not ready yet, or about to stop, cannot be
-	 * paused. */
+	/* A sandbox that is not ready, or that is stopping, cannot be paused. */
 	bool is_held = t->phase != PAUSE_NOT
 			       ? t->by != PAUSE_BY_SIGNALS
 			       : check_state(s, &e) == 0 && begin(s, &e) == 0;
@@ -326,8 +326,8 @@ void pause_end(struct supervisor *s)
 	answer_pauser(s, &why);
 	if (s->pause.phase == PAUSE_NOT)
 		return;
-	if (s->pause.by == PAUSE_BY_CGROUP) /* if the thaw fails, the end of the
-					     * sandbox kills the processes all the same */
+	if (s->pause.by == PAUSE_BY_CGROUP) /* if thawing fails, the end of the sandbox
+					     * kills frozen processes too */
 		(void)cgroup_freeze(&s->launch->cgroup, false, NULL);
 	let_time_go_on(s);
 }
@@ -357,7 +357,7 @@ void pause_leave(struct supervisor *s, const struct client *c)
 	struct pause *t = &s->pause;
 
 	if (t->pauser.client == c)
-		forget_pauser(t); /* the sandbox stays paused all the same */
+		forget_pauser(t); /* without that client the sandbox stays paused */
 	if (t->reader != c)
 		return;
 	stop_waiting(t);
@@ -397,7 +397,7 @@ int pause_frame(struct supervisor *s, const struct frame *f, struct err *e)
 
 /* --- all stand ------------------------------------------------------------------- */
 
-/* The remedies that an error names if no process can be traced. */
+/* The remedies that an error text names if processes cannot be traced. */
 #define OTHERWISE "; a sandbox with a limit, as --pids-limit, is paused by its cgroup; one made " \
 		  "with --best-effort by signals"
 
@@ -439,7 +439,7 @@ static int is_frozen(const struct pause *t, struct err *e)
 	return t->frozen.why == FREEZE_STANDS ? 1 : explain(&t->frozen, e);
 }
 
-/* Returns 1: all processes stand still; 0: not yet; -1: they will not. */
+/* Returns 1: all processes have stopped; 0: not yet; -1: they will not stop. */
 static int all_stand(const struct supervisor *s, struct err *e)
 {
 	const struct pause *t = &s->pause;
@@ -493,8 +493,8 @@ static void stop_by_signals(struct supervisor *s)
 	send_all(s, SIGSTOP);
 }
 
-/* Ends a pause for which not all processes stand still: the clients that asked get the
- * error, and all processes go on. */
+/* Gives up a pause because not all processes have stopped.  The clients that asked for
+ * it get the error, and all processes continue. */
 static void give_up(struct supervisor *s, struct err *why)
 {
 	struct pause *t = &s->pause;

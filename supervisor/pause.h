@@ -1,19 +1,19 @@
-/* pause -- stops everything inside: because a client has paused the sandbox, or
- * for a client that reads what was written to the root (docs/control.md, pause
- * and snapshot).
+/* pause -- stops all processes inside: because a client asked for a pause, or while a
+ * client reads the files that were written over the root (docs/control.md, pause and
+ * snapshot).
  *
- * With a cgroup the kernel freezes it.  Without one pid 1 has every thread
- * traced (executor/process/seize.h); where that cannot be, and --best-effort allows it,
- * pid 1 sends signals, which the inside can undo.  Each of these takes a
- * moment, and no client is told of a pause before everything stands still.
+ * If there is a cgroup, the kernel freezes it.  Otherwise pid 1 stops every thread with
+ * ptrace(2) (executor/process/seize.h).  If that is impossible and --best-effort allows
+ * it, pid 1 sends SIGSTOP, which processes inside can undo.  All of these take a
+ * moment; a client is told of a pause only when all processes have stopped.
  *
- *	phase		leaves it when
- *	NOT		pause_pause(), pause_begin(), pause_unprotected() -> STOPPING
- *	STOPPING	all stand: the client that asked is answered	  -> STANDS
- *			they do not, in time or at all: an error	  -> NOT,
- *			or, if protection was lost, the sandbox ends
- *	STANDS		a client unpauses or stops the sandbox, or the reader's
- *			connection ends and no client has paused it	  -> NOT */
+ * 	phase		is left when
+ * 	NOT		pause_pause(), pause_begin(), pause_unprotected() -> STOPPING
+ * 	STOPPING	all have stopped: the client gets its answer	  -> STANDS
+ * 			not all stop in time: the client gets an error	  -> NOT,
+ * 			or, if protection was lost, the sandbox ends
+ * 	STANDS		a client unpauses or stops the sandbox; or the reader
+ * 			disconnects, and no client has asked for a pause  -> NOT */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -29,79 +29,82 @@ struct supervisor;
 enum pause_phase { PAUSE_NOT, PAUSE_STOPPING, PAUSE_STANDS };
 enum pause_by { PAUSE_BY_CGROUP, PAUSE_BY_TRACING, PAUSE_BY_SIGNALS };
 
-/* A client that waits for a pause. */
+/* A client whose request `pause` is not answered yet. */
 struct pause_pauser {
-	struct client *client; /* borrowed; the client that asked; NULL: none, or it
-			        * has left */
+	struct client *client; /* borrowed; the client that asked; NULL: none, or it has
+				* disconnected */
 	char *request;	       /* owned: the id of the client's request */
 };
 
 struct pause {
 	enum pause_phase phase;
-	enum pause_by by; /* the means of the latest pause */
+	enum pause_by by; /* the means by which the latest pause was made */
 	int64_t since_ms; /* the beginning of the pause, in ms of clock.h */
-	int64_t due_ms;	  /* in STOPPING: when all must stand still */
-	int events;	  /* owned; in STOPPING: the file with the cgroup's events */
-	uint32_t asked, stopped; /* SIGSTOPs to all: those that pid 1 was asked for, and
-				  * the last one it has sent */
-	uint32_t freezes;	 /* how often pid 1 was asked to trace all threads, */
-	struct frozen frozen;	 /* pid 1's last answer to such a request */
+	int64_t due_ms;	  /* in STOPPING: the time at which all processes must have
+			   * stopped */
+	int events;	  /* owned; in STOPPING: the cgroup.events file, for poll(2) */
+	uint32_t asked, stopped; /* rounds of SIGSTOP to all processes: how many pid
+				  * 1 was asked for, and the number of the last one that
+				  * it has reported */
+	uint32_t freezes;	 /* how often pid 1 was asked to trace all threads */
+	struct frozen frozen;	 /* pid 1's last report about that */
 	struct pause_pauser pauser;
 	struct client *reader;	 /* borrowed; the client that reads the written files;
 				  * NULL: none */
-	char *request;		 /* owned: the id of a reader that waits */
-	int to;			 /* owned: the socket on which the reader gets the
-				  * folder */
-	bool is_for_reader;	 /* no client has paused the sandbox itself */
-	struct err lost; /* the lost protection: why all stands still until the end, or
-			  * until a client insists */
+	char *request;		 /* owned: the id of the reader's request, until it is
+				  * answered */
+	int to;			 /* owned: the socket over which the reader gets the
+				  * folder's descriptor */
+	bool is_for_reader;	 /* the pause is only for the reader; no client has
+				  * asked for `pause` */
+	struct err lost; /* kind ERR_NONE: no protection was lost; otherwise the pause
+			  * lasts until the end or until unpause --force */
 };
 
 void pause_init(struct pause *t);
 void pause_done(struct pause *t);
 
-/* Returns whether the sandbox is paused.  True from the first moment of a pause,
- * before any client is told. */
+/* Returns whether the sandbox is paused or about to be, even before a client is told. */
 bool pause_is(const struct supervisor *s);
 
-/* Returns the answer to pause and unpause: the means by which everything was stopped
- * the last time. */
+/* Returns the name of the means by which the latest pause was made, for the answers to
+ * pause and unpause. */
 const char *pause_by(const struct supervisor *s);
 
-/* Pauses the sandbox for a client.  -1: that failed, or the sandbox is in no state for
- * it.  If all processes stand still for a reader already, the sandbox is paused now.
- * Else `request` is taken over as still.pauser.request, and answered when all stand
- * still. */
+/* Pauses the sandbox for a client.  -1: it failed, or the sandbox's state does not
+ * allow it.  If all processes have already stopped for a reader, the sandbox is paused
+ * at once.  Otherwise `request` is taken over as pause.pauser.request, and is answered
+ * when all processes have stopped. */
 int pause_pause(struct supervisor *s, struct client *c, char *request, struct err *e);
-/* Lets everything go on.  After a loss of protection this takes `is_forced`, and the
- * lost files stay unprotected. */
+/* Lets all processes continue.  If protection was lost this requires `is_forced`; the
+ * files concerned then stay unprotected. */
 int pause_unpause(struct supervisor *s, bool is_forced, struct err *e);
 
-/* Called when the protection watch has noticed a loss of protection: stops everything
- * inside, or ends the sandbox. */
+/* Called when protect_watch.h has noticed that a protected file was replaced: stops all
+ * processes, or ends the sandbox. */
 void pause_unprotected(void *supervisor, const struct err *why);
 
-/* Stops everything for a reader.  Takes over `request` and the socket `to`
- * unless it fails. */
+/* Stops all processes for a reader.  On success takes over `request` and the socket
+ * `to`. */
 int pause_begin(struct supervisor *s, struct client *reader, char *request, int to,
 		struct err *e);
 void pause_leave(struct supervisor *s, const struct client *c);
 
-/* Called when the sandbox is about to stop: lets all processes go on. */
+/* To be called before the sandbox is stopped: lets all processes continue. */
 void pause_end(struct supervisor *s);
 
-/* Takes the executor's answers about a pause, MSG_PAUSED and MSG_FROZEN. */
+/* Handles the executor's reports about a pause, MSG_PAUSED and MSG_FROZEN. */
 int pause_frame(struct supervisor *s, const struct frame *f, struct err *e);
 
-/* pause_watch() fills in a place for poll(2); call pause_look() after it, and
- * at still->due_ms. */
+/* pause_watch() fills in a pollfd entry.  Call pause_look() after poll(2), and at
+ * pause.due_ms. */
 void pause_watch(const struct pause *t, struct pollfd *w);
 void pause_look(struct supervisor *s);
 
-/* Sends the folder that the sandbox's root writes to, as a descriptor, over a
- * client's socket. */
+/* Sends the folder with the files that were written over the sandbox's root, as a
+ * descriptor, over the socket `to`. */
 int pause_give(const struct supervisor *s, int to, struct err *e);
 
-/* Returns the layers below the folder that the root writes to, as in the answers of
- * diff and snapshot.  Allocated. */
+/* Returns JSON that describes the image's layers, over which the root's written files
+ * lie, for the answers to diff and snapshot; allocated. */
 char *pause_over(const struct supervisor *s);

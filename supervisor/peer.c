@@ -15,7 +15,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* Since kernel 6.5; Debian 12's headers lack it. */
+/* The option exists since kernel 6.5; the headers of Debian 12 lack it. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -24,8 +24,8 @@
 #define MAP_MAX 16384
 #define ALL_IDS 4294967295u
 
-/* Opens a pidfd of the peer.  Before 6.5 the pidfd is opened by number, which is right
- * unless the peer has ended and its number was given to another process in between. */
+/* Opens a pidfd of the peer.  Kernels before 6.5 can open it only by pid, which may be
+ * another process if the peer has ended and its pid was reused meanwhile. */
 static int open_peer(int fd, pid_t pid)
 {
 	int pidfd;
@@ -69,8 +69,8 @@ static bool next_range(const char **at, struct range *ret)
 	return true;
 }
 
-/* Returns whether the map has the id.  In a child's map an id that we do not have
- * shows as "no id". */
+/* Returns whether the map contains the id.  In the map of a child namespace, ids that
+ * our namespace does not have are shown as 4294967295. */
 static bool has_id(const char *map, unsigned id)
 {
 	struct range r;
@@ -100,8 +100,8 @@ void peer_self_init(struct peer_self *self)
 				    .gid_map = read_map("self", "gid_map") };
 	if (stat("/proc/self/ns/user", &mine) == 0) {
 		self->dev = mine.st_dev;
-		self->ino = mine.st_ino; /* an inode number is never 0, so 0 matches
-					  * no peer */
+		self->ino = mine.st_ino; /* on failure it stays 0, which is no inode's
+					  * number, so no peer matches */
 	}
 	self->can_tell = self->uid_map && self->gid_map && can_tell(self->uid_map);
 }
@@ -112,9 +112,9 @@ void peer_self_done(struct peer_self *self)
 	own_free(&self->gid_map);
 }
 
-/* Returns whether the process has the same id map as we have.  The map of a namespace
- * other than the reader's shows ids of the reader's; the reader's own map shows ids of
- * the namespace above (user_namespaces(7)). */
+/* Returns whether the process has the same id map as we have.  A process that reads its
+ * own namespace's map sees ids of the parent namespace in it; in the map of another
+ * namespace it sees ids of its own (user_namespaces(7)). */
 static bool has_map(pid_t pid, const char *map, const char *ours)
 {
 	AUTO_FREE char *number = text_format("%d", (int)pid);
@@ -145,8 +145,8 @@ int peer_check(const struct peer_self *self, int fd, struct err *e)
 	if (who.uid != geteuid())
 		return err_set(e, ERR_REFUSED, "the peer is another user");
 	AUTO_CLOSE int pidfd = open_peer(fd, who.pid);
-	/* If the peer is alive afterwards, the process that was looked at was
-	 * the peer. */
+	/* is_in() has looked at the process by its pid.  If the peer still lives, the
+	 * pid was not reused, so that process was the peer. */
 	if (pidfd < 0)
 		return err_sys(e, "look at the peer");
 	if (!is_in(self, who.pid) || !is_alive(pidfd))

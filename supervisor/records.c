@@ -10,8 +10,8 @@
 #include "supervisor/jobs.h"
 #include "supervisor/supervisor.h"
 
-/* Returns the audit log with the sandbox's present name, since the sandbox may have
- * been renamed since the last entry. */
+/* Returns the audit log, after setting its sandbox's name, which a rename may have
+ * changed since the last entry. */
 static struct audit *audit_of(const struct supervisor *s)
 {
 	s->launch->audit.name = s->entry->name;
@@ -20,7 +20,8 @@ static struct audit *audit_of(const struct supervisor *s)
 
 static void note_copy(struct audit_json *n, const struct job *j)
 {
-	const struct list *words = &j->argv; /* the method, the path, and the new name */
+	const struct list *words = &j->argv; /* the method, the path, and for a copy
+					      * under another name that name */
 
 	audit_json_text(n, "method", words->items[0]);
 	audit_json_text(n, "path", words->items[1]);
@@ -74,8 +75,9 @@ void records_end(struct supervisor *s, const struct job *j, const char *why)
 		audit_json_yes(&n, "timed_out", j->has_timed_out);
 		audit_json_json(&n, "cpu_s", cpu);
 	}
-	(void)audit_add(a, "exited", &n, AUDIT_PASSING, NULL); /* a failure is counted as
-								* a lost entry */
+	(void)audit_add(a, "exited", &n, AUDIT_PASSING, NULL); /* audit_add() counts a
+								* failure as a lost
+								* entry */
 }
 
 int records_request(struct supervisor *s, const struct client *c, const char *method,
@@ -97,7 +99,7 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 {
 	const struct {
 		const char *key;
-		uint64_t value; /* the new limit; 0: the limit stays as it is */
+		uint64_t value; /* the requested limit; 0: unchanged */
 	} asked[] = { { "memory", l->memory }, { "pids", l->pids },
 		      { "cpus_thousandths", l->cpus } };
 	struct audit *a = audit_of(s);
@@ -121,8 +123,8 @@ void records_finish(struct supervisor *s)
 				     .error = &s->ending.error,
 				     .cgroup = &s->launch->cgroup };
 
-	(void)audit_end(audit_of(s), &x, NULL); /* on failure: the sandbox has ended,
-						 * and no client is left to be told */
+	(void)audit_end(audit_of(s), &x, NULL); /* on failure: there is no client left
+						 * to tell */
 }
 
 void records_unprotected(struct supervisor *s, const struct err *why)
@@ -134,7 +136,7 @@ void records_unprotected(struct supervisor *s, const struct err *why)
 		return;
 	audit_note(a, &n);
 	audit_json_text(&n, "why", why->text);
-	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* a failure is
-								     * counted as a lost
-								     * entry */
+	(void)audit_add(a, "unprotected", &n, AUDIT_PASSING, NULL); /* audit_add()
+								     * counts a failure
+								     * as a lost entry */
 }

@@ -1,6 +1,6 @@
-/* records -- writes the supervisor's own entries of the audit log
- * (sandbox/launch/audit.h), beside those of actions: processes and copies that clients
- * start, and requests that change the sandbox. */
+/* records -- writes the supervisor's entries in the audit log (sandbox/launch/audit.h):
+ * processes and copies that clients start, and requests that change the sandbox.  The
+ * entries of actions are written elsewhere. */
 #pragma once
 
 struct client;
@@ -8,12 +8,12 @@ struct err;
 struct job;
 struct supervisor;
 
-/* Records a process or a copy; to be called before that is begun.  -1: it must not be
- * begun. */
+/* Records the start of a process or copy; to be called before it is started.  -1: it
+ * must not be started. */
 int records_begin(struct supervisor *s, const struct client *c, struct job *j,
 		  struct err *e);
-/* Records that a process has ended, or could not be started because of `why`; NULL: it
- * was started. */
+/* Records that a process has ended; or, if `why` is not NULL, that it could not be
+ * started, and the reason. */
 void records_end(struct supervisor *s, const struct job *j, const char *why);
 
 /* Records a request that changes the sandbox's state: "pause", "rename", ... */
@@ -28,6 +28,6 @@ int records_update(struct supervisor *s, const struct client *c, const struct li
 /* Records the end of the sandbox. */
 void records_finish(struct supervisor *s);
 
-/* Records that a protected file was replaced on the host, and that all processes
- * inside stand still. */
+/* Records that a protected file was replaced on the host; called when all processes
+ * inside have stopped. */
 void records_unprotected(struct supervisor *s, const struct err *why);

@@ -89,8 +89,8 @@ int request_process(const struct request *call, struct job **ret)
 	if (json_uint(&at, &id, call->e) < 0)
 		return RPC_PARAMS;
 	*ret = id <= UINT32_MAX ? jobs_find(&call->s->jobs, (uint32_t)id) : NULL;
-	/* Before its start is answered no client knows the process, and it may
-	 * come to nothing. */
+	/* A client knows the process only when its start was answered; until then the
+	 * start may fail. */
 	if (*ret && ((*ret)->state == JOB_RUNNING || (*ret)->state == JOB_ENDED))
 		return 0;
 	(void)err_set(call->e, ERR_NOT_FOUND, "no process %llu", (unsigned long long)id);

@@ -21,8 +21,8 @@
 
 /* --- kept --------------------------------------------------------------------- */
 
-/* Adds the setting of the cgroup's parent as an absolute path: a relative one would
- * depend on the next caller's working directory. */
+/* Replaces the setting of --cgroup-parent by its absolute path: a relative one would
+ * depend on the working directory at the next start. */
 static int say_cgroup(const struct policy *p, struct policy_file *said, struct err *e)
 {
 	if (!p->cgroup_parent)
@@ -63,8 +63,7 @@ static int check_hidden(const struct redact *m, const struct policy_file *said, 
 	return 0;
 }
 
-/* Refuses options that the next start could not read, or would read
- * differently. */
+/* Refuses options that could not be saved or read back unchanged. */
 static int check_readable(const struct policy_file *said, struct err *e)
 {
 	AUTO_FREE char *text = settings_print(said);
@@ -107,7 +106,7 @@ char *restart_spec_profile(const struct policy *p)
 
 /* --- taken up again ------------------------------------------------------------ */
 
-/* Removes the settings for which `is_done` holds. */
+/* Removes the settings for which is_done() returns true. */
 static void drop(struct policy_file *s, bool (*is_done)(struct policy *, const struct setting *),
 		 struct policy *p)
 {
@@ -134,14 +133,14 @@ static bool is_said_by_flag(struct policy *p, const struct setting *s)
 	}
 	if (strcmp(s->kind->flag, "secret") != 0 || !has_value(p, s->value))
 		return false;
-	/* -e has set the variable; it stays a secret. */
+	/* An option -e has set the variable.  It must stay a secret all the same. */
 	if (!environment_is_secret(p, s->value, strlen(s->value)))
 		list_add(&p->secrets, s->value);
 	return true;
 }
 
-/* Refuses settings by which root would read files that the sandbox's owner may
- * not read. */
+/* Refuses settings that restart_spec_describe() never writes.  A user could add them to
+ * the saved spec, so that root reads files which that user may not read. */
 static int check_kept(const struct policy_file *s, const char *name, struct err *e)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -179,12 +178,12 @@ int restart_spec_apply(struct run_options *o, const char *name, struct policy_fi
 	drop(kept, is_said_by_flag, o->policy);
 	if (check_kept(kept, name, e) < 0 || check_secrets(kept, e) < 0)
 		return -1;
-	o->verb = VERB_CREATE; /* the settings are those of a create, so they are read
-			        * as such */
+	o->verb = VERB_CREATE; /* the saved settings were written by `hutch create`, so
+				* parse them as its options */
 	int result = options_apply(o, kept, e);
 	o->verb = verb;
-	/* The settings hold the volumes of all policies and options, also
-	 * several for one place: the last one is used. */
+	/* The settings contain the volumes of all policies and options.  If several
+	 * have the same target, the last one counts. */
 	policy_prefer(o->policy, o->policy->volume_count);
 	return result;
 }
@@ -193,8 +192,9 @@ int restart_spec_apply(struct run_options *o, const char *name, struct policy_fi
 
 typedef int place_visit(const char *shown, char **path, void *to, struct err *e);
 
-/* Visits the folder of a published unix socket.  The socket does not exist yet, but
- * its folder may lead elsewhere; the socket is made where that folder is now. */
+/* Calls `visit` for the folder of a published unix socket.  The socket itself does not
+ * exist yet, but a link may have replaced its folder; the socket is created in the
+ * folder to which the path leads now. */
 static int visit_folder(struct port_spec *at, place_visit *visit, void *to, struct err *e)
 {
 	const size_t len = (size_t)(strrchr(at->path, '/') - at->path);
@@ -205,8 +205,8 @@ static int visit_folder(struct port_spec *at, place_visit *visit, void *to, stru
 	return visit(at->from, at->folder ? &at->folder : &folder, to, e);
 }
 
-/* Visits all paths of the host that are shown, each with its place inside, and
- * the folder of each published unix socket.  Stops when a visit fails. */
+/* Calls `visit` for each path of the host that the sandbox shows, with its place
+ * inside, and for the folder of each published unix socket.  Stops when a call fails. */
 static int each_place(struct policy *p, place_visit *visit, void *to, struct err *e)
 {
 	int result = p->image == IMAGE_DIR ? visit("/", &p->image_path, to, e) : 0;
@@ -229,8 +229,8 @@ static char *place_line(const char *shown, const char *real)
 	return text_format("%s %s", at, where);
 }
 
-/* Notes where a path leads.  A path that does not exist is reported later, when hutch
- * looks for the file. */
+/* Adds a line that says where a path leads.  A path that does not exist is skipped; the
+ * launch reports it later. */
 static int note_place(const char *shown, char **path, void *to, struct err *e)
 {
 	AUTO_FREE char *real = realpath(*path, NULL);
@@ -247,7 +247,8 @@ char *restart_spec_places(struct policy *p)
 	struct list places = { 0 };
 
 	(void)each_place(p, note_place, &places, NULL); /* note_place() never fails */
-	list_add(&places, ""); /* so that a newline follows each */
+	list_add(&places, ""); /* an empty last item, so that each line ends with a
+				* newline */
 	char *text = list_join(&places, 0, "\n");
 	list_done(&places);
 	return text;

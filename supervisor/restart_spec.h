@@ -1,9 +1,8 @@
-/* restart_spec -- prepares a sandbox's options to be kept, and takes them up at
- * another start (sandbox/state/saved_spec.h).
+/* restart_spec -- converts a sandbox's options for a saved spec, and back for another
+ * start (sandbox/state/saved_spec.h).
  *
- * Variables are kept with their values, wherever these came from, except
- * secrets: only the names of those are kept, and the user that starts the
- * sandbox gives them anew. */
+ * Environment variables are saved with their values, wherever these came from.  Secrets
+ * are saved without values, which the user must give again at each start. */
 #pragma once
 
 struct err;
@@ -11,29 +10,30 @@ struct policy;
 struct run_options;
 struct policy_file;
 
-/* Turns `said`, the settings of options and policies, into those to be kept.
+/* Converts `said`, the settings of options and policies, into those to be saved.
  * ERR_REFUSED: a secret's value is part of another setting.  ERR_UNSUPPORTED,
- * ERR_LIMIT: the settings could not be read back as they are. */
+ * ERR_LIMIT: the settings could not be read back unchanged. */
 int restart_spec_describe(const struct policy *p, struct policy_file *said,
 			  struct err *e);
 
-/* Returns the content of --seccomp's file, which the inside may be able to write to;
- * allocated.  NULL: there is none, or it cannot be read, which the launch will report. */
+/* Returns the content of the file of --seccomp, allocated.  It is saved because
+ * commands in the sandbox may be able to change the file.  NULL: there is none, or it
+ * cannot be read, which the launch reports. */
 char *restart_spec_profile(const struct policy *p);
 
-/* Fills in the policy in `o` from the kept settings of `name`; values that
- * options have set stay.  A secret without an option takes the caller's
- * variable; ERR_USAGE names those that have neither.  ERR_REFUSED: the settings
- * are not as restart_spec_describe() makes them. */
+/* Adds the saved settings of sandbox `name` to the policy in `o`; values from options
+ * of the command line stay.  A secret for which there is no option gets the value of
+ * the caller's variable; ERR_USAGE: some secrets have neither.  ERR_REFUSED: `kept` was
+ * not written by restart_spec_describe(). */
 int restart_spec_apply(struct run_options *o, const char *name, struct policy_file *kept,
 		       struct err *e);
 
-/* Returns, as lines, where each shown path of the host leads now, without
- * links, and the same for the folders of published unix sockets; allocated. */
+/* Returns a line for each path of the host that the sandbox shows: where it leads, with
+ * links resolved.  The folders of published unix sockets have lines too.  Allocated. */
 char *restart_spec_places(struct policy *p);
 
-/* Checks that all shown paths lead to the places in `kept`.  ERR_REFUSED: a path leads
- * elsewhere.  The inside may have put a link in the place of a folder that was shown
- * twice, and would be shown the link's target.  From then on the policy has the paths
- * without links, and no link in them is followed. */
+/* Checks that all these paths still lead where the lines in `kept` say.  ERR_REFUSED:
+ * one leads elsewhere.  A command in the sandbox may have replaced a folder by a
+ * symbolic link, so that the next start would show the link's target.  On success the
+ * policy has the resolved paths, and no link in them is followed any more. */
 int restart_spec_hold_places(struct policy *p, char *kept, struct err *e);

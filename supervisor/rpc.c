@@ -116,10 +116,10 @@ void rpc_put_notification(struct buffer *out, const char *method, const char *pa
 const char *rpc_kind(const struct err *e)
 {
 	if (e->sys == ENOSPC || e->sys == EDQUOT)
-		return "no_space"; /* the kind of errors about space is ERR_LIMIT, as
-				    * of many others */
+		return "no_space"; /* a full disk has the kind ERR_LIMIT, which stands
+				    * for other limits too */
 	if (e->sys == ETIMEDOUT)
-		return "timeout"; /* errors of a time-out have any kind */
+		return "timeout"; /* a time-out can have any kind */
 	switch ((enum err_kind)e->kind) {
 	case ERR_USAGE:
 		return "invalid";

@@ -14,8 +14,8 @@ static bool has_listener(const struct supervisor *s)
 	return false;
 }
 
-/* Returns when the next sample is due.  The first sample after a change is due at
- * once. */
+/* Returns when the next sample is due.  If the last sample was long ago, because none
+ * was needed, the next one is due at once. */
 int64_t samples_due(const struct supervisor *s)
 {
 	const struct samples *p = &s->samples;

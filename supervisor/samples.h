@@ -1,19 +1,18 @@
-/* samples -- reports what a sandbox uses, at an interval (`--sample`;
+/* samples -- regularly reports the sandbox's consumption of resources (`--sample`;
  * docs/control.md, event `sample`).
  *
- * A sample is taken only while a client's process or action runs, the sandbox
- * is not paused, and a client has subscribed: else neither the cgroup nor,
- * where there is none, the processes are looked at.  Samples have no number and
- * none is kept, so that they do not displace other events; a client that reads
- * too slowly misses some. */
+ * A sample is taken only while a client's process or action runs, the sandbox is not
+ * paused, and a client has subscribed to events; otherwise nothing is measured.  Unlike
+ * other events, samples have no number and are not kept, so that they do not displace
+ * those.  A client that reads too slowly misses samples. */
 #pragma once
 #include <stdint.h>
 
 struct supervisor;
 
 struct samples {
-	int64_t every_ms; /* the interval of samples; 0: no samples are taken */
-	int64_t last_ms;  /* when the last sample was taken, clock.h; 0: there was none */
+	int64_t every_ms; /* the interval between samples; 0: no samples are taken */
+	int64_t last_ms;  /* when the last sample was taken, clock.h; 0: never */
 };
 
 /* Returns when the next sample is due, in ms of clock.h; 0: never. */

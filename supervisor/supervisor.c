@@ -42,8 +42,8 @@ enum {
 
 static bool is_idle(const struct supervisor *s)
 {
-	if (s->clocks.start_due || s->lease.is_waiting) /* the sandbox is not ready, or no
-							 * client has taken it */
+	if (s->clocks.start_due || s->lease.is_waiting) /* it is not ready yet, or waits
+							 * for its first client */
 		return false;
 	for (size_t i = 0; i < s->client_count; i++)
 		if (s->clients[i]->is_user)
@@ -52,9 +52,9 @@ static bool is_idle(const struct supervisor *s)
 	       s->dispatcher.queue.count == 0;
 }
 
-/* Looks at the clock.  While the sandbox is in use no idle time-out wakes the loop,
- * and the use may end in the same turn that learns of its end.  So a sandbox that is
- * in use now counts as in use until now. */
+/* Reads the clock.  If the sandbox is in use, restarts its idle time.  That must be
+ * done in each turn: while the sandbox is in use no idle time-out wakes the loop, and
+ * the use may end in the same turn in which the loop learns of it. */
 void supervisor_look_at_clock(struct supervisor *s)
 {
 	s->dispatcher.now_us = clock_us();
@@ -76,9 +76,9 @@ void supervisor_set_status(struct supervisor *s, enum registry_status status)
 	struct err e;
 
 	s->status = status;
-	if (registry_set_status(s->entry, status, &e) < 0) /* on failure: only clients
-							    * that look in the registry
-							    * see the old status */
+	if (registry_set_status(s->entry, status, &e) < 0) /* on failure: the registry
+							    * still shows the old
+							    * status */
 		supervisor_log_add_err(&s->supervisor_log, LOG_LEVEL_WARN, "supervisor",
 				       &e);
 	supervisor_event(s, "status", more);
@@ -142,8 +142,8 @@ char *supervisor_info(const struct supervisor *s)
 	return info;
 }
 
-/* Renames the sandbox in all places.  The saved spec is renamed first: after a kill in
- * between it has one name or the other. */
+/* Renames the sandbox in the saved spec and in the registry.  The saved spec comes
+ * first, so that after a kill in between it has either the old or the new name. */
 static int rename_all(struct supervisor *s, const char *name, struct err *e)
 {
 	struct saved_spec *d = s->saved_spec;
@@ -156,14 +156,14 @@ static int rename_all(struct supervisor *s, const char *name, struct err *e)
 	if (registry_rename(s->entry, name, e) == 0)
 		return 0;
 	if (d)
-		(void)saved_spec_rename(d, old, NULL); /* on failure the saved spec
-						        * keeps the new name */
+		(void)saved_spec_rename(d, old, NULL); /* if that fails too the saved
+							* spec keeps the new name */
 	return -1;
 }
 
-/* Renames the sandbox for a client.  On a full disk the sandbox gets its old name
- * back, so that its files and the answer agree.  If another sandbox has taken the old
- * name meanwhile, the new name stays. */
+/* Renames the sandbox for a client.  If the disk is full the old name is restored, so
+ * that its files agree with the error that the client gets.  If another sandbox has
+ * taken the old name meanwhile, the rename succeeds after all. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e)
 {
 	AUTO_FREE char *old = text_copy(s->entry->name);
@@ -190,8 +190,8 @@ void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 	instance_end(&s->instance);
 }
 
-/* Called when the instance has ended by itself: notes the reason.  A reason that was
- * noted before stays. */
+/* Notes the reason when the instance has ended by itself.  supervisor_end() ignores it
+ * if another reason was noted before. */
 static void judge(struct supervisor *s)
 {
 	const struct instance *g = &s->instance;
@@ -241,13 +241,14 @@ static void answer_mourners(struct supervisor *s)
 
 /* --- the loop --------------------------------------------------------------------- */
 
-/* Tells the launcher that waits for us the outcome. */
+/* Tells the outcome of the start to the process that waits for it, such as hutch
+ * create. */
 static void tell_ready(struct supervisor *s, const struct err *e)
 {
 	if (s->ready < 0)
 		return;
-	(void)io_write_all(s->ready, e, sizeof(*e)); /* on failure: the process that
-						      * waited has gone */
+	(void)io_write_all(s->ready, e, sizeof(*e)); /* on failure: the waiting process
+						      * has ended */
 	own_close(&s->ready);
 }
 
@@ -261,8 +262,8 @@ static int take_frame(void *who, const struct frame *f, struct err *e)
 	return taken != 0 ? taken : dispatcher_frame(&s->dispatcher, f, e);
 }
 
-/* Reports a refused system call as an event.  The first call of its kind is reported,
- * and then those at powers of ten, so that the inside cannot displace other events. */
+/* Reports a refused system call as an event: the 1st, 10th, 100th and so on of each
+ * kind of call, so that processes inside cannot displace other events. */
 static void on_refused(void *who, const struct refused_call *c, pid_t session)
 {
 	struct supervisor *s = who;
@@ -325,8 +326,9 @@ static void look_at_clocks(struct supervisor *s, int64_t now)
 		       why == CLOCKS_START ? &late : NULL);
 }
 
-/* Ends what is past its deadline.  `now` is when poll(2) returned.  Messages that the
- * executor sent later are not read yet, and cannot be late. */
+/* Ends everything whose deadline has passed by `now`, the time when poll(2) returned.
+ * Messages of the executor that came later are still unread, so a later time would be
+ * wrong. */
 static void on_deadline(struct supervisor *s, int64_t now)
 {
 	struct err e;
@@ -347,7 +349,7 @@ static void send_requests(struct supervisor *s)
 	while (!instance_is_over(&s->instance) && !s->is_stopping && !pause_is(s) &&
 	       dispatcher_start(&s->dispatcher))
 		instance_flush(&s->instance);
-	supervisor_look_at_clock(s); /* putting it on record may have blocked */
+	supervisor_look_at_clock(s); /* writing to the audit log may have taken long */
 	jobs_send(&s->jobs, s->now_ms);
 	instance_flush(&s->instance);
 }
@@ -373,25 +375,26 @@ static void work(struct supervisor *s)
 	while (has_more && !s->has_left) {
 		has_more = instance_take(&s->instance);
 		look_at_instance(
-			s); /* before the clients, which are told of the result */
+			s); /* before clients_work(), which tells the clients the
+			     * result */
 		pause_look(s);
 		send_requests(s);
 		has_more = clients_work(s) || has_more;
 	}
 }
 
-/* The descriptors that a turn waits for. */
+/* The descriptors for which one turn of the loop waits. */
 struct watch {
 	struct pollfd fds[WATCH_CLIENTS + CLIENTS_MAX + OUTPUTS_POLLS];
-	struct pollfd *pipes; /* places for processes' pipes, behind those of the
+	struct pollfd *pipes; /* the entries for processes' pipes, after those of the
 			       * clients */
 	size_t count;
 };
 
 static void watch_all(struct supervisor *s, struct watch *w)
 {
-	/* Visitors must not keep clients from starting processes: half of the
-	 * descriptors stay for these. */
+	/* Connections to published ports get at most half of the free descriptors; the
+	 * others are reserved for processes that clients start. */
 	ports_allow(&s->launch->ports, outputs_left(s) / 2);
 	instance_watch(&s->instance, w->fds + WATCH_INSTANCE);
 	w->fds[WATCH_SIGNALS] =
@@ -400,8 +403,8 @@ static void watch_all(struct supervisor *s, struct watch *w)
 		s->deaf_ms = 0;
 	w->fds[WATCH_LISTENER] = (struct pollfd){ .fd = s->deaf_ms ? -1 : s->listener,
 						  .events = POLLIN };
-	/* POLLERR: the process that waits for the sandbox to be ready has given
-	 * up. */
+	/* No event is asked for.  poll(2) reports POLLERR when the waiting process has
+	 * ended. */
 	w->fds[WATCH_READY] = (struct pollfd){ .fd = s->ready };
 	pause_watch(&s->pause, w->fds + WATCH_PAUSE);
 	clients_watch(s, w->fds + WATCH_CLIENTS);
@@ -433,7 +436,7 @@ static void turn(struct supervisor *s)
 	supervisor_look_at_clock(s);
 	const int64_t now = s->now_ms;
 	if (ready < 0)
-		return; /* EINTR: this process was stopped, and SIGCONT let it go on */
+		return; /* EINTR: the process was stopped and continued by signals */
 	serve_all(s, &w);
 	if (!pause_is(s))
 		dispatcher_expire(&s->dispatcher, now);
@@ -444,8 +447,8 @@ static void turn(struct supervisor *s)
 
 /* --- its beginning ------------------------------------------------------------- */
 
-/* Notes in the supervisor's log what the caller was told on stderr, which may have gone
- * unread, and the result of the launch. */
+/* Writes to the supervisor's log what the caller got on stderr, where it may have been
+ * lost, and the result of the launch. */
 static void tell_of_launch(struct supervisor *s)
 {
 	const struct launch *l = s->launch;
@@ -489,8 +492,8 @@ static void init(struct supervisor *s)
 	methods_init_jobs(s);
 	outputs_init(s);
 	peer_self_init(&s->self);
-	listener_expect_shared(); /* for port.add; later the filter refuses
-				   * sigaction(2) */
+	listener_expect_shared(); /* sets a handler for port.add; later the seccomp
+				   * filter forbids sigaction(2) */
 	supervisor_log_init(&s->supervisor_log, s->entry, &s->dispatcher.secrets,
 			    &s->now_ms);
 	tell_of_launch(s);
@@ -500,7 +503,8 @@ static void init(struct supervisor *s)
 		clocks_run(&s->clocks, s->now_ms);
 }
 
-/* Keeps all open descriptors except two that were needed only for the start. */
+/* Confines the supervisor.  It keeps all descriptors but two, which only the start
+ * needed. */
 static int confine(struct supervisor *s, struct err *e)
 {
 	struct launch *l = s->launch;
@@ -568,16 +572,17 @@ static int open_doors(struct supervisor *s, struct err *e)
 	s->listener = registry_listen(s->entry, e);
 	if (s->listener < 0)
 		return -1;
-	supervisor_set_status(s, REGISTRY_STARTED); /* clients can connect from now on */
+	supervisor_set_status(s, REGISTRY_STARTED); /* from now on clients find the
+						     * sandbox and can connect */
 	if (confine(s, e) < 0)
 		return -1;
 	lease_serve(s);
 	return 0;
 }
 
-/* Closes files and locks of the sandbox.  Called before the end is known, since a
- * client that learns of it may start the sandbox again.  The lock of the upper layer
- * is released explicitly: the janitor shares it. */
+/* Closes files and releases locks of a kept sandbox.  This must happen before clients
+ * learn of the end, since they may start the sandbox again at once.  The lock of the
+ * upper layer is released explicitly, since the janitor has inherited the descriptor. */
 static void let_go_of_files(struct supervisor *s)
 {
 	if (!s->saved_spec)
@@ -587,8 +592,8 @@ static void let_go_of_files(struct supervisor *s)
 	own_close(&s->saved_spec->folder);
 }
 
-/* Finishes the supervisor after the sandbox's end.  Every waiting client is told; one
- * that does not read is not waited for. */
+/* Cleans up after the sandbox's end and tells every waiting client.  A client that does
+ * not read is not waited for. */
 static void finish(struct supervisor *s)
 {
 	AUTO_FREE char *record = record_of(s);
@@ -602,8 +607,8 @@ static void finish(struct supervisor *s)
 			      "the sandbox was ended before it was "
 			      "ready");
 	if (!was_ready && s->saved_spec && !s->is_restart)
-		/* If the removal fails, the saved spec has at least lost its name, so no
-		 * start finds it. */
+		/* The removal first renames the saved spec: if only deleting its files
+		 * fails, no start finds it. */
 		(void)saved_spec_remove(s->saved_spec, NULL);
 	s->has_ended = true;
 	dispatcher_end(&s->dispatcher, s->ending.error.kind != ERR_NONE
@@ -617,8 +622,8 @@ static void finish(struct supervisor *s)
 	supervisor_event(s, "ended", members);
 	records_finish(s);
 	sandbox_done(&s->launch->sandbox);
-	/* Before the end is known, since a client that learns of it may look at
-	 * the changed files. */
+	/* This comes before clients learn of the end, since they may look at the
+	 * changed files then. */
 	cow_done(&s->launch->cow);
 	let_go_of_files(s);
 	if (registry_end(s->entry, record, is_nobodys ? REGISTRY_REMOVE : REGISTRY_KEEP,
@@ -627,8 +632,8 @@ static void finish(struct supervisor *s)
 				       &e);
 		supervisor_event(s, "error", "");
 	}
-	tell_ready(s, &s->ending.error); /* the outcome is told only now, when the
-					  * sandbox's name is free */
+	tell_ready(s, &s->ending.error); /* after registry_end(), which makes the
+					  * sandbox's name free again */
 	outputs_end_logs(s);
 	pause_done(&s->pause);
 	answer_mourners(s);

@@ -1,23 +1,23 @@
-/* supervisor -- runs one sandbox that has a name, for all its clients.
+/* supervisor -- runs one named sandbox and serves all its clients.
  *
- * One process, one poll(2), no thread.  The supervisor holds the registry's
- * entry, the running instance, the dispatcher for actions, the jobs, and up to
- * CLIENTS_MAX connections of docs/control.md.  The supervisor waits for no
- * client: the data that a client does not read is bounded, and a client for
- * which too much waits is disconnected.
+ * The supervisor is one process with one poll(2) loop and no thread.  It has the
+ * registry's entry, the running instance, the dispatcher of actions, the jobs, and up
+ * to CLIENTS_MAX connections (docs/control.md).  It never blocks on a client: the data
+ * that may wait for a client is limited, and a client that does not read is
+ * disconnected at that limit.
  *
- * The loop reads the clock before poll(2), when that has returned, and behind a
- * step that may block (supervisor_look_at_clock()); all that it calls, also
- * through the callbacks of an instance and of jobs, uses that time, now_ms.
+ * The loop reads the clock before and after poll(2), and after each step that may block
+ * (supervisor_look_at_clock()).  All functions that it calls, and the callbacks of the
+ * instance and the jobs, use that time, now_ms.
  *
- *	supervisor.c	the loop, and how it ends
- *	clients.c	connections: lines in, answers and events out
- *	methods.c	what each method does, with methods_exec, _start and _update.c
- *	clocks.c	which deadlines end the sandbox
- *	lease.c		a sandbox that ends with a connection
- *	samples.c	reports of what the sandbox uses
- *	pause.c		while everything inside stands still
- *	outputs.c	output of processes, and outputs_tell.c its clients */
+ * 	supervisor.c	the loop, and the sandbox's end
+ * 	clients.c	connections: incoming lines, outgoing answers and events
+ * 	methods.c	the methods of the protocol, with methods_exec.c and others
+ * 	clocks.c	the time limits that end the sandbox
+ * 	lease.c		ties the sandbox to one connection
+ * 	samples.c	reports of consumption
+ * 	pause.c		stops all processes for a while
+ * 	outputs.c	the output of processes; outputs_tell.c sends it to clients */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,40 +44,43 @@ struct saved_spec;
 struct launch;
 
 #define CLIENTS_MAX 128
-/* The most requests of one client that may have no answer yet. */
+/* The most requests of one client that may be unanswered at a time. */
 #define CLIENT_REQUESTS 256
-/* A client gets output and events while no more bytes than this wait for it. */
+/* A client is sent more output and events only while at most this many bytes wait for
+ * it. */
 #define CLIENT_HIGH (1u << 20)
-/* A client for which more bytes of observations than this wait is disconnected. */
+/* A client is disconnected when more bytes of observations than this wait for it. */
 #define CLIENT_WAITING (64u << 20)
 
 struct client {
 	struct connection conn;
-	struct connection_fds early; /* descriptors that came with hello, for the
-				      * request after it */
+	struct connection_fds early; /* descriptors that came with `hello`; they belong
+				      * to the next request */
 	struct dispatcher_client dispatcher;
-	char name[24]; /* the client's name for actions that give no `client` */
+	char name[24]; /* the client's name in the audit log, and for actions that give
+			* no `client` */
 	bool has_hello, is_stream, is_closing, has_events;
-	bool is_user; /* the client uses the sandbox, beyond asking for its state */
+	bool is_user; /* the client has made a request that counts as use of the
+		       * sandbox */
 	size_t under_way;
-	uint64_t next_event; /* with has_events: number of the next event to be sent to
-			      * the client */
-	struct viewer *viewers;		/* owned; the processes whose output the client
-					 * gets (outputs.h) */
-	struct log_reader *log_readers; /* owned; the client's requests for logs */
-	int64_t stuck_ms; /* since when the client takes none of the waiting data; 0: none
-			   * waits */
+	uint64_t next_event; /* with has_events: number of the next event to send */
+	struct viewer *viewers;		/* owned; the processes whose output is sent to
+					 * the client */
+	struct log_reader *log_readers; /* owned; the client's requests `logs` in
+					 * progress */
+	int64_t stuck_ms; /* since when the client reads none of the data that waits for
+			   * it; 0: none waits */
 };
 
-/* How the sandbox ended; docs/control.md, "How it ended". */
+/* How the sandbox has ended; see docs/control.md, "How it ended". */
 struct ending {
-	const char *reason; /* NULL: it has not ended */
+	const char *reason; /* NULL: the sandbox has not ended */
 	int exit_code;
 	const char *limit; /* the limit that ended the sandbox, or NULL */
 	struct err error;  /* the error that ended the sandbox; kind ERR_NONE: none */
 };
 
-/* A client that asked for the end, and waits for it. */
+/* A client that has asked for the sandbox's end and waits for it. */
 struct mourner {
 	struct client *client;
 	char *request; /* owned; the id of the client's request */
@@ -85,7 +88,7 @@ struct mourner {
 };
 
 struct supervisor {
-	int64_t now_ms; /* the time of this step of the loop, by clock.h */
+	int64_t now_ms; /* the loop's present time, in ms of clock.h */
 	struct launch *launch;		/* borrowed; the launched sandbox, already
 					 * started */
 	struct registry_entry *entry;	/* borrowed; the sandbox's entry in the
@@ -96,9 +99,10 @@ struct supervisor {
 	struct clocks clocks;
 	struct lease lease;
 	struct samples samples;
-	struct limits limits; /* the policy's, until a client updates them */
-	int ready; /* owned: gets the outcome when the sandbox is ready or has failed; -1:
-		    * has got it */
+	struct limits limits; /* the present limits: the policy's, or as changed by the
+			       * method `update` */
+	int ready; /* owned: a pipe for the outcome of the start; -1: the outcome was
+		    * written */
 
 	struct instance instance;
 	struct dispatcher dispatcher;
@@ -107,80 +111,83 @@ struct supervisor {
 	struct events events;
 	struct supervisor_log supervisor_log;
 	enum registry_status status;
-	bool is_restart; /* the sandbox was started again: its saved spec stays in any
-			  * case */
+	bool is_restart; /* a kept sandbox was started again: its saved spec stays even
+			  * if that fails */
 	bool is_stopping, has_landlock;
-	bool has_ended; /* no request can wait for anything any more, and gets an error
-			 * that says so */
-	bool has_left;  /* a client's share of the turn was used up, and lines of it
-			 * wait */
+	bool has_ended; /* the sandbox has ended: every further request gets an error */
+	bool has_left;  /* a client has used up its time in this turn, and has more
+			 * lines */
 	struct ending ending;
 	struct mourner *mourners; /* owned; the clients that wait for the sandbox's end */
 
 	int listener; /* owned; the control socket */
 	struct peer_self self;
-	int64_t deaf_ms; /* no connection is accepted until then: there was no descriptor
-			  * left */
+	int64_t deaf_ms; /* no connection is accepted before this time, since no
+			  * descriptor was free */
 	struct client *clients[CLIENTS_MAX]; /* owned; the connected clients */
 	size_t client_count;
 	uint64_t client_number;
 	struct pause pause;
 };
 
-/* Serves the sandbox's clients until the sandbox has ended; the registry's entry is
- * ended then. */
+/* Serves the sandbox's clients until the sandbox has ended.  Then its entry in the
+ * registry is marked as ended too. */
 void supervisor_run(struct supervisor *s);
 
 /* --- between its parts ------------------------------------------------------ */
 
-/* Sets now_ms and the dispatcher's time.  If the sandbox is in use at this time, it
- * counts as in use until now. */
+/* Sets now_ms and the dispatcher's time to the present.  If the sandbox is in use, its
+ * idle time begins again. */
 void supervisor_look_at_clock(struct supervisor *s);
 void supervisor_set_status(struct supervisor *s, enum registry_status status);
 void supervisor_event(struct supervisor *s, const char *name, const char *more);
-/* Kills the instance, for a reason.  The reason that is given first counts. */
+/* Kills the sandbox and notes the reason.  If there is a reason already, that one
+ * stays. */
 void supervisor_end(struct supervisor *s, const char *reason, int exit_code,
 		    const char *limit, const struct err *e);
-/* Renames the sandbox, also in its info. */
+/* Renames the sandbox, in the registry and in its info. */
 int supervisor_rename(struct supervisor *s, const char *name, struct err *e);
-/* Returns the info of docs/control.md, allocated. */
+/* Returns the sandbox's info as in docs/control.md; JSON, allocated. */
 char *supervisor_info(const struct supervisor *s);
-/* Returns the limits as the info has them, {"memory":...}, allocated. */
+/* Returns the limits as in the info, {"memory":...}; allocated. */
 char *supervisor_limits(const struct supervisor *s);
-/* Returns the answer to the method `stats`, allocated. */
+/* Returns the answer to the method `stats`; JSON, allocated. */
 char *supervisor_stats(const struct supervisor *s);
-/* Reads what the sandbox uses now, from the cgroup or else from the processes. */
+/* Gets the sandbox's present consumption, from its cgroup or else by adding up its
+ * processes. */
 void supervisor_consumption(const struct supervisor *s, struct consumption *ret);
 
 void clients_accept(struct supervisor *s);
-/* Adds a client: a connection of the owner's; takes the descriptor over. */
+/* Adds a client with the connection `fd`, which it takes over; peer_check() has
+ * accepted it. */
 void clients_add(struct supervisor *s, int fd);
-/* Sends the event in `params`, which is not kept, to clients that have
- * subscribed and read. */
+/* Sends the event `params` to all subscribed clients that have room for it.  The event
+ * is not kept. */
 void clients_tell(struct supervisor *s, const char *params);
-/* Fills in the places for poll(2), one for each client. */
+/* Fills in one pollfd entry for each client. */
 void clients_watch(const struct supervisor *s, struct pollfd *w);
 void clients_serve(struct supervisor *s, const struct pollfd *w);
-/* Does all for the clients that can be done now.  True: there was something to do. */
+/* Handles what clients have sent and sends what is ready for them.  True: there was
+ * something to do. */
 bool clients_work(struct supervisor *s);
-/* Called when the sandbox has ended: writes the waiting data as far as clients take
- * it, for a while; then closes all connections. */
+/* To be called when the sandbox has ended: sends clients the rest of their data, for a
+ * limited time, and closes all connections. */
 void clients_part(struct supervisor *s);
 void clients_done(struct supervisor *s);
 
-/* These answer a client's request, at once or one that was under way. */
+/* Answer a client's request, with a result or an error. */
 void client_result(struct client *c, const char *id, const char *result);
 void client_error(struct client *c, const char *id, int code, const struct err *e);
-/* Tells the client that a process of its own has ended. */
+/* Tells the client that a process which it has started has ended. */
 void client_exited(struct supervisor *s, struct client *c, struct job *j);
 
-/* Handles a client's request.  Returns 0, or an enum rpc_code and *e.  Takes out of
- * `fds` the descriptors that it keeps. */
+/* Handles a client's request.  Returns 0, or an enum rpc_code and *e.  Descriptors that
+ * it keeps are removed from `fds`. */
 struct rpc_request;
 int methods_call(struct supervisor *s, struct client *c, struct rpc_request *r,
 		 struct connection_fds *fds, struct err *e);
-/* Sets the callbacks of jobs.h. */
+/* Sets the callbacks in s->jobs (jobs.h). */
 void methods_init_jobs(struct supervisor *s);
-/* Called once, when the sandbox has ended: clients that wait for a process get an
- * error. */
+/* To be called once, when the sandbox has ended: sends an error to all clients that
+ * still wait for a process. */
 void methods_end_jobs(struct supervisor *s);

@@ -11,7 +11,8 @@
 #include "sandbox/state/registry.h"
 #include "sandbox/state/state_dir.h"
 
-/* Events about the sandbox itself have a higher level than events inside it. */
+/* The level of each event; events that are not listed here have a lower level, since
+ * they are about processes inside. */
 static const struct {
 	const char *event;
 	enum log_level level;
@@ -51,8 +52,8 @@ void supervisor_log_add(struct supervisor_log *j, enum log_level level,
 	redact_json_text(j->secrets, &line);
 	AUTO_FREE char *own = line;
 	AUTO_FREE char *whole = text_format("%s\n", own);
-	/* A failure is ignored: a full disk takes no line, and the failure can be
-	 * reported nowhere else. */
+	/* A failure, such as a full disk, is ignored: there is no other place to report
+	 * it. */
 	(void)log_add(&j->log, whole, strlen(whole), *j->now_ms, NULL);
 }
 

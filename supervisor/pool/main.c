@@ -1,5 +1,5 @@
-/* hutch-pool: `hutch pool create`, and the keeper, the process that it leaves
- * in the background for the pool.  It returns when the first sandbox is ready.
+/* hutch-pool: the command `hutch pool create`, and the keeper, a background process
+ * that it starts for the pool.  The command returns when the first sandbox is ready.
  * See docs/hutch-pool.md. */
 #include <fcntl.h>
 #include <sched.h>
@@ -25,15 +25,15 @@
 #include "supervisor/events.h"
 #include "supervisor/pool/pool.h"
 
-/* The number of descriptors besides those of waiting sandboxes: connections, sandboxes
- * being made, our own. */
+/* The number of descriptors that the keeper needs besides those of waiting sandboxes:
+ * for clients, for sandboxes that are being made, and for itself. */
 #define FILES_OTHERS (POOL_CLIENTS_MAX + 3 * POOL_SPAWNS_MAX + 64)
 
 struct order {
 	const char *name; /* borrowed; the pool's name; NULL: none was given */
 	struct list words; /* options for hutch create */
 	uint64_t size;
-	int lease, json_fd; /* descriptors given with --lease and --json; -1: none */
+	int lease, json_fd; /* the descriptors of --lease and --json; -1: not given */
 };
 
 /* --- the words ----------------------------------------------------------------- */
@@ -77,8 +77,7 @@ static int take_json(struct order *o, const char *value, struct err *e)
 	return value ? fd_flag_fd("--json", value, &o->json_fd, e) : 0;
 }
 
-/* Refuses options of hutch create that the keeper itself gives, or that make no
- * sense in a pool. */
+/* Refuses -p: all sandboxes of the pool would publish the same port of the host. */
 static int refuse(struct order *o, const char *value, struct err *e)
 {
 	(void)o, (void)value;
@@ -122,8 +121,8 @@ static const struct own_flag *find(const char *word, size_t *ret_len)
 	return NULL;
 }
 
-/* Takes a word that is an option of the pool's own.  1: the word was one, and *at is
- * at its last word. */
+/* Handles a word if it is one of the pool's own options.  1: it was one, and *at points
+ * to its value or, if it has none, to itself. */
 static int take_own(struct order *o, char ***at, struct err *e)
 {
 	size_t len;
@@ -148,8 +147,8 @@ static int no_command(const struct order *o, const char *word, struct err *e)
 			  o->name, word);
 }
 
-/* Refuses "--", which ends nothing here: the user means the words behind it as a
- * command, or as options for hutch create. */
+/* Refuses "--".  Behind it the user expects a command, which a pool does not take, or
+ * more options for hutch create, which need no "--". */
 static int no_dashes(const struct order *o, const char *next, struct err *e)
 {
 	static const char text[] = "hutch pool create takes no '--'";
@@ -170,8 +169,8 @@ static int name_first(const char *word, struct err *e)
 	return err_remedy(e, "hutch pool create NAME %.60s ...", word);
 }
 
-/* Parses the words.  All words that are not the keeper's own go to hutch create, which
- * knows their meaning: a word behind one of its options may be the option's value. */
+/* Parses the command line.  All words but the pool's own options are passed on to hutch
+ * create, which knows which of them are values of its options. */
 static int parse(char **at, struct order *o, struct err *e)
 {
 	for (; *at; at++) {
@@ -227,10 +226,10 @@ static int open_signals(struct err *e)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGQUIT);
-	(void)signal(SIGCHLD, SIG_DFL); /* a process that ignores SIGCHLD is not told
-					 * of its children's end */
-	(void)signal(SIGPIPE, SIG_IGN); /* without SIGPIPE: the process that waited for
-					 * us may have gone */
+	(void)signal(SIGCHLD, SIG_DFL); /* if SIGCHLD were ignored, waitpid(2) would not
+					 * report children */
+	(void)signal(SIGPIPE, SIG_IGN); /* a write to the pipe of a process that has
+					 * ended must only fail */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(e, "block signals");
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -255,8 +254,8 @@ static int prepare(struct pool *p, const struct order *o, struct err *e)
 		return -1;
 	p->created = events_time(events_now());
 	p->signals = open_signals(e);
-	/* The caller's working directory stays: relative paths among the words
-	 * begin there. */
+	/* The working directory stays the caller's, since options may contain relative
+	 * paths. */
 	if (p->signals >= 0 && launch_leave_caller(e) == 0)
 		return 0;
 	pools_remove(&p->place);
@@ -273,8 +272,8 @@ static void keep_pool(const struct order *o, int ready)
 	if (prepare(p, o, &e) == 0)
 		pool_run(p);
 	else
-		(void)io_write_all(ready, &e, sizeof(e)); /* on failure: the process
-							   * that waits may have gone */
+		(void)io_write_all(ready, &e, sizeof(e)); /* on failure: the waiting
+							   * process may have ended */
 	free(p->program);
 	free(p->created);
 	free(p);
@@ -295,14 +294,15 @@ static int start(struct order *o, struct err *e)
 	if (pid == 0) {
 		(void)close(ends[0]);
 		if (o->json_fd > 2)
-			own_close(&o->json_fd); /* a reader of the --json object waits
-						 * for its end, not for the keeper's */
+			own_close(&o->json_fd); /* a reader of the JSON object waits
+						 * until all have closed this
+						 * descriptor */
 		keep_pool(o, ends[1]);
 		_exit(0);
 	}
 	(void)close(ends[1]);
-	own_close(&o->lease); /* while it is open here, the lease's holder would not
-			       * see the end */
+	own_close(&o->lease); /* otherwise the lease's holder would not see the keeper
+			       * close it */
 	if (io_read_full(ends[0], e, sizeof(*e)) != (ssize_t)sizeof(*e))
 		return err_set(e, ERR_INTERNAL,
 			       "the keeper of pool '%s' ended before it had made "

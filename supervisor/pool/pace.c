@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 
-/* Counts a failure to make a sandbox.  Sandboxes that were begun before the last
- * failure was known fail for the same reason: sixteen at once are one failure, and not
- * 51 s without a sandbox. */
+/* Counts a failure to make a sandbox.  Sandboxes that were begun before the previous
+ * failure was known probably fail for the same reason, so they are not counted: sixteen
+ * of them count as one failure, and do not stop the pool for 51 s. */
 void pace_failed(struct pace *p, int64_t now)
 {
 	const unsigned times = p->strikes < PACE_DOUBLINGS ? p->strikes : PACE_DOUBLINGS;
@@ -15,8 +15,8 @@ void pace_failed(struct pace *p, int64_t now)
 	p->retry_ms = now + ((int64_t)PACE_RETRY_MS << times);
 }
 
-/* Counts the death of a waiting sandbox.  A sandbox that died sooner than
- * PACE_STEADY_MS died of something that the next may die of, too. */
+/* Counts the death of a waiting sandbox.  If it had waited for less than
+ * PACE_STEADY_MS, this counts as a failure: the next one may die of the same cause. */
 bool pace_lost(struct pace *p, int64_t since, int64_t now)
 {
 	if (now - since >= PACE_STEADY_MS)

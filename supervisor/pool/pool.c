@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* How long in ms waiting sandboxes may take to end with the pool. */
+/* The time in ms that waiting sandboxes get to end when the pool is stopped. */
 #define GOODBYE_MS 10000
 
 enum { WATCH_SIGNALS, WATCH_LISTENER, WATCH_LEASE, WATCH_READY, WATCH_SPAWNS,
@@ -30,8 +30,8 @@ static void forget(struct pool *p, size_t i)
 		(p->waiting_count - i) * sizeof(*p->waiting));
 }
 
-/* Drops a waiting sandbox that has died: only a sandbox that ends makes its lease
- * readable.  A sandbox that had waited for long is replaced at once. */
+/* Removes a waiting sandbox that has died, which its readable lease has shown.  If it
+ * had waited for long, it is replaced at once. */
 static void lose(struct pool *p, size_t i, int64_t now)
 {
 	const struct waiting *x = &p->waiting[i];
@@ -79,14 +79,14 @@ bool pool_is_in_trouble(const struct pool *p)
 /* --- spawns
  * --------------------------------------------------------------------- */
 
-/* Tells the outcome to the process that waits for the first sandbox, `hutch
- * pool create`.  A failure is told when the name is free. */
+/* Tells the outcome to `hutch pool create`, which waits for the first sandbox.  A
+ * failure is told only when the pool's name is free again. */
 static void tell_ready(struct pool *p, const struct err *e)
 {
 	if (p->ready < 0)
 		return;
-	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the process that
-						      * waited has gone */
+	(void)io_write_all(p->ready, e, sizeof(*e)); /* on failure: the waiting process
+						      * has ended */
 	own_close(&p->ready);
 }
 
@@ -97,7 +97,7 @@ static void fail(struct pool *p, const struct err *why, int64_t now)
 	pace_failed(&p->pace, now);
 	if (p->ready < 0)
 		return;
-	p->why = *why; /* a pool that has never had a sandbox does not stay */
+	p->why = *why; /* if its first sandbox cannot be made, the pool ends */
 	pool_stop(p, now);
 }
 
@@ -131,16 +131,16 @@ static void finish(struct pool *p, struct pool_spawn *m, int64_t now)
 		keep(p, m, now);
 	else if (!p->is_ending)
 		fail(p, &e, now);
-	/* The sandbox has reported its end before it has ended, which closes
-	 * the lease. */
+	/* The sandbox reports a failure before it has ended.  The pool's end waits for
+	 * that: when the sandbox has ended its lease is closed. */
 	if (!is_made && p->is_ending)
 		add(p, m, now);
 	pool_spawn_done(m);
 	p->making--;
 }
 
-/* Gives up a sandbox that takes too long to make.  The spawn's place is free at once,
- * though a file system may keep the process from dying. */
+/* Gives up a sandbox that takes too long to make.  Its slot is free at once, even if
+ * the process hangs in a file system and does not die yet. */
 static void give_up(struct pool *p, struct pool_spawn *m, int64_t now)
 {
 	struct err e;
@@ -180,8 +180,8 @@ static bool may_make(const struct pool *p, int64_t now)
 	return lacks_some(p) && pace_is_due(&p->pace, now);
 }
 
-/* Starts to make sandboxes, one a turn: starting a process takes as long as handing
- * out a sandbox does. */
+/* Begins to make a sandbox, but only one in each turn: starting a process takes as long
+ * as handing out a sandbox, for which clients wait. */
 static void make(struct pool *p, int64_t now)
 {
 	const struct pool_spawn_plan plan = { .program = p->program,
@@ -204,8 +204,9 @@ static void make(struct pool *p, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Stops the pool.  The end of waiting sandboxes is awaited.  A sandbox that is being
- * made ends as it becomes ready, or at once if its making has not really begun. */
+/* Stops the pool, which then waits for the end of the waiting sandboxes.  A sandbox
+ * that is being made ends when it becomes ready; if its process still reads its
+ * options, it is killed. */
 void pool_stop(struct pool *p, int64_t now)
 {
 	if (p->is_ending)
@@ -219,8 +220,8 @@ void pool_stop(struct pool *p, int64_t now)
 			      p->place.name);
 	own_close(&p->lease);
 	for (size_t i = 0; i < p->waiting_count; i++)
-		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* fails if the sandbox has
-							       * ended already */
+		(void)shutdown(p->waiting[i].lease, SHUT_WR); /* on failure: the sandbox
+							       * has ended already */
 	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
 		if (p->spawns[i].says >= 0) {
 			(void)shutdown(p->spawns[i].lease, SHUT_WR);
@@ -236,7 +237,8 @@ static void on_signals(struct pool *p, int64_t now)
 	while (read(p->signals, &info, sizeof(info)) == sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
 			pool_stop(p, now);
-	/* The exit status is not needed: the child itself has reported how it ended. */
+	/* The exit status is ignored, since the child reports its outcome through a
+	 * pipe. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (size_t i = 0; i < POOL_SPAWNS_MAX; i++)
 			pool_spawn_reaped(&p->spawns[i], pid);
@@ -251,9 +253,10 @@ static size_t watch(struct pool *p, struct pollfd *w, int64_t now)
 	w[WATCH_SIGNALS] = (struct pollfd){ .fd = p->signals, .events = POLLIN };
 	w[WATCH_LISTENER] = (struct pollfd){ .fd = p->deaf_ms ? -1 : p->place.listener,
 					     .events = POLLIN };
-	/* Only the end of this connection counts: data on it stays unread. */
+	/* Only the closing of the lease matters; data on it is not read. */
 	w[WATCH_LEASE] = (struct pollfd){ .fd = p->lease, .events = POLLRDHUP };
-	/* POLLERR: the process that waited has gone. */
+	/* No event is asked for.  poll(2) reports POLLERR when the waiting process has
+	 * ended. */
 	w[WATCH_READY] = (struct pollfd){ .fd = p->is_ending ? -1 : p->ready };
 	for (size_t i = 0; i < POOL_SPAWNS_MAX; i++) {
 		w[WATCH_SPAWNS + i] = (struct pollfd){ .fd = p->spawns[i].says,
@@ -297,7 +300,7 @@ static void serve(struct pool *p, const struct pollfd *w, size_t clients, int64_
 		pool_stop(p, now);
 }
 
-/* Does one turn of the loop.  Returns the time at which poll(2) returned. */
+/* Does one turn of the loop.  Returns the time when poll(2) returned. */
 static int64_t turn(struct pool *p)
 {
 	int64_t now = clock_ms();
@@ -308,8 +311,7 @@ static int64_t turn(struct pool *p)
 
 	now = clock_ms();
 	if (ready < 0)
-		return now; /* EINTR: this process was stopped, and SIGCONT let it go
-			     * on */
+		return now; /* EINTR: the process was stopped and continued by signals */
 	serve(p, w, clients, now);
 	pool_clients_work(p, now);
 	make(p, now);

@@ -14,15 +14,17 @@
 #include "sandbox/launch/result.h"
 #include "supervisor/rpc.h"
 
-/* The unread answers of a connection; only one is made at a time. */
+/* The room for answers that the client has not read; a client has one request at a
+ * time. */
 #define OUT_MAX	 (64u << 10)
 #define DEAF_MS	 100
-/* The longest time in seconds that a take may wait: a day. */
+/* The longest wait in seconds that a `take` may ask for: a day. */
 #define WAIT_MAX_S 86400
 
 /* --- coming and going ---------------------------------------------------------- */
 
-/* Sends the client the reason without waiting, and closes the connection. */
+/* Sends the client the reason of the refusal without blocking, and closes the
+ * connection. */
 static void refuse(int fd, const struct err *e)
 {
 	struct buffer line;
@@ -40,8 +42,9 @@ void pool_clients_accept(struct pool *p, int64_t now)
 	struct err e;
 	int fd = accept4(p->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	/* The connection has gone again; or we have no descriptor left, and
-	 * poll(2) would report the waiting connection again at once. */
+	/* Either the connection was closed again already, or the keeper has no free
+	 * descriptor.  In the latter case poll(2) would report the connection in an
+	 * endless loop, so none is accepted for a while. */
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		p->deaf_ms = now + DEAF_MS;
 	if (fd < 0)
@@ -57,8 +60,8 @@ void pool_clients_accept(struct pool *p, int64_t now)
 	struct pool_client *t = mem_zeroed(1, sizeof(*t));
 	connection_init(&t->conn, fd, POOL_LINE_MAX, OUT_MAX);
 	p->clients[p->client_count++] = t;
-	/* The first request has mostly arrived already.  A broken connection
-	 * shows later. */
+	/* The first request usually has arrived already, so read it now.  If the
+	 * connection is broken, a later read fails too. */
 	(void)connection_read(&t->conn);
 }
 
@@ -79,7 +82,7 @@ static void fail(struct pool_client *t, const char *id, int code, const struct e
 	rpc_put_error(&t->conn.out, id, (enum rpc_code)code, e);
 }
 
-/* Answers the request of a client that was under way. */
+/* Answers the `take` or `stop` that a client has waited for. */
 static void settle(struct pool_client *t, const struct err *e)
 {
 	if (e)
@@ -91,9 +94,10 @@ static void settle(struct pool_client *t, const struct err *e)
 	t->is_stop = false;
 }
 
-/* Passes the connection with the first byte of the answer, which is sent in one
- * piece: a client that has not read earlier answers is disconnected, and a
- * descriptor on its way to it is closed. */
+/* Hands a sandbox out: passes its connection together with the first byte of the
+ * answer.  The answer must be sent in one piece, so a client that has not read earlier
+ * answers is disconnected.  If a client is disconnected, the kernel closes a descriptor
+ * that it has not received. */
 static void hand_out(struct pool *p, struct pool_client *t, const struct waiting *x,
 		     int64_t now)
 {
@@ -117,8 +121,8 @@ static void hand_out(struct pool *p, struct pool_client *t, const struct waiting
 	own_free(&t->asks);
 	t->due_ms = 0;
 	if (n > 0)
-		pool_taken(p, now); /* a part of the answer was sent, and with it the
-				     * connection */
+		pool_taken(p, now); /* the connection was sent, even if only a part of
+				     * the answer was */
 }
 
 static struct pool_client *first_in_line(const struct pool *p)
@@ -225,7 +229,8 @@ static int do_take(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	t->asks = r->id;
 	r->id = NULL;
 	t->number = ++p->number;
-	if (at.value) /* a wait of 0 seconds is over in this very turn */
+	if (at.value) /* "wait": 0 means that the take fails at once if no sandbox is
+		       * ready */
 		t->due_ms = now + (int64_t)(seconds * 1000);
 	return 0;
 }
@@ -251,7 +256,7 @@ static int do_info(struct pool *p, struct pool_client *t, struct rpc_request *r,
 	return 0;
 }
 
-/* Does a stop, which is answered when all waiting sandboxes have ended. */
+/* The method `stop`; it is answered when all waiting sandboxes have ended. */
 static int do_stop(struct pool *p, struct pool_client *t, struct rpc_request *r,
 		   int64_t now, struct err *e)
 {
@@ -322,7 +327,7 @@ static bool may_ask(const struct pool_client *t)
 	       buffer_len(&t->conn.out) < OUT_MAX / 2;
 }
 
-/* Takes the lines of a client.  True: there were lines. */
+/* Handles the lines of a client.  True: there were lines. */
 static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 {
 	bool has_some = false;
@@ -352,8 +357,8 @@ static bool take_lines(struct pool *p, struct pool_client *t, int64_t now)
 
 /* --- the loop ------------------------------------------------------------------ */
 
-/* Returns whether to read from the client.  That is done also while a request is under
- * way, since only a read shows that the client has gone. */
+/* Returns whether to read from the client.  It is read even while its request waits for
+ * an answer, since only a read shows that the client has disconnected. */
 static bool may_read(const struct pool_client *t)
 {
 	return !t->is_closing && connection_may_read(&t->conn) &&
@@ -372,8 +377,8 @@ void pool_clients_watch(const struct pool *p, struct pollfd *w)
 	}
 }
 
-/* Serves the connections that are ready.  A client that has closed both directions
- * reads no answer; its sandbox goes to another client. */
+/* Reads and writes the connections that are ready.  A client that has closed both
+ * directions cannot read an answer, so it gets no sandbox. */
 void pool_clients_serve(struct pool *p, const struct pollfd *w)
 {
 	for (size_t i = p->client_count; i-- > 0;) {
@@ -395,9 +400,9 @@ static bool is_finished(const struct pool_client *t)
 		(t->is_closing || lines_is_over(&t->conn.lines)));
 }
 
-/* poll(2) does not report lines that were read already: so none may be left
- * that can be taken now, because the request before it was answered or the
- * answers were read.  Nothing is read here, so their number only falls. */
+/* Handles all lines that can be handled now.  poll(2) would not wake the loop for lines
+ * that were read already, so the loop here repeats as long as an answer makes a further
+ * line possible.  It ends, since nothing new is read here. */
 void pool_clients_work(struct pool *p, int64_t now)
 {
 	bool has_some;
@@ -407,8 +412,9 @@ void pool_clients_work(struct pool *p, int64_t now)
 		look_at_line(p, now);
 		for (size_t i = 0; i < p->client_count; i++) {
 			(void)connection_write(
-				&p->clients[i]->conn); /* a broken connection is closed
-						        * below */
+				&p->clients[i]->conn); /* connection_write() fails again
+							* below, where the client is
+							* removed */
 			has_some = take_lines(p, p->clients[i], now) || has_some;
 		}
 	} while (has_some);
@@ -423,8 +429,7 @@ void pool_clients_part(struct pool *p)
 		if (p->clients[i]->asks)
 			settle(p->clients[i], NULL);
 		(void)connection_write(
-			&p->clients[i]->conn); /* a client that does not take the
-							* answer does not get it */
+			&p->clients[i]->conn); /* on failure: the client gets no answer */
 		remove_client(p, i);
 	}
 }

@@ -16,12 +16,12 @@
 #include "cli/common/json_view.h"
 #include "sandbox/launch/result.h"
 
-/* The numbers of the child's descriptors, above the standard three. */
+/* The numbers that the descriptors get in the child, after the standard three. */
 #define LEASE_FD 3
 #define SAYS_FD	 4
-#define READS_FD 5 /* the child is not told of this descriptor */
-/* The first number above the child's descriptors, so that moving one does not close
- * another. */
+#define READS_FD 5 /* no option names this descriptor, so hutch create closes it */
+/* Our descriptors are first moved to numbers from here on, so that dup2(2) to the
+ * numbers above closes none of them. */
 #define FIRST_FREE 10
 
 void pool_spawn_init(struct pool_spawn *m)
@@ -61,9 +61,10 @@ static void plan_words(struct list *argv, const struct pool_spawn *m,
 	list_add(argv, m->name);
 }
 
-/* The ends of the pipes and the socket that the child gets. */
+/* The child's ends of the pipes and the socket. */
 struct ends {
-	int lease, says, reads; /* owned; the ends of the lease and the two pipes */
+	int lease, says, reads; /* owned; the ends of the lease's socket and of the two
+				 * pipes */
 };
 
 static void close_ends(struct ends *x)
@@ -73,8 +74,8 @@ static void close_ends(struct ends *x)
 	own_close(&x->reads);
 }
 
-/* Becomes hutch create, in the child.  Its standard three descriptors are /dev/null
- * already, like ours. */
+/* Executes hutch create, in the child.  Its descriptors 0 to 2 are /dev/null, as the
+ * keeper's are. */
 static _Noreturn void become(const struct pool_spawn_plan *plan, char **argv,
 			     const struct ends *x)
 {
@@ -82,12 +83,12 @@ static _Noreturn void become(const struct pool_spawn_plan *plan, char **argv,
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)signal(SIGPIPE, SIG_DFL); /* an ignored signal would stay ignored after
-					 * exec */
-	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* the limit before raise_files(),
-						       * lower or the same */
-	/* A child that waits for a file would not notice that the keeper has
-	 * ended. */
+	(void)signal(SIGPIPE, SIG_DFL); /* exec would keep the keeper's setting, which
+					 * ignores SIGPIPE */
+	(void)setrlimit(RLIMIT_NOFILE, &plan->files); /* the limit that the keeper had
+						       * before it raised its own */
+	/* A child that hangs in a file system would not notice the keeper's end, so the
+	 * kernel kills it then. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(x->lease, LEASE_FD) == LEASE_FD && dup2(x->says, SAYS_FD) == SAYS_FD &&
 	    dup2(x->reads, READS_FD) == READS_FD)
@@ -171,8 +172,8 @@ void pool_spawn_go_on(struct pool_spawn *m)
 void pool_spawn_kill(const struct pool_spawn *m)
 {
 	if (m->reads >= 0 && m->pid > 0)
-		(void)kill(m->pid, SIGKILL); /* a child that was not waited for still
-					      * exists */
+		(void)kill(m->pid, SIGKILL); /* a child that was not waited for keeps
+					      * its pid, so this hits no other process */
 }
 
 int pool_spawn_late(struct err *e)
@@ -205,7 +206,7 @@ bool pool_spawn_read(struct pool_spawn *m)
 	return n == 0 || m->len == sizeof(m->said);
 }
 
-/* Returns the err_kind of that name; ERR_INTERNAL if none has it. */
+/* Returns the err_kind with that name; ERR_INTERNAL if there is none. */
 static enum err_kind kind_of(struct json_view word)
 {
 	for (int k = ERR_NONE + 1; k < ERR_KIND_COUNT; k++)
