@@ -4,7 +4,8 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
-/* Tells how many instructions a jump skips.  False: bpf.h writes no such jump. */
+/* Gives the number of instructions that a jump skips.  Returns false for a jump
+ * instruction that bpf.h never writes. */
 static bool jump(const struct sock_filter *f, uint32_t a, size_t *ret)
 {
 	switch (f->code) {
@@ -42,7 +43,7 @@ bool bpf_eval(const struct sock_filter *insns, size_t count,
 {
 	uint32_t a = 0;
 
-	/* The loop ends, since jumps lead forward only. */
+	/* The loop ends because jumps lead only forward. */
 	for (size_t pc = 0; pc < count; pc++) {
 		const struct sock_filter *f = &insns[pc];
 		size_t skip = 0;

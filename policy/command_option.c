@@ -6,13 +6,13 @@
 
 enum value { VALUE_NONE, VALUE_ATTACHED, VALUE_NEXT };
 
-/* One option of a table. */
+/* One option: its letter, and whether it takes a value. */
 struct row {
 	char letter;
 	enum value value;
 };
 
-/* Reads a row of `names` behind the name. */
+/* Reads the marks that follow an option's name in `names` (see struct option_table). */
 static struct row row_of_name(const char *mark)
 {
 	struct row r = { '\0', VALUE_NONE };
@@ -26,8 +26,8 @@ static struct row row_of_name(const char *mark)
 	return r;
 }
 
-/* Finds a long option by its name, or by the begin of its name, unless that begins two
- * names with another meaning. */
+/* Finds a long option by its name or by a prefix of its name.  A prefix of several
+ * names is accepted only if all of them have the same letter and kind of value. */
 static bool find_name(const char *names, const char *name, size_t len, struct row *ret)
 {
 	bool has_one = false;
@@ -63,7 +63,7 @@ static bool find_letter(const char *letters, char letter, struct row *ret)
 	return true;
 }
 
-/* Finds the option in a word, and the value that is part of the word. */
+/* Finds the option that a word names, and its value if the same word contains it. */
 static bool find(const struct option_table *t, const char *word, struct row *ret,
 		 const char **ret_value)
 {

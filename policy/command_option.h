@@ -5,22 +5,24 @@
 
 struct words;
 
-/* The options that a program knows.  In `letters`, ":" behind a letter means a value, and
- * "::" one in the same word.  In `names`, between blanks, "=" and "?" behind a name mean
- * the same; a letter behind that, or behind "/", is the option's short form. */
+/* The options that a program knows.  `letters` has the form of getopt(3): ":" after a
+ * letter means that the option takes a value, "::" that the value must be in the same
+ * word.  `names` lists long options, separated by blanks; after a name, "=" and "?"
+ * mean the same as ":" and "::".  A letter after that mark, or after "/", is the short
+ * form of the option. */
 struct option_table {
 	const char *letters, *names;
 };
 
 struct command_option {
-	char letter;	   /* the option; 0: it has no short form */
-	const char *value; /* borrowed; NULL: it has none */
-	size_t at;	   /* index of the word that `value` is in */
-	bool is_unknown;   /* the table does not have the option */
+	char letter;	   /* the option's letter; 0: only a long name */
+	const char *value; /* borrowed; NULL: the option has no value */
+	size_t at;	   /* index of the word that contains `value` */
+	bool is_unknown;   /* the option is not in the table */
 };
 
-/* Reads the option in word *i, and moves *i behind it and its value.  A cluster of
- * letters counts as its last one.  False: the word is no option; *i is behind it if it
- * is "--". */
+/* Reads the option in word *i, and moves *i past the option and its value.  If several
+ * letters share one word ("-xvf"), only the last one is returned.  Returns false if the
+ * word is no option; *i is then past the word only if it is "--". */
 bool command_option_next(const struct option_table *t, const struct words *w, size_t *i,
 			 struct command_option *ret);

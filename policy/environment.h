@@ -32,7 +32,8 @@ int environment_add_secret_file(struct policy *p, const char *path, struct err *
 
 bool environment_is_secret(const struct policy *p, const char *name, size_t len);
 
-/* Adds the values of all secrets to the mask that redacts them.  -1: they do not fit. */
+/* Adds the values of all secrets to the redactor `ret`, which hides them in output.
+ * -1: there is no room for all of them. */
 struct redact;
 int environment_mask(const struct policy *p, struct redact *ret, struct err *e);
 

@@ -49,7 +49,8 @@ static int needs_namespaces(const char *what, const char *from, struct err *e)
 	return err_remedy(e, "leave it out, or leave --isolation landlock out");
 }
 
-/* Landlock rules only add rights beneath a folder; a path below it cannot be excluded. */
+/* Landlock rules only add rights to a folder and everything in it; a rule cannot except
+ * a path in that folder. */
 static bool has_writable(const struct policy *p)
 {
 	for (size_t i = 0; i < p->volume_count; i++)
@@ -98,7 +99,8 @@ int isolation_check(const struct policy *p, struct err *e)
 			return -1;
 	if (!p->audit || !strcmp(p->audit, "off"))
 		return 0;
-	/* No kernel rule prevents it; it is not implemented. */
+	/* Nothing in the kernel forbids an audit log with Landlock; hutch does not
+	 * implement it. */
 	(void)err_set(e, ERR_UNSUPPORTED,
 		      "--audit is not there for --isolation landlock");
 	return err_remedy(e, "--audit off, or leave --isolation landlock out");

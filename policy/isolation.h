@@ -13,7 +13,8 @@ struct policy;
 /* Parses "auto", "namespaces" or "landlock"; `word` is not kept. */
 int isolation_parse(struct policy *p, const char *word, struct err *e);
 
-/* Parses the mode of the second wall (landlock_root.h): "auto", "on" or "off". */
+/* Parses --landlock, which says whether Landlock confines a sandbox in addition to its
+ * namespaces (landlock_root.h): "auto", "on" or "off". */
 int isolation_parse_landlock(struct policy *p, const char *word, struct err *e);
 
 /* Checks a policy with `landlock`: the first option that needs namespaces is an error. */

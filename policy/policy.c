@@ -124,8 +124,8 @@ static int by_target(const void *a, const void *b)
 	return strcmp((*x)->target, (*y)->target);
 }
 
-/* Duplicates are neighbours after sorting; comparing a thousand mounts in pairs would
- * be slow. */
+/* Sorting brings duplicates together; comparing each pair of a thousand mounts would be
+ * slow. */
 static int check_duplicates(const struct policy *p, struct err *e)
 {
 	AUTO_FREE const struct volume **sorted =
@@ -158,9 +158,9 @@ static int check_hostname(const char *name, struct err *e)
 	return 0;
 }
 
-/* Refuses capabilities: SYS_PTRACE and SYS_ADMIN would give access to the executor,
- * SYS_RESOURCE to the bounds on kernel accounts, SYS_NICE to the executor's
- * scheduling. */
+/* Refuses capabilities.  SYS_PTRACE and SYS_ADMIN would give access to the executor
+ * (pid 1), SYS_NICE would let commands change its scheduling, and SYS_RESOURCE would
+ * let them raise the limits on per-user kernel resources (plan_rlimits.h). */
 static int check_caps(const struct policy *p, struct err *e)
 {
 	static const struct {
@@ -201,7 +201,7 @@ static int check_command(const struct policy *p, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "--entrypoint is for an image that has one, of the "
 			       "store");
-	/* The configuration of a store's image may name a command. */
+	/* An image of the store may name a default command in its configuration. */
 	if (p->takes_actions || (p->image == IMAGE_STORE && p->argv.count == 0))
 		return 0;
 	if (p->argv.count == 0) {
@@ -213,8 +213,8 @@ static int check_command(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* Refuses a disk limit for a folder of the host's, where a quota cannot be set without
- * privilege. */
+/* Refuses a disk limit if a writable volume is on the host's disk: setting a quota
+ * there takes privilege. */
 static int check_disk(const struct policy *p, struct err *e)
 {
 	for (size_t i = 0; p->limits.disk && !p->is_best_effort && i < p->volume_count;
@@ -260,8 +260,8 @@ static int check_upper(const struct policy *p, struct err *e)
 	return 0;
 }
 
-/* The process that replaces the names inside has only one id, so ids of ranges are
- * not possible. */
+/* --protect-missing has a process of hutch create files for the commands.  That process
+ * has only one id, so it could not create files for the other ids of --idmap ranges. */
 static int check_missing(const struct policy *p, struct err *e)
 {
 	if (!p->protects_missing)
@@ -287,7 +287,7 @@ bool policy_wants_cgroup(const struct policy *p)
 	return p->limits.memory || p->limits.pids || p->limits.cpus || p->cgroup_parent;
 }
 
-/* Checks that all secrets fit into a mask. */
+/* Checks that the redactor has room for all secrets. */
 static int check_secrets(const struct policy *p, struct err *e)
 {
 	struct redact m = { 0 };
@@ -318,7 +318,8 @@ int policy_check(const struct policy *p, struct err *e)
 struct id_name {
 	const char *name;
 	uint32_t id;
-	bool is_hosts; /* only in the /etc that hutch makes for the host image */
+	bool is_hosts; /* the name exists only in the /etc that hutch makes if no image
+			* is given */
 };
 
 /* The names that hutch writes into the sandbox's /etc/passwd and /etc/group. */
@@ -329,7 +330,7 @@ static const struct id_name user_names[] = {
 	{ "nogroup", 65534, true }, { 0 },
 };
 
-/* Parses one of the names of a user or group, or a number. */
+/* Parses a user or group: one of `names`, or a number. */
 static int parse_id(const struct policy *p, const char *text, const struct id_name *names,
 		    uint32_t *ret, struct err *e)
 {

@@ -35,10 +35,11 @@ enum volume_kind {
 struct volume {
 	enum volume_kind kind;
 	char *source; /* the source as typed; NULL for a tmpfs */
-	char *target; /* where the volume is inside: absolute, no //, /./, /../, no
-		       * final / */
+	char *target; /* the path of the volume inside the sandbox: absolute, no //,
+		       * /./, /../, no final / */
 	bool is_writable;
-	bool is_cow;   /* the volume is writable, without changing the host's folder */
+	bool is_cow;   /* copy-on-write: commands can write, and the host's folder stays
+			* unchanged */
 	uint64_t size; /* size in bytes, of a tmpfs only; 0: the default */
 	char *from;
 };
@@ -51,7 +52,7 @@ struct ulimit {
 
 #define POLICY_MAX_ULIMITS 16
 
-/* The limits of a whole sandbox; for each one 0 stands for no limit. */
+/* The limits of a whole sandbox; 0 means no limit. */
 struct limits {
 	uint64_t memory; /* --memory: bytes */
 	uint64_t disk;	 /* --disk: bytes */
@@ -65,12 +66,14 @@ struct policy {
 			   * typed */
 	enum pull pull;	  /* IMAGE_STORE: --pull */
 	char *entrypoint; /* IMAGE_STORE: --entrypoint; "": none; NULL: the image's */
-	char *upper;	  /* --upper DIR, as typed; NULL: writes are not kept */
-	bool keeps;	  /* --keep: files written over an image outlive the sandbox */
+	char *upper;	  /* --upper DIR for written files, as typed; NULL: they are not
+			   * kept */
+	bool keeps;	  /* --keep: the sandbox's written files stay, so it can be
+			   * started again */
 	struct volume *volumes;
 	size_t volume_count, volume_room;
-	bool is_resolved; /* image_path, upper and all sources are free of links: none
-			   * is followed */
+	bool is_resolved; /* image_path, upper and all sources were resolved by
+			   * realpath(3); they must contain no symbolic link now */
 
 	struct port_spec *publishes; /* the ports of -p (port_spec.h) */
 	size_t publish_count;
@@ -103,7 +106,7 @@ struct policy {
 	char *cgroup_parent; /* --cgroup-parent, as typed; NULL: hutch finds one */
 	bool is_best_effort; /* --best-effort */
 
-	bool takes_actions;   /* hutch act: no command is given */
+	bool takes_actions;   /* for hutch act, which is given no command */
 	bool lints;	      /* --lint */
 	bool is_interactive;  /* -i: stdin is passed on */
 	bool has_terminal;    /* -t: the command gets a terminal */
@@ -114,30 +117,30 @@ struct policy {
 void policy_init(struct policy *p);
 void policy_done(struct policy *p);
 
-/* A mount over these kernel interfaces could redirect what programs, or hutch itself,
- * write to them (runc CVE-2019-16884).  Returns the interface in which a mount at
- * `target` would be, or NULL. */
+/* Returns the kernel interface (such as /proc) in which a mount at `target` would be;
+ * NULL: the target is in none.  A mount there could redirect what programs, or hutch
+ * itself, write to the interface (runc CVE-2019-16884). */
 const char *policy_own_place(const char *target);
 
 /* Adds an empty volume of that kind and returns it; `from` is copied. */
 struct volume *policy_add_volume(struct policy *p, enum volume_kind kind,
 				 const char *from);
 
-/* Removes those of the first `count` volumes whose target a later volume has, too. */
+/* Removes each of the first `count` volumes if a volume after it has the same target. */
 void policy_prefer(struct policy *p, size_t count);
 
-/* Checks what no single flag can know: duplicate targets, targets where nothing may
- * be mounted, a user that the id map does not have, an invalid hostname, a disk limit
- * with a folder that cannot have one, options that the isolation cannot provide
- * (isolation.h). */
+/* Checks the policy as a whole: duplicate targets, targets where nothing may be
+ * mounted, a user that the id map lacks, an invalid hostname, a disk limit for a folder
+ * that cannot have one, options that the isolation does not support (isolation.h). */
 int policy_check(const struct policy *p, struct err *e);
 
-/* Returns whether the policy needs a cgroup: it has a limit that only a cgroup can
- * enforce, or names a place for one. */
+/* Returns whether the policy needs a cgroup: it sets a limit that only a cgroup can
+ * enforce, or --cgroup-parent. */
 bool policy_wants_cgroup(const struct policy *p);
 
-/* Gives the ids inside: "root" or 0, "agent" or 1000, and with ranges any number up
- * to 65535, also as UID:GID.  A NULL user gives the image's default.  Not for an
- * image of the store, which has its own users (sandbox/plan/store_image.h). */
+/* Gives the user and group ids inside the sandbox.  A user is "root" or 0, "agent" or
+ * 1000; with --idmap ranges also any number up to 65535, and UID:GID.  A NULL user
+ * gives the image's default.  Must not be called for an image of the store, whose own
+ * passwd file defines the users (sandbox/plan/store_image.h). */
 int policy_user(const struct policy *p, uint32_t *ret_uid, uint32_t *ret_gid,
 		struct err *e);

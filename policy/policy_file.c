@@ -67,8 +67,8 @@ const struct setting_kind setting_kinds[] = {
 	{ NULL, NULL, SETTING_TEXT, false },
 };
 
-/* Further keys of a policy: those about the file itself, and the objects that contain
- * keys. */
+/* The keys that are no settings: those about the file itself, and the names of the
+ * objects that group settings. */
 static const char *const others[] = {
 	"$schema", "version", "about", "why", "extends", "capabilities", "limits",
 };
@@ -77,10 +77,13 @@ static const char *const others[] = {
 struct source {
 	struct policy_file *into;
 	const char *name;   /* the source's name as the user gave it, for errors */
-	const char *origin; /* the origin that the source's settings name */
+	const char *origin; /* the origin of this source's settings: the source's name,
+			     * kept in `into` */
 	const char *folder; /* the file's folder; NULL: the source is a profile */
-	const struct source *above; /* the source that extends this one */
-	dev_t dev; /* device of the file, to notice a file that extends itself */
+	const struct source *above; /* the source whose `extends` names this one; NULL:
+				     * none */
+	dev_t dev; /* with `ino`: identifies the file, to detect one that extends
+		    * itself */
 	ino_t ino;
 };
 
@@ -105,7 +108,7 @@ static void forget(struct policy_file *s, const struct setting_kind *kind)
 	s->count = kept;
 }
 
-/* Removes the setting of a map with the same KEY. */
+/* Removes the setting of the same map that has the same KEY as `value`, KEY=VALUE. */
 static void forget_same(struct policy_file *s, const struct setting_kind *kind,
 			const char *value)
 {
@@ -121,8 +124,8 @@ static void forget_same(struct policy_file *s, const struct setting_kind *kind,
 	}
 }
 
-/* Adds a setting: a later value replaces an earlier one, but values of lists are all
- * kept.  Takes over `value`. */
+/* Adds a setting and takes over `value`.  It replaces an earlier setting of the same
+ * key; settings of a list are all kept, and in a map only the same KEY is replaced. */
 static int add(const struct source *from, const struct setting_kind *kind, char *value,
 	       struct err *e)
 {
@@ -156,7 +159,7 @@ void policy_file_done(struct policy_file *s)
 	*s = (struct policy_file){ 0 };
 }
 
-/* Returns whether the name is that of a file, not of a profile. */
+/* Returns whether the name is the path of a file; otherwise it names a profile. */
 static bool is_file(const char *name)
 {
 	size_t len = strlen(name);
@@ -166,7 +169,8 @@ static bool is_file(const char *name)
 
 /* --- values ----------------------------------------------------------------------- */
 
-/* Returns the path that the flag gets: a relative one is below the source's folder. */
+/* Returns the path in the form that the flag gets.  A relative path in a file is
+ * relative to the file's folder. */
 static char *host_path(const struct source *from, const char *value)
 {
 	const char *home = getenv("HOME");
@@ -179,7 +183,8 @@ static char *host_path(const struct source *from, const char *value)
 			   value + (strncmp(value, "./", 2) ? 0 : 2));
 }
 
-/* An image may be a folder, too ("dir:"). */
+/* Returns the value in the form that the flag takes.  A relative path, also that of an
+ * image "dir:PATH", is completed by host_path(). */
 static char *as_flag_takes_it(const struct source *from, const struct setting_kind *kind,
 			      const char *value)
 {
@@ -199,8 +204,8 @@ static int add_string(const struct source *from, const struct setting_kind *kind
 
 	if (json_string(at, &value, e) < 0)
 		return -1;
-	/* Others may read a policy file, so it has only the names of secrets, and no
-	 * values. */
+	/* Other users may be able to read a policy file, so it may name secrets but not
+	 * contain their values. */
 	if (!strcmp(kind->key, "secrets") && strchr(value, '='))
 		return err_set(e, ERR_USAGE,
 			       "%s: the name of a variable was expected, without "
@@ -209,7 +214,7 @@ static int add_string(const struct source *from, const struct setting_kind *kind
 	return add(from, kind, as_flag_takes_it(from, kind, value), e);
 }
 
-/* Adds the source text of an object. */
+/* Adds an object as a setting whose value is the object's JSON text. */
 static int add_object(const struct source *from, const struct setting_kind *kind,
 		      const struct json_at *at, struct err *e)
 {
@@ -299,7 +304,8 @@ static int (*const ways[])(const struct source *, const struct setting_kind *,
 
 /* --- keys ------------------------------------------------------------------------- */
 
-/* Finds "limits.memory", a member of a member.  False: it is absent. */
+/* Finds the value of a key; "limits.memory" is the member "memory" of the object
+ * "limits".  Returns false if it is absent. */
 static bool find(const struct json_at *root, const char *key, struct json_at *ret)
 {
 	const char *dot = strchr(key, '.');
@@ -314,13 +320,14 @@ static bool find(const struct json_at *root, const char *key, struct json_at *re
 	return json_member(&outer, key, ret);
 }
 
-/* Returns whether `inner`, in the object `outer` ("": the outermost), is a known key. */
+/* Returns whether `inner` is a known key in the object `outer`; "" is the outermost
+ * object. */
 static bool is_key(const char *outer, const char *inner)
 {
 	AUTO_FREE char *key = text_format("%s%s%s", outer, *outer ? "." : "", inner);
 
 	if (strchr(inner, '.'))
-		return false; /* it would be a path of keys */
+		return false; /* "a.b" as one key; it must not match the path "a.b" */
 	for (size_t i = 0; !*outer && i < ARRAY_LEN(others); i++)
 		if (!strcmp(others[i], inner))
 			return true;
@@ -364,7 +371,8 @@ static int check_version(const struct json_at *root, struct err *e)
 	return 0;
 }
 
-/* Checks that each entry of "why" belongs to a key that the file has. */
+/* Checks "about" and "why"; each member of "why" must explain a key that the file
+ * contains. */
 static int check_words(const struct json_at *root, struct err *e)
 {
 	struct json_at about, why, item = { 0 }, meant;
@@ -535,8 +543,8 @@ int policy_file_read(struct policy_file *s, const char *name, struct err *e)
 
 /* --- what flags say --------------------------------------------------------------- */
 
-/* "env" is the key of a map for -e KEY=VALUE, and of a list for -e KEY, which passes
- * the caller's value on. */
+/* Finds the kind of a flag's setting.  The flag "env" has two kinds: -e KEY=VALUE is an
+ * entry of a map, and -e KEY, which passes the caller's value on, an entry of a list. */
 static const struct setting_kind *kind_of(const char *flag, const char *value)
 {
 	for (const struct setting_kind *k = setting_kinds; k->key; k++) {

@@ -11,7 +11,8 @@
 struct printer {
 	FILE *to; /* in memory */
 	const struct policy_file *settings;
-	const char *outer; /* "limits": the object that is open; "": the outermost one */
+	const char *outer; /* the name of the object that is being printed, such as
+			    * "limits"; "": the outermost one */
 };
 
 static bool is_said(const struct policy_file *s, const struct setting_kind *k)
@@ -22,8 +23,8 @@ static bool is_said(const struct policy_file *s, const struct setting_kind *k)
 	return false;
 }
 
-/* Prints a member's name without that of its object; opens the object if it is not
- * open yet. */
+/* Prints a member's key without the name of its object, after the begin of that object
+ * if it has not been printed yet. */
 static void print_key(struct printer *p, const struct setting_kind *k)
 {
 	const char *dot = strchr(k->key, '.');
@@ -96,7 +97,7 @@ static void print_kind(struct printer *p, const struct setting_kind *k)
 	(void)fputs(close, p->to);
 }
 
-/* In the table, the keys of one object follow each other. */
+/* Relies on the order of setting_kinds: the keys of one object are adjacent. */
 char *settings_print(const struct policy_file *s)
 {
 	char *text = NULL;

@@ -101,7 +101,7 @@ static int take_path(const char *path, struct port_spec *p, struct err *e)
 	return 0;
 }
 
-/* Parses the part before the last ':'. */
+/* Parses [IP:]HOST or a path, the part of `word` before its last ':'. */
 static int parse_front(char *front, struct port_spec *p, const char *word, struct err *e)
 {
 	char *host = front, *colon = strrchr(front, ':'), *address = NULL;

@@ -36,8 +36,8 @@ static const struct {
 	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
-/* Returns the ASCII text to which a code point folds; NULL: the code point stays as it
- * is. */
+/* Returns the ASCII text that replaces a code point for comparisons; "": the code point
+ * is ignored; NULL: it stays as it is. */
 static const char *fold_code(uint32_t code)
 {
 	for (size_t i = 0; i < ARRAY_LEN(folds); i++)
@@ -49,8 +49,9 @@ static const char *fold_code(uint32_t code)
 	return NULL;
 }
 
-/* Writes the folded name, which is never longer than the name: no fold has more bytes
- * than its source.  A name that would fold to nothing stays as it is. */
+/* Writes the name in the form that is compared.  The result is never longer than the
+ * name, since no replacement has more bytes than its code point.  A name of which
+ * nothing would be left stays as it is. */
 static size_t fold_name(const char *name, size_t len, char *to)
 {
 	char *out = to;
@@ -64,7 +65,7 @@ static size_t fold_name(const char *name, size_t len, char *to)
 			out = stpcpy(out, is);
 		else if (size > 1)
 			out = mempcpy(out, name + i, size);
-		else /* also for a byte that is no character */
+		else /* this also copies a byte that is no valid UTF-8 */
 			*out++ = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20
 									 : name[i]);
 		i += size ? size : 1;
@@ -86,8 +87,8 @@ static void fold_text(const char *text, char *to)
 	*to = '\0';
 }
 
-/* Returns the length of a name without the dots and spaces that a file system drops at
- * its end. */
+/* Returns the length of a name without the dots and spaces at its end, which some file
+ * systems ignore. */
 static size_t name_len(const char *name, size_t len)
 {
 	const size_t whole = len;
@@ -97,7 +98,7 @@ static size_t name_len(const char *name, size_t len)
 	return len ? len : whole;
 }
 
-/* Gives the next name of a folded path, or NULL, and moves *at behind it. */
+/* Returns the next name of a folded path and moves *at past it; NULL at the end. */
 static const char *next_name(const char **at, size_t *ret_len)
 {
 	const char *name = *at + strspn(*at, "/");
@@ -137,8 +138,9 @@ static void read_pattern(const char *text, struct pattern *ret)
 	}
 }
 
-/* Bit N of the result: the first N names of the pattern have matched.  A "**" behind
- * them may match no name, so it counts as matched, too. */
+/* Sets of positions in a pattern: bit N means that its first N names have matched.
+ * After a position before a "**", adds the position behind it, since a "**" may match
+ * no name at all. */
 static uint64_t pass_any(const struct pattern *p, uint64_t met)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -147,8 +149,8 @@ static uint64_t pass_any(const struct pattern *p, uint64_t met)
 	return met;
 }
 
-/* Takes one more name of the path.  *ret_here: the matches that end with this very
- * name, not with a "**" that goes on. */
+/* Advances the set of positions by one more name of the path.  *ret_here: the positions
+ * that this name itself has reached, without those where a "**" only continues. */
 static uint64_t step(const struct pattern *p, uint64_t met, const char *name, size_t len,
 		     uint64_t *ret_here)
 {

@@ -1,15 +1,16 @@
-/* protect -- names in a folder of the host's that the inside must not change, since
- * programs outside of the sandbox run them later: hooks of git, or an editor's tasks.
+/* protect -- names in folders of the host that commands in the sandbox must not change,
+ * since programs outside run or read them later: hooks of git, or an editor's tasks.
  *
- * A pattern is a path of names with "/" between them: ".git/hooks".  It protects the file
- * or folder with that path, and everything below.  The path may begin anywhere in the
- * folder, or with a "/" in front only at its top.  In a name, "*" matches any characters
- * and "?" any one; the name "**" matches any number of names, also none.
+ * A pattern is a path of names with "/" between them, such as ".git/hooks".  It
+ * protects each file or folder whose path ends with these names, and everything in it;
+ * a pattern that begins with "/" matches only from the top of the shown folder.  In a
+ * name, "*" matches any characters and "?" any one; the name "**" matches any number of
+ * names, even none.
  *
- * Names are compared as file systems may compare them.  Equal are: upper and lower case,
- * also of letters that fold to ASCII ones (Unicode, CaseFolding.txt, C and F); names with
- * and without ignored characters (Default_Ignorable_Code_Point); names with and without
- * dots or spaces at their end.  Short names of DOS (GIT~1) are not covered. */
+ * Names are compared as some file systems compare them.  Differences in case are
+ * ignored, also for letters that fold to ASCII ones (Unicode, CaseFolding.txt, C and
+ * F), and so are invisible characters (Default_Ignorable_Code_Point) and dots or spaces
+ * at the end of a name.  Short names of DOS (GIT~1) are not recognized. */
 #pragma once
 #include <stddef.h>
 
@@ -22,9 +23,10 @@ struct list;
 
 enum protected {
 	PROTECTED_NOT,
-	PROTECTED_AMONG, /* protected paths may be below the path, by a "**" */
-	PROTECTED_ABOVE, /* protected paths are below the path: ".git", with
-			  * ".git/hooks" protected */
+	PROTECTED_AMONG, /* a "**" of a pattern may match further names, so protected
+			  * paths may be anywhere below the path */
+	PROTECTED_ABOVE, /* the path leads to a protected one, as ".git" to
+			  * ".git/hooks" */
 	PROTECTED_YES	 /* the path is protected, or is below a protected path */
 };
 
@@ -37,6 +39,7 @@ struct protect;
 struct protect *protect_new(const struct list *patterns);
 void protect_free(struct protect *p);
 
-/* Says how `path`, below the folder and without "." and "..", relates to the patterns.
- * *ret (may be NULL): the pattern that decides, borrowed; untouched if none does. */
+/* Tells how `path` relates to the patterns; the path is relative to the shown folder
+ * and has no "." and "..".  *ret (may be NULL) is the pattern that decides, borrowed;
+ * untouched if no pattern does. */
 enum protected protect_find(const struct protect *p, const char *path, const char **ret);

@@ -15,7 +15,8 @@
 
 #define ANY_WORDS "**"
 
-/* The actions that a rule can name.  Bit N of a set of actions is the action N. */
+/* The kinds of action that a rule can name.  In a set of kinds, bit N stands for kind
+ * N. */
 enum deed_kind {
 	DEED_RUN,
 	DEED_READ,
@@ -80,14 +81,15 @@ static const char *const risks[] = {
 	[RISK_HIGH] = "high",
 };
 
-/* The words of a command, as patterns, in order. */
+/* A rule's pattern for a command: a list of patterns for its words, in order. */
 struct line {
 	struct list words;
-	size_t first_len; /* bytes of the first word */
-	bool is_plain;	  /* the first word is a program's name without wildcards */
+	size_t first_len; /* length of the first pattern in bytes */
+	bool is_plain;	  /* the first pattern is a program's name, without wildcards
+			   * and slashes */
 };
 
-/* A command that is judged by the rules. */
+/* A command of a `run` that is compared with the rules. */
 struct candidate {
 	const struct list *words;
 	const char *name; /* the program's name */
@@ -95,31 +97,35 @@ struct candidate {
 };
 
 struct rule {
-	char *text; /* owned: the command as it was given */
-	uint32_t actions; /* the rule's actions, bits by enum deed_kind; 0: any action */
+	char *text; /* owned: the rule as the user wrote it, in JSON */
+	uint32_t actions; /* bits by enum deed_kind: the kinds of action to which the
+			   * rule applies; 0: all */
 	struct line *lines; /* owned; patterns of commands, one of which must match */
 	size_t line_count;
-	struct protect *paths; /* owned; NULL: the rule does not depend on a path */
-	uint64_t larger; /* the rule is only for writes of more bytes */
+	struct protect *paths; /* owned; the rule's path patterns; NULL: the rule has
+				* none */
+	uint64_t larger; /* with has_larger: the rule applies only to writes of more
+			  * bytes than this */
 	bool has_larger;
 	enum decision decision;
 	enum risk risk;
-	char *reason; /* owned; the reason that the rule gives */
+	char *reason; /* owned; the reason that the agent is told */
 };
 
-/* The indexes of the rules on one shelf, ascending. */
+/* The indexes of the rules in one bucket of the hash table, ascending. */
 struct bucket {
 	uint32_t *numbers; /* owned */
 	size_t count;
 };
 
 #define BUCKETS 256
-#define GENERAL BUCKETS /* the shelf of rules that may be about any program */
+#define GENERAL BUCKETS /* the bucket of rules that may match any program */
 
 struct rules {
 	struct rule *items; /* owned; the compiled rules */
 	size_t count;
-	struct bucket buckets[BUCKETS + 1]; /* by a hash of the program's name */
+	struct bucket buckets[BUCKETS + 1]; /* by a hash of the program's name; the last
+					     * one is GENERAL */
 };
 
 const char *risk_name(enum risk risk)
@@ -143,7 +149,7 @@ static int find_word(const struct json_at *at, const char *const *words, size_t 
 		       text);
 }
 
-/* Reads a string, or an array of strings. */
+/* Calls `take` for a string, or for each string of an array. */
 static int each_string(const struct json_at *at,
 		       int (*take)(struct rule *, const struct json_at *, struct err *),
 		       struct rule *r, struct err *e)
@@ -252,7 +258,8 @@ static int take_decision(struct rule *r, const struct json_at *root, struct err 
 	if (json_member(root, "risk", &at) &&
 	    find_word(&at, risks, ARRAY_LEN(risks), &number, e) < 0)
 		return -1;
-	r->risk = (enum risk)number; /* without 'risk': low for allow, high for deny */
+	r->risk = (enum risk)number; /* default if 'risk' is absent: low for allow, high
+				      * for deny */
 	if (json_member(root, "reason", &at)) {
 		if (json_string(&at, &reason, e) < 0)
 			return -1;
@@ -265,7 +272,7 @@ static int take_decision(struct rule *r, const struct json_at *root, struct err 
 	return 0;
 }
 
-/* A rule that no action could match is probably a mistake, so it is refused. */
+/* Refuses a rule that no action could match, since it is probably a mistake. */
 static int check_sense(const struct rule *r, const struct json_at *root, struct err *e)
 {
 	if (r->line_count && (r->paths || r->has_larger))
@@ -333,7 +340,7 @@ int rules_check(const char *rule, struct err *e)
 	return result;
 }
 
-/* Returns the shelf of a program's name: the name's FNV-1a hash, folded. */
+/* Returns the bucket for a program's name, by its FNV-1a hash. */
 static size_t bucket_of(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;
@@ -372,7 +379,7 @@ struct rules *rules_new(const struct list *texts)
 	struct rules *r = mem_zeroed(1, sizeof(*r));
 	r->items = mem_zeroed(texts->count, sizeof(*r->items));
 	for (; r->count < texts->count; r->count++) {
-		/* The text has been checked. */
+		/* This cannot fail: rules_check() has accepted the text. */
 		(void)parse(&r->items[r->count], texts->items[r->count], NULL);
 		put_in_buckets(r, r->count);
 	}
@@ -398,15 +405,15 @@ static bool is_word(const char *pattern, const char *word)
 	return wildcard_matches(pattern, strlen(pattern), word, strlen(word));
 }
 
-/* Returns whether the pattern matches the program.  A pattern without a slash matches
- * a program in any folder. */
+/* Returns whether the pattern of a first word matches the program.  A pattern without a
+ * slash matches the program in any folder. */
 static bool is_program(const char *pattern, const struct candidate *c)
 {
 	return is_word(pattern, strchr(pattern, '/') ? c->words->items[0] : c->name);
 }
 
-/* Returns whether the line is about another program; most rules are decided by this
- * comparison alone. */
+/* Returns whether the line is certainly for another program.  This cheap comparison
+ * rules out most lines. */
 static bool is_other_program(const struct line *line, const struct candidate *c)
 {
 	return line->is_plain && (line->first_len != c->len ||
@@ -442,7 +449,7 @@ static bool meets_line(const struct line *line, const struct candidate *c)
 
 /* --- judging ---------------------------------------------------------------------- */
 
-/* Makes the path absolute, without "", "." and "..". */
+/* Makes the path absolute and resolves "." and ".." as text. */
 static char *whole_path(const char *cwd, const char *path)
 {
 	AUTO_FREE char *all = text_format("%s/%s", *path == '/' || !cwd ? "" : cwd, path);
@@ -487,13 +494,15 @@ static bool meets(const struct rule *r, const struct deed *d, uint32_t action,
 		return false;
 	if (r->paths && !has_path(r, d->path) && !has_path(r, d->other))
 		return false;
-	/* Rules without commands are not judged a second time. */
+	/* The action is judged first as itself and then as the command `same`; rules
+	 * without a command have applied the first time. */
 	if (d->same && c && !r->line_count)
 		return false;
 	return meets_words(r, c);
 }
 
-/* Returns the last matching rule of the shelf, or `best` if none of them comes later. */
+/* Searches a bucket for the last matching rule.  Returns its index + 1 if it is greater
+ * than `best`, otherwise `best`. */
 static size_t last_met(const struct rules *r, size_t bucket, const struct deed *d,
 		       uint32_t action, const struct candidate *c, size_t best)
 {
@@ -505,8 +514,8 @@ static size_t last_met(const struct rules *r, size_t bucket, const struct deed *
 	return best;
 }
 
-/* The strictest rule decides; among equally strict rules, the one with the highest
- * risk gives the reason. */
+/* Judges one command or action, and merges the result into `v`: the strictest rule
+ * decides; of equally strict rules, the one with the highest risk gives the reason. */
 static void judge_one(const struct rules *r, const struct deed *d, uint32_t action,
 		      const struct candidate *c, struct verdict *v)
 {
@@ -539,8 +548,8 @@ static void judge_command(const struct rules *r, const struct deed *d,
 	judge_one(r, d, RUN_BIT, &c, v);
 }
 
-/* Returns whether the text has control characters: typed on a terminal they are keys,
- * which can change the typed text. */
+/* Returns whether the text has control characters.  When text is typed on a terminal
+ * these act as keys, and can change the text before the program gets it. */
 static bool has_keys(const char *text)
 {
 	for (; *text; text++)
@@ -558,7 +567,7 @@ static bool is_too_much(const struct rules *r, const struct commands *c)
 	return words * r->buckets[GENERAL].count > RULES_WORK_MAX;
 }
 
-/* Asks about the action for a reason that no rule gives. */
+/* Makes the verdict at least "ask", for a reason that is in no rule. */
 static void ask_anyway(struct verdict *v, const char *why)
 {
 	v->risk = RISK_HIGH;
@@ -569,7 +578,7 @@ static void ask_anyway(struct verdict *v, const char *why)
 	v->reason = v->why = text_copy(why);
 }
 
-/* Asks about a text some of whose commands cannot be judged. */
+/* Makes the verdict "ask" if some commands of the text could not be judged. */
 static void ask_about_rest(const struct deed *d, const struct commands *c,
 			   bool is_too_long, struct verdict *v)
 {

@@ -10,17 +10,18 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* The names in the order of their numbers, "read\0write\0...": one string needs no
- * relocations at program start. */
+/* The names in the order of their numbers, "read\0write\0...".  One string, unlike an
+ * array of pointers, needs no relocation when the program starts. */
 static const char names[] =
 #include "gen/syscalls.h"
 	;
 
-/* Numbers of the kernel's ABI, the same on both architectures. */
+/* Arguments that have names.  The numbers are written out, since they are part of the
+ * kernel's ABI and the same on both architectures. */
 static const struct argument {
 	int nr;
 	uint8_t index;
-	bool bits; /* compare: any bit of `value` is set, instead of equality */
+	bool bits; /* true: any bit of `value` must be set; false: equality */
 	uint32_t value;
 	char name[20];
 } arguments[] = {
@@ -68,7 +69,7 @@ struct syscall_kind syscall_of(const struct seccomp_data *data)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(arguments); i++) {
 		const struct argument *a = &arguments[i];
-		/* The kernel and the filter read only the low word. */
+		/* The kernel and the filter look only at the low 32 bits. */
 		const uint32_t value = (uint32_t)data->args[a->index];
 
 		if (a->nr == data->nr && (a->bits ? value & a->value : value == a->value))

@@ -1,9 +1,9 @@
 /* syscalls -- names for system calls of this machine that are known by their numbers.
  *
- * For some calls, one argument decides whether the filter refuses them: a socket's
- * family, the command of an ioctl.  The table has the values of these arguments that
- * have a name; all other values count as one kind, so that a hostile process cannot
- * make more kinds of calls than the table has rows. */
+ * For some calls, one argument decides whether the filter refuses them, such as a
+ * socket's family or the command of an ioctl.  A table names the known values of these
+ * arguments; all other values count as one kind, so that a hostile process can produce
+ * only a bounded number of different kinds. */
 #pragma once
 #include <stdint.h>
 
@@ -11,18 +11,18 @@ struct seccomp_data;
 
 struct syscall_kind {
 	int nr;
-	unsigned argument; /* the number of a row in the table, from 1; 0: none */
+	unsigned argument; /* row of the table of arguments, counted from 1; 0: none */
 };
 
-/* Returns the kind of a call of this machine's own ABI. */
+/* Returns the kind of a call, which must be of this machine's own ABI. */
 struct syscall_kind syscall_of(const struct seccomp_data *data);
 
-/* Returns the call's name; NULL: none is known for this number. */
+/* Returns the name of the call `nr`; NULL: the number is unknown. */
 const char *syscall_name(int nr);
 
 /* Returns the kind as text: "mount", "socket(AF_PACKET)", "call 999"; allocated. */
 char *syscall_text(struct syscall_kind call);
 
-/* Returns the command that explains the refusal of the call, "hutch why syscall socket
- * 17", without flags; allocated. */
+/* Returns the command line that explains why the call is refused, such as "hutch why
+ * syscall socket 17", without flags; allocated. */
 char *syscall_question(struct syscall_kind call);

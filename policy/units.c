@@ -63,8 +63,7 @@ int units_parse_number(const char *text, uint64_t *ret, struct err *e)
 
 int units_parse_bytes(const char *text, uint64_t *ret, struct err *e)
 {
-	static const char units[] = "bkmgt"; /* the Nth letter, from 0, stands for 1024 to
-					      * the power of N */
+	static const char units[] = "bkmgt"; /* the letter at index N stands for 1024^N */
 	const char *at = text;
 	uint64_t value;
 	unsigned shift = 0;
@@ -132,7 +131,8 @@ static int unit_ms(const char **at, uint64_t *ret)
 	return **at == '\0' ? 0 : -1;
 }
 
-/* Reads digits behind a decimal point as thousandths; further digits are dropped. */
+/* Reads the digits after a decimal point, as thousandths; digits after the third are
+ * dropped. */
 static uint64_t take_thousandths(const char **at)
 {
 	uint64_t value = 0, place = 100;

@@ -43,14 +43,14 @@ struct mode {
 	bool is_writable, is_cow;
 };
 
-/* Cuts a final ":ro", ":rw" or ":cow" off `word`.  A last part with a slash belongs
- * to a path. */
+/* Removes a final ":ro", ":rw" or ":cow" from `word`.  Text after the last ':' that
+ * contains a slash is a path and no mode. */
 static int take_mode(char *word, struct mode *m, struct err *e)
 {
 	*m = (struct mode){ .is_writable = true };
 	char *colon = strrchr(word, ':');
 
-	/* "/etc:" has no target, but its ':' is not that of a mode. */
+	/* In "/etc:" the target is missing; its ':' is not the begin of a mode. */
 	if (!colon || (!colon[1] && colon == strchr(word, ':')))
 		return 0;
 	if (!strcmp(colon, ":ro"))

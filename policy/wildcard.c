@@ -12,8 +12,8 @@ static size_t char_len(const char *at, size_t left)
 	return len ? len : 1;
 }
 
-/* Matches a name.  On a mismatch, only the last "*" takes one more character: the
- * earlier ones need not be tried again. */
+/* Matches a name.  After a mismatch, only the last "*" is extended by one more
+ * character: extending an earlier one could not lead to more matches. */
 bool wildcard_matches(const char *pattern, size_t pattern_len, const char *name,
 		      size_t len)
 {

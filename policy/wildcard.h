@@ -1,6 +1,7 @@
-/* wildcard -- patterns for a name or a word: "*" matches any characters, also none, and
- * "?" one.  Every other character stands for itself: names of files and words of commands
- * have brackets and backslashes in them.  policy/protect.h matches paths, name by name. */
+/* wildcard -- patterns for a name or a word: "*" matches any number of characters and
+ * "?" exactly one.  All other characters match themselves, also brackets and
+ * backslashes, since names of files and words of commands contain them.
+ * policy/protect.h applies such patterns to each name of a path. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -57,7 +57,7 @@ static const char *build_string(struct build *b)
 	return start;
 }
 
-/* Builds the items of an array or object, from behind one bracket to behind the other. */
+/* Builds the items of an array or object, from its opening bracket to its closing one. */
 static const struct json *build_items(struct build *b, bool has_keys)
 {
 	const struct json *first = NULL, **next = &first;
@@ -81,7 +81,8 @@ static const struct json *build_items(struct build *b, bool has_keys)
 /* Builds a number, or true, false or null. */
 static double build_word(struct build *b, enum json_type type)
 {
-	char digits[JSON_NUMBER_MAX]; /* the text may go on behind the number */
+	char digits[JSON_NUMBER_MAX]; /* a copy that ends with a NUL, which the number
+				       * in the text does not */
 	size_t start = b->at;
 
 	b->at += json_word_length(b->text + start, b->len - start);
@@ -92,8 +93,8 @@ static double build_word(struct build *b, enum json_type type)
 	return json_scan_number(digits);
 }
 
-/* Builds a value and those in it.  The depth of the recursion is bounded: the scanner
- * refuses nesting beyond JSON_DEPTH_MAX. */
+/* Builds a value and the values in it.  The recursion is bounded, since the scanner has
+ * refused nesting deeper than JSON_DEPTH_MAX. */
 static struct json *build_value(struct build *b)
 {
 	struct json *value = &b->values[b->count++];
@@ -117,8 +118,8 @@ static int by_key(const void *a, const void *b)
 		      (*(const struct json *const *)b)->key);
 }
 
-/* Refuses equal keys in an object.  They are neighbours after sorting, so that an
- * object of many keys takes no quadratic time. */
+/* Refuses equal keys in an object.  The keys are sorted first, which makes equal ones
+ * neighbours: comparing each pair would take quadratic time. */
 static int check_keys(const struct json *object, const struct json **room, struct err *e)
 {
 	size_t n = 0;
@@ -180,7 +181,7 @@ enum json_type json_type(const struct json_at *at)
 	return at->value->type;
 }
 
-/* Writes "OUTER.KEY"; a place that does not fit is cut at its end. */
+/* Writes the location "OUTER.KEY" for error messages; one that is too long is cut off. */
 static void put_key_place(const struct json_at *outer, const char *key,
 			  struct json_at *ret)
 {

@@ -33,7 +33,8 @@ struct json;
 #define JSON_VALUES_MAX 262144
 #define JSON_PLACE_MAX	128
 
-/* A value and its place; the zero object is no value. */
+/* A value, and its location in the document for error messages.  The zero object stands
+ * for "no value". */
 struct json_at {
 	const struct json *value;
 	size_t index; /* the index of the value in its array */
@@ -59,23 +60,22 @@ void json_root(const struct json *doc, const char *name, struct json_at *ret);
 
 enum json_type json_type(const struct json_at *at);
 
-/* Gives an object's member.  False, and no value, if the member is absent or null, or
- * `at` is no object or no value.  Keys are compared exactly. */
+/* Finds a member of an object.  Returns false, and "no value" in *ret, if the member is
+ * absent or null, or `at` is no object.  Keys are compared exactly. */
 bool json_member(const struct json_at *at, const char *key, struct json_at *ret);
 
-/* Moves to the first element of an array (when `item` is no value) or to the next
- * one.  False at the end. */
+/* Moves `item` to the next element of an array; to the first one if `item` is "no
+ * value".  Returns false at the end. */
 bool json_step(const struct json_at *list, struct json_at *item);
 
-/* Moves through the members of an object as json_step() does through an array, and
- * gives the key of each. */
+/* Like json_step(), for the members of an object; also gives the key of each member. */
 bool json_step_key(const struct json_at *object, struct json_at *item, const char **ret);
 
-/* Checks the type of a value: 0, or an error if the value is of another type. */
+/* Checks that a value has the type: 0, or an error that names the value's location. */
 int json_expect(const struct json_at *at, enum json_type type, struct err *e);
 
-/* Checks an object's keys: 0, or an error if the value is no object or has a member
- * that is not among `keys`, a list ended by NULL. */
+/* Checks an object's keys.  Returns 0, or an error if the value is no object or has a
+ * key that is not in `keys`, a list ended by NULL. */
 int json_only(const struct json_at *at, const char *const *keys, struct err *e);
 
 /* Gives the text of a string; it contains no NUL. */

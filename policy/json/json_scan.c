@@ -115,7 +115,7 @@ static int scan_escape(struct scan *s)
 	return c == 'u' ? scan_unicode(s) : 0;
 }
 
-/* Skips the ASCII characters without an escape, of which most strings mainly consist. */
+/* Skips ASCII characters that are no escapes; most strings consist of little else. */
 static void skip_plain(struct scan *s)
 {
 	const unsigned char *text = s->text;
@@ -153,7 +153,7 @@ static size_t skip_digits(struct scan *s)
 	return s->at - start;
 }
 
-/* Scans the fraction and exponent of a number; *ret_is_integer: there was neither. */
+/* Scans the fraction and exponent of a number.  *ret_is_integer: it has neither. */
 static int scan_tail(struct scan *s, bool *ret_is_integer)
 {
 	*ret_is_integer = true;
@@ -174,7 +174,8 @@ static int scan_tail(struct scan *s, bool *ret_is_integer)
 
 double json_scan_number(const char *digits)
 {
-	/* newlocale() gives a constant of the C library here, and does not fail. */
+	/* For the locale "C", newlocale() returns a constant of the C library and does
+	 * not fail. */
 	const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	const double number = c ? strtod_l(digits, NULL, c) : 0;
 
@@ -239,7 +240,8 @@ static int scan_member(struct scan *s)
 	return scan_value(s);
 }
 
-/* Scans the items of an array or object, from behind the opening bracket to its `end`. */
+/* Scans the items of an array or object, from its opening bracket to its closing one,
+ * `end`. */
 static int scan_items(struct scan *s, char end, int (*item)(struct scan *))
 {
 	if (++s->depth > JSON_DEPTH_MAX)

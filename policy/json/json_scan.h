@@ -1,7 +1,8 @@
-/* json_scan -- checks that a text is JSON which every reader understands alike.
+/* json_scan -- checks that a text is JSON which every parser understands in the same
+ * way.
  *
- * This is the part of json that looks at bytes.  policy/json/json.h lists what is refused;
- * only equal keys are found later, by json in the tree. */
+ * This module looks at the bytes of the text.  policy/json/json.h lists what is
+ * refused; only equal keys are detected later, by json.c in the tree. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 struct err;
 
 enum json_type {
-	JSON_NONE, /* no type: the object is no value */
+	JSON_NONE, /* there is no value */
 	JSON_NULL,
 	JSON_BOOL,
 	JSON_NUMBER,
@@ -18,15 +19,15 @@ enum json_type {
 	JSON_OBJECT
 };
 
-#define JSON_NUMBER_MAX 64 /* room for the longest number that passes, and a NUL */
+#define JSON_NUMBER_MAX 64 /* room for the longest number that is accepted, and a NUL */
 
 /* Scans a text.  Returns 0 and the number of values, or an error that names line and
  * column (both from 1, columns in bytes). */
 int json_scan(const char *text, size_t len, size_t *ret_values, struct err *e);
 
-/* Returns the value of a number that was accepted and ends with a NUL.  strtod(3) is
- * not used: in a program that has called setlocale(3), such as one with libhutch, it
- * may expect a comma for the point. */
+/* Returns the value of a number that was accepted, which must end with a NUL.
+ * strtod(3) is not used, since it may expect a comma for the decimal point if the
+ * program has called setlocale(3), as a program that uses libhutch may. */
 double json_scan_number(const char *digits);
 
 /* Returns the type of an accepted value, by its first byte. */

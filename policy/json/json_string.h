@@ -6,11 +6,11 @@
 #pragma once
 #include <stddef.h>
 
-/* Decodes the character or escape at *at of `text`, and moves *at behind it.  Returns
- * how many bytes it gives: 0 at the closing quote, or at the end. */
+/* Decodes the character or escape at *at of `text`, and moves *at past it.  Returns the
+ * number of bytes in `ret`; 0 at the closing quote or at the end of the text. */
 size_t json_decode(const char *text, size_t len, size_t *at, char ret[4]);
 
-/* Decodes everything up to the closing quote into `to`, with a NUL behind it.  The
- * room of the source is enough: no escape is shorter than its character.  *at is then
- * behind the quote.  Returns the place of the NUL. */
+/* Decodes everything up to the closing quote into `to`, and adds a NUL.  A buffer as
+ * long as the source is large enough, since no escape is shorter than the character
+ * that it stands for.  *at is then after the quote.  Returns the address of the NUL. */
 char *json_decode_all(const char *text, size_t len, size_t *at, char *to);

@@ -1,7 +1,7 @@
 #include "policy/seccomp/bpf.h"
 
-/* A jump reaches 255 instructions beyond its successor; the margin is for the
- * trampolines and returns that one jump itself may need in between. */
+/* A conditional jump can skip 255 instructions.  The margin is for the trampolines and
+ * returns that may be inserted between a jump and its target. */
 #define REACH 250
 
 bool bpf_fits(const struct bpf *b)
@@ -14,8 +14,8 @@ const struct sock_filter *bpf_begin(const struct bpf *b)
 	return b->insns + BPF_MAXINSNS - b->count;
 }
 
-/* Writes an instruction in front of the others and returns its label.  A label counts
- * from the end: the last instruction is 1. */
+/* Writes an instruction in front of the others and returns its label.  Labels count
+ * from the end of the program: the last instruction has label 1. */
 static size_t emit(struct bpf *b, struct sock_filter insn)
 {
 	b->count++;
@@ -44,8 +44,8 @@ static size_t go(struct bpf *b, size_t label)
 	return emit(b, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, skip));
 }
 
-/* Makes the program go on at `next`.  The instruction that was written before follows
- * by itself, so a jump is needed only if `next` is another one. */
+/* Makes the next instruction that is written continue at `next`.  The newest
+ * instruction follows it anyway, so a jump is needed only if `next` is another one. */
 static void fall_into(struct bpf *b, size_t next)
 {
 	if (next != b->count)

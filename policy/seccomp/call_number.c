@@ -14,8 +14,8 @@ static const uint32_t scmp_archs[] = {
 };
 _Static_assert(ARRAY_LEN(scmp_archs) == ARCH_COUNT, "an architecture has no number");
 
-/* The oldest libseccomp that hutch is built with, 2.5.4, does not know these names.
- * Since 5.1 a new call has one number on all architectures. */
+/* System calls that libseccomp 2.5.4, the oldest version that hutch is built with, does
+ * not know.  Calls added since Linux 5.1 have the same number on all architectures. */
 static const struct newer {
 	const char *name;
 	int nr;

@@ -1,15 +1,15 @@
-/* call_number -- the numbers and names of system calls, by libseccomp: no other file
- * includes its header. */
+/* call_number -- the numbers and names of system calls, from libseccomp.  No other
+ * module includes libseccomp's header. */
 #pragma once
 #include "policy/seccomp/floor.h"
 
-/* Reasons why a call has no number here; both are negative, as no number is. */
+/* Reasons why a name has no call number; both are negative, unlike call numbers. */
 enum call_lack {
 	CALL_UNKNOWN = -1,
-	CALL_ELSEWHERE = -2, /* only another architecture has this call */
+	CALL_ELSEWHERE = -2, /* the call exists only on other architectures */
 };
 
-/* Returns the number of a call, or an enum call_lack. */
+/* Returns the number of a call, or a value of enum call_lack. */
 int call_number(enum arch arch, const char *name);
 
 /* Returns the name of the call `nr`, allocated; NULL: there is none. */

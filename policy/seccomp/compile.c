@@ -12,7 +12,7 @@
 #include "policy/seccomp/call_number.h"
 #include "policy/seccomp/profile.h"
 
-/* One statement about the call `nr`: a row of the floor or a rule of the profile. */
+/* An entry for the call `nr`: either a row of the floor or a rule of the profile. */
 struct entry {
 	uint32_t nr;
 	const struct floor_row *row;
@@ -24,24 +24,24 @@ struct entries {
 	size_t count;
 };
 
-/* All statements about the call that is being written. */
+/* All entries for one call, whose code is being written. */
 struct call {
 	const struct floor_row *row; /* the floor's row for the call, or NULL */
 	const struct entry *entries; /* the profile's rules for the call, strictest
 				      * first */
 	size_t count;
-	uint32_t otherwise; /* the action when no rule holds */
+	uint32_t otherwise; /* the action if no rule matches */
 };
 
-/* Ranks actions in the kernel's own order (seccomp(2)): the smaller as a signed
- * number, the stricter. */
+/* Ranks actions as the kernel does (seccomp(2)): the smaller an action is as a signed
+ * number, the stricter it is. */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
 }
 
-/* Compares statements for sorting: by number, then the floor, then the strictest rule,
- * then as in the file. */
+/* Orders entries by call number; for one call the floor comes first, then the rules
+ * from the strictest on, equally strict ones in the order of the file. */
 static int by_number(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -57,7 +57,7 @@ static int by_number(const void *a, const void *b)
 	return (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-/* Adds the floor's rows, which are part of the program whatever the profile contains. */
+/* Adds the floor's rows, which are part of every program. */
 static void add_floor(enum arch arch, struct entries *all)
 {
 	size_t count;
@@ -101,8 +101,8 @@ static int collect(const struct profile *p, enum arch arch, struct entries *ret,
 	return 0;
 }
 
-/* These return the offset of the low and of the high half of an argument (both
- * architectures are little-endian). */
+/* low_word() and high_word() return the offsets of the two halves of a 64-bit argument;
+ * both architectures are little-endian. */
 static uint32_t low_word(unsigned arg)
 {
 	return (uint32_t)offsetof(struct seccomp_data, args) + 8 * arg;
@@ -113,7 +113,7 @@ static uint32_t high_word(unsigned arg)
 	return low_word(arg) + 4;
 }
 
-/* The labels where a test leads. */
+/* The labels of the instructions that follow a test. */
 struct exits {
 	size_t yes, no;
 };
@@ -156,8 +156,8 @@ static size_t write_equal(struct bpf *b, const struct profile_test *t, struct ex
 	return write_word(b, &high, (struct exits){ then, to.no });
 }
 
-/* Writes a comparison of a 64-bit argument: `op`, BPF_JGT or BPF_JGE, decides on the
- * low half where the high ones are equal. */
+/* Writes a comparison of a 64-bit argument.  If the high halves are equal, the low
+ * halves are compared by `op`, which is BPF_JGT or BPF_JGE. */
 static size_t write_greater(struct bpf *b, const struct profile_test *t, uint16_t op,
 			    struct exits to)
 {
@@ -200,9 +200,10 @@ static bool is_same(const struct profile_test *a, const struct profile_test *b)
 	       a->mask == b->mask;
 }
 
-/* Returns how many rules at the end of `entries` begin with the same test, so that the
- * test is made only once for all of them.  Tests before number `depth` have been made;
- * a rule without further tests stands alone. */
+/* Returns how many rules at the end of `entries` have the same test at index `depth`,
+ * so that this test can be written once for all of them.  The code for tests before
+ * `depth` is common to them already.  A rule without a test at `depth` is returned
+ * alone. */
 static size_t tail_of_same(const struct entry *entries, size_t count, size_t depth)
 {
 	const struct profile_rule *last = entries[count - 1].rule;
@@ -221,8 +222,9 @@ static size_t tail_of_same(const struct entry *entries, size_t count, size_t dep
 	return same;
 }
 
-/* Writes code that tries the rules in their order, strictest first; since code is written
- * backwards, the last rule comes first.  Where none holds, the code goes to `next`. */
+/* Writes code that tries the rules in their order, strictest first, and continues at
+ * `next` if none matches.  The last rule is written first, since bpf.h writes
+ * backwards. */
 static size_t write_rules(struct bpf *b, const struct call *c, size_t depth, size_t next)
 {
 	for (size_t left = c->count; left > 0;) {
@@ -251,8 +253,8 @@ static struct bpf_target write_call(struct bpf *b, const struct call *c)
 	return c->row ? floor_guard(b, c->row, target) : target;
 }
 
-/* Returns the statements about one call.  Its rules are cut behind the first one
- * without conditions, since later ones are no stricter and would never be reached. */
+/* Returns the entries for one call.  Rules after the first one without a condition are
+ * left out: they are no stricter, and would never be reached. */
 static struct call call_of(const struct entry *first, size_t count, uint32_t otherwise)
 {
 	struct call c = { .row = first->row, .otherwise = otherwise };
@@ -273,7 +275,7 @@ static bool is_ret(const struct bpf_range *r, uint32_t ret)
 	return !r->target.label && r->target.ret == ret;
 }
 
-/* Appends a range; neighbours with the same target become one. */
+/* Appends a range, or extends the last one if both lead to the same action. */
 static size_t put_range(struct bpf_range *ranges, size_t n, struct bpf_range next)
 {
 	if (n && !next.target.label && is_ret(&ranges[n - 1], next.target.ret))
@@ -282,8 +284,9 @@ static size_t put_range(struct bpf_range *ranges, size_t n, struct bpf_range nex
 	return n + 1;
 }
 
-/* Writes the code for all calls.  Numbers between two listed calls get the default
- * action.  `ranges` has room for two ranges for each entry and one more. */
+/* Writes the code for all calls, and fills `ranges` for the search by call number.
+ * Numbers without an entry get the action `otherwise`.  `ranges` has room for two rows
+ * for each entry, and one more. */
 static size_t write_calls(struct bpf *b, const struct entries *all, uint32_t otherwise,
 			  struct bpf_range *ranges)
 {

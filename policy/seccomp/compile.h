@@ -1,15 +1,15 @@
 /* compile -- makes one BPF program from the floor and a profile.
  *
- * A profile has this meaning: among the rules for a call whose conditions all hold,
- * the strictest one decides (kill process, kill thread, trap, errno, log, allow; of
- * two errnos the first in the file); where none holds, the default action applies.  A
- * call that the kernel has but the profile does not name gets the default action as
- * well.  So no profile allows more than libseccomp would with the same rules, which
- * differs only where rules contradict each other.
+ * A profile means this.  A rule for a call applies if all its conditions hold; the
+ * strictest one that applies decides (in the order kill process, kill thread, trap,
+ * errno, log, allow; of two errnos the first in the file).  If no rule applies, or the
+ * profile does not name the call, the default action decides.  So the program never
+ * allows more than that of libseccomp for the same rules; they differ only where rules
+ * contradict each other.
  *
- * A call that only another architecture has is skipped.  An unknown name is skipped
- * too, unless its rule is stricter than the default action: skipping would silently
- * allow the call, so the name is then an error. */
+ * A rule for a call that only other architectures have is skipped.  A rule for an
+ * unknown name is skipped too, unless it is stricter than the default action: skipping
+ * it would silently allow the call, so it is an error. */
 #pragma once
 #include <stdint.h>
 
@@ -19,10 +19,10 @@ struct bpf;
 struct err;
 struct profile;
 
-/* The version must change whenever the same profile gives another program: it is part
- * of the key under which finished programs are cached. */
+/* Must change whenever the same profile compiles to another program: the version is
+ * part of the key in the cache of compiled programs. */
 #define COMPILE_VERSION "1"
 
-/* Writes the finished program, floor included.  `b` must be empty. */
+/* Writes the whole program, with the floor, to `b`, which must be empty. */
 int compile_profile(const struct profile *p, enum arch arch, struct bpf *b,
 		    struct err *e);

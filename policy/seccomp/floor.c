@@ -7,21 +7,23 @@
 
 #include "base/own.h"
 
-/* Numbers of the kernel's ABI are written out here rather than taken from headers:
- * the table is the same for every host that builds it and for both architectures. */
+/* These numbers of the kernel's ABI are not taken from headers, so that the table does
+ * not depend on the host that compiles it; they are the same on both architectures. */
 enum {
-	TIOCSTI_CMD = 0x5412,	/* types into the terminal's input */
+	TIOCSTI_CMD = 0x5412,	/* inserts text into the terminal's input */
 	TIOCLINUX_CMD = 0x541c, /* pastes the console's selection */
 	TIOCCONS_CMD = 0x541d,	/* takes over the console's output */
-	TIOCSETD_CMD = 0x5423,	/* attaches a line discipline: loads modules */
+	TIOCSETD_CMD = 0x5423,	/* attaches a line discipline, which can load kernel
+				 * modules */
 	F_SETSIG_CMD = 10,
 	F_SETLEASE_CMD = 1024,
 	F_SETPIPE_SZ_CMD = 1031,
-	F_SETDELEG_CMD = 1040, /* a lease on a folder, in kernels that have it */
+	F_SETDELEG_CMD = 1040, /* a lease on a folder, in kernels that support it */
 	LISTENER_FLAG = 1 << 3, /* SECCOMP_FILTER_FLAG_NEW_LISTENER */
-	USER_PRIO = 2,		/* PRIO_USER: all processes of the uid, pid 1 included */
+	USER_PRIO = 2,		/* PRIO_USER: affects all processes of the uid, pid
+				 * 1 too */
 	USER_IOPRIO = 3,	/* IOPRIO_WHO_USER */
-	NS_TIME = 0x80,		/* in clone(2), a part of the exit signal's byte */
+	NS_TIME = 0x80,		/* in clone(2) this bit belongs to the exit signal */
 };
 
 /* The flags CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
@@ -40,17 +42,18 @@ static const struct floor_row rows[] = {
 	  TESTS(ARG_IS(1, TIOCSTI_CMD), /* layer: tiocsti */
 		ARG_IS(1, TIOCLINUX_CMD), ARG_IS(1, TIOCSETD_CMD),
 		ARG_IS(1, TIOCCONS_CMD)) },
-	/* A lease on a file of a read-only mount blocks the host's writers for
+	/* F_SETPIPE_SZ enlarges pipes, and pipe buffers are counted per user of the
+	 * host.  A lease on a file of a read-only mount blocks writers on the host for
 	 * fs.lease-break-time.  With F_SETSIG, a process inside could make the kernel
-	 * send SIGKILL or SIGSTOP to the process that holds a pause, while everything
-	 * inside stands still. */
+	 * send SIGKILL or SIGSTOP to the process that stops all others for a pause. */
 	{ "fcntl", { 72, 25 }, EPERM,
 	  TESTS(ARG_IS(1, F_SETPIPE_SZ_CMD), ARG_IS(1, F_SETLEASE_CMD),
 		ARG_IS(1, F_SETDELEG_CMD),
 		ARG_IS(1, F_SETSIG_CMD)) }, /* layer: setsig */
 
 	/* Pid 1 is the executor.  The kernel allows these calls on any process of the
-	 * same uid, non-dumpable ones too; RLIMIT_CPU 0 kills. */
+	 * same uid, even one that is not dumpable; a limit RLIMIT_CPU of 0 would kill
+	 * it. */
 	{ "prlimit64", { 302, 261 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "sched_setparam", { 142, 118 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "sched_setscheduler", { 144, 119 }, EPERM, TESTS(ARG_IS(0, 1)) },
@@ -64,22 +67,22 @@ static const struct floor_row rows[] = {
 	{ "move_pages", { 279, 239 }, EPERM, TESTS(ARG_IS(0, 1)) },
 	{ "kcmp", { 312, 272 }, EPERM, TESTS(ARG_IS(0, 1), ARG_IS(1, 1)) },
 
-	/* The flags of clone3 are in memory, which a filter cannot read; after ENOSYS
-	 * the C libraries use clone. */
+	/* A filter cannot read the flags of clone3, which are in memory.  C libraries
+	 * use clone instead after ENOSYS. */
 	{ "clone", { 56, 220 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS)) },
 	{ "unshare", { 272, 97 }, EPERM, TESTS(ARG_HAS(0, NS_FLAGS | NS_TIME)) },
 	{ "setns", { 308, 268 }, EPERM, ALWAYS },
 	{ "clone3", { 435, 435 }, ENOSYS, ALWAYS },
 
-	/* A filter does not see the files and connections that io_uring opens;
-	 * io_setup takes from an account that the whole host shares
+	/* A filter does not see the files and connections that io_uring opens.
+	 * io_setup takes from a limit that all processes of the host share
 	 * (fs.aio-max-nr). */
 	{ "io_uring_setup", { 425, 425 }, ENOSYS, ALWAYS },
 	{ "io_uring_enter", { 426, 426 }, ENOSYS, ALWAYS },
 	{ "io_uring_register", { 427, 427 }, ENOSYS, ALWAYS },
 	{ "io_setup", { 206, 0 }, ENOSYS, ALWAYS },
 
-	/* Keyrings belong to the host's uid, not to a namespace. */
+	/* Keyrings belong to the uid on the host, not to a namespace. */
 	{ "add_key", { 248, 217 }, EPERM, ALWAYS },
 	{ "request_key", { 249, 218 }, EPERM, ALWAYS },
 	{ "keyctl", { 250, 219 }, EPERM, ALWAYS }, /* layer: seccomp-floor */
@@ -101,9 +104,9 @@ const struct floor_row *floor_rows(size_t *ret_count)
 	return rows;
 }
 
-/* Returns the offset of an argument's low word.  seccomp_data.args are in the
- * machine's order: both architectures are little-endian, so that the low word comes
- * first. */
+/* Returns the offset of the low 32 bits of an argument in struct seccomp_data.
+ * Arguments have the machine's byte order; both architectures are little-endian, so the
+ * low word comes first. */
 static uint32_t low_word(unsigned arg)
 {
 	return (uint32_t)offsetof(struct seccomp_data, args) + 8 * arg;

@@ -28,12 +28,13 @@ struct options {
 	const char *caps[CAPS_MAX + 1];
 	size_t cap_count;
 	bool is_c_array;
-	int (*does)(const struct options *, struct err *); /* does the command; returns
-							    * the exit code, or -1 */
-	/* These options are for the command "why". */
+	int (*does)(const struct options *, struct err *); /* runs the chosen
+							    * subcommand; returns the
+							    * exit code, or -1 */
+	/* These options are for the subcommand "why". */
 	bool asks, is_json, pretends, is_default;
 	const char *line;
-	char *const *call; /* the call that is asked about: a name and the arguments */
+	char *const *call; /* the call to explain: a name and its arguments */
 };
 
 static const char usage[] =
@@ -176,8 +177,7 @@ static int print_program(const struct bpf *b, bool is_c_array, struct err *e)
 									* a failure */
 	for (size_t i = 0; is_c_array && i < b->count; i++)
 		(void)printf("{ 0x%02x, %u, %u, 0x%08x },\n", insns[i].code, insns[i].jt,
-			     insns[i].jf, insns[i].k); /* a failed write is found by
-						        * fflush() */
+			     insns[i].jf, insns[i].k); /* fflush() reports a failure */
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the program to stdout");
 	return 0;
@@ -207,10 +207,10 @@ static int compile(const struct options *o, struct err *e)
 
 /* --- names ------------------------------------------------------------------------ */
 
-#define NAMES_MAX 1024 /* far more than there are calls */
+#define NAMES_MAX 1024 /* above the highest call number */
 
-/* Prints the calls' names in the order of their numbers, as one C string: "read\0"
- * "write\0" ...; an unused number has "". */
+/* Prints the names of all calls, in the order of their numbers, as one C string,
+ * "read\0" "write\0" ...; an unused number has an empty name. */
 static int names(const struct options *o, struct err *e)
 {
 	size_t gap = 0;
@@ -222,10 +222,8 @@ static int names(const struct options *o, struct err *e)
 			continue;
 		}
 		for (; gap; gap--)
-			(void)printf("\"\\0\"\n"); /* a failed write is found by
-						    * fflush() */
-		(void)printf("\"%s\\0\"\n", name); /* a failed write is found by
-						    * fflush() */
+			(void)printf("\"\\0\"\n"); /* fflush() reports a failure */
+		(void)printf("\"%s\\0\"\n", name); /* fflush() reports a failure */
 	}
 	if (fflush(stdout) || ferror(stdout))
 		return err_sys(e, "write the names to stdout");
@@ -280,7 +278,8 @@ static int ask(const struct options *o, const struct profile *p,
 	return read_arguments(o->call + 1, c.args, e) ? -1 : seccomp_why(&c, ret, e);
 }
 
-/* Does "why": explains the answer to a call.  Returns the exit code, or -1. */
+/* The subcommand "why": explains the filter's answer to a call.  Returns the exit code,
+ * or -1. */
 static int why(const struct options *o, struct err *e)
 {
 	struct profile p = { 0 }, pretend = { 0 };
@@ -314,8 +313,8 @@ int main(int argc, char **argv)
 		rc = o.does(&o, &e);
 	if (rc >= 0)
 		return rc;
-	/* Users call "why" through hutch, and see the name hutch; "compile" is called
-	 * by hutch itself. */
+	/* Users run "why" through the program hutch, so errors name hutch; hutch itself
+	 * runs "compile". */
 	(void)fprintf(stderr, "%s: %s\n", o.asks ? "hutch" : "hutch-seccomp", e.text);
 	return EXIT_FAILED;
 }

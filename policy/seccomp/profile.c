@@ -11,9 +11,9 @@
 #include "policy/json/json.h"
 #include "policy/seccomp/profile_fit.h"
 
-#define ERRNO_MAX 4095 /* MAX_ERRNO: the kernel truncates larger values */
+#define ERRNO_MAX 4095 /* the kernel's MAX_ERRNO, to which it truncates larger values */
 
-/* The state that is handed down from the document to its blocks. */
+/* The state that is shared while a document is read. */
 struct reader {
 	const struct profile_host *host;
 	struct profile *out;
@@ -85,8 +85,8 @@ static int read_errno_name(const struct json_at *at, uint64_t *ret, struct err *
 	return err_set(e, ERR_USAGE, "%s: unknown error name '%.64s'", at->place, name);
 }
 
-/* Reads the errno of an action that takes one: keys[0] has the number, keys[1] the
- * name. */
+/* Reads the errno of an action that takes one.  keys[0] is the key of its number, and
+ * keys[1] that of its name. */
 static int read_errno(const struct json_at *at, const char *const keys[2],
 		      uint32_t *action, struct err *e)
 {
@@ -130,7 +130,7 @@ static int read_op(const struct json_at *at, enum profile_op *ret, struct err *e
 	return err_set(e, ERR_USAGE, "%s: unknown operator '%.64s'", at->place, name);
 }
 
-/* Reads a member that must be there. */
+/* Finds a member, which must be present. */
 static int need(const struct json_at *at, const char *key, struct json_at *ret,
 		struct err *e)
 {
@@ -181,12 +181,14 @@ static int read_test(const struct json_at *at, struct profile_test *test, struct
 	test->mask = UINT64_MAX;
 	if (test->op == OP_MASKED_EQ)
 		return read_mask(at, test, e);
-	/* Docker writes `valueTwo: 0` everywhere; only a mask uses it. */
+	/* Docker writes `valueTwo: 0` in every test, but only SCMP_CMP_MASKED_EQ uses
+	 * it. */
 	return json_member(at, "valueTwo", &two) ? json_uint(&two, &ignored, e) : 0;
 }
 
-/* Reads the tests of a rule.  Two tests of one argument are refused: libseccomp has no
- * such rules, and of the runtimes one ORs the tests and another fails. */
+/* Reads the tests of a rule.  Two tests of the same argument are refused: libseccomp
+ * rejects them, and container runtimes disagree on their meaning (one takes OR, another
+ * fails). */
 static int read_tests(const struct json_at *block, struct profile_rule *rule,
 		      struct err *e)
 {
@@ -225,7 +227,7 @@ static void add_rule(struct reader *r, const struct profile_rule *rule)
 	p->rules[p->count++] = *rule;
 }
 
-/* Reads `names`, or `name` of Docker's first format. */
+/* Reads `names`, or `name`, which Docker's first format has. */
 static int read_names(const struct json_at *block, struct profile_rule *rule,
 		      struct reader *r, struct err *e)
 {
@@ -268,7 +270,7 @@ static int read_block(const struct json_at *block, struct reader *r, struct err 
 	    read_errno(block, errnos, &rule.action, e) || read_tests(block, &rule, e) ||
 	    profile_fit(block, r->host, &is_fit, e))
 		return -1;
-	/* A block that does not apply to this host is checked like the others. */
+	/* A block that does not apply to this host is checked too, and then dropped. */
 	const int rc = read_names(block, &rule, is_fit ? r : &nowhere, e);
 	free(ignored.rules);
 	return rc;

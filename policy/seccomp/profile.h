@@ -1,12 +1,13 @@
 /* profile -- reads a seccomp profile: OCI's or Docker's JSON.
  *
- * OCI: runtime-spec, config-linux.md, "Seccomp" (the `seccomp` object itself). Docker and
- * containers-common add archMap, includes, excludes, name, comment, errno and
- * defaultErrno; a block whose includes and excludes do not fit `host` is left out.
+ * OCI's format is the `seccomp` object of the runtime-spec (config-linux.md,
+ * "Seccomp").  Docker and containers-common add archMap, includes, excludes, name,
+ * comment, errno and defaultErrno.  A block whose includes and excludes do not match
+ * `host` is left out.
  *
- * The reader is strict: an unknown key, action, operator or flag is an error that names
- * its place, and so is a feature that hutch's filter does not have (SCMP_ACT_NOTIFY,
- * SCMP_ACT_TRACE, SECCOMP_FILTER_FLAG_LOG).  null stands for an absent key. */
+ * The reader is strict: an unknown key, action, operator or flag is an error that gives
+ * its location, and so is a feature that hutch's filter does not have (SCMP_ACT_NOTIFY,
+ * SCMP_ACT_TRACE, SECCOMP_FILTER_FLAG_LOG).  A null value counts as an absent key. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +23,8 @@ struct json;
 /* The machine for which Docker's conditions are evaluated. */
 struct profile_host {
 	enum arch arch;
-	unsigned kernel[2];	 /* the kernel's version, major and minor; 0.0: unknown */
+	unsigned kernel[2];	 /* the kernel's version, major and minor; { 0, 0 }:
+				  * unknown */
 	const char *const *caps; /* names of capabilities, CAP_..., ended by NULL; may
 				  * be NULL */
 };
@@ -38,15 +40,15 @@ enum profile_op {
 	OP_COUNT
 };
 
-/* One comparison of a whole 64-bit argument, unsigned. */
+/* A comparison of a whole 64-bit argument, as an unsigned number. */
 struct profile_test {
 	unsigned arg;
 	enum profile_op op;
 	uint64_t value, mask;
 };
 
-/* A rule: the call `name` gets `action`, a filter's return value (SECCOMP_RET_*, with
- * its errno), if all tests hold; there may be none. */
+/* A rule: if all tests hold, the call `name` gets `action`, a return value for a filter
+ * (SECCOMP_RET_*, with its errno).  A rule may have no test. */
 struct profile_rule {
 	const char *name;
 	size_t block; /* index of the rule's block in the file's `syscalls` */
@@ -66,5 +68,5 @@ struct profile {
 int profile_parse(const char *text, size_t len, const struct profile_host *host,
 		  struct profile *ret, struct err *e);
 
-/* Frees what a profile owns; the zero object is allowed. */
+/* Frees everything that a profile owns; the zero object is allowed. */
 void profile_done(struct profile *p);

@@ -18,7 +18,7 @@ static bool has(const char *const *names, const char *name)
 	return false;
 }
 
-/* Returns Go's name of the architecture, which Docker's conditions use. */
+/* Returns the architecture's name in Go, which Docker's conditions use. */
 static const char *arch_name(enum arch arch)
 {
 	static const char *const names[] = {
@@ -52,7 +52,8 @@ bool profile_kernel(const char *text, unsigned ret[2])
 	return true;
 }
 
-/* Counts the strings in `key`: ret[0] of the ret[1] strings are among `names`. */
+/* Counts the strings of the array `key`: ret[1] is the number of all, and ret[0] that
+ * of those among `names`. */
 static int count_known(const struct json_at *at, const char *key,
 		       const char *const *names, size_t ret[2], struct err *e)
 {
@@ -73,8 +74,8 @@ static int count_known(const struct json_at *at, const char *key,
 	return 0;
 }
 
-/* Checks a condition on the kernel.  ret[0]: the kernel is as new as `minKernel` of
- * `at` requires.  ret[1]: `minKernel` is there at all. */
+/* Checks a condition on the kernel.  ret[1]: `at` has the key `minKernel`.  ret[0]: the
+ * kernel is at least that new. */
 static int check_kernel(const struct json_at *at, const struct profile_host *host,
 			bool ret[2], struct err *e)
 {
@@ -98,7 +99,8 @@ static int check_kernel(const struct json_at *at, const struct profile_host *hos
 	return 0;
 }
 
-/* The conditions in `at`: [0] is how many of them hold, [1] how many there are. */
+/* The result for the conditions of each kind: [0] is how many hold, [1] how many there
+ * are. */
 struct holds {
 	size_t caps[2], archs[2];
 	bool kernel[2];
@@ -153,8 +155,8 @@ static int check_names(const struct json_at *at, const char *key,
 	return 0;
 }
 
-/* All names that the OCI specification lists; hutch runs on two of these
- * architectures. */
+/* All architectures that the OCI specification lists; hutch itself supports two of
+ * them. */
 static const char *const architectures[] = {
 	"SCMP_ARCH_X86",      "SCMP_ARCH_X86_64",      "SCMP_ARCH_X32",
 	"SCMP_ARCH_ARM",      "SCMP_ARCH_AARCH64",     "SCMP_ARCH_MIPS",

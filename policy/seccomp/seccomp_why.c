@@ -72,15 +72,16 @@ static bool rule_holds(const struct profile_rule *rule, const uint64_t *args)
 	return true;
 }
 
-/* The decision of a profile about one call. */
+/* The decision of one profile about a call. */
 struct found_rule {
 	const struct profile_rule *rule; /* the rule that decides; NULL: the default
 					  * action */
 	uint32_t action;
-	bool has_others; /* other rules are about the same call with other arguments */
+	bool has_others; /* other rules name the same call, but with other arguments */
 };
 
-/* Ranks actions: the smaller the action as a signed number, the stricter (seccomp(2)). */
+/* Ranks actions: the smaller an action is as a signed number, the stricter it is
+ * (seccomp(2)). */
 static int32_t leniency(uint32_t action)
 {
 	return (int32_t)(action & SECCOMP_RET_ACTION_FULL);

@@ -1,9 +1,9 @@
-/* seccomp_why -- the filter's answer to one call, and the rule behind it: `hutch why
- * syscall`.
+/* seccomp_why -- finds the filter's answer to one call and the rule that decides it,
+ * for `hutch why syscall`.
  *
- * The rules are evaluated as in the program that compile.h writes: the floor first,
- * then the strictest of the profile's rules whose conditions hold.  A test compares
- * the answers with those of compiled programs. */
+ * The rules are evaluated as the program of compile.h does: the floor first, then the
+ * strictest matching rule of the profile.  A test compares the answers with those of
+ * compiled programs. */
 #pragma once
 #include <stdint.h>
 
@@ -20,11 +20,11 @@ struct call_asked {
 	uint64_t args[CALL_ARGS];
 	enum arch arch;
 	const struct profile *profile;
-	const struct profile *pretend; /* a profile on top of `profile` (seccomp.h); NULL:
-				        * none */
-	const char *line;	       /* the flag that names the profile */
+	const struct profile *pretend; /* a second profile that applies in addition to
+					* `profile`; NULL: none */
+	const char *line;	       /* the flag that names the profile, for messages */
 };
 
-/* Tells the filter's answer to one call.  -1: there is no such call, and `ret` is
- * untouched. */
+/* Finds the filter's answer to one call.  Returns -1 and leaves `ret` untouched if
+ * there is no such call. */
 int seccomp_why(const struct call_asked *c, struct answer *ret, struct err *e);

@@ -1,4 +1,4 @@
-/* seccomp_words -- the names of the filter's parts, for texts that name a rule. */
+/* seccomp_words -- the names of the filter's parts in messages that name a rule. */
 #pragma once
 
 #define SECCOMP_THE_FLOOR   "the floor"
