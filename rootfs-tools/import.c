@@ -66,7 +66,7 @@ static int import_plain(const struct import *i, int *fd, bool *ret_is_root, stru
 	return rc;
 }
 
-/* Decompresses into a file that is unlinked at once. */
+/* Decompresses into a temporary file without a name. */
 static int inflate(const struct import *i, int in, struct err *e)
 {
 	AUTO_FREE char *name = NULL;
@@ -139,8 +139,8 @@ static int open_path(char *path, const char **ret_tag, struct stat *st, struct e
 	}
 	if (fd < 0 || fstat(fd, st) < 0)
 		return err_sys(e, "open %.300s", whole);
-	/* If several colons were tried, the tag was cut at its own: this puts
-	 * it together again. */
+	/* Each try has cut `path` at one more colon.  The tag is all after the last
+	 * cut, so it is restored from the whole text. */
 	if (*ret_tag)
 		*ret_tag = strcpy(path + strlen(path) + 1, whole + strlen(path) + 1);
 	return fd_take(&fd);

@@ -1,4 +1,4 @@
-/* OCI layouts, and archives of docker save. */
+/* Imports OCI layouts, and archives of docker save. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static bool ends_in(const char *text, const char *end)
 	return len >= more && !strcmp(text + len - more, end);
 }
 
-/* Returns whether the path is "HEX", "HEX/VERSION", "HEX/layer.tar", "HEX/json" or
- * "HEX.json", as docker wrote them. */
+/* Returns whether the path has one of the forms "HEX", "HEX/VERSION", "HEX/layer.tar",
+ * "HEX/json" and "HEX.json", which docker save has used. */
 static bool is_of_hex(const char *path)
 {
 	const char *rest = path + strspn(path, "0123456789abcdef");
@@ -110,7 +110,7 @@ static int copy_blob(const struct import *i, const struct source *from,
 		return -1;
 	if (!b)
 		return 0;
-	/* One byte more is read, which shows that a blob is too long. */
+	/* Reads one byte more than the size says, to notice a blob that is too long. */
 	int rc = source_copy(from, path, d->size + 1, b, e);
 	if (rc == 0)
 		rc = blob_commit(b, d->size, NULL, e);
@@ -118,7 +118,7 @@ static int copy_blob(const struct import *i, const struct source *from,
 	return rc;
 }
 
-/* Goes from an index to its manifest for this machine. */
+/* Chooses the manifest for this machine from an index. */
 static int descend(const struct source *from, struct descriptor *d, struct err *e)
 {
 	for (int deep = 0; deep < INDEX_DEEP; deep++) {
@@ -205,7 +205,8 @@ static bool is_same(const char *a, const char *b)
 	return !strcmp(as, bs);
 }
 
-/* The name that equals the tag, or ends in ":TAG"; without a tag the first name. */
+/* Finds the image's name: the one that equals the tag or ends in ":TAG"; without a tag
+ * the first name. */
 static int saved_name(const struct saved *s, const char *tag, const char **ret,
 		      struct err *e)
 {
@@ -253,7 +254,8 @@ static int saved_choose(const struct json_at *root, const char *tag, struct save
 	return err_remedy(e, "PATH:TAG takes one of them");
 }
 
-/* Adds a layer: a plain tar there, or compressed as in a registry. */
+/* Adds a layer's file to the store as a blob.  The file may be a plain or a compressed
+ * tar. */
 static int saved_layer(const struct import *i, const struct source *from,
 		       const struct json_at *at, struct list *ret, struct err *e)
 {

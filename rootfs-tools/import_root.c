@@ -1,4 +1,4 @@
-/* Root file systems: a tar or a folder becomes an image of one layer. */
+/* Imports root file systems: a tar or a folder becomes an image of one layer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int add_all(struct blob *b, int from, uint64_t max, struct err *e)
 	return 0;
 }
 
-/* Unpacks the blob as a layer and makes an image of it. */
+/* Unpacks a blob as a layer, and makes an image of this one layer. */
 static int finish(const struct import *i, const struct digest *blob, struct err *e)
 {
 	struct list blobs = { 0 }, diff_ids = { 0 };
@@ -67,7 +67,7 @@ static int finish(const struct import *i, const struct digest *blob, struct err 
 	return rc;
 }
 
-/* A blob's bytes come from `in`, or from a child that does `work`. */
+/* The source of a blob's bytes: the file `in`, or a child process that runs `work`. */
 struct origin {
 	int (*work)(void *origin, void *result, struct err *e);
 	const struct store *store;
@@ -77,8 +77,8 @@ struct origin {
 	size_t said_len;
 };
 
-/* The child keeps no other descriptor: with a copy of the pipe's reading end it would not
- * get EPIPE when this process stops to read. */
+/* The child closes all other descriptors.  If it kept the pipe's reading end, it would
+ * get no EPIPE when this process stops reading. */
 static int start(struct origin *o, struct worker *ret, struct err *e)
 {
 	const struct worker_task task = {
@@ -139,8 +139,8 @@ static void work_in_jail(const void *arg, int folder, int in, void *result)
 	(void)inflate_all(in, STDOUT_FILENO, result);
 }
 
-/* Returns the limit of a decompressed file: that of a layer's tar
- * (rootfs-tools/layers/layers.h). */
+/* Returns how large the file may become when it is decompressed; the same limit as for
+ * a layer (rootfs-tools/layers/layers.h). */
 static uint64_t inflated_max(int fd)
 {
 	struct stat st;
@@ -148,8 +148,8 @@ static uint64_t inflated_max(int fd)
 	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size * RATIO_MAX + RATIO_FREE;
 }
 
-/* Decompresses in a jail whose folder is ours, and in which the jailed process
- * can write nothing. */
+/* Decompresses in a jail.  The jail's folder belongs to the caller, and the jailed
+ * process can write nothing there. */
 static int inflate_in(int folder, int in, int out, struct err *e)
 {
 	struct err theirs = { 0 };
@@ -231,8 +231,8 @@ bool import_has_parts(const struct store *s, int in)
 	return has_parts;
 }
 
-/* Returns whether the file is xz.  xz has no media type for layers in an image, so its
- * content is stored decompressed. */
+/* Returns whether the file is compressed by xz.  OCI images have no media type for
+ * layers in xz, so such a file is stored decompressed. */
 static bool is_xz(int fd)
 {
 	unsigned char begin[6];

@@ -104,8 +104,8 @@ static void print_layer(const struct subject *x, size_t at)
 	AUTO_FREE char *media_type = json_write_quoted(d->media_type);
 
 	memcpy(diff_id.hex, x->diff_ids.items[at], sizeof(diff_id.hex));
-	(void)layers_has(x->s, &diff_id, &about); /* on failure the sizes are 0; verify
-						   * reports it */
+	(void)layers_has(x->s, &diff_id, &about); /* on failure the sizes are 0; hutch
+						   * image verify reports the fault */
 	(void)printf(
 		"%s{\"diff_id\":\"sha256:%s\",\"digest\":\"sha256:%s\",\"media_type\":%s,"
 		"\"compressed_size\":%llu,\"size\":%llu,\"entries\":%llu,\"left_out\":%llu}",

@@ -40,7 +40,7 @@ static char *created_of(const struct store_index_image *image)
 	return text_copy(text);
 }
 
-/* The shortest form of the reference, without its tag. */
+/* Returns the shortest form of the reference, without its tag. */
 static char *repository_of(const struct reference *r)
 {
 	struct reference bare = *r;

@@ -13,7 +13,7 @@ static int help_main(char **argv);
 
 static const struct verb {
 	const char *name, *help; /* help NULL: not listed */
-	int (*main)(char **argv); /* argv starts behind the verb */
+	int (*main)(char **argv); /* argv has the words after the verb */
 } verbs[] = {
 	{ "build", "make one as a Dockerfile says", image_build_main },
 	{ "runtime-build", "make OpenHands' runtime of one", image_runtime_build_main },
@@ -29,7 +29,7 @@ static const struct verb {
 	{ "quota", "how large the store is, and may become", image_quota_main },
 	{ "verify", "check the digests of all that is in the store", image_verify_main },
 	{ "help", "print this", help_main },
-	/* Run by hutch itself, not by people. */
+	/* Verbs that hutch itself runs, not people. */
 	{ "launch-pull", NULL, image_launch_pull_main },
 	{ "launch-ranged", NULL, image_launch_ranged_main },
 	{ "snapshot", NULL, image_snapshot_main },

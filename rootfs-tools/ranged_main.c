@@ -19,7 +19,8 @@
 #include "store/digest.h"
 #include "store/store.h"
 
-/* fewer entries take no longer than a launch does */
+/* With less work than this no note is printed: it takes no longer than the launch
+ * itself. */
 #define TOLD_ENTRIES 500
 #define TOLD_BYTES   (16u << 20)
 

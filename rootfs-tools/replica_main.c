@@ -1,10 +1,12 @@
 /* hutch-image copy-root WHY [HEX...]
  *
- * A launch runs this where it cannot mount overlayfs.  Its standard input is the store's
- * folder of layers or, without a HEX, a folder; the copy goes to the empty folder that is
- * its standard output.  Both are passed as descriptors, since the launcher has checked
- * them.  Each process that writes to the copy holds the leash (sandbox/plan/image_tool.h).
- * WHY, the reason for the copy, is quoted in a note to the user. */
+ * A launch runs this where it cannot mount overlayfs.  Its standard input is the
+ * store's folder of layers or, without a HEX, a folder to be copied; the copy goes to
+ * the empty folder that is its standard output.  The launcher has checked both folders,
+ * so it passes descriptors, not paths.  Each process that writes to the copy holds the
+ * leash, a pipe's end by which the launcher sees when all have ended
+ * (sandbox/plan/image_tool.h).  WHY, the reason for the copy, is quoted in a note to
+ * the user. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -21,7 +23,8 @@
 
 static int copy(const struct list *hexes, struct err *e)
 {
-	/* The leash moves above the descriptors that the launcher passed. */
+	/* Duplicates the leash to a number above those of the descriptors that the
+	 * launcher passed. */
 	AUTO_CLOSE int leash =
 		fcntl(IMAGE_TOOL_LEASH, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);
 	AUTO_CLOSE int from = fcntl(0, F_DUPFD_CLOEXEC, IMAGE_TOOL_LEASH + 1);

@@ -72,7 +72,8 @@ static int is_there(const struct store *s, const char *name, struct err *e)
 	return e->kind == ERR_NOT_FOUND ? 0 : -1;
 }
 
-/* Chooses the image to build from, and the tags that no image has yet. */
+/* Finds the image to build from, and lists those of the three tags that no image has
+ * yet. */
 static int decide(const struct wish *w, const struct runtime_tags *t, enum from *ret,
 		  struct list *free_tags, struct err *e)
 {
@@ -102,7 +103,7 @@ static int decide(const struct wish *w, const struct runtime_tags *t, enum from 
 
 /* --- the Dockerfile ------------------------------------------------------------- */
 
-/* The path in the package if the file is there, else the one in the project. */
+/* Returns the path `inner` if the project has a file there, else `outer`. */
 static const char *place_of(const struct wish *w, const char *inner, const char *outer)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->runtime.project, inner);
@@ -211,7 +212,7 @@ static int checked(struct wish *w)
 	return report_end(rc, &e);
 }
 
-/* Returns the wish for the image that OpenHands itself would build. */
+/* Returns the options for the image that OpenHands itself would build. */
 static struct wish usual_wish(void)
 {
 	const char *repository = getenv("OH_RUNTIME_RUNTIME_IMAGE_REPO");

@@ -22,16 +22,16 @@
 #include "store/refs.h"
 #include "store/store.h"
 
-#define HOST	   "localhost" /* for names that were not given: no registry on the
-			        * network has it */
+#define HOST	   "localhost" /* the registry in names that hutch itself gives; no
+			        * registry on the network has it */
 #define NUMBER_MAX 999999u
 
-/* The result of reading a sandbox, kept after it runs again. */
+/* The data that was read from a stopped sandbox, kept after the sandbox runs again. */
 struct taken {
-	struct blob *tar; /* owned: of the files that the sandbox has written */
+	struct blob *tar; /* owned: a tar of the files that the sandbox has written */
 	struct digest image;
 	uint64_t entries;
-	int has_ranges; /* 1: the files belong to `ids` */
+	int has_ranges; /* 1: the files belong to several mapped ids, those in `ids` */
 	struct idmaps ids;
 };
 
@@ -99,7 +99,8 @@ static int write_tar(const struct store *s, struct client *c, struct taken *t,
 	return 0;
 }
 
-/* The sandbox goes on when the connection is closed, whether or not this succeeds. */
+/* Stops the sandbox, reads its files and closes the connection.  The sandbox goes on
+ * when the connection is closed, even after a failure here. */
 static int read_sandbox(const struct store *s, const char *name, struct taken *t,
 			struct err *e)
 {
@@ -189,8 +190,8 @@ static void look(void *who, const struct reference *r, const struct digest *imag
 	h->number = number > h->number ? number : h->number;
 }
 
-/* Gives the image the next free number as its tag; another process may take the same
- * number meanwhile, so the next one is tried then. */
+/* Gives the image the next free number as its tag.  If another process takes that
+ * number first, the number after it is tried. */
 static int give_number(const struct store *s, struct reference *r,
 		       const struct digest *image, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* snapshot -- makes an image of a live sandbox: its own image, and one more
  * layer with the files that it has written to its root.
  *
- * The sandbox's processes stand still while its files are read, and no longer;
- * the image is made afterwards.  The inside wrote the folder, so a jail reads
- * it (rootfs-tools/changes/changes.h). */
+ * The sandbox's processes are stopped only while its files are read; the image is made
+ * afterwards.  The files are not trusted, so a jailed process reads them
+ * (rootfs-tools/changes/changes.h). */
 #pragma once
 #include "store/digest.h"
 
@@ -16,9 +16,9 @@ struct snapshot {
 	const char *message; /* borrowed: a message for the image's history; NULL: none */
 };
 
-/* Makes the image and names it `r`, or, if `r` is NULL, localhost/SANDBOX:N
- * with the first free number; *ret_name is the name.  If the sandbox has
- * written nothing, the image is its own one.  ERR_NOT_FOUND with e->sys 0:
- * there is no such sandbox. */
+/* Makes the image and names it `r`.  If `r` is NULL, the name is localhost/SANDBOX:N,
+ * with the first free number N.  *ret_name is the name.  If the sandbox has written
+ * nothing, its own image gets the name.  ERR_NOT_FOUND with e->sys 0: there is no such
+ * sandbox. */
 int snapshot_take(const struct store *s, const struct snapshot *what,
 		  const struct reference *r, struct reference *ret_name, struct err *e);

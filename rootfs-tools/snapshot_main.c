@@ -174,14 +174,14 @@ static int print_source(const struct store *s, char **words, struct err *e)
 	}
 	if (store_index_resolve(s, words[0], &image, &name, e) < 0)
 		return err_in(e, "no sandbox '%.63s' runs", words[0]);
-	if (!name.registry[0]) /* the image was given by its id */
+	if (!name.registry[0]) /* the user gave the image's id, not a name */
 		name = (struct reference){ .registry = "localhost", .repository = "image",
 					   .pin = image };
 	return print_name(&name, e);
 }
 
-/* Run by hutch fork: prints the image to start from.  A live sandbox is made
- * into a snapshot; an image is used as it is. */
+/* hutch fork runs this verb, which prints the image to start from.  A live sandbox is
+ * made into a snapshot; an image is used as it is. */
 int image_fork_source_main(char **argv)
 {
 	static const struct usage usage = {

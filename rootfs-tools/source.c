@@ -21,12 +21,12 @@
 #define PATHS_MAX (8u << 20) /* limit of the bytes of all paths together */
 
 struct file {
-	char *path, *link; /* owned; link: NULL for a file */
+	char *path, *link; /* owned; `link` is a link's target, and NULL for a file */
 	uint64_t at, size;
 };
 
 struct source {
-	int folder, tar; /* owned; the source is one of them, and the other one is -1 */
+	int folder, tar; /* owned; one of the two is the source, the other one is -1 */
 	struct file *files; /* owned; the files in the tar */
 	size_t count, paths;
 };

@@ -12,7 +12,7 @@
 #include "store/refs.h"
 #include "store/store.h"
 
-/* the exit code for "no" that a shell tests */
+/* exit code of hutch image exists for "no", which a shell can test */
 #define EXIT_NO 1
 
 /* --- tag ----------------------------------------------------------------------- */

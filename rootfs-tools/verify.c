@@ -179,8 +179,8 @@ struct ranged_look {
 	struct list broken; /* digests of broken objects */
 };
 
-/* Reports a wrong copy.  A copy that could not be read may be intact, so it is not
- * removed. */
+/* Reports a copy that differs or cannot be read.  A copy that cannot be read may be
+ * intact, so it is not removed. */
 static void on_wrong(void *who, const char *maps, const char *hex, bool is_sure,
 		     const struct err *why)
 {

@@ -23,8 +23,8 @@ static int start_pull(char *name, pid_t *ret, struct err *e)
 	    posix_spawn_file_actions_adddup2(&actions, 2, 1) != 0)
 		abort(); /* memory is out */
 	errno = posix_spawn(ret, "/proc/self/exe", &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions); /* the call cannot fail in
-							   * glibc */
+	/* posix_spawn_file_actions_destroy(3) cannot fail in glibc. */
+	(void)posix_spawn_file_actions_destroy(&actions);
 	return errno ? err_sys(e, "start hutch image pull") : 0;
 }
 

@@ -9,7 +9,7 @@ struct err;
 struct reference;
 struct store;
 
-/* Finds the image in the store, or pulls it.  `always`: asks the registry even if the
- * image is in the store. */
+/* Finds the image in the store, or pulls it.  `always`: asks the registry for a newer
+ * image even if the store has one. */
 int base_image_find(const struct store *s, const struct reference *r, bool always,
 		    struct digest *ret, struct err *e);

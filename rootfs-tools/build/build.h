@@ -14,8 +14,9 @@ struct err;
 struct build_order {
 	const char *context; /* a folder: the files that COPY may copy */
 	const char *file;    /* path of the Dockerfile; NULL: the context's Dockerfile */
-	const char *text; /* the Dockerfile's text; `file` then only names it */
-	const char *ignored; /* with `text`: the text of .dockerignore */
+	const char *text; /* text of a Dockerfile, used instead of reading `file`, which
+			   * is then only a name for messages */
+	const char *ignored; /* text of .dockerignore; used only if `text` is set */
 	const char *target;  /* the stage to build; NULL: the last stage */
 	struct list tags;
 	struct list args;    /* values of --build-arg, as "NAME=VALUE" */

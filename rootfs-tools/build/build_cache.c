@@ -72,7 +72,7 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 	if (m->b->order->ignores_cache ||
 	    refs_get(&m->b->store, &name, &image, &none) < 0)
 		return 0;
-	/* An image that cannot be read is as good as none: its layer is built again. */
+	/* A cached image that cannot be read is ignored: its layer is built again. */
 	if (image_config_read(&m->b->store, &image, &found, &none) < 0)
 		return 0;
 	bool fits = is_next(&m->config, &found);
@@ -100,7 +100,8 @@ int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 	if (blob_commit(blob, UINT64_MAX, &layer, e) < 0)
 		return -1;
 	AUTO_CLOSE int fd = blobs_open(&m->b->store, &layer, e);
-	/* The layer was never compressed, so its digest is its tar's. */
+	/* The layer's blob is an uncompressed tar, so the blob's digest is also the
+	 * tar's digest. */
 	if (fd < 0 ||
 	    layers_unpack(&m->b->store, fd, &layer, NULL, &diff_id, &about, e) < 0)
 		return -1;

@@ -4,9 +4,8 @@
  *	steps		the effect of each instruction on its stage
  *	run_step	RUN, in a sandbox
  *
- * A step changes the configuration, and maybe adds a layer, which is found in the cache
- * or made.  Whatever it makes is in the store, and named there, before the next one
- * begins. */
+ * A step changes the configuration, and may add a layer, which is taken from the cache
+ * or made.  Each new layer gets a name in the store before the next step begins. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +23,11 @@ struct outcome;
 struct reference;
 
 struct stage {
-	const struct instruction *from; /* borrowed: the FROM with which the stage
-					 * begins */
+	const struct instruction *from; /* borrowed: the FROM instruction that begins the
+					 * stage */
 	size_t first, end;		/* the range of the stage's instructions */
-	char *image, *name;		/* owned; expanded; name NULL: the stage has no
+	char *image, *name;		/* owned; the image and the stage's name, with
+					 * variables replaced; name NULL: the stage has no
 					 * name */
 	int parent;			/* the stage that FROM names, or -1 if FROM
 					 * names an image */
@@ -42,19 +42,19 @@ struct builder {
 	struct store store;
 	int lock; /* owned: a shared lock of the store */
 	struct dockerfile file;
-	struct list global; /* variables of the ARGs before the first FROM,
-			     * "NAME=VALUE" */
+	struct list global; /* "NAME=VALUE" of each ARG before the first FROM */
 	struct stage *stages;
 	size_t stage_count, target;
 	int context; /* owned: the context's folder */
 	struct ignore ignore;
-	int64_t now, newest; /* both SOURCE_DATE_EPOCH; or the present time and
-			      * INT64_MAX */
+	int64_t now, newest; /* the build's time, and the upper limit of files' times:
+			      * both are SOURCE_DATE_EPOCH if that is set, else the
+			      * present time and INT64_MAX */
 	struct list used;    /* names of the --build-arg values that an ARG has
 			      * declared */
 };
 
-/* A stage while its instructions are carried out. */
+/* The state of a stage while its instructions are carried out. */
 struct making {
 	struct builder *b;
 	struct stage *stage;
@@ -69,15 +69,15 @@ struct making {
 int stages_plan(struct builder *b, struct err *e);
 void stages_done(struct builder *b);
 
-/* Returns the number of the stage `name`, a name or a number, if the stage stands
- * before the stage `before`; -1: there is no such stage. */
+/* Finds a stage before the stage number `before`, by its name or its number as a text.
+ * Returns its number, or -1 if there is no such stage. */
 int stages_find(const struct builder *b, const char *name, size_t before);
 
-/* Returns the variables of a stage, for expand.h; a variable of ENV comes before one
- * of ARG. */
+/* Returns the lookup of a stage's variables, for expand.h.  If ENV and ARG have set the
+ * same variable, ENV's value is used. */
 struct expand making_scope(const struct making *m);
 
-/* Declares the variable of an ARG. */
+/* Declares the variable of an ARG instruction; `word` is NAME or NAME=VALUE. */
 int making_declare(struct making *m, const char *word, struct err *e);
 
 /* --- steps ---------------------------------------------------------------------- */
@@ -89,10 +89,11 @@ int steps_do(struct builder *b, struct stage *s, struct err *e);
 /* Prints "[2/7] RUN ..." on stderr. */
 void steps_show(const struct making *m, const char *text, bool is_cached);
 
-/* Adds the words that run a command by the shell: SHELL's, else /bin/sh -c. */
+/* Adds the words of the shell that runs a command: those of the SHELL instruction, else
+ * "/bin/sh", "-c". */
 void steps_shell(const struct making *m, struct list *to);
 
-/* Carry out COPY and ADD, and the folder of WORKDIR. */
+/* copy_step() carries out COPY and ADD; folder_step() makes the folder of WORKDIR. */
 int copy_step(struct making *m, const struct instruction *i, struct err *e);
 int folder_step(struct making *m, const struct instruction *i, struct err *e);
 
@@ -100,14 +101,15 @@ int run_step(struct making *m, const struct instruction *i, struct err *e);
 
 /* --- layers --------------------------------------------------------------------- */
 
-/* Begins a new cache key with a digest of the stage's present state. */
+/* Begins a cache key for the instruction `what`, with a digest of the stage's present
+ * state. */
 struct hash *cache_key(const struct making *m, const char *what);
 
 /* Adds a text and its terminating 0 byte to a cache key. */
 void cache_add(struct hash *key, const char *text);
 
-/* Looks up a layer in the cache.  Returns 1 if the layer was there and has been added
- * to the stage. */
+/* Looks up a layer in the cache.  Returns 1 if the cache had the layer, which has then
+ * been added to the stage. */
 int cache_find(struct making *m, const struct digest *key, const char *told,
 	       struct err *e);
 
@@ -115,5 +117,6 @@ int cache_find(struct making *m, const struct digest *key, const char *told,
 int cache_keep(struct making *m, struct blob *blob, const struct digest *key,
 	       const char *told, struct err *e);
 
-/* Gives a reserved name, which no registry can have: "build.invalid/WHAT:HEX". */
+/* Gives the image name "build.invalid/WHAT:HEX".  RFC 2606 reserves .invalid, so no
+ * registry can have the name. */
 void cache_name(const char *what, const struct digest *key, struct reference *ret);

@@ -30,9 +30,10 @@ struct place_work {
 	uid_t uid;
 	gid_t gid;
 	int out;
-	void *written; /* owned; a tree (tsearch(3)) of the paths of written folders */
-	char *from, *where; /* owned: the folder of the tar that was looked up last,
-			     * and its place in the image */
+	void *written; /* owned; a tree (tsearch(3)) of the paths of the folders that were
+		        * written to `out` */
+	char *from, *where; /* owned: the tar's folder that was looked up last, and that
+			     * folder's path in the image */
 	bool is_folder;	    /* the destination is a folder, or must become one */
 };
 
@@ -191,8 +192,8 @@ static int copy_content(struct place_work *w, struct err *e)
 	return len < 0 ? -1 : write_out(w, zeros, pad, e);
 }
 
-/* Returns the entry's metadata as they are written for `path`, with the owner, mode
- * and time that the order gives. */
+/* Returns the header to write for `path`: that of the tar's current entry, with the
+ * owner, mode and time that the caller's struct copy_layer sets. */
 static struct tar_entry looks_of(const struct place_work *w, const char *path)
 {
 	struct tar_entry entry = w->tar.now;
@@ -255,8 +256,7 @@ static int write_new(struct place_work *w, const char *path, struct err *e)
 	return write_header(w, &entry, e);
 }
 
-/* Writes the folder `path`, which goes through no link, unless the folder was written
- * before. */
+/* Writes the folder `path`, which has no links in it, unless it was written before. */
 static int write_folder(struct place_work *w, const char *path, struct err *e)
 {
 	AUTO_FREE char *missing = NULL;
@@ -271,7 +271,7 @@ static int write_folder(struct place_work *w, const char *path, struct err *e)
 	return rc;
 }
 
-/* Writes all folders on the way to `path`, and `path` itself. */
+/* Writes `path` and all folders above it. */
 static int write_folders(struct place_work *w, const char *path, struct err *e)
 {
 	for (size_t i = 1; path[i - 1]; i++) {
@@ -314,7 +314,7 @@ static int resolve(struct place_work *w, const char *path, bool follows, char **
 	return 0;
 }
 
-/* Sets w->where to the image's folder for the tar's folder `from`. */
+/* Sets w->where to the path that the tar's folder `from` gets in the image. */
 static int find_where(struct place_work *w, const char *from, struct err *e)
 {
 	AUTO_FREE char *path = text_format("%s/%s", w->p->to, from), *where = NULL;
@@ -362,7 +362,8 @@ static int clean_name(const char *name, char **ret, struct err *e)
 	return 0;
 }
 
-/* Returns the place in the image of a file or link of the tar; NULL with an error. */
+/* Returns the path that a file or link of the tar gets in the image; NULL with an
+ * error. */
 static char *file_place(struct place_work *w, const char *name, struct err *e)
 {
 	AUTO_FREE char *from = parent_of(name), *whole = NULL;
@@ -382,7 +383,8 @@ static char *file_place(struct place_work *w, const char *name, struct err *e)
 			   slash ? slash + 1 : name);
 }
 
-/* Returns the target of a hard link, a file that this archive has placed before. */
+/* For a hard link, sets *ret and entry->link to the path of the link's target in the
+ * image. */
 static int place_target(struct place_work *w, struct tar_entry *entry, char **ret,
 			struct err *e)
 {
@@ -434,7 +436,8 @@ static int place_folder(struct place_work *w, const char *name, struct err *e)
 	direct = text_format("%s/%s", w->where, slash ? slash + 1 : name);
 	if (resolve(w, direct, false, &is, &mode, e) < 0)
 		return -1;
-	if (S_ISLNK(mode)) /* the link and its target both stay */
+	if (S_ISLNK(mode)) /* the image has a link to a folder here: keep it, and write
+			    * into that folder */
 		return write_folders(w, path, e);
 	if (!note_written(w, path))
 		return 0;
@@ -445,7 +448,7 @@ static int place_folder(struct place_work *w, const char *name, struct err *e)
 static void leave_out(struct place_work *w, const char *name)
 {
 	w->outcome->left_out++;
-	if (!w->outcome->first[0]) /* a long path may be cut, which is enough for a
+	if (!w->outcome->first[0]) /* a long path may be cut: the text is only for a
 				    * message */
 		(void)snprintf(w->outcome->first, sizeof(w->outcome->first),
 			       "%.90s: a device, a FIFO or something unknown", name);
@@ -498,7 +501,7 @@ static void place_in_jail(const void *arg, int folder, int in, void *result)
 	entries_init(&w.tar, in);
 	if (merged_open_layers(&w.image, folder, w.p->layers, e) == 0)
 		(void)place_all(&w, e);
-	/* Nothing is freed here: the process ends now. */
+	/* Nothing is freed here, since the process ends now. */
 }
 
 int copy_layer_work(void *arg, void *outcome, struct err *e)
@@ -508,7 +511,7 @@ int copy_layer_work(void *arg, void *outcome, struct err *e)
 			     .leash = order->leash, .file_max = UINT64_MAX,
 			     .work = place_in_jail, .arg = order->p };
 
-	(void)e; /* the error is in the outcome */
+	(void)e; /* `e` is not used: the outcome has the error */
 	reader_run(&jail, outcome);
 	return 0;
 }

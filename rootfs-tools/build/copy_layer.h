@@ -6,8 +6,7 @@
  * file or a link, never a folder.  An existing folder is written with its own
  * metadata, since the new entry would hide it.
  *
- * Strangers may have written both the tar and the layers, so this is done in a
- * jail. */
+ * Neither the tar nor the layers are trusted, so this is done in a jail. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,19 +20,22 @@ struct copy_layer {
 	const struct list
 		*layers;   /* hexadecimal digests, the lowest layer first; borrowed,
 			    * like the other pointers */
-	const char *to;	   /* absolute path of the destination; with a slash at its end
-			    * it is a folder */
-	bool keeps_ids;	   /* the owners are those in the tar; if false, they are
-			    * `owner` */
-	const char *owner; /* "USER[:GROUP]", names of the image's own files; NULL: 0 */
+	const char *to;	   /* absolute path of the destination; a slash at its end means
+			    * that it is a folder */
+	bool keeps_ids;	   /* files keep their owners from the tar, unless `owner` is
+			    * set */
+	const char *owner; /* "USER[:GROUP]", as numbers or as names in the image's passwd
+			    * and group; NULL: 0 */
 	bool has_mode;	   /* all files get `mode` */
 	uint32_t mode;
 	int64_t now;	/* modification time of new folders */
-	int64_t newest; /* later times become this one; INT64_MAX: no limit */
+	int64_t newest; /* later modification times become this one; INT64_MAX: no
+			 * limit */
 };
 
-/* The work of a worker (base/worker.h), with a struct outcome as its result: reads `in`
- * and writes entries to `out`, without a tar's end, so that others can follow. */
+/* Runs in a worker process (base/worker.h) and gives a struct outcome as its result.
+ * Reads the tar `in` and writes the layer's entries to `out`, without the tar's end, so
+ * that the caller can write more entries. */
 struct copy_layer_order {
 	const struct copy_layer *p;
 	int layers; /* the store's folder of layers */

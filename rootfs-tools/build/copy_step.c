@@ -16,8 +16,9 @@
 struct copy {
 	struct copying copying;
 	struct list words;
-	struct heredoc *heredocs;  /* owned; the texts with their variables replaced */
-	struct image_config image; /* the image that --from names */
+	struct heredoc *heredocs;  /* owned; the instruction's words and texts, with
+				    * variables replaced */
+	struct image_config image; /* the image or stage that --from names */
 	char *to, *owner;	   /* owned */
 };
 

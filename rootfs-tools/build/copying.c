@@ -29,15 +29,16 @@
 
 #define PIECE (256u << 10)
 
-/* A part of the layer's tar.  The parts are written one after the other, each
- * from one of the three kinds of source. */
+/* A part of the layer's tar.  The parts are written one after the other, and each is
+ * read from files, from a heredoc, or from an archive. */
 struct part {
 	const struct copying *c;
 	const struct list *words; /* sources in the tree */
 	bool has_patterns;
-	const struct heredoc *heredoc; /* if set, the source instead of `words` */
-	int archive;		       /* if not -1, the source instead of both;
-				        * borrowed */
+	const struct heredoc *heredoc; /* if not NULL, this heredoc is written instead of
+				        * `words` */
+	int archive;		       /* borrowed; if not -1, this archive is written
+				        * instead of both */
 	bool has_no_times;
 	int layers, out; /* borrowed: the store's folder of layers, and the pipe to
 			  * write to */
@@ -99,7 +100,8 @@ static void write_archive(const void *arg, int folder, int in, void *result)
 		o->is_closed = true;
 }
 
-/* Runs work in a jail.  If the jailed process fails, its error is in the outcome. */
+/* Runs the work of `j` in a jail.  If the jailed process fails, its error is in the
+ * outcome. */
 static int in_jail(const struct part *p, struct outcome *o,
 		   void (*work)(const void *, int, int, void *))
 {
@@ -197,8 +199,8 @@ static int start_part(struct part *p, struct worker *ret, struct err *e)
 	return worker_start(&task, ret, e);
 }
 
-/* Adds up the outcomes of the two processes at a pipe's ends.  If both failed, the
- * cause is the process whose error is not just a closed pipe. */
+/* Adds up the outcomes of the two processes at the ends of a pipe.  If both failed, the
+ * error that is more than a closed pipe is returned, as it is the cause. */
 static int settle(const struct outcome *first, const struct outcome *second,
 		  struct outcome *told, struct err *e)
 {
@@ -241,7 +243,8 @@ int copying_end(struct blob *to, struct err *e)
 	return blob_add(to, zeros, sizeof(zeros), e);
 }
 
-/* Writes one part, placed at its destination, into the blob. */
+/* Writes one part of the layer's tar into the blob, with the paths that its files get
+ * in the image. */
 static int pipe_part(struct part *p, struct blob *to, struct outcome *told, struct err *e)
 {
 	struct ends tar = { -1, -1 }, layer = { -1, -1 };
@@ -319,7 +322,8 @@ static int refuse_bzip2(int fd, const char *path, struct err *e)
 	return err_remedy(e, "compress it by gzip, zstd or xz; COPY copies it as it is");
 }
 
-/* Opens the context's file if it is an archive; else *ret is -1 and the result is 0. */
+/* Opens the context's file if it is an archive that ADD unpacks; else sets *ret to -1
+ * and returns 0. */
 static int open_archive(const struct copying *c, const char *path, int layers, int *ret,
 			struct err *e)
 {

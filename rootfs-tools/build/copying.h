@@ -24,9 +24,12 @@ struct copying {
 	const struct store *s;
 	struct copy_layer copy_layer;
 	int context;		     /* borrowed: the context's folder */
-	const struct ignore *ignore; /* paths of the context that are left out */
-	const struct list *from; /* the layers of another stage, instead of the context */
-	const struct list *words; /* sources; none: only the destination folder is made */
+	const struct ignore *ignore; /* rules for the paths of the context that are not
+				      * copied */
+	const struct list *from; /* if set, files are copied from these layers of another
+				  * stage, not from the context */
+	const struct list *words; /* paths to copy; empty: only the destination folder is
+				   * made */
 	const struct heredoc *heredocs;
 	size_t heredoc_count;
 	bool unpacks; /* archives of the context are unpacked, as ADD does */
@@ -34,8 +37,8 @@ struct copying {
 
 int copying_digest(const struct copying *c, struct hash *to, struct err *e);
 
-/* Writes the layer's tar into `to`; `told` says how much was written, and how much was
- * left out. */
+/* Writes the layer's tar into `to`.  `told` gets the counts of what was written and of
+ * what was left out. */
 int copying_write(const struct copying *c, struct blob *to, struct outcome *told,
 		  struct err *e);
 

@@ -19,7 +19,7 @@ struct parser {
 	size_t room;
 };
 
-/* Reads the rest of an instruction, after its name and flags. */
+/* A function that parses the rest of an instruction, after its name and flags. */
 typedef int (*reader)(struct parser *p, const char *rest, struct err *e);
 
 static int read_words(struct parser *p, const char *rest, struct err *e);
@@ -39,7 +39,7 @@ static int read_trigger(struct parser *p, const char *rest, struct err *e);
 static const struct kind {
 	const char *name;
 	reader read;
-	const char *flags; /* names of the permitted flags, a blank after each */
+	const char *flags; /* names of the permitted flags, each followed by a blank */
 	bool has_heredocs, may_be_empty;
 } kinds[INSTRUCTION_KINDS] = {
 	[INSTRUCTION_ADD] = { "ADD", read_list, "chown chmod ", true, false },
@@ -111,8 +111,8 @@ static void add_plain(struct list *to, const char *text)
 	}
 }
 
-/* Reads a JSON array of strings; returns false if the text is none, and so is to be
- * taken literally. */
+/* Reads a JSON array of strings.  Returns false if the text is no such array; the text
+ * is then used as it is. */
 static bool read_array(const char *text, struct list *to)
 {
 	struct json_at root, item = { 0 };
@@ -177,7 +177,7 @@ static int read_one(struct parser *p, const char *rest, struct err *e)
 	return 0;
 }
 
-/* Adds one word without the blanks around it: a name before '=', or a value. */
+/* Adds one word, a name before '=' or a value, without the blanks around it. */
 static int add_pair(struct parser *p, const char *word, struct err *e)
 {
 	const char *equals = strchr(word, '=');
@@ -191,7 +191,7 @@ static int add_pair(struct parser *p, const char *word, struct err *e)
 	return 0;
 }
 
-/* Reads NAME=VALUE ..., or the old form, NAME and the rest of the line. */
+/* Reads "NAME=VALUE ...", or docker's older form, "NAME VALUE" up to the line's end. */
 static int read_pairs(struct parser *p, const char *rest, struct err *e)
 {
 	struct list words = { 0 };
@@ -326,7 +326,7 @@ static int add_flag(struct parser *p, const char *flag, struct err *e)
 	return 0;
 }
 
-/* Reads the flags of an instruction, and moves *rest behind them. */
+/* Reads the flags of an instruction, and moves *rest after them. */
 static int read_flags(struct parser *p, const char **rest, struct err *e)
 {
 	while (!strncmp(*rest, "--", 2)) {
@@ -343,7 +343,8 @@ static int read_flags(struct parser *p, const char **rest, struct err *e)
 
 /* --- heredocs ------------------------------------------------------------------- */
 
-/* Returns the heredoc's name, after "<<" and '-'; NULL: the word is no heredoc. */
+/* Returns the name of a heredoc word such as <<EOF, without "<<" and '-'; NULL: the
+ * word is no heredoc. */
 static const char *heredoc_name(const char *word, bool *ret_chomps)
 {
 	while (isdigit((unsigned char)*word))

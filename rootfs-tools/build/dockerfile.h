@@ -22,19 +22,21 @@ struct err;
 enum instruction_kind {
 	INSTRUCTION_ADD,
 	INSTRUCTION_ARG,	/* words: NAME or NAME=VALUE */
-	INSTRUCTION_CMD,	/* words of an array if is_exec; else one word, for the
-				 * shell */
-	INSTRUCTION_COPY,	/* words like those of ADD: sources, and the
-				 * destination */
-	INSTRUCTION_ENTRYPOINT, /* words like those of CMD */
-	INSTRUCTION_ENV,	/* words: NAME, VALUE, NAME, VALUE ... */
+	INSTRUCTION_CMD,	/* if is_exec, `words` has the words of a JSON array; else
+				 * one word, a command for the shell */
+	INSTRUCTION_COPY,	/* `words` has the sources and then the destination, as
+				 * for ADD */
+	INSTRUCTION_ENTRYPOINT, /* same `words` as CMD */
+	INSTRUCTION_ENV,	/* `words` has NAME, VALUE, NAME, VALUE ... */
 	INSTRUCTION_EXPOSE,
-	INSTRUCTION_FROM,	 /* words: an image, and then maybe "AS", a name */
-	INSTRUCTION_HEALTHCHECK, /* read, and noted as without effect */
-	INSTRUCTION_LABEL,	 /* words like those of ENV */
-	INSTRUCTION_MAINTAINER,	 /* one word, as the following three instructions have */
+	INSTRUCTION_FROM,	 /* `words` has the image, and then maybe "AS" and a
+				  * name */
+	INSTRUCTION_HEALTHCHECK, /* parsed and then ignored, with a note */
+	INSTRUCTION_LABEL,	 /* same `words` as ENV */
+	INSTRUCTION_MAINTAINER,	 /* `words` has one word, as for STOPSIGNAL, USER and
+				  * WORKDIR; ignored, with a note */
 	INSTRUCTION_ONBUILD,
-	INSTRUCTION_RUN,   /* words like those of CMD */
+	INSTRUCTION_RUN,   /* same `words` as CMD */
 	INSTRUCTION_SHELL, /* always an array */
 	INSTRUCTION_STOPSIGNAL,
 	INSTRUCTION_USER,
@@ -44,8 +46,9 @@ enum instruction_kind {
 };
 
 struct heredoc {
-	char *name, *text; /* owned; the tabs of <<- are gone */
-	bool expands;	   /* the name had no quotes */
+	char *name, *text; /* owned; for <<- without the tabs at the start of lines */
+	bool expands;	   /* variables in the text are expanded, since the heredoc's name
+			    * had no quotes */
 };
 
 struct instruction {
@@ -56,15 +59,16 @@ struct instruction {
 	bool is_exec;
 	struct heredoc *heredocs; /* owned */
 	size_t heredoc_count;
-	char *text; /* owned: the whole instruction on one line, for display */
+	char *text; /* owned: the whole instruction on one line, to be printed */
 };
 
 struct dockerfile {
 	char *name;		 /* owned: the file's name, for messages */
-	char escape;		 /* '\\', or '`' if a directive sets it */
+	char escape;		 /* the escape character: '\\', or '`' if a parser
+				  * directive says so */
 	struct instruction *all; /* owned */
 	size_t count;
-	struct list notes; /* instructions without effect, a sentence each */
+	struct list notes; /* a sentence for each instruction that is ignored */
 };
 
 /* Parses a Dockerfile.  `name` names the file in messages.  Call dockerfile_done()

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* A part of the text, borrowed. */
+/* A piece of the Dockerfile's text, borrowed. */
 struct span {
 	const char *at;
 	size_t len;
@@ -96,8 +96,8 @@ static int set_escape(struct lines *l, struct span value, struct err *e)
 	return 0;
 }
 
-/* Obeys a directive.  Returns 1 if the line was a directive, so that another one may
- * follow. */
+/* Carries out a parser directive.  Returns 1 if the line was one, so that the next line
+ * may be one, too. */
 static int apply_directive(struct lines *l, struct span name, struct span value,
 			   struct list *notes, struct err *e)
 {
@@ -163,8 +163,8 @@ static bool continues(const struct lines *l, struct span *s)
 
 static void append(struct buffer *b, struct span s)
 {
-	(void)buffer_append(b, s.at, s.len); /* cannot fail: the bound is the text's
-					      * length */
+	(void)buffer_append(b, s.at, s.len); /* cannot fail: the buffer's limit is the
+					      * text's length */
 }
 
 /* Appends the following lines of an instruction; comments and empty lines

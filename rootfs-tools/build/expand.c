@@ -12,7 +12,7 @@ struct lexer {
 	const struct expand *x;
 	const char *at;
 	struct buffer *out;
-	bool has_quotes; /* quotes have their meaning, and are not plain characters */
+	bool has_quotes; /* quotes are interpreted; if false, they are plain characters */
 	unsigned depth;
 	struct err *e;
 };
@@ -44,7 +44,7 @@ static int put(struct lexer *l, const char *text, size_t len)
 
 /* --- variables ------------------------------------------------------------------ */
 
-/* Returns the length of the variable's name at `at`; 0: there is none. */
+/* Returns the length of the variable's name at `at`; 0: no name begins there. */
 static size_t name_len(const char *at)
 {
 	size_t len = 0;
@@ -60,7 +60,7 @@ static size_t name_len(const char *at)
 	return len;
 }
 
-/* Expands WORD up to its '}'. */
+/* Expands the WORD of ${NAME:-WORD}, up to the closing '}'. */
 static int read_word(struct lexer *l, struct buffer *to)
 {
 	struct lexer word = *l;
@@ -96,8 +96,8 @@ static int missing(struct lexer *l, const char *name, size_t len,
 		       (const char *)buffer_data(word));
 }
 
-/* Reads the rest of ${NAME:-WORD} and its like.  The position is behind NAME and maybe
- * ':'.  `how` is one of "-+?". */
+/* Reads the rest of ${NAME:-WORD} and similar forms.  The lexer stands after NAME and
+ * the optional ':'.  `how` is one of "-+?". */
 static int with_word(struct lexer *l, const char *name, size_t len, bool empty_is_unset)
 {
 	const char *value = l->x->get(l->x->who, name, len);
@@ -119,7 +119,7 @@ static int with_word(struct lexer *l, const char *name, size_t len, bool empty_i
 	return rc;
 }
 
-/* Reads a variable in braces.  The position is behind "${". */
+/* Reads a variable in braces.  The lexer stands after "${". */
 static int braced(struct lexer *l)
 {
 	const char *name = l->at;
@@ -205,8 +205,8 @@ static int escaped(struct lexer *l)
 	return put(l, l->at++, 1);
 }
 
-/* Returns whether the escape character quotes the next one.  In a text without quotes
- * it does so only before '$' and itself. */
+/* Returns whether the escape character quotes the character after it.  In a text
+ * without quotes, an escape quotes only '$' and the escape character. */
 static bool escape_counts(const struct lexer *l)
 {
 	return l->has_quotes || l->at[1] == '$' || l->at[1] == l->x->escape;
@@ -267,7 +267,7 @@ int expand_text(const struct expand *x, const char *text, char **ret, struct err
 
 /* --- splitting ------------------------------------------------------------------ */
 
-/* Returns the position behind a quoted string. */
+/* Returns the end of the quoted string at `at`, after its closing quote. */
 static const char *past_quotes(char escape, const char *at)
 {
 	char quote = *at++;

@@ -19,7 +19,7 @@ struct err;
 struct list;
 
 #define EXPAND_MAX   (128u << 10)
-#define EXPAND_DEPTH 32 /* how deep ${} may stand in ${} */
+#define EXPAND_DEPTH 32 /* limit of ${} nested in ${} */
 
 /* Looks up variables; `get` returns NULL for one that is not set. */
 struct expand {

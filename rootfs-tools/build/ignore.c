@@ -11,7 +11,7 @@
 
 /* --- one pattern ---------------------------------------------------------------- */
 
-/* Returns whether `c` is in the class [...]; *at is moved behind the class's ']', or
+/* Returns whether `c` is in the class [...]; *at is moved after the class's ']', or
  * set to NULL if there is none. */
 static bool in_class(const char **at, char c)
 {
@@ -38,7 +38,7 @@ static bool in_class(const char **at, char c)
 	return is_in != is_not;
 }
 
-/* Matches one letter of the pattern with one letter of the path; *p is moved behind
+/* Matches one letter of the pattern with one letter of the path; *p is moved after
  * the letter of the pattern. */
 static bool matches_one(const char **p, char c)
 {
@@ -72,9 +72,9 @@ static size_t double_star(const char *p)
 	return p[2] == '/' ? 3 : 2;
 }
 
-/* The position to return to after a mismatch: a star then takes one more
- * letter, but no slash; a double star takes any.  Only the last of each kind is
- * tried again, so the time is at most the product of the lengths, squared. */
+/* Where to continue after a mismatch: p in the pattern after the last '*' or "**", s in
+ * the path.  A '*' then takes one more letter, but no slash; "**" takes any letter.
+ * Only the last of each kind is tried again, which bounds the time. */
 struct retry {
 	const char *p, *s;
 };
@@ -150,7 +150,7 @@ static char *cleaned(const char *text, size_t len)
 			continue;
 		if (end == i + 2 && !memcmp(text + i, "..", 2)) {
 			while (at && clean[--at] != '/') {
-				/* ".." removes the part before it */
+				/* drop the part before the ".." */
 			}
 			continue;
 		}

@@ -27,7 +27,8 @@ struct ignore {
 		bool brings_back;
 	} * rules; /* owned */
 	size_t count;
-	bool brings_back; /* a rule brings back files that another rule ignores ('!') */
+	bool brings_back; /* a line with '!' exists, which excepts files from being
+			   * ignored */
 };
 
 /* Reads the rules of .dockerignore.  The zero object ignores nothing.  `name` names
@@ -39,11 +40,11 @@ void ignore_done(struct ignore *i);
 /* Returns whether the path is ignored; `path` is relative, without "." and "..". */
 bool ignore_has(const struct ignore *i, const char *path);
 
-/* Returns whether nothing below an ignored folder can be brought back. */
+/* Returns whether `folder` and everything below it is ignored, as no rule has a '!'. */
 bool ignore_has_all_below(const struct ignore *i, const char *folder);
 
 /* Matches one pattern with a whole path. */
 bool pattern_matches(const char *pattern, const char *path);
 
-/* Returns whether the text has a letter with a special meaning. */
+/* Returns whether the text has a character that is special in a pattern. */
 bool pattern_is_one(const char *text);

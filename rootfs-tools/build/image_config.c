@@ -74,8 +74,8 @@ void image_config_copy(const struct image_config *from, struct image_config *ret
 
 /* --- reading -------------------------------------------------------------------- */
 
-/* Reads an object whose values are empty objects, such as ExposedPorts: adds its keys
- * to the list. */
+/* Reads a JSON object whose values are empty objects, such as ExposedPorts, and adds
+ * its keys to the list. */
 static int read_keys(const struct json_at *of, const char *key, struct list *to,
 		     struct err *e)
 {
@@ -108,7 +108,7 @@ static int read_labels(const struct json_at *of, struct image_config *to, struct
 	return 0;
 }
 
-/* Reads the members that only builds need. */
+/* Reads the configuration's members that only builds need, and launches ignore. */
 static int read_more(const struct json_at *root, struct image_config *to, struct err *e)
 {
 	struct json_at c = { 0 }, triggers = { 0 }, one = { 0 };
@@ -129,8 +129,8 @@ static int read_more(const struct json_at *root, struct image_config *to, struct
 	return 0;
 }
 
-/* Keeps the history as it is, or drops all of it if its length does not fit the
- * layers. */
+/* Keeps the image's history unchanged; drops all of it if its number of layers is not
+ * that of the image. */
 static void read_history(const struct json_at *root, struct image_config *to)
 {
 	struct json_at list = { 0 }, at = { 0 }, empty = { 0 };
@@ -291,7 +291,8 @@ void image_config_told(struct image_config *c, const char *what, bool has_layer)
 static void put(struct buffer *b, const char *text)
 {
 	if (!buffer_append(b, text, strlen(text)))
-		abort(); /* cannot fail: each part is bounded */
+		abort(); /* cannot fail: the parts are limited, so the buffer's limit is
+			  * never reached */
 }
 
 static void put_quoted(struct buffer *b, const char *text)
@@ -331,7 +332,8 @@ static void put_list(struct buffer *b, const char *key, const struct list *l)
 	put(b, "]");
 }
 
-/* Prints an object, either of empty objects or of texts from a list of pairs. */
+/* Prints a JSON object.  `has_values`: the list has pairs of name and value; else it
+ * has names, and each value is an empty object. */
 static void put_object(struct buffer *b, const char *key, const struct list *l,
 		       bool has_values)
 {

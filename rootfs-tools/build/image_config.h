@@ -16,22 +16,24 @@ struct err;
 struct store;
 
 struct image_config {
-	char *user, *workdir, *stop_signal; /* owned; NULL: the image does not say */
+	char *user, *workdir, *stop_signal; /* owned; NULL: the image does not set this
+					     * value */
 	char *created;			    /* owned; when the last layer was made (RFC
 					     * 3339) */
 	struct list env;		    /* "NAME=VALUE" */
 	struct list entrypoint, cmd, shell;
-	struct list labels; /* NAME, VALUE, NAME, VALUE ... */
+	struct list labels; /* names and values in turn: NAME, VALUE, NAME, VALUE ... */
 	struct list ports, volumes;
 	struct list history;	      /* entries of the image's history, as JSON
 				       * objects */
 	struct list layers, diff_ids; /* hexadecimal digests, the lowest layer first */
-	bool has_cmd;		      /* CMD was given by this build */
-	bool has_triggers;	      /* ONBUILD instructions, which are not carried out
-				       * here */
+	bool has_cmd;		      /* `cmd` was set by this build, not inherited from
+				       * the base image */
+	bool has_triggers;	      /* the image has ONBUILD instructions, which hutch
+				       * cannot carry out */
 };
 
-/* The configuration of --image scratch: an empty one. */
+/* Sets an empty configuration, as FROM scratch and --image scratch have it. */
 void image_config_init(struct image_config *c);
 void image_config_done(struct image_config *c);
 void image_config_copy(const struct image_config *from, struct image_config *ret);
@@ -56,7 +58,7 @@ void image_config_told(struct image_config *c, const char *what, bool has_layer)
 /* Returns the configuration as JSON, allocated, without its rootfs. */
 char *image_config_print(const struct image_config *c);
 
-/* Returns a text of the parts that affect how a command runs: layers, environment,
- * user, folder, shell.  The text is allocated; equal texts mean equal effects, so the
- * build cache uses it as a key. */
+/* Returns a text of everything in the configuration that affects how a command runs:
+ * layers, environment, user, folder, shell.  The text is allocated.  Equal texts mean
+ * equal effects, so the text is a part of the build cache's key. */
 char *image_config_state(const struct image_config *c);

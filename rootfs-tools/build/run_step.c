@@ -28,19 +28,21 @@
 #include "store/refs.h"
 #include "store/rm_tree.h"
 
-#define TAIL_MAX (64u << 10) /* bytes of output that are shown when a quiet build fails */
+#define TAIL_MAX (64u << 10) /* limit of the output that is shown when a quiet build
+			      * fails, in bytes */
 
 /* The folder of one RUN, below the store's tmp; it is removed afterwards. */
 struct run_dir {
 	int folder; /* owned; holds the folder's lock */
 	char *name; /* owned */
-	char *path; /* owned: the path for --upper */
+	char *path; /* owned: path of the upper folder, for hutch run --upper */
 };
 
 struct run {
 	struct making *m;
-	struct list command; /* the command that is run in the sandbox */
-	struct list words;   /* the whole command line, from "hutch run" on */
+	struct list command; /* the words of the command that the sandbox runs */
+	struct list words;   /* the words of the host's command line: "hutch run", its
+			      * flags and `command` */
 	struct run_dir run_dir;
 	struct digest key;
 	const char *text;
@@ -98,8 +100,9 @@ static bool is_proxy(const char *pair)
 	return false;
 }
 
-/* Collects the command's environment: declared ARGs, and proxies even if not declared.
- * A variable of ENV takes precedence, so names in ENV are left out. */
+/* Collects the command's environment: declared ARGs, and the proxy variables, which
+ * need no declaration.  A variable of ENV takes precedence, so names in ENV are left
+ * out. */
 static void take_environment(struct run *r, struct list *ret)
 {
 	const struct making *m = r->m;
@@ -212,8 +215,8 @@ static _Noreturn void become_hutch(const struct run *r, pid_t parent, int output
 {
 	int null = open("/dev/null", O_RDONLY);
 
-	/* The sandbox ends with its launcher, and by this signal the launcher ends with
-	 * the build. */
+	/* If the build dies, this signal kills the launcher; the sandbox dies with its
+	 * launcher. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
 	    dup2(output, 2) < 0)
@@ -364,9 +367,8 @@ static int run_anew(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = keep_changes(r, e);
 	cache_name("step", &r->key, &name);
-	(void)refs_remove(&r->m->b->store, &name, &none); /* the removal fails if the
-							   * image was never made,
-							   * which does no harm */
+	(void)refs_remove(&r->m->b->store, &name, &none); /* fails if the image was never
+							   * made, which does no harm */
 	run_dir_done(r);
 	return rc;
 }

@@ -13,7 +13,8 @@
 #include "rootfs-tools/build/source_hash.h"
 #include "rootfs-tools/layers/hash.h"
 
-#define FILE_MAX      (64u << 20) /* limit of a file that is read, such as poetry.lock */
+#define FILE_MAX      (64u << 20) /* limit of the bytes that are read of a file such as
+				   * poetry.lock */
 #define VERSIONED_MAX 96
 
 void runtime_tags_shorten(const char *hex, char ret[17])
@@ -106,8 +107,8 @@ static char *make_versioned(const char *base)
 	return text_copy(text + (len > VERSIONED_MAX ? len - VERSIONED_MAX : 0));
 }
 
-/* Returns the repository of the new image.  A base that is a runtime image already
- * keeps its own repository. */
+/* Returns the repository of the new image.  If the base is a runtime image itself, the
+ * new image stays in the base's repository. */
 static char *repository_of(const struct runtime_wish *w)
 {
 	const char *tag = strrchr(w->base, ':');

@@ -20,7 +20,8 @@
 #define NAMES_MAX (64u << 20)
 #define PIECE	  (256u << 10)
 
-/* A folder on the present path; a link to one of them is a loop. */
+/* A folder on the path from the top to the current folder.  A link to one of these
+ * folders is a loop. */
 struct level {
 	const struct level *above;
 	struct stat st;
@@ -28,7 +29,7 @@ struct level {
 	const char *path;
 };
 
-/* The bytes that are hashed of an entry: "data:HASH", a 0 byte, "name:NAME". */
+/* The bytes of an entry that are hashed: "data:HASH", a 0 byte, "name:NAME". */
 struct entry {
 	char *kind_and_hash, *name; /* owned */
 };

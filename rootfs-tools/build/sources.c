@@ -17,11 +17,11 @@
 
 #define FOUND_MAX 65536 /* limit of the paths that one pattern matches */
 
-/* The files and folders that the words name. */
+/* The files and folders that the sources of a COPY or ADD name. */
 struct found {
 	struct merged_at *all; /* owned */
 	size_t count, room;
-	struct list paths; /* the path of each file in the form that the words have */
+	struct list paths; /* the path of each file, written as in the instruction */
 };
 
 struct writing {
@@ -30,12 +30,13 @@ struct writing {
 	struct outcome *outcome;
 };
 
-/* A folder on the present path.  An ignored folder is written only when an
- * entry in it is not ignored. */
+/* A folder on the path from the top to the current folder.  An ignored folder is
+ * written only when an entry in it is not ignored. */
 struct level {
 	struct level *above;
 	const struct merged_at *folder;
-	const char *as; /* the name in the tar; "" for the named folder itself */
+	const char *as; /* the folder's name in the tar; "" for a folder that the
+			 * instruction itself names */
 	bool is_written;
 };
 
@@ -62,7 +63,7 @@ static bool is_hidden(const struct sources *s, const struct merged_at *at)
 	return !S_ISDIR(at->st.st_mode) || ignore_has_all_below(s->ignore, at->path);
 }
 
-/* Adds the file or folder at `path` to `found`, if there is one. */
+/* Adds the file or folder at `path` to `found`, if the file or folder exists. */
 static int find_path(const struct sources *s, const char *path, struct found *f,
 		     struct err *e)
 {

@@ -4,9 +4,10 @@
  *	x/file		"file"
  *	x/folder	"./", which says that the destination is a folder, and "a", "a/b"
  *
- * Names are sorted, so that equal trees give equal bytes.  Owners have no meaning yet
- * (rootfs-tools/build/copy_layer.h).  Named links are followed within the tree; links in a folder
- * are written as links.  Devices, FIFOs and sockets are left out and counted. */
+ * Names are sorted, so that equal trees give equal bytes.  All entries belong to root
+ * here; copy_layer sets their owners (rootfs-tools/build/copy_layer.h).  Named links
+ * are followed within the tree; links in a folder are written as links.  Devices, FIFOs
+ * and sockets are left out and counted. */
 #pragma once
 #include <stdbool.h>
 
@@ -18,21 +19,23 @@ struct outcome;
 
 struct sources {
 	const struct merged *tree;   /* borrowed, like the other pointers */
-	const struct ignore *ignore; /* rules of a context; NULL for another tree */
+	const struct ignore *ignore; /* rules of .dockerignore if the tree is the context;
+				      * else NULL */
 	const struct list *words;    /* the paths of the sources */
 	bool has_patterns;	     /* the words may be patterns */
-	bool may_be_many;	     /* the destination ends with a slash */
-	bool has_no_times; /* every time is written as 0, so that only other changes
-			    * show */
+	bool may_be_many;	     /* several sources are permitted, since the
+				      * destination ends with a slash */
+	bool has_no_times; /* writes 0 for every time, so that a hash of the tar ignores
+			    * times */
 };
 
 /* Writes the tar, with its end, to `out`.  *ret has the counts and the files
  * left out. */
 int sources_write(const struct sources *s, int out, struct outcome *ret, struct err *e);
 
-/* Adds the paths that the words name to `ret`, with patterns expanded. */
+/* Expands the patterns in the words, and adds the paths that match to `ret`. */
 int sources_paths(const struct sources *s, struct list *ret, struct err *e);
 
-/* Returns whether a layer cannot hold a file of this name, since in a layer the name
- * means that another file is deleted. */
+/* Returns whether a layer cannot hold a file of this name, since the name is that of a
+ * whiteout (".wh.NAME"), which deletes NAME. */
 bool sources_is_whiteout(const char *name);

@@ -40,7 +40,7 @@ struct expand making_scope(const struct making *m)
 				.who = m };
 }
 
-/* Returns the value of a --build-arg, which then counts as used. */
+/* Returns the value of the --build-arg NAME, and records that the build has used it. */
 static const char *given(struct builder *b, const char *name)
 {
 	const char *value = list_get_env(&b->order->args, name);
@@ -80,7 +80,7 @@ int making_declare(struct making *m, const char *word, struct err *e)
 	return declare(m->b, &x, word, &m->args, &m->b->global, &m->bare, e);
 }
 
-/* Declares the variables that BuildKit calls platform args. */
+/* Declares BuildKit's "platform args", such as TARGETPLATFORM and BUILDARCH. */
 static void declare_platform(struct list *to)
 {
 	struct platform here;
@@ -129,7 +129,7 @@ int stages_find(const struct builder *b, const char *name, size_t before)
 	return -1;
 }
 
-/* Refuses another platform than this machine's: its programs could not run here. */
+/* Refuses a --platform that is not this machine's, whose programs could not run here. */
 static int check_platform(const struct expand *x, const struct instruction *from,
 			  struct err *e)
 {
@@ -185,8 +185,8 @@ static int add_stage(struct builder *b, size_t at, struct err *e)
 	return 0;
 }
 
-/* Marks a stage as needed, and with it the stages that it begins with or copies from;
- * all of these are earlier stages. */
+/* Marks a stage as needed, and also the earlier stages that it begins with or copies
+ * from. */
 static void need(struct builder *b, size_t number)
 {
 	struct stage *s = &b->stages[number];

@@ -72,8 +72,8 @@ static int step_arg(struct making *m, const struct instruction *i, struct err *e
 	return 0;
 }
 
-/* Expands all values of an instruction.  The variables are those from before the
- * instruction, so that one of its pairs cannot see another. */
+/* Expands all values of an instruction.  The variables have the values from before the
+ * instruction, so that in "ENV A=1 B=$A" the new A has no effect on B. */
 static int expand_pairs(const struct making *m, const struct instruction *i,
 			struct list *to, struct err *e)
 {
@@ -189,8 +189,8 @@ static int step_signal(struct making *m, const struct instruction *i, struct err
 	return replace(m, i->words.items[0], &m->config.stop_signal, e);
 }
 
-/* Joins the path to `from`, and removes "." and ".." by their text, without looking at
- * links. */
+/* Joins `path` to the folder `from`, and removes "." and ".." from the text without
+ * regard to links. */
 static char *plain_path(const char *from, const char *path)
 {
 	AUTO_FREE char *whole = text_format("%s/%s", *path == '/' ? "" : from, path);
@@ -288,7 +288,8 @@ static int step_nothing(struct making *m, const struct instruction *i, struct er
 
 static const struct {
 	step do_it;
-	bool is_shown; /* the step prints its own line, together with its layer */
+	bool is_shown; /* the step function prints its own progress line; else the caller
+		        * does */
 } steps[INSTRUCTION_KINDS] = {
 	[INSTRUCTION_ADD] = { copy_step, true },
 	[INSTRUCTION_ARG] = { step_arg, false },

@@ -15,8 +15,7 @@ bool apply_does_nothing(const struct apply *a)
 	return a->is_dry || a->is_judging;
 }
 
-/* Reports a refused change.  Returns 1, which means that this change is refused and
- * the walk goes on. */
+/* Reports a refused change.  Returns 1: this change is refused, and the walk goes on. */
 int apply_refuse(struct apply *a, const char *path, const char *why)
 {
 	a->refused++;
@@ -64,8 +63,8 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 {
 	struct apply *a = who;
 
-	if (m->at < 0) /* the parent folder was refused, or does not exist yet because
-		        * nothing is done */
+	if (m->at < 0) /* the host has no parent folder: it was refused, or not made
+		        * because changes are only checked */
 		return apply_does_nothing(a) ? on_new_below(a, m, e) : 0;
 	int result = apply_check(a, m, e);
 	if (result == 0 && !apply_does_nothing(a))

@@ -1,11 +1,11 @@
 /* apply -- makes the changes of a sandbox's upper layer on the host.
  *
- * Changes are made one at a time, each completely or not at all.  A new file is
- * made under a temporary name in the same folder and then takes its place with
- * one rename(2); a file to be removed is moved to the temporary name first.  A
- * kill leaves each file as it was or as it shall be, and at most one temporary
- * file, which the next apply removes.  A path that already is as it shall be is
- * skipped, so a second apply continues where the first one ended.
+ * Changes are made one at a time, each completely or not at all.  A new file is made
+ * under a temporary name in the same folder and then takes its place with one
+ * rename(2); a file to be removed is moved to the temporary name first.  If an apply is
+ * killed, each file is either old or new, and at most one temporary file is left, which
+ * the next apply removes.  A path that already equals the sandbox's is skipped, so a
+ * second apply continues where the first one ended.
  *
  * A path that was changed on the host since the sandbox began is not touched. 
  * The path's ctime tells, which no process can set: an unchanged path has a
@@ -17,12 +17,11 @@
  * A protected path (rootfs-tools/changes/apply_protect.h) is not touched either, even if
  * `is_forced`.
  *
- * A caller that wants all or nothing walks the changes twice: first to judge,
- * through the same checks, then to make them.  A change that still fails in the
- * second walk (disk full, text file busy) ends the apply, and the remaining
- * changes are reported as not done.  The folder of a git repository
- * (rootfs-tools/changes/repository.h) is applied completely or not at all even where a
- * part of the changes is allowed. */
+ * A caller that wants all or nothing walks the changes twice: the first walk only
+ * checks them, the second one makes them.  A change that still fails in the second walk
+ * (disk full, text file busy) ends the apply, and the remaining changes are reported as
+ * not done.  The folder of a git repository (rootfs-tools/changes/repository.h) is
+ * applied completely or not at all even where a part of the changes is allowed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,21 +38,23 @@ struct repositories;
 
 struct apply {
 	int dir;		   /* borrowed: the host's folder */
-	const struct list *wanted; /* the wanted paths, as in changes_walk.h; NULL: all */
-	const char *id;		   /* names the sandbox's changes, and is a part of the
+	const struct list *wanted; /* the paths to apply, as in changes_walk.h; NULL:
+				    * all */
+	const char *id;		   /* identifies the sandbox's changes; also a part of the
 				    * temporary files' names */
 	int64_t started_ns;
 	const struct list *protects; /* borrowed: patterns (policy/protect.h); may be NULL */
 	bool is_forced;
 	bool is_dry;	 /* nothing is changed on the host */
-	bool is_judging; /* nothing is changed on the host, and broken repositories are
-			  * only found */
-	bool is_whole;	 /* after one refusal no other change is made */
-	bool is_stopped; /* is_whole, and a change was refused; the caller may set it
-			  * for a refusal elsewhere */
-	struct repositories *repositories; /* borrowed: repositories that cannot be
-					    * applied as a whole, found so far */
-	int record; /* borrowed: the list of applied files, O_APPEND; -1: none is kept */
+	bool is_judging; /* nothing is changed on the host: this walk only checks changes
+			  * and finds repositories with refused changes */
+	bool is_whole;	 /* all or nothing: after one refusal no other change is made */
+	bool is_stopped; /* is_whole is set and a change was refused; the caller sets it
+			  * after a refusal in another folder */
+	struct repositories *repositories; /* borrowed: repositories with a refused
+					    * change, none of whose changes are made */
+	int record; /* borrowed: file to which applied files are added, O_APPEND; -1: no
+		     * record is kept */
 	void *who;
 	/* Called for each change that is made, or would be made. */
 	void (*on_done)(void *who, const struct meeting *m);
@@ -63,14 +64,17 @@ struct apply {
 	void (*on_left_out)(void *who, const char *path, const char *why);
 	/* Counts of changes so far. */
 	uint64_t done, refused, left_out;
-	uint64_t protected, changed; /* those of the refused changes that the caller
-				      * could still permit, or force */
+	uint64_t protected, changed; /* counts of refused changes by reason: the path is
+				      * protected, or was changed on the host; the user
+				      * may override both */
 	/* Private. */
 	struct inodes applied, own;
 	struct apply_protect protect;
-	struct list closed; /* folders that get a mode without owner access in the end */
-	struct list shut;   /* the folder that was refused last, or no item */
-	struct list opened; /* folders whose mode changes, each inside the one before */
+	struct list closed; /* folders whose final mode denies their owner access; the
+			     * mode is set at the end */
+	struct list shut;   /* the folder that was refused last; empty: none */
+	struct list opened; /* folders that get a new mode, from the top down to the
+			     * current one */
 	char *held;	    /* owned: content of a small file, while it is compared */
 	size_t held_len;
 	char temporary[sizeof(APPLY_TEMPORARY) + 32];

@@ -29,7 +29,7 @@ void apply_find_own(struct apply *a)
 	}
 }
 
-/* A folder to be removed. */
+/* A folder that is to be removed, while its entries are checked. */
 struct removal {
 	struct apply *apply;
 	const char *path;
@@ -62,8 +62,8 @@ static int check_folder(struct apply *a, const struct meeting *m)
 	return found ? apply_refuse(a, m->path, found) : 0;
 }
 
-/* Returns whether an apply makes the parent folder writable to its owner before it
- * comes to this path. */
+/* Returns whether the apply makes the path's parent folder writable to its owner before
+ * it makes the change of this path. */
 static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 {
 	const size_t len = strlen(m->path) - strlen(m->name);
@@ -74,8 +74,8 @@ static bool is_to_be_opened(struct apply *a, const struct meeting *m)
 	return o->count && strlen(o->items[o->count - 1]) + 1 == len;
 }
 
-/* Returns why rename(2) will not move the existing file or folder aside, or NULL if it
- * will. */
+/* Returns why rename(2) cannot move the existing file or folder aside, or NULL if it
+ * can. */
 static const char *why_fixed(const struct meeting *m, bool is_mode)
 {
 	const char *why = rmdir_check_fixed(m->at, "");
@@ -89,8 +89,8 @@ static const char *why_fixed(const struct meeting *m, bool is_mode)
 	return why;
 }
 
-/* Asks the kernel in advance, as far as that is possible, whether it would
- * permit the change. */
+/* Checks in advance, as far as that is possible, whether the kernel will permit the
+ * change. */
 static int check_rights(struct apply *a, const struct meeting *m)
 {
 	const bool is_mode = m->exists && S_ISDIR(m->host.st_mode) && m->item &&
@@ -110,8 +110,8 @@ static int check_rights(struct apply *a, const struct meeting *m)
 	return why ? apply_refuse(a, m->path, why) : 0;
 }
 
-/* Checks the place of a change.  Returns 0 if the path may be created or changed
- * there. */
+/* Checks the path of a change and its parent folder.  Returns 0 if a file may be
+ * created or replaced there. */
 static int check_place(struct apply *a, const struct meeting *m)
 {
 	struct stat at;
@@ -148,8 +148,8 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m)
 
 /* --- whether it may be changed at all -------------------------------------- */
 
-/* Checks a protected path.  A protected file that was written inside with the same
- * content is no change.  Returns 1 if the change is refused, or is none. */
+/* Checks a protected path.  If the sandbox wrote the same content to a protected file,
+ * that is no change.  Returns 1 if the change is refused, or if there is no change. */
 static int check_guarded(struct apply *a, const struct meeting *m, struct err *e)
 {
 	AUTO_FREE char *why = apply_protect_why(&a->protect, m);
@@ -161,8 +161,8 @@ static int check_guarded(struct apply *a, const struct meeting *m, struct err *e
 	return apply_refuse(a, m->path, why);
 }
 
-/* Refuses a change in a broken repository.  The reason is reported once, for all of
- * the repository's files. */
+/* Refuses a change in a repository that has another refused change.  The reason is
+ * reported once, for all of the repository's files. */
 static int refuse_with_repository(struct apply *a, struct repository *r)
 {
 	AUTO_FREE char *why =

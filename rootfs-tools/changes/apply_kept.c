@@ -49,7 +49,8 @@ static void on_refused(void *who, const char *path, const char *why)
 {
 	const struct apply_kept *k = who;
 
-	if (k->is_judging && k->takes_parts) /* the second walk reports the refusal */
+	if (k->is_judging && k->takes_parts) /* not reported in the first walk, which only
+					      * checks: the second walk reports it */
 		return;
 	AUTO_FREE char *whole = path_of(k, path);
 	k->on_refused(whole, why);
@@ -70,7 +71,7 @@ bool apply_kept_does_nothing(const struct apply_kept *k)
 	return k->is_dry || k->is_judging;
 }
 
-/* Changes the folder `a->dir`, whose changes are in `upper`. */
+/* Makes the changes of the upper layer `upper` in the host's folder `a->dir`. */
 static int make_changes(const struct apply_kept *k, struct apply *a, int upper,
 			struct err *e)
 {
@@ -183,8 +184,8 @@ static int sweep(struct apply_kept *k, struct err *e)
 	return result;
 }
 
-/* Judges all changes.  Leaves k->is_judging set if changes are refused and the caller
- * takes no parts, so that none is made. */
+/* Checks all changes without making any.  If some are refused and the caller wants all
+ * or nothing, k->is_judging stays set, so that no change is made. */
 static int judge(struct apply_kept *k, struct err *e)
 {
 	k->is_judging = true;
@@ -208,8 +209,8 @@ int apply_kept_make(struct apply_kept *k, struct err *e)
 	return k->is_judging ? 0 : walk_all(k, e);
 }
 
-/* Returns whether every change was applied: the kept changes then need not be compared
- * with the host again. */
+/* Returns whether every change was applied.  If so, the kept changes need not be
+ * compared with the host again before they are removed. */
 static bool is_all_applied(const struct apply_kept *k)
 {
 	return !k->changes.is_partial && !k->refused && !k->left_out;

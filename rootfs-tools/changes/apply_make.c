@@ -62,8 +62,8 @@ static int put_new(struct apply *a, const struct meeting *m)
 	return result;
 }
 
-/* Exchanges the new file and the old one.  The old file then has the temporary name,
- * where it is compared once more with the file that was judged. */
+/* Exchanges the new file and the host's file.  The host's file then has the temporary
+ * name, and is compared once more with the file that was checked. */
 static int put_instead(struct apply *a, const struct meeting *m)
 {
 	if (rename_to(m->at, a->temporary, m->name, KERNEL_RENAME_EXCHANGE) < 0) {
@@ -89,8 +89,8 @@ static int put_in_place(struct apply *a, const struct meeting *m)
 
 /* --- each kind ----------------------------------------------------------- */
 
-/* Sets owner and mode.  Keeps the group of the host's file where the kernel lets us:
- * files in a shared folder do not have our group. */
+/* Sets owner, mode and time.  Keeps the group of the host's file if the kernel permits
+ * that: files in a shared folder often have another group than ours. */
 static void set_up(int fd, const struct meeting *m)
 {
 	const struct timespec times[2] = {
@@ -102,8 +102,8 @@ static void set_up(int fd, const struct meeting *m)
 	    fchown(fd, (uid_t)-1, m->host.st_gid) < 0)
 		errno = 0; /* then the file gets our own group, as any new file does */
 	(void)fchmod(fd, MODE(m));
-	(void)futimens(fd, times); /* ignored: the change is shown by content and mode,
-				    * the time is a courtesy */
+	(void)futimens(fd, times); /* failure is ignored: the time matters less than
+				    * content and mode */
 }
 
 static int refuse_content(struct apply *a, const struct meeting *m,
@@ -115,8 +115,8 @@ static int refuse_content(struct apply *a, const struct meeting *m,
 	return -1;
 }
 
-/* Copies a file's content.  Zeros become holes: terabytes of holes cost the inside
- * nothing, and must not fill the disk of the host. */
+/* Copies a file's content.  Zeros become holes: a sandbox can make terabytes of holes
+ * for free, and these must not fill the host's disk. */
 static int copy_content(struct apply *a, const struct meeting *m, int fd, struct err *e)
 {
 	const uint8_t *data;
@@ -148,8 +148,8 @@ static int write_held(struct apply *a, const struct meeting *m, int fd, struct e
 
 typedef int apply_fill(struct apply *, const struct meeting *, int fd, struct err *);
 
-/* Makes the temporary file; `fill` writes the file's content.  Returns 1 if the change
- * is refused. */
+/* Makes the temporary file, whose content `fill` writes.  Returns 1 if the change is
+ * refused. */
 static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill,
 		      struct err *e)
 {
@@ -168,8 +168,9 @@ static int write_file(struct apply *a, const struct meeting *m, apply_fill *fill
 
 /* --- one that may be there already --------------------------------------- */
 
-/* hold() keeps at most PIECE bytes.  Content that is longer than its announced
- * size is refused at its end, so cutting it is safe. */
+/* Reads a file's content into a->held, at most PIECE bytes.  The rest is dropped, which
+ * is safe: the stream ends with an error if the content is longer than its announced
+ * size. */
 static int hold(struct apply *a, const struct meeting *m, struct err *e)
 {
 	const uint8_t *data;
@@ -198,10 +199,10 @@ static bool is_held(const struct apply *a, const struct meeting *m)
 	       !memcmp(a->held, there, a->held_len) && io_read_full(fd, &more, 1) == 0;
 }
 
-/* Applies a small file.  It is compared from memory, not from a temporary file:
- * creating and removing files costs more each time on some file systems (ext4), which
- * do not reuse an inode for a while and search through all such inodes for the next
- * one. */
+/* Applies a small file.  The new content is kept in memory and compared with the host's
+ * file first, so that an equal file needs no temporary file.  On ext4 each creation and
+ * removal of a file makes the next one slower: its search for a free inode skips inodes
+ * that were freed recently. */
 static int apply_small(struct apply *a, const struct meeting *m, struct err *e)
 {
 	int result = hold(a, m, e);
@@ -264,8 +265,9 @@ static int apply_link(struct apply *a, const struct meeting *m, struct err *e)
 	return put_in_place(a, m);
 }
 
-/* Returns the mode of a folder until the end: the owner must be able to create files
- * in the folder.  The final mode is set at the end. */
+/* Returns the mode that a folder has until the end of the apply, with full access for
+ * the owner, so that files can be created in the folder.  The final mode is set at the
+ * end. */
 static mode_t mode_now(struct apply *a, const struct meeting *m)
 {
 	if ((MODE(m) & 0700) != 0700)
@@ -296,8 +298,8 @@ static int apply_folder(struct apply *a, const struct meeting *m, struct err *e)
 	return put_in_place(a, m);
 }
 
-/* Gives a folder its name back, if it could not be emptied although the checks had
- * found that it could. */
+/* Gives a folder its name back if it could not be emptied, although the checks had
+ * found no obstacle. */
 static int put_back(struct apply *a, const struct meeting *m)
 {
 	if (faccessat(m->at, a->temporary, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
@@ -306,8 +308,8 @@ static int put_back(struct apply *a, const struct meeting *m)
 	return apply_refuse(a, m->path, "not all that is in it could be removed");
 }
 
-/* Moves the file or folder aside, compares it once more with the one that was
- * judged, and removes it. */
+/* Renames the file or folder to the temporary name, compares it once more with the one
+ * that was checked, and removes it. */
 static int apply_removal(struct apply *a, const struct meeting *m, struct err *e)
 {
 	(void)e;
@@ -343,8 +345,8 @@ void apply_close_folders(struct apply *a)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	while (a->closed.count > 0) { /* subfolders first: they cannot be reached when
-				       * their parent is closed */
+	while (a->closed.count > 0) { /* subfolders first: with its final mode the parent
+				       * may deny access to them */
 		char *item = a->closed.items[--a->closed.count];
 		struct open_how mine = how;
 		AUTO_CLOSE int fd = sys_openat2(a->dir, item + 4, &mine);

@@ -1,7 +1,6 @@
-/* apply_parts -- declarations that the parts of apply.h share.
- *
- * The functions that return int return 0, or 1 where the change is refused or already
- * made and the walk goes on, or -1 where the walk ends with the error. */
+/* apply_parts -- declarations that the parts of apply.h share.  The functions that
+ * return int return 0 on success; 1 if the change is refused or already made, so that
+ * the walk goes on; -1 if the walk ends with the error. */
 #pragma once
 #include <stdbool.h>
 
@@ -10,11 +9,12 @@
 struct err;
 struct stat;
 
-/* Returns whether changes are only judged. */
+/* Returns whether changes are only checked, and none is made. */
 bool apply_does_nothing(const struct apply *a);
 
-/* Refuses the change of `path`.  `why` is a sentence without a subject; with an errno,
- * `what` says which step has failed. */
+/* Refuses the change of `path`.  `why` is a sentence without its subject, such as "is a
+ * FIFO".  apply_refuse_errno() takes the reason from errno; `what` is the step that
+ * failed. */
 int apply_refuse(struct apply *a, const char *path, const char *why);
 int apply_refuse_errno(struct apply *a, const char *path, const char *what);
 
@@ -22,26 +22,26 @@ int apply_refuse_errno(struct apply *a, const char *path, const char *what);
 
 int apply_record_read(struct apply *a, struct err *e);
 
-/* Records the file that the change has left.  If the record cannot be written, the next
- * apply reports a conflict for this file. */
+/* Adds the new file of the change to the record.  If the record cannot be written, the
+ * next apply reports a conflict for this file. */
 void apply_record_add(struct apply *a, const struct meeting *m);
 
-/* Returns whether the host's file was changed since the sandbox began, and not by an
- * apply. */
+/* Returns whether the host's file was changed since the sandbox began, by anything but
+ * an apply. */
 bool apply_is_changed(const struct apply *a, const struct stat *st);
 
 /* --- whether a change may be made (apply_check.c) -------------------------------------- */
 
-/* Remembers hutch's own folders.  They are masked inside, so a change that is reported
- * there cannot be the sandbox's, and is refused. */
+/* Finds hutch's own folders.  The sandbox cannot see them, so a reported change in one
+ * of them is not the sandbox's, and is refused. */
 void apply_find_own(struct apply *a);
 
 int apply_check(struct apply *a, const struct meeting *m, struct err *e);
 
-/* Judges, like apply_check(), a path whose parent folder the host does not have. */
+/* Checks, like apply_check(), a path whose parent folder the host does not have. */
 int apply_check_new(struct apply *a, const struct meeting *m, struct err *e);
 
-/* Judges only whether the host's file is as it was when the sandbox began, so that it
+/* Checks only whether the host's file is unchanged since the sandbox began, so that it
  * may be replaced. */
 int apply_check_unchanged(struct apply *a, const struct meeting *m);
 
@@ -49,8 +49,9 @@ int apply_check_unchanged(struct apply *a, const struct meeting *m);
 
 int apply_make(struct apply *a, const struct meeting *m, struct err *e);
 
-/* Removes the temporary file or folder in the folder `at`. */
+/* Removes the file or folder with the temporary name in the folder `at`. */
 void apply_remove_temporary(struct apply *a, int at);
 
-/* Gives the folders that are closed to their owner their modes, at the end. */
+/* Sets the final modes of the folders that deny their owner access.  Called at the end
+ * of an apply. */
 void apply_close_folders(struct apply *a);

@@ -30,7 +30,7 @@ static void add_place(struct apply_protect *g, const char *place, const char *pa
 	list_add(&g->names, pattern);
 }
 
-/* Adds the path if it is below the folder. */
+/* Adds `path` to the protected places if it is below `folder`. */
 static void add_below(struct apply_protect *g, const char *folder, const char *path,
 		      const char *pattern)
 {
@@ -40,8 +40,8 @@ static void add_below(struct apply_protect *g, const char *folder, const char *p
 		add_place(g, path + len + 1, pattern);
 }
 
-/* Adds each link that the pattern's path goes through, and the target, whether
- * or not it exists. */
+/* Protects each link that the pattern's path goes through, and the final target,
+ * whether or not the target exists. */
 static void add_way(struct apply_protect *g, const char *folder, const char *pattern)
 {
 	AUTO_FREE char *path =
@@ -98,15 +98,15 @@ static enum protected find(const struct apply_protect *g, const char *path,
 	return is;
 }
 
-/* Returns whether the change leaves a folder that holds nothing else in place, makes a
- * new one, or removes an empty one. */
+/* Returns whether the change only keeps a folder, makes a new one, or removes one. */
 static bool keeps_folder(const struct meeting *m)
 {
 	if (m->exists && !S_ISDIR(m->host.st_mode))
 		return false;
 	if (m->exists && m->item && m->item->kind == CHANGES_STREAM_FOLDER &&
 	    !m->is_on_way)
-		return false; /* the mode decides which users may write there */
+		return false; /* a new mode is no such change: the mode decides which
+			       * users may write there */
 	return !m->item || m->item->kind == CHANGES_STREAM_FOLDER ||
 	       m->item->kind == CHANGES_STREAM_GONE;
 }

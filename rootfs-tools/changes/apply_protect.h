@@ -23,11 +23,11 @@ int apply_protect_begin(struct apply_protect *g, const struct list *patterns, in
 			struct err *e);
 void apply_protect_done(struct apply_protect *g);
 
-/* Returns why the change is refused, as a sentence without a subject, allocated; NULL:
- * the change is permitted.  For a folder to be removed, only the folder itself is
- * judged, not its entries. */
+/* Returns why the change is refused, as a sentence without its subject, allocated;
+ * NULL: the change is permitted.  If a folder is to be removed, its entries are not
+ * checked here. */
 char *apply_protect_why(const struct apply_protect *g, const struct meeting *m);
 
-/* Returns whether `rest`, below the folder `folder`, is protected. */
+/* Returns whether the path `rest` in the folder `folder` is protected. */
 bool apply_protect_has(const struct apply_protect *g, const char *folder,
 		       const char *rest);

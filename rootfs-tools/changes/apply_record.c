@@ -1,5 +1,5 @@
-/* Which of the host's files are as an earlier apply, or nothing since the sandbox's
- * beginning, has left them. */
+/* Finds out which of the host's files are unchanged since the sandbox began, or since
+ * an earlier apply wrote them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -26,13 +26,13 @@
 #define OPAQUE	 ".wh..wh..opq"
 #define STAT	 "user.hutch.stat"
 
-/* Limits of one file; a file with more attributes is left out. */
+/* Limits for the attributes of one file; a file that exceeds them is left out. */
 #define XATTRS_MAX  256
 #define XATTRS_BYTES (1u << 20)
 
-/* Holes become zeros in a tar, and a file of a terabyte costs the inside
- * nothing.  The holes of all files together may be HOLES_MAX bytes, or
- * HOLES_RATIO times the bytes that are stored. */
+/* A hole becomes zeros in a tar, and a sandbox can make a hole of a terabyte for free.
+ * The holes of all files together may have HOLES_MAX bytes, or HOLES_RATIO times the
+ * bytes of data. */
 #define HOLES_MAX  (1ull << 30)
 #define HOLES_RATIO 4
 
@@ -40,8 +40,9 @@ struct writing {
 	struct pack pack;
 	struct upper_scan scan;
 	struct outcome *outcome;
-	uint64_t there, holes; /* counts of files' bytes so far: stored, and in holes */
-	bool has_ranges;       /* the kernel's uid and gid are the files' owners */
+	uint64_t there, holes; /* bytes of all files so far: of data, and of holes */
+	bool has_ranges;       /* files have the owners that the kernel reports; else
+			        * root, or the owner in user.hutch.stat */
 };
 
 /* --- what was left out -------------------------------------------------------- */
@@ -50,7 +51,7 @@ static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct writing *w = who;
 
-	if (!w->outcome->first[0]) /* a long path may be cut, which is enough for a
+	if (!w->outcome->first[0]) /* a long path may be cut: the text is only for a
 				    * message */
 		(void)snprintf(w->outcome->first, sizeof(w->outcome->first),
 			       "%.90s: %.60s", path, why);
@@ -61,8 +62,7 @@ static void on_left_out(void *who, const char *path, const char *why)
 struct attributes {
 	struct tar_xattr items[XATTRS_MAX]; /* owned */
 	size_t count, bytes;
-	bool has_any; /* the file has attributes, even if they are not in `items`; most
-		       * files have none */
+	bool has_any; /* the file has attributes, even if none of them is in `items` */
 };
 
 static void attributes_done(struct attributes *a)
@@ -79,8 +79,8 @@ static bool has_front(const char *text, const char *front)
 	return !strncmp(text, front, strlen(front));
 }
 
-/* Returns whether the attribute belongs to the inside.  The attributes of overlayfs
- * and hutch have a meaning only in an unpacked layer. */
+/* Returns whether the attribute is written to the tar.  Attributes of overlayfs and
+ * hutch are not: they have a meaning only in an unpacked layer. */
 static bool is_the_insides(const char *name)
 {
 	return has_front(name, "user.") && !has_front(name, "user.overlay.") &&
@@ -132,7 +132,8 @@ static int read_attributes(int fd, struct attributes *ret)
 	return result;
 }
 
-/* The attribute is "UID GID MODE"; any other text is ignored. */
+/* Sets the owner in `st` from the attribute user.hutch.stat, "UID GID MODE"; any other
+ * text is ignored. */
 static void read_owner(const struct writing *w, int fd, struct stat *st)
 {
 	char text[48], more;
@@ -163,9 +164,9 @@ static struct pack_item item_of(const struct upper_scan_item *d,
 				   .xattr_count = a ? a->count : 0 };
 }
 
-/* Writes a marker: an empty file whose name says that another path is gone or
- * opaque.  Overlayfs' own whiteouts share inodes, so their times mean nothing
- * and are not copied. */
+/* Writes a whiteout or an opaque mark: an empty file whose name has that meaning.  The
+ * files that overlayfs uses as whiteouts share inodes, so their times mean nothing and
+ * are not copied. */
 static void put_mark(struct writing *w, const char *path)
 {
 	const struct stat st = { .st_mode = S_IFREG | 0600 };
@@ -251,7 +252,8 @@ static int put_file(struct writing *w, const struct upper_scan_item *d, struct e
 		return pack_leave_out(&w->pack, &i, e);
 	if (!S_ISREG(st.st_mode))
 		return pack_leave_out_kind(&w->pack, &i, "no longer a file", e);
-	struct stat as = st; /* `st` stays as it was, since it identifies the inode */
+	struct stat as = st; /* read_owner() changes only the copy: `st` still identifies
+			      * the inode */
 	const char *first = st.st_nlink > 1 ? inodes_get(&w->pack.linked, &st) : NULL;
 	if (first) {
 		read_owner(w, fd, &as);
@@ -355,7 +357,8 @@ static int in_jail(void *arg, void *result, struct err *e)
 		return 0;
 	(void)err_set(e, ERR_LIMIT, "the written files are more than %llu bytes",
 		      (unsigned long long)max);
-	e->sys = EFBIG; /* the caller may know the reason for that bound better */
+	e->sys = EFBIG; /* the caller, which set the limit, may replace this error by a
+			 * better one */
 	return -1;
 }
 

@@ -1,7 +1,7 @@
 /* changes -- writes an upper layer as a layer of an image.
  *
- * The inside wrote the folder, so it is read in a jail (sandbox/root/jail.h), by a
- * process of its own.
+ * The sandbox wrote the folder, so a separate process reads it in a jail
+ * (sandbox/root/jail.h).
  *
  * The layer is a tar according to image-spec/layer.md (OCI 1.1).  A removed
  * file is an empty file ".wh.NAME"; a folder that hides the lower one's content
@@ -25,13 +25,13 @@ struct outcome;
 struct changes {
 	int upper;	/* borrowed; the upper layer to be read */
 	int out;	/* borrowed; the descriptor to which the tar is written */
-	uint64_t max;	/* limit of the tar's bytes if `out` is a file; at most
-			 * CHANGES_MAX; 0: CHANGES_MAX */
-	int64_t newest; /* later times become this one, in seconds since 1970; 0: no
-			 * limit */
-	/* Borrowed: the mapped ids (sandbox/kernel/idmap.h).  Files belong to their
-	 * kernel owners, translated by these, and user.hutch.stat is ignored;
-	 * NULL: one id is mapped. */
+	uint64_t max;	/* limit of the tar's bytes, if `out` is a file; at most
+			 * CHANGES_MAX, and 0 means CHANGES_MAX */
+	int64_t newest; /* later modification times become this one, in seconds since
+			 * 1970; 0: no limit */
+	/* Borrowed: the mapped ids (sandbox/kernel/idmap.h).  If set, files belong to
+	 * their owners as the sandbox sees them, and user.hutch.stat is ignored.  NULL:
+	 * only one id is mapped. */
 	const struct idmaps *ranges;
 };
 

@@ -21,7 +21,8 @@
 
 #define PIECE	(64u << 10)
 #define PENDING (64u << 10)
-#define HEARD	(128u << 10) /* limit of the bytes held at once; more than a piece */
+#define HEARD	(128u << 10) /* size of the receive buffer; more than one piece of
+			      * content */
 
 enum { ASK_NO = 'n', ASK_CONTENT = 'c' };
 enum { CONTENT_WHOLE, CONTENT_CHANGED, CONTENT_UNREADABLE };
@@ -70,8 +71,8 @@ static void on_left_out(void *who, const char *path, const char *why)
 	put_item(who, &h, path, why);
 }
 
-/* Sends a file's content.  It stops at most one piece after the announced size,
- * since the file may be growing without end. */
+/* Sends a file's content.  The file may be growing without end, so at most one piece
+ * more than the announced size is sent. */
 static void put_content(struct teller *t, int fd, uint64_t size)
 {
 	uint64_t sent = 0;
@@ -102,7 +103,8 @@ static struct changes_stream_head head_of(const struct upper_scan_item *d,
 			      .flags = d->is_covered ? CHANGES_STREAM_COVERED : 0 };
 }
 
-/* Waits for the reader's message whether it wants the content of the last file. */
+/* Waits for the reader's answer: whether the reader wants the content of the last
+ * file. */
 static bool is_asked(struct teller *t)
 {
 	uint8_t asked = ASK_NO;
@@ -205,7 +207,7 @@ static int in_jail(void *arg, void *result, struct err *e)
 			     .leash = order->leash, .ranges = order->ranges,
 			     .work = changes_stream_all, .arg = order };
 
-	(void)e; /* the error is in the outcome */
+	(void)e; /* `e` is not used: the outcome has the error */
 	reader_run(&jail, result);
 	return 0;
 }
@@ -224,7 +226,8 @@ static int begin(struct changes_stream *t, struct order *order, struct err *e)
 	int ends[2];
 
 	changes_stream_listen(t, -1);
-	/* On a socket, writing to a closed end can be an error without a signal. */
+	/* A socket and no pipes, since send(2) with MSG_NOSIGNAL raises no SIGPIPE when
+	 * the other end is closed. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_sys(e, "make a socketpair");
 	AUTO_CLOSE int theirs = ends[1];
@@ -281,7 +284,8 @@ static int broken(struct changes_stream *t, struct err *e)
 					"invalid report");
 }
 
-/* Reads until at least `len` bytes, at most HEARD, are in the buffer. */
+/* Reads from the socket until the buffer has at least `len` bytes; it holds at most
+ * HEARD. */
 static int hear(struct changes_stream *t, size_t len, struct err *e)
 {
 	while (buffer_len(&t->in) < len) {
@@ -317,7 +321,8 @@ static int ask(struct changes_stream *t, uint8_t what, struct err *e)
 	return send(t->fd, &what, 1, MSG_NOSIGNAL) == 1 ? 0 : broken(t, e);
 }
 
-/* Declines or skips the content of the last file that the caller has not read. */
+/* Gets rid of the last file's content, as far as the caller has not read it: declines
+ * the offer, or reads the rest. */
 static int settle(struct changes_stream *t, struct err *e)
 {
 	const uint8_t *data;
@@ -330,8 +335,8 @@ static int settle(struct changes_stream *t, struct err *e)
 	return 0;
 }
 
-/* Checks that the path is one part below the present folder, or is that folder itself
- * where the folder ends. */
+/* Checks that the item's path is one part below the current folder.  At the end of a
+ * folder, the path must be the current folder itself. */
 static bool is_in_place(const struct changes_stream *t,
 			const struct changes_stream_head *h)
 {
@@ -341,7 +346,7 @@ static bool is_in_place(const struct changes_stream *t,
 	if (h->kind == CHANGES_STREAM_FOLDER_END)
 		return len > 0 && !strcmp(t->text, t->here);
 	if (h->kind ==
-	    CHANGES_STREAM_LEFT_OUT) /* the path is only displayed; it may also name a
+	    CHANGES_STREAM_LEFT_OUT) /* the path is only printed; it may also be that of a
 				      * folder that could not be read */
 		return true;
 	return h->path_len > len + (len > 0) && !strncmp(t->text, t->here, len) &&
@@ -438,6 +443,7 @@ ssize_t changes_stream_read(struct changes_stream *t, const uint8_t **ret, struc
 	if (hear(t, len, e) < 0)
 		return -1;
 	*ret = buffer_data(&t->in);
-	buffer_consume(&t->in, len); /* the bytes stay valid until the next read */
+	buffer_consume(&t->in, len); /* the data stays in the buffer until the next
+				      * read */
 	return (ssize_t)len;
 }

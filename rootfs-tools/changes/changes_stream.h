@@ -1,4 +1,5 @@
-/* changes_stream -- the items of an upper layer, sent by a jailed process to one outside.
+/* changes_stream -- the items of an upper layer, sent by a jailed process to one that
+ * is not jailed.
  *
  *	struct changes_stream t;
  *
@@ -8,9 +9,9 @@
  *			...
  *	changes_stream_done(&t);
  *
- * The jailed process walks the files that the inside wrote (rootfs-tools/changes/upper_scan.h), and
- * its messages are not trusted either: the reader checks that each path is one part below
- * the folder before, and each number in its range.
+ * The jailed process walks the files that the sandbox wrote
+ * (rootfs-tools/changes/upper_scan.h).  Its messages are not trusted: the reader checks
+ * that each path is one part below the current folder, and each number in its range.
  *
  * A file's content is sent on request.  Each request makes both processes wait for each
  * other, which takes most of the time.  A reader that wants nearly all content uses
@@ -31,7 +32,7 @@ struct idmaps;
 
 enum changes_stream_kind {
 	CHANGES_STREAM_FOLDER,
-	CHANGES_STREAM_FOLDER_END, /* the end of a folder; follows its entries */
+	CHANGES_STREAM_FOLDER_END, /* the end of a folder, after its entries */
 	CHANGES_STREAM_FILE,
 	CHANGES_STREAM_LINK,
 	CHANGES_STREAM_FIFO,
@@ -41,12 +42,12 @@ enum changes_stream_kind {
 };
 
 #define CHANGES_STREAM_PATH_MAX (2u << 20)
-#define CHANGES_STREAM_SMALL    (64u << 10) /* bytes; limit of a file whose content may be sent
-				   * unasked */
+#define CHANGES_STREAM_SMALL    (64u << 10) /* bytes; a file of at most this size may be
+					     * sent without a request */
 
-/* The header of each item, in this machine's byte order; the path and the link
- * follow.  Content is sent in pieces of at most 64 KiB, each after its length
- * as 32 bits; the end is a length of 0 and a byte that is 0 if the content is
+/* The header of each item, in this machine's byte order; the item's path and link
+ * target follow.  Content is sent in pieces of at most 64 KiB, each after its length as
+ * 32 bits.  A length of 0 ends the content; the byte after it is 0 if the content is
  * whole. */
 struct changes_stream_head {
 	uint32_t kind, flags, mode, mtime_ns;
@@ -54,31 +55,35 @@ struct changes_stream_head {
 	int64_t mtime;
 	uint32_t path_len, link_len;
 };
-#define CHANGES_STREAM_COVERED 1u	  /* flag of a folder: the folder, or one
-					   * above, hides all of the lower one */
-#define CHANGES_STREAM_ALONG   2u	  /* a flag: the content follows, as if it had been requested */
-#define CHANGES_STREAM_ALL     255u /* a kind: there are no more items */
+#define CHANGES_STREAM_COVERED 1u	  /* flag of a folder: everything below the same
+					   * path in the lower layer is hidden */
+#define CHANGES_STREAM_ALONG   2u	  /* flag of a file: its content follows without a
+					   * request */
+#define CHANGES_STREAM_ALL     255u /* a kind that ends the stream: no more items
+				     * follow */
 
 struct changes_stream_item {
 	enum changes_stream_kind kind;
-	const char *path; /* below the upper; valid until the next item, like the rest */
+	const char *path; /* relative to the upper layer; valid until the next item, like
+			   * the other pointers */
 	const char *name; /* the last part of `path` */
 	const char *link; /* a link's target */
 	uint32_t mode;	  /* permission bits, at most 07777 */
 	uint64_t size;
 	int64_t mtime;
 	uint32_t mtime_ns;
-	bool is_covered; /* a folder that hides all of the lower one */
+	bool is_covered; /* for a folder: the same folder of the lower layer is hidden,
+			  * with all in it */
 };
 
 struct changes_stream {
 	struct worker worker;
 	struct outcome outcome;
 	int fd; /* owned: a socket */
-	bool is_broken; /* the whole stream failed, not only one file */
+	bool is_broken; /* the stream as a whole failed, and no more items can be read */
 	/* Private. */
 	char *text; /* owned: path and link of the item */
-	char *here; /* owned: the present folder, "" or "a/b" */
+	char *here; /* owned: the current folder's path, "" or "a/b" */
 	struct buffer in;
 	enum {
 		CHANGES_STREAM_IDLE,
@@ -97,12 +102,12 @@ int changes_stream_begin(struct changes_stream *t, int upper, struct err *e);
 int changes_stream_begin_ranges(struct changes_stream *t, int upper,
 				const struct idmaps *ranges, struct err *e);
 
-/* Begins a stream in which small files' content is sent unasked; the content is read
- * in the same way. */
+/* Begins a stream in which the content of small files is sent without a request.  The
+ * caller reads the content in the same way. */
 int changes_stream_begin_with_content(struct changes_stream *t, int upper, struct err *e);
 
-/* Begins a stream from a process that sends already, at the other end of the socket
- * `fd`, which is taken over. */
+/* Begins to read a stream that another process sends already, from the socket `fd`,
+ * which `t` then owns. */
 void changes_stream_listen(struct changes_stream *t, int fd);
 void changes_stream_done(struct changes_stream *t);
 

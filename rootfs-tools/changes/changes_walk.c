@@ -16,11 +16,12 @@
 #define NAMES_MAX (64u << 20) /* limit of the bytes of the names in one of the host's
 			       * folders */
 
-/* The names in a host folder that is hidden by the inside's folder, and for
- * each whether the inside has such a name, too.  The others are removed. */
+/* The names in a host folder that the sandbox's folder hides, and for each name whether
+ * the sandbox has it, too.  The sandbox has removed the other names. */
 struct cover {
 	struct dir_names names;
-	bool *is_told; /* owned; NULL: the host folder is not hidden */
+	bool *is_told; /* owned; for each name, whether the sandbox has it; NULL: the host
+		        * folder is not hidden */
 };
 
 struct walk {
@@ -29,9 +30,9 @@ struct walk {
 	struct dir_stack stack;
 	struct cover *covers; /* owned; one for each step of the stack */
 	size_t room;
-	size_t lost;  /* depth of folders, from the present one up, that the host does
+	size_t lost;  /* how many folders of the current path, from its end, the host does
 		       * not have */
-	size_t blind; /* depth of folders, from the present one up, that could not be
+	size_t blind; /* how many folders of the current path, from its end, cannot be
 		       * read on the host */
 };
 
@@ -84,7 +85,8 @@ static void cover_done(struct cover *c)
 	own_free(&c->is_told);
 }
 
-/* Begins the host folder that the stack has just entered. */
+/* Prepares the host folder that the stack has just entered; reads its names if the
+ * folder is hidden. */
 static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 {
 	size_t depth = w->stack.depth;
@@ -106,7 +108,8 @@ static int begin_folder(struct walk *w, bool is_covered, struct err *e)
 	return 0;
 }
 
-/* Reports each name that the host has and the inside has not. */
+/* Reports as removed each name that the host's folder has and the sandbox's folder
+ * lacks. */
 static int end_cover(struct walk *w, struct err *e)
 {
 	struct cover *c = &w->covers[w->stack.depth];
@@ -138,8 +141,8 @@ static int leave_folder(struct walk *w, struct err *e)
 	return dir_stack_up(&w->stack, e);
 }
 
-/* Enters a folder.  The callback for this folder may have created it, so the host is
- * looked at again. */
+/* Enters a folder.  Looks at the host again, since the callback may just have created
+ * this folder there. */
 static int enter_folder(struct walk *w, const struct changes_stream_item *i,
 			struct err *e)
 {
@@ -167,8 +170,8 @@ static bool is_same_link(const struct meeting *m)
 	       !memcmp(to, m->item->link, (size_t)len);
 }
 
-/* Returns whether the host's file already is as the inside has it.  A regular file of
- * the same mode and size gets may_be_same, since its content is not compared here. */
+/* Returns whether the host's file equals the item.  For a regular file of the same mode
+ * and size, sets may_be_same: the caller must compare the content. */
 static bool is_as_told(struct meeting *m)
 {
 	const mode_t host = m->host.st_mode, mode = m->item->mode & 0777;
@@ -208,7 +211,8 @@ static void leave_out(struct walk *w, const char *path, const char *why)
 		w->g->on_left_out(w->g->who, path, why);
 }
 
-/* Looks up the host's file.  Returns 1 if its path may not be read. */
+/* Looks up the host's file at the item's path.  Returns 1 if that path may not be
+ * read. */
 static int look_at(struct walk *w, const struct changes_stream_item *i, struct err *e)
 {
 	struct meeting m = { .path = i->path, .name = i->name, .item = i,
@@ -231,7 +235,7 @@ static int look_at(struct walk *w, const struct changes_stream_item *i, struct e
 	return meet(w, &m, e);
 }
 
-/* Skips a folder that has been reported as left out: its entries are not reported. */
+/* Skips the entries of a folder that has been reported as left out. */
 static void pass_over(struct walk *w, const struct changes_stream_item *i)
 {
 	w->blind += i->kind == CHANGES_STREAM_FOLDER;

@@ -1,9 +1,9 @@
 /* changes_walk -- compares an upper layer with the folder of the host that it was
  * mounted over.
  *
- * The host's folder is walked in step with the items of the upper
- * (rootfs-tools/changes/changes_stream.h).  Each folder is opened beneath the one before and
- * through no link (archive/dir_stack.h), so that neither false items nor a
+ * The host's folder is walked together with the items of the upper layer
+ * (rootfs-tools/changes/changes_stream.h).  Each folder is opened beneath the one
+ * before and through no link (archive/dir_stack.h), so that neither false items nor a
  * concurrent change on the host can lead the walk elsewhere. */
 #pragma once
 #include <stdbool.h>
@@ -17,23 +17,24 @@ struct err;
 
 /* One path that differs from the host. */
 struct meeting {
-	char kind;	  /* 'A': the path is new; 'M': it differs; 'D': it is gone */
-	const char *path; /* below the folder; valid until the next meeting, like the
-			   * rest */
+	char kind;	  /* 'A': the sandbox has added the path; 'M': has modified it;
+			   * 'D': has deleted it */
+	const char *path; /* relative to the walked folder; valid until the next struct
+			   * meeting, like the other pointers */
 	const char *name;
-	int at; /* borrowed: the host's folder that it is in; -1: the host has no such
-		 * folder */
-	/* The item that the inside has at the path; NULL: the path was removed together
-	 * with its folder. */
+	int at; /* borrowed: the host's folder that has the path's last part; -1: the host
+		 * has no such folder */
+	/* The item that the sandbox has at the path; NULL: the path was removed
+	 * together with its folder. */
 	const struct changes_stream_item *item;
 	struct changes_stream *content; /* borrowed: the stream from which a file's
 					 * content is read */
 	bool exists;	  /* the path exists on the host */
 	struct stat host; /* the stat of the host's file; valid if `exists` */
-	/* The file has the same size and mode; the callback must compare the
+	/* The host's file has the same size and mode; the callback must compare the
 	 * content (changes_walk_is_same()). */
 	bool may_be_same;
-	bool is_on_way; /* the folder itself was not asked for, but a path in it was */
+	bool is_on_way; /* this folder is not a wanted path, but contains one */
 };
 
 struct changes_walk {
@@ -46,16 +47,16 @@ struct changes_walk {
 	/* Called for each host folder that is walked, before its entries.  May
 	 * be NULL. */
 	void (*on_folder)(void *who, int folder);
-	/* Called for each entry that the inside's walk left out.  May be NULL. */
+	/* Called for each entry that the sender of the stream left out.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
 };
 
 int changes_walk_walk(const struct changes_walk *g, struct changes_stream *t,
 		      struct err *e);
 
-/* Reads the content that the file has inside to its end.  1: the host's file has the
- * same content.  0: it differs, or cannot be read.  -1: the stream of items is
- * broken. */
+/* Reads to its end the content that the sandbox's file has.  Returns 1 if the host's
+ * file has the same content; 0 if the content differs or cannot be read; -1 if the
+ * stream of items is broken. */
 int changes_walk_is_same(const struct meeting *m, struct err *e);
 
 /* Returns whether `path` is one of the wanted paths or below one. */

@@ -17,8 +17,8 @@
 
 /* --- which ------------------------------------------------------------ */
 
-/* Returns the part of `path` after the target, or NULL if the path is not in the
- * target. */
+/* Returns the part of `path` below the folder `target`, or NULL if `path` is not in
+ * that folder. */
 static const char *behind(const char *path, const char *target)
 {
 	const char *rest = path_below(path, target);
@@ -26,8 +26,8 @@ static const char *behind(const char *path, const char *target)
 	return rest && *rest ? rest + 1 : rest;
 }
 
-/* Adds the path to its folder's list.  A folder may be mounted in another one:
- * the innermost is chosen. */
+/* Adds the path to the wanted paths of the folder that contains it.  If folders are
+ * mounted in one another, the innermost one is chosen. */
 static int want(struct kept_changes *p, const char *path, struct list *others,
 		struct err *e)
 {
@@ -151,8 +151,8 @@ static int on_meeting(void *who, const struct meeting *m, struct err *e)
 	return 0;
 }
 
-/* Counts a left-out entry: a change that cannot be compared with the host counts as a
- * change. */
+/* Counts an entry that was left out: it cannot be compared with the host, so it counts
+ * as a change. */
 static void on_left_out(void *who, const char *path, const char *why)
 {
 	struct sum *s = who;
@@ -177,24 +177,24 @@ int kept_changes_settle(struct cow *c, struct err *e)
 		if (walk(c, i, &g, e) < 0)
 			return -1;
 	}
-	/* The temporary files of a killed apply must still be removed by
-	 * another one. */
+	/* Without changes, the folder must also stay if an apply was killed: another
+	 * apply must still remove that apply's temporary files. */
 	if (sum.changes || faccessat(c->folder, COW_APPLYING, F_OK, 0) == 0)
 		return cow_set_sum(c, sum.changes, sum.bytes, e) < 0 ? -1 : 1;
 	cow_remove(c);
 	return 0;
 }
 
-/* Returns whether this process can start a jail.  A launch with secrets, or one by
- * root, is not dumpable, and neither are its children.  The id map files of such a
- * process belong to root (proc(5)), so it can start no jail. */
+/* Returns whether this process can start a jail, which needs to write its id maps.  A
+ * launch with secrets, or by root, is not dumpable, nor are its children;
+ * /proc/PID/uid_map of such a process belongs to root (proc(5)). */
 static bool can_jail(void)
 {
 	return prctl(PR_GET_DUMPABLE) == 1;
 }
 
-/* Finds out only whether there is any change; the next hutch that lists the changes
- * counts them. */
+/* Only finds out whether there are any changes at all.  The next hutch command that
+ * lists them also counts them. */
 static int settle_roughly(struct cow *c)
 {
 	bool is_empty = true;

@@ -12,16 +12,16 @@ struct idmaps;
 
 struct kept_changes {
 	struct cow cow;
-	struct list *wanted; /* owned; for each folder of `cow` the wanted paths below
-			      * it; none: all */
-	bool is_partial;     /* paths were named; folders without a wanted path are
-			      * skipped */
+	struct list *wanted; /* owned; for each folder of `cow` the wanted paths in it; an
+			      * empty list: all paths */
+	bool is_partial;     /* the user has named paths; folders without a wanted path
+			      * are skipped */
 };
 
-/* Finds the changes of the sandbox NAME.  `words` are paths inside, absolute or
- * below the first of its folders, up to a NULL; none: all.  A path that is in
- * no such folder is put into `others`, absolute; with `others` NULL it is an
- * error. */
+/* Finds the kept changes of the sandbox NAME.  `words` are the wanted paths, ended by
+ * NULL: absolute as seen in the sandbox, or relative to the sandbox's first folder.  No
+ * words: all paths.  A path that is in no folder of the sandbox is put into `others`,
+ * absolute; with `others` NULL it is an error. */
 int kept_changes_open(struct kept_changes *p, const char *name, char *const *words,
 		      struct list *others, struct err *e);
 void kept_changes_done(struct kept_changes *p);
@@ -30,17 +30,18 @@ void kept_changes_done(struct kept_changes *p);
  * descriptor, or -1. */
 int kept_changes_source(const struct cow_folder *f, struct err *e);
 
-/* Walks the changes of folder `number`, compared with the host's. */
+/* Walks the changes of the folder `number`, compared with the host's folder. */
 int kept_changes_walk(const struct kept_changes *p, size_t number,
 		      const struct changes_walk *g, struct err *e);
 
-/* Walks the changes of any upper layer.  `ranges`: its files belong to these mapped
- * ids; NULL: they belong to one id. */
+/* Walks the changes of any upper layer.  `ranges`: the mapped ids that its files belong
+ * to; NULL: only one id is mapped. */
 int kept_changes_walk_upper(int upper, const struct idmaps *ranges,
 			    const struct changes_walk *g, struct err *e);
 
-/* Counts the changes of an ended sandbox, whose lock the caller holds.  Without
- * changes it removes the folder and returns 0; else 1. */
+/* Counts the changes of an ended sandbox, whose lock the caller holds.  Returns 1 if
+ * changes are kept; without changes it removes the folder of kept changes and returns
+ * 0. */
 int kept_changes_settle(struct cow *c, struct err *e);
 
 /* Called when a launch has ended: counts the changes, and prints which are kept and

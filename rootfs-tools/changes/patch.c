@@ -99,8 +99,8 @@ static int take_inside(const struct meeting *m, struct side *s, struct err *e)
 		return 0;
 	s->is_there = true;
 	if (m->item->kind == CHANGES_STREAM_FILE) {
-		/* A large file is not read: terabytes of holes cost the inside nothing,
-		 * and hours to read. */
+		/* The content of a large file is not read: a sandbox can make a hole of
+		 * terabytes for free, and reading it takes hours. */
 		s->is_large = m->item->size > TEXT_MAX;
 		return s->is_large ? 0 : take_file(m->content, s, e);
 	}

@@ -5,8 +5,8 @@
 struct err;
 struct meeting;
 
-/* Prints the change of a file or link.  For a binary file, or one larger than 1
- * MiB, only a line says that the files differ; for other kinds, only what
- * happened.  On a terminal control characters are made visible.  An unchanged
- * file is skipped. */
+/* Prints the change of a file or link.  For a binary file, or one larger than 1 MiB,
+ * only a line says that the files differ; for other types, only the kind of change.  On
+ * a terminal, control characters are escaped.  A file that has not changed is
+ * skipped. */
 int patch_print(const struct meeting *m, FILE *to, struct err *e);

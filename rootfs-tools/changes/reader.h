@@ -6,7 +6,7 @@
 struct jail;
 struct outcome;
 
-/* The caller sets folder, in, out, leash, file_max, work and arg of `j`;
- * reader_run() sets the rest.  The work's result is a struct outcome, `*o`; if
- * there is none, its error says why. */
+/* The caller sets folder, in, out, leash, file_max, work and arg of `j`; reader_run()
+ * sets the other members.  The work's result is written to `*o`; if the work gives no
+ * result, the error in `*o` says why. */
 void reader_run(struct jail *j, struct outcome *o);

@@ -29,7 +29,7 @@ size_t repository_len(const char *path)
 	}
 }
 
-/* Compares like strcmp(3), with the first `len` bytes of `path`. */
+/* Compares `mine` with the first `len` bytes of `path`; the result is as of strcmp(3). */
 static int compare(const char *mine, const char *path, size_t len)
 {
 	int order = strncmp(mine, path, len);
@@ -37,7 +37,8 @@ static int compare(const char *mine, const char *path, size_t len)
 	return order || !mine[len] ? order : 1;
 }
 
-/* Returns the index of the first item that does not sort before the path. */
+/* Returns the index of the first item that does not sort before the first `len` bytes
+ * of `path`. */
 static size_t place_of(const struct repositories *r, const char *path, size_t len)
 {
 	size_t from = 0, to = r->count;

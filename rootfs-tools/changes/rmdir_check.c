@@ -18,12 +18,13 @@
 
 #define NAMES_MAX (64u << 20) /* limit of the bytes of the names in one folder */
 
-/* A folder on the stack. */
+/* A folder on the stack, with the reasons that forbid removing its entries. */
 struct level {
 	struct dir_names names;
-	const char *keeps;  /* why entries cannot be removed; NULL: they can */
+	const char *keeps;  /* why no entry can be removed; NULL: entries can be
+			     * removed */
 	const char *others; /* why entries of other users cannot be removed; NULL: they
-			     * can */
+			     * can be removed */
 };
 
 struct scan {
@@ -32,13 +33,15 @@ struct scan {
 	struct dir_stack stack;
 	struct level *levels; /* owned; one for each step of the stack */
 	size_t room;
-	char *found; /* owned: the obstacle's path, and why it cannot be removed */
+	char *found; /* owned: the path of the first file that cannot be removed, and
+		      * why */
 };
 
 const char *rmdir_check_rights(int folder, const struct stat *st)
 {
 	if (st->st_uid == geteuid())
-		return NULL; /* no obstacle: we may change the mode of our own folder */
+		return NULL; /* no obstacle: the folder is ours, so its mode can be
+			      * changed */
 	return faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) == 0
 		       ? NULL : "cannot be removed from a folder of another user";
 }
@@ -58,8 +61,8 @@ const char *rmdir_check_fixed(int at, const char *name)
 	struct statx x = { 0 };
 
 	if (syscall(SYS_statx, at, name, flags, STATX_TYPE, &x) < 0)
-		return NULL; /* the caller's next access reports the error */
-	/* The kernel reports mounts since 5.8. */
+		return NULL; /* the caller's next access to the file reports the error */
+	/* statx(2) reports mount points since Linux 5.8. */
 	if (*name && (x.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* layer: rmdir-mounts */
 		return "is a mount on this host, whose content the sandbox has not seen";
 	if (x.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
@@ -106,8 +109,8 @@ static int scan_begin(struct scan *s)
 			      &s->levels[depth].names);
 }
 
-/* Checks one entry.  Returns 0 to go on, 1 if an obstacle was found, or if the entry
- * cannot be read. */
+/* Checks one entry.  Returns 0 to go on; 1 if the entry cannot be removed or cannot be
+ * read. */
 static int scan_one(struct scan *s, const char *name)
 {
 	const char *path = dir_stack_name(&s->stack, name);

@@ -1,5 +1,5 @@
-/* rmdir_check -- finds files in a folder of the host's that may not be removed
- * with it.
+/* rmdir_check -- finds out whether a folder of the host holds files that may not be
+ * removed with it.
  *
  * The folder is walked through descriptors and through no link
  * (archive/dir_stack.h).  An entry that cannot be read is an obstacle, too, and so
@@ -8,8 +8,8 @@
 
 struct stat;
 
-/* Returns why an entry may not be removed, or NULL if it may.  `path` is below the
- * folder. */
+/* A function that returns why an entry may not be removed, or NULL if it may.  `path`
+ * is relative to the folder. */
 typedef const char *rmdir_check_why(void *who, const char *path, const struct stat *st);
 
 /* Returns why no entry of the open folder `folder` can be removed: it belongs to
@@ -21,11 +21,11 @@ const char *rmdir_check_rights(int folder, const struct stat *st);
  * is writable (sticky bit; unlink(2), EPERM); NULL: they can. */
 const char *rmdir_check_sticky(const struct stat *folder);
 
-/* Returns why no user can remove or replace `name` of the folder; with "": why no
- * entry of the folder can be removed. */
+/* Returns why not even the folder's owner can remove or replace `name` in the folder;
+ * with "": why no entry of the folder can be removed. */
 const char *rmdir_check_fixed(int at, const char *name);
 
-/* Returns the first obstacle in the folder `name` of the folder `at`, as a sentence
- * without a subject ("a/b in it WHY"), allocated; NULL: there is none.  The folder
- * itself is not judged. */
+/* Returns the first obstacle to removing all files in the folder `name` of the folder
+ * `at`, as a sentence without its subject ("a/b in it WHY"), allocated; NULL: there is
+ * none.  The folder itself is not checked. */
 char *rmdir_check_find(int at, const char *name, rmdir_check_why *why, void *who);

@@ -48,11 +48,11 @@ static bool is_equal(const struct line *a, const struct line *b)
 
 /* --- what is other ------------------------------------------------------- */
 
-/* The range between the lines with which both texts begin and those with which
- * both end. */
+/* The part of both texts that may differ: the common lines at the beginning and at the
+ * end are left out. */
 struct middle {
 	struct lines *old, *new;
-	size_t from;	/* the first line, the same in both */
+	size_t from;	/* index of the part's first line, in both texts */
 	long n, m;	/* numbers of lines */
 };
 
@@ -76,20 +76,22 @@ static bool is_match(const struct middle *w, long x, long y)
 			&w->new->items[w->from + (size_t)y]);
 }
 
-/* The furthest x on each diagonal k, row after row for each d. */
+/* The table of Myers' algorithm: for each number of edits d, a row with the furthest x
+ * on each diagonal k. */
 struct trace {
-	int32_t *furthest; /* owned; row d has 2d + 1 entries, from k = -d */
-	long d;		   /* the last row; -1: too many edits */
+	int32_t *furthest; /* owned; row d has 2d + 1 entries, for k = -d to d */
+	long d;		   /* number of the last row, in which the end of both texts was
+			    * reached; -1: too many edits */
 };
 
 static int32_t *row_of(const struct trace *t, long d)
 {
-	return t->furthest + d * d + d; /* row d begins with k = -d, so the entry of k
-					 * = 0 is d further on */
+	return t->furthest + d * d + d; /* row d begins at d * d, with k = -d; so k = 0 is
+					 * d entries further */
 }
 
-/* Returns whether the path comes down from the diagonal above, or right from the
- * diagonal below: it comes from the one that gets further. */
+/* Returns whether the path to diagonal k comes from diagonal k + 1, by an added line,
+ * and not from k - 1, by a removed line.  The diagonal that got further is chosen. */
 static bool is_down(const struct trace *t, long d, long k)
 {
 	const int32_t *before = row_of(t, d - 1);
@@ -137,7 +139,7 @@ static void mark_all(struct middle *w)
 		mark(w, false, i);
 }
 
-/* Marks the edits, from the end back to the beginning. */
+/* Marks the edited lines, following the shortest path back from its end. */
 static void mark_path(struct middle *w, const struct trace *t)
 {
 	long x = w->n, y = w->m;
@@ -159,11 +161,11 @@ static void mark_path(struct middle *w, const struct trace *t)
 static void mark_edits(struct lines *old, struct lines *new)
 {
 	struct middle w = middle_of(old, new);
-	/* With n + m edits any text becomes any other. */
+	/* n + m edits are always enough: n lines removed and m added. */
 	long enough = w.n + w.m < UNIFIED_EDITS ? w.n + w.m : UNIFIED_EDITS;
 	struct trace t = { .d = -1 };
 
-	/* Untouched pages of the array take no memory. */
+	/* The array may be large; its pages take memory only once they are written. */
 	t.furthest =
 		mem_new((size_t)(enough + 1) * (size_t)(enough + 1) * sizeof(int32_t));
 	for (long d = 0; d <= enough && t.d < 0; d++)
@@ -186,13 +188,13 @@ static void put_line(FILE *to, char sign, const struct line *l)
 		(void)fputs("\n\\ No newline at end of file\n", to);
 }
 
-/* The range of a hunk: its first lines, and the ends. */
+/* The lines of a hunk in both texts, from the first line to before the end. */
 struct hunk {
 	size_t old, old_end, new, new_end;
 };
 
-/* Prints the range of a hunk.  Diff counts lines from 1; for an empty range it names
- * the line before. */
+/* Prints the range of a hunk.  diff(1) counts lines from 1; an empty range is named by
+ * the line before it. */
 static void put_range(FILE *to, char sign, size_t from, size_t end)
 {
 	size_t count = end - from;
@@ -230,8 +232,8 @@ static bool is_edit(const struct lines *old, const struct lines *new, size_t i, 
 	       (j < new->count &&new->is_edited[j]);
 }
 
-/* Finds the end of a hunk, which goes on until twice as many lines are equal as are
- * shown around a hunk. */
+/* Finds the end of a hunk.  The hunk ends at the first run of more than 2 * AROUND
+ * equal lines; a shorter run is shown whole, as context. */
 static void find_end(const struct lines *old, const struct lines *new, struct hunk *h)
 {
 	size_t i = h->old_end, j = h->new_end, same = 0;

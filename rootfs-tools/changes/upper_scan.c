@@ -44,7 +44,7 @@ static bool is_opaque(int folder)
 	return fgetxattr(folder, OPAQUE, value, sizeof(value)) == 1 && value[0] == 'y';
 }
 
-/* Begins the folder that the stack has just entered. */
+/* Starts on the folder that the stack has just entered: reads its names. */
 static void begin_folder(struct upper_scan *d, bool is_covered)
 {
 	size_t depth = d->stack.depth;
@@ -85,7 +85,8 @@ void upper_scan_done(struct upper_scan *d)
 	dir_stack_done(&d->stack);
 }
 
-/* Ends a folder.  Its path stays valid in the stack's memory after dir_stack_up(). */
+/* Ends a folder.  dir_stack_up() leaves the stack's path in memory, so the folder's
+ * path can still be reported. */
 static int end_folder(struct upper_scan *d, struct upper_scan_item *ret, struct err *e)
 {
 	*ret = (struct upper_scan_item){ .kind = UPPER_SCAN_FOLDER_END, .fd = -1,
@@ -121,7 +122,8 @@ static int enter_folder(struct upper_scan *d, struct upper_scan_item *i)
 	return 1;
 }
 
-/* Returns whether the entry is reported in *ret. */
+/* Sets the kind of the item.  Returns whether the item is to be reported; if not, it is
+ * left out. */
 static bool take(struct upper_scan *d, struct upper_scan_item *i)
 {
 	switch (i->st.st_mode & S_IFMT) {
@@ -148,7 +150,8 @@ static bool take(struct upper_scan *d, struct upper_scan_item *i)
 	return false;
 }
 
-/* Looks at one entry; returns 0 if the entry is left out. */
+/* Makes an item of one name in the current folder.  Returns 0 if the entry is left
+ * out. */
 static int look_at(struct upper_scan *d, const char *name, struct upper_scan_item *ret,
 		   struct err *e)
 {

@@ -1,4 +1,4 @@
-/* Parses the configuration of an image; a part of document.h. */
+/* Implements a part of document.h: parses the configuration of an image. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

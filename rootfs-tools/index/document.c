@@ -1,5 +1,5 @@
-/* Parses the kinds of an image's documents, and manifests; a part of document.h and
- * images.h. */
+/* Implements a part of document.h and images.h: parses manifests, and finds out what
+ * kind a document is. */
 #include "rootfs-tools/index/document.h"
 
 #include <stdio.h>

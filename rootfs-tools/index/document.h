@@ -15,8 +15,8 @@ struct launch_config;
 int config_parse(const char *text, size_t len, struct launch_config *r,
 		 struct list *diff_ids, struct err *e);
 
-/* Annotations that name an entry of a layout's index: mostly a tag, and a whole
- * reference. */
+/* Annotations with the name of an entry in an OCI layout's index: the first one mostly
+ * has only a tag, the second one a whole reference. */
 #define INDEX_NAME	 "org.opencontainers.image.ref.name"
 #define INDEX_WHOLE_NAME "io.containerd.image.name"
 

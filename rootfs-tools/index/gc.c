@@ -25,9 +25,10 @@
 struct collecting {
 	const struct store *s;
 	bool only_looks;
-	struct list layers, blobs; /* hexadecimal digests that some image needs */
-	bool keeps_blobs, keeps_layers; /* some image cannot be read, so all blobs or
-					 * layers might be its own and stay */
+	struct list layers, blobs; /* digests of the layers and blobs that some image
+				    * needs, hexadecimal */
+	bool keeps_blobs, keeps_layers; /* an image cannot be read, so any blob or layer
+					 * may belong to it: all of them stay */
 	struct collected *done;
 };
 
@@ -52,8 +53,8 @@ bool gc_is_used(const struct store *s, const struct digest *image)
 	return fd >= 0 && lock_take(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-/* Removes an image that no sandbox uses.  Returns 1 if the image has been removed, or
- * would be. */
+/* Removes an image unless a sandbox uses the image.  Returns 1 if the image has been
+ * removed or, with `only_looks`, would be. */
 static int drop_image(struct collecting *g, const struct store_index_image *image,
 		      struct err *e)
 {
@@ -116,7 +117,7 @@ static bool is_needed(const struct list *sorted, const char *hex)
 }
 
 /* Removes a layer.  Renames it into tmp first, so that no process finds a half-removed
- * layer; after a kill in between, the next sweep removes the rest. */
+ * layer.  If this process is killed after that, the next sweep removes the rest. */
 static int drop_layer(struct collecting *g, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format("gone-%s", hex);
@@ -167,8 +168,8 @@ static int drop_layers(struct collecting *g, struct err *e)
 	return rc;
 }
 
-/* The copies' files belong to subordinate ids, so a process that has these ids
- * removes them. */
+/* Removes the copies of layers for --idmap ranges.  Their files belong to subordinate
+ * ids, so only a process that has these ids can remove them. */
 static int drop_ranged(struct collecting *g, struct err *e)
 {
 	struct ranged_collecting c = { .needed = &g->layers,
@@ -195,9 +196,9 @@ static int drop_blobs(struct collecting *g, struct err *e)
 
 /* --- what was left over -------------------------------------------------------- */
 
-/* Removes unfinished files: parts of blobs that no process has locked, and
- * names that are not finished.  A process that makes a name holds the store's
- * lock, so none is being made now. */
+/* Removes files of `folder` whose names begin with `begin`: partial blobs that no
+ * process has locked, and unfinished links in names/.  A process that makes a name
+ * holds the store's lock, so all such links are leftovers. */
 static int drop_matching(struct collecting *g, const char *folder, const char *begin,
 			 struct err *e)
 {
@@ -249,8 +250,8 @@ static int gc_all(struct collecting *g, const struct store_index *c, struct err 
 	    drop_matching(g, STORE_TMP, STORE_PARTIAL, e) < 0 ||
 	    drop_matching(g, STORE_NAMES, ".", e) < 0)
 		return -1;
-	/* The copies come last: all else is removed even where this process cannot
-	 * remove them. */
+	/* The copies for --idmap ranges come last: if this process cannot remove them,
+	 * all else is removed nevertheless. */
 	return sweep(g, e) < 0 ? -1 : drop_ranged(g, e);
 }
 

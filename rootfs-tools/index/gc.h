@@ -20,7 +20,7 @@ struct collected {
 	uint64_t bytes; /* bytes of the removed files */
 };
 
-/* Removes all that is not referred to.  The caller holds the store's lock alone.
+/* Removes all that is not referred to.  The caller holds the store's lock exclusively.
  * `only_looks`: removes nothing, and only counts. */
 int collect(const struct store *s, bool only_looks, struct collected *ret, struct err *e);
 

@@ -14,7 +14,8 @@
 #include "store/refs.h"
 #include "store/store.h"
 
-/* One worker reads and decompresses while another writes. */
+/* Two layers at a time, so that one can be read and decompressed while the other is
+ * written. */
 #define UNPACKERS 2
 
 /* --- unpacking ----------------------------------------------------------------- */
@@ -23,9 +24,10 @@ struct unpacking {
 	const struct store *store;
 	const struct manifest *manifest;
 	const struct list *diff_ids;
-	struct layer_about *abouts; /* owned; one for each layer */
+	struct layer_about *abouts; /* owned; the properties of each layer */
 	struct worker running[UNPACKERS];
-	size_t first, next; /* the range of layers that are being unpacked */
+	size_t first, next; /* the layers from `first` to before `next` are being
+			     * unpacked */
 };
 
 static int unpack_layer(void *arg, void *result, struct err *e)
@@ -131,9 +133,9 @@ int images_read(const struct store *s, const struct digest *manifest,
 	return manifest_parse(text, len, ret, e);
 }
 
-/* Chooses the layers to be mounted.  overlayfs takes no layer twice; if one
- * occurs twice, as empty ones do, its upper occurrence alone has the effect of
- * both.  Layers below an opaque root are not visible. */
+/* Chooses the layers to be mounted.  overlayfs does not accept the same layer twice; if
+ * a layer occurs twice, as empty ones do, only the upper one is mounted, which has the
+ * same effect.  Layers below an opaque root are not visible and left out. */
 static void choose_lowers(struct unpacking *u, struct launch_config *r)
 {
 	struct list upside_down = { 0 };

@@ -16,8 +16,8 @@ struct launch_config;
 struct reference;
 struct store;
 
-#define MANIFEST_MAX	(4u << 20) /* limit of a document's bytes; the registries' own
-				    * limit */
+#define MANIFEST_MAX	(4u << 20) /* largest size of a document, in bytes, as registries
+				    * have it */
 #define CONFIG_MAX	(4u << 20)
 #define IMAGE_LAYERS_MAX 500
 
@@ -33,13 +33,14 @@ struct manifest {
 	size_t layer_count;
 };
 
-/* Which manifest of an index is wanted, such as "linux/amd64" or
- * "linux/arm64/v8"; a NULL pointer means this machine's. */
+/* The platform whose manifest is chosen from an index, such as "linux/amd64" or
+ * "linux/arm64/v8".  Where a pointer to it is NULL, this machine's platform is
+ * meant. */
 struct platform {
 	char os[32], architecture[32], variant[32];
 };
 
-/* The kind of a document.  A document that is neither, or looks like both, is
+/* The kind of a document.  A document that looks like neither kind, or like both, is
  * refused. */
 enum document_kind { DOCUMENT_MANIFEST, DOCUMENT_INDEX };
 int document_kind(const char *text, size_t len, const char *media_type,

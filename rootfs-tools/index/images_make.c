@@ -18,7 +18,8 @@
 /* --- text ---------------------------------------------------------------------- */
 
 struct text {
-	char *bytes; /* owned by the caller once the stream is closed */
+	char *bytes; /* allocated by `to`; valid, and owned by the caller, after `to` is
+		      * closed */
 	size_t len;
 	FILE *to;
 };

@@ -1,4 +1,4 @@
-/* Chooses one of the manifests in an index; a part of images.h. */
+/* Implements a part of images.h: chooses one of the manifests in an index. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -117,7 +117,8 @@ static const char *annotation(const struct json_at *entry, const char *key)
 	return text;
 }
 
-/* Returns whether `tag` is the whole name or the part after its colon. */
+/* Returns whether `tag` is the whole of `name` or the part after the last colon of
+ * `name`. */
 static bool is_named(const char *name, const char *tag)
 {
 	const char *colon = name ? strrchr(name, ':') : NULL;
@@ -133,9 +134,9 @@ struct choice {
 	bool any_name;
 	struct descriptor *found;
 	enum { FOUND_NONE, FOUND_UNNAMED, FOUND_FITTING } how;
-	char name[REFERENCE_MAX]; /* the chosen entry's name, or ""; the first name if
-				   * the entries have several */
-	bool has_several;	  /* the fitting entries have different names */
+	char name[REFERENCE_MAX]; /* the chosen entry's name, or ""; if the entries have
+				   * several names, the first one */
+	bool has_several;	  /* several entries fit, and have different names */
 	char there[300], names[300]; /* lists for error messages */
 };
 
@@ -146,8 +147,8 @@ static void add_word(char words[300], const char *word)
 	(void)snprintf(words + len, 300 - len, "%s%s", len ? ", " : "", word);
 }
 
-/* Adds the entry's platform to the list for error messages.  An entry of platform
- * "unknown" is no image but holds attestations. */
+/* Adds the entry's platform to the list for error messages.  An entry with the platform
+ * "unknown" is skipped: it holds attestations, no image. */
 static void remember(struct choice *c, const struct platform *is)
 {
 	char text[100];
@@ -158,7 +159,8 @@ static void remember(struct choice *c, const struct platform *is)
 		add_word(c->there, text);
 }
 
-/* Returns whether the entry has the wanted name; keeps the name. */
+/* Returns whether the entry has the wanted name.  Also records the name for error
+ * messages. */
 static bool fits_tag(struct choice *c, const struct json_at *entry)
 {
 	const char *name = annotation(entry, INDEX_NAME);

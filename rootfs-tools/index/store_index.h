@@ -50,8 +50,8 @@ int store_index_files(const struct store *s, const char *folder, struct list *re
 int store_index_find(const struct store_index *c, const char *text, size_t *ret_image,
 		size_t *ret_name, struct err *e);
 
-/* Finds an image like store_index_find(), for a caller that needs no index.  *ret_name
- * is the reference that was asked for, or one without a registry if `text` was an id;
- * ret_name may be NULL. */
+/* Finds an image like store_index_find(), for a caller that has not listed the store.
+ * *ret_name is the reference that the text names; if the text is an id, a reference
+ * without a registry.  ret_name may be NULL. */
 int store_index_resolve(const struct store *s, const char *text, struct digest *ret,
 		   struct reference *ret_name, struct err *e);

@@ -39,7 +39,7 @@ struct blob {
 	const struct store *store; /* borrowed */
 	uint64_t room;		   /* bytes that may be added before the quota is
 				    * checked again */
-	struct digest expected; /* the zero object: any digest is accepted */
+	struct digest expected; /* zeroed: any digest is accepted */
 	uint64_t at;
 	bool is_broken; /* the file's bytes differ from those that were hashed */
 	struct hash *hash; /* owned */
@@ -225,8 +225,8 @@ int blob_file(const struct blob *b)
 	return b->fd;
 }
 
-/* Bytes that another process wrote are counted only now, so the quota may
- * already be exceeded. */
+/* Bytes that another process wrote into the file are counted only here, so the store
+ * may already exceed its quota. */
 int blob_catch_up(struct blob *b, struct err *e)
 {
 	const uint64_t max = quota_get(b->store);
@@ -253,7 +253,7 @@ int blob_add(struct blob *b, const void *data, size_t len, struct err *e)
 			(void)err_remedy(
 				e, "hutch image gc, or other room on that file system; "
 				   "the next try goes on from there");
-		/* The file is cut to the bytes that were hashed. */
+		/* After a failed write, the file is cut to the bytes that were hashed. */
 		if (ftruncate(b->fd, (off_t)b->at) < 0 ||
 		    lseek(b->fd, (off_t)b->at, SEEK_SET) < 0)
 			b->is_broken = true;
@@ -322,8 +322,8 @@ void blob_done(struct blob *b)
 {
 	if (!b)
 		return;
-	/* A file without an expected digest cannot be continued, and an empty file is not
-	 * worth keeping. */
+	/* A partial blob can be continued only if its digest is known, and an empty
+	 * file is not worth keeping. */
 	if (b->name && b->fd >= 0 && (!b->expected.hex[0] || b->at == 0))
 		forget(b);
 	own_free(&b->name);

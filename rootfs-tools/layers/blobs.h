@@ -23,7 +23,7 @@ bool blobs_has(const struct store *s, const struct digest *d, uint64_t *ret_size
 /* Opens the blob to be read.  Returns a descriptor, or -1 (ERR_NOT_FOUND). */
 int blobs_open(const struct store *s, const struct digest *d, struct err *e);
 
-/* Returns the content of a small blob, allocated, with a 0 byte behind it; more than
+/* Returns the content of a small blob, allocated, with a 0 byte after it; more than
  * `max` bytes is ERR_LIMIT.  The digest is checked again. */
 int blobs_read(const struct store *s, const struct digest *d, size_t max, char **ret,
 	       size_t *ret_len, struct err *e);

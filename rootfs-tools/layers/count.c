@@ -26,8 +26,8 @@ static void add_item(struct count *c, const struct upper_scan_item *item)
 {
 	const struct stat *st = &item->st;
 	bool is_file = S_ISREG(st->st_mode);
-	/* Folders that the tar does not name, and whiteouts, get their times
-	 * when they are unpacked, so times of other kinds are not counted. */
+	/* Only the times of files and links are fixed by the tar.  Whiteouts, and
+	 * folders that the tar does not name, get the time of unpacking. */
 	bool has_time = is_file || S_ISLNK(st->st_mode);
 	const uint64_t facts[] = {
 		(uint64_t)item->kind, st->st_mode, is_file ? (uint64_t)st->st_size : 0,

@@ -52,8 +52,8 @@ bool gunzip_takes(const uint8_t *first, size_t len)
 	return is_loaded && is_member(first, len);
 }
 
-/* Keeps the unread rest of the last piece, in which a member may begin, and reads more
- * bytes after it.  Returns 0 if there are no more. */
+/* Moves the unread rest of the buffer to its front, as the next gzip member may begin
+ * in it, and reads more bytes after it.  Returns 0 at the end of the input. */
 static ssize_t fill(struct work *w, struct err *e)
 {
 	size_t left = w->state.avail_in;
@@ -84,7 +84,7 @@ static int pass_on(struct work *w, size_t len, struct err *e)
 	return 0;
 }
 
-/* Decompresses one member to its end. */
+/* Decompresses one gzip member to its end. */
 static int take_member(struct work *w, struct err *e)
 {
 	struct inflate_state *s = &w->state;

@@ -1,8 +1,8 @@
-/* gunzip -- decompresses gzip by Intel's ISA-L, in less than half of zlib's
- * time; nothing else limits the unpacking of a layer (docs/speed.md).
+/* gunzip -- decompresses gzip by Intel's ISA-L, in less than half of zlib's time.
+ * Decompression is the slowest step of unpacking a layer (docs/speed.md).
  *
- * Several members in a row are one text, as gzip(1) has it; bytes after the
- * members that are no member themselves are ignored. */
+ * Several gzip members in a row are decompressed to one output, as by gzip(1).  Bytes
+ * after the last member are ignored. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,6 @@ bool gunzip_begin(void);
 /* Returns whether these bytes begin a gzip member, and gunzip_begin() was true. */
 bool gunzip_takes(const uint8_t *first, size_t len);
 
-/* Decompresses to `out`: the bytes `first`, which were read from `in` already,
- * and the rest of `in`. */
+/* Decompresses to `out`.  The input is the bytes `first`, which were already read from
+ * `in`, and the rest of `in`. */
 int gunzip_all(const uint8_t *first, size_t len, int in, int out, struct err *e);

@@ -31,7 +31,7 @@
 #define OPAQUE	   "user.overlay.opaque"
 #define OURS	   "user.hutch."
 #define NOBODY	   65534      /* an id that is not mapped: /proc/sys/kernel/overflowuid */
-#define IDS_INSIDE 65536      /* ids that commands may have */
+#define IDS_INSIDE 65536      /* count of ids in a sandbox: 0 to 65535 */
 #define BY_FD	   (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
 /* A file that has several names in its layer. */
@@ -143,7 +143,7 @@ static int copy_attribute(struct work *w, int from, int to, const char *name)
 	ssize_t len = fgetxattr(from, name, w->piece, VALUE_MAX);
 
 	if (len < 0 || fsetxattr(to, name, w->piece, (size_t)len, 0) == 0)
-		return 0; /* the attribute was removed meanwhile, or is copied */
+		return 0; /* the attribute has vanished, or is copied */
 	return errno == EOPNOTSUPP && !w->r->ranges ? 0 : -1;
 }
 
@@ -248,8 +248,8 @@ static int link_twin(struct work *w, const struct merged_at *at, int folder,
 	return errno == EMLINK ? 0 : -1;
 }
 
-/* Returns the metadata for a copy: with ranges those that the layer keeps as data,
- * without ranges the source file's own. */
+/* Returns the owner, mode and times for a copy: with ranges those that user.hutch.stat
+ * of the layer has, without ranges the source file's own. */
 static const struct stat *looks_of(const struct work *w, const struct merged_at *at,
 				   const struct stat *is)
 {
@@ -298,7 +298,8 @@ static int make_fifo(const struct work *w, const struct merged_at *at, int folde
 	return to < 0 || copy_looks(w, to, &at->st) < 0 ? cannot_copy(at, e) : 0;
 }
 
-/* Makes a folder, which is filled later, so that only one folder is open at a time. */
+/* Makes an empty folder.  Its entries are copied later, so that only one folder is open
+ * at a time. */
 static int make_folder(struct work *w, const struct merged_at *at, int folder,
 		       const char *name, struct err *e)
 {
@@ -381,8 +382,8 @@ static int copy_entries(struct work *w, const struct merged_at *at,
 	return rc;
 }
 
-/* Copies the content of a subfolder; a subfolder that was left out has no copy to be
- * filled. */
+/* Copies the content of a subfolder.  A subfolder that was left out has no copy, and is
+ * skipped. */
 static int copy_below(struct work *w, const struct merged_at *at, const char *name,
 		      struct err *e)
 {
@@ -478,8 +479,8 @@ static void work(const void *arg, int folder, int in, void *result)
 	(void)in;
 	told->error.kind = ERR_NONE;
 	if (copy_all(&w, &told->error) == 0)
-		told->error.kind = ERR_NONE; /* a file that was left out has set this
-					      * error, which is none of the whole copy */
+		told->error.kind = ERR_NONE; /* a file that was left out may have set this
+					      * error, which is no error of the copy */
 	told->sum = w.sum;
 	tdestroy(w.twins, twin_free);
 	merged_done(&w.image);

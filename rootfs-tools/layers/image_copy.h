@@ -31,13 +31,13 @@ struct idmaps;
 struct list;
 
 struct image_copy {
-	const struct list *hexes; /* its layers, lowest first; NULL: `from` is a folder
-				   * to be copied, without the mounts in it */
-	const struct idmaps *ranges; /* borrowed; `from` is then a layer, and hexes is
-				      * NULL; NULL: no ranges */
+	const struct list *hexes; /* the image's layers, lowest first; NULL: `from` is a
+				   * folder to be copied, without the mounts in it */
+	const struct idmaps *ranges; /* borrowed; if set, `from` is one layer, which is
+				      * copied for these ranges, and hexes is NULL */
 	int from; /* borrowed, readable: the store's folder of layers, or the folder to
 		   * be copied */
-	int to;	  /* borrowed, readable: an empty folder of the caller's */
+	int to;	  /* borrowed, readable: an empty folder that belongs to the caller */
 	int leash; /* borrowed; for the jail (sandbox/root/jail.h) */
 };
 

@@ -64,8 +64,8 @@ static int is_damaged(struct archive *a, struct err *e)
 	return err_set(e, ERR_PROTOCOL, "decompress the layer: %.200s", why ? why : "damaged");
 }
 
-/* The input: bytes that were read to recognize the format, and the rest of the
- * file. */
+/* The input of libarchive: the bytes that were read to recognize the format, and then
+ * the rest of the file. */
 struct source {
 	int in;	      /* borrowed */
 	uint8_t *piece; /* owned */

@@ -33,10 +33,11 @@
 #include "sandbox/root/jail.h"
 #include "store/rm_tree.h"
 
-#define PIPE_BYTES (1 << 20) /* the kernel's limit for users without privileges */
+#define PIPE_BYTES (1 << 20) /* largest pipe buffer for users without privileges
+			      * (pipe-max-size, proc(5)) */
 #define PIECE	   (256u << 10)
 
-/* The result of a jailed process; a process that was taken over may send any values. */
+/* The result of a jailed process.  A compromised process may send any values. */
 struct report {
 	struct err error;
 	uint64_t entries, bytes, left_out, hides_all;
@@ -79,13 +80,14 @@ struct pipeline {
 	struct worker inflating, unpacking; /* a worker with pid 0 was not started */
 	int from, to; /* owned; the tar is read from the pipe `from`, and written to
 		       * the pipe `to` */
-	int leash; /* borrowed: the porter's, which both hold */
+	int leash; /* borrowed: the worker's leash (base/worker.h); both jailed processes
+		    * hold it, too */
 	struct hash *hash;
 	uint64_t size; /* count of the tar's bytes so far */
 	struct report unpacked;
 };
 
-/* The larger pipe only saves time, so its failure is ignored. */
+/* Failure to enlarge the pipe is ignored: the larger buffer only saves time. */
 static int make_pipe(int ends[2], struct err *e)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -236,7 +238,7 @@ static int port(void *arg, void *result, struct err *e)
 	struct layer_pipeline_result *ret = result;
 	const struct report *r = &p.unpacked;
 
-	(void)umask(0); /* the layer's modes are set unchanged */
+	(void)umask(0); /* files get exactly the modes that the layer has */
 	int rc = run(&p, e);
 	worker_end(&p.unpacking);
 	worker_end(&p.inflating);

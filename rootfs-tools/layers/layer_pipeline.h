@@ -3,9 +3,9 @@
  *	blob --> [decompresses] --pipe--> [hashes, counts] --pipe--> [unpacks] --> folder
  *
  * Three processes run at the same time; two if the blob is an uncompressed tar, which
- * builds and snapshots make.  The jailed ones (sandbox/root/jail.h) parse the strangers'
- * bytes; the one between them only hashes, so the unpacked bytes have that digest even if
- * both jailed processes have been taken over. */
+ * builds and snapshots make.  The two jailed ones (sandbox/root/jail.h) parse untrusted
+ * bytes.  The process between them only hashes, so the unpacked bytes have that digest
+ * even if both jailed processes are compromised. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,8 +22,8 @@
 #define ENTRIES_MAX (4u << 20)
 #define BYTES_MAX   (64ull << 30)
 #define RATIO_MAX   200
-#define RATIO_FREE  (1ull << 30) /* every blob may unpack to this many bytes, however
-				  * small it is */
+#define RATIO_FREE  (1ull << 30) /* bytes that any blob may unpack to, even if RATIO_MAX
+				  * would forbid them */
 #define ABOUT_MAX   4096
 #define EMPTY	    "empty" /* name of the decompressing process's folder in the stage */
 
@@ -143,8 +143,8 @@ static int bounds(const struct work *w, struct layer_pipeline *to, bool *ret_is_
 	uint64_t room = quota_room(w->s);
 	*ret_is_quota = room < to->bytes_max;
 	if (*ret_is_quota)
-		to->bytes_max = room + !room; /* at least 1, since 0 would mean no
-					       * bound */
+		to->bytes_max = room + !room; /* if there is no room, the limit is 1 byte,
+					       * since 0 would mean no limit */
 	return 0;
 }
 
@@ -189,8 +189,8 @@ static int check_digest(const struct work *w, struct err *e)
 		       "sha256:%s, and is sha256:%s", w->expected->hex, w->digest.hex);
 }
 
-/* Renames the stage to the layer's name.  Without an expected digest no lock
- * could be taken, so another process may have made the layer meanwhile. */
+/* Renames the stage to the layer's name.  If no digest was expected, the name was not
+ * locked, so another process may have made the same layer meanwhile. */
 static int name_it(const struct work *w, const char *name, struct err *e)
 {
 	if (renameat(w->tmp, name, w->layers, w->digest.hex) == 0)
@@ -220,8 +220,8 @@ static int unpack_staged(struct work *w, struct err *e)
 
 /* --- one at a time ------------------------------------------------------------- */
 
-/* Locks the expected layer's name in tmp.  A process that gets the lock of a
- * removed file tries again. */
+/* Locks the expected layer's name in tmp, so that only one process unpacks the layer.
+ * If the locked file was removed meanwhile, the process tries again. */
 static int lock_name(const struct work *w, const char *name, struct err *e)
 {
 	for (;;) {

@@ -1,10 +1,11 @@
-/* layers -- unpacks layers' tars into folders that are lowers of overlays.
+/* layers -- unpacks the tar of a layer into a folder, to be a lower layer of overlay
+ * mounts.
  *
- * The bytes come from strangers.  They are read by two processes in jails
- * (sandbox/root/jail.h): one decompresses, the other one reads the tar and writes
- * into the folder.  A third process hashes the bytes between the two
- * (rootfs-tools/layers/layer_pipeline.h).  The folder gets its name only if that hash is the
- * layer's diff_id.
+ * The bytes are not trusted.  They are read by two processes in jails
+ * (sandbox/root/jail.h): one decompresses, the other one reads the tar and writes into
+ * the folder.  A third process hashes the bytes between the two
+ * (rootfs-tools/layers/layer_pipeline.h).  The folder gets its name only if that hash
+ * is the layer's diff_id.
  *
  * In the folder a deleted file is overlayfs' whiteout (a character device 0:0,
  * which any user may make since 5.8), and an opaque folder has
@@ -52,7 +53,7 @@ struct layer_limits {
 bool layers_has(const struct store *s, const struct digest *diff_id,
 		struct layer_about *ret);
 
-/* Read and write the file `about` of a layer's folder; false: there is no valid file. */
+/* Read and write the file `about` of a layer's folder.  False: there is no valid file. */
 bool layers_read_about(int folder, struct layer_about *ret);
 int layers_write_about(int folder, const struct layer_about *about, struct err *e);
 

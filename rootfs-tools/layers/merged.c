@@ -18,7 +18,7 @@
 #include "base/path_walk.h"
 #include "store/store.h"
 
-#define NAMES_MAX  (64u << 20) /* bytes of the names in one folder */
+#define NAMES_MAX  (64u << 20) /* limit of the bytes of the names in one folder */
 #define PATH_LIMIT 65536       /* limit of a path that links have lengthened */
 
 /* Opens a path beneath a layer, by openat2(2); "" is the layer itself. */
@@ -134,8 +134,7 @@ static void take(const struct merged *m, struct merged_at *at, const struct stat
 		read_owner(readable, &at->st);
 }
 
-/* Looks up one layer's entry at the path.  Returns 1 if an entry of a lower layer may
- * be visible, too. */
+/* Looks up the path in one layer.  Returns 1 if lower layers must be looked up, too. */
 static int look_in(const struct merged *m, size_t layer, struct merged_at *at,
 		   bool *has_any, struct err *e)
 {
@@ -263,8 +262,7 @@ int merged_names(const struct merged *m, const struct merged_at *folder, struct 
 /* A walk through the tree. */
 struct walk {
 	const struct merged *m;
-	struct merged_at *steps; /* owned; the folders on the way; the first is the
-				  * root */
+	struct merged_at *steps; /* owned; the folders from the root to the current one */
 	size_t count, room;
 	struct list missing;   /* the path's names after the last step */
 	struct merged_at link; /* owned: the link that was found last */
@@ -328,8 +326,9 @@ static int go_down(struct walk *w, const char *name, bool is_last)
 	return PATH_WALK_ON;
 }
 
-/* Goes to one name of the path.  "." stays even in a file, and ".." leaves a file: the
- * path of a copy's destination is only a text. */
+/* Walks one name of the path.  If the walk stands at a file, "." stays there, and ".."
+ * goes to the file's folder: a COPY destination is resolved like a text, not as by the
+ * kernel. */
 static int enter(void *who, const char *name, bool is_last)
 {
 	struct walk *w = who;
@@ -366,8 +365,8 @@ static int walk_all(struct walk *w, const char *path)
 				  .rest_max = PATH_LIMIT };
 	size_t len = strlen(path);
 
-	while (len > 0 && path[len - 1] == '/') /* a slash at the end says nothing
-						 * about a link before it */
+	while (len > 0 && path[len - 1] == '/') /* a slash after a link does not force the
+						 * link to be followed */
 		len--;
 	AUTO_FREE char *names = text_format("%.*s", (int)len, path);
 	const int result = path_walk(&walk, names);

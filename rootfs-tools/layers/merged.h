@@ -1,11 +1,11 @@
 /* merged -- reads a stack of layers as the one tree that overlayfs would show,
  * without a mount.
  *
- * It serves to look up the destination of a copy, and to read the files of
- * another stage.  A process inside may have written the folders, so this is work for a
- * jail (sandbox/root/jail.h).  Each name is looked up by openat2(2) beneath its
- * layer and through no link.  Links are followed by their text
- * (base/path_walk.h), and cannot lead out of the tree.
+ * This module looks up the destination of a COPY, and reads the files of another stage.
+ * A sandbox may have written the folders, so the module is used in a jail
+ * (sandbox/root/jail.h).  Each name is looked up by openat2(2) beneath its layer and
+ * through no link.  Links are followed by their text (base/path_walk.h), and cannot
+ * lead out of the tree.
  *
  * A folder that is no layer can be opened alone, and is read as it is; so can a
  * single layer, whose whiteouts are then visible. */
@@ -43,7 +43,8 @@ struct merged_at {
 int merged_open_layers(struct merged *m, int layers, const struct list *hexes,
 		       struct err *e);
 
-/* Opens one folder alone, to be read as it is; `folder` is taken over. */
+/* merged_open_folder() opens one folder that is no layer, merged_open_layer() one
+ * single layer.  Each takes ownership of `folder`. */
 void merged_open_folder(struct merged *m, int folder);
 void merged_open_layer(struct merged *m, int folder);
 void merged_done(struct merged *m);

@@ -27,7 +27,7 @@
 
 #define LOCK "lock"
 
-/* The copies for one set of maps, which the text MAPS names. */
+/* The copies of layers for one set of id maps; MAPS is the text of these maps. */
 struct shop {
 	const struct store *s;
 	char *word;  /* owned: the text MAPS */
@@ -113,9 +113,9 @@ static int empty(const struct shop *w, int folder, struct err *e)
 					  .has_all_fds = true };
 	bool is_gone = false;
 
-	/* A process that was killed while it copied or removed may leave a
-	 * jailed child that is just ending, and that has made one more file
-	 * meanwhile: a second try finds it. */
+	/* If a process was killed, its jailed child may still be ending, and may have
+	 * made one more file while this process removed the others: the second try
+	 * removes that file. */
 	for (int i = 0; i < 2 && !is_gone; i++)
 		if (worker_run(&task, &is_gone, e) < 0)
 			return -1;
@@ -133,8 +133,9 @@ static int cannot_remove(const struct shop *w, const char *name, struct err *e)
 			  w->s->path, w->word, name);
 }
 
-/* Removes the folder `name`, which begins with a dot.  Only the files in its fs
- * belong to subordinate ids; the rest is the caller's. */
+/* Removes the folder `name`, an unfinished or half-removed copy, whose name begins with
+ * a dot.  The files in its subfolder fs belong to subordinate ids; the rest belongs to
+ * the caller. */
 static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 {
 	AUTO_CLOSE int folder = open_folder(w->folder, name);
@@ -147,8 +148,8 @@ static int remove_hidden(const struct shop *w, const char *name, struct err *e)
 	return 0;
 }
 
-/* Removes a copy.  Renames it first, so that no process finds a half-removed copy;
- * after a kill the next sweep removes the rest. */
+/* Removes a copy.  Renames it first, so that no process finds a half-removed copy.  If
+ * this process is killed after that, the next sweep removes the rest. */
 static int drop(const struct shop *w, const char *hex, struct err *e)
 {
 	AUTO_FREE char *gone = text_format(".gone-%s", hex);
@@ -223,7 +224,7 @@ static int visit_all(const struct store *s, int ranged, visit *v, void *who,
 	return rc;
 }
 
-/* Visits all copies with the lock held, if there are any. */
+/* Takes the lock and visits all copies.  Does nothing if the store has no copies. */
 static int visit_locked(const struct store *s, visit *v, void *who, struct err *e)
 {
 	AUTO_CLOSE int ranged = open_folder(s->root, STORE_RANGED);
@@ -331,7 +332,7 @@ static void find_missing(const struct shop *w, const struct list *hexes, struct 
 	}
 }
 
-/* An image may have a layer twice, so each is looked up again. */
+/* The list may name a layer twice, so each copy is looked up just before it is made. */
 static int make_missing(const struct shop *w, const struct list *hexes, struct err *e)
 {
 	struct layer_about about;

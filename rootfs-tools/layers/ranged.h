@@ -29,15 +29,15 @@ struct idmaps;
 struct list;
 struct store;
 
-/* The copies that are missing. */
+/* The work that is to be done: counts of the copies that are missing. */
 struct ranged_todo {
 	size_t layers;
 	uint64_t entries, bytes;
 };
 
-/* Makes the missing copies of these layers, which are in the store.  Waits
- * while another process holds the lock.  `begins`, if not NULL, is called once
- * before the work.  The caller holds the store's lock. */
+/* Makes the missing copies of these layers, which are in the store.  Waits while
+ * another process holds the lock.  `begins`, if not NULL, is called once before the
+ * first copy is made.  The caller holds the store's lock. */
 int ranged_make(const struct store *s, const struct idmaps *maps,
 		const struct list *hexes, void (*begins)(const struct ranged_todo *),
 		struct err *e);
@@ -53,15 +53,16 @@ struct ranged_collecting {
 };
 
 /* Removes copies of layers that are not needed, and leftovers.  -1: some copies could
- * not be removed; the other ones have been.  The caller holds the store's lock alone. */
+ * not be removed; all others have been.  The caller holds the store's lock
+ * exclusively. */
 int ranged_collect(const struct store *s, struct ranged_collecting *c, struct err *e);
 
 /* Removes the copies of one layer. */
 int ranged_remove(const struct store *s, const char *hex, struct err *e);
 
-/* Counts each copy's files again.  The callback is called for a copy that is wrong:
- * with `is_sure` the copy has changed; without, it could not be read.  `why` has the
- * reason. */
+/* Counts each copy's files again, to find damage.  The callback gets each copy with a
+ * fault, and the reason in `why`.  `is_sure`: the copy has changed; if false, the copy
+ * could not be read. */
 struct ranged_verifying {
 	void *who;
 	void (*on_wrong)(void *who, const char *maps, const char *hex, bool is_sure,

@@ -40,7 +40,7 @@ static void begin(struct reader *r, const char *name, size_t len)
 		r->now.scheme = CHALLENGE_BEARER;
 }
 
-/* Takes one character of a value; returns false at the value's end. */
+/* Reads one character of a parameter's value; returns false at the value's end. */
 static bool take_character(struct reader *r, bool is_quoted, char *ret)
 {
 	if (!*r->at || (is_quoted ? *r->at == '"' : strchr(SPACES ",", *r->at) != NULL))

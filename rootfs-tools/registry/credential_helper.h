@@ -11,7 +11,7 @@ struct err;
 #define CREDENTIAL_HELPER_SECONDS 60
 
 /* Runs a helper and gives it `text` on its stdin.  Returns 1 if *ret (allocated, with
- * a 0 byte behind it) is the helper's output, at most `max` bytes.  Returns 0 if the
+ * a 0 byte after it) is the helper's output, at most `max` bytes.  Returns 0 if the
  * helper failed and said that it has no such credentials.  `name` may have only A-Z
  * a-z 0-9 . _ - */
 int credential_helper_get(const char *name, const char *text, size_t max, char **ret,

@@ -38,8 +38,8 @@ void credentials_done(struct credentials *c)
 
 /* --- which entry ----------------------------------------------------------- */
 
-/* Returns how well a key of the file matches the repository: 0 is not at all; a longer
- * matching path is better. */
+/* Returns how well a key of the file matches the repository: 0 if not at all; else a
+ * longer matching path gives a larger number. */
 static size_t fit(const char *key, const char *registry, const char *repository)
 {
 	const char *scheme = strstr(key, "://");
@@ -98,7 +98,7 @@ static int take_auth(const char *auth, struct credentials *ret, struct err *e)
 	AUTO_FREE char *plain = mem_zeroed(1, len + 1);
 	bool is_base64 = base64_decode(auth, len, (uint8_t *)plain, &plain_len);
 	plain[is_base64 ? plain_len : 0] = '\0';
-	/* Docker once wrote zero bytes behind the password. */
+	/* Docker once wrote zero bytes after the password. */
 	char *colon = strchr(plain, ':');
 	if (colon) {
 		ret->user = text_format("%.*s", (int)(colon - plain), plain);
@@ -108,7 +108,7 @@ static int take_auth(const char *auth, struct credentials *ret, struct err *e)
 	return colon ? 0 : malformed(e);
 }
 
-/* Takes a member of the object, if it is a text and not empty. */
+/* Copies a member of the object to *ret, if the member is a text and not empty. */
 static int take_text(const struct json_at *object, const char *name, char **ret,
 		     struct err *e)
 {

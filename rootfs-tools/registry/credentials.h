@@ -21,7 +21,8 @@ struct err;
 
 struct credentials {
 	char *user, *password; /* owned; NULL: there are none */
-	char *token;	       /* owned; an identity token, in place of both */
+	char *token;	       /* owned; an identity token, which replaces user and
+			        * password */
 	char *from;	       /* owned; where the credentials were found; NULL:
 			        * nowhere */
 };

@@ -37,8 +37,8 @@ struct fetch {
 
 /* --- documents ----------------------------------------------------------------- */
 
-/* Checks the text against the digest that was asked for and the one that the
- * registry's header gives. */
+/* Checks the document against the digest that was asked for, and against the digest in
+ * the registry's header. */
 static int check_text(const struct fetch *f, const struct digest *wanted,
 		      const struct registry_text *t, struct err *e)
 {
@@ -139,8 +139,8 @@ static int choose(const struct fetch *f, const struct registry_text *t,
 	return 0;
 }
 
-/* Reads one document.  Returns 1 if it was an index, and *next is the document that
- * the index leads to. */
+/* Reads one document.  Returns 1 if the document is an index; *next is then the digest
+ * of the document that was chosen from the index. */
 static int read_document(struct fetch *f, const struct digest *wanted,
 			 struct digest *next, struct err *e)
 {
@@ -224,7 +224,7 @@ static bool is_listed(const struct fetch *f, const struct digest *d)
 	return false;
 }
 
-/* Sorts the largest download first, so that only small downloads are left at the end. */
+/* Sorts the largest download first, so that at the end only small ones still run. */
 static int by_size(const void *a, const void *b)
 {
 	const struct pull_workers_job *x = a, *y = b;

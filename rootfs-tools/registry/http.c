@@ -41,7 +41,7 @@ struct exchange {
 	struct http_answer *answer;
 	struct err *e;
 	size_t header_bytes;
-	bool has_failed; /* a callback of ours has failed, and has set `e` */
+	bool has_failed; /* one of our callbacks has failed, and has set `e` */
 };
 
 static void curl_text_free(char **text)
@@ -135,7 +135,7 @@ static int url_read(const char *text, struct url *ret, struct err *e)
 		abort(); /* out of memory */
 	if (curl.url_set(u, CURLUPART_URL, text, 0) == CURLUE_OK)
 		rc = take_parts(u, ret, e);
-	else /* the text is not repeated, since it may hold secrets */
+	else /* the URL is not printed, since it may hold secrets */
 		(void)err_set(e, ERR_USAGE, "the text is no valid URL");
 	curl.url_cleanup(u);
 	return rc;
@@ -226,7 +226,8 @@ static void keep_range(struct http_answer *a, const char *value, size_t len)
 
 	keep(text, sizeof(text), value, len);
 	if (sscanf(text, "%7s %20lu-", unit, &a->from) != 2 || strcmp(unit, "bytes") != 0)
-		a->from = UINT64_MAX; /* an offset that no request has asked for */
+		a->from = UINT64_MAX; /* not a valid header: this offset fits no
+				       * request */
 }
 
 static void take_header(struct http_answer *a, const char *line, size_t len)
@@ -262,7 +263,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *who)
 			      HTTP_HEADERS_MAX);
 		return 0;
 	}
-	/* The headers of a proxy's answer, or of an interim one, may come first. */
+	/* A status line begins the headers of a new answer.  Answers of a proxy, and
+	 * interim ones (1xx), come before the final one, and are dropped. */
 	if (len > 5 && !strncasecmp(line, "HTTP/", 5))
 		http_answer_done(x->answer);
 	else
@@ -352,7 +354,8 @@ static const struct {
 	  "the connection ended before all was there", NULL },
 	{ CURLE_GOT_NOTHING, HTTP_BROKE, ERR_PROTOCOL,
 	  "the connection ended without an answer", NULL },
-	/* hutch itself follows redirects: the reply is of an HTTP that is not allowed. */
+	/* libcurl follows no redirects here, so this error can only mean a version of
+	 * HTTP that is not allowed, such as 0.9. */
 	{ CURLE_UNSUPPORTED_PROTOCOL, HTTP_FAILED, ERR_PROTOCOL,
 	  "the server sent a reply that is not valid HTTP", NULL },
 	{ CURLE_WEIRD_SERVER_REPLY, HTTP_FAILED, ERR_PROTOCOL,

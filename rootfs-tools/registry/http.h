@@ -1,13 +1,12 @@
 /* http -- one request at a time, by libcurl, which is used in http.c alone.
  *
- * The server is a stranger: the headers and the kept part of a body are
- * bounded, and a connection, and then more bytes, must come within `patience_s`
- * (less than 100 bytes a second over that time is a stall).  Certificates are
- * checked.  A URL without TLS is asked only where http_is_loopback() or
- * http_is_insecure() says so.  Redirects are followed 5 times at most, and
- * never from TLS to no TLS; the Authorization header is not sent to another
- * host, port or scheme.  Proxies are those of the environment (curl(1),
- * "ENVIRONMENT"), and SSL_CERT_FILE is a file of certificates to trust.
+ * The server is not trusted: the headers and the kept part of a body are bounded, and a
+ * connection, and then more bytes, must come within `patience_s` (less than 100 bytes a
+ * second over that time is a stall).  Certificates are checked.  A URL without TLS is
+ * asked only where http_is_loopback() or http_is_insecure() says so.  Redirects are
+ * followed 5 times at most, and never from TLS to no TLS; the Authorization header is
+ * not sent to another host, port or scheme.  Proxies are those of the environment
+ * (curl(1), "ENVIRONMENT"), and SSL_CERT_FILE is a file of certificates to trust.
  *
  * No error or other message holds a query, an Authorization header or a form,
  * since each may hold secrets. */
@@ -39,9 +38,10 @@ struct http_answer {
 	struct list challenges; /* owned; the value of each WWW-Authenticate header */
 	int64_t length;		/* length of the body to come; -1: the server did not
 				 * say */
-	uint64_t from;		/* status 206: the offset of the first byte of the body */
-	int64_t retry_after_s;	/* 0: the server did not say */
-	char *body;		/* owned; the kept body, with a 0 byte behind it */
+	uint64_t from;		/* with status 206: the offset of the body's first byte in
+				 * the whole content */
+	int64_t retry_after_s;	/* the Retry-After header; 0: the server sent none */
+	char *body;		/* owned; the kept body, with a 0 byte after it */
 	size_t len;
 };
 
@@ -53,25 +53,25 @@ struct http_request {
 	uint64_t from;		   /* offset of the first byte that is wanted */
 	size_t max;		   /* limit of the kept body; a longer body is
 				    * ERR_LIMIT */
-	/* If set, receives the body of a 200 or 206, which is then not kept;
-	 * -1, with `e`, ends the request. */
+	/* If not NULL, this function gets the body of a 200 or 206, which is then not
+	 * kept.  If it returns -1, with `e` set, the request ends. */
 	int (*take)(void *who, const struct http_answer *a, const void *data, size_t len,
 		    struct err *e);
 	void *who;
 };
 
 enum http_result {
-	HTTP_FAILED = -1, /* the request failed, and a repetition would fail, too; `e`
-			   * says why */
+	HTTP_FAILED = -1, /* the request failed, and would fail again; `e` says why */
 	HTTP_ANSWERED,	  /* the server answered, with any status */
 	HTTP_BROKE,	  /* the connection broke off or stalled; `e` says how */
-	HTTP_AWAY,	  /* no server at that address, or it speaks no TLS */
+	HTTP_AWAY,	  /* no server listens at that address, or the server does not
+			   * speak TLS */
 };
 
 /* Call once in a process, before the other functions. */
 int http_begin(struct err *e);
 
-/* `rules` is borrowed until http_free(). */
+/* Makes a handle for requests.  `rules` must live until http_free(). */
 struct http *http_new(const struct http_rules *rules);
 void http_free(struct http *h); /* `h` may be NULL */
 

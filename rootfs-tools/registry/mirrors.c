@@ -39,7 +39,7 @@ static int add_mirror(const struct json_at *at, const char *registry, struct mir
 		len--;
 	list_add(&m->of, registry);
 	list_addf(&m->urls, "%.*s", (int)len, url);
-	/* A mirror written with http:// is permitted to be asked without TLS. */
+	/* A mirror whose URL begins with http:// may be asked without TLS. */
 	if (!strncmp(url, "http://", 7))
 		list_add(&m->insecure, host);
 	return 0;

@@ -24,8 +24,8 @@ struct err;
 #define MIRRORS_PATIENCE 30u
 
 struct mirrors {
-	struct list of, urls; /* the mirror urls.items[i] is one of the registry
-			       * of.items[i] */
+	struct list of, urls; /* two lists of equal length: urls.items[i] is a mirror of
+			       * the registry of.items[i] */
 	struct list insecure;
 	unsigned patience_s;
 };

@@ -15,7 +15,8 @@
 #define COLUMNS_MAX 1000
 #define BAR_MIN	    10
 #define BAR_MAX	    40
-#define SPEED_MS    1000 /* a speed measured over less time means nothing */
+#define SPEED_MS    1000 /* over less time no speed is shown, since it would not be
+			  * reliable */
 
 enum progress_style progress_style(bool is_quiet, bool may_bar)
 {
@@ -140,8 +141,8 @@ void progress_end(struct progress *p)
 
 void progress_at(struct progress *p, size_t layer, uint64_t at, int64_t now)
 {
-	p->have = p->have - p->at[layer] + at; /* `have` may fall: a layer may have
-					        * been begun anew */
+	p->have = p->have - p->at[layer] + at; /* `have` becomes smaller when a layer's
+					        * download starts anew */
 	p->at[layer] = at;
 	draw(p, false, now);
 }

@@ -20,11 +20,11 @@ struct progress {
 			       * in the store */
 	uint64_t *at;	      /* owned; for each layer, its bytes in the store */
 	int64_t began_ms, drawn_ms;
-	bool is_drawn; /* the line is on the screen */
+	bool is_drawn; /* the progress line is on the terminal now */
 };
 
-/* Chooses a style: PROGRESS_BAR if `may_bar` and stderr is a terminal that can draw a
- * bar. */
+/* Chooses a style: PROGRESS_BAR if `may_bar` is set and stderr is a terminal that can
+ * redraw a line. */
 enum progress_style progress_style(bool is_quiet, bool may_bar);
 
 /* Begins to show a pull.  `at[i]` bytes of layer i are in the store already; `total`

@@ -22,11 +22,12 @@
 #include "rootfs-tools/registry/registry.h"
 
 #define NEWS_MS	 100 /* time between two reports about a growing blob */
-#define ANEW_MAX 8   /* how often a blob with wrong bytes is fetched anew */
+#define ANEW_MAX 8   /* how many times a blob with wrong bytes is fetched again */
 
 enum what { NEWS_AT, NEWS_FETCHED, NEWS_UNPACKED, NEWS_FAILED };
 
-/* A worker's report to the parent, written with one write(2). */
+/* A worker's report to the parent.  Each report is one write(2) to the pipe, so that
+ * reports of several workers do not mix. */
 struct news {
 	enum what what;
 	size_t job;
@@ -59,7 +60,7 @@ struct fetcher {
 static void tell(const struct fetcher *w, const struct news *news)
 {
 	if (io_write_all(w->workers->to, news, sizeof(*news)) < 0)
-		_exit(1); /* exit, since the parent is gone */
+		_exit(1); /* exit: the parent has died */
 }
 
 /* Reports how far a download has come.  The HTTP library runs the loop, and calls this
@@ -102,8 +103,9 @@ int pull_workers_fetch(const struct store *s, struct registry *r,
 		const bool is_resumed = blob_at(b) > 0;
 		rc = registry_blob(r, d, b, news, who, e) < 0 ? -1 : commit(r, d, b, e);
 		blob_done(b);
-		/* Wrong bytes may be from an earlier, resumed download, so the
-		 * same host is asked again; else the next host is. */
+		/* If a part of the bytes was from an earlier download, that part may be
+		 * the wrong one, so the same host is asked again; else the next host is
+		 * asked. */
 		if (rc == 1 && !is_resumed && !registry_next(r))
 			return -1;
 	}
@@ -205,8 +207,8 @@ static void end_by_signal(struct pull_workers *c, struct progress *p)
 	(void)sigprocmask(SIG_SETMASK, &c->before, NULL);
 }
 
-/* Takes the workers' reports.  Returns 1 if more may come, 0 if all workers have
- * ended. */
+/* Reads the workers' reports.  Returns 1 if more reports may come, 0 if all workers
+ * have ended. */
 static int take_news(const struct pull_workers *c, struct progress *p, int64_t now,
 		     struct err *e)
 {
@@ -262,7 +264,8 @@ static int start(struct pull_workers *c, struct err *e)
 		if (c->pids[i] < 0)
 			return err_sys(e, "fork, to get a layer");
 	}
-	/* The pipe's end is seen only when all its writing ends are closed, ours too. */
+	/* Close our copy of the writing end, too: the pipe ends only when all copies
+	 * are closed. */
 	own_close(&c->to);
 	return 0;
 }

@@ -31,14 +31,15 @@
 	"application/vnd.docker.distribution.manifest.list.v2+json, " \
 	"application/vnd.docker.distribution.manifest.v2+json"
 
-/* A server that can be asked: a mirror or the registry. */
+/* A server that has the repository: a mirror or the registry itself. */
 struct endpoint {
 	char *base;	     /* owned; the beginning of URLs,
 			      * "https://HOST/v2/REPOSITORY" */
 	const char *account; /* borrowed; the host under which the endpoint's
 			      * credentials are kept */
 	char host[HTTP_HOST_MAX];
-	bool is_fallback; /* asked only if the endpoint before does not speak TLS */
+	bool is_fallback; /* the same host without TLS; asked only if the endpoint before
+			   * speaks no TLS */
 	bool has_answered;
 	char *authorization; /* owned, secret; the last Authorization header that was
 			      * accepted */
@@ -57,9 +58,10 @@ struct download {
 	struct blob *to;
 	void (*news)(void *who, uint64_t at);
 	void *who;
-	bool has_begun; /* the first bytes of this answer were checked */
-	bool is_ours;	/* the failure is local; another registry would not help */
-	bool is_astray; /* the answer does not continue at our offset */
+	bool has_begun; /* the first bytes of the present answer have been checked */
+	bool is_ours;	/* the failure is on this machine, so asking another server would
+			 * not help */
+	bool is_astray; /* the answer does not begin at the offset that was asked for */
 };
 
 /* A document or blob to be asked for. */
@@ -69,14 +71,16 @@ struct errand {
 	char name[REFERENCE_MAX + 100]; /* name of the document or blob in errors */
 	const char *accept;
 	size_t max;
-	struct download *download; /* receives the body; NULL: the body is kept */
+	struct download *download; /* where the body is written; NULL: the body is kept in
+				    * memory */
 };
 
-/* Counts the tries for one errand. */
+/* Counts the tries to get one document or blob. */
 struct stamina {
 	unsigned tries, asks;
 	uint64_t at;
-	bool is_fresh; /* the token is new, and was not accepted yet */
+	bool is_fresh; /* the token has just been fetched, and no server has accepted it
+		        * yet */
 };
 
 enum verdict { GOOD, AGAIN, FAILED, AWAY };
@@ -95,8 +99,8 @@ static void add_endpoint(struct registry *r, const char *scheme, const char *hos
 	(void)snprintf(p->host, sizeof(p->host), "%s", host);
 }
 
-/* Adds a mirror, whose URL is "https://HOST/PATH"; mirrors_read() has checked the
- * form. */
+/* Adds a mirror to the endpoints.  The mirror's URL is "https://HOST/PATH";
+ * mirrors_read() has checked the form. */
 static void add_mirror(struct registry *r, const char *url)
 {
 	const char *host = strstr(url, "://") + 3;
@@ -255,8 +259,8 @@ static enum verdict answer_bearer(struct registry *r, const struct errand *x,
 	return got == TOKEN_GOT ? AGAIN : got == TOKEN_AGAIN ? AWAY : FAILED;
 }
 
-/* Fetches a token or uses the password.  The verdict AWAY means that the token server
- * did not answer, and may do so later. */
+/* Fetches a token, or uses the user's password.  AWAY: the token server did not answer,
+ * but may do so later. */
 static enum verdict log_in(struct registry *r, const struct errand *x,
 			   const struct http_answer *a, struct stamina *s, struct err *e)
 {

@@ -26,7 +26,7 @@ struct reference;
 struct registry; /* opaque */
 
 struct registry_text {
-	char *text; /* owned; the document, with a 0 byte behind it */
+	char *text; /* owned; the document, with a 0 byte after it */
 	size_t len;
 	char media_type[128];	/* "" if the header is missing */
 	char digest[128];	/* the digest that the registry claims; "" if the
@@ -47,7 +47,7 @@ int registry_manifest(struct registry *r, const struct digest *d,
 		      struct registry_text *ret, struct err *e);
 void registry_text_done(struct registry_text *t);
 
-/* Adds the missing bytes up to the descriptor's size.  `news`, if set, is
+/* Adds the blob's missing bytes, up to the descriptor's size.  `news`, if not NULL, is
  * called after each piece. */
 int registry_blob(struct registry *r, const struct descriptor *d, struct blob *to,
 		void (*news)(void *who, uint64_t at), void *who, struct err *e);
