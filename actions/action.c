@@ -14,8 +14,8 @@
 #include "policy/json/json.h"
 #include "protocol/action.h"
 
-/* Seconds: the time-out of an action that names none, and the largest one
- * accepted. */
+/* The default of an action's time-out, and the largest one that is accepted, in
+ * seconds. */
 #define TIMEOUT_DEFAULT 120
 #define TIMEOUT_MAX	1e6
 
@@ -134,8 +134,8 @@ static int decode_run(const struct json_at *args, struct action *a, struct err *
 
 /* --- arguments of the editor ------------------------------------------------- */
 
-/* The text of a view_range is cut after this many bytes: the editor refuses so
- * long a list anyway. */
+/* A view_range is cut after about this many bytes of text: the editor refuses so long a
+ * list anyway. */
 #define RANGE_MAX 256
 
 static bool is_whole(double number)
@@ -149,8 +149,8 @@ static char *number_text(double number)
 				: text_format("%.17g", number);
 }
 
-/* Returns the item of a view_range as Python prints it in a list, for the editor's
- * error.  A string is cut to 64 bytes, and a list or an object is abbreviated: neither
+/* Returns an item of a view_range as Python prints it in a list, for the editor's error
+ * text. Strings are cut to 64 bytes, and lists and objects are abbreviated: none of them
  * is valid in a range. */
 static char *item_text(const struct json_at *item)
 {
@@ -221,8 +221,8 @@ static size_t length(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* Refuses texts that are too long together: all texts of an action travel to the
- * executor in one message, together with some paths. */
+/* Refuses texts that are too long together: all texts of an action, and some paths, must
+ * fit into one message to the executor. */
 static int check_lengths(const struct action *a, struct err *e)
 {
 	const size_t most = FRAME_MAX_TO_EXECUTOR - 32768;
@@ -310,8 +310,8 @@ static int get_set(const struct json_at *args, struct list *ret, struct err *e)
 	if (json_expect(&object, JSON_OBJECT, e) < 0)
 		return -1;
 	while (json_step_key(&object, &item, &name)) {
-		/* The name is checked before '=' is appended to it, since it
-		 * may itself hold a '='. */
+		/* The name is checked before '=' and the value are appended: it may
+		 * itself contain a '='. */
 		if (!variable_is_name(name))
 			return err_set(
 				e, ERR_USAGE,
@@ -369,9 +369,8 @@ static int decode_env(const struct json_at *args, struct action *a, struct err *
 	if (get_set(args, &a->set, e) < 0 || get_names(args, "unset", &a->unset, e) < 0 ||
 	    get_secret(args, a, e) < 0)
 		return -1;
-	if (a->set.count + a->unset.count > VARIABLES_MAX) /* all variables of an
-							    * action must fit one
-							    * message */
+	if (a->set.count + a->unset.count > VARIABLES_MAX) /* all variables of an action
+							    * must fit into one message */
 		return err_set(e, ERR_USAGE, "args: more than %d variables",
 			       VARIABLES_MAX);
 	return 0;
@@ -498,8 +497,8 @@ static int get_timeout(const struct json_at *root, struct action *a, struct err 
 		if (a->kind == ACT_RUN && a->is_blocking && a->timeout_s == 0)
 			return err_set(e, ERR_USAGE,
 				       "Blocking command with no timeout set");
-		if (a->timeout_s == 0) /* the decoder of this kind of action may have
-				        * set a time-out */
+		if (a->timeout_s == 0) /* already set if the decoder of this kind of
+				        * action has its own default */
 			a->timeout_s = TIMEOUT_DEFAULT;
 		return 0;
 	}

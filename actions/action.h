@@ -14,7 +14,8 @@ struct err;
 
 /* A line of input longer than this is refused without being decoded. */
 #define ACTION_LINE_MAX (32u << 20)
-#define ACTION_NAME_MAX 64 /* bytes of a session's name, a client's, a timestamp */
+#define ACTION_NAME_MAX 64 /* the most bytes of a session's name, of a client's name, or
+			    * of a timestamp */
 
 enum action_kind {
 	ACT_RUN,
@@ -51,17 +52,18 @@ struct action {
 	bool has_id;
 	uint64_t id;
 	char *timestamp; /* owned; "": the action has no timestamp */
-	char *client;	 /* owned; "": the client is the connection that the action
-			  * came on */
+	char *client;	 /* owned; "": the connection on which the action came is the
+			  * client */
 	char *session;	 /* owned */
 
-	double timeout_s;    /* run: the hard time-out, after which the command is
-			      * killed */
+	double timeout_s;    /* run: the hard time-out in seconds, after which the
+			      * command is killed */
 	bool is_blocking;    /* run: the command has no soft time-out */
 
-	char *command; /* run: owned, without outer blanks; edit: owned, verbatim */
+	char *command; /* run: owned, the command, without white space at its ends; edit:
+		        * owned, the editor's command */
 	bool is_input, is_hidden;
-	bool is_static; /* run: gets a session of its own, which begins in `cwd` */
+	bool is_static; /* run: has a session for itself alone, which begins in `cwd` */
 	char *cwd;	/* owned; NULL: the sandbox's working directory */
 	char *path;    /* owned; NULL for kinds without args.path */
 	/* Owned, or NULL: the second text of the action.  The key in args that it is
@@ -79,13 +81,14 @@ struct action {
 	uint32_t depth, limit; /* errands: how deep to search, how many entries to
 			        * return */
 	char *content; /* write: owned; the new content of the file */
-	bool is_viewed; /* read: shown by the editor (impl_source oh_aci) */
-	bool is_relative; /* edit, viewed read: a relative path is accepted */
-	/* Owned arguments of an edit or a viewed read, NULL where absent; `line` is
-	 * insert_line, and `range` is view_range as Python prints it. */
+	bool is_viewed; /* read: in the form of the editor's view (impl_source is
+			 * oh_aci) */
+	bool is_relative; /* edit, and read with is_viewed: a relative path is accepted */
+	/* Owned arguments of an edit, or of a read with is_viewed; NULL where absent.
+	 * `line` is insert_line, and `range` is view_range as Python prints it. */
 	char *file_text, *old_str, *new_str, *line, *range;
-	uint64_t start, end; /* read: line numbers, from 0; UINT64_MAX: to the last
-			      * line */
+	uint64_t start, end; /* read, write: lines [start, end), counted from 0;
+			      * UINT64_MAX: to the last line */
 	uint64_t cancelled;  /* cancel: the id of the action to cancel */
 	uint64_t asked;	     /* confirm: the number of the question that is answered */
 	bool allows;	     /* confirm: the client's answer: yes or no */
@@ -95,29 +98,30 @@ struct action {
 			      * static */
 };
 
-/* Decodes one line without its newline.  -1: the line is no valid action; *ret
- * then still has the id where the line had one, and the caller still owes
- * action_done(). */
+/* Decodes one line without its newline. -1: the line is no valid action; *ret then still
+ * has the id, if the line had one. The caller must call action_done(), also after a
+ * failure. */
 int action_decode(const char *line, size_t len, struct action *ret, struct err *e);
 void action_done(struct action *a);
 
 /* Returns the name of the action's kind; "" for ACT_UNSUPPORTED. */
 const char *action_name(const struct action *a);
 
-/* Returns the key in args from which `other` was read; NULL: the kind has no such key. */
+/* Returns the key in args from which `other` was read; NULL: this kind of action has
+ * none. */
 const char *action_other_key(const struct action *a);
 
-/* These return whether the editor performs the action, and whether the action is an
- * errand. */
+/* Return whether the editor does the action, and whether the action is an errand. */
 bool action_is_edit(const struct action *a);
 bool action_is_errand(const struct action *a);
-/* Returns whether the executor performs the action by running git inside, with the
+/* Returns whether the executor does the action by running git in the sandbox, with the
  * environment and limits of the session's shell. */
 bool action_is_git(const struct action *a);
 
-/* Returns whether the text names a key (base/term_keys.h).  A key is sent to the
- * terminal at once, neither typed as text nor run as a command, with or without
- * is_input.  Any combination with Control counts, even if no such key exists. */
+/* Returns whether the text is the name of a key, such as "C-c" (base/term_keys.h). A key
+ * is sent to the terminal at once; it is neither typed as text nor run as a command,
+ * with or without is_input. Any name of the form "C-X" counts, even if no such key
+ * exists. */
 bool action_is_key(const char *text);
 /* Returns the character that is held together with Control in a text such as "C-c"; 0:
  * the text is no such combination. */

@@ -9,8 +9,8 @@
 #include "policy/json/json.h"
 #include "protocol/action.h"
 
-/* The number of entries in an answer where the action sets no limit: as much as a
- * model can read. */
+/* The most results in an answer, if the action sets no limit: about as much as a model
+ * can read. */
 #define LIST_LIMIT 1000
 #define GLOB_LIMIT 100
 #define GREP_LIMIT 250

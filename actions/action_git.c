@@ -16,20 +16,20 @@
 #define SCRIPT_TIMEOUT 600 /* the time-out of a setup script in seconds, as in
 			    * OpenHands */
 
-/* Limits of a URL and a token in bytes.  Servers give no longer ones, and both
- * together fit one message. */
+/* Limits of a URL and a token in bytes. Servers use no longer ones, and both together
+ * fit into one message. */
 #define URL_MAX	  2000
 #define TOKEN_MAX 2000
 #define USER_MAX  255
-#define WORD_MAX 255 /* bytes of a branch, a commit, a user's name or address */
+#define WORD_MAX 255 /* the most bytes of a branch, a commit, a user's name or an e-mail
+		      * address */
 
 /* The bytes allowed in a URL's host and port.  The host becomes part of a key of git's
  * configuration, and none of these bytes can end such a key. */
 #define HOST_SIGNS                                                                  \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]"
 
-/* The user name that servers expect beside a token that identifies the user
- * alone. */
+/* The user name that git servers expect with a token, if the action gives none. */
 #define DEFAULT_USER "x-access-token"
 
 const char *const action_clone_args[] = { "url",   "path", "branch",	"depth",
@@ -64,8 +64,8 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* Checks the name of a branch or commit.  git reports every other fault of the
- * name. */
+/* Checks the name of a branch or commit, as far as it could be taken for an option or
+ * for two arguments. git itself reports all other errors in it. */
 static int check_name(const char *text, const char *key, struct err *e)
 {
 	if (*text == '-' || strlen(text) > WORD_MAX || strpbrk(text, "\n\r\t "))
@@ -88,8 +88,9 @@ static int check_line(const char *text, const char *key, struct err *e)
 
 /* --- URL and token ---------------------------------------------------------------- */
 
-/* Returns where the host of the URL begins, after USER@; NULL: the URL has no
- * scheme.  *ret_len counts the port too. */
+/* Returns the host in a URL, which is not terminated; NULL: the URL has no scheme.
+ * *ret_len is the length of the host and port; a USER@ in front of the host is left
+ * out. */
 static const char *host_of(const char *url, size_t *ret_len)
 {
 	const char *at = strstr(url, "://");
@@ -117,8 +118,8 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Returns whether git reaches the URL by a transport that is known here.  A transport
- * that runs a program, such as `ext::`, is refused. */
+/* Returns whether the URL has a known transport. A transport that runs a program, such
+ * as `ext::`, is unknown. */
 static bool is_known_url(const char *url)
 {
 	static const char *const schemes[] = { "https://", "http://", "ssh://", "git://",
@@ -162,8 +163,8 @@ static bool is_here(const char *host, size_t len)
 	return false;
 }
 
-/* Checks that the token is sent safely.  The host becomes part of a key of
- * git's configuration, so no byte of it may end that key. */
+/* Checks that the token is sent encrypted, or only to this machine. The host becomes
+ * part of a key of git's configuration, so it must have no byte that ends such a key. */
 static int check_server(const char *url, struct err *e)
 {
 	size_t len = 0;
@@ -220,7 +221,8 @@ static int get_folder(const struct json_at *args, struct action *a, struct err *
 	return args_path(a->path, "path", e);
 }
 
-/* Sets the default path of a clone: the last part of the URL, as git clone does. */
+/* Sets the default folder of a clone, as git clone does: the last component of the URL's
+ * path. */
 static int default_path(struct action *a, struct err *e)
 {
 	size_t len = strlen(a->other);
@@ -335,8 +337,8 @@ static char *quoted(const char *text)
 	return word;
 }
 
-/* Turns a setup script into a command of the session's shell.  That shell itself reads
- * the script, so that variables which the script sets stay in the session. */
+/* Turns a setup script into a command for the session's shell. The shell reads the
+ * script itself (`.`), so that variables which the script sets stay in the session. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e)
 {
 	if (get_folder(args, a, e) < 0)

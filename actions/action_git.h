@@ -1,9 +1,8 @@
-/* action_git -- decodes the arguments of actions about a git repository, for
- * action.c.
+/* action_git -- decodes the arguments of actions about a git repository, for action.c.
  *
- * The URL and the token are checked before any other code sees them: the token
- * goes only to the server that the URL names, over TLS, or over HTTP to this
- * machine. */
+ * The URL and the token are checked here, so no other code gets an unchecked one: the
+ * token is sent only to the server that the URL names, and only over TLS, or over HTTP
+ * to this machine. */
 #pragma once
 
 struct action;
@@ -31,10 +30,9 @@ int action_decode_microagents(const struct json_at *args, struct action *a,
 /* Decodes run_setup_script, which becomes a run of the session's shell. */
 int action_decode_script(const struct json_at *args, struct action *a, struct err *e);
 
-/* Returns the shell command with the same effect as the git action, so that rules
- * about commands apply to the action too; allocated.  NULL: no command has that
- * effect. */
+/* Returns a shell command with the same effect as the git action, so that policy rules
+ * about commands apply to the action too; allocated. NULL: there is no such command. */
 char *action_git_command(const struct action *a);
-/* Returns the text that a git credential helper would answer for this action;
- * allocated.  NULL: the action has no token. */
+/* Returns the output of a git credential helper for the action's user and token
+ * (gitcredentials(7)); allocated. NULL: the action has no token. */
 char *action_git_secret(const struct action *a);

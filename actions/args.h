@@ -1,7 +1,7 @@
 /* args -- reads and checks the values in an action's `args`.
  *
- * An absent or null value leaves *ret as it is.  -1: the value has another
- * type, or is out of its range. */
+ * If a key is absent, or its value is null, *ret stays as it is. -1: the value has
+ * another type, or is out of its range. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +24,5 @@ int args_count(const struct json_at *args, const char *key, uint32_t most, uint3
 /* Reads a text that must be present: an absent value is an error. */
 int args_require(const struct json_at *args, const char *key, char **ret,
 		 struct err *e);
-/* Checks the length of `text`, the path in args.KEY. */
+/* Checks the length of a path, which is the value of `key` in args. */
 int args_path(const char *text, const char *key, struct err *e);

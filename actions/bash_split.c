@@ -9,7 +9,7 @@
 #include "policy/bash/tree.h"
 
 #define BLANKS " \t\r\n\v\f"
-/* The constructs that bashlex cannot read. */
+/* The constructs of bash that the Python parser bashlex cannot read. */
 #define NOT_READ                                                             \
 	(BASH_HAS_CASE | BASH_HAS_SELECT | BASH_HAS_COPROC | BASH_HAS_TIME | \
 	 BASH_HAS_TEST | BASH_HAS_ARITHMETIC_FOR | BASH_HAS_ARRAY |          \
@@ -51,13 +51,13 @@ void bash_split_done(struct bash_split *s)
 
 /* --- the list -------------------------------------------------------------- */
 
-/* Appends the text to `out` without the blanks at the text's end. */
+/* Appends the text to `out`, without white space at its end. */
 static void append(struct buffer *out, const char *text, size_t len)
 {
 	while (len > 0 && strchr(BLANKS, text[len - 1]))
 		len--;
-	(void)buffer_append(out, text, len); /* if `out` is full, the reader of the
-					      * list sees that it is cut */
+	(void)buffer_append(out, text, len); /* fails if `out` is full; then the list is
+					      * cut */
 }
 
 static void append_number(struct buffer *out, size_t number)

@@ -11,13 +11,13 @@
 struct entry {
 	char *client, *timestamp; /* owned */
 	uint64_t id;
-	uint64_t print[2]; /* fingerprint of the line that asked for the action */
-	char *line;	   /* owned; the answer as a line; NULL: the action is under
-			    * way */
+	uint64_t print[2]; /* a hash of the input line that asked for the action */
+	char *line;	   /* owned; the answer's line; NULL: the action has not ended */
 	size_t len;
 };
 
-/* The largest id and the latest timestamp among a client's dropped answers. */
+/* The largest id and the latest timestamp of a client's actions whose answers were
+ * dropped. */
 struct client {
 	char *name; /* owned */
 	bool has_lost;
@@ -26,10 +26,9 @@ struct client {
 };
 
 struct dedup {
-	struct entry *entries; /* owned; the actions, in the order of the requests */
+	struct entry *entries; /* owned; the actions, in the order in which they came */
 	size_t count, room;
-	size_t kept, bytes; /* number of entries that have an answer, and the answers'
-			     * bytes */
+	size_t kept, bytes; /* the number of kept answers, and the sum of their bytes */
 	struct client clients[DEDUP_CLIENTS];
 	size_t client_count;
 };
@@ -61,9 +60,8 @@ void dedup_free(struct dedup *a)
 	free(a);
 }
 
-/* FNV-1a from two starting values: 128 bits.  Two different lines have the same
- * print only if a client constructs them so, and that client deceives only
- * itself. */
+/* Hashes a line to 128 bits: FNV-1a, and a variant of it. A client can construct two
+ * lines with the same hash, but only gets a wrong answer to its own action. */
 static void fingerprint(const char *line, size_t len, uint64_t ret[2])
 {
 	ret[0] = 0xcbf29ce484222325;
@@ -97,8 +95,9 @@ static struct client *find_client(struct dedup *a, const char *name)
 	return c;
 }
 
-/* Timestamps of one client compare as texts (RFC 3339, ISO 8601).  A clock may
- * go back, and a client may restart its ids, but hardly both at once. */
+/* Returns whether the action may have been done before. Timestamps of one client compare
+ * as texts (RFC 3339, ISO 8601). A client's clock may go back, and its ids may start
+ * again, but hardly both at once. */
 static bool is_too_old(const struct client *c, const struct action *x)
 {
 	return c->has_lost && x->id <= c->id && strcmp(x->timestamp, c->timestamp) <= 0;
@@ -141,8 +140,8 @@ enum answer_state dedup_look(struct dedup *a, const struct action *x, const char
 static void let_go(struct dedup *a, size_t i)
 {
 	struct entry *e = &a->entries[i];
-	struct client *c = find_client(a, e->client); /* never NULL: the client was
-						       * noted with its first entry */
+	struct client *c = find_client(a, e->client); /* never NULL: dedup_look() added
+						       * the client */
 
 	if (!c->has_lost || e->id > c->id)
 		c->id = e->id;

@@ -33,8 +33,8 @@ void denial_reason_path(struct denial_reason *h, const struct why *w, const char
 		return;
 	}
 	h->sentences[h->count] = sentence;
-	/* For a path that does not exist, clients know OpenHands' words and no
-	 * others. */
+	/* The answer about a missing path has exactly OpenHands' words, which clients
+	 * know; so no sentence is added. */
 	h->denials[h->count++] = (struct denial){
 		.what = what, .path = path, .layer = a->layer, .rule = a->line,
 		.remedy = a->change, .sentence = sys == ENOENT ? NULL : sentence,

@@ -43,8 +43,8 @@ int dispatcher_hide(struct dispatcher *d, const char *value, bool *ret_is_hidden
 
 	if (redact_add(&d->secrets, value, ret_is_hidden, e) < 0)
 		return -1;
-	/* From now on this process holds a secret, which must not get into a
-	 * core file. */
+	/* This process holds a secret from now on, which must not get into a core
+	 * file. */
 	if (is_first && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	return 0;
@@ -93,7 +93,7 @@ static void post(struct asker *to, struct letter *l)
 	dispatcher_deliver(to->client);
 }
 
-/* Sends an answer to an action that has no task in the queue. */
+/* Sends an answer to an action that was not put into the queue. */
 static void say(const struct dispatcher *d, struct asker *to, struct buffer *line)
 {
 	redact_json_line(&d->secrets, line);
@@ -127,9 +127,8 @@ static void say_again(const struct dispatcher *d, struct asker *to, const char *
 	struct buffer line;
 
 	buffer_init(&line, DISPATCHER_LINE_MAX);
-	(void)buffer_append(&line, kept, strlen(kept)); /* the kept answer fitted an
-							 * observation before, so it
-							 * fits now */
+	(void)buffer_append(&line, kept, strlen(kept)); /* cannot fail: the kept answer
+							 * fitted a line's limit before */
 	say(d, to, &line);
 }
 
@@ -185,8 +184,8 @@ void dispatcher_close(struct dispatcher *d, struct session *s)
 	if (!queue_is_static(s) || s->first || s->is_opening)
 		return;
 	if (s->is_open && message_put_end(d->wire, s->id, NULL) < 0)
-		return; /* the wire has no room behind a large message;
-			 * dispatcher_start() tries again */
+		return; /* the buffer for the executor is full, so the session is not
+			 * ended yet; dispatcher_start() tries again */
 	queue_leave(&d->queue, s);
 }
 
@@ -226,10 +225,11 @@ static void end_early(struct dispatcher *d, struct task *t)
 			d, t, "HUTCH$CANCELLED",
 			"ERROR: The action was cancelled before it started.");
 	if (t->action.kind != ACT_RUN && !action_is_errand(&t->action))
-		return; /* the executor ends every file action soon, so it need not be
-			 * cancelled */
-	(void)action_put_cancel(d->wire, t->id, NULL); /* a cancel is small and always
-						        * fits the wire */
+		return; /* the executor ends file actions soon anyway, so these need no
+			 * cancel */
+	(void)action_put_cancel(d->wire, t->id, NULL); /* cannot fail: the buffer always
+						        * has room for a message as small
+						        * as this */
 	if (t->deadline_ms > dispatcher_now(d) + DISPATCHER_GRACE_MS)
 		t->deadline_ms = dispatcher_now(d) + DISPATCHER_GRACE_MS;
 }
@@ -286,8 +286,8 @@ static void await(struct task *t, struct asker *from)
 	from->id = NULL;
 }
 
-/* Returns whether the action is to be done.  False: the action has been answered, or
- * will be with the one that it repeats. */
+/* Returns whether the action must be done. False: it was answered, or will be together
+ * with the action that it repeats. */
 static bool is_new(struct dispatcher *d, struct asker *from, const struct action *a,
 		   const char *line, size_t len)
 {
@@ -342,7 +342,7 @@ static void enqueue(struct dispatcher *d, struct asker *from, const struct actio
 		      : a->kind != ACT_RUN ? DISPATCHER_FILE_MAX
 		      : a->is_hidden	 ? DISPATCHER_WHOLE_MAX
 					 : DISPATCHER_RUN_MAX;
-	/* The session is never NULL: has_session() has made sure of a place. */
+	/* The session is never NULL: the caller has checked that with has_session(). */
 	struct session *s = a->is_static ? NULL : queue_session(&d->queue, a->session);
 
 	await(queue_add(&d->queue, s, a, len, most), from);
@@ -358,7 +358,7 @@ static bool has_session(struct dispatcher *d, const struct action *a)
 			    : queue_session(&d->queue, a->session) != NULL;
 }
 
-/* Handles a decoded action, and takes its contents over. */
+/* Handles a decoded action, and takes over its content. */
 static void take_action(struct dispatcher *d, struct asker *from, struct action *a,
 			const char *line, size_t len)
 {
@@ -369,7 +369,7 @@ static void take_action(struct dispatcher *d, struct asker *from, struct action 
 	if (!has_session(d, a))
 		say_error(d, from, a, "HUTCH$BAD_ACTION", DISPATCHER_NO_PLACE);
 	else if (!is_new(d, from, a, line, len))
-		; /* the action has its answer, or will get one */
+		; /* the action was answered, or will be with the one that it repeats */
 	else if (a->kind == ACT_CANCEL)
 		cancel(d, from, a);
 	else if (a->kind == ACT_CONFIRM)
@@ -379,8 +379,8 @@ static void take_action(struct dispatcher *d, struct asker *from, struct action 
 	action_done(a);
 }
 
-/* Redacts the action's token in all output from now on: the client knows the token,
- * but its observations may be shown to others. */
+/* Redacts the action's token in all output from now on: the client knows the token, but
+ * its answers may be shown to others. */
 static int hide_token(struct dispatcher *d, const struct action *a, struct err *e)
 {
 	bool is_hidden;

@@ -7,8 +7,8 @@
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
-/* Connects the instance's callbacks.  The sessions inside are told apart, so that a
- * refused call is reported to the action that made the call. */
+/* Connects the instance with the launch. Each refused system call is to come with its
+ * session id, so that it is told to the action that made it. */
 static void connect(struct instance *g, struct launch *l)
 {
 	g->sandbox = &l->sandbox;
@@ -19,11 +19,11 @@ static void connect(struct instance *g, struct launch *l)
 		g->watched_memory = l->policy->limits.memory;
 }
 
-/* Makes the audit log redact the secrets that the dispatcher redacts, which env
- * actions may extend. */
+/* Makes the audit log redact the dispatcher's secrets: the policy's, and those of env
+ * actions. */
 static void share_secrets(struct dispatcher *d, struct launch *l)
 {
-	/* policy_check() has checked that there is room for all secrets */
+	/* cannot fail: policy_check() has checked that there is room for all secrets */
 	(void)environment_mask(l->policy, &d->secrets, NULL);
 	d->audit = &l->audit;
 	d->audit->secrets = &d->secrets;

@@ -13,8 +13,8 @@
 /* --- the action ----------------------------------------------------------------------
  */
 
-/* Notes only the names of NAME=value: a value may be a secret that was never
- * declared as one. */
+/* Writes only the names of NAME=value: a value may be a secret that was never declared
+ * as one. */
 static void note_names(struct audit_json *n, const char *key, const struct list *words)
 {
 	struct list names = { 0 };
@@ -26,8 +26,8 @@ static void note_names(struct audit_json *n, const char *key, const struct list 
 	list_done(&names);
 }
 
-/* The text itself is noted with its secrets redacted; the digest is of the text that the
- * shell gets. */
+/* The audit log redacts secrets in the command; the digest is of the command as the
+ * shell gets it. */
 static void note_run(struct audit_json *n, const struct action *a)
 {
 	struct digest digest;
@@ -43,7 +43,7 @@ static void note_run(struct audit_json *n, const struct action *a)
 
 static void note_file(struct audit_json *n, const struct action *a)
 {
-	if (a->command) /* the editor's, of an edit */
+	if (a->command) /* the editor's command, if the action is an edit */
 		audit_json_text(n, "command", a->command);
 	audit_json_text(n, "path", a->path);
 	if (a->other)

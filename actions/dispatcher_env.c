@@ -6,7 +6,7 @@
 #include "base/own.h"
 #include "protocol/message.h"
 
-/* Returns the environment of a session that would be opened now. */
+/* Returns the environment that a session would get if it were opened now. */
 static struct list environment(const struct dispatcher *d)
 {
 	struct list env = { 0 };
@@ -25,8 +25,8 @@ static void look_at_environment(struct dispatcher *d)
 	list_done(&env);
 }
 
-/* Adds the name to *ret_hidden if its value is long enough to be redacted, else
- * to *ret_short. */
+/* Redacts the value from now on, and adds the name to *ret_hidden; if the value is too
+ * short to be redacted, adds the name to *ret_short. */
 static int hide_one(struct dispatcher *d, const char *name, const char *value,
 		    struct list *ret_hidden, struct list *ret_short, struct err *e)
 {
@@ -41,8 +41,8 @@ static int hide_one(struct dispatcher *d, const char *name, const char *value,
 	return 0;
 }
 
-/* Redacts the secrets of an env action.  To be called before any variable is set, so
- * that no value that is to be redacted is ever known without that. */
+/* Redacts the secrets of an env action. Must be called before any variable is set, so
+ * that no process can print a secret before it is redacted. */
 static int hide(struct dispatcher *d, const struct action *a, struct list *ret_hidden,
 		struct list *ret_short, struct err *e)
 {
@@ -59,8 +59,8 @@ static int hide(struct dispatcher *d, const struct action *a, struct list *ret_h
 	return result;
 }
 
-/* Changes the variables.  Shells get the change from pid 1; for processes that *exec*
- * starts the variables are put into the request here. */
+/* Changes the variables here and in the executor. The executor sets them in the shells of
+ * sessions; the list here is for processes that the supervisor starts with MSG_EXEC. */
 static int change(struct dispatcher *d, const struct action *a, struct err *e)
 {
 	if (variables_change(&d->variables, &a->set, &a->unset, e) < 0 ||

@@ -32,15 +32,15 @@ static int on_started(struct dispatcher *d, const struct frame *f, struct err *e
 	s->is_opening = false;
 	s->is_open = true;
 	s->pid = (pid_t)pid;
-	dispatcher_close(d, s); /* the action of this session may have been cancelled
-				 * meanwhile */
+	dispatcher_close(d, s); /* ends the session if its only action was cancelled
+				 * while the shell started */
 	return 0;
 }
 
-/* Finds the task whose process made a system call.  A process that has left its
- * session (setsid(2)), or never was in one, counts for the action that is under
- * way alone, if there is one.  A process that an earlier command left behind
- * counts for none. */
+/* Finds the task to which a refused system call is told. A call from a process that has
+ * left its session (setsid(2)), or never was in one, is told to the only running task,
+ * if there is just one. A call from a session without a running task comes from a
+ * process that an earlier command left behind, and is told to none. */
 static struct task *task_of(struct dispatcher *d, pid_t session, bool is_alone)
 {
 	for (size_t i = 0; session && i < d->queue.session_count; i++) {
@@ -80,7 +80,7 @@ static void finish_not_started(struct dispatcher *d, struct task *first,
 					   exec_stage_name(f->stage), what,
 					   err_words((int)f->sys));
 
-	/* ECANCELED is how pid 1 says that it is stopping
+	/* The executor answers ECANCELED when it is stopping
 	 * (executor/session/session.c). */
 	if (f->sys == ECANCELED)
 		dispatcher_finish_error(d, first, "HUTCH$SANDBOX_ENDED",
@@ -89,8 +89,8 @@ static void finish_not_started(struct dispatcher *d, struct task *first,
 		dispatcher_finish_error(d, first, "HUTCH$NO_SHELL", text);
 }
 
-/* Called when a session got no shell: the command that was to run in it fails.  The
- * next command tries again. */
+/* Called when a session's shell could not be started: a command that waits for it fails.
+ * The next command tries again; other actions do without a shell. */
 static int on_failed(struct dispatcher *d, const struct frame *f, struct err *e)
 {
 	struct session *s = queue_session_by_id(&d->queue, f->id);
@@ -109,9 +109,9 @@ static int on_failed(struct dispatcher *d, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Sends output to one client.  dispatcher_start() holds commands while their client
- * does not read.  A client that leaves observations unread too, which wait in its
- * reply queue, loses output here. */
+/* Sends output to one client. A client that has not read its observations either, so
+ * that some still wait in its reply queue, gets no output; the bytes are only counted.
+ * In most cases dispatcher_start() has held the command before that. */
 static void tell_output(struct asker *to, const struct observed *o)
 {
 	struct dispatcher_client *c = to->client;
@@ -126,7 +126,7 @@ static void tell_output(struct asker *to, const struct observed *o)
 	observe_output(c->out, o, c->is_rpc);
 }
 
-/* Sends redacted output to every client that asked for the action. */
+/* Sends output, already redacted, to every client that waits for the action. */
 static void tell_all(struct task *t, const void *data, size_t len)
 {
 	const struct observed o = { .action = &t->action, .content = data, .len = len };
@@ -186,9 +186,10 @@ static int on_content(struct dispatcher *d, struct task *t, const struct frame *
 	return 0;
 }
 
-/* Returns the memory limit if the command was killed by it, else 0.  Two signs are
- * needed: the command ended by SIGKILL, and since the last look the kernel has counted
- * an OOM kill at this limit, not at the machine's. */
+/* Returns the memory limit if the command was killed because of it, else 0. Two signs
+ * are needed: the command ended by SIGKILL, and since the last check the kernel has
+ * counted an OOM kill in this cgroup, due to its own limit and not to the machine's
+ * memory. */
 static uint64_t oom_limit(struct dispatcher *d, const struct report *r)
 {
 	struct usage used;
@@ -201,8 +202,8 @@ static uint64_t oom_limit(struct dispatcher *d, const struct report *r)
 	return is_oom ? d->memory_limit : 0;
 }
 
-/* Keeps the content so far as that of the previous command, which ended while no
- * action waited for it.  This can happen once for each action. */
+/* Keeps the content received so far as that of the previous command, which ended while
+ * no action waited for it. An action can have one such report. */
 static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 {
 	if (t->has_previous)
@@ -213,8 +214,8 @@ static int keep_previous(struct task *t, const struct frame *f, struct err *e)
 	return 0;
 }
 
-/* Returns the path of the session's log.  Only the number in the log's name comes from
- * inside (dispatcher_label()). */
+/* Returns the path of the session's log. Only the number in its name comes from the
+ * sandbox. */
 static char *log_path(const struct task *t, const struct report *r)
 {
 	char label[DISPATCHER_LABEL_MAX];
@@ -288,7 +289,7 @@ static int on_done(struct dispatcher *d, struct task *t, const struct frame *f,
 	return 0;
 }
 
-/* Returns whether an edit failed: the editor reports an error only in its text. */
+/* Returns whether an edit failed: the editor reports errors only in its text. */
 static bool is_edit_error(const struct observed *o)
 {
 	static const char words[] = "ERROR:";

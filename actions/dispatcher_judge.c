@@ -11,9 +11,9 @@
 #include "policy/rules.h"
 #include "protocol/message.h"
 
-/* Bytes of an action's text in a question, which a person reads. */
+/* The most bytes of an action's text in a question, which a person reads. */
 #define ABOUT_MAX 4096
-/* Bytes of an action's text in an answer, which a model reads. */
+/* The most bytes of an action's text in a refusal, which a model reads. */
 #define TOLD_MAX 200
 
 /* Returns the name of the action for the rules.  An edit that only views a file counts
@@ -36,8 +36,8 @@ static uint64_t size_of(const struct action *a)
 	return size;
 }
 
-/* Describes the action for the rules.  `same`: a shell command with the same effect,
- * or NULL. */
+/* Describes the action for the rules. `same`: a shell command with the same effect, such
+ * as "git clone URL"; NULL: there is none. */
 static struct deed deed_of(const struct dispatcher *d, const struct action *a,
 			   const char *same)
 {
@@ -54,15 +54,15 @@ static struct deed deed_of(const struct dispatcher *d, const struct action *a,
 	};
 }
 
-/* Returns whether rules apply to the action.  Keys go to a command that runs already,
- * and to wait for a command is nothing new. */
+/* Returns whether rules apply to the action. They do not apply to keys, nor to an empty
+ * command, which only waits: both concern a command that was judged before. */
 static bool is_judged(const struct action *a)
 {
 	return a->kind != ACT_RUN || (*a->command && !action_is_key(a->command));
 }
 
-/* Returns a copy of the text that others may see: secrets redacted, then cut at a
- * character.  Allocated; NULL stays NULL. */
+/* Returns a copy of the text with secrets redacted, cut to `max` bytes, but not within a
+ * character. Allocated; NULL if `text` is NULL. */
 static char *shown(const struct dispatcher *d, const char *text, size_t max)
 {
 	char *all = text ? redact_copy(&d->secrets, text) : NULL;
@@ -76,7 +76,8 @@ static char *shown(const struct dispatcher *d, const char *text, size_t max)
 	return some;
 }
 
-/* Returns the parts of the action that the verdict is about; NULL: all of the action. */
+/* Returns the parts of the action that the rule's verdict is about, one a line; NULL: it
+ * is about the whole action. */
 static char *about_of(const struct verdict *v)
 {
 	return v->about.count ? list_join(&v->about, 0, "\n") : NULL;
@@ -136,7 +137,7 @@ static void ask(struct dispatcher *d, struct task *t, struct asker *who,
 	buffer_init(&line, DISPATCHER_LINE_MAX);
 	observe_ask(&line, &o, &q, who->client->is_rpc);
 	redact_json_line(&d->secrets, &line);
-	/* The question fits: decide() has looked for room. */
+	/* cannot fail: decide() has checked that there is room */
 	(void)buffer_append(who->client->out, buffer_data(&line), buffer_len(&line));
 	buffer_done(&line);
 }
@@ -158,7 +159,7 @@ bool dispatcher_confirm(struct dispatcher *d, const struct dispatcher_client *c,
 /* --- the verdict -----------------------------------------------------------------------
  */
 
-/* Refuses a task because the client that was asked has said no, or has gone. */
+/* Refuses a task that had to be confirmed: the client has answered no, or has gone. */
 static enum judged end_asked(struct dispatcher *d, struct task *t,
 			     const struct verdict *v)
 {
@@ -199,7 +200,8 @@ enum judged dispatcher_judge(struct dispatcher *d, struct task *t)
 
 	if (!d->rules || t->is_allowed || !is_judged(&t->action))
 		return JUDGED_GO;
-	/* While the dispatcher is full, no line is read, and so no answer can come. */
+	/* Waits for the answer, unless the queue is full: then no line is read, so no
+	 * answer can come, and the task is refused. */
 	if (t->asked && !dispatcher_is_full(d))
 		return JUDGED_WAITS;
 	t->asked = NULL;
@@ -207,7 +209,7 @@ enum judged dispatcher_judge(struct dispatcher *d, struct task *t)
 	t->rule = v.rule;
 	enum judged result = decide(d, t, &v);
 	verdict_done(&v);
-	if (result == JUDGED_GO) /* with another result the task may have been freed */
+	if (result == JUDGED_GO) /* after any other result the task may have been freed */
 		t->is_allowed = true;
 	return result;
 }

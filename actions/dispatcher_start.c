@@ -17,7 +17,8 @@
 #define LABEL_LETTERS                                                           \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-/* No other request is sent while this many bytes on the wire are unsent. */
+/* No further request is sent while more than this many bytes wait to be sent to the
+ * executor. */
 #define WIRE_BUSY (64u << 10)
 
 static enum run_kind kind_of(const struct action *a)
@@ -29,8 +30,8 @@ static enum run_kind kind_of(const struct action *a)
 	return a->is_input ? RUN_INPUT : RUN_COMMAND;
 }
 
-/* Returns the seconds as milliseconds.  A time-out that was asked for becomes at least
- * 1 ms: 0 would mean none. */
+/* Converts seconds to milliseconds. The result is at least 1 ms, since 0 would mean no
+ * time-out. */
 static uint64_t whole_ms(double seconds)
 {
 	double ms = seconds * 1000;
@@ -61,8 +62,8 @@ static void put_run(struct dispatcher *d, const struct session *s, struct task *
 	};
 
 	t->deadline_ms = dispatcher_now(d) + (int64_t)r.hard_ms + DISPATCHER_GRACE_MS;
-	(void)action_put_run(d->wire, t->id, &r, e); /* the lengths were checked, so
-						      * the request fits */
+	(void)action_put_run(d->wire, t->id, &r, e); /* cannot fail: action_decode() has
+						      * checked the lengths */
 }
 
 static void put_file(struct dispatcher *d, const struct session *s, struct task *t,
@@ -100,7 +101,7 @@ static struct bytes bytes_of(const char *text)
 
 static uint32_t edit_flags(const struct dispatcher *d, const struct action *a)
 {
-	/* The rule about binary files does not apply to pictures. */
+	/* A picture may be binary, so the executor must not check it. */
 	bool has_rule = a->kind == ACT_READ && !observe_mime(a->path);
 
 	return (a->file_text ? EDIT_FILE_TEXT : 0u) | (a->old_str ? EDIT_OLD_STR : 0u) |
@@ -152,8 +153,8 @@ static void put_errand(struct dispatcher *d, const struct session *s, struct tas
 {
 	const struct action *a = &t->action;
 	const int64_t left =
-		t->deadline_ms - dispatcher_now(d); /* the time that is left, if the
-						     * action waited for a shell */
+		t->deadline_ms - dispatcher_now(d); /* the rest of the time-out, if the
+						     * action has waited for a shell */
 	const uint64_t asked = whole_ms(a->timeout_s);
 	AUTO_FREE char *secret = action_git_secret(a);
 	const struct errand_request r = {
@@ -199,8 +200,8 @@ static void send_task(struct dispatcher *d, struct session *s, struct task *t)
 	dispatcher_finish_error(d, t, "HUTCH$BAD_ACTION", text);
 }
 
-/* Returns the directory of a session.  The path is text for the inside, like all paths
- * here: the host does not resolve it. */
+/* Returns the directory in which a session begins. It is a path in the sandbox, and is
+ * never opened on the host. */
 char *dispatcher_cwd(const struct dispatcher *d, const struct session *s)
 {
 	const char *asked = queue_is_static(s) && s->first ? s->first->action.cwd : NULL;
@@ -246,8 +247,8 @@ static void open_session(struct dispatcher *d, struct session *s)
 					(int64_t)whole_ms(s->first->action.timeout_s);
 }
 
-/* Returns whether the session must have a shell first.  A linter and git need one too:
- * they run with the environment and limits of the session. */
+/* Returns whether the session's shell must be started first. Linters and git need one
+ * too, since they run with the shell's environment and limits. */
 static bool needs_shell(const struct dispatcher *d, const struct session *s)
 {
 	const struct action *a = &s->first->action;
@@ -258,8 +259,8 @@ static bool needs_shell(const struct dispatcher *d, const struct session *s)
 	return !s->is_open && a->kind == ACT_RUN;
 }
 
-/* Returns whether the wire has room for the session's next request.  A message that
- * may be as large as a frame waits until the wire is empty. */
+/* Returns whether the session's next request may be sent now. A request that may be as
+ * large as a frame waits until nothing else is to be sent. */
 static bool has_room(const struct dispatcher *d, const struct session *s)
 {
 	enum action_kind kind = s->first->action.kind;
@@ -274,8 +275,7 @@ static bool has_room(const struct dispatcher *d, const struct session *s)
 	return buffer_len(d->wire) <= (is_large ? 0 : WIRE_BUSY);
 }
 
-/* Refuses several commands on lines of their own, as OpenHands does, in OpenHands'
- * words. */
+/* Refuses a `run` with several commands on lines of their own, in OpenHands' words. */
 static void refuse(struct dispatcher *d, struct task *t, const struct bash_split *s)
 {
 	static const char why[] =
@@ -286,16 +286,16 @@ static void refuse(struct dispatcher *d, struct task *t, const struct bash_split
 	struct buffer text;
 
 	buffer_init(&text, sizeof(why) + s->len + BASH_SPLIT_LIST_EXTRA);
-	(void)buffer_append(&text, why, strlen(why)); /* the reason fits the text, and
-						       * so does the list of commands */
+	(void)buffer_append(&text, why, strlen(why)); /* cannot fail: the buffer was made
+						       * for the reason and the list */
 	bash_split_list(s, &text);
 	(void)buffer_append(&text, "", 1);
 	dispatcher_finish_error(d, t, "", (const char *)buffer_data(&text));
 	buffer_done(&text);
 }
 
-/* True: the text of a run holds several commands, and the task has its answer.  Input
- * for a running command is typed as it is. */
+/* Returns whether the `run` has several commands; then it was answered with an error.
+ * Input for a running command may have several lines. */
 static bool refused(struct dispatcher *d, struct task *t)
 {
 	const struct action *a = &t->action;
@@ -312,7 +312,8 @@ static bool refused(struct dispatcher *d, struct task *t)
 	return !is_one;
 }
 
-/* Gives the first task of the lobby a session.  False: no session can be had now. */
+/* Gives a session of its own to the first task that waits for one. False: none waits, or
+ * no session is free now. */
 static bool seat_one(struct dispatcher *d)
 {
 	struct session *lobby = &d->queue.sessions[0];
@@ -325,8 +326,7 @@ static bool seat_one(struct dispatcher *d)
 	return queue_seat(&d->queue) != NULL;
 }
 
-/* Starts the session's next task.  False: the session has no task that could start
- * now. */
+/* Starts the session's next task. False: no task can start now. */
 static bool start_one(struct dispatcher *d, struct session *s)
 {
 	struct task *t = s->first;
@@ -349,7 +349,8 @@ static bool start_one(struct dispatcher *d, struct session *s)
 	if (dispatcher_record(d, t) < 0)
 		return true;
 	if (d->look_at_clock)
-		d->look_at_clock(d->who); /* writing the audit log may have taken time */
+		d->look_at_clock(d->who); /* the write to the audit log may have blocked
+					   * for a while */
 	if (t->action.kind == ACT_ENV)
 		dispatcher_set_env(d, t);
 	else if (needs_shell(d, s))
@@ -372,8 +373,8 @@ static bool has_too_much(const struct task *t)
 	return false;
 }
 
-/* Holds a streamed command while one of its clients has too much unread, and
- * releases it after. */
+/* Holds the output of a streamed command while one of its clients has too much unread,
+ * and lets it go on afterwards. */
 static void hold_or_let_go(struct dispatcher *d, struct task *t)
 {
 	bool is_held = t && t->is_sent && t->is_streamed && has_too_much(t);
@@ -381,8 +382,8 @@ static void hold_or_let_go(struct dispatcher *d, struct task *t)
 	if (!t || is_held == t->is_held)
 		return;
 	if (action_put_hold(d->wire, t->id, is_held, NULL) == 0)
-		t->is_held = is_held; /* with no room on the wire, this is tried again
-				       * later */
+		t->is_held = is_held; /* if there was no room for the message, the next
+				       * call tries again */
 }
 
 bool dispatcher_start(struct dispatcher *d)

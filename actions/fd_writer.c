@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "base/kernel.h"
 
-/* A pipe that poll(2) calls writable takes this many bytes (PIPE_BUF, pipe(7)). */
+/* A write of this size to a pipe does not block after poll(2) has reported the pipe as
+ * writable (PIPE_BUF, pipe(7)). */
 #define WRITE_SMALL 4096
 
 void fd_writer_init(struct fd_writer *o, int fd, size_t max)

@@ -17,8 +17,8 @@ void lines_done(struct lines *l)
 	buffer_done(&l->in);
 }
 
-/* Finds the end of the first line; *ret_len is its length so far.  True: the
- * line is complete. */
+/* Finds the end of the buffer's first line; *ret_len is its length as far as it was
+ * read. True: the line is complete. */
 static bool find_end(struct lines *l, size_t *ret_len)
 {
 	const uint8_t *bytes = buffer_data(&l->in);
@@ -59,9 +59,9 @@ void lines_took(struct lines *l)
 
 uint8_t *lines_room(struct lines *l)
 {
-	return buffer_reserve(&l->in, LINES_AT_ONCE); /* cannot fail: the buffer was
-						       * made for lines within the
-						       * bound */
+	return buffer_reserve(&l->in, LINES_AT_ONCE); /* cannot fail: longer lines are
+						       * dropped, so the buffer is never
+						       * full */
 }
 
 void lines_added(struct lines *l, size_t n)

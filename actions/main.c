@@ -1,7 +1,7 @@
-/* hutch-act: actions as JSON lines on stdin, observations on stdout.  `hutch
- * act` runs it.  hutch-act is a program of its own because it serves for hours:
- * the malloc() of `hutch` is made for a program as short as one command, and
- * gives back little memory (cli/arena.h).  See docs/hutch-act.md. */
+/* hutch-act: actions as JSON lines on stdin, observations (their answers) on stdout.
+ * `hutch act` runs it. hutch-act is a program of its own because it runs for hours: the
+ * malloc() of `hutch` is made for a program that starts one command and ends, and gives
+ * back little memory (cli/arena.h). See docs/hutch-act.md. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -71,9 +71,8 @@ static void record_failure(struct launch *l, struct err *why)
 				     .error = why, .cgroup = &l->cgroup };
 
 	if (l->audit.has_launch)
-		(void)audit_end(&l->audit, &x, NULL); /* on failure: the error that
-						       * ended the start is reported
-						       * anyway */
+		(void)audit_end(&l->audit, &x, NULL); /* may fail: the error that ended
+						       * the start is reported anyway */
 	else
 		audit_refused(&l->audit, "launch", why);
 }
@@ -87,8 +86,8 @@ static int act(const struct policy *policy, const struct run_options *options)
 	launch_init(&l, policy);
 	l.verb = "act";
 	if (options->is_dry_run) {
-		l.plan.has_logs = true; /* in other cases launch_prepare() sets
-					 * has_logs */
+		l.plan.has_logs = true; /* a launch that is no dry run sets has_logs in
+					 * launch_prepare() */
 		if (launch_plan(&l, &e) < 0)
 			report_error(&e);
 		else
@@ -126,8 +125,8 @@ int main(int argc, char **argv)
 	else if (policy_check(&policy, &e) < 0)
 		report_error(&e);
 	else {
-		/* The descriptors are closed only now, since --secret-file <(...) is
-		 * read from a descriptor of the caller's. */
+		/* Other descriptors are closed only now, since options_parse() reads
+		 * some of them: --secret-file <(...) names one. */
 		launch_close_others(-1, -1);
 		code = act(&policy, &options);
 	}

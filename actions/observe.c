@@ -38,7 +38,7 @@ void observe_member(struct buffer *out, const char *key, const char *text)
 		json_write_raw(out, key, "null");
 }
 
-/* Opens the member `extras`, whose first member in many observations is the path. */
+/* Opens the member `extras`, and writes its first member. */
 static void open_extras(struct buffer *out, const char *key, const char *text)
 {
 	json_write_open(out, "extras", "{");
@@ -65,8 +65,8 @@ const char *observe_type(uint32_t mode)
 	}
 }
 
-/* Writes the time as a decimal number.  Nanoseconds count upwards before 1970
- * too, so a negative time borrows a second. */
+/* Writes the time as a decimal number of seconds. Before 1970 the seconds are negative,
+ * but the nanoseconds are not: -1.25 s comes as -2 s and 750000000 ns. */
 static void put_time(struct buffer *out, const struct stat_told *st)
 {
 	bool borrows = st->seconds < 0 && st->nanoseconds > 0;
@@ -140,7 +140,7 @@ void observe_end(struct buffer *out, const struct observed *o, uint64_t cut,
 	json_write_close(out, "}}\n");
 }
 
-/* Returns the number as Python prints a float: with a point, and no digit too many. */
+/* Returns the number as Python prints a float, such as "120.0". */
 static char *float_text(double seconds)
 {
 	char *text = text_format("%.12g", seconds);
@@ -199,9 +199,9 @@ static char *suffix_of(const struct action *a, const struct report *r,
 	}
 }
 
-/* Returns the text that stands before a command's output.  Every report of a command
- * but its first says that the output is an earlier command's, until that command has
- * ended.  A report without its first lines says that they are missing. */
+/* Returns the text in front of a command's output. While the command runs, each report
+ * after its first says that the output is that of the previous command. If lines are
+ * missing in front, the text says so. */
 static char *prefix_of(const struct report *r)
 {
 	bool goes_on = r->state == REPORT_NO_CHANGE || r->state == REPORT_TIMED_OUT;
@@ -232,7 +232,8 @@ static bool has_ended(const struct report *r)
 	return r->state == REPORT_COMPLETED || r->state == REPORT_CANCELLED;
 }
 
-/* Returns a note that says where the rest of an incomplete content is. */
+/* Returns a note about which file has the whole output, if some of it was left out
+ * here. */
 static char *log_note(const struct observed *o, const struct report *r)
 {
 	unsigned long long missing = r->unlogged;
@@ -250,7 +251,7 @@ static char *log_note(const struct observed *o, const struct report *r)
 			   o->log, missing);
 }
 
-/* Returns a note that says why something was refused, one line for each refusal. */
+/* Returns one line for each refusal, with its reason. */
 static char *refused_note(const struct observed *o)
 {
 	char *note = text_copy("");
@@ -265,8 +266,8 @@ static char *refused_note(const struct observed *o)
 	return note;
 }
 
-/* Returns a note that names refused system calls if the command failed, since they may
- * be the cause. */
+/* Returns a note that names the refused system calls, if the command failed: they may be
+ * the cause. */
 static char *calls_note(const struct observed *o, const struct report *r)
 {
 	struct list names = { 0 };
@@ -283,8 +284,8 @@ static char *calls_note(const struct observed *o, const struct report *r)
 			   "it may make: %s.]", all);
 }
 
-/* Returns the text behind a command's output: OpenHands' suffix, and all else that a
- * model must know about how its command ended. */
+/* Returns the text behind a command's output: OpenHands' suffix, and notes for the model
+ * about how the command ended. */
 static char *suffix_with_notes(const struct observed *o, const struct report *r,
 			       const struct sandbox_info *s)
 {
@@ -342,8 +343,8 @@ void observe_run(struct buffer *out, const struct observed *o, const struct repo
 {
 	const struct action *a = o->action;
 	const char *idle = idle_text(a, r);
-	const char *command = idle ? "" : a->command; /* an action that only waits
-						       * shows an empty command, as in
+	const char *command = idle ? "" : a->command; /* an action that only waits has an
+						       * empty command here, as in
 						       * OpenHands */
 	int code = has_ended(r) ? (int)r->exit_code : -1;
 	AUTO_FREE char *message = text_format("Command `%s` executed with exit code %d.",
@@ -397,7 +398,7 @@ const char *observe_mime(const char *path)
 	return NULL;
 }
 
-/* Returns OpenHands' words for an error of a file action. */
+/* Returns the error text for a failed read or write, in OpenHands' words. */
 static char *file_error(const struct action *a, const struct done *d)
 {
 	bool is_write = a->kind == ACT_WRITE;
@@ -468,7 +469,7 @@ void observe_write(struct buffer *out, const struct observed *o, const struct do
 	observe_end(out, o, 0, false);
 }
 
-/* Writes the members that only an edit has: the old and new text of the action, and
+/* Writes the members that only an edit's answer has: the action's old and new text, and
  * the diff. */
 static void put_difference(struct buffer *out, const struct observed *o,
 			   const struct edited *x)
@@ -505,7 +506,7 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 	observe_end(out, o, x->cut, false);
 }
 
-/* Writes the NAME of each NAME=value. */
+/* Writes a list of names, from a list of NAME=value or names. */
 static void put_names(struct buffer *out, const char *key, const struct list *words)
 {
 	json_write_open(out, key, "[");

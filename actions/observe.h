@@ -1,8 +1,9 @@
-/* observe -- writes observations in OpenHands' shapes, one JSON line each.
+/* observe -- writes observations, the answers to actions, in the form that OpenHands
+ * gives them: one line of JSON each.
  *
- * The texts are, to the letter, those that OpenHands' clients and their models
- * know (docs/actions.md).  hutch's own members are in one object, `hutch`, at
- * the top level, where clients drop keys that they do not know. */
+ * The texts are exactly those that OpenHands' clients and language models know
+ * (docs/actions.md). Members that only hutch has are in one object, `hutch`, at the top
+ * level, where clients ignore unknown keys. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,41 +22,43 @@ struct observed {
 	const struct action *action; /* the action that is answered; its id becomes
 				      * `cause` */
 	double took_ms;
-	const void *content; /* the content as the executor sent it */
+	const void *content; /* the content that the executor has sent */
 	size_t len;
-	const void *previous; /* the rest of the previous command's output */
+	const void *previous; /* the rest of the previous command's output, which the
+			       * client has not seen */
 	size_t previous_len;
 	bool has_previous;
-	const struct stat_told *stat; /* facts about a file; NULL: none were asked for */
-	const char *members; /* further members of the object `hutch` (observe_git.h);
-			      * NULL: none */
-	const char *log;    /* path inside of the log with a run's whole output; NULL:
-			     * none */
-	uint64_t dropped;   /* bytes of output that were left out (observe_output()) */
-	uint64_t oom_limit; /* the limit in bytes at which the command was killed; 0:
-			     * it was not */
-	const struct denial *denials; /* things that were refused, other than system
-				       * calls */
+	const struct stat_told *stat; /* the file's metadata; NULL: the action did not
+				       * ask for it */
+	const char *members; /* more members for the object `hutch`, as JSON
+			      * (observe_git.h); NULL: none */
+	const char *log;    /* the path, in the sandbox, of the log with the command's
+			     * whole output; NULL: none */
+	uint64_t dropped;   /* bytes of output that the client was not sent
+			     * (observe_output()) */
+	uint64_t oom_limit; /* the memory limit in bytes, if the command was killed
+			     * because of it; else 0 */
+	const struct denial *denials; /* things other than system calls that the sandbox
+				       * refused */
 	size_t denial_count;
-	const struct refused_call *refused; /* system calls refused while the action was
-					     * under way */
+	const struct refused_call *refused; /* system calls that were refused while the
+					     * action ran */
 	size_t refused_count;
 };
 
-/* One refusal: `what` was not done or not allowed, the layer that refused it,
- * and a remedy. `path`, `rule` and `remedy` may be NULL.  `sentence` is for the
- * model, behind the text of an error or in the suffix of a run; NULL: the text
- * says it all. */
+/* A refusal: `what` names the action, `layer` the layer that refused it, and `remedy` a
+ * way out. `path`, `rule` and `remedy` may be NULL. `sentence` is added for the model
+ * behind an error text, or in the suffix of a run; NULL: nothing is added. */
 struct denial {
 	const char *what, *path, *layer, *rule, *remedy, *sentence;
 };
 
-/* Facts about the sandbox that the texts about a run need. */
+/* Facts about the sandbox for the answers to commands. */
 struct sandbox_info {
 	double soft_s;
-	const char *username, *hostname; /* the names of the user and the machine
-					  * inside */
-	bool lints; /* the rootfs' linter checks edits */
+	const char *username, *hostname; /* the names of the user and of the host in the
+					  * sandbox */
+	bool lints; /* edits are checked with a linter of the rootfs */
 };
 
 void observe_run(struct buffer *out, const struct observed *o, const struct report *r,
@@ -68,35 +71,37 @@ void observe_edit(struct buffer *out, const struct observed *o, const struct edi
 /* Writes the answer to an errand: its result, or an error (observe_errand.c). */
 void observe_errand(struct buffer *out, const struct observed *o,
 		    const struct returned *x);
-/* Writes the answer to an env action: names, never values.  `hidden` are the secrets
- * that are redacted from now on; `not_hidden` are those whose value is too short. */
+/* Writes the answer to an env action; it has the names of variables, never values.
+ * `hidden` are the secrets that are redacted from now on; `not_hidden` are those with
+ * too short a value. */
 struct list;
 void observe_env(struct buffer *out, const struct observed *o, const struct list *hidden,
 		 const struct list *not_hidden);
 
-/* Writes the answer to an action that failed; `error_id` is "" or HUTCH$.... */
+/* Writes the answer to an action that failed; `error_id` is "", or begins with
+ * "HUTCH$". */
 void observe_error(struct buffer *out, const struct observed *o, const char *error_id,
 		   const char *text);
 
-/* A question to the client whether an action may be done: an event of hutch act, or of
- * the control socket.  There `request` is the id of the action's request, as JSON;
- * else NULL. */
+/* A question to a client whether an action may be done. It is sent as an event of `hutch
+ * act`, or on the control socket; only there `request` is not NULL: it is the id of the
+ * request, as JSON. */
 struct question {
 	uint32_t number;
-	const char *request, *action, *risk, *reason, *about; /* `about`, the part of the
-							       * action in question, may
-							       * be NULL */
+	const char *request, *action, *risk, *reason, *about; /* `about` is the part of
+							       * the action in question;
+							       * may be NULL */
 };
 void observe_ask(struct buffer *out, const struct observed *o, const struct question *q,
 		 bool is_rpc);
 
-/* Writes the answer to a cancel or a confirm that took effect. */
+/* Writes the answer to a cancel or confirm that was done; it has no content. */
 void observe_nothing(struct buffer *out, const struct observed *o);
 
-/* Writes a command's output as it comes: no observation, but an event of --stream, or
- * a notification of the control socket. */
+/* Writes a piece of a running command's output: an event of `hutch act --stream`, or a
+ * notification on the control socket. */
 void observe_output(struct buffer *out, const struct observed *o, bool is_rpc);
 
-/* Returns the type for a data: URL, by the file's name; NULL: the file is read as
- * text. */
+/* Returns the media type for a file's name, with which the file is read as a data: URL;
+ * NULL: the file is read as text. */
 const char *observe_mime(const char *path);

@@ -19,7 +19,7 @@
 /* --- the metadata of a path ------------------------------------------------------------
  */
 
-/* Writes the permissions as "rwxr-xr-x", without the type. */
+/* Writes the permissions as ls(1) does, "rwxr-xr-x", without the file's type. */
 static void put_mode(char to[10], uint32_t mode)
 {
 	static const char letters[] = "rwxrwxrwx";
@@ -65,8 +65,8 @@ static char *stat_text(const struct returned *x)
 /* --- errors ----------------------------------------------------------------------------
  */
 
-/* Returns words for an error of this kind of action that say more than the kernel's;
- * NULL: there are none. */
+/* Returns a text for this errno that helps more, for this kind of action, than that of
+ * strerror(3); NULL: there is none. */
 static const char *kind_words(const struct action *a, uint32_t sys)
 {
 	switch (sys) {
@@ -145,9 +145,9 @@ static void say_error(struct buffer *out, const struct observed *o,
 /* --- results ---------------------------------------------------------------------------
  */
 
-/* The observations of errands, each named after its action. */
+/* For each kind of errand, the name of its observation, and the message in it. */
 static const struct shape {
-	const char *name, *message; /* in `message`, %s is replaced by the path */
+	const char *name, *message; /* %s in `message` stands for the path */
 } shapes[ACT_KIND_COUNT] = {
 	[ACT_LIST] = { "list", "I listed the folder %s." },
 	[ACT_GLOB] = { "glob", "I looked for files in %s." },
@@ -165,7 +165,7 @@ static const struct shape {
 	[ACT_MICROAGENTS] = { "microagents", "I read the microagents of %s." },
 };
 
-/* Returns the shape's message, with the path in place of %s. */
+/* Returns the message, with the path in place of %s. */
 static char *message_of(const struct shape *s, const char *path)
 {
 	const char *at = strchr(s->message, '%');

@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* The rest of a text that is being read line by line; a line is kept without its
+/* The rest of a text that is read line by line; struct line is a line without its
  * newline. */
 struct text {
 	const char *at;
@@ -36,7 +36,7 @@ static bool next_line(struct text *t, struct line *ret)
 	return true;
 }
 
-/* Reads a number of 1 to 12 digits; any other text is refused. */
+/* Reads a decimal number. False: it has another byte, or not 1 to 12 digits. */
 static bool get_number(const char *at, size_t len, uint64_t *ret)
 {
 	uint64_t number = 0;
@@ -50,7 +50,7 @@ static bool get_number(const char *at, size_t len, uint64_t *ret)
 	return len > 0 && len <= 12;
 }
 
-/* Splits a line at its first blank. */
+/* Splits a line in two at its first space. */
 static bool split(const struct line *l, struct line *ret_first, struct line *ret_rest)
 {
 	const char *blank = l->len ? memchr(l->at, ' ', l->len) : NULL;
@@ -63,7 +63,7 @@ static bool split(const struct line *l, struct line *ret_first, struct line *ret
 	return true;
 }
 
-/* Writes the line as a member, null where there is no such line. */
+/* Writes the line as a member of an object; null if there is no such line. */
 static void put_line(struct buffer *to, const char *key, const struct line *l)
 {
 	if (l->at)
@@ -81,7 +81,7 @@ static const char *const text_keys[TEXTS] = { "branch", "commit", "upstream" };
 static const char *const number_keys[NUMBERS] = { "ahead", "behind" };
 
 struct state {
-	struct line texts[TEXTS]; /* a text whose `at` is NULL is absent */
+	struct line texts[TEXTS]; /* `at` is NULL for a text that is absent */
 	uint64_t numbers[NUMBERS];
 	bool has[NUMBERS];
 };
@@ -168,8 +168,8 @@ static bool observe_state(struct text t, struct buffer *members, char **ret_cont
 
 /* --- changes ------------------------------------------------------------------------ */
 
-/* Reads the answer to git_changes: lines of "S PATH", a status and a path.  A line in
- * brackets ends them: it tells a reader about the rest. */
+/* Reads the answer to git_changes: lines "S PATH", a status letter and a path. A line
+ * that begins with "[" is the last: it tells the model how many changes are not shown. */
 static bool observe_changes(struct text t, struct buffer *members)
 {
 	struct line l;
@@ -189,8 +189,8 @@ static bool observe_changes(struct text t, struct buffer *members)
 
 /* --- diff --------------------------------------------------------------------------- */
 
-/* Takes one side of a diff, as many bytes as the number says; "-": this side does not
- * exist. */
+/* Takes one side of a diff from the text: as many bytes as `number` says; "-": the file
+ * does not exist on this side. */
 static bool take_side(struct text *t, const struct line *number, struct line *ret)
 {
 	uint64_t len;
@@ -229,7 +229,8 @@ static bool observe_diff(struct text t, struct buffer *members, char **ret_conte
 
 /* --- microagents -------------------------------------------------------------------- */
 
-/* Reads the answer to microagents.  *ret_content: the paths, one a line, for a reader. */
+/* Reads the answer to microagents. *ret_content is the list of their paths, one a line,
+ * for the model. */
 static bool observe_agents(struct text t, struct buffer *members, char **ret_content)
 {
 	struct line head, number, path, content;

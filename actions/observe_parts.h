@@ -1,4 +1,4 @@
-/* observe_parts -- the parts of an observation's line.
+/* observe_parts -- functions that write the parts of an observation's line:
  *
  *	{"observation":KIND  ,"KEY":TEXT ...  ,"cause":...,"hutch":{...}} */
 #pragma once
@@ -11,7 +11,7 @@ struct stat_told;
 
 void observe_kind(struct buffer *out, const char *kind);
 
-/* Writes a member with a text; a NULL text becomes null. */
+/* Writes a member whose value is a text; NULL: the value is null. */
 void observe_member(struct buffer *out, const char *key, const char *text);
 
 /* Writes the last two members of an observation, `cause` and `hutch`, and ends the

@@ -44,7 +44,8 @@ struct session *queue_session_by_id(struct queue *q, uint32_t id)
 	return NULL;
 }
 
-/* Returns a new id.  Ids wrap after 2^32 actions; 0 stands for no session. */
+/* Returns a new id. Ids wrap around after 2^32; 0 is never used, since it means no
+ * session. */
 uint32_t queue_new_id(struct queue *q)
 {
 	uint32_t id;
@@ -55,8 +56,7 @@ uint32_t queue_new_id(struct queue *q)
 	return id;
 }
 
-/* Takes a free place for a session and gives it an id; NULL: there are too
- * many. */
+/* Takes a free element of `sessions` and gives it an id; NULL: none is free. */
 static struct session *take_place(struct queue *q)
 {
 	size_t at = 1;

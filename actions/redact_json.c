@@ -17,9 +17,10 @@ static const char *const plain_keys[] = {
 
 struct walk {
 	const struct redact *secrets;
-	struct buffer *out, raw, masked; /* raw, masked: buffers for one text, decoded
-					  * and redacted */
-	const char *key; /* the key of the text that comes next; NULL: none is known */
+	struct buffer *out, raw, masked; /* buffers for one string's text: decoded, and
+					  * redacted */
+	const char *key; /* the key in front of the next string; NULL: the string has
+			  * none */
 	size_t key_len;
 };
 
@@ -38,7 +39,7 @@ static void copy(struct buffer *to, const void *data, size_t len)
 		to->is_cut = true;
 }
 
-/* Decodes \uXXXX; hutch writes such an escape for no surrogate. */
+/* Decodes \uXXXX, which never is half of a surrogate pair in lines that hutch writes. */
 static size_t put_unicode(struct buffer *to, const char *digits)
 {
 	char hex[5] = { digits[0], digits[1], digits[2], digits[3], '\0' };
@@ -67,7 +68,7 @@ static size_t put_escape(struct buffer *to, const char *at, size_t left)
 	return 1;
 }
 
-/* Decodes the inside of a JSON string. */
+/* Decodes a JSON string, given without its quotes. */
 static void decode(struct buffer *to, const char *at, size_t len)
 {
 	for (size_t i = 0; i < len;) {
@@ -88,8 +89,8 @@ static void start_text(struct buffer *b, size_t max)
 	b->max = max;
 }
 
-/* Copies the inside of a string, redacted.  Most strings hold no secret, and are
- * copied as they are. */
+/* Copies a string, given without its quotes, and redacts it. Most strings hold no
+ * secret, and are copied unchanged. */
 static void put_inside(struct walk *w, const char *at, size_t len)
 {
 	const char *raw = at;
@@ -108,7 +109,7 @@ static void put_inside(struct walk *w, const char *at, size_t len)
 		copy(w->out, at, len);
 }
 
-/* Returns the length of a string's inside, which starts at `at`, behind the opening
+/* Returns the length of a string up to its closing quote; `at` is behind the opening
  * quote. */
 static size_t inside_length(const char *at, size_t left)
 {
@@ -134,7 +135,7 @@ static void walk(struct walk *w, const char *at, size_t len)
 		w->key = is_key ? at + begin : NULL;
 		w->key_len = n;
 		i = end;
-		if (i < len) /* step over the closing quote */
+		if (i < len) /* copy the closing quote, too */
 			copy(w->out, at + i++, 1);
 	}
 }

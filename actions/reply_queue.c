@@ -8,13 +8,15 @@
 #include "base/own.h"
 
 struct letter {
-	struct buffer line; /* owned; the bytes of the observation */
+	struct buffer line; /* owned; the observation's line */
 	unsigned holds;
 };
 
 struct parcel {
-	struct letter *letter; /* the parcel's own reference to a letter */
-	char *id;	       /* owned; the id of the client's request, or NULL */
+	struct letter *letter; /* one of the letter's references, which this parcel
+			        * holds */
+	char *id;	       /* owned; the id of the client's JSON-RPC request; NULL:
+			        * there is none */
 	struct parcel *next;
 };
 
@@ -70,7 +72,7 @@ void reply_queue_put(struct reply_queue *o, struct letter *l, char *id)
 	o->last = p;
 }
 
-/* Writes the whole line or nothing. */
+/* Appends the whole line to `out`; false: there is no room, and nothing was appended. */
 static bool write_parcel(const struct parcel *p, struct buffer *out)
 {
 	const uint8_t *line = buffer_data(&p->letter->line);
@@ -83,8 +85,9 @@ static bool write_parcel(const struct parcel *p, struct buffer *out)
 	if (!buffer_reserve(out, strlen(start) + len + 1))
 		return false;
 	(void)buffer_append(out, start, strlen(start));
-	(void)buffer_append(out, line, len - 1); /* without the newline, which follows
-						  * behind the request's end */
+	(void)buffer_append(out, line, len - 1); /* without its newline: the end of the
+						  * JSON-RPC response follows, with a
+						  * newline */
 	return buffer_append(out, "}\n", 2);
 }
 

@@ -7,7 +7,7 @@
 #include "policy/policy.h"
 #include "sandbox/launch/launch.h"
 
-/* The soft time-out in seconds, where the environment inside has no
+/* The soft time-out in seconds, if the sandbox's environment has no
  * NO_CHANGE_TIMEOUT_SECONDS. */
 #define SOFT_DEFAULT 10
 
@@ -15,8 +15,7 @@
 #define ROWS 1000
 #define COLS 1000
 
-/* Returns the soft time-out.  The variable must be a number and nothing else: a value
- * that is no number, or is out of range, counts as absent. */
+/* The variable counts only if it is a number in range, with nothing behind it. */
 double sandbox_info_soft_seconds(const struct list *env)
 {
 	const char *text = list_get_env(env, "NO_CHANGE_TIMEOUT_SECONDS");

@@ -10,11 +10,11 @@
 #include "base/list.h"
 #include "base/own.h"
 
-/* A line longer than this does not count as an error message. */
+/* Longer lines are skipped: they are hardly error messages. */
 #define LINE 1024
 
 static const struct {
-	const char *text; /* the phrase in lower case; it is compared without case */
+	const char *text; /* in lower case; lines are searched without regard to case */
 	int sys;
 } phrases[] = {
 	{ "read-only file system", EROFS },
@@ -22,8 +22,8 @@ static const struct {
 	{ "operation not permitted", EPERM },
 };
 
-/* Quotation marks that programs put around a path.  GNU programs use U+2018 and
- * U+2019 in UTF-8 locales; old ones write `...'. */
+/* Quotation marks that programs put around a path. GNU programs use U+2018 and U+2019 in
+ * UTF-8 locales; old programs write `...'. */
 static const struct {
 	const char *open, *close;
 } quotes[] = { { "'", "'" }, { "\"", "\"" }, { "\u2018", "\u2019" }, { "`", "'" } };
@@ -32,7 +32,7 @@ struct found {
 	struct stderr_denials *list;
 	size_t count;
 	const char *cwd;
-	int sys; /* errno of the line being searched */
+	int sys; /* the errno that belongs to the phrase in the current line */
 };
 
 /* --- one path --------------------------------------------------------------------- */
@@ -74,9 +74,9 @@ static void add(struct found *f, const char *word, size_t len)
 
 /* --- one line --------------------------------------------------------------------- */
 
-/* Finds a lower-case phrase in a line, as strcasestr(3) does.  musl's strcasestr(3)
- * calls strncasecmp(3) at every byte, this function only where the first letter
- * matches. */
+/* Finds a lower-case phrase in a line, as strcasestr(3) does, but faster: musl's
+ * strcasestr(3) calls strncasecmp(3) at every byte, this function only where the first
+ * letter matches. */
 static const char *find_phrase(const char *line, const char *phrase)
 {
 	size_t len = strlen(phrase);
@@ -99,7 +99,7 @@ static const char *phrase_of(const char *line, int *ret_sys)
 	return NULL;
 }
 
-/* Returns the end of the quoted text that begins at `at`, behind its closing
+/* Returns the end of the quoted text that begins at `at`, behind the closing quotation
  * mark; NULL: no quoted text begins there. */
 static const char *unquote(const char *at, const char **ret_start, size_t *ret_len)
 {
@@ -124,15 +124,15 @@ static size_t trimmed(const char *word, size_t len)
 	return len;
 }
 
-/* Returns whether the word is an errno's name, with which Node.js begins a message:
- * "EROFS:". */
+/* Returns whether the word is the name of an errno and a colon, such as "EROFS:", as
+ * Node.js prints it in front of a message. */
 static bool is_errno(const char *word, size_t len)
 {
 	return *word == 'E' && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == len - 1;
 }
 
 /* Takes an unquoted word as a path if it begins with '/', or if it stands between the
- * program's name and the phrase, as in "rm: x: Permission denied". */
+ * program's name and the phrase, as "x" in "rm: x: Permission denied". */
 static void take_word(struct found *f, const char *line, const char *word, size_t len,
 		      const char *phrase)
 {
@@ -143,8 +143,8 @@ static void take_word(struct found *f, const char *line, const char *word, size_
 		add(f, word, trimmed(word, len));
 }
 
-/* Looks for paths in one line.  A quotation mark counts only where a word begins: the
- * apostrophe in "can't" opens nothing. */
+/* Looks for paths in one line. A quotation mark counts only at the beginning of a word,
+ * so that the apostrophe in "can't" does not. */
 static void take_line(struct found *f, const char *line)
 {
 	const char *phrase = phrase_of(line, &f->sys), *quoted;

@@ -19,7 +19,7 @@
 #include "sandbox/launch/launch.h"
 #include "sandbox/launch/result.h"
 
-/* How long to wait for a client to read the last observations. */
+/* How long to wait, at the end, for the client to read its last observations. */
 #define GOODBYE_MS 10000
 
 enum watch {
@@ -39,14 +39,15 @@ struct server {
 	struct lines lines;
 	struct fd_writer writer;
 	bool is_over;
-	bool is_signaled; /* this process was sent a signal that ends it */
-	int64_t now_ms;	     /* time of this step of the loop */
-	int64_t deadline_ms; /* the end of the wait; 0: there is none */
-	int64_t away_ms; /* when this process last did not read from the executor */
+	bool is_signaled; /* this process got a signal that ends it */
+	int64_t now_ms;	     /* the current time, read once in each turn of the loop */
+	int64_t deadline_ms; /* the sandbox's time-out, in ms of clock.h; 0: none */
+	int64_t away_ms; /* the last time at which this process did not read from the
+			  * executor */
 };
 
-/* Called before and after poll(2), at each line, and when the dispatcher begins
- * something. */
+/* Reads the clock. Called before and after poll(2), for each line, and by the dispatcher
+ * before it starts an action. */
 static void look_at_clock(void *who)
 {
 	struct server *s = who;
@@ -68,7 +69,7 @@ static void end(struct server *s, int code, const struct err *e)
 
 /* --- input and output ------------------------------------------------------ */
 
-/* Hands whole lines to the dispatcher, as long as the client reads the answers.  True:
+/* Hands complete lines to the dispatcher, as long as the client reads the answers. True:
  * at least one line was handed over. */
 static bool take_lines(struct server *s)
 {
@@ -79,7 +80,8 @@ static bool take_lines(struct server *s)
 
 	while (!dispatcher_is_behind(&s->client) && !dispatcher_is_full(&s->dispatcher) &&
 	       (kind = lines_next(&s->lines, &line, &len)) != LINE_NONE) {
-		look_at_clock(s); /* the last line may have waited for the audit log */
+		look_at_clock(s); /* the line before may have taken time, in a write to
+				   * the audit log */
 		if (kind == LINE_TOO_LONG)
 			dispatcher_long_line(&s->dispatcher, &s->client);
 		else if (len > 0)
@@ -170,9 +172,9 @@ static void watch_list(const struct server *s, struct pollfd w[WATCH_COUNT])
 					    .events = POLLIN };
 }
 
-/* Returns when the executor's next answer is due.  While this process does not read
- * from the executor, no answer is due; afterwards the executor has a grace for answers
- * that it could not send. */
+/* Returns when the executor's next answer is due. While this process does not read from
+ * the executor, no answer is due; afterwards the executor has DISPATCHER_GRACE_MS for
+ * the answers that it could not send. */
 static int64_t answer_due(const struct server *s)
 {
 	return dispatcher_deadline_of(&s->dispatcher, &s->client, s->away_ms);
@@ -185,8 +187,8 @@ static int64_t due(const struct server *s)
 		clock_sooner(dispatcher_due(&s->dispatcher), instance_due(&s->instance)));
 }
 
-/* Ends what is past its deadline.  `now` is when poll(2) returned.  A frame that came
- * after that is not read yet, and cannot be late. */
+/* Ends all that is past its deadline. `now` is when poll(2) returned: an answer that
+ * came later has not been read yet, so it does not count as late. */
 static void on_deadline(struct server *s, int64_t now)
 {
 	struct err e;
@@ -211,8 +213,8 @@ static bool is_done(const struct server *s)
 	       buffer_len(&s->writer.out) == 0;
 }
 
-/* Sends requests to the executor.  A request that waits for the wire to be empty
- * starts once the wire is flushed. */
+/* Sends requests to the executor. Some requests start only when the buffer is empty, so
+ * it is flushed after each. */
 static void send_requests(struct server *s)
 {
 	while (!instance_is_over(&s->instance) && dispatcher_start(&s->dispatcher))
@@ -220,9 +222,9 @@ static void send_requests(struct server *s)
 	instance_flush(&s->instance);
 }
 
-/* Does everything that can be done now.  Flushed output makes room for more
- * lines and frames that are buffered here already, so poll(2) would not report
- * them. */
+/* Does everything that can be done without poll(2). Lines and frames may already be in
+ * this process' buffers, and can be handled when flushed output has made room; poll(2)
+ * would not report them. */
 static void work(struct server *s)
 {
 	bool has_more = true;
@@ -265,8 +267,8 @@ static void turn(struct server *s)
 		on_deadline(s, now);
 }
 
-/* Answers every outstanding action, and waits until the client has read the
- * observations: GOODBYE_MS at most, and not at all after a signal. */
+/* Answers every open action, and waits until the client has read the answers, for
+ * GOODBYE_MS at most. After a signal it does not wait. */
 static void say_goodbye(struct server *s)
 {
 	look_at_clock(s);
@@ -315,7 +317,7 @@ static void server_init(struct server *s)
 		s->deadline_ms = s->now_ms + (int64_t)l->policy->timeout_ms;
 }
 
-/* Tells the executor the cgroup for commands, before any request: commands enter the
+/* Sends the executor the cgroup for commands, before any request: commands enter the
  * cgroup, the executor stays outside. */
 static void send_cgroup(struct server *s)
 {

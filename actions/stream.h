@@ -1,10 +1,10 @@
-/* stream -- reads action lines, writes observations, and serves the sandbox
- * between them.
+/* stream -- the event loop of hutch act: reads action lines, writes observations, and
+ * serves the sandbox between them.
  *
- * One process, one poll(2), no thread.  No line is read while the dispatcher is full
- * or the client leaves observations unread; in the latter case nothing is read
- * from the executor either.  So a client that does not read stops the commands
- * that print, and no process needs more and more memory. */
+ * One process, one poll(2), no thread. No line is read while the dispatcher is full or
+ * the client leaves observations unread; in the latter case nothing is read from the
+ * executor either. So a client that does not read makes the commands wait that print,
+ * and no process needs more and more memory. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,11 +13,13 @@
 struct launch;
 
 struct stream {
-	struct launch *launch; /* the launched sandbox, already started */
-	int in, out;	       /* borrowed; where actions are read, and observations
-			        * written */
-	bool streams;	       /* --stream: the client gets events of output too */
-	bool confirms;	       /* --confirm: the client can be asked */
+	struct launch *launch; /* borrowed; the sandbox, which is already started */
+	int in, out;	       /* borrowed; actions are read from `in`, and observations
+			        * written to `out` */
+	bool streams;	       /* --stream: the client also gets output while a command
+			        * runs */
+	bool confirms;	       /* --confirm: the client can be asked whether an action
+			        * may be done */
 };
 
 struct stream_end {
