@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "protocol/message.h"
 
-/* Returns whether the kernel takes the text as a path. */
+/* Returns whether the kernel accepts the text as a path: it is neither empty nor too
+ * long. */
 static bool is_path(const char *text)
 {
 	return text && text[0] && strnlen(text, PATH_MAX) < PATH_MAX;

@@ -1,7 +1,7 @@
-/* action -- the requests of an agent, as messages (docs/protocol.md, "Actions").
+/* action -- the messages of agents' actions (docs/protocol.md, "Actions").
  *
- * This header has the same rules as protocol/message.h: encoding appends a frame;
- * decoding gives pointers that are borrowed from a frame, and refuses a malformed or
+ * The rules of protocol/message.h hold here too: encoding appends a frame; decoding
+ * gives pointers that are borrowed from a frame, and refuses a malformed or
  * out-of-range field. */
 #pragma once
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "base/frame.h"
 
-/* The most bytes of a text or a file in one MSG_OUTPUT or MSG_CONTENT. */
+/* The most bytes in one MSG_OUTPUT or MSG_CONTENT; longer texts are sent in several. */
 #define ACTION_CHUNK (32u << 10)
 
 /* The largest file that is read or written as a whole. */
@@ -18,8 +18,8 @@
 /* The longest command. */
 #define ACTION_TEXT_MAX (4u << 20)
 
-#define ACTION_CUT_MAX (1ull << 53) /* the largest integer that every reader of JSON
-				     * can hold exactly */
+#define ACTION_CUT_MAX (1ull << 53) /* 2^53: JSON readers that use doubles hold no larger
+				     * integer exactly */
 
 #define ACTION_LAST_LINE UINT64_MAX
 #define ACTION_NO_CODE	 UINT32_MAX /* the exit code of a command that has not ended */
@@ -27,18 +27,19 @@
 enum run_kind {
 	RUN_NONE,
 	RUN_COMMAND, /* a command for the shell */
-	RUN_INPUT,   /* a line, typed to the running program */
-	RUN_KEY,     /* a key, by its name */
-	RUN_WAIT,    /* nothing is typed; the action waits for more output */
+	RUN_INPUT,   /* a line of input for the running program */
+	RUN_KEY,     /* a key for the running program, by its name, such as "C-c" */
+	RUN_WAIT,    /* no input; the action waits for more output */
 	RUN_KIND_COUNT
 };
 
 enum run_flag {
 	RUN_STREAM = 1,
-	RUN_PREVIOUS = 2, /* for RUN_COMMAND: if the previous command ended while no
-			   * action waited for it, report that one first
+	RUN_PREVIOUS = 2, /* with RUN_COMMAND: if the previous command ended while no
+			   * action waited for it, send its report first
 			   * (REPORT_PREVIOUS) */
-	RUN_WHOLE = 4, /* the middle of a long text is not cut out */
+	RUN_WHOLE = 4, /* send the whole output; otherwise the middle of a long output is
+		        * cut out */
 	RUN_FLAGS = 7
 };
 
@@ -46,16 +47,19 @@ struct run_request {
 	uint32_t session;
 	uint32_t kind;	/* enum run_kind */
 	uint32_t flags; /* enum run_flag */
-	uint64_t soft_ms, hard_ms; /* the time-outs of the action; 0: none */
-	struct bytes text; /* borrowed; the command, line or key, without 0 bytes */
+	uint64_t soft_ms, hard_ms; /* the soft and the hard time-out of the action; 0:
+				    * none */
+	struct bytes text; /* borrowed; the command, the line or the key's name; has no 0
+			    * bytes */
 };
 
 enum report_state {
 	REPORT_NONE,
 	REPORT_COMPLETED,
-	REPORT_NO_CHANGE,    /* there was no output for the soft time-out */
-	REPORT_TIMED_OUT,    /* the hard time-out is over */
-	REPORT_BUSY,	     /* the action was not executed: a command is still running */
+	REPORT_NO_CHANGE,    /* the command printed nothing for the soft time-out */
+	REPORT_TIMED_OUT,    /* the hard time-out has passed */
+	REPORT_BUSY,	     /* the command was not executed, since another one is still
+			      * running */
 	REPORT_NOTHING,	     /* no command is running */
 	REPORT_UNKNOWN_KEY,
 	REPORT_CANCELLED,
@@ -64,11 +68,12 @@ enum report_state {
 
 enum report_flag {
 	REPORT_CONTINUED = 1, /* this is not the first report of this command */
-	REPORT_KEY = 2,	      /* a key ended the command */
+	REPORT_KEY = 2,	      /* the key that the action sent ended the command */
 	REPORT_RESTARTED = 4, /* the shell was restarted */
-	REPORT_NOT_TYPED = 8, /* the command had ended before the input came */
-	REPORT_PREVIOUS = 16, /* this is about the previous command; the report of this
-			       * action follows */
+	REPORT_NOT_TYPED = 8, /* the input was not sent, since the command had ended
+			       * before */
+	REPORT_PREVIOUS = 16, /* this report is about the previous command; that of the
+			       * action's own command follows */
 	REPORT_FLAGS = 31
 };
 
@@ -77,70 +82,77 @@ struct report {
 	uint32_t flags; /* enum report_flag */
 	uint32_t exit_code; /* the command's exit code, 0..255, or ACTION_NO_CODE */
 	uint32_t background; /* the pid of a job that went to the background; 0: none */
-	uint64_t cut;	     /* bytes left out of the content */
-	uint64_t lines; /* lines of the content if some are missing in front of it;
-			 * else 0 */
-	uint32_t log;	   /* the number of the file that has the whole output; 0: none */
-	uint64_t unlogged; /* bytes of the output that are not in the file `log` */
-	const char *cwd, *interpreter; /* borrowed; the shell's directory and its Python;
-				        * "" where unknown */
+	uint64_t cut;	     /* how many bytes of the output are missing in the content */
+	uint64_t lines; /* how many lines the content has, if lines in front of it are
+			 * missing; else 0 */
+	uint32_t log;	   /* the number in the name of the log file with the whole
+			    * output; 0: there is no log */
+	uint64_t unlogged; /* how many bytes of the output are missing in that log file */
+	const char *cwd, *interpreter; /* borrowed; the shell's working directory, and
+				        * the path of `python` on its PATH; "": unknown */
 };
 
 enum read_form { READ_NONE, READ_TEXT, READ_BASE64, READ_FORM_COUNT };
 
-/* The owner of files, and the start of relative paths, while there is no session. */
+/* The user and the working directory for a file action while its session has no shell. */
 struct file_place {
-	uint32_t uid, gid; /* the user, as the inside numbers it */
+	uint32_t uid, gid; /* the user's ids in the sandbox's user namespace */
 	const char *cwd;   /* borrowed; the absolute directory where relative paths
 			    * begin */
 };
 
 struct read_request {
-	uint32_t session; /* the session's id; 0: there is none, so `place` counts */
+	uint32_t session; /* the id of the session that gives the user and the directory;
+			   * 0: `place` gives them */
 	struct file_place place;
 	uint32_t form; /* enum read_form */
-	uint64_t first, end; /* the lines to read, from 0; with READ_TEXT only */
+	uint64_t first, end; /* with READ_TEXT: the lines [first, end), counted from 0 */
 	const char *path;    /* borrowed */
 };
 
 struct write_request {
-	uint32_t session; /* the session's id; 0: there is none, so `place` counts */
+	uint32_t session; /* the id of the session that gives the user and the directory;
+			   * 0: `place` gives them */
 	struct file_place place;
-	uint64_t first, end; /* the lines to be replaced; for the whole file 0 and LAST */
+	uint64_t first, end; /* the lines [first, end) are replaced; 0 and
+			      * ACTION_LAST_LINE: the whole file */
 	const char *path;    /* borrowed */
 	struct bytes content; /* borrowed */
 };
 
 enum edit_flag {
-	EDIT_FILE_TEXT = 1, /* file_text is given, perhaps empty; the next three flags say
-			     * the same of other fields */
+	EDIT_FILE_TEXT = 1, /* the request has file_text, perhaps empty; the next three
+			     * flags say the same of old_str, new_str and line */
 	EDIT_OLD_STR = 2,
 	EDIT_NEW_STR = 4,
 	EDIT_LINE = 8,
-	EDIT_IS_READ = 16, /* for a file that looks binary, answer OUTCOME_BINARY alone */
-	EDIT_LINT = 32, /* ask a linter about the change */
-	EDIT_RELATIVE = 64, /* a relative path is allowed, and begins where that of a
-			     * MSG_READ begins */
+	EDIT_IS_READ = 16, /* the edit is a read: if the file looks binary, the answer is
+			    * OUTCOME_BINARY alone */
+	EDIT_LINT = 32, /* run a linter on the change */
+	EDIT_RELATIVE = 64, /* accept a relative path; it begins in the directory of a
+			     * MSG_READ */
 	EDIT_FLAGS = 127
 };
 
-/* An edit as the agent asked for it; the editor checks the words. */
+/* An edit with the agent's own arguments; the executor checks these. */
 struct edit_request {
-	uint32_t session; /* the session's id; 0: none. place.cwd is also used in the
-			   * error for a refused path */
+	uint32_t session; /* the session's id; 0: none. The error for a refused relative
+			   * path names place.cwd in any case */
 	struct file_place place;
 	uint32_t flags; /* enum edit_flag */
 	const char *command, *path; /* borrowed */
 	const char *line;	    /* borrowed: insert_line */
-	const char *range; /* borrowed: view_range, as Python prints it; "": none */
+	const char *range; /* borrowed: view_range, as Python prints a list; "": the
+			    * whole file */
 	struct bytes file_text, old_str, new_str; /* borrowed */
 };
 
-/* The end of an edit. The content of the answer is a text followed by a diff. */
+/* MSG_EDITED, the end of the answer to an edit. The content before it is a text, and
+ * behind the text a diff. */
 struct edited {
 	uint32_t outcome; /* OUTCOME_DONE, or OUTCOME_BINARY with no content */
-	uint64_t text_len; /* bytes of the text, behind which the diff begins */
-	uint64_t cut;	   /* characters that are left out of the text */
+	uint64_t text_len; /* the length of the text, behind which the diff begins */
+	uint64_t cut;	   /* how many characters were cut off the text */
 };
 
 enum errand_kind {
@@ -152,61 +164,65 @@ enum errand_kind {
 	ERRAND_REMOVE,
 	ERRAND_MKDIR,
 	ERRAND_GREP,
-	ERRAND_GIT_CLONE, /* from here on: errands that run git or read a repository */
+	ERRAND_GIT_CLONE, /* the errands from here on run git or read a repository */
 	ERRAND_GIT_BRANCH,
 	ERRAND_GIT_CHANGES,
 	ERRAND_GIT_DIFF,
 	ERRAND_GIT_SETUP,
 	ERRAND_GIT_HOOKS,
 	ERRAND_MICROAGENTS,
-	ERRAND_ACCOUNT, /* a user's account inside; only the supervisor asks for it */
+	ERRAND_ACCOUNT, /* looks up a user in the rootfs' passwd and group; only the
+			 * supervisor asks for it */
 	ERRAND_KIND_COUNT
 };
 
 enum errand_flag {
 	ERRAND_OVERWRITE = 1,	/* for move: replace an existing file */
 	ERRAND_RECURSIVE = 2,	/* for remove: remove a folder with its content */
-	ERRAND_IGNORE_CASE = 4, /* for grep: capital and small letters match each other */
-	ERRAND_CREATE = 8,	/* for git branch: make a new one; for git setup: make a
-				 * new repository */
+	ERRAND_IGNORE_CASE = 4, /* for grep: ignore the case of letters */
+	ERRAND_CREATE = 8,	/* for git branch: make a new branch; for git setup: make
+				 * a new repository */
 	ERRAND_FLAGS = 15
 };
 
-/* The limits of an errand: how deep it looks, how many results it gives, and how many
- * bytes they have. */
+/* Limits of an errand: the depth of a list, the number of results, and the bytes of its
+ * text. */
 #define ERRAND_DEPTH_MAX 4096
 #define ERRAND_LIMIT_MAX 10000
 #define ERRAND_TEXT_MAX	 (1u << 20)
-/* The largest file in git's comparison; a diff sends both files, behind a line with
- * their sizes. */
+/* The largest file that git diff compares; its answer has both versions of the file,
+ * behind a line with their sizes. */
 #define ERRAND_SIDE_MAX (1u << 20)
-/* The most bytes of the text about an account. */
+/* The most bytes of an ERRAND_ACCOUNT's text. */
 #define ERRAND_ACCOUNT_MAX 4096
-/* The longest answer of a credential helper, for git clone. */
+/* The most bytes of the token and user name for git clone, in the form of a credential
+ * helper's output. */
 #define ERRAND_SECRET_MAX 4000
 
-/* An errand as the client asks for it. Fields that a kind does not use are 0 or ""
+/* The arguments of an errand. Fields that a kind of errand does not use are 0 or ""
  * (docs/protocol.md). */
 struct errand_request {
 	uint32_t session; /* the session's id; 0: none */
 	struct file_place place;
 	uint32_t kind;	/* enum errand_kind */
 	uint32_t flags; /* enum errand_flag */
-	uint32_t depth; /* for list: folders below each other; for git clone: commits, 0:
-			 * all */
+	uint32_t depth; /* for list: how many levels of folders; for git clone: how many
+			 * commits, 0: all */
 	uint32_t limit; /* for list, glob, grep, git changes: the most results */
-	uint64_t timeout_ms; /* the errand's time; 0: no limit */
+	uint64_t timeout_ms; /* the errand's time-out; 0: none */
 	const char *path;    /* borrowed */
-	/* Borrowed.  move: the target; glob, grep: the pattern; git clone: the URL,
-	 * branch: its name, changes, diff: the base, setup: user.name; microagents:
-	 * the folder; account: a user's name or number. */
+	/* Borrowed. move: the new path; glob, grep: the pattern; git clone: the URL; git
+	 * branch: its name; git changes, git diff: the base commit; git setup:
+	 * user.name; microagents: the folder; account: a user's name or number. */
 	const char *other;
-	const char *include; /* borrowed: grep; git clone: the branch; setup: user.email;
-			      * account: a group's name or number, or "" */
+	const char *include; /* borrowed; grep: a glob for the files to search; git
+			      * clone: the branch; git setup: user.email; account: a
+			      * group's name or number; "": not given */
 	struct bytes secret; /* borrowed: git clone */
 };
 
-/* The lstat(2) of a path; mode 0: it was not asked for. */
+/* The result of lstat(2) for a path; all fields are 0 or "" unless the errand is
+ * ERRAND_STAT. */
 struct stat_told {
 	uint32_t mode, uid, gid; /* the file's st_mode, and its owner */
 	uint64_t size;
@@ -218,7 +234,7 @@ struct stat_told {
 struct returned {
 	uint32_t outcome; /* enum outcome */
 	uint32_t sys;	  /* errno, 0..4095 */
-	uint64_t cut;	  /* bytes that are left out of the text */
+	uint64_t cut;	  /* how many bytes were left out of the text */
 	const char *path; /* borrowed; absolute; the path that the answer is about */
 	const char *cwd;  /* borrowed: the working directory */
 	struct stat_told stat;
@@ -233,7 +249,7 @@ enum outcome {
 	OUTCOME_TOO_LARGE,
 	OUTCOME_NOT_REGULAR, /* a device, a pipe, a socket */
 	OUTCOME_ERROR,	     /* `sys` says which error */
-	OUTCOME_FILE_COUNT,  /* the outcomes from here on are of errands only */
+	OUTCOME_FILE_COUNT,  /* from here on: outcomes that only errands have */
 	OUTCOME_TIMED_OUT = OUTCOME_FILE_COUNT,
 	OUTCOME_CANCELLED,
 	OUTCOME_REFUSED, /* the text gives the reason */
@@ -257,7 +273,7 @@ int action_get_run(const struct frame *f, struct run_request *ret, struct err *e
 int action_put_cancel(struct buffer *b, uint32_t id, struct err *e);
 int action_get_cancel(const struct frame *f, struct err *e);
 
-/* MSG_HOLD for one action; message_get_hold() decodes it. */
+/* Puts a MSG_HOLD for one action's output; message_get_hold() decodes it. */
 int action_put_hold(struct buffer *b, uint32_t id, bool is_held, struct err *e);
 
 int action_put_read(struct buffer *b, uint32_t id, const struct read_request *r,

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "protocol/message.h"
 
-/* The largest time that is accepted, in seconds; later ones cannot be printed as
- * dates. */
+/* The largest time in seconds after 1970 that is accepted; later times cannot be printed
+ * as dates. */
 #define SECONDS_MAX (INT64_C(1) << 53)
 
 int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request *r,
@@ -34,11 +34,12 @@ int action_put_errand(struct buffer *b, uint32_t id, const struct errand_request
 	return frame_end(b, begun, e);
 }
 
-/* The fields that each kind of errand uses beside its path. */
+/* For each kind of errand, the fields that it uses besides its path; all others must be
+ * 0 or "". */
 static const struct takes {
 	uint32_t flags;
 	bool depth, limit, other, include;
-	bool may_be_all;   /* `depth` may be 0, which means all */
+	bool may_be_all;   /* `depth` may be 0, which means no limit */
 	bool may_be_empty; /* `other` may be "" */
 	bool has_secret;
 } takes[] = {
@@ -151,7 +152,7 @@ static bool is_stat(const struct stat_told *s)
 	       (is_link || !s->target[0]);
 }
 
-/* Returns whether the message has no stat: all fields are 0. */
+/* Returns whether the struct is empty, as in the answer to any errand but ERRAND_STAT. */
 static bool is_no_stat(const struct stat_told *s)
 {
 	return !s->mode && !s->uid && !s->gid && !s->size && !s->seconds &&

@@ -136,13 +136,13 @@ int message_put_open(struct buffer *b, uint32_t id, const struct exec *x, struct
 	return put_exec(b, MSG_OPEN, id, x, e);
 }
 
-/* Gets a NULL-terminated array of borrowed texts. */
+/* Reads a list of texts into a new NULL-terminated array; the texts are borrowed from
+ * the frame. */
 static char **get_list(struct fields *in)
 {
 	uint32_t count = fields_get_list(in);
 	char **texts = mem_zeroed((size_t)count + 1, sizeof(*texts));
-	/* execve(2) wants its arrays without const; the texts are never written
-	 * through them. */
+	/* execve(2) takes pointers without const; no text is written to. */
 	for (uint32_t i = 0; i < count; i++)
 		texts[i] = (char *)(uintptr_t)fields_get_text(in);
 	return texts;
@@ -184,8 +184,7 @@ static bool get_groups(struct fields *in, struct exec *x)
 	return true;
 }
 
-/* Returns whether the arguments and flags fit together; some flags of a copy exclude each
- * other. */
+/* Returns whether the flags and the number of arguments are allowed together. */
 static bool is_command(const struct exec *x)
 {
 	const uint32_t copies = x->flags & EXEC_COPIES, file = EXEC_FILE | EXEC_PARENTS;
@@ -261,8 +260,8 @@ static struct list copied_list(struct fields *in)
 	return texts;
 }
 
-/* Gets the names and values of a MSG_ENV, which are checked where they are used
- * (variables.h). */
+/* Reads a list of texts of a MSG_ENV. The executor checks names and values where it uses
+ * them (variables.h). */
 int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
 		    struct err *e)
 {

@@ -8,88 +8,106 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A field of HELLO; both ends are built together and must have the same version. */
+/* A field of MSG_HELLO. Both ends are built together, so their versions must be equal. */
 #define PROTOCOL_VERSION 1
 
 enum message_type {
 	MSG_NONE,
-	MSG_HELLO,   /* from the executor, once, first */
+	MSG_HELLO,   /* from the executor: its version and ids; its first message, sent
+		      * once */
 	MSG_EXEC,    /* to the executor: run a command */
-	MSG_STARTED, /* from: the command's execve succeeded */
-	MSG_FAILED,  /* from: its execve failed */
-	MSG_EXITED,  /* from: the command ended */
-	MSG_SIGNAL,  /* to: send a signal to a command's process group */
-	MSG_RESIZE,  /* to: a command's terminal has a new size */
-	MSG_STOP,    /* to: ask every process to end, then end yourself */
-	MSG_CGROUP,  /* to: the cgroup that commands enter; once, first */
-	MSG_OPEN,    /* to: start a session */
-	MSG_RUN,     /* to: give a session something to do */
-	MSG_CANCEL,  /* to: end an action */
-	MSG_READ,    /* to: read a file */
-	MSG_WRITE,   /* to: write a file */
-	MSG_OUTPUT,  /* from: output of an action, as it comes */
-	MSG_CONTENT, /* from: a part of an answer */
-	MSG_REPORT,  /* from: the end of a MSG_RUN */
-	MSG_DONE,    /* from: the end of a MSG_READ or MSG_WRITE */
-	MSG_END,     /* to: end a command, or a session, with its tree */
-	MSG_HOLD,    /* to: stop everything inside, or let it go on */
-	MSG_EDIT,    /* to: edit a file, or show it as an editor does */
-	MSG_EDITED,  /* from: the end of a MSG_EDIT */
-	MSG_ERRAND,  /* to: search or change a folder */
-	MSG_RETURNED, /* from: the end of a MSG_ERRAND */
-	MSG_ENV,     /* to: the environment of sessions has changed */
-	MSG_PAUSED,  /* from: all processes got the SIGSTOP that was asked for */
-	MSG_DIAL,    /* to: connect to a port inside */
-	MSG_FINISH,  /* to: no bytes follow those in that connection's pipe */
-	MSG_HANGUP,  /* to: reset that connection */
-	MSG_FINISHED, /* from: no bytes follow those in its other pipe */
-	MSG_CLOSED,  /* from: a connection has ended; its last message */
-	MSG_FREEZE,  /* to: stop all processes by tracing them, or let them go on */
-	MSG_FROZEN,  /* from: all processes stand still, or the reason why they do not */
+	MSG_STARTED, /* from the executor: the command's execve succeeded */
+	MSG_FAILED,  /* from the executor: its execve failed */
+	MSG_EXITED,  /* from the executor: the command ended */
+	MSG_SIGNAL,  /* to the executor: send a signal to a command's process group */
+	MSG_RESIZE,  /* to the executor: a command's terminal has a new size */
+	MSG_STOP,    /* to the executor: ask every process in the sandbox to end, then
+		      * end yourself */
+	MSG_CGROUP,  /* to the executor: the cgroup that commands enter; sent once,
+		      * before other requests */
+	MSG_OPEN,    /* to the executor: start a session */
+	MSG_RUN,     /* to the executor: a command or input for a session's shell */
+	MSG_CANCEL,  /* to the executor: end an action */
+	MSG_READ,    /* to the executor: read a file */
+	MSG_WRITE,   /* to the executor: write a file */
+	MSG_OUTPUT,  /* from the executor: output of an action, while the command runs */
+	MSG_CONTENT, /* from the executor: a part of the content of an answer */
+	MSG_REPORT,  /* from the executor: the end of the answer to a MSG_RUN */
+	MSG_DONE,    /* from the executor: the end of the answer to a MSG_READ or
+		      * MSG_WRITE */
+	MSG_END,     /* to the executor: end a command or a session, with all its
+		      * descendants */
+	MSG_HOLD,    /* to the executor: pause all processes, or one action's output; or
+		      * let them go on */
+	MSG_EDIT,    /* to the executor: edit a file, or show it as an editor does */
+	MSG_EDITED,  /* from the executor: the end of the answer to a MSG_EDIT */
+	MSG_ERRAND,  /* to the executor: an errand, such as a search or a change in a
+		      * folder */
+	MSG_RETURNED, /* from the executor: the end of the answer to a MSG_ERRAND */
+	MSG_ENV,     /* to the executor: change environment variables of all sessions */
+	MSG_PAUSED,  /* from the executor: all processes got the SIGSTOP of a MSG_HOLD */
+	MSG_DIAL,    /* to the executor: connect to a port in the sandbox */
+	MSG_FINISH,  /* to the executor: the connection's pipe has no bytes after those
+		      * in it */
+	MSG_HANGUP,  /* to the executor: reset that connection */
+	MSG_FINISHED, /* from the executor: the connection's other pipe has no bytes
+		       * after those in it */
+	MSG_CLOSED,  /* from the executor: a connection has ended; the last message about
+		      * it */
+	MSG_FREEZE,  /* to the executor: stop all processes with ptrace(2), or let them
+		      * go on */
+	MSG_FROZEN,  /* from the executor: all processes are stopped, or the reason why
+		      * they are not */
 	MSG_COUNT
 };
 
-/* The reason why the processes inside do not stand still. */
+/* Why the processes in the sandbox could not be stopped (MSG_FROZEN). */
 enum freeze_why {
 	FREEZE_STANDS, /* they stand still */
-	FREEZE_TRACED, /* another process inside traces a process */
-	FREEZE_DENIED, /* the kernel lets no process trace another */
+	FREEZE_TRACED, /* a process is traced already, by another one in the sandbox */
+	FREEZE_DENIED, /* the kernel forbids ptrace(2) */
 	FREEZE_LATE,   /* a process did not stop in time */
-	FREEZE_FAILED, /* no process is there that could trace the others */
+	FREEZE_FAILED, /* the process that traces the others could not work, or has
+		        * ended */
 	FREEZE_WHY_COUNT
 };
 
 struct frozen {
 	uint32_t number; /* the number of the MSG_FREEZE that this message answers */
 	uint32_t why;	 /* enum freeze_why */
-	uint32_t pid;	 /* the process that is the reason, as the inside numbers it;
-			  * 0: unknown */
+	uint32_t pid;	 /* the process that `why` is about, its pid in the sandbox; 0:
+			  * unknown */
 };
 
-/* The most limits and the most groups in one request. */
+/* The most resource limits and the most supplementary groups in one request. */
 #define EXEC_MAX_RLIMITS 16
 #define EXEC_MAX_GROUPS 64
-#define EXEC_FILTER_UNIT 8 /* bytes of a struct sock_filter */
-/* bytes of a filter with BPF_MAXINSNS instructions, the kernel's limit */
+#define EXEC_FILTER_UNIT 8 /* the size of a struct sock_filter in bytes */
+/* the size in bytes of a filter with 4096 instructions, the kernel's limit
+ * (BPF_MAXINSNS) */
 #define EXEC_MAX_FILTER	 (4096 * EXEC_FILTER_UNIT)
 
 enum exec_flag {
-	EXEC_PTY = 1,	  /* give the command a terminal of the sandbox's own */
-	EXEC_LAST = 2,	  /* the sandbox ends with this command */
-	EXEC_PACK = 4,	  /* no program is executed: the process writes a tar of
-			  * argv[1] ... */
-	EXEC_UNPACK = 8,  /* ... or reads one into argv[1], as argv[2] */
-	EXEC_TREE = 16,	  /* the command becomes the subreaper of its descendants */
-	EXEC_FOLLOW = 32, /* with EXEC_PACK: argv[1] may be a link */
+	EXEC_PTY = 1,	  /* give the command a terminal, from the sandbox's own devpts */
+	EXEC_LAST = 2,	  /* end the sandbox when this command ends */
+	EXEC_PACK = 4,	  /* execute no program: the process writes a tar of argv[1] to
+			   * stdout */
+	EXEC_UNPACK = 8,  /* execute no program: the process unpacks a tar from stdin to
+			   * the path argv[1]; an argv[2] replaces the first component of
+			   * its names */
+	EXEC_TREE = 16,	  /* make the command the subreaper of its descendants
+			   * (prctl(2)) */
+	EXEC_FOLLOW = 32, /* with EXEC_PACK: follow argv[1] if it is a link */
 	EXEC_FILE =
-		64, /* with EXEC_UNPACK: argv[1] is a file that its user may write to */
-	EXEC_PARENTS = 128, /* with EXEC_FILE: folders above it are made */
+		64, /* with EXEC_UNPACK: argv[1] is the path of one file; a file that the
+		     * user may not write to is not replaced */
+	EXEC_PARENTS = 128, /* with EXEC_FILE: make the missing folders above argv[1] */
 	EXEC_FLAGS = 255
 };
-#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* the flags for either direction of a
-					       * copy */
+#define EXEC_COPIES (EXEC_PACK | EXEC_UNPACK) /* either flag makes the command a copy
+					       * into or out of the sandbox */
 
-/* The exit codes of a process that copies. */
+/* The exit codes of a process that copies (EXEC_PACK, EXEC_UNPACK). */
 enum copy_exit {
 	COPY_DONE,
 	COPY_FAILED,
@@ -99,7 +117,8 @@ enum copy_exit {
 	COPY_NO_SPACE,
 	COPY_LIMIT,
 	COPY_INVALID,
-	COPY_TIMED_OUT, /* the inside kept the copying process stopped for too long */
+	COPY_TIMED_OUT, /* processes in the sandbox kept the copying process stopped for
+			 * too long */
 	COPY_EXIT_COUNT
 };
 
@@ -112,7 +131,7 @@ enum exec_stage {
 	EXEC_STAGE_USER,   /* becoming the user */
 	EXEC_STAGE_CWD,	   /* entering the working directory */
 	EXEC_STAGE_LOOKUP, /* finding the program in PATH */
-	EXEC_STAGE_FILTER, /* entering its own seccomp filter */
+	EXEC_STAGE_FILTER, /* installing the command's own seccomp filter */
 	EXEC_STAGE_EXECVE, /* execve(2) itself */
 	EXEC_STAGE_CGROUP, /* entering the cgroup */
 	EXEC_STAGE_COUNT
@@ -136,8 +155,8 @@ struct exec_rlimit {
 	uint64_t soft, hard;
 };
 
-/* A command.  For encoding, its memory is the supervisor's; after decoding, the texts
- * are borrowed from the frame and the two arrays are allocated (exec_done). */
+/* A command. For encoding, the supervisor owns all memory; after decoding, the texts are
+ * borrowed from the frame, and `argv` and `env` are freed with exec_done(). */
 struct exec {
 	uint32_t flags;	   /* enum exec_flag */
 	uint32_t uid, gid; /* the command's ids inside */
@@ -146,8 +165,8 @@ struct exec {
 	char **argv, **env; /* NULL-terminated */
 	uint32_t rlimit_count;
 	struct exec_rlimit rlimits[EXEC_MAX_RLIMITS];
-	/* A seccomp program for this command alone, on top of the inherited ones:
-	 * struct sock_filter as bytes, borrowed.  None when empty. */
+	/* Borrowed; a seccomp program for this command, an array of struct sock_filter,
+	 * which is installed on top of the inherited ones. filter_len 0: none. */
 	const void *filter;
 	uint32_t filter_len;
 	uint32_t group_count; /* supplementary groups, inside */
@@ -163,7 +182,7 @@ struct exited {
 	uint32_t is_signaled; /* whether a signal ended the command: 0 or 1 */
 	uint32_t status;      /* exit code 0..255, or signal 1..64 */
 	uint64_t user_us, sys_us; /* CPU time of the command and of the children that it
-				   * waited for */
+				   * has waited for, in us */
 };
 
 int message_put_hello(struct buffer *b, const struct hello *h, struct err *e);
@@ -203,18 +222,19 @@ int message_get_end(const struct frame *f, struct err *e);
 int message_put_hold(struct buffer *b, bool is_held, struct err *e);
 int message_get_hold(const struct frame *f, bool *ret_is_held, struct err *e);
 
-/* `number` counts the SIGSTOPs to all processes that were asked for, from 1. */
+/* `number` says which SIGSTOP to all processes is meant; they are counted from 1. */
 int message_put_paused(struct buffer *b, uint32_t number, struct err *e);
 int message_get_paused(const struct frame *f, uint32_t *ret_number, struct err *e);
-/* Puts or gets a MSG_FREEZE. Number 0 lets all processes go on. */
+/* Puts or gets a MSG_FREEZE. `number` is repeated in the answer; 0: let all processes go
+ * on. */
 int message_put_freeze(struct buffer *b, uint32_t number, struct err *e);
 int message_get_freeze(const struct frame *f, uint32_t *ret_number, struct err *e);
 int message_put_frozen(struct buffer *b, const struct frozen *what, struct err *e);
 int message_get_frozen(const struct frame *f, struct frozen *ret, struct err *e);
 
-/* The bit that the ids of connections have, and no other ids. */
+/* The bit that is set in the ids of connections, and in no other ids. */
 #define DIAL_ID (1u << 31)
-/* The most connections to ports inside that may be open. */
+/* The most connections to ports in the sandbox that may be open at a time. */
 #define PORT_CONNECTS_MAX 256
 
 int message_put_dial(struct buffer *b, uint32_t id, uint32_t port, struct err *e);
@@ -226,12 +246,12 @@ int message_put_word(struct buffer *b, enum message_type type, uint32_t id,
 		     struct err *e);
 int message_get_word(const struct frame *f, struct err *e);
 
-/* Puts or gets a MSG_CLOSED. `sys` is an errno; 0: both directions have ended in
- * order. */
+/* Puts or gets a MSG_CLOSED. `sys` is the errno with which the connection ended; 0: both
+ * directions have ended completely. */
 int message_put_closed(struct buffer *b, uint32_t id, uint32_t sys, struct err *e);
 int message_get_closed(const struct frame *f, uint32_t *ret_sys, struct err *e);
 
-/* `set` has "NAME=value" and `unset` has names; the caller owns the decoded lists. */
+/* `set` holds "NAME=value", and `unset` names; the caller owns the decoded lists. */
 int message_put_env(struct buffer *b, const struct list *set, const struct list *unset,
 		    struct err *e);
 int message_get_env(const struct frame *f, struct list *ret_set, struct list *ret_unset,
@@ -244,8 +264,9 @@ int message_get_cgroup(const struct frame *f, struct err *e);
  * others. */
 bool message_is_from_executor(uint32_t type);
 
-/* Ends every decode, here and in protocol/action.c. Returns -1 unless all fields of `f`
- * were there, no byte is left, and all values are in range. */
+/* Each decoding function ends with this call, also those in protocol/action.c. Returns
+ * -1 unless all fields of `f` were there, no byte is left, and all values are in
+ * range. */
 int message_checked(const struct frame *f, const struct fields *in, bool in_range,
 		    struct err *e);
 

@@ -10,7 +10,7 @@
 
 /* The most bytes of one splice(2); a pipe mostly holds less. */
 #define STEP (1u << 20)
-/* How many steps one splice makes before others get their turn. */
+/* How many rounds one call makes, so that other connections get their turn. */
 #define STEPS_AT_ONCE 4
 
 /* Sets whether close(2) resets the connection: a socket that lingers for 0 seconds sends
@@ -26,8 +26,8 @@ static void set_reset(int socket, bool is_reset)
 void socket_splice_init(struct socket_splice *c, int socket, int in, int out)
 {
 	*c = (struct socket_splice){ .socket = socket, .in = in, .out = out };
-	/* The reset on close is set from the start, so that the kernel resets the
-	 * connection if we are killed. */
+	/* The kernel closes the socket if this process is killed, and then resets the
+	 * connection: so the client does not take that for a complete end. */
 	set_reset(socket, true);
 }
 
@@ -71,8 +71,8 @@ void socket_splice_finish(struct socket_splice *c)
 
 enum flow { FLOW_MOVED, FLOW_STOPPED, FLOW_ENDED, FLOW_BROKEN };
 
-/* Moves bytes with splice(2). EAGAIN may come from either end: the next event of either
- * is a reason to try again. */
+/* Moves bytes with splice(2). EAGAIN may mean either end; the next event of either is a
+ * reason to try again. */
 static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count)
 {
 	ssize_t n = splice(from, NULL, to, NULL, STEP, SPLICE_F_NONBLOCK);
@@ -89,8 +89,8 @@ static enum flow move(struct socket_splice *c, int from, int to, uint64_t *count
 	return FLOW_BROKEN;
 }
 
-/* Returns whether the pipe's last reader has closed it, which poll(2) shows as POLLERR
- * (pipe(7)). An EPIPE alone may also come from the socket. */
+/* Returns whether the pipe has no reader any more, which poll(2) shows as POLLERR
+ * (pipe(7)). EPIPE from splice(2) does not suffice, since it may come from the socket. */
 static bool is_pipe_deaf(int pipe)
 {
 	struct pollfd p = { .fd = pipe };
@@ -124,15 +124,15 @@ static enum flow move_in(struct socket_splice *c)
 	else if (flow != FLOW_STOPPED)
 		return flow;
 	if (c->in >= 0 && c->is_in_dry && c->is_in_whole) {
-		/* it fails if the peer has gone, which is noticed elsewhere */
+		/* fails if the peer has gone, which other calls report */
 		(void)shutdown(c->socket, SHUT_WR);
 		own_close(&c->in);
 	}
 	return FLOW_STOPPED;
 }
 
-/* Returns whether the socket has an error: while nothing is read from the socket, a reset
- * by the peer shows only in SO_ERROR. */
+/* Returns whether the socket has an error. Once nothing is read from the socket any
+ * more, a reset by the peer shows only in SO_ERROR. */
 static bool has_error(struct socket_splice *c)
 {
 	socklen_t len = sizeof(c->sys);
@@ -143,14 +143,14 @@ static bool has_error(struct socket_splice *c)
 	       c->sys != 0;
 }
 
-/* Ends a broken splice. Bytes that came before the break are still delivered: an answer
- * may have been sent just before the reset. */
+/* Ends a splice with an error. The bytes that are still in the pipe `in` are delivered
+ * first: an answer may have been sent just before the other side reset the connection. */
 static enum socket_splice_state broke(struct socket_splice *c)
 {
 	const int sys = c->sys;
 
 	for (int i = 0; i < STEPS_AT_ONCE && move_in(c) == FLOW_MOVED; i++)
-		; /* delivers at most the content of a pipe, so the loop is bounded */
+		; /* the number of steps is limited, so this ends */
 	c->sys = sys;
 	return SOCKET_SPLICE_BROKEN;
 }

@@ -1,27 +1,28 @@
 /* socket_splice -- carries bytes between a stream socket and two pipes, both ways.
  *
- * A connection to a port inside consists of two splices, one at each side of the
- * channel:
+ * A connection from the host to a port in the sandbox consists of two splices, one at
+ * each side of the channel; pipes connect them:
  *
  *		host		      |			inside
  *	client -- socket -> out ======|=====> in -> socket -- server
  *			 <- in <======|====== out <-
  *
- * Bytes stay in the kernel (splice(2)).  The bytes under way in one direction are
- * exactly those in its pipe.  A full pipe stops the reading at its other end, so
- * nothing is dropped, no memory grows, and a slow peer delays no other connection.  No
- * call blocks.
+ * Bytes stay in the kernel (splice(2)). The bytes under way in one direction are
+ * exactly those in its pipe. A full pipe stops the reading at its other end, so nothing
+ * is dropped, no memory grows, and a slow peer delays no other connection. No call
+ * blocks.
  *
  * The end of a pipe does not mean that the data is complete: a process that is killed
- * closes its pipes, too.  A complete end is announced separately, over the channel:
- * when `out` has been closed, its owner sends that message, and socket_splice_finish() is
- * called when the other side's message has come.  Only then the end of `in` shuts the
- * socket down, so that a client never takes a torn stream for a whole one.  If this
- * process is killed, the client gets a reset: the socket is set to reset on close,
- * and only socket_splice_done() takes that back.
+ * closes its pipes, too. A complete end is announced separately, over the channel: a
+ * side that has closed `out` sends MSG_FINISH or MSG_FINISHED, and the side that
+ * receives it calls socket_splice_finish(). Only then the end of `in` shuts the socket
+ * down, so that a client never takes a torn stream for a whole one. If this process is
+ * killed, the client gets a reset: the socket is set to reset on close, and only
+ * socket_splice_done() takes that back.
  *
  *	socket_splice_init, socket_splice_watch
- *	socket_splice_run	when epoll(7) has an event, and while it has more
+ *	socket_splice_run	when epoll(7) has an event, and again while it returns
+ *				SOCKET_SPLICE_HAS_MORE
  *	socket_splice_done, or socket_splice_reset */
 #pragma once
 #include <stdbool.h>
@@ -29,9 +30,11 @@
 
 struct socket_splice {
 	int socket;  /* owned; -1: closed, or never opened */
-	int in, out; /* owned; -1: this direction has ended */
-	bool is_in_dry;	  /* the pipe `in` has ended */
-	bool is_in_whole; /* the other side has announced a complete end of `in` */
+	int in, out; /* owned; the pipes to read from and to write to; -1: this direction
+		      * has ended */
+	bool is_in_dry;	  /* the pipe `in` has ended: it has no writer, and no bytes */
+	bool is_in_whole; /* the other side has sent the message that `in` will have all
+			   * bytes when it ends */
 	bool is_unheard;  /* the pipe `out` has no reader any more */
 	uint64_t in_bytes, out_bytes; /* bytes carried so far, in each direction */
 	int sys;	  /* the errno, with SOCKET_SPLICE_BROKEN */
@@ -39,18 +42,19 @@ struct socket_splice {
 
 enum socket_splice_state {
 	SOCKET_SPLICE_WAITS,	  /* nothing can be moved until the next event */
-	SOCKET_SPLICE_HAS_MORE, /* its share of this turn is used up: call again without
-				 * an event */
-	SOCKET_SPLICE_BROKEN,	  /* the splice is to be reset */
+	SOCKET_SPLICE_HAS_MORE, /* more bytes could be moved, but other connections come
+				 * first: call again, without an event */
+	SOCKET_SPLICE_BROKEN,	  /* an error, in `sys`; the caller must call
+				   * socket_splice_reset() */
 };
 
 /* Takes over the socket and both pipes, which must be non-blocking. */
 void socket_splice_init(struct socket_splice *c, int socket, int in, int out);
 
-/* Closes the descriptors that are open; the peer sees an end behind the delivered
- * bytes. */
+/* Closes the open descriptors. The peer reads all delivered bytes, and then the end of
+ * the stream. */
 void socket_splice_done(struct socket_splice *c);
-/* Closes the descriptors with a reset, which TCP carries: bytes that are still in our
+/* Closes the descriptors, and resets a TCP connection: bytes that are still in our
  * socket's queue are lost. A unix socket has no reset, and is just closed. */
 void socket_splice_reset(struct socket_splice *c);
 
@@ -58,11 +62,12 @@ void socket_splice_reset(struct socket_splice *c);
  * descriptor leaves the instance when it is closed.  False with errno set. */
 bool socket_splice_watch(const struct socket_splice *c, int epoll, uint64_t tag);
 
-/* Notes that the other side has announced that no bytes follow those in `in`. */
+/* Notes that the other side's message has come: no bytes follow those in the pipe
+ * `in`. */
 void socket_splice_finish(struct socket_splice *c);
 
 /* Moves as many bytes as can be moved now. */
 enum socket_splice_state socket_splice_run(struct socket_splice *c);
 
-/* Returns whether both directions have ended in order. */
+/* Returns whether both directions have ended completely. */
 bool socket_splice_is_over(const struct socket_splice *c);
