@@ -85,8 +85,9 @@ static void say_counts(const struct apply_kept *k, struct err *e)
 			      refused == 1 ? "was" : "were");
 }
 
-/* Returns whether a refusal came in the middle of the work: without --partial
- * nothing is applied unless a first walk has found that all changes are possible. */
+/* Returns whether a refusal came while changes were being applied: without --partial,
+ * hutch applies nothing unless a first walk has found that all changes are
+ * possible. */
 static bool failed_amid(const struct apply_kept *k)
 {
 	return !k->takes_parts && !k->is_judging;
@@ -161,7 +162,7 @@ static size_t count_words(char *const *words)
 	return count;
 }
 
-/* Writes the audit entry before anything is changed. */
+/* Writes the audit entry before any file is changed. */
 static int put_on_record(struct job *j, const char *event, struct err *e)
 {
 	struct audit_json n;

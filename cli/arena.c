@@ -123,8 +123,8 @@ void arena_release(void *p)
 
 	struct block *b = block_of(p);
 	if (b->is_mapped)
-		(void)munmap(b, sizeof(*b) + b->size); /* cannot fail: the block has a
-							* mapping of its own */
+		(void)munmap(b, sizeof(*b) + b->size); /* munmap(2) cannot fail: the block
+							* has a mapping of its own */
 	else if (is_newest(b))
 		used -= sizeof(*b) + b->size;
 }

@@ -14,7 +14,8 @@
 
 #define ARENA_SIZE  (8u << 20) /* bytes of the arena; pages of it that are not touched
 				* take no memory */
-#define ARENA_LARGE (32u << 10) /* blocks of this size or more are mappings */
+#define ARENA_LARGE (32u << 10) /* a block of this many bytes or more is a mapping of its
+				 * own */
 
 /* Allocates a block like malloc(3); returns NULL with ENOMEM if there is no memory. */
 void *arena_allocate(size_t size);

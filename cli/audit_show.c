@@ -18,7 +18,7 @@
 #include "store/ledger.h"
 #include "store/ledger_walk.h"
 
-/* the longest value on a line for people, in bytes; --json prints longer ones */
+/* the longest value on a human-readable line, in bytes; --json prints longer ones */
 #define VALUE_MAX 200
 #define SINCE_MAX 32
 
@@ -32,8 +32,9 @@ struct shown {
 
 /* --- an entry ----------------------------------------------------------------------- */
 
-/* Returns whether a line for people leaves the member out: the line begins with its
- * value, the member belongs to the log's format, or it is the policy, which is long. */
+/* Returns whether a human-readable line leaves this member out: the line begins with
+ * its value, the member belongs to the log's format, or it is the policy, which is
+ * long. */
 static bool is_passed_over(struct json_view key)
 {
 	static const char *const keys[] = { "v",     "prev",	"seq",	"time",

@@ -19,10 +19,11 @@ void belt_init(struct belt *b)
 void belt_begin(struct belt *b, int in, int out, int64_t now)
 {
 	*b = (struct belt){ .in = in, .out = out, .moved_ms = now };
-	(void)fcntl(in, F_SETFL, O_NONBLOCK); /* cannot fail: both arguments are valid */
+	(void)fcntl(in, F_SETFL, O_NONBLOCK); /* F_SETFL cannot fail: both arguments are
+					       * valid */
 	(void)fcntl(out, F_SETFL, O_NONBLOCK);
-	/* A larger pipe needs fewer turns.  The call fails if the user's share
-	 * of pipe memory is used up. */
+	/* A larger pipe needs fewer calls of splice(2).  F_SETPIPE_SZ fails if the
+	 * user's share of pipe memory is used up. */
 	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES);
 	(void)fcntl(out, F_SETPIPE_SZ, PIPE_BYTES);
 }
@@ -82,6 +83,6 @@ void belt_serve(struct belt *b, const struct pollfd *fds, int64_t now)
 	if (b->in < 0 || !(fds[0].revents || fds[1].revents))
 		return;
 	for (int i = 0; i < TURNS && hand_on(b, now); i++) {
-		/* belt_serve() goes on as long as more bytes may be ready */
+		/* belt_serve() loops until hand_on() finds no more bytes */
 	}
 }

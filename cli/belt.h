@@ -16,7 +16,7 @@
 
 struct pollfd;
 
-/* The length of the array that belt_watch() fills in for poll(2). */
+/* The length of the pollfd array that belt_watch() fills in. */
 #define BELT_FDS 2
 
 struct belt {
@@ -27,8 +27,8 @@ struct belt {
 			   * began or ended */
 };
 
-/* Makes `b` a belt without pipes, which has ended already, so that it can be
- * released in any case. */
+/* Makes `b` a belt that has no pipes and has already ended, so that belt_done() may
+ * be called in any case. */
 void belt_init(struct belt *b);
 /* Begins to move bytes from `in` to `out`.  Takes over both descriptors, and sets
  * O_NONBLOCK on them. */

@@ -25,8 +25,8 @@ static enum pump_mode mode_for(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? PUMP_FILE : PUMP_COPY;
 }
 
-/* Starts a pump for each direction; `fd` itself stays open to report the
- * connection's end. */
+/* Starts a pump for each direction; `fd` itself stays open so that poll(2) reports
+ * the connection's end. */
 static int start(struct pump pumps[2], int fd, struct err *e)
 {
 	AUTO_CLOSE int in = copy(0, e), out = copy(1, e);
@@ -61,8 +61,8 @@ static enum bridge_end carry(struct pump pumps[2], int fd)
 		if (!has_input || pump_is_open(&pumps[0]))
 			continue;
 		has_input = false;
-		(void)shutdown(fd, SHUT_WR); /* fails if the other side has ended
-					      * first, which is no error */
+		(void)shutdown(fd, SHUT_WR); /* shutdown(2) fails if the other side has
+					      * closed first, which is no error */
 	}
 	if (!is_hung_up(fd))
 		return BRIDGE_UNREAD;

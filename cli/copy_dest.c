@@ -43,8 +43,8 @@ static int become_owner(struct copy_dest *l, int folder, struct err *e)
 		return 0;
 	if (setgroups(0, NULL) < 0)
 		return err_sys(e, "drop supplementary groups");
-	(void)setfsgid(st.st_gid); /* setfsgid(2) returns no error, so the calls below
-				    * check the result */
+	(void)setfsgid(st.st_gid); /* setfsgid(2) and setfsuid(2) report no error, so the
+				    * calls below read the ids back */
 	(void)setfsuid(st.st_uid);
 	if (setfsgid((gid_t)-1) != (int)st.st_gid ||
 	    setfsuid((uid_t)-1) != (int)st.st_uid) {
@@ -100,8 +100,8 @@ static int open_as_folder(struct copy_dest *l, const char *path, const char *nam
 	return l->above < 0 ? err_sys(e, "open the folder %.200s", path) : 0;
 }
 
-/* Lets the copy go into the existing `folder`: nothing is renamed at the end, so the
- * parent folder is closed. */
+/* Lets the files of the copy go directly into the existing `folder`: nothing is
+ * renamed at the end, so the parent folder is closed. */
 static int merge(struct copy_dest *l, int folder, struct err *e)
 {
 	l->folder = folder;

@@ -1,7 +1,7 @@
 /* copy_dest -- the place on this host for a copy out of a sandbox.
  *
  *	copy_dest_open		chooses the place, by what exists
- *	...			the caller unpacks into `folder`, as `rename`
+ *	...			the caller unpacks into `folder`
  *	copy_dest_settle		gives the copy its name
  *	copy_dest_done		removes a copy that was not settled
  *
@@ -19,14 +19,16 @@ struct copy_dest {
 	int folder;	    /* owned: the folder that the caller unpacks into */
 	const char *rename; /* the name that replaces the first part of each name in
 			     * the tar; NULL: names stay */
-	bool wants_content; /* the folder exists: its files are copied without its name */
+	bool wants_content; /* the destination folder exists: the source folder's files go
+			     * into it, without the source's name */
 	uid_t uid;	    /* if root calls: the user and group that own the
 			     * destination folder, and get the copied files */
 	gid_t gid;
 	/* Private. */
 	int above;	/* owned: the parent folder; -1: the copy needs no renaming */
 	char *name;	/* owned: the final name, in `above` */
-	char stage[32]; /* the name of the fresh folder, in `above`; "": there is none */
+	char stage[32]; /* the name, in `above`, of the temporary folder that the copy is
+			 * unpacked into; "": none */
 	int stage_fd;	/* owned: the fresh folder */
 };
 

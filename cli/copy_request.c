@@ -139,8 +139,8 @@ int copy_request_do(void *arg, void *outcome, struct err *e)
 	return 0;
 }
 
-/* The work of a worker: finds out whether the sandbox is paused.  A sandbox that has
- * ended meanwhile is not paused. */
+/* Runs in a worker process (base/worker.h): finds out whether the sandbox is paused.
+ * A sandbox that has ended meanwhile is not paused. */
 static int look(void *arg, void *result, struct err *e)
 {
 	struct registry_item item;

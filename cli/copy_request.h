@@ -19,13 +19,15 @@ struct copy_request {
 	bool follows;
 	int tar;    /* the pipe's end that is passed into the sandbox; closed once the
 		     * request is sent */
-	int sentences; /* the pipe's writing end for the messages from the inside */
+	int sentences; /* the pipe's writing end for messages from inside the sandbox */
 };
 
-/* Returns whether the sandbox is paused.  A child process looks, since it has to
- * become the user of root's sandboxes, and this process must stay root. */
+/* Returns whether the sandbox is paused.  A child process finds that out, since it
+ * has to change to the user that root's sandboxes run for, and this process must stay
+ * root. */
 bool copy_request_sees_pause(const char *sandbox);
 
-/* Makes the request and waits for its end, as the work of a worker.  `arg` is a
- * struct copy_request; the result is a struct outcome, which has the error, too. */
+/* Sends the request and waits for its end; runs in a worker process (base/worker.h).
+ * `arg` is a struct copy_request; the result is a struct outcome, which has the
+ * error, too. */
 int copy_request_do(void *arg, void *outcome, struct err *e);

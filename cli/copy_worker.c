@@ -19,7 +19,7 @@
 
 static void remember(struct outcome *o, const char *path, const char *what)
 {
-	if (!o->first[0]) /* a text that is too long is cut */
+	if (!o->first[0]) /* snprintf(3) cuts a longer text */
 		(void)snprintf(o->first, sizeof(o->first), "%.90s: %.60s", path, what);
 }
 

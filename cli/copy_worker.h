@@ -1,5 +1,6 @@
-/* copy_worker -- this host's side of a copy: the works of workers (base/worker.h) that pack,
- * unpack or pass on a tar.  Their results are struct outcome, which has the error, too. */
+/* copy_worker -- this host's side of a copy: functions for worker processes
+ * (base/worker.h) that pack, unpack or pass on a tar.  Their results are struct
+ * outcome, which has the error, too. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@ int copy_worker_pack(void *arg, void *outcome, struct err *e);
 struct copy_worker_unpack {
 	int in;
 	int folder;
-	int leash; /* the worker's leash (base/worker.h), which the jail's process
-		    * holds open */
+	int leash; /* the descriptor that the jail's process holds open, so that the
+		    * parent can wait for its end (base/worker.h, `leash`) */
 	uid_t uid; /* the user that the jail's process becomes, if root calls */
 	gid_t gid;
 	const char *rename; /* the name that replaces the first part of each name, as

@@ -137,8 +137,7 @@ struct copy {
 	struct worker workers[SIDES];
 	struct outcome outcomes[SIDES];
 	struct remote_notes notes[SIDES];
-	bool is_late; /* side `late` has kept the copy waiting for longer than its time
-		       * limit */
+	bool is_late; /* the side with index `late` has exceeded its time limit */
 	int late;
 };
 
@@ -288,7 +287,8 @@ static int fatal_signal(int signals)
 	return 0;
 }
 
-/* Returns the side that has to act next: the other side waits for it. */
+/* Returns the side that the other side waits for: the writer of an empty pipe, or the
+ * reader of a full one. */
 static int awaited(const struct copy *c)
 {
 	if (!belt_has_ended(&c->belt))
@@ -296,8 +296,8 @@ static int awaited(const struct copy *c)
 	return c->workers[WRITER].pid ? WRITER : READER;
 }
 
-/* Returns the time when the awaited sandbox is late; 0: never, since the host's side
- * has no time limit. */
+/* Returns the time at which the awaited sandbox exceeds its time limit; 0: never,
+ * since a process on the host has no time limit. */
 static int64_t due(const struct copy *c)
 {
 	const int side = awaited(c);
@@ -308,8 +308,8 @@ static int64_t due(const struct copy *c)
 	return is_box && c->wish->idle_ms ? c->belt.moved_ms + c->wish->idle_ms : 0;
 }
 
-/* Notes a sandbox that is late.  A sandbox that is paused when its time is over is
- * not late: its time begins again. */
+/* Records that a sandbox has exceeded its time limit.  If the sandbox is paused then,
+ * its time begins again instead. */
 static void look_at_time(struct copy *c, int64_t now)
 {
 	if (!clock_is_due(due(c), now))
@@ -343,7 +343,7 @@ static void serve(struct copy *c, const struct pollfd w[WATCHED], int64_t now)
 	}
 }
 
-/* Does one turn of the loop.  Returns 0, or the signal that ends the copy. */
+/* Runs the loop's body once.  Returns 0, or the signal that ends the copy. */
 static int turn(struct copy *c, int signals)
 {
 	struct pollfd w[WATCHED];
@@ -358,8 +358,8 @@ static int turn(struct copy *c, int signals)
 	return w[SIGNALS].revents ? fatal_signal(signals) : 0;
 }
 
-/* Waits until both sides have ended, or one side is late.  Returns 0, or the signal
- * that ends the copy. */
+/* Waits until both sides have ended, or one side has exceeded its time limit.
+ * Returns 0, or the signal that ends the copy. */
 static int wait_for_both(struct copy *c, int signals)
 {
 	int signo = 0;
@@ -599,8 +599,8 @@ static int copy_all(struct wish *w, char **words, const char *size, const char *
 	struct err e;
 	int signals = -1, code = EXIT_HUTCH;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe then fails with
-					 * EPIPE, and does not kill hutch */
+	(void)signal(SIGPIPE, SIG_IGN); /* with SIGPIPE ignored, a write to a closed pipe
+					 * fails with EPIPE and does not kill hutch */
 	if (read_size(size, &w->size_max, &e) == 0 &&
 	    read_idle(idle, &w->idle_ms, &e) == 0 && read_words(w, words, &e) == 0)
 		signals = supervise_signals(&e);

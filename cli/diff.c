@@ -24,7 +24,7 @@ struct diff {
 	bool is_json, is_patch;
 	const char *target; /* the folder whose changes are being printed */
 	uint64_t count, left_out;
-	char *first; /* owned: the first change that was left out */
+	char *first; /* owned: the first change that was not printed, for a note */
 };
 
 /* --- one change ---------------------------------------------------------- */

@@ -197,9 +197,9 @@ static int parse(char **argv, struct doctor_options *ret, struct err *e)
 	return 0;
 }
 
-/* Fills in all checks.  The launches are tried first, as the calling user, although
- * they are printed last: they need hutch's own files, which may be unreadable for
- * the user that root becomes. */
+/* Runs all checks.  The launches are tried first, as the calling user, although their
+ * results are printed last: a launch needs hutch's own files, which may be unreadable
+ * for the user that root changes into. */
 static void examine(struct check checks[CHECKS])
 {
 	const struct policy plain = { 0 };
@@ -208,8 +208,8 @@ static void examine(struct check checks[CHECKS])
 
 	for (size_t i = 0; i < ARRAY_LEN(launches); i++)
 		check_try(&launches[i], NULL, &checks[CHECKS_HOST + i]);
-	/* If no user can be chosen or taken on, the launch above has failed for that
-	 * reason, too, and has reported it. */
+	/* If root cannot choose a user or change into it, the launch above has failed
+	 * for the same reason, and has reported it. */
 	if (host_user_decide(&plain, &who, &e) == 0)
 		(void)host_user_become(&who, &e);
 	checks_host(&who, checks);

@@ -33,7 +33,7 @@ struct listener {
 	bool follows, is_json;
 	const char *name; /* the sandbox's name; NULL: the events of all sandboxes */
 	struct registry_watch arrivals; /* tells of new sandboxes, if all are followed */
-	struct err error; /* the error of a subscription to a new sandbox */
+	struct err error; /* the error, if subscribing to a new sandbox failed */
 };
 
 /* --- shown ----------------------------------------------------------------- */
@@ -152,8 +152,8 @@ static bool is_known(struct listener *l, const struct client *c)
 	return false;
 }
 
-/* Asks the sandbox for its events.  Returns 1 if they will come, 0 if another source
- * has them already, and -1 with an error. */
+/* Subscribes to the events of a sandbox.  Returns 1 if they will come, 0 if the
+ * listener follows this sandbox already, and -1 with an error. */
 static int source_open(struct source *s, struct listener *l, const char *name,
 		       struct err *e)
 {
@@ -197,7 +197,7 @@ static void on_arrival(void *who, const char *name)
 		l->error = e;
 }
 
-/* Returns the error that on_arrival() has kept. */
+/* Returns the error that on_arrival() has stored in the listener. */
 static int after_arrivals(const struct listener *l, int rc, struct err *e)
 {
 	if (rc < 0 || l->error.kind == ERR_NONE)
@@ -243,9 +243,9 @@ static int begin(struct listener *l, struct err *e)
 
 /* --- the loop -------------------------------------------------------------- */
 
-/* Does one turn of the loop.  New bytes are read first, then new names are looked
- * up, and then the events are printed, so that events of a renamed sandbox show its
- * new name. */
+/* Runs the loop's body once.  New bytes are read first, then new names are looked up,
+ * and then the events are printed, so that events of a renamed sandbox show its new
+ * name. */
 static int turn(struct listener *l, struct err *e)
 {
 	AUTO_FREE struct pollfd *w = mem_zeroed(l->count + 1, sizeof(*w));

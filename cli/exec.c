@@ -65,8 +65,8 @@ struct visit {
 			   * and is sent when the command runs */
 	sigset_t held;	  /* signals that came before the command's start was reported;
 			   * they are sent on to the command then */
-	struct countdown countdown; /* shown as in `hutch run`; the supervisor enforces
-				     * the time-out */
+	struct countdown countdown; /* the display of the time that is left (--timeout);
+				     * the supervisor enforces the time-out */
 	int exit_code;
 	struct err error; /* the error of hutch itself; kind ERR_NONE: there is none */
 };
@@ -187,7 +187,7 @@ static void drain(struct visit *v, int code)
 	pump_finish(&v->stdio.pumps[2]);
 }
 
-/* Ends the visit with the error that the caller has put into v->error. */
+/* Stops serving the command, with the error that the caller has put into v->error. */
 static void fail(struct visit *v)
 {
 	drain(v, v->client.exit_code);
@@ -400,8 +400,8 @@ static void visit_done(struct visit *v)
 	own_close(&v->signals);
 }
 
-/* Takes over the terminal.  The janitor restores the terminal's modes if this
- * process is killed. */
+/* Takes over the terminal.  The janitor restores the terminal's modes (termios(3)) if
+ * this process is killed. */
 static int take_terminal(struct visit *v, struct err *e)
 {
 	struct overlay_upper upper;
@@ -465,7 +465,8 @@ static int visit(const char *name, const struct policy *policy, bool is_taken)
 	v.is_taken = is_taken;
 	if (begin(&v, name, &v.error) == 0)
 		play(&v);
-	visit_done(&v); /* restores the terminal before anything is printed */
+	visit_done(&v); /* restores the terminal's modes before an error or a note is
+			 * printed */
 	if (v.error.kind != ERR_NONE)
 		report_masked(policy, &v.error);
 	return v.exit_code;
@@ -516,7 +517,8 @@ static void hold_secrets(const struct policy *policy)
 	const struct rlimit none = { 0 };
 
 	if (policy->secrets.count)
-		(void)setrlimit(RLIMIT_CORE, &none); /* lowering a limit never fails */
+		(void)setrlimit(RLIMIT_CORE, &none); /* lowering RLIMIT_CORE never
+						      * fails */
 }
 
 enum door { DOOR_NAME, DOOR_DETACHED, DOOR_POOL };
@@ -529,8 +531,8 @@ static int enter(const char *name, struct policy *policy, enum door door)
 	add_term(policy);
 	report_secrets(policy);
 	hold_secrets(policy);
-	/* The ids are changed only after the flags were read, since a flag may name a
-	 * variable of the calling user's. */
+	/* Root changes into the other user only after the flags were read, since a
+	 * flag may name a variable of the caller's environment. */
 	if (host_user_become_client(&e) < 0) {
 		report_error(&e);
 		return EXIT_HUTCH;

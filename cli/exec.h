@@ -11,6 +11,6 @@
  * exit code. */
 int exec_main(char **argv);
 int shell_main(char **argv);
-/* `hutch pool exec`: runs the command in a sandbox that is taken from a pool
+/* Serves `hutch pool exec`: runs the command in a sandbox that is taken from a pool
  * and ends with the command. */
 int exec_pool_main(char **argv);

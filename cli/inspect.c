@@ -169,8 +169,8 @@ static int put_one(FILE *to, const char *name, struct err *e)
 	return e->kind == ERR_NOT_FOUND ? put_ended(to, name, e) : -1;
 }
 
-/* Prints the array; a sandbox that could not be read is left out, and its error
- * was printed. */
+/* Prints the array of all sandboxes; a sandbox that could not be read is left out,
+ * and its error was printed before. */
 static int put_all(FILE *to, char *const *names)
 {
 	const char *between = "";

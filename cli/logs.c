@@ -28,7 +28,7 @@
 #define LOG_MAX (16u << 20)
 #define ALL	UINT64_MAX
 
-/* The log to print, and the part of it. */
+/* The log to print, and which part of it is wanted. */
 struct wanted {
 	bool of_supervisor, follows;
 	uint64_t tail;
@@ -41,7 +41,8 @@ struct printer {
 	struct err error; /* the first error; kind ERR_NONE: all entries were written */
 };
 
-/* Writes output to `fd`; if that is a terminal, control characters are made visible. */
+/* Writes a process's output to `fd`; if `fd` is a terminal, control characters are
+ * made visible. */
 static int write_out(int fd, const uint8_t *data, size_t len)
 {
 	struct buffer shown;

@@ -1,6 +1,6 @@
 /* malloc -- malloc(3) and related functions, over an arena (arena.h says why).  They
  * are linked into `hutch` alone: programs that live longer, or are built with
- * sanitizers, keep libc's. */
+ * sanitizers, use libc's malloc(3). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

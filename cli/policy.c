@@ -103,8 +103,8 @@ static int list_main(char **argv)
  * yet is not protected. */
 static void note_unprotected(const struct policy *p)
 {
-	(void)report_flush(); /* prints the table before the notes if both go to one
-			       * file; main() reports a failure */
+	(void)report_flush(); /* writes the table before the notes if both go to one file;
+			       * main() reports a failure */
 	for (size_t i = 0;
 	     p->protects.count && !p->protects_missing && i < p->volume_count; i++) {
 		const struct volume *v = &p->volumes[i];

@@ -282,17 +282,17 @@ static int read_timeout(struct take *t, struct err *e)
 	return 0;
 }
 
-/* Reports the result of `hutch pool take`.  With -d the caller reads only stdout, so
- * errors are written there, too. */
+/* Reports the result of `hutch pool take`.  With -d (a descriptor is passed over
+ * stdout) the caller reads only stdout, so an error is written to stdout, too. */
 static int finish_take(const struct take *t, int result, const struct err *e)
 {
 	if (result == 0 || !t->is_descriptor)
 		return report_end(result, e);
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);
-	(void)io_write_all(1, line, strlen(line)); /* fails if the caller has closed
-						    * stdout, and then no process reads
-						    * the error */
+	/* The write fails if the caller has closed stdout; then no process reads the
+	 * error. */
+	(void)io_write_all(1, line, strlen(line));
 	return report_end(result, e);
 }
 

@@ -18,8 +18,8 @@
 #define STEP	 4096
 #define LINE_MAX (16u << 10) /* the longest line of a keeper's answer, in bytes */
 
-/* How long after the time-out of a take the keeper's answer may come, which says why
- * no sandbox was there. */
+/* How long, in ms, after the time-out of a take this waits for the keeper's answer,
+ * which says why there was no sandbox. */
 #define ANSWER_MS 2000
 
 enum { HELLO = 1, REQUEST };
@@ -118,8 +118,8 @@ static int next_line(struct pool_answer *a, const char *pool, int socket, int64_
 
 static int refused(const char *pool, struct json_view error, struct err *e)
 {
-	struct client c = { 0 }; /* for client_refused() alone, which sets fields of a
-				  * client */
+	struct client c = { 0 }; /* client_refused() needs a client to set fields of;
+				  * nothing else uses this one */
 
 	(void)client_refused(&c, error, e);
 	AUTO_FREE char *message = json_view_string(json_view_get(error, "message"));

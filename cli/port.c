@@ -20,7 +20,7 @@
 #include "sandbox/kernel/listener.h"
 #include "sandbox/launch/result.h"
 
-/* Calls `one` for each of the words behind the sandbox's name. */
+/* Calls `one` for each of the words after the sandbox's name. */
 static int each_port(char **argv, int (*one)(struct client *, const char *, struct err *),
 		     struct err *e)
 {

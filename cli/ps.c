@@ -51,12 +51,12 @@ static struct json_view scan(const char *text)
 
 	if (text)
 		(void)json_view_scan(&r, text, strlen(text),
-				     NULL); /* after a failure `r` stays without a
-					     * value */
+				     NULL); /* if the text is no JSON, `r` stays empty */
 	return r;
 }
 
-/* Leaves out the idle sandboxes of pools, which would hide the others. */
+/* Removes the unused sandboxes of pools from the list: there may be so many that the
+ * user would not find the others. */
 static void leave_out_waiting(struct registry_list *list)
 {
 	size_t kept = 0;
@@ -286,7 +286,8 @@ static struct sample *ask(const struct registry_list *list, size_t live)
 	return samples;
 }
 
-/* The files that are kept of ended sandboxes. */
+/* The state that is kept of ended sandboxes: changes in copy-on-write folders, and
+ * specifications to start a sandbox again. */
 struct remains {
 	struct cow_list changes;
 	struct saved_spec_list saved_specs;

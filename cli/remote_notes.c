@@ -11,7 +11,8 @@
 #include "base/term_escape.h"
 
 #define STEP 4096
-/* how often the last reading reads at most, since a message stream may never end */
+/* how many times read(2) is called after the copy has ended; a bound, since the
+ * inside may write without end */
 #define STEPS_AT_END 64
 
 void remote_notes_init(struct remote_notes *h)
@@ -27,7 +28,7 @@ int remote_notes_open(struct remote_notes *h, const char *who, struct err *e)
 		return err_sys(e, "make a pipe");
 	h->fd = ends[0];
 	h->who = who;
-	(void)fcntl(h->fd, F_SETFL, O_NONBLOCK); /* cannot fail: the arguments are
+	(void)fcntl(h->fd, F_SETFL, O_NONBLOCK); /* F_SETFL cannot fail: the arguments are
 						  * valid */
 	return ends[1];
 }

@@ -1,5 +1,5 @@
-/* remote_notes -- the messages of the inside about a copy: a sentence on each line,
- * none trusted.
+/* remote_notes -- messages about a copy that the process inside the sandbox writes: a
+ * sentence on each line, none trusted.
  *
  * Notes are printed as they come, made safe for a terminal; after the first few
  * they are only counted.  The last sentence is held back: if the copy fails it

@@ -27,9 +27,9 @@
 
 /* --- rm -------------------------------------------------------------------- */
 
-/* Opens a pidfd of the process that listens on the socket.  The pid was that
- * process's own when it began to listen; if the process had ended since, the
- * connection would have ended, too, which is checked afterwards. */
+/* Opens a pidfd of the process that listens on the socket.  The pid (SO_PEERCRED) may
+ * have been reused if that process has ended since; but then the connection has
+ * ended, too, so the connection is checked after the pidfd was opened. */
 static int supervisor_of(const struct client *c, struct err *e)
 {
 	struct ucred who;
@@ -82,8 +82,8 @@ static int end(const char *name, struct err *e)
 	struct client c = { 0 };
 
 	if (client_open(&c, name, e) < 0)
-		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* the sandbox has ended
-							   * meanwhile */
+		return e->kind == ERR_NOT_FOUND ? 0 : -1; /* a sandbox that is not found
+							   * has ended meanwhile */
 	int rc = end_connected(&c, e);
 	client_done(&c);
 	return rc;
@@ -113,8 +113,8 @@ static int forget(const char *called, const char *id, struct err *e)
 	struct saved_spec kept;
 	struct err why;
 
-	(void)registry_wait(name, &record, NULL); /* fails if no record of an end is
-						   * expected */
+	(void)registry_wait(name, &record, NULL); /* registry_wait() fails if no record of
+						   * this sandbox's end will come */
 	int removed = find_kept(called, id, &kept, &why);
 	if (removed < 0 && why.kind != ERR_NOT_FOUND) {
 		*e = why;
@@ -125,8 +125,8 @@ static int forget(const char *called, const char *id, struct err *e)
 		return -1;
 	}
 	if (removed == 0)
-		(void)registry_forget(kept.id, NULL); /* the sandbox may have ended
-						       * under other names, too */
+		(void)registry_forget(kept.id, NULL); /* records of earlier ends of this
+						       * sandbox may have other names */
 	saved_spec_done(&kept);
 	return registry_forget(name, removed == 0 ? NULL : e) < 0 ? removed : 0;
 }
@@ -170,8 +170,8 @@ static void tell_kept(const char *id)
 	cow_done(&c);
 }
 
-/* Finds the id of the kept changes before the sandbox ends: if the sandbox was
- * renamed, its new name is forgotten at the end, and would find nothing. */
+/* Finds the id of the kept changes before the sandbox ends: after its end a name that
+ * the sandbox got from `hutch rename` would no longer lead to the changes. */
 static void find_changes(const char *name, char id[COW_ID_LEN + 1])
 {
 	struct cow c;

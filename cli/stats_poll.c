@@ -97,7 +97,7 @@ static void collect(struct batch *b, int64_t due)
 
 void gather(struct sample *samples, size_t count, int ms)
 {
-	static struct batch b; /* static, since the batch is too large for a stack */
+	static struct batch b; /* static, since the array is too large for the stack */
 	const int64_t due = clock_ms() + ms;
 
 	for (size_t at = 0; at < count; at += BATCH) {

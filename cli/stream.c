@@ -40,7 +40,8 @@ static int hand_over(const char *name, struct err *e)
 
 	e->kind = ERR_NONE;
 	if (client_open(&c, name, e) == 0)
-		(void)client_greet(&c, e); /* a failure is in `e`, and is written below */
+		(void)client_greet(&c, e); /* a failure is stored in `e`, and written to
+					    * stdout below */
 	const bool is_there = e->kind == ERR_NONE;
 	AUTO_FREE char *error = result_error_json(e);
 	AUTO_FREE char *line = text_format("{\"error\":%s}\n", error);

@@ -63,8 +63,8 @@ static char *params_of(const struct limits *l)
 	char *params = text_format("{%s%s%s", l->memory ? memory : "",
 				   l->pids ? pids : "", l->cpus ? cpus : "");
 
-	params[strlen(params) - 1] = '}'; /* replaces the last comma; there is at least
-					   * one member */
+	params[strlen(params) - 1] = '}'; /* the bracket replaces the last comma; there is
+					   * at least one member */
 	return params;
 }
 

@@ -44,7 +44,8 @@ static bool is_said_so(const struct setting *s, const char *line)
 	       (s->kind->type == SETTING_YES && !strcmp(line, bare));
 }
 
-/* Adds to the answer which line of the policy file the deciding setting came from. */
+/* Adds to the answer the line of the policy file that the deciding setting came
+ * from. */
 static void tell_origin(const struct question *q, struct answer *a)
 {
 	for (size_t i = q->settings.count; a->line && i-- > 0;) {
@@ -181,15 +182,15 @@ static bool is_unix_socket(const struct list *words)
 }
 
 /* Asks whether a system call is allowed: executes hutch-seccomp, which answers.
- * Returns only if the answer is known without it, or with an error. */
+ * Returns only if the answer is known without that program, or with an error. */
 static int ask_call(struct question *q, struct answer *ret, struct err *e)
 {
 	struct program compiler = { .fd = -1 };
 	struct list words = { 0 };
 	AUTO_CLOSE int profile = -1;
 
-	/* The program is opened before root's rights are dropped, since the other user
-	 * may not be able to read it. */
+	/* The program is opened before root's rights are dropped, since the user that
+	 * root changes into may not be able to read it. */
 	if (program_open("hutch-seccomp", &compiler, e) < 0)
 		return -1;
 	if (q->policy.seccomp)
@@ -201,7 +202,7 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 	} else if (rc == 0) {
 		list_words(q, &words);
 		if (profile >= 0)
-			(void)dup2(profile, 0); /* a failure leaves stdin without the
+			(void)dup2(profile, 0); /* if dup2(2) fails, stdin is not the
 						 * profile */
 		(void)fexecve(compiler.fd, words.items, environ);
 		rc = err_sys(e, "execute %s", compiler.path);
@@ -215,7 +216,8 @@ static int ask_call(struct question *q, struct answer *ret, struct err *e)
 
 static const struct {
 	const char *name;
-	size_t min, max; /* how many words may stand behind the question's word */
+	size_t min, max; /* how many words must and may follow the question's first
+			  * word */
 	int (*ask)(struct question *, struct answer *, struct err *);
 } questions[] = {
 	{ "read", 1, 1, ask_file },    { "write", 1, 1, ask_file },

@@ -73,7 +73,9 @@ void client_done(struct client *c)
 {
 	if (!c)
 		return;
-	if (c->in.max) /* a zeroed client has no descriptor to close */
+	/* A zeroed client, known by its buffer's bound of 0, must not close
+	 * descriptor 0. */
+	if (c->in.max)
 		own_close(&c->fd);
 	buffer_done(&c->in);
 	c->fd = -1;
@@ -324,8 +326,8 @@ int client_ended(struct client *c, struct err *e)
 
 static int wait_for_more(struct client *c, int64_t due, struct err *e)
 {
-	/* A complete line that came before the end of the connection was handed out
-	 * already, so the end is reported now. */
+	/* All complete lines that came before the end of the connection have been
+	 * handed out, so the end is reported now. */
 	if (c->is_closed)
 		return client_ended(c, e);
 	if (await_ready(c->fd, POLLIN, due) <= 0)

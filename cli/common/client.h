@@ -25,7 +25,8 @@ struct err;
 
 #define CLIENT_PROTOCOL 1
 #define CLIENT_LINE_MAX (32u << 20)
-/* How long a live supervisor may take to answer hello, or to read. */
+/* How long a live supervisor may take to answer hello, or to read from its socket, in
+ * ms. */
 #define CLIENT_PATIENCE_MS 5000
 
 struct message {
@@ -50,8 +51,8 @@ struct client {
 	unsigned last_id;	      /* the number of the last request; 1 is hello */
 	bool has_said_hello, is_greeted;
 	bool is_closed;	 /* the server has closed its end */
-	bool is_bound;	 /* the end of the connection means the end of the sandbox,
-			  * whose record is then waited for */
+	bool is_bound;	 /* when the connection ends, the sandbox ends, too; the client
+			  * then waits for the record of that end */
 	bool is_stuck;	 /* the supervisor did not answer hello in time, or does not
 			  * read */
 	int patience_ms;
@@ -59,7 +60,8 @@ struct client {
 			  * ever */
 	int exit_code;	 /* the exit code that hutch gets after an error */
 	struct buffer in;
-	size_t searched; /* the length of the part of `in` that has no newline */
+	size_t searched; /* the length of the part of `in` that was searched for a newline
+			  * and has none */
 	size_t taken;	 /* the length of the line in `in` that was handed out */
 
 	/* Called for each notification that arrives while an answer is awaited; NULL:

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "policy/units.h"
 
-#define FD_MAX 65535 /* the highest number that a descriptor flag takes: an int can
-		      * hold it, and no shell makes higher ones */
+#define FD_MAX 65535 /* the highest number that a flag accepts as a descriptor: it fits an
+		      * int, and shells use no higher numbers */
 
 int fd_flag_fd(const char *flag, const char *value, int *ret, struct err *e)
 {

@@ -15,7 +15,7 @@
 
 struct asked {
 	struct client client;
-	int request; /* the request's number; -1: asking failed, and the error was
+	int request; /* the request's number; -1: sending failed, and the error was
 		      * printed */
 };
 
@@ -29,11 +29,12 @@ void foreach_sandbox_settle(const char *name, const char *id)
 		is_other = strcmp(item.id, id) != 0;
 		registry_item_done(&item);
 	}
-	/* If the name cannot be looked up, the janitor may still be tidying up. */
+	/* If the lookup fails, the supervisor is gone, but its janitor may still be
+	 * removing the sandbox's files: wait for it, too. */
 	if (!is_other)
-		(void)registry_wait(name, &record, NULL); /* fails if the sandbox is
-							   * gone already, which is no
-							   * error */
+		(void)registry_wait(name, &record, NULL); /* registry_wait() fails if the
+							   * sandbox is gone already,
+							   * which is no error */
 }
 
 static void ask(struct asked *a, const char *name, const struct foreach_sandbox *what)
@@ -65,7 +66,7 @@ static bool collect(struct asked *a, const struct foreach_sandbox *what)
 	if (what->is_the_end)
 		foreach_sandbox_settle(c->name, c->id);
 	(void)printf("%s\n", c->name);
-	(void)report_flush(); /* prints now, since the next answer may take long;
+	(void)report_flush(); /* writes the name now, since the next answer may take long;
 			       * main() reports a failure */
 	return true;
 }

@@ -31,8 +31,8 @@ static size_t skip_string(struct json_view t, size_t at)
 {
 	size_t quote = find(t, '"', ++at, t.len), escape;
 
-	/* If the quote found was escaped, the next one is looked for: each byte
-	 * is read at most twice, and most of them a word at a time. */
+	/* If the quote that was found is escaped, the search goes on behind it.  Each
+	 * byte is read at most twice, and most bytes a word at a time. */
 	while ((escape = find(t, '\\', at, quote)) < quote) {
 		at = escape + 2;
 		if (at > quote)

@@ -312,7 +312,7 @@ static int take_best_effort(struct run_options *o, const char *value, struct err
 
 static int take_seccomp(struct run_options *o, const char *value, struct err *e)
 {
-	(void)e; /* the profile is opened at the launch, which reports an error */
+	(void)e; /* the launch opens the profile, and reports an error then */
 	return set_text(&o->policy->seccomp, value);
 }
 

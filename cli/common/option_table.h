@@ -13,9 +13,9 @@ struct option {
 	const char *name;
 	const char *argument; /* the name of the flag's value; NULL: it takes none;
 			       * "[X]": an optional value, after '=' only */
-	/* Takes the flag into the options.  The value is NULL where there is none.
-	 * The function checks the value alone; policy_check() later checks all flags
-	 * together. */
+	/* Stores the flag's value in the options.  The value is NULL for a flag
+	 * without a value.  The function checks the value alone; policy_check() later
+	 * checks all flags together. */
 	int (*take)(struct run_options *, const char *, struct err *);
 	const char *help;
 };
@@ -23,6 +23,6 @@ struct option {
 extern const struct option option_table[];
 extern const size_t option_count;
 
-/* Returns whether the flag is applied in the first of two rounds: flags that others
- * override, and flags that say where errors go, are. */
+/* Flags are applied in two rounds.  Returns true for the first round: for flags that
+ * others override, and for flags that say where errors are reported. */
 bool option_is_early(const struct option *o);

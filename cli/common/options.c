@@ -11,9 +11,11 @@
 #include "policy/policy.h"
 #include "policy/policy_file.h"
 
-/* A verb that makes a sandbox has all options, except those that own_options gives only
- * other verbs; any other verb has only the options that own_options gives to it. */
-#define BOXES	 (VERB_CREATE | VERB_FORK) /* verbs that make sandboxes that live on */
+/* The table own_options lists, for a flag, the only verbs that accept it.  A verb
+ * that makes a sandbox accepts every flag that the table does not reserve for others;
+ * any other verb accepts only the flags that the table gives to it. */
+#define BOXES	 (VERB_CREATE | VERB_FORK) /* verbs whose sandbox lives on when they
+					    * return */
 #define MAKERS	 (VERB_RUN | VERB_ACT | BOXES | VERB_WHY)
 #define COMMANDS (VERB_EXEC | VERB_SHELL)
 #define VARIED	 (MAKERS | COMMANDS | VERB_START) /* verbs that take variables */
@@ -139,7 +141,7 @@ void options_print_help(enum verb verb)
 	}
 }
 
-/* Fills in the error that the flag belongs to another verb. */
+/* Sets the error "this flag belongs to another verb". */
 static int wrong_verb(enum verb verb, const struct option *o, struct err *e)
 {
 	if (verb == VERB_FORK && has_option(VERB_CREATE, o))

@@ -31,7 +31,8 @@ struct run_options {
 	uint64_t ttl_ms, idle_ms, sample_ms; /* flags of hutch create, in ms; 0: not
 					      * given */
 	bool detaches; /* --detach */
-	int lease_fd; /* of hutch create: the descriptor of the lease; 0: not given */
+	int lease_fd; /* of hutch create: the socket whose end ends the sandbox (--lease);
+		       * 0: not given */
 	int json_fd; /* the descriptor for the result object; -1: no object is written;
 		      * 2: it is the last line of stderr */
 	struct policy_file *kept; /* set by the caller: gets the settings of --policy,

@@ -73,7 +73,7 @@ int report_end(int result, const struct err *e)
 	return EXIT_HUTCH;
 }
 
-/* The errno of the first failed write to stdout, which stdio does not keep. */
+/* The errno of the first failed write to stdout, because stdio does not keep it. */
 static int unwritten;
 
 int report_flush(void)
@@ -182,8 +182,9 @@ void report_masked(const struct policy *policy, struct err *e)
 {
 	struct redact m = { 0 };
 
-	(void)environment_mask(policy, &m, NULL); /* cannot fail: policy_check() has
-						   * done the same without an error */
+	(void)environment_mask(policy, &m, NULL); /* environment_mask() cannot fail here:
+						   * policy_check() has called it without
+						   * an error */
 	redact_err(&m, e);
 	redact_done(&m);
 	report_error(e);
@@ -191,8 +192,9 @@ void report_masked(const struct policy *policy, struct err *e)
 
 void report_degraded(unsigned degraded)
 {
-	degraded &= ~(unsigned)DEGRADED_IMAGE; /* is left out: the code that copied the
-						* image has reported it */
+	/* The image's flag is left out: the code that copied the image has printed a
+	 * note about it. */
+	degraded &= ~(unsigned)DEGRADED_IMAGE;
 	if (!degraded)
 		return;
 	(void)fprintf(stderr, "hutch: note: weaker here than asked for (--best-effort):");

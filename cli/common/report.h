@@ -12,7 +12,8 @@ struct result;
  * printing that error. */
 int report_result(const struct result *r, uint64_t timeout_ms, int json_fd);
 
-/* Prints a note about --network host, which shares more than its name says. */
+/* Prints a note about --network host, which shares more with the host than the
+ * network. */
 void report_network(const struct policy *policy);
 
 /* Prints a note about secrets that are too short to be redacted. */

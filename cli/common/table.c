@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 
 #define GAP 3
-/* The widest cell in characters that widens its column; a wider cell extends beyond
- * its column. */
+/* A column is as wide as its widest cell, but at most this many characters; a wider
+ * cell extends beyond its column. */
 #define WIDE 48
 
 void table_add(struct table *t, char *text)

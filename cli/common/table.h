@@ -1,5 +1,5 @@
-/* table -- prints columns for people, each as wide as its widest cell, in
- * characters; single much wider cells do not count. */
+/* table -- prints columns for people.  A column is as wide as its widest cell, in
+ * characters; cells wider than a limit do not widen it. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct table {
 			    * heading */
 };
 
-/* Adds a cell, made safe for a terminal; takes `text` over.  NULL is printed as
- * "-", for unknown. */
+/* Adds a cell, made safe for a terminal; takes `text` over.  NULL, an unknown value,
+ * is printed as "-". */
 void table_add(struct table *t, char *text);
 void table_print(const struct table *t, FILE *to);
 void table_done(struct table *t);
