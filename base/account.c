@@ -7,8 +7,8 @@
 #define FILE_MAX     (1u << 20)
 #define FIELDS	     7
 
-/* The columns of passwd and of group; the columns that both have are at the same
- * place. */
+/* The indices of the columns in lines of passwd(5) and group(5); a column that both
+ * files have is at the same index. */
 enum { NAME = 0, ID = 2, GROUP = 3, MEMBERS = 3, HOME = 5 };
 
 struct question {
@@ -40,7 +40,7 @@ static void copy_text(char ret[ACCOUNT_TEXT], const char *from)
 }
 
 /* Parses one line of the file, in place.  Returns whether the line is the account
- * that is looked for. */
+ * that `q` asks for. */
 static bool take_line(char *line, const struct question *q, struct account *ret)
 {
 	char *fields[FIELDS] = { NULL };
@@ -85,7 +85,7 @@ static int next_byte(struct reader *r)
 }
 
 /* Reads the next line; returns false if the file has ended.  A line that is too long
- * is given as an empty one, which is no account. */
+ * is returned as an empty line, which the caller skips since it is no account. */
 static bool next_line(struct reader *r, char line[LINE_MAX_LEN])
 {
 	size_t len = 0;

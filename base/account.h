@@ -13,7 +13,7 @@
 #define ACCOUNT_MAX  (UINT32_MAX - 1) /* the highest id; the number above means "no id" */
 
 struct account {
-	uint32_t id;	/* the user's or group's id */
+	uint32_t id;	/* the user's id, or the group's */
 	uint32_t group; /* the user's own group; 0 in an account of a group */
 	char name[ACCOUNT_TEXT];
 	char home[ACCOUNT_TEXT]; /* the home folder: absolute, or "" */

@@ -13,8 +13,8 @@ int await_ready(int fd, short events, int64_t due)
 
 	do {
 		n = poll(&w, 1, clock_wait(due, now));
-		now = clock_ms(); /* a successful clock_gettime(2) leaves the errno of
-				   * poll(2) as it is */
+		now = clock_ms(); /* errno stays that of poll(2): a successful
+				   * clock_gettime(2) does not change it */
 	} while ((n < 0 && errno == EINTR) || (n == 0 && !clock_is_due(due, now)));
 	return n;
 }

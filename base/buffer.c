@@ -49,8 +49,8 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		return NULL;
 	if (b->room - b->end >= len && b->bytes)
 		return b->bytes + b->end;
-	/* A buffer that was compacted gets a quarter of spare room; with less, the
-	 * buffer would be compacted again after every few bytes. */
+	/* After compaction the buffer must have a quarter of its content as spare
+	 * room; with less, it would be compacted again after every few bytes. */
 	size_t spare = b->start > 0 ? have / 4 : 0;
 	if (b->bytes)
 		compact(b);
@@ -58,8 +58,8 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 		size_t room = b->room ? b->room : 256;
 		while (room < have + len + spare)
 			room *= 2;
-		/* have + len is within the bound, so the limit takes only spare room
-		 * away. */
+		/* The bytes that are needed (have + len) are within the bound, so
+		 * limiting the size to the bound takes only spare room away. */
 		if (room > b->max)
 			room = b->max;
 		b->bytes = mem_resize(b->bytes, room, 1);

@@ -15,7 +15,8 @@ struct buffer {
 	size_t end;	/* the offset one past the last byte */
 	size_t room;	/* the size of `bytes` */
 	size_t max;	/* the bound: there are never more unconsumed bytes */
-	bool is_cut;	/* a part of the frame that is being put together did not fit */
+	bool is_cut;	/* a part of the frame or JSON text that is being written did not
+			 * fit */
 };
 
 void buffer_init(struct buffer *b, size_t max);

@@ -2,8 +2,8 @@
  * on Linux.
  *
  * A loop reads the clock before it computes the time-out of poll(2), after poll(2)
- * has returned, and after a step that may block.  It hands that `now` to every
- * function that it calls; nothing below a loop reads the clock, and
+ * has returned, and after a step that may block.  It passes that `now` to every
+ * function that it calls; no function below a loop reads the clock, and
  * tests/lint/clock.py refuses a read there.  Deadlines can then be tested with any
  * `now`, without waiting. */
 #pragma once

@@ -57,8 +57,8 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 	e->sys = 0;
 	e->remedy[0] = '\0';
 	va_start(ap, fmt);
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* a text that is too long
-							     * is cut */
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* vsnprintf(3) cuts a longer
+							     * text */
 	va_end(ap);
 	return -1;
 }
@@ -106,8 +106,8 @@ int err_sys(struct err *e, const char *fmt, ...)
 	e->sys = sys;
 	e->remedy[0] = '\0';
 	va_start(ap, fmt);
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* a text that is too long
-							     * is cut */
+	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap); /* vsnprintf(3) cuts a longer
+							     * text */
 	va_end(ap);
 
 	size_t len = strlen(e->text);
@@ -130,11 +130,11 @@ int err_in(struct err *e, const char *fmt, ...)
 	if (!e)
 		return -1;
 	va_start(ap, fmt);
-	(void)vsnprintf(place, sizeof(place), fmt, ap); /* a text that is too long is
-							 * cut */
+	(void)vsnprintf(place, sizeof(place), fmt, ap); /* vsnprintf(3) cuts a longer
+							 * text */
 	va_end(ap);
 
-	/* A text that became too long with the place in front loses its end. */
+	/* If the text is too long with the place in front, its end is cut off. */
 	size_t len = strlen(place), old = strlen(e->text);
 	size_t room = sizeof(e->text) - 1 - len - 2;
 	size_t keep = old < room ? old : room;

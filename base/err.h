@@ -4,9 +4,9 @@
  * that it can be returned through any number of frames and cross a pipe in one
  * write(2) (sizeof(struct err) < PIPE_BUF, so the write is atomic).
  *
- * A function that can fail takes `struct err *e` last and returns -1 after
- * filling it in.  On the way up, err_in() puts a place in front.  Only a main()
- * prints, and only a main() exits.
+ * A function that can fail takes `struct err *e` last and returns -1 after filling it
+ * in.  While the error is returned through callers, err_in() puts a place in front of
+ * its text.  Only a main() prints, and only a main() exits.
  *
  * The text says what was tried and on what.  The remedy, where there is one,
  * is the exact command or flag that would change the outcome. */
@@ -18,12 +18,13 @@ enum err_kind {
 	ERR_NONE,	 /* there is no error: the kind of the zero object */
 	ERR_USAGE,	 /* the caller's flags or values are wrong */
 	ERR_NOT_FOUND,	 /* a path, image or program that was named is absent */
-	ERR_EXISTS,	 /* the thing to be made exists already */
+	ERR_EXISTS,	 /* the file, sandbox or image to be made exists already */
 	ERR_BUSY,	 /* the request cannot be done now: the sandbox is paused,
 			  * stopping, or busy with another request */
 	ERR_GONE,	 /* the process that was to do the work has ended */
-	ERR_REFUSED,	 /* the kernel or a policy of the host forbids it */
-	ERR_UNSUPPORTED, /* the kernel or the host does not have the feature */
+	ERR_REFUSED,	 /* the kernel or a policy of the host forbids the request */
+	ERR_UNSUPPORTED, /* the kernel or the host does not have the feature that is
+			  * needed */
 	ERR_LIMIT,	 /* a bound of ours or of the host was reached */
 	ERR_PROTOCOL,	 /* the other end of a channel broke its rules */
 	ERR_SYSTEM,	 /* a system call failed for a reason of its own */

@@ -19,14 +19,15 @@ static ssize_t send_at_hard_limit(int socket, const struct msghdr *m)
 {
 	struct rlimit own, most;
 
-	(void)getrlimit(RLIMIT_NOFILE, &own); /* cannot fail: the arguments are valid */
+	(void)getrlimit(RLIMIT_NOFILE, &own); /* getrlimit(2) cannot fail: the arguments
+					       * are valid */
 	most = (struct rlimit){ own.rlim_max, own.rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &most); /* cannot fail: the soft limit may be
-						* raised up to the hard one */
+	(void)setrlimit(RLIMIT_NOFILE, &most); /* setrlimit(2) cannot fail: the soft limit
+						* may be raised up to the hard one */
 	ssize_t n = sendmsg(socket, m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	int sys = errno;
-	(void)setrlimit(RLIMIT_NOFILE, &own); /* cannot fail: puts the limit back that
-					       * was there before */
+	(void)setrlimit(RLIMIT_NOFILE, &own); /* restores the former limit, which cannot
+					       * fail */
 	errno = sys;
 	return n;
 }
@@ -55,8 +56,9 @@ ssize_t fd_pass_send(int socket, const void *bytes, size_t len, const int *fds,
 	return n < 0 && errno == ETOOMANYREFS ? send_at_hard_limit(socket, &m) : n;
 }
 
-/* Returns the first descriptor of the message.  The buffer's alignment leaves room
- * for two descriptors; a second one is closed. */
+/* Returns the first descriptor of the message.  The alignment of the control buffer
+ * makes room for two descriptors, although one is expected; a second one is
+ * closed. */
 static int take_first(const struct cmsghdr *c)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -32,9 +32,9 @@ static uint32_t load32(const uint8_t *at)
 	       (uint32_t)at[3] << 24;
 }
 
-/* Appends bytes to the frame, or remembers that a part is missing: half a frame must
- * never be sent, so nothing is added behind the gap, and frame_end() removes the
- * rest. */
+/* Appends bytes to the frame.  If they do not fit, the frame is marked as cut: later
+ * bytes are not added, and frame_end() removes the part that was written, since half
+ * a frame must never be sent. */
 static void put(struct buffer *b, const void *data, size_t len)
 {
 	if (b->is_cut || !buffer_append(b, data, len))
@@ -146,7 +146,7 @@ struct fields fields_of(const struct frame *f)
 	return (struct fields){ .at = f->body, .end = f->body + f->len };
 }
 
-/* Returns the place of the next `len` bytes, and moves behind them; NULL if there
+/* Returns the place of the next `len` bytes, and advances past them; NULL if there
  * are fewer. */
 static const uint8_t *take(struct fields *in, size_t len)
 {
@@ -211,8 +211,8 @@ const char *fields_get_text(struct fields *in)
 {
 	struct bytes got = take_tagged(in, TAG_TEXT);
 
-	/* The first 0 byte must be the last byte, so that no bytes are hidden behind
-	 * a text. */
+	/* The first 0 byte must be the last byte, so that a C string has all bytes of
+	 * the field. */
 	if (got.len == 0 || memchr(got.data, 0, got.len) != got.data + got.len - 1) {
 		in->is_bad = true;
 		return "";
@@ -226,7 +226,7 @@ uint32_t fields_get_list(struct fields *in)
 		return 0;
 	uint32_t count = take_u32(in);
 
-	/* The count cannot be true if the bytes that are left are too few: the
+	/* A count is false if the bytes that are left cannot hold so many texts: the
 	 * shortest text takes 6 bytes (tag, length, and its NUL). */
 	if (in->is_bad || count > (size_t)(in->end - in->at) / 6) {
 		in->is_bad = true;

@@ -9,7 +9,8 @@
  * Writing:	frame_begin, frame_put_*, frame_end.
  * Reading:	frame_next finds a frame in a buffer, fields_init and
  *		fields_get_* walk it, fields_end tells whether all succeeded.
- * Errors stick, so that a reader can take all its fields and ask once. */
+ * Errors are remembered, so that a reader can get all its fields and check once at
+ * the end. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,8 +70,9 @@ struct bytes fields_get_bytes(struct fields *in);
 /* Gets a text: bytes without a 0 in them.  The 0 byte that ends every text on the
  * wire is checked and not counted, so the result is a C string in place. */
 const char *fields_get_text(struct fields *in);
-/* Gets how many texts follow; each is read with fields_get_text.  The number is
- * checked against the bytes that are left, so it can be trusted for an allocation. */
+/* Gets the number of texts that follow; each is read with fields_get_text.  The
+ * number is checked against the bytes that are left, so it can be trusted for an
+ * allocation. */
 uint32_t fields_get_list(struct fields *in);
 /* Returns true when every get has succeeded and no byte is left. */
 bool fields_end(const struct fields *in);

@@ -21,8 +21,8 @@ int hex_random(char *ret, size_t count, struct err *e)
 {
 	uint8_t random[HEX_RANDOM_MAX / 2];
 
-	/* getrandom(2) gives so few bytes whole or not at all, so any other result is
-	 * an error. */
+	/* getrandom(2) returns up to 256 bytes completely or not at all, so any other
+	 * result is an error. */
 	if (getrandom(random, count / 2, 0) != (ssize_t)(count / 2))
 		return err_sys(e, "getrandom");
 	hex_encode(random, count / 2, ret);

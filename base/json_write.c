@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* How a string escapes characters: hutch's own strings and bytes from inside differ. */
+/* How a string escapes characters: the form for hutch's own strings differs from that
+ * for bytes from inside a sandbox. */
 struct form {
 	const char *letters; /* pairs of a byte and the letter of its escape */
 	const char *invalid; /* the escape for a byte that is no UTF-8; NULL: \u and
@@ -21,8 +22,8 @@ static const struct form bytes_form = { .letters = "\bb\tt\nn\ff\rr\"\"\\\\",
 
 static void add(struct buffer *b, const void *bytes, size_t len)
 {
-	/* Once a piece did not fit, no piece is added: a shorter one might fit behind
-	 * the gap. */
+	/* Once a piece did not fit, none is added any more: a later, shorter piece
+	 * might fit, and the text would then have a gap. */
 	if (b->is_cut || !buffer_append(b, bytes, len))
 		b->is_cut = true;
 }

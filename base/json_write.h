@@ -10,11 +10,10 @@
  *	json_write_close(&b, "]}");
  *	AUTO_FREE char *text = json_write_end(&b);
  *
- * `key` is the name of an object's member; it is NULL for an item of an array and for an
- * outermost value.  Keys are constants that need no escape.  The last byte in the buffer
- * decides about the comma: a value has none in front of it behind an opening bracket, at
- * the start of a line and at the start of the buffer.  So members can also be built
- * without their braces.
+ * `key` is the name of an object's member; it is NULL for an item of an array and for
+ * an outermost value.  Keys are constants that need no escape.  A comma is put in
+ * front of a value unless the last byte in the buffer is an opening bracket or a line
+ * end, or the buffer is empty.  So members can also be built without their braces.
  *
  * Strings may hold any bytes.  Control characters are escaped, also those that terminals
  * obey (U+0080 to U+009F) and the line ends U+2028 and U+2029, so that a value is always
@@ -45,8 +44,8 @@ void json_write_text(struct buffer *b, const char *key, const char *text);
 /* Returns the text as a JSON string with its quotes, allocated. */
 char *json_write_quoted(const char *text);
 
-/* Writes a string of bytes from inside a sandbox, as programs for agents write
- * strings: \n for a line end, and U+FFFD for a byte that is no UTF-8. */
+/* Writes a string of bytes from inside a sandbox in the form that programs for agents
+ * use: a line end is escaped as \n, and a byte that is no UTF-8 becomes U+FFFD. */
 void json_write_bytes(struct buffer *b, const char *key, const void *bytes, size_t len);
 /* Writes a part of a string that is too long for json_write_bytes(), between
  * json_write_open(b, key, "\"") and json_write_close(b, "\""). */
@@ -60,5 +59,6 @@ void json_write_bool(struct buffer *b, const char *key, bool value);
  * fraction. */
 void json_write_format(struct buffer *b, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Writes a value that is JSON already, or complete members, for which `key` is NULL. */
+/* Writes a value that is JSON already; or, with `key` NULL, complete members of an
+ * object. */
 void json_write_raw(struct buffer *b, const char *key, const char *json);

@@ -86,8 +86,8 @@ static inline int sys_renameat2(int from, const char *from_path, int to,
 
 #define KERNEL_RWF_NOWAIT 8 /* the flag RWF_NOWAIT of pwritev2(2) */
 
-/* Writes at the file's current position, and fails with EAGAIN instead of waiting for
- * a reader. */
+/* Writes with pwritev2(2) at the file's current position; where a pipe is full, fails
+ * with EAGAIN instead of waiting for its reader. */
 static inline ssize_t sys_write_nowait(int fd, const struct iovec *piece)
 {
 	return syscall(SYS_pwritev2, fd, piece, 1L, -1L, -1L, KERNEL_RWF_NOWAIT);

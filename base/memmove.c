@@ -14,7 +14,7 @@ typedef uint32_t word4 __attribute__((aligned(1), may_alias));
 typedef uint16_t word2 __attribute__((aligned(1), may_alias));
 
 /* Moves the first and the last sizeof(type) bytes, which overlap if `n` is less than
- * two of the type: both are read before any is written. */
+ * 2 * sizeof(type): both are read before either is written. */
 #define MOVE_ENDS(type, to, from, n)                                            \
 	do {                                                                    \
 		const type first = *(const type *)(from);                       \

@@ -5,7 +5,8 @@
  *
  * Both release at the end of the scope, on every path out of it; errno is kept.  To
  * hand over ownership, take the value out: `*ret_fd = fd_take(&fd);`.  The attribute
- * `unused` allows a variable that is only there to be released. */
+ * `unused` prevents a warning about a variable that is only declared to be
+ * released. */
 #pragma once
 #include <errno.h>
 #include <stdlib.h>

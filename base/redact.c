@@ -75,8 +75,9 @@ static bool add_value(struct redact *m, const char *value, size_t len)
 	return is_new;
 }
 
-/* Sets `fail` of a node.  The nodes of smaller depth must have theirs; for a node of
- * depth 1 it is the root. */
+/* Sets `fail` of a node, the node where the search goes on if the next byte leads to
+ * no child (Aho and Corasick).  The nodes of smaller depth must have theirs; for a
+ * node of depth 1 it is the root. */
 static void link_child(struct redact *m, uint32_t node, uint32_t child)
 {
 	struct redact_node *n = &m->nodes[child];
@@ -281,14 +282,14 @@ static void release(struct redact_stream *s, uint64_t to, struct buffer *out)
 static void take(const struct redact *m, struct redact_stream *s, uint8_t byte,
 		 struct buffer *out)
 {
-	(void)buffer_append(&s->held, &byte, 1); /* fits: the held bytes are at most as
-						  * long as the longest value */
+	(void)buffer_append(&s->held, &byte, 1); /* the byte fits: the held bytes are at
+						  * most as long as the longest value */
 	s->end++;
 	s->node = step(m, s->node, byte);
 	if (m->nodes[s->node].longest)
 		add_run(s, s->end - m->nodes[s->node].longest, s->end);
-	while (s->node && !m->nodes[s->node].child) /* from this state no longer value
-						     * can follow */
+	while (s->node && !m->nodes[s->node].child) /* the node has no children: no longer
+						     * value begins with its text */
 		s->node = m->nodes[s->node].fail;
 	if (s->end - m->nodes[s->node].depth > s->begin)
 		release(s, s->end - m->nodes[s->node].depth, out);
@@ -303,8 +304,8 @@ static bool begins_value(const struct redact *m, const uint8_t *at, size_t left)
 	return first && (left == 1 || child_of(m, first, at[1]));
 }
 
-/* Returns how many bytes at the start begin no value; in most texts these are all
- * bytes. */
+/* Returns the length of the text's beginning in which no value begins; in most texts
+ * that is the whole length. */
 static size_t harmless(const struct redact *m, const uint8_t *at, size_t len)
 {
 	size_t n = 0;
@@ -372,8 +373,8 @@ bool redact_text(const struct redact *m, const void *data, size_t len, struct bu
 	return true;
 }
 
-/* Ends a line that was cut here: hides the last bytes if they are the beginning of a
- * value, REDACT_MIN or more of its bytes. */
+/* Ends a line whose rest was cut off: if the line's last bytes are the beginning of a
+ * value, and at least REDACT_MIN bytes of it, hides them. */
 static void end_cut(const struct redact *m, struct redact_stream *s, struct buffer *out)
 {
 	uint32_t depth = m->nodes[s->node].depth;

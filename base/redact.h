@@ -9,8 +9,9 @@
  *
  * Theory of operation.  All values are in one automaton (Aho and Corasick, 1975), so
  * that a byte costs the same however many values there are and however much of them a
- * hostile text repeats.  A state is the longest end of the text that begins a value:
- * the bytes before it are decided, and can be passed on.
+ * hostile text repeats.  A state stands for the longest suffix of the text so far
+ * that is a prefix of a value: for the bytes before that suffix it is known whether
+ * they are hidden, so they can be passed on.
  *
  * Values are added as long as there is room, and never removed: a value that was
  * secret once stays secret. */
@@ -25,17 +26,19 @@ struct err;
 
 #define REDACT_TEXT "<secret-hidden>"
 #define REDACT_MIN  4
-/* The room in bytes for all values and their lines; common beginnings count once. */
+/* The most bytes that all values and their lines may have together; bytes of common
+ * prefixes count once. */
 #define REDACT_BYTES (256u << 10)
 /* The factor by which masking may lengthen a text, at most. */
 #define REDACT_GROWTH ((sizeof(REDACT_TEXT) - 1 + REDACT_MIN - 1) / REDACT_MIN)
 
 struct redact_node {
 	uint32_t child, sibling; /* indices of nodes; 0: there is none */
-	uint32_t fail;		 /* the node of the longest other state that is an end
-				  * of this one */
-	uint32_t depth, longest; /* depth: bytes from the root; longest: the length of
-				  * the longest value that ends here, 0: none does */
+	uint32_t fail;		 /* the node of the longest proper suffix of this node's
+				  * text that is a node, too */
+	uint32_t depth, longest; /* depth: the length of the node's text; longest: the
+				  * length of the longest value that ends here, 0: none
+				  * does */
 	uint8_t byte;
 };
 
@@ -67,8 +70,8 @@ struct redact_run {
 
 struct redact_stream {
 	uint32_t node;
-	struct buffer held; /* bytes that may belong to a value, which is not decided
-			     * yet */
+	struct buffer held; /* bytes for which it is not yet known whether they belong to
+			     * a value */
 	uint64_t begin, end; /* offsets in the text of the held bytes' beginning and
 			      * end */
 	struct redact_run *runs; /* owned: hidden runs in the held bytes, in order */
@@ -78,8 +81,9 @@ struct redact_stream {
 
 void redact_stream_done(struct redact_stream *s);
 
-/* Passes the decided bytes on to `out`, masked.  `out` must have room for REDACT_GROWTH
- * times the held and the new bytes, and for one REDACT_TEXT. */
+/* Adds to `out` all bytes for which it is known whether they are hidden, masked.
+ * `out` must have room for REDACT_GROWTH times the held and the new bytes, and for
+ * one REDACT_TEXT. */
 void redact_feed(const struct redact *m, struct redact_stream *s, const void *data,
 		 size_t len, struct buffer *out);
 /* Passes the held bytes on, because the text ends here or because its reader is not

@@ -15,8 +15,9 @@ static int read_no_link(void *who, int dir, const char *name, char *to)
 	return -ELOOP;
 }
 
-/* Reads the text of a link.  In a procfs only the links in its root ("self") have a
- * text that can be followed; the others are refused. */
+/* Reads the text of a link.  In a procfs the links in its root ("self") have a text
+ * that can be followed; all others, such as those in /proc/PID/fd, may lead elsewhere
+ * than their text says, and are refused. */
 static int read_text_link(void *who, int dir, const char *name, char *to)
 {
 	(void)who;

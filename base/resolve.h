@@ -1,7 +1,7 @@
 /* resolve -- opens files as openat2(2) does with RESOLVE_NO_MAGICLINKS, or with
- * RESOLVE_BENEATH and no links at all, also where there is no such call.  With
- * --protect-missing openat2(2) is refused inside, since a filter cannot see its
- * flags, which are in memory (sandbox/monitor/broker.h). */
+ * RESOLVE_BENEATH and no links at all, also where the kernel or a filter refuses
+ * openat2(2).  With --protect-missing openat2(2) is refused inside, since a filter
+ * cannot see its flags, which are in memory (sandbox/monitor/broker.h). */
 #pragma once
 
 struct open_how;

@@ -14,8 +14,9 @@
 #include "base/own.h"
 #include "base/path_walk.h"
 
-#define NAMES_MAX 4096 /* the bound of names that are looked up one by one; the kernel
-			* has no such bound, but is quicker */
+#define NAMES_MAX 4096 /* the most names that are looked up one by one for a path, to
+			* bound the time; the kernel's own lookup has no such bound, but
+			* is faster */
 #define PROC_ROOT 1    /* the inode number of a procfs' root */
 #define FOLDER	  (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -60,7 +61,7 @@ static int read_link(struct spot_search *w, int dir, const char *name, char *to)
 
 /* --- folders ------------------------------------------------------------------------ */
 
-/* The place where a walk is. */
+/* The state of a walk along a path. */
 struct place {
 	struct spot_search *search;
 	int at; /* owned: the folder where the walk is */
@@ -157,7 +158,8 @@ int spot_find(struct spot_search *w, int base, const char *path, struct spot *re
 	if (end - start > NAME_MAX)
 		return -ENAMETOOLONG;
 	const bool is_itself = is_folder_itself(path + start, end - start);
-	/* Behind a "/" the walk would look for "." in the folder. */
+	/* If the part of the path before the last name ended in "/", path_walk()
+	 * would look for "." in the folder, so slashes are cut off. */
 	size_t above_len = is_itself ? len : start;
 	while (!is_itself && above_len > 1 && path[above_len - 1] == '/')
 		above_len--;

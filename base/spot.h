@@ -11,15 +11,15 @@
  *	...
  *	spot_done(&s);
  *
- * Folders are descriptors, and no name is looked up twice.  Where no link is on the
- * way to the last name, one call of the kernel does the whole lookup.  All functions
- * return 0 or a negative errno. */
+ * Each folder on the way is held open as a descriptor, and no name is looked up
+ * twice.  Where no link is on the way to the last name, one call of the kernel does
+ * the whole lookup.  All functions return 0 or a negative errno. */
 #pragma once
 #include <stdbool.h>
 
 struct spot_search {
-	/* Gives the text of a link in PATH_MAX bytes; SPOT_MAGIC: the link has no
-	 * text. */
+	/* Gives the text of a link in PATH_MAX bytes.  Returns SPOT_MAGIC if the link
+	 * has no text that could be followed. */
 	int (*read_link)(void *who, int dir, const char *name, char *to);
 	void *who; /* borrowed */
 	int links, names; /* how many links were followed, and how many names were

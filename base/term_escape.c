@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 /* Gives the form of the character at `at`, of which `len` bytes are there, and
- * returns how many bytes the character takes in the input.  An empty `out` means that
- * it stays as it is. */
+ * returns how many bytes the character takes in the input.  If `out` is empty, the
+ * character is printed unchanged. */
 static size_t form(const uint8_t *at, size_t len, char out[5])
 {
 	uint8_t c = at[0];
@@ -48,13 +48,13 @@ void term_escape_append(struct buffer *to, const void *data, size_t len)
 	}
 }
 
-/* Returns whether the character reorders others or ends a line, by which a name
- * could look like another; no language needs such characters in a name. */
+/* Returns whether the character changes the direction of text or ends a line, so that
+ * a name could look like another one; no language needs such characters in a name. */
 static bool moves_others(const uint8_t *at, size_t len)
 {
 	if (len < 3 || at[0] != 0xe2)
 		return false;
-	if (at[1] == 0x80) /* U+200E, U+200F; U+2028 to U+202E */
+	if (at[1] == 0x80) /* E2 80 xx: U+200E, U+200F; U+2028 to U+202E */
 		return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae);
 	return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9; /* U+2066 to U+2069 */
 }

@@ -5,7 +5,8 @@
  * PgDn, PageUp, PageDown, PPage, NPage, DC, Delete, IC, Insert, F1 to F12; and those
  * of OpenHands V1's terminal: ENTER TAB BS ESC UP DOWN LEFT RIGHT HOME END PGUP PGDN,
  * CTRL+a and CTRL-a.  Only the letters behind Control and the word CTRL may be of
- * either case: any other spelling is no key, but a text that a user may want to type.
+ * either case: text in any other spelling is no key, and may be text that a user
+ * wants to type.
  *
  * The sequences are those of TERM=tmux-256color and xterm. */
 #pragma once

@@ -17,8 +17,8 @@ static int announced(uint8_t c)
 	return c < 0xf5 ? 4 : 0;
 }
 
-/* Returns whether byte `c` may stand at this place of a character.  The second byte
- * has a narrower range after some first ones: no overlong forms, no surrogates,
+/* Returns whether byte `c` may stand at this place of a character.  After some first
+ * bytes the second byte has a narrower range: no overlong forms, no surrogates,
  * nothing beyond U+10FFFF. */
 static bool follows(uint8_t first, int place, uint8_t c)
 {

@@ -1,4 +1,4 @@
-/* variables -- the changes of an environment since it was made.
+/* variables -- the changes to a sandbox's environment since the sandbox was made.
  *
  * The supervisor keeps the changes for a sandbox, and the executor has a copy
  * (MSG_ENV).  A process that starts later gets its own environment with these
@@ -12,8 +12,9 @@
 struct err;
 struct list;
 
-/* The bounds of one variable: execve(2) takes no longer NAME=value, its NUL counted
- * (MAX_ARG_STRLEN), and only about twice as much in all. */
+/* The bounds of one variable.  execve(2) accepts no NAME=value longer than this, its
+ * NUL counted (MAX_ARG_STRLEN), and, with the usual stack limit of 8 MiB, 2 MiB of
+ * arguments and environment in all. */
 #define VARIABLE_MAX	  (128u << 10)
 #define VARIABLE_NAME_MAX 255
 #define VARIABLES_MAX	  1024
@@ -28,7 +29,7 @@ struct variable {
 struct variables {
 	struct variable *all; /* owned: the changed variables */
 	size_t count, bytes;
-	uint64_t number; /* the number of the last change of all */
+	uint64_t number; /* the number of the latest change to any variable */
 };
 
 void variables_done(struct variables *v);

@@ -31,7 +31,8 @@ static size_t message_len(size_t result_len)
 /* --- the child ------------------------------------------------------------------- */
 
 struct side {
-	int answer, leash; /* the pipes' ends of the child; leash -1: there is none */
+	int answer, leash; /* the child's ends of the pipes; `leash` is -1 if there is no
+			    * such pipe */
 };
 
 static int by_number(const void *a, const void *b)
@@ -54,14 +55,16 @@ static void close_others(const struct worker_task *t, const struct side *mine)
 	for (size_t i = 0; i < count; i++) {
 		if (kept[i] < (int)first)
 			continue;
-		if (kept[i] > (int)first) /* close_range(2) exists since Linux 5.9 */
+		if (kept[i] > (int)first) /* sys_close_range() cannot fail: Linux has the
+					   * call since 5.9 */
 			(void)sys_close_range(first, (unsigned)kept[i] - 1, 0);
 		first = (unsigned)kept[i] + 1;
 	}
 	(void)sys_close_range(first, ~0u, 0);
 }
 
-/* Sees that the error fits the return value of a step. */
+/* Makes the error agree with a step's return value: no error after 0, and one of kind
+ * ERR_INTERNAL if a failed step has set none. */
 static bool is_done(int rc, struct err *e)
 {
 	if (rc == 0)
@@ -71,15 +74,16 @@ static bool is_done(int rc, struct err *e)
 	return rc == 0;
 }
 
-/* A failure is ignored: the parent then reports that there was no answer. */
+/* If the write fails, the parent finds no message, and reports that there was no
+ * answer. */
 static void put(const struct worker_task *t, const struct side *mine, const void *bytes,
 		 size_t len)
 {
 	(void)io_write_all(t->answer ? *t->answer : mine->answer, bytes, len);
 }
 
-/* With setup, the part of the message that is the error is sent before the work begins,
- * so bytes that take the work over cannot change it. */
+/* If the task has a setup, the error part of the message is sent before the work
+ * begins, so that hostile bytes that gain control over the work cannot change it. */
 static void answer(const struct worker_task *t, const struct side *mine)
 {
 	struct message m = { .error.kind = ERR_NONE };
@@ -99,9 +103,11 @@ static void answer(const struct worker_task *t, const struct side *mine)
 static _Noreturn void serve(const struct worker_task *t, const struct side *mine,
 			    pid_t parent)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail: the arguments are valid */
-	/* The parent may have ended before the child asked to die with it.  In a new
-	 * pid namespace the parent has no number, so this cannot be checked. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* prctl(2) cannot fail: the arguments are
+						 * valid */
+	/* The parent may have ended before PR_SET_PDEATHSIG took effect, so the
+	 * parent's pid is checked.  In a new pid namespace getppid(2) returns 0, so
+	 * the check is impossible. */
 	if (!(t->flags & CLONE_NEWPID) && getppid() != parent)
 		_exit(1);
 	if (!t->has_all_fds)
@@ -132,8 +138,8 @@ int worker_start(const struct worker_task *t, struct worker *ret, struct err *e)
 	int answer[2], leash[2] = { -1, -1 };
 
 	*ret = (struct worker){ 0 };
-	/* Without O_NONBLOCK, reading would wait for a stray process that holds the
-	 * other end.  A message always fits into the empty pipe. */
+	/* With O_NONBLOCK, read(2) does not wait for a stray process that holds the
+	 * writing end open.  A message always fits into the empty pipe. */
 	if (pipe2(answer, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(e, "make a pipe");
 	AUTO_CLOSE int from = answer[0];
@@ -150,8 +156,8 @@ int worker_start(const struct worker_task *t, struct worker *ret, struct err *e)
 	*ret = (struct worker){ .pid = pid, .answer = fd_take(&from),
 				.leash = fd_take(&watched), .shared = -1,
 				.result_len = t->result_len, .name = t->name };
-	if (t->flags & CLONE_FILES) /* with one table of descriptors, closing the end
-				     * here would close it in the child */
+	if (t->flags & CLONE_FILES) /* with CLONE_FILES, closing the writing end here
+				     * would close it in the child */
 		ret->shared = fd_take(&to);
 	return 0;
 }
@@ -173,10 +179,11 @@ static int reap(struct worker *w)
 
 	w->pid = 0;
 	own_close(&w->shared);
-	/* Waits for the children of the child, which die with it after a moment, and
-	 * close the leash then.  No process writes to the leash. */
+	/* Waits for the child's own children, which die shortly after it: the leash
+	 * is at end of file when all of them have closed it.  No process writes to
+	 * it. */
 	while (w->leash >= 0 && io_read_full(w->leash, &nothing, 1) > 0) {
-		/* reads until the end of file */
+		/* io_read_full() returns 0 at the end of file */
 	}
 	own_close(&w->leash);
 	return status;

@@ -36,9 +36,10 @@ struct worker_task {
 	/* Does the work in the child.  Returns 0 with the result in `result`, which is
 	 * zeroed before; or -1 with `e`, never NULL, set.  `arg` is the child's copy. */
 	int (*work)(void *arg, void *result, struct err *e);
-	/* NULL, or runs in the child before the work, with the same arg.  Then only setup
-	 * reports an error: if the work fails, worker_wait() says that there was no
-	 * result.  This is for work on hostile bytes, whose words no user may read. */
+	/* NULL, or runs in the child before the work, with the same arg.  Then only
+	 * setup reports an error: if the work fails, worker_wait() says that there
+	 * was no result.  This is for work on hostile bytes: an error text of theirs
+	 * must not reach a user. */
 	int (*setup)(void *arg, struct err *e);
 	void *arg;
 	size_t result_len; /* the size of the result, at most WORKER_RESULT_MAX */
@@ -55,13 +56,14 @@ struct worker_task {
 	 * descriptors. */
 	uint64_t flags;
 
-	/* Each is NULL, or a place in which the child finds the number of a descriptor
-	 * when the work begins; the parent's copy is left alone. */
+	/* Each is NULL, or points to a variable that is set, in the child, to the
+	 * number of a descriptor before the work begins; the parent's variable is not
+	 * changed. */
 	int *leash;  /* every process that the work starts must hold this descriptor
 		      * open; then worker_wait() and worker_end() wait for these
 		      * processes, too */
-	int *answer; /* carries the answer.  Work that moves this descriptor puts the
-		      * new number here */
+	int *answer; /* the descriptor that carries the answer.  Work that moves it to
+		      * another number sets this variable */
 };
 
 /* A worker that was started.  The zero object has no child. */
@@ -70,7 +72,8 @@ struct worker {
 	int answer;	  /* owned: readable once the child has answered or ended */
 	int leash;	  /* owned: the pipe's end that shows when the work's processes
 			   * have ended; -1: none */
-	int shared;	  /* owned: with CLONE_FILES, the writing end; else -1 */
+	int shared;	  /* owned: the writing end of the answer's pipe with CLONE_FILES;
+			   * else -1 */
 	size_t result_len;
 	const char *name; /* borrowed: the worker's name, for errors */
 };
