@@ -138,7 +138,8 @@ void queue_show(struct hutch *h)
 
 	if (h->ready < 0 || is_shown == h->is_shown)
 		return;
-	/* The eventfd's counter is 0 or 1: neither write(2) nor read(2) blocks. */
+	/* The eventfd's counter only changes between 0 and 1, so neither write(2) nor
+	 * read(2) blocks. */
 	h->is_shown = is_shown;
 	(void)!(is_shown ? write(h->ready, &one, sizeof(one)) :
 			   read(h->ready, &one, sizeof(one)));
@@ -156,8 +157,8 @@ static struct packet *pop(struct hutch *h)
 	return p;
 }
 
-/* Drops the oldest message that may be lost: no answer, and no message about the
- * handle itself.  Returns false if there is none. */
+/* Drops the oldest output or event; answers and messages about the handle itself are
+ * never dropped.  Returns false if there is nothing to drop. */
 static bool drop_oldest(struct hutch *h)
 {
 	struct packet **at = &h->queue, *before = NULL;
@@ -209,9 +210,9 @@ void wake_one(const struct waiter *w)
 {
 	const uint64_t one = 1;
 
-	(void)!write(w->wake, &one, sizeof(one)); /* fails if the counter is full, and
-						   * then it wakes the thread all the
-						   * same */
+	/* The write fails if the counter is full; the descriptor is readable then, so
+	 * the thread wakes all the same. */
+	(void)!write(w->wake, &one, sizeof(one));
 }
 
 void wake_for(struct hutch *h, const struct packet *call)

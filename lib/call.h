@@ -1,5 +1,5 @@
-/* call -- the library's requests that are under way, and the messages that wait to
- * be taken. */
+/* call -- the requests whose answers have not come yet, and the messages that wait
+ * for hutch_next(). */
 #pragma once
 #include "cli/common/json_view.h"
 #include "lib/writer.h"
@@ -21,8 +21,8 @@ struct packet *call_begin(struct hutch *h, const struct request *r, void *tag,
 /* Returns the packet of the call with this number; NULL if there is no such call. */
 struct packet *call_find(struct hutch *h, long long id);
 
-/* Ends a call that will not be answered with the error `why`; call_fail_all() ends
- * all calls so. */
+/* Ends a call that will not be answered: its answer is the error `why`.
+ * call_fail_all() does that with all calls. */
 void call_fail(struct hutch *h, long long id, const struct hutch_error *why);
 void call_fail_all(struct hutch *h, const struct hutch_error *why);
 

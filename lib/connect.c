@@ -14,8 +14,8 @@
 #include "sandbox/state/state_dir.h"
 #include "store/folders.h"
 
-/* Opens a folder only if it belongs to this user and is closed to others: then no
- * other user has put a socket there. */
+/* Opens a folder only if it belongs to this user and other users may not access it,
+ * so that no other user can have put a socket there. */
 static int open_folder(int parent, const char *path)
 {
 	struct stat st;
@@ -42,8 +42,8 @@ static int connect_in(int folder, const char *name)
 	AUTO_CLOSE int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* The socket's path may be longer than its address allows (unix(7)), so the
-	 * address leads through /proc. */
+	/* The socket's path may be longer than sun_path allows (unix(7)), so the
+	 * address names the folder as /proc/self/fd/N. */
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
 		       folder, name);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)

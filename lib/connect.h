@@ -3,7 +3,7 @@
  * The simple case is handled here: an ordinary user's own sandbox or pool, which
  * lives and answers.  Everything else is left to `hutch connect` and `hutch pool
  * take`, which know the sandboxes of root's users, tidy up after sandboxes that died,
- * and can explain why one is not there. */
+ * and can explain why a sandbox is not there. */
 #pragma once
 
 /* Connect to a sandbox or to the keeper of a pool.  Return a connection, which is

@@ -37,8 +37,8 @@ const char *hutch_kind_name(int kind)
 								    HUTCH_INTERNAL];
 }
 
-/* Cuts the text in front of its last character if that is not whole, so that the
- * text is valid UTF-8. */
+/* Removes the last character of the text if some of its bytes are missing, so that
+ * the text is valid UTF-8. */
 static void end_whole(char *text, size_t len)
 {
 	while (len && !utf8_is_valid((const uint8_t *)text, len, false))

@@ -9,8 +9,8 @@
 
 struct err;
 
-/* Fill in an error.  All functions here return -1, so that a failing function can
- * end with a call of them.  A NULL `e` is allowed. */
+/* These functions fill in `e`.  All functions here return -1, so that a failing
+ * function can end with a call of them.  A NULL `e` is allowed. */
 int error_set(struct hutch_error *e, enum hutch_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int error_remedy(struct hutch_error *e, const char *fmt, ...)

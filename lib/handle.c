@@ -51,8 +51,9 @@ static char *new_mark(void)
 
 int handle_enter(struct hutch *h, struct hutch_error *e)
 {
-	/* The mark of fork(2) is checked before the lock is taken: another thread of
-	 * the parent may have held the lock, and then a child would wait for ever. */
+	/* The page `mine`, which is cleared in a child of fork(2), is checked before
+	 * the lock is taken: another thread of the parent may have held the lock, and
+	 * then pthread_mutex_lock() would never return in the child. */
 	if (!h->mine[0]) {
 		(void)error_set(e, HUTCH_FORKED,
 			    "the handle of sandbox '%s' belongs to the process that "
@@ -94,15 +95,15 @@ void handle_rewatch(struct hutch *h, int fd, bool writes)
 
 void handle_drop(struct hutch *h, int *fd)
 {
-	/* A forked child may hold the descriptor open; without EPOLL_CTL_DEL the
-	 * descriptor would then stay in the set after close(2). */
+	/* A forked child may hold the descriptor open; close(2) alone would then
+	 * leave it in the epoll set. */
 	if (*fd >= 0)
 		(void)epoll_ctl(h->io, EPOLL_CTL_DEL, *fd, NULL);
 	own_close(fd);
 }
 
-/* Makes `loop` on demand, since a program without an event loop needs two descriptors
- * less. */
+/* Makes the epoll descriptor `loop` when it is first asked for: a program without an
+ * event loop saves two descriptors. */
 static int make_loop(struct hutch *h, struct hutch_error *e)
 {
 	AUTO_CLOSE int loop = epoll_create1(EPOLL_CLOEXEC);
@@ -114,8 +115,8 @@ static int make_loop(struct hutch *h, struct hutch_error *e)
 	h->loop = fd_take(&loop);
 	h->ready = fd_take(&ready);
 	queue_show(h);
-	writer_flush(h); /* sends the hello: a thread that only polls makes no other
-			  * call that would */
+	writer_flush(h); /* sends the hello now, since a program that only polls makes no
+			  * other call that sends it */
 	return 0;
 }
 
@@ -137,7 +138,7 @@ int handle_lost(const struct hutch *h, struct hutch_error *e)
 	return error_remedy(e, "close some descriptors, or raise the limit (ulimit -n)");
 }
 
-/* JSON may write each character of a name in six. */
+/* JSON may write each character of a name as an escape of six characters. */
 #define NAME_WRITTEN_MAX (6 * REGISTRY_NAME_MAX + 2)
 
 bool handle_rename(struct hutch *h, struct json_view name)
@@ -150,7 +151,8 @@ bool handle_rename(struct hutch *h, struct json_view name)
 	(void)json_decode_all(name.text, name.len, &at, text);
 	if (!registry_is_name(text))
 		return false;
-	memcpy(h->name, text, strlen(text) + 1); /* the caller has checked the name */
+	memcpy(h->name, text, strlen(text) + 1); /* the name fits: registry_is_name() has
+						  * checked its length */
 	return true;
 }
 
@@ -246,8 +248,8 @@ static int fill(struct hutch *h, const struct hutch_how *how, struct hutch_error
 	h->io = epoll_create1(EPOLL_CLOEXEC);
 	if (!h->mine || h->io < 0)
 		return error_sys(e, "make a handle for sandbox '%s'", h->name);
-	/* The copy's number is above all numbers that the helper's descriptors get, so
-	 * that none of them overwrites it. */
+	/* The copy is made with a number above those that dup2(2) uses in the helper,
+	 * so that it is not overwritten there. */
 	if (how->notes > 0 && (h->notes = fcntl(how->notes, F_DUPFD_CLOEXEC, 10)) < 0)
 		return error_sys(e, "copy descriptor %d, which notes go to", how->notes);
 	return 0;
@@ -276,7 +278,8 @@ struct hutch *handle_new(const char *name, const struct hutch_how *how,
 		(void)error_memory(e);
 		return NULL;
 	}
-	memcpy(h->name, name, strlen(name) + 1); /* the caller has checked the name */
+	memcpy(h->name, name, strlen(name) + 1); /* the name fits: the caller has checked
+						  * its length */
 	h->socket = h->timer = h->io = h->loop = h->ready = h->notes = h->handed = -1;
 	h->last_id = HELLO;
 	helper_init(&h->helper);

@@ -46,10 +46,12 @@ struct packet {
 	char *data; /* owned: data, decoded from base64 */
 	size_t size;
 	bool is_done;	    /* of an answer: the answer has come, or will never come */
-	bool is_waited;	    /* of a call: a thread waits for the answer, and frees this
-			     * packet */
-	bool is_forgotten;  /* of a call: the answer is to be dropped */
-	bool wants_end;	    /* of a call that starts a process for hutch_run() */
+	bool is_waited;	    /* of a call: a thread waits for the answer, and will free
+			     * this packet */
+	bool is_forgotten;  /* of a call: no thread waits any longer; the answer is
+			     * dropped when it comes */
+	bool wants_end;	    /* of a call: it starts a process for hutch_run(), which also
+			     * waits for the process's end */
 	char method[24];    /* of a call: the method's name */
 };
 
@@ -62,7 +64,7 @@ struct waiter {
 	int wake;		   /* owned: an eventfd, which wakes the thread */
 };
 
-/* A request that is to be sent, or a part of one that is left. */
+/* A request that is to be sent, or the rest of one of which a part was sent. */
 struct chunk {
 	struct chunk *next;
 	long long id; /* the number of the call */
@@ -84,7 +86,8 @@ struct hutch {
 	pthread_mutex_t lock; /* held by a thread that uses the members below */
 	char name[REGISTRY_NAME_MAX + 1];
 	char *program; /* owned: the path or name of the program `hutch` */
-	int notes;     /* owned: the descriptor that notes for people go to; -1: none */
+	int notes;     /* owned: the descriptor that `hutch` writes notes for people to;
+			* -1: none */
 	enum stage stage;
 	struct hutch_error why; /* in the stage OVER: the reason */
 
@@ -95,12 +98,13 @@ struct hutch {
 	bool is_greeted;  /* the hello was sent, or sending it was tried: the timer
 			   * runs */
 	bool is_shown;	  /* `ready` is readable */
-	bool has_backlog; /* lines have come for which there was no memory */
+	bool has_backlog; /* lines have been read that could not be handled, since there
+			   * was no memory */
 	bool is_handed;	  /* hutch_act_stream() has the socket */
 
 	int64_t last_id;
 	struct chunk *out; /* owned: the requests to be sent, in that order */
-	bool awaits_room;  /* `io` watches for room in the socket */
+	bool awaits_room;  /* `io` watches the socket for EPOLLOUT */
 	struct reader in;
 
 	struct packet *calls; /* owned: calls under way, and answers that no waiter has
@@ -116,8 +120,8 @@ struct hutch {
 				      * thread's stack */
 };
 
-/* handle_enter() takes the lock; it returns -1 in a child of fork(2).
- * handle_leave() releases the lock, and returns `rc`. */
+/* handle_enter() takes the lock; it returns -1 in a child of fork(2).  handle_leave()
+ * releases the lock, and returns `rc` unchanged. */
 int handle_enter(struct hutch *h, struct hutch_error *e);
 int handle_leave(struct hutch *h, int rc);
 
@@ -131,8 +135,9 @@ void handle_drop(struct hutch *h, int *fd);
 struct hutch *handle_new(const char *name, const struct hutch_how *how,
 			 struct hutch_error *e);
 
-/* Reports that the kernel dropped a connection which was handed over, and has closed
- * it thereby (fd_pass.h).  Returns -1. */
+/* Sets the error that a keeper or helper passed a connection which the kernel closed
+ * instead of installing it, since this process has too many descriptors (fd_pass.h).
+ * Returns -1. */
 int handle_lost(const struct hutch *h, struct hutch_error *e);
 
 /* Gives the handle a new name; returns false if the name is not valid. */

@@ -25,8 +25,9 @@ void helper_init(struct helper *x)
 
 /* --- start ----------------------------------------------------------------- */
 
-/* Lists the dup2(2) calls for the child.  posix_spawn(3) clears close-on-exec even
- * where a descriptor already has its number, which dup2(2) alone would not do. */
+/* Lists the dup2(2) calls for the child.  If a descriptor already has the number that
+ * it must get, posix_spawn(3) clears its close-on-exec flag, which dup2(2) alone
+ * would not do. */
 static int plan_descriptors(posix_spawn_file_actions_t *a, const struct helper_plan *plan,
 			    int theirs)
 {
@@ -81,8 +82,8 @@ static int spawn(pid_t *ret, const struct helper_plan *plan, int theirs)
 	return rc;
 }
 
-/* Makes both ends with numbers above those that the child will use, so that no end is
- * overwritten before it is moved. */
+/* Makes a socketpair whose ends have numbers above those that the child will use, so
+ * that no dup2(2) in the child overwrites an end. */
 static int make_ends(int ends[2], struct hutch_error *e)
 {
 	int low[2];
@@ -206,8 +207,8 @@ static bool is_our_child(pid_t pid)
 
 void helper_kill(struct helper *x)
 {
-	/* The signal goes to the pidfd; without a pidfd to the pid, if that is still
-	 * our child's. */
+	/* Sends the signal by the pidfd or, if there is none, to the pid if that
+	 * still belongs to our child. */
 	if (x->ended >= 0)
 		(void)syscall(SYS_pidfd_send_signal, x->ended, SIGKILL, NULL, 0);
 	else if (is_our_child(x->pid))

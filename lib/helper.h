@@ -1,4 +1,4 @@
-/* helper -- a `hutch` process that runs for the library.
+/* helper -- runs the program `hutch` for the library.
  *
  * The helper is a child process, and waited for by its pidfd alone.  Nothing is
  * assumed about SIGCHLD: a host program that reaps all children (waitpid(2) with -1,
@@ -25,9 +25,11 @@ void helper_init(struct helper *x);
 
 struct helper_plan {
 	const char *program;
-	char *const *argv; /* the helper's words, from argv[0] on */
-	int says_as;	   /* the helper's descriptor for the other end of `says` */
-	int notes;	   /* the helper's stderr, unless `says_as` is 2; -1: /dev/null */
+	char *const *argv; /* the helper's arguments, from argv[0] on */
+	int says_as;	   /* the number that the helper's end of the socketpair gets in
+			    * the helper */
+	int notes;	   /* the descriptor that becomes the helper's stderr, unless
+			    * `says_as` is 2; -1: /dev/null */
 };
 
 int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_error *e);
@@ -38,6 +40,7 @@ int helper_start(struct helper *x, const struct helper_plan *plan, struct hutch_
 size_t helper_finish(struct helper *x, char *said, size_t size, int *ret_fd);
 
 /* helper_kill() kills the helper if it runs.  In a child of fork(2) the helper
- * belongs to the parent: helper_leave() there only releases the copies. */
+ * belongs to the parent: helper_leave() closes the child's copies of the descriptors,
+ * and does nothing else. */
 void helper_kill(struct helper *x);
 void helper_leave(struct helper *x);

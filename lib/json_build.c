@@ -15,7 +15,8 @@ void json_build_done(struct json_build *d)
 	*d = (struct json_build){ 0 };
 }
 
-/* Makes room for `len` more bytes and returns their place; NULL if there is no memory. */
+/* Makes room for `len` more bytes and returns a pointer to it; NULL if there is no
+ * memory. */
 static char *grow(struct json_build *d, size_t len)
 {
 	if (d->is_short)

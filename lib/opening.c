@@ -15,8 +15,8 @@
 #include "lib/handle.h"
 #include "lib/pool_take.h"
 
-#define SAID_MAX 8192 /* the most bytes that the helper may print: an object with an
-		       * error fits */
+#define SAID_MAX 8192 /* the most bytes of the helper's output; an object with an error
+		       * fits */
 
 /* --- begin ----------------------------------------------------------------- */
 
@@ -61,7 +61,8 @@ static int start_finding(struct hutch *h, struct hutch_error *e)
 	return start_helper(h, argv, 1, e);
 }
 
-/* A supervisor that does not answer hello before the timer's end is stuck. */
+/* Makes the timer for the answer to hello: a supervisor that has not answered when
+ * the timer expires is stuck. */
 static int make_timer(struct hutch *h, struct hutch_error *e)
 {
 	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -74,8 +75,8 @@ void opening_start_timer(struct hutch *h)
 {
 	const struct itimerspec due = { .it_value.tv_sec = CLIENT_PATIENCE_MS / 1000 };
 
-	(void)timerfd_settime(h->timer, 0, &due, NULL); /* cannot fail: the time is
-							 * valid */
+	(void)timerfd_settime(h->timer, 0, &due, NULL); /* timerfd_settime(2) cannot fail:
+							 * the time is valid */
 }
 
 static int start_taking(struct hutch *h, struct hutch_error *e)
@@ -141,7 +142,8 @@ static int judge(const struct hutch *h, const char *said, size_t len,
 					     [FINDING] = "connect to sandbox" };
 	struct json_view object;
 
-	/* The program's output is no JSON: the program was killed, or is not hutch. */
+	/* Sets the error for output that is no JSON: the program was killed, or is
+	 * not hutch. */
 	if (json_view_scan(&object, said, len, NULL) < 0) {
 		(void)error_set(e, HUTCH_SYSTEM,
 			    "%s, which was to %s '%s', ended without saying how it went",
@@ -174,8 +176,8 @@ static int take_sandbox(struct hutch *h, const char *said, int *fd, struct hutch
 	struct json_view object = { 0 };
 
 	(void)json_view_scan(&object, said, strlen(said),
-			     NULL); /* judge() has scanned the text before, so this
-				     * cannot fail */
+			     NULL); /* json_view_scan() cannot fail, since judge() has
+				     * scanned the same text */
 	if (*fd < 0 || !handle_rename(h, json_view_get(object, "sandbox")))
 		return error_set(e, HUTCH_PROTOCOL,
 			     "%s has no sandbox of pool '%s' to hand over", h->program,
@@ -243,7 +245,7 @@ bool opening_step(struct hutch *h)
 		rc = finish_helper(h, &h->why);
 	else
 		goes_on = false;
-	/* The time is checked only if no bytes have come: bytes that came in time are
+	/* The timer is read only if no bytes have come: bytes that came in time are
 	 * taken even if this code runs late. */
 	if (rc == 0 && h->stage == ASKING && !goes_on && is_late(h))
 		rc = stuck(h, &h->why);

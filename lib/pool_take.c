@@ -26,8 +26,8 @@ int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e)
 	const int len =
 		snprintf(text, sizeof(text), form, ASK_HELLO, CLIENT_PROTOCOL, ASK_TAKE);
 
-	/* The text fits into an empty socket buffer; a socket whose buffer is full
-	 * belongs to no keeper. */
+	/* The text fits into the buffer of a new socket, so a short write means that
+	 * the other end is no keeper. */
 	if (*pool < 0 || fd_pass_send(*pool, text, (size_t)len, NULL, 0) != len)
 		return 0;
 	h->in.bytes = malloc(SAID_MAX);
@@ -92,7 +92,8 @@ static int take_answer(struct hutch *h, struct json_view line, struct hutch_erro
 }
 
 /* Handles one line of the keeper's answer.  A live keeper answers hello in time, so
- * the timer is stopped at the hello; the sandbox may still have to be made. */
+ * the timer is stopped then; the sandbox may still have to be made, which may take
+ * long. */
 static int take_line(struct hutch *h, const char *text, size_t len, struct hutch_error *e)
 {
 	struct json_view line;

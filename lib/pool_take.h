@@ -15,8 +15,8 @@ struct hutch_error;
 int pool_take_begin(struct hutch *h, int *pool, struct hutch_error *e);
 
 /* Handles the bytes that have come from the keeper.  Returns 0 if the answer is not
- * complete; *ret_went_on says whether any bytes came.  Returns 1 when the handle has
- * the name of the sandbox that was handed out, and h->socket is the connection to
- * the sandbox, which is not in `io` yet and over which no hello was sent.  Returns
- * -1 with an error. */
+ * complete; *ret_went_on is set to true if any bytes came.  Returns 1 when the handle
+ * has the name of the sandbox that was handed out, and h->socket is the connection to
+ * the sandbox, which is not in `io` yet and over which no hello was sent.  Returns -1
+ * with an error. */
 int pool_take_step(struct hutch *h, bool *ret_went_on, struct hutch_error *e);

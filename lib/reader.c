@@ -14,7 +14,8 @@
 #include "policy/json/json_string.h"
 
 #define STEP	 (64u << 10)
-#define KEPT_MAX (1u << 20) /* an empty buffer that has grown beyond this size is freed */
+#define KEPT_MAX (1u << 20) /* a buffer that is empty, and has grown beyond this many
+			     * bytes, is freed */
 
 /* The members of a line that the library uses, and those of a notification's params. */
 enum part { ID, ERROR, RESULT, METHOD, PARAMS, PART_COUNT };
@@ -108,14 +109,16 @@ static int keep_text(struct packet *p, struct json_view value)
 
 /* --- answers --------------------------------------------------------------- */
 
-/* Notes the process that hutch_run() has started, so that its end is recognised. */
+/* Stores the number of the process that hutch_run() has started, so that the event
+ * about its end is recognised. */
 static void note_process(struct packet *p)
 {
 	const struct json_view result = { p->m.json, p->m.json_len };
 
 	if (p->wants_end && p->m.error.kind == HUTCH_OK)
 		(void)json_view_integer(json_view_get(result, "process"),
-				    &p->m.process); /* a member that is absent leaves 0 */
+				    /* If the member is absent, `process` stays 0. */
+				    &p->m.process);
 }
 
 static int take_answer(struct hutch *h, struct packet *p, struct json_view line,
@@ -135,7 +138,7 @@ static int wrong_version(struct hutch *h, struct json_view hello)
 	const struct json_view version = json_view_get(hello, "version");
 	const bool is_known = json_view_type(version) == JSON_STRING && version.len < 40;
 
-	/* prints the supervisor's version with its quotes */
+	/* The version is printed as JSON, with its quotes. */
 	(void)error_set(&h->why, HUTCH_UNSUPPORTED,
 		    "sandbox '%s' was created by hutch %.*s, whose "
 		    "control protocol is not version %d",
@@ -229,8 +232,8 @@ static int take_notification(struct hutch *h, struct json_view line,
 		packet_free(p);
 		return -1;
 	}
-	(void)json_view_integer(y[PROCESS], &p->m.process); /* a member that is absent
-							     * leaves 0 */
+	(void)json_view_integer(y[PROCESS], &p->m.process); /* if the member is absent,
+							     * the value stays 0 */
 	if (!is_event || !json_view_is(y[EVENT], "exited") || !give_end(h, p))
 		queue_put(h, p);
 	return 0;
@@ -340,7 +343,8 @@ static int receive(struct hutch *h)
 	return over(h);
 }
 
-/* Handles the lines that are there, and reads more.  Returns -1 if there is no memory. */
+/* Handles the complete lines in the buffer, and reads more.  Returns -1 if there is
+ * no memory. */
 static int read_on(struct hutch *h)
 {
 	int got;
@@ -361,8 +365,8 @@ int reader_read(struct hutch *h, struct hutch_error *e)
 {
 	const int got = read_on(h);
 
-	/* Lines that were read already are no longer reported by poll(2) of the
-	 * socket, so `ready` must report them. */
+	/* poll(2) of the socket does not report lines that are in the buffer already,
+	 * so the descriptor `ready` must report them. */
 	h->has_backlog = got < 0;
 	queue_show(h);
 	return got < 0 ? error_memory(e) : got;

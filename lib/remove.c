@@ -44,8 +44,8 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 
 	if (!name || !registry_is_name(name))
 		return error_name(e, name);
-	memcpy(copy, name, strlen(name) + 1); /* the name fits, since its length was
-					       * checked */
+	memcpy(copy, name, strlen(name) + 1); /* the name fits: registry_is_name() has
+					       * checked its length */
 	char *forced[] = { program, format, verb, force, end, copy, NULL };
 	char *gentle[] = { program, format, verb, end, copy, NULL };
 	struct helper x;
@@ -61,7 +61,8 @@ int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 	if (helper_start(&x, &plan, e) < 0)
 		return -1;
 	(void)helper_finish(&x, said, sizeof(said), &fd);
-	/* If the host program took the exit status, the output decides. */
+	/* If the host program has reaped the helper, its exit status is unknown, and
+	 * its output decides. */
 	char *line = find_error(said);
 	if (x.status == 0 || (x.status == -1 && !line))
 		return 0;

@@ -15,8 +15,8 @@
 #include "lib/handle.h"
 #include "lib/json_build.h"
 
-/* Copies a caller's struct into a whole one: a caller that was built with an older
- * version of hutch.h has fewer members. */
+/* Copies a caller's struct into one of the present size: a caller that was built with
+ * an older version of hutch.h has fewer members. */
 #define WHOLE(to, from) \
 	memcpy((to), (from), (from)->size < sizeof(*(to)) ? (from)->size : sizeof(*(to)))
 
@@ -81,8 +81,7 @@ formatted(struct hutch *h, const char *method, void *tag, struct hutch_error *e,
 	return begin(h, &(struct request){ .method = method, .params = params }, tag, e);
 }
 
-/* Puts a text of the caller's into the draft, on one line; the text must be one
- * value of JSON. */
+/* Adds the caller's text to the draft, on one line; the text must be one JSON value. */
 static int put_json(struct json_build *d, const char *json, const char *method,
 		    struct hutch_error *e)
 {
@@ -377,8 +376,8 @@ static int give_socket(struct hutch *h, struct hutch_error *e)
 			*e = h->why;
 		return -1;
 	}
-	/* The caller's stream begins behind this answer, so no other bytes may have
-	 * come yet. */
+	/* From now on the caller reads the socket itself, so no bytes after this
+	 * answer may be in the library's buffer. */
 	const bool is_clean = !h->calls && h->in.end == h->in.start;
 	AUTO_CLOSE int fd = is_clean ? fcntl(h->socket, F_DUPFD_CLOEXEC, 3) : -1;
 	if (fd < 0 && is_clean)

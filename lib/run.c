@@ -1,9 +1,10 @@
 /* run -- hutch_run(): runs a command from its start to its end.
  *
  * The command's streams are pipes of this library, so that its output makes no
- * messages, and its end is given to this thread alone (struct waiter).  The library
- * keeps a reading end of the command's stdin and never reads from that end: so a
- * command that does not read its input causes no SIGPIPE in the host program. */
+ * messages, and the event about its end goes to this thread alone (struct waiter).
+ * The library keeps a reading end of the command's stdin and never reads from that
+ * end: so a command that does not read its input causes no SIGPIPE in the host
+ * program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -72,8 +73,8 @@ static int open_streams(struct visit *v, struct hutch_error *e)
 	return 0;
 }
 
-/* Begins the call, and lets the waiter join under the same lock, so that no other
- * thread takes the command's end for a message. */
+/* Begins the call, and adds the waiter without releasing the lock in between, so that
+ * the event about the command's end is not put into the queue for other threads. */
 static int begin(struct visit *v, const char *params, struct hutch_error *e)
 {
 	const struct request r = {
@@ -87,7 +88,7 @@ static int begin(struct visit *v, const char *params, struct hutch_error *e)
 		v->call->wants_end = v->call->is_waited = true;
 	const int rc = v->call ? wait_join(v->h, &v->waiter, v->call, e) : -1;
 	/* The call has copies of the command's ends, so these are closed: the library
-	 * sees when the command has closed its own. */
+	 * then sees the end of file when the command has closed its ends. */
 	own_close(&v->inside[1]);
 	own_close(&v->inside[2]);
 	return handle_leave(v->h, rc);
@@ -159,7 +160,8 @@ static void drain_one(struct visit *v, struct stream *s)
 }
 
 /* Collects the output that is in the pipes when the command has ended, and no more:
- * other processes may hold the pipes open, and write as fast as the library reads. */
+ * background processes may hold the pipes open, and write as fast as the library
+ * reads. */
 static int drain(struct visit *v, struct hutch_error *e)
 {
 	for (int i = 0; i < 2; i++)

@@ -58,8 +58,9 @@ int wait_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 	const bool is_broken = n < 0 && errno != EINTR;
 	int sys = errno;
 	uint64_t times;
-	(void)handle_enter(h, NULL); /* cannot fail: this process owns the handle */
-	/* Resets the wake-up: the caller looks for its own answer now in any case.
+	(void)handle_enter(h, NULL); /* handle_enter() cannot fail: this process has
+				      * opened the handle */
+	/* Resets the wake-up: the caller looks for its answer next in any case.
 	 * read(2) fails if no thread has woken this one. */
 	(void)!read(w->wake, &times, sizeof(times));
 	errno = sys;
@@ -69,8 +70,8 @@ int wait_wait(struct hutch *h, const struct waiter *w, struct pollfd *more, nfds
 /* --- for an answer --------------------------------------------------------- */
 
 /* Waits until `is_done` returns true.  Returns 0; 1 if the time was over before; -1
- * with an error.  The clock is read once a turn, before the turn reads: bytes that
- * come at the last moment are still in time. */
+ * with an error.  The clock is read once in each loop, before the socket is read:
+ * bytes that come at the last moment are still in time. */
 static int wait_until(struct hutch *h,
 		      bool (*is_done)(const struct hutch *h, const void *what),
 		      const struct packet *call, int timeout_ms, struct hutch_error *e)
@@ -92,9 +93,9 @@ static int wait_until(struct hutch *h,
 		else if (got > 0)
 			continue;
 		else if (w.wake < 0)
-			rc = wait_join(h, &w, call, e); /* the loop then checks once
-							 * more, since the answer may
-							 * have come before */
+			rc = wait_join(h, &w, call, e); /* the loop then checks again,
+							 * since the answer may have come
+							 * before the waiter was added */
 		else if (wait_wait(h, &w, own, 0, clock_wait(due, now)) < 0)
 			rc = error_sys(e, "wait for sandbox '%s'", h->name);
 	}

@@ -88,8 +88,8 @@ int writer_greet(struct hutch *h, struct hutch_error *e)
 }
 
 /* Gives up a request that cannot be sent, for example because too many descriptors
- * are under way (ETOOMANYREFS).  Only its own call fails; but an error in the middle
- * of a line ends the handle. */
+ * are in flight (ETOOMANYREFS, unix(7)).  Only its own call fails; but an error in
+ * the middle of a line ends the handle. */
 static void give_up(struct hutch *h, struct chunk *c)
 {
 	struct hutch_error why;

@@ -21,8 +21,8 @@ int writer_add(struct hutch *h, long long id, const struct request *r,
 /* Puts the hello in front of all requests. */
 int writer_greet(struct hutch *h, struct hutch_error *e);
 
-/* Sends as many bytes of the requests as there is room for.  If the other side has
- * closed the connection, that is noticed by reading. */
+/* Sends as many bytes of the requests as there is room for.  A connection that the
+ * other side has closed is no error here; the next read reports it. */
 void writer_flush(struct hutch *h);
 
 void writer_done(struct hutch *h);

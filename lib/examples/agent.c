@@ -1,4 +1,5 @@
-/* An agent's host program: makes a sandbox, runs a command, acts, and ends everything. */
+/* An agent's host program: makes a sandbox, runs a command and an action in it, and
+ * ends it. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
