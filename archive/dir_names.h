@@ -1,5 +1,5 @@
-/* dir_names -- the names in a folder, read at once, so that no offset in a folder that may
- * change has to be kept.
+/* dir_names -- the names in a folder, all read at once: a later change of the folder
+ * does not disturb a walk.
  *
  * The zero object is an empty list. */
 #pragma once
@@ -24,7 +24,7 @@ void dir_names_done(struct dir_names *r);
 /* Sorts the names by their bytes; dir_names_next() and dir_names_find() then use that order. */
 void dir_names_sort(struct dir_names *r);
 
-/* Returns the next name of the list, or NULL behind the last one. */
+/* Returns the next name of the list, or NULL after the last one. */
 const char *dir_names_next(struct dir_names *r);
 
 /* Returns the index of `name` in `sorted`, or -1. */

@@ -40,7 +40,7 @@ static int open_below(int at, const char *name)
 			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
-/* Appends `name` to the path that leads here; returns the new length. */
+/* Appends `name` to the path of the current folder; returns the new length. */
 static size_t extend(struct dir_stack *t, const char *name)
 {
 	size_t here = t->steps[t->depth].path_len, len = strlen(name);
@@ -70,7 +70,8 @@ const char *dir_stack_name(struct dir_stack *t, const char *name)
 	return t->path;
 }
 
-/* Makes `fd`, which is taken over, the step with this number of the stack. */
+/* Stores `fd` as step `number` of the stack.  The stack then owns `fd`; after a failure
+ * `fd` is closed. */
 static int set_step(struct dir_stack *t, size_t number, int fd, struct err *e)
 {
 	AUTO_CLOSE int mine = fd;

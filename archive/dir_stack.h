@@ -1,9 +1,9 @@
-/* dir_stack -- the way from a folder down to one below it.
+/* dir_stack -- the folders from a start folder down to the current one.
  *
  * Each step is one name, looked up by openat2(2) beneath the folder before it and
- * through no link.  However long the way is, only its last DIR_STACK_HELD folders are kept
- * open.  To come back to an earlier one, ".." is opened and must be the folder that
- * was there on the way down, so that a tree that is moved meanwhile leads nowhere
+ * through no link.  However deep the stack is, only its last DIR_STACK_HELD folders
+ * are kept open.  To come back to an earlier one, ".." is opened and must be the folder
+ * that was there on the way down, so that a tree that is moved meanwhile leads nowhere
  * else. */
 #pragma once
 #include <stddef.h>
@@ -30,9 +30,9 @@ struct dir_stack {
 	size_t path_room;
 };
 
-/* Starts in the folder `fd`, which is taken over.  `path` is the folder's name in the
- * stack's paths; "": they begin without a name.  After a failure too, dir_stack_done()
- * is to be called. */
+/* Starts in the folder `fd`, which the stack then owns.  `path` is the folder's name in
+ * the paths that the stack returns; with "", these paths are relative to the folder.
+ * Call dir_stack_done() after a failure too. */
 int dir_stack_start(struct dir_stack *t, int fd, const char *path, struct err *e);
 void dir_stack_done(struct dir_stack *t);
 
@@ -47,14 +47,14 @@ int dir_stack_down(struct dir_stack *t, const char *name, struct err *e);
 /* Goes one step up; the stack must not be at its start. */
 int dir_stack_up(struct dir_stack *t, struct err *e);
 
-/* dir_stack_path() returns the path of the current folder, dir_stack_name() that of
- * `name` in the folder; each path is good until the next call. */
+/* dir_stack_path() returns the path of the current folder, dir_stack_name() the path of
+ * `name` in the current folder.  Each path is valid until the next call. */
 const char *dir_stack_path(struct dir_stack *t);
 const char *dir_stack_name(struct dir_stack *t, const char *name);
 
-/* Returns how many steps of the stack are also on the way to the folder `path`. */
+/* Returns how many steps from the start are the same for the current folder and for the
+ * folder `path`. */
 size_t dir_stack_common(const struct dir_stack *t, const char *path);
 
-/* Returns the rest of `path` below the current folder, which must be on the way to
- * `path`. */
+/* Returns the rest of `path`, which must begin with the path of the current folder. */
 const char *dir_stack_rest(const struct dir_stack *t, const char *path);

@@ -97,7 +97,7 @@ static int take(struct entries *t, void *to, size_t len, struct err *e)
 	return 0;
 }
 
-/* Reads the `len` bytes that follow an extension header, and puts a 0 behind them. */
+/* Reads the `len` bytes that follow an extension header, and puts a 0 after them. */
 static int take_extra(struct entries *t, size_t len, char **ret, struct err *e)
 {
 	char *extra = mem_new(len + 1);
@@ -109,7 +109,7 @@ static int take_extra(struct entries *t, size_t len, char **ret, struct err *e)
 	return take(t, extra, len, e);
 }
 
-/* Reads an extension header, which is in t->now, and the data behind that header: both
+/* Reads an extension header, which is in t->now, and the data after that header: both
  * describe the next entry. */
 static int read_extra(struct entries *t, struct err *e)
 {
@@ -173,9 +173,8 @@ static int is_more(struct entries *t, struct err *e)
 	return n > 0 ? 1 : (int)n;
 }
 
-/* Skips the padding behind an entry's content.  Where the end of `in` may stand for
- * the tar's end, the last entry may lack its padding: umoci insert writes such
- * tars. */
+/* Skips the padding after an entry's content.  If t->may_just_end, the tar's last entry
+ * may lack its padding: umoci insert writes such tars. */
 static int skip_pad(struct entries *t, struct err *e)
 {
 	const uint8_t *data;

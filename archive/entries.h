@@ -28,13 +28,14 @@ struct entries {
 	int in;		      /* borrowed; blocking */
 	struct tar_entry now; /* the current entry; good until the next entry is asked
 			       * for */
-	struct tar_pax pax;   /* the current entry's pax records; good as long as `now` */
+	struct tar_pax pax;   /* the current entry's pax records; valid as long as `now`
+			       * is */
 	uint64_t extra_bytes; /* bytes so far in extension headers and their data */
-	bool may_just_end;    /* `in` may end where a header is expected: that ends the
-			       * tar, too */
+	bool may_just_end;    /* the tar may lack its end blocks: `in` may end where a
+			       * header is expected */
 	/* Private. */
 	uint64_t left; /* bytes of the entry's content not yet read */
-	uint64_t pad;  /* bytes of padding behind the content */
+	uint64_t pad;  /* bytes of padding after the content */
 	uint8_t *bytes; /* owned; the buffer of bytes that were read */
 	size_t start, end;
 	uint64_t came; /* bytes read from `in` so far */
@@ -52,13 +53,13 @@ void entries_done(struct entries *t);
  * t->may_just_end allows that. */
 int entries_next(struct entries *t, struct err *e);
 
-/* Gives the next piece of the entry's content and returns the piece's length, 0 behind
+/* Gives the next piece of the entry's content and returns the piece's length, 0 after
  * the last piece.  *ret is good until the next call. */
 ssize_t entries_read(struct entries *t, const uint8_t **ret, struct err *e);
 
 /* Returns the offset in `in` of the byte that entries_read() gives next. */
 uint64_t entries_offset(const struct entries *t);
 
-/* Reads and drops up to 64 MiB of bytes behind the tar's end, so that the writer of a
+/* Reads and drops up to 64 MiB of bytes after the tar's end, so that the writer of a
  * pipe gets no SIGPIPE. */
 void entries_drain(struct entries *t);

@@ -36,8 +36,8 @@ static void add_part(struct entry_path *to, size_t *len, const char *part,
 	to->path[*len] = '\0';
 }
 
-/* Checks one part of a foreign name.  ".." is refused: it is the only part by which
- * the kernel would not go down. */
+/* Checks one part of a name from a tar.  ".." is refused, since only ".." makes the
+ * kernel's lookup go up. */
 static int check_part(const char *part, size_t len, const char *path, struct err *e)
 {
 	if (len == 2 && !memcmp(part, "..", 2))
@@ -100,8 +100,8 @@ bool entry_path_next(const char **path, char ret[NAME_MAX + 1])
 	return true;
 }
 
-/* Returns the depth of the folder that the place is in: the number of parts before the
- * last one. */
+/* Returns the depth of the folder that contains the entry: the number of parts before
+ * the last one. */
 static int depth_of(const struct entry_path *p)
 {
 	int depth = 0;

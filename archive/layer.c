@@ -28,9 +28,9 @@ static bool begins(const char *text, const char *with)
 
 /* --- names ------------------------------------------------------------------------ */
 
-/* Returns the kind that an entry has because of the folders on its path: aufs' own
- * folders have no meaning, and a whiteout may not be a folder, so nothing can be below
- * one. */
+/* Returns the kind that an entry has because of the folders in its path: an entry below
+ * a folder of aufs is ignored, and an entry below a whiteout is invalid, since a
+ * whiteout is no folder. */
 static enum layer_kind kind_of_folder(const char *path)
 {
 	char part[NAME_MAX + 1];
@@ -49,8 +49,8 @@ static int no_whiteout(const char *path, const char *why, struct err *e)
 	return err_set(e, ERR_PROTOCOL, "%.300s: in a layer this deletes %s", path, why);
 }
 
-/* Strips the prefix ".wh." from the last part of the place: the rest names what the
- * whiteout deletes. */
+/* Strips the prefix ".wh." from the last part of the path; the rest is the name of the
+ * file that the whiteout deletes. */
 static int read_whiteout(struct entry_path *p, enum layer_kind *ret, struct err *e)
 {
 	char *name = p->name;
@@ -158,9 +158,8 @@ static bool is_anybodys(const struct tar_xattr *x)
 	       !begins(x->name, "user.hutch.");
 }
 
-/* Returns whether an attribute that failed with this errno is left out: the file
- * system has no attributes, or no room for one so large.  The image is unpacked
- * without the attribute. */
+/* Returns whether an attribute that could not be set, with this errno, is simply left
+ * out: the file system has no attributes, or no room for one so large. */
 static bool is_left_out(int sys)
 {
 	return sys == E2BIG || sys == ENOSPC || sys == ERANGE || sys == EOPNOTSUPP;

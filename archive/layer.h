@@ -27,9 +27,10 @@ enum layer_kind {
 	LAYER_NOTHING,
 };
 
-/* Finds out the kind of an entry at the place `p` in a layer.  For a whiteout, `p`
- * then names the file that the whiteout deletes.  ERR_PROTOCOL: the whiteout deletes
- * "." or "..", has no name behind its mark, or is a folder that has something in it. */
+/* Finds the kind of the entry with the path `p` in a layer.  For a whiteout, `p` is
+ * changed to the path of the file that the whiteout deletes.  ERR_PROTOCOL: the
+ * whiteout deletes "." or "..", has no name after ".wh.", or is a folder with files in
+ * it. */
 int layer_read(struct entry_path *p, enum layer_kind *ret, struct err *e);
 
 /* Returns the mode that an entry's file or folder gets: without setuid and setgid, and

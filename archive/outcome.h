@@ -1,4 +1,4 @@
-/* outcome -- how the copy of some files went, as the process that copied them tells it.
+/* outcome -- the result of copying files, as reported by a process that copied them.
  *
  * A copy has two processes (base/worker.h): each blocks in reading or writing at its own
  * end of a pipe, and when one gives up, the other sees that pipe closed. */
@@ -12,13 +12,13 @@ struct worker;
 
 struct outcome {
 	struct err error;    /* kind ERR_NONE: success */
-	bool is_inside;	     /* the error is that of the process inside, which has sent
-			      * the reason as a message (copy_request.h) */
-	bool is_closed;	     /* the reader of the pipe had gone, so the other process's
-			      * error is the one to report */
+	bool is_inside;	     /* the process in the sandbox failed, and has sent the reason
+			      * as a message (copy_request.h) */
+	bool is_closed;	     /* the other end of the pipe was closed, so the other
+			      * process's error is the one to report */
 	uint64_t entries, bytes, left_out, links_out;
-	char first[160]; /* the first file left out, with the reason; or the first link
-			  * that leads out */
+	char first[160]; /* the first file that was left out, with the reason; or the
+			  * first link to a target outside of the tree */
 };
 
 /* Waits for a worker whose result is a struct outcome.  If the worker ended without a

@@ -40,7 +40,7 @@ struct pack {
 	/* Called for each file that is left out or not whole, with its name in the
 	 * tar and the reason.  The name may have any bytes but 0.  May be NULL. */
 	void (*on_left_out)(void *who, const char *path, const char *why);
-	/* Counts so far: entries of the tar. */
+	/* Counts so far: how many entries the tar has. */
 	uint64_t entries;
 	uint64_t bytes;	   /* bytes of files' content */
 	uint64_t left_out; /* how many files were reported to on_left_out */

@@ -67,8 +67,8 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 {
 	struct tar_entry entry = {
 		.type = type,
-		.flag = '6', /* the type flag for a FIFO, which TAR_OTHER takes from
-			      * here */
+		.flag = '6', /* the header's type flag for a FIFO, used if `type` is
+			      * TAR_OTHER */
 		.path = i->as,
 		.link = link,
 		.mode = st->st_mode & 07777,
@@ -92,7 +92,7 @@ void pack_header(struct pack *p, enum tar_type type, const struct pack_item *i,
 	p->bytes += entry.size;
 }
 
-/* Returns room for `len` bytes behind the pending ones. */
+/* Returns room for `len` bytes after the pending ones. */
 static uint8_t *room_for(struct pack *p, size_t len)
 {
 	return mem_or_abort(buffer_reserve(&p->pending, len));
@@ -104,8 +104,9 @@ static const char IS_SHORTER[] = "became shorter while it was read; zeros stand 
 				 "the missing bytes",
 		  IS_LONGER[] = "became longer while it was read, and was cut";
 
-/* Adds zeros from `from` to `to`: they pad the last block of a file, or replace bytes
- * that the file no longer has.  Adds nothing if `to` is not beyond `from`. */
+/* Adds zeros from the offset `from` to the offset `to`, to pad the last block of a
+ * file, or in place of bytes that the file no longer has.  Adds nothing if `to` is not
+ * beyond `from`. */
 int pack_zeros(struct pack *p, uint64_t from, uint64_t to, struct err *e)
 {
 	while (from < to) {
@@ -156,9 +157,9 @@ static uint64_t send_file(int out, int fd, uint64_t size)
 	return sent;
 }
 
-/* Copies the rest of a file by read and write: sendfile(2) does not say which side
- * failed, and does not work for every file and every `out`.  *ret_sent counts on from
- * the bytes already sent. */
+/* Copies the rest of a file by read and write, since sendfile(2) does not say which
+ * side failed, and does not work for every file and every `out`.  *ret_sent already
+ * counts the bytes that sendfile(2) has sent. */
 static int copy_rest(struct pack *p, int fd, uint64_t size, uint64_t *ret_sent,
 		     struct err *e)
 {

@@ -30,7 +30,8 @@ struct pack_item {
 int pack_flush(struct pack *p, struct err *e);
 int pack_flush_much(struct pack *p, struct err *e);
 
-/* Reports about `path` something that a reader of the tar would not notice. */
+/* Reports to on_left_out, with the reason `why`, that the file `path` is left out or
+ * not whole. */
 void pack_tell(struct pack *p, const char *path, const char *why);
 
 /* pack_leave_out() reports that the item is left out for the reason in errno,

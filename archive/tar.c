@@ -209,7 +209,7 @@ int tar_decode(const uint8_t *block, struct tar_entry *ret, struct tar_text *tex
 
 /* --- reading pax records ----------------------------------------------------- */
 
-/* Reads digits up to the first other character, and moves *at behind the digits.  A
+/* Reads digits up to the first other character, and moves *at after the digits.  A
  * number that does not fit is an error. */
 static int scan_count(const char **at, uint64_t *ret)
 {
@@ -236,7 +236,7 @@ static int get_decimal(const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* Reads the digits behind a decimal point as billionths; digits after the ninth are
+/* Reads the digits after a decimal point as billionths; digits after the ninth are
  * ignored. */
 static int get_fraction(const char *text, uint32_t *ret)
 {
@@ -278,7 +278,7 @@ static int get_some(const char *value, uint64_t *to, bool *has)
 
 /* One record of an entry's pax header. */
 struct pax_record {
-	const char *key, *value; /* both end with a 0 */
+	const char *key, *value; /* key and value each end with a 0 byte */
 	size_t value_len;
 };
 
@@ -321,8 +321,8 @@ static int read_record(const struct pax_record *r, struct tar_pax *to)
 	return 0;
 }
 
-/* Returns whether values of this key are used as text, which must have no 0 inside;
- * other values may contain a 0. */
+/* Returns whether the value of this key is used as a C string, and so must have no 0
+ * byte in it.  Other values may have one. */
 static bool is_text(const char *key)
 {
 	return !strcmp(key, "path") || !strcmp(key, "linkpath");
@@ -405,7 +405,7 @@ static void put_padding(struct buffer *out, uint64_t size)
 	put(out, zeros, (size_t)(tar_padded(size) - size));
 }
 
-/* Writes octal digits and a 0 behind them.  A number that does not fit into the field
+/* Writes octal digits and a 0 after them.  A number that does not fit into the field
  * is written as 0 in the header, and in a pax record as it is. */
 static void set_number(uint8_t *block, struct field f, uint64_t value)
 {
@@ -434,7 +434,8 @@ static void set_sum(uint8_t *block)
 struct name {
 	const char *text;
 	size_t len;   /* length of the path without the final slash */
-	size_t slash; /* 1: a final slash is added; 0: none is */
+	size_t slash; /* 1: a final slash is added, since the path is that of a folder;
+		       * else 0 */
 	size_t split; /* how many bytes of the path go into the field PREFIX; 0: none */
 	bool fits;
 };
@@ -480,7 +481,7 @@ struct record {
 	const char *key;
 	const char *value; /* NULL: the record is not written */
 	size_t len;	   /* bytes of the value */
-	bool has_slash;	   /* a slash is added behind the value */
+	bool has_slash;	   /* a slash is added after the value */
 	char text[48];
 };
 

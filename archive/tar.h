@@ -47,7 +47,7 @@ struct tar_entry {
 	const char *link; /* borrowed: what a link points to */
 	uint32_t mode;	  /* permission bits, at most 07777 */
 	uint64_t uid, gid;
-	uint64_t size; /* bytes of the content behind the header */
+	uint64_t size; /* bytes of the content after the header */
 	int64_t mtime; /* seconds since 1970 */
 	uint32_t mtime_ns;
 	const struct tar_xattr *xattrs; /* borrowed; used only for writing:
@@ -90,7 +90,7 @@ struct tar_pax {
 			     * stored */
 };
 
-/* Reads `len` bytes of pax records and modifies them: a 0 is put behind each value.
+/* Reads `len` bytes of pax records and modifies them: a 0 is put after each value.
  * Unknown keys are skipped.  ERR_PROTOCOL: the bytes are no records; ERR_UNSUPPORTED:
  * the records describe a sparse file. */
 int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e);
@@ -98,8 +98,7 @@ int tar_pax_decode(char *records, size_t len, struct tar_pax *to, struct err *e)
 /* Copies the values of the records into the entry. */
 void tar_pax_apply(const struct tar_pax *from, struct tar_entry *to);
 
-/* Appends an entry's header to `out`, and before the header pax records if the entry
- * needs any.  The entry's type is one of the first four, or TAR_OTHER with its flag.
- * `out` must have room for strlen(path) + strlen(link) + 4096 bytes and the
- * attributes. */
+/* Appends an entry's header to `out`, and before it pax records if the entry needs any.
+ * The type is a file, a link, a hard link, a folder, or TAR_OTHER with its flag.  `out`
+ * must have room for strlen(path) + strlen(link) + 4096 bytes and the attributes. */
 void tar_encode(struct buffer *out, const struct tar_entry *entry);

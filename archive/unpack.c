@@ -23,8 +23,8 @@ struct work {
 	struct unpack *u;
 	struct entries tar;
 	struct unpack_dirs dirs;
-	struct dir_stack look; /* the way to the targets of hard links, apart from
-			        * `dirs` */
+	struct dir_stack look; /* the folders that lead to the target of the last hard
+			        * link; `dirs` keeps those of the entries */
 	struct entry_path entry_path, target;
 };
 
@@ -64,8 +64,8 @@ static int make_folder(struct work *w, struct err *e)
 	const struct looks looks = looks_of(w);
 	uint64_t before = w->u->entries;
 
-	if (!*w->entry_path.path && !w->u->layer) /* the root outside of a layer was
-						   * not made by this tar */
+	if (!*w->entry_path.path && !w->u->layer) /* except in a layer, the root existed
+						   * before and is not changed */
 		return 0;
 	if (unpack_dirs_check_count(&w->dirs, e) < 0 ||
 	    unpack_dirs_go(&w->dirs, w->entry_path.path, e) < 0 || give_folder(w, e) < 0)
@@ -89,8 +89,8 @@ static int reach_place(struct work *w, struct err *e)
 	return unpack_dirs_check_count(&w->dirs, e);
 }
 
-/* Removes a folder of the layer with its content.  The way to the targets of hard
- * links may lead through that folder, so the way is started anew. */
+/* Removes a folder of the layer with its content.  `look` may lead through that folder,
+ * so `look` starts anew at the root. */
 static int clear_folder(struct work *w, struct err *e)
 {
 	w->u->layer->remove(unpack_dirs_here(&w->dirs), w->entry_path.name);
@@ -99,7 +99,8 @@ static int clear_folder(struct work *w, struct err *e)
 	return start_look(w, e);
 }
 
-/* Removes the file or link at the entry's place; a folder is removed only in a layer. */
+/* Removes the file or link that is at the entry's path; a folder is removed only in a
+ * layer. */
 static int clear_place(struct work *w, struct err *e)
 {
 	int here = unpack_dirs_here(&w->dirs);
@@ -217,8 +218,8 @@ static void tell_link(struct work *w)
 {
 	const char *to = w->tar.now.link;
 
-	/* With `rename`, only the folder that takes the place of the first part is
-	 * unpacked, so a link out of that folder leads out. */
+	/* With `rename`, the unpacked tree is the folder `rename` and not the whole
+	 * root, so a link from there to the root leads out of the tree. */
 	if (!entry_path_leads_out(&w->entry_path, to, w->u->rename ? 1 : 0))
 		return;
 	w->u->links_out++;
@@ -304,7 +305,7 @@ static int find_target(struct work *w, struct stat *ret, struct err *e)
 	return 0;
 }
 
-/* Returns whether a name of the file `file` is already at the entry's place. */
+/* Returns whether the entry's path already exists, as a hard link to the file `file`. */
 static bool has_file(const struct work *w, const struct stat *file)
 {
 	const char *name = w->entry_path.name;
@@ -336,8 +337,8 @@ static int make_hard_link(struct work *w, struct err *e)
 
 	if (find_target(w, &target, e) < 0 || reach_place(w, e) < 0)
 		return -1;
-	/* Replacing a name of the file by a link to the same file would first remove
-	 * it. */
+	/* If the path is a name of the target already, nothing is to be done: replacing
+	 * it would first remove it. */
 	if (!has_file(w, &target) &&
 	    (clear_place(w, e) < 0 || add_name(w, &target, e) < 0))
 		return -1;
@@ -360,8 +361,8 @@ static int make_fifo(struct work *w, struct err *e)
 	return finish_link(w, e);
 }
 
-/* Makes a whiteout.  It never deletes a file of its own layer: of a folder in this
- * layer, it deletes only the content from lower layers. */
+/* Makes a whiteout.  A whiteout never deletes a file of its own layer.  If the layer
+ * has a folder of that name, only the folder's content from lower layers is deleted. */
 static int make_whiteout(struct work *w, struct err *e)
 {
 	struct stat st;
@@ -454,8 +455,8 @@ static int make_of_layer(struct work *w, struct err *e)
 		return make_whiteout(w, e);
 	case LAYER_OPAQUE:
 		return make_opaque(w, e);
-	case LAYER_NOTHING: /* a left-out entry counts, so that the limits hold for a
-			     * tar of many such entries, too */
+	case LAYER_NOTHING: /* an ignored entry counts as well, so that a tar of many such
+			     * entries reaches the limit */
 		w->u->entries++;
 		return unpack_dirs_check_count(&w->dirs, e);
 	case LAYER_THING:

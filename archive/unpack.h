@@ -81,8 +81,8 @@ struct unpack {
 	 * tree, which is `root`, or `rename` in it.  May be NULL. */
 	void (*on_link_out)(void *who, const char *path, const char *to);
 	/* So far. */
-	uint64_t entries; /* files, links and folders, also folders that were made on the
-			   * way */
+	uint64_t entries; /* files, links and folders, also folders that the tar does not
+			   * name */
 	uint64_t bytes;	  /* bytes of files' content */
 	uint64_t left_out;
 	uint64_t links_out;

@@ -18,7 +18,8 @@
 /* A folder on the stack. */
 struct unpack_dirs_level {
 	bool is_ours, is_new;
-	struct looks looks; /* given to the folder when the stack leaves it, if is_ours */
+	struct looks looks; /* mode, owner and times; set when the stack leaves the
+			     * folder, if is_ours */
 };
 
 /* A folder whose mode is set at the very end, since with that mode the folder could
@@ -28,8 +29,8 @@ struct unpack_dirs_closed {
 	mode_t mode;
 };
 
-/* Limit of such folders in one tar, which bounds memory.  An ordinary layer has far
- * fewer. */
+/* Limit of folders in one tar whose mode is set at the end; it bounds memory.  An
+ * ordinary layer has far fewer. */
 #define CLOSED_MAX 4096
 
 int looks_give(const struct looks *l, int fd, const struct stat *now, const char *path,
@@ -147,7 +148,8 @@ static int by_path(const void *a, const void *b)
 		      ((const struct unpack_dirs_closed *)b)->path);
 }
 
-/* Finishes the folder where the stack is, for now, and goes up to its parent. */
+/* Sets the mode, owner and times of the current folder, and goes up to its parent.  The
+ * tar may come back to the folder later. */
 static int leave(struct unpack_dirs *s, struct err *e)
 {
 	struct unpack_dirs_level *l = level(s);
@@ -200,9 +202,9 @@ static int is_no_folder(const char *path, struct err *e)
 		       path);
 }
 
-/* Enters a folder at the place of a file or link, in a layer: the folder replaces the
- * file, and is made opaque, so that it still hides the content that lower layers have
- * there. */
+/* Replaces a file or link of a layer by a folder, and enters the folder.  The folder is
+ * made opaque: it must still hide the files that the replaced file hid in lower
+ * layers. */
 static int enter_instead(struct unpack_dirs *s, const char *name, struct err *e)
 {
 	int here = unpack_dirs_here(s);
@@ -273,8 +275,8 @@ bool unpack_dirs_is_new(const struct unpack_dirs *s)
 	return s->levels[s->stack.depth].is_new;
 }
 
-/* Sets the final mode of one closed folder, by a descriptor and after the stack has
- * left the folder: going up needs search permission in the folder. */
+/* Sets the final mode of one folder, by a descriptor and after the stack has left the
+ * folder: going up needs search permission in the folder, which the mode may lack. */
 static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c,
 		     struct err *e)
 {
@@ -288,7 +290,7 @@ static int close_one(struct unpack_dirs *s, const struct unpack_dirs_closed *c,
 	return 0;
 }
 
-/* Closes all such folders, each before the folder that contains it. */
+/* Sets the final modes of the folders in `closed`, of each folder before its parent. */
 static int close_all(struct unpack_dirs *s, struct err *e)
 {
 	if (s->closed_count > 0)

@@ -48,30 +48,30 @@ struct unpack_dirs {
 	size_t closed_count;
 };
 
-/* Starts in the folder `root`, which the caller keeps.  After a failure too,
- * unpack_dirs_done() is to be called. */
+/* Starts in the folder `root`, which the caller still owns.  Call unpack_dirs_done()
+ * after a failure too. */
 int unpack_dirs_start(struct unpack_dirs *s, struct unpack *u, int root, struct err *e);
 void unpack_dirs_done(struct unpack_dirs *s);
 
-/* Returns the folder where the stack is now, a borrowed descriptor. */
+/* Returns a descriptor of the current folder, borrowed. */
 int unpack_dirs_here(const struct unpack_dirs *s);
 
-/* Goes to the folder `path`, a text from entry_path_folder() or entry_path_whole(),
- * and makes the missing folders on the way. */
+/* Goes to the folder `path`, a text from entry_path_folder() or entry_path_whole(), and
+ * makes those of its parts that are missing. */
 int unpack_dirs_go(struct unpack_dirs *s, const char *path, struct err *e);
 
-/* Sets the looks that the folder where the stack is now will get; only a folder that
- * this tar made gets them. */
+/* Sets the mode, owner and times that the current folder will get when it is left.
+ * Ignored for a folder that this tar did not make. */
 void unpack_dirs_folder(struct unpack_dirs *s, const struct looks *looks);
 
-/* Returns whether the folder where the stack is now was made when the stack entered
- * it, and unpack_dirs_folder() has not been called for it since. */
+/* Returns whether unpack_dirs_go() made the current folder, and unpack_dirs_folder()
+ * has not been called for the folder since. */
 bool unpack_dirs_is_new(const struct unpack_dirs *s);
 
 /* Forgets the folder `path` and everything below it, which have been removed. */
 void unpack_dirs_forget(struct unpack_dirs *s, const char *path);
 
-/* Goes back to the root; every folder has its mode, owner and times then. */
+/* Goes back to the root, so that every folder gets its mode, owner and times. */
 int unpack_dirs_leave_all(struct unpack_dirs *s, struct err *e);
 
 /* Fails with ERR_LIMIT if one more entry would exceed the limit of entries. */

@@ -76,7 +76,7 @@ _hutch_image()
 	esac
 }
 
-# $1: the flag; $2: its value up to the cursor.
+# $1: the flag; $2: the part of its value before the cursor.
 _hutch_value()
 {
 	case $1 in
@@ -129,7 +129,8 @@ _hutch_locate()
 		i=$((i + 1))
 		[[ $flag == $_hutch_with_value || ${COMP_WORDS[i]} == = ]] || continue
 		[[ ${COMP_WORDS[i]} == = ]] && ((i < COMP_CWORD)) && i=$((i + 1))
-		# No blank is before the words into which ':' and '=' cut a value.
+		# readline splits a value at ':' and '=' into words; no blank stands between
+		# these.
 		text=${COMP_WORDS[i]}
 		while ((i < COMP_CWORD)) &&
 			[[ ${COMP_WORDS[i]} == *[:=] || ${COMP_WORDS[i + 1]} == [:=]* ]]; do
@@ -145,7 +146,7 @@ _hutch_locate()
 	_hutch_state=("flag")
 }
 
-# Completes the sandboxes that live; with -a, those that have ended, too.
+# Completes the names of live sandboxes; with -a also those of ended ones.
 _hutch_names() # [-a]
 {
 	_hutch_words "$("${COMP_WORDS[0]}" ps -q "$@" 2>/dev/null)"
@@ -202,7 +203,7 @@ _hutch_run()
 	esac
 }
 
-# $1: the index of the command's first word.
+# $1: the index, in COMP_WORDS, of the word where the command inside begins.
 _hutch_command()
 {
 	if [[ ${COMP_WORDS[1]} == act ]]; then
@@ -224,7 +225,7 @@ _hutch_command()
 	fi
 }
 
-# A name stands before the command, or before the flags of a shell.
+# These verbs take a sandbox's name before the command, or before the flags of a shell.
 _hutch_exec()
 {
 	local _hutch_state=() flags=$_hutch_exec_flags first
@@ -249,7 +250,8 @@ _hutch_exec()
 	esac
 }
 
-# A path of this host, or NAME: and a path that only the sandbox knows.
+# Completes a path of this host, or a sandbox's name with ":"; paths inside the sandbox cannot be
+# completed.
 _hutch_cp()
 {
 	local before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -290,7 +292,7 @@ _hutch_references()
 		awk 'NR > 1 && $2 != "<none>" { print $1 ":" $2 }')"
 }
 
-# Completes the word behind WORD of build or runtime-build: a flag's value, or the folder.
+# Completes the word after WORD, for build and runtime-build: a flag's value, or the folder.
 _hutch_building() # WORD
 {
 	case $1 in
@@ -373,7 +375,7 @@ _hutch_port()
 	fi
 }
 
-# hutch pool create takes the flags of hutch create behind the name.
+# After the pool's name, `hutch pool create` takes the flags of `hutch create`.
 _hutch_pool()
 {
 	case $COMP_CWORD:${COMP_WORDS[2]}:$cur in

@@ -9,7 +9,7 @@ set -uo pipefail
 announced='^ +(CC|GEN|LINK|AR) '
 announcing="printf '  %-5s %s.n' (CC|GEN|LINK|AR) "
 
-# Where lines are not overwritten, only every 25th file is shown.
+# Where the output is no terminal, lines cannot be overwritten, so only every 25th file is shown.
 step=25
 [[ -t 1 ]] && step=1
 

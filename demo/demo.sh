@@ -96,7 +96,7 @@ ms() {
 	printf '%d.%02d ms' $(($1 / 1000)) $(($1 % 1000 / 10))
 }
 
-# Whether a process is left whose arguments contain $1; inside.sh starts one with `tag`.
+# Returns whether a process is left whose arguments contain $1; inside.sh starts one with `tag`.
 is_left() {
 	local file
 	for file in /proc/[0-9]*/cmdline; do
@@ -127,7 +127,7 @@ give_project() {
 	chown -R "${ids/$'\n'/:}" "$work/project"
 }
 
-# The agent works on a copy of the project; hutch keeps its data beside that.
+# The agent works on a copy of the project; hutch keeps its data in a folder beside the copy.
 show_agent() {
 	headline 'An agent at work: demo/agent.py mends demo/project'
 	cp -r "$top/demo/project" "$work/project" && chmod -R a+rX "$work/project" &&
@@ -141,7 +141,8 @@ show_agent() {
 }
 
 [[ -x $hutch ]] || fail "$hutch is not there; make builds it"
-# hutch keeps copy-on-write changes there, which some file systems in memory cannot hold.
+# hutch keeps copy-on-write changes in this folder; some file systems in memory do not support
+# that.
 work=$(mktemp -d -p "${TMPDIR:-/var/tmp}") || exit 1
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"

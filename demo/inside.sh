@@ -12,7 +12,7 @@ ok_if() {
 	if "$@"; then echo ok; else echo BAD; fi
 }
 
-# hidden KEY PATH: the path must be absent or closed.
+# hidden KEY PATH: the path must not exist, or must not be readable.
 hidden() {
 	local said
 	if said=$(ls -A -- "$2" 2>&1); then

@@ -88,12 +88,14 @@ struct hutch;
  * `data.kind` in docs/control.md. */
 enum hutch_kind {
 	HUTCH_OK,
-	HUTCH_NOT_FOUND,    /* a sandbox or path that was named is absent */
-	HUTCH_EXISTS,	    /* the thing to be made exists already */
-	HUTCH_BUSY,	    /* not now: the sandbox is paused, stopping, or busy */
+	HUTCH_NOT_FOUND,    /* the sandbox or path of the request does not exist */
+	HUTCH_EXISTS,	    /* the sandbox or file to be made exists already */
+	HUTCH_BUSY,	    /* the request cannot be done now: the sandbox is paused,
+			     * stopping, or busy */
 	HUTCH_INVALID,	    /* an argument is wrong */
-	HUTCH_REFUSED,	    /* the kernel or a policy forbids it */
-	HUTCH_UNSUPPORTED,  /* this kernel, host or version has no such thing */
+	HUTCH_REFUSED,	    /* the kernel or a policy forbids the request */
+	HUTCH_UNSUPPORTED,  /* this kernel, host or version of hutch does not have the
+			     * feature */
 	HUTCH_TIMEOUT,	    /* the request was not done in time */
 	HUTCH_DISCONNECTED, /* the sandbox has ended, or its supervisor is gone */
 	HUTCH_LIMIT,	    /* a bound was reached */
@@ -111,7 +113,7 @@ struct hutch_error {
 	int exit_code; /* the exit code that `hutch` would have: 125; 126 or 127: a
 			* command could not be started */
 	char message[768]; /* a sentence: what was tried, on what, and the result */
-	char remedy[448];  /* a way to mend the error; "": none is known */
+	char remedy[448];  /* how the user can correct the error; "": none is known */
 };
 
 /* Returns the name of an error kind, such as "not_found"; an unknown number gives
@@ -167,9 +169,9 @@ HUTCH_API const char *hutch_name(const struct hutch *h);
 enum hutch_type {
 	HUTCH_ANSWER = 1, /* the answer to the call whose number is `call` */
 	HUTCH_OUTPUT,	  /* a process or action has printed something */
-	HUTCH_EVENT,	  /* something has happened: `json` has the params of `event`,
-			   * or after a call of `logs` those of `log`, which have no
-			   * member `event` */
+	HUTCH_EVENT,	  /* an event of the sandbox: `json` has the params of `event`, or
+			   * after a call of `logs` those of `log`, which have no member
+			   * `event` */
 	HUTCH_READY,	  /* the handle is open: `json` is the answer to `hello`, or
 			   * null */
 	HUTCH_ENDED	  /* the last message: `error` has the reason */
@@ -197,22 +199,22 @@ struct hutch_message {
 
 #define HUTCH_WAIT ((void *)-1) /* as a tag: the answer is for hutch_wait() */
 
-/* Returns a descriptor for poll(2), epoll(7) and the like, which belongs to the
- * handle. The descriptor is readable when hutch_next() may have a message.  The
- * first call makes the descriptor; -1 with an error. */
+/* Returns a descriptor for poll(2), epoll(7) and the like, which the handle owns.
+ * The descriptor is readable when hutch_next() may have a message.  The first call
+ * makes the descriptor; -1 with an error. */
 HUTCH_API int hutch_fd(struct hutch *h, struct hutch_error *e);
 
 /* Gets the next message.  Returns 1 with the message in *ret, yours to free; 0 if
  * none came in time (a `timeout_ms` of 0 does not wait); -1 with an error, such as
- * that of a handle whose HUTCH_ENDED was taken. */
+ * the reason of the handle's end once HUTCH_ENDED was taken. */
 HUTCH_API int hutch_next(struct hutch *h, int timeout_ms, struct hutch_message **ret,
 			 struct hutch_error *e);
 
 /* Waits for the answer to a call that was made with HUTCH_WAIT.  Returns 0 if the
- * answer is a result, which is in *ret and yours to free; `ret` may be NULL.
- * Returns -1 if the answer is an error, which is in `e`; or with HUTCH_TIMEOUT,
- * after which you can wait again.  A `call` of -1 gives -1 and leaves `e` as it is,
- * so that the expression for `call` can be a function that makes the call. */
+ * answer is a result, which is in *ret and yours to free; `ret` may be NULL.  Returns
+ * -1 if the answer is an error, which is in `e`; or with HUTCH_TIMEOUT, after which
+ * you can wait again.  If `call` is -1, returns -1 and leaves `e` as it is, so that a
+ * function that makes the call can be written as the argument. */
 HUTCH_API int hutch_wait(struct hutch *h, int64_t call, int timeout_ms,
 			 struct hutch_message **ret, struct hutch_error *e);
 
@@ -229,7 +231,8 @@ enum hutch_flag {
 	HUTCH_EOF = 32,	   /* exec_write: close stdin behind the data */
 	HUTCH_STREAM = 64, /* act: output comes while it is printed */
 	HUTCH_CONFIRM = 128, /* act: actions may ask you for confirmation */
-	HUTCH_FORCE = 256 /* unpause, rm: goes on where the call would be refused */
+	HUTCH_FORCE = 256 /* unpause, rm: acts where the call would be refused
+			   * otherwise */
 };
 
 struct hutch_exec {
@@ -244,10 +247,10 @@ struct hutch_exec {
 	const char *user;	   /* NAME, UID or UID:GID; NULL: the sandbox's own */
 	unsigned flags;		   /* any of HUTCH_TTY, HUTCH_STDIN, HUTCH_DETACH,
 				    * HUTCH_FDS */
-	uint32_t rows, cols;	   /* the size of the terminal, with HUTCH_TTY; 0: 24
-				    * and 80 */
-	uint64_t timeout_ms;	   /* the time after which the process is killed with
-				    * its tree; 0: never */
+	uint32_t rows, cols;	   /* the size of the terminal, with HUTCH_TTY; 0: 24 rows
+				    * and 80 columns */
+	uint64_t timeout_ms;	   /* the time after which the process is killed with all
+				    * its descendants; 0: never */
 	int fds[3];		   /* with HUTCH_FDS: pipes for the process's 0, 1 and
 				    * 2; they stay yours */
 };
@@ -257,8 +260,8 @@ struct hutch_exec {
  * event `exited`. */
 HUTCH_API int64_t hutch_exec(struct hutch *h, const struct hutch_exec *x, void *tag,
 			     struct hutch_error *e);
-/* Asks for the end of a process: the answer comes when the process has ended, and
- * the result has `exit_code`, `signal` and `timed_out`. */
+/* Waits for the end of a process: the answer comes when it has ended; the result has
+ * `exit_code`, `signal` and `timed_out`. */
 HUTCH_API int64_t hutch_exec_wait(struct hutch *h, int64_t process, void *tag,
 				  struct hutch_error *e);
 /* Asks for the output of a process: the output so far, and all further output, comes
@@ -300,9 +303,10 @@ struct hutch_result {
 		        * dropped */
 };
 
-/* Runs a command and waits: starts it, gives it `input`, which may be NULL, and collects
- * its output until it has ended.  The flags and descriptors of `x` are not used.  Later
- * output of processes that the command leaves behind is not collected. */
+/* Runs a command and waits: starts it, gives it `input`, which may be NULL, and
+ * collects its output until the command has ended.  The flags and descriptors of `x`
+ * are not used.  Later output of processes that the command leaves behind is not
+ * collected. */
 HUTCH_API int hutch_run(struct hutch *h, const struct hutch_exec *x,
 			const struct hutch_input *input, struct hutch_result *ret,
 			struct hutch_error *e);
@@ -334,18 +338,18 @@ HUTCH_API int64_t hutch_copy_in(struct hutch *h, const struct hutch_copy *c, voi
 /* --- actions --------------------------------------------------------------- */
 
 /* Runs an action: `action` is a JSON object as in docs/actions.md; the result is its
- * observation.  `flags`: HUTCH_STREAM, from then on for all actions of this handle;
- * HUTCH_CONFIRM. */
+ * observation.  `flags`: HUTCH_STREAM, which then holds for all later actions of this
+ * handle, too; HUTCH_CONFIRM. */
 HUTCH_API int64_t hutch_act(struct hutch *h, const char *action, unsigned flags,
 			    void *tag, struct hutch_error *e);
 /* Ends the action whose `id` is this number. */
 HUTCH_API int64_t hutch_cancel(struct hutch *h, int64_t id, void *tag,
 			       struct hutch_error *e);
 
-/* Turns the connection into one of `hutch act`, with lines of actions in and of
- * observations out, and returns it: a stream socket, yours to close.  Waits for the
- * sandbox's consent.  No call may be under way; afterwards the handle can only be
- * closed. */
+/* Turns the handle's connection into one like that of `hutch act`, and returns it: a
+ * stream socket, yours to close, to which you write a line for each action and from
+ * which you read a line for each observation.  Waits for the sandbox's consent.  No
+ * call may be under way; afterwards the handle can only be closed. */
 HUTCH_API int hutch_act_stream(struct hutch *h, unsigned flags, struct hutch_error *e);
 
 /* --- the sandbox ----------------------------------------------------------- */
@@ -369,10 +373,10 @@ HUTCH_API int64_t hutch_kill(struct hutch *h, void *tag, struct hutch_error *e);
 HUTCH_API int64_t hutch_release(struct hutch *h, const char *name, void *tag,
 				struct hutch_error *e);
 
-/* Runs `hutch rm` and waits: removes everything that is kept of a sandbox that has
- * ended; its name is free then.  HUTCH_FORCE: ends a sandbox that lives first, even a
- * stuck one.  An error has the kind and words of the program, such as
- * HUTCH_NOT_FOUND; HUTCH_SYSTEM if it gave none. */
+/* Runs `hutch rm` and waits: removes all that is kept of an ended sandbox, whose name
+ * is free then.  HUTCH_FORCE: ends a live sandbox first, even one whose supervisor is
+ * stuck.  An error has the kind and words of the program, such as HUTCH_NOT_FOUND;
+ * HUTCH_SYSTEM if it gave none. */
 HUTCH_API int hutch_rm(const char *name, unsigned flags, const struct hutch_how *how,
 		       struct hutch_error *e);
 
@@ -398,8 +402,8 @@ HUTCH_API int hutch_json_number(const char *json, const char *path, double *ret)
 HUTCH_API int hutch_json_bool(const char *json, const char *path, int *ret);
 /* Returns the member's string, which you free(3); NULL where there is none. */
 HUTCH_API char *hutch_json_string(const char *json, const char *path);
-/* Returns the text with quotes and escapes, which you free(3); NULL if the text is
- * no UTF-8. */
+/* Returns the text as a JSON string, with quotes and escapes, which you free(3); NULL
+ * if the text is no UTF-8. */
 HUTCH_API char *hutch_json_quote(const char *text);
 
 #ifdef __cplusplus

@@ -76,8 +76,8 @@ bool folder_path_in(enum folder which, char *to, size_t size)
 
 char *folder_path(enum folder which)
 {
-	/* stat(2) has refused a base longer than PATH_MAX, and our own part of the path
-	 * comes behind the base, so the path fits. */
+	/* The path fits: the base passed stat(2) and so is not longer than PATH_MAX,
+	 * and `path` has room for hutch's own part after the base. */
 	char path[PATH_MAX + 64];
 
 	return folder_path_in(which, path, sizeof(path)) ? text_copy(path) : NULL;
@@ -101,9 +101,9 @@ int folder_open(const char *path, struct err *e)
 	return fd_take(&fd);
 }
 
-/* Returns whether this owner of a folder on the way is trusted.  The owner of the root
- * folder could change every path anyway: that is root or, in a user namespace that
- * does not map root, the overflow id. */
+/* Returns whether the owner of a parent folder is trusted.  The owner of the root
+ * folder is trusted, since that user could change every path anyway: it is root or, in
+ * a user namespace that does not map root, the overflow id. */
 static bool is_trusted(uid_t uid)
 {
 	struct stat st;

@@ -1,8 +1,8 @@
 /* launch_config -- the facts about an image that a launch needs, without any JSON:
  * images/HEX of the store.
  *
- * Texts that end in a 0 byte: "hutch-image 1", then KEY=VALUE, in any order but that
- * of equal keys:
+ * The file has texts, each ended by a 0 byte: first "hutch-image 1", then KEY=VALUE.
+ * Only the order of equal keys matters:
  *
  *	layer		the digest of a layer's tar, hexadecimal; the lowest one first;
  *			none: an empty root

@@ -53,7 +53,7 @@ void ledger_name(unsigned number, char ret[LEDGER_NAME_MAX])
 
 /* --- an entry ------------------------------------------------------------------- */
 
-/* Moves *at behind `words`; returns false if the text does not begin with them. */
+/* Moves *at after `words`; returns false if the text does not begin with them. */
 static bool skip(const char **at, const char *end, const char *words)
 {
 	size_t len = strlen(words);
@@ -64,7 +64,7 @@ static bool skip(const char **at, const char *end, const char *words)
 	return true;
 }
 
-/* Moves *at behind the next '"', and gives the text before it; false if there is no
+/* Moves *at after the next '"', and gives the text before it; false if there is no
  * '"'. */
 static bool take_word(const char **at, const char *end, const char **ret, size_t *ret_len)
 {
@@ -259,8 +259,8 @@ static int go_to_newest(struct ledger *l, uint64_t *ret_size, struct err *e)
 struct end {
 	uint64_t seq;
 	struct digest last;
-	uint64_t torn; /* count of bytes behind the last entry that belong to no entry */
-	char *bytes;   /* owned: the content of these bytes */
+	uint64_t torn; /* count of bytes after the last entry that belong to no entry */
+	char *bytes;   /* owned: the `torn` bytes */
 	bool is_marked; /* the torn bytes end with "<torn>" already: the writer that
 			 * marked them was killed, too */
 };
@@ -316,7 +316,7 @@ static int no_entry(struct err *e)
 	return err_remedy(e, "hutch audit verify says more; to begin anew, move the folder away");
 }
 
-/* Takes the bytes behind the last entry as torn.  A complete line among them that is
+/* Takes the bytes after the last entry as torn.  A complete line among them that is
  * no entry is an error: no killed writer leaves such a line. */
 static int take_torn(const char *text, size_t len, struct end *ret, struct err *e)
 {

@@ -20,7 +20,7 @@
  *
  * A writer that is killed, or a machine without power, may leave a part of a line.
  * The next writer ends that part with "<torn>" and a newline, so that it is no entry
- * in any case, and adds an entry `torn` behind it: how many bytes since the last
+ * in any case, and adds an entry `torn` after it: how many bytes since the last
  * whole entry belong to no entry, and their SHA-256.  `prev` skips these bytes.
  *
  * Only the owner reads a ledger, and no process inside can write to it; reading is
@@ -44,7 +44,7 @@ struct err;
 #define LEDGER_TORN	 "<torn>\n"
 #define LEDGER_TORN_EVENT "torn"
 
-/* The beginning of an entry; borrows from its line. */
+/* The first members of an entry, decoded; the pointers point into the entry's line. */
 struct ledger_entry {
 	struct digest prev;
 	uint64_t seq;
@@ -55,12 +55,12 @@ struct ledger_entry {
 struct ledger {
 	int folder;	 /* owned; -1: no ledger is open */
 	int file;	 /* owned: the newest file */
-	unsigned number; /* the N in that file's name, log.N */
+	unsigned number; /* the N in the name of `file`, log.N */
 	uint64_t file_max;
 	int wait_ms; /* how long to wait for the lock: LEDGER_WAIT_MS unless the caller
 		      * has set another time */
-	/* The state after the last entry of this process, so that the file need not be
-	 * read again: */
+	/* The ledger's state after the last entry that this process added, so that the
+	 * file need not be read again: */
 	uint64_t size; /* size of the file in bytes; UINT64_MAX: unknown */
 	uint64_t seq;
 	struct digest last;

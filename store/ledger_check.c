@@ -168,7 +168,7 @@ int ledger_check_line(struct ledger_check *c, const struct ledger_line *line,
 	return 0;
 }
 
-/* Behind the last entry, only a part of a line is allowed. */
+/* After the last entry there may only be one incomplete line. */
 int ledger_check_end(const struct ledger_check *c, struct err *e)
 {
 	if (c->torn_len && !c->may_be_torn)

@@ -35,6 +35,6 @@ struct ledger_walk {
 int ledger_walk_open(struct ledger_walk *w, const char *path, struct err *e);
 void ledger_walk_done(struct ledger_walk *w);
 
-/* Gives the next line.  Returns 1 for a line, 0 at the end.  A missing file is
- * skipped: the hash in the line behind it then does not fit. */
+/* Gives the next line.  Returns 1 for a line, 0 at the end.  A missing file is skipped;
+ * a check then finds that the hash in the next line does not match. */
 int ledger_walk_next(struct ledger_walk *w, struct ledger_line *ret, struct err *e);

@@ -13,10 +13,10 @@
 
 /* A walk along a path, from the host's root. */
 struct walk {
-	char *at;	    /* owned: the path to which the walk has come; "" is the
-			     * root */
-	bool is_text;	    /* the walk has left the existing folders, so the rest of
-			     * the path is only text */
+	char *at;	    /* owned: the path that has been walked so far, without links;
+			     * "" is the root */
+	bool is_text;	    /* the path so far is no existing folder, so the rest of the
+			     * path is only text */
 	struct list *links; /* borrowed: receives the links on the way; may be NULL */
 	struct path_walk names;
 };
@@ -47,8 +47,8 @@ static int go_up(struct walk *w)
 	return PATH_WALK_ON;
 }
 
-/* Goes into one name of the path.  Behind the limit of links, a link is taken as a
- * plain name, so that the walk of a loop comes to its end. */
+/* Walks one name of the path.  Beyond the limit of links, a link is taken as a plain
+ * name, so that a loop of links ends. */
 static int enter(void *who, const char *name, bool is_last)
 {
 	struct walk *w = who;

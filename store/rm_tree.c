@@ -64,7 +64,7 @@ static char *clear_files(int folder, bool *ret_progress)
 	return full;
 }
 
-/* The folders on the way to the current folder. */
+/* The folders from the start to the current folder. */
 struct way {
 	struct entry_path {
 		dev_t dev;

@@ -11,8 +11,9 @@
  *	ranged/MAPS/HEX		a copy of a layer for sandboxes with ranges, made when one
  *				needs it (rootfs-tools/layers/ranged.h)
  *	images/HEX		an image by the digest of its manifest: a recipe
- *				(store/launch_config.h).  Its user holds its lock
- *	names/NAME		a name of it: a link whose text is HEX (store/refs.h)
+ *				(store/launch_config.h); each sandbox that uses the
+ *				image locks it
+ *	names/NAME		an image's name: a link with the text HEX (store/refs.h)
  *	max-size		how large the store may become (rootfs-tools/layers/quota.h)
  *	tmp/XXX			unfinished work, locked by its process; without a
  *				lock it is a leftover

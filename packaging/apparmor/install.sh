@@ -3,9 +3,10 @@
 #
 #	install.sh auto|yes|no DESTDIR PREFIX
 #
-# auto: installs where AppArmor 4 is, known by a file that comes with it.  An older version has no
-# rule about user namespaces, and would refuse the profile at each boot.  The profile is not
-# loaded, since the installation may be for another machine; the script prints how to load it.
+# auto: installs if this host has AppArmor 4, which the script recognises by a file of that
+# version.  An older version has no rule about user namespaces, and would refuse the profile at
+# each boot.  The profile is not loaded, since the installation may be for another machine; the
+# script prints how to load it.
 set -eu
 when=$1 destdir=$2 prefix=$3
 folder=$destdir/etc/apparmor.d
@@ -20,13 +21,13 @@ auto) [ -e "$folder/abi/4.0" ] || exit 0 ;;
 	;;
 esac
 
-# An ordinary user, who installs below a home, cannot install a profile of the machine.
+# An ordinary user, who installs below a home, may not write profiles below /etc.
 if [ "$when" = auto ] && [ ! -w "$folder" ]; then
 	echo "note: $folder/hutch, the AppArmor profile, was not installed: that takes root"
 	exit 0
 fi
 
-# AppArmor compares paths without links.
+# AppArmor compares paths whose symbolic links are resolved, so the profile must name such a path.
 [ -n "$destdir" ] || prefix=$(realpath -m -- "$prefix")
 case $prefix in
 *[!A-Za-z0-9/._+-]*)

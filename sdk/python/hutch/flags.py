@@ -81,8 +81,8 @@ if TYPE_CHECKING:
         pull: str
 
 
-# switch: True or False; one: a value; many: a value or several; any other kind is a method of
-# Words.
+# The kinds of arguments.  switch: True or False; one: one value; many: one value or several; any
+# other kind is the name of a method of Words.
 FLAGS: Dict[str, str] = {
     "policy": "policy", "image": "one", "pull": "one", "upper": "one", "keep_files": "switch", "volume": "many",
     "workspace": "one", "protect": "many", "protect_missing": "switch", "publish": "many",
@@ -98,7 +98,8 @@ FLAGS: Dict[str, str] = {
     "audit": "one", "rule": "rule", "lint": "switch",
 }
 NOT_FORK = ("image", "pull")
-# This flag has another name than in hutch, since `keep` decides about the end of a `with`.
+# This flag has another name than in hutch, since the argument `keep` already decides whether the
+# sandbox lives on after a `with` block.
 RENAMED = {"keep_files": "keep"}
 NOT_START = tuple(sorted(set(FLAGS) - {"env", "env_file", "secret", "secret_file"}))
 

@@ -15,8 +15,8 @@ Value = Union[str, List[str]]
 _HEAD_MAX = 64 << 10
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?:\s+(.*))?$")
 _ITEM = re.compile(r"\s*-\s+(.*)$")
-# One blank is enough: `\s+` would be tried from each of them, which takes half a minute for 64
-# KiB.
+# The pattern has `\s`, not `\s+`: with `\s+` a search in 64 KiB of blanks would begin again at
+# each blank and take half a minute.
 _COMMENT = re.compile(r"(?:^|\s)#")
 _TYPES = ("repo", "knowledge", "task")
 

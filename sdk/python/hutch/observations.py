@@ -367,7 +367,8 @@ def raise_if_not_done(o: Observation) -> None:
         if made is ActionError and o.content.startswith("File not found: "):
             made = FileMissingError
     elif o.extras.get("impl_source") == "oh_aci" and o.content.startswith("ERROR:\n"):
-        # The editor reports its errors so; the text of a file begins otherwise.
+        # The editor's errors begin with this text; the text of a file that it shows begins
+        # otherwise.
         made = FileMissingError if _EDITOR_MISSING.match(o.content) else ActionError
     else:
         return

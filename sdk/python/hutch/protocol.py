@@ -378,7 +378,7 @@ class Channel:
             self._output(params)
         elif method == "event":
             self._event(params)
-        # Other notifications are of a newer hutch, and ignored.
+        # Notifications that this version does not know come from a newer hutch, and are ignored.
 
     def _output(self, params: Object) -> None:
         if "process" in params:

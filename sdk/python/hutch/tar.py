@@ -81,7 +81,7 @@ class OneFile:
         self._tar = io.BytesIO()
 
     def put(self, data: bytes) -> None:
-        # Room for headers and the last block's padding.
+        # Adds room for headers and for the padding of the last block.
         if self._tar.tell() + len(data) > self._most + (1 << 16):
             raise self._too_large_or_folder((self._tar.getvalue()[:1 << 16] + data)[:1 << 16])
         self._tar.write(data)

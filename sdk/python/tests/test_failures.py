@@ -444,7 +444,7 @@ class Gone(Case):
         for thread in threads:
             thread.join(PATIENCE)
             self.assertFalse(thread.is_alive())
-        # The reader of a pipe and box.wait() end without an error.
+        # The thread that reads a pipe, and the thread in box.wait(), end without an error.
         last = "DisconnectedError" if os.geteuid() == 0 else "bytes"  # root's processes have no pipe
         self.assertEqual(sorted(type(e).__name__ for e in ended),
                          ["DisconnectedError"] * 5 + sorted(["End", last]))

@@ -187,7 +187,8 @@ class Pools(Case):
         self.assertEqual(done.returncode, -9)
         subprocess.run([HUTCH, "wait", name], stdout=subprocess.PIPE)
         self.assertNotIn(name, listed("ps", "-q"))
-        # The keeper, which is no child of this process, ends for the same reason.
+        # The pool's keeper ends as well, since the program that started it was killed; it is no
+        # child of this process, so its end is waited for by `pool ls`.
         wait_until(lambda: not listed("pool", "ls", "-q"))
 
 

@@ -376,7 +376,8 @@ class Doing:
             self.assertEqual(box.read_bytes("/workspace/new"), b"text")
             self.assertEqual(box.read("file"), "one\nthree\n")
             self.assertRaises(hutch.FileMissingError, box.edit, "none", "a", "b")
-            # The session's folder counts if the session has changed it.
+            # After a session has changed its working folder, relative paths begin at the new
+            # folder.
             box.run("mkdir d; cd d")
             box.create("in", "a")
             box.edit("in", "a", "b")
@@ -386,7 +387,7 @@ class Doing:
     def test_relative_paths_begin_at_the_sessions_folder_and_without_one_at_the_sandboxs(self):
         with self.box() as box:
             box.run("mkdir -p d/e; cd d && echo session >where; echo sandbox >../where")
-            # Actions of the session begin there.
+            # Actions of the session start in the folder that it has changed to.
             for told in (box.read("where"), box.view("where"), box.run("cat where").content,
                          box.grep("session").content):
                 self.assertIn("session", told)
@@ -398,10 +399,10 @@ class Doing:
             box.write("g/x", "x")
             box.remove("g", recursive=True)
             self.assertEqual(box.list().content, "e/\nwhere")
-            # Actions of another session begin at the sandbox's folder.
+            # Actions of another session start in the sandbox's own folder.
             self.assertEqual(box.read("where", session="other"), "sandbox\n")
             self.assertEqual(box.run("cat where", is_static=True, cwd="d/e/..").content, "session")
-            # So do calls without a session.
+            # Calls without a session start in the sandbox's own folder, too.
             self.assertEqual(box.read_bytes("where"), b"sandbox\n")
             box.write_bytes("h/x", b"x", parents=True)
             self.assertEqual(box.read("/workspace/h/x"), "x")
